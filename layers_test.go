@@ -1,0 +1,91 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "mcp-all-in-one"
+
+// layers says which of our packages each package may import. What is not
+// listed here is not a package of this project.
+var layers = map[string][]string{
+	"jsonrpc":  {},
+	"config":   {},
+	"mcp":      {"jsonrpc", "config"},
+	"traffic":  {"jsonrpc", "config"},
+	"safehttp": {"jsonrpc", "config"},
+	"stdio":    {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"mcphttp":  {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"oauth":    {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"access":   {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"catalog":  {"jsonrpc", "mcp", "config"},
+	"upstream": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access", "catalog"},
+	"builtin":  {"jsonrpc", "mcp", "catalog", "config"},
+	"gateway":  {"jsonrpc", "mcp", "config", "traffic", "catalog", "upstream", "builtin", "access"},
+	"probe":    {"jsonrpc", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp"},
+	"web": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
+		"catalog", "upstream", "builtin", "gateway", "probe"},
+	"cli": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
+		"catalog", "upstream", "builtin", "gateway", "probe", "web", "mcptest"},
+	"mcptest":                {"jsonrpc", "mcp", "stdio", "mcphttp"},
+	"mcptest/cmd/fakeserver": {"mcptest"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+func TestImportsFollowTheLayers(t *testing.T) {
+	for _, p := range goList(t, "./internal/...") {
+		name := strings.TrimPrefix(p.ImportPath, module+"/internal/")
+		allowed, known := layers[name]
+		if !known {
+			t.Errorf("package internal/%s is not in the layer table", name)
+			continue
+		}
+		for _, path := range p.Imports {
+			dep, ours := strings.CutPrefix(path, module+"/internal/")
+			if ours && !slices.Contains(allowed, dep) {
+				t.Errorf("internal/%s must not import internal/%s", name, dep)
+			}
+		}
+	}
+}
+
+func TestBinaryDoesNotLinkTesting(t *testing.T) {
+	for _, p := range goList(t, "-deps", ".") {
+		if p.ImportPath == "testing" {
+			t.Errorf("the product imports package testing")
+		}
+	}
+}
+
+func goList(t *testing.T, args ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports"}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var list []listed
+	dec := json.NewDecoder(bytes.NewReader(out))
+	for {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatalf("reading the output of go list: %v", err)
+		}
+		list = append(list, p)
+	}
+}
