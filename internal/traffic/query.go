@@ -1,0 +1,149 @@
+package traffic
+
+import "time"
+
+// lockSlice is how many entries a query reads before it lets writers pass.
+const lockSlice = 256
+
+// Get returns one entry with the heads of its bodies.
+func (r *Recorder) Get(id uint64) (Call, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entryLocked(id)
+	if e == nil {
+		return Call{}, false
+	}
+	c := e.Call
+	c.ReqHead, _ = r.heads.get(nil, e.reqHead)
+	c.ResHead, _ = r.heads.get(nil, e.resHead)
+	return c, true
+}
+
+// Body returns one body of an entry. whole is false when only its head was
+// kept; the body is nil when even that is gone.
+func (r *Recorder) Body(id uint64, side Side) (body []byte, whole bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entryLocked(id)
+	if e == nil {
+		return nil, false
+	}
+	head, full, size := e.reqHead, e.reqBody, e.ReqSize
+	if side == Response {
+		head, full, size = e.resHead, e.resBody, e.ResSize
+	}
+	if full.n > 0 {
+		if b, ok := r.bodies.get(nil, full); ok {
+			return b, full.n == size
+		}
+	}
+	if b, ok := r.heads.get(nil, head); ok {
+		return b, head.n == size
+	}
+	return nil, size == 0
+}
+
+// Rev is the revision of the last change.
+func (r *Recorder) Rev() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rev
+}
+
+// List returns up to limit entries that match f, newest first, with ids below
+// before (0: from the newest), and the revision they were read at. A nil
+// filter matches everything.
+func (r *Recorder) List(f *Filter, before uint64, limit int) (calls []Call, rev uint64) {
+	now := r.now()
+	r.mu.Lock()
+	rev = r.rev
+	next := r.ids
+	r.mu.Unlock()
+	if before > 0 && before <= next {
+		next = before - 1
+	}
+	for next > 0 && len(calls) < limit {
+		var ended bool
+		calls, next, ended = r.listSlice(f, now, calls, next, limit)
+		if ended {
+			break
+		}
+	}
+	return calls, rev
+}
+
+// listSlice reads at most lockSlice entries downwards from next.
+func (r *Recorder) listSlice(f *Filter, now time.Time, calls []Call, next uint64, limit int) ([]Call, uint64, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var req, res []byte
+	for range lockSlice {
+		e := r.entryLocked(next)
+		if e == nil {
+			return calls, next, true
+		}
+		next--
+		ok := f == nil || f.match(&e.Call, now)
+		if ok && f != nil && f.wantsText() {
+			req, _ = r.heads.get(req[:0], e.reqHead)
+			res, _ = r.heads.get(res[:0], e.resHead)
+			ok = f.matchText(&e.Call, req, res)
+		}
+		if ok {
+			calls = append(calls, e.Call)
+			if len(calls) == limit {
+				return calls, next, true
+			}
+		}
+	}
+	return calls, next, next == 0
+}
+
+// Related returns what belongs to the same call, oldest first: the root entry
+// and everything below it.
+func (r *Recorder) Related(id uint64) []Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entryLocked(id)
+	if e == nil {
+		return nil
+	}
+	for {
+		up := r.entryLocked(e.Parent)
+		if up == nil || up.ID >= e.ID {
+			break
+		}
+		e = up
+	}
+	family := map[uint64]bool{e.ID: true}
+	out := []Call{e.Call}
+	for at := e.ID + 1; at <= r.ids; at++ {
+		c := r.entryLocked(at)
+		if c != nil && c.Parent != 0 && family[c.Parent] {
+			family[at] = true
+			out = append(out, c.Call)
+		}
+	}
+	return out
+}
+
+// Lines returns up to limit of the newest lines of a server, oldest first; ""
+// is all servers. after leaves out lines up to that id.
+func (r *Recorder) Lines(server string, after uint64, limit int) []Line {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Line
+	for id := r.lineID; id > after && len(out) < limit; id-- {
+		l := &r.lines[id%uint64(len(r.lines))]
+		if l.ID != id {
+			break
+		}
+		if server == "" || l.Server == server {
+			out = append(out, *l)
+		}
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out
+}

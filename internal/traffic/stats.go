@@ -1,0 +1,213 @@
+package traffic
+
+import (
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// maxStatKeys bounds the (server, name) pairs that are counted apart;
+	// later ones are counted under the name "…".
+	maxStatKeys    = 4096
+	maxReasons     = 32
+	minutesKept    = 60
+	histogramSteps = 160
+)
+
+// A Stat sums up the calls of one server, or of one of its tools.
+type Stat struct {
+	Server string `json:"server"`
+	// Name is empty for the whole server.
+	Name   string `json:"name,omitempty"`
+	Calls  int64  `json:"calls"`
+	Errors int64  `json:"errors"`
+	// Reasons counts errors by status and code: "tool_error", "error -32602".
+	Reasons map[string]int64 `json:"reasons,omitempty"`
+	P50     time.Duration    `json:"p50"`
+	P95     time.Duration    `json:"p95"`
+	P99     time.Duration    `json:"p99"`
+	// PerMinute and ErrorsPerMinute end with the current minute; only whole
+	// servers have them.
+	PerMinute       []int64 `json:"perMinute,omitempty"`
+	ErrorsPerMinute []int64 `json:"errorsPerMinute,omitempty"`
+}
+
+// stats counts calls on the server hop, and the clients' own calls under the
+// empty server name.
+type stats struct {
+	byKey map[statKey]*stat
+}
+
+type statKey struct{ server, name string }
+
+type stat struct {
+	calls, errors int64
+	reasons       map[string]int64
+	histogram     [histogramSteps]uint32
+	minutes       *minutes
+}
+
+// minutes is a ring of counters by minute.
+type minutes struct {
+	last          int64
+	calls, errors [minutesKept]int64
+}
+
+func (s *stats) init() { s.byKey = make(map[statKey]*stat) }
+
+func (s *stats) addLocked(c *Call, now time.Time) {
+	if c.Bench || c.Kind != KindCall || c.FromServer {
+		return
+	}
+	switch {
+	case c.Hop == HopServer && c.Server != "":
+		s.getLocked(statKey{c.Server, ""}).add(c, now)
+		if c.Name != "" {
+			s.getLocked(statKey{c.Server, c.Name}).add(c, now)
+		}
+	case c.Hop == HopClient:
+		s.getLocked(statKey{}).add(c, now)
+	}
+}
+
+func (s *stats) getLocked(k statKey) *stat {
+	st := s.byKey[k]
+	if st == nil && len(s.byKey) >= maxStatKeys {
+		k = statKey{"", "…"}
+		st = s.byKey[k]
+	}
+	if st == nil {
+		st = &stat{}
+		if k.name == "" {
+			st.minutes = &minutes{}
+		}
+		s.byKey[k] = st
+	}
+	return st
+}
+
+func (st *stat) add(c *Call, now time.Time) {
+	st.calls++
+	st.histogram[step(c.Total)]++
+	if c.Failed() {
+		st.errors++
+		if st.reasons == nil {
+			st.reasons = make(map[string]int64)
+		}
+		st.reasons[reason(c, st.reasons)]++
+	}
+	if st.minutes != nil {
+		st.minutes.add(now, c.Failed())
+	}
+}
+
+func reason(c *Call, known map[string]int64) string {
+	r := c.Status
+	if c.Code != 0 {
+		r += " " + strconv.FormatInt(c.Code, 10)
+	}
+	if _, ok := known[r]; !ok && len(known) >= maxReasons {
+		return "other"
+	}
+	return r
+}
+
+func (m *minutes) add(now time.Time, failed bool) {
+	m.advance(now)
+	i := m.last % minutesKept
+	m.calls[i]++
+	if failed {
+		m.errors[i]++
+	}
+}
+
+func (m *minutes) advance(now time.Time) {
+	minute := now.Unix() / 60
+	if m.last == 0 || minute-m.last > minutesKept {
+		m.last = max(minute-minutesKept, 0)
+	}
+	for m.last < minute {
+		m.last++
+		m.calls[m.last%minutesKept], m.errors[m.last%minutesKept] = 0, 0
+	}
+}
+
+func (m *minutes) series(now time.Time) (calls, errors []int64) {
+	m.advance(now)
+	for i := m.last + 1; i <= m.last+minutesKept; i++ {
+		calls = append(calls, m.calls[i%minutesKept])
+		errors = append(errors, m.errors[i%minutesKept])
+	}
+	return calls, errors
+}
+
+// step is the histogram bucket of a duration: four per octave of microseconds,
+// so a percentile is off by at most a fifth.
+func step(d time.Duration) int {
+	us := uint64(max(d.Microseconds(), 1))
+	octave := bits.Len64(us) - 1
+	quarter := 0
+	if octave >= 2 {
+		quarter = int(us>>(octave-2)) & 3
+	} else {
+		quarter = int(us<<(2-octave)) & 3
+	}
+	return min(octave*4+quarter, histogramSteps-1)
+}
+
+// stepTop is the largest duration of a bucket.
+func stepTop(i int) time.Duration {
+	octave, quarter := i/4, i%4
+	return time.Duration(float64(uint64(1)<<octave)*(1+float64(quarter+1)/4)) * time.Microsecond
+}
+
+func (st *stat) percentile(p float64) time.Duration {
+	var total, seen uint64
+	for _, n := range st.histogram {
+		total += uint64(n)
+	}
+	if total == 0 {
+		return 0
+	}
+	want := uint64(p * float64(total))
+	for i, n := range st.histogram {
+		seen += uint64(n)
+		if seen > want || seen == total {
+			return stepTop(i)
+		}
+	}
+	return 0
+}
+
+// Stats returns the statistics of every server and tool, by server and name.
+// The entry without a server counts what clients asked this gateway.
+func (r *Recorder) Stats() []Stat {
+	now := r.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]Stat, 0, len(r.stats.byKey))
+	for k, st := range r.stats.byKey {
+		o := Stat{Server: k.server, Name: k.name, Calls: st.calls, Errors: st.errors,
+			P50: st.percentile(.5), P95: st.percentile(.95), P99: st.percentile(.99)}
+		if len(st.reasons) > 0 {
+			o.Reasons = make(map[string]int64, len(st.reasons))
+			for name, n := range st.reasons {
+				o.Reasons[name] = n
+			}
+		}
+		if st.minutes != nil {
+			o.PerMinute, o.ErrorsPerMinute = st.minutes.series(now)
+		}
+		out = append(out, o)
+	}
+	slices.SortFunc(out, func(a, b Stat) int {
+		if c := strings.Compare(a.Server, b.Server); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}

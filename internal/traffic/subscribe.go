@@ -1,0 +1,96 @@
+package traffic
+
+import (
+	"context"
+	"slices"
+)
+
+// maxBatch bounds what one Next returns.
+const maxBatch = 500
+
+// A Batch is what changed since the last one.
+type Batch struct {
+	// Rev is the revision to resume from.
+	Rev uint64
+	// Reset says that changes were lost: read everything again with List.
+	Reset bool
+	Calls []Call
+	Lines []Line
+}
+
+// A Subscription follows the record. It has no buffer of its own: a slow
+// reader skips to the present with Reset instead of growing.
+type Subscription struct {
+	r    *Recorder
+	rev  uint64
+	wake chan struct{}
+}
+
+// Subscribe follows changes after the revision from; Rev() means from now on.
+func (r *Recorder) Subscribe(from uint64) *Subscription {
+	s := &Subscription{r: r, rev: from, wake: make(chan struct{}, 1)}
+	s.wake <- struct{}{}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.subs[s] = struct{}{}
+	return s
+}
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.r.mu.Lock()
+	defer s.r.mu.Unlock()
+	delete(s.r.subs, s)
+}
+
+// Next waits for changes and returns them. An entry that changed twice comes
+// once, as it is now.
+func (s *Subscription) Next(ctx context.Context) (Batch, error) {
+	for {
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return Batch{}, context.Cause(ctx)
+		}
+		if b := s.Take(); b.Reset || len(b.Calls)+len(b.Lines) > 0 {
+			return b, nil
+		}
+	}
+}
+
+// C is ready when Take may have something.
+func (s *Subscription) C() <-chan struct{} { return s.wake }
+
+// Take returns what has changed, possibly nothing, without waiting.
+func (s *Subscription) Take() Batch {
+	r := s.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.rev > r.rev || r.rev-s.rev > uint64(len(r.revs)) {
+		s.rev = r.rev
+		return Batch{Rev: r.rev, Reset: true}
+	}
+	b := Batch{}
+	seen := map[uint64]bool{}
+	for s.rev < r.rev && len(b.Calls)+len(b.Lines) < maxBatch {
+		s.rev++
+		c := r.revs[s.rev%uint64(len(r.revs))]
+		if c.line != 0 {
+			if l := r.lines[c.line%uint64(len(r.lines))]; l.ID == c.line {
+				b.Lines = append(b.Lines, l)
+			}
+		} else if e := r.entryLocked(c.call); e != nil && !seen[c.call] {
+			seen[c.call] = true
+			b.Calls = append(b.Calls, e.Call)
+		}
+	}
+	if s.rev < r.rev {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
+	b.Rev = s.rev
+	b.Calls = slices.Clip(b.Calls)
+	return b
+}
