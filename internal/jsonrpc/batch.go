@@ -1,0 +1,36 @@
+package jsonrpc
+
+// MaxBatch is how many messages one batch may hold.
+const MaxBatch = 50
+
+// IsBatch reports whether data begins like an array.
+func IsBatch(data []byte) bool {
+	i := skipSpace(data, 0)
+	return i < len(data) && data[i] == '['
+}
+
+// SplitBatch reads a batch strictly and returns its messages, which are still
+// to be scanned one by one.
+func SplitBatch(data []byte, lim *ScanLimits) ([][]byte, *Error) {
+	s := newScanner(data, lim)
+	s.document(s.value(0))
+	err := s.err
+	s.free()
+	switch {
+	case err != nil:
+		return nil, err
+	case !IsBatch(data):
+		return nil, Errorf(CodeInvalidRequest, "no batch")
+	}
+	var parts [][]byte
+	for part := range Elements(data) {
+		if len(parts) == MaxBatch {
+			return nil, Errorf(CodeInvalidRequest, "batch of more than %d messages", MaxBatch)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return nil, Errorf(CodeInvalidRequest, "empty batch")
+	}
+	return parts, nil
+}

@@ -1,0 +1,89 @@
+package jsonrpc
+
+import "bytes"
+
+// PeekUnread is the size above which PeekAnswer leaves the middle of an
+// answer unread.
+const PeekUnread = 32 << 10
+
+const (
+	idFirst     = `{"jsonrpc":"2.0","id":`
+	thenResult  = `,"result":`
+	resultFirst = `{"result":`
+	resultMid   = `{"jsonrpc":"2.0","result":`
+	thenVersion = `,"jsonrpc":"2.0"`
+	thenID      = `,"id":`
+)
+
+// PeekAnswer recognises the exact envelope of an answer to a call with a
+// numeric id of ours, with an object as its result:
+//
+//	{"jsonrpc":"2.0","id":7,"result":{...}}
+//	{"jsonrpc":"2.0","result":{...},"id":7}
+//	{"result":{...},"jsonrpc":"2.0","id":7}
+//
+// Up to PeekUnread bytes the result gets a shape scan; above, only head and
+// tail are read. Whatever looks different is for ScanAnswer.
+func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
+	for len(data) > 0 && (data[len(data)-1] == '\r' || data[len(data)-1] == ' ') {
+		data = data[:len(data)-1]
+	}
+	if len(data) < len(idFirst) || data[len(data)-1] != '}' {
+		return 0, nil, false
+	}
+	data = data[:len(data)-1]
+	if string(data[:len(idFirst)]) == idFirst {
+		end := digits(data, len(idFirst))
+		rest, found := bytes.CutPrefix(data[end:], []byte(thenResult))
+		if !found {
+			return 0, nil, false
+		}
+		id, ok = decimal(data[len(idFirst):end])
+		result = rest
+	} else {
+		id, result, ok = peekIDLast(data)
+	}
+	if !ok || len(result) < 2 || result[0] != '{' || result[len(result)-1] != '}' {
+		return 0, nil, false
+	}
+	if len(data) <= PeekUnread && shapeEnd(result, 0, defaultLimits.Depth-1) != len(result) {
+		return 0, nil, false
+	}
+	return id, result[:len(result):len(result)], true
+}
+
+// peekIDLast reads an answer, without its last brace, that ends in its id.
+func peekIDLast(data []byte) (id uint64, result []byte, ok bool) {
+	start := len(data)
+	for start > 0 && isDigit(data[start-1]) {
+		start--
+	}
+	if id, ok = decimal(data[start:]); !ok {
+		return 0, nil, false
+	}
+	if data, ok = bytes.CutSuffix(data[:start], []byte(thenID)); !ok {
+		return 0, nil, false
+	}
+	if result, ok = bytes.CutPrefix(data, []byte(resultMid)); ok {
+		return id, result, true
+	}
+	if data, ok = bytes.CutPrefix(data, []byte(resultFirst)); !ok {
+		return 0, nil, false
+	}
+	result, ok = bytes.CutSuffix(data, []byte(thenVersion))
+	return id, result, ok
+}
+
+// decimal reads a number as we write our ids: digits only, no leading zero.
+func decimal(text []byte) (n uint64, ok bool) {
+	if len(text) == 0 || len(text) > 19 || text[0] == '0' && len(text) > 1 {
+		return 0, false
+	}
+	for _, c := range text {
+		if !isDigit(c) {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return n, true
+}

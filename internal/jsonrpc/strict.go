@@ -1,0 +1,266 @@
+package jsonrpc
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+func (s *scanner) space(i int) int { return skipSpace(s.data, i) }
+
+func skipSpace(d []byte, i int) int {
+	for i < len(d) && (d[i] == ' ' || d[i] == '\n' || d[i] == '\r' || d[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// push opens an object or array; it reports false past the depth limit.
+func (s *scanner) push(object bool) bool {
+	if len(s.frames) >= s.lim.Depth {
+		s.complain(CodeInvalidRequest, "nested deeper than %d levels", s.lim.Depth)
+		return false
+	}
+	s.frames = append(s.frames, frame{
+		object: object,
+		keys:   uint32(len(s.keys)),
+		text:   uint32(len(s.text)),
+		table:  uint32(len(s.table)),
+	})
+	return true
+}
+
+func (s *scanner) pop() {
+	top := len(s.frames) - 1
+	f := &s.frames[top]
+	s.keys = s.keys[:f.keys]
+	s.text = s.text[:f.text]
+	s.table = s.table[:f.table]
+	s.frames = s.frames[:top]
+}
+
+// value reads one value with everything in it and returns its end, or -1.
+// It keeps its own stack: nesting costs no stack of ours.
+func (s *scanner) value(i int) int {
+	base := len(s.frames)
+	for {
+		opened := false
+		if i, opened = s.begin(s.space(i)); i < 0 {
+			return -1
+		}
+		for !opened {
+			if len(s.frames) == base {
+				return i
+			}
+			i = s.space(i)
+			if i >= len(s.data) {
+				return s.syntax(i, "unexpected end")
+			}
+			c, object := s.data[i], s.frames[len(s.frames)-1].object
+			i++
+			if c == ',' {
+				if object {
+					i, _ = s.key(s.space(i))
+				}
+				opened = true
+				continue
+			}
+			if object && c != '}' || !object && c != ']' {
+				return s.syntax(i-1, "expected , or a closing bracket")
+			}
+			s.pop()
+		}
+		if i < 0 {
+			return -1
+		}
+	}
+}
+
+// begin reads a scalar or an empty container whole, or the beginning of a
+// container up to its first value, which opened tells.
+func (s *scanner) begin(i int) (end int, opened bool) {
+	if i >= len(s.data) {
+		return s.syntax(i, "unexpected end"), false
+	}
+	switch c := s.data[i]; c {
+	case '"':
+		end, _ = s.str(i + 1)
+		return end, false
+	case '{', '[':
+		if !s.push(c == '{') {
+			if end = skipValue(s.data, i); end < 0 {
+				end = s.syntax(len(s.data), "unexpected end")
+			}
+			return end, false
+		}
+		i = s.space(i + 1)
+		if i < len(s.data) && s.data[i] == c+2 {
+			s.pop()
+			return i + 1, false
+		}
+		if c == '{' {
+			i, _ = s.key(i)
+		}
+		return i, true
+	case 't':
+		return s.literal(i, "true"), false
+	case 'f':
+		return s.literal(i, "false"), false
+	case 'n':
+		return s.literal(i, "null"), false
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return s.number(i), false
+	}
+	return s.syntax(i, "expected a value"), false
+}
+
+func (s *scanner) literal(i int, word string) int {
+	if end := i + len(word); end <= len(s.data) && string(s.data[i:end]) == word {
+		return end
+	}
+	return s.syntax(i, "expected a value")
+}
+
+func (s *scanner) number(start int) int {
+	d, i := s.data, start
+	if d[i] == '-' {
+		i++
+	}
+	switch {
+	case i < len(d) && d[i] == '0':
+		i++
+	default:
+		first := i
+		if i = digits(d, i); i == first {
+			return s.syntax(i, "expected a digit")
+		}
+	}
+	if i < len(d) && d[i] == '.' {
+		first := i + 1
+		if i = digits(d, first); i == first {
+			return s.syntax(i, "expected a digit")
+		}
+	}
+	if i < len(d) && (d[i] == 'e' || d[i] == 'E') {
+		i++
+		if i < len(d) && (d[i] == '+' || d[i] == '-') {
+			i++
+		}
+		first := i
+		if i = digits(d, i); i == first {
+			return s.syntax(i, "expected a digit")
+		}
+	}
+	if i-start > s.lim.NumberBytes {
+		s.complain(CodeInvalidRequest, "number of %d bytes is over the limit of %d", i-start, s.lim.NumberBytes)
+	}
+	return i
+}
+
+func digits(d []byte, i int) int {
+	for i < len(d) && isDigit(d[i]) {
+		i++
+	}
+	return i
+}
+
+const (
+	lanes    = 0x0101010101010101
+	highBits = 0x80 * lanes
+)
+
+// stops marks the bytes of w that end a plain run of a string: a quote, a
+// backslash, a control character or anything but ASCII. Only the lowest mark
+// is exact.
+func stops(w uint64) uint64 {
+	return (w | w - 0x20*lanes | w ^ '"'*lanes - lanes | w ^ '\\'*lanes - lanes) & highBits
+}
+
+// str reads a string whose opening quote is before i and returns its end, or
+// -1, and whether it has escapes.
+func (s *scanner) str(i int) (end int, escaped bool) {
+	d := s.data
+	for {
+		for i+8 <= len(d) {
+			m := stops(binary.LittleEndian.Uint64(d[i:]))
+			if m != 0 {
+				i += bits.TrailingZeros64(m) >> 3
+				break
+			}
+			i += 8
+		}
+		if i >= len(d) {
+			return s.syntax(i, "unexpected end of a string"), escaped
+		}
+		switch c := d[i]; {
+		case c == '"':
+			return i + 1, escaped
+		case c == '\\':
+			escaped = true
+			if i = s.escape(i); i < 0 {
+				return -1, escaped
+			}
+		case c < 0x20:
+			return s.syntax(i, "control character in a string"), escaped
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, n := utf8.DecodeRune(d[i:])
+			if r == utf8.RuneError && n <= 1 {
+				return s.syntax(i, "invalid UTF-8"), escaped
+			}
+			i += n
+		}
+	}
+}
+
+// escape reads the escape sequence at i and returns its end, or -1.
+func (s *scanner) escape(i int) int {
+	d := s.data
+	if i+1 >= len(d) {
+		return s.syntax(i, "unexpected end of a string")
+	}
+	switch d[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+	default:
+		return s.syntax(i, "unknown escape")
+	}
+	r := hex4(d, i+2)
+	if r < 0 {
+		return s.syntax(i, "expected four hex digits")
+	}
+	if r < 0xd800 || r > 0xdfff {
+		return i + 6
+	}
+	if r < 0xdc00 && i+7 < len(d) && d[i+6] == '\\' && d[i+7] == 'u' {
+		if low := hex4(d, i+8); low >= 0xdc00 && low <= 0xdfff {
+			return i + 12
+		}
+	}
+	s.complain(CodeParse, "lone surrogate at byte %d", i)
+	return i + 6
+}
+
+// hex4 reads four hex digits at i, or returns -1.
+func hex4(d []byte, i int) rune {
+	if i+4 > len(d) {
+		return -1
+	}
+	var r rune
+	for _, c := range d[i : i+4] {
+		switch {
+		case isDigit(c):
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}

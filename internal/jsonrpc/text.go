@@ -1,0 +1,146 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// Quote returns s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func Quote(s string) []byte {
+	return appendQuoted(make([]byte, 0, len(s)+2), s)
+}
+
+func appendQuoted(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	plain := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError || n > 1 {
+				i += n
+				continue
+			}
+		}
+		dst = append(dst, s[plain:i]...)
+		i++
+		plain = i
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			if c >= utf8.RuneSelf {
+				dst = append(dst, "\ufffd"...)
+			} else {
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			}
+		}
+	}
+	dst = append(dst, s[plain:]...)
+	return append(dst, '"')
+}
+
+// unquote returns the text of a JSON string that stands with its quotes.
+func unquote(raw []byte) string {
+	inner := raw[1 : len(raw)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return string(inner)
+	}
+	return string(appendUnescaped(nil, inner))
+}
+
+// appendUnescaped appends the text between the quotes of a JSON string. A
+// lone surrogate becomes U+FFFD; what is no escape stays as it is.
+func appendUnescaped(dst, inner []byte) []byte {
+	for {
+		n := bytes.IndexByte(inner, '\\')
+		if n < 0 || n+1 >= len(inner) {
+			return append(dst, inner...)
+		}
+		dst = append(dst, inner[:n]...)
+		c := inner[n+1]
+		inner = inner[n+2:]
+		switch c {
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		case 'u':
+			r := hex4(inner, 0)
+			if r < 0 {
+				dst = append(dst, '\\', 'u')
+				continue
+			}
+			inner = inner[4:]
+			if r >= 0xd800 && r < 0xdc00 && len(inner) >= 6 && inner[0] == '\\' && inner[1] == 'u' {
+				if low := hex4(inner, 2); low >= 0xdc00 && low <= 0xdfff {
+					r = 0x10000 + (r-0xd800)<<10 + (low - 0xdc00)
+					inner = inner[6:]
+				}
+			}
+			dst = utf8.AppendRune(dst, r)
+		default:
+			dst = append(dst, c)
+		}
+	}
+}
+
+// clip cuts s to at most n bytes at the end of a character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Compact appends src to dst as one line. Without a line break src is taken
+// as it is; with one all insignificant white space is removed, and a line
+// break inside a string, which JSON forbids, is escaped.
+func Compact(dst, src []byte) []byte {
+	if bytes.IndexByte(src, '\n') < 0 && bytes.IndexByte(src, '\r') < 0 {
+		return append(dst, src...)
+	}
+	inString := false
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		switch {
+		case inString && c == '\\' && i+1 < len(src) && src[i+1] >= ' ':
+			i++
+			dst = append(dst, c, src[i])
+			continue
+		case inString && c == '\n':
+			dst = append(dst, '\\', 'n')
+			continue
+		case inString && c == '\r':
+			dst = append(dst, '\\', 'r')
+			continue
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ' ' || c == '\n' || c == '\r' || c == '\t'):
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
