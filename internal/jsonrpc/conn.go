@@ -3,9 +3,12 @@ package jsonrpc
 import (
 	"context"
 	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
 )
 
-// Why a call got no answer.
+// How a call or a request ends without an answer.
 var (
 	// ErrClosed means that the connection ended.
 	ErrClosed = errors.New("connection closed")
@@ -14,13 +17,13 @@ var (
 	ErrCancelled = errors.New("cancelled by the peer")
 	// ErrTooLarge means that the answer was over the limit of the stream.
 	ErrTooLarge = errors.New("answer too large")
-	// ErrBadAnswer means that an answer came that could not be read.
+	// ErrBadAnswer means that an answer came that could not be understood.
 	ErrBadAnswer = errors.New("answer not understood")
 )
 
 // ConnOptions says how a Conn behaves.
 type ConnOptions struct {
-	// Handler answers what the peer asks; nil refuses everything.
+	// Handler answers what the peer asks; nil refuses all requests.
 	Handler Handler
 	// Strict is for the accepting side: messages are scanned strictly, bad
 	// ones are answered, and an id in flight may not be used again.
@@ -28,42 +31,128 @@ type ConnOptions struct {
 	// Batch says whether a batch is accepted now; nil means never.
 	Batch func() bool
 	// MaxInFlight is how many requests of the peer run at once; past it the
-	// Conn stops reading. Zero means 64.
+	// Conn stops reading, unless it waits for answers itself. Zero means 64.
 	MaxInFlight int
 	// CancelMethod is the notification that cancels a request. It is sent
 	// when the context of a Call ends; when it is received, the context of
 	// that handler ends with the cause ErrCancelled and no answer is sent.
 	CancelMethod string
-	// Uncancellable is the method that the peer may not cancel, nor put into
+	// Uncancellable is the method that is never cancelled and not allowed in
 	// a batch.
 	Uncancellable string
-	// OnDropped hears of what was thrown away, and of panics; it may be nil
-	// and must not block.
+	// OnDropped hears of what was thrown away and of panics. It may be nil
+	// and must not block; head is valid during the call only.
 	OnDropped func(reason string, head []byte)
 	// Limits bounds each message.
 	Limits ScanLimits
 }
 
-// A Conn speaks JSON-RPC over a Stream, as asker and as answerer.
-type Conn struct{ done chan struct{} }
+// A Conn speaks JSON-RPC over a Stream, as the one who asks and as the one
+// who answers.
+type Conn struct {
+	stream Stream
+	opt    ConnOptions
+	lim    ScanLimits
+	ctx    context.Context // of handlers; ends with Close
+	cancel context.CancelCauseFunc
 
-// NewConn starts reading from s, which it owns from now on.
-func NewConn(s Stream, opt ConnOptions) *Conn { return &Conn{done: make(chan struct{})} }
+	calls    calls
+	requests requests
+	notices  notices
 
-// Call sends a request and waits for its answer.
-func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) { return nil, ErrClosed }
+	running sync.WaitGroup // handlers and the goroutine of notices
+	sending sync.WaitGroup // notifications of cancelled calls
+	closing atomic.Bool
+	done    chan struct{}
 
-// Notify sends a notification.
-func (c *Conn) Notify(ctx context.Context, n *Notification) error { return ErrClosed }
+	mu    sync.Mutex
+	ended bool // nothing new is sent on our own account
+	err   error
+}
 
-// Close ends the connection and waits for its handlers.
-func (c *Conn) Close() error { return nil }
+// NewConn starts reading from s, which belongs to the Conn from now on.
+func NewConn(s Stream, opt ConnOptions) *Conn {
+	if opt.MaxInFlight <= 0 {
+		opt.MaxInFlight = 64
+	}
+	c := &Conn{stream: s, opt: opt, lim: opt.Limits.orDefaults(), done: make(chan struct{})}
+	// A connection outlives whoever accepted it: its end is Close.
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.requests.init()
+	go c.run()
+	return c
+}
 
-// Done is closed when the reader ended and all handlers have answered.
+// run reads until the stream ends, then waits for what is in flight.
+func (c *Conn) run() {
+	err := c.read()
+	c.calls.fail(ErrClosed)
+	c.running.Wait()
+	c.mu.Lock()
+	switch {
+	case c.closing.Load():
+		c.err = ErrClosed
+	case c.err == nil && !errors.Is(err, io.EOF):
+		c.err = err
+	}
+	c.ended = true
+	c.mu.Unlock()
+	c.sending.Wait()
+	c.cancel(ErrClosed)
+	close(c.done)
+}
+
+// Close closes the stream, fails the calls that are pending with ErrClosed,
+// cancels the handlers and waits for them, so a handler must not call it.
+func (c *Conn) Close() error {
+	c.closing.Store(true)
+	c.calls.fail(ErrClosed)
+	c.cancel(ErrClosed)
+	c.requests.close()
+	err := c.stream.Close()
+	<-c.done
+	return err
+}
+
+// Done is closed when the reader ended and all handlers have finished and
+// answered: the end of the stream lets what is in flight finish.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Err says why the connection ended; nil for a clean end.
-func (c *Conn) Err() error { return nil }
+// Err says why the connection ended: nil while it lives and after a clean end
+// of the stream, ErrClosed after Close.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
 
 // Pending is how many of our calls wait for their answer.
-func (c *Conn) Pending() int { return 0 }
+func (c *Conn) Pending() int { return int(c.calls.pending.Load()) }
+
+// Notify sends a notification.
+func (c *Conn) Notify(_ context.Context, n *Notification) error {
+	if c.closing.Load() {
+		return ErrClosed
+	}
+	o := newOutgoing()
+	defer o.free()
+	o.head = append(o.head, `{"jsonrpc":"2.0",`...)
+	return o.sendCall(c.stream, n.Method, n.Params)
+}
+
+// abort ends a connection that cannot be written to any more.
+func (c *Conn) abort(err error) {
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = err
+	}
+	c.mu.Unlock()
+	c.stream.Close()
+}
+
+// dropped reports what is thrown away.
+func (c *Conn) dropped(reason string, msg []byte) {
+	if c.opt.OnDropped != nil {
+		c.opt.OnDropped(reason, msg[:min(len(msg), 256)])
+	}
+}

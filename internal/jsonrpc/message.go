@@ -106,7 +106,7 @@ func (m *members) message(lim *ScanLimits) (Message, *Error) {
 	var msg Message
 	if m.id != nil {
 		switch {
-		case m.id[0] != '"' && m.id[0] != '-' && !isDigit(m.id[0]):
+		case !isID(m.id[0]):
 			if m.method != nil || m.err == nil || m.id[0] != 'n' {
 				msg.Result, msg.Err = m.result, m.err
 				return msg, Errorf(CodeInvalidRequest, "id must be a string or a number")
@@ -172,5 +172,8 @@ func (m *members) isVersion2() bool {
 	}
 	return len(m.version) > 5 && m.version[0] == '"' && unquote(m.version) == "2.0"
 }
+
+// isID says whether a value that begins with c can be an id.
+func isID(c byte) bool { return c == '"' || c == '-' || isDigit(c) }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -87,3 +87,29 @@ func decimal(text []byte) (n uint64, ok bool) {
 	}
 	return n, true
 }
+
+// headID finds the id in the beginning of a message that was cut off, and
+// says whether that was an answer.
+func headID(head []byte) (id []byte, answer bool) {
+	w := walker{data: head}
+	if !w.open() {
+		return nil, false
+	}
+	for more := true; more; {
+		w.nameEnd = -1
+		more = w.next()
+		if w.nameEnd < 0 {
+			break
+		}
+		switch string(w.key()) {
+		case "id":
+			// A number at the very end may be cut off itself.
+			if more && w.end < len(head) && isID(head[w.value]) {
+				id = w.raw()
+			}
+		case "result", "error":
+			answer = true
+		}
+	}
+	return id, answer
+}

@@ -1,0 +1,227 @@
+package jsonrpc
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// calls holds the calls that wait for their answers. Ids count upwards; the
+// low bits of an id are its slot, the rest is the generation of that slot.
+type calls struct {
+	mu      sync.Mutex
+	slots   []*call // a power of two, at most half of it in use
+	last    uint64
+	err     error // why no call can be made any more
+	pending atomic.Int64
+	// lost counts the calls that were given up and may still be answered.
+	lost int
+}
+
+// A call waits for one outcome.
+type call struct {
+	id      uint64
+	outcome chan outcome
+}
+
+type outcome struct {
+	resp *Response
+	err  error
+}
+
+var idleCalls = sync.Pool{New: func() any { return &call{outcome: make(chan outcome, 1)} }}
+
+// add takes a slot for a new call.
+func (t *calls) add() (*call, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil {
+		return nil, t.err
+	}
+	if n := int(t.pending.Load()); 2*n >= len(t.slots) {
+		t.grow()
+	}
+	mask := uint64(len(t.slots) - 1)
+	for t.last++; t.slots[t.last&mask] != nil; t.last++ {
+	}
+	k := idleCalls.Get().(*call)
+	k.id = t.last
+	t.slots[k.id&mask] = k
+	t.pending.Add(1)
+	return k, nil
+}
+
+func (t *calls) grow() {
+	slots := make([]*call, max(16, 2*len(t.slots)))
+	for _, k := range t.slots {
+		if k != nil {
+			slots[k.id&uint64(len(slots)-1)] = k
+		}
+	}
+	t.slots = slots
+}
+
+// take frees the slot of id and returns its call, nil if there is none.
+// Whoever took a call is the only one to send its outcome.
+func (t *calls) take(id uint64) *call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.takeLocked(id)
+}
+
+func (t *calls) takeLocked(id uint64) *call {
+	if len(t.slots) == 0 {
+		return nil
+	}
+	slot := &t.slots[id&uint64(len(t.slots)-1)]
+	k := *slot
+	if k == nil || k.id != id {
+		return nil
+	}
+	*slot = nil
+	t.pending.Add(-1)
+	return k
+}
+
+// giveUp takes the call back from the table; false if its outcome is on the
+// way.
+func (t *calls) giveUp(k *call) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.takeLocked(k.id) == nil {
+		return false
+	}
+	t.lost++
+	return true
+}
+
+// only takes the one call that is pending, if there is no doubt about it.
+func (t *calls) only() *call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost > 0 || t.pending.Load() != 1 {
+		return nil
+	}
+	for _, k := range t.slots {
+		if k != nil {
+			return t.takeLocked(k.id)
+		}
+	}
+	return nil
+}
+
+// found notes that the answer to a lost call, or to none, came. It reports
+// whether id was ever given out.
+func (t *calls) found(id uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost > 0 {
+		t.lost--
+	}
+	return id <= t.last
+}
+
+// fail ends all calls, and those to come, with err.
+func (t *calls) fail(err error) {
+	t.mu.Lock()
+	slots := t.slots
+	if t.err == nil {
+		t.err = err
+	}
+	t.slots = nil
+	t.pending.Store(0)
+	t.mu.Unlock()
+	for _, k := range slots {
+		if k != nil {
+			k.outcome <- outcome{err: err}
+		}
+	}
+}
+
+// newest is the id of the latest call.
+func (t *calls) newest() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
+
+// Call sends a request and waits for its answer. When ctx ends first, the
+// peer is told so with CancelMethod, and what it still answers is discarded.
+// Back is not used: the stream does not tell what belongs to which call.
+func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
+	if ctx.Err() != nil {
+		return nil, ended(ctx)
+	}
+	k, err := c.calls.add()
+	if err != nil {
+		return nil, err
+	}
+	c.requests.wake()
+	if err := c.send(k.id, req); err != nil {
+		if !c.calls.giveUp(k) {
+			<-k.outcome
+		}
+		idleCalls.Put(k)
+		if c.closing.Load() {
+			return nil, ErrClosed
+		}
+		return nil, fmt.Errorf("sending %s: %w", req.Method, err)
+	}
+	select {
+	case out := <-k.outcome:
+		idleCalls.Put(k)
+		return out.resp, out.err
+	case <-ctx.Done():
+	}
+	id := k.id
+	if !c.calls.giveUp(k) {
+		out := <-k.outcome
+		idleCalls.Put(k)
+		return out.resp, out.err
+	}
+	idleCalls.Put(k)
+	if req.Method != c.opt.Uncancellable {
+		c.sendCancel(id, context.Cause(ctx))
+	}
+	return nil, ended(ctx)
+}
+
+func (c *Conn) send(id uint64, req *Request) error {
+	o := newOutgoing()
+	defer o.free()
+	o.head = append(o.head, idFirst...)
+	o.head = strconv.AppendUint(o.head, id, 10)
+	o.head = append(o.head, ',')
+	return o.sendCall(c.stream, req.Method, req.Params)
+}
+
+// sendCancel tells the peer that nobody waits for id any more. It does not
+// keep the caller waiting for a peer that does not read.
+func (c *Conn) sendCancel(id uint64, cause error) {
+	if c.opt.CancelMethod == "" {
+		return
+	}
+	params := append([]byte(nil), `{"requestId":`...)
+	params = strconv.AppendUint(params, id, 10)
+	params = append(params, `,"reason":`...)
+	params = append(appendQuoted(params, clip(cause.Error(), 256)), '}')
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	c.sending.Go(func() {
+		c.Notify(c.ctx, &Notification{Method: c.opt.CancelMethod, Params: params})
+	})
+}
+
+// ended is the error of a context, with its cause.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}

@@ -1,0 +1,98 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+)
+
+// A batch gathers the answers to the requests that came in one array.
+type batch struct {
+	conn    *Conn
+	release func()
+	mu      sync.Mutex
+	open    int // requests without an outcome, and the reader
+	out     []byte
+}
+
+// takeBatch routes the messages of a batch.
+func (c *Conn) takeBatch(data []byte, release func()) {
+	parts, err := c.splitBatch(data)
+	if err != nil {
+		c.answer(nil, &Response{Err: err}, nil)
+		free(release)
+		return
+	}
+	b := &batch{conn: c, release: release, open: 1}
+	for _, part := range parts {
+		msg, err := Scan(part, &c.lim)
+		if err != nil {
+			c.reject(&msg, part, err, b)
+			continue
+		}
+		if msg.Kind == KindRequest {
+			b.hold()
+			c.accept(&msg, nil, b)
+			continue
+		}
+		// Its life is not that of the batch, so it gets bytes of its own.
+		msg.Params = bytes.Clone(msg.Params)
+		msg.Result = bytes.Clone(msg.Result)
+		c.route(&msg, part, nil, nil)
+	}
+	b.done()
+}
+
+// splitBatch returns the messages of a batch that is welcome as a whole.
+func (c *Conn) splitBatch(data []byte) ([][]byte, *Error) {
+	if c.opt.Batch == nil || !c.opt.Batch() {
+		if _, err := Scan(data, &c.lim); err.Code == CodeParse {
+			return nil, err
+		}
+		return nil, Errorf(CodeInvalidRequest, "batches are not supported")
+	}
+	parts, err := SplitBatch(data, &c.lim)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		if name, _ := GetString(part, "method"); name != "" && name == c.opt.Uncancellable {
+			return nil, Errorf(CodeInvalidRequest, "%s is not allowed in a batch", name)
+		}
+	}
+	return parts, nil
+}
+
+func (b *batch) hold() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open++
+}
+
+func (b *batch) add(id []byte, resp *Response) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.out) == 0 {
+		b.out = append(b.out, '[')
+	} else {
+		b.out = append(b.out, ',')
+	}
+	b.out = AppendResponse(b.out, id, resp)
+}
+
+// done counts down and sends the answers after the last request.
+func (b *batch) done() {
+	b.mu.Lock()
+	b.open--
+	last := b.open == 0
+	b.mu.Unlock()
+	if !last {
+		return
+	}
+	if len(b.out) > 0 && !b.conn.closing.Load() {
+		if err := b.conn.stream.Write(b.out, []byte{']'}); err != nil {
+			b.conn.abort(fmt.Errorf("sending the answers to a batch: %w", err))
+		}
+	}
+	free(b.release)
+}

@@ -1,0 +1,178 @@
+package jsonrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// An inbound is one request of the peer, and the way back to it while it runs.
+type inbound struct {
+	conn    *Conn
+	req     Request
+	id      []byte
+	hash    uint64
+	next    *inbound // same hash
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	release func()
+	batch   *batch
+	state   atomic.Uint32
+}
+
+// States of an inbound.
+const (
+	requestRuns = iota
+	requestCancelled
+	requestDone
+)
+
+// accept takes a request of the peer.
+func (c *Conn) accept(msg *Message, release func(), b *batch) {
+	in := &inbound{
+		conn:    c,
+		req:     Request{Method: msg.Method, Params: msg.Params},
+		id:      msg.ID,
+		hash:    maphash.Bytes(idSeed, msg.ID),
+		release: release,
+		batch:   b,
+	}
+	if !c.requests.add(in, c.opt.Strict) {
+		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
+		in.discard()
+		return
+	}
+	in.ctx, in.cancel = context.WithCancelCause(c.ctx)
+	c.running.Add(1)
+	if c.requests.enter(in, c.opt.MaxInFlight, c.asking) {
+		go in.run()
+	}
+}
+
+func (c *Conn) asking() bool { return c.calls.pending.Load() > 0 }
+
+// run answers the request, then those that waited for its place.
+func (in *inbound) run() {
+	for in != nil {
+		c := in.conn
+		resp, err := in.handle()
+		in.finish(resp, err)
+		next := c.requests.leave()
+		c.running.Done()
+		in = next
+	}
+}
+
+func (in *inbound) handle() (resp *Response, err error) {
+	c := in.conn
+	if c.opt.Handler == nil {
+		return nil, Errorf(CodeMethodNotFound, "method not found: %s", in.req.Method)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(in.req.Method, v)
+			resp, err = nil, Errorf(CodeInternal, "internal error")
+		}
+	}()
+	if in.ctx.Err() != nil {
+		return nil, in.ctx.Err()
+	}
+	return c.opt.Handler.Handle(in.ctx, in, &in.req)
+}
+
+// finish sends the outcome unless the peer does not want it any more. The id
+// is free before the answer is out: the peer may use it at once.
+func (in *inbound) finish(resp *Response, err error) {
+	c := in.conn
+	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
+	in.state.Store(requestDone)
+	c.requests.remove(in)
+	in.cancel(nil)
+	if wanted && !c.closing.Load() {
+		c.answer(in.id, outcomeOf(resp, err), in.batch)
+	}
+	resp.Release()
+	in.discard()
+}
+
+func (in *inbound) discard() {
+	if in.batch != nil {
+		in.batch.done()
+	}
+	free(in.release)
+}
+
+// outcomeOf is the response to what a handler returned.
+func outcomeOf(resp *Response, err error) *Response {
+	if err != nil {
+		var e *Error
+		if !errors.As(err, &e) {
+			e = &Error{Code: CodeInternal, Message: err.Error()}
+		}
+		return &Response{Err: e}
+	}
+	if resp == nil || resp.Result == nil && resp.Err == nil {
+		return &Response{Err: Errorf(CodeInternal, "internal error: no answer")}
+	}
+	return resp
+}
+
+// answer sends a response, or adds it to its batch.
+func (c *Conn) answer(id []byte, resp *Response, b *batch) {
+	if b != nil {
+		b.add(id, resp)
+		return
+	}
+	o := newOutgoing()
+	err := o.sendAnswer(c.stream, id, resp)
+	o.free()
+	if err == nil {
+		return
+	}
+	var tooLarge *FrameError
+	if errors.As(err, &tooLarge) && resp.Err == nil {
+		c.answer(id, &Response{Err: Errorf(CodeInternal, "sending the answer: %v", err)}, nil)
+		return
+	}
+	c.dropped("answer not sent", id)
+	c.abort(fmt.Errorf("sending an answer: %w", err))
+}
+
+func (in *inbound) cancelByPeer() {
+	if in.state.CompareAndSwap(requestRuns, requestCancelled) {
+		in.cancel(ErrCancelled)
+	}
+}
+
+// Call asks the peer back while its request runs.
+func (in *inbound) Call(ctx context.Context, req *Request) (*Response, error) {
+	if in.state.Load() == requestDone {
+		return nil, ErrClosed
+	}
+	return in.conn.Call(ctx, req)
+}
+
+// Notify tells the peer something about its request; once that is answered
+// nobody wants to hear it.
+func (in *inbound) Notify(ctx context.Context, n *Notification) error {
+	if in.state.Load() == requestDone {
+		return nil
+	}
+	return in.conn.Notify(ctx, n)
+}
+
+// recovered is deferred around a handler without an answer.
+func (c *Conn) recovered(method string) {
+	if v := recover(); v != nil {
+		c.panicked(method, v)
+	}
+}
+
+func (c *Conn) panicked(method string, v any) {
+	if c.opt.OnDropped != nil {
+		c.opt.OnDropped("panic", fmt.Appendf(nil, "%s: %v\n%s", method, v, debug.Stack()))
+	}
+}

@@ -1,0 +1,136 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+)
+
+// requests holds the requests of the peer that are in flight.
+type requests struct {
+	mu   sync.Mutex
+	room sync.Cond
+	// byID finds a request by the hash of its id; see inbound.next.
+	byID    map[uint64]*inbound
+	running int
+	// queue waits for room while the reader goes on.
+	queue  []*inbound
+	closed bool
+	parked atomic.Bool // the reader waits for room
+}
+
+// maxQueued is how many requests wait, beside those that run, while the
+// reader has to go on because we wait for answers of the peer.
+const maxQueued = 1024
+
+var idSeed = maphash.MakeSeed()
+
+func (r *requests) init() {
+	r.room.L = &r.mu
+	r.byID = make(map[uint64]*inbound)
+}
+
+// find returns the request of that id, compared byte for byte: 1 is not "1".
+func (r *requests) find(hash uint64, id []byte) *inbound {
+	in := r.byID[hash]
+	for in != nil && !bytes.Equal(in.id, id) {
+		in = in.next
+	}
+	return in
+}
+
+// add notes that a request is in flight; false if its id is already and must
+// not be.
+func (r *requests) add(in *inbound, unique bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if unique && r.find(in.hash, in.id) != nil {
+		return false
+	}
+	in.next = r.byID[in.hash]
+	r.byID[in.hash] = in
+	return true
+}
+
+// remove forgets the id of a request, so that it can be used again.
+func (r *requests) remove(in *inbound) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := r.byID[in.hash]
+	if first == in {
+		if in.next == nil {
+			delete(r.byID, in.hash)
+		} else {
+			r.byID[in.hash] = in.next
+		}
+		return
+	}
+	for at := first; at != nil; at = at.next {
+		if at.next == in {
+			at.next = in.next
+			return
+		}
+	}
+}
+
+// enter reports whether the request may run now. It waits for room, but when
+// we ourselves wait for the peer it queues the request and lets the reader go
+// on: the answers that would make room may be behind it.
+func (r *requests) enter(in *inbound, limit int, asking func() bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.running >= limit && !r.closed {
+		r.parked.Store(true)
+		if asking() && len(r.queue) < maxQueued {
+			r.parked.Store(false)
+			r.queue = append(r.queue, in)
+			return false
+		}
+		r.room.Wait()
+		r.parked.Store(false)
+	}
+	r.running++
+	return true
+}
+
+// leave makes room, or returns the next request that waits for it.
+func (r *requests) leave() *inbound {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) > 0 {
+		next := r.queue[0]
+		r.queue[0] = nil
+		r.queue = r.queue[1:]
+		return next
+	}
+	r.running--
+	r.room.Signal()
+	return nil
+}
+
+// wake lets a reader that waits for room look again.
+func (r *requests) wake() {
+	if r.parked.Load() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.room.Signal()
+	}
+}
+
+func (r *requests) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.room.Broadcast()
+}
+
+// cancel ends the context of the request with that id.
+func (r *requests) cancel(id []byte, uncancellable string) {
+	r.mu.Lock()
+	in := r.find(maphash.Bytes(idSeed, id), id)
+	r.mu.Unlock()
+	if in != nil && (in.req.Method != uncancellable || uncancellable == "") {
+		in.cancelByPeer()
+	}
+}
