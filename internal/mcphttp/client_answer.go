@@ -1,0 +1,148 @@
+package mcphttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+const maxPooled = 64 << 10
+
+// An answerBuffer is memory for one answer; free gives it back.
+type answerBuffer struct {
+	b    []byte
+	free func()
+}
+
+var answerBuffers sync.Pool
+
+// newAnswerBuffer returns a buffer of the given length.
+func newAnswerBuffer(size int) *answerBuffer {
+	if size > maxPooled {
+		return &answerBuffer{b: make([]byte, size), free: func() {}}
+	}
+	buf, ok := answerBuffers.Get().(*answerBuffer)
+	if !ok {
+		buf = &answerBuffer{}
+		buf.free = func() {
+			if cap(buf.b) <= maxPooled {
+				answerBuffers.Put(buf)
+			}
+		}
+	}
+	if cap(buf.b) < size {
+		buf.b = make([]byte, max(size, eventBuffer))
+	}
+	buf.b = buf.b[:size]
+	return buf
+}
+
+// whole reads an answer that is one JSON body.
+func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
+	buf, err := readWhole(resp.Body, resp.ContentLength, x.c.opt.MaxMessage)
+	resp.Body.Close()
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, err
+	}
+	if id, result, ok := jsonrpc.PeekAnswer(buf.b); ok && id == x.id {
+		return jsonrpc.NewResponse(result, buf.free), nil
+	}
+	if jsonrpc.IsBatch(buf.b) {
+		return x.fromBatch(ctx, buf)
+	}
+	msg, bad := jsonrpc.ScanAnswer(buf.b, nil)
+	if bad == nil {
+		if out := x.outcome(&msg, buf); out != nil {
+			return out, nil
+		}
+	}
+	reason := "the answer does not belong to the request"
+	if bad != nil {
+		reason = "the answer cannot be read: " + bad.Message
+	}
+	return nil, &AnswerError{Reason: reason, Head: append([]byte(nil), buf.b[:min(len(buf.b), 512)]...)}
+}
+
+// readWhole reads a body into one buffer, of exactly its size when that is
+// known.
+func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
+	if length > limit {
+		return nil, jsonrpc.ErrTooLarge
+	}
+	if length >= 0 {
+		buf := newAnswerBuffer(int(length))
+		if _, err := io.ReadFull(body, buf.b); err != nil {
+			return nil, errors.Join(ErrStreamEnded, err)
+		}
+		return buf, nil
+	}
+	buf := newAnswerBuffer(0)
+	for {
+		if len(buf.b) == cap(buf.b) {
+			bigger := make([]byte, len(buf.b), max(eventBuffer, min(2*cap(buf.b), int(limit)+1)))
+			copy(bigger, buf.b)
+			buf.b = bigger
+		}
+		n, err := body.Read(buf.b[len(buf.b):cap(buf.b)])
+		buf.b = buf.b[:len(buf.b)+n]
+		if int64(len(buf.b)) > limit {
+			return nil, jsonrpc.ErrTooLarge
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, errors.Join(ErrStreamEnded, err)
+		}
+	}
+}
+
+// fromBatch finds our answer among several messages.
+func (x *exchange) fromBatch(ctx context.Context, buf *answerBuffer) (*jsonrpc.Response, error) {
+	parts, bad := jsonrpc.SplitBatch(buf.b, nil)
+	if bad != nil {
+		return nil, &AnswerError{Reason: "the answer cannot be read: " + bad.Message}
+	}
+	in := x.c.newInbox(x.req.Back)
+	var out *jsonrpc.Response
+	for _, part := range parts {
+		msg, bad := jsonrpc.ScanAnswer(part, nil)
+		if bad != nil {
+			continue
+		}
+		if resp := x.outcome(&msg, buf); resp != nil {
+			out = resp
+			continue
+		}
+		in.take(ctx, &msg)
+	}
+	if out == nil {
+		return nil, &AnswerError{Reason: "the answer does not belong to the request"}
+	}
+	return out, nil
+}
+
+// outcome returns the response when msg is the one to our request; its result
+// stands in buf.
+func (x *exchange) outcome(msg *jsonrpc.Message, buf *answerBuffer) *jsonrpc.Response {
+	switch {
+	case msg.Kind == jsonrpc.KindResult && x.isOurs(msg.ID):
+		return jsonrpc.NewResponse(msg.Result, buf.free)
+	case msg.Kind == jsonrpc.KindError && (x.isOurs(msg.ID) || len(msg.ID) == 0 || string(msg.ID) == "null"):
+		return &jsonrpc.Response{Err: jsonrpc.ParseError(msg.Err)}
+	}
+	return nil
+}
+
+func (x *exchange) isOurs(id []byte) bool {
+	var digits [20]byte
+	return string(id) == string(strconv.AppendUint(digits[:0], x.id, 10))
+}

@@ -1,0 +1,115 @@
+package mcphttp
+
+import (
+	"encoding/base64"
+	"maps"
+	"net/http"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// Header names in the canonical form of net/http.
+const (
+	headerSession   = "Mcp-Session-Id"
+	headerVersion   = "Mcp-Protocol-Version"
+	headerMethod    = "Mcp-Method"
+	headerName      = "Mcp-Name"
+	headerParam     = "Mcp-Param-"
+	headerLastEvent = "Last-Event-Id"
+)
+
+// notConfigurable are headers that belong to one connection, or that the
+// protocol sets itself.
+var notConfigurable = []string{
+	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "Host", "Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding",
+	headerSession, headerVersion, headerMethod, headerName, headerLastEvent,
+}
+
+// clientHeader is what of the configured headers is sent with every request.
+func clientHeader(configured http.Header) http.Header {
+	h := http.Header{"User-Agent": {"mcp-all-in-one/" + mcp.ProductVersion}}
+	for name, values := range configured {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	for _, listed := range h["Connection"] {
+		for name := range strings.SplitSeq(listed, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range notConfigurable {
+		delete(h, name)
+	}
+	return h
+}
+
+// headerFor returns the headers of a message to the server.
+func (c *Client) headerFor(method string, params []byte) http.Header {
+	st := c.state.Load()
+	if !c.opt.Modern {
+		if method != mcp.MethodInitialize || (st.session == "" && st.version == "") {
+			return st.header
+		}
+		h := maps.Clone(st.header)
+		delete(h, headerSession)
+		delete(h, headerVersion)
+		return h
+	}
+	h := maps.Clone(st.header)
+	h[headerMethod] = []string{method}
+	if member := nameMember(method); member != "" {
+		if name, ok := jsonrpc.GetString(params, member); ok {
+			h[headerName] = []string{encodeHeaderValue(name)}
+			if method == mcp.MethodToolsCall {
+				c.addParamHeaders(h, name, jsonrpc.Get(params, "arguments"))
+			}
+		}
+	}
+	return h
+}
+
+func (c *Client) addParamHeaders(h http.Header, tool string, arguments []byte) {
+	if c.opt.ParamHeaders == nil {
+		return
+	}
+	for name, values := range c.opt.ParamHeaders(tool, arguments) {
+		name = http.CanonicalHeaderKey(name)
+		if !strings.HasPrefix(name, headerParam) {
+			continue
+		}
+		for _, v := range values {
+			h[name] = append(h[name], encodeHeaderValue(v))
+		}
+	}
+}
+
+// nameMember is the member of params that Mcp-Name repeats; "" for none.
+func nameMember(method string) string {
+	switch method {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
+		return "name"
+	case mcp.MethodResourcesRead:
+		return "uri"
+	}
+	if strings.HasPrefix(method, "tasks/") {
+		return "taskId"
+	}
+	return ""
+}
+
+const base64Prefix, base64Suffix = "=?base64?", "?="
+
+// encodeHeaderValue wraps what a header cannot carry as it is: other than
+// printable ASCII, outer white space, and what looks wrapped already.
+func encodeHeaderValue(s string) string {
+	plain := s == strings.TrimSpace(s) && !(strings.HasPrefix(s, base64Prefix) && strings.HasSuffix(s, base64Suffix))
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] >= 0x20 && s[i] <= 0x7e
+	}
+	if plain {
+		return s
+	}
+	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s)) + base64Suffix
+}
