@@ -107,11 +107,13 @@ func (s *scanner) envelope(env *members) {
 			return
 		}
 		i = s.space(i)
-		start := i
+		start, fine := i, s.err == nil
 		if i = s.value(i); i < 0 {
 			return
 		}
-		if field := env.member(key); field != nil && *field == nil {
+		// A member that is refused for what is in it counts as absent.
+		fine = fine == (s.err == nil)
+		if field := env.member(key); field != nil && *field == nil && fine {
 			*field = s.data[start:i:i]
 		}
 		i = s.space(i)

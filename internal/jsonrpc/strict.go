@@ -173,7 +173,8 @@ const (
 // backslash, a control character or anything but ASCII. Only the lowest mark
 // is exact.
 func stops(w uint64) uint64 {
-	return (w | w - 0x20*lanes | w ^ '"'*lanes - lanes | w ^ '\\'*lanes - lanes) & highBits
+	quote, slash := w^'"'*lanes, w^'\\'*lanes
+	return (w | (w - 0x20*lanes) | (quote - lanes) | (slash - lanes)) & highBits
 }
 
 // str reads a string whose opening quote is before i and returns its end, or
