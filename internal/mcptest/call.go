@@ -1,0 +1,117 @@
+package mcptest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Call is one request that a feature answers, with the ways back to the
+// client that its era has.
+type Call struct {
+	// Arguments is the raw params.arguments, nil when absent.
+	Arguments json.RawMessage
+	// Version is the protocol version of this call.
+	Version string
+
+	params *params
+	server *Server
+	from   jsonrpc.Peer
+	offer  map[string]json.RawMessage
+	level  string // "" means that no log message may be sent
+	modern bool
+
+	answers map[string]json.RawMessage // modern: of this and earlier rounds
+	asked   map[string]any             // modern: to be answered in the next
+}
+
+// errAsked unwinds a modern call whose next step is the client's.
+var errAsked = errors.New("input required")
+
+// Bind decodes the arguments.
+func (c *Call) Bind(v any) error {
+	if c.Arguments == nil {
+		return nil
+	}
+	if err := json.Unmarshal(c.Arguments, v); err != nil {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "reading arguments: %v", err)
+	}
+	return nil
+}
+
+// Offers says whether the client can be asked for a capability.
+func (c *Call) Offers(capability string) bool {
+	_, ok := c.offer[capability]
+	return ok
+}
+
+// capability that a question needs.
+var capability = map[string]string{
+	mcp.MethodElicit:    "elicitation",
+	mcp.MethodSampling:  "sampling",
+	mcp.MethodRootsList: "roots",
+}
+
+// Ask puts a question to the client whose call this is. In the modern era the
+// first pass returns an error that the feature must return; the answer is
+// there when the client comes back. key tells questions of one call apart.
+func (c *Call) Ask(ctx context.Context, key, method string, params any) (json.RawMessage, error) {
+	if need := capability[method]; !c.Offers(need) {
+		if c.modern {
+			return nil, jsonrpc.Errorf(mcp.CodeCapabilityMissing, "this tool needs the client capability %s", need).
+				WithData(map[string]any{"requiredCapabilities": map[string]any{need: struct{}{}}})
+		}
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the client does not offer %s", need)
+	}
+	if c.modern {
+		if answer, ok := c.answers[key]; ok {
+			return answer, nil
+		}
+		question := map[string]any{"method": method}
+		if params != nil {
+			question["params"] = params
+		}
+		c.asked[key] = question
+		return nil, errAsked
+	}
+	req := &jsonrpc.Request{Method: method}
+	if params != nil {
+		req.Params = encode(params)
+	}
+	resp, err := c.from.Call(ctx, req)
+	if err != nil {
+		return nil, fmt.Errorf("asking the client for %s: %w", method, err)
+	}
+	if resp.Err != nil {
+		return nil, resp.Err
+	}
+	return append(json.RawMessage(nil), resp.Result...), nil
+}
+
+// Progress reports how far the call is, when the client wants to know.
+func (c *Call) Progress(ctx context.Context, done, total float64, message string) {
+	token, ok := c.params.Meta["progressToken"]
+	if !ok {
+		return
+	}
+	c.notify(ctx, mcp.NotificationProgress, map[string]any{
+		"progressToken": token, "progress": done, "total": total, "message": message,
+	})
+}
+
+// Log sends a log message of this call, when the client wants its level.
+func (c *Call) Log(ctx context.Context, level, logger string, data any) {
+	if c.level == "" || !mcp.LevelAtLeast(level, c.level) {
+		return
+	}
+	c.notify(ctx, mcp.NotificationMessage, map[string]any{"level": level, "logger": logger, "data": data})
+}
+
+func (c *Call) notify(ctx context.Context, method string, params any) {
+	// A client that left is noticed by whoever answers the call.
+	_ = c.from.Notify(ctx, &jsonrpc.Notification{Method: method, Params: encode(params)})
+}

@@ -1,0 +1,180 @@
+package mcptest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Runner is a *testing.T: a TB that runs subtests of its own kind.
+type Runner[T any] interface {
+	TB
+	Run(name string, f func(T)) bool
+}
+
+// A Link is one connection under test, seen from the side that opened it.
+type Link struct {
+	// Peer reaches the accepting side.
+	Peer jsonrpc.Peer
+	// Close ends the connection from the opening side.
+	Close func()
+}
+
+// A Dialer opens a connection whose accepting side is answered by server. What
+// the accepting side asks is answered by client, where the transport has one
+// handler per connection; it is in the Back of every call as well.
+type Dialer[T any] func(t T, client, server jsonrpc.Handler) Link
+
+// deadline is how long one step of the contract may take.
+const deadline = 15 * time.Second
+
+// TestTransport holds a transport to the contract of Peer and Handler: what
+// every connection does, whatever carries it.
+func TestTransport[T Runner[T]](t T, dial Dialer[T]) {
+	cases := []struct {
+		name string
+		run  func(*contract)
+	}{
+		{"call", (*contract).call},
+		{"error", (*contract).errors},
+		{"absent params", (*contract).absent},
+		{"big payload", (*contract).big},
+		{"question within a call", (*contract).question},
+		{"call within a question", (*contract).nested},
+		{"notifications within a call in order", (*contract).pushed},
+		{"notifications of the client in order", (*contract).told},
+		{"cancel a call", (*contract).cancel},
+		{"cancel a question", (*contract).cancelQuestion},
+		{"hundred at once", (*contract).concurrent},
+		{"close ends what is pending", (*contract).closes},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t T) {
+			c := &contract{t: t, asked: make(chan string, 1), gone: make(chan string, 2), full: make(chan struct{})}
+			var cancel context.CancelFunc
+			c.ctx, cancel = context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			c.link = dial(t, side{c, "client"}, side{c, "server"})
+			defer c.link.Close()
+			tc.run(c)
+		})
+	}
+}
+
+// A contract is one case: a link with what both of its sides saw.
+type contract struct {
+	t     TB
+	ctx   context.Context
+	link  Link
+	asked chan string // which side started to wait
+	gone  chan string // which side's wait was cancelled
+
+	mu     sync.Mutex
+	heard  []string // by the client
+	listed []string // by the server
+	full   chan struct{}
+}
+
+// A side is the handler of one end.
+type side struct {
+	c    *contract
+	name string
+}
+
+// Handle implements jsonrpc.Handler.
+func (s side) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	params := append([]byte(nil), req.Params...)
+	switch req.Method {
+	case mcp.MethodInitialize:
+		return &jsonrpc.Response{Result: fmt.Appendf(nil,
+			`{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"contract","version":"1"}}`, mcp.LatestLegacy)}, nil
+	case "test/echo":
+		if params == nil {
+			params = []byte(`"absent"`)
+		}
+		return &jsonrpc.Response{Result: params}, nil
+	case "test/fail":
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(-32042, "failed on purpose").WithData(map[string]int{"answer": 42})}, nil
+	case "test/ask":
+		return from.Call(ctx, &jsonrpc.Request{Method: "test/echo", Params: params})
+	case "test/ask back":
+		return from.Call(ctx, &jsonrpc.Request{Method: "test/through", Params: params})
+	case "test/through": // asked of the client, which asks the server again
+		return s.c.link.Peer.Call(ctx, &jsonrpc.Request{Method: "test/echo", Params: params})
+	case "test/count":
+		return s.count(ctx, from, params)
+	case "test/told": // notifications may be behind the request that follows them
+		select {
+		case <-s.c.full:
+		case <-ctx.Done():
+		}
+		s.c.mu.Lock()
+		defer s.c.mu.Unlock()
+		return &jsonrpc.Response{Result: encode(s.c.listed)}, nil
+	case "test/wait":
+		s.c.asked <- s.name
+		<-ctx.Done()
+		s.c.gone <- s.name
+		return nil, context.Cause(ctx)
+	case "test/give up":
+		return s.giveUp(ctx, from)
+	}
+	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "no method %s", req.Method)}, nil
+}
+
+// count sends as many notifications as it is told, then answers.
+func (s side) count(ctx context.Context, from jsonrpc.Peer, params []byte) (*jsonrpc.Response, error) {
+	var p struct{ N int }
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, err
+	}
+	for i := range p.N {
+		n := &jsonrpc.Notification{Method: "notifications/test", Params: fmt.Appendf(nil, `{"n":%d}`, i)}
+		if err := from.Notify(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	return &jsonrpc.Response{Result: []byte(`{}`)}, nil
+}
+
+// giveUp asks the client a question and takes it back once it is being
+// answered.
+func (s side) giveUp(ctx context.Context, from jsonrpc.Peer) (*jsonrpc.Response, error) {
+	question, cancel := context.WithCancel(ctx)
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		_, err := from.Call(question, &jsonrpc.Request{Method: "test/wait"})
+		result <- err
+	}()
+	<-s.c.asked
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		return nil, fmt.Errorf("a question that was taken back ended with %v", err)
+	}
+	return &jsonrpc.Response{Result: []byte(`{}`)}, nil
+}
+
+// HandleNotification implements jsonrpc.Handler.
+func (s side) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	if !strings.HasPrefix(n.Method, "notifications/test") {
+		return
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	if s.name == "client" {
+		s.c.heard = append(s.c.heard, string(n.Params))
+	} else {
+		s.c.listed = append(s.c.listed, string(n.Params))
+		if len(s.c.listed) == manyNotifications {
+			close(s.c.full)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package mcptest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Hostile is a legacy MCP server on a pair of pipes that breaks the rules on
+// request: a tool by its name, the whole process by its Modes. It writes bytes
+// itself, because a transport would not let it misbehave.
+type Hostile struct {
+	// Modes are what is wrong with the process as a whole; HostileModes lists
+	// them.
+	Modes []string
+	// Journal is a file that gets a line for every token that a tool was
+	// called with: what ran, as the server knows it.
+	Journal string
+	// Spawn starts a process that outlives its parent; own says in a session
+	// of its own.
+	Spawn func(own bool) error
+
+	out   io.Writer
+	write sync.Mutex
+	lists int
+}
+
+// HostileModes are the values of Hostile.Modes.
+var HostileModes = []string{
+	"banner",         // text on stdout before the first message
+	"garbage",        // a line of junk before every answer
+	"bad-tools",      // lists tools that no client should see, among good ones
+	"changing",       // every list differs from the one before
+	"crlf",           // lines end in CR LF
+	"cursor-loop",    // every page of a list points to the same next one
+	"exit-discover",  // exits on server/discover
+	"exit-start",     // exits at once with an error
+	"grandchild",     // starts a process of its own
+	"hang-discover",  // never answers server/discover
+	"hang-init",      // never answers initialize
+	"ignore-term",    // ignores SIGTERM and the end of stdin
+	"partial",        // writes every answer in small pieces
+	"poison",         // hides instructions in its tool descriptions
+	"setsid",         // starts a process in a session of its own
+	"stderr-flood",   // fills stderr
+	"trailing-blank", // blank lines after every answer
+}
+
+// ErrExit is what Serve returns when the process must exit with success.
+var ErrExit = errors.New("exit")
+
+func (h *Hostile) has(mode string) bool { return slices.Contains(h.Modes, mode) }
+
+// Serve runs until stdin ends, or until a mode or a tool ends it: then the
+// error says how the process must exit, with calls still running.
+func (h *Hostile) Serve(in io.Reader, out, stderr io.Writer) error {
+	h.out = out
+	if h.has("exit-start") {
+		return fmt.Errorf("cannot start: no licence file")
+	}
+	if err := h.spawn(); err != nil {
+		return err
+	}
+	if h.has("banner") {
+		h.raw("Welcome to the server!\n\x1b[2J{not json}\n")
+	}
+	if h.has("stderr-flood") {
+		go flood(stderr)
+	}
+	lines := make(chan []byte)
+	go split(in, lines)
+	failed := make(chan error, 1)
+	var running sync.WaitGroup
+	for {
+		select {
+		case err := <-failed:
+			return err
+		case line, ok := <-lines:
+			if !ok {
+				return h.finish(&running, failed)
+			}
+			running.Go(func() {
+				if err := h.take(line); err != nil {
+					select {
+					case failed <- err:
+					default:
+					}
+				}
+			})
+		}
+	}
+}
+
+// split sends the lines of in, until it ends.
+func split(in io.Reader, lines chan<- []byte) {
+	defer close(lines)
+	r := bufio.NewReader(in)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 1 {
+			lines <- line
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// finish is what happens when stdin ended.
+func (h *Hostile) finish(running *sync.WaitGroup, failed <-chan error) error {
+	if h.has("ignore-term") {
+		select {} // somebody has to kill it
+	}
+	running.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+func (h *Hostile) spawn() error {
+	for _, mode := range []string{"grandchild", "setsid"} {
+		if h.has(mode) {
+			if err := h.Spawn(mode == "setsid"); err != nil {
+				return fmt.Errorf("starting a grandchild: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func flood(w io.Writer) {
+	line := strings.Repeat("noise on stderr ", 64) + "\n"
+	for range 20_000 {
+		if _, err := io.WriteString(w, line); err != nil {
+			return
+		}
+	}
+}
+
+// raw writes bytes as they are.
+func (h *Hostile) raw(s string) {
+	h.write.Lock()
+	defer h.write.Unlock()
+	_, _ = io.WriteString(h.out, s) // whoever does not read us has left
+}
+
+// line writes one message in the manner of the modes.
+func (h *Hostile) line(s string) {
+	h.write.Lock()
+	defer h.write.Unlock()
+	end := "\n"
+	if h.has("crlf") {
+		end = "\r\n"
+	}
+	if h.has("trailing-blank") {
+		end += "\n\n"
+	}
+	if h.has("garbage") {
+		s = "\x00\xff garbage {\"half\":\n" + s
+	}
+	s += end
+	if !h.has("partial") {
+		_, _ = io.WriteString(h.out, s)
+		return
+	}
+	for len(s) > 0 {
+		n := min(len(s), 7)
+		_, _ = io.WriteString(h.out, s[:n])
+		s = s[n:]
+		time.Sleep(time.Millisecond) // so that the reader sees the pieces
+	}
+}
+
+func (h *Hostile) result(id json.RawMessage, result string) {
+	h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result))
+}
+
+func (h *Hostile) fail(id json.RawMessage, code int, message string) {
+	h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message))
+}
+
+// Note appends a token to a journal; an empty token is not noted.
+func Note(journal, token string) error {
+	if journal == "" || token == "" {
+		return nil
+	}
+	f, err := os.OpenFile(journal, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening the journal: %w", err)
+	}
+	defer f.Close()
+	_, err = f.WriteString(token + "\n")
+	return err
+}

@@ -1,0 +1,39 @@
+package mcptest
+
+import (
+	"context"
+	"io"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// Serve serves one client on a stream until it ends, or ctx does.
+func (s *Server) Serve(ctx context.Context, stream jsonrpc.Stream) error {
+	session := s.Open(nil)
+	defer session.Close()
+	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+		Handler:       session,
+		Strict:        true,
+		CancelMethod:  mcp.NotificationCancelled,
+		Uncancellable: mcp.MethodInitialize,
+		Batch:         func() bool { return mcp.Rules(session.Version()).Batch },
+	})
+	session.mu.Lock()
+	session.client = conn
+	session.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	<-conn.Done()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return conn.Err()
+}
+
+// ServeStdio serves one client on a pair of pipes until its input ends, or ctx
+// does.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return s.Serve(ctx, stdio.NewStream(in, out, stdio.StreamOptions{}))
+}

@@ -1,0 +1,141 @@
+package mcptest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Server is a small working MCP server. Its exported fields are set before
+// the first session opens; its lists may change at any time.
+type Server struct {
+	Info         mcp.Implementation
+	Instructions string
+	// Versions are the protocol versions that it speaks; nil means all.
+	Versions []string
+	// PageSize splits lists into pages; 0 means one page.
+	PageSize int
+	// OnCall hears every tool call before it runs.
+	OnCall func(tool string, arguments json.RawMessage)
+
+	key [32]byte // seals requestState
+
+	mu        sync.Mutex
+	tools     []Tool
+	resources []Resource
+	templates []Template
+	prompts   []Prompt
+	sessions  map[*Session]struct{}
+}
+
+// New returns a server without features.
+func New(name string) *Server {
+	s := &Server{
+		Info:     mcp.Implementation{Name: name, Version: mcp.ProductVersion},
+		sessions: map[*Session]struct{}{},
+	}
+	rand.Read(s.key[:])
+	return s
+}
+
+// SetTools replaces the tools and tells every session.
+func (s *Server) SetTools(tools ...Tool) {
+	s.change(mcp.NotificationTools, func() { s.tools = tools })
+}
+
+// SetResources replaces the resources and tells every session.
+func (s *Server) SetResources(resources ...Resource) {
+	s.change(mcp.NotificationResources, func() { s.resources = resources })
+}
+
+// SetTemplates replaces the resource templates and tells every session.
+func (s *Server) SetTemplates(templates ...Template) {
+	s.change(mcp.NotificationResources, func() { s.templates = templates })
+}
+
+// SetPrompts replaces the prompts and tells every session.
+func (s *Server) SetPrompts(prompts ...Prompt) {
+	s.change(mcp.NotificationPrompts, func() { s.prompts = prompts })
+}
+
+func (s *Server) change(method string, set func()) {
+	s.mu.Lock()
+	set()
+	s.mu.Unlock()
+	for _, session := range s.open() {
+		session.announce(method, nil)
+	}
+}
+
+// Updated tells every subscriber that a resource changed.
+func (s *Server) Updated(uri string) {
+	for _, session := range s.open() {
+		session.updated(uri)
+	}
+}
+
+// Sessions counts the open sessions.
+func (s *Server) Sessions() int { return len(s.open()) }
+
+func (s *Server) open() []*Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*Session, 0, len(s.sessions))
+	for session := range s.sessions {
+		list = append(list, session)
+	}
+	return list
+}
+
+// Open starts a session. client reaches the client outside any call; nil when
+// nothing does.
+func (s *Server) Open(client jsonrpc.Peer) *Session {
+	session := &Session{server: s, client: client, ticks: map[string]context.CancelFunc{}}
+	session.life, session.end = context.WithCancel(context.Background())
+	s.mu.Lock()
+	s.sessions[session] = struct{}{}
+	s.mu.Unlock()
+	return session
+}
+
+func (s *Server) speaks(version string) bool {
+	return s.Versions == nil || slices.Contains(s.Versions, version)
+}
+
+// spoken lists the versions of an era that this server has, newest first.
+func (s *Server) spoken(era mcp.Era) []string {
+	var list []string
+	for _, v := range slices.Backward(mcp.Versions(era)) {
+		if s.speaks(v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func (s *Server) capabilities() map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	caps := map[string]any{}
+	if s.tools != nil {
+		caps["tools"] = map[string]any{"listChanged": true}
+		caps["logging"] = struct{}{}
+	}
+	if s.resources != nil || s.templates != nil {
+		caps["resources"] = map[string]any{"listChanged": true, "subscribe": true}
+	}
+	if s.prompts != nil {
+		caps["prompts"] = map[string]any{"listChanged": true}
+	}
+	completes := slices.ContainsFunc(s.prompts, func(p Prompt) bool { return p.Complete != nil }) ||
+		slices.ContainsFunc(s.templates, func(t Template) bool { return t.Complete != nil })
+	if completes {
+		caps["completions"] = struct{}{}
+	}
+	return caps
+}

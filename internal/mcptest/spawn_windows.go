@@ -1,0 +1,16 @@
+package mcptest
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+// Detach starts a command outside the console group of its parent.
+func Detach(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// IgnoreTerm makes this process ignore the interrupt.
+func IgnoreTerm() { signal.Ignore(os.Interrupt) }
