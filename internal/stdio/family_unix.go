@@ -1,0 +1,179 @@
+//go:build unix
+
+package stdio
+
+import (
+	"maps"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// A proc is one line of the process table.
+type proc struct {
+	pid, ppid, pgid, sid int
+	start                uint64 // tells a process from a later one with its pid
+	zombie               bool
+}
+
+type procKey struct {
+	pid   int
+	start uint64
+}
+
+func (p proc) key() procKey { return procKey{p.pid, p.start} }
+
+// A family knows which process belongs to which child.
+//
+// A process belongs to a child if it is that child, if its parent does, if it
+// was seen to belong to it before, if its process group or session does, or,
+// when its parent is gone, if it holds one of the pipes of the child. A
+// descendant that broke all five ties before it was ever seen belongs to
+// nobody; it is killed when no child is left, and when the helper ends.
+type family struct {
+	self   int
+	kids   map[int]uint64     // child's pid to its id
+	seen   map[procKey]uint64 // to the id of a child
+	groups map[int]uint64     // process group or session to the id of a child
+	pipes  map[uint64]uint64  // inode of a pipe to the id of a child
+}
+
+func (f *family) init(self int) {
+	f.self = self
+	f.kids = make(map[int]uint64)
+	f.seen = make(map[procKey]uint64)
+	f.groups = make(map[int]uint64)
+	f.pipes = make(map[uint64]uint64)
+}
+
+// add takes a child that was started with the files fds.
+func (f *family) add(id uint64, pid int, fds []int) {
+	f.kids[pid] = id
+	f.groups[pid] = id
+	for _, fd := range fds {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Ino != 0 {
+			f.pipes[uint64(st.Ino)] = id
+		}
+	}
+}
+
+// orphan takes note that a child was reaped: its number is free again. Its
+// group lives as long as it has members.
+func (f *family) orphan(pid int) { delete(f.kids, pid) }
+
+func (f *family) remove(id uint64) {
+	disown(f.kids, id)
+	disown(f.seen, id)
+	disown(f.groups, id)
+	disown(f.pipes, id)
+}
+
+func disown[K comparable](owners map[K]uint64, id uint64) {
+	maps.DeleteFunc(owners, func(_ K, owner uint64) bool { return owner == id })
+}
+
+// survey reads the process table, remembers who belongs to whom, and returns
+// the living processes of each child.
+func (f *family) survey() map[uint64][]proc {
+	table := make(map[int]proc)
+	for _, p := range processes() {
+		table[p.pid] = p
+	}
+	trees := make(map[uint64][]proc)
+	seen := make(map[procKey]uint64)
+	groups := make(map[int]uint64)
+	for _, pid := range slices.Sorted(maps.Keys(table)) {
+		p := table[pid]
+		id := f.owner(p, table, 0)
+		if id == 0 {
+			continue
+		}
+		f.seen[p.key()] = id
+		seen[p.key()] = id
+		f.join(groups, p, id)
+		if !p.zombie {
+			trees[id] = append(trees[id], p)
+		}
+	}
+	for pid, id := range f.kids {
+		groups[pid] = id
+	}
+	// What is gone is forgotten: its numbers may be given to others.
+	f.seen, f.groups = seen, groups
+	return trees
+}
+
+// join notes the group and the session of a process, except those that it
+// shares with the helper.
+func (f *family) join(groups map[int]uint64, p proc, id uint64) {
+	for _, n := range []int{p.pgid, p.sid} {
+		if n > 1 && n != f.self {
+			groups[n] = id
+		}
+	}
+}
+
+// owner is the id of the child that p belongs to, zero for none. It follows
+// parents; depth ends a circle in a table that changed while it was read.
+func (f *family) owner(p proc, table map[int]proc, depth int) uint64 {
+	if id, ok := f.kids[p.pid]; ok {
+		return id
+	}
+	if id, ok := f.seen[p.key()]; ok {
+		return id
+	}
+	if p.pid == f.self || p.pid <= 1 || depth > 1000 {
+		return 0
+	}
+	if parent, ok := table[p.ppid]; ok {
+		if id := f.owner(parent, table, depth+1); id != 0 {
+			return id
+		}
+	}
+	if reparents && p.ppid != f.self {
+		return 0
+	}
+	if id, ok := f.groups[p.pgid]; ok {
+		return id
+	}
+	if id, ok := f.groups[p.sid]; ok {
+		return id
+	}
+	if !reparents {
+		return 0
+	}
+	for _, inode := range openPipes(p.pid) {
+		if id, ok := f.pipes[inode]; ok {
+			return id
+		}
+	}
+	return 0
+}
+
+// killStrays kills every descendant of the helper.
+func (f *family) killStrays() {
+	table := make(map[int]proc)
+	for _, p := range processes() {
+		table[p.pid] = p
+	}
+	for _, p := range table {
+		if !p.zombie && f.descends(p, table) {
+			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+	}
+}
+
+func (f *family) descends(p proc, table map[int]proc) bool {
+	for range 1000 {
+		if p.ppid == f.self {
+			return true
+		}
+		parent, ok := table[p.ppid]
+		if !ok || p.ppid <= 1 {
+			return false
+		}
+		p = parent
+	}
+	return false
+}

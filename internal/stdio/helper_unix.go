@@ -1,0 +1,314 @@
+//go:build unix
+
+package stdio
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// sweepWait is how long the rest of a dead child's tree may take to die
+	// before its end is reported all the same.
+	sweepWait = 2 * time.Second
+	// endWait bounds the helper's own end.
+	endWait = 8 * time.Second
+	// pollWait is how long the helper waits for a death that it may not be
+	// told of.
+	pollWait = 10 * time.Millisecond
+)
+
+// lookAgain is when, after the last start, the helper looks who has forked
+// whom, to remember it: most forks happen at the start of a server. The last
+// step repeats while there are children.
+var lookAgain = []time.Duration{
+	100 * time.Millisecond, 300 * time.Millisecond, time.Second, 3 * time.Second, 10 * time.Second, 30 * time.Second,
+}
+
+// A starter is the state of the helper process. One goroutine owns it.
+type starter struct {
+	link   *link
+	self   int
+	kids   map[uint64]*kid
+	family family
+	look   *time.Timer
+	step   int // index into lookAgain
+}
+
+// A kid is a child that the helper has started and not reported dead.
+type kid struct {
+	id     uint64
+	pid    int
+	exited bool
+	status syscall.WaitStatus
+	killed bool      // its tree is to be killed while it lives
+	until  time.Time // how long its tree may take to die
+}
+
+// kill marks the tree of a child for killing.
+func (k *kid) kill() {
+	if !k.killed {
+		k.killed, k.until = true, time.Now().Add(sweepWait)
+	}
+}
+
+// RunHelper is the body of the helper process: it starts children as it is
+// told over the socket at file descriptor 3, reaps everything, and kills the
+// whole tree of each child when that child ends, and of all when the socket
+// closes. It returns the exit code. It is not ended by ctx or by signals,
+// because it has to survive us.
+func RunHelper(context.Context) int {
+	// Children are killed when the thread that forked them dies, so all are
+	// forked by this one, which lives as long as the process.
+	runtime.LockOSThread()
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(20)
+	unix.CloseOnExec(helperSocket)
+	link, err := newLink(os.NewFile(helperSocket, "socket"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "this command is started by the gateway itself:", err)
+		return 2
+	}
+	if err := becomeReaper(); err != nil {
+		fmt.Fprintln(os.Stderr, "becoming the reaper of all descendants:", err)
+		return 1
+	}
+	// Handled, not ignored: what is ignored stays ignored in children.
+	deaf := make(chan os.Signal, 1)
+	signal.Notify(deaf, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP)
+	debug.FreeOSMemory()
+
+	s := &starter{link: link, self: os.Getpid(), kids: make(map[uint64]*kid), look: time.NewTimer(time.Hour)}
+	s.family.init(s.self)
+	s.run()
+	return 0
+}
+
+// An envelope is an order with the files that came with it.
+type envelope struct {
+	order
+	fds []int
+}
+
+func (s *starter) run() {
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, unix.SIGCHLD)
+	orders := make(chan envelope)
+	go func() {
+		defer close(orders)
+		for {
+			var e envelope
+			var err error
+			if e.fds, err = s.link.recv(&e.order); err != nil {
+				return
+			}
+			orders <- e
+		}
+	}()
+	for {
+		select {
+		case e, ok := <-orders:
+			if !ok {
+				s.end(died)
+				return
+			}
+			s.obey(e)
+		case <-died:
+			s.reap()
+		case <-s.look.C:
+			s.step = min(s.step+1, len(lookAgain)-1)
+		}
+		s.tend()
+	}
+}
+
+func (s *starter) obey(e envelope) {
+	switch e.Op {
+	case opStart:
+		s.start(e)
+	case opSignal:
+		if k := s.kids[e.ID]; k != nil && !k.exited {
+			_ = unix.Kill(-k.pid, unix.Signal(e.Signal))
+		}
+	case opKill:
+		if k := s.kids[e.ID]; k != nil {
+			k.kill()
+		}
+	}
+}
+
+func (s *starter) start(e envelope) {
+	defer func() {
+		for _, fd := range e.fds {
+			unix.Close(fd)
+		}
+	}()
+	if len(e.fds) != 3 {
+		s.report(report{Kind: kindFailed, ID: e.ID, Error: "its files did not arrive"})
+		return
+	}
+	attr := &syscall.ProcAttr{Dir: string(e.Dir), Env: toStrings(e.Env), Sys: childAttr()}
+	for _, fd := range e.fds {
+		attr.Files = append(attr.Files, uintptr(fd))
+	}
+	pid, err := syscall.ForkExec(string(e.Path), toStrings(e.Argv), attr)
+	if err != nil {
+		errno, _ := err.(syscall.Errno)
+		s.report(report{Kind: kindFailed, ID: e.ID, Errno: int(errno), Error: err.Error()})
+		return
+	}
+	s.kids[e.ID] = &kid{id: e.ID, pid: pid}
+	s.family.add(e.ID, pid, e.fds)
+	s.step = 0
+	s.report(report{Kind: kindStarted, ID: e.ID, PID: pid})
+}
+
+// reap collects everything that has died. It reports whether any child is
+// left to die.
+func (s *starter) reap() (more bool) {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			return false
+		case pid == 0:
+			return true
+		}
+		for _, k := range s.kids {
+			if k.pid == pid && !k.exited {
+				k.exited, k.status = true, status
+				k.until = time.Now().Add(sweepWait)
+				s.family.orphan(pid)
+			}
+		}
+	}
+}
+
+// tend looks at all processes when there is a reason to, kills what has to
+// die, reports the children that are gone, and sets the time to look again.
+func (s *starter) tend() {
+	wait := lookAgain[s.step]
+	if s.hasDying() {
+		wait = s.sweep()
+	} else if len(s.kids) > 0 && s.step > 0 {
+		s.family.survey()
+	}
+	if len(s.kids) == 0 {
+		wait = time.Hour
+	}
+	s.look.Reset(wait)
+}
+
+func (s *starter) hasDying() bool {
+	for _, k := range s.kids {
+		if k.exited || k.killed {
+			return true
+		}
+	}
+	return false
+}
+
+// sweep kills the trees of the children that have ended or must. It returns
+// when to look again.
+func (s *starter) sweep() time.Duration {
+	trees := s.freeze()
+	wait := lookAgain[s.step]
+	for id, k := range s.kids {
+		if !k.exited && !k.killed {
+			continue
+		}
+		for _, p := range trees[id] {
+			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+		late := time.Now().After(k.until)
+		if k.exited && (late || len(trees[id]) == 0) {
+			s.gone(k)
+		} else if !late {
+			wait = pollWait
+		}
+	}
+	if len(s.kids) == 0 {
+		s.family.killStrays()
+	}
+	return wait
+}
+
+// freeze stops the trees that are about to be killed, until nothing new is
+// seen in them: what is stopped cannot fork while it is being killed. It
+// returns the trees of all children.
+func (s *starter) freeze() map[uint64][]proc {
+	stopped := make(map[procKey]bool)
+	trees := s.family.survey()
+	for range 20 {
+		fresh := false
+		for id, k := range s.kids {
+			if !k.exited && !k.killed {
+				continue
+			}
+			for _, p := range trees[id] {
+				if !stopped[p.key()] {
+					stopped[p.key()] = true
+					fresh = true
+					_ = unix.Kill(p.pid, unix.SIGSTOP)
+				}
+			}
+		}
+		if !fresh {
+			break
+		}
+		trees = s.family.survey()
+	}
+	return trees
+}
+
+// gone reports the end of a child.
+func (s *starter) gone(k *kid) {
+	delete(s.kids, k.id)
+	s.family.remove(k.id)
+	r := report{Kind: kindExit, ID: k.id, Code: k.status.ExitStatus()}
+	if k.status.Signaled() {
+		r.Signal = int(k.status.Signal())
+	}
+	s.report(r)
+}
+
+// report tells the gateway; when it is dead there is nobody to tell.
+func (s *starter) report(r report) { _ = s.link.send(r) }
+
+// end kills everything and waits for it. Where orphans become our children,
+// nothing is left when there is no child to wait for.
+func (s *starter) end(died <-chan os.Signal) {
+	for _, k := range s.kids {
+		k.kill()
+	}
+	for limit := time.Now().Add(endWait); time.Now().Before(limit); {
+		s.sweep()
+		s.family.killStrays()
+		if more := s.reap(); !more && len(s.kids) == 0 {
+			return
+		}
+		select {
+		case <-died:
+		case <-time.After(pollWait):
+		}
+	}
+}
+
+func toStrings(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
+}

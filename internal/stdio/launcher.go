@@ -1,0 +1,125 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// LauncherOptions are the settings of a Launcher; the zero value is usable.
+type LauncherOptions struct {
+	// Exe is the program that runs RunHelper; ourselves when empty.
+	Exe string
+	// Args are its arguments; "__helper" when nil.
+	Args []string
+	// Log hears of helpers that start and die; nil discards it.
+	Log *slog.Logger
+	// MaxStarting is how many children may be starting at once; 8 when zero.
+	MaxStarting int
+	// StdinGrace is how long Stop waits after closing standard input (5 s),
+	// TermGrace after asking to terminate (2 s), KillGrace after killing (5 s).
+	StdinGrace, TermGrace, KillGrace time.Duration
+}
+
+// grace is how long each step of Stop may take.
+type grace struct{ stdin, term, kill time.Duration }
+
+// A Launcher starts children through one helper process, which kills them all
+// with everything they forked when we end, however we end. Its methods may be
+// called concurrently.
+type Launcher struct {
+	opt      LauncherOptions
+	grace    grace
+	starting chan struct{}
+	lastID   atomic.Uint64
+	children sync.WaitGroup
+	platform platform
+
+	mu     sync.Mutex
+	closed bool
+}
+
+var errLauncherClosed = errors.New("starting a server: the launcher is closed")
+
+// NewLauncher makes a Launcher. The helper starts with the first child.
+func NewLauncher(opt LauncherOptions) *Launcher {
+	if opt.Args == nil {
+		opt.Args = []string{"__helper"}
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Launcher{
+		opt:      opt,
+		starting: make(chan struct{}, positive(opt.MaxStarting, 8)),
+		grace: grace{
+			stdin: positive(opt.StdinGrace, 5*time.Second),
+			term:  positive(opt.TermGrace, 2*time.Second),
+			kill:  positive(opt.KillGrace, 5*time.Second),
+		},
+	}
+}
+
+func positive[T int | time.Duration](value, otherwise T) T {
+	if value > 0 {
+		return value
+	}
+	return otherwise
+}
+
+// Start starts a child. A command that cannot be started gives a *StartError.
+// The child outlives ctx; ctx only bounds the start.
+func (l *Launcher) Start(ctx context.Context, cmd Command) (*Child, error) {
+	if cmd.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, startError(cmd, err, "working directory: %v", err)
+		}
+		cmd.Dir = dir
+	}
+	path, err := resolve(cmd)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case l.starting <- struct{}{}:
+		defer func() { <-l.starting }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return l.spawn(ctx, cmd, path)
+}
+
+// adopt makes the child of a command that is about to start and begins to
+// drain its standard error. Whoever adopts must call ended.
+func (l *Launcher) adopt(cmd Command, p pipes) (*Child, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, errLauncherClosed
+	}
+	c := newChild(cmd, l.lastID.Add(1), p, l.grace)
+	l.children.Go(c.watch)
+	return c, nil
+}
+
+func (l *Launcher) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// Close kills all children with everything they forked and waits for their
+// end. Later starts fail.
+func (l *Launcher) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.shutdown()
+	l.children.Wait()
+	return nil
+}

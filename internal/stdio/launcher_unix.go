@@ -1,0 +1,327 @@
+//go:build unix
+
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// helperSocket is the file descriptor of the socket in the helper.
+const helperSocket = 3
+
+// helperWait is how long the helper may take to kill everything and exit
+// before it is killed itself.
+const helperWait = 10 * time.Second
+
+var errHelperDied = errors.New("the helper process that starts servers died, and they with it")
+
+// platform is the current helper.
+type platform struct {
+	mu      sync.Mutex // held while a helper is started
+	current *helperClient
+}
+
+// A helperClient is our end of one helper process.
+type helperClient struct {
+	cmd  *exec.Cmd
+	link *link
+
+	mu       sync.Mutex
+	children map[uint64]*Child
+	dead     chan struct{} // closed when the helper is gone and its children are settled
+}
+
+// spawn starts cmd through the helper. When the helper turns out to be dead
+// nothing was started, so it is tried with a new one, once.
+func (l *Launcher) spawn(ctx context.Context, cmd Command, path string) (*Child, error) {
+	c, err := l.spawnOnce(ctx, cmd, path)
+	if errors.Is(err, errHelperDied) && ctx.Err() == nil {
+		c, err = l.spawnOnce(ctx, cmd, path)
+	}
+	return c, err
+}
+
+func (l *Launcher) spawnOnce(ctx context.Context, cmd Command, path string) (*Child, error) {
+	h, err := l.helper()
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPipes()
+	if err != nil {
+		return nil, startError(cmd, err, "making its pipes: %v", err)
+	}
+	defer closeAll(p.child[:])
+	c, err := l.adopt(cmd, p)
+	if err != nil {
+		closeAll([]*os.File{p.stdin, p.stdout, p.stderr})
+		return nil, err
+	}
+	c.ctl = h
+	if err := h.start(ctx, c, cmd, path, p.child[:]); err != nil {
+		c.ended(ExitStatus{Code: -1, Err: err})
+		c.stream.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// helper returns the living helper, starting one when there is none.
+func (l *Launcher) helper() (*helperClient, error) {
+	p := &l.platform
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current != nil {
+		select {
+		case <-p.current.dead:
+		default:
+			return p.current, nil
+		}
+	}
+	if l.isClosed() {
+		return nil, errLauncherClosed
+	}
+	h, err := startHelper(l.opt)
+	if err != nil {
+		return nil, fmt.Errorf("starting the helper process: %w", err)
+	}
+	p.current = h
+	l.opt.Log.Debug("helper started", "pid", h.cmd.Process.Pid)
+	l.children.Go(func() {
+		err := h.listen()
+		h.settle()
+		l.opt.Log.Debug("helper ended", "pid", h.cmd.Process.Pid, "err", err)
+	})
+	return h, nil
+}
+
+func startHelper(opt LauncherOptions) (*helperClient, error) {
+	exe := opt.Exe
+	if exe == "" {
+		var err error
+		if exe, err = ownExecutable(); err != nil {
+			return nil, err
+		}
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	cmd := exec.Command(exe, opt.Args...)
+	if name, err := os.Executable(); err == nil && opt.Exe == "" {
+		cmd.Args[0] = name
+	}
+	// It needs none of our secrets, and none of our files but standard error,
+	// for the case that it panics.
+	cmd.Env = []string{"GOMAXPROCS=1", "GOGC=20"}
+	cmd.Dir = "/"
+	cmd.Stderr = os.Stderr
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		ours.Close()
+		return nil, err
+	}
+	h := &helperClient{cmd: cmd, children: make(map[uint64]*Child), dead: make(chan struct{})}
+	if h.link, err = newLink(ours); err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return nil, err
+	}
+	return h, nil
+}
+
+// ownExecutable is a path to the program that runs now. On Linux that is not
+// its name, behind which an upgrade may have put another one.
+func ownExecutable() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// start has the helper start a child and waits until it runs.
+func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path string, files []*os.File) error {
+	h.mu.Lock()
+	if h.children == nil {
+		h.mu.Unlock()
+		return errHelperDied
+	}
+	h.children[c.id] = c
+	h.mu.Unlock()
+
+	argv := append([]string{cmd.Path}, cmd.Args...)
+	err := h.link.send(order{
+		Op: opStart, ID: c.id, Path: []byte(path), Dir: []byte(cmd.Dir),
+		Argv: toBytes(argv), Env: toBytes(cmd.Env),
+	}, files...)
+	if err != nil {
+		h.forget(c)
+		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+			return errHelperDied
+		}
+		return startError(cmd, err, "telling the helper: %v", err)
+	}
+	select {
+	case <-c.started:
+		return explain(cmd, path, c.failure)
+	case <-h.dead:
+		return errHelperDied
+	case <-ctx.Done():
+		// The helper takes orders in turn: it starts the child, then kills it.
+		h.kill(c)
+		return context.Cause(ctx)
+	}
+}
+
+// explain turns what the kernel said about a file that exists into something
+// to act on.
+func explain(cmd Command, path string, failure error) error {
+	switch {
+	case failure == nil:
+		return nil
+	case errors.Is(failure, unix.ENOENT):
+		if program := interpreter(path); program != "" {
+			return startError(cmd, failure, "%s needs %s, which does not exist", path, program)
+		}
+	case errors.Is(failure, unix.ENOEXEC):
+		return startError(cmd, failure, "%s is not a program of this machine and has no #! line", path)
+	case errors.Is(failure, unix.E2BIG):
+		return startError(cmd, failure, "its arguments and environment are too large")
+	}
+	return startError(cmd, failure, "%s: %v", path, failure)
+}
+
+// interpreter is what the #! line of a script names.
+func interpreter(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line := make([]byte, 256)
+	n, _ := f.Read(line)
+	rest, ok := bytes.CutPrefix(line[:n], []byte("#!"))
+	if !ok {
+		return ""
+	}
+	first, _, _ := bytes.Cut(rest, []byte("\n"))
+	fields := bytes.Fields(first)
+	if len(fields) == 0 {
+		return ""
+	}
+	return string(fields[0])
+}
+
+func toBytes(list []string) [][]byte {
+	out := make([][]byte, len(list))
+	for i, s := range list {
+		out[i] = []byte(s)
+	}
+	return out
+}
+
+// listen takes the helper's reports until its end.
+func (h *helperClient) listen() error {
+	for {
+		var r report
+		if _, err := h.link.recv(&r); err != nil {
+			return err
+		}
+		h.mu.Lock()
+		c := h.children[r.ID]
+		h.mu.Unlock()
+		if c == nil {
+			continue
+		}
+		switch r.Kind {
+		case kindStarted:
+			c.pid = r.PID
+			close(c.started)
+		case kindFailed:
+			h.forget(c)
+			c.failure = errors.New(r.Error)
+			if r.Errno != 0 {
+				c.failure = syscall.Errno(r.Errno)
+			}
+			close(c.started)
+		case kindExit:
+			h.forget(c)
+			c.ended(exitStatus(r))
+		}
+	}
+}
+
+func exitStatus(r report) ExitStatus {
+	if r.Signal != 0 {
+		name := unix.SignalName(syscall.Signal(r.Signal))
+		if name == "" {
+			name = fmt.Sprintf("signal %d", r.Signal)
+		}
+		return ExitStatus{Code: -1, Signal: name}
+	}
+	return ExitStatus{Code: r.Code}
+}
+
+// settle waits for the helper process. What it did not report dead is killed
+// by its process group, as far as the helper's own death has not done that.
+func (h *helperClient) settle() {
+	h.link.conn.Close()
+	timer := time.AfterFunc(helperWait, func() { _ = h.cmd.Process.Kill() })
+	_ = h.cmd.Wait()
+	timer.Stop()
+	h.mu.Lock()
+	left := h.children
+	h.children = nil
+	h.mu.Unlock()
+	for _, c := range left {
+		if c.pid > 0 {
+			_ = unix.Kill(-c.pid, unix.SIGKILL)
+		}
+		c.ended(ExitStatus{Code: -1, Err: errHelperDied})
+	}
+	close(h.dead)
+}
+
+func (h *helperClient) forget(c *Child) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.children, c.id)
+}
+
+func (h *helperClient) terminate(c *Child) {
+	_ = h.link.send(order{Op: opSignal, ID: c.id, Signal: int(unix.SIGTERM)})
+}
+
+func (h *helperClient) kill(c *Child) {
+	_ = h.link.send(order{Op: opKill, ID: c.id})
+}
+
+// shutdown tells the helper that there is nothing more to come: it kills all
+// children, reports their ends and exits.
+func (l *Launcher) shutdown() {
+	p := &l.platform
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == nil {
+		return
+	}
+	_ = p.current.link.conn.CloseWrite()
+	select {
+	case <-p.current.dead:
+	case <-time.After(helperWait):
+		_ = p.current.cmd.Process.Kill()
+		<-p.current.dead
+	}
+}

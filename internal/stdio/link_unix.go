@@ -1,0 +1,168 @@
+//go:build unix
+
+package stdio
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxFrame bounds one message between us and the helper: the arguments and
+// environment that a kernel takes are far smaller.
+const maxFrame = 64 << 20
+
+// Operations of an order.
+const (
+	opStart  = "start"
+	opSignal = "signal"
+	opKill   = "kill"
+)
+
+// An order is what we tell the helper. Strings travel as bytes because file
+// names and environments need not be UTF-8. A start comes with three files.
+type order struct {
+	Op     string   `json:"op"`
+	ID     uint64   `json:"id"`
+	Path   []byte   `json:"path,omitempty"`
+	Argv   [][]byte `json:"argv,omitempty"`
+	Env    [][]byte `json:"env,omitempty"`
+	Dir    []byte   `json:"dir,omitempty"`
+	Signal int      `json:"signal,omitempty"`
+}
+
+// Kinds of a report.
+const (
+	kindStarted = "started"
+	kindFailed  = "failed"
+	kindExit    = "exit"
+)
+
+// A report is what the helper tells us.
+type report struct {
+	Kind   string `json:"kind"`
+	ID     uint64 `json:"id"`
+	PID    int    `json:"pid,omitempty"`
+	Errno  int    `json:"errno,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Code   int    `json:"code,omitempty"`
+	Signal int    `json:"signal,omitempty"`
+}
+
+// A link is one end of the socket between us and the helper. It carries JSON
+// messages, each behind its length in four bytes, and open files with them. A
+// stream socket is used because datagrams bound the size of an environment,
+// and macOS has no sequenced packets.
+type link struct {
+	conn *net.UnixConn
+	mu   sync.Mutex // one message is written at a time
+}
+
+// newLink takes over a socket.
+func newLink(f *os.File) (*link, error) {
+	defer f.Close()
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	uc, ok := conn.(*net.UnixConn)
+	if !ok {
+		conn.Close()
+		return nil, fmt.Errorf("file descriptor %d is not a unix socket", f.Fd())
+	}
+	return &link{conn: uc}, nil
+}
+
+// send writes one message with files.
+func (l *link) send(message any, files ...*os.File) error {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	if len(body) > maxFrame {
+		return fmt.Errorf("arguments and environment are too large: %d bytes", len(body))
+	}
+	frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			// Fd makes the file blocking, as the child expects it.
+			fds[i] = int(f.Fd())
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, _, err := l.conn.WriteMsgUnix(frame, rights, nil)
+	if err == nil && n < len(frame) {
+		_, err = l.conn.Write(frame[n:])
+	}
+	return err
+}
+
+// recv reads one message and the file descriptors that came with it, which
+// the caller closes.
+func (l *link) recv(message any) (fds []int, err error) {
+	var header [4]byte
+	oob := make([]byte, unix.CmsgSpace(3*4))
+	n, oobn, _, _, err := l.conn.ReadMsgUnix(header[:], oob)
+	if err != nil {
+		return nil, err
+	}
+	if oobn > 0 {
+		if fds, err = parseRights(oob[:oobn]); err != nil {
+			return nil, err
+		}
+	}
+	if n < len(header) {
+		if _, err := io.ReadFull(l.conn, header[n:]); err != nil {
+			return fds, err
+		}
+	}
+	size := binary.BigEndian.Uint32(header[:])
+	if size > maxFrame {
+		return fds, fmt.Errorf("message of %d bytes on the helper's socket", size)
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(l.conn, body); err != nil {
+		return fds, err
+	}
+	return fds, json.Unmarshal(body, message)
+}
+
+func parseRights(oob []byte) (fds []int, err error) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		got, err := unix.ParseUnixRights(&messages[i])
+		if err != nil {
+			return fds, err
+		}
+		fds = append(fds, got...)
+	}
+	return fds, nil
+}
+
+// socketPair returns both ends, closed on exec.
+func socketPair() (ours, theirs *os.File, err error) {
+	// Whoever forks holds this lock for writing: nothing leaks into it.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	unix.CloseOnExec(fds[0])
+	unix.CloseOnExec(fds[1])
+	return os.NewFile(uintptr(fds[0]), "helper"), os.NewFile(uintptr(fds[1]), "helper"), nil
+}

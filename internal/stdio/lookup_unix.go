@@ -1,0 +1,10 @@
+//go:build unix
+
+package stdio
+
+import "io/fs"
+
+func isExecutable(info fs.FileInfo) bool { return info.Mode()&0o111 != 0 }
+
+// executableNames are the file names that a bare command may have.
+func executableNames(command string, _ []string) []string { return []string{command} }

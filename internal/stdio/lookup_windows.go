@@ -1,0 +1,26 @@
+package stdio
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+func isExecutable(fs.FileInfo) bool { return true }
+
+// executableNames are the file names that a bare command may have: itself, or
+// with one of the extensions of PATHEXT.
+func executableNames(command string, env []string) []string {
+	extensions := envValue(env, "PATHEXT")
+	if extensions == "" {
+		extensions = ".COM;.EXE;.BAT;.CMD"
+	}
+	var names []string
+	if filepath.Ext(command) != "" {
+		names = append(names, command)
+	}
+	for _, ext := range strings.Split(extensions, ";") {
+		names = append(names, command+strings.ToLower(ext))
+	}
+	return names
+}

@@ -1,0 +1,228 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A lineReader cuts a byte stream into lines. Short lines are copied out of
+// one chunk; a long one is read straight into the buffer that it is returned
+// in.
+type lineReader struct {
+	r     io.Reader
+	delim byte
+	limit int64
+
+	chunk      []byte
+	start, end int   // unread bytes of chunk
+	scanned    int   // chunk[start:scanned] has no delimiter
+	hint       int   // size that the next long line probably has
+	err        error // why the stream ended; given out after what was read
+
+	pending atomic.Int64 // bytes of a line without its end
+	since   atomic.Int64 // when the first of them came, in Unix nanoseconds
+}
+
+func (r *lineReader) next() ([]byte, func(), error) {
+	defer r.settle()
+	for {
+		if i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim); i >= 0 {
+			line := r.trim(r.chunk[r.start : r.scanned+i])
+			r.start = r.scanned + i + 1
+			r.scanned = r.start
+			if blank(line) {
+				continue
+			}
+			if int64(len(line)) > r.limit {
+				return nil, nil, r.tooLong(line, int64(len(line)))
+			}
+			msg, release := lend(line)
+			return msg, release, nil
+		}
+		r.scanned = r.end
+		if r.err != nil {
+			return r.last(r.chunk[r.start:r.end])
+		}
+		if r.end-r.start == chunkSize {
+			msg, err := r.long()
+			if msg == nil && err == nil {
+				continue
+			}
+			return msg, nil, err
+		}
+		r.fill()
+	}
+}
+
+// fill reads more behind what is unread, moving and growing the chunk as
+// needed.
+func (r *lineReader) fill() {
+	if r.start > 0 {
+		r.end = copy(r.chunk, r.chunk[r.start:r.end])
+		r.start, r.scanned = 0, r.end
+	}
+	if r.end == len(r.chunk) {
+		size := min(max(4*len(r.chunk), firstChunk), chunkSize)
+		r.chunk = append(make([]byte, 0, size), r.chunk[:r.end]...)[:size]
+	}
+	r.end += r.read(r.chunk[r.end:], int64(r.end))
+}
+
+// read reads at least one byte or sets r.err. have is how much of an
+// unfinished line is there already.
+func (r *lineReader) read(p []byte, have int64) int {
+	if have > 0 {
+		r.pending.Store(have)
+		if r.since.Load() == 0 {
+			r.since.Store(time.Now().UnixNano())
+		}
+	}
+	for range 100 {
+		n, err := r.r.Read(p)
+		if err != nil {
+			r.err = err
+			return n
+		}
+		if n > 0 {
+			return n
+		}
+	}
+	r.err = io.ErrNoProgress
+	return 0
+}
+
+// last is the unfinished line before the end of the stream: a message when
+// the stream ended by itself, lost when it broke.
+func (r *lineReader) last(rest []byte) ([]byte, func(), error) {
+	line := r.trim(rest)
+	r.start, r.end, r.scanned = 0, 0, 0
+	switch {
+	case !errors.Is(r.err, io.EOF) || blank(line):
+		return nil, nil, r.err
+	case int64(len(line)) > r.limit:
+		return nil, nil, r.tooLong(line, int64(len(line)))
+	}
+	msg, release := lend(line)
+	return msg, release, nil
+}
+
+// long reads on when the chunk is full of one line. It returns neither a
+// message nor an error when that line is blank.
+func (r *lineReader) long() ([]byte, error) {
+	line := make([]byte, chunkSize, max(4*chunkSize, r.hint))
+	copy(line, r.chunk)
+	r.start, r.end, r.scanned = 0, 0, 0
+	for {
+		// One byte more than the limit may be the carriage return.
+		if int64(len(line)) > r.limit+1 {
+			return nil, r.skip(line)
+		}
+		line = r.grow(line)
+		room := line[len(line):min(cap(line), len(line)+chunkSize)]
+		n := r.read(room, int64(len(line)))
+		if i := bytes.IndexByte(room[:n], r.delim); i >= 0 {
+			r.end = copy(r.chunk, room[i+1:n])
+			return r.whole(line[:len(line)+i])
+		}
+		line = line[:len(line)+n]
+		if r.err != nil {
+			if errors.Is(r.err, io.EOF) {
+				return r.whole(line)
+			}
+			return nil, r.err
+		}
+	}
+}
+
+// grow makes room for one more read. Buffers are doubled, and never made
+// larger than a line may be.
+func (r *lineReader) grow(line []byte) []byte {
+	if cap(line)-len(line) >= chunkSize/2 {
+		return line
+	}
+	size := 2 * int64(cap(line))
+	if most := r.limit + chunkSize; size > most {
+		size = max(most, int64(len(line)+chunkSize))
+	}
+	return append(make([]byte, 0, size), line...)
+}
+
+// whole finishes a long line and remembers its size: a server that answers
+// with a megabyte does so again, and then the first buffer fits.
+func (r *lineReader) whole(line []byte) ([]byte, error) {
+	line = r.trim(line)
+	if int64(len(line)) > r.limit {
+		return nil, r.tooLong(line, int64(len(line)))
+	}
+	r.hint = max(r.hint/2, min(len(line)+len(line)/8, 4<<20))
+	if blank(line) {
+		return nil, nil
+	}
+	return line, nil
+}
+
+// skip passes over the rest of a line that is too long, keeping only its
+// head.
+func (r *lineReader) skip(line []byte) error {
+	size := int64(len(line))
+	head := bytes.Clone(line[:min(len(line), headSize)])
+	for r.err == nil {
+		n := r.read(r.chunk, size)
+		i := bytes.IndexByte(r.chunk[:n], r.delim)
+		if i >= 0 {
+			r.start, r.scanned, r.end = i+1, i+1, n
+			return r.tooLong(head, size+int64(i))
+		}
+		size += int64(n)
+	}
+	return r.tooLong(head, size)
+}
+
+func (r *lineReader) tooLong(line []byte, size int64) error {
+	return &jsonrpc.FrameError{
+		Size:   size,
+		Head:   bytes.Clone(line[:min(len(line), headSize)]),
+		Reason: fmt.Sprintf("line longer than %d bytes", r.limit),
+	}
+}
+
+func (r *lineReader) trim(line []byte) []byte {
+	if r.delim == '\n' {
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+	}
+	return line
+}
+
+// settle notes that the line that was awaited has come.
+func (r *lineReader) settle() {
+	if r.since.Load() != 0 {
+		r.since.Store(0)
+		r.pending.Store(0)
+	}
+}
+
+func (r *lineReader) partial() (int64, time.Time) {
+	since := r.since.Load()
+	if since == 0 {
+		return 0, time.Time{}
+	}
+	return r.pending.Load(), time.Unix(0, since)
+}
+
+// blank reports whether line holds white space alone.
+func blank(line []byte) bool {
+	for _, c := range line {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return false
+		}
+	}
+	return true
+}

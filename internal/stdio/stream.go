@@ -1,0 +1,127 @@
+package stdio
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// flushWait is how long Close waits for what is queued to be written.
+const flushWait = time.Second
+
+// StreamOptions are the settings of a Stream; the zero value is usable.
+type StreamOptions struct {
+	// MaxLine is the longest message in bytes; DefaultMaxLine when zero.
+	MaxLine int64
+	// Closer is closed by Close, once, and must make a pending Read return.
+	// When it is nil, the reader and the writer are closed if they can be.
+	Closer io.Closer
+	// Delimiter ends each message; a newline when zero. It must be a byte that
+	// compact JSON does not contain: a control character.
+	Delimiter byte
+}
+
+// A Stream frames messages as lines. It implements jsonrpc.Stream.
+type Stream struct {
+	in  lineReader
+	out writeQueue
+
+	closer    io.Closer
+	closeOnce sync.Once
+	closeErr  error
+	closed    chan struct{}
+}
+
+// NewStream frames what is read from r and written to w.
+func NewStream(r io.Reader, w io.Writer, opt StreamOptions) *Stream {
+	if opt.MaxLine <= 0 {
+		opt.MaxLine = DefaultMaxLine
+	}
+	if opt.Delimiter == 0 {
+		opt.Delimiter = '\n'
+	}
+	if opt.Closer == nil {
+		opt.Closer = bothEnds{r, w}
+	}
+	s := &Stream{closer: opt.Closer, closed: make(chan struct{})}
+	s.in = lineReader{r: r, delim: opt.Delimiter, limit: opt.MaxLine}
+	s.out.init(w, opt.Delimiter)
+	return s
+}
+
+// Read returns the next message without its line end. Blank lines are passed
+// over; the last line needs no newline. A line over the limit is skipped
+// without being kept and reported as a *jsonrpc.FrameError, after which
+// reading goes on.
+func (s *Stream) Read() (msg []byte, release func(), err error) {
+	select {
+	case <-s.closed:
+		return nil, nil, os.ErrClosed
+	default:
+		return s.in.next()
+	}
+}
+
+// Partial tells about a line that has begun and not ended: how many bytes of
+// it have come, and since when the rest is awaited. Both are zero when there
+// is none. It may be called concurrently with Read.
+func (s *Stream) Partial() (size int64, since time.Time) {
+	return s.in.partial()
+}
+
+// Write sends the concatenation of parts as one line. Small messages that are
+// written at the same time share one system call, so a small Write may return
+// while its bytes still wait for another; it blocks when too many wait. Once
+// writing has failed every later Write fails.
+//
+// A raw line break inside the message would make two of it. Parts that have
+// one are compacted; if it stands where JSON does not allow it, nothing is
+// written and an error is returned.
+func (s *Stream) Write(parts ...[]byte) error {
+	return s.out.write(parts)
+}
+
+// CloseWrite waits a moment for what is queued, then closes the writer if it
+// can be closed; reading goes on.
+func (s *Stream) CloseWrite() error {
+	s.out.finish(flushWait)
+	c, ok := s.out.w.(io.Closer)
+	if !ok {
+		return nil
+	}
+	return c.Close()
+}
+
+// Close waits a moment for what is queued, then ends both directions.
+func (s *Stream) Close() error {
+	s.closeOnce.Do(func() {
+		s.out.finish(flushWait)
+		close(s.closed)
+		s.closeErr = s.closer.Close()
+		s.out.wait()
+	})
+	return s.closeErr
+}
+
+// bothEnds closes a reader and a writer as far as they can be closed.
+type bothEnds struct {
+	r io.Reader
+	w io.Writer
+}
+
+func (b bothEnds) Close() error {
+	var err error
+	if c, ok := b.w.(io.Closer); ok {
+		err = c.Close()
+	}
+	if any(b.r) == any(b.w) {
+		return err
+	}
+	if c, ok := b.r.(io.Closer); ok {
+		if rerr := c.Close(); err == nil {
+			err = rerr
+		}
+	}
+	return err
+}

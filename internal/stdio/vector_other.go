@@ -1,0 +1,8 @@
+//go:build !linux && !darwin
+
+package stdio
+
+import "io"
+
+// newVectorWriter returns nil: buffers are written one after the other.
+func newVectorWriter(io.Writer) vectorWriter { return nil }

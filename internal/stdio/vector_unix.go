@@ -1,0 +1,88 @@
+//go:build linux || darwin
+
+package stdio
+
+import (
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxVector is IOV_MAX: how many buffers one writev takes.
+const maxVector = 1024
+
+// A fileVector writes to a pipe with writev. It is used by one goroutine at a
+// time; its fields carry the arguments of a call, so that calling allocates
+// nothing.
+type fileVector struct {
+	raw  syscall.RawConn
+	try  func(fd uintptr) bool
+	bufs *[][]byte
+	wait bool
+	err  error
+}
+
+// newVectorWriter returns nil when w is not a file.
+func newVectorWriter(w io.Writer) vectorWriter {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil
+	}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	v := &fileVector{raw: raw}
+	v.try = v.once
+	return v
+}
+
+func (v *fileVector) writev(bufs *[][]byte, wait bool) error {
+	v.bufs, v.wait, v.err = bufs, wait, nil
+	err := v.raw.Write(v.try)
+	v.bufs = nil
+	if v.err != nil {
+		return v.err
+	}
+	return err
+}
+
+// once writes as much as the pipe takes; it returns false to be called again
+// when the pipe has room.
+func (v *fileVector) once(fd uintptr) bool {
+	for len(*v.bufs) > 0 {
+		n, err := writeBuffers(int(fd), *v.bufs)
+		switch err {
+		case nil:
+			*v.bufs = consume(*v.bufs, n)
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return !v.wait
+		default:
+			v.err = err
+			return true
+		}
+	}
+	return true
+}
+
+func writeBuffers(fd int, bufs [][]byte) (int, error) {
+	if len(bufs) == 1 {
+		return unix.Write(fd, bufs[0])
+	}
+	return unix.Writev(fd, bufs[:min(len(bufs), maxVector)])
+}
+
+// consume drops the first n bytes.
+func consume(bufs [][]byte, n int) [][]byte {
+	for len(bufs) > 0 && n >= len(bufs[0]) {
+		n -= len(bufs[0])
+		bufs = bufs[1:]
+	}
+	if n > 0 {
+		bufs[0] = bufs[0][n:]
+	}
+	return bufs
+}

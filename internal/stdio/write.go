@@ -1,0 +1,269 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+var errLineBreak = errors.New("message has a raw line break where JSON allows none; it was not written")
+
+// A vectorWriter writes several buffers with one system call. It drops what
+// it has written from bufs. When it may not wait and the pipe is full it
+// returns with buffers left.
+type vectorWriter interface {
+	writev(bufs *[][]byte, wait bool) error
+}
+
+// A writeQueue combines concurrent writes. Whoever finds nobody writing
+// writes its own message at once; what queues meanwhile is written together by
+// one goroutine that lives until the queue is empty.
+type writeQueue struct {
+	w     io.Writer
+	vec   vectorWriter
+	delim byte
+
+	mu      sync.Mutex
+	changed sync.Cond
+	next    *batch // collects while another batch is being written
+	spare   *batch
+	busy    bool
+	queued  uint64 // messages taken
+	written uint64 // messages that are written or lost: nobody reads their bytes any more
+	pending int    // bytes of the messages between the two
+	err     error
+
+	flusher sync.WaitGroup
+}
+
+func (q *writeQueue) init(w io.Writer, delim byte) {
+	q.w, q.delim = w, delim
+	q.vec = newVectorWriter(w)
+	q.changed.L = &q.mu
+	q.next, q.spare = &batch{}, &batch{}
+}
+
+func (q *writeQueue) write(parts [][]byte) error {
+	parts, err := q.oneLine(parts)
+	if err != nil {
+		return err
+	}
+	size, large := 1, false
+	for _, p := range parts {
+		size += len(p)
+		large = large || len(p) >= largePart
+	}
+	q.mu.Lock()
+	for q.err == nil && q.pending > 0 && q.pending+size > maxPending {
+		q.changed.Wait()
+	}
+	if q.err != nil {
+		defer q.mu.Unlock()
+		return q.err
+	}
+	q.next.add(parts, q.delim)
+	q.pending += size
+	q.queued++
+	ticket := q.queued
+	if !q.busy {
+		q.busy = true
+		return q.lead(large)
+	}
+	if !large {
+		q.mu.Unlock()
+		return nil
+	}
+	// The large part stands in the caller's memory: wait until it is out.
+	defer q.mu.Unlock()
+	for q.written < ticket {
+		q.changed.Wait()
+	}
+	return q.err
+}
+
+// lead writes the batch that holds the caller's message; q.mu is held and is
+// unlocked. Unless it has to wait, a full pipe or further messages are left to
+// the flusher.
+func (q *writeQueue) lead(wait bool) error {
+	b, upto := q.takeLocked()
+	q.mu.Unlock()
+	bufs := b.vector()
+	err := q.flush(&bufs, wait)
+
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err == nil && len(bufs) > 0 {
+		q.flusher.Go(func() {
+			err := q.flush(&bufs, true)
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.doneLocked(b, upto, err)
+			q.drainLocked()
+		})
+		return nil
+	}
+	q.doneLocked(b, upto, err)
+	if q.busy {
+		q.flusher.Go(func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.drainLocked()
+		})
+	}
+	return err
+}
+
+// drainLocked writes until nothing is queued.
+func (q *writeQueue) drainLocked() {
+	for q.busy {
+		b, upto := q.takeLocked()
+		q.mu.Unlock()
+		bufs := b.vector()
+		err := q.flush(&bufs, true)
+		q.mu.Lock()
+		q.doneLocked(b, upto, err)
+	}
+}
+
+func (q *writeQueue) takeLocked() (b *batch, upto uint64) {
+	b = q.next
+	q.next, q.spare = q.spare, nil
+	return b, q.queued
+}
+
+// doneLocked books a batch as written or lost, and leaves busy set when more
+// is to be written.
+func (q *writeQueue) doneLocked(b *batch, upto uint64, err error) {
+	q.pending -= b.size
+	q.written = upto
+	b.reset()
+	q.spare = b
+	if err != nil && q.err == nil {
+		q.err = fmt.Errorf("writing to pipe: %w", err)
+	}
+	if q.err != nil {
+		q.pending -= q.next.size
+		q.written = q.queued
+		q.next.reset()
+	}
+	q.busy = q.next.size > 0
+	q.changed.Broadcast()
+}
+
+// flush writes bufs. It returns with buffers left only if it may not wait.
+func (q *writeQueue) flush(bufs *[][]byte, wait bool) error {
+	if q.vec != nil {
+		return q.vec.writev(bufs, wait)
+	}
+	for _, b := range *bufs {
+		if _, err := q.w.Write(b); err != nil {
+			return err
+		}
+	}
+	*bufs = nil
+	return nil
+}
+
+// finish waits for the messages that were taken, at most as long as it is
+// told, and from then on refuses further ones.
+func (q *writeQueue) finish(limit time.Duration) {
+	late := false
+	timer := time.AfterFunc(limit, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		late = true
+		q.changed.Broadcast()
+	})
+	defer timer.Stop()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.err == nil && q.pending > 0 && !late {
+		q.changed.Wait()
+	}
+	if q.err == nil {
+		q.err = fmt.Errorf("writing to pipe: %w", os.ErrClosed)
+	}
+	q.changed.Broadcast()
+}
+
+// wait returns when nothing is being written any more. It is called after
+// finish.
+func (q *writeQueue) wait() {
+	q.mu.Lock()
+	for q.busy {
+		q.changed.Wait()
+	}
+	q.mu.Unlock()
+	q.flusher.Wait()
+}
+
+// oneLine returns parts without line breaks. A carriage return counts as one:
+// text-mode readers (Python's, for example) end a line at it.
+func (q *writeQueue) oneLine(parts [][]byte) ([][]byte, error) {
+	if !slices.ContainsFunc(parts, q.breaks) {
+		return parts, nil
+	}
+	whole := jsonrpc.Compact(nil, slices.Concat(parts...))
+	if q.breaks(whole) {
+		return nil, errLineBreak
+	}
+	return [][]byte{whole}, nil
+}
+
+func (q *writeQueue) breaks(p []byte) bool {
+	return bytes.IndexByte(p, '\n') >= 0 || bytes.IndexByte(p, '\r') >= 0 ||
+		q.delim != '\n' && bytes.IndexByte(p, q.delim) >= 0
+}
+
+// A batch is messages to be written together: small parts copied one behind
+// the other, large ones where they stand.
+type batch struct {
+	bufs  [][]byte
+	small []byte
+	cut   int // small[:cut] is in bufs
+	size  int
+}
+
+func (b *batch) add(parts [][]byte, delim byte) {
+	for _, p := range parts {
+		b.size += len(p)
+		if len(p) < largePart {
+			b.small = append(b.small, p...)
+			continue
+		}
+		b.closeSmall()
+		b.bufs = append(b.bufs, p)
+	}
+	b.small = append(b.small, delim)
+	b.size++
+}
+
+// closeSmall puts the small parts so far into bufs. They stay where they are
+// when small is moved later on.
+func (b *batch) closeSmall() {
+	if b.cut < len(b.small) {
+		b.bufs = append(b.bufs, b.small[b.cut:len(b.small):len(b.small)])
+		b.cut = len(b.small)
+	}
+}
+
+func (b *batch) vector() [][]byte {
+	b.closeSmall()
+	return b.bufs
+}
+
+func (b *batch) reset() {
+	clear(b.bufs)
+	small := b.small[:0]
+	if cap(small) > chunkSize {
+		small = nil
+	}
+	*b = batch{bufs: b.bufs[:0], small: small}
+}
