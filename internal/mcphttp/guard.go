@@ -1,0 +1,180 @@
+package mcphttp
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A Guard keeps web pages of others away: it refuses requests for hosts that
+// we are not (DNS rebinding) and from origins that we do not know. It belongs
+// in front of every route. Its fields must not change while it is used.
+type Guard struct {
+	// Loopback says that we listen on loopback only, so that a Host must be a
+	// name of this machine or one of Hosts.
+	Loopback bool
+	// Hosts are further names that we are reached by, "name" for any port or
+	// "name:port".
+	Hosts []string
+	// Origins are those of web pages that may use us, "scheme://host[:port]".
+	Origins []string
+	// AnyOrigin lets every web page use us.
+	AnyOrigin bool
+	// Port is that of our URL; zero means that of the connection.
+	Port int
+}
+
+// Check says whether r may go on. When it may not, or is a preflight, it has
+// been answered.
+func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
+	own := g.listener(r)
+	if !g.hostAllowed(r, own) {
+		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "host not allowed")
+		return false
+	}
+	origins := r.Header["Origin"]
+	if len(origins) > 1 {
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one Origin")
+		return false
+	}
+	if len(origins) == 0 {
+		if crossSite(r) {
+			refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "request from another site")
+			return false
+		}
+		return true
+	}
+	if !g.originAllowed(r, origins[0], own) {
+		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "origin not allowed")
+		return false
+	}
+	return !g.share(w, r, origins[0])
+}
+
+// listener is the address that r reached us at.
+func (g *Guard) listener(r *http.Request) netip.AddrPort {
+	var own netip.AddrPort
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
+		own = a.AddrPort()
+		own = netip.AddrPortFrom(own.Addr().Unmap().WithZone(""), own.Port())
+	}
+	if g.Port != 0 {
+		own = netip.AddrPortFrom(own.Addr(), uint16(g.Port))
+	}
+	return own
+}
+
+// hostAllowed judges the authority that r is for. One in the request target
+// must be ours wherever we listen: it overrides the Host header.
+func (g *Guard) hostAllowed(r *http.Request, own netip.AddrPort) bool {
+	if !g.Loopback && len(g.Hosts) == 0 && r.URL.Host == "" {
+		return true
+	}
+	host, port := splitHost(r.Host, defaultPort(r.TLS != nil))
+	return g.listed(host, port) || isOwn(host, port, own)
+}
+
+// listed finds a configured name.
+func (g *Guard) listed(host, port string) bool {
+	return slices.ContainsFunc(g.Hosts, func(h string) bool {
+		name, only := splitHost(h, "")
+		return strings.EqualFold(name, host) && (only == "" || only == port)
+	})
+}
+
+// isOwn says whether host is a loopback name, or the very address that the
+// connection came to, at our port.
+func isOwn(host, port string, own netip.AddrPort) bool {
+	if own.Port() != 0 && port != strconv.Itoa(int(own.Port())) {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && own.Addr().IsValid() && addr.Unmap() == own.Addr() && !addr.IsUnspecified()
+}
+
+// splitHost takes host[:port] apart; brackets of IPv6 are removed.
+func splitHost(hostport, def string) (host, port string) {
+	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && !strings.HasSuffix(hostport, "]") {
+		if strings.IndexByte(hostport, ':') == i || strings.HasPrefix(hostport, "[") {
+			hostport, def = hostport[:i], hostport[i+1:]
+		}
+	}
+	if strings.HasPrefix(hostport, "[") && strings.HasSuffix(hostport, "]") {
+		hostport = hostport[1 : len(hostport)-1]
+	}
+	return hostport, def
+}
+
+func defaultPort(secure bool) string {
+	if secure {
+		return "443"
+	}
+	return "80"
+}
+
+// originAllowed judges the Origin of a request: our own, or a configured one.
+func (g *Guard) originAllowed(r *http.Request, origin string, own netip.AddrPort) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+		return false // "null" and the empty one as well
+	}
+	if g.AnyOrigin {
+		return true
+	}
+	scheme := strings.ToLower(u.Scheme)
+	host, port := splitHost(u.Host, defaultPort(scheme == "https"))
+	if slices.ContainsFunc(g.Origins, func(o string) bool { return sameOrigin(o, scheme, host, port) }) {
+		return true
+	}
+	if (scheme == "https") != (r.TLS != nil) {
+		return false
+	}
+	if isOwn(host, port, own) {
+		return true
+	}
+	ourHost, ourPort := splitHost(r.Host, defaultPort(r.TLS != nil))
+	if !strings.EqualFold(host, ourHost) || port != ourPort {
+		return false
+	}
+	// The page came from where it sends its request. That proves something
+	// only when the name cannot have been rebound.
+	_, literal := netip.ParseAddr(host)
+	return literal == nil || g.listed(host, port)
+}
+
+// sameOrigin compares a configured origin.
+func sameOrigin(configured, scheme, host, port string) bool {
+	u, err := url.Parse(configured)
+	if err != nil {
+		return false
+	}
+	h, p := splitHost(u.Host, defaultPort(strings.EqualFold(u.Scheme, "https")))
+	return strings.EqualFold(u.Scheme, scheme) && strings.EqualFold(h, host) && p == port
+}
+
+// crossSite says whether a browser names another site as the sender of a
+// request without Origin. Sites of one machine differ only by port, so what
+// changes something must come from our very origin.
+func crossSite(r *http.Request) bool {
+	for _, site := range r.Header["Sec-Fetch-Site"] {
+		switch site {
+		case "same-origin", "none":
+		case "same-site":
+			if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package mcphttp
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+var (
+	corsMethods = []string{"GET, POST, DELETE, OPTIONS"}
+	corsExposed = []string{"Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After"}
+	corsMaxAge  = []string{"600"}
+	corsVary    = []string{"Origin"}
+	corsAny     = []string{"*"}
+	corsTrue    = []string{"true"}
+)
+
+const corsHeaders = "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name"
+
+// share tells the browser that the page at origin may read the answer, and
+// answers a preflight. Credentials that a browser adds by itself are never
+// allowed.
+func (g *Guard) share(w http.ResponseWriter, r *http.Request, origin string) (answered bool) {
+	h := w.Header()
+	if g.AnyOrigin {
+		h["Access-Control-Allow-Origin"] = corsAny
+	} else {
+		h["Access-Control-Allow-Origin"] = []string{origin}
+		h["Vary"] = corsVary
+	}
+	if r.Method != http.MethodOptions || len(r.Header["Access-Control-Request-Method"]) == 0 {
+		h["Access-Control-Expose-Headers"] = corsExposed
+		return false
+	}
+	h["Access-Control-Allow-Methods"] = corsMethods
+	h["Access-Control-Allow-Headers"] = []string{corsHeaders + paramHeaders(r.Header["Access-Control-Request-Headers"])}
+	h["Access-Control-Max-Age"] = corsMaxAge
+	if slices.Equal(r.Header["Access-Control-Request-Private-Network"], corsTrue) {
+		h["Access-Control-Allow-Private-Network"] = corsTrue
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// paramHeaders are the Mcp-Param-* that a preflight asks for: only the tools
+// know their names.
+func paramHeaders(requested []string) string {
+	var b strings.Builder
+	for _, line := range requested {
+		for name := range strings.SplitSeq(line, ",") {
+			name = strings.TrimSpace(name)
+			if len(name) > len(headerParam) && strings.EqualFold(name[:len(headerParam)], headerParam) && isToken(name) {
+				b.WriteString(", " + name)
+			}
+		}
+	}
+	return b.String()
+}
+
+func isToken(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
+	})
+}

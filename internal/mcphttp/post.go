@@ -1,0 +1,132 @@
+package mcphttp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A post is one POST being answered. It is the way back to the client for as
+// long as its request runs: the first thing said before the result turns the
+// answer into an event stream.
+type post struct {
+	srv       *Server
+	w         http.ResponseWriter
+	r         *http.Request
+	ep        Endpoint
+	principal string
+	version   string // of the header
+	accept    accepted
+	modern    bool
+	session   *session // nil outside sessions
+	buf       *[]byte  // holds the body, then what is written
+	started   time.Time
+	cancel    context.CancelCauseFunc // of all that runs for this POST; set before it is registered
+	method    string                  // of the request, "" for a batch
+
+	prev, nextPost *post // guarded by posts.mu
+
+	mu     sync.Mutex
+	stream *stream // once the answer is an event stream
+	pumped chan struct{}
+	over   bool // the answer has been given
+}
+
+// servePost reads one POST on an MCP URL and finds out who shall answer it.
+func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
+	p := &post{srv: s, w: w, r: r, ep: ep, principal: principal}
+	if !p.checkHeader() {
+		return
+	}
+	if !isModern(p.version) && len(r.Header[headerSession]) > 0 {
+		if p.session = s.sessionOf(r, ep, principal); p.session == nil {
+			refuseSession(w)
+			return
+		}
+		defer p.session.leave()
+	}
+	if p.session == nil && s.isDraining() {
+		refuseDraining(w)
+		return
+	}
+	body, ok := p.readBody()
+	if !ok {
+		return
+	}
+	defer func() { buffers.put(p.buf) }()
+	if jsonrpc.IsBatch(body) {
+		p.serveBatch(body)
+		return
+	}
+	m, err := jsonrpc.Scan(body, &s.lim.Scan)
+	if err != nil {
+		p.fail(http.StatusBadRequest, m.ID, err)
+		return
+	}
+	switch {
+	case isModern(p.version) || saysVersion(m.Params):
+		p.serveModern(&m)
+	case p.session != nil:
+		p.serveSession(&m)
+	case m.Kind == jsonrpc.KindRequest && m.Method == mcp.MethodInitialize:
+		p.serveInitialize(&m)
+	default:
+		p.serveAlone(&m, TransportPost)
+	}
+}
+
+// sessionOf finds and enters the session that a request names.
+func (s *Server) sessionOf(r *http.Request, ep Endpoint, principal string) *session {
+	ids := r.Header[headerSession]
+	if len(ids) != 1 {
+		return nil
+	}
+	ss := s.table.get(ids[0], principal)
+	if ss == nil || ss.ep != ep || ss.transport != TransportSession || !ss.enter() {
+		return nil
+	}
+	return ss
+}
+
+// serveSession answers one message of a session.
+func (p *post) serveSession(m *jsonrpc.Message) {
+	switch m.Kind {
+	case jsonrpc.KindRequest:
+		if p.srv.isDraining() {
+			p.fail(http.StatusOK, m.ID, draining())
+			return
+		}
+		ctx := p.begin(p.session.ctx, m.Method)
+		defer p.end()
+		p.answer(m.ID, p.runInSession(ctx, p.cancel, m))
+	case jsonrpc.KindNotification:
+		p.session.notified(m)
+		p.w.WriteHeader(http.StatusAccepted)
+	default:
+		p.session.answered(m)
+		p.w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// runInSession runs a request of a session, which cancel ends; nil means that
+// there is nobody to answer.
+func (p *post) runInSession(ctx context.Context, cancel context.CancelCauseFunc, m *jsonrpc.Message) *jsonrpc.Response {
+	ss := p.session
+	if !ss.begin(m.ID, &running{cancel: cancel, method: m.Method}) {
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "duplicate id: a request with this id is in flight")}
+	}
+	defer ss.finish(m.ID)
+	select {
+	case ss.slots <- struct{}{}:
+		defer func() { <-ss.slots }()
+	case <-p.r.Context().Done(): // it has not begun, and nobody waits for it
+		return nil
+	case <-ctx.Done():
+		return p.ended(ctx, nil)
+	}
+	return p.run(ctx, ss.handler, p, m)
+}

@@ -1,0 +1,169 @@
+package mcphttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+var typeJSON = []string{"application/json"}
+
+const (
+	// joined answers are copied into one write; larger ones cost less as
+	// several.
+	joined = 64 << 10
+	// measured is up to where net/http sets Content-Length itself.
+	measured = 2 << 10
+)
+
+// run asks the handler, and makes an answer of whatever it does; nil means
+// that the client cancelled and gets none.
+func (p *post) run(ctx context.Context, h Session, from jsonrpc.Peer, m *jsonrpc.Message) (resp *jsonrpc.Response) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.srv.log.Error("handler panicked", "method", m.Method, "err", v, "stack", string(debug.Stack()))
+			resp = &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")}
+		}
+	}()
+	resp, err := h.Handle(ctx, from, &jsonrpc.Request{Method: m.Method, Params: m.Params})
+	if ctx.Err() != nil {
+		return p.ended(ctx, resp)
+	}
+	if err == nil && resp != nil {
+		return resp
+	}
+	return &jsonrpc.Response{Err: p.wireError(m.Method, err)}
+}
+
+// wireError is what a client reads of an error that a handler returned.
+func (p *post) wireError(method string, err error) *jsonrpc.Error {
+	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
+		return wire
+	}
+	p.srv.log.Error("handler failed", "method", method, "err", err)
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
+}
+
+// ended is the answer to a request whose context ended before its handler
+// returned resp.
+func (p *post) ended(ctx context.Context, resp *jsonrpc.Response) *jsonrpc.Response {
+	why := context.Cause(ctx)
+	switch {
+	case errors.Is(why, jsonrpc.ErrCancelled):
+		resp.Release()
+		return nil
+	case resp != nil && resp.Err == nil:
+		return resp
+	case errors.Is(why, ErrDraining):
+		return &jsonrpc.Response{Err: draining()}
+	case resp != nil:
+		return resp
+	}
+	return &jsonrpc.Response{Err: mcp.Failure(mcp.Cancelled, "", "cancelled: "+why.Error())}
+}
+
+func draining() *jsonrpc.Error {
+	return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
+}
+
+// answer gives the one answer of this POST; nil means none.
+func (p *post) answer(id []byte, resp *jsonrpc.Response) {
+	defer resp.Release()
+	st := p.settle()
+	switch {
+	case st != nil && resp != nil:
+		p.finish(st, jsonrpc.AppendResponse(nil, id, resp))
+	case st != nil:
+		p.finish(st, nil)
+	case resp != nil:
+		p.writeResponse(p.status(resp), id, resp)
+	default:
+		p.w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// settle ends what can be said before the answer, and returns the stream that
+// the answer goes to, nil when it is plain JSON.
+func (p *post) settle() *stream {
+	if !p.accept.json {
+		p.upgrade()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	return p.stream
+}
+
+// finish ends the stream with its last message, nil for none.
+func (p *post) finish(st *stream, msg []byte) {
+	if msg != nil {
+		st.append(oneLine(msg), &p.srv.lim)
+	}
+	st.finish()
+	<-p.pumped
+}
+
+// status of an answer that was made by a handler. Some clients of legacy
+// sessions drop the session on anything but 200.
+func (p *post) status(resp *jsonrpc.Response) int {
+	if resp.Err == nil || !p.modern {
+		return http.StatusOK
+	}
+	switch resp.Err.Code {
+	case jsonrpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case jsonrpc.CodeInvalidParams, jsonrpc.CodeInvalidRequest, jsonrpc.CodeParse,
+		mcp.CodeHeaderMismatch, mcp.CodeCapabilityMissing, mcp.CodeVersionUnsupported:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// fail answers with an error of ours.
+func (p *post) fail(status int, id []byte, e *jsonrpc.Error) {
+	p.writeResponse(status, id, &jsonrpc.Response{Err: e})
+}
+
+// writeResponse writes a JSON answer with as few writes as its size allows.
+func (p *post) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
+	if resp.Err != nil || len(resp.Result) <= joined {
+		out := jsonrpc.AppendResponse((*p.buf)[len(*p.buf):], id, resp)
+		p.writeJSON(status, out)
+		return
+	}
+	head := append((*p.buf)[len(*p.buf):], `{"jsonrpc":"2.0","result":`...)
+	tail := append(append([]byte(`,"id":`), id...), '}')
+	p.writeJSON(status, head, resp.Result, tail)
+}
+
+// writeJSON writes the concatenation of parts as the whole answer.
+func (p *post) writeJSON(status int, parts ...[]byte) {
+	h, n := p.w.Header(), 0
+	for _, part := range parts {
+		n += len(part)
+	}
+	h["Content-Type"] = typeJSON
+	if n > measured {
+		h["Content-Length"] = []string{strconv.Itoa(n)}
+	}
+	rc := http.NewResponseController(p.w)
+	rc.SetWriteDeadline(time.Now().Add(p.srv.lim.WriteIdle))
+	p.w.WriteHeader(status)
+	for _, part := range parts {
+		for len(part) > 0 {
+			step := part[:min(len(part), 4*writeStep)]
+			if _, err := p.w.Write(step); err != nil {
+				return // the client is gone
+			}
+			if part = part[len(step):]; len(part) > 0 {
+				rc.SetWriteDeadline(time.Now().Add(p.srv.lim.WriteIdle))
+			}
+		}
+	}
+}

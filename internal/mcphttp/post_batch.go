@@ -1,0 +1,132 @@
+package mcphttp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// serveBatch answers a batch with an array, its requests running at once.
+func (p *post) serveBatch(body []byte) {
+	msgs, err := p.readBatch(body)
+	if err != nil {
+		p.fail(http.StatusBadRequest, nil, err)
+		return
+	}
+	if p.session != nil {
+		ctx := p.begin(p.session.ctx, "")
+		defer p.end()
+		p.answerBatch(ctx, msgs, p.session.handler)
+		return
+	}
+	ctx := p.begin(p.r.Context(), "")
+	defer p.end()
+	h, openErr := p.srv.open(ctx, p.opening(TransportPost))
+	if openErr != nil {
+		p.failOpen(nil, openErr)
+		return
+	}
+	defer h.Close()
+	p.answerBatch(ctx, msgs, h)
+}
+
+// A batched message has an error when it could not be read.
+type batched struct {
+	jsonrpc.Message
+	err *jsonrpc.Error
+}
+
+// readBatch reads a batch where one is allowed; nothing of it runs when it
+// holds what must not be in one.
+func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
+	if isModern(p.version) || (p.session != nil && !mcp.Rules(p.session.handler.Version()).Batch) {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not part of this protocol version")
+	}
+	parts, err := jsonrpc.SplitBatch(body, &p.srv.lim.Scan)
+	if err != nil {
+		return nil, err
+	}
+	msgs := make([]batched, len(parts))
+	for i, part := range parts {
+		msgs[i].Message, msgs[i].err = jsonrpc.Scan(part, &p.srv.lim.Scan)
+		switch {
+		case msgs[i].err != nil:
+		case msgs[i].Method == mcp.MethodInitialize:
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize must not be part of a batch")
+		case saysVersion(msgs[i].Params):
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not part of this protocol version")
+		}
+	}
+	return msgs, nil
+}
+
+func (p *post) answerBatch(ctx context.Context, msgs []batched, h Session) {
+	answers := make([][]byte, len(msgs))
+	var all sync.WaitGroup
+	wanted := false
+	for i := range msgs {
+		m := &msgs[i]
+		switch {
+		case m.err != nil:
+			wanted = true
+			answers[i] = jsonrpc.AppendResponse(nil, m.ID, &jsonrpc.Response{Err: m.err})
+		case m.Kind == jsonrpc.KindRequest:
+			wanted = true
+			all.Go(func() { answers[i] = p.answerOne(ctx, h, &m.Message) })
+		case m.Kind == jsonrpc.KindNotification && p.session != nil:
+			p.session.notified(&m.Message)
+		case m.Kind == jsonrpc.KindNotification:
+			h.HandleNotification(ctx, deaf{}, &jsonrpc.Notification{Method: m.Method, Params: m.Params})
+		case p.session != nil:
+			p.session.answered(&m.Message)
+		default:
+			p.srv.dropped.Add(1)
+		}
+	}
+	all.Wait()
+	if !wanted {
+		p.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	p.answerArray(answers)
+}
+
+// answerOne runs one request of a batch; nil means that it gets no answer.
+func (p *post) answerOne(ctx context.Context, h Session, m *jsonrpc.Message) []byte {
+	var resp *jsonrpc.Response
+	if p.session == nil {
+		resp = p.run(ctx, h, p, m)
+	} else {
+		ctx, cancel := context.WithCancelCause(ctx)
+		resp = p.runInSession(ctx, cancel, m)
+		cancel(nil)
+	}
+	if resp == nil {
+		return nil
+	}
+	defer resp.Release()
+	return jsonrpc.AppendResponse(nil, m.ID, resp)
+}
+
+// answerArray gives the answers that there are, as one message.
+func (p *post) answerArray(answers [][]byte) {
+	out := []byte{'['}
+	for _, a := range answers {
+		if a != nil {
+			out = append(append(out, a...), ',')
+		}
+	}
+	if len(out) == 1 {
+		p.answer(nil, nil)
+		return
+	}
+	out[len(out)-1] = ']'
+	if st := p.settle(); st != nil {
+		p.finish(st, out)
+		return
+	}
+	p.writeJSON(http.StatusOK, out)
+}

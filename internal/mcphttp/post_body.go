@@ -1,0 +1,106 @@
+package mcphttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+const (
+	smallBuffer = 8 << 10
+	largeBuffer = 1 << 20 // what is larger is left to the garbage collector
+	bodyStep    = 32 << 10
+)
+
+// bufferPool lends buffers, small ones apart from large ones so that small
+// messages do not keep large buffers busy.
+type bufferPool struct{ small, large sync.Pool }
+
+var buffers bufferPool
+
+// get returns an empty buffer for about n bytes. It does not trust n far: a
+// client that announces a large body has not sent it yet.
+func (p *bufferPool) get(n int64) *[]byte {
+	pool := &p.small
+	size := smallBuffer
+	if n > smallBuffer {
+		pool, size = &p.large, bodyStep
+	}
+	if b, ok := pool.Get().(*[]byte); ok {
+		*b = (*b)[:0]
+		return b
+	}
+	b := make([]byte, 0, size)
+	return &b
+}
+
+func (p *bufferPool) put(b *[]byte) {
+	switch n := cap(*b); {
+	case n <= 2*smallBuffer:
+		p.small.Put(b)
+	case n <= largeBuffer:
+		p.large.Put(b)
+	}
+}
+
+// readBody reads the body into a buffer of the pool. When it returns false the
+// POST has been answered.
+func (p *post) readBody() ([]byte, bool) {
+	lim, announced := &p.srv.lim, p.r.ContentLength
+	if announced > lim.Body {
+		p.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
+		return nil, false
+	}
+	p.buf = buffers.get(announced)
+	rc := http.NewResponseController(p.w)
+	due := 0 // the deadline holds until so many bytes are there
+	b := *p.buf
+	for {
+		if len(b) >= due {
+			rc.SetReadDeadline(time.Now().Add(lim.BodyIdle))
+			due = len(b) + bodyStep
+		}
+		if len(b) == cap(b) {
+			b = grow(b, announced, lim.Body)
+		}
+		n, err := p.r.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		*p.buf = b
+		switch {
+		case int64(len(b)) > lim.Body:
+			p.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
+		case err == nil:
+			continue
+		case err == io.EOF:
+			return b, true
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			p.refuseBody(http.StatusRequestTimeout, "body did not arrive in time")
+		default:
+			p.refuseBody(http.StatusBadRequest, "body could not be read")
+		}
+		buffers.put(p.buf)
+		return nil, false
+	}
+}
+
+// grow makes room in proportion to what has arrived.
+func grow(b []byte, announced, limit int64) []byte {
+	size := min(int64(4*cap(b)), limit+1)
+	if announced >= int64(len(b)) {
+		size = min(size, announced+1)
+	}
+	bigger := make([]byte, len(b), size)
+	copy(bigger, b)
+	return bigger
+}
+
+// refuseBody answers a body that is not going to be read to its end.
+func (p *post) refuseBody(status int, why string) {
+	p.w.Header()["Connection"] = []string{"close"}
+	refuse(p.w, status, jsonrpc.CodeInvalidRequest, why)
+}

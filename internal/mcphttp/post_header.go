@@ -1,0 +1,163 @@
+package mcphttp
+
+import (
+	"mime"
+	"net/http"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// accepted is what of our two media types a client reads.
+type accepted struct{ json, events bool }
+
+// checkHeader judges the header of a POST. When it returns false the POST has
+// been answered.
+func (p *post) checkHeader() bool {
+	h := p.r.Header
+	var ok bool
+	if p.version, ok = versionOf(h); !ok {
+		refuse(p.w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
+		return false
+	}
+	if p.version != "" && !isModern(p.version) && !isLegacy(p.version) {
+		writeError(p.w, http.StatusBadRequest, mcp.UnsupportedVersion(p.version))
+		return false
+	}
+	if !isJSON(h["Content-Type"]) {
+		refuse(p.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Type must be application/json in UTF-8")
+		return false
+	}
+	if enc := h["Content-Encoding"]; len(enc) > 0 && !(len(enc) == 1 && strings.EqualFold(enc[0], "identity")) {
+		refuse(p.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Encoding is not supported")
+		return false
+	}
+	if p.accept = acceptedBy(h["Accept"]); !p.accept.json && !p.accept.events {
+		refuse(p.w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must allow application/json or text/event-stream")
+		return false
+	}
+	return true
+}
+
+// versionOf returns the protocol version of a header, "" for none; false when
+// there are several.
+func versionOf(h http.Header) (string, bool) {
+	switch v := h[headerVersion]; len(v) {
+	case 0:
+		return "", true
+	case 1:
+		return v[0], true
+	}
+	return "", false
+}
+
+var firstModern = mcp.Versions(mcp.Modern)[0]
+
+// isModern says whether v is a date of the modern era, ours or a later one.
+func isModern(v string) bool {
+	return v >= firstModern && isDate(v)
+}
+
+func isDate(v string) bool {
+	if len(v) != len("2006-01-02") {
+		return false
+	}
+	for i := range len(v) {
+		if digit := v[i] >= '0' && v[i] <= '9'; digit == (i == 4 || i == 7) {
+			return false
+		}
+	}
+	return v[4] == '-' && v[7] == '-'
+}
+
+// isLegacy says whether v can have been agreed on in an initialize.
+func isLegacy(v string) bool {
+	agreed, err := mcp.Negotiate(v)
+	return err == nil && agreed == v
+}
+
+func isJSON(contentType []string) bool {
+	if len(contentType) != 1 {
+		return false
+	}
+	if contentType[0] == "application/json" {
+		return true
+	}
+	mediaType, params, err := mime.ParseMediaType(contentType[0])
+	if err != nil || mediaType != "application/json" {
+		return false
+	}
+	charset, given := params["charset"]
+	return !given || strings.EqualFold(charset, "utf-8") || strings.EqualFold(charset, "utf8")
+}
+
+// acceptedBy reads Accept. Events must be asked for by name: who takes
+// anything gets JSON.
+func acceptedBy(accept []string) accepted {
+	if len(accept) == 0 {
+		return accepted{json: true}
+	}
+	var a accepted
+	for _, line := range accept {
+		for item := range strings.SplitSeq(line, ",") {
+			kind, params, _ := strings.Cut(item, ";")
+			if refusedByWeight(params) {
+				continue
+			}
+			switch strings.ToLower(strings.TrimSpace(kind)) {
+			case "application/json", "application/*", "*/*":
+				a.json = true
+			case "text/event-stream", "text/*":
+				a.events = true
+			case "":
+				a.json = a.json || strings.TrimSpace(line) == ""
+			}
+		}
+	}
+	return a
+}
+
+// refusedByWeight finds a q of zero.
+func refusedByWeight(params string) bool {
+	if params == "" {
+		return false
+	}
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			value = strings.TrimSpace(value)
+			return value != "" && strings.Trim(value, "0.") == ""
+		}
+	}
+	return false
+}
+
+// refuse answers with an error before any message was read.
+func refuse(w http.ResponseWriter, status int, code int64, why string) {
+	writeError(w, status, jsonrpc.Errorf(code, "%s", why))
+}
+
+func writeError(w http.ResponseWriter, status int, e *jsonrpc.Error) {
+	w.Header()["Content-Type"] = typeJSON
+	w.WriteHeader(status)
+	w.Write(jsonrpc.AppendResponse(nil, nil, &jsonrpc.Response{Err: e}))
+}
+
+// refuseSession is the one answer to a session id that is unknown, foreign or
+// no session id at all.
+func refuseSession(w http.ResponseWriter) {
+	refuse(w, http.StatusNotFound, jsonrpc.CodeInvalidRequest, "session not found")
+}
+
+var retrySoon = []string{"5"}
+
+func refuseDraining(w http.ResponseWriter) {
+	w.Header()["Retry-After"] = retrySoon
+	writeError(w, http.StatusServiceUnavailable, draining())
+}
+
+func refuseOverload(w http.ResponseWriter) {
+	w.Header()["Retry-After"] = retrySoon
+	writeError(w, http.StatusServiceUnavailable, mcp.Failure(mcp.Overloaded, "", "too many sessions"))
+}

@@ -1,0 +1,123 @@
+package mcphttp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+var versionKey = []byte(`"` + mcp.MetaVersion + `"`)
+
+// saysVersion says whether params name a protocol version, as those of modern
+// requests do. It looks at large params only once.
+func saysVersion(params []byte) bool {
+	if !bytes.Contains(params, versionKey) && bytes.IndexByte(params, '\\') < 0 {
+		return false
+	}
+	return jsonrpc.Get(params, "_meta", mcp.MetaVersion) != nil
+}
+
+// serveModern answers one message of the modern era.
+func (p *post) serveModern(m *jsonrpc.Message) {
+	p.modern = true
+	var err *jsonrpc.Error
+	switch m.Kind {
+	case jsonrpc.KindRequest:
+		err = p.checkModern(m)
+	case jsonrpc.KindNotification:
+		if err = p.checkVersion(p.version); err == nil {
+			err = mirrored(p.r.Header, headerMethod, m.Method, false)
+		}
+	default:
+		err = jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a client of this protocol version must not send answers")
+	}
+	if err != nil {
+		p.fail(http.StatusBadRequest, m.ID, err)
+		return
+	}
+	p.serveAlone(m, TransportModern)
+}
+
+// checkModern holds a request against what its _meta and its header must say.
+func (p *post) checkModern(m *jsonrpc.Message) *jsonrpc.Error {
+	meta := jsonrpc.Get(m.Params, "_meta")
+	said := jsonrpc.Get(meta, mcp.MetaVersion)
+	if said == nil {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "missing _meta[%q]", mcp.MetaVersion)
+	}
+	version, ok := jsonrpc.GetString(meta, mcp.MetaVersion)
+	if !ok {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "_meta[%q] must be a string", mcp.MetaVersion)
+	}
+	switch p.version {
+	case version:
+	case "":
+		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "missing header MCP-Protocol-Version")
+	default:
+		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header MCP-Protocol-Version is not _meta[%q]", mcp.MetaVersion)
+	}
+	if err := p.checkVersion(version); err != nil {
+		return err
+	}
+	if caps := jsonrpc.Get(meta, mcp.MetaCapabilities); caps == nil || caps[0] != '{' {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "_meta[%q] must be an object", mcp.MetaCapabilities)
+	}
+	if err := mirrored(p.r.Header, headerMethod, m.Method, true); err != nil {
+		return err
+	}
+	if member := nameMember(m.Method); member != "" {
+		name, given := jsonrpc.GetString(m.Params, member)
+		return mirrored(p.r.Header, headerName, name, given)
+	}
+	return nil
+}
+
+// checkVersion refuses what is not a modern version of ours.
+func (p *post) checkVersion(version string) *jsonrpc.Error {
+	if v, ok := mcp.Lookup(version); ok && v.Era == mcp.Modern {
+		return nil
+	}
+	return mcp.UnsupportedVersion(version)
+}
+
+// mirrored holds a header against the value in the body that it repeats.
+func mirrored(h http.Header, name, value string, required bool) *jsonrpc.Error {
+	lines := h[name]
+	switch {
+	case len(lines) == 0 && !required:
+		return nil
+	case len(lines) == 0:
+		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "missing header %s", name)
+	case len(lines) > 1:
+		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "more than one header %s", name)
+	}
+	said, ok := decodeHeaderValue(lines[0])
+	if !ok {
+		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s is not encoded correctly", name)
+	}
+	if said != value {
+		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s is not what the body says", name)
+	}
+	return nil
+}
+
+// decodeHeaderValue is the counterpart of encodeHeaderValue.
+func decodeHeaderValue(s string) (string, bool) {
+	if inner, ok := strings.CutPrefix(s, base64Prefix); ok {
+		if inner, ok = strings.CutSuffix(inner, base64Suffix); ok {
+			b, err := base64.StdEncoding.Strict().DecodeString(inner)
+			return string(b), err == nil && utf8.Valid(b)
+		}
+	}
+	for i := range len(s) {
+		if s[i] < 0x20 && s[i] != '\t' || s[i] > 0x7e {
+			return "", false
+		}
+	}
+	return s, true
+}

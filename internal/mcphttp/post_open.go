@@ -1,0 +1,95 @@
+package mcphttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// opening describes this POST to whoever makes its Session.
+func (p *post) opening(t Transport) *Opening {
+	return &Opening{
+		Transport: t, Endpoint: p.ep, Principal: p.principal,
+		Header: p.r.Header, RemoteAddr: p.r.RemoteAddr,
+	}
+}
+
+// failOpen answers a request whose Session could not be made.
+func (p *post) failOpen(id []byte, err error) {
+	if wire := new(jsonrpc.Error); errors.As(err, &wire) {
+		status := p.status(&jsonrpc.Response{Err: wire})
+		if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
+			status = int(wire.Code)
+		}
+		p.fail(status, id, wire)
+		return
+	}
+	p.srv.log.Error("session not opened", "err", err)
+	p.fail(http.StatusInternalServerError, id, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
+}
+
+// serveAlone answers one message outside any session. A client that hangs up
+// cancels.
+func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
+	if m.Kind != jsonrpc.KindRequest && m.Kind != jsonrpc.KindNotification {
+		p.srv.dropped.Add(1) // an answer to nothing that we asked
+		p.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	ctx := p.begin(p.r.Context(), m.Method)
+	defer p.end()
+	h, err := p.srv.open(ctx, p.opening(t))
+	if err != nil {
+		p.failOpen(m.ID, err)
+		return
+	}
+	defer h.Close()
+	if m.Kind == jsonrpc.KindNotification {
+		h.HandleNotification(ctx, deaf{}, &jsonrpc.Notification{Method: m.Method, Params: m.Params})
+		p.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	p.answer(m.ID, p.run(ctx, h, p, m))
+}
+
+// serveInitialize opens a session. It enters the table, and its id the
+// answer, only when initialize succeeds.
+func (p *post) serveInitialize(m *jsonrpc.Message) {
+	s := p.srv
+	if !s.table.reserve(s.lim.Sessions) {
+		refuseOverload(p.w)
+		return
+	}
+	ss := s.newSession(p.r, TransportSession, p.ep, p.principal)
+	ctx := p.begin(ss.ctx, m.Method)
+	defer p.end()
+	resp, err := p.initialize(ctx, ss, m)
+	if err != nil || resp == nil || resp.Err != nil || p.r.Context().Err() != nil {
+		s.table.release()
+		ss.close(ErrSessionEnded)
+		if err != nil {
+			p.failOpen(m.ID, err)
+		} else {
+			p.answer(m.ID, resp)
+		}
+		return
+	}
+	s.table.add(ss)
+	ss.watch()
+	s.log.Info("session opened", "session", ss.id[:8], "transport", ss.transport)
+	p.w.Header()[headerSession] = []string{ss.id}
+	p.answer(m.ID, resp)
+}
+
+func (p *post) initialize(ctx context.Context, ss *session, m *jsonrpc.Message) (*jsonrpc.Response, error) {
+	o := p.opening(TransportSession)
+	o.Client, o.End = ss, ss.end
+	h, err := p.srv.open(ss.ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	ss.handler = h
+	return p.run(ctx, h, ss, m), nil
+}

@@ -1,0 +1,157 @@
+package mcphttp
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// frameCost is what keeping one frame costs beside its bytes.
+const frameCost = 160
+
+// A journal holds the streams of one session and what of them is kept for
+// resumption. Without a budget nothing is kept once it is written.
+type journal struct {
+	mu     sync.Mutex
+	budget int
+	keep   time.Duration
+	// streams by id; only those that can be resumed.
+	streams map[string]*stream
+	kept    []keptFrame // in the order in which they were kept
+	bytes   int         // of kept
+	// arm asks for a call of purge after keep; called with mu held, once
+	// until purge has been called.
+	arm   func()
+	armed bool
+}
+
+type keptFrame struct {
+	st *stream
+	at time.Time
+}
+
+// frame is one message of a stream.
+type frame struct {
+	seq  uint64
+	data []byte
+	kept bool // counted in journal.kept
+}
+
+// newStream adds a stream; source is where it gets messages besides those
+// that are appended to it, and may be nil.
+func (j *journal) newStream(source *outbox) *stream {
+	st := &stream{j: j, source: source, next: 1, wake: make(chan struct{}, 1)}
+	if j.budget > 0 {
+		st.id = randomHex(8)
+		j.mu.Lock()
+		if j.streams == nil {
+			j.streams = make(map[string]*stream)
+		}
+		j.streams[st.id] = st
+		j.mu.Unlock()
+	}
+	return st
+}
+
+// find returns the stream that an event id belongs to, set back to just after
+// that event; nil when the id is none of ours or its successor is forgotten.
+func (j *journal) find(eventID string, k *sink) *stream {
+	id, tail, ok := strings.Cut(eventID, "-")
+	if !ok {
+		return nil
+	}
+	seq, err := strconv.ParseUint(tail, 10, 63)
+	if err != nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	st := j.streams[id]
+	if st == nil || seq >= st.next {
+		return nil
+	}
+	first := st.next
+	if len(st.frames) > 0 {
+		first = st.frames[0].seq
+	}
+	if seq+1 < first {
+		return nil
+	}
+	st.attachLocked(k)
+	st.sent = int(seq + 1 - first)
+	return st
+}
+
+// keepLocked counts a frame of st that has been written, or that nobody reads.
+func (j *journal) keepLocked(st *stream, f *frame, now time.Time) {
+	if f.kept {
+		return
+	}
+	f.kept = true
+	st.fresh--
+	st.unkept -= len(f.data)
+	j.kept = append(j.kept, keptFrame{st, now})
+	j.bytes += len(f.data) + frameCost
+	if !j.armed {
+		j.armed = true
+		j.arm()
+	}
+}
+
+// trimLocked forgets what is over the budget or too old.
+func (j *journal) trimLocked(now time.Time) {
+	n := 0
+	for n < len(j.kept) && (j.bytes > j.budget || now.Sub(j.kept[n].at) >= j.keep) {
+		st := j.kept[n].st
+		j.bytes -= len(st.frames[0].data) + frameCost
+		st.frames[0] = frame{}
+		st.frames = st.frames[1:]
+		st.sent = max(0, st.sent-1)
+		j.kept[n] = keptFrame{}
+		n++
+		j.forgetLocked(st)
+	}
+	j.kept = j.kept[n:]
+	if len(j.kept) == 0 {
+		j.kept = nil
+	}
+}
+
+// forgetLocked drops a stream that nobody can get anything from any more.
+func (j *journal) forgetLocked(st *stream) {
+	if len(st.frames) == 0 && st.owner == nil && (st.ended || st.source != nil) {
+		delete(j.streams, st.id)
+	}
+}
+
+// purge forgets what is too old, and says whether anything is still kept.
+func (j *journal) purge(now time.Time) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.trimLocked(now)
+	j.armed = len(j.kept) > 0
+	return j.armed
+}
+
+// cutReaders ends the connections of the streams outside any call, which do
+// not read what waits for them, and returns how many there were.
+func (j *journal) cutReaders() (n int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, st := range j.streams {
+		if st.source != nil && st.owner != nil {
+			st.owner.cut(errCutOff)
+			n++
+		}
+	}
+	return n
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,173 @@
+// Package mcphttp carries MCP over HTTP, at either end: streamable HTTP of
+// both eras, legacy HTTP+SSE, their headers, and the guard of Host and Origin.
+//
+// It owns messages in flight, sessions and streams. It refuses to know what a
+// method means beyond what the transport itself prescribes, and who a
+// principal is.
+package mcphttp
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A Transport says how a client reached us.
+type Transport uint8
+
+const (
+	// TransportSession is a session of legacy streamable HTTP.
+	TransportSession Transport = iota + 1
+	// TransportPost is one POST outside any session.
+	TransportPost
+	// TransportModern is one POST of 2026-07-28 or newer.
+	TransportModern
+	// TransportSSE is a connection of legacy HTTP+SSE.
+	TransportSSE
+)
+
+func (t Transport) String() string {
+	return [...]string{"", "session", "post", "modern", "sse"}[t]
+}
+
+// An Endpoint is what a URL addresses; empty fields mean the default.
+type Endpoint struct{ Schema, Server string }
+
+// An Opening is what is known when a client begins to talk.
+type Opening struct {
+	Transport Transport
+	Endpoint  Endpoint
+	// Client reaches the client outside any call; nil for TransportPost and
+	// TransportModern.
+	Client jsonrpc.Peer
+	// Principal is who asks; "" where nobody is told apart.
+	Principal string
+	// Header is that of the request that opened the conversation.
+	Header     http.Header
+	RemoteAddr string
+	// End ends the session as soon as nothing of it is in flight. It returns
+	// at once; nil where there is no session to end.
+	End func()
+}
+
+// A Session answers one client. Handle and HandleNotification may be called
+// concurrently; Close is called once, after the last of them has returned.
+type Session interface {
+	jsonrpc.Handler
+	// Version is the negotiated protocol version, "" before initialize.
+	Version() string
+	Close()
+}
+
+// ErrDraining is the cause of a handler's context that ends because the server
+// drains. A handler that only listens should return its result then.
+var ErrDraining = errors.New("the server is shutting down")
+
+// ErrSessionEnded is the cause of a handler's context that ends with its
+// session.
+var ErrSessionEnded = errors.New("the session has ended")
+
+// ServerOptions say what a Server serves.
+type ServerOptions struct {
+	// Open makes the Session of a new client. An error of type *jsonrpc.Error
+	// is answered as it is. ctx ends with the conversation.
+	Open   func(ctx context.Context, o *Opening) (Session, error)
+	Limits ServerLimits
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// A Server is the front that MCP clients talk to over HTTP.
+type Server struct {
+	open     func(ctx context.Context, o *Opening) (Session, error)
+	lim      ServerLimits
+	log      *slog.Logger
+	table    table
+	posts    posts
+	draining chan struct{} // closed when it begins
+	drain    sync.Once
+	closed   chan struct{}
+	end      sync.Once
+	work     sync.WaitGroup // sessions being ended, pumps, the pulse
+	dropped  atomic.Int64
+	cutOff   atomic.Int64
+}
+
+// NewServer makes a Server. Close must be called.
+func NewServer(opt ServerOptions) *Server {
+	s := &Server{
+		open:     opt.Open,
+		lim:      opt.Limits.orDefaults(),
+		log:      opt.Log,
+		draining: make(chan struct{}),
+		closed:   make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.table.byID = make(map[string]*session)
+	s.work.Go(s.pulse)
+	return s
+}
+
+var (
+	allowSession = []string{"GET, POST, DELETE, OPTIONS"}
+	allowPost    = []string{"POST, OPTIONS"}
+	allowGet     = []string{"GET, OPTIONS"}
+)
+
+// ServeMCP serves an MCP URL. principal is who asks; sessions are bound to it.
+func (s *Server) ServeMCP(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
+	switch r.Method {
+	case http.MethodPost:
+		s.servePost(w, r, ep, principal)
+	case http.MethodGet:
+		s.serveGet(w, r, ep, principal)
+	case http.MethodDelete:
+		s.serveDelete(w, r, ep, principal)
+	default:
+		otherMethod(w, r, allowSession)
+	}
+}
+
+// otherMethod answers OPTIONS, and refuses what is left.
+func otherMethod(w http.ResponseWriter, r *http.Request, allow []string) {
+	w.Header()["Allow"] = allow
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "method not allowed")
+}
+
+func (s *Server) isDraining() bool {
+	select {
+	case <-s.draining:
+		return true
+	default:
+		return false
+	}
+}
+
+// pulse wakes long calls that have said nothing yet, so that nothing between
+// the client and us takes the connection for dead.
+func (s *Server) pulse() {
+	tick := time.NewTicker(s.lim.KeepAlive / 5)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.closed:
+			return
+		case now := <-tick.C:
+			for _, p := range s.posts.olderThan(now.Add(-s.lim.KeepAlive * 4 / 5)) {
+				p.upgrade()
+			}
+		}
+	}
+}

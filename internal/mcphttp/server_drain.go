@@ -1,0 +1,72 @@
+package mcphttp
+
+import (
+	"context"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+)
+
+// lastWord is how long a cancelled handler may take to give up.
+const lastWord = 5 * time.Second
+
+// Drain ends the streams outside calls, refuses what is new, and lets what is
+// in flight finish until ctx ends; what is left then is cancelled and answered
+// with the reason.
+func (s *Server) Drain(ctx context.Context) {
+	s.drain.Do(func() { close(s.draining) })
+	s.posts.cancel(ErrDraining, func(p *post) bool { return p.method == mcp.MethodListen })
+	lines := s.lines()
+	for _, l := range lines {
+		l.endInput()
+	}
+	if s.finished(ctx, lines) {
+		return
+	}
+	s.posts.cancelAll(ErrDraining)
+	for _, l := range lines {
+		l.ss.close(ErrDraining)
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
+	defer cancel()
+	s.finished(grace, lines)
+}
+
+// finished waits for all that is in flight; false means that ctx ended first.
+func (s *Server) finished(ctx context.Context, lines []*sseLine) bool {
+	select {
+	case <-s.posts.done():
+	case <-ctx.Done():
+		return false
+	}
+	for _, l := range lines {
+		select {
+		case <-l.conn.Done():
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// lines are the open connections of legacy HTTP+SSE.
+func (s *Server) lines() (lines []*sseLine) {
+	for _, ss := range s.table.all() {
+		if ss.line != nil {
+			lines = append(lines, ss.line)
+		}
+	}
+	return lines
+}
+
+// Close cancels all that runs, ends all sessions and waits for their handlers.
+func (s *Server) Close() {
+	s.drain.Do(func() { close(s.draining) })
+	s.end.Do(func() { close(s.closed) })
+	s.posts.cancelAll(ErrDraining)
+	<-s.posts.done()
+	for _, ss := range s.table.all() {
+		ss.close(ErrDraining)
+	}
+	s.work.Wait()
+}

@@ -1,0 +1,200 @@
+package mcphttp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A session is one client that has said initialize, or that has opened a
+// connection of legacy HTTP+SSE.
+type session struct {
+	srv       *Server
+	id        string
+	principal string
+	ep        Endpoint
+	transport Transport
+	remote    string
+	opened    time.Time
+	handler   Session
+	ctx       context.Context // ends with the session
+	cancel    context.CancelCauseFunc
+	journal   journal
+	out       outbox
+	line      *sseLine // only for TransportSSE
+
+	mu       sync.Mutex
+	lastUsed time.Time
+	busy     int // requests, streams and other POSTs being served
+	streams  int // open GET streams
+	ending   bool
+	closed   bool
+	timer    *time.Timer
+	idle     chan struct{}       // made by close, closed when nothing runs any more
+	inFlight map[string]*running // by the raw bytes of the client's id
+	slots    chan struct{}
+	asked    map[uint64]chan *jsonrpc.Response // our questions to the client
+	lastID   uint64
+}
+
+// A running is one request of a client that runs.
+type running struct {
+	cancel context.CancelCauseFunc
+	method string
+}
+
+// newSession prepares a session that is not in the table yet.
+func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal string) *session {
+	now := time.Now()
+	ss := &session{
+		srv: s, id: randomHex(16), principal: principal, ep: ep, transport: t,
+		remote: r.RemoteAddr, opened: now, lastUsed: now,
+		slots: make(chan struct{}, s.lim.InFlight),
+	}
+	ss.out.wake = make(chan struct{}, 1)
+	if t == TransportSession {
+		ss.journal.budget, ss.journal.keep, ss.journal.arm = s.lim.ReplayBytes, s.lim.ReplayFor, ss.soon
+	}
+	ss.ctx, ss.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
+	return ss
+}
+
+// enter marks the session as used; false means that it has ended.
+func (ss *session) enter() bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.closed || ss.ending {
+		return false
+	}
+	ss.busy++
+	return true
+}
+
+// leave is the counterpart of enter.
+func (ss *session) leave() {
+	ss.mu.Lock()
+	ss.busy--
+	ss.lastUsed = time.Now()
+	end := ss.ending && ss.busy == ss.streams && !ss.closed
+	if ss.closed && ss.busy == 0 {
+		close(ss.idle)
+	}
+	ss.mu.Unlock()
+	if end {
+		ss.close(ErrSessionEnded)
+	}
+}
+
+// end closes the session once nothing of it is in flight.
+func (ss *session) end() {
+	ss.mu.Lock()
+	ss.ending = true
+	now := ss.busy == ss.streams && !ss.closed
+	ss.mu.Unlock()
+	ss.srv.table.remove(ss)
+	switch {
+	case ss.line != nil:
+		ss.line.endInput()
+	case now:
+		ss.close(ErrSessionEnded)
+	}
+}
+
+// close ends the session: what runs is cancelled, and the handler is closed
+// once nothing runs any more. It does not wait for that; Server.Close does.
+func (ss *session) close(why error) {
+	ss.srv.table.remove(ss)
+	ss.mu.Lock()
+	if ss.closed {
+		ss.mu.Unlock()
+		return
+	}
+	ss.closed = true
+	ss.idle = make(chan struct{})
+	if ss.busy == 0 {
+		close(ss.idle)
+	}
+	if ss.timer != nil {
+		ss.timer.Stop()
+	}
+	ss.mu.Unlock()
+	ss.cancel(why)
+	if ss.line != nil {
+		ss.line.endInput()
+	}
+	ss.srv.work.Go(ss.wind)
+}
+
+// wind waits for what still runs, then closes the handler.
+func (ss *session) wind() {
+	<-ss.idle
+	if ss.line != nil {
+		ss.line.conn.Close()
+	}
+	if ss.handler != nil {
+		ss.handler.Close()
+	}
+	ss.srv.log.Info("session ended", "session", ss.id[:8], "err", context.Cause(ss.ctx))
+}
+
+// begin registers a request of the client; false means that its id is in use.
+func (ss *session) begin(id []byte, c *running) bool {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if _, used := ss.inFlight[string(id)]; used {
+		return false
+	}
+	if ss.inFlight == nil {
+		ss.inFlight = make(map[string]*running)
+	}
+	ss.inFlight[string(id)] = c
+	return true
+}
+
+func (ss *session) finish(id []byte) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.inFlight, string(id))
+	if len(ss.inFlight) == 0 {
+		ss.inFlight = nil
+	}
+}
+
+// notified takes a notification of the client.
+func (ss *session) notified(m *jsonrpc.Message) {
+	if m.Method == mcp.NotificationCancelled {
+		ss.cancelled(jsonrpc.Get(m.Params, "requestId"))
+	}
+	ss.handler.HandleNotification(ss.ctx, ss, &jsonrpc.Notification{Method: m.Method, Params: m.Params})
+}
+
+// cancelled ends the request of that id, if there is one.
+func (ss *session) cancelled(id []byte) {
+	ss.mu.Lock()
+	c := ss.inFlight[string(id)]
+	ss.mu.Unlock()
+	if c != nil && c.method != mcp.MethodInitialize {
+		c.cancel(jsonrpc.ErrCancelled)
+	}
+}
+
+func (ss *session) countStreams(n int) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.streams += n
+}
+
+func (ss *session) info() SessionInfo {
+	version := ss.handler.Version()
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return SessionInfo{
+		Ref: ss.id[:8], Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal,
+		RemoteAddr: ss.remote, Version: version, Opened: ss.opened, LastUsed: ss.lastUsed,
+		InFlight: len(ss.inFlight), Streams: ss.streams, Queued: ss.out.len(),
+	}
+}

@@ -1,0 +1,52 @@
+package mcphttp
+
+import (
+	"errors"
+	"time"
+)
+
+var errIdle = errors.New("nothing was heard of the client for too long")
+
+// watch starts the clock of a session that has just entered the table. The
+// clock is one entry in the runtime's timer heap, not a goroutine.
+func (ss *session) watch() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if !ss.closed {
+		ss.timer = time.AfterFunc(ss.srv.lim.SessionIdle, ss.tick)
+	}
+}
+
+// soon makes the clock come round in time for what the journal keeps.
+func (ss *session) soon() {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	if ss.timer != nil && !ss.closed {
+		ss.timer.Reset(min(ss.srv.lim.ReplayFor, ss.srv.lim.SessionIdle))
+	}
+}
+
+// tick ends an idle session, and forgets what was kept long enough.
+func (ss *session) tick() {
+	now := time.Now()
+	keeps := ss.journal.purge(now)
+	ss.mu.Lock()
+	if ss.closed {
+		ss.mu.Unlock()
+		return
+	}
+	rest := ss.srv.lim.SessionIdle
+	if ss.busy == 0 {
+		rest -= now.Sub(ss.lastUsed)
+	}
+	if rest > 0 {
+		if keeps {
+			rest = min(rest, ss.srv.lim.ReplayFor)
+		}
+		ss.timer.Reset(rest)
+		ss.mu.Unlock()
+		return
+	}
+	ss.mu.Unlock()
+	ss.close(errIdle)
+}

@@ -1,0 +1,98 @@
+package mcphttp
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+var (
+	errNoStream  = errors.New("the client cannot be asked: it accepts no text/event-stream")
+	errStateless = errors.New("the client cannot be asked: it has no session")
+)
+
+// Notify says something to the client outside any call. It waits for a stream
+// if none is open.
+func (ss *session) Notify(_ context.Context, n *jsonrpc.Notification) error {
+	return ss.say(jsonrpc.AppendNotification(nil, n.Method, n.Params))
+}
+
+// Call asks the client something outside any call.
+func (ss *session) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return ss.ask(ctx, req, ss.say)
+}
+
+func (ss *session) say(msg []byte) error {
+	if ss.ctx.Err() != nil {
+		return jsonrpc.ErrClosed
+	}
+	if n := ss.out.push(oneLine(msg), &ss.srv.lim); n > 0 {
+		ss.srv.dropped.Add(int64(n))
+		ss.srv.cutOff.Add(ss.journal.cutReaders())
+	}
+	return nil
+}
+
+// ask sends a question of ours with say and waits for the client's answer,
+// which comes with a POST of its own.
+func (ss *session) ask(ctx context.Context, req *jsonrpc.Request, say func([]byte) error) (*jsonrpc.Response, error) {
+	answer := make(chan *jsonrpc.Response, 1)
+	ss.mu.Lock()
+	ss.lastID++
+	id := ss.lastID
+	if ss.asked == nil {
+		ss.asked = make(map[uint64]chan *jsonrpc.Response)
+	}
+	ss.asked[id] = answer
+	ss.mu.Unlock()
+	defer func() {
+		ss.mu.Lock()
+		delete(ss.asked, id)
+		ss.mu.Unlock()
+	}()
+	raw := strconv.AppendUint(nil, id, 10)
+	if err := say(jsonrpc.AppendRequest(nil, raw, req.Method, req.Params)); err != nil {
+		return nil, err
+	}
+	select {
+	case resp := <-answer:
+		return resp, nil
+	case <-ss.ctx.Done():
+		return nil, jsonrpc.ErrClosed
+	case <-ctx.Done():
+		params := append(append([]byte(`{"requestId":`), raw...), `,"reason":"no longer needed"}`...)
+		say(jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, params)) // best effort: nobody waits any more
+		return nil, context.Cause(ctx)
+	}
+}
+
+// answered takes a client's answer; one that nobody waits for is dropped.
+func (ss *session) answered(m *jsonrpc.Message) {
+	id, err := strconv.ParseUint(string(m.ID), 10, 64)
+	ss.mu.Lock()
+	answer := ss.asked[id]
+	delete(ss.asked, id)
+	ss.mu.Unlock()
+	if err != nil || answer == nil {
+		ss.srv.dropped.Add(1)
+		return
+	}
+	if m.Kind == jsonrpc.KindError {
+		answer <- &jsonrpc.Response{Err: jsonrpc.ParseError(m.Err)}
+		return
+	}
+	answer <- &jsonrpc.Response{Result: append([]byte(nil), m.Result...)}
+}
+
+// deaf is the way back to a client that cannot be reached: it sent a
+// notification outside any session.
+type deaf struct{}
+
+func (deaf) Notify(context.Context, *jsonrpc.Notification) error { return errStateless }
+
+func (deaf) Call(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return nil, errStateless
+}

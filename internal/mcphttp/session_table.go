@@ -1,0 +1,131 @@
+package mcphttp
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A table holds the sessions by id. The ids are the clients' secrets.
+type table struct {
+	mu       sync.RWMutex
+	byID     map[string]*session
+	reserved int // sessions that are about to be added
+}
+
+// get finds a session of principal. A session of somebody else and one
+// that never was are not told apart.
+func (t *table) get(id, principal string) *session {
+	t.mu.RLock()
+	ss := t.byID[id]
+	t.mu.RUnlock()
+	if ss == nil || ss.principal != principal {
+		return nil
+	}
+	return ss
+}
+
+// reserve makes room for one more session, if there is any.
+func (t *table) reserve(limit int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.byID)+t.reserved >= limit {
+		return false
+	}
+	t.reserved++
+	return true
+}
+
+// add fills a reserved place; release gives it back unused.
+func (t *table) add(ss *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reserved--
+	t.byID[ss.id] = ss
+}
+
+func (t *table) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reserved--
+}
+
+func (t *table) remove(ss *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID[ss.id] == ss {
+		delete(t.byID, ss.id)
+	}
+}
+
+func (t *table) all() []*session {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	list := make([]*session, 0, len(t.byID))
+	for _, ss := range t.byID {
+		list = append(list, ss)
+	}
+	return list
+}
+
+// A SessionInfo describes a session without giving away its id.
+type SessionInfo struct {
+	// Ref is the beginning of the id: enough to tell sessions apart, too
+	// little to use one.
+	Ref        string
+	Transport  Transport
+	Endpoint   Endpoint
+	Principal  string
+	RemoteAddr string
+	Version    string
+	Opened     time.Time
+	LastUsed   time.Time
+	InFlight   int
+	Streams    int // open GET or SSE streams
+	Queued     int // messages that wait for a stream
+}
+
+// Sessions lists the sessions, oldest first.
+func (s *Server) Sessions() []SessionInfo {
+	var infos []SessionInfo
+	for _, ss := range s.table.all() {
+		infos = append(infos, ss.info())
+	}
+	slices.SortFunc(infos, func(a, b SessionInfo) int {
+		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Ref, b.Ref))
+	})
+	return infos
+}
+
+// CloseSessionsOf ends all that principal has open: sessions, streams and
+// calls.
+func (s *Server) CloseSessionsOf(principal string) {
+	s.posts.cancel(ErrSessionEnded, func(p *post) bool { return p.principal == principal })
+	for _, ss := range s.table.all() {
+		if ss.principal == principal {
+			ss.close(ErrSessionEnded)
+		}
+	}
+}
+
+// ServerStats counts what a Server holds and what it gave up.
+type ServerStats struct {
+	Sessions int
+	InFlight int   // POSTs being answered
+	Dropped  int64 // messages that no client took, and answers that nobody waited for
+	CutOff   int64 // streams closed because the client did not read
+}
+
+// Stats returns the current counts.
+func (s *Server) Stats() ServerStats {
+	s.table.mu.RLock()
+	n := len(s.table.byID)
+	s.table.mu.RUnlock()
+	return ServerStats{
+		Sessions: n,
+		InFlight: s.posts.len(),
+		Dropped:  s.dropped.Load(),
+		CutOff:   s.cutOff.Load(),
+	}
+}

@@ -1,0 +1,159 @@
+package mcphttp
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// ServeSSE serves the stream of legacy HTTP+SSE: it tells the client to POST
+// to messagePath, and lives as long as its session.
+func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, messagePath string, principal string) {
+	if r.Method != http.MethodGet {
+		otherMethod(w, r, allowGet)
+		return
+	}
+	accept := acceptedBy(r.Header["Accept"])
+	switch {
+	case !accept.events && !accept.json:
+		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
+		return
+	case s.isDraining():
+		refuseDraining(w)
+		return
+	case !s.table.reserve(s.lim.Sessions):
+		refuseOverload(w)
+		return
+	}
+	ss := s.newSession(r, TransportSSE, ep, principal)
+	ss.enter()
+	defer ss.leave()
+	if err := s.openLine(ss, r); err != nil {
+		s.table.release()
+		ss.close(ErrSessionEnded)
+		s.log.Error("session not opened", "err", err)
+		refuse(w, http.StatusInternalServerError, jsonrpc.CodeInternal, "internal error")
+		return
+	}
+	defer ss.close(ErrSessionEnded)
+	k := newSink(w, r, &s.lim)
+	ss.line.out.attach(k)
+	s.table.add(ss)
+	if err := k.start(ss.line.out, false); err != nil {
+		return
+	}
+	if err := k.write(appendEndpoint(nil, messagePath+"?sessionId="+url.QueryEscape(ss.id))); err != nil {
+		return
+	}
+	s.gone(ss.line.pump(k))
+}
+
+// openLine makes the handler of an SSE session and the connection to it.
+func (s *Server) openLine(ss *session, r *http.Request) error {
+	l := &sseLine{ss: ss, in: make(chan []byte), eof: make(chan struct{})}
+	l.out = ss.journal.newStream(nil)
+	h := &lateHandler{}
+	conn := jsonrpc.NewConn(l, jsonrpc.ConnOptions{
+		Handler: h, Strict: true, MaxInFlight: s.lim.InFlight, Limits: s.lim.Scan,
+		Batch:        func() bool { return mcp.Rules(ss.handler.Version()).Batch },
+		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+		OnDropped: func(string, []byte) { s.dropped.Add(1) },
+	})
+	l.conn = conn
+	ss.line = l
+	opened, err := s.open(ss.ctx, &Opening{
+		Transport: TransportSSE, Endpoint: ss.ep, Principal: ss.principal, Client: conn,
+		Header: r.Header, RemoteAddr: r.RemoteAddr, End: ss.end,
+	})
+	if err != nil {
+		return err
+	}
+	h.Handler, ss.handler = opened, opened
+	return nil
+}
+
+// lateHandler lets the connection exist before the Session that it is opened
+// with. Nothing is read before both do.
+type lateHandler struct{ jsonrpc.Handler }
+
+// An sseLine is the message stream of one SSE session: POSTs in, events out.
+type sseLine struct {
+	ss   *session
+	conn *jsonrpc.Conn
+	in   chan []byte
+	out  *stream
+	once sync.Once
+	eof  chan struct{} // nothing more is read
+}
+
+// Read returns the next message that the client posted.
+func (l *sseLine) Read() ([]byte, func(), error) {
+	select {
+	case msg := <-l.in:
+		return msg, nil, nil
+	case <-l.eof:
+		return nil, nil, io.EOF
+	}
+}
+
+// Write sends a message as an event.
+func (l *sseLine) Write(parts ...[]byte) error {
+	var msg []byte
+	for _, part := range parts {
+		msg = append(msg, part...)
+	}
+	if !l.out.append(oneLine(msg), &l.ss.srv.lim) {
+		return jsonrpc.ErrClosed
+	}
+	return nil
+}
+
+// Close ends both directions.
+func (l *sseLine) Close() error {
+	l.endInput()
+	l.out.finish()
+	return nil
+}
+
+// endInput lets what is in flight finish, and nothing more begin.
+func (l *sseLine) endInput() { l.once.Do(func() { close(l.eof) }) }
+
+// pump writes the events until the client leaves or the session ends.
+func (l *sseLine) pump(k *sink) error {
+	return l.out.pump(k, l.ss.ctx, l.conn.Done())
+}
+
+// ServeMessage takes the POSTs of legacy HTTP+SSE.
+func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal string) {
+	if r.Method != http.MethodPost {
+		otherMethod(w, r, allowPost)
+		return
+	}
+	p := &post{srv: s, w: w, r: r, principal: principal}
+	if !p.checkHeader() {
+		return
+	}
+	ss := s.table.get(r.URL.Query().Get("sessionId"), principal)
+	if ss == nil || ss.line == nil || !ss.enter() {
+		refuseSession(w)
+		return
+	}
+	defer ss.leave()
+	body, ok := p.readBody()
+	if !ok {
+		return
+	}
+	msg := append([]byte(nil), body...) // it outlives this POST
+	buffers.put(p.buf)
+	select {
+	case ss.line.in <- msg:
+		w.WriteHeader(http.StatusAccepted)
+	case <-ss.line.eof:
+		refuseSession(w)
+	case <-r.Context().Done():
+	}
+}

@@ -1,0 +1,288 @@
+package mcphttp
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// writeStep is how much of an answer is written under one deadline.
+const writeStep = 64 << 10
+
+var errCutOff = errors.New("the client does not read")
+
+// A stream is one sequence of messages toward a client. It outlives the
+// connection that carries it when its journal keeps messages.
+type stream struct {
+	j      *journal
+	id     string  // "" when it cannot be resumed
+	source *outbox // where a stream outside any call gets its messages
+	wake   chan struct{}
+
+	// Guarded by j.mu.
+	next   uint64  // number of the next frame
+	frames []frame // kept ones first
+	sent   int     // frames[:sent] have been written to the owner
+	fresh  int     // frames that are not kept, and their bytes
+	unkept int
+	ended  bool  // nothing follows
+	owner  *sink // who writes it now
+}
+
+// append adds a message and reports whether somebody may still read it.
+func (st *stream) append(msg []byte, lim *ServerLimits) bool {
+	st.j.mu.Lock()
+	defer st.j.mu.Unlock()
+	return st.appendLocked(msg, lim)
+}
+
+func (st *stream) appendLocked(msg []byte, lim *ServerLimits) bool {
+	if st.ended || (st.owner == nil && st.j.budget == 0) {
+		return false
+	}
+	st.frames = append(st.frames, frame{seq: st.next, data: msg})
+	st.next++
+	st.fresh++
+	st.unkept += len(msg)
+	if st.owner == nil {
+		st.keepAllLocked()
+		return true
+	}
+	if st.fresh > lim.QueueMessages || (st.fresh > 1 && st.unkept > lim.QueueBytes) {
+		st.owner.cut(errCutOff)
+		st.owner = nil
+		st.keepAllLocked()
+		return st.j.budget > 0
+	}
+	signal(st.wake)
+	return true
+}
+
+// keepAllLocked hands all frames to the journal, for a later connection.
+func (st *stream) keepAllLocked() {
+	if st.j.budget == 0 {
+		st.frames, st.sent, st.fresh, st.unkept = nil, 0, 0, 0
+		return
+	}
+	now := time.Now()
+	for i := range st.frames {
+		st.j.keepLocked(st, &st.frames[i], now)
+	}
+	st.j.trimLocked(now)
+}
+
+// finish says that nothing follows.
+func (st *stream) finish() {
+	st.j.mu.Lock()
+	st.ended = true
+	st.j.forgetLocked(st)
+	st.j.mu.Unlock()
+	signal(st.wake)
+}
+
+func (st *stream) attach(k *sink) {
+	st.j.mu.Lock()
+	st.attachLocked(k)
+	st.j.mu.Unlock()
+}
+
+func (st *stream) attachLocked(k *sink) {
+	if st.owner != nil {
+		st.owner.cut(errTakenOver)
+	}
+	st.owner = k
+}
+
+// detach ends k's hold on the stream; what k did not write waits in the
+// journal for another connection.
+func (st *stream) detach(k *sink) {
+	st.j.mu.Lock()
+	if st.owner == k {
+		st.owner = nil
+		st.keepAllLocked()
+		st.j.forgetLocked(st)
+	}
+	st.j.mu.Unlock()
+	if st.source != nil {
+		st.source.nudge()
+	}
+}
+
+var errTakenOver = errors.New("the stream goes on over another connection")
+
+// take renders the next messages for k behind dst. done means that there is
+// nothing more to come for k.
+func (st *stream) take(k *sink, dst []byte, lim *ServerLimits) (out []byte, done bool) {
+	st.j.mu.Lock()
+	defer st.j.mu.Unlock()
+	if st.owner != k {
+		return dst, true
+	}
+	if st.source != nil && st.sent == len(st.frames) {
+		if msg := st.source.pop(); msg != nil {
+			st.appendLocked(msg, lim)
+		}
+	}
+	first := st.sent
+	for st.sent < len(st.frames) && (st.sent == first || len(dst) < writeStep) {
+		f := &st.frames[st.sent]
+		dst = appendEvent(dst, st.id, f.seq, f.data)
+		st.sent++
+	}
+	if st.sent == first {
+		return dst, st.ended
+	}
+	st.settleLocked(first)
+	return dst, false
+}
+
+// settleLocked hands the frames from first to the cursor to the journal.
+func (st *stream) settleLocked(first int) {
+	if st.j.budget == 0 {
+		for i := range st.frames[:st.sent] {
+			st.fresh--
+			st.unkept -= len(st.frames[i].data)
+			st.frames[i] = frame{}
+		}
+		st.frames = st.frames[st.sent:]
+		st.sent = 0
+		if len(st.frames) == 0 {
+			st.frames = nil
+		}
+		return
+	}
+	now := time.Now()
+	for i := first; i < st.sent; i++ {
+		st.j.keepLocked(st, &st.frames[i], now)
+	}
+	st.j.trimLocked(now)
+}
+
+// pump writes the stream to k until it ends, k fails, the session ends, or
+// stop is closed and all that was there is written.
+func (st *stream) pump(k *sink, session context.Context, stop <-chan struct{}) error {
+	defer st.detach(k)
+	timer := time.NewTimer(k.untilKeepAlive())
+	defer timer.Stop()
+	var more <-chan struct{}
+	if st.source != nil {
+		more = st.source.wake
+	}
+	for {
+		done, err := k.writeFrom(st)
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-st.wake:
+		case <-more:
+		case <-timer.C:
+			if err := k.write(keepAlive); err != nil {
+				return err
+			}
+			timer.Reset(k.untilKeepAlive())
+		case <-k.r.Context().Done():
+			return context.Cause(k.r.Context())
+		case <-session.Done():
+			return context.Cause(session)
+		case <-stop:
+			_, err := k.writeFrom(st)
+			return err
+		case <-k.gone:
+			return k.why
+		}
+	}
+}
+
+// A sink is one HTTP answer that carries a stream.
+type sink struct {
+	w    http.ResponseWriter
+	r    *http.Request
+	rc   *http.ResponseController
+	lim  *ServerLimits
+	once sync.Once
+	gone chan struct{}
+	why  error // set before gone is closed
+}
+
+func newSink(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink {
+	return &sink{w: w, r: r, rc: http.NewResponseController(w), lim: lim, gone: make(chan struct{})}
+}
+
+// cut makes the pump of k return, out of a write that hangs if need be.
+func (k *sink) cut(why error) {
+	k.once.Do(func() {
+		k.why = why
+		close(k.gone)
+		k.rc.SetWriteDeadline(time.Now())
+	})
+}
+
+// untilKeepAlive is spread so that streams opened together do not all wake
+// together.
+func (k *sink) untilKeepAlive() time.Duration {
+	return k.lim.KeepAlive*4/5 + rand.N(k.lim.KeepAlive/5)
+}
+
+// writeFrom writes all that st holds now.
+func (k *sink) writeFrom(st *stream) (done bool, err error) {
+	buf := buffers.get(0)
+	defer func() { buffers.put(buf) }()
+	for {
+		*buf, done = st.take(k, (*buf)[:0], k.lim)
+		if len(*buf) == 0 {
+			return done, nil
+		}
+		if err := k.write(*buf); err != nil {
+			return false, err
+		}
+	}
+}
+
+// write sends b at once, in steps that each have their own deadline.
+func (k *sink) write(b []byte) error {
+	for len(b) > 0 {
+		step := b[:min(len(b), writeStep)]
+		b = b[len(step):]
+		k.rc.SetWriteDeadline(time.Now().Add(k.lim.WriteIdle))
+		select {
+		case <-k.gone: // its deadline has just been lost to ours
+			return k.why
+		default:
+		}
+		if _, err := k.w.Write(step); err != nil {
+			return err
+		}
+	}
+	return k.rc.Flush()
+}
+
+var (
+	typeEvents     = []string{"text/event-stream"}
+	cacheNever     = []string{"no-cache, no-transform"}
+	bufferingNever = []string{"no"}
+)
+
+// start sends the header of an event stream and, for prime, an event that
+// gives the client an id to resume from.
+func (k *sink) start(st *stream, prime bool) error {
+	h := k.w.Header()
+	h["Content-Type"] = typeEvents
+	h["Cache-Control"] = cacheNever
+	h["X-Accel-Buffering"] = bufferingNever
+	k.w.WriteHeader(http.StatusOK)
+	if prime {
+		return k.write(appendPriming(nil, st.id))
+	}
+	return k.rc.Flush()
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

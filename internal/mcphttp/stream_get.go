@@ -1,0 +1,84 @@
+package mcphttp
+
+import (
+	"errors"
+	"net/http"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// named finds the session that a GET or DELETE is about, and enters it. When
+// it returns nil the request has been answered.
+func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) *session {
+	version, ok := versionOf(r.Header)
+	switch {
+	case !ok:
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
+	case isModern(version):
+		w.Header()["Allow"] = allowPost
+		refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "this protocol version has only POST")
+	case version != "" && !isLegacy(version):
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "unsupported MCP-Protocol-Version")
+	case r.ContentLength != 0:
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a body is not expected here")
+	case r.Method == http.MethodGet && !acceptedBy(r.Header["Accept"]).events:
+		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
+	case len(r.Header[headerSession]) == 0:
+		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "missing header Mcp-Session-Id")
+	default:
+		if ss := s.sessionOf(r, ep, principal); ss != nil {
+			return ss
+		}
+		refuseSession(w)
+	}
+	return nil
+}
+
+// serveDelete ends a session.
+func (s *Server) serveDelete(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
+	ss := s.named(w, r, ep, principal)
+	if ss == nil {
+		return
+	}
+	ss.close(ErrSessionEnded)
+	ss.leave()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// serveGet carries what a session says outside any call, or resumes one of
+// its streams.
+func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string) {
+	ss := s.named(w, r, ep, principal)
+	if ss == nil {
+		return
+	}
+	defer ss.leave()
+	if s.isDraining() {
+		refuseDraining(w)
+		return
+	}
+	k := newSink(w, r, &s.lim)
+	var st *stream
+	if last := r.Header[headerLastEvent]; len(last) == 1 {
+		st = ss.journal.find(last[0], k)
+	}
+	resumed := st != nil
+	if !resumed {
+		st = ss.journal.newStream(&ss.out)
+		st.attach(k)
+	}
+	ss.countStreams(1)
+	defer ss.countStreams(-1)
+	if err := k.start(st, primes(ss) && !resumed); err != nil {
+		st.detach(k)
+		return
+	}
+	s.gone(st.pump(k, ss.ctx, s.draining))
+}
+
+// gone counts streams that were closed because nobody read them.
+func (s *Server) gone(err error) {
+	if errors.Is(err, errCutOff) {
+		s.cutOff.Add(1)
+	}
+}
