@@ -1,0 +1,61 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// keptBackups is how many backups of a file stay.
+const keptBackups = 5
+
+// backup copies the current content beside the file and returns the copy's
+// name. Older copies than the last five go.
+func backup(d disk, path string, data []byte, mode fs.FileMode, now time.Time) (string, error) {
+	name := backupName(path, now)
+	for {
+		if _, err := os.Lstat(name); err != nil {
+			break
+		}
+		now = now.Add(time.Millisecond)
+		name = backupName(path, now)
+	}
+	if err := replaceFile(d, name, data, mode); err != nil {
+		return "", fmt.Errorf("the file was not changed because its backup failed: %w", err)
+	}
+	names := Backups(path)
+	for _, old := range names[min(keptBackups, len(names)):] {
+		d.Remove(old)
+	}
+	return name, nil
+}
+
+// backupName puts the time behind the file's name, as ISO 8601 with - for
+// what file systems dislike.
+func backupName(path string, now time.Time) string {
+	iso := now.UTC().Format("2006-01-02T15:04:05.000Z")
+	return path + ".backup." + strings.NewReplacer(":", "-", ".", "-").Replace(iso)
+}
+
+// Backups returns the backups of a file, newest first.
+func Backups(path string) []string {
+	names, err := filepath.Glob(globQuote(path) + ".backup.*")
+	if err != nil {
+		return nil
+	}
+	slices.Sort(names)
+	slices.Reverse(names)
+	return names
+}
+
+// globQuote makes a path match only itself.
+func globQuote(path string) string {
+	if filepath.Separator == '\\' {
+		return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+	}
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
+}

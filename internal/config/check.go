@@ -1,0 +1,194 @@
+package config
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// maxName bounds the name of a server, in characters.
+const maxName = 256
+
+var (
+	schemaName  = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
+	headerName  = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	versionDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+)
+
+// reservedSchemas are the names that URLs of ours already mean.
+var reservedSchemas = map[string]bool{"v1": true, "status": true, "s": true}
+
+// nameFault returns what is wrong with the name of a server, or "".
+func nameFault(name string) string {
+	if name == "" {
+		return "is empty"
+	}
+	if len([]rune(name)) > maxName {
+		return "is too long"
+	}
+	for _, r := range name {
+		switch {
+		case unicode.IsSpace(r):
+			return "has white space in it"
+		case strings.ContainsRune("${}", r):
+			return "has one of $ { } in it"
+		case unicode.IsControl(r) || !unicode.IsPrint(r):
+			return "has a character in it that does not show"
+		}
+	}
+	return ""
+}
+
+// fold maps names that people cannot tell apart to one: case, and the
+// full-width forms of ASCII.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 0xFF01 && r <= 0xFF5E {
+			r -= 0xFF01 - '!'
+		}
+		return unicode.ToLower(unicode.ToUpper(r))
+	}, name)
+}
+
+// serverChecker holds one decoded server against the rules that no single
+// field can see.
+type serverChecker struct {
+	c    *collector
+	s    *Server
+	raw  *node // the entry with variables resolved
+	path string
+	home string
+}
+
+func (k *serverChecker) report(sev Severity, key, code string, args ...any) *Problem {
+	at, path := k.raw.pos, k.path
+	if n := k.raw.get(key); n != nil {
+		if n.unresolved {
+			return &Problem{}
+		}
+		at, path = n.pos, join(k.path, key)
+	}
+	return k.c.add(sev, at, path, code, args...)
+}
+
+func (k *serverChecker) run() {
+	k.target()
+	if k.s.URL != "" {
+		k.url()
+	}
+	if k.s.Command != "" {
+		k.command()
+	}
+	k.environment()
+	k.headers()
+	switch p := k.s.Protocol; {
+	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
+	default:
+		k.report(SeverityError, "protocol", codeNotOneOf, p, "auto, legacy, modern, or a date such as 2025-11-25")
+	}
+}
+
+// target settles the type and demands exactly one of command and url.
+func (k *serverChecker) target() {
+	s := k.s
+	switch {
+	case s.Command != "" && s.URL != "":
+		k.report(SeverityError, "url", codeTwoTargets, s.Name)
+	case s.Command == "" && s.URL == "":
+		k.report(SeverityError, "", codeNoTarget, s.Name)
+	case s.Command != "" && s.Type == "":
+		s.Type = TypeStdio
+	case s.URL != "" && s.Type == "":
+		s.Type = TypeAuto
+	case s.Command != "" && s.Type != TypeStdio:
+		k.report(SeverityError, "type", codeTypeTarget, s.Type, "a url")
+	case s.URL != "" && s.Type == TypeStdio:
+		k.report(SeverityError, "type", codeTypeTarget, s.Type, "a command")
+	}
+}
+
+func (k *serverChecker) url() {
+	n := k.raw.get("url")
+	if n.unresolved {
+		return
+	}
+	u, err := url.Parse(k.s.URL)
+	fault := ""
+	switch {
+	case err != nil:
+		fault = "cannot be read"
+	case u.Scheme != "http" && u.Scheme != "https":
+		fault = "is neither http nor https"
+	case u.Hostname() == "":
+		fault = "names no host"
+	}
+	if fault != "" {
+		k.report(SeverityError, "url", codeURL, safeURL(shown(n)), fault)
+		return
+	}
+	if _, ok := u.User.Password(); ok {
+		k.report(SeverityWarning, "url", codeURLPassword, k.s.Name)
+	}
+}
+
+var urlPassword = regexp.MustCompile(`//[^/@\s]*@`)
+
+// safeURL hides what stands before the host.
+func safeURL(s string) string { return urlPassword.ReplaceAllString(s, "//"+hidden+"@") }
+
+// command refuses what only a shell could run. A program whose path really
+// has spaces in it is fine.
+func (k *serverChecker) command() {
+	s := k.s
+	s.Command, s.Cwd = expandHome(s.Command, k.home), expandHome(s.Cwd, k.home)
+	if !strings.ContainsAny(s.Command, " \t\r\n") {
+		return
+	}
+	path := s.Command
+	if s.Cwd != "" && !filepath.IsAbs(path) && strings.ContainsRune(path, filepath.Separator) {
+		path = filepath.Join(s.Cwd, path)
+	}
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	if _, err := exec.LookPath(path); err == nil {
+		return
+	}
+	p := k.report(SeverityError, "command", codeShellLine, shown(k.raw.get("command")))
+	words := strings.Fields(shown(k.raw.get("command")))
+	if len(words) > 1 {
+		p.Hint = `write "command": ` + string(quote(words[0])) + ` and put the rest into "args"`
+		p.HintZH = `请写成 "command": ` + string(quote(words[0])) + `，其余放入 "args"`
+	}
+}
+
+func (k *serverChecker) environment() {
+	env := k.raw.get("env")
+	if env == nil {
+		return
+	}
+	for _, m := range env.members {
+		if m.key == "" || strings.ContainsAny(m.key, "=\x00") {
+			k.c.add(SeverityError, m.pos, join(k.path, "env"), codeEnvName, m.key)
+		}
+	}
+}
+
+func (k *serverChecker) headers() {
+	headers := k.raw.get("headers")
+	if headers == nil {
+		return
+	}
+	for _, m := range headers.members {
+		if !headerName.MatchString(m.key) {
+			k.c.add(SeverityError, m.pos, join(k.path, "headers"), codeHeader, m.key)
+		}
+		if strings.ContainsAny(k.s.Headers[m.key].Reveal(), "\r\n\x00") {
+			k.c.add(SeverityError, m.value.pos, join(k.path, "headers."+m.key), codeCharacter, "the header", "a line break or NUL")
+		}
+	}
+}

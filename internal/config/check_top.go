@@ -1,0 +1,79 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// checkTop holds the sections beside the servers against the rules that no
+// single field can see.
+func (r *reader) checkTop() {
+	r.checkStdio()
+	r.checkCORS()
+	r.checkRoots()
+	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS} {
+		u, err := url.Parse(text)
+		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
+			r.c.add(SeverityError, r.place(path), path, codeURL, safeURL(text), "is not an http address")
+		}
+	}
+	if !r.cfg.Access.Enabled && !isLoopback(r.cfg.Server.Host) {
+		r.c.add(SeverityWarning, r.place("server.host"), "server.host", codeExposed, r.cfg.Server.Host)
+	}
+}
+
+// place finds a key of the top by its path.
+func (r *reader) place(path string) pos {
+	n := r.layout.top
+	for _, key := range strings.Split(path, ".") {
+		next := n.get(key)
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n.pos
+}
+
+// checkStdio replaces what the stdio front cannot do by its default.
+func (r *reader) checkStdio() {
+	s := &r.cfg.CLI.Stdio
+	s.Encoding = "utf8"
+	d := s.Delimiter
+	if d == "\r\n" {
+		s.Delimiter = "\n" // a line may end in \r anyway
+		return
+	}
+	if len(d) != 1 || d[0] >= 0x20 || d == "\t" {
+		r.c.add(SeverityWarning, r.place("cli.stdio.delimiter"), "cli.stdio.delimiter", codeReplaced, "a delimiter is one control character", "\n")
+		s.Delimiter = "\n"
+	}
+}
+
+// checkCORS drops the origin * where it would open the gateway to every page.
+func (r *reader) checkCORS() {
+	cors := &r.cfg.Server.CORS
+	if !slices.Contains(cors.Origins, "*") {
+		return
+	}
+	reason := ""
+	switch {
+	case cors.Credentials:
+		reason = "it never goes with credentials"
+	case !r.cfg.Access.Enabled && !cors.AllowAnyOrigin:
+		reason = "any web page could use the gateway"
+	default:
+		return
+	}
+	r.c.add(SeverityWarning, r.place("server.cors.origins"), "server.cors.origins", codeAnyOrigin, reason)
+	cors.Origins = slices.DeleteFunc(cors.Origins, func(o string) bool { return o == "*" })
+}
+
+func (r *reader) checkRoots() {
+	for _, root := range r.cfg.Roots {
+		if !strings.HasPrefix(root.URI, "file://") {
+			r.c.add(SeverityError, r.place("roots"), "roots", codeURL, root.URI, "is not a file:// URI")
+		}
+	}
+}

@@ -1,0 +1,207 @@
+// Package config owns the configuration file.
+//
+// It reads the four shapes that the file may have, checks them with line and
+// column, resolves variables, finds the file, compares two versions of it,
+// watches it and writes it back with its comments. It refuses to know what a
+// server is for: nothing here starts, dials or listens.
+package config
+
+import (
+	"encoding/json"
+	"net"
+	"time"
+)
+
+//go:generate go test -count=1 -run ^TestDocs$ . -update
+
+// A Format is the syntax of a file.
+type Format string
+
+// The formats. JSON with comments and trailing commas is JSON here.
+const (
+	FormatJSON Format = "json"
+	FormatYAML Format = "yaml"
+)
+
+// A Shape is one of the layouts a file may have, recognised by its keys.
+type Shape string
+
+// The shapes.
+const (
+	ShapeServers Shape = "mcpServers"         // {"mcpServers": {name: entry}}
+	ShapeVSCode  Shape = "servers"            // {"servers": {name: entry}}
+	ShapeMCPX    Shape = "mcp_servers"        // {"mcp_servers": [entry]}
+	ShapeSchemas Shape = "schemas"            // {"schemas": {name: {"mcpServers": {}}}}
+	ShapeTester  Shape = "mcp-tester.servers" // {"mcp-tester.servers": [entry]}
+	ShapeBare    Shape = "bare"               // {name: entry}
+)
+
+// DefaultSchema is the schema that the shapes without schemas fill.
+const DefaultSchema = "default"
+
+// Config is one file, checked, with its defaults filled in and its variables
+// resolved. Nobody changes it once it is loaded.
+type Config struct {
+	Path    string    `json:"-"`
+	Format  Format    `json:"-"`
+	Shape   Shape     `json:"-"`
+	Project bool      `json:"-"` // it came from the working tree
+	Created bool      `json:"-"` // it was missing and has just been written
+	Schemas []*Schema `json:"-"` // in the order of the file
+
+	Server    ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
+	CLI       CLI           `json:"cli" doc:"How the command line speaks." zh:"命令行的通信方式。"`
+	Logging   Logging       `json:"logging" doc:"What is logged, and where to." zh:"日志。"`
+	Roots     []Root        `json:"roots" doc:"Roots told to servers that ask outside any call." zh:"服务在调用之外询问时得到的根目录。"`
+	Sampling  Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
+	Answers   Answers       `json:"answers" doc:"Fixed answers to questions when nobody else answers." zh:"无人回答时使用的固定答案。"`
+	Access    Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
+	Limits    Limits        `json:"limits" doc:"Every bound of the gateway." zh:"网关的全部限制。"`
+	StartWait time.Duration `json:"startWait" def:"10s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting." zh:"会话的第一次列表最多等待启动中的服务多久。"`
+	Compat    string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
+	Mode      string        `json:"mode" enum:"full|compact|search|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
+	Naming    string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
+	Exec      string        `json:"exec" enum:"wrapped" doc:"Set to wrapped, exec answers {server_name, tool_name, success, data, error}." zh:"设为 wrapped 时，exec 返回包装后的结果。"`
+	Compact   Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
+
+	Problems []Problem `json:"-"` // warnings, and servers that are off
+}
+
+// ServerSection says where the gateway listens.
+type ServerSection struct {
+	Host  string   `json:"host" def:"127.0.0.1" doc:"Address to listen on. Anything but loopback needs access." zh:"监听地址；非回环地址必须配置 access。"`
+	Port  int      `json:"port" min:"0" max:"65535" doc:"Port to listen on; 0 takes a free one. Absent: the program's own (3095; 8000 for mcpx)." zh:"监听端口；0 为任意空闲端口。"`
+	Hosts []string `json:"hosts" doc:"Host names to answer to besides those of the address." zh:"除监听地址外接受的 Host。"`
+	CORS  CORS     `json:"cors" doc:"Web pages of other origins." zh:"跨域。"`
+
+	// PortSet tells a port of 0 from none.
+	PortSet bool `json:"-"`
+}
+
+// CORS says which web pages may call the gateway.
+type CORS struct {
+	Enabled        bool     `json:"enabled" def:"true" doc:"Answer cross-origin requests of the allowed origins." zh:"是否响应允许来源的跨域请求。"`
+	Origins        []string `json:"origins" doc:"Allowed origins. \"*\" counts only with access or allowAnyOrigin." zh:"允许的来源；\"*\" 仅在启用 access 或 allowAnyOrigin 时有效。"`
+	Methods        []string `json:"methods" doc:"Allowed methods." zh:"允许的方法。"`
+	Credentials    bool     `json:"credentials" doc:"Allow credentials; never together with \"*\"." zh:"允许凭据；不可与 \"*\" 同用。"`
+	AllowedHeaders []string `json:"allowedHeaders" doc:"Headers allowed besides those of MCP." zh:"除 MCP 自身外允许的请求头。"`
+	AllowAnyOrigin bool     `json:"allowAnyOrigin" doc:"Let \"*\" count without access." zh:"未启用 access 时也允许 \"*\"。"`
+}
+
+// CLI is the section of the command line.
+type CLI struct {
+	Stdio Stdio `json:"stdio" doc:"The stdio front." zh:"标准输入输出。"`
+}
+
+// Stdio frames the stdio front. An invalid value is replaced by its default.
+type Stdio struct {
+	Encoding  string        `json:"encoding" def:"utf8" enum:"utf8|utf-8" doc:"Only utf8." zh:"仅支持 utf8。"`
+	Delimiter string        `json:"delimiter" nul:"true" def:"\n" doc:"One control character between messages." zh:"消息之间的分隔控制字符。"`
+	Timeout   time.Duration `json:"timeout" def:"30s" min:"1ms" max:"24h" doc:"How long the front waits for a schema to come up." zh:"等待 schema 就绪的时间。"`
+}
+
+// Logging says what is logged, and where to.
+type Logging struct {
+	Level    string `json:"level" def:"info" enum:"error|warn|warning|info|debug" doc:"Lowest level that is written." zh:"最低日志级别。"`
+	File     string `json:"file" doc:"Log file; none when absent." zh:"日志文件；缺省不写文件。"`
+	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个文件的最大大小。"`
+	MaxFiles int    `json:"maxFiles" def:"5" min:"1" max:"100" doc:"Rotated files that are kept." zh:"保留的文件数。"`
+	Console  bool   `json:"console" def:"true" doc:"Write to standard error." zh:"是否写到标准错误。"`
+	Format   string `json:"format" def:"text" enum:"text|json" doc:"Form of a line." zh:"日志格式。"`
+}
+
+// Root is one directory that servers may work in.
+type Root struct {
+	URI  string `json:"uri" doc:"A file:// URI." zh:"file:// URI。"`
+	Name string `json:"name" doc:"What people call it." zh:"名称。"`
+}
+
+// Sampling is a model that answers sampling requests.
+type Sampling struct {
+	URL   string `json:"url" doc:"Base URL of the endpoint." zh:"端点地址。"`
+	Model string `json:"model" doc:"Model to ask for." zh:"模型名。"`
+	Key   Secret `json:"key" doc:"API key." zh:"API 密钥。"`
+}
+
+// Answers holds fixed answers to questions that servers ask.
+type Answers struct {
+	Sampling    *SamplingAnswer    `json:"sampling" doc:"Answer to sampling/createMessage." zh:"对 sampling/createMessage 的回答。"`
+	Elicitation *ElicitationAnswer `json:"elicitation" doc:"Answer to elicitation/create." zh:"对 elicitation/create 的回答。"`
+}
+
+// SamplingAnswer is what sampling/createMessage is answered with.
+type SamplingAnswer struct {
+	Text       string `json:"text" doc:"Text of the message." zh:"消息文本。"`
+	Model      string `json:"model" def:"fixed" doc:"Model named in the answer." zh:"回答中的模型名。"`
+	StopReason string `json:"stopReason" def:"endTurn" doc:"Why the model stopped." zh:"停止原因。"`
+}
+
+// ElicitationAnswer says how elicitation/create is answered.
+type ElicitationAnswer struct {
+	Action   string                     `json:"action" def:"accept" enum:"accept|decline|cancel" doc:"The answer's action." zh:"回答的动作。"`
+	Fields   map[string]json.RawMessage `json:"fields" doc:"Value by field name." zh:"按字段名给出的值。"`
+	Defaults bool                       `json:"defaults" def:"true" doc:"Use the schema's default for the other fields; without one the question stays unanswered." zh:"其余字段使用 schema 的默认值。"`
+}
+
+// Access says who may use the gateway.
+type Access struct {
+	Enabled bool   `json:"enabled" doc:"Demand a key or token. On when keys or oauth.issuer is set." zh:"是否要求密钥或令牌；设置了 keys 或 oauth.issuer 时默认开启。"`
+	Keys    string `json:"keys" doc:"File of the keys that may enter." zh:"密钥文件路径。"`
+	OAuth   OAuth  `json:"oauth" doc:"Tokens of an authorization server." zh:"授权服务器的令牌。"`
+}
+
+// OAuth says whose tokens are accepted.
+type OAuth struct {
+	Issuer     string   `json:"issuer" doc:"Issuer of accepted tokens, https." zh:"令牌签发者。"`
+	Resource   string   `json:"resource" doc:"This gateway's own resource identifier; the audience a token must name." zh:"本网关的资源标识，即令牌的受众。"`
+	Audience   []string `json:"audience" doc:"Further audiences that are accepted." zh:"另外接受的受众。"`
+	JWKS       string   `json:"jwks" doc:"Where the keys are, when the issuer's metadata does not say." zh:"公钥地址。"`
+	Scopes     []string `json:"scopes" doc:"Scopes a token needs to enter." zh:"令牌必须具有的范围。"`
+	AdminScope string   `json:"adminScope" def:"admin" doc:"Scope that may change the configuration." zh:"可以修改配置的范围。"`
+}
+
+// Compact says what compact mode prints.
+type Compact struct {
+	Types             bool  `json:"types" def:"true" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
+	Toon              bool  `json:"toon" doc:"Print uniform arrays as tables." zh:"以表格形式压缩同构数组。"`
+	ToonMinSize       int64 `json:"toonMinSize" def:"1" min:"0" max:"1000000" doc:"Smallest array printed as a table." zh:"使用表格的最小数组长度。"`
+	StructuredContent bool  `json:"structuredContent" doc:"Add structuredContent to what exec answers." zh:"exec 的结果附带 structuredContent。"`
+}
+
+// Names returns the names of the schemas in the order of the file.
+func (c *Config) Names() []string {
+	names := make([]string, len(c.Schemas))
+	for i, s := range c.Schemas {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// Schema returns the schema of that name, or nil.
+func (c *Config) Schema(name string) *Schema {
+	for _, s := range c.Schemas {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// CheckListen returns the problem that forbids listening on host: anything
+// but loopback needs access. It returns nil when there is none.
+func (c *Config) CheckListen(host string) *Problem {
+	if c.Access.Enabled || isLoopback(host) {
+		return nil
+	}
+	p := newProblem(SeverityError, codeExposed, host)
+	p.File, p.Path = c.Path, "server.host"
+	return &p
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,28 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// create writes the first file of a personality, with its directory, unless
+// somebody else just did.
+func (o LoadOptions) create(found Found) (Found, error) {
+	if err := os.MkdirAll(filepath.Dir(found.Path), 0o700); err != nil {
+		return found, fmt.Errorf("creating the config file: %w", err)
+	}
+	unlock, err := lock(found.Path)
+	if err != nil {
+		return found, err
+	}
+	defer unlock()
+	if _, err := os.Stat(found.Path); err == nil {
+		return found, nil
+	}
+	if err := replaceFile(osDisk{}, found.Path, defaultFile(o.Personality), 0o600); err != nil {
+		return found, err
+	}
+	found.Created = true
+	return found, nil
+}

@@ -1,0 +1,246 @@
+package config
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// decoder fills structs from nodes and reports what does not fit.
+type decoder struct {
+	c *collector
+	// soft makes a value that does not fit a warning; the default stays.
+	soft bool
+	// extra are keys that are read elsewhere, so not unknown.
+	extra []string
+}
+
+// report records that n does not fit, unless n cannot because a variable in
+// it is not defined.
+func (d *decoder) report(n *node, path, code string, args ...any) *Problem {
+	if n.unresolved {
+		return &Problem{}
+	}
+	sev := SeverityError
+	if d.soft {
+		sev = SeverityWarning
+	}
+	return d.c.add(sev, n.pos, path, code, args...)
+}
+
+// object fills the struct v from n. Keys that no field reads are warnings.
+func (d *decoder) object(n *node, v reflect.Value, path string) {
+	if n.kind == kindNull {
+		return
+	}
+	if n.kind != kindObject {
+		d.report(n, path, codeWrongType, kindObject, n.kind)
+		return
+	}
+	fields := fieldsOf(v.Type())
+	known := make(map[string]field, len(fields))
+	for _, f := range fields {
+		known[f.name] = f
+	}
+	for _, m := range n.members {
+		f, ok := known[m.key]
+		if !ok {
+			d.unknown(m, fields, path)
+			continue
+		}
+		if m.value.kind == kindNull {
+			continue
+		}
+		d.value(m.value, v.Field(f.index), f, join(path, m.key))
+	}
+}
+
+// unknown warns about a key that nothing reads.
+func (d *decoder) unknown(m member, fields []field, path string) {
+	names := append([]string(nil), d.extra...)
+	for _, x := range d.extra {
+		if x == m.key {
+			return
+		}
+	}
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	p := d.c.add(SeverityWarning, m.pos, join(path, m.key), codeUnknownKey, m.key)
+	if name := nearest(m.key, names); name != "" {
+		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
+	}
+}
+
+// value fills one field.
+func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
+	switch {
+	case f.typ == typeDuration:
+		d.duration(n, v, f, path)
+	case f.typ == typeRaw:
+		v.SetBytes(n.appendJSON(nil, "", ""))
+	case f.typ == typeInherit:
+		d.inherit(n, v, path)
+	case f.size:
+		d.size(n, v, f, path)
+	case f.typ.Kind() == reflect.Pointer:
+		target := reflect.New(f.typ.Elem())
+		f.typ = f.typ.Elem()
+		if f.typ.Kind() == reflect.Struct {
+			setDefaults(target.Elem())
+		}
+		d.value(n, target.Elem(), f, path)
+		v.Set(target)
+	case f.typ == typeSampling && n.kind == kindString:
+		v.FieldByName("Text").SetString(n.text)
+	default:
+		d.kind(n, v, f, path)
+	}
+}
+
+func (d *decoder) kind(n *node, v reflect.Value, f field, path string) {
+	switch f.typ.Kind() {
+	case reflect.String:
+		if s, ok := d.text(n, path, f.nul); ok && d.oneOf(n, s, f, path) {
+			v.SetString(s)
+		}
+	case reflect.Bool:
+		d.boolean(n, v, path)
+	case reflect.Int, reflect.Int64:
+		d.integer(n, v, f, path)
+	case reflect.Slice:
+		d.list(n, v, f, path)
+	case reflect.Map:
+		d.table(n, v, f, path)
+	case reflect.Struct:
+		d.object(n, v, path)
+	default:
+		panic("config: no way to read a " + f.typ.String())
+	}
+}
+
+// text accepts a string only: a number where text is meant is a slip.
+func (d *decoder) text(n *node, path string, nul bool) (string, bool) {
+	if n.kind != kindString {
+		d.report(n, path, codeWrongType, kindString, n.kind)
+		return "", false
+	}
+	if !nul && strings.IndexByte(n.text, 0) >= 0 {
+		d.report(n, path, codeCharacter, "the text", "a NUL character")
+		return "", false
+	}
+	return n.text, true
+}
+
+// scalar accepts numbers and booleans as they are written, for places where
+// only text makes sense anyway: environments and arguments.
+func (d *decoder) scalar(n *node, path string) (string, bool) {
+	if n.kind == kindNumber || n.kind == kindBool {
+		return n.raw, true
+	}
+	return d.text(n, path, false)
+}
+
+func (d *decoder) oneOf(n *node, s string, f field, path string) bool {
+	if len(f.enum) == 0 || s == "" {
+		return true
+	}
+	for _, e := range f.enum {
+		if s == e {
+			return true
+		}
+	}
+	p := d.report(n, path, codeNotOneOf, shown(n), strings.Join(f.enum, ", "))
+	if name := nearest(s, f.enum); name != "" {
+		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
+	}
+	return false
+}
+
+// shown is a value as a message may quote it: as written, never with what a
+// variable held.
+func shown(n *node) string {
+	s := n.text
+	if n.expanded || n.kind == kindNumber {
+		s = n.raw
+	}
+	if r := []rune(s); len(r) > 80 {
+		s = string(r[:80]) + "…"
+	}
+	return s
+}
+
+func (d *decoder) boolean(n *node, v reflect.Value, path string) {
+	if n.kind == kindBool {
+		v.SetBool(n.text == "true")
+		return
+	}
+	if b, err := strconv.ParseBool(n.text); err == nil && n.expanded {
+		v.SetBool(b)
+		return
+	}
+	d.report(n, path, codeWrongType, kindBool, n.kind)
+}
+
+func (d *decoder) integer(n *node, v reflect.Value, f field, path string) {
+	if n.kind != kindNumber && !n.expanded {
+		d.report(n, path, codeWrongType, kindNumber, n.kind)
+		return
+	}
+	x, err := strconv.ParseFloat(n.text, 64)
+	if err != nil || x != math.Trunc(x) {
+		d.report(n, path, codeUnit, shown(n), "a whole number")
+		return
+	}
+	lo, hi := bound(f.min, math.MinInt64), bound(f.max, math.MaxInt64)
+	if x < float64(lo) || x > float64(hi) {
+		d.report(n, path, codeRange, shown(n), f.min, f.max)
+		return
+	}
+	v.SetInt(int64(x))
+}
+
+func bound(s string, none int64) int64 {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
+	}
+	return none
+}
+
+func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
+	if n.kind != kindNumber && n.kind != kindString {
+		d.report(n, path, codeWrongType, "a duration", n.kind)
+		return
+	}
+	x, err := parseDuration(n.text)
+	if err != nil {
+		d.report(n, path, codeUnit, shown(n), err)
+		return
+	}
+	lo, _ := time.ParseDuration(f.min)
+	hi, _ := time.ParseDuration(f.max)
+	if x < lo || x > hi {
+		d.report(n, path, codeRange, shown(n), f.min, f.max)
+		return
+	}
+	v.SetInt(int64(x))
+}
+
+func (d *decoder) size(n *node, v reflect.Value, f field, path string) {
+	if n.kind != kindNumber && n.kind != kindString {
+		d.report(n, path, codeWrongType, "a size", n.kind)
+		return
+	}
+	x, err := parseSize(n.text)
+	if err != nil {
+		d.report(n, path, codeUnit, shown(n), err)
+		return
+	}
+	if x < bound(f.min, 0) || x > 1<<50 {
+		d.report(n, path, codeRange, shown(n), f.min, "1PiB")
+		return
+	}
+	v.SetInt(x)
+}

@@ -1,0 +1,206 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Personality is the program that this one answers as.
+type Personality string
+
+// The personalities.
+const (
+	MCPAllInOne Personality = "mcp-all-in-one"
+	MCPSProxy   Personality = "mcps-proxy"
+	MCPX        Personality = "mcpx"
+	MCPTester   Personality = "mcp-tester"
+)
+
+func (p Personality) mode() string {
+	if p == MCPX {
+		return "compact"
+	}
+	return "full"
+}
+
+func (p Personality) exec() string {
+	if p == MCPX {
+		return "wrapped"
+	}
+	return ""
+}
+
+// creates reports whether the personality writes its file when it is missing.
+func (p Personality) creates() bool { return p == MCPAllInOne || p == MCPSProxy }
+
+// UserDir is the directory of the user's own file, secrets and approvals.
+func UserDir(home string) string { return filepath.Join(home, ".mcp-all-in-one") }
+
+// EnvConfig is the variable that names the file.
+const EnvConfig = "MCP_AIO_CONFIG"
+
+// Found says which file is used, and why.
+type Found struct {
+	Path    string
+	Source  string   // "flag", "environment", "project", "personality", "user", "system"
+	Project bool     // it came from the working tree
+	Created bool     // it was missing and has just been written
+	Skipped []string // files of the working tree that need Project
+	Tried   []string // where else it was looked for
+}
+
+// Discover finds the file. The first one found wins; nothing is merged.
+func Discover(o LoadOptions) (Found, error) {
+	o = o.withDefaults()
+	if path := o.Path; path != "" {
+		return o.named(path, "flag")
+	}
+	if path, ok := o.LookupEnv(EnvConfig); ok && path != "" && !o.Project {
+		return o.named(path, "environment")
+	}
+	found := Found{Skipped: o.projectFiles()}
+	if o.Project {
+		if len(found.Skipped) == 0 {
+			return found, notFound(projectNames(o.Personality))
+		}
+		return Found{Path: found.Skipped[0], Source: "project", Project: true}, nil
+	}
+	for _, c := range o.candidates() {
+		if _, err := os.Stat(c.Path); err == nil {
+			c.Skipped, c.Tried = found.Skipped, found.Tried
+			return c, nil
+		}
+		found.Tried = append(found.Tried, c.Path)
+	}
+	if !o.Create || !o.Personality.creates() {
+		return found, notFound(found.Tried)
+	}
+	found.Path, found.Source = o.ownFile(), "personality"
+	return o.create(found)
+}
+
+// named is a file that somebody named: it is used or it is an error.
+func (o LoadOptions) named(path, source string) (Found, error) {
+	path = expandHome(path, o.Home)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(o.WorkDir, path)
+	}
+	found := Found{Path: filepath.Clean(path), Source: source, Project: o.Project}
+	_, err := os.Stat(found.Path)
+	if errors.Is(err, fs.ErrNotExist) && o.Create && o.Personality.creates() && !o.Project {
+		if _, err := os.Lstat(found.Path); err != nil {
+			return o.create(found)
+		}
+	}
+	return found, nil // reading it says what is wrong with it
+}
+
+func notFound(tried []string) error {
+	e := fileError("", codeNotFound)
+	e.Problems[0].Message += "; looked for " + strings.Join(tried, ", ")
+	e.Problems[0].MessageZH += "；已查找 " + strings.Join(tried, "、")
+	return e
+}
+
+// ownFile is the file of the personality.
+func (o LoadOptions) ownFile() string {
+	switch o.Personality {
+	case MCPSProxy:
+		return filepath.Join(o.Home, ".mcps-proxy", "config.json")
+	case MCPX:
+		return filepath.Join(o.Home, ".mcpx", "config.json")
+	}
+	return filepath.Join(UserDir(o.Home), "mcp.json")
+}
+
+// candidates are the files outside the working tree, in order.
+func (o LoadOptions) candidates() []Found {
+	xdg, ok := o.LookupEnv("XDG_CONFIG_HOME")
+	if !ok || !filepath.IsAbs(xdg) {
+		xdg = filepath.Join(o.Home, ".config")
+	}
+	xdg = filepath.Join(xdg, "mcp-all-in-one")
+	return []Found{
+		{Path: o.ownFile(), Source: "personality"},
+		{Path: filepath.Join(xdg, "config.yaml"), Source: "user"},
+		{Path: filepath.Join(xdg, "config.json"), Source: "user"},
+		{Path: filepath.Join(o.System, "config.yaml"), Source: "system"},
+		{Path: filepath.Join(o.System, "config.json"), Source: "system"},
+	}
+}
+
+// projectNames are the files of a working tree that Project looks for.
+func projectNames(p Personality) []string {
+	names := []string{
+		".mcp-all-in-one.yaml", ".mcp-all-in-one.json", "mcp-all-in-one.yaml", "mcp-all-in-one.json",
+		".mcp.json", "mcp.json", filepath.Join(".vscode", "mcp.json"), filepath.Join(".cursor", "mcp.json"),
+	}
+	if p == MCPX {
+		return append([]string{"config.json"}, names...)
+	}
+	return names
+}
+
+// projectFiles returns what the working tree offers, nearest first: the
+// working directory, and what is above it in the same repository.
+func (o LoadOptions) projectFiles() []string {
+	var files []string
+	for _, dir := range workingTree(o.WorkDir) {
+		for _, name := range projectNames(o.Personality) {
+			path := filepath.Join(dir, name)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				files = append(files, path)
+			}
+		}
+	}
+	return files
+}
+
+// workingTree returns dir and its parents up to the root of the repository;
+// only dir when there is no repository.
+func workingTree(dir string) []string {
+	var dirs []string
+	for d := dir; ; d = filepath.Dir(d) {
+		dirs = append(dirs, d)
+		if _, err := os.Stat(filepath.Join(d, ".git")); err == nil {
+			return dirs
+		}
+		if d == filepath.Dir(d) {
+			return dirs[:1]
+		}
+	}
+}
+
+// defaultFile is what a missing file starts as.
+func defaultFile(p Personality) []byte {
+	if p == MCPSProxy {
+		return []byte(`{
+  "server": {
+    "host": "127.0.0.1",
+    "port": 3095
+  },
+  "schemas": {
+    "default": {
+      "enabled": true,
+      "mcpServers": {}
+    },
+    "workspace": {
+      "enabled": true,
+      "mcpServers": {}
+    },
+    "tools": {
+      "enabled": true,
+      "mcpServers": {}
+    }
+  },
+  "logging": {
+    "level": "info"
+  }
+}
+`)
+	}
+	return []byte("{\n  \"mcpServers\": {}\n}\n")
+}

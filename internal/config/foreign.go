@@ -1,0 +1,147 @@
+package config
+
+import "strings"
+
+// serverNames are the names that other programs give to our keys.
+var serverNames = map[string]string{
+	"serverUrl": "url", "httpUrl": "url", "endpoint": "url",
+	"customHeaders": "headers", "http_headers": "headers", "requestHeaders": "headers",
+	"environment": "env", "envs": "env",
+	"cmd": "command", "transport": "type", "transportType": "type",
+	"workingDirectory": "cwd",
+	"retryDelay":       "restartDelay", "reconnectInterval": "restartDelay", "maxRetries": "retries",
+	"includeTools": "allow", "enabled_tools": "allow",
+	"excludeTools": "deny", "disabledTools": "deny", "disabled_tools": "deny",
+}
+
+// serverIdle are keys of other programs that mean nothing to a gateway.
+var serverIdle = map[string]string{
+	"autoApprove": "the client asks, not the gateway", "alwaysAllow": "the client asks, not the gateway",
+	"trust": "the client asks, not the gateway", "envFile": "write the variables into env",
+	"description": "", "gallery": "", "version": "", "iconPath": "", "source": "", "name": "", "$schema": "",
+}
+
+// typeNames are the names that other programs give to the transports.
+var typeNames = map[string]string{
+	"local": TypeStdio, "streamable-http": TypeHTTP, "streamableHttp": TypeHTTP, "streamable_http": TypeHTTP,
+	"streamable http": TypeHTTP, "streamablehttp": TypeHTTP, "remote": TypeAuto,
+}
+
+// topNames are MCPX's keys at the top of a file.
+var topNames = map[string]string{
+	"schema_compression_enabled": "types", "toon_compression_enabled": "toon",
+	"toon_compression_min_size": "toonMinSize", "include_structured_content": "structuredContent",
+}
+
+// topIdle are keys of other programs at the top of a file that mean nothing
+// here.
+var topIdle = map[string]string{
+	"health_check_enabled":           "every server is watched all the time",
+	"health_check_interval":          "every server is watched all the time",
+	"health_check_timeout":           "limits.handshake bounds a greeting",
+	"health_check_failure_threshold": "retries of a server says when it is down",
+	"inputs":                         "write ${secret:name} instead of ${input:name}",
+	"$schema":                        "",
+}
+
+// takeTop keeps the keys beside the servers, under our names.
+func (l *layout) takeTop(root *node, c *collector) {
+	l.top = root.with(nil)
+	l.tester = root.get("mcp-tester.timeout")
+	if l.shape == ShapeBare || l.shape == ShapeTester || len(l.holder) > 1 {
+		return // the rest is somebody else's settings
+	}
+	l.denied = root.get("disabled_tools")
+	compact := root.get("compact")
+	for _, m := range root.members {
+		reason, idle := topIdle[m.key]
+		ours, renamed := topNames[m.key]
+		switch {
+		case m.key == "compact" || m.key == "disabled_tools" || isHolder(m.key):
+		case idle && reason == "":
+		case idle:
+			c.add(SeverityWarning, m.pos, m.key, codeNoEffect, m.key, reason)
+		case renamed:
+			if compact == nil || compact.kind != kindObject {
+				compact = &node{pos: m.pos, kind: kindObject}
+			}
+			compact = compact.with(append(compact.members, member{m.pos, ours, m.value}))
+		default:
+			l.top.members = append(l.top.members, m)
+		}
+	}
+	if compact != nil {
+		l.top.members = append(l.top.members, member{compact.pos, "compact", compact})
+	}
+}
+
+func isHolder(key string) bool {
+	for _, h := range holders {
+		if h.path[0].key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// ownServer returns an entry with every key under our name.
+func ownServer(n *node, path string, c *collector) *node {
+	out := n.with(make([]member, 0, len(n.members)))
+	put := func(m member, key string) {
+		if key != m.key && n.has(key) {
+			c.add(SeverityWarning, m.pos, join(path, m.key), codeTwoNames, m.key, key)
+			return
+		}
+		out.members = append(out.members, member{m.pos, key, m.value})
+	}
+	for _, m := range n.members {
+		reason, idle := serverIdle[m.key]
+		switch {
+		case idle && reason != "":
+			c.add(SeverityWarning, m.pos, join(path, m.key), codeNoEffect, m.key, reason)
+		case idle:
+		case m.key == "disabled" && m.value.kind == kindBool:
+			not := *m.value
+			not.text = map[string]string{"true": "false", "false": "true"}[m.value.text]
+			m.value = &not
+			put(m, "enabled")
+		case m.key == "command" && m.value.kind == kindArray && len(m.value.items) > 0:
+			out.members = append(out.members, splitCommand(m, n.get("args"))...)
+		case m.key == "args" && n.has("command") && n.get("command").kind == kindArray:
+		case m.key == "tools" && m.value.kind == kindArray:
+			put(m, "allow")
+		case m.key == "type":
+			put(ownType(m), "type")
+		case serverNames[m.key] != "":
+			put(ownType(m), serverNames[m.key])
+		default:
+			put(m, m.key)
+		}
+	}
+	if n.has("httpUrl") && !n.has("type") && !n.has("url") {
+		out.members = append(out.members, member{n.pos, "type", &node{pos: n.pos, kind: kindString, text: TypeHTTP}})
+	}
+	return out
+}
+
+// splitCommand turns a command written as one list into command and args.
+func splitCommand(m member, args *node) []member {
+	rest := &node{pos: m.value.pos, kind: kindArray, items: m.value.items[1:]}
+	if args != nil && args.kind == kindArray {
+		rest.items = append(append([]*node(nil), rest.items...), args.items...)
+	}
+	return []member{{m.pos, "command", m.value.items[0]}, {m.pos, "args", rest}}
+}
+
+// ownType renames a transport when m is the type.
+func ownType(m member) member {
+	if m.value.kind != kindString || (m.key != "type" && serverNames[m.key] != "type") {
+		return m
+	}
+	if own := typeNames[strings.TrimSpace(m.value.text)]; own != "" {
+		v := *m.value
+		v.text = own
+		m.value = &v
+	}
+	return m
+}

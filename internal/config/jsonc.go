@@ -1,0 +1,176 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+)
+
+// maxDepth bounds the nesting of a file; the deepest key needs nine.
+const maxDepth = 100
+
+// parseJSON reads JSON, comments and trailing commas allowed. It returns nil
+// after it has reported a problem.
+func parseJSON(data []byte, c *collector) *node {
+	lines := newLineIndex(data)
+	if at, deep := jsonDepth(data, maxDepth); deep {
+		c.add(SeverityError, lines.pos(at), "", codeDepth, maxDepth)
+		return nil
+	}
+	v, err := hujson.Parse(data)
+	if err != nil {
+		at, text := jsonError(err, data, lines)
+		c.add(SeverityError, at, "", codeSyntax, text)
+		return nil
+	}
+	j := jsonReader{lines: lines, c: c}
+	return j.node(v, "")
+}
+
+// jsonDepth returns where brackets nest deeper than max. The parser recurses
+// without a bound of its own, so this must come first.
+func jsonDepth(data []byte, max int) (at int, deep bool) {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '/':
+			i = skipComment(data, i)
+		case '{', '[':
+			if depth++; depth > max {
+				return i, true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return 0, false
+}
+
+// skipComment returns the offset of the last byte of the comment at i, or i.
+func skipComment(data []byte, i int) int {
+	if i+1 >= len(data) {
+		return i
+	}
+	switch data[i+1] {
+	case '/':
+		for i < len(data) && data[i] != '\n' {
+			i++
+		}
+		return i
+	case '*':
+		for i += 2; i+1 < len(data); i++ {
+			if data[i] == '*' && data[i+1] == '/' {
+				return i + 1
+			}
+		}
+		return len(data)
+	}
+	return i
+}
+
+var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
+
+// jsonError takes the place out of the parser's text.
+func jsonError(err error, data []byte, lines lineIndex) (pos, string) {
+	m := hujsonPlace.FindStringSubmatch(err.Error())
+	if m == nil {
+		return pos{1, 1}, err.Error()
+	}
+	line, _ := strconv.Atoi(m[1])
+	col, _ := strconv.Atoi(m[2])
+	at := lines.pos(lines.starts[line-1] + col - 1)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return at, "the file ends in the middle of a value: " + m[3]
+	}
+	text, _, _ := strings.Cut(m[3], "invalid literal:") // what follows may be a secret
+	if text == "" {
+		text = "not a valid string, number, true, false or null"
+	}
+	return at, text
+}
+
+// jsonReader turns the parser's tree into ours.
+type jsonReader struct {
+	lines lineIndex
+	c     *collector
+}
+
+func (j *jsonReader) node(v hujson.Value, path string) *node {
+	n := &node{pos: j.lines.pos(v.StartOffset)}
+	switch t := v.Value.(type) {
+	case *hujson.Object:
+		n.kind = kindObject
+		n.members = make([]member, 0, len(t.Members))
+		seen := make(map[string]pos, len(t.Members))
+		for _, m := range t.Members {
+			key := m.Name.Value.(hujson.Literal).String()
+			at := j.lines.pos(m.Name.StartOffset)
+			child := join(path, key)
+			if first, dup := seen[key]; dup {
+				j.c.add(SeverityError, at, child, codeDuplicate, key, first.line, first.col)
+				continue
+			}
+			seen[key] = at
+			n.members = append(n.members, member{pos: at, key: key, value: j.node(m.Value, child)})
+		}
+	case *hujson.Array:
+		n.kind = kindArray
+		for i, e := range t.Elements {
+			n.items = append(n.items, j.node(e, path+"["+strconv.Itoa(i)+"]"))
+		}
+	case hujson.Literal:
+		n.text = t.String()
+		n.raw = n.text
+		switch t.Kind() {
+		case '"':
+			n.kind = kindString
+		case '0':
+			n.kind = kindNumber
+		case 't', 'f':
+			n.kind = kindBool
+		}
+	}
+	return n
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// lineIndex turns offsets into places.
+type lineIndex struct {
+	data   []byte
+	starts []int
+}
+
+func newLineIndex(data []byte) lineIndex {
+	starts := []int{0}
+	for i, b := range data {
+		if b == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return lineIndex{data, starts}
+}
+
+func (l lineIndex) pos(offset int) pos {
+	offset = min(offset, len(l.data))
+	line := sort.SearchInts(l.starts, offset+1)
+	start := l.starts[line-1]
+	return pos{line, 1 + utf8.RuneCount(l.data[start:offset])}
+}

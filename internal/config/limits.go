@@ -1,0 +1,47 @@
+package config
+
+import (
+	"reflect"
+	"sync"
+	"time"
+)
+
+// Limits holds every bound of the gateway. Each can be set in the file; each
+// has an error and a metric of its own where it is enforced.
+type Limits struct {
+	ClientMessage int64 `json:"clientMessage" unit:"size" def:"10MiB" min:"1024" doc:"Largest body or stdio line from a client." zh:"客户端消息的最大字节数。"`
+	ServerMessage int64 `json:"serverMessage" unit:"size" def:"16MiB" min:"1024" doc:"Largest line or event from a server." zh:"服务端消息的最大字节数。"`
+	Depth         int   `json:"depth" def:"1000" min:"10" max:"10000" doc:"Deepest nesting of a message." zh:"消息的最大嵌套深度。"`
+	IDBytes       int   `json:"idBytes" def:"1024" min:"16" max:"65536" doc:"Longest request id." zh:"请求 id 的最大长度。"`
+	Batch         int   `json:"batch" def:"50" min:"1" max:"10000" doc:"Messages in one batch." zh:"一个批次的消息数。"`
+	HeaderBytes   int64 `json:"headerBytes" unit:"size" def:"64KiB" min:"4096" doc:"Size of a request's headers." zh:"请求头的总大小。"`
+
+	InFlightPerServer  int   `json:"inFlightPerServer" def:"1024" min:"1" max:"1000000" doc:"Calls running on one server." zh:"单个服务同时运行的调用数。"`
+	QueuedPerServer    int   `json:"queuedPerServer" def:"1024" min:"0" max:"1000000" doc:"Calls waiting for one server." zh:"单个服务排队的调用数。"`
+	InFlightPerSession int   `json:"inFlightPerSession" def:"64" min:"1" max:"1000000" doc:"Calls of one session; past it we stop reading that client." zh:"单个会话同时运行的调用数；超过后暂停读取。"`
+	OutboundMessages   int   `json:"outboundMessages" def:"1024" min:"1" max:"1000000" doc:"Messages waiting toward a client before it is cut off." zh:"等待发往客户端的消息数上限。"`
+	OutboundBytes      int64 `json:"outboundBytes" unit:"size" def:"8MiB" min:"1024" doc:"Bytes waiting toward a client before it is cut off." zh:"等待发往客户端的字节数上限。"`
+	Sessions           int   `json:"sessions" def:"10000" min:"1" max:"10000000" doc:"Sessions at once." zh:"同时存在的会话数。"`
+	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once; 0 sets no limit." zh:"单个密钥的会话数；0 为不限。"`
+
+	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may be silent; progress renews it, an open question stops it." zh:"调用的最长静默时间。"`
+	CallTotal   time.Duration `json:"callTotal" def:"60m" min:"1ms" max:"168h" doc:"How long a call may take at most." zh:"调用的最长总时间。"`
+	Handshake   time.Duration `json:"handshake" def:"30s" min:"1ms" max:"1h" doc:"How long a server may take to be greeted." zh:"握手的最长时间。"`
+	Drain       time.Duration `json:"drain" def:"30s" min:"0s" max:"1h" doc:"How long running calls may finish when something closes." zh:"关闭时等待调用完成的时间。"`
+	ReadHeader  time.Duration `json:"readHeader" def:"10s" min:"1ms" max:"1h" doc:"How long a request's headers may take." zh:"读取请求头的最长时间。"`
+	BodyIdle    time.Duration `json:"bodyIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a body may stand still." zh:"读取请求体的最长停顿。"`
+	WriteIdle   time.Duration `json:"writeIdle" def:"30s" min:"1ms" max:"1h" doc:"How long a write may stand still." zh:"写出的最长停顿。"`
+	KeepAlive   time.Duration `json:"keepAlive" def:"25s" min:"1s" max:"1h" doc:"Pause between keep-alives on a stream." zh:"流的保活间隔。"`
+	SessionIdle time.Duration `json:"sessionIdle" def:"1h" min:"1s" max:"720h" doc:"How long a session without a stream is kept." zh:"无流会话的保留时间。"`
+
+	Memory int64 `json:"memory" unit:"size" def:"0" min:"0" doc:"Memory that counts as full; 0 takes GOMEMLIMIT, else the cgroup's limit, else half of the RAM." zh:"视为已满的内存；0 为自动。"`
+}
+
+var defaultLimits = sync.OnceValue(func() Limits {
+	var l Limits
+	setDefaults(reflect.ValueOf(&l).Elem())
+	return l
+})
+
+// DefaultLimits returns the limits of an empty file.
+func DefaultLimits() Limits { return defaultLimits() }

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// schema reads one schema without its servers.
+func (r *reader) schema(e schemaEntry) {
+	s := &Schema{Name: e.name}
+	setDefaults(reflect.ValueOf(s).Elem())
+	switch {
+	case e.value == nil:
+	case !schemaName.MatchString(e.name):
+		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, "is not allowed")
+	case reservedSchemas[e.name]:
+		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, "is taken by a URL of the gateway")
+	}
+	if e.value != nil {
+		var refs references
+		d := decoder{c: r.c, extra: []string{"mcpServers", "servers", "mcp_servers"}}
+		d.object(r.dropUndefined(r.vars.expand(e.value, &refs), pathText(e.path)), reflect.ValueOf(s).Elem(), pathText(e.path))
+	}
+	s.Mode = firstOf(s.Mode, r.cfg.Mode, r.o.Personality.mode())
+	s.Naming = firstOf(s.Naming, r.cfg.Naming)
+	s.Exec = firstOf(s.Exec, r.cfg.Exec, r.o.Personality.exec())
+	r.cfg.Schemas = append(r.cfg.Schemas, s)
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// server reads one entry.
+func (r *reader) server(schema *Schema, e entry) {
+	path := pathText(e.path)
+	s := &Server{Name: e.name, Schema: schema.Name, Line: e.at.line, Column: e.at.col}
+	if fault := nameFault(e.name); fault != "" {
+		r.c.add(SeverityError, e.at, path, codeServerName, e.name, fault)
+	}
+	own := ownServer(e.value, path, r.c)
+	s.approval = approvalOf(own)
+	s.Vars = appendNew(r.vars.placeholders(own.get("headers")), r.vars.placeholders(own.get("env"))...)
+
+	var refs references
+	expanded := r.vars.expand(own, &refs)
+	v := reflect.ValueOf(s).Elem()
+	setDefaults(v)
+	d := decoder{c: r.c}
+	d.object(expanded, v, path)
+	s.Missing = refs.missing
+	if r.layout.shape == ShapeMCPX && s.Type == TypeHTTP && strings.Contains(s.URL, "/sse") {
+		s.Type = TypeSSE
+	}
+	if t := r.layout.tester; t != nil && s.Timeout == 0 {
+		f := field{typ: typeDuration, min: "1ms", max: "24h"}
+		d.duration(t, v.FieldByName("Timeout"), f, "mcp-tester.timeout")
+	}
+	k := serverChecker{c: r.c, s: s, raw: expanded, path: path, home: r.o.Home}
+	k.run()
+	if len(s.Missing) > 0 && s.Enabled && schema.Enabled {
+		r.undefined(s, expanded, path)
+	}
+	schema.Servers = append(schema.Servers, s)
+}
+
+// undefined says why a server is off.
+func (r *reader) undefined(s *Server, n *node, path string) {
+	at := firstUnresolved(n)
+	names := make([]string, len(s.Missing))
+	for i, m := range s.Missing {
+		names[i] = "${" + m + "}"
+	}
+	p := r.c.add(SeverityDisabled, at, path, codeUndefined, strings.Join(names, ", "), s.Name)
+	p.Hint, p.HintZH = undefinedHint(s.Missing[0])
+}
+
+func undefinedHint(name string) (en, zh string) {
+	source, key, _ := strings.Cut(name, ":")
+	switch source {
+	case "file":
+		return "the file must exist and be readable", "文件必须存在且可读"
+	case "secret", "input":
+		return "store it with: mcp-all-in-one secret set " + key, "用 mcp-all-in-one secret set " + key + " 保存"
+	}
+	return "set it in the environment, or write ${" + name + ":-default}", "请设置该环境变量，或写成 ${" + name + ":-默认值}"
+}
+
+// firstUnresolved returns where the first undefined variable stands.
+func firstUnresolved(n *node) pos {
+	if n.unresolved {
+		return n.pos
+	}
+	for _, v := range n.items {
+		if at := firstUnresolved(v); at.line > 0 {
+			return at
+		}
+	}
+	for _, m := range n.members {
+		if at := firstUnresolved(m.value); at.line > 0 {
+			return at
+		}
+	}
+	return pos{}
+}
+
+// approvalOf hashes an entry as it is written: variables keep their names.
+func approvalOf(own *node) string {
+	var s Server
+	d := decoder{c: &collector{}}
+	d.object(own, reflect.ValueOf(&s).Elem(), "")
+	return s.ApprovalHash()
+}
+
+// sameNames refuses names in one schema that cannot be told apart.
+func (r *reader) sameNames() {
+	for _, schema := range r.cfg.Schemas {
+		seen := make(map[string]*Server, len(schema.Servers))
+		for _, s := range schema.Servers {
+			if first := seen[fold(s.Name)]; first != nil {
+				r.c.add(SeverityError, pos{s.Line, s.Column}, s.ID(), codeSameName, s.Name, first.Name, first.Line, first.Column)
+				continue
+			}
+			seen[fold(s.Name)] = s
+		}
+	}
+}
+
+// deniedTools applies MCPX's list of "server.tool".
+func (r *reader) deniedTools() {
+	n := r.layout.denied
+	if n == nil {
+		return
+	}
+	var list []string
+	d := decoder{c: r.c}
+	d.list(n, reflect.ValueOf(&list).Elem(), field{typ: reflect.TypeFor[[]string]()}, "disabled_tools")
+	for i, name := range list {
+		var best *Server
+		for _, schema := range r.cfg.Schemas {
+			for _, s := range schema.Servers {
+				if strings.HasPrefix(name, s.Name+".") && (best == nil || len(s.Name) > len(best.Name)) {
+					best = s
+				}
+			}
+		}
+		if best == nil {
+			r.c.add(SeverityWarning, n.items[i].pos, "disabled_tools", codeNoEffect, name, "it names no server")
+			continue
+		}
+		best.Deny = append(slices.Clip(best.Deny), name[len(best.Name)+1:])
+	}
+}

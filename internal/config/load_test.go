@@ -1,0 +1,181 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// write puts a file into a fresh directory and returns its path.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// options are those of a user without environment and home.
+func options(t *testing.T, path string, env map[string]string) LoadOptions {
+	t.Helper()
+	return LoadOptions{
+		Path: path, Home: t.TempDir(), WorkDir: t.TempDir(), System: t.TempDir(),
+		LookupEnv: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+	}
+}
+
+func mustLoad(t *testing.T, name, content string, env map[string]string) *Config {
+	t.Helper()
+	cfg, err := Load(options(t, write(t, name, content), env))
+	if err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	return cfg
+}
+
+// refused loads a file that must be refused with that code, and returns the
+// problem.
+func refused(t *testing.T, name, content, code string) Problem {
+	t.Helper()
+	_, err := Load(options(t, write(t, name, content), nil))
+	return problemOf(t, err, code)
+}
+
+func problemOf(t *testing.T, err error, code string) Problem {
+	t.Helper()
+	var le *LoadError
+	if !errors.As(err, &le) {
+		t.Fatalf("error = %v, want a LoadError with %s", err, code)
+	}
+	for _, p := range le.Problems {
+		if p.Code == code && p.Severity == SeverityError {
+			return p
+		}
+	}
+	t.Fatalf("no %s among:\n%v", code, le)
+	return Problem{}
+}
+
+// warned returns the problem of that code that did not stop the load.
+func warned(t *testing.T, cfg *Config, code string) Problem {
+	t.Helper()
+	for _, p := range cfg.Problems {
+		if p.Code == code {
+			return p
+		}
+	}
+	t.Fatalf("no %s among %v", code, cfg.Problems)
+	return Problem{}
+}
+
+func TestShapes(t *testing.T) {
+	entry := `{"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}}`
+	for _, tt := range []struct {
+		name, file, content string
+		shape               Shape
+		schemas             []string
+		servers             []string
+	}{
+		{"req/C-3 mcpServers", "a.json", `{"mcpServers": {"one": ` + entry + `, "two": {"url": "https://h/mcp"}}}`, ShapeServers, []string{"default"}, []string{"one", "two"}},
+		{"servers", "a.json", `{"servers": {"one": ` + entry + `}, "inputs": []}`, ShapeVSCode, []string{"default"}, []string{"one"}},
+		{"req/S002-25 mcp_servers", "a.json", `{"mcp_servers": [{"name": "one", "command": "x", "args": []}]}`, ShapeMCPX, []string{"default"}, []string{"one"}},
+		{"req/S003-42 schemas", "a.json", `{"server": {"port": 1}, "cli": {"stdio": {}}, "schemas": {"b": {"mcpServers": {"one": ` + entry + `}}, "a": {}}, "logging": {"level": "debug"}}`, ShapeSchemas, []string{"b", "a"}, []string{"one"}},
+		{"bare", "a.json", `{"one": ` + entry + `}`, ShapeBare, []string{"default"}, []string{"one"}},
+		{"tester", "settings.json", `{"editor.fontSize": 12, "mcp-tester.servers": [{"name": "one", "type": "streamable http", "url": "http://h", "customHeaders": {"X": "y"}}]}`, ShapeTester, []string{"default"}, []string{"one"}},
+		{"vscode settings", "settings.json", `{"editor.fontSize": 12, "mcp": {"servers": {"one": ` + entry + `}}}`, ShapeVSCode, []string{"default"}, []string{"one"}},
+		{"yaml", "a.yaml", "mcpServers:\n  one:\n    command: npx\n    args: [a]\n", ShapeServers, []string{"default"}, []string{"one"}},
+		{"no extension", "config", "mcpServers:\n  one: {command: npx}\n", ShapeServers, []string{"default"}, []string{"one"}},
+		{"empty beside", "a.json", `{"mcp_servers": [], "mcpServers": {"one": ` + entry + `}}`, ShapeServers, []string{"default"}, []string{"one"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := mustLoad(t, tt.file, tt.content, nil)
+			if cfg.Shape != tt.shape {
+				t.Errorf("shape = %s, want %s", cfg.Shape, tt.shape)
+			}
+			if diff := cmp.Diff(tt.schemas, cfg.Names()); diff != "" {
+				t.Errorf("schemas (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.servers, cfg.Schemas[0].Names()); diff != "" {
+				t.Errorf("servers (-want +got):\n%s", diff)
+			}
+			if len(cfg.Problems) > 0 && tt.name != "servers" {
+				t.Errorf("problems: %v", cfg.Problems)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	cfg := mustLoad(t, "a.json", `{"mcpServers": {"one": {"command": "x"}, "two": {"url": "http://h"}}}`, nil)
+	one := cfg.Schemas[0].Servers[0]
+	if one.Type != TypeStdio || !one.Enabled || !one.Restart || one.RestartDelay != 5*time.Second || one.Retries != 3 ||
+		one.Share != "auto" || one.Protocol != "auto" || one.Validate != "required" || one.Pin != "warn" || !one.Runnable() {
+		t.Errorf("server = %+v", one)
+	}
+	if two := cfg.Schemas[0].Servers[1]; two.Type != TypeAuto {
+		t.Errorf("type of a bare url = %q, want %q", two.Type, TypeAuto)
+	}
+	if cfg.Server.Host != "127.0.0.1" || cfg.Server.PortSet || cfg.StartWait != 10*time.Second || cfg.Compat != "auto" || cfg.Schemas[0].Mode != "full" {
+		t.Errorf("config = %+v", cfg)
+	}
+	if cfg.Limits != DefaultLimits() || cfg.Limits.ClientMessage != 10<<20 || cfg.Limits.CallIdle != 5*time.Minute {
+		t.Errorf("limits = %+v", cfg.Limits)
+	}
+	t.Run("req/S003-22", func(t *testing.T) {
+		want := Stdio{Encoding: "utf8", Delimiter: "\n", Timeout: 30 * time.Second}
+		if cfg.CLI.Stdio != want {
+			t.Errorf("stdio = %+v, want %+v", cfg.CLI.Stdio, want)
+		}
+	})
+}
+
+func TestStdioSectionNeverBlocks(t *testing.T) {
+	for name, section := range map[string]string{
+		"req/S003-23 encoding":  `{"encoding": "latin1"}`,
+		"req/S003-23 delimiter": `{"delimiter": "ab"}`,
+		"req/S003-23 timeout":   `{"timeout": -5}`,
+		"req/S003-23 type":      `"none"`,
+		"req/C-29 encoding":     `{"encoding": 7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := mustLoad(t, "a.json", `{"cli": {"stdio": `+section+`}, "schemas": {}}`, nil)
+			want := Stdio{Encoding: "utf8", Delimiter: "\n", Timeout: 30 * time.Second}
+			if cfg.CLI.Stdio != want {
+				t.Errorf("stdio = %+v, want %+v", cfg.CLI.Stdio, want)
+			}
+			if len(cfg.Problems) != 1 || cfg.Problems[0].Line == 0 {
+				t.Errorf("problems = %v, want one with a place", cfg.Problems)
+			}
+		})
+	}
+	t.Run("req/C-29 delimiter honoured", func(t *testing.T) {
+		cfg := mustLoad(t, "a.json", `{"cli": {"stdio": {"delimiter": "\u0000"}}, "schemas": {}}`, nil)
+		if cfg.CLI.Stdio.Delimiter != "\x00" {
+			t.Errorf("delimiter = %q, problems %v", cfg.CLI.Stdio.Delimiter, cfg.Problems)
+		}
+	})
+}
+
+func TestProblemText(t *testing.T) {
+	p := refused(t, "a.json", "{\n  \"mcpServers\": {\"x\": {\"command\": 5}}\n}", codeWrongType)
+	if p.Line != 2 || p.Column != 35 || p.Path != "mcpServers.x.command" {
+		t.Errorf("place = %s %s", p.Place(), p.Path)
+	}
+	if s := p.String(); !strings.Contains(s, "a.json:2:35: error[AIO2021]: mcpServers.x.command: must be a string, not a number") {
+		t.Errorf("text = %s", s)
+	}
+	for code, text := range texts {
+		if text.en == "" || text.zh == "" || (text.hint == "") != (text.hintZH == "") {
+			t.Errorf("%s lacks a language", code)
+		}
+		if n, m := strings.Count(text.en, "%"), strings.Count(text.zh, "%"); n != m {
+			t.Errorf("%s has %d arguments in English, %d in Chinese", code, n, m)
+		}
+	}
+}

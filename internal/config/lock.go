@@ -1,0 +1,46 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// lockWait is how long a writer waits for another one.
+const lockWait = 10 * time.Second
+
+// writing serialises the writers of this process; the lock file those of
+// others.
+var writing sync.Mutex
+
+// lock makes the caller the only writer of the file until it calls unlock.
+func lock(path string) (unlock func(), err error) {
+	writing.Lock()
+	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		writing.Unlock()
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	deadline := time.Now().Add(lockWait)
+	for {
+		busy, err := tryLock(f)
+		if err == nil && !busy {
+			break
+		}
+		if err == nil && time.Now().Before(deadline) {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		f.Close()
+		writing.Unlock()
+		if err == nil {
+			err = fmt.Errorf("another process has been writing it for %v", lockWait)
+		}
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	return func() {
+		f.Close() // closing releases; the file stays, for removing it races
+		writing.Unlock()
+	}, nil
+}

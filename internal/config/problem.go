@@ -1,0 +1,149 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Severity says what a problem costs.
+type Severity uint8
+
+// The severities, in rising order.
+const (
+	SeverityWarning  Severity = iota // the file is used as it is
+	SeverityDisabled                 // one server stays off, the rest is used
+	SeverityError                    // the file is refused
+)
+
+// String returns "warning", "disabled" or "error".
+func (s Severity) String() string {
+	return [...]string{"warning", "disabled", "error"}[s]
+}
+
+// MarshalText returns the name of the severity.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Problem is one thing about a file that somebody should know: where, what,
+// and the way out.
+type Problem struct {
+	File      string   `json:"file,omitempty"`
+	Line      int      `json:"line,omitempty"`   // from 1; 0 when it is about the whole file
+	Column    int      `json:"column,omitempty"` // in characters, from 1
+	Path      string   `json:"path,omitempty"`   // mcpServers.github.command
+	Severity  Severity `json:"severity"`
+	Code      string   `json:"code"`
+	Message   string   `json:"message"`
+	MessageZH string   `json:"messageZH"`
+	Hint      string   `json:"hint,omitempty"`
+	HintZH    string   `json:"hintZH,omitempty"`
+}
+
+// Place returns file:line:column as far as it is known.
+func (p Problem) Place() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// String returns the problem in one line.
+func (p Problem) String() string {
+	var b strings.Builder
+	if place := p.Place(); place != "" {
+		b.WriteString(place + ": ")
+	}
+	fmt.Fprintf(&b, "%s[%s]: ", p.Severity, p.Code)
+	if p.Path != "" {
+		b.WriteString(p.Path + ": ")
+	}
+	b.WriteString(p.Message)
+	if p.Hint != "" {
+		b.WriteString(" (" + p.Hint + ")")
+	}
+	return b.String()
+}
+
+// LoadError is why a file was refused; it holds every problem found, the
+// warnings included, and at least one error.
+type LoadError struct {
+	Problems []Problem
+}
+
+// Error returns the errors, one a line.
+func (e *LoadError) Error() string {
+	var lines []string
+	for _, p := range e.Problems {
+		if p.Severity == SeverityError {
+			lines = append(lines, p.String())
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Has reports whether a problem of that code is among them.
+func (e *LoadError) Has(code string) bool {
+	for _, p := range e.Problems {
+		if p.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// newProblem fills in the texts of code; args belong to its message.
+func newProblem(sev Severity, code string, args ...any) Problem {
+	t := texts[code]
+	return Problem{
+		Severity: sev, Code: code,
+		Message: fmt.Sprintf(t.en, args...), MessageZH: fmt.Sprintf(t.zh, args...),
+		Hint: t.hint, HintZH: t.hintZH,
+	}
+}
+
+// fileError is a LoadError about a whole file.
+func fileError(file, code string, args ...any) *LoadError {
+	p := newProblem(SeverityError, code, args...)
+	p.File = file
+	return &LoadError{Problems: []Problem{p}}
+}
+
+// maxProblems bounds what one hostile file can make us say.
+const maxProblems = 100
+
+// collector gathers the problems of one file.
+type collector struct {
+	file     string
+	problems []Problem
+}
+
+// add records a problem at a place of the file and returns it, so that the
+// caller can sharpen its hint.
+func (c *collector) add(sev Severity, at pos, path, code string, args ...any) *Problem {
+	p := newProblem(sev, code, args...)
+	p.File, p.Line, p.Column, p.Path = c.file, at.line, at.col, path
+	if len(c.problems) >= maxProblems && sev < SeverityError {
+		return &p
+	}
+	if len(c.problems) >= 2*maxProblems {
+		return &p
+	}
+	c.problems = append(c.problems, p)
+	return &c.problems[len(c.problems)-1]
+}
+
+func (c *collector) failed() bool {
+	for _, p := range c.problems {
+		if p.Severity == SeverityError {
+			return true
+		}
+	}
+	return false
+}
+
+// err returns the problems as an error when one of them is one.
+func (c *collector) err() error {
+	if !c.failed() {
+		return nil
+	}
+	return &LoadError{Problems: c.problems}
+}

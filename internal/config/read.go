@@ -1,0 +1,161 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxFile       = 16 << 20 // a config file
+	maxSecretFile = 1 << 20  // what ${file:...} reads
+)
+
+var (
+	errNotRegular = errors.New("not a regular file")
+	errTooLarge   = errors.New("file too large")
+)
+
+// readRegular reads a regular file of at most limit bytes. It looks before it
+// opens, because opening a pipe blocks, and again at what it opened.
+func readRegular(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, info, errNotRegular
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, info, errNotRegular
+	}
+	if info.Size() > limit {
+		return nil, info, errTooLarge
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = errTooLarge
+	}
+	return data, info, err
+}
+
+// readFile reads a config file and reports what is wrong with the file
+// itself; false when it cannot be used.
+func readFile(path string, insecure bool, c *collector) ([]byte, bool) {
+	data, info, err := readRegular(path, maxFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p := c.add(SeverityError, pos{}, "", codeNotFound)
+		p.Hint, p.HintZH = "create it, or name another with --config", "请创建该文件，或用 --config 指定其他文件"
+		return nil, false
+	case errors.Is(err, errNotRegular):
+		c.add(SeverityError, pos{}, "", codeNotRegular, fileKind(info))
+		return nil, false
+	case errors.Is(err, errTooLarge):
+		c.add(SeverityError, pos{}, "", codeTooLarge, formatSize(maxFile))
+		return nil, false
+	case err != nil:
+		c.add(SeverityError, pos{}, "", codeUnreadable, plainError(err))
+		return nil, false
+	}
+	checkOwner(info, insecure, c)
+	return decodeText(data, c)
+}
+
+// decodeText strips a byte order mark and refuses what is not UTF-8.
+func decodeText(data []byte, c *collector) ([]byte, bool) {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
+		c.add(SeverityError, pos{1, 1}, "", codeEncoding, "UTF-16")
+		return nil, false
+	case len(data) >= 2 && (data[0] == 0) != (data[1] == 0):
+		c.add(SeverityError, pos{1, 1}, "", codeEncoding, "UTF-16 without a byte order mark")
+		return nil, false
+	}
+	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			c.add(SeverityError, newLineIndex(data).pos(i), "", codeEncoding, fmt.Sprintf("byte 0x%02X", data[i]))
+			return nil, false
+		}
+		i += size
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		c.add(SeverityError, pos{1, 1}, "", codeEmpty)
+		return nil, false
+	}
+	return data, true
+}
+
+// formatOf tells the format by the file's name, else by its first character.
+func formatOf(path string, data []byte) Format {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".yaml", ".yml":
+		return FormatYAML
+	case ".json", ".jsonc", ".json5":
+		return FormatJSON
+	}
+	for _, line := range bytes.Split(data, []byte("\n")) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if line[0] == '{' || line[0] == '[' || bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("/*")) {
+			return FormatJSON
+		}
+		return FormatYAML
+	}
+	return FormatJSON
+}
+
+// parse reads a file of either format; nil after it has reported why not.
+func parse(data []byte, format Format, c *collector) *node {
+	var n *node
+	if format == FormatYAML {
+		n = parseYAML(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), c)
+	} else {
+		n = parseJSON(data, c)
+	}
+	if c.failed() {
+		return nil
+	}
+	return n
+}
+
+func fileKind(info fs.FileInfo) string {
+	switch m := info.Mode(); {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "something else"
+}
+
+// plainError drops the path that a problem names already.
+func plainError(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}

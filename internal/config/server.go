@@ -1,0 +1,191 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Schema is one set of servers that is offered as one.
+type Schema struct {
+	Name    string    `json:"-"`
+	Enabled bool      `json:"enabled" def:"true" doc:"Offer this schema." zh:"是否启用。"`
+	Mode    string    `json:"mode" enum:"full|compact|search|auto" doc:"What clients see: every tool, inspect and exec only, a search, or whichever fits." zh:"客户端看到的内容：全部工具、仅 inspect 与 exec、搜索，或自动。"`
+	Naming  string    `json:"naming" enum:"prefix|none" doc:"List tools as server__tool, or under their own names." zh:"工具以 server__tool 或原名列出。"`
+	Exec    string    `json:"exec" enum:"wrapped" doc:"Set to wrapped, exec answers {server_name, tool_name, success, data, error}." zh:"设为 wrapped 时，exec 返回包装后的结果。"`
+	Servers []*Server `json:"-"`
+}
+
+// Names returns the names of the servers in the order of the file.
+func (s *Schema) Names() []string {
+	names := make([]string, len(s.Servers))
+	for i, v := range s.Servers {
+		names[i] = v.Name
+	}
+	return names
+}
+
+// Server returns the server of that name, or nil.
+func (s *Schema) Server(name string) *Server {
+	for _, v := range s.Servers {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// The types of a server. TypeAuto is a URL of which the file does not say
+// what speaks there.
+const (
+	TypeStdio = "stdio"
+	TypeHTTP  = "http"
+	TypeSSE   = "sse"
+	TypeAuto  = "auto"
+)
+
+// Server is one entry of the file: how to reach one MCP server.
+type Server struct {
+	Name   string `json:"-"`
+	Schema string `json:"-"`
+
+	Type         string                `json:"type" enum:"stdio|http|sse|auto" doc:"Transport. Absent: stdio with a command, found out with a url." zh:"传输方式；缺省时有 command 为 stdio，有 url 则自动探测。"`
+	Command      string                `json:"command" doc:"Program to start. Never a shell line." zh:"要启动的程序，不经过 shell。"`
+	Args         []string              `json:"args" doc:"Its arguments." zh:"参数。"`
+	Env          map[string]Secret     `json:"env" doc:"Environment variables set for it." zh:"环境变量。"`
+	Cwd          string                `json:"cwd" doc:"Directory it starts in." zh:"工作目录。"`
+	URL          string                `json:"url" doc:"Address of a server over HTTP." zh:"HTTP 服务地址。"`
+	Headers      map[string]Secret     `json:"headers" doc:"Headers sent with every request." zh:"每个请求附带的请求头。"`
+	Enabled      bool                  `json:"enabled" def:"true" doc:"Use this server." zh:"是否启用。"`
+	Timeout      time.Duration         `json:"timeout" min:"1ms" max:"24h" doc:"How long a call may be silent; the limit's callIdle when absent." zh:"调用最长静默时间；缺省为 limits.callIdle。"`
+	Restart      bool                  `json:"restart" def:"true" doc:"Start or dial it again when it ends." zh:"退出后是否重启或重连。"`
+	RestartDelay time.Duration         `json:"restartDelay" def:"5s" min:"0s" max:"24h" doc:"Longest pause before another attempt." zh:"重试前的最长间隔。"`
+	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Attempts to connect before it is called down; it is tried again later all the same." zh:"判定为不可用之前的连接次数。"`
+	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables inherited besides the harmless ones, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
+	Share        string                `json:"share" def:"auto" enum:"auto|all|session" doc:"Who shares one connection to it." zh:"连接的共享方式。"`
+	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
+	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"What is checked of a call's arguments before it is sent." zh:"发送前检查哪些参数。"`
+	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool's definition changes." zh:"工具定义变化时的处理。"`
+	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
+	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示名的策略。"`
+	Resources    map[string]Policy     `json:"resources" doc:"Policy by resource URI." zh:"按资源 URI 的策略。"`
+	Allow        []string              `json:"allow" doc:"Only these tools; * matches any text." zh:"仅允许这些工具；* 匹配任意文本。"`
+	Deny         []string              `json:"deny" doc:"Not these tools; * matches any text." zh:"禁止这些工具；* 匹配任意文本。"`
+
+	Missing      []string `json:"-"` // undefined variables: the server is off
+	Vars         []string `json:"-"` // placeholders in env and headers
+	Pending      bool     `json:"-"` // nobody has approved it yet
+	Line, Column int      `json:"-"`
+
+	approval string // ApprovalHash of the entry as written, variables unresolved
+}
+
+// ToolPolicy changes how one tool is offered.
+type ToolPolicy struct {
+	Enabled     *bool         `json:"enabled" doc:"Offer it." zh:"是否提供。"`
+	Rename      string        `json:"rename" doc:"Name it is listed under." zh:"列出时的名称。"`
+	Description string        `json:"description" doc:"Description it is listed with." zh:"列出时的描述。"`
+	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
+}
+
+// Policy changes how one prompt or resource is offered.
+type Policy struct {
+	Enabled *bool `json:"enabled" doc:"Offer it." zh:"是否提供。"`
+}
+
+// Inherit says which variables of our environment a child gets besides the
+// harmless ones.
+type Inherit struct {
+	All   bool
+	Names []string
+}
+
+// ID names a server within its file: schema, slash, name.
+func (s *Server) ID() string { return s.Schema + "/" + s.Name }
+
+// Runnable reports whether the server may be started or dialled.
+func (s *Server) Runnable() bool { return s.Enabled && !s.Pending && len(s.Missing) == 0 }
+
+// Hash covers everything that needs a new process or connection when it
+// changes.
+func (s *Server) Hash() string {
+	h := newFieldHash()
+	s.hashEntry(h)
+	h.add("share", s.Share)
+	h.add("protocol", s.Protocol)
+	return h.sum()
+}
+
+// ApprovalHash covers everything that a person approves: what is run or
+// dialled, and what it is given. Variables count as they are written, so
+// that a new value of a variable needs no new approval.
+func (s *Server) ApprovalHash() string {
+	if s.approval != "" {
+		return s.approval
+	}
+	h := newFieldHash()
+	s.hashEntry(h)
+	return h.sum()
+}
+
+// policyHash covers everything that Hash does not.
+func (s *Server) policyHash() string {
+	rest := *s
+	rest.Line, rest.Column, rest.approval = 0, 0, ""
+	rest.Env, rest.Headers = nil, nil
+	h := newFieldHash()
+	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
+		p := s.Tools[name]
+		h.add("tool", name, enabledText(p.Enabled), p.Rename, p.Description, p.Timeout.String())
+	}
+	rest.Tools = nil
+	for _, set := range []map[string]Policy{s.Prompts, s.Resources} {
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			h.add("policy", name, enabledText(set[name].Enabled))
+		}
+	}
+	rest.Prompts, rest.Resources = nil, nil
+	h.add("rest", fmt.Sprintf("%+v", rest))
+	return h.sum()
+}
+
+func enabledText(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return fmt.Sprint(*b)
+}
+
+func (s *Server) hashEntry(h *fieldHash) {
+	h.add("type", s.Type)
+	h.add("command", s.Command)
+	h.add("args", s.Args...)
+	h.add("cwd", s.Cwd)
+	h.add("url", s.URL)
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		h.add("env", name, s.Env[name].Reveal())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		h.add("header", strings.ToLower(name), s.Headers[name].Reveal())
+	}
+	h.add("inherit", append([]string{fmt.Sprint(s.InheritEnv.All)}, s.InheritEnv.Names...)...)
+}
+
+// fieldHash hashes named lists of texts so that no two lists collide.
+type fieldHash struct{ h hash.Hash }
+
+func newFieldHash() *fieldHash { return &fieldHash{sha256.New()} }
+
+func (f *fieldHash) add(name string, values ...string) {
+	fmt.Fprintf(f.h, "%s %d\n", name, len(values))
+	for _, v := range values {
+		fmt.Fprintf(f.h, "%d:%s\n", len(v), v)
+	}
+}
+
+func (f *fieldHash) sum() string { return hex.EncodeToString(f.h.Sum(nil)) }

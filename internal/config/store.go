@@ -1,0 +1,155 @@
+package config
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// A Store keeps secrets by name, for ${secret:name}.
+type Store interface {
+	// Get returns a secret; ErrNoSecret when there is none of that name.
+	Get(name string) (string, error)
+}
+
+// ErrNoSecret is what a Store says about a name it does not know.
+var ErrNoSecret = errors.New("no such secret")
+
+// FileStore keeps secrets in one encrypted file with its key beside it. That
+// keeps them out of backups, logs and screens, not from whoever can read the
+// directory. It may be used concurrently, by several processes too.
+type FileStore struct {
+	dir string
+}
+
+// NewFileStore returns the store in dir; nothing is created before Set.
+func NewFileStore(dir string) *FileStore { return &FileStore{dir: dir} }
+
+func (s *FileStore) file() string    { return filepath.Join(s.dir, "secrets.enc") }
+func (s *FileStore) keyFile() string { return filepath.Join(s.dir, "secrets.key") }
+
+// Get returns the secret of that name.
+func (s *FileStore) Get(name string) (string, error) {
+	all, err := s.read()
+	if err != nil {
+		return "", err
+	}
+	v, ok := all[name]
+	if !ok {
+		return "", ErrNoSecret
+	}
+	return v, nil
+}
+
+// List returns the names of the secrets in order.
+func (s *FileStore) List() ([]string, error) {
+	all, err := s.read()
+	return slices.Sorted(maps.Keys(all)), err
+}
+
+// Set stores a secret, replacing one of the same name.
+func (s *FileStore) Set(name, value string) error {
+	if name == "" || nameFault(name) != "" {
+		return fmt.Errorf("secret name %q %s", name, nameFault(name))
+	}
+	return s.change(func(all map[string]string) error {
+		all[name] = value
+		return nil
+	})
+}
+
+// Delete removes a secret; ErrNoSecret when there is none of that name.
+func (s *FileStore) Delete(name string) error {
+	return s.change(func(all map[string]string) error {
+		if _, ok := all[name]; !ok {
+			return ErrNoSecret
+		}
+		delete(all, name)
+		return nil
+	})
+}
+
+func (s *FileStore) change(edit func(map[string]string) error) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("storing secrets: %w", err)
+	}
+	unlock, err := lock(s.file())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err := s.read()
+	if err != nil {
+		return err
+	}
+	if err := edit(all); err != nil {
+		return err
+	}
+	plain, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("storing secrets: %w", err)
+	}
+	box, err := s.cipher(true)
+	if err != nil {
+		return err
+	}
+	nonce := make([]byte, box.NonceSize())
+	rand.Read(nonce)
+	return replaceFile(osDisk{}, s.file(), box.Seal(nonce, nonce, plain, nil), 0o600)
+}
+
+func (s *FileStore) read() (map[string]string, error) {
+	all := map[string]string{}
+	data, _, err := readRegular(s.file(), maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return all, fmt.Errorf("reading secrets: %w", err)
+	}
+	box, err := s.cipher(false)
+	if err != nil {
+		return all, err
+	}
+	if len(data) < box.NonceSize() {
+		return all, errors.New("reading secrets: the file is cut short")
+	}
+	plain, err := box.Open(nil, data[:box.NonceSize()], data[box.NonceSize():], nil)
+	if err != nil {
+		return all, errors.New("reading secrets: the key does not fit, or the file was changed")
+	}
+	if err := json.Unmarshal(plain, &all); err != nil {
+		return all, errors.New("reading secrets: the content is not ours")
+	}
+	return all, nil
+}
+
+// cipher opens the key file, and writes one when asked to.
+func (s *FileStore) cipher(create bool) (cipher.AEAD, error) {
+	key, info, err := readRegular(s.keyFile(), 1024)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && create:
+		key = make([]byte, 32)
+		rand.Read(key)
+		if err := replaceFile(osDisk{}, s.keyFile(), key, 0o600); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, fmt.Errorf("reading the key of the secrets: %w", err)
+	case exposed(info.Mode()):
+		return nil, fmt.Errorf("%s can be read by others (mode %04o): chmod 600 it", s.keyFile(), info.Mode().Perm())
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil || len(key) != 32 {
+		return nil, errors.New("the key of the secrets is not 32 bytes long")
+	}
+	return cipher.NewGCM(block)
+}

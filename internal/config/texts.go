@@ -1,0 +1,100 @@
+package config
+
+// The codes of problems. A code never changes its meaning.
+const (
+	codeNotFound    = "AIO2001"
+	codeUnreadable  = "AIO2002"
+	codeNotRegular  = "AIO2003"
+	codeTooLarge    = "AIO2004"
+	codeWorldWrite  = "AIO2005"
+	codeOwner       = "AIO2006"
+	codeEmpty       = "AIO2007"
+	codeEncoding    = "AIO2008"
+	codeSyntax      = "AIO2009"
+	codeDepth       = "AIO2010"
+	codeDuplicate   = "AIO2011"
+	codeAliases     = "AIO2012"
+	codeNoServers   = "AIO2013"
+	codeTwoShapes   = "AIO2014"
+	codeUnknownKey  = "AIO2020"
+	codeWrongType   = "AIO2021"
+	codeNotOneOf    = "AIO2022"
+	codeRange       = "AIO2023"
+	codeUnit        = "AIO2024"
+	codeNoEffect    = "AIO2025"
+	codeTwoNames    = "AIO2026"
+	codeReplaced    = "AIO2027"
+	codeProjectKey  = "AIO2028"
+	codeServerName  = "AIO2030"
+	codeSameName    = "AIO2031"
+	codeNoTarget    = "AIO2032"
+	codeTwoTargets  = "AIO2033"
+	codeShellLine   = "AIO2034"
+	codeCharacter   = "AIO2035"
+	codeURL         = "AIO2036"
+	codeURLPassword = "AIO2037"
+	codeTypeTarget  = "AIO2038"
+	codeSchemaName  = "AIO2039"
+	codeUndefined   = "AIO2040"
+	codeUndefTop    = "AIO2041"
+	codeEnvName     = "AIO2042"
+	codeHeader      = "AIO2043"
+	codeExposed     = "AIO2050"
+	codeAnyOrigin   = "AIO2051"
+	codePending     = "AIO2060"
+	codeMarks       = "AIO2061"
+)
+
+// text is what a code says in both languages.
+type text struct{ en, zh, hint, hintZH string }
+
+var texts = map[string]text{
+	codeNotFound:    {"config file not found", "未找到配置文件", "name one with --config, or create one of the files above", "用 --config 指定文件，或创建上述文件之一"},
+	codeUnreadable:  {"config file cannot be read: %s", "无法读取配置文件：%s", "check the path and its permissions", "检查路径和权限"},
+	codeNotRegular:  {"not a regular file (%s)", "不是普通文件（%s）", "the configuration must be a plain file", "配置必须是普通文件"},
+	codeTooLarge:    {"file is larger than %s", "文件大于 %s", "split the file or remove what is not configuration", "拆分文件或删除非配置内容"},
+	codeWorldWrite:  {"everybody may write this file (mode %s), so anybody could make us run any command", "任何人都可写此文件（权限 %s），因此任何人都能让我们执行命令", "chmod o-w the file, or override with --allow-insecure-config", "对文件执行 chmod o-w，或使用 --allow-insecure-config"},
+	codeOwner:       {"others than you may write this file (%s)", "其他用户可写此文件（%s）", "chown and chmod go-w the file", "对文件执行 chown 与 chmod go-w"},
+	codeEmpty:       {"file is empty", "文件为空", `the smallest file is {"mcpServers": {}}`, `最小的文件是 {"mcpServers": {}}`},
+	codeEncoding:    {"file is not UTF-8 (%s)", "文件不是 UTF-8 编码（%s）", "save it as UTF-8", "请另存为 UTF-8"},
+	codeSyntax:      {"%s", "语法错误：%s", "", ""},
+	codeDepth:       {"nested more than %d levels deep", "嵌套超过 %d 层", "no configuration needs that", "配置不需要如此深的嵌套"},
+	codeDuplicate:   {"key %q appears twice, first at line %d, column %d", "键 %q 重复，首次出现在第 %d 行第 %d 列", "keep one of them", "只保留一个"},
+	codeAliases:     {"aliases unfold to more than %d values", "别名展开后超过 %d 个值", "write the values out", "请直接写出内容"},
+	codeNoServers:   {"no servers here: none of the keys mcpServers, servers, mcp_servers, schemas, mcp-tester.servers", "没有服务：缺少 mcpServers、servers、mcp_servers、schemas 或 mcp-tester.servers", `the smallest file is {"mcpServers": {}}`, `最小的文件是 {"mcpServers": {}}`},
+	codeTwoShapes:   {"servers are given twice: as %s, and as %s at line %d, column %d", "服务出现了两次：%s，以及 %s（第 %d 行第 %d 列）", "move them into one of the two", "请合并为一处"},
+	codeUnknownKey:  {"unknown key %q", "未知的键 %q", "", ""},
+	codeWrongType:   {"must be %s, not %s", "必须是 %s，而不是 %s", "", ""},
+	codeNotOneOf:    {"%q is not one of %s", "%q 不在允许的取值 %s 之中", "", ""},
+	codeRange:       {"%s is out of range: %s to %s", "%s 超出范围：%s 至 %s", "", ""},
+	codeUnit:        {"%q is not %s", "%q 不是有效的 %s", "", ""},
+	codeNoEffect:    {"%q has no effect here: %s", "%q 在此无效：%s", "", ""},
+	codeTwoNames:    {"%q is ignored because %q is there too", "已存在 %[2]q，忽略 %[1]q", "remove one of them", "删除其中之一"},
+	codeReplaced:    {"%s; the default %q is used", "%s；使用默认值 %q", "", ""},
+	codeProjectKey:  {"%q of a project's file is ignored", "忽略项目文件中的 %q", "a file in the working tree may only name servers", "工作目录中的文件只能定义服务"},
+	codeServerName:  {"server name %q %s", "服务名 %q 无效：%s", "use letters, digits, - and _", "请使用字母、数字、- 和 _"},
+	codeSameName:    {"server name %q cannot be told from %q at line %d, column %d", "服务名 %q 与 %q（第 %d 行第 %d 列）无法区分", "rename one of them", "请重命名其中之一"},
+	codeNoTarget:    {"server %q has neither command nor url", "服务 %q 既没有 command 也没有 url", "a server needs one of the two", "两者必须有其一"},
+	codeTwoTargets:  {"server %q has both command and url", "服务 %q 同时有 command 和 url", "keep the one that is meant", "只保留其中之一"},
+	codeShellLine:   {"command %q has spaces and there is no such file; it is never given to a shell", "command %q 含有空格且没有该文件；命令不会交给 shell 执行", "", ""},
+	codeCharacter:   {"%s holds %s", "%s 含有 %s", "remove it", "请删除"},
+	codeURL:         {"url %q %s", "url %q 无效：%s", "it must look like https://host/path", "应形如 https://host/path"},
+	codeURLPassword: {"the url of server %q holds a password", "服务 %q 的 url 含有密码", "move it into headers, as ${VAR} or ${secret:name}", "请移到 headers，使用 ${VAR} 或 ${secret:name}"},
+	codeTypeTarget:  {"type %q needs %s", "类型 %q 需要 %s", "", ""},
+	codeSchemaName:  {"schema name %q %s", "schema 名 %q 无效：%s", "start with a letter; then letters, digits, - and _", "以字母开头，其后为字母、数字、- 和 _"},
+	codeUndefined:   {"%s is not defined, so server %q is off", "%s 未定义，服务 %q 已停用", "", ""},
+	codeUndefTop:    {"%s is not defined, so this value is not used", "%s 未定义，忽略此值", "", ""},
+	codeEnvName:     {"%q cannot be the name of an environment variable", "%q 不能作为环境变量名", "a name is not empty and has no = in it", "名称不能为空，且不能含 ="},
+	codeHeader:      {"%q cannot be the name of a header", "%q 不能作为请求头名称", "use letters, digits and -", "请使用字母、数字和 -"},
+	codeExposed:     {"%s can be reached by others, and access is not set up", "%s 可被他人访问，但未配置 access", "set access.keys or access.oauth, or listen on 127.0.0.1", "请配置 access.keys 或 access.oauth，或监听 127.0.0.1"},
+	codeAnyOrigin:   {`origin "*" is not used: %s`, `来源 "*" 不生效：%s`, "name the origins, or set access", "请列出来源，或配置 access"},
+	codePending:     {"server %q waits for approval and is not started", "服务 %q 等待批准，未启动", "read its command, then approve it", "请确认其命令后批准"},
+	codeMarks:       {"the record of unapproved servers cannot be read: %s", "无法读取待批准记录：%s", "repair it; deleting it approves everything", "请修复；删除它等于批准全部"},
+}
+
+// Explain returns what a code of this package means, in English and Chinese;
+// false when it is none of ours.
+func Explain(code string) (en, zh string, ok bool) {
+	t, ok := texts[code]
+	return t.en, t.zh, ok
+}

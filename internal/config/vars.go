@@ -1,0 +1,197 @@
+package config
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// resolver knows what the variables of a file stand for.
+type resolver struct {
+	lookup  func(string) (string, bool)
+	home    string
+	work    string // ${workspaceFolder}
+	base    string // the directory that ${file:...} starts from
+	secrets Store
+}
+
+// references are the variables that a part of a file mentions.
+type references struct {
+	missing []string
+	vars    []string
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// expand returns a copy of n with the variables of every string replaced.
+// What a variable holds is taken literally: it is not searched again.
+func (r *resolver) expand(n *node, refs *references) *node {
+	c := *n
+	switch n.kind {
+	case kindString:
+		text, found, missing := r.text(n.text)
+		if len(found) > 0 || text != n.text {
+			c.text, c.raw, c.expanded, c.unresolved = text, n.text, true, len(missing) > 0
+		}
+		refs.missing = appendNew(refs.missing, missing...)
+	case kindArray:
+		c.items = make([]*node, len(n.items))
+		for i, v := range n.items {
+			c.items[i] = r.expand(v, refs)
+		}
+	case kindObject:
+		c.members = make([]member, len(n.members))
+		for i, m := range n.members {
+			c.members[i] = member{m.pos, m.key, r.expand(m.value, refs)}
+		}
+	}
+	return &c
+}
+
+// placeholders returns the variables that the strings below n mention.
+func (r *resolver) placeholders(n *node) []string {
+	if n == nil {
+		return nil
+	}
+	var names []string
+	if n.kind == kindString {
+		_, found, _ := r.text(n.text)
+		names = appendNew(names, found...)
+	}
+	for _, v := range n.items {
+		names = appendNew(names, r.placeholders(v)...)
+	}
+	for _, m := range n.members {
+		names = appendNew(names, r.placeholders(m.value)...)
+	}
+	return names
+}
+
+// text replaces the variables of one string. One that is not defined stays
+// as it is written and is named in missing. $${ is a literal ${, and what
+// does not look like a variable is left alone.
+func (r *resolver) text(s string) (out string, found, missing []string) {
+	if !strings.Contains(s, "${") {
+		return s, nil, nil
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(s, "${")
+		if i < 0 {
+			break
+		}
+		end := strings.IndexByte(s[i:], '}')
+		if end < 0 {
+			break
+		}
+		inner, rest := s[i+2:i+end], s[i+end+1:]
+		if i > 0 && s[i-1] == '$' {
+			b.WriteString(s[:i-1] + "${" + inner + "}")
+			s = rest
+			continue
+		}
+		b.WriteString(s[:i])
+		value, name, state := r.variable(inner)
+		if name != "" {
+			found = appendNew(found, name)
+		}
+		if state == varMissing {
+			missing = appendNew(missing, name)
+		}
+		if state == varDefined {
+			b.WriteString(value)
+		} else {
+			b.WriteString("${" + inner + "}")
+		}
+		s = rest
+	}
+	b.WriteString(s)
+	return b.String(), found, missing
+}
+
+type varState uint8
+
+const (
+	varLiteral varState = iota // not a variable at all
+	varDefined
+	varMissing
+)
+
+// variable resolves what stands between ${ and }.
+func (r *resolver) variable(inner string) (value, name string, state varState) {
+	source, rest, ok := strings.Cut(inner, ":")
+	if ok && !strings.HasPrefix(rest, "-") {
+		switch source {
+		case "file":
+			return r.file(rest)
+		case "secret":
+			return r.secret(rest)
+		case "input":
+			return "", inner, varMissing
+		case "env":
+			inner = rest
+		default:
+			return "", "", varLiteral
+		}
+	}
+	name, def, hasDef := strings.Cut(inner, ":-")
+	if !variableName.MatchString(name) {
+		return "", "", varLiteral
+	}
+	if v, ok := r.lookup(name); ok && (v != "" || !hasDef) {
+		return v, name, varDefined
+	}
+	switch {
+	case hasDef:
+		return def, name, varDefined
+	case name == "userHome" && r.home != "":
+		return r.home, name, varDefined
+	case name == "workspaceFolder" && r.work != "":
+		return r.work, name, varDefined
+	}
+	return "", name, varMissing
+}
+
+func (r *resolver) file(path string) (value, name string, state varState) {
+	name = "file:" + path
+	path = expandHome(path, r.home)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.base, path)
+	}
+	data, _, err := readRegular(path, maxSecretFile)
+	if err != nil {
+		return "", name, varMissing
+	}
+	return strings.TrimRight(string(data), "\r\n"), name, varDefined
+}
+
+func (r *resolver) secret(key string) (value, name string, state varState) {
+	name = "secret:" + key
+	if r.secrets == nil {
+		return "", name, varMissing
+	}
+	v, err := r.secrets.Get(key)
+	if err != nil {
+		return "", name, varMissing
+	}
+	return v, name, varDefined
+}
+
+// appendNew appends what is not there yet.
+func appendNew(list []string, names ...string) []string {
+	for _, n := range names {
+		if !slices.Contains(list, n) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// expandHome replaces a leading ~.
+func expandHome(path, home string) string {
+	if home == "" || (path != "~" && !strings.HasPrefix(path, "~/") && !strings.HasPrefix(path, `~\`)) {
+		return path
+	}
+	return filepath.Join(home, path[1:])
+}

@@ -1,0 +1,285 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	yamlerrors "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// maxAliased bounds how many values the aliases of a file may unfold to.
+const maxAliased = 10_000
+
+// parseYAML reads one YAML document. It returns nil after it has reported a
+// problem.
+func parseYAML(data []byte, c *collector) *node {
+	file, err := yamlFile(data)
+	if err != nil {
+		at, text := yamlError(err)
+		if errors.Is(err, errYAMLDepth) {
+			c.add(SeverityError, at, "", codeDepth, maxDepth)
+			return nil
+		}
+		c.add(SeverityError, at, "", codeSyntax, text)
+		return nil
+	}
+	var body ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		if body != nil {
+			c.add(SeverityError, yamlPos(doc.Body), "", codeSyntax, "a second document starts here; a file holds one")
+			return nil
+		}
+		body = doc.Body
+	}
+	if body == nil {
+		c.add(SeverityError, pos{1, 1}, "", codeEmpty)
+		return nil
+	}
+	y := yamlReader{c: c, anchors: map[string]anchor{}}
+	n, _ := y.node(body, "")
+	if y.aliased > maxAliased {
+		c.add(SeverityError, y.bomb, "", codeAliases, maxAliased)
+		return nil
+	}
+	return n
+}
+
+var errYAMLDepth = errors.New("nested too deep")
+
+// yamlPlaceError is an error of ours at a place.
+type yamlPlaceError struct {
+	at  pos
+	err error
+}
+
+func (e *yamlPlaceError) Error() string { return e.err.Error() }
+func (e *yamlPlaceError) Unwrap() error { return e.err }
+
+// yamlFile parses data. The parser is not ours and has panicked on odd input
+// before; a file must never take the process down.
+func yamlFile(data []byte) (file *ast.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &yamlPlaceError{pos{1, 1}, fmt.Errorf("the YAML parser gave up: %v", r)}
+		}
+	}()
+	tokens := lexer.Tokenize(string(data))
+	if at, deep := yamlDepth(tokens, maxDepth); deep {
+		return nil, &yamlPlaceError{at, errYAMLDepth}
+	}
+	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+}
+
+// yamlDepth returns where the tokens nest deeper than the limit: brackets, and in
+// block style every column that opens a level. The parser recurses, so this
+// must come first.
+func yamlDepth(tokens token.Tokens, limit int) (pos, bool) {
+	flow := 0
+	var columns []int
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow = max(flow-1, 0)
+		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType, token.TagType, token.AnchorType:
+			if flow > 0 {
+				break
+			}
+			col := t.Position.Column
+			for len(columns) > 0 && columns[len(columns)-1] >= col {
+				columns = columns[:len(columns)-1]
+			}
+			columns = append(columns, col)
+		}
+		if flow > limit || flow+len(columns) > 4*limit {
+			return pos{t.Position.Line, t.Position.Column}, true
+		}
+	}
+	return pos{}, false
+}
+
+// yamlError takes the place out of the parser's error.
+func yamlError(err error) (pos, string) {
+	var ours *yamlPlaceError
+	if errors.As(err, &ours) {
+		return ours.at, ours.Error()
+	}
+	var theirs yamlerrors.Error
+	if errors.As(err, &theirs) {
+		at := pos{1, 1}
+		if t := theirs.GetToken(); t != nil && t.Position != nil {
+			at = pos{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+		}
+		return at, theirs.GetMessage()
+	}
+	return pos{1, 1}, err.Error()
+}
+
+func yamlPos(n ast.Node) pos {
+	switch t := n.(type) {
+	case *ast.MappingNode:
+		if !t.IsFlowStyle && len(t.Values) > 0 {
+			return yamlPos(t.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return yamlPos(t.Key)
+	}
+	tk := n.GetToken()
+	if tk == nil || tk.Position == nil {
+		return pos{1, 1}
+	}
+	return pos{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+}
+
+// anchor is a value that aliases repeat, and how many values it holds.
+type anchor struct {
+	n    *node
+	size int
+}
+
+// yamlReader turns the parser's tree into ours.
+type yamlReader struct {
+	c       *collector
+	anchors map[string]anchor
+	aliased int
+	bomb    pos
+}
+
+// node converts one value; size is how many values it unfolds to.
+func (y *yamlReader) node(v ast.Node, path string) (n *node, size int) {
+	n = &node{pos: yamlPos(v)}
+	switch t := v.(type) {
+	case *ast.MappingNode:
+		return n, 1 + y.object(n, t.Values, path)
+	case *ast.MappingValueNode:
+		return n, 1 + y.object(n, []*ast.MappingValueNode{t}, path)
+	case *ast.SequenceNode:
+		n.kind, size = kindArray, 1
+		for i, e := range t.Values {
+			item, s := y.node(e, path+"["+strconv.Itoa(i)+"]")
+			n.items, size = append(n.items, item), size+s
+		}
+		return n, size
+	case *ast.AnchorNode:
+		a, s := y.node(t.Value, path)
+		y.anchors[t.Name.GetToken().Value] = anchor{a, s}
+		return a, s
+	case *ast.AliasNode:
+		return y.alias(n, t, path)
+	case *ast.TagNode:
+		a, s := y.node(t.Value, path)
+		if t.Start.Value == string(token.StringTag) && a.kind <= kindNumber {
+			a.kind, a.text = kindString, a.raw
+		}
+		return a, s
+	}
+	y.scalar(n, v, path)
+	return n, 1
+}
+
+func (y *yamlReader) alias(n *node, t *ast.AliasNode, path string) (*node, int) {
+	name := t.Value.GetToken().Value
+	a, ok := y.anchors[name]
+	if !ok {
+		y.c.add(SeverityError, n.pos, path, codeSyntax, fmt.Sprintf("alias *%s has no anchor before it", name))
+		return n, 1
+	}
+	y.aliased += a.size
+	if y.aliased > maxAliased {
+		if y.bomb.line == 0 {
+			y.bomb = n.pos
+		}
+		return n, 1
+	}
+	return a.n, a.size
+}
+
+func (y *yamlReader) object(n *node, values []*ast.MappingValueNode, path string) (size int) {
+	n.kind = kindObject
+	seen := make(map[string]pos, len(values))
+	var merged []member
+	for _, mv := range values {
+		if _, ok := mv.Key.(*ast.MergeKeyNode); ok {
+			m, s := y.merge(mv, path)
+			merged, size = append(merged, m...), size+s
+			continue
+		}
+		key, at := yamlKey(mv.Key), yamlPos(mv.Key)
+		child := join(path, key)
+		if first, dup := seen[key]; dup {
+			y.c.add(SeverityError, at, child, codeDuplicate, key, first.line, first.col)
+			continue
+		}
+		seen[key] = at
+		value, s := y.node(mv.Value, child)
+		n.members, size = append(n.members, member{at, key, value}), size+s
+	}
+	for _, m := range merged {
+		if _, ok := seen[m.key]; !ok {
+			seen[m.key] = m.pos
+			n.members = append(n.members, m)
+		}
+	}
+	return size
+}
+
+// merge returns the members that a << key brings in.
+func (y *yamlReader) merge(mv *ast.MappingValueNode, path string) ([]member, int) {
+	v, size := y.node(mv.Value, path)
+	switch v.kind {
+	case kindObject:
+		return v.members, size
+	case kindArray:
+		var all []member
+		for _, item := range v.items {
+			all = append(all, item.members...)
+		}
+		return all, size
+	}
+	y.c.add(SeverityError, yamlPos(mv.Key), path, codeSyntax, "<< needs an alias of an object")
+	return nil, size
+}
+
+func yamlKey(k ast.MapKeyNode) string {
+	if e, ok := k.(*ast.MappingKeyNode); ok && e.Value != nil {
+		return e.Value.GetToken().Value
+	}
+	return k.GetToken().Value
+}
+
+func (y *yamlReader) scalar(n *node, v ast.Node, path string) {
+	if tk := v.GetToken(); tk != nil {
+		n.raw = tk.Value
+	}
+	switch t := v.(type) {
+	case *ast.StringNode:
+		n.kind, n.text, n.raw = kindString, t.Value, t.Value
+	case *ast.LiteralNode:
+		n.kind, n.text, n.raw = kindString, t.Value.Value, t.Value.Value
+	case *ast.BoolNode:
+		n.kind, n.text = kindBool, strconv.FormatBool(t.Value)
+	case *ast.IntegerNode:
+		n.kind, n.text = kindNumber, fmt.Sprint(t.Value)
+	case *ast.FloatNode:
+		n.kind, n.text = kindNumber, strconv.FormatFloat(t.Value, 'g', -1, 64)
+		if math.IsInf(t.Value, 0) {
+			n.kind, n.text = kindString, n.raw
+		}
+	case *ast.NullNode:
+		n.kind, n.text = kindNull, ""
+	case *ast.InfinityNode, *ast.NanNode:
+		n.kind, n.text = kindString, n.raw
+	default:
+		y.c.add(SeverityError, n.pos, path, codeSyntax, fmt.Sprintf("%s cannot be used here", v.Type()))
+	}
+}
