@@ -119,11 +119,11 @@ func TestLegacyVersions(t *testing.T) {
 			c.answers[mcp.MethodRootsList] = `{"roots":[{"uri":"file:///a"},{"uri":"file:///b"}]}`
 			c.answers[mcp.MethodSampling] = `{"role":"assistant","model":"m","content":{"type":"text","text":"42"}}`
 			for tool, want := range map[string]string{
-				`"echo","arguments":{"message":"<hi>"}`:                       "<hi>",
-				`"ask_name"`:                                                  "Hello, Ada!",
-				`"show_roots"`:                                                "2 roots\nfile:///a\nfile:///b",
-				`"ask_model","arguments":{"prompt":"?"}`:                      "m says: 42",
-				`"add","arguments":{"a":1,"b":2}`:                             `{"sum":3}`,
+				`"echo","arguments":{"message":"<hi>"}`:  "<hi>",
+				`"ask_name"`:                             "Hello, Ada!",
+				`"show_roots"`:                           "2 roots\nfile:///a\nfile:///b",
+				`"ask_model","arguments":{"prompt":"?"}`: "m says: 42",
+				`"add","arguments":{"a":1,"b":2}`:        `{"sum":3}`,
 				`"get_current_time","arguments":{"timezone":"No/Such place"}`: `unknown timezone "No/Such place"`,
 			} {
 				if got := text(t, c.ask("tools/call", `{"name":`+tool+`}`)); got != want {

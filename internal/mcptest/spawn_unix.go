@@ -3,6 +3,7 @@
 package mcptest
 
 import (
+	"os"
 	"os/exec"
 	"os/signal"
 	"syscall"
@@ -13,3 +14,5 @@ func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true
 
 // IgnoreTerm makes this process ignore SIGTERM, SIGINT and SIGHUP.
 func IgnoreTerm() { signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP) }
+
+func terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) } // it may have exited already

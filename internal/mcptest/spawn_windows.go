@@ -14,3 +14,5 @@ func Detach(cmd *exec.Cmd) {
 
 // IgnoreTerm makes this process ignore the interrupt.
 func IgnoreTerm() { signal.Ignore(os.Interrupt) }
+
+func terminate(p *os.Process) { _ = p.Kill() } // Windows has no polite way

@@ -1,14 +1,78 @@
 package mcptest_test
 
 import (
+	"context"
+	"net/http/httptest"
+	"os"
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/stdio"
 )
 
 func TestPipeKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, mcptest.StreamDialer(func(*testing.T) (client, server jsonrpc.Stream) {
 		return jsonrpc.Pipe()
 	}))
+}
+
+func TestStdioKeepsTheContract(t *testing.T) {
+	mcptest.TestTransport(t, mcptest.StreamDialer(func(t *testing.T) (client, server jsonrpc.Stream) {
+		down, downEnd := pipe(t)
+		up, upEnd := pipe(t)
+		return stdio.NewStream(up, downEnd, stdio.StreamOptions{}), stdio.NewStream(down, upEnd, stdio.StreamOptions{})
+	}))
+}
+
+func pipe(t *testing.T) (r, w *os.File) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, w
+}
+
+// opened is a session whose handler is the one of the contract.
+type opened struct{ jsonrpc.Handler }
+
+func (opened) Version() string { return mcp.LatestLegacy }
+func (opened) Close()          {}
+
+// listen serves a handler over HTTP.
+func listen(t *testing.T, server jsonrpc.Handler) string {
+	front := mcphttp.NewServer(mcphttp.ServerOptions{
+		Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) { return opened{server}, nil },
+	})
+	hs := httptest.NewServer(mcptest.Routes(front))
+	t.Cleanup(func() {
+		front.Close()
+		hs.Close()
+	})
+	return hs.URL
+}
+
+func TestStreamableHTTPKeepsTheContract(t *testing.T) {
+	mcptest.TestTransport(t, func(t *testing.T, client, server jsonrpc.Handler) mcptest.Link {
+		c := mcphttp.NewClient(mcphttp.ClientOptions{URL: listen(t, server) + "/mcp", Handler: client})
+		open := &jsonrpc.Request{Method: mcp.MethodInitialize, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{}}`)}
+		if resp, err := c.Call(t.Context(), open); err != nil || resp.Err != nil {
+			t.Fatalf("initialize: %v, %v", resp, err)
+		}
+		c.SetVersion(mcp.LatestLegacy)
+		return mcptest.Link{Peer: c, Close: func() { c.Close(context.Background()) }}
+	})
+}
+
+func TestSSEKeepsTheContract(t *testing.T) {
+	mcptest.TestTransport(t, func(t *testing.T, client, server jsonrpc.Handler) mcptest.Link {
+		stream, err := mcphttp.DialSSE(t.Context(), mcphttp.ClientOptions{URL: listen(t, server) + "/sse"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{Handler: client, CancelMethod: mcp.NotificationCancelled})
+		return mcptest.Link{Peer: conn, Close: func() { conn.Close() }}
+	})
 }

@@ -1,0 +1,109 @@
+package mcptest
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// builds keeps the binaries of this test process: built at most once each.
+var builds struct {
+	sync.Mutex
+	paths map[string]string
+}
+
+// Build returns the path of the fakeserver binary.
+func Build(t TB) string {
+	t.Helper()
+	return buildPackage(t, "./internal/mcptest/cmd/fakeserver")
+}
+
+// BuildProduct returns the path of the product's binary.
+func BuildProduct(t TB) string {
+	t.Helper()
+	return buildPackage(t, ".")
+}
+
+// coverDir names the variable with the folder for coverage data of the
+// binaries that tests run.
+const coverDir = "MCPTEST_COVERDIR"
+
+// buildPackage compiles a main package of this module. The binary stays in a
+// folder that all test processes of this working tree share: Go's build cache
+// makes the second build a copy.
+func buildPackage(t TB, pkg string) string {
+	t.Helper()
+	builds.Lock()
+	defer builds.Unlock()
+	if path, ok := builds.paths[pkg]; ok {
+		return path
+	}
+	path, err := compile(pkg)
+	if err != nil {
+		t.Fatalf("building %s: %v", pkg, err)
+	}
+	if builds.paths == nil {
+		builds.paths = map[string]string{}
+	}
+	builds.paths[pkg] = path
+	return path
+}
+
+func compile(pkg string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("mcp-all-in-one-test-%x", crc32.ChecksumIEEE([]byte(root))))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	name := filepath.Base(pkg)
+	if pkg == "." {
+		name = "mcp-all-in-one"
+	}
+	fresh, err := os.CreateTemp(dir, name+"-")
+	if err != nil {
+		return "", err
+	}
+	fresh.Close()
+	args := []string{"build", "-o", fresh.Name()}
+	if os.Getenv(coverDir) != "" {
+		args = append(args, "-cover", "-coverpkg=./internal/...")
+	}
+	cmd := exec.Command("go", append(args, pkg)...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		os.Remove(fresh.Name())
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	// Renaming is what makes this safe beside other test processes: a binary
+	// that runs keeps its inode.
+	path := filepath.Join(dir, name)
+	return path, os.Rename(fresh.Name(), path)
+}
+
+// Root is the folder of this module.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(data), "module mcp-all-in-one\n") {
+			return dir, nil
+		}
+		if parent := filepath.Dir(dir); parent != dir {
+			dir = parent
+			continue
+		}
+		return "", errors.New("no go.mod of this module above the working directory")
+	}
+}

@@ -1,0 +1,134 @@
+// Command fakeserver runs the servers of package mcptest as a process, for
+// tests that need one.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+type options struct {
+	role, era, mode, journal, http, bearer string
+	tools, bytes, page                     int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.role, "role", "demo", "demo, time, zhipu, example, hostile or sleep")
+	flag.StringVar(&o.era, "era", "dual", "legacy, modern, dual, or protocol versions with commas")
+	flag.StringVar(&o.mode, "mode", "", "what is wrong with a hostile server, with commas")
+	flag.StringVar(&o.journal, "journal", "", "file that gets a line per executed token")
+	flag.StringVar(&o.http, "http", "", "serve HTTP on this address instead of stdio")
+	flag.StringVar(&o.bearer, "bearer", "", "the token that HTTP requests must carry")
+	flag.IntVar(&o.tools, "tools", 0, "how many tools the example server generates")
+	flag.IntVar(&o.bytes, "bytes", 1<<20, "size of the example server's large resource")
+	flag.IntVar(&o.page, "page", 0, "page size of lists")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, &o); err != nil && !errors.Is(err, mcptest.ErrExit) {
+		fmt.Fprintln(os.Stderr, "fakeserver:", err)
+		os.Exit(3)
+	}
+}
+
+func run(ctx context.Context, o *options) error {
+	switch o.role {
+	case "sleep":
+		mcptest.IgnoreTerm()
+		select {}
+	case "hostile":
+		return hostile(o)
+	}
+	server, err := newServer(o)
+	if err != nil {
+		return err
+	}
+	if o.http == "" {
+		return server.ServeStdio(ctx, os.Stdin, os.Stdout)
+	}
+	l, err := net.Listen("tcp", o.http)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "listening on http://%s\n", l.Addr())
+	handler, stop := server.HTTP(o.bearer)
+	defer stop()
+	hs := &http.Server{Handler: handler}
+	context.AfterFunc(ctx, func() { hs.Close() })
+	if err := hs.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func newServer(o *options) (*mcptest.Server, error) {
+	var server *mcptest.Server
+	switch o.role {
+	case "demo":
+		server = mcptest.Demo()
+	case "time":
+		server = mcptest.TimeServer()
+	case "zhipu":
+		server = mcptest.ZhipuServer()
+	case "example":
+		server = mcptest.ExampleServer(o.tools, o.bytes)
+	default:
+		return nil, fmt.Errorf("unknown role %q", o.role)
+	}
+	switch o.era {
+	case "dual":
+	case "legacy":
+		server.Versions = mcptest.LegacyVersions
+	case "modern":
+		server.Versions = mcptest.ModernVersions
+	default:
+		server.Versions = strings.Split(o.era, ",")
+	}
+	server.PageSize = o.page
+	if o.journal != "" {
+		server.OnCall = func(_ string, arguments json.RawMessage) {
+			var args struct{ Token string }
+			_ = json.Unmarshal(arguments, &args) // no token, no line
+			if err := mcptest.Note(o.journal, args.Token); err != nil {
+				fmt.Fprintln(os.Stderr, "fakeserver:", err)
+			}
+		}
+	}
+	return server, nil
+}
+
+func hostile(o *options) error {
+	h := &mcptest.Hostile{Journal: o.journal, Spawn: spawn}
+	if o.mode != "" {
+		h.Modes = strings.Split(o.mode, ",")
+	}
+	if strings.Contains(o.mode, "ignore-term") {
+		mcptest.IgnoreTerm()
+	}
+	return h.Serve(os.Stdin, os.Stdout, os.Stderr)
+}
+
+// spawn starts a process that sleeps until it is killed.
+func spawn(own bool) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, "-role", "sleep")
+	if own {
+		mcptest.Detach(cmd)
+	}
+	return cmd.Start()
+}

@@ -1,0 +1,51 @@
+package mcptest
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// WriteConfig writes a config file into a folder of the test.
+func WriteConfig(t TB, config string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatalf("writing the config: %v", err)
+	}
+	return path
+}
+
+// Gateway runs the product over HTTP on a free port, with a config, and waits
+// until it listens.
+func Gateway(t TB, config string, args ...string) *Process {
+	t.Helper()
+	p := Start(t, product(t, append([]string{"http", "--mcp-config", WriteConfig(t, config), "--port", "0"}, args...)))
+	p.Listening()
+	return p
+}
+
+// GatewayStdio runs the product over stdio, with a config.
+func GatewayStdio(t TB, config string, args ...string) *RawStdio {
+	t.Helper()
+	return StartStdio(t, product(t, append([]string{"stdio", "--mcp-config", WriteConfig(t, config)}, args...)))
+}
+
+// product is the product with a home of its own, so that no test reads or
+// writes the user's files.
+func product(t TB, args []string) Program {
+	home := t.TempDir()
+	return Program{
+		Path: BuildProduct(t), Args: args,
+		Env: []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=" + cacheHome()},
+	}
+}
+
+// cacheHome is where package runners keep what they downloaded: that of the
+// user, also under another home.
+func cacheHome() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return os.TempDir()
+	}
+	return dir
+}

@@ -1,0 +1,139 @@
+package mcptest
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+)
+
+// A Program is a command to run in a test.
+type Program struct {
+	Path string
+	Args []string
+	// Env is added to the environment of the test.
+	Env []string
+	Dir string
+}
+
+// A Process is a running Program. It is stopped when the test ends.
+type Process struct {
+	// URL is where it listens, once Listening returned.
+	URL string
+
+	t      TB
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *Lines
+	stderr *Lines
+	done   chan struct{}
+	stop   sync.Once
+}
+
+// Start runs a program.
+func Start(t TB, p Program) *Process {
+	t.Helper()
+	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Dir = p.Dir
+	cmd.Env = append(os.Environ(), p.Env...)
+	if dir := os.Getenv(coverDir); dir != "" {
+		cmd.Env = append(cmd.Env, "GOCOVERDIR="+dir)
+	}
+	proc := &Process{t: t, cmd: cmd, stdout: newLines(), stderr: newLines(), done: make(chan struct{})}
+	var err error
+	if proc.stdin, err = cmd.StdinPipe(); err != nil {
+		t.Fatalf("starting %s: %v", p.Path, err)
+	}
+	// Not StdoutPipe: Wait would close it before all is read.
+	cmd.Stdout, cmd.Stderr = proc.stdout, proc.stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", p.Path, err)
+	}
+	go func() {
+		_ = cmd.Wait() // the state says how it ended
+		proc.stdout.end()
+		proc.stderr.end()
+		close(proc.done)
+	}()
+	t.Cleanup(func() {
+		proc.Stop()
+		if t.Failed() {
+			t.Logf("stderr of %s:\n%s", filepath.Base(p.Path), proc.Stderr())
+		}
+	})
+	return proc
+}
+
+// listeningOn finds the address in what a program prints when it is ready.
+var listeningOn = regexp.MustCompile(`https?://[^\s/"']+:\d+`)
+
+// Listening waits until the program says on stdout or stderr where it listens.
+func (p *Process) Listening() string {
+	p.t.Helper()
+	found := make(chan string, 2)
+	for _, lines := range []*Lines{p.stdout, p.stderr} {
+		go func() {
+			line, err := lines.Find(deadline, func(line string) bool { return listeningOn.MatchString(line) })
+			if err == nil {
+				found <- listeningOn.FindString(line)
+			}
+		}()
+	}
+	select {
+	case p.URL = <-found:
+	case <-p.done:
+		p.t.Fatalf("the program exited (%s) before it listened\n%s", p.cmd.ProcessState, p.Stderr())
+	case <-time.After(deadline):
+		p.t.Fatalf("the program does not say where it listens\n%s", p.Stderr())
+	}
+	return p.URL
+}
+
+// PID is the process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Stderr is what the program has written to stderr so far.
+func (p *Process) Stderr() string { return p.stderr.All() }
+
+// Stdout is what the program has written to stdout so far.
+func (p *Process) Stdout() string { return p.stdout.All() }
+
+// Signal sends a signal.
+func (p *Process) Signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatalf("signalling %d: %v", p.PID(), err)
+	}
+}
+
+// CloseStdin ends the program's input.
+func (p *Process) CloseStdin() { p.stdin.Close() }
+
+// Wait waits for the end of the program and returns its exit code; -1 when a
+// signal killed it.
+func (p *Process) Wait(limit time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(limit):
+		p.t.Fatalf("process %d still runs after %v\n%s", p.PID(), limit, p.Stderr())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Stop ends the program: politely, then by force.
+func (p *Process) Stop() {
+	p.stop.Do(func() {
+		p.stdin.Close()
+		terminate(p.cmd.Process)
+		select {
+		case <-p.done:
+		case <-time.After(deadline):
+			_ = p.cmd.Process.Kill()
+			<-p.done
+		}
+	})
+}
