@@ -1,0 +1,286 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+const maxPages = 1000
+
+type openBody struct {
+	Target Target `json:"target"`
+	// Fresh opens a new session even when there is one.
+	Fresh   bool   `json:"fresh"`
+	Confirm string `json:"confirm"`
+}
+
+func (h *Handler) getBenches(w http.ResponseWriter, _ *request) {
+	reply(w, http.StatusOK, h.bench.list())
+}
+
+func (h *Handler) postBench(w http.ResponseWriter, r *request) {
+	var body openBody
+	if !read(w, r.Request, &body) {
+		return
+	}
+	t := &body.Target
+	if t.Command != "" || t.URL != "" {
+		if !r.id.May(ScopeAdmin) {
+			fail(w, http.StatusForbidden, "scope", "testing what is not configured needs the scope "+ScopeAdmin)
+			return
+		}
+		if !confirmed(w, t.Command, t.Args, body.Confirm) {
+			return
+		}
+	}
+	x, err := h.bench.open(r.Context(), *t, body.Fresh)
+	if err != nil {
+		var lines []string
+		if x != nil {
+			lines = x.body().Lines
+		}
+		reply(w, http.StatusBadGateway, openError{apiErrorBody{Code: "connect", Message: err.Error()}, lines})
+		return
+	}
+	reply(w, http.StatusOK, x.body())
+}
+
+type openError struct {
+	Error apiErrorBody `json:"error"`
+	// Lines is what the server wrote to its stderr.
+	Lines []string `json:"lines,omitempty"`
+}
+
+// withBench answers 404 itself when the session is gone.
+func (h *Handler) withBench(w http.ResponseWriter, r *request) *bench {
+	x := h.bench.get(r.params["bench"])
+	if x == nil {
+		fail(w, http.StatusNotFound, "not_found", "this session is closed")
+	}
+	return x
+}
+
+func (h *Handler) getBench(w http.ResponseWriter, r *request) {
+	if x := h.withBench(w, r); x != nil {
+		reply(w, http.StatusOK, x.body())
+	}
+}
+
+func (h *Handler) deleteBench(w http.ResponseWriter, r *request) {
+	if !h.bench.close(r.params["bench"]) {
+		fail(w, http.StatusNotFound, "not_found", "this session is closed")
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// lists are the kinds of getBenchList: method and the member with the items.
+var lists = map[string][2]string{
+	"tools":     {mcp.MethodToolsList, "tools"},
+	"resources": {mcp.MethodResourcesList, "resources"},
+	"templates": {mcp.MethodTemplatesList, "resourceTemplates"},
+	"prompts":   {mcp.MethodPromptsList, "prompts"},
+}
+
+type listBody struct {
+	Items json.RawMessage `json:"items"`
+	Took  time.Duration   `json:"took"`
+}
+
+func (h *Handler) getBenchList(w http.ResponseWriter, r *request) {
+	x := h.withBench(w, r)
+	if x == nil {
+		return
+	}
+	kind, ok := lists[r.params["kind"]]
+	if !ok {
+		fail(w, http.StatusNotFound, "not_found", "the lists are tools, resources, templates and prompts")
+		return
+	}
+	began := time.Now()
+	items := x.cached(r.params["kind"])
+	if items == nil || r.URL.Query().Has("fresh") {
+		var err error
+		if items, err = x.list(r.Context(), kind[0], kind[1]); err != nil {
+			fail(w, http.StatusBadGateway, "list", err.Error())
+			return
+		}
+		x.cache(r.params["kind"], items)
+	}
+	reply(w, http.StatusOK, listBody{items, time.Since(began)})
+}
+
+func (x *bench) cached(kind string) json.RawMessage {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.lists[kind]
+}
+
+func (x *bench) cache(kind string, items json.RawMessage) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.lists[kind] = items
+}
+
+// list reads all pages; the items stay as the server sent them.
+func (x *bench) list(ctx context.Context, method, member string) (json.RawMessage, error) {
+	items := []byte{'['}
+	var params json.RawMessage
+	seen := map[string]bool{}
+	for range maxPages {
+		ex, err := x.session.Call(ctx, method, params)
+		if err != nil {
+			return nil, err
+		}
+		if ex.Error != nil {
+			return nil, answered(ex.Error)
+		}
+		for item := range jsonrpc.Elements(jsonrpc.Get(ex.Result, member)) {
+			if len(items) > 1 {
+				items = append(items, ',')
+			}
+			items = append(items, item...)
+		}
+		cursor := jsonrpc.Get(ex.Result, "nextCursor")
+		if cursor == nil || string(cursor) == "null" {
+			return append(items, ']'), nil
+		}
+		if seen[string(cursor)] {
+			return nil, fmt.Errorf("%s gave the same cursor twice", method)
+		}
+		seen[string(cursor)] = true
+		params = jsonrpc.Set([]byte("{}"), cursor, "cursor")
+	}
+	return nil, fmt.Errorf("%s has more than %d pages", method, maxPages)
+}
+
+// answered is an error object of a server as an error.
+func answered(raw json.RawMessage) error {
+	message, _ := jsonrpc.GetString(raw, "message")
+	return errors.New("MCP error " + string(jsonrpc.Get(raw, "code")) + ": " + message)
+}
+
+func (h *Handler) postBenchCall(w http.ResponseWriter, r *request) {
+	var body callBody
+	x := h.withBench(w, r)
+	if x == nil || !read(w, r.Request, &body) {
+		return
+	}
+	run, err := x.start(&body)
+	if err != nil {
+		fail(w, http.StatusBadRequest, "bad_request", err.Error())
+		return
+	}
+	reply(w, http.StatusAccepted, run)
+}
+
+func (h *Handler) deleteBenchCall(w http.ResponseWriter, r *request) {
+	x := h.withBench(w, r)
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	run := x.running[r.params["run"]]
+	x.mu.Unlock()
+	if run == nil {
+		fail(w, http.StatusGone, "gone", "this call has ended")
+		return
+	}
+	run.cancel(errRunCancelled)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (h *Handler) putBenchRoots(w http.ResponseWriter, r *request) {
+	var body struct {
+		Roots []Root `json:"roots"`
+	}
+	x := h.withBench(w, r)
+	if x == nil || !read(w, r.Request, &body) {
+		return
+	}
+	if err := x.session.SetRoots(r.Context(), body.Roots); err != nil {
+		failWith(w, err)
+		return
+	}
+	x.mu.Lock()
+	x.target.Roots = body.Roots
+	x.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
+	q := r.URL.Query()
+	if q.Has("export") {
+		w.Header().Set("Content-Disposition", `attachment; filename="mcp-request-history.json"`)
+		reply(w, http.StatusOK, h.history.export())
+		return
+	}
+	reply(w, http.StatusOK, h.history.list(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, maxRuns))))
+}
+
+// postRuns imports a history that was exported.
+func (h *Handler) postRuns(w http.ResponseWriter, r *request) {
+	var runs []keptRun
+	if !read(w, r.Request, &runs) {
+		return
+	}
+	for i := range runs {
+		if runs[i].ID == "" || runs[i].Status == "running" {
+			fail(w, http.StatusBadRequest, "bad_request", "this is not an exported history")
+			return
+		}
+	}
+	for i := range runs {
+		h.history.add(&runs[i].Run, runs[i].Result, nil)
+	}
+	reply(w, http.StatusOK, map[string]int{"imported": len(runs)})
+}
+
+func (h *Handler) deleteRuns(w http.ResponseWriter, _ *request) {
+	if err := h.history.clear(); err != nil {
+		failWith(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (h *Handler) getRun(w http.ResponseWriter, r *request) {
+	k, ok := h.history.get(r.params["run"])
+	if !ok {
+		fail(w, http.StatusNotFound, "not_found", "this run is no longer kept")
+		return
+	}
+	reply(w, http.StatusOK, k.Run)
+}
+
+// getRunBody serves the result byte for byte, with ranges, or the wire.
+func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
+	k, ok := h.history.get(r.params["run"])
+	if !ok {
+		fail(w, http.StatusNotFound, "not_found", "this run is no longer kept")
+		return
+	}
+	if r.URL.Query().Get("part") == "wire" {
+		wire := k.wire
+		if wire == nil {
+			wire = []Frame{}
+		}
+		reply(w, http.StatusOK, wire)
+		return
+	}
+	if k.Result == nil {
+		fail(w, http.StatusNotFound, "not_found", "this result is no longer kept")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	http.ServeContent(w, r.Request, "", k.Start, bytes.NewReader(k.Result))
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+func (h *Handler) getInbox(w http.ResponseWriter, _ *request) {
+	reply(w, http.StatusOK, h.opt.Inbox.List())
+}
+
+func (h *Handler) postInbox(w http.ResponseWriter, r *request) {
+	var a Answer
+	if !read(w, r.Request, &a) {
+		return
+	}
+	switch a.Action {
+	case "accept", "decline", "cancel":
+	default:
+		fail(w, http.StatusBadRequest, "bad_request", "action must be accept, decline or cancel")
+		return
+	}
+	if err := h.opt.Inbox.Answer(r.params["id"], a); err != nil {
+		fail(w, http.StatusGone, "gone", "this question no longer waits")
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+type validateBody struct {
+	Schema json.RawMessage `json:"schema"`
+	Value  json.RawMessage `json:"value"`
+}
+
+func (h *Handler) postValidate(w http.ResponseWriter, r *request) {
+	var body validateBody
+	if !read(w, r.Request, &body) {
+		return
+	}
+	problems, err := h.opt.Validate(body.Schema, body.Value)
+	if err != nil {
+		fail(w, http.StatusUnprocessableEntity, "schema", err.Error())
+		return
+	}
+	if problems == nil {
+		problems = []Problem{}
+	}
+	reply(w, http.StatusOK, map[string][]Problem{"problems": problems})
+}
+
+func (h *Handler) getSettings(w http.ResponseWriter, _ *request) {
+	reply(w, http.StatusOK, h.opt.Settings.List())
+}
+
+func (h *Handler) putSetting(w http.ResponseWriter, r *request) {
+	var body struct {
+		Value json.RawMessage `json:"value"`
+	}
+	if !read(w, r.Request, &body) {
+		return
+	}
+	if err := h.opt.Settings.Set(r.Context(), r.params["key"], body.Value); err != nil {
+		failWith(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

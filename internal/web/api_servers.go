@@ -1,0 +1,147 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+var safeWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// commandLine is how a command would be typed into a shell.
+func commandLine(command string, args []string) string {
+	words := make([]string, 0, len(args)+1)
+	for _, w := range append([]string{command}, args...) {
+		if !safeWord.MatchString(w) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// confirmed refuses a request that would run a new command until it repeats
+// that command: the page must have shown it.
+func confirmed(w http.ResponseWriter, command string, args []string, confirm string) bool {
+	if command == "" {
+		return true
+	}
+	run := commandLine(command, args)
+	if confirm == run {
+		return true
+	}
+	reply(w, http.StatusConflict, apiError{apiErrorBody{Code: "confirm", Message: "this will run a command", Run: run}})
+	return false
+}
+
+type overviewBody struct {
+	Servers []Server   `json:"servers"`
+	Clients []Client   `json:"clients"`
+	Inbox   []Question `json:"inbox"`
+	Stats   any        `json:"stats"`
+	Rev     uint64     `json:"rev"`
+}
+
+func (h *Handler) getOverview(w http.ResponseWriter, _ *request) {
+	reply(w, http.StatusOK, overviewBody{h.servers(), h.clients(), h.opt.Inbox.List(), h.opt.Traffic.Stats(), h.opt.Traffic.Rev()})
+}
+
+func (h *Handler) servers() []Server {
+	if list := h.opt.Servers.List(); list != nil {
+		return list
+	}
+	return []Server{}
+}
+
+func (h *Handler) getServers(w http.ResponseWriter, _ *request) {
+	reply(w, http.StatusOK, h.servers())
+}
+
+func (h *Handler) getClients(w http.ResponseWriter, _ *request) {
+	reply(w, http.StatusOK, h.clients())
+}
+
+func (h *Handler) getServer(w http.ResponseWriter, r *request) {
+	d, err := h.opt.Servers.Detail(r.params["schema"], r.params["name"])
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, d)
+}
+
+type saveBody struct {
+	Entry json.RawMessage `json:"entry"`
+	// Confirm is the command line that the page has shown.
+	Confirm string `json:"confirm"`
+}
+
+func (h *Handler) putServer(w http.ResponseWriter, r *request) {
+	var body saveBody
+	if !read(w, r.Request, &body) {
+		return
+	}
+	var entry struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	if err := json.Unmarshal(body.Entry, &entry); err != nil {
+		fail(w, http.StatusBadRequest, "bad_request", "reading the entry: "+err.Error())
+		return
+	}
+	schema, name := r.params["schema"], r.params["name"]
+	if !h.runsAlready(schema, name, entry.Command, entry.Args) &&
+		!confirmed(w, entry.Command, entry.Args, body.Confirm) {
+		return
+	}
+	if err := h.opt.Servers.Save(r.Context(), schema, name, body.Entry); err != nil {
+		failWith(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// runsAlready reports whether a server has this very command, so that saving
+// it starts nothing new.
+func (h *Handler) runsAlready(schema, name, command string, args []string) bool {
+	d, err := h.opt.Servers.Detail(schema, name)
+	if err != nil {
+		return false
+	}
+	var entry struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	return json.Unmarshal(d.Entry, &entry) == nil && commandLine(entry.Command, entry.Args) == commandLine(command, args)
+}
+
+func (h *Handler) deleteServer(w http.ResponseWriter, r *request) {
+	undo, err := h.opt.Servers.Remove(r.Context(), r.params["schema"], r.params["name"])
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, map[string]string{"undo": h.undos.add(undo)})
+}
+
+func (h *Handler) postServer(w http.ResponseWriter, r *request) {
+	s := h.opt.Servers
+	actions := map[string]func(ctx context.Context, schema, name string) error{
+		"enable":  func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, true) },
+		"disable": func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, false) },
+		"restart": s.Restart,
+		"approve": s.Approve,
+	}
+	action := actions[r.params["action"]]
+	if action == nil {
+		fail(w, http.StatusNotFound, "not_found", "the actions are enable, disable, restart and approve")
+		return
+	}
+	if err := action(r.Context(), r.params["schema"], r.params["name"]); err != nil {
+		failWith(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

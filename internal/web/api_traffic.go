@@ -1,0 +1,177 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"mcp-all-in-one/internal/traffic"
+)
+
+const (
+	maxRows  = 1000
+	maxSlice = 256 << 10
+)
+
+type trafficBody struct {
+	Rev   uint64         `json:"rev"`
+	Calls []traffic.Call `json:"calls"`
+	// More says that older ones match.
+	More bool `json:"more"`
+}
+
+// number reads a query parameter, with a default.
+func (r *request) number(name string, otherwise, most int64) int64 {
+	n, err := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
+	if err != nil || n < 0 {
+		return otherwise
+	}
+	return min(n, most)
+}
+
+func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
+	f, err := traffic.ParseFilter(r.URL.Query().Get("q"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, "filter", err.Error())
+		return
+	}
+	limit := int(r.number("limit", 200, maxRows))
+	before := uint64(r.number("before", 0, 1<<62))
+	calls, rev := h.opt.Traffic.List(f, before, limit+1)
+	body := trafficBody{Rev: rev, Calls: calls, More: len(calls) > limit}
+	if body.More {
+		body.Calls = calls[:limit]
+	}
+	if body.Calls == nil {
+		body.Calls = []traffic.Call{}
+	}
+	reply(w, http.StatusOK, body)
+}
+
+// getTrafficExport streams what matches as JSON lines, oldest first, with as
+// much of the bodies as was kept.
+func (h *Handler) getTrafficExport(w http.ResponseWriter, r *request) {
+	f, err := traffic.ParseFilter(r.URL.Query().Get("q"))
+	if err != nil {
+		fail(w, http.StatusBadRequest, "filter", err.Error())
+		return
+	}
+	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
+	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="traffic.jsonl"`)
+	enc := json.NewEncoder(w)
+	for i := len(calls) - 1; i >= 0; i-- {
+		line := exportLine{Call: calls[i]}
+		line.Request, line.RequestWhole = h.exportBody(calls[i].ID, traffic.Request)
+		line.Response, line.ResponseWhole = h.exportBody(calls[i].ID, traffic.Response)
+		if enc.Encode(line) != nil {
+			return
+		}
+	}
+}
+
+type exportLine struct {
+	traffic.Call
+	Request       any  `json:"request,omitempty"`
+	RequestWhole  bool `json:"requestWhole"`
+	Response      any  `json:"response,omitempty"`
+	ResponseWhole bool `json:"responseWhole"`
+}
+
+// exportBody is JSON when the whole body is there, otherwise text.
+func (h *Handler) exportBody(id uint64, side traffic.Side) (any, bool) {
+	body, whole := h.opt.Traffic.Body(id, side)
+	switch {
+	case len(body) == 0:
+		return nil, whole
+	case whole && json.Valid(body):
+		return json.RawMessage(body), true
+	default:
+		return string(body), whole
+	}
+}
+
+type entryBody struct {
+	Call traffic.Call `json:"call"`
+	// Related are all entries of the same call, both hops, oldest first.
+	Related []traffic.Call `json:"related"`
+}
+
+func (h *Handler) getTrafficEntry(w http.ResponseWriter, r *request) {
+	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
+	c, ok := h.opt.Traffic.Get(id)
+	if !ok {
+		fail(w, http.StatusNotFound, "not_found", "this entry is no longer in the record")
+		return
+	}
+	reply(w, http.StatusOK, entryBody{c, h.opt.Traffic.Related(id)})
+}
+
+func (h *Handler) getTrafficBody(w http.ResponseWriter, r *request) {
+	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
+	side := traffic.Request
+	if r.URL.Query().Get("side") == "res" {
+		side = traffic.Response
+	}
+	body, whole := h.opt.Traffic.Body(id, side)
+	if body == nil {
+		fail(w, http.StatusNotFound, "not_found", "this body is no longer kept")
+		return
+	}
+	slice(w, r, body, whole)
+}
+
+type sliceBody struct {
+	Text   string `json:"text"`
+	Offset int64  `json:"offset"`
+	// Size is how much is kept; Whole says that this is everything there was.
+	Size  int64 `json:"size"`
+	Whole bool  `json:"whole"`
+	// Found are offsets of the text of the parameter find, at most 1,000.
+	Found []int64 `json:"found,omitempty"`
+}
+
+// slice answers a part of a body, never cutting a character.
+func slice(w http.ResponseWriter, r *request, body []byte, whole bool) {
+	out := sliceBody{Size: int64(len(body)), Whole: whole}
+	if find := r.URL.Query().Get("find"); find != "" {
+		out.Found = findAll(body, []byte(find))
+	}
+	out.Offset = r.number("offset", 0, int64(len(body)))
+	end := min(out.Offset+r.number("limit", 64<<10, maxSlice), int64(len(body)))
+	for out.Offset < end && !utf8.RuneStart(body[out.Offset]) {
+		out.Offset++
+	}
+	for end > out.Offset && end < int64(len(body)) && !utf8.RuneStart(body[end]) {
+		end--
+	}
+	out.Text = string(body[out.Offset:end])
+	reply(w, http.StatusOK, out)
+}
+
+func findAll(body, text []byte) []int64 {
+	found := []int64{}
+	for at := 0; len(found) < 1000; {
+		i := bytes.Index(body[at:], text)
+		if i < 0 {
+			break
+		}
+		found = append(found, int64(at+i))
+		at += i + len(text)
+	}
+	return found
+}
+
+func (h *Handler) getLogs(w http.ResponseWriter, r *request) {
+	server := r.params["server"]
+	if server == "*" {
+		server = ""
+	}
+	lines := h.opt.Traffic.Lines(server, uint64(r.number("after", 0, 1<<62)), int(r.number("limit", 500, 5000)))
+	if lines == nil {
+		lines = []traffic.Line{}
+	}
+	reply(w, http.StatusOK, lines)
+}

@@ -1,0 +1,219 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Kept stands where a secret is: the API shows it instead of the value, and an
+// entry that is saved with it keeps the value that is stored.
+const Kept = "***"
+
+// ErrNotFound is returned by a backend for a name it does not know.
+var ErrNotFound = errors.New("not found")
+
+var errClosed = errors.New("the console is closing")
+
+// Servers is what is configured, and how it is doing.
+type Servers interface {
+	List() []Server
+	// Detail adds what only one server's page shows.
+	Detail(schema, name string) (ServerDetail, error)
+	// Save writes one entry to the config file, new or changed. Values that
+	// are Kept stay as they were.
+	Save(ctx context.Context, schema, name string, entry json.RawMessage) error
+	// Remove takes an entry out of the config file; undo puts it back.
+	Remove(ctx context.Context, schema, name string) (undo func(context.Context) error, err error)
+	SetEnabled(ctx context.Context, schema, name string, on bool) error
+	Restart(ctx context.Context, schema, name string) error
+	// Approve accepts what is pending: a new entry, or changed tools.
+	Approve(ctx context.Context, schema, name string) error
+	// Watch calls changed, never concurrently, whenever List would differ. It
+	// is called once, before anything else.
+	Watch(changed func())
+}
+
+// A Server is one configured server in a list.
+type Server struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	// State is up, starting, down, idle, disabled, pending or auth.
+	State string `json:"state"`
+	// Reason says why it is in that state, in one sentence.
+	Reason    string    `json:"reason,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	Transport string    `json:"transport"`
+	// Protocol is the negotiated version.
+	Protocol  string `json:"protocol,omitempty"`
+	Title     string `json:"title,omitempty"`
+	Version   string `json:"version,omitempty"`
+	PID       int    `json:"pid,omitempty"`
+	Tools     int    `json:"tools"`
+	Resources int    `json:"resources"`
+	Prompts   int    `json:"prompts"`
+	Restarts  int    `json:"restarts"`
+	// Pending is what waits for approval: "new", or names of changed tools.
+	Pending []string `json:"pending,omitempty"`
+}
+
+// A ServerDetail is one server's page.
+type ServerDetail struct {
+	Server
+	// Entry is the entry of the config file, with Kept for secrets.
+	Entry json.RawMessage `json:"entry"`
+	// Source says which file the entry stands in.
+	Source string `json:"source,omitempty"`
+	// Handshake is the server's answer to initialize or server/discover.
+	Handshake json.RawMessage `json:"handshake,omitempty"`
+	// Stderr is the end of what it wrote to its stderr.
+	Stderr []string `json:"stderr,omitempty"`
+	// Withheld are names of environment variables that it did not get.
+	Withheld []string `json:"withheld,omitempty"`
+}
+
+// A Client is one connected session.
+type Client struct {
+	Session      string          `json:"session"`
+	Name         string          `json:"name,omitempty"`
+	Version      string          `json:"version,omitempty"`
+	Protocol     string          `json:"protocol,omitempty"`
+	Transport    string          `json:"transport"`
+	Schema       string          `json:"schema,omitempty"`
+	Principal    string          `json:"principal,omitempty"`
+	Since        time.Time       `json:"since,omitzero"`
+	Calls        int64           `json:"calls"`
+	Capabilities json.RawMessage `json:"capabilities,omitempty"`
+}
+
+// A Target is what the tester connects to: a configured server, this gateway
+// as its clients see it, or anything else by command or URL.
+type Target struct {
+	// Server names a configured server of Schema; "" with Via "gateway" is the
+	// whole of Schema.
+	Server string `json:"server,omitempty"`
+	Schema string `json:"schema,omitempty"`
+	// Via is direct or gateway.
+	Via string `json:"via,omitempty"`
+	// As is the session of a connected client whose offer is imitated.
+	As string `json:"as,omitempty"`
+
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// Protocol is auto, legacy, modern or a version.
+	Protocol string `json:"protocol,omitempty"`
+	// ClientName and ClientVersion are what the tester calls itself.
+	ClientName    string `json:"clientName,omitempty"`
+	ClientVersion string `json:"clientVersion,omitempty"`
+	// Offer names the client capabilities: sampling, elicitation, roots. Nil
+	// offers all of them.
+	Offer []string `json:"offer,omitempty"`
+	Roots []Root   `json:"roots,omitempty"`
+}
+
+// A Root is one root the tester offers.
+type Root struct {
+	URI  string `json:"uri"`
+	Name string `json:"name,omitempty"`
+}
+
+// Bench opens the tester's sessions.
+type Bench interface {
+	Open(ctx context.Context, t *Target, hooks *BenchHooks) (BenchSession, error)
+}
+
+// BenchHooks hear what a session's server does on its own. They may be called
+// concurrently, and not after Close has returned.
+type BenchHooks struct {
+	Notification func(method string, params json.RawMessage)
+	// Line is one line of the server's stderr.
+	Line func(text string)
+	// Ask puts the server's question to a person.
+	Ask func(ctx context.Context, q Question) (Answer, error)
+	// Down says that the connection is gone.
+	Down func(err error)
+}
+
+// A BenchSession is one connection of the tester. Its methods may be called
+// concurrently.
+type BenchSession interface {
+	Info() BenchInfo
+	// Call sends one request as it is. An error that the server answered is in
+	// the Exchange; err says that no answer came.
+	Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error)
+	Notify(ctx context.Context, method string, params json.RawMessage) error
+	// SetRoots changes what roots/list answers and says so to the server.
+	SetRoots(ctx context.Context, roots []Root) error
+	Close() error
+}
+
+// BenchInfo is what the handshake said.
+type BenchInfo struct {
+	Protocol     string          `json:"protocol"`
+	Era          string          `json:"era"`
+	Transport    string          `json:"transport"`
+	Handshake    json.RawMessage `json:"handshake,omitempty"`
+	Capabilities json.RawMessage `json:"capabilities,omitempty"`
+	PID          int             `json:"pid,omitempty"`
+	Session      string          `json:"session,omitempty"`
+}
+
+// An Exchange is one call of the tester and everything known about it.
+type Exchange struct {
+	// Exactly one of Result and Error is set; both are raw JSON.
+	Result json.RawMessage
+	Error  json.RawMessage
+	// Total is the whole time; the other three say where it went.
+	Total, Gateway, Transport, ServerTime time.Duration
+	// TrafficID is the entry of the record, 0 when there is none.
+	TrafficID uint64
+	// Wire are the messages as they were sent and received.
+	Wire []Frame
+}
+
+// A Frame is one message on the wire, secrets redacted.
+type Frame struct {
+	Sent bool `json:"sent"`
+	// At is when, after the beginning of the call.
+	At     time.Duration     `json:"at"`
+	Status int               `json:"status,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+	Body   string            `json:"body"`
+}
+
+// A Problem is one violation of a schema.
+type Problem struct {
+	// Path is a JSON Pointer into the value.
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// Settings are the values of the config that are not servers.
+type Settings interface {
+	List() []Setting
+	// Set writes one value to the config file.
+	Set(ctx context.Context, key string, value json.RawMessage) error
+}
+
+// A Setting is one row of the settings page.
+type Setting struct {
+	Key     string          `json:"key"`
+	Value   json.RawMessage `json:"value"`
+	Default json.RawMessage `json:"default,omitempty"`
+	// Source is flag, env, file or default.
+	Source string `json:"source"`
+	// Restart says that a change counts after a restart.
+	Restart bool   `json:"restart,omitempty"`
+	Doc     string `json:"doc,omitempty"`
+	// Secret values are never shown.
+	Secret bool `json:"secret,omitempty"`
+	// Choices are the allowed values, when they are few.
+	Choices []string `json:"choices,omitempty"`
+}

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+const maxBenchLines = 200
+
+// benchEvent is what the topic "bench" carries.
+type benchEvent struct {
+	// Type is sessions, run, progress, notification, line or down.
+	Type   string          `json:"type"`
+	Bench  string          `json:"bench,omitempty"`
+	Run    *Run            `json:"run,omitempty"`
+	RunID  string          `json:"runId,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Text   string          `json:"text,omitempty"`
+	At     time.Time       `json:"at,omitzero"`
+}
+
+// listOf says which cached list a notification makes stale.
+var listOf = map[string][]string{
+	mcp.NotificationTools:     {"tools"},
+	mcp.NotificationPrompts:   {"prompts"},
+	mcp.NotificationResources: {"resources", "templates"},
+}
+
+func (x *bench) hooks() *BenchHooks {
+	return &BenchHooks{
+		Notification: x.notification,
+		Line:         x.line,
+		Ask:          x.ask,
+		Down:         x.lost,
+	}
+}
+
+func (x *bench) publish(e benchEvent) {
+	e.Bench, e.At = x.id, x.h.opt.Now()
+	x.h.hub.publish("bench", e)
+}
+
+func (x *bench) notification(method string, params json.RawMessage) {
+	x.mu.Lock()
+	for _, kind := range listOf[method] {
+		delete(x.lists, kind)
+	}
+	var run *running
+	if method == mcp.NotificationProgress {
+		token, _ := jsonrpc.GetString(params, "progressToken")
+		run = x.running[token]
+	}
+	x.mu.Unlock()
+	if run != nil {
+		run.renew()
+		x.publish(benchEvent{Type: "progress", RunID: run.id, Method: method, Params: params})
+		return
+	}
+	x.publish(benchEvent{Type: "notification", Method: method, Params: params})
+}
+
+func (x *bench) line(text string) {
+	x.mu.Lock()
+	if len(x.lines) >= maxBenchLines {
+		x.lines = x.lines[1:]
+	}
+	x.lines = append(x.lines, text)
+	x.mu.Unlock()
+	x.publish(benchEvent{Type: "line", Text: text})
+}
+
+// ask parks a question in the inbox; the call's idle limit stands still while
+// it waits.
+func (x *bench) ask(ctx context.Context, q Question) (Answer, error) {
+	x.mu.Lock()
+	runs := make([]*running, 0, len(x.running))
+	for _, r := range x.running {
+		runs = append(runs, r)
+	}
+	x.mu.Unlock()
+	for _, r := range runs {
+		r.hold()
+		defer r.renew()
+	}
+	q.Session = x.id
+	if q.Client == "" {
+		q.Client = "bench"
+	}
+	return x.h.opt.Inbox.Ask(ctx, q)
+}
+
+func (x *bench) lost(err error) {
+	text := "the connection was closed"
+	if err != nil {
+		text = err.Error()
+	}
+	x.mu.Lock()
+	x.down = text
+	x.mu.Unlock()
+	x.publish(benchEvent{Type: "down", Text: text})
+}

@@ -1,0 +1,281 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func (c *console) open(server string) string {
+	c.Helper()
+	var b benchBody
+	if err := json.Unmarshal(c.want(200, "POST", "bench", openBody{Target: Target{Server: server}}), &b); err != nil {
+		c.Fatal(err)
+	}
+	return b.ID
+}
+
+// call runs a call to its end.
+func (c *console) call(bench, method, params string) Run {
+	c.Helper()
+	return c.wait(c.begin(bench, method, params))
+}
+
+func (c *console) begin(bench, method, params string) string {
+	c.Helper()
+	body := map[string]any{"method": method}
+	if params != "" {
+		body["params"] = json.RawMessage(params)
+	}
+	var run Run
+	if err := json.Unmarshal(c.want(202, "POST", "bench/"+bench+"/calls", body), &run); err != nil {
+		c.Fatal(err)
+	}
+	return run.ID
+}
+
+func (c *console) wait(run string) Run {
+	c.Helper()
+	var got Run
+	c.await("the end of "+run, func() bool {
+		c.get("runs/"+run, &got)
+		return got.Status != "running"
+	})
+	return got
+}
+
+func TestBenchCalls(t *testing.T) {
+	c := start(t).login(ScopeCall)
+	b := c.open("demo")
+	if again := c.open("demo"); again != b {
+		t.Errorf("a second tab opened %s beside %s", again, b)
+	}
+	run := c.call(b, "tools/call", `{"name":"add","arguments":{"a":9007199254740993,"b":1}}`)
+	if run.Status != "ok" || run.Name != "add" || run.TrafficID == 0 {
+		t.Errorf("run = %+v", run)
+	}
+	if !strings.Contains(string(run.Params), "9007199254740993") {
+		t.Errorf("a large integer changed: %s", run.Params)
+	}
+	if body := c.want(200, "GET", "runs/"+run.ID+"/body", nil); !strings.Contains(string(body), "structuredContent") {
+		t.Errorf("body = %s", body)
+	}
+	if part := c.want(206, "GET", "runs/"+run.ID+"/body", nil, "Range", "bytes=0-0"); string(part) != "{" {
+		t.Errorf("range = %q", part)
+	}
+	var wire []Frame
+	c.get("runs/"+run.ID+"/body?part=wire", &wire)
+	if len(wire) != 2 || !wire[0].Sent {
+		t.Errorf("wire = %+v", wire)
+	}
+	if got := c.call(b, "tools/call", `{"name":"fail"}`); got.Status != "tool_error" {
+		t.Errorf("a failing tool = %q", got.Status)
+	}
+	if got := c.call(b, "no/such", ""); got.Status != "error" || !strings.Contains(string(got.Error), "-32601") {
+		t.Errorf("an unknown method = %+v", got)
+	}
+	if got := c.call(b, "ping", ""); got.Status != "ok" {
+		t.Errorf("ping = %+v", got)
+	}
+	c.want(400, "POST", "bench/"+b+"/calls", map[string]any{"method": "ping", "params": []int{1}})
+	c.want(204, "DELETE", "bench/"+b, nil)
+	c.want(404, "GET", "bench/"+b, nil)
+}
+
+func TestBenchLists(t *testing.T) {
+	c := start(t).login(ScopeCall)
+	b := c.open("prompts")
+	for kind, want := range map[string]int{"tools": 21, "resources": 2, "templates": 2, "prompts": 2} {
+		var list struct{ Items []json.RawMessage }
+		c.get("bench/"+b+"/list/"+kind, &list)
+		if len(list.Items) != want {
+			t.Errorf("%d %s, want %d", len(list.Items), kind, want)
+		}
+	}
+	c.want(404, "GET", "bench/"+b+"/list/spoons", nil)
+	c.want(200, "GET", "bench", nil)
+}
+
+func TestBenchSaysWhyItCannotConnect(t *testing.T) {
+	c := start(t).login(ScopeAdmin)
+	body := openBody{Target: Target{Command: "missing", Env: map[string]string{"TOKEN": "x"}}, Confirm: "missing"}
+	var got openError
+	if err := json.Unmarshal(c.want(502, "POST", "bench", body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.Error.Message, "no such file") || len(got.Lines) != 1 {
+		t.Errorf("refusal = %+v", got)
+	}
+}
+
+func TestBenchProgressAndCancel(t *testing.T) {
+	c := start(t).login(ScopeCall)
+	b := c.open("demo")
+	run := c.begin(b, "tools/call", `{"name":"long_task","arguments":{"seconds":60,"steps":3000}}`)
+	c.events("topics=bench", "", func(event, data, _ string) bool {
+		return strings.Contains(data, `"type":"progress"`) && strings.Contains(data, run)
+	})
+	c.want(204, "DELETE", "bench/"+b+"/calls/"+run, nil)
+	if got := c.wait(run); got.Status != "cancelled" {
+		t.Errorf("run = %+v", got)
+	}
+	c.want(410, "DELETE", "bench/"+b+"/calls/"+run, nil)
+}
+
+func TestBenchTimeout(t *testing.T) {
+	c := start(t).login(ScopeCall)
+	b := c.open("demo")
+	for _, limits := range []map[string]any{{"idle": 20}, {"limit": 20}} {
+		limits["method"] = "tools/call"
+		limits["params"] = json.RawMessage(`{"name":"long_task","arguments":{"seconds":60,"steps":1}}`)
+		var run Run
+		if err := json.Unmarshal(c.want(202, "POST", "bench/"+b+"/calls", limits), &run); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.wait(run.ID); got.Status != "timeout" {
+			t.Errorf("run = %+v", got)
+		}
+	}
+}
+
+// TestPromptArguments shows what is sent for each input of the prompt tester.
+func TestPromptArguments(t *testing.T) {
+	for _, tt := range []struct{ id, in, want string }{
+		{"req/S004-4", `{"name":"p","arguments":{}}`, `{"name":"p"}`},
+		{"req/S004-5", `{"name":"p"}`, `{"name":"p"}`},
+		{"req/S004-5 null", `{"name":"p","arguments":null}`, `{"name":"p"}`},
+		{"req/S004-6", `{"name":"p","arguments":{"arg1":"","arg2":""}}`, `{"name":"p","arguments":{"arg1":"","arg2":""}}`},
+		{"req/S004-7", `{"name":"p","arguments":{"arg1":"value"}}`, `{"name":"p","arguments":{"arg1":"value"}}`},
+		{"req/S004-9", `{"name":"p","arguments":{"arg1":null}}`, `{"name":"p"}`},
+		{"req/S004-12", `{"name":"p","arguments":{"arg1":"","arg2":null}}`, `{"name":"p","arguments":{"arg1":""}}`},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			got, err := prepare("prompts/get", json.RawMessage(tt.in))
+			if err != nil || string(got) != tt.want {
+				t.Errorf("prepare = %s, %v, want %s", got, err, tt.want)
+			}
+		})
+	}
+	t.Run("req/S004-19", func(t *testing.T) {
+		in := `{"name":"t","arguments":{}}`
+		if got, err := prepare("tools/call", json.RawMessage(in)); err != nil || string(got) != in {
+			t.Errorf("a tool call changed: %s, %v", got, err)
+		}
+	})
+}
+
+func TestPromptWithoutArgumentsSucceeds(t *testing.T) {
+	c := start(t).login(ScopeCall)
+	b := c.open("corpus")
+	t.Run("req/S004-2", func(t *testing.T) {
+		run := c.call(b, "prompts/get", `{"name":"plain","arguments":{}}`)
+		var wire []Frame
+		c.get("runs/"+run.ID+"/body?part=wire", &wire)
+		if run.Status != "ok" || !strings.Contains(wire[0].Body, `"method":"prompts/get","params":{"name":"plain"}}`) {
+			t.Errorf("run = %+v, wire = %+v", run, wire)
+		}
+	})
+}
+
+func TestInboxAnswersTheServer(t *testing.T) {
+	c := start(t).login(ScopeCall)
+	b := c.open("demo")
+	for _, tt := range []struct{ tool, kind, answer, want string }{
+		{`{"name":"ask_name"}`, "elicitation", `{"action":"accept","content":{"name":"Ada"}}`, "Hello, Ada!"},
+		{`{"name":"ask_name"}`, "elicitation", `{"action":"decline"}`, "No name: decline."},
+		{`{"name":"ask_model","arguments":{"prompt":"hi"}}`, "sampling",
+			`{"action":"accept","content":{"role":"assistant","model":"me","content":{"type":"text","text":"hello"}}}`, "me says: hello"},
+		{`{"name":"ask_model","arguments":{"prompt":"hi"}}`, "sampling", `{"action":"decline"}`, "rejected"},
+	} {
+		t.Run(tt.kind+" "+tt.want, func(t *testing.T) {
+			run := c.begin(b, "tools/call", tt.tool)
+			var waiting []Question
+			c.await("the question", func() bool {
+				c.get("inbox", &waiting)
+				return len(waiting) == 1
+			})
+			if waiting[0].Kind != tt.kind || waiting[0].Server != "demo" {
+				t.Errorf("question = %+v", waiting[0])
+			}
+			c.want(400, "POST", "inbox/"+waiting[0].ID, map[string]string{"action": "shrug"})
+			c.want(204, "POST", "inbox/"+waiting[0].ID, json.RawMessage(tt.answer))
+			c.want(410, "POST", "inbox/"+waiting[0].ID, json.RawMessage(tt.answer))
+			c.wait(run)
+			if body := c.want(200, "GET", "runs/"+run+"/body", nil); !strings.Contains(string(body), tt.want) {
+				t.Errorf("result = %s", body)
+			}
+		})
+	}
+}
+
+func TestRoots(t *testing.T) {
+	c := start(t).login(ScopeCall)
+	b := c.open("demo")
+	c.want(204, "PUT", "bench/"+b+"/roots", map[string]any{"roots": []Root{{URI: "file:///home"}}})
+	run := c.call(b, "tools/call", `{"name":"show_roots"}`)
+	if body := c.want(200, "GET", "runs/"+run.ID+"/body", nil); !strings.Contains(string(body), "file:///home") {
+		t.Errorf("result = %s", body)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	dir := t.TempDir()
+	c := start(t, func(o *Options) { o.StateDir = dir }).login(ScopeCall)
+	b := c.open("demo")
+	first := c.call(b, "tools/call", `{"name":"echo","arguments":{"message":"one"}}`)
+	c.call(b, "tools/call", `{"name":"fail"}`)
+	var runs []Run
+	c.get("runs?name=echo", &runs)
+	if len(runs) != 1 || runs[0].ID != first.ID {
+		t.Errorf("runs = %+v", runs)
+	}
+	exported := c.want(200, "GET", "runs?export", nil)
+	if err := c.h.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	again := start(t, func(o *Options) { o.StateDir = dir }).login(ScopeCall)
+	again.get("runs", &runs)
+	if len(runs) != 2 || runs[1].ID != first.ID || !runs[1].Kept {
+		t.Errorf("after a restart = %+v", runs)
+	}
+	again.want(204, "DELETE", "runs", nil)
+	again.get("runs", &runs)
+	if len(runs) != 0 {
+		t.Errorf("after forgetting = %+v", runs)
+	}
+	again.want(200, "POST", "runs", json.RawMessage(exported))
+	var back []keptRun
+	if err := json.Unmarshal(again.want(200, "GET", "runs?export", nil), &back); err != nil || len(back) != 2 {
+		t.Errorf("imported = %+v, %v", back, err)
+	}
+	again.want(400, "POST", "runs", []map[string]any{{"id": ""}})
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	h := &history{}
+	big := json.RawMessage(`"` + strings.Repeat("x", 10<<20) + `"`)
+	for i := range maxRuns + 10 {
+		var result json.RawMessage
+		if i%50 == 0 {
+			result = big
+		}
+		h.add(&Run{ID: newSecret(), Kept: true}, result, nil)
+	}
+	if len(h.runs) != maxRuns || h.bytes > maxRunBytes {
+		t.Errorf("%d runs, %d bytes", len(h.runs), h.bytes)
+	}
+}
+
+func TestMatchSegments(t *testing.T) {
+	h := &Handler{}
+	h.routes = h.table()
+	r := httptest.NewRequest("GET", "/api/v1/servers/default/a%2Fb", nil)
+	_, params, _ := h.find(r)
+	if diff := cmp.Diff(map[string]string{"schema": "default", "name": "a/b"}, params); diff != "" {
+		t.Error(diff)
+	}
+}

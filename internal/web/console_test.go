@@ -1,0 +1,268 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// TestMain serves the console over the working backends of these tests when
+// WEB_LISTEN names an address, for building the page.
+func TestMain(m *testing.M) {
+	addr := os.Getenv("WEB_LISTEN")
+	if addr == "" {
+		os.Exit(m.Run())
+	}
+	opt := memoryOptions()
+	h, err := New(context.Background(), opt)
+	if err != nil {
+		panic(err)
+	}
+	go memoryTraffic(opt.Traffic)
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("http://%s/ui/#code=%s\n", addr, h.NewCode(admin))
+	panic(http.Serve(l, h))
+}
+
+var admin = Identity{Name: "local", Scope: ScopeAdmin}
+
+func memoryOptions() Options {
+	record := traffic.New(traffic.Options{})
+	example := mcptest.ExampleServer(20, 1<<20)
+	return Options{
+		Servers: newMemoryServers(),
+		Traffic: record,
+		Bench: &memoryBench{record, map[string]*mcptest.Server{
+			"demo": mcptest.Demo(), "prompts": example, "example-server": example, "corpus": corpusServer()}},
+		Inbox: &Inbox{},
+		Settings: &memorySettings{values: map[string]json.RawMessage{
+			"server.port": json.RawMessage("3095"), "startWait": json.RawMessage(`"10s"`)}},
+		Clients: func() []Client {
+			return []Client{{Session: "s1", Name: "claude-code", Version: "2.1", Transport: "http", Calls: 34}}
+		},
+		Validate: validate,
+		Version:  "0.0.0-test",
+		Endpoint: "http://127.0.0.1:3095/mcp",
+	}
+}
+
+// memoryTraffic plays clients that call all the time.
+func memoryTraffic(r *traffic.Recorder) {
+	for i := 0; ; i++ {
+		root := r.Begin(&traffic.Call{Hop: traffic.HopClient, Client: "claude-code", Schema: "default", Method: "tools/call", Name: "demo__echo"},
+			[]byte(`{"name":"demo__echo","arguments":{"message":"hi"}}`))
+		child := r.Begin(&traffic.Call{Hop: traffic.HopServer, Parent: root, Client: "claude-code", Server: "demo", Schema: "default", Method: "tools/call", Name: "echo"},
+			[]byte(`{"name":"echo","arguments":{"message":"hi"}}`))
+		took := time.Duration(20+i*37%400) * time.Millisecond
+		<-time.After(took)
+		status := []string{"ok", "ok", "ok", "ok", "ok", "ok", "tool_error"}[i%7]
+		body := []byte(`{"content":[{"type":"text","text":"hi"}]}`)
+		r.End(child, &traffic.Outcome{Status: status, Total: took, Transport: took / 8, ServerTime: took - took/8}, body)
+		r.End(root, &traffic.Outcome{Status: status, Total: took + time.Millisecond, Gateway: time.Millisecond, Transport: took / 8,
+			ServerTime: took - took/8, Server: "demo", Notes: []string{"name: demo__echo became echo (prefix of the server)"}}, body)
+	}
+}
+
+func validate(schema, value json.RawMessage) ([]Problem, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		return nil, err
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		return nil, err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return nil, err
+	}
+	invalid, ok := compiled.Validate(v).(*jsonschema.ValidationError)
+	if !ok {
+		return nil, nil
+	}
+	var out []Problem
+	for _, unit := range invalid.BasicOutput().Errors {
+		out = append(out, Problem{Path: unit.InstanceLocation, Message: unit.Error.String()})
+	}
+	return out, nil
+}
+
+// console is a running console and a client that is logged in.
+type console struct {
+	*testing.T
+	h      *Handler
+	url    string
+	client *http.Client
+	opt    Options
+}
+
+func start(t *testing.T, change ...func(*Options)) *console {
+	t.Helper()
+	opt := memoryOptions()
+	for _, f := range change {
+		f(&opt)
+	}
+	h, err := New(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(h)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &console{t, h, srv.URL, &http.Client{Jar: jar}, opt}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		srv.Close()
+	})
+	return c
+}
+
+// login logs in with a scope.
+func (c *console) login(scope string) *console {
+	c.Helper()
+	c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(Identity{"test", scope})})
+	return c
+}
+
+// send makes one request the way the page does.
+func (c *console) send(method, path string, body any, header ...string) *http.Response {
+	c.Helper()
+	var in io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			c.Fatal(err)
+		}
+		in = bytes.NewReader(data)
+	}
+	req, err := http.NewRequestWithContext(c.Context(), method, c.url+apiPrefix+path, in)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if method != "GET" {
+		req.Header.Set(ChangeHeader, "1")
+		req.Header.Set("Origin", c.url)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+		req.Header.Set(header[i], header[i+1])
+		if header[i+1] == "" {
+			req.Header.Del(header[i])
+		}
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return resp
+}
+
+// want makes a request, checks the answer against the API's description and
+// returns its body.
+func (c *console) want(status int, method, path string, body any, header ...string) []byte {
+	c.Helper()
+	resp := c.send(method, path, body, header...)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if resp.StatusCode != status {
+		c.Fatalf("%s %s = %d %s, want %d", method, path, resp.StatusCode, data, status)
+	}
+	c.described(method, path, resp, data)
+	return data
+}
+
+// get decodes the answer of a GET.
+func (c *console) get(path string, v any) {
+	c.Helper()
+	if err := json.Unmarshal(c.want(200, "GET", path, nil), v); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// described fails the test when an answer is not what openapi.json says.
+func (c *console) described(method, path string, resp *http.Response, data []byte) {
+	c.Helper()
+	path, _, _ = strings.Cut(path, "?")
+	r := httptest.NewRequest(method, apiPrefix+path, nil)
+	rt, _, _ := c.h.find(r)
+	if rt == nil || resp.StatusCode == http.StatusPartialContent {
+		return
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(openAPI))
+	if err != nil {
+		c.Fatal(err)
+	}
+	op := doc.(map[string]any)["paths"].(map[string]any)["/"+rt.pattern].(map[string]any)[strings.ToLower(method)].(map[string]any)
+	responses := op["responses"].(map[string]any)
+	key := fmt.Sprint(resp.StatusCode)
+	if responses[key] == nil {
+		key = "default"
+	}
+	content, _ := responses[key].(map[string]any)["content"].(map[string]any)
+	if content == nil || content["application/json"] == nil {
+		return
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("openapi.json", doc); err != nil {
+		c.Fatal(err)
+	}
+	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+	where := "openapi.json#/paths/" + escape.Replace("/"+rt.pattern) + "/" + strings.ToLower(method) + "/responses/" + key + "/content/application~1json/schema"
+	schema, err := compiler.Compile(where)
+	if err != nil {
+		c.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		c.Fatalf("%s %s: %v in %s", method, path, err, data)
+	}
+	if err := schema.Validate(v); err != nil {
+		c.Errorf("%s %s does not answer what openapi.json says: %v\n%s", method, path, err, data)
+	}
+}
+
+// await calls f until it is true; the event stream tells when to look again.
+func (c *console) await(what string, f func() bool) {
+	c.Helper()
+	wake, stop := c.h.hub.follow()
+	defer stop()
+	deadline := time.After(10 * time.Second)
+	for !f() {
+		select {
+		case <-wake:
+		case <-deadline:
+			c.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

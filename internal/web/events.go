@@ -1,0 +1,176 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/traffic"
+)
+
+const (
+	// trafficPause is the least time between two batches of traffic.
+	trafficPause = 100 * time.Millisecond
+	keepAlive    = 25 * time.Second
+	writeTimeout = 30 * time.Second
+)
+
+// follower is one open event stream.
+type follower struct {
+	h      *Handler
+	w      http.ResponseWriter
+	rc     *http.ResponseController
+	topics []string
+	at     position
+	sub    *traffic.Subscription
+}
+
+// parse reads an id that hub.id made; false when it is from another life of
+// this process.
+func (b *hub) parse(id string) (position, bool) {
+	parts := strings.Split(id, "-")
+	if len(parts) < 3 {
+		return position{}, false
+	}
+	// The boot part may hold dashes of its own.
+	n := len(parts)
+	seq, err1 := strconv.ParseUint(parts[n-2], 36, 64)
+	rev, err2 := strconv.ParseUint(parts[n-1], 36, 64)
+	boot := strings.Join(parts[:n-2], "-")
+	return position{seq, rev}, err1 == nil && err2 == nil && boot == b.boot
+}
+
+// getEvents is the one stream: summaries only, resumable by Last-Event-ID.
+func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
+	if !sameOrigin(r.Request) {
+		fail(w, http.StatusForbidden, "origin", "the request comes from another site")
+		return
+	}
+	h.wg.Add(1)
+	defer h.wg.Done()
+	f := &follower{h: h, w: w, rc: http.NewResponseController(w)}
+	f.topics = strings.Split(r.URL.Query().Get("topics"), ",")
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		last = r.URL.Query().Get("last")
+	}
+	f.at = position{h.hub.now(), h.opt.Traffic.Rev()}
+	reset := false
+	if last != "" {
+		if at, ok := h.hub.parse(last); ok {
+			f.at = at
+		} else {
+			reset = true
+		}
+	}
+	if f.wants("traffic") {
+		detach := h.opt.Traffic.Attach()
+		defer detach()
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	f.run(r, reset)
+}
+
+func (f *follower) wants(topic string) bool { return slices.Contains(f.topics, topic) }
+
+func (f *follower) run(r *request, reset bool) {
+	wake, stop := f.h.hub.follow()
+	defer stop()
+	f.sub = f.h.opt.Traffic.Subscribe(f.at.rev)
+	defer f.sub.Close()
+	first := "hello"
+	if reset {
+		first = "reset"
+	}
+	if f.send(first, []byte("{}")) != nil {
+		return
+	}
+	tick := time.NewTicker(keepAlive)
+	defer tick.Stop()
+	var pause <-chan time.Time
+	records := f.sub.C()
+	for {
+		var err error
+		select {
+		case <-r.Context().Done():
+			return
+		case <-f.h.ctx.Done():
+			return
+		case <-tick.C:
+			err = f.write([]byte(":\n\n"))
+		case <-wake:
+			err = f.sendEvents()
+		case <-records:
+			err = f.sendTraffic()
+			// What comes in the meantime waits in the record, not here.
+			records, pause = nil, time.After(trafficPause)
+		case <-pause:
+			records, pause = f.sub.C(), nil
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (f *follower) sendEvents() error {
+	events, gap := f.h.hub.since(f.at.seq)
+	if gap {
+		f.at.seq = f.h.hub.now()
+		return f.send("reset", []byte("{}"))
+	}
+	for _, e := range events {
+		f.at.seq = e.seq
+		if !f.wants(e.topic) {
+			continue
+		}
+		if err := f.send(e.topic, e.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) sendTraffic() error {
+	b := f.sub.Take()
+	f.at.rev = b.Rev
+	if b.Reset {
+		return f.send("reset", []byte("{}"))
+	}
+	if len(b.Calls) > 0 && f.wants("traffic") {
+		if err := f.sendJSON("traffic", b.Calls); err != nil {
+			return err
+		}
+	}
+	if len(b.Lines) > 0 && f.wants("logs") {
+		return f.sendJSON("logs", b.Lines)
+	}
+	return nil
+}
+
+func (f *follower) sendJSON(topic string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return f.send(topic, data)
+}
+
+func (f *follower) send(topic string, data []byte) error {
+	return f.write(fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", f.h.hub.id(f.at), topic, data))
+}
+
+func (f *follower) write(b []byte) error {
+	// Test servers and HTTP/2 may not know deadlines; the write itself tells.
+	_ = f.rc.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if _, err := f.w.Write(b); err != nil {
+		return err
+	}
+	return f.rc.Flush()
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// ChangeHeader must be on every request that changes something: a form or a
+// link of another site cannot set it.
+const ChangeHeader = "X-MCP-AIO"
+
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"img-src 'self' data: blob:; media-src data: blob:; font-src 'self'; manifest-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+func isLoopbackHost(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.IsLoopback()
+}
+
+// sameOrigin reports whether a request's Origin, when it has one, is the host
+// that it was sent to.
+func sameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// apiError is the body of every refusal.
+type apiError struct {
+	Error apiErrorBody `json:"error"`
+}
+
+type apiErrorBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Run is the command that the request would start; send it back as
+	// confirm.
+	Run string `json:"run,omitempty"`
+}
+
+func fail(w http.ResponseWriter, status int, code, message string) {
+	reply(w, status, apiError{apiErrorBody{Code: code, Message: message}})
+}
+
+// failWith answers what a backend returned.
+func failWith(w http.ResponseWriter, err error) {
+	if errors.Is(err, ErrNotFound) {
+		fail(w, http.StatusNotFound, "not_found", err.Error())
+		return
+	}
+	fail(w, http.StatusUnprocessableEntity, "refused", err.Error())
+}
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if v != nil {
+		// A failed write means that the client is gone; nobody is left to tell.
+		_ = json.NewEncoder(w).Encode(v)
+	}
+}
+
+// read decodes a request's body, at most 10 MiB, and answers 400 itself.
+func read(w http.ResponseWriter, r *http.Request, v any) bool {
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 10<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		fail(w, http.StatusBadRequest, "bad_request", "reading the request: "+err.Error())
+		return false
+	}
+	return true
+}

@@ -1,0 +1,105 @@
+package web
+
+import (
+	"encoding/json"
+	"strconv"
+	"sync"
+)
+
+// hubSize is how many events are kept for pages that reconnect.
+const hubSize = 2048
+
+// hub keeps the last events in order. Whoever follows reads from the ring, so
+// a slow page costs no memory: it is told to start over.
+type hub struct {
+	boot string
+
+	mu   sync.Mutex
+	seq  uint64
+	ring [hubSize]event
+	// last is the newest event of each topic whose events are whole
+	// snapshots; older ones are dropped from the ring.
+	last map[string]uint64
+	subs map[chan struct{}]struct{}
+}
+
+type event struct {
+	seq   uint64
+	topic string
+	data  []byte
+}
+
+// snapshotTopics carry everything in each event.
+var snapshotTopics = map[string]bool{"servers": true, "inbox": true, "clients": true}
+
+func newHub() *hub {
+	return &hub{boot: newSecret()[:8], last: map[string]uint64{}, subs: map[chan struct{}]struct{}{}}
+}
+
+// publish encodes v and appends it to a topic.
+func (b *hub) publish(topic string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("web: an event cannot be encoded: " + err.Error())
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seq++
+	if snapshotTopics[topic] {
+		if old := &b.ring[b.last[topic]%hubSize]; old.seq == b.last[topic] {
+			old.data = nil
+		}
+		b.last[topic] = b.seq
+	}
+	b.ring[b.seq%hubSize] = event{b.seq, topic, data}
+	for wake := range b.subs {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// follow returns a channel that is ready when since may have something.
+func (b *hub) follow() (wake chan struct{}, stop func()) {
+	wake = make(chan struct{}, 1)
+	wake <- struct{}{}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.subs[wake] = struct{}{}
+	return wake, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.subs, wake)
+	}
+}
+
+// since returns the events after seq; gap says that some are lost.
+func (b *hub) since(seq uint64) (events []event, gap bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if seq > b.seq || b.seq-seq > hubSize {
+		return nil, true
+	}
+	for s := seq + 1; s <= b.seq; s++ {
+		if e := b.ring[s%hubSize]; e.data != nil {
+			events = append(events, e)
+		}
+	}
+	return events, false
+}
+
+func (b *hub) now() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seq
+}
+
+// A position is how far a page has read: the id of its last event.
+type position struct {
+	seq, rev uint64
+}
+
+func (b *hub) id(p position) string {
+	return b.boot + "-" + strconv.FormatUint(p.seq, 36) + "-" + strconv.FormatUint(p.rev, 36)
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// maxQuestions bounds what waits; later questions are declined at once.
+const maxQuestions = 256
+
+// A Question waits for a person: a server's sampling or elicitation, or a call
+// whose policy is to ask.
+type Question struct {
+	ID string `json:"id"`
+	// Kind is sampling, elicitation or approval.
+	Kind    string `json:"kind"`
+	Server  string `json:"server,omitempty"`
+	Client  string `json:"client,omitempty"`
+	Session string `json:"session,omitempty"`
+	// Tool is the call it came from, when that is known.
+	Tool  string    `json:"tool,omitempty"`
+	Asked time.Time `json:"asked"`
+	// Deadline is when whoever waits gives up; zero is never.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Params are the params of the request as the server sent them.
+	Params json.RawMessage `json:"params"`
+}
+
+// An Answer is what a person decided.
+type Answer struct {
+	// Action is accept, decline or cancel.
+	Action string `json:"action"`
+	// Content is the content of an elicitation, or the whole result of a
+	// sampling request.
+	Content json.RawMessage `json:"content,omitempty"`
+}
+
+// An Inbox holds the questions that wait. The zero value is ready; it may be
+// used concurrently.
+type Inbox struct {
+	mu      sync.Mutex
+	next    uint64
+	waiting []*waiting
+	changed func()
+}
+
+type waiting struct {
+	Question
+	answer chan Answer
+}
+
+// Ask waits until somebody answers, or until ctx ends.
+func (b *Inbox) Ask(ctx context.Context, q Question) (Answer, error) {
+	w := &waiting{Question: q, answer: make(chan Answer, 1)}
+	if deadline, ok := ctx.Deadline(); ok && w.Deadline.IsZero() {
+		w.Deadline = deadline
+	}
+	if !b.add(w) {
+		return Answer{Action: "decline"}, nil
+	}
+	select {
+	case a := <-w.answer:
+		return a, nil
+	case <-ctx.Done():
+		b.remove(w.ID)
+		b.tell()
+		return Answer{}, context.Cause(ctx)
+	}
+}
+
+// List returns what waits, oldest first.
+func (b *Inbox) List() []Question {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]Question, len(b.waiting))
+	for i, w := range b.waiting {
+		out[i] = w.Question
+	}
+	return out
+}
+
+// Answer answers one question; ErrNotFound when it no longer waits.
+func (b *Inbox) Answer(id string, a Answer) error {
+	w := b.remove(id)
+	if w == nil {
+		return ErrNotFound
+	}
+	w.answer <- a
+	b.tell()
+	return nil
+}
+
+func (b *Inbox) add(w *waiting) bool {
+	b.mu.Lock()
+	if len(b.waiting) >= maxQuestions {
+		b.mu.Unlock()
+		return false
+	}
+	b.next++
+	w.ID = strconv.FormatUint(b.next, 10)
+	if w.Asked.IsZero() {
+		w.Asked = time.Now()
+	}
+	b.waiting = append(b.waiting, w)
+	b.mu.Unlock()
+	b.tell()
+	return true
+}
+
+func (b *Inbox) remove(id string) *waiting {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.waiting, func(w *waiting) bool { return w.ID == id })
+	if i < 0 {
+		return nil
+	}
+	w := b.waiting[i]
+	b.waiting = slices.Delete(b.waiting, i, i+1)
+	return w
+}
+
+func (b *Inbox) watch(changed func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changed = changed
+}
+
+func (b *Inbox) tell() {
+	b.mu.Lock()
+	changed := b.changed
+	b.mu.Unlock()
+	if changed != nil {
+		changed()
+	}
+}

@@ -1,0 +1,254 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	codeLife    = 10 * time.Minute
+	loginLife   = 30 * 24 * time.Hour
+	maxCodes    = 16
+	maxLogins   = 256
+	maxFailures = 10 // wrong codes per minute
+
+	cookieName       = "aio_s"
+	cookieNameSecure = "__Host-aio_s"
+)
+
+// logins knows the one-time codes and the sessions they became, by hash.
+type logins struct {
+	now  func() time.Time
+	file string
+
+	mu       sync.Mutex
+	codes    map[string]grant
+	sessions map[string]grant
+	failures []time.Time
+}
+
+type grant struct {
+	Identity
+	Expires time.Time `json:"expires"`
+}
+
+func openLogins(dir string, now func() time.Time) (*logins, error) {
+	l := &logins{now: now, codes: map[string]grant{}, sessions: map[string]grant{}}
+	if dir == "" {
+		return l, nil
+	}
+	l.file = filepath.Join(dir, "logins.json")
+	data, err := os.ReadFile(l.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading logins: %w", err)
+	}
+	if json.Unmarshal(data, &l.sessions) != nil {
+		// Whoever was logged in logs in again.
+		l.sessions = map[string]grant{}
+	}
+	return l, nil
+}
+
+func newSecret() string {
+	var b [16]byte
+	// rand.Read never fails.
+	_, _ = rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+func (l *logins) newCode(id Identity) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	expire(l.codes, l.now(), maxCodes-1)
+	code := newSecret()
+	l.codes[hashOf(code)] = grant{id, l.now().Add(codeLife)}
+	return code
+}
+
+// expire removes what is over, and the oldest until at most keep are left.
+func expire(grants map[string]grant, now time.Time, keep int) {
+	for k, g := range grants {
+		if now.After(g.Expires) {
+			delete(grants, k)
+		}
+	}
+	for len(grants) > keep {
+		var oldest string
+		for k, g := range grants {
+			if oldest == "" || g.Expires.Before(grants[oldest].Expires) {
+				oldest = k
+			}
+		}
+		delete(grants, oldest)
+	}
+}
+
+var (
+	errWrongCode = errors.New("this code was used already or is too old; run: mcp-all-in-one ui")
+	errTooMany   = errors.New("too many wrong codes; wait a minute")
+)
+
+// redeem trades a code for a session.
+func (l *logins) redeem(code string) (session string, id Identity, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	for len(l.failures) > 0 && now.Sub(l.failures[0]) > time.Minute {
+		l.failures = l.failures[1:]
+	}
+	if len(l.failures) >= maxFailures {
+		return "", Identity{}, errTooMany
+	}
+	key := hashOf(code)
+	g, ok := l.codes[key]
+	if !ok || now.After(g.Expires) {
+		l.failures = append(l.failures, now)
+		return "", Identity{}, errWrongCode
+	}
+	delete(l.codes, key)
+	expire(l.sessions, now, maxLogins-1)
+	session = newSecret()
+	l.sessions[hashOf(session)] = grant{g.Identity, now.Add(loginLife)}
+	return session, g.Identity, l.saveLocked()
+}
+
+func (l *logins) identify(r *http.Request) (Identity, bool) {
+	c, err := r.Cookie(cookieFor(r))
+	if err != nil {
+		return Identity{}, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g, ok := l.sessions[hashOf(c.Value)]
+	return g.Identity, ok && !l.now().After(g.Expires)
+}
+
+func (l *logins) end(r *http.Request) error {
+	c, err := r.Cookie(cookieFor(r))
+	if err != nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.sessions, hashOf(c.Value))
+	return l.saveLocked()
+}
+
+func (l *logins) clear() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.sessions)
+	clear(l.codes)
+	return l.saveLocked()
+}
+
+// saveLocked writes the hashes; the file is small and changes at logins only.
+func (l *logins) saveLocked() error {
+	if l.file == "" {
+		return nil
+	}
+	data, err := json.Marshal(l.sessions)
+	if err != nil {
+		return err
+	}
+	return writeFile(l.file, data)
+}
+
+// writeFile replaces a file of ours at once, readable by its owner only.
+func writeFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}
+
+func cookieFor(r *http.Request) string {
+	if r.TLS != nil {
+		return cookieNameSecure
+	}
+	return cookieName
+}
+
+func (h *Handler) postLogin(w http.ResponseWriter, r *request) {
+	var body struct {
+		Code string `json:"code"`
+	}
+	if !read(w, r.Request, &body) {
+		return
+	}
+	session, id, err := h.logins.redeem(body.Code)
+	switch {
+	case errors.Is(err, errTooMany):
+		w.Header().Set("Retry-After", "60")
+		fail(w, http.StatusTooManyRequests, "too_many", err.Error())
+		return
+	case errors.Is(err, errWrongCode):
+		fail(w, http.StatusUnauthorized, "code", err.Error())
+		return
+	case err != nil:
+		h.opt.Log.Warn("login not saved", "err", err)
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Value: session, Path: "/", HttpOnly: true,
+		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode, MaxAge: int(loginLife.Seconds())})
+	reply(w, http.StatusOK, h.sessionOf(id))
+}
+
+func (h *Handler) postLogout(w http.ResponseWriter, r *request) {
+	if err := h.logins.end(r.Request); err != nil {
+		h.opt.Log.Warn("logout not saved", "err", err)
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Path: "/", HttpOnly: true, Secure: r.TLS != nil,
+		SameSite: http.SameSiteStrictMode, MaxAge: -1})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+type sessionBody struct {
+	Identity
+	Version  string `json:"version"`
+	Endpoint string `json:"endpoint"`
+}
+
+func (h *Handler) sessionOf(id Identity) sessionBody {
+	return sessionBody{id, h.opt.Version, h.opt.Endpoint}
+}
+
+func (h *Handler) getSession(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, h.sessionOf(r.id))
+}
+
+func (h *Handler) postCode(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, map[string]string{"code": h.NewCode(r.id)})
+}

@@ -1,0 +1,182 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLogin(t *testing.T) {
+	c := start(t)
+	c.want(401, "GET", "session", nil)
+	code := c.h.NewCode(admin)
+	resp := c.send("POST", "login", map[string]string{"code": code})
+	resp.Body.Close()
+	cookie := resp.Cookies()[0]
+	if resp.StatusCode != 200 || cookie.Name != "aio_s" || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" {
+		t.Fatalf("login = %d %v", resp.StatusCode, cookie)
+	}
+	var session sessionBody
+	c.get("session", &session)
+	if session.Scope != ScopeAdmin {
+		t.Errorf("session = %+v", session)
+	}
+	c.want(401, "POST", "login", map[string]string{"code": code}) // a code works once
+	c.want(204, "POST", "logout", nil)
+	c.want(401, "GET", "session", nil)
+}
+
+func TestLoginUnderTLS(t *testing.T) {
+	h, err := New(t.Context(), memoryOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	srv := httptest.NewTLSServer(h)
+	defer srv.Close()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL+"/api/v1/login", strings.NewReader(`{"code":"`+h.NewCode(admin)+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set(ChangeHeader, "1")
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if cookie := resp.Cookies()[0]; cookie.Name != "__Host-aio_s" || !cookie.Secure {
+		t.Errorf("cookie = %v", cookie)
+	}
+}
+
+func TestCodesExpire(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	l, err := openLogins("", func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := l.newCode(admin)
+	now = now.Add(codeLife + time.Second)
+	if _, _, err := l.redeem(old); err != errWrongCode {
+		t.Errorf("redeem after ten minutes = %v", err)
+	}
+	for range maxFailures {
+		_, _, err = l.redeem("guess")
+	}
+	if err != errTooMany {
+		t.Errorf("after many guesses = %v", err)
+	}
+	if _, _, err := l.redeem(l.newCode(admin)); err != errTooMany {
+		t.Errorf("a right code after many guesses = %v", err)
+	}
+	now = now.Add(2 * time.Minute)
+	if _, _, err := l.redeem(l.newCode(admin)); err != nil {
+		t.Errorf("a minute later = %v", err)
+	}
+}
+
+func TestLoginSurvivesRestart(t *testing.T) {
+	dir := t.TempDir()
+	l, err := openLogins(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, _, err := l.redeem(l.newCode(admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "logins.json"))
+	if err != nil || strings.Contains(string(data), session) {
+		t.Fatalf("the file holds the session itself: %s, %v", data, err)
+	}
+	again, err := openLogins(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", "/", nil)
+	r.AddCookie(&http.Cookie{Name: cookieName, Value: session})
+	if id, ok := again.identify(r); !ok || id != admin {
+		t.Errorf("identify = %v, %v", id, ok)
+	}
+	if err := again.clear(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := again.identify(r); ok {
+		t.Error("still logged in after logging out everybody")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	c := start(t).login(ScopeAdmin)
+	for _, tt := range []struct {
+		name   string
+		method string
+		path   string
+		status int
+		code   string
+		header []string
+	}{
+		{"a change without the header", "POST", "logout", 403, "header", []string{ChangeHeader, ""}},
+		{"a change from another site", "POST", "logout", 403, "origin", []string{"Origin", "http://evil.example"}},
+		{"a change from a null origin", "POST", "logout", 403, "origin", []string{"Origin", "null"}},
+		{"a read from another site", "GET", "session", 403, "origin", []string{"Sec-Fetch-Site", "cross-site"}},
+		{"events from another site", "GET", "events", 403, "origin", []string{"Origin", "http://evil.example"}},
+		{"another host name", "GET", "session", 403, "host", []string{"Host", "evil.example"}},
+		{"an unknown path", "GET", "nothing", 404, "not_found", nil},
+		{"a wrong method", "DELETE", "session", 405, "method", nil},
+		{"a bearer token that nobody knows", "GET", "session", 401, "login", []string{"Authorization", "Bearer x"}},
+		{"a path with an empty part", "GET", "servers//demo", 404, "not_found", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := *c
+			c.T = t
+			var body apiError
+			if err := json.Unmarshal(c.want(tt.status, tt.method, tt.path, nil, tt.header...), &body); err != nil {
+				t.Fatal(err)
+			}
+			if body.Error.Code != tt.code {
+				t.Errorf("code = %q, want %q", body.Error.Code, tt.code)
+			}
+		})
+	}
+}
+
+func TestScopes(t *testing.T) {
+	for _, tt := range []struct {
+		scope, method, path string
+		body                any
+		want                int
+	}{
+		{ScopeRead, "GET", "servers", nil, 200},
+		{ScopeRead, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 403},
+		{ScopeCall, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 200},
+		{ScopeCall, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 403},
+		{ScopeCall, "POST", "bench", openBody{Target: Target{URL: "http://127.0.0.1:9/mcp"}}, 403},
+		{ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}}, 409},
+		{ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 200},
+		{ScopeCall, "POST", "servers/default/demo/restart", nil, 403},
+		{ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
+		{ScopeCall, "POST", "codes", nil, 403},
+		{ScopeAdmin, "POST", "codes", nil, 200},
+	} {
+		t.Run(tt.scope+" "+tt.method+" "+tt.path, func(t *testing.T) {
+			start(t).login(tt.scope).want(tt.want, tt.method, tt.path, tt.body)
+		})
+	}
+}
+
+func TestBearer(t *testing.T) {
+	c := start(t, func(o *Options) {
+		o.Bearer = func(r *http.Request) (Identity, bool) {
+			return Identity{"script", ScopeRead}, r.Header.Get("Authorization") == "Bearer good"
+		}
+	})
+	c.want(200, "GET", "session", nil, "Authorization", "Bearer good")
+	c.want(401, "GET", "session", nil, "Authorization", "Bearer bad")
+	c.want(403, "POST", "codes", nil, "Authorization", "Bearer good")
+}

@@ -1,0 +1,305 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// memoryServers is a config in memory whose servers are always up.
+type memoryServers struct {
+	mu      sync.Mutex
+	entries map[string]map[string]any
+	state   map[string]string
+	restart map[string]int
+	changed func()
+}
+
+func newMemoryServers() *memoryServers {
+	return &memoryServers{restart: map[string]int{}, state: map[string]string{}, entries: map[string]map[string]any{
+		"demo":    {"command": "demo-server", "args": []any{"--all"}, "env": map[string]any{"API_KEY": "s3cret", "MODE": "x"}},
+		"corpus":  {"url": "http://127.0.0.1:9/mcp", "headers": map[string]any{"Authorization": "Bearer s3cret"}},
+		"prompts": {"command": "prompt-server"},
+	}}
+}
+
+func (m *memoryServers) Watch(changed func()) { m.changed = changed }
+
+func (m *memoryServers) List() []Server {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Server
+	for name := range m.entries {
+		out = append(out, m.serverLocked(name))
+	}
+	slices.SortFunc(out, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (m *memoryServers) serverLocked(name string) Server {
+	s := Server{Schema: "default", Name: name, State: "up", Transport: "stdio", Protocol: mcp.V2025_11_25, PID: 4121,
+		Tools: 11, Resources: 5, Prompts: 2, Restarts: m.restart[name]}
+	if m.entries[name]["url"] != nil {
+		s.Transport, s.PID = "http", 0
+	}
+	if state := m.state[name]; state != "" {
+		s.State = state
+	}
+	if m.entries[name]["enabled"] == false {
+		s.State = "disabled"
+	}
+	return s
+}
+
+func (m *memoryServers) Detail(_, name string) (ServerDetail, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entry, ok := m.entries[name]
+	if !ok {
+		return ServerDetail{}, fmt.Errorf("server %q: %w", name, ErrNotFound)
+	}
+	shown, err := json.Marshal(maskEntry(entry))
+	return ServerDetail{Server: m.serverLocked(name), Entry: shown, Source: "mcp.json", Stderr: []string{"listening"},
+		Handshake: json.RawMessage(`{"protocolVersion":"2025-11-25","serverInfo":{"name":"demo","version":"1.0.0"},"capabilities":{"tools":{}}}`)}, err
+}
+
+func maskEntry(entry map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range entry {
+		if values, ok := v.(map[string]any); ok && (k == "env" || k == "headers") {
+			hidden := map[string]any{}
+			for name := range values {
+				hidden[name] = Kept
+			}
+			v = hidden
+		}
+		out[k] = v
+	}
+	return out
+}
+
+func (m *memoryServers) Save(_ context.Context, _, name string, raw json.RawMessage) error {
+	var entry map[string]any
+	if err := json.Unmarshal(raw, &entry); err != nil {
+		return err
+	}
+	if entry["command"] == nil && entry["url"] == nil {
+		return errors.New("an entry needs a command or a url")
+	}
+	m.mu.Lock()
+	for _, part := range []string{"env", "headers"} {
+		values, _ := entry[part].(map[string]any)
+		for name, v := range values {
+			if old, _ := m.entries[name][part].(map[string]any); v == Kept {
+				values[name] = old[name]
+			}
+		}
+	}
+	m.entries[name] = entry
+	m.mu.Unlock()
+	m.changed()
+	return nil
+}
+
+func (m *memoryServers) Remove(_ context.Context, _, name string) (func(context.Context) error, error) {
+	m.mu.Lock()
+	entry, ok := m.entries[name]
+	delete(m.entries, name)
+	m.mu.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("server %q: %w", name, ErrNotFound)
+	}
+	m.changed()
+	return func(context.Context) error {
+		m.mu.Lock()
+		m.entries[name] = entry
+		m.mu.Unlock()
+		m.changed()
+		return nil
+	}, nil
+}
+
+func (m *memoryServers) SetEnabled(_ context.Context, _, name string, on bool) error {
+	return m.edit(name, func() { m.entries[name]["enabled"] = on })
+}
+
+func (m *memoryServers) Restart(_ context.Context, _, name string) error {
+	return m.edit(name, func() { m.restart[name]++ })
+}
+
+func (m *memoryServers) Approve(_ context.Context, _, name string) error {
+	return m.edit(name, func() { m.state[name] = "up" })
+}
+
+func (m *memoryServers) edit(name string, change func()) error {
+	m.mu.Lock()
+	if m.entries[name] == nil {
+		m.mu.Unlock()
+		return fmt.Errorf("server %q: %w", name, ErrNotFound)
+	}
+	change()
+	m.mu.Unlock()
+	m.changed()
+	return nil
+}
+
+// memoryBench opens sessions to working servers over pipes.
+type memoryBench struct {
+	record  *traffic.Recorder
+	servers map[string]*mcptest.Server
+}
+
+type memorySession struct {
+	bench *memoryBench
+	name  string
+	conn  *jsonrpc.Conn
+	far   *jsonrpc.Conn
+	work  *mcptest.Session
+	hooks *BenchHooks
+	info  BenchInfo
+
+	mu    sync.Mutex
+	roots []Root
+}
+
+// lateHandler lets a connection exist before who answers on it.
+type lateHandler struct{ *mcptest.Session }
+
+func (b *memoryBench) Open(ctx context.Context, t *Target, hooks *BenchHooks) (BenchSession, error) {
+	name := t.Server
+	if t.Command != "" {
+		hooks.Line("starting " + t.Command)
+		name = t.Command
+	}
+	server := b.servers[name]
+	if server == nil {
+		return nil, fmt.Errorf("starting %q: no such file", name)
+	}
+	near, far := jsonrpc.Pipe()
+	s := &memorySession{bench: b, name: name, hooks: hooks, roots: t.Roots}
+	late := &lateHandler{}
+	s.conn = jsonrpc.NewConn(near, jsonrpc.ConnOptions{Handler: s, CancelMethod: mcp.NotificationCancelled})
+	s.far = jsonrpc.NewConn(far, jsonrpc.ConnOptions{Handler: late, Strict: true, CancelMethod: mcp.NotificationCancelled})
+	s.work = server.Open(s.far)
+	late.Session = s.work
+	params := `{"protocolVersion":"2025-11-25","capabilities":{"sampling":{},"elicitation":{},"roots":{"listChanged":true}},"clientInfo":{"name":"bench","version":"1"}}`
+	ex, err := s.Call(ctx, mcp.MethodInitialize, json.RawMessage(params))
+	if err != nil {
+		return nil, err
+	}
+	s.info = BenchInfo{Protocol: mcp.V2025_11_25, Era: "legacy", Transport: "stdio", Handshake: ex.Result, PID: 4121,
+		Capabilities: jsonrpc.Get(ex.Result, "capabilities")}
+	return s, s.Notify(ctx, mcp.NotificationInitialized, nil)
+}
+
+func (s *memorySession) Info() BenchInfo { return s.info }
+
+func (s *memorySession) Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error) {
+	name := nameOf(params)
+	id := s.bench.record.Begin(&traffic.Call{Hop: traffic.HopServer, Client: "bench", Server: s.name, Method: method, Name: name, Bench: true}, params)
+	began := time.Now()
+	resp, err := s.conn.Call(ctx, &jsonrpc.Request{Method: method, Params: params})
+	took := time.Since(began)
+	o := &traffic.Outcome{Status: traffic.StatusOK, Total: took, Transport: took / 10, ServerTime: took - took/10}
+	if err != nil {
+		o.Status = traffic.StatusCancelled
+		s.bench.record.End(id, o, nil)
+		return nil, err
+	}
+	ex := &Exchange{Total: took, Transport: o.Transport, ServerTime: o.ServerTime, TrafficID: id}
+	body := resp.Result
+	if resp.Err != nil {
+		o.Status, o.Code = traffic.StatusError, resp.Err.Code
+		body = jsonrpc.AppendError(nil, resp.Err)
+		ex.Error = body
+	} else {
+		ex.Result = slices.Clone(resp.Result)
+		body = ex.Result
+	}
+	ex.Wire = []Frame{{Sent: true, Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)},
+		{At: took, Body: string(body)}}
+	s.bench.record.End(id, o, body)
+	return ex, nil
+}
+
+func (s *memorySession) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	return s.conn.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
+}
+
+func (s *memorySession) SetRoots(ctx context.Context, roots []Root) error {
+	s.mu.Lock()
+	s.roots = roots
+	s.mu.Unlock()
+	return s.Notify(ctx, mcp.NotificationRootsList, nil)
+}
+
+func (s *memorySession) Close() error {
+	s.work.Close()
+	s.far.Close()
+	return s.conn.Close()
+}
+
+// Handle answers what the server asks: roots itself, the rest by a person.
+func (s *memorySession) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	kind := map[string]string{mcp.MethodSampling: "sampling", mcp.MethodElicit: "elicitation"}[req.Method]
+	if req.Method == mcp.MethodRootsList {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		out, err := json.Marshal(map[string]any{"roots": append([]Root{}, s.roots...)})
+		return &jsonrpc.Response{Result: out}, err
+	}
+	if kind == "" {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "unknown method %s", req.Method)
+	}
+	a, err := s.hooks.Ask(ctx, Question{Kind: kind, Server: s.name, Params: slices.Clone(req.Params)})
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == "sampling" && a.Action != "accept":
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(-1, "the user rejected the request")}, nil
+	case kind == "sampling":
+		return &jsonrpc.Response{Result: a.Content}, nil
+	}
+	out, err := json.Marshal(a)
+	return &jsonrpc.Response{Result: out}, err
+}
+
+func (s *memorySession) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	s.hooks.Notification(n.Method, slices.Clone(n.Params))
+}
+
+// memorySettings are two settings.
+type memorySettings struct {
+	mu     sync.Mutex
+	values map[string]json.RawMessage
+}
+
+func (m *memorySettings) List() []Setting {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return []Setting{
+		{Key: "server.port", Value: m.values["server.port"], Default: json.RawMessage("3095"), Source: "file", Restart: true, Doc: "the port"},
+		{Key: "startWait", Value: m.values["startWait"], Default: json.RawMessage(`"10s"`), Source: "default", Doc: "how long the first list waits"},
+		{Key: "access.key", Value: json.RawMessage(`"***"`), Source: "file", Secret: true, Doc: "the key of clients"},
+	}
+}
+
+func (m *memorySettings) Set(_ context.Context, key string, value json.RawMessage) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.values[key] == nil {
+		return fmt.Errorf("setting %q: %w", key, ErrNotFound)
+	}
+	m.values[key] = value
+	return nil
+}

@@ -1,0 +1,191 @@
+package web
+
+import (
+	_ "embed" // openapi.json
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const apiPrefix = "/api/v1/"
+
+//go:embed openapi.json
+var openAPI []byte
+
+// The scopes of the API. Each includes those before it.
+const (
+	// ScopeNone is for logging in.
+	ScopeNone = ""
+	// ScopeRead looks.
+	ScopeRead = "read"
+	// ScopeCall uses configured servers and answers questions.
+	ScopeCall = "call"
+	// ScopeAdmin changes the config and runs new commands.
+	ScopeAdmin = "admin"
+)
+
+// An Identity is who makes a request, and what it may do.
+type Identity struct {
+	Name  string `json:"name"`
+	Scope string `json:"scope"`
+}
+
+var scopeOrder = []string{ScopeNone, ScopeRead, ScopeCall, ScopeAdmin}
+
+// May reports whether the identity has a scope.
+func (id Identity) May(scope string) bool {
+	return slices.Index(scopeOrder, id.Scope) >= slices.Index(scopeOrder, scope)
+}
+
+type handlerFunc func(w http.ResponseWriter, r *request)
+
+// A request is an API request with what the router found out.
+type request struct {
+	*http.Request
+	params map[string]string
+	id     Identity
+}
+
+type route struct {
+	method  string
+	pattern string // segments; {x} is a parameter
+	scope   string
+	serve   handlerFunc
+}
+
+func (h *Handler) table() []route {
+	return []route{
+		{"GET", "openapi.json", ScopeNone, h.getOpenAPI},
+		{"POST", "login", ScopeNone, h.postLogin},
+		{"POST", "logout", ScopeRead, h.postLogout},
+		{"GET", "session", ScopeRead, h.getSession},
+		{"POST", "codes", ScopeAdmin, h.postCode},
+		{"GET", "events", ScopeRead, h.getEvents},
+		{"GET", "overview", ScopeRead, h.getOverview},
+		{"GET", "servers", ScopeRead, h.getServers},
+		{"GET", "servers/{schema}/{name}", ScopeRead, h.getServer},
+		{"PUT", "servers/{schema}/{name}", ScopeAdmin, h.putServer},
+		{"DELETE", "servers/{schema}/{name}", ScopeAdmin, h.deleteServer},
+		{"POST", "servers/{schema}/{name}/{action}", ScopeAdmin, h.postServer},
+		{"POST", "undo/{undo}", ScopeAdmin, h.postUndo},
+		{"GET", "clients", ScopeRead, h.getClients},
+		{"GET", "traffic", ScopeRead, h.getTraffic},
+		{"GET", "traffic/export", ScopeRead, h.getTrafficExport},
+		{"GET", "traffic/{id}", ScopeRead, h.getTrafficEntry},
+		{"GET", "traffic/{id}/body", ScopeRead, h.getTrafficBody},
+		{"GET", "logs/{server}", ScopeRead, h.getLogs},
+		{"GET", "inbox", ScopeRead, h.getInbox},
+		{"POST", "inbox/{id}", ScopeCall, h.postInbox},
+		{"GET", "bench", ScopeRead, h.getBenches},
+		{"POST", "bench", ScopeCall, h.postBench},
+		{"GET", "bench/{bench}", ScopeRead, h.getBench},
+		{"DELETE", "bench/{bench}", ScopeCall, h.deleteBench},
+		{"GET", "bench/{bench}/list/{kind}", ScopeRead, h.getBenchList},
+		{"POST", "bench/{bench}/calls", ScopeCall, h.postBenchCall},
+		{"DELETE", "bench/{bench}/calls/{run}", ScopeCall, h.deleteBenchCall},
+		{"PUT", "bench/{bench}/roots", ScopeCall, h.putBenchRoots},
+		{"GET", "runs", ScopeRead, h.getRuns},
+		{"POST", "runs", ScopeCall, h.postRuns},
+		{"DELETE", "runs", ScopeCall, h.deleteRuns},
+		{"GET", "runs/{run}", ScopeRead, h.getRun},
+		{"GET", "runs/{run}/body", ScopeRead, h.getRunBody},
+		{"POST", "validate", ScopeRead, h.postValidate},
+		{"GET", "settings", ScopeRead, h.getSettings},
+		{"PUT", "settings/{key}", ScopeAdmin, h.putSetting},
+	}
+}
+
+func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
+	rt, params, allow := h.find(r)
+	if rt == nil {
+		if len(allow) > 0 {
+			w.Header().Set("Allow", strings.Join(allow, ", "))
+			fail(w, http.StatusMethodNotAllowed, "method", "use "+strings.Join(allow, " or "))
+			return
+		}
+		fail(w, http.StatusNotFound, "not_found", "no such part of the API")
+		return
+	}
+	if r.Method != http.MethodGet {
+		if !sameOrigin(r) {
+			fail(w, http.StatusForbidden, "origin", "the request comes from another site")
+			return
+		}
+		if r.Header.Get(ChangeHeader) == "" {
+			fail(w, http.StatusForbidden, "header", "the header "+ChangeHeader+": 1 is missing")
+			return
+		}
+	}
+	req := &request{Request: r, params: params}
+	if rt.scope != ScopeNone {
+		id, ok := h.identify(r)
+		if !ok {
+			fail(w, http.StatusUnauthorized, "login", "log in with: mcp-all-in-one ui")
+			return
+		}
+		if !id.May(rt.scope) {
+			fail(w, http.StatusForbidden, "scope", "this needs the scope "+rt.scope)
+			return
+		}
+		req.id = id
+	}
+	rt.serve(w, req)
+}
+
+// find matches the path segment by segment, exactly as it was sent.
+func (h *Handler) find(r *http.Request) (rt *route, params map[string]string, allow []string) {
+	got := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), apiPrefix), "/")
+	for i := range h.routes {
+		found, ok := matchSegments(strings.Split(h.routes[i].pattern, "/"), got)
+		if !ok {
+			continue
+		}
+		if h.routes[i].method == r.Method {
+			return &h.routes[i], found, nil
+		}
+		allow = append(allow, h.routes[i].method)
+	}
+	return nil, nil, allow
+}
+
+func matchSegments(want, got []string) (map[string]string, bool) {
+	if len(want) != len(got) {
+		return nil, false
+	}
+	var params map[string]string
+	for i, w := range want {
+		name, isParam := strings.CutPrefix(w, "{")
+		if !isParam {
+			if w != got[i] {
+				return nil, false
+			}
+			continue
+		}
+		value, err := url.PathUnescape(got[i])
+		if err != nil || value == "" {
+			return nil, false
+		}
+		if params == nil {
+			params = make(map[string]string, 2)
+		}
+		params[strings.TrimSuffix(name, "}")] = value
+	}
+	return params, true
+}
+
+// identify finds out who asks: a bearer token, or the cookie of a login.
+func (h *Handler) identify(r *http.Request) (Identity, bool) {
+	if r.Header.Get("Authorization") != "" {
+		if h.opt.Bearer == nil {
+			return Identity{}, false
+		}
+		return h.opt.Bearer(r)
+	}
+	return h.logins.identify(r)
+}
+
+func (h *Handler) getOpenAPI(w http.ResponseWriter, _ *request) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	_, _ = w.Write(openAPI)
+}

@@ -1,0 +1,213 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+const (
+	defaultIdle = 5 * time.Minute
+	longestRun  = 60 * time.Minute
+)
+
+var (
+	errRunCancelled = errors.New("cancelled by the user")
+	errRunIdle      = errors.New("no answer and no progress in time")
+	errRunTooLong   = errors.New("the call took longer than allowed")
+)
+
+// A Run is one call of the tester.
+type Run struct {
+	ID     string          `json:"id"`
+	Bench  string          `json:"bench,omitempty"`
+	Target string          `json:"target"`
+	Method string          `json:"method"`
+	Name   string          `json:"name,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Start  time.Time       `json:"start"`
+	// Status is running, ok, tool_error, error, failed, cancelled or timeout.
+	Status     string          `json:"status"`
+	Message    string          `json:"message,omitempty"`
+	Error      json.RawMessage `json:"error,omitempty"`
+	Total      time.Duration   `json:"total"`
+	Gateway    time.Duration   `json:"gateway,omitempty"`
+	Transport  time.Duration   `json:"transport,omitempty"`
+	ServerTime time.Duration   `json:"serverTime,omitempty"`
+	ReqSize    int64           `json:"reqSize"`
+	ResSize    int64           `json:"resSize"`
+	TrafficID  uint64          `json:"trafficId,omitempty"`
+	// Kept says that the result can still be read.
+	Kept bool `json:"kept"`
+}
+
+// running is a run that has not ended.
+type running struct {
+	id     string
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+	timer  *time.Timer
+}
+
+// renew starts the idle limit anew; hold stops it.
+func (r *running) renew() { r.timer.Reset(r.idle) }
+func (r *running) hold()  { r.timer.Stop() }
+
+type callBody struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	// Idle and Limit are milliseconds: without progress, and at all.
+	Idle  int64 `json:"idle"`
+	Limit int64 `json:"limit"`
+}
+
+// start runs a call; what happens is told as events.
+func (x *bench) start(body *callBody) (*Run, error) {
+	params, err := prepare(body.Method, body.Params)
+	if err != nil {
+		return nil, err
+	}
+	run := &Run{ID: newSecret()[:12], Bench: x.id, Target: x.label(), Method: body.Method, Params: params,
+		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params))}
+	limit := min(time.Duration(body.Limit)*time.Millisecond, longestRun)
+	if limit <= 0 {
+		limit = longestRun
+	}
+	ctx, cancel := context.WithCancelCause(x.h.ctx)
+	ctx, stop := context.WithTimeoutCause(ctx, limit, errRunTooLong)
+	r := &running{id: run.ID, cancel: cancel, idle: time.Duration(body.Idle) * time.Millisecond}
+	if r.idle <= 0 {
+		r.idle = defaultIdle
+	}
+	r.timer = time.AfterFunc(r.idle, func() { cancel(errRunIdle) })
+	x.mu.Lock()
+	x.running[run.ID] = r
+	x.mu.Unlock()
+	x.h.history.add(run, nil, nil)
+	x.publish(benchEvent{Type: "run", Run: run})
+	sent := params
+	if params != nil && (body.Method == mcp.MethodToolsCall || body.Method == mcp.MethodResourcesRead) {
+		sent = jsonrpc.Set(params, jsonrpc.Quote(run.ID), "_meta", "progressToken")
+	}
+	first := *run
+	x.h.wg.Go(func() {
+		defer stop()
+		x.finish(ctx, run, sent)
+		r.timer.Stop()
+		cancel(nil)
+	})
+	return &first, nil
+}
+
+func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
+	began := time.Now()
+	ex, err := x.session.Call(ctx, run.Method, params)
+	done := *run
+	done.Total = time.Since(began)
+	var result json.RawMessage
+	var wire []Frame
+	if err != nil {
+		done.Status, done.Message = outcomeOf(ctx, err)
+	} else {
+		result, wire = ex.Result, ex.Wire
+		done.fill(ex)
+	}
+	x.mu.Lock()
+	delete(x.running, run.ID)
+	x.mu.Unlock()
+	x.h.history.add(&done, result, wire)
+	x.publish(benchEvent{Type: "run", Run: &done})
+}
+
+func outcomeOf(ctx context.Context, err error) (status, message string) {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errRunCancelled):
+		return "cancelled", cause.Error()
+	case errors.Is(cause, errRunIdle), errors.Is(cause, errRunTooLong):
+		return "timeout", cause.Error()
+	default:
+		return "failed", err.Error()
+	}
+}
+
+func (r *Run) fill(ex *Exchange) {
+	if ex.Total > 0 {
+		r.Total = ex.Total
+	}
+	r.Gateway, r.Transport, r.ServerTime, r.TrafficID = ex.Gateway, ex.Transport, ex.ServerTime, ex.TrafficID
+	r.Status, r.ResSize, r.Kept = "ok", int64(len(ex.Result)), true
+	switch {
+	case ex.Error != nil:
+		r.Status, r.Error, r.ResSize, r.Kept = "error", ex.Error, int64(len(ex.Error)), false
+		r.Message, _ = jsonrpc.GetString(ex.Error, "message")
+	case bytes.Equal(jsonrpc.Get(ex.Result, "isError"), []byte("true")):
+		r.Status = "tool_error"
+	}
+}
+
+// label names the target the way a person would.
+func (x *bench) label() string {
+	t := x.target
+	switch {
+	case t.Server != "" && t.Via == "gateway":
+		return t.Server + " (via gateway)"
+	case t.Server != "":
+		return t.Server
+	case t.Command != "":
+		return commandLine(t.Command, t.Args)
+	case t.URL != "":
+		return t.URL
+	default:
+		return "gateway " + t.Schema
+	}
+}
+
+func nameOf(params json.RawMessage) string {
+	for _, key := range []string{"name", "uri"} {
+		if s, ok := jsonrpc.GetString(params, key); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// prepare checks params and applies the one rule that belongs to the protocol
+// and not to a form: a prompt without arguments has no arguments member.
+func prepare(method string, params json.RawMessage) (json.RawMessage, error) {
+	params = bytes.TrimSpace(params)
+	if len(params) == 0 || string(params) == "null" {
+		return nil, nil
+	}
+	if !jsonrpc.Valid(params) || params[0] != '{' {
+		return nil, fmt.Errorf("params must be a JSON object")
+	}
+	if method != mcp.MethodPromptsGet {
+		return params, nil
+	}
+	return promptParams(params), nil
+}
+
+// promptParams leaves out arguments that are null, and the whole member when
+// nothing is left. Empty strings stay: the server decides about them.
+func promptParams(params json.RawMessage) json.RawMessage {
+	arguments := jsonrpc.Get(params, "arguments")
+	given := false
+	for name, value := range jsonrpc.Members(arguments) {
+		if string(value) == "null" {
+			params = jsonrpc.Set(params, nil, "arguments", name)
+		} else {
+			given = true
+		}
+	}
+	if !given && arguments != nil {
+		params = jsonrpc.Set(params, nil, "arguments")
+	}
+	return params
+}

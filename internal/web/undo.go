@@ -1,0 +1,67 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	undoLife = 10 * time.Minute
+	maxUndos = 32
+)
+
+// undos holds what can be taken back. The functions stay here because what
+// they restore may hold secrets that no page may see.
+type undos struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	byID map[string]undo
+}
+
+type undo struct {
+	run     func(context.Context) error
+	expires time.Time
+}
+
+func (u *undos) add(run func(context.Context) error) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.byID == nil {
+		u.byID = map[string]undo{}
+	}
+	for id, x := range u.byID {
+		if u.now().After(x.expires) || len(u.byID) >= maxUndos {
+			delete(u.byID, id)
+		}
+	}
+	id := newSecret()
+	u.byID[id] = undo{run, u.now().Add(undoLife)}
+	return id
+}
+
+func (u *undos) take(id string) func(context.Context) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	x, ok := u.byID[id]
+	delete(u.byID, id)
+	if !ok || u.now().After(x.expires) {
+		return nil
+	}
+	return x.run
+}
+
+func (h *Handler) postUndo(w http.ResponseWriter, r *request) {
+	run := h.undos.take(r.params["undo"])
+	if run == nil {
+		fail(w, http.StatusGone, "gone", "it is too late to undo this")
+		return
+	}
+	if err := run(r.Context()); err != nil {
+		failWith(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,139 @@
+// Package web serves the console: a JSON API, one event stream and the page
+// that uses them.
+//
+// It owns logging in, the inbox of questions, the tester's open sessions and
+// the embedded page. It refuses to know how servers are reached or configured:
+// the small interfaces of Options say what it needs.
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/traffic"
+)
+
+// Options are what the console stands on.
+type Options struct {
+	Servers  Servers
+	Traffic  *traffic.Recorder
+	Bench    Bench
+	Inbox    *Inbox
+	Settings Settings
+	// Clients lists who is connected.
+	Clients func() []Client
+	// Validate checks a value against a JSON Schema with the code the command
+	// line uses.
+	Validate func(schema, value json.RawMessage) ([]Problem, error)
+	// Bearer says who a request with an Authorization header is; false refuses
+	// it. A nil Bearer refuses all.
+	Bearer func(r *http.Request) (Identity, bool)
+	// AllowHost accepts a Host header; nil accepts loopback names only.
+	AllowHost func(host string) bool
+	// StateDir keeps logins and the tester's history over a restart; "" keeps
+	// them in memory.
+	StateDir string
+	// Endpoint is the URL that clients connect to, for showing.
+	Endpoint string
+	// Version is shown in the page.
+	Version string
+	Log     *slog.Logger
+	// Now is the clock (time.Now).
+	Now func() time.Time
+}
+
+// A Handler serves /ui/ and /api/v1/. It may be used concurrently.
+type Handler struct {
+	opt     Options
+	page    *page
+	logins  *logins
+	hub     *hub
+	bench   *benches
+	history *history
+	undos   *undos
+	routes  []route
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+}
+
+// New is a console. ctx ends everything that outlives a request: open tester
+// sessions, running calls and event streams.
+func New(ctx context.Context, opt Options) (*Handler, error) {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	if opt.AllowHost == nil {
+		opt.AllowHost = isLoopbackHost
+	}
+	h := &Handler{opt: opt, page: newPage(embedded())}
+	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	var err error
+	if h.logins, err = openLogins(opt.StateDir, opt.Now); err != nil {
+		return nil, err
+	}
+	if h.history, err = openHistory(opt.StateDir); err != nil {
+		return nil, err
+	}
+	h.hub = newHub()
+	h.bench = newBenches(h)
+	h.undos = &undos{now: opt.Now}
+	h.routes = h.table()
+	h.opt.Inbox.watch(func() { h.hub.publish("inbox", h.opt.Inbox.List()) })
+	h.opt.Servers.Watch(func() { h.hub.publish("servers", h.opt.Servers.List()) })
+	return h, nil
+}
+
+// Close ends the tester's sessions and the event streams, and waits for them.
+func (h *Handler) Close() error {
+	h.cancel(errClosed)
+	h.bench.closeAll()
+	h.wg.Wait()
+	return h.history.close()
+}
+
+// NewCode makes a one-time code for logging in with the given scopes. It lives
+// until it is used, at most ten minutes.
+func (h *Handler) NewCode(id Identity) string { return h.logins.newCode(id) }
+
+// ClientsChanged tells open pages that a client came or went.
+func (h *Handler) ClientsChanged() { h.hub.publish("clients", h.clients()) }
+
+// LogoutAll ends every login.
+func (h *Handler) LogoutAll() error { return h.logins.clear() }
+
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	if !h.opt.AllowHost(r.Host) {
+		fail(w, http.StatusForbidden, "host", "this host name is not allowed: "+r.Host)
+		return
+	}
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		fail(w, http.StatusForbidden, "origin", "cross-site requests are refused")
+		return
+	}
+	switch {
+	case strings.HasPrefix(r.URL.Path, apiPrefix):
+		h.serveAPI(w, r)
+	case strings.HasPrefix(r.URL.Path, "/ui/"):
+		h.page.ServeHTTP(w, r)
+	default:
+		fail(w, http.StatusNotFound, "not_found", "nothing is here")
+	}
+}
+
+func (h *Handler) clients() []Client {
+	if h.opt.Clients == nil {
+		return []Client{}
+	}
+	return h.opt.Clients()
+}
