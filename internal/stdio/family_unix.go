@@ -4,7 +4,6 @@ package stdio
 
 import (
 	"maps"
-	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -73,18 +72,14 @@ func disown[K comparable](owners map[K]uint64, id uint64) {
 	maps.DeleteFunc(owners, func(_ K, owner uint64) bool { return owner == id })
 }
 
-// survey reads the process table, remembers who belongs to whom, and returns
-// the living processes of each child.
-func (f *family) survey() map[uint64][]proc {
-	table := make(map[int]proc)
-	for _, p := range processes() {
-		table[p.pid] = p
-	}
+// survey remembers who in a process table belongs to whom, and returns the
+// living processes of each child.
+func (f *family) survey(list []proc) map[uint64][]proc {
+	table := byPID(list)
 	trees := make(map[uint64][]proc)
 	seen := make(map[procKey]uint64)
 	groups := make(map[int]uint64)
-	for _, pid := range slices.Sorted(maps.Keys(table)) {
-		p := table[pid]
+	for _, p := range list {
 		id := f.owner(p, table, 0)
 		if id == 0 {
 			continue
@@ -151,17 +146,22 @@ func (f *family) owner(p proc, table map[int]proc, depth int) uint64 {
 	return 0
 }
 
-// killStrays kills every descendant of the helper.
-func (f *family) killStrays() {
-	table := make(map[int]proc)
-	for _, p := range processes() {
-		table[p.pid] = p
-	}
-	for _, p := range table {
+// killStrays kills every descendant of the helper in a process table.
+func (f *family) killStrays(list []proc) {
+	table := byPID(list)
+	for _, p := range list {
 		if !p.zombie && f.descends(p, table) {
 			_ = unix.Kill(p.pid, unix.SIGKILL)
 		}
 	}
+}
+
+func byPID(list []proc) map[int]proc {
+	table := make(map[int]proc, len(list))
+	for _, p := range list {
+		table[p.pid] = p
+	}
+	return table
 }
 
 func (f *family) descends(p proc, table map[int]proc) bool {

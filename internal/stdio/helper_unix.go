@@ -202,7 +202,7 @@ func (s *starter) tend() {
 	if s.hasDying() {
 		wait = s.sweep()
 	} else if len(s.kids) > 0 && s.step > 0 {
-		s.family.survey()
+		s.family.survey(processes())
 	}
 	if len(s.kids) == 0 {
 		wait = time.Hour
@@ -223,6 +223,8 @@ func (s *starter) hasDying() bool {
 // when to look again.
 func (s *starter) sweep() time.Duration {
 	trees := s.freeze()
+	// What was dead in the table is reaped before its child is reported gone.
+	s.reap()
 	wait := lookAgain[s.step]
 	for id, k := range s.kids {
 		if !k.exited && !k.killed {
@@ -239,7 +241,7 @@ func (s *starter) sweep() time.Duration {
 		}
 	}
 	if len(s.kids) == 0 {
-		s.family.killStrays()
+		s.family.killStrays(processes())
 	}
 	return wait
 }
@@ -249,7 +251,7 @@ func (s *starter) sweep() time.Duration {
 // returns the trees of all children.
 func (s *starter) freeze() map[uint64][]proc {
 	stopped := make(map[procKey]bool)
-	trees := s.family.survey()
+	trees := s.family.survey(processes())
 	for range 20 {
 		fresh := false
 		for id, k := range s.kids {
@@ -267,7 +269,7 @@ func (s *starter) freeze() map[uint64][]proc {
 		if !fresh {
 			break
 		}
-		trees = s.family.survey()
+		trees = s.family.survey(processes())
 	}
 	return trees
 }
@@ -294,7 +296,7 @@ func (s *starter) end(died <-chan os.Signal) {
 	}
 	for limit := time.Now().Add(endWait); time.Now().Before(limit); {
 		s.sweep()
-		s.family.killStrays()
+		s.family.killStrays(processes())
 		if more := s.reap(); !more && len(s.kids) == 0 {
 			return
 		}

@@ -1,0 +1,427 @@
+package stdio
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// deadline is how long any one thing may take in a test.
+const deadline = 20 * time.Second
+
+func newTestLauncher(t *testing.T) *Launcher {
+	t.Helper()
+	l := NewLauncher(LauncherOptions{
+		StdinGrace: 200 * time.Millisecond, TermGrace: 200 * time.Millisecond,
+	})
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func mustStart(t *testing.T, l *Launcher, cmd Command) *Child {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	c, err := l.Start(ctx, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Stream().Close() })
+	return c
+}
+
+func waitDone(t *testing.T, c *Child) ExitStatus {
+	t.Helper()
+	select {
+	case <-c.Done():
+		return c.Exit()
+	case <-time.After(deadline):
+		t.Fatalf("child %s (%d) did not end", c.name, c.pid)
+		return ExitStatus{}
+	}
+}
+
+// readLine reads one message of a child.
+func readLine(t *testing.T, c *Child) string {
+	t.Helper()
+	timer := time.AfterFunc(deadline, c.Kill)
+	defer timer.Stop()
+	msg, release, err := c.Stream().Read()
+	if err != nil {
+		t.Fatalf("reading from %s: %v", c.name, err)
+	}
+	if release != nil {
+		defer release()
+	}
+	return string(msg)
+}
+
+// waitGone waits for the end of a process that is not our child.
+func waitGone(t *testing.T, pid int, limit time.Duration) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for end := time.Now().Add(limit); ; {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(time.Until(end).Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		if n == 0 {
+			t.Fatalf("process %d still runs after %v", pid, limit)
+		}
+		return
+	}
+}
+
+func helperPID(t *testing.T, l *Launcher) int {
+	t.Helper()
+	l.platform.mu.Lock()
+	defer l.platform.mu.Unlock()
+	return l.platform.current.cmd.Process.Pid
+}
+
+// A roll is a fifo that processes hold open while they live.
+type roll struct {
+	path  string
+	in    *os.File
+	keep  *os.File
+	lines *bufio.Reader
+}
+
+func newRoll(t *testing.T) *roll {
+	t.Helper()
+	r := &roll{path: filepath.Join(t.TempDir(), "roll")}
+	if err := unix.Mkfifo(r.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if r.in, err = os.OpenFile(r.path, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if r.keep, err = os.OpenFile(r.path, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.lines = bufio.NewReader(r.in)
+	t.Cleanup(func() { r.in.Close(); r.keep.Close() })
+	return r
+}
+
+// enrolled waits for n processes.
+func (r *roll) enrolled(t *testing.T, n int) {
+	t.Helper()
+	_ = r.in.SetReadDeadline(time.Now().Add(deadline))
+	for i := range n {
+		if _, err := r.lines.ReadString('\n'); err != nil {
+			t.Fatalf("waiting for process %d of %d: %v", i+1, n, err)
+		}
+	}
+}
+
+// empty waits until the last of them is gone.
+func (r *roll) empty(t *testing.T, limit time.Duration) {
+	t.Helper()
+	r.keep.Close()
+	_ = r.in.SetReadDeadline(time.Now().Add(limit))
+	if _, err := io.Copy(io.Discard, r.lines); err != nil {
+		t.Fatalf("processes are alive after %v: %v\n%s", limit, err, strings.Join(processesWith(r.path), "\n"))
+	}
+	if left := processesWith(r.path); len(left) > 0 {
+		t.Fatalf("left behind: %q", left)
+	}
+}
+
+// processesWith lists the living processes with word in their command line.
+func processesWith(word string) (found []string) {
+	for _, p := range processes() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		if p.pid != os.Getpid() && !p.zombie && strings.Contains(string(line), word) {
+			found = append(found, fmt.Sprintf("%d %s", p.pid, strings.ReplaceAll(string(line), "\x00", " ")))
+		}
+	}
+	return found
+}
+
+func TestChildEchoes(t *testing.T) {
+	l := newTestLauncher(t)
+	t.Run("corpus/S10", func(t *testing.T) {
+		c := mustStart(t, l, roleCommand("trickle"))
+		want := `{"text":"one byte per write, ünïcödé 🙂"}`
+		if err := c.Stream().Write([]byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if got := readLine(t, c); got != want {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("corpus/S13", func(t *testing.T) {
+		c := mustStart(t, l, roleCommand("noStderr"))
+		if err := c.Stream().Write([]byte("1")); err != nil {
+			t.Fatal(err)
+		}
+		if got := readLine(t, c); got != "1" {
+			t.Errorf("got %q", got)
+		}
+		if err := c.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Exit().String(); got != "exit status 0" {
+			t.Errorf("exit = %s", got)
+		}
+	})
+	t.Run("large", func(t *testing.T) {
+		c := mustStart(t, l, roleCommand("echo"))
+		want := strings.Repeat("abcdefgh", 1<<17)
+		written := make(chan error, 1)
+		go func() { written <- c.Stream().Write([]byte(`"`), []byte(want), []byte(`"`)) }()
+		if got := readLine(t, c); got != `"`+want+`"` {
+			t.Errorf("a megabyte came back as %d bytes", len(got))
+		}
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	roll := newRoll(t)
+	for _, tt := range []struct {
+		name string
+		cmd  Command
+		wait bool
+		want string
+	}{
+		{"standard input", roleCommand("echo"), false, "exit status 0"},
+		{"terminate", roleCommand("deaf"), true, "killed by SIGTERM"},
+		{"kill", roleCommand("ignore", roll.path), true, "killed by SIGKILL"},
+	} {
+		t.Run("fault/F11 "+tt.name, func(t *testing.T) {
+			c := mustStart(t, newTestLauncher(t), tt.cmd)
+			if tt.wait {
+				readLine(t, c)
+			}
+			if err := c.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Exit().String(); got != tt.want {
+				t.Errorf("exit = %s, want %s", got, tt.want)
+			}
+			if err := c.Stop(t.Context()); err != nil {
+				t.Errorf("second stop: %v", err)
+			}
+		})
+	}
+	t.Run("ended context kills at once", func(t *testing.T) {
+		l := NewLauncher(LauncherOptions{StdinGrace: time.Hour, TermGrace: time.Hour})
+		defer l.Close()
+		c := mustStart(t, l, roleCommand("deaf"))
+		readLine(t, c)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := c.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestDeadChildTakesItsTree(t *testing.T) {
+	for _, kind := range []string{"group", "setsid"} {
+		t.Run("fault/F12 leader exits, "+kind, func(t *testing.T) {
+			roll := newRoll(t)
+			c := mustStart(t, newTestLauncher(t), roleCommand("leader", roll.path, kind))
+			readLine(t, c)
+			roll.enrolled(t, 1)
+			if err := c.Stream().Write([]byte("exit")); err != nil {
+				t.Fatal(err)
+			}
+			if got := waitDone(t, c).String(); got != "exit status 7" {
+				t.Errorf("exit = %s", got)
+			}
+			roll.empty(t, 3*time.Second)
+		})
+		t.Run("fault/F12 killed, "+kind, func(t *testing.T) {
+			roll := newRoll(t)
+			l := newTestLauncher(t)
+			other := mustStart(t, l, roleCommand("echo"))
+			c := mustStart(t, l, roleCommand("parent", roll.path, kind))
+			roll.enrolled(t, 2)
+			c.Kill()
+			if got := waitDone(t, c).String(); got != "killed by SIGKILL" {
+				t.Errorf("exit = %s", got)
+			}
+			roll.empty(t, 3*time.Second)
+			if err := other.Stream().Write([]byte("alive")); err != nil {
+				t.Fatal(err)
+			}
+			if got := readLine(t, other); got != "alive" {
+				t.Errorf("the other child answered %q", got)
+			}
+		})
+	}
+}
+
+func TestHelperDies(t *testing.T) {
+	l := newTestLauncher(t)
+	roll := newRoll(t)
+	c := mustStart(t, l, roleCommand("parent", roll.path))
+	roll.enrolled(t, 2)
+	if err := unix.Kill(helperPID(t, l), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if status := waitDone(t, c); !errors.Is(status.Err, errHelperDied) {
+		t.Errorf("exit = %s", status)
+	}
+	roll.empty(t, 3*time.Second)
+	next := mustStart(t, l, roleCommand("echo"))
+	if err := next.Stream().Write([]byte("again")); err != nil {
+		t.Fatal(err)
+	}
+	if got := readLine(t, next); got != "again" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestHelperIsDeafAndSmall(t *testing.T) {
+	l := newTestLauncher(t)
+	c := mustStart(t, l, roleCommand("echo"))
+	pid := helperPID(t, l)
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		if err := unix.Kill(pid, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Exit().String(); got != "exit status 0" {
+		t.Errorf("exit = %s", got)
+	}
+	if rss := rssKiB(t, pid); rss > 10<<10 {
+		t.Errorf("the helper takes %d KiB", rss)
+	} else {
+		t.Logf("the helper takes %d KiB", rss)
+	}
+	if p, ok := readProc(pid, make([]byte, 1024)); !ok || p.sid != pid {
+		t.Errorf("the helper is in session %d", p.sid)
+	}
+}
+
+func rssKiB(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	var kib int
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib
+}
+
+func TestLauncherClose(t *testing.T) {
+	l := newTestLauncher(t)
+	roll := newRoll(t)
+	c := mustStart(t, l, roleCommand("parent", roll.path, "setsid"))
+	roll.enrolled(t, 2)
+	pid := helperPID(t, l)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := waitDone(t, c).String(); got != "killed by SIGKILL" {
+		t.Errorf("exit = %s", got)
+	}
+	roll.empty(t, 3*time.Second)
+	waitGone(t, pid, time.Second)
+	if _, err := l.Start(t.Context(), roleCommand("echo")); !errors.Is(err, errLauncherClosed) {
+		t.Errorf("start after close: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("second close: %v", err)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string, mode fs.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	plain := write("plain", "#!/bin/sh\n", 0o600)
+	orphan := write("orphan", "#!/no/such/interpreter -x\n", 0o700)
+	alien := write("alien", "not a program\n", 0o700)
+	write(".nvm/versions/node/v22.1.0/bin/npx-of-nvm", "#!/bin/sh\n", 0o700)
+	env := []string{"PATH=/bin:/nowhere", "HOME=" + dir}
+	for _, tt := range []struct {
+		name string
+		cmd  Command
+		is   error
+		want []string
+	}{
+		{"empty", Command{}, fs.ErrInvalid, []string{"no command"}},
+		{"not found", Command{Path: "no-such-command"}, fs.ErrNotExist,
+			[]string{`"no-such-command"`, "not found in PATH (/bin:/nowhere)"}},
+		{"found elsewhere", Command{Path: "npx-of-nvm"}, fs.ErrNotExist,
+			[]string{"there is " + dir + "/.nvm/versions/node/v22.1.0/bin/npx-of-nvm", "PATH"}},
+		{"corpus/C08", Command{Path: "npx -y server"}, fs.ErrNotExist, []string{`put "npx" into command`, "args"}},
+		{"spaces in path", Command{Path: "/bin/sh -c true"}, fs.ErrNotExist, []string{`put "/bin/sh" into command`}},
+		{"not executable", Command{Path: plain}, fs.ErrPermission, []string{"not executable", "chmod"}},
+		{"directory", Command{Path: dir}, fs.ErrInvalid, []string{"is a directory"}},
+		{"no working directory", Command{Path: "sh", Dir: dir + "/gone"}, fs.ErrNotExist, []string{"working directory", "gone"}},
+		{"working directory is a file", Command{Path: "sh", Dir: plain}, fs.ErrInvalid, []string{"not a directory"}},
+		{"no interpreter", Command{Path: orphan}, unix.ENOENT, []string{"needs /no/such/interpreter"}},
+		{"no program", Command{Path: alien}, unix.ENOEXEC, []string{"no #! line"}},
+		{"corpus/C10 NUL", Command{Path: "sh", Args: []string{"a\x00b"}}, fs.ErrInvalid, []string{"NUL"}},
+		{"too large", Command{Path: "sh", Args: []string{strings.Repeat("x", 1<<20)}}, unix.E2BIG, []string{"too large"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.cmd.Env = env
+			_, err := newTestLauncher(t).Start(t.Context(), tt.cmd)
+			var start *StartError
+			if !errors.As(err, &start) || !errors.Is(err, tt.is) {
+				t.Fatalf("err = %v", err)
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestCommandWithSpacesThatExists(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "my server")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$1\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	c := mustStart(t, newTestLauncher(t), Command{Path: path, Args: []string{"two\nlines"}, Dir: dir, Env: []string{"BAD=\xff"}})
+	for _, want := range []string{dir, "two", "lines"} {
+		if got := readLine(t, c); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
