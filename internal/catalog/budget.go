@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+)
+
+// What a server's schema, and one validation with it, may cost us.
+const (
+	maxSchemaBytes = 1 << 20
+	maxSubschemas  = 10_000
+	maxSchemaDepth = 256
+	maxPattern     = 20_000     // steps of one pattern's program
+	maxMatching    = 20_000_000 // steps of a pattern times the bytes of a text
+	maxSteps       = 500_000    // subschemas held against values
+	maxEvaluation  = 1_000      // levels of subschemas within each other
+	maxExponent    = 1_000
+)
+
+func withinBudget(schema []byte) error {
+	if len(schema) > maxSchemaBytes {
+		return fmt.Errorf("the schema has more than %d bytes", maxSchemaBytes)
+	}
+	count, depth, deepest := 0, 0, 0
+	inString := false
+	for i := 0; i < len(schema); i++ {
+		switch c := schema[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+			if c == '{' {
+				count++
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	if count > maxSubschemas {
+		return fmt.Errorf("the schema has more than %d parts", maxSubschemas)
+	}
+	if deepest > maxSchemaDepth {
+		return fmt.Errorf("the schema is nested more than %d levels deep", maxSchemaDepth)
+	}
+	return nil
+}
+
+// decode reads JSON with numbers as they are written.
+func decode(raw []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("reading JSON: %v", err)
+	}
+	return tamed(v), nil
+}
+
+// tamed bounds exponents: 1e999999999 is a short number that takes all the
+// memory there is to compare exactly.
+func tamed(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		s := string(v)
+		e := strings.IndexAny(s, "eE")
+		if e < 0 {
+			return v
+		}
+		exp, err := strconv.Atoi(s[e+1:])
+		if err == nil && exp >= -maxExponent && exp <= maxExponent {
+			return v
+		}
+		if strings.HasPrefix(s[e+1:], "-") {
+			return json.Number(s[:e] + "e-" + strconv.Itoa(maxExponent))
+		}
+		return json.Number(s[:e] + "e" + strconv.Itoa(maxExponent))
+	case map[string]any:
+		for k := range v {
+			v[k] = tamed(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = tamed(v[i])
+		}
+	}
+	return v
+}
+
+// matcher is a pattern that a text has to match.
+type matcher struct {
+	expr  *regexp.Regexp
+	steps int
+}
+
+// compilePattern is nil for a pattern that cannot be compiled here
+// (look-around, back references) or would cost too much; it is left to the
+// server.
+func compilePattern(pattern string) *matcher {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	steps := programSize(tree)
+	if steps > maxPattern {
+		return nil
+	}
+	expr, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil
+	}
+	return &matcher{expr, steps}
+}
+
+// match says whether s matches, or is too long to tell.
+func (m *matcher) match(s string) bool {
+	return m.steps*len(s) > maxMatching || m.expr.MatchString(s)
+}
+
+// programSize estimates the steps of a compiled pattern, in which a repetition
+// is written out.
+func programSize(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)/2
+	for _, sub := range re.Sub {
+		size += programSize(sub)
+		if size > maxPattern {
+			return size
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return size
+}

@@ -1,0 +1,172 @@
+// Package catalog is the features of all upstreams as one namespace.
+//
+// It owns the names that clients see, which server each leads to, what is
+// filtered out, and how lists are written for a client's version. It knows
+// schemas: as types, as signatures, as rules for arguments. It does no I/O and
+// starts nothing; a Catalog never changes once it is made.
+package catalog
+
+import (
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// Kind is one of the four lists that a server offers.
+type Kind uint8
+
+// The four lists.
+const (
+	Tools Kind = iota
+	Prompts
+	Resources
+	Templates
+)
+
+// Member is the name of the list in its result: "tools", for example.
+func (k Kind) Member() string {
+	return [...]string{"tools", "prompts", "resources", "resourceTemplates"}[k]
+}
+
+// key is the member that identifies an item of the list.
+func (k Kind) key() string {
+	return [...]string{"name", "name", "uri", "uriTemplate"}[k]
+}
+
+// Features is what one connection of one server offers. It is not changed
+// after it was handed to Merge.
+type Features struct {
+	Tools, Prompts, Resources, Templates []Item
+	Instructions                         string
+	// Capabilities is the raw object that the server declared; nil when it
+	// declared none.
+	Capabilities []byte
+}
+
+// Offers says whether the server declared a capability.
+func (f *Features) Offers(capability string) bool {
+	if f == nil || len(f.Capabilities) == 0 {
+		return false
+	}
+	v := jsonrpc.Get(f.Capabilities, capability)
+	return v != nil && v[0] != 'n' && v[0] != 'f'
+}
+
+func (f *Features) items(k Kind) []Item {
+	if f == nil {
+		return nil
+	}
+	return [...][]Item{f.Tools, f.Prompts, f.Resources, f.Templates}[k]
+}
+
+// Item is one tool, prompt, resource or resource template as its server sent
+// it.
+type Item struct {
+	// Raw is the item's own bytes.
+	Raw []byte
+	// Key is what identifies it: a name, a URI or a URI template.
+	Key                      string
+	Name, Title, Description string
+	// InputSchema, OutputSchema and Annotations are spans of Raw; nil when
+	// absent.
+	InputSchema, OutputSchema, Annotations []byte
+	// Required names the arguments that a tool's input schema demands.
+	Required []string
+
+	rules *rules
+}
+
+// Source is one configured server, whether or not it is up.
+type Source struct {
+	Server string
+	// Features is nil while the server has not told them.
+	Features *Features
+	Policy   Policy
+	// State says how the server is, in the words of whoever watches it.
+	State string
+}
+
+// Options is what holds for a whole catalogue.
+type Options struct {
+	// TTLMillis and CacheScope are what modern clients are told about keeping
+	// a list; "private" when CacheScope is empty.
+	TTLMillis  int64
+	CacheScope string
+	// Meta is the raw _meta of modern list results; nil for none.
+	Meta []byte
+}
+
+// Catalog is the features of all servers of one schema, merged.
+type Catalog struct {
+	sources []Source
+	labels  []string
+	opt     Options
+
+	servers map[string]int32 // by configured name, then by label
+	schemes map[string]int32 // by the scheme of aliased URIs
+
+	tools, prompts, resources, templates table
+	aliased                              bool // some URI is listed under another one
+
+	views viewCache
+	index struct {
+		once  sync.Once
+		*searchIndex
+	}
+	single struct {
+		mu sync.Mutex
+		by map[string]*Catalog
+	}
+}
+
+// Merge makes one namespace of the given servers, in their order.
+func Merge(sources []Source, opt Options) *Catalog {
+	c := &Catalog{sources: sources, opt: opt, labels: serverLabels(sources)}
+	c.servers = make(map[string]int32, 2*len(sources))
+	c.schemes = make(map[string]int32, len(sources))
+	for i := range sources {
+		putFirst(c.servers, sources[i].Server, int32(i))
+	}
+	for i := range sources {
+		putFirst(c.servers, c.labels[i], int32(i))
+		putFirst(c.schemes, aliasScheme(sources[i].Server), int32(i))
+	}
+	c.tools = c.nameTable(Tools)
+	c.prompts = c.nameTable(Prompts)
+	c.resources = c.uriTable(Resources)
+	c.templates = c.uriTable(Templates)
+	return c
+}
+
+func putFirst(m map[string]int32, key string, i int32) {
+	if _, taken := m[key]; !taken {
+		m[key] = i
+	}
+}
+
+func (c *Catalog) table(k Kind) *table {
+	return [...]*table{&c.tools, &c.prompts, &c.resources, &c.templates}[k]
+}
+
+// Only is the catalogue of one of the servers under its own names; nil when
+// there is no such server.
+func (c *Catalog) Only(server string) *Catalog {
+	i, ok := c.servers[server]
+	if !ok {
+		return nil
+	}
+	c.single.mu.Lock()
+	defer c.single.mu.Unlock()
+	name := c.sources[i].Server
+	if one := c.single.by[name]; one != nil {
+		return one
+	}
+	source := c.sources[i]
+	source.Policy.Naming = NamingNone
+	if c.single.by == nil {
+		c.single.by = make(map[string]*Catalog)
+	}
+	one := Merge([]Source{source}, c.opt)
+	c.single.by[name] = one
+	return one
+}

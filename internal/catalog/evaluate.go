@@ -1,0 +1,270 @@
+package catalog
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// evaluation holds one value against a document.
+type evaluation struct {
+	doc   *document
+	steps int
+	depth int
+	// spent says that the budget is used up: nothing is refused any more.
+	spent bool
+	scope []*resource // the resources entered, outermost first
+	found []Violation
+}
+
+// seen is which members of a value were judged by some part of a schema.
+type seen struct {
+	names    map[string]bool
+	allNames bool
+	upTo     int // items before this one
+	items    map[int]bool
+	allItems bool
+}
+
+func (s *seen) name(name string) {
+	if s != nil {
+		if s.names == nil {
+			s.names = make(map[string]bool)
+		}
+		s.names[name] = true
+	}
+}
+
+func (s *seen) item(i int) {
+	if s != nil {
+		if s.items == nil {
+			s.items = make(map[int]bool)
+		}
+		s.items[i] = true
+	}
+}
+
+func (s *seen) add(o *seen) {
+	if s == nil || o == nil {
+		return
+	}
+	for name := range o.names {
+		s.name(name)
+	}
+	for i := range o.items {
+		s.item(i)
+	}
+	s.allNames = s.allNames || o.allNames
+	s.allItems = s.allItems || o.allItems
+	s.upTo = max(s.upTo, o.upTo)
+}
+
+// at is where in the value an evaluation stands; a list from the inside out.
+type at struct {
+	up    *at
+	token string
+}
+
+func (a *at) tokens() []string {
+	var all []string
+	for ; a != nil; a = a.up {
+		all = append(all, a.token)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// check holds v against p. What it judged is added to judged when v fits. With
+// tell, what is wrong is noted.
+func (e *evaluation) check(p *part, v any, where *at, judged *seen, tell bool) bool {
+	e.steps++
+	if e.steps > maxSteps || e.depth > maxEvaluation {
+		e.spent = true
+	}
+	if e.spent {
+		return true
+	}
+	if p.verdict != nil {
+		if !*p.verdict && tell {
+			e.note(where, "no value here", "")
+		}
+		return *p.verdict
+	}
+	e.depth++
+	entered := len(e.scope) == 0 || e.scope[len(e.scope)-1] != p.resource
+	if entered {
+		e.scope = append(e.scope, p.resource)
+	}
+	var own *seen
+	if e.doc.tracks {
+		own = &seen{}
+	}
+	ok := e.references(p, v, where, own, tell)
+	ok = e.assertions(p, v, where, tell) && ok
+	ok = e.compositions(p, v, where, own, tell) && ok
+	switch v := v.(type) {
+	case map[string]any:
+		ok = e.object(p, v, where, own, tell) && ok
+	case []any:
+		ok = e.array(p, v, where, own, tell) && ok
+	}
+	if entered {
+		e.scope = e.scope[:len(e.scope)-1]
+	}
+	e.depth--
+	if ok {
+		judged.add(own)
+	}
+	return ok || e.spent
+}
+
+func (e *evaluation) references(p *part, v any, where *at, own *seen, tell bool) bool {
+	ok := true
+	if p.target != nil {
+		ok = e.check(p.target, v, where, own, tell)
+	}
+	if p.bookend == nil {
+		return ok
+	}
+	target := p.bookend
+	if p.dynamicName != "" {
+		for _, r := range e.scope {
+			if outer := r.dynamic[p.dynamicName]; outer != nil {
+				target = outer
+				break
+			}
+		}
+	}
+	return e.check(target, v, where, own, tell) && ok
+}
+
+func (e *evaluation) compositions(p *part, v any, where *at, own *seen, tell bool) bool {
+	ok := true
+	for _, sub := range p.allOf {
+		ok = e.check(sub, v, where, own, tell) && ok
+	}
+	if len(p.anyOf) > 0 && e.fitting(p.anyOf, v, where, own) == 0 {
+		e.alternatives(p.anyOf, v, where, tell)
+		ok = false
+	}
+	if len(p.oneOf) > 0 {
+		switch n := e.fitting(p.oneOf, v, where, own); {
+		case n == 0:
+			e.alternatives(p.oneOf, v, where, tell)
+			ok = false
+		case n > 1:
+			e.tell(tell, where, "exactly one of the allowed forms", strconv.Itoa(n)+" that fit")
+			ok = false
+		}
+	}
+	if p.not != nil && e.check(p.not, v, where, nil, false) {
+		e.tell(tell, where, "something else than what is excluded", show(v))
+		ok = false
+	}
+	if p.condition != nil {
+		branch := p.orElse
+		if e.check(p.condition, v, where, own, false) {
+			branch = p.then
+		}
+		if branch != nil {
+			ok = e.check(branch, v, where, own, tell) && ok
+		}
+	}
+	return ok
+}
+
+// fitting counts the parts that v fits. All are tried: each may judge members
+// that the others leave.
+func (e *evaluation) fitting(parts []*part, v any, where *at, own *seen) int {
+	n := 0
+	for _, sub := range parts {
+		if e.check(sub, v, where, own, false) {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *evaluation) assertions(p *part, v any, where *at, tell bool) bool {
+	if len(p.types) > 0 && !slices.ContainsFunc(p.types, func(t string) bool { return isType(v, t) }) {
+		e.tell(tell, where, strings.Join(p.types, " or "), typeOf(v))
+		return false
+	}
+	ok := true
+	if p.enum != nil && !p.enumKeys[canonical(v)] {
+		if tell {
+			e.note(where, "one of "+showAll(p.enum), show(v))
+		}
+		ok = false
+	}
+	if p.hasConstant && canonical(v) != p.constantKey {
+		e.tell(tell, where, show(p.constant), show(v))
+		ok = false
+	}
+	switch v := v.(type) {
+	case json.Number:
+		return e.number(p, v, where, tell) && ok
+	case string:
+		ok = e.sizes(p, "Length", "characters", utf8.RuneCountInString(v), where, tell) && ok
+		if p.pattern != nil && !p.pattern.match(v) {
+			e.tell(tell, where, "text that matches "+p.pattern.expr.String(), show(v))
+			ok = false
+		}
+	case []any:
+		ok = e.sizes(p, "Items", "items", len(v), where, tell) && ok
+		if p.unique && !allDifferent(v) {
+			e.tell(tell, where, "items that are all different", "")
+			ok = false
+		}
+	case map[string]any:
+		ok = e.sizes(p, "Properties", "members", len(v), where, tell) && ok
+	}
+	return ok
+}
+
+func (e *evaluation) number(p *part, v json.Number, where *at, tell bool) bool {
+	if len(p.limits) == 0 {
+		return true
+	}
+	n, _ := new(big.Rat).SetString(string(v))
+	ok := true
+	for _, l := range p.limits {
+		c := n.Cmp(l.bound)
+		fits, word := true, ""
+		switch l.keyword {
+		case "minimum":
+			fits, word = c >= 0, "at least "
+		case "maximum":
+			fits, word = c <= 0, "at most "
+		case "exclusiveMinimum":
+			fits, word = c > 0, "more than "
+		case "exclusiveMaximum":
+			fits, word = c < 0, "less than "
+		case "multipleOf":
+			fits, word = new(big.Rat).Quo(n, l.bound).IsInt(), "a multiple of "
+		}
+		if !fits {
+			e.tell(tell, where, word+showNumber(l.bound), clip(string(v)))
+			ok = false
+		}
+	}
+	return ok
+}
+
+func (e *evaluation) sizes(p *part, suffix, unit string, n int, where *at, tell bool) bool {
+	ok := true
+	for _, s := range p.sizes {
+		if s.keyword == "min"+suffix && n < s.bound {
+			e.tell(tell, where, "at least "+strconv.Itoa(s.bound)+" "+unit, strconv.Itoa(n))
+			ok = false
+		}
+		if s.keyword == "max"+suffix && n > s.bound {
+			e.tell(tell, where, "at most "+strconv.Itoa(s.bound)+" "+unit, strconv.Itoa(n))
+			ok = false
+		}
+	}
+	return ok
+}

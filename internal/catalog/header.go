@@ -1,0 +1,143 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// HeaderParam is an argument of a tool that HTTP clients repeat in a header.
+type HeaderParam struct {
+	// Path leads to the argument through nested objects.
+	Path []string
+	// Header is the name behind Mcp-Param-.
+	Header string
+}
+
+const headerKey = "x-mcp-header"
+
+// HeaderParams are the arguments of a tool that are repeated in headers; none
+// when the annotations are invalid.
+func HeaderParams(it *Item) []HeaderParam {
+	params, err := readHeaders(it)
+	if err != nil {
+		return nil
+	}
+	return params
+}
+
+// InvalidHeaders says what is wrong with a tool's header annotations. Over
+// HTTP such a tool must not be used.
+func InvalidHeaders(it *Item) error {
+	_, err := readHeaders(it)
+	return err
+}
+
+// DropInvalidHeaders withholds the tools with invalid header annotations, as
+// clients of an HTTP server must.
+func DropInvalidHeaders(tools []Item) ([]Item, []Issue) {
+	var issues []Issue
+	kept := slices.Clone(tools)
+	kept = slices.DeleteFunc(kept, func(it Item) bool {
+		err := InvalidHeaders(&it)
+		if err != nil {
+			issues = append(issues, Issue{Item: it.Key, Detail: err.Error(), Withheld: true})
+		}
+		return err != nil
+	})
+	return kept, issues
+}
+
+func readHeaders(it *Item) ([]HeaderParam, error) {
+	if !strings.Contains(string(it.InputSchema), headerKey) {
+		return nil, nil
+	}
+	var params []HeaderParam
+	if err := collectHeaders(it.InputSchema, nil, &params); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool, len(params))
+	for _, p := range params {
+		name := strings.ToLower(p.Header)
+		if seen[name] {
+			return nil, fmt.Errorf("%s %q stands twice", headerKey, p.Header)
+		}
+		seen[name] = true
+	}
+	return params, nil
+}
+
+// collectHeaders gathers the annotations that properties lead to. One anywhere
+// else in the schema is an error: its argument cannot be found.
+func collectHeaders(schema []byte, path []string, params *[]HeaderParam) error {
+	for name, value := range jsonrpc.Members(schema) {
+		if name == "properties" && value[0] == '{' {
+			for arg, sub := range jsonrpc.Members(value) {
+				if err := collectHeaders(sub, append(slices.Clip(path), arg), params); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if name == headerKey {
+			if err := addHeader(schema, value, path, params); err != nil {
+				return err
+			}
+			continue
+		}
+		out := eachObject(value, func(obj []byte) bool { return jsonrpc.Get(obj, headerKey) == nil })
+		if !out && name != "default" && name != "examples" && name != "const" && name != "enum" {
+			return fmt.Errorf("%s under %s of %q leads to no argument", headerKey, name, strings.Join(path, "."))
+		}
+	}
+	return nil
+}
+
+func addHeader(schema, value []byte, path []string, params *[]HeaderParam) error {
+	arg := strings.Join(path, ".")
+	if len(path) == 0 {
+		return fmt.Errorf("%s stands outside any argument", headerKey)
+	}
+	header, ok := jsonrpc.GetString(value)
+	if !ok || header == "" || strings.IndexFunc(header, notToken) >= 0 {
+		return fmt.Errorf("%s of %q is not a header name", headerKey, arg)
+	}
+	switch kind, _ := jsonrpc.GetString(schema, "type"); kind {
+	case "string", "integer", "boolean":
+		*params = append(*params, HeaderParam{Path: path, Header: header})
+		return nil
+	}
+	return fmt.Errorf("%s of %q: only a string, an integer or a boolean can be a header", headerKey, arg)
+}
+
+// notToken says whether a character may not stand in a header's name.
+func notToken(r rune) bool {
+	return r >= 0x80 || !isNameByte(byte(r)) && !strings.ContainsRune("!#$%&'*+.^`|~", r)
+}
+
+// eachObject visits every object inside a JSON value until visit says stop.
+func eachObject(value []byte, visit func(obj []byte) bool) bool {
+	if len(value) == 0 {
+		return true
+	}
+	switch value[0] {
+	case '{':
+		if !visit(value) {
+			return false
+		}
+		for _, v := range jsonrpc.Members(value) {
+			if !eachObject(v, visit) {
+				return false
+			}
+		}
+	case '[':
+		for v := range jsonrpc.Elements(value) {
+			if !eachObject(v, visit) {
+				return false
+			}
+		}
+	}
+	return true
+}

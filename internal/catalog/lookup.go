@@ -1,0 +1,229 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// entry is one listed item.
+type entry struct {
+	source int32
+	item   *Item
+	name   string // the server's own name, or the configuration's for it
+	listed string
+
+	// What URIs made from a template, and from its alias, look like.
+	made, madeFromAlias pattern
+}
+
+// ownKey finds an entry by its server and the server's own name for it.
+type ownKey struct {
+	source int32
+	name   string
+}
+
+// table is one of the four lists with its ways in.
+type table struct {
+	order  []*entry
+	listed map[string]*entry
+	own    map[ownKey]*entry
+	plain  map[string][]*entry
+}
+
+// Ref leads from a name to the server that has it.
+type Ref struct {
+	// Server is the configured name; Name is the server's own.
+	Server, Name string
+	// Item is nil for a resource that nobody lists.
+	Item *Item
+	// Listed is the name or URI that clients see.
+	Listed string
+}
+
+// MissKind says why a name leads nowhere.
+type MissKind uint8
+
+const (
+	// Unknown is a name that no server has.
+	Unknown MissKind = iota
+	// Ambiguous is a plain name that several servers have.
+	Ambiguous
+	// ServerDown is a name of a server that has not told its features.
+	ServerDown
+)
+
+// Miss is a name that leads nowhere.
+type Miss struct {
+	Kind MissKind
+	// Candidates are the listed names of an ambiguous one; for an unknown
+	// resource, the servers that may be asked for it, in order.
+	Candidates []string
+	// Server is the one that the name points at; State is how it is.
+	Server, State string
+}
+
+// Visible says whether a caller may see an item, given the configured name of
+// its server and the server's own name for it. Nil means everything.
+type Visible func(server, name string) bool
+
+// Tool finds a tool by any name that a client may use for it: as listed,
+// service__tool, the older service##tool, service-tool and service.tool, or
+// its plain name where only one server has it.
+func (c *Catalog) Tool(name string) (Ref, *Miss) { return c.find(&c.tools, name, nil) }
+
+// ToolFor is Tool among what the caller may see.
+func (c *Catalog) ToolFor(name string, may Visible) (Ref, *Miss) { return c.find(&c.tools, name, may) }
+
+// Prompt finds a prompt as Tool finds a tool.
+func (c *Catalog) Prompt(name string) (Ref, *Miss) { return c.find(&c.prompts, name, nil) }
+
+// PromptFor is Prompt among what the caller may see.
+func (c *Catalog) PromptFor(name string, may Visible) (Ref, *Miss) {
+	return c.find(&c.prompts, name, may)
+}
+
+// ToolOf finds a tool by its server and the server's own name for it.
+func (c *Catalog) ToolOf(server, name string, may Visible) (Ref, *Miss) {
+	i, ok := c.servers[server]
+	if !ok {
+		return Ref{}, &Miss{Kind: Unknown}
+	}
+	if e := c.tools.own[ownKey{i, name}]; c.sees(e, may) {
+		return c.ref(e), nil
+	}
+	miss := &Miss{Kind: Unknown, Server: c.sources[i].Server, State: c.sources[i].State}
+	if c.sources[i].Features == nil {
+		miss.Kind = ServerDown
+	}
+	return Ref{}, miss
+}
+
+// nameTable lists the tools or prompts of all servers.
+func (c *Catalog) nameTable(k Kind) table {
+	t := table{
+		listed: make(map[string]*entry),
+		own:    make(map[ownKey]*entry),
+		plain:  make(map[string][]*entry),
+	}
+	for i := range c.sources {
+		rules := c.sources[i].Policy.rules(k)
+		items := c.sources[i].Features.items(k)
+		for j := range items {
+			item := &items[j]
+			if !rules.lists(item.Key) {
+				continue
+			}
+			e := &entry{source: int32(i), item: item, name: item.Key}
+			if to := rules.Items[item.Key].Rename; to != "" {
+				e.name = to
+			}
+			t.order = append(t.order, e)
+		}
+	}
+	c.assignNames(t.order)
+	for _, e := range t.order {
+		t.listed[e.listed] = e
+		t.own[ownKey{e.source, e.item.Key}] = e
+	}
+	for _, e := range t.order {
+		if _, taken := t.own[ownKey{e.source, e.name}]; !taken {
+			t.own[ownKey{e.source, e.name}] = e
+		}
+		t.addPlain(e.item.Key, e)
+		t.addPlain(e.name, e)
+		t.addPlain(c.wishedName(e), e)
+	}
+	return t
+}
+
+// addPlain makes e findable by a name that is not its listed one.
+func (t *table) addPlain(name string, e *entry) {
+	if name != e.listed && !slices.Contains(t.plain[name], e) {
+		t.plain[name] = append(t.plain[name], e)
+	}
+}
+
+func (c *Catalog) ref(e *entry) Ref {
+	return Ref{Server: c.sources[e.source].Server, Name: e.item.Key, Item: e.item, Listed: e.listed}
+}
+
+func (c *Catalog) sees(e *entry, may Visible) bool {
+	return e != nil && (may == nil || may(c.sources[e.source].Server, e.item.Key))
+}
+
+func (c *Catalog) find(t *table, name string, may Visible) (Ref, *Miss) {
+	if e := t.listed[name]; c.sees(e, may) {
+		return c.ref(e), nil
+	}
+	for _, sep := range separators {
+		for at := range splits(name, sep) {
+			i, known := c.servers[name[:at]]
+			if !known {
+				continue
+			}
+			if e := t.own[ownKey{i, name[at+len(sep):]}]; c.sees(e, may) {
+				return c.ref(e), nil
+			}
+		}
+	}
+	var found []*entry
+	for _, e := range t.plain[name] {
+		if c.sees(e, may) {
+			found = append(found, e)
+		}
+	}
+	if len(found) == 1 {
+		return c.ref(found[0]), nil
+	}
+	if len(found) > 1 {
+		miss := &Miss{Kind: Ambiguous}
+		for _, e := range found {
+			miss.Candidates = append(miss.Candidates, e.listed)
+		}
+		return Ref{}, miss
+	}
+	return Ref{}, c.pointed(name, may)
+}
+
+// separators stand between a service and its tool, the newest first.
+var separators = [...]string{separator, "##", "-", "."}
+
+// splits yields where sep stands in name, the last place first, so that the
+// longest service is tried first.
+func splits(name, sep string) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		end := len(name)
+		for {
+			at := strings.LastIndex(name[:end], sep)
+			if at <= 0 || (at+len(sep) < len(name) && !yield(at)) {
+				return
+			}
+			end = at + len(sep) - 1
+		}
+	}
+}
+
+// pointed is the miss of a name: it tells the server that the name begins
+// with, and whether that one is down.
+func (c *Catalog) pointed(name string, may Visible) *Miss {
+	miss := &Miss{Kind: Unknown}
+	for _, sep := range separators {
+		for at := range splits(name, sep) {
+			i, known := c.servers[name[:at]]
+			if !known {
+				continue
+			}
+			src := &c.sources[i]
+			if may != nil && !may(src.Server, name[at+len(sep):]) {
+				continue
+			}
+			if src.Features == nil {
+				return &Miss{Kind: ServerDown, Server: src.Server, State: src.State}
+			}
+			if miss.Server == "" {
+				miss.Server, miss.State = src.Server, src.State
+			}
+		}
+	}
+	return miss
+}

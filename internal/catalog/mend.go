@@ -1,0 +1,232 @@
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A strict client refuses a whole list for one member of the wrong type, so
+// every item is held against these shapes. A wrong optional member is removed,
+// a wrong required one costs the item.
+
+// shape is the type of each known member: " [ { for strings, arrays and
+// objects, b and n for booleans and numbers.
+type shape map[string]byte
+
+var (
+	toolShape = shape{"name": '"', "inputSchema": '{', "title": '"', "description": '"',
+		"outputSchema": '{', "annotations": '{', "icons": '[', "_meta": '{', "execution": '{'}
+	hintShape = shape{"title": '"', "readOnlyHint": 'b', "destructiveHint": 'b',
+		"idempotentHint": 'b', "openWorldHint": 'b'}
+	promptShape = shape{"name": '"', "title": '"', "description": '"', "arguments": '[',
+		"icons": '[', "_meta": '{'}
+	argumentShape = shape{"name": '"', "title": '"', "description": '"', "required": 'b'}
+	resourceShape = shape{"uri": '"', "uriTemplate": '"', "name": '"', "title": '"', "description": '"',
+		"mimeType": '"', "size": 'n', "annotations": '{', "icons": '[', "_meta": '{'}
+	audienceShape = shape{"audience": '[', "priority": 'n', "lastModified": '"'}
+	iconShape     = shape{"src": '"', "mimeType": '"', "sizes": '[', "theme": '"'}
+)
+
+func typeMark(raw []byte) byte {
+	switch c := raw[0]; c {
+	case '"', '[', '{':
+		return c
+	case 't', 'f':
+		return 'b'
+	case 'n':
+		return 0
+	}
+	return 'n'
+}
+
+// mender makes one item fit for every client.
+type mender struct {
+	notes []string
+	fatal string
+}
+
+func (m *mender) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+}
+
+func (m *mender) fail(format string, args ...any) {
+	if m.fatal == "" {
+		m.fatal = fmt.Sprintf(format, args...)
+	}
+}
+
+func (m *mender) item(k Kind, raw []byte) []byte {
+	switch k {
+	case Tools:
+		raw = m.fit(raw, toolShape, "name", "inputSchema")
+		raw = m.within(raw, "annotations", func(v []byte) []byte { return m.fit(v, hintShape) })
+		raw = m.within(raw, "inputSchema", m.inputSchema)
+	case Prompts:
+		raw = m.fit(raw, promptShape, "name")
+		raw = m.within(raw, "arguments", m.arguments)
+	default:
+		raw = m.fit(raw, resourceShape, k.key())
+		raw = m.within(raw, "annotations", func(v []byte) []byte { return m.fit(v, audienceShape) })
+		if jsonrpc.Get(raw, "name") == nil && m.fatal == "" {
+			m.note("it has no name; its %s stands in", k.key())
+			raw = jsonrpc.Set(raw, jsonrpc.Get(raw, k.key()), "name")
+		}
+	}
+	if key, _ := jsonrpc.GetString(raw, k.key()); strings.TrimSpace(key) == "" {
+		m.fail("its %s is empty", k.key())
+	}
+	return m.within(raw, "icons", m.icons)
+}
+
+// within edits one member that is there.
+func (m *mender) within(obj []byte, member string, edit func([]byte) []byte) []byte {
+	value := jsonrpc.Get(obj, member)
+	if value == nil || m.fatal != "" {
+		return obj
+	}
+	if edited := edit(value); !same(edited, value) {
+		return jsonrpc.Set(obj, edited, member)
+	}
+	return obj
+}
+
+// fit removes members of the wrong type and fails without a required one.
+func (m *mender) fit(obj []byte, s shape, required ...string) []byte {
+	out := obj
+	for name, value := range jsonrpc.Members(obj) {
+		if want := s[name]; want != 0 && typeMark(value) != want {
+			out = jsonrpc.Set(out, nil, name)
+			if value[0] != 'n' {
+				m.note("its %s is of the wrong type and left out", name)
+			}
+		}
+	}
+	for _, name := range required {
+		if jsonrpc.Get(out, name) == nil {
+			m.fail("it has no proper %s", name)
+		}
+	}
+	return out
+}
+
+// inputSchema demands an object schema, and mends what some languages write
+// for an empty map or for nothing.
+func (m *mender) inputSchema(schema []byte) []byte {
+	if kind, _ := jsonrpc.GetString(schema, "type"); kind != "object" {
+		m.fail("the type of its inputSchema is not \"object\"")
+		return schema
+	}
+	required := jsonrpc.Get(schema, "required")
+	switch {
+	case required == nil:
+	case required[0] == 'n':
+		schema = jsonrpc.Set(schema, nil, "required")
+	case !isStrings(required):
+		m.fail("required in its inputSchema is not a list of names")
+	}
+	props := jsonrpc.Get(schema, "properties")
+	switch {
+	case props == nil:
+	case props[0] == 'n':
+		schema = jsonrpc.Set(schema, nil, "properties")
+	case props[0] == '[' && emptyArray(props):
+		m.note("properties in its inputSchema is an empty array and taken as an empty object")
+		schema = jsonrpc.Set(schema, []byte("{}"), "properties")
+	case props[0] != '{':
+		m.fail("properties in its inputSchema is not an object")
+	default:
+		for name, value := range jsonrpc.Members(props) {
+			switch value[0] {
+			case '{':
+			case 't':
+				schema = jsonrpc.Set(schema, []byte("{}"), "properties", name)
+			case 'f':
+				schema = jsonrpc.Set(schema, []byte(`{"not":{}}`), "properties", name)
+			default:
+				m.fail("the schema of its argument %q is not an object", name)
+			}
+		}
+	}
+	return schema
+}
+
+func emptyArray(arr []byte) bool {
+	for range jsonrpc.Elements(arr) {
+		return false
+	}
+	return true
+}
+
+func isStrings(arr []byte) bool {
+	if arr[0] != '[' {
+		return false
+	}
+	for v := range jsonrpc.Elements(arr) {
+		if v[0] != '"' {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *mender) arguments(list []byte) []byte {
+	return editElements(list, func(arg []byte) []byte {
+		if arg[0] != '{' {
+			m.fail("one of its arguments is not an object")
+			return arg
+		}
+		return m.fit(arg, argumentShape, "name")
+	})
+}
+
+// icons keeps what can be shown safely: https, http and data.
+func (m *mender) icons(list []byte) []byte {
+	return editElements(list, func(icon []byte) []byte {
+		src, _ := jsonrpc.GetString(icon, "src")
+		u, err := url.Parse(src)
+		if err != nil || (u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "data") {
+			m.note("an icon is left out: only https, http and data are shown")
+			return nil
+		}
+		return m.fit(icon, iconShape)
+	})
+}
+
+// editElements returns an array with each element edited; nil drops one. The
+// same slice comes back when nothing changed.
+func editElements(arr []byte, edit func([]byte) []byte) []byte {
+	var elements [][]byte
+	changed := false
+	for v := range jsonrpc.Elements(arr) {
+		out := edit(v)
+		changed = changed || !same(out, v)
+		if out != nil {
+			elements = append(elements, out)
+		}
+	}
+	if !changed {
+		return arr
+	}
+	return append(append([]byte{'['}, bytes.Join(elements, []byte{','})...), ']')
+}
+
+// editEach edits the elements of an array member of obj.
+func editEach(obj []byte, member string, edit func([]byte) []byte) []byte {
+	arr := jsonrpc.Get(obj, member)
+	if len(arr) == 0 || arr[0] != '[' {
+		return obj
+	}
+	if out := editElements(arr, edit); !same(out, arr) {
+		return jsonrpc.Set(obj, out, member)
+	}
+	return obj
+}
+
+// same says whether a and b are the very same bytes, not merely equal ones.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}

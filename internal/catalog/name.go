@@ -1,0 +1,167 @@
+package catalog
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	separator = "__"
+	// maxName is the length of a tool name that the models' APIs accept.
+	maxName = 64
+	// maxLabel leaves room for the tool in a name with a long server.
+	maxLabel = 32
+)
+
+// safeName makes s fit ^[a-zA-Z0-9_-]+$: what does not fit becomes one
+// underscore a run.
+func safeName(s string) string {
+	if s == "" {
+		return "_"
+	}
+	var b strings.Builder
+	gap := false
+	for i := 0; i < len(s); i++ {
+		if isNameByte(s[i]) {
+			b.WriteByte(s[i])
+			gap = false
+		} else if !gap {
+			b.WriteByte('_')
+			gap = true
+		}
+	}
+	return b.String()
+}
+
+func isNameByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+// digest is a stable mark of a text: n hexadecimal digits.
+func digest(n int, parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:])[:n]
+}
+
+// cutTo shortens s to limit by replacing its end with _mark.
+func cutTo(limit int, s, mark string) string {
+	return s[:min(len(s), limit-len(mark)-1)] + "_" + mark
+}
+
+// serverLabels gives each server the part of the names that stands before the
+// separator. It depends on the set of configured servers alone, never on which
+// of them are up.
+func serverLabels(sources []Source) []string {
+	labels := make([]string, len(sources))
+	count := make(map[string]int, len(sources))
+	for i := range sources {
+		labels[i] = safeName(sources[i].Server)
+		if len(labels[i]) > maxLabel {
+			labels[i] = cutTo(maxLabel, labels[i], digest(6, sources[i].Server))
+		}
+		count[labels[i]]++
+	}
+	for i := range sources {
+		if count[labels[i]] > 1 && labels[i] != sources[i].Server {
+			labels[i] = cutTo(maxLabel, labels[i], digest(6, sources[i].Server))
+		}
+	}
+	return labels
+}
+
+// assignNames sets listed of every entry so that no two are equal. Who keeps a
+// name that several want is decided by what the names are, never by which came
+// first; only unprefixed names, which may not be edited, go by the order of
+// the configuration.
+func (c *Catalog) assignNames(entries []*entry) {
+	wanted := make(map[string][]*entry, len(entries))
+	for _, e := range entries {
+		e.listed = c.wishedName(e)
+		wanted[e.listed] = append(wanted[e.listed], e)
+	}
+	taken := make(map[string]bool, len(entries))
+	var losers []*entry
+	for name, group := range wanted {
+		keeper := c.keeper(name, group)
+		if keeper != nil {
+			taken[name] = true
+		}
+		for _, e := range group {
+			if e != keeper {
+				losers = append(losers, e)
+			}
+		}
+	}
+	slices.SortFunc(losers, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(c.sources[a.source].Server, c.sources[b.source].Server),
+			cmp.Compare(a.item.Key, b.item.Key), cmp.Compare(a.source, b.source))
+	})
+	for _, e := range losers {
+		e.listed = c.freeName(e, taken)
+		taken[e.listed] = true
+	}
+}
+
+func (c *Catalog) unprefixed(e *entry) bool {
+	return c.sources[e.source].Policy.Naming == NamingNone
+}
+
+func (c *Catalog) wishedName(e *entry) string {
+	if c.unprefixed(e) {
+		return e.name
+	}
+	return c.prefixedName(e)
+}
+
+func (c *Catalog) prefixedName(e *entry) string {
+	name := c.labels[e.source] + separator + safeName(e.name)
+	if len(name) > maxName {
+		name = cutTo(maxName, name, c.mark(8, e))
+	}
+	return name
+}
+
+func (c *Catalog) mark(n int, e *entry) string {
+	return digest(n, c.sources[e.source].Server, e.item.Key)
+}
+
+// keeper is the one of several entries that may have the name they all want:
+// the first unprefixed one, else the only one that did not have to be changed
+// to want it.
+func (c *Catalog) keeper(name string, group []*entry) *entry {
+	if len(group) == 1 {
+		return group[0]
+	}
+	var natural []*entry
+	for _, e := range group {
+		if c.unprefixed(e) {
+			return e
+		}
+		if c.sources[e.source].Server+separator+e.name == name {
+			natural = append(natural, e)
+		}
+	}
+	if len(natural) == 1 {
+		return natural[0]
+	}
+	return nil
+}
+
+// freeName marks the entry's name with a digest of where it comes from.
+func (c *Catalog) freeName(e *entry, taken map[string]bool) string {
+	name := c.prefixedName(e)
+	if c.unprefixed(e) && !taken[name] {
+		return name
+	}
+	mark := c.mark(8, e)
+	for n := 1; ; n++ {
+		if marked := cutTo(maxName, name, mark); !taken[marked] {
+			return marked
+		}
+		mark = digest(8, mark, strconv.Itoa(n))
+	}
+}

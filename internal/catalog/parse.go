@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// Issue is something that a server's list should not have had in it.
+type Issue struct {
+	// Item is the name or URI of the item; empty when it has none.
+	Item string
+	// Detail says what is wrong.
+	Detail string
+	// Withheld says that the item is not listed. Otherwise it is, mended or as
+	// it came.
+	Withheld bool
+}
+
+// maxItems bounds each list of one server.
+const maxItems = 100_000
+
+// ParseTools reads the raw tools/list results of one server, a result a page.
+// What is bad is withheld and reported; the rest is kept.
+func ParseTools(pages [][]byte) ([]Item, []Issue) { return parse(Tools, pages) }
+
+// ParsePrompts reads the raw prompts/list results of one server.
+func ParsePrompts(pages [][]byte) ([]Item, []Issue) { return parse(Prompts, pages) }
+
+// ParseResources reads the raw resources/list results of one server.
+func ParseResources(pages [][]byte) ([]Item, []Issue) { return parse(Resources, pages) }
+
+// ParseTemplates reads the raw resources/templates/list results of one server.
+func ParseTemplates(pages [][]byte) ([]Item, []Issue) { return parse(Templates, pages) }
+
+type parser struct {
+	kind   Kind
+	items  []Item
+	issues []Issue
+	seen   map[string]bool
+}
+
+func parse(k Kind, pages [][]byte) ([]Item, []Issue) {
+	p := parser{kind: k, seen: make(map[string]bool)}
+	for _, page := range pages {
+		p.page(page)
+	}
+	return p.items, p.issues
+}
+
+func (p *parser) page(page []byte) {
+	list := jsonrpc.Get(page, p.kind.Member())
+	if len(list) == 0 || list[0] != '[' {
+		p.report("", true, "a page has no list %q", p.kind.Member())
+		return
+	}
+	// Items are spans of this one copy; the page may stand in a buffer that
+	// its owner uses again.
+	for raw := range jsonrpc.Elements(bytes.Clone(list)) {
+		if len(p.items) == maxItems {
+			p.report("", true, "more than %d items; the rest is left out", maxItems)
+			return
+		}
+		p.item(raw)
+	}
+}
+
+func (p *parser) report(item string, withheld bool, format string, args ...any) {
+	p.issues = append(p.issues, Issue{Item: item, Withheld: withheld, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (p *parser) item(raw []byte) {
+	key, _ := jsonrpc.GetString(raw, p.kind.key())
+	if !jsonrpc.Valid(raw) || raw[0] != '{' {
+		p.report(key, true, "it is not a JSON object")
+		return
+	}
+	if member, twice := duplicateMember(raw); twice {
+		p.report(key, true, "it has %q twice", member)
+		return
+	}
+	if bytes.IndexByte(raw, '\n') >= 0 || bytes.IndexByte(raw, '\r') >= 0 {
+		raw = jsonrpc.Compact(nil, raw)
+	}
+	m := mender{}
+	raw = m.item(p.kind, raw)
+	if m.fatal != "" {
+		p.report(key, true, "%s", m.fatal)
+		return
+	}
+	if p.seen[key] {
+		p.report(key, true, "another item has the same %s", p.kind.key())
+		return
+	}
+	p.seen[key] = true
+	for _, note := range m.notes {
+		p.report(key, false, "%s", note)
+	}
+	item := newItem(p.kind, raw)
+	for _, text := range [...]string{item.Name, item.Title, item.Description} {
+		if hasHidden(text) {
+			p.report(key, false, "it has control, bidirectional or tag characters; they are removed where it is listed")
+			break
+		}
+	}
+	if bytes.Contains(item.InputSchema, []byte("$ref")) && bytes.Contains(item.InputSchema, []byte("://")) {
+		if err := item.Unvalidated(); err != nil {
+			p.report(key, false, "its arguments cannot be validated: %v", err)
+		}
+	}
+	p.items = append(p.items, item)
+}
+
+func newItem(k Kind, raw []byte) Item {
+	it := Item{Raw: raw, rules: &rules{}}
+	for name, value := range jsonrpc.Members(raw) {
+		switch name {
+		case "title":
+			it.Title = text(value)
+		case "description":
+			it.Description = text(value)
+		case "inputSchema":
+			it.InputSchema = value
+		case "outputSchema":
+			it.OutputSchema = value
+		case "annotations":
+			it.Annotations = value
+		}
+		if name == "name" {
+			it.Name = text(value)
+		}
+		if name == k.key() {
+			it.Key = text(value)
+		}
+	}
+	for name := range jsonrpc.Elements(jsonrpc.Get(it.InputSchema, "required")) {
+		it.Required = append(it.Required, text(name))
+	}
+	return it
+}
+
+// text is the text of a raw JSON string.
+func text(raw []byte) string {
+	s, _ := jsonrpc.GetString(raw)
+	return s
+}
+
+// duplicateMember finds a name that stands twice in an object. Such an item
+// can be read two ways: whoever edits the first hides the last.
+func duplicateMember(obj []byte) (string, bool) {
+	var small [16]string
+	names := small[:0]
+	var many map[string]bool
+	for name := range jsonrpc.Members(obj) {
+		if many == nil && len(names) == cap(names) {
+			many = make(map[string]bool)
+			for _, n := range names {
+				many[n] = true
+			}
+		}
+		if many != nil {
+			if many[name] {
+				return name, true
+			}
+			many[name] = true
+			continue
+		}
+		for _, n := range names {
+			if n == name {
+				return name, true
+			}
+		}
+		names = append(names, name)
+	}
+	return "", false
+}

@@ -1,0 +1,87 @@
+package catalog
+
+// Naming is how the names of a server's tools and prompts are listed.
+type Naming uint8
+
+const (
+	// NamingPrefix lists service__tool.
+	NamingPrefix Naming = iota
+	// NamingNone lists what the server sent, byte for byte.
+	NamingNone
+)
+
+// Policy is what the configuration says about a server's features.
+type Policy struct {
+	Naming                    Naming
+	Tools, Prompts, Resources Rules
+}
+
+// Rules say which items are listed, and how. Patterns match the server's own
+// names (URIs for resources): * is any text, ? is any one character.
+type Rules struct {
+	// Allow lists what may be seen; empty means everything. Deny wins over it.
+	Allow, Deny []string
+	// Items settles single items by their own name; it wins over the patterns.
+	Items map[string]Override
+}
+
+// Override is what the configuration says about one item.
+type Override struct {
+	// Enabled switches the item on or off; nil leaves it to the patterns.
+	Enabled *bool
+	// Rename replaces the item's own name in the listed one.
+	Rename string
+	// Description replaces the item's own.
+	Description string
+}
+
+func (p *Policy) rules(k Kind) *Rules {
+	return [...]*Rules{&p.Tools, &p.Prompts, &p.Resources, &p.Resources}[k]
+}
+
+// lists says whether the item of that name is to be seen.
+func (r *Rules) lists(name string) bool {
+	if o, ok := r.Items[name]; ok && o.Enabled != nil {
+		return *o.Enabled
+	}
+	if matchAny(r.Deny, name) {
+		return false
+	}
+	return len(r.Allow) == 0 || matchAny(r.Allow, name)
+}
+
+func matchAny(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if Match(p, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Match says whether the whole of name matches the pattern, in which * stands
+// for any text and ? for any one character.
+func Match(pattern, name string) bool {
+	p, n := []rune(pattern), []rune(name)
+	i, j := 0, 0
+	star, resume := -1, 0
+	for j < len(n) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, resume = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == n[j]):
+			i++
+			j++
+		case star >= 0:
+			resume++
+			i, j = star+1, resume
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}

@@ -1,0 +1,149 @@
+package catalog
+
+import (
+	"strconv"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// render writes one list for one kind of client.
+func (c *Catalog) render(r *rendering, key viewKey, may Visible) {
+	t := c.table(key.kind)
+	size := 64 + len(c.opt.Meta)
+	for _, e := range t.order {
+		size += len(e.item.Raw) + len(e.listed) + len(c.labels[e.source]) + 32
+	}
+	out := make([]byte, 0, size)
+	out = append(out, `{"`...)
+	out = append(append(out, key.kind.Member()...), `":[`...)
+	r.start = len(out)
+	for _, e := range t.order {
+		if !c.sees(e, may) || key.kind == Tools && !key.ui && forInterfaceOnly(e.item.Raw) {
+			continue
+		}
+		if len(r.ends) > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, c.written(key.kind, e, key.modern)...)
+		r.ends = append(r.ends, len(out))
+	}
+	out = append(out, ']')
+	if key.modern {
+		out = c.appendModern(out)
+	}
+	r.whole = append(out, '}')
+	r.epoch = epochOf(r.whole)
+}
+
+func (c *Catalog) appendModern(out []byte) []byte {
+	scope := c.opt.CacheScope
+	if scope == "" {
+		scope = "private"
+	}
+	out = append(out, `,"resultType":"complete","ttlMs":`...)
+	out = strconv.AppendInt(out, c.opt.TTLMillis, 10)
+	out = append(append(append(out, `,"cacheScope":"`...), scope...), '"')
+	if c.opt.Meta != nil {
+		out = append(append(out, `,"_meta":`...), c.opt.Meta...)
+	}
+	return out
+}
+
+// written is an item as it is listed: its own bytes but for the name and the
+// description, and for what the client's era cannot read.
+func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
+	raw := e.item.Raw
+	if c.unprefixed(e) {
+		if e.listed != e.item.Key {
+			raw = jsonrpc.Set(raw, jsonrpc.Quote(e.listed), k.key())
+		}
+	} else {
+		raw = c.presented(k, e)
+	}
+	if d := c.override(k, e).Description; d != "" && c.unprefixed(e) {
+		raw = jsonrpc.Set(raw, jsonrpc.Quote(d), "description")
+	}
+	if k != Tools {
+		return raw
+	}
+	if modern {
+		raw = jsonrpc.Set(raw, nil, "execution")
+	} else if e.item.OutputSchema != nil && !legacyOutput(e.item.OutputSchema) {
+		raw = jsonrpc.Set(raw, nil, "outputSchema")
+	}
+	if c.aliased {
+		server := c.sources[e.source].Server
+		raw = c.outMember(server, raw, "_meta", "ui", "resourceUri")
+		raw = c.outMember(server, raw, "_meta", "ui/resourceUri")
+	}
+	return raw
+}
+
+func (c *Catalog) override(k Kind, e *entry) Override {
+	return c.sources[e.source].Policy.rules(k).Items[e.item.Key]
+}
+
+// presented is an item with its listed name, with its server before the
+// description, and without what is hidden.
+func (c *Catalog) presented(k Kind, e *entry) []byte {
+	it, raw := e.item, e.item.Raw
+	if e.listed != it.Key {
+		raw = jsonrpc.Set(raw, jsonrpc.Quote(e.listed), k.key())
+	}
+	if k == Resources || k == Templates {
+		if name := clean(it.Name); name != it.Name {
+			raw = jsonrpc.Set(raw, jsonrpc.Quote(name), "name")
+		}
+	}
+	if title := clean(it.Title); title != it.Title {
+		raw = jsonrpc.Set(raw, jsonrpc.Quote(title), "title")
+	}
+	if title, ok := jsonrpc.GetString(it.Annotations, "title"); ok && hasHidden(title) {
+		raw = jsonrpc.Set(raw, jsonrpc.Quote(clean(title)), "annotations", "title")
+	}
+	if d := c.description(k, e); d != it.Description {
+		raw = jsonrpc.Set(raw, jsonrpc.Quote(d), "description")
+	}
+	return raw
+}
+
+// description tells whose item it is. A resource without a description stays
+// without: its URI tells.
+func (c *Catalog) description(k Kind, e *entry) string {
+	d := clean(e.item.Description)
+	if o := c.override(k, e).Description; o != "" {
+		d = o
+	}
+	if d == "" && (k == Resources || k == Templates) {
+		return ""
+	}
+	mark := "[" + clean(c.sources[e.source].Server) + "]"
+	if d == "" {
+		return mark
+	}
+	return mark + " " + d
+}
+
+// legacyOutput says whether a client up to 2025-11-25 can read an output
+// schema: it refuses the whole list for one that is not of type object.
+func legacyOutput(schema []byte) bool {
+	m := mender{}
+	return same(m.inputSchema(schema), schema) && m.fatal == ""
+}
+
+// forInterfaceOnly says whether a tool is meant to be called by the interface
+// of another one, not by a model.
+func forInterfaceOnly(tool []byte) bool {
+	visibility := jsonrpc.Get(tool, "_meta", "ui", "visibility")
+	if len(visibility) == 0 || visibility[0] != '[' {
+		return false
+	}
+	listed := false
+	for who := range jsonrpc.Elements(visibility) {
+		if text(who) == "model" {
+			return false
+		}
+		listed = true
+	}
+	return listed
+}

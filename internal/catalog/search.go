@@ -1,0 +1,210 @@
+package catalog
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// Hit is one tool that a search found.
+type Hit struct {
+	Ref
+	Score float64
+}
+
+// How much a term counts where it stands.
+const (
+	weightName        = 4
+	weightTitle       = 2
+	weightServer      = 2
+	weightParam       = 1.5
+	weightDescription = 1
+)
+
+// How much a term of the index counts that is only like the one asked for.
+const (
+	likePrefix = 0.6
+	likeTypo   = 0.4
+)
+
+type searchIndex struct {
+	docs    []*entry
+	lengths []float64
+	mean    float64
+	terms   []string // sorted
+	runes   [][]rune
+	found   [][]posting // by term
+}
+
+// posting is how much a term counts in a document.
+type posting struct {
+	doc   int32
+	count float32
+}
+
+// Search ranks the tools that the caller may see by how well they fit a query.
+// Close spellings and beginnings of words count too.
+func (c *Catalog) Search(query string, v View, limit int) []Hit {
+	c.index.once.Do(func() { c.index.searchIndex = newSearchIndex(c) })
+	ix := c.index.searchIndex
+	terms := queryTerms(query)
+	scores := make([]float64, len(ix.docs))
+	matched := make([]int, len(ix.docs))
+	best := make([]float64, len(ix.docs))
+	for _, term := range terms {
+		clear(best)
+		for _, like := range ix.alike(term) {
+			ix.score(like, best)
+		}
+		for doc, s := range best {
+			if s > 0 {
+				scores[doc] += s
+				matched[doc]++
+			}
+		}
+	}
+	whole := strings.Join(terms, "")
+	var hits []Hit
+	for doc, s := range scores {
+		e := ix.docs[doc]
+		if s == 0 || !c.sees(e, v.Visible) || !v.UI && forInterfaceOnly(e.item.Raw) {
+			continue
+		}
+		s *= float64(matched[doc]) / float64(len(terms))
+		if whole == joined(e.item.Key) || strings.EqualFold(query, e.listed) {
+			s *= 2
+		}
+		hits = append(hits, Hit{c.ref(e), s})
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	if limit > 0 && len(hits) > limit {
+		hits = hits[:limit]
+	}
+	return hits
+}
+
+func newSearchIndex(c *Catalog) *searchIndex {
+	ix := &searchIndex{docs: c.tools.order, lengths: make([]float64, len(c.tools.order))}
+	byTerm := make(map[string][]posting)
+	total := 0.0
+	for doc, e := range ix.docs {
+		counts := make(map[string]float32)
+		add := func(text string, weight float32) {
+			tokens(text, func(term string) { counts[term] += weight })
+		}
+		add(e.name, weightName)
+		counts[joined(e.name)] += weightName / 2
+		add(c.sources[e.source].Server, weightServer)
+		add(e.item.Title, weightTitle)
+		add(e.item.Description, weightDescription)
+		add(c.override(Tools, e).Description, weightDescription)
+		for name, schema := range jsonrpc.Members(jsonrpc.Get(e.item.InputSchema, "properties")) {
+			add(name, weightParam)
+			if d, ok := jsonrpc.GetString(schema, "description"); ok {
+				add(d, weightDescription/2)
+			}
+		}
+		for term, n := range counts {
+			byTerm[term] = append(byTerm[term], posting{int32(doc), n})
+			ix.lengths[doc] += float64(n)
+		}
+		total += ix.lengths[doc]
+	}
+	ix.mean = total / float64(max(1, len(ix.docs)))
+	for term := range byTerm {
+		ix.terms = append(ix.terms, term)
+	}
+	slices.Sort(ix.terms)
+	for _, term := range ix.terms {
+		ix.runes = append(ix.runes, []rune(term))
+		ix.found = append(ix.found, byTerm[term])
+	}
+	return ix
+}
+
+// joined is the terms of a text without anything between them.
+func joined(text string) string {
+	var b strings.Builder
+	tokens(text, func(term string) { b.WriteString(term) })
+	return b.String()
+}
+
+// fillers are words of a question that say nothing about a tool.
+var fillers = strings.Fields("a an and the of to for in on at by with from is are be i me my how do does can what which please 的 了 吗")
+
+func queryTerms(query string) []string {
+	var all, telling []string
+	tokens(query, func(term string) {
+		if slices.Contains(all, term) {
+			return
+		}
+		all = append(all, term)
+		if !slices.Contains(fillers, term) {
+			telling = append(telling, term)
+		}
+	})
+	if len(telling) == 0 {
+		return all
+	}
+	return telling
+}
+
+// likeness is a term of the index and how much it is like the one asked for.
+type likeness struct {
+	term   int
+	factor float64
+}
+
+// alike finds the term itself, the terms that begin with it, and, where it is
+// unknown, those that it may be a misspelling of.
+func (ix *searchIndex) alike(term string) []likeness {
+	var likes []likeness
+	from, exact := slices.BinarySearch(ix.terms, term)
+	if exact {
+		likes = append(likes, likeness{from, 1})
+	}
+	length := utf8.RuneCountInString(term)
+	dense, _ := utf8.DecodeRuneInString(term)
+	if length >= 3 || isDense(dense) {
+		for i := from; i < len(ix.terms) && strings.HasPrefix(ix.terms[i], term); i++ {
+			if ix.terms[i] != term {
+				likes = append(likes, likeness{i, likePrefix * float64(length) / float64(len(ix.runes[i]))})
+			}
+		}
+	}
+	if exact || length < 4 || isDense(dense) {
+		return likes
+	}
+	limit := 1
+	if length >= 8 {
+		limit = 2
+	}
+	asked := []rune(term)
+	for i, known := range ix.runes {
+		if len(known) < 3 || strings.HasPrefix(ix.terms[i], term) {
+			continue
+		}
+		if d := distance(asked, known, limit); d <= limit {
+			likes = append(likes, likeness{i, likeTypo / float64(d)})
+		}
+	}
+	return likes
+}
+
+// score raises the best score of each document that has the term (BM25).
+func (ix *searchIndex) score(like likeness, best []float64) {
+	const k1, b = 1.2, 0.6
+	found := ix.found[like.term]
+	n := float64(len(ix.docs))
+	rarity := math.Log(1 + (n-float64(len(found))+0.5)/(float64(len(found))+0.5))
+	for _, p := range found {
+		tf := float64(p.count)
+		norm := k1 * (1 - b + b*ix.lengths[p.doc]/ix.mean)
+		s := like.factor * rarity * tf * (k1 + 1) / (tf + norm)
+		best[p.doc] = max(best[p.doc], s)
+	}
+}

@@ -1,0 +1,116 @@
+package catalog
+
+import (
+	"strings"
+	"unicode"
+)
+
+// tokens yields the terms of a text: words of snake_case and camelCase in
+// lower case and singular, pairs of neighbours for scripts without spaces.
+func tokens(text string, yield func(term string)) {
+	runes := []rune(text)
+	for i := 0; i < len(runes); {
+		switch r := runes[i]; {
+		case isDense(r):
+			end := i + 1
+			for end < len(runes) && isDense(runes[end]) {
+				end++
+			}
+			pairs(runes[i:end], yield)
+			i = end
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			end := wordEnd(runes, i)
+			yield(singular(strings.ToLower(string(runes[i:end]))))
+			i = end
+		default:
+			i++
+		}
+	}
+}
+
+// isDense says whether a character belongs to a script that writes words
+// without spaces.
+func isDense(r rune) bool {
+	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+func pairs(run []rune, yield func(string)) {
+	if len(run) == 1 {
+		yield(string(run))
+		return
+	}
+	for i := 0; i+1 < len(run); i++ {
+		yield(string(run[i : i+2]))
+	}
+}
+
+// wordEnd is where the word that begins at i ends: before a capital that
+// follows a small letter, and before the last capital of an abbreviation.
+func wordEnd(runes []rune, i int) int {
+	end := i + 1
+	for end < len(runes) {
+		r, before := runes[end], runes[end-1]
+		if isDense(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return end
+		}
+		if unicode.IsUpper(r) && !unicode.IsUpper(before) {
+			return end
+		}
+		if unicode.IsUpper(r) && end+1 < len(runes) && unicode.IsLower(runes[end+1]) {
+			return end
+		}
+		end++
+	}
+	return end
+}
+
+// singular takes the plural ending off an English word.
+func singular(word string) string {
+	switch {
+	case len(word) <= 3 || !strings.HasSuffix(word, "s"):
+		return word
+	case strings.HasSuffix(word, "ies"):
+		return word[:len(word)-3] + "y"
+	case strings.HasSuffix(word, "sses"), strings.HasSuffix(word, "shes"), strings.HasSuffix(word, "ches"):
+		return word[:len(word)-2]
+	case strings.HasSuffix(word, "ss"), strings.HasSuffix(word, "us"), strings.HasSuffix(word, "is"):
+		return word
+	}
+	return word[:len(word)-1]
+}
+
+// distance counts the edits between two words: insertions, deletions,
+// replacements, swapped neighbours. Anything over limit is limit+1.
+func distance(a, b []rune, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit {
+		return limit + 1
+	}
+	var buffer [3][64]int
+	if len(b) >= len(buffer[0]) {
+		return limit + 1
+	}
+	before, last, row := buffer[0][:], buffer[1][:], buffer[2][:]
+	for j := 0; j <= len(b); j++ {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		best := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			best = min(best, row[j])
+		}
+		if best > limit {
+			return limit + 1
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
