@@ -70,7 +70,7 @@ func (p *pieces) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func loadCorpus(t *testing.T) []corpusRow {
+func loadCorpus(t testing.TB) []corpusRow {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/corpus/J/*.json")
 	if err != nil || len(files) == 0 {

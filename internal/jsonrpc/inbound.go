@@ -164,6 +164,10 @@ func (in *inbound) Notify(ctx context.Context, n *Notification) error {
 	return in.conn.Notify(ctx, n)
 }
 
+// RequestID is the raw id of the request, for protocols that name it in what
+// is said because of it.
+func (in *inbound) RequestID() []byte { return in.id }
+
 // recovered is deferred around a handler without an answer.
 func (c *Conn) recovered(method string) {
 	if v := recover(); v != nil {

@@ -2,7 +2,9 @@ package jsonrpc
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 )
 
 // A keySet holds the keys of all objects that are open, innermost last. Keys
@@ -17,11 +19,15 @@ type keySet struct {
 	table []uint32
 }
 
-// A keySpan is where a key stands: in the message, or in text when escaped.
+// A keySpan is where a key stands: in the message, or in text when it had
+// escapes and end is marked so. Keys that differ in their tag differ.
 type keySpan struct {
+	tag        uint64
 	start, end uint32
-	escaped    bool
 }
+
+// inText marks the end of a key in keySet.text. Longer messages are refused.
+const inText = 1 << 31
 
 // smallObject is how many keys are compared one by one.
 const smallObject = 16
@@ -39,34 +45,66 @@ func (k *keySet) reset() {
 // key reads a key and its colon. It returns the position after the colon, or
 // -1, and the key unescaped.
 func (s *scanner) key(i int) (int, []byte) {
-	if i >= len(s.data) || s.data[i] != '"' {
+	d := s.data
+	if i >= len(d) || d[i] != '"' {
 		return s.syntax(i, "expected a key"), nil
 	}
-	end, escaped := s.str(i + 1)
-	if end < 0 {
-		return -1, nil
+	i++
+	var key []byte
+	var tag uint64
+	end, escaped := 0, false
+	if i+8 <= len(d) {
+		w := binary.LittleEndian.Uint64(d[i:])
+		n := bits.TrailingZeros64(stops(w)) >> 3
+		if n < 8 && d[i+n] == '"' {
+			key, end = d[i:i+n], i+n+1
+			tag = w&(1<<(8*n)-1) | uint64(n)<<56
+		}
 	}
-	span := keySpan{start: uint32(i + 1), end: uint32(end - 1), escaped: escaped}
-	if escaped {
-		span.start = uint32(len(s.text))
-		s.text = appendUnescaped(s.text, s.data[i+1:end-1])
-		span.end = uint32(len(s.text))
+	if end == 0 {
+		if end, escaped = s.str(i); end < 0 {
+			return -1, nil
+		}
+		key = d[i : end-1]
+		if escaped {
+			from := len(s.text)
+			s.text = appendUnescaped(s.text, key)
+			key = s.text[from:]
+		}
+		tag = keyTag(key)
 	}
-	key := s.keyBytes(span)
 	if s.checkKeys {
+		span := keySpan{tag, uint32(i), uint32(end - 1)}
+		if escaped {
+			span.start, span.end = uint32(len(s.text)-len(key)), uint32(len(s.text))|inText
+		}
 		s.add(span, key)
 	}
-	if end = s.space(end); end >= len(s.data) || s.data[end] != ':' {
-		return s.syntax(end, "expected :"), nil
+	if end = skipSpace(d, end); end >= len(d) || d[end] != ':' {
+		return s.syntax(end, "expected a colon"), nil
 	}
 	return end + 1, key
 }
 
 func (s *scanner) keyBytes(k keySpan) []byte {
-	if k.escaped {
-		return s.text[k.start:k.end]
+	if k.end&inText != 0 {
+		return s.text[k.start : k.end&^inText]
 	}
 	return s.data[k.start:k.end]
+}
+
+// keyTag tells keys apart: short ones for sure, others most of the time.
+func keyTag(key []byte) uint64 {
+	n := len(key)
+	if n >= 8 {
+		head, tail := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[n-8:])
+		return head ^ bits.RotateLeft64(tail, 29) ^ uint64(n)<<56
+	}
+	var w uint64
+	for i, c := range key {
+		w |= uint64(c) << (8 * i)
+	}
+	return w | uint64(n)<<56
 }
 
 // add takes a key into the innermost object and complains if it is there.
@@ -80,7 +118,7 @@ func (s *scanner) add(span keySpan, key []byte) {
 	}
 	var twice bool
 	if len(own) < smallObject {
-		twice = s.addSmall(f, own, key)
+		twice = s.addSmall(own, span.tag, key)
 	} else {
 		twice = s.addLarge(f, own, key)
 	}
@@ -91,19 +129,10 @@ func (s *scanner) add(span keySpan, key []byte) {
 	s.keys = append(s.keys, span)
 }
 
-// addSmall looks for key one by one, and only if the filter does not rule
-// it out.
-func (s *scanner) addSmall(f *frame, own []keySpan, key []byte) bool {
-	bit := uint64(1)
-	if n := len(key); n > 0 {
-		bit = 1 << ((uint(key[0])*7 + uint(key[n-1])*31 + uint(key[n/2])*5 + uint(n)) & 63)
-	}
-	if f.seen&bit == 0 {
-		f.seen |= bit
-		return false
-	}
-	for _, k := range own {
-		if bytes.Equal(s.keyBytes(k), key) {
+// addSmall looks for key one by one.
+func (s *scanner) addSmall(own []keySpan, tag uint64, key []byte) bool {
+	for i := range own {
+		if own[i].tag == tag && bytes.Equal(s.keyBytes(own[i]), key) {
 			return true
 		}
 	}

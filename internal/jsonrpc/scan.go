@@ -47,7 +47,6 @@ type scanner struct {
 // A frame is one open object or array.
 type frame struct {
 	object bool
-	seen   uint64 // small filter over the keys of this object
 	keys   uint32 // where its keys begin in keySet.keys
 	text   uint32 // where its unescaped keys begin in keySet.text
 	table  uint32 // where its hash table begins in keySet.table
@@ -60,6 +59,10 @@ func newScanner(data []byte, lim *ScanLimits) *scanner {
 	s.data = data
 	s.lim = lim.orDefaults()
 	s.checkKeys = true
+	if len(data) >= inText {
+		s.complain(CodeInvalidRequest, "message too large")
+		s.data = nil
+	}
 	return s
 }
 

@@ -1,6 +1,10 @@
 package jsonrpc
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // ScanAnswer reads any message from a server. It judges the envelope and the
 // shape (brackets, strings, depth) and leaves everything inside alone. Among
@@ -28,17 +32,11 @@ func scanShape(data []byte, env *members, lim *ScanLimits) *Error {
 		if IsBatch(data) {
 			return Errorf(CodeInvalidRequest, "message must be an object")
 		}
-		return Errorf(CodeParse, "no JSON object")
+		return Errorf(CodeParse, "message is no JSON object")
 	}
-	w := walker{data: data, i: i}
+	w := walker{data: data, i: i, depth: lim.Depth - 1}
 	w.open()
 	for w.next() {
-		if end := shapeEnd(data, w.value, lim.Depth-1); end != w.end {
-			if end == tooDeep {
-				return Errorf(CodeInvalidRequest, "nested deeper than %d levels", lim.Depth)
-			}
-			return Errorf(CodeParse, "brackets do not match in a message")
-		}
 		field := env.member(w.key())
 		if field == nil {
 			continue
@@ -48,8 +46,11 @@ func scanShape(data []byte, env *members, lim *ScanLimits) *Error {
 		}
 		*field = data[w.value:w.end:w.end]
 	}
+	if w.end == tooDeep {
+		return Errorf(CodeInvalidRequest, "nested deeper than %d levels", lim.Depth)
+	}
 	if !w.closed || skipSpace(data, w.i) != len(data) {
-		return Errorf(CodeParse, "message is cut off or followed by data")
+		return Errorf(CodeParse, "message is no JSON object")
 	}
 	return nil
 }
@@ -72,13 +73,15 @@ func shapeEnd(d []byte, i, depth int) int {
 	}
 	level := 0
 	for i < len(d) {
-		switch c := d[i]; c {
-		case '"':
+		c := d[i]
+		switch marks[c] {
+		case plain:
+		case quote:
 			if i = skipString(d, i); i < 0 {
 				return -1
 			}
 			continue
-		case '{', '[':
+		case opening:
 			if level >= depth {
 				return tooDeep
 			}
@@ -89,7 +92,7 @@ func shapeEnd(d []byte, i, depth int) int {
 				kinds[level>>6] &^= bit
 			}
 			level++
-		case '}', ']':
+		case closing:
 			level--
 			if (kinds[level>>6]>>(level&63)&1 == 1) != (c == '}') {
 				return -1
@@ -102,6 +105,16 @@ func shapeEnd(d []byte, i, depth int) int {
 	}
 	return -1
 }
+
+// marks are the characters that shape JSON.
+var marks = [256]uint8{'"': quote, '{': opening, '[': opening, '}': closing, ']': closing}
+
+const (
+	plain = iota
+	quote
+	opening
+	closing
+)
 
 // skipValue returns the end of the value at i, or -1. It counts brackets
 // without telling their kinds and trusts everything else.
@@ -117,15 +130,15 @@ func skipValue(d []byte, i int) int {
 		return skipScalar(d, i)
 	}
 	for level := 0; i < len(d); {
-		switch d[i] {
-		case '"':
+		switch marks[d[i]] {
+		case quote:
 			if i = skipString(d, i); i < 0 {
 				return -1
 			}
 			continue
-		case '{', '[':
+		case opening:
 			level++
-		case '}', ']':
+		case closing:
 			if level--; level == 0 {
 				return i + 1
 			}
@@ -155,18 +168,34 @@ func skipScalar(d []byte, i int) int {
 
 // skipString returns the end of the string whose opening quote is at i, or -1.
 func skipString(d []byte, i int) int {
-	for i++; ; i++ {
+	i++
+	for short := i + 32; i < short && i+8 <= len(d); {
+		w := binary.LittleEndian.Uint64(d[i:])
+		quotes, slashes := w^'"'*lanes, w^'\\'*lanes
+		m := ((quotes-lanes)&^quotes | (slashes-lanes)&^slashes) & highBits
+		if m == 0 {
+			i += 8
+			continue
+		}
+		i += bits.TrailingZeros64(m) >> 3
+		if d[i] == '"' {
+			return i + 1
+		}
+		i += 2
+	}
+	for start := i; i <= len(d); i++ {
 		n := bytes.IndexByte(d[i:], '"')
 		if n < 0 {
 			return -1
 		}
 		i += n
 		slashes := 0
-		for d[i-1-slashes] == '\\' {
+		for i-slashes > start && d[i-1-slashes] == '\\' {
 			slashes++
 		}
 		if slashes&1 == 0 {
 			return i + 1
 		}
 	}
+	return -1
 }

@@ -8,8 +8,11 @@ import (
 
 func (s *scanner) space(i int) int { return skipSpace(s.data, i) }
 
+// spaces has a bit for each character of white space.
+const spaces = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
+
 func skipSpace(d []byte, i int) int {
-	for i < len(d) && (d[i] == ' ' || d[i] == '\n' || d[i] == '\r' || d[i] == '\t') {
+	for i < len(d) && d[i] <= ' ' && spaces>>d[i]&1 == 1 {
 		i++
 	}
 	return i
@@ -30,93 +33,100 @@ func (s *scanner) push(object bool) bool {
 	return true
 }
 
-func (s *scanner) pop() {
+// pop closes the innermost object or array; it reports whether the one
+// around it is an object.
+func (s *scanner) pop() bool {
 	top := len(s.frames) - 1
 	f := &s.frames[top]
 	s.keys = s.keys[:f.keys]
 	s.text = s.text[:f.text]
 	s.table = s.table[:f.table]
 	s.frames = s.frames[:top]
+	return top > 0 && s.frames[top-1].object
 }
 
 // value reads one value with everything in it and returns its end, or -1.
 // It keeps its own stack: nesting costs no stack of ours.
 func (s *scanner) value(i int) int {
-	base := len(s.frames)
+	d := s.data
+	level, object := 0, false
 	for {
-		opened := false
-		if i, opened = s.begin(s.space(i)); i < 0 {
-			return -1
+		i = skipSpace(d, i)
+		if i >= len(d) {
+			return s.syntax(i, "unexpected end")
 		}
-		for !opened {
-			if len(s.frames) == base {
-				return i
-			}
-			i = s.space(i)
-			if i >= len(s.data) {
-				return s.syntax(i, "unexpected end")
-			}
-			c, object := s.data[i], s.frames[len(s.frames)-1].object
-			i++
-			if c == ',' {
-				if object {
-					i, _ = s.key(s.space(i))
-				}
-				opened = true
+		switch c := d[i]; {
+		case c == '"':
+			i, _ = s.str(i + 1)
+		case c == '{' || c == '[':
+			opened := false
+			if i, opened = s.open(i, c); opened && i >= 0 {
+				level++
+				object = c == '{'
 				continue
 			}
-			if object && c != '}' || !object && c != ']' {
-				return s.syntax(i-1, "expected , or a closing bracket")
-			}
-			s.pop()
+		case isDigit(c) || c == '-':
+			i = s.number(i)
+		default:
+			i = s.literal(i)
 		}
 		if i < 0 {
 			return -1
 		}
-	}
-}
-
-// begin reads a scalar or an empty container whole, or the beginning of a
-// container up to its first value, which opened tells.
-func (s *scanner) begin(i int) (end int, opened bool) {
-	if i >= len(s.data) {
-		return s.syntax(i, "unexpected end"), false
-	}
-	switch c := s.data[i]; c {
-	case '"':
-		end, _ = s.str(i + 1)
-		return end, false
-	case '{', '[':
-		if !s.push(c == '{') {
-			if end = skipValue(s.data, i); end < 0 {
-				end = s.syntax(len(s.data), "unexpected end")
+		for more := false; !more; {
+			if level == 0 {
+				return i
 			}
-			return end, false
+			i = skipSpace(d, i)
+			if i >= len(d) {
+				return s.syntax(i, "unexpected end")
+			}
+			c := d[i]
+			i++
+			switch {
+			case c == ',' && object:
+				if i, _ = s.key(skipSpace(d, i)); i < 0 {
+					return -1
+				}
+				more = true
+			case c == ',':
+				more = true
+			case c == '}' && object, c == ']' && !object:
+				object = s.pop()
+				level--
+			default:
+				return s.syntax(i-1, "expected a comma or the closing bracket")
+			}
 		}
-		i = s.space(i + 1)
-		if i < len(s.data) && s.data[i] == c+2 {
-			s.pop()
-			return i + 1, false
-		}
-		if c == '{' {
-			i, _ = s.key(i)
-		}
-		return i, true
-	case 't':
-		return s.literal(i, "true"), false
-	case 'f':
-		return s.literal(i, "false"), false
-	case 'n':
-		return s.literal(i, "null"), false
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		return s.number(i), false
 	}
-	return s.syntax(i, "expected a value"), false
 }
 
-func (s *scanner) literal(i int, word string) int {
-	if end := i + len(word); end <= len(s.data) && string(s.data[i:end]) == word {
-		return end
+// open enters the object or array at i up to its first value. An empty one,
+// and one that is nested too deep, is read whole.
+func (s *scanner) open(i int, c byte) (end int, opened bool) {
+	d := s.data
+	if !s.push(c == '{') {
+		if end = skipValue(d, i); end < 0 {
+			end = s.syntax(len(d), "unexpected end")
+		}
+		return end, false
+	}
+	i = skipSpace(d, i+1)
+	if i < len(d) && d[i] == c+2 {
+		s.pop()
+		return i + 1, false
+	}
+	if c == '{' {
+		i, _ = s.key(i)
+	}
+	return i, true
+}
+
+func (s *scanner) literal(i int) int {
+	for _, word := range [...]string{"true", "false", "null"} {
+		if end := i + len(word); end <= len(s.data) && string(s.data[i:end]) == word {
+			return end
+		}
 	}
 	return s.syntax(i, "expected a value")
 }
@@ -193,9 +203,16 @@ func (s *scanner) str(i int) (end int, escaped bool) {
 		if i >= len(d) {
 			return s.syntax(i, "unexpected end of a string"), escaped
 		}
-		switch c := d[i]; {
-		case c == '"':
+		c := d[i]
+		if c == '"' {
 			return i + 1, escaped
+		}
+		switch {
+		case c >= utf8.RuneSelf:
+			if end = runesEnd(d, i); end < 0 {
+				return s.syntax(i, "invalid UTF-8"), escaped
+			}
+			i = end
 		case c == '\\':
 			escaped = true
 			if i = s.escape(i); i < 0 {
@@ -203,16 +220,32 @@ func (s *scanner) str(i int) (end int, escaped bool) {
 			}
 		case c < 0x20:
 			return s.syntax(i, "control character in a string"), escaped
-		case c < utf8.RuneSelf:
-			i++
 		default:
-			r, n := utf8.DecodeRune(d[i:])
-			if r == utf8.RuneError && n <= 1 {
-				return s.syntax(i, "invalid UTF-8"), escaped
-			}
-			i += n
+			i++
 		}
 	}
+}
+
+// runesEnd returns the end of a run of characters that are not ASCII, or -1
+// if they are not UTF-8.
+func runesEnd(d []byte, i int) int {
+	for i < len(d) && d[i] >= utf8.RuneSelf {
+		c := d[i]
+		switch {
+		case c >= 0xc2 && c < 0xe0 && i+1 < len(d) && d[i+1]&0xc0 == 0x80:
+			i += 2
+			continue
+		case c > 0xe0 && c < 0xed && i+2 < len(d) && d[i+1]&0xc0 == 0x80 && d[i+2]&0xc0 == 0x80:
+			i += 3
+			continue
+		}
+		r, n := utf8.DecodeRune(d[i:])
+		if r == utf8.RuneError && n == 1 {
+			return -1
+		}
+		i += n
+	}
+	return i
 }
 
 // escape reads the escape sequence at i and returns its end, or -1.

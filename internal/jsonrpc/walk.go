@@ -10,6 +10,8 @@ import (
 type walker struct {
 	data []byte
 	i    int
+	// depth, when set, is how deep a value may be; its brackets are checked.
+	depth int
 	// first says that no member was read yet.
 	first bool
 	// closed says that the closing brace was reached; i is behind it then.
@@ -63,7 +65,12 @@ func (w *walker) next() bool {
 		return false
 	}
 	w.value = skipSpace(d, i+1)
-	if w.end = skipValue(d, w.value); w.end < 0 {
+	if w.depth > 0 {
+		w.end = shapeEnd(d, w.value, w.depth)
+	} else {
+		w.end = skipValue(d, w.value)
+	}
+	if w.end < 0 {
 		return false
 	}
 	w.i = w.end
