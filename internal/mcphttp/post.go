@@ -27,6 +27,7 @@ type post struct {
 	started   time.Time
 	cancel    context.CancelCauseFunc // of all that runs for this POST; set before it is registered
 	method    string                  // of the request, "" for a batch
+	id        []byte                  // raw, of the request
 
 	prev, nextPost *post // guarded by posts.mu
 

@@ -28,6 +28,9 @@ func (p *post) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 	return p.session.ask(ctx, req, p.say)
 }
 
+// RequestID is the raw id of the request that this is the way back of.
+func (p *post) RequestID() []byte { return p.id }
+
 func (p *post) say(msg []byte) error {
 	st := p.upgrade()
 	if st == nil || !st.append(oneLine(msg), &p.srv.lim) {
