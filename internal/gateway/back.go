@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// back is the way back to the client of one request: what a server asks or
+// says because of it travels on the stream of that very request.
+type back struct {
+	s    *Session
+	from jsonrpc.Peer
+}
+
+func (b *back) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return b.s.question(ctx, b.from, req)
+}
+
+func (b *back) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	b.s.pass(ctx, b.from, n)
+}
+
+// question asks the client what a server asks, where the client offered that.
+func (s *Session) question(ctx context.Context, client jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if !s.caller.Offer.Allows(req.Method, req.Params) {
+		return nil, methodNotFound(req.Method, "the client does not offer this")
+	}
+	resp, err := client.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params})
+	if err == nil && resp.Err == nil && req.Method == mcp.MethodRootsList {
+		s.mu.Lock()
+		s.roots = append([]byte(nil), resp.Result...)
+		s.mu.Unlock()
+	}
+	return resp, err
+}
+
+// pass gives the client a notification of a server, log messages only from the
+// level that it asked for.
+func (s *Session) pass(ctx context.Context, client jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method == mcp.NotificationMessage && !s.wants(n.Params) {
+		return
+	}
+	if err := client.Notify(ctx, n); err != nil {
+		s.gw.log.Debug("passing a notification on", "method", n.Method, "err", err)
+	}
+}
+
+func (s *Session) wants(message []byte) bool {
+	floor := s.level.Load()
+	if floor == nil {
+		return true
+	}
+	level, _ := jsonrpc.GetString(message, "level")
+	return mcp.LevelAtLeast(level, *floor)
+}

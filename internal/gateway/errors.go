@@ -1,0 +1,79 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A NotFoundError is a schema or server that was addressed and is not there.
+type NotFoundError struct {
+	Kind, Name string
+	Known      []string
+}
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("%s '%s' not found or disabled; there is: %s", e.Kind, e.Name, strings.Join(e.Known, ", "))
+}
+
+func marshal(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("gateway: encoding %T: %v", v, err))
+	}
+	return raw
+}
+
+func formatID(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func invalidParams(format string, args ...any) *jsonrpc.Error {
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: "+format, args...)
+}
+
+func methodNotFound(method, reason string) *jsonrpc.Error {
+	return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method '%s' not found", clip(method)).
+		WithData(map[string]string{"method": clip(method), "reason": reason})
+}
+
+// clip keeps an error from echoing more than a line of what was sent.
+func clip(s string) string {
+	if len(s) > 256 {
+		return s[:256]
+	}
+	return s
+}
+
+// toolNotFound is the error for a name that leads to no tool.
+func (s *Session) toolNotFound(name string, miss *catalog.Miss) *jsonrpc.Error {
+	if miss.Kind == catalog.Ambiguous {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Tool '%s' is ambiguous", clip(name)).
+			WithData(map[string]any{"tool": clip(name), "candidates": miss.Candidates})
+	}
+	code := int64(jsonrpc.CodeInvalidParams)
+	if s.seed {
+		code = jsonrpc.CodeMethodNotFound
+	}
+	return jsonrpc.Errorf(code, "Tool '%s' not found", clip(name)).WithData(map[string]string{"tool": clip(name)})
+}
+
+func promptNotFound(name string, miss *catalog.Miss) *jsonrpc.Error {
+	if miss.Kind == catalog.Ambiguous {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Prompt '%s' is ambiguous", clip(name)).
+			WithData(map[string]any{"prompt": clip(name), "candidates": miss.Candidates})
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Prompt '%s' not found", clip(name)).
+		WithData(map[string]string{"prompt": clip(name)})
+}
+
+func resourceNotFound(uri string, modern bool) *jsonrpc.Error {
+	code := int64(mcp.CodeResourceNotFound)
+	if modern {
+		code = jsonrpc.CodeInvalidParams
+	}
+	return jsonrpc.Errorf(code, "Resource not found").WithData(map[string]string{"uri": clip(uri)})
+}

@@ -1,0 +1,177 @@
+// Package gateway makes many servers one.
+//
+// A Session answers one client: it routes each request to the server that it
+// is meant for, carries that server's questions back to the client whose call
+// caused them, and translates where the two speak different versions. It
+// relays bytes and edits only where the protocol carries names. It knows no
+// transport.
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// Options make a Gateway.
+type Options struct {
+	Set *upstream.Set
+	Log *slog.Logger
+	// Info is what we call ourselves.
+	Info mcp.Implementation
+	// Level is the process's own log level, which a client on stdio may set.
+	Level *slog.LevelVar
+	// Greeting is set where there is one client only, on stdio.
+	Greeting *upstream.Greeting
+	// Answerer answers questions that clients send to us; it may be nil.
+	Answerer Answerer
+	// Exit is called when the client on stdio says goodbye.
+	Exit func()
+}
+
+// A Gateway is what all sessions share.
+type Gateway struct {
+	opt  Options
+	set  *upstream.Set
+	log  *slog.Logger
+	info []byte // raw Implementation
+
+	views viewCache
+	seals sealer
+	parks parks
+	// listeners are the open subscriptions of modern clients.
+	listeners listeners
+	// startedBy is when requests outside any session stop waiting for servers
+	// that start.
+	startedBy time.Time
+	stopping  chan struct{} // closed when the process is about to end
+	stopOnce  sync.Once
+
+	mu       sync.Mutex
+	sessions map[*Session]struct{}
+	ids      atomic.Uint64
+	changes  changes
+}
+
+// New returns a gateway over a set of upstreams. The set tells it about
+// changes through Changed.
+func New(opt Options) *Gateway {
+	g := &Gateway{opt: opt, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
+	g.info = marshal(opt.Info)
+	g.seals = newSealer()
+	g.stopping = make(chan struct{})
+	g.startedBy = time.Now().Add(defaultStartWait)
+	g.changes.gateway = g
+	return g
+}
+
+// An Opening says who opens a session, and on what.
+type Opening struct {
+	// Schema is what the client addressed; Server is set when it addressed
+	// one server of it, which then has its own names.
+	Schema, Server string
+	Stdio          bool
+	// Strict says that the client cannot speak the dialect of the source
+	// documents: legacy HTTP+SSE, which those never used.
+	Strict bool
+	// Session says that more requests will follow: false for a request
+	// outside any session.
+	Session bool
+	// Client reaches the client outside any call; nil when it cannot be
+	// reached.
+	Client jsonrpc.Peer
+	// Principal is who it is; Visible what it may see, nil for everything;
+	// Scope is equal for principals that see the same.
+	Principal string
+	Admin     bool
+	Visible   catalog.Visible
+	Scope     string
+	// Header is what came with a request outside any session.
+	Header http.Header
+	// End ends the session; nil where there is none to end.
+	End func()
+}
+
+// Open returns a session for a client. The error says which schemas or servers
+// there are.
+func (g *Gateway) Open(o Opening) (*Session, error) {
+	view := g.set.Snapshot().Schema(o.Schema)
+	if view == nil {
+		return nil, &NotFoundError{Kind: "Schema", Name: o.Schema, Known: g.SchemaNames()}
+	}
+	if o.Server != "" && view.Upstream(o.Server) == nil {
+		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: view.Config.Names()}
+	}
+	s := &Session{gw: g, opening: o, subs: make(map[string]*upstream.Upstream)}
+	// Until it has shaken hands, a client counts as one of the source
+	// documents'.
+	s.rules = mcp.Rules(mcp.V2025_06_18)
+	s.seed = !o.Strict && g.config().Compat != "spec"
+	s.caller = &upstream.Caller{Principal: o.Principal, Version: mcp.V2025_06_18, Handler: outside{s}}
+	if o.Session {
+		s.caller.Session = formatID(g.ids.Add(1))
+	}
+	if o.Session && o.Client != nil {
+		g.mu.Lock()
+		g.sessions[s] = struct{}{}
+		g.mu.Unlock()
+	}
+	return s, nil
+}
+
+// SchemaNames lists the schemas that can be opened.
+func (g *Gateway) SchemaNames() []string {
+	var names []string
+	for _, v := range g.set.Snapshot().Schemas {
+		names = append(names, v.Config.Name)
+	}
+	return names
+}
+
+func (g *Gateway) config() *config.Config { return g.set.Snapshot().Config }
+
+// forget drops a session that ended.
+func (g *Gateway) forget(s *Session) {
+	g.mu.Lock()
+	delete(g.sessions, s)
+	g.mu.Unlock()
+}
+
+// Stop ends the open subscriptions of modern clients with a result, so that
+// nothing keeps their streams open.
+func (g *Gateway) Stop() { g.stopOnce.Do(func() { close(g.stopping) }) }
+
+// Close ends the calls that wait for their clients, stops telling clients
+// about changes, and waits.
+func (g *Gateway) Close() {
+	g.Stop()
+	g.changes.stop()
+	g.parks.close()
+}
+
+const defaultStartWait = 10 * time.Second
+
+// outside hears what a server says to a session outside any call.
+type outside struct{ s *Session }
+
+func (o outside) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if o.s.opening.Client == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method '%s' not found", req.Method)
+	}
+	return o.s.question(ctx, o.s.opening.Client, req)
+}
+
+func (o outside) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	if o.s.opening.Client != nil {
+		o.s.pass(ctx, o.s.opening.Client, n)
+	}
+}

@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// inboundRoots answers roots/list, which the source documents send to a
+// server: the configured roots, else those that this client last told, else
+// none.
+func (s *Session) inboundRoots() (*jsonrpc.Response, error) {
+	if roots := s.gw.config().Roots; len(roots) > 0 {
+		return &jsonrpc.Response{Result: marshal(map[string]any{"roots": roots})}, nil
+	}
+	s.mu.Lock()
+	known := s.roots
+	s.mu.Unlock()
+	if known != nil {
+		return &jsonrpc.Response{Result: known}, nil
+	}
+	return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}, nil
+}
+
+// An Answerer answers questions that a client sends to the gateway instead of
+// the other way round: a model, a person, or the configuration. It returns nil
+// when it cannot.
+type Answerer interface {
+	Answer(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
+}
+
+// inboundQuestion answers sampling/createMessage and elicitation/create where
+// something that can answer is configured.
+func (s *Session) inboundQuestion(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if a := s.gw.opt.Answerer; a != nil {
+		resp, err := a.Answer(ctx, req.Method, req.Params)
+		if resp != nil || err != nil {
+			return resp, err
+		}
+	}
+	reason := "no sampling backend and no answers.sampling are configured"
+	if req.Method == mcp.MethodElicit {
+		reason = "nobody is at the console and no answers.elicitation are configured"
+	}
+	return nil, methodNotFound(req.Method, reason)
+}

@@ -1,0 +1,127 @@
+package gateway
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+const closeWait = 2 * time.Second
+
+// serverWords are the members of a client's capabilities that only a server
+// would declare. A client that declares them as objects follows the source
+// documents, and gets their dialect.
+var serverWords = []string{"tools", "resources", "prompts", "logging", "completion", "completions"}
+
+// initialize shakes hands with a client. It never waits for a server.
+func (s *Session) initialize(req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	proposed := jsonrpc.Get(req.Params, "protocolVersion")
+	caps := jsonrpc.Get(req.Params, "capabilities")
+	info := jsonrpc.Get(req.Params, "clientInfo")
+	switch {
+	case len(proposed) == 0 || proposed[0] != '"':
+		return nil, invalidParams("protocolVersion must be a string")
+	case len(caps) == 0 || caps[0] != '{':
+		return nil, invalidParams("capabilities must be an object")
+	case len(info) == 0 || info[0] != '{':
+		return nil, invalidParams("clientInfo must be an object")
+	case len(info) > maxClientInfo:
+		return nil, invalidParams("clientInfo is over %d bytes", maxClientInfo)
+	}
+	asked, _ := jsonrpc.GetString(req.Params, "protocolVersion")
+	version, refused := mcp.Negotiate(asked)
+	if refused != nil {
+		return nil, refused
+	}
+	s.mu.Lock()
+	if s.initialized {
+		s.mu.Unlock()
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session is initialized already")
+	}
+	s.initialized = true
+	s.version, s.rules = version, mcp.Rules(version)
+	s.seed = s.dialect(caps)
+	s.caller.Version = version
+	s.caller.Offer = mcp.ParseOffer(caps).For(s.rules)
+	s.caller.Info = bytes.Clone(info)
+	s.mu.Unlock()
+	s.greet(s.caller)
+	return &jsonrpc.Response{Result: s.welcome(version, caps)}, nil
+}
+
+const maxClientInfo = 64 << 10
+
+// dialect says whether the session speaks the dialect of the source
+// documents.
+func (s *Session) dialect(caps []byte) bool {
+	compat := s.gw.config().Compat
+	switch {
+	case s.opening.Strict || compat == "spec":
+		return false
+	case compat == "seed":
+		return true
+	}
+	for _, word := range serverWords {
+		if raw := jsonrpc.Get(caps, word); len(raw) > 0 && raw[0] == '{' {
+			return true
+		}
+	}
+	return false
+}
+
+const serverCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{}}`
+
+// welcome is the result of initialize.
+func (s *Session) welcome(version string, clientCaps []byte) []byte {
+	caps := []byte(serverCapabilities)
+	if s.seed {
+		for _, word := range []string{"roots", "sampling"} {
+			if jsonrpc.Get(clientCaps, word) != nil {
+				caps = jsonrpc.Set(caps, []byte(`{}`), word)
+			}
+		}
+	}
+	result := fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s}`, jsonrpc.Quote(version), caps, s.serverInfo())
+	if text := s.instructions(); text != "" {
+		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
+	}
+	return result
+}
+
+// serverInfo is who we are: ourselves, also in front of a single server.
+func (s *Session) serverInfo() []byte { return s.gw.info }
+
+const (
+	maxInstructions       = 16 << 10
+	maxServerInstructions = 4 << 10
+)
+
+// instructions joins what the servers say about their use, as far as they have
+// said it.
+func (s *Session) instructions() string {
+	if s.opening.Server != "" {
+		if u := s.upstream(s.opening.Server); u != nil {
+			return u.Status().Instructions
+		}
+		return ""
+	}
+	var b strings.Builder
+	for _, u := range s.upstreams() {
+		text := strings.TrimSpace(u.Status().Instructions)
+		if text == "" || b.Len() > maxInstructions {
+			continue
+		}
+		if len(text) > maxServerInstructions {
+			text = strings.ToValidUTF8(text[:maxServerInstructions], "") + "…"
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "## %s\n%s", u.Name(), text)
+	}
+	return b.String()
+}

@@ -1,0 +1,193 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// maxListeners bounds the open subscriptions of one principal.
+const maxListeners = 1000
+
+// listeners are the open subscriptions/listen requests.
+type listeners struct {
+	mu   sync.Mutex
+	open map[*listener]struct{}
+	by   map[string]int // per principal
+}
+
+// A listener is one open subscriptions/listen request.
+type listener struct {
+	s     *Session
+	from  jsonrpc.Peer
+	id    []byte // raw id of the request, which tags what it is told
+	kinds map[string]bool
+
+	mu        sync.Mutex
+	announced *view
+}
+
+var listenFilters = map[string]string{
+	"toolsListChanged":     mcp.NotificationTools,
+	"promptsListChanged":   mcp.NotificationPrompts,
+	"resourcesListChanged": mcp.NotificationResources,
+}
+
+// listen answers subscriptions/listen: it says what is honoured, tells what
+// happens, and ends when the client goes away.
+func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	wanted := jsonrpc.Get(req.Params, "notifications")
+	if len(wanted) == 0 || wanted[0] != '{' {
+		return nil, invalidParams("notifications must be an object")
+	}
+	l := &listener{s: s, from: from, id: requestID(from), kinds: make(map[string]bool)}
+	if !s.gw.listeners.add(l) {
+		return nil, mcp.Failure(mcp.Overloaded, "", fmt.Sprintf("more than %d subscriptions are open", maxListeners))
+	}
+	defer s.gw.listeners.remove(l)
+	honoured := []byte(`{}`)
+	for filter, method := range listenFilters {
+		if string(jsonrpc.Get(wanted, filter)) == "true" {
+			l.kinds[method] = true
+			honoured = jsonrpc.Set(honoured, []byte("true"), filter)
+		}
+	}
+	l.announced = s.look()
+	owned, uris := l.subscribe(ctx, p, jsonrpc.Get(wanted, "resourceSubscriptions"))
+	defer l.unsubscribe(p, owned)
+	if uris != nil {
+		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
+	}
+	ack := jsonrpc.Set([]byte(`{}`), honoured, "notifications")
+	if err := l.tell(ctx, mcp.NotificationListening, ack); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+	case <-s.gw.stopping:
+	}
+	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{"resultType":"complete"}`), l.id, "_meta", mcp.MetaSubscriptionID)}, nil
+}
+
+// requestID is the id of the request that a peer is the way back of.
+func requestID(from jsonrpc.Peer) []byte {
+	if p, ok := from.(interface{ RequestID() []byte }); ok {
+		return append([]byte(nil), p.RequestID()...)
+	}
+	return []byte("null")
+}
+
+// subscribe asks the owners of the wanted resources and returns those that
+// agreed.
+func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) (map[string]*upstream.Upstream, []byte) {
+	if len(wanted) == 0 || wanted[0] != '[' {
+		return nil, nil
+	}
+	owned := make(map[string]*upstream.Upstream)
+	uris := []byte{'['}
+	for raw := range jsonrpc.Elements(wanted) {
+		uri, ok := jsonrpc.GetString(append(append([]byte(`{"u":`), raw...), '}'), "u")
+		if !ok || len(owned) >= maxSubscriptions {
+			continue
+		}
+		owners, err := l.s.owners(ctx, uri, p)
+		if err != nil || len(owners) == 0 {
+			continue
+		}
+		resp, err := owners[0].upstream.Subscribe(ctx, p.caller, owners[0].uri, l)
+		if err != nil || resp.Err != nil {
+			continue
+		}
+		owned[owners[0].uri] = owners[0].upstream
+		if len(uris) > 1 {
+			uris = append(uris, ',')
+		}
+		uris = append(uris, raw...)
+	}
+	return owned, append(uris, ']')
+}
+
+func (l *listener) unsubscribe(p party, owned map[string]*upstream.Upstream) {
+	if len(owned) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	for uri, u := range owned {
+		u.Unsubscribe(ctx, p.caller, uri, l)
+	}
+}
+
+// tell sends a notification tagged with the subscription.
+func (l *listener) tell(ctx context.Context, method string, params []byte) error {
+	params = jsonrpc.Set(params, l.id, "_meta", mcp.MetaSubscriptionID)
+	return l.from.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
+}
+
+// Updated tells the client that a resource changed.
+func (l *listener) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
+	params := n.Params
+	if uri, ok := jsonrpc.GetString(params, "uri"); ok {
+		if out := l.s.look().all.OutURI(server, uri); out != uri {
+			params = jsonrpc.Set(params, jsonrpc.Quote(out), "uri")
+		}
+	}
+	l.tell(ctx, n.Method, params)
+}
+
+func (l *listener) announce(ctx context.Context) {
+	now := l.s.look()
+	l.mu.Lock()
+	was := l.announced
+	l.announced = now
+	l.mu.Unlock()
+	view := catalog.View{Version: mcp.LatestModern, Modern: true, Scope: l.s.opening.Scope, Visible: l.s.opening.Visible}
+	for _, method := range changedBetween(was, now, view) {
+		if l.kinds[method] {
+			l.tell(ctx, method, []byte(`{}`))
+		}
+	}
+}
+
+func (ls *listeners) add(l *listener) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	who := l.s.opening.Principal
+	if ls.by[who] >= maxListeners {
+		return false
+	}
+	if ls.open == nil {
+		ls.open, ls.by = make(map[*listener]struct{}), make(map[string]int)
+	}
+	ls.open[l] = struct{}{}
+	ls.by[who]++
+	return true
+}
+
+func (ls *listeners) remove(l *listener) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	delete(ls.open, l)
+	if who := l.s.opening.Principal; ls.by[who] > 1 {
+		ls.by[who]--
+	} else {
+		delete(ls.by, who)
+	}
+}
+
+func (ls *listeners) announce(ctx context.Context) {
+	ls.mu.Lock()
+	open := make([]*listener, 0, len(ls.open))
+	for l := range ls.open {
+		open = append(open, l)
+	}
+	ls.mu.Unlock()
+	for _, l := range open {
+		l.announce(ctx)
+	}
+}

@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// isModern says whether a request belongs to the modern era: it says so
+// itself.
+func isModern(req *jsonrpc.Request) bool {
+	return len(req.Params) > 0 && bytes.Contains(req.Params, []byte(mcp.MetaVersion)) &&
+		jsonrpc.Get(req.Params, "_meta", mcp.MetaVersion) != nil
+}
+
+// handleModern answers one request of the modern era. Nothing of it outlives
+// the request but a call that waits for an answer of the client.
+func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	caller, err := s.modernCaller(req)
+	if err != nil {
+		return nil, err
+	}
+	s.greet(caller)
+	p := party{caller: caller, back: modernBack{caller, from}, rules: mcp.Rules(mcp.LatestModern)}
+	resp, err := s.routeModern(ctx, from, p, req)
+	if err != nil {
+		if wire, ok := asWire(err); ok {
+			return nil, modernError(wire)
+		}
+		return nil, err
+	}
+	if resp.Err != nil {
+		resp.Err = modernError(resp.Err)
+	}
+	return resp, nil
+}
+
+func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	switch req.Method {
+	case mcp.MethodDiscover:
+		return s.discover(), nil
+	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
+		s.settle(ctx)
+		return listAs(req, s.look().shown, catalog.View{
+			Version: mcp.LatestModern, Modern: true, Scope: s.opening.Scope, Visible: s.opening.Visible,
+		})
+	case mcp.MethodToolsCall:
+		if err := s.checkParamHeaders(req); err != nil {
+			return nil, err
+		}
+		return s.parkable(ctx, from, p, req, s.runTool, catalog.UplevelResult)
+	case mcp.MethodPromptsGet:
+		return s.parkable(ctx, from, p, req, s.runPrompt, catalog.UplevelResult)
+	case mcp.MethodResourcesRead:
+		return s.parkable(ctx, from, p, req, s.runRead, catalog.UplevelCacheable)
+	case mcp.MethodComplete:
+		return uplevel(s.runComplete(ctx, p, req))
+	case mcp.MethodListen:
+		return s.listen(ctx, from, p, req)
+	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
+		mcp.MethodShutdown, mcp.MethodRootsList, mcp.MethodSampling, mcp.MethodElicit:
+		return nil, methodNotFound(req.Method, "not a method of "+mcp.LatestModern)
+	}
+	return uplevel(s.runOther(ctx, p, req))
+}
+
+func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	if err == nil && resp.Err == nil {
+		resp.Result = catalog.UplevelResult(mcp.LatestModern, resp.Result)
+	}
+	return resp, err
+}
+
+// modernCaller reads who asks from the request itself.
+func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
+	version, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
+	if !ok {
+		return nil, invalidParams("_meta[%q] must be a string", mcp.MetaVersion)
+	}
+	if v, known := mcp.Lookup(version); !known || v.Era != mcp.Modern {
+		return nil, mcp.UnsupportedVersion(clip(version))
+	}
+	caps := jsonrpc.Get(req.Params, "_meta", mcp.MetaCapabilities)
+	if len(caps) == 0 || caps[0] != '{' {
+		return nil, invalidParams("_meta[%q] must be an object", mcp.MetaCapabilities)
+	}
+	if err := checkMeta(req.Params); err != nil {
+		return nil, err
+	}
+	level := ""
+	if given, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaLogLevel); ok {
+		if level, ok = mcp.ParseLevel(given); !ok {
+			return nil, invalidParams("_meta[%q] must be one of %v", mcp.MetaLogLevel, mcp.Levels())
+		}
+	}
+	return &upstream.Caller{
+		Principal: s.opening.Principal, Era: mcp.Modern, Version: version, Offer: mcp.ParseOffer(caps),
+		Info: bytes.Clone(jsonrpc.Get(req.Params, "_meta", mcp.MetaClientInfo)), LogLevel: level,
+	}, nil
+}
+
+// discover is the result of server/discover.
+func (s *Session) discover() *jsonrpc.Response {
+	var versions []byte
+	for i, v := range mcp.AllVersions() {
+		if i > 0 {
+			versions = append(versions, ',')
+		}
+		versions = append(versions, jsonrpc.Quote(v)...)
+	}
+	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
+		versions, serverCapabilities, s.gw.resultMeta())
+	if text := s.instructions(); text != "" {
+		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
+	}
+	return &jsonrpc.Response{Result: result}
+}
+
+// resultMeta is the _meta of results that we make ourselves.
+func (g *Gateway) resultMeta() []byte {
+	return jsonrpc.Set([]byte(`{}`), g.info, mcp.MetaServerInfo)
+}
+
+// modernError gives an error the code that the modern era knows it by.
+func modernError(e *jsonrpc.Error) *jsonrpc.Error {
+	switch {
+	case e.Code == mcp.CodeResourceNotFound:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
+	case e.Code > mcp.CodeHeaderMismatch || e.Code < -32099:
+		return e
+	case e.Code == mcp.CodeHeaderMismatch || e.Code == mcp.CodeCapabilityMissing || e.Code == mcp.CodeVersionUnsupported:
+		return e
+	}
+	// The rest of that range is reserved, so a server's own use of it would
+	// be misread.
+	raw := e.Raw
+	if raw == nil {
+		raw = jsonrpc.AppendError(nil, e)
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", e.Message).WithData(map[string]any{"original": raw})
+}
+
+// modernBack passes on what a server says while a request runs, as far as the
+// client asked for it.
+type modernBack struct {
+	caller *upstream.Caller
+	from   jsonrpc.Peer
+}
+
+func (b modernBack) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return nil, methodNotFound(req.Method, "the client does not offer this")
+}
+
+func (b modernBack) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method == mcp.NotificationMessage {
+		level, _ := jsonrpc.GetString(n.Params, "level")
+		if b.caller.LogLevel == "" || !mcp.LevelAtLeast(level, b.caller.LogLevel) {
+			return
+		}
+	}
+	b.from.Notify(ctx, n)
+}
+
+// checkParamHeaders holds the arguments that a tool wants mirrored as headers
+// against those headers.
+func (s *Session) checkParamHeaders(req *jsonrpc.Request) error {
+	if s.opening.Header == nil {
+		return nil
+	}
+	name, _ := jsonrpc.GetString(req.Params, "name")
+	ref, miss := s.look().all.ToolFor(name, s.opening.Visible)
+	if miss != nil || ref.Item == nil {
+		return nil
+	}
+	args := jsonrpc.Get(req.Params, "arguments")
+	for _, p := range catalog.HeaderParams(ref.Item) {
+		want, present := mcp.HeaderText(args, p.Path...)
+		got := s.opening.Header.Values(mcp.ParamHeaderPrefix + p.Header)
+		if !present && len(got) == 0 {
+			continue
+		}
+		if len(got) != 1 || !present || !sameHeader(got[0], want) {
+			return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s does not match argument %s", p.Header, strings.Join(p.Path, "."))
+		}
+	}
+	return nil
+}
+
+func sameHeader(header, argument string) bool {
+	text, ok := mcp.DecodeHeader(header)
+	return ok && text == argument
+}

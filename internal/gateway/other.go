@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// other routes a method that we do not know: to the one server that it can be
+// meant for, or nowhere.
+func (s *Session) other(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return s.runOther(ctx, s.plain(from), req)
+}
+
+func (s *Session) runOther(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	switch req.Method {
+	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
+		return s.task(ctx, p, req)
+	}
+	u := s.extensionOwner(req.Method)
+	if u == nil {
+		return nil, methodNotFound(req.Method, "Method not found")
+	}
+	return u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: p.back})
+}
+
+// extensionOwner is the only server that a method outside the protocol can be
+// meant for: the one addressed, or the only one that declares extensions.
+func (s *Session) extensionOwner(method string) *upstream.Upstream {
+	if !strings.Contains(method, "/") || strings.HasPrefix(method, "rpc.") {
+		return nil
+	}
+	var found *upstream.Upstream
+	for _, u := range s.upstreams() {
+		if !u.Features(s.caller).Offers("extensions") && !u.Features(s.caller).Offers("experimental") {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = u
+	}
+	return found
+}
+
+// task routes a request about a task by the server in its id.
+func (s *Session) task(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	id, ok := jsonrpc.GetString(req.Params, "taskId")
+	if !ok {
+		return nil, invalidParams("taskId must be a string")
+	}
+	server, own, ok := splitTask(id)
+	u := s.upstream(server)
+	if !ok || u == nil {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", clip(id))
+	}
+	params := jsonrpc.Set(req.Params, jsonrpc.Quote(own), "taskId")
+	return u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+}
+
+// splitTask takes the id of a task apart: service~id.
+func splitTask(id string) (server, own string, ok bool) {
+	return strings.Cut(id, "~")
+}

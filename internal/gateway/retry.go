@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// finishRound makes what a server answered a modern result: a question where
+// it asked in another way, its state sealed where it has one.
+func (s *Session) finishRound(p party, req *jsonrpc.Request, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	if err == nil && resp.Err != nil && resp.Err.Code == mcp.CodeElicitURL {
+		resp, err = s.elicitURL(p, req, resp)
+	}
+	if err != nil || resp.Err != nil || s.opening.Server != "" {
+		return resp, err
+	}
+	return s.wrapState(req, resp), nil
+}
+
+// elicitURL turns the error by which a 2025-11-25 server asks for a visit to a
+// URL into a modern question. The retry sends the call again.
+func (s *Session) elicitURL(p party, req *jsonrpc.Request, resp *jsonrpc.Response) (*jsonrpc.Response, error) {
+	if !p.caller.Offer.ElicitURL {
+		return nil, jsonrpc.Errorf(mcp.CodeCapabilityMissing, "this needs a client that can open a URL").
+			WithData(map[string]any{"requiredCapabilities": map[string]any{"elicitation": map[string]any{"url": map[string]any{}}}})
+	}
+	requests := []byte(`{}`)
+	n := 0
+	for e := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(resp.Err.Data, "elicitations"))) {
+		n++
+		requests = jsonrpc.Set(requests, asInput(&jsonrpc.Request{Method: mcp.MethodElicit, Params: e}), fmt.Sprintf("in%d", n))
+	}
+	if n == 0 {
+		return resp, nil
+	}
+	return inputResult(requests, s.seal(req, sealed{Bare: true})), nil
+}
+
+// seal binds a handle to the client and to what it asked for.
+func (s *Session) seal(req *jsonrpc.Request, v sealed) string {
+	v.Principal, v.Digest, v.Expires = s.opening.Principal, digest(req), time.Now().Add(parkTTL).Unix()
+	return s.gw.seals.seal(v)
+}
+
+func inputResult(requests []byte, state string) *jsonrpc.Response {
+	return &jsonrpc.Response{Result: fmt.Appendf(nil,
+		`{"resultType":"input_required","inputRequests":%s,"requestState":%s}`, requests, jsonrpc.Quote(state))}
+}
+
+func orEmptyArray(raw []byte) []byte {
+	if len(raw) == 0 || raw[0] != '[' {
+		return []byte(`[]`)
+	}
+	return raw
+}
+
+// wrapState seals the state of a modern server where several servers share
+// the endpoint: a state then leads back to the server and the client that it
+// was made for.
+func (s *Session) wrapState(req *jsonrpc.Request, resp *jsonrpc.Response) *jsonrpc.Response {
+	kind, _ := jsonrpc.GetString(resp.Result, "resultType")
+	state, ok := jsonrpc.GetString(resp.Result, "requestState")
+	if kind != "input_required" || !ok || strings.HasPrefix(state, sealPrefix) {
+		return resp
+	}
+	resp.Result = jsonrpc.Set(resp.Result, jsonrpc.Quote(s.seal(req, sealed{State: state})), "requestState")
+	return resp
+}
+
+// withoutRetry restores the request that a sealed state stands for.
+func withoutRetry(req *jsonrpc.Request, v sealed) *jsonrpc.Request {
+	params := req.Params
+	if v.Bare {
+		params = jsonrpc.Set(params, nil, "requestState")
+		params = jsonrpc.Set(params, nil, "inputResponses")
+	} else {
+		params = jsonrpc.Set(params, jsonrpc.Quote(v.State), "requestState")
+	}
+	return &jsonrpc.Request{Method: req.Method, Params: params}
+}

@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// sealed is what a requestState of ours says. The client carries it and can
+// neither read nor change it.
+type sealed struct {
+	Park      string `json:"p,omitempty"` // a waiting call
+	State     string `json:"s,omitempty"` // a server's own state
+	Bare      bool   `json:"b,omitempty"` // the server gave no state
+	Principal string `json:"u"`
+	Digest    string `json:"d"` // of the method and what it is about
+	Expires   int64  `json:"e"`
+}
+
+// sealPrefix tells our handles from those of servers.
+const sealPrefix = "aio1."
+
+var errSeal = errors.New("not a valid handle")
+
+// sealer makes and opens handles. Its key lives as long as the process, like
+// the calls that they lead to.
+type sealer struct{ aead cipher.AEAD }
+
+func newSealer() sealer {
+	key := make([]byte, 32)
+	rand.Read(key)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(fmt.Sprintf("gateway: making a cipher: %v", err))
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(fmt.Sprintf("gateway: making an AEAD: %v", err))
+	}
+	return sealer{aead}
+}
+
+func (s sealer) seal(v sealed) string {
+	nonce := make([]byte, s.aead.NonceSize())
+	rand.Read(nonce)
+	return sealPrefix + base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, marshal(v), nil))
+}
+
+// open reads a handle. ours is false when it is no handle of ours at all.
+func (s sealer) open(handle, principal, digest string) (v sealed, ours bool, err error) {
+	text, ours := strings.CutPrefix(handle, sealPrefix)
+	if !ours {
+		return v, false, nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) < s.aead.NonceSize() {
+		return v, true, errSeal
+	}
+	nonce, box := raw[:s.aead.NonceSize()], raw[s.aead.NonceSize():]
+	plain, err := s.aead.Open(nil, nonce, box, nil)
+	if err != nil {
+		return v, true, errSeal
+	}
+	if err := json.Unmarshal(plain, &v); err != nil {
+		return v, true, errSeal
+	}
+	if v.Principal != principal || v.Digest != digest || time.Now().Unix() > v.Expires {
+		return v, true, errSeal
+	}
+	return v, true, nil
+}
+
+// digest is equal for a request and its retry: the method and what it is
+// about.
+func digest(req *jsonrpc.Request) string {
+	h := sha256.New()
+	h.Write([]byte(req.Method))
+	for _, member := range []string{"name", "uri", "arguments"} {
+		h.Write([]byte{0})
+		h.Write(jsonrpc.Compact(nil, jsonrpc.Get(req.Params, member)))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func randomID() string {
+	b := make([]byte, 16)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}

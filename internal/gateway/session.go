@@ -1,0 +1,169 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// A Session answers one client. It implements jsonrpc.Handler.
+type Session struct {
+	gw      *Gateway
+	opening Opening
+	caller  *upstream.Caller
+
+	// seed is the dialect of the source documents.
+	seed    bool
+	version string
+	rules   mcp.Version
+	level   atomic.Pointer[string]
+
+	greetOnce sync.Once
+	waitOnce  sync.Once
+	view      atomic.Pointer[view]
+
+	mu          sync.Mutex
+	initialized bool
+	closed      bool
+	subs        map[string]*upstream.Upstream // by the uri that the client used
+	roots       []byte                        // what the client last told
+	announced   *view                         // what it was last told about
+}
+
+// Version is the negotiated protocol version, empty before initialize.
+func (s *Session) Version() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
+// Close ends the session: its subscriptions, its own connections.
+func (s *Session) Close() {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	subs := s.subs
+	s.subs = nil
+	s.mu.Unlock()
+	s.gw.forget(s)
+	if len(subs) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+		for uri, u := range subs {
+			u.Unsubscribe(ctx, s.caller, uri, s)
+		}
+		cancel()
+	}
+	s.caller.Close()
+}
+
+// Handle answers one request of the client.
+func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if isModern(req) {
+		return s.handleModern(ctx, from, req)
+	}
+	if req.Method == mcp.MethodInitialize {
+		return s.initialize(req)
+	}
+	s.greet(s.caller)
+	switch req.Method {
+	case mcp.MethodPing:
+		return empty(), nil
+	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
+		return s.list(ctx, req)
+	case mcp.MethodToolsCall:
+		return s.callTool(ctx, from, req)
+	case mcp.MethodPromptsGet:
+		return s.getPrompt(ctx, from, req)
+	case mcp.MethodResourcesRead:
+		return s.readResource(ctx, from, req)
+	case mcp.MethodSubscribe:
+		return s.subscribe(ctx, req)
+	case mcp.MethodUnsubscribe:
+		return s.unsubscribe(ctx, req)
+	case mcp.MethodComplete:
+		return s.complete(ctx, from, req)
+	case mcp.MethodSetLevel:
+		return s.setLevel(ctx, req)
+	case mcp.MethodShutdown:
+		return s.shutdown()
+	case mcp.MethodRootsList:
+		return s.inboundRoots()
+	case mcp.MethodSampling, mcp.MethodElicit:
+		return s.inboundQuestion(ctx, req)
+	}
+	return s.other(ctx, from, req)
+}
+
+// HandleNotification takes one notification of the client.
+func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	switch n.Method {
+	case mcp.NotificationInitialized:
+		s.greet(s.caller)
+	case mcp.NotificationRootsList:
+		s.tellOwners(ctx, n)
+	case mcp.NotificationExit, "exit":
+		if s.opening.Stdio && s.gw.opt.Exit != nil {
+			s.gw.opt.Exit()
+		}
+	}
+}
+
+// greet lets the servers of a stdio session be greeted with what its client
+// says about itself.
+func (s *Session) greet(c *upstream.Caller) {
+	if g := s.gw.opt.Greeting; g != nil {
+		s.greetOnce.Do(func() { g.Set(c) })
+	}
+}
+
+// tellOwners passes something on to the servers that this session has to
+// itself.
+func (s *Session) tellOwners(ctx context.Context, n *jsonrpc.Notification) {
+	for _, u := range s.upstreams() {
+		if err := u.Notify(ctx, s.caller, n); err != nil {
+			s.gw.log.Debug("passing a notification on", "upstream", u.Name(), "method", n.Method, "err", err)
+		}
+	}
+}
+
+// upstreams are the servers that the session addresses.
+func (s *Session) upstreams() []*upstream.Upstream {
+	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
+	if v == nil {
+		return nil
+	}
+	if s.opening.Server == "" {
+		return v.Upstreams
+	}
+	if u := v.Upstream(s.opening.Server); u != nil {
+		return []*upstream.Upstream{u}
+	}
+	return nil
+}
+
+// upstream returns one of the servers that the session addresses, or nil.
+func (s *Session) upstream(name string) *upstream.Upstream {
+	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
+	if v == nil {
+		return nil
+	}
+	return v.Upstream(name)
+}
+
+// shutdown ends this session once it is answered. A remote client never stops
+// the process that others share.
+func (s *Session) shutdown() (*jsonrpc.Response, error) {
+	if s.opening.End != nil {
+		s.opening.End()
+	}
+	return empty(), nil
+}
+
+func empty() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }

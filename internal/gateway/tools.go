@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// callTool routes one tools/call.
+func (s *Session) callTool(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	p := s.plain(from)
+	resp, err := s.runTool(ctx, p, req)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	resp.Result = s.finishTool(resp.Result)
+	return resp, nil
+}
+
+// A party is the client of one request: on whose behalf servers are called and
+// who answers what they ask.
+type party struct {
+	caller *upstream.Caller
+	back   jsonrpc.Handler
+	rules  mcp.Version
+}
+
+// plain is the party of a request of a legacy session.
+func (s *Session) plain(from jsonrpc.Peer) party {
+	return party{caller: s.caller, back: &back{s, from}, rules: s.rules}
+}
+
+// runTool finds the tool, checks the arguments and calls the server.
+func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	name, ok := jsonrpc.GetString(req.Params, "name")
+	if !ok || name == "" {
+		return nil, invalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
+	}
+	if err := checkMeta(req.Params); err != nil {
+		return nil, err
+	}
+	ref, u, err := s.findTool(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if resp, err := checkArguments(u, ref.Item, req.Params, p.rules); resp != nil || err != nil {
+		return resp, err
+	}
+	params := req.Params
+	if ref.Name != name {
+		params = jsonrpc.Set(params, jsonrpc.Quote(ref.Name), "name")
+	}
+	resp, err := u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+	if err != nil {
+		return nil, err
+	}
+	if resp.Err == nil {
+		resp.Result = s.look().all.RewriteURIs(ref.Server, resp.Result)
+	}
+	return resp, nil
+}
+
+// findTool finds a tool and its server. A name of a server that is still
+// starting waits for that server alone.
+func (s *Session) findTool(ctx context.Context, name string) (catalog.Ref, *upstream.Upstream, error) {
+	ref, miss := s.look().all.ToolFor(name, s.opening.Visible)
+	if miss != nil {
+		if err := s.missing(ctx, miss); err != nil {
+			return ref, nil, err
+		}
+		if ref, miss = s.look().all.ToolFor(name, s.opening.Visible); miss != nil {
+			return ref, nil, s.toolNotFound(name, miss)
+		}
+	}
+	u := s.upstream(ref.Server)
+	if u == nil {
+		return ref, nil, s.toolNotFound(name, &catalog.Miss{})
+	}
+	return ref, u, nil
+}
+
+// missing deals with a name that leads nowhere yet: it waits for the server
+// that it points at, or for all where it points at none, and returns why that
+// server cannot be had where that is known.
+func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
+	if miss.Kind == catalog.Ambiguous {
+		return nil
+	}
+	if miss.Server == "" {
+		s.settle(ctx)
+		return nil
+	}
+	u := s.upstream(miss.Server)
+	if u == nil {
+		return nil
+	}
+	awaitServer(ctx, u, s.gw.config().Limits.Handshake)
+	if miss.Kind != catalog.ServerDown || u.Features(s.caller) != nil {
+		return nil
+	}
+	if err := u.Refused(); err != nil {
+		return err
+	}
+	return u.Unavailable()
+}
+
+// checkArguments checks what can be checked before anything is sent. Clients
+// of versions that ask for it get a tool error, which their model can read.
+func checkArguments(u *upstream.Upstream, item *catalog.Item, params []byte, rules mcp.Version) (*jsonrpc.Response, error) {
+	args := jsonrpc.Get(params, "arguments")
+	if len(args) > 0 && args[0] != '{' {
+		return nil, invalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
+	}
+	mode := u.Config().Validate
+	if item == nil || mode == "off" {
+		return nil, nil
+	}
+	var bad *jsonrpc.Error
+	switch {
+	case args == nil && len(item.Required) > 0:
+		bad = jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params").
+			WithData(map[string]string{"details": "Missing required parameter: arguments"})
+	case args != nil:
+		if name, missing := item.MissingRequired(args); missing {
+			bad = jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: Missing required parameter '%s'", name).
+				WithData(map[string]string{"parameter": name})
+		} else if mode == "full" {
+			bad = violation(item, args)
+		}
+	}
+	if bad == nil {
+		return nil, nil
+	}
+	if rules.ToolErrors {
+		return &jsonrpc.Response{Result: toolError(errorText(bad))}, nil
+	}
+	return nil, bad
+}
+
+func errorText(e *jsonrpc.Error) string {
+	if details, ok := jsonrpc.GetString(e.Data, "details"); ok {
+		return e.Message + ": " + details
+	}
+	return e.Message
+}
+
+func violation(item *catalog.Item, args []byte) *jsonrpc.Error {
+	violations := item.Validate(args)
+	if len(violations) == 0 {
+		return nil
+	}
+	v := violations[0]
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: %s", v.Message).
+		WithData(map[string]any{"parameter": v.Path, "violations": violations})
+}
+
+// toolError is a result that tells the model what went wrong.
+func toolError(text string) []byte {
+	b := append([]byte(`{"content":[{"type":"text","text":`), jsonrpc.Quote(text)...)
+	return append(b, `}],"isError":true}`...)
+}
+
+// finishTool makes a result what this client's version and dialect expect.
+func (s *Session) finishTool(result []byte) []byte {
+	result = catalog.DownlevelResult(s.rules.Date, result)
+	if s.seed && jsonrpc.Get(result, "isError") == nil && len(result) > 0 && result[0] == '{' {
+		result = jsonrpc.Set(result, []byte("false"), "isError")
+	}
+	return result
+}
+
+// checkMeta refuses a progress token that could not be echoed.
+func checkMeta(params []byte) error {
+	token := jsonrpc.Get(params, "_meta", "progressToken")
+	if token == nil {
+		return nil
+	}
+	if token[0] == '"' {
+		return nil
+	}
+	for _, c := range token {
+		if c != '-' && (c < '0' || c > '9') {
+			return invalidParams("progressToken must be a string or an integer")
+		}
+	}
+	return nil
+}
+
+// asWire returns the error of ours in err.
+func asWire(err error) (*jsonrpc.Error, bool) {
+	var wire *jsonrpc.Error
+	ok := errors.As(err, &wire)
+	return wire, ok
+}

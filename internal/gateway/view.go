@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// A view is what one session sees at one revision of the upstreams.
+type view struct {
+	revision uint64
+	shown    *catalog.Catalog // what is listed
+	all      *catalog.Catalog // what can be reached
+}
+
+// look returns the session's view of the present state. It costs two atomic
+// loads while nothing changes.
+func (s *Session) look() *view {
+	rev := s.gw.set.Revision()
+	if v := s.view.Load(); v != nil && v.revision == rev {
+		return v
+	}
+	v := &view{revision: rev}
+	v.all = s.gw.views.catalog(s)
+	v.shown = v.all
+	s.view.Store(v)
+	return v
+}
+
+// viewCache keeps merged catalogues: sessions that see the same servers with
+// the same features share one.
+type viewCache struct {
+	mu   sync.Mutex
+	byID map[string]*catalog.Catalog
+	used []string // oldest first
+}
+
+const maxViews = 64
+
+func (c *viewCache) catalog(s *Session) *catalog.Catalog {
+	snap := s.gw.set.Snapshot().Schema(s.opening.Schema)
+	if snap == nil {
+		return catalog.Merge(nil, catalog.Options{})
+	}
+	sources, id := s.sources(snap)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cat, ok := c.byID[id]; ok {
+		return cat
+	}
+	cat := catalog.Merge(sources, catalog.Options{Meta: s.gw.resultMeta()})
+	if c.byID == nil {
+		c.byID = make(map[string]*catalog.Catalog)
+	}
+	c.byID[id] = cat
+	c.used = append(c.used, id)
+	if len(c.used) > maxViews {
+		delete(c.byID, c.used[0])
+		c.used = c.used[1:]
+	}
+	return cat
+}
+
+// sources are the servers of the session with what they offer to it, and an id
+// that is equal for equal sources.
+func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
+	var id strings.Builder
+	fmt.Fprintf(&id, "%s/%s/%p", s.opening.Schema, s.opening.Server, v.Config)
+	var sources []catalog.Source
+	for _, u := range v.Upstreams {
+		if s.opening.Server != "" && u.Name() != s.opening.Server {
+			continue
+		}
+		state, _ := u.State()
+		if state == upstream.Disabled || state == upstream.Pending {
+			continue // as if it were not there
+		}
+		features := u.Features(s.caller)
+		policy := u.Policy()
+		if s.opening.Server != "" || v.Config.Naming == "none" {
+			policy.Naming = catalog.NamingNone
+		}
+		sources = append(sources, catalog.Source{Server: u.Name(), Features: features, Policy: policy, State: string(state)})
+		fmt.Fprintf(&id, "|%p %p %s", features, u.Config(), state)
+	}
+	return sources, id.String()
+}
+
+// mode is what the schema shows.
+func (s *Session) schemaConfig() *config.Schema {
+	if v := s.gw.set.Snapshot().Schema(s.opening.Schema); v != nil {
+		return v.Config
+	}
+	return &config.Schema{}
+}
+
+// settle waits before the first list of a session until each server has
+// answered or failed once, for a bounded time: an empty list would be cached
+// by the client.
+func (s *Session) settle(ctx context.Context) {
+	s.waitOnce.Do(func() {
+		wait := s.gw.config().StartWait
+		if !s.opening.Session && !s.opening.Stdio {
+			// Requests outside any session wait together, once.
+			wait = min(wait, time.Until(s.gw.startedBy))
+		}
+		if wait <= 0 {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		var wg sync.WaitGroup
+		for _, u := range s.upstreams() {
+			wg.Go(func() { u.Prepare(ctx, s.caller) })
+		}
+		wg.Wait()
+	})
+}
+
+// awaitServer waits until one server has answered or failed once.
+func awaitServer(ctx context.Context, u *upstream.Upstream, wait time.Duration) {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-u.Settled():
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,78 @@
+// Package mcp is the vocabulary of the Model Context Protocol: methods,
+// versions, eras, capabilities, error codes, and views of the few fields that
+// the gateway reads. It is the only place that knows dates.
+package mcp
+
+// Methods that a client sends.
+const (
+	MethodInitialize        = "initialize"
+	MethodPing              = "ping"
+	MethodToolsList         = "tools/list"
+	MethodToolsCall         = "tools/call"
+	MethodResourcesList     = "resources/list"
+	MethodResourcesRead     = "resources/read"
+	MethodTemplatesList     = "resources/templates/list"
+	MethodSubscribe         = "resources/subscribe"
+	MethodUnsubscribe       = "resources/unsubscribe"
+	MethodPromptsList       = "prompts/list"
+	MethodPromptsGet        = "prompts/get"
+	MethodComplete          = "completion/complete"
+	MethodSetLevel          = "logging/setLevel"
+	MethodDiscover          = "server/discover"
+	MethodListen            = "subscriptions/listen"
+	MethodShutdown          = "shutdown"
+	MethodTasksGet          = "tasks/get"
+	MethodTasksResult       = "tasks/result"
+	MethodTasksList         = "tasks/list"
+	MethodTasksCancel       = "tasks/cancel"
+	MethodTasksUpdate       = "tasks/update"
+	NotificationInitialized = "notifications/initialized"
+	NotificationExit        = "notifications/exit"
+	NotificationRootsList   = "notifications/roots/list_changed"
+)
+
+// Methods that a server sends.
+const (
+	MethodRootsList       = "roots/list"
+	MethodSampling        = "sampling/createMessage"
+	MethodElicit          = "elicitation/create"
+	NotificationCancelled = "notifications/cancelled"
+	NotificationProgress  = "notifications/progress"
+	NotificationMessage   = "notifications/message"
+	NotificationTools     = "notifications/tools/list_changed"
+	NotificationPrompts   = "notifications/prompts/list_changed"
+	NotificationResources = "notifications/resources/list_changed"
+	NotificationUpdated   = "notifications/resources/updated"
+	NotificationElicited  = "notifications/elicitation/complete"
+	NotificationListening = "notifications/subscriptions/acknowledged"
+)
+
+// Keys of _meta that the protocol itself uses since 2026-07-28.
+const (
+	MetaVersion        = "io.modelcontextprotocol/protocolVersion"
+	MetaClientInfo     = "io.modelcontextprotocol/clientInfo"
+	MetaCapabilities   = "io.modelcontextprotocol/clientCapabilities"
+	MetaLogLevel       = "io.modelcontextprotocol/logLevel"
+	MetaServerInfo     = "io.modelcontextprotocol/serverInfo"
+	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+)
+
+// Error codes of MCP.
+const (
+	CodeVersionRefused     = -32000 // a version that no MCP client ever spoke
+	CodeResourceNotFound   = -32002 // up to 2025-11-25
+	CodeHeaderMismatch     = -32020
+	CodeCapabilityMissing  = -32021
+	CodeVersionUnsupported = -32022
+	CodeElicitURL          = -32042 // 2025-11-25 only
+)
+
+// Implementation names a program: ours, a client's or a server's.
+type Implementation struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Title   string `json:"title,omitempty"`
+}
+
+// ProductVersion is the version of this product.
+const ProductVersion = "1.0.0"

@@ -1,0 +1,162 @@
+package mcp
+
+import (
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// An Offer is what a client lets a server ask it for.
+type Offer struct {
+	Roots         bool
+	Sampling      bool
+	SampleTools   bool
+	SampleContext bool
+	Elicit        bool // form mode
+	ElicitURL     bool
+	// Extensions is the raw extensions member, nil when absent.
+	Extensions []byte
+	// Tasks is the raw tasks member of 2025-11-25, nil when absent.
+	Tasks []byte
+}
+
+// Everything is the offer of a shared connection: a server that shows tools by
+// capability then shows them.
+var Everything = Offer{Roots: true, Sampling: true, SampleTools: true, SampleContext: true, Elicit: true, ElicitURL: true}
+
+// ParseOffer reads the capabilities that a client declared.
+func ParseOffer(caps []byte) Offer {
+	var o Offer
+	if len(caps) == 0 || caps[0] != '{' {
+		return o
+	}
+	o.Roots = isObject(jsonrpc.Get(caps, "roots"))
+	if s := jsonrpc.Get(caps, "sampling"); isObject(s) {
+		o.Sampling = true
+		o.SampleTools = isObject(jsonrpc.Get(s, "tools"))
+		o.SampleContext = isObject(jsonrpc.Get(s, "context"))
+	}
+	if e := jsonrpc.Get(caps, "elicitation"); isObject(e) {
+		form, url := isObject(jsonrpc.Get(e, "form")), isObject(jsonrpc.Get(e, "url"))
+		o.ElicitURL = url
+		o.Elicit = form || !url // {} means form mode
+	}
+	if x := jsonrpc.Get(caps, "extensions"); isObject(x) {
+		o.Extensions = append([]byte(nil), x...)
+	}
+	if t := jsonrpc.Get(caps, "tasks"); isObject(t) {
+		o.Tasks = append([]byte(nil), t...)
+	}
+	return o
+}
+
+func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// Empty says that the client cannot be asked for anything.
+func (o Offer) Empty() bool {
+	return !o.Roots && !o.Sampling && !o.Elicit && !o.ElicitURL
+}
+
+// Key is equal for equal offers.
+func (o Offer) Key() string {
+	var b strings.Builder
+	for _, f := range []struct {
+		on bool
+		c  byte
+	}{{o.Roots, 'r'}, {o.Sampling, 's'}, {o.SampleTools, 't'}, {o.SampleContext, 'c'}, {o.Elicit, 'e'}, {o.ElicitURL, 'u'}} {
+		if f.on {
+			b.WriteByte(f.c)
+		}
+	}
+	b.Write(o.Extensions)
+	b.Write(o.Tasks)
+	return b.String()
+}
+
+// For returns what of the offer exists in a version.
+func (o Offer) For(v Version) Offer {
+	if !v.Elicitation {
+		o.Elicit = false
+	}
+	if !v.ElicitURL {
+		o.ElicitURL = false
+	}
+	if !v.SampleTools {
+		o.SampleTools, o.SampleContext, o.Tasks = false, false, nil
+	}
+	if v.Era == Modern {
+		o.Tasks = nil
+	}
+	return o
+}
+
+// JSON writes the offer as the capabilities of a client that speaks v.
+// listChanged says that changes of the roots will be told.
+func (o Offer) JSON(v Version, listChanged bool) []byte {
+	o = o.For(v)
+	b := []byte{'{'}
+	add := func(name, value string) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(append(b, '"'), name...), `":`...), value...)
+	}
+	if o.Roots {
+		value := "{}"
+		if listChanged && v.Era == Legacy {
+			value = `{"listChanged":true}`
+		}
+		add("roots", value)
+	}
+	if o.Sampling {
+		add("sampling", flags("tools", o.SampleTools, "context", o.SampleContext))
+	}
+	if o.Elicit || o.ElicitURL {
+		if v.ElicitURL {
+			add("elicitation", flags("form", o.Elicit, "url", o.ElicitURL))
+		} else {
+			add("elicitation", "{}")
+		}
+	}
+	if len(o.Tasks) > 0 {
+		add("tasks", string(o.Tasks))
+	}
+	if len(o.Extensions) > 0 {
+		add("extensions", string(o.Extensions))
+	}
+	return append(b, '}')
+}
+
+func flags(a string, aOn bool, b string, bOn bool) string {
+	s := "{"
+	if aOn {
+		s += `"` + a + `":{}`
+	}
+	if bOn {
+		if aOn {
+			s += ","
+		}
+		s += `"` + b + `":{}`
+	}
+	return s + "}"
+}
+
+// Allows says whether a server may ask this question of a client with this
+// offer.
+func (o Offer) Allows(method string, params []byte) bool {
+	switch method {
+	case MethodRootsList:
+		return o.Roots
+	case MethodSampling:
+		return o.Sampling
+	case MethodElicit:
+		if mode, _ := jsonrpc.GetString(params, "mode"); mode == "url" {
+			return o.ElicitURL
+		}
+		return o.Elicit
+	case MethodPing:
+		return true
+	}
+	// What we do not know is for the client to refuse.
+	return !o.Empty()
+}

@@ -1,0 +1,41 @@
+package mcp
+
+import "mcp-all-in-one/internal/jsonrpc"
+
+// A Reason says why the gateway itself, not a server, failed a request. The
+// set is closed: clients and tests may switch on it.
+type Reason string
+
+// The reasons.
+const (
+	UpstreamUnavailable Reason = "upstream_unavailable"
+	UpstreamClosed      Reason = "upstream_closed"
+	UpstreamTimeout     Reason = "upstream_timeout"
+	UpstreamProtocol    Reason = "upstream_protocol_error"
+	ResponseTooLarge    Reason = "response_too_large"
+	Overloaded          Reason = "overloaded"
+	Draining            Reason = "draining"
+	Cancelled           Reason = "cancelled"
+	PolicyDenied        Reason = "policy_denied"
+)
+
+// retryable tells whether sending the same request again is safe: it is where
+// the request provably did not run.
+func (r Reason) retryable() bool {
+	switch r {
+	case UpstreamUnavailable, Overloaded, Draining:
+		return true
+	}
+	return false
+}
+
+// Failure is the error for a request that the gateway could not complete.
+// service may be empty.
+func Failure(r Reason, service, message string) *jsonrpc.Error {
+	data := struct {
+		Reason    Reason `json:"reason"`
+		Retryable bool   `json:"retryable"`
+		Service   string `json:"service,omitempty"`
+	}{r, r.retryable(), service}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", message).WithData(data)
+}

@@ -1,0 +1,106 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A call is one request that a server is working on. It answers what the
+// server asks because of it, where the transport can tell.
+type call struct {
+	link   *link
+	caller *Caller
+	back   jsonrpc.Handler
+	cancel context.CancelCauseFunc
+
+	prev, next *call // in link.calls
+
+	token    uint64 // ours, on the wire; 0 when the client wants no progress
+	original []byte // the client's token
+
+	active    atomic.Int64 // unix nanoseconds of the last sign of life
+	started   int64
+	questions atomic.Int32 // open questions to the client
+	idle      time.Duration
+}
+
+var errIdle = errors.New("the server showed no sign of life")
+
+// Handle answers a question that the server asked on the stream of this call.
+func (k *call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if resp, ok := k.link.answer(req); ok {
+		return resp, nil
+	}
+	if !k.caller.Offer.Allows(req.Method, req.Params) {
+		k.link.up.noteAsks(k.link)
+		return refuse(req), nil
+	}
+	return k.ask(ctx, from, req)
+}
+
+// ask passes a question on to the client. The clock of the call stands still
+// meanwhile.
+func (k *call) ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if k.back == nil {
+		return refuse(req), nil
+	}
+	k.questions.Add(1)
+	defer func() {
+		k.touch()
+		k.questions.Add(-1)
+	}()
+	return k.back.Handle(ctx, from, req)
+}
+
+// HandleNotification hears what the server says on the stream of this call.
+func (k *call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	k.touch()
+	switch n.Method {
+	case mcp.NotificationProgress:
+		if k.token == 0 || !k.isToken(jsonrpc.Get(n.Params, "progressToken")) {
+			k.link.up.count("progress for no call")
+			return
+		}
+		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, k.original, "progressToken")}
+	case mcp.NotificationMessage:
+		k.link.up.logged(n.Params)
+	case mcp.NotificationTools, mcp.NotificationPrompts, mcp.NotificationResources, mcp.NotificationUpdated:
+		k.link.HandleNotification(ctx, from, n)
+		return
+	}
+	if k.back != nil {
+		k.back.HandleNotification(ctx, from, n)
+	}
+}
+
+func (k *call) touch() { k.active.Store(time.Now().UnixNano()) }
+
+func (k *call) isToken(raw []byte) bool {
+	n, ok := parseToken(raw)
+	return ok && n == k.token
+}
+
+// expired says why the call has to end now, nil while it may go on.
+func (k *call) expired(now int64, hard time.Duration) error {
+	if hard > 0 && time.Duration(now-k.started) > hard {
+		return errIdle
+	}
+	if k.questions.Load() == 0 && k.idle > 0 && time.Duration(now-k.active.Load()) > k.idle {
+		return errIdle
+	}
+	return nil
+}
+
+// refuse answers a question that nobody can be asked.
+func refuse(req *jsonrpc.Request) *jsonrpc.Response {
+	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound,
+		"Method '%s' not found", req.Method).WithData(map[string]string{
+		"method": req.Method,
+		"reason": "no client that offers this is waiting for an answer of yours",
+	})}
+}

@@ -1,0 +1,66 @@
+package upstream
+
+import (
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Caller is the client on whose behalf a server is called, as far as the
+// server is concerned. One Caller lives as long as its session; a request
+// outside any session has one of its own.
+type Caller struct {
+	// Session is empty for a request outside any session.
+	Session   string
+	Principal string
+	Era       mcp.Era
+	Version   string
+	Offer     mcp.Offer
+	// Info is the raw clientInfo, nil when the client did not say.
+	Info []byte
+	// LogLevel is what the client wants to hear; empty means nothing.
+	LogLevel string
+	// Handler hears what a server says to this session outside any call. It
+	// may be nil.
+	Handler jsonrpc.Handler
+
+	mu    sync.Mutex
+	bound map[*Upstream]binding
+}
+
+// A binding is how one session reaches one server. It is decided at the first
+// use and never changes while the session lives.
+type binding struct {
+	own  bool   // a connection of its own
+	pool string // the shared connection to use, when not the primary one
+}
+
+// binding returns how c reaches u, deciding it at the first use.
+func (c *Caller) binding(u *Upstream) binding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b, ok := c.bound[u]
+	if !ok {
+		b = u.bind(c)
+		if c.bound == nil {
+			c.bound = make(map[*Upstream]binding)
+		}
+		c.bound[u] = b
+	}
+	return b
+}
+
+// Close ends the connections that c has to itself. No call of c may be
+// running.
+func (c *Caller) Close() {
+	c.mu.Lock()
+	bound := c.bound
+	c.bound = nil
+	c.mu.Unlock()
+	for u, b := range bound {
+		if b.own {
+			u.releaseOwn(c)
+		}
+	}
+}

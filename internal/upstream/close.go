@@ -1,0 +1,77 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A MissingError names the variables that an entry needs and that are not
+// set.
+type MissingError struct{ Names []string }
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("not set: %s", strings.Join(e.Names, ", "))
+}
+
+const idleCheck = 20 * time.Millisecond
+
+// idle waits until no call is running, bounded by ctx.
+func (u *Upstream) idle(ctx context.Context) {
+	t := time.NewTicker(idleCheck)
+	defer t.Stop()
+	for u.running.Load() > 0 {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// close ends every connection and waits until nothing of ours runs.
+func (u *Upstream) close(ctx context.Context) {
+	u.kill()
+	u.mu.Lock()
+	slots := []*slot{u.primary}
+	for _, s := range u.slots {
+		slots = append(slots, s)
+	}
+	for _, free := range u.leases {
+		slots = append(slots, free...)
+	}
+	u.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, s := range slots {
+		wg.Go(func() { s.close(ctx) })
+	}
+	wg.Wait()
+	u.background.Wait()
+	if l := u.primary.link.Load(); l != nil {
+		l.close(ctx)
+	}
+	u.setState(Stopped, errStopped)
+}
+
+// Close stops all upstreams at once and waits for them.
+func (s *Set) Close(ctx context.Context) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.closed = true
+	snap := s.current.Load()
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, view := range snap.Schemas {
+		for _, u := range view.Upstreams {
+			wg.Go(func() { u.close(ctx) })
+		}
+	}
+	wg.Wait()
+	s.kill()
+	s.draining.Wait()
+}

@@ -1,0 +1,204 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// A spec says how a connection is to be opened.
+type spec struct {
+	era     mcp.Era
+	probe   bool   // the era is not known: ask
+	version string // proposed to a legacy server
+	offer   mcp.Offer
+	info    []byte // raw clientInfo
+	// greeting, when set, is waited for before the server is greeted: it says
+	// what the only client offers.
+	greeting *Greeting
+}
+
+var errStopped = errors.New("the server was stopped")
+
+// open makes a connection for a slot: transport, handshake, lists,
+// subscriptions.
+func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
+	if err := u.opt.dials.acquire(ctx); err != nil {
+		return nil, err
+	}
+	l, err := u.connect(ctx, s, sp)
+	u.opt.dials.release()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.loadFeatures(ctx); err != nil {
+		l.close(ctx)
+		return nil, err
+	}
+	s.subs.restore(ctx, l)
+	l.startListening()
+	return l, nil
+}
+
+// connect opens the transport and shakes hands.
+func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
+	switch u.transport() {
+	case config.TypeStdio:
+		return u.connectStdio(ctx, s, sp)
+	case config.TypeSSE:
+		return u.connectSSE(ctx, s, sp)
+	}
+	l, err := u.connectHTTP(ctx, s, sp)
+	if err != nil && u.server().Type == config.TypeAuto && fallsBackToSSE(err) {
+		return u.connectSSE(ctx, s, sp)
+	}
+	return l, err
+}
+
+// fallsBackToSSE says whether a refusal of streamable HTTP means that an older
+// server is there: 400, 404 or 405 without a modern error body.
+func fallsBackToSSE(err error) bool {
+	var status *mcphttp.StatusError
+	if !errors.As(err, &status) || status.Modern {
+		return false
+	}
+	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
+}
+
+func (u *Upstream) newLink(s *slot, sp spec) *link {
+	l := &link{up: u, slot: s, offer: sp.offer, done: make(chan struct{})}
+	l.refresh.link = l
+	return l
+}
+
+func (u *Upstream) connOptions(l *link) jsonrpc.ConnOptions {
+	return jsonrpc.ConnOptions{
+		Handler:      l,
+		CancelMethod: mcp.NotificationCancelled,
+		MaxInFlight:  u.limits.InFlightPerSession,
+		OnDropped:    func(reason string, head []byte) { u.dropped(reason, head) },
+	}
+}
+
+func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, error) {
+	l := u.newLink(s, sp)
+	child, err := u.opt.Launcher.Start(ctx, u.command())
+	if err != nil {
+		return nil, u.explainStart(err)
+	}
+	conn := jsonrpc.NewConn(child.Stream(), u.connOptions(l))
+	l.peer, l.child = conn, child
+	l.closer = func(ctx context.Context) {
+		child.Stop(ctx)
+		conn.Close()
+	}
+	u.watch(l, conn, child)
+	err = u.handshake(ctx, l, sp)
+	if err == nil {
+		return l, nil
+	}
+	exited := !l.alive()
+	l.close(ctx)
+	if exited && sp.era == mcp.Modern && sp.probe && ctx.Err() == nil {
+		// Some servers exit when the first message is not initialize.
+		sp.probe, sp.era = false, mcp.Legacy
+		return u.connectStdio(ctx, s, sp)
+	}
+	return nil, u.explainExit(l, err)
+}
+
+// watch ends the link when its connection ends.
+func (u *Upstream) watch(l *link, conn *jsonrpc.Conn, child *stdio.Child) {
+	u.background.Go(func() {
+		<-conn.Done()
+		err := conn.Err()
+		if child != nil {
+			<-child.Done()
+			err = fmt.Errorf("%s", child.Exit())
+		}
+		l.finish(err)
+	})
+}
+
+func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, error) {
+	l := u.newLink(s, sp)
+	stream, err := mcphttp.DialSSE(ctx, u.clientOptions(l, false))
+	if err != nil {
+		return nil, err
+	}
+	conn := jsonrpc.NewConn(stream, u.connOptions(l))
+	l.peer = conn
+	l.closer = func(context.Context) { conn.Close() }
+	u.watch(l, conn, nil)
+	sp.probe, sp.era = false, mcp.Legacy
+	if err := u.handshake(ctx, l, sp); err != nil {
+		l.close(ctx)
+		return nil, err
+	}
+	return l, nil
+}
+
+// connectHTTP tries the era that the spec prefers, then the other one where it
+// may.
+func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, error) {
+	l, err := u.connectHTTPEra(ctx, s, sp, sp.era)
+	if err == nil || !sp.probe || !answersOtherEra(err) {
+		return l, err
+	}
+	other := mcp.Modern
+	if sp.era == mcp.Modern {
+		other = mcp.Legacy
+	}
+	l, again := u.connectHTTPEra(ctx, s, sp, other)
+	if again != nil && !fallsBackToSSE(again) {
+		// What the preferred era said is the better explanation.
+		return nil, err
+	}
+	return l, again
+}
+
+func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
+	l := u.newLink(s, sp)
+	client := mcphttp.NewClient(u.clientOptions(l, era == mcp.Modern))
+	l.peer = client
+	l.closer = func(ctx context.Context) { client.Close(ctx) }
+	sp.era, sp.probe = era, false
+	if err := u.handshake(ctx, l, sp); err != nil {
+		l.close(ctx)
+		return nil, err
+	}
+	if era == mcp.Legacy {
+		u.background.Go(func() { client.OpenStream(u.life) })
+	}
+	return l, nil
+}
+
+func (u *Upstream) clientOptions(l *link, modern bool) mcphttp.ClientOptions {
+	header := make(http.Header)
+	for name, value := range u.server().Headers {
+		header.Set(name, value.Reveal())
+	}
+	return mcphttp.ClientOptions{
+		URL: u.server().URL, Header: header, Transport: u.opt.Transport, Handler: l, Modern: modern,
+		MaxMessage: u.limits.ServerMessage, Log: u.log,
+		ParamHeaders: l.paramHeaders,
+		OnDown:       func(err error) { l.finish(err) },
+	}
+}
+
+// transport is how the server is reached; a url without a type is tried over
+// HTTP first.
+func (u *Upstream) transport() string {
+	cfg := u.server()
+	if cfg.Type == config.TypeAuto {
+		return config.TypeHTTP
+	}
+	return cfg.Type
+}

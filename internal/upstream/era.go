@@ -1,0 +1,161 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// eras is what is known of the eras that a server speaks.
+type eras string
+
+const (
+	erasUnknown eras = ""
+	erasLegacy  eras = "legacy"
+	erasModern  eras = "modern"
+	erasBoth    eras = "both"
+)
+
+// baseSpec is how the primary connection is opened.
+func (u *Upstream) baseSpec() spec {
+	sp := spec{
+		era: mcp.Legacy, probe: true, version: mcp.LatestLegacy,
+		offer: mcp.Everything, info: u.opt.Info, greeting: u.opt.Greeting,
+	}
+	switch p := u.server().Protocol; {
+	case p == "" || p == "auto":
+		if u.opt.Memory.eras(u.hash) == erasModern {
+			sp.era = mcp.Modern
+		}
+	case p == "modern" || mcp.Rules(p).Era == mcp.Modern:
+		sp.era, sp.probe = mcp.Modern, false
+	case p == "legacy":
+		sp.probe = false
+	default:
+		sp.probe, sp.version = false, p
+	}
+	return sp
+}
+
+// modernSlot is the connection for a modern client, where the server speaks
+// that era beside the one of its primary connection. It is nil when the
+// primary one has to do.
+func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
+	if c.Era != mcp.Modern || u.opt.Greeting != nil {
+		return nil
+	}
+	p := u.server().Protocol
+	if p != "" && p != "auto" {
+		return nil
+	}
+	known := u.opt.Memory.eras(u.hash)
+	if known == erasUnknown {
+		known = u.probeModern(ctx)
+	}
+	if known != erasBoth {
+		return nil
+	}
+	return u.slot("modern", func(s *slot) { s.era = mcp.Modern })
+}
+
+// probeModern finds out whether a server that was greeted the old way speaks
+// the modern era too. The answer is remembered.
+func (u *Upstream) probeModern(ctx context.Context) eras {
+	u.probing.Lock()
+	defer u.probing.Unlock()
+	if known := u.opt.Memory.eras(u.hash); known != erasUnknown {
+		return known
+	}
+	l, err := u.waitPrimary(ctx)
+	if err != nil {
+		return erasUnknown
+	}
+	if l.era == mcp.Modern {
+		u.opt.Memory.setEras(u.hash, erasModern)
+		return erasModern
+	}
+	found := erasLegacy
+	if u.speaksModern(ctx, l) {
+		found = erasBoth
+	}
+	if ctx.Err() == nil {
+		u.opt.Memory.setEras(u.hash, found)
+	}
+	return found
+}
+
+func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
+	ctx, cancel := context.WithTimeout(ctx, eraProbe)
+	defer cancel()
+	sp := u.baseSpec()
+	sp.greeting, sp.probe = nil, true
+	if u.transport() != config.TypeStdio {
+		if u.transport() == config.TypeSSE {
+			return false
+		}
+		m, err := u.connectHTTPEra(ctx, &slot{up: u, era: mcp.Modern}, sp, mcp.Modern)
+		if err != nil {
+			return false
+		}
+		m.close(ctx)
+		return true
+	}
+	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Era: mcp.Modern})
+	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params})
+	if err != nil || resp.Err != nil {
+		return false
+	}
+	defer resp.Release()
+	return slices.ContainsFunc(slices.Collect(jsonrpc.Elements(jsonrpc.Get(resp.Result, "supportedVersions"))), func(raw []byte) bool {
+		return strings.Trim(string(raw), `"`) == mcp.LatestModern
+	})
+}
+
+// setLevel tells a legacy server what its caller wants to hear, when that
+// differs from what it was told last.
+func (l *link) setLevel(ctx context.Context, level string) error {
+	if level == "" || !l.has("logging") {
+		return nil
+	}
+	l.levelMu.Lock()
+	defer l.levelMu.Unlock()
+	if l.level == level {
+		return nil
+	}
+	resp, err := l.ask(ctx, mcp.MethodSetLevel, fmt.Appendf(nil, `{"level":%q}`, level))
+	if err != nil {
+		return err
+	}
+	if resp.Err == nil {
+		l.level = level
+	}
+	return nil
+}
+
+// SetLevel tells the server the level that a session wants, on connections
+// that the session has to itself; on shared ones the most verbose wish so far
+// counts and the session filters.
+func (u *Upstream) SetLevel(ctx context.Context, c *Caller, level string) error {
+	s := u.slotOf(c)
+	if s == nil {
+		return nil
+	}
+	l := s.current()
+	if l == nil || l.era == mcp.Modern {
+		return nil
+	}
+	if !s.exclusive {
+		l.levelMu.Lock()
+		told := l.level
+		l.levelMu.Unlock()
+		if told != "" && mcp.LevelAtLeast(level, told) {
+			return nil
+		}
+	}
+	return l.setLevel(ctx, level)
+}

@@ -1,0 +1,150 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// failure turns what went wrong on the way into the one error that the client
+// gets.
+func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
+	if err == nil {
+		return nil
+	}
+	var wire *jsonrpc.Error
+	var status *mcphttp.StatusError
+	switch {
+	case errors.As(err, &wire):
+		return wire
+	case errors.Is(err, errIdle):
+		return mcp.Failure(mcp.UpstreamTimeout, u.name, fmt.Sprintf("server %q did not answer in time; whether the call ran is unknown", u.name))
+	case errors.Is(err, jsonrpc.ErrTooLarge):
+		return mcp.Failure(mcp.ResponseTooLarge, u.name, fmt.Sprintf("the answer of server %q is over the limit of %d bytes", u.name, u.limits.ServerMessage))
+	case errors.As(err, &status):
+		return u.statusFailure(status)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	u.log.Debug("call ended without an answer", "err", err)
+	message := fmt.Sprintf("server %q closed the connection before it answered; whether the call ran is unknown", u.name)
+	if l != nil && l.child != nil && !l.alive() {
+		message = fmt.Sprintf("server %q ended (%v) before it answered; whether the call ran is unknown", u.name, l.err)
+	}
+	return mcp.Failure(mcp.UpstreamClosed, u.name, message)
+}
+
+func (u *Upstream) statusFailure(s *mcphttp.StatusError) error {
+	switch s.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return u.authFailure(s.Status)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return mcp.Failure(mcp.Overloaded, u.name, fmt.Sprintf("server %q answered HTTP %d", u.name, s.Status))
+	}
+	return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("server %q answered HTTP %d", u.name, s.Status))
+}
+
+// authFailure is the one error for a server that does not let us in.
+func (u *Upstream) authFailure(status int) error {
+	cfg := u.server()
+	message := "Authentication failed"
+	names := cfg.Missing
+	if len(names) == 0 {
+		names = cfg.Vars
+	}
+	if len(names) > 0 {
+		message += ": Invalid or missing " + strings.Join(names, ", ")
+	}
+	data := map[string]any{"service": u.name}
+	if status != 0 {
+		data["status"] = status
+	}
+	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", message).WithData(data)
+}
+
+// isAuth says that a server refused us for who we are.
+func isAuth(err error) bool {
+	var status *mcphttp.StatusError
+	return errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden)
+}
+
+// A lost is a refusal that says that the request did not run.
+type lost struct{ err error }
+
+func (l *lost) Error() string { return l.err.Error() }
+func (l *lost) Unwrap() error { return l.err }
+
+// refusal returns err as a *lost when it is one: our session is unknown there,
+// or the request was turned away before it was processed.
+func refusal(err error) error {
+	var status *mcphttp.StatusError
+	if !errors.As(err, &status) {
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			return &lost{err}
+		}
+		return nil
+	}
+	switch status.Status {
+	case http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return &lost{err}
+	}
+	return nil
+}
+
+func isRefusal(err error) bool {
+	var l *lost
+	return errors.As(err, &l)
+}
+
+// unavailable is the error for a call that found no connection.
+func (u *Upstream) unavailable(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if isAuth(err) {
+		return u.authFailure(statusOf(err))
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return mcp.Failure(mcp.UpstreamUnavailable, u.name, fmt.Sprintf("server %q is not available: %v", u.name, err))
+}
+
+func statusOf(err error) int {
+	var status *mcphttp.StatusError
+	if errors.As(err, &status) {
+		return status.Status
+	}
+	return 0
+}
+
+// explainExit adds the server's own last words to a failed handshake.
+func (u *Upstream) explainExit(l *link, err error) error {
+	if l.child == nil {
+		return err
+	}
+	if !l.alive() && l.err != nil {
+		err = fmt.Errorf("the server ended during the handshake: %w", l.err)
+	}
+	if lines := l.child.Stderr().Lines(5); len(lines) > 0 {
+		err = fmt.Errorf("%w; it said: %s", err, strings.Join(lines, " | "))
+	}
+	return err
+}
+
+// explainStart says what a program that could not be started did not get.
+func (u *Upstream) explainStart(err error) error {
+	if u.server().Type != config.TypeStdio {
+		return err
+	}
+	return fmt.Errorf("starting %q: %w", u.server().Command, err)
+}

@@ -1,0 +1,177 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// A Greeting is what the only client of a stdio session says about itself. Its
+// servers are started at once and greeted when it is known.
+type Greeting struct {
+	done   chan struct{}
+	caller *Caller
+}
+
+// NewGreeting returns a greeting that is not known yet.
+func NewGreeting() *Greeting { return &Greeting{done: make(chan struct{})} }
+
+// Set makes the greeting known. It is called once.
+func (g *Greeting) Set(c *Caller) {
+	g.caller = c
+	close(g.done)
+}
+
+// handshake opens the conversation in the era that the spec prefers; with
+// probe in the other one too, where the first is refused.
+//
+// A legacy server never sees a modern message first: it has answered
+// initialize, so there is nothing to ask. That spares old servers the probe
+// that some of them answer by exiting and others not at all.
+func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) error {
+	if sp.greeting != nil {
+		if err := sp.await(ctx, u); err != nil {
+			return err
+		}
+		l.offer = sp.offer
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, u.limits.Handshake, errHandshake)
+	defer cancel()
+	if sp.era == mcp.Modern {
+		err := l.discover(ctx, sp)
+		if err == nil || !sp.probe || !l.alive() || ctx.Err() != nil {
+			return err
+		}
+		return l.initialize(ctx, sp)
+	}
+	err := l.initialize(ctx, sp)
+	if err == nil || !sp.probe || !l.alive() || !answersOtherEra(err) {
+		return err
+	}
+	if l.discover(ctx, sp) == nil {
+		return nil
+	}
+	return err
+}
+
+// eraProbe is how long a server may take to answer server/discover before it
+// counts as one that does not know it.
+const eraProbe = 2 * time.Second
+
+var errHandshake = errors.New("the server did not answer the handshake in time")
+
+// await waits for the greeting and takes the client's words over.
+func (sp *spec) await(ctx context.Context, u *Upstream) error {
+	select {
+	case <-sp.greeting.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	c := sp.greeting.caller
+	sp.offer, sp.info = c.Offer, c.Info
+	if c.Era == mcp.Legacy && c.Version != "" {
+		sp.version = mcp.Rules(c.Version).Date
+	}
+	if c.Era == mcp.Modern && sp.probe {
+		sp.era = mcp.Modern
+	}
+	u.primary.session.Store(c)
+	return nil
+}
+
+// answersOtherEra says whether a refused handshake may mean that the server
+// speaks the other era: it answered, and what it said is about the message.
+func answersOtherEra(err error) bool {
+	var wire *jsonrpc.Error
+	var status *mcphttp.StatusError
+	if errors.As(err, &status) {
+		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
+	}
+	return errors.As(err, &wire)
+}
+
+// initialize shakes hands with a legacy server.
+func (l *link) initialize(ctx context.Context, sp spec) error {
+	l.era = mcp.Legacy
+	rules := mcp.Rules(sp.version)
+	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`,
+		sp.version, sp.offer.JSON(rules, true), sp.info)
+	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodInitialize, Params: params, Back: l})
+	if err != nil {
+		return cause(ctx, err)
+	}
+	if resp.Err != nil {
+		return resp.Err
+	}
+	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
+	if v, ok := mcp.Lookup(version); !ok || v.Era != mcp.Legacy {
+		return fmt.Errorf("the server answered with protocol version %q, which is none of %v", version, mcp.Versions(mcp.Legacy))
+	}
+	l.version, l.speaks = version, []string{version}
+	l.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
+	resp.Release()
+	if client, ok := l.peer.(*mcphttp.Client); ok {
+		client.SetVersion(version)
+	}
+	return l.peer.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationInitialized})
+}
+
+// discover opens a conversation with a modern server.
+func (l *link) discover(ctx context.Context, sp spec) error {
+	l.era = mcp.Modern
+	if sp.probe {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, eraProbe, errHandshake)
+		defer cancel()
+	}
+	l.version = mcp.LatestModern
+	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Info: sp.info})
+	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
+	if err != nil {
+		return cause(ctx, err)
+	}
+	if resp.Err != nil {
+		return resp.Err
+	}
+	defer resp.Release()
+	var speaks []string
+	for v := range jsonrpc.Elements(jsonrpc.Get(resp.Result, "supportedVersions")) {
+		if s, ok := unquote(v); ok {
+			speaks = append(speaks, s)
+		}
+	}
+	if !slices.Contains(speaks, mcp.LatestModern) {
+		return fmt.Errorf("the server speaks %v, none of which is modern", speaks)
+	}
+	l.speaks = speaks
+	l.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))
+	return nil
+}
+
+// describe keeps what the server says of itself.
+func (l *link) describe(result, info []byte) {
+	l.capabilities = slices.Clone(jsonrpc.Get(result, "capabilities"))
+	l.info = slices.Clone(info)
+	l.instructions, _ = jsonrpc.GetString(result, "instructions")
+}
+
+// cause prefers the reason why a context ended to the bare fact.
+func cause(ctx context.Context, err error) error {
+	if c := context.Cause(ctx); c != nil && errors.Is(err, ctx.Err()) {
+		return c
+	}
+	return err
+}
+
+func unquote(raw []byte) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	return jsonrpc.GetString(append(append([]byte(`{"s":`), raw...), '}'), "s")
+}

@@ -1,0 +1,211 @@
+package upstream
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// A link is one connection to one server, from the handshake to its end.
+type link struct {
+	up      *Upstream
+	slot    *slot
+	peer    jsonrpc.Peer
+	closer  func(ctx context.Context) // ends the connection and waits
+	child   *stdio.Child              // nil over HTTP
+	era     mcp.Era
+	version string
+	offer   mcp.Offer
+
+	capabilities []byte // raw, as the server declared them
+	info         []byte // raw serverInfo
+	instructions string
+	speaks       []string // every version that the server says it speaks
+
+	refresh refresher
+	listen  *listener // a modern server's one subscription
+	levelMu sync.Mutex
+	level   string // the level that the server was told
+
+	done     chan struct{}
+	doneOnce sync.Once
+	err      error // why it ended; read after done
+
+	inflight  atomic.Int64
+	tokens    atomic.Uint64
+	mu        sync.Mutex
+	first     *call // in-flight calls, newest first
+	byToken   map[uint64]*call
+	sweeping  bool
+	sweepStop *time.Timer
+}
+
+// begin enters a call into the table of those in flight. It happens before the
+// call is written: a fast server asks before the write returns.
+func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (context.Context, *call, []byte) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	now := time.Now().UnixNano()
+	k := &call{link: l, caller: c, back: req.Back, cancel: cancel, started: now, idle: l.up.idleFor(req)}
+	k.active.Store(now)
+	params := req.Params
+	if token := jsonrpc.Get(params, "_meta", "progressToken"); token != nil && req.Back != nil {
+		k.token = l.tokens.Add(1)
+		k.original = token
+		params = jsonrpc.Set(params, strconv.AppendUint(nil, k.token, 10), "_meta", "progressToken")
+	}
+	l.mu.Lock()
+	k.next = l.first
+	if l.first != nil {
+		l.first.prev = k
+	}
+	l.first = k
+	if k.token != 0 {
+		if l.byToken == nil {
+			l.byToken = make(map[uint64]*call)
+		}
+		l.byToken[k.token] = k
+	}
+	if !l.sweeping {
+		l.sweeping = true
+		l.armSweepLocked()
+	}
+	l.mu.Unlock()
+	return ctx, k, params
+}
+
+func (l *link) end(k *call) {
+	l.mu.Lock()
+	if k.prev != nil {
+		k.prev.next = k.next
+	} else {
+		l.first = k.next
+	}
+	if k.next != nil {
+		k.next.prev = k.prev
+	}
+	if k.token != 0 {
+		delete(l.byToken, k.token)
+	}
+	l.mu.Unlock()
+	k.cancel(nil)
+}
+
+const sweepEvery = time.Second
+
+// armSweepLocked looks for calls past their limits, once a second, while there
+// are calls: no timer per call, and none when idle.
+func (l *link) armSweepLocked() {
+	if l.sweepStop == nil {
+		l.sweepStop = time.AfterFunc(sweepEvery, l.sweep)
+		return
+	}
+	l.sweepStop.Reset(sweepEvery)
+}
+
+func (l *link) sweep() {
+	now := time.Now().UnixNano()
+	hard := l.up.limits.CallTotal
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for k := l.first; k != nil; k = k.next {
+		if err := k.expired(now, hard); err != nil {
+			k.cancel(err)
+		}
+	}
+	if l.first == nil {
+		l.sweeping = false
+		return
+	}
+	l.armSweepLocked()
+}
+
+// only returns the one call in flight that fits, or nil when none or several
+// do.
+func (l *link) only(fits func(*call) bool) *call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found *call
+	for k := l.first; k != nil; k = k.next {
+		if !fits(k) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = k
+	}
+	return found
+}
+
+// newest returns the latest call in flight that fits.
+func (l *link) newest(fits func(*call) bool) *call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for k := l.first; k != nil; k = k.next {
+		if fits(k) {
+			return k
+		}
+	}
+	return nil
+}
+
+func (l *link) withToken(raw []byte) *call {
+	n, ok := parseToken(raw)
+	if !ok {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byToken[n]
+}
+
+// parseToken reads a progress token of ours. Some servers send it back as a
+// string.
+func parseToken(raw []byte) (uint64, bool) {
+	if len(raw) > 1 && raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	n, err := strconv.ParseUint(string(raw), 10, 64)
+	return n, err == nil
+}
+
+// finish notes why the connection ended. The first reason counts.
+func (l *link) finish(err error) {
+	l.doneOnce.Do(func() {
+		l.err = err
+		close(l.done)
+	})
+}
+
+func (l *link) alive() bool {
+	select {
+	case <-l.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// has says whether the server declared a capability.
+func (l *link) has(path ...string) bool {
+	raw := jsonrpc.Get(l.capabilities, path...)
+	return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n'
+}
+
+func (l *link) close(ctx context.Context) {
+	l.mu.Lock()
+	if l.sweepStop != nil {
+		l.sweepStop.Stop()
+	}
+	l.mu.Unlock()
+	l.refresh.stop()
+	l.listen.stop()
+	l.closer(ctx)
+	l.finish(nil)
+}

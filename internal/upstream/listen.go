@@ -1,0 +1,164 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A listener keeps the one subscriptions/listen request of a modern server
+// open. When the wanted resources change it opens a new one, waits until it is
+// acknowledged, and lets the old one go, so that nothing is missed between.
+type listener struct {
+	link   *link
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	latest atomic.Pointer[listening]
+	dirty  chan struct{}
+	wg     sync.WaitGroup
+}
+
+// A listening is one open subscriptions/listen request.
+type listening struct {
+	listener *listener
+	cancel   context.CancelFunc
+	acked    chan struct{}
+	once     sync.Once
+	done     chan struct{}
+}
+
+// startListening opens the subscription of a modern server.
+func (l *link) startListening() {
+	if l.era != mcp.Modern {
+		return
+	}
+	ctx, cancel := context.WithCancel(l.up.life)
+	n := &listener{link: l, ctx: ctx, cancel: cancel, dirty: make(chan struct{}, 1)}
+	l.listen = n
+	n.wg.Go(n.run)
+}
+
+// again asks for a new request with the resources wanted now.
+func (n *listener) again() {
+	if n == nil {
+		return
+	}
+	select {
+	case n.dirty <- struct{}{}:
+	default:
+	}
+}
+
+func (n *listener) stop() {
+	if n == nil {
+		return
+	}
+	n.cancel()
+	n.wg.Wait()
+}
+
+const (
+	ackWait        = 5 * time.Second
+	listenBackoff  = time.Second
+	listenMaxDelay = time.Minute
+)
+
+func (n *listener) run() {
+	delay := listenBackoff
+	for {
+		old := n.latest.Load()
+		cur := n.start()
+		if cur.confirmed() {
+			delay = listenBackoff
+		}
+		if old != nil {
+			old.cancel()
+		}
+		select {
+		case <-n.ctx.Done():
+			<-cur.done
+			return
+		case <-n.link.done:
+			cur.cancel()
+			return
+		case <-n.dirty:
+		case <-cur.done:
+			select {
+			case <-n.ctx.Done():
+				return
+			case <-n.dirty:
+			case <-time.After(delay):
+				delay = min(delay*2, listenMaxDelay)
+			}
+		}
+	}
+}
+
+func (n *listener) start() *listening {
+	ctx, cancel := context.WithCancel(n.ctx)
+	g := &listening{listener: n, cancel: cancel, acked: make(chan struct{}), done: make(chan struct{})}
+	params := []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
+	if uris := n.link.slot.subs.uris(); len(uris) > 0 {
+		list := []byte{'['}
+		for i, uri := range uris {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = append(list, jsonrpc.Quote(uri)...)
+		}
+		params = jsonrpc.Set(params, append(list, ']'), "notifications", "resourceSubscriptions")
+	}
+	params = n.link.withMeta(params, &Caller{Offer: n.link.offer, Era: mcp.Modern})
+	n.latest.Store(g)
+	n.wg.Go(func() {
+		defer close(g.done)
+		resp, err := n.link.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: params, Back: g})
+		if err == nil && resp.Err != nil {
+			n.link.up.log.Debug("subscription refused", "err", resp.Err)
+		}
+	})
+	return g
+}
+
+// acknowledged notes that the server confirmed the latest request. Over a pipe
+// nothing but the order tells which one is meant.
+func (n *listener) acknowledged() {
+	if n == nil {
+		return
+	}
+	if g := n.latest.Load(); g != nil {
+		g.once.Do(func() { close(g.acked) })
+	}
+}
+
+// confirmed waits until the server has confirmed, bounded.
+func (g *listening) confirmed() bool {
+	select {
+	case <-g.acked:
+		return true
+	case <-g.done:
+	case <-g.listener.ctx.Done():
+	case <-time.After(ackWait):
+	}
+	return false
+}
+
+// Handle refuses: a modern server asks through results.
+func (g *listening) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return refuse(req), nil
+}
+
+// HandleNotification hears the stream of the subscription.
+func (g *listening) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if n.Method == mcp.NotificationListening {
+		g.once.Do(func() { close(g.acked) })
+		return
+	}
+	params := jsonrpc.Set(n.Params, nil, "_meta", mcp.MetaSubscriptionID)
+	g.listener.link.HandleNotification(ctx, from, &jsonrpc.Notification{Method: n.Method, Params: params})
+}

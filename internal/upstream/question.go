@@ -1,0 +1,118 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// Handle answers a question of the server that the transport could not tie to
+// a call.
+func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if l.era == mcp.Modern {
+		l.up.count("question from a modern server")
+		return refuse(req), nil
+	}
+	if resp, ok := l.answer(req); ok {
+		return resp, nil
+	}
+	allowed := func(k *call) bool { return k.back != nil && k.caller.Offer.Allows(req.Method, req.Params) }
+	if owner := l.slot.owner(); owner != nil {
+		if k := l.newest(allowed); k != nil {
+			return k.ask(ctx, from, req)
+		}
+		if owner.Handler != nil && owner.Offer.Allows(req.Method, req.Params) {
+			return owner.Handler.Handle(ctx, from, req)
+		}
+		return refuse(req), nil
+	}
+	if k := l.only(allowed); k != nil {
+		return k.ask(ctx, from, req)
+	}
+	l.up.noteAsks(l)
+	return refuse(req), nil
+}
+
+// answer replies to what needs no client: ping always, roots on a connection
+// that several clients share. No client's roots travel there: a file server
+// replaces its allowed directories by the roots it gets, so shared roots would
+// move everybody's sandbox.
+func (l *link) answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
+	switch req.Method {
+	case mcp.MethodPing:
+		return &jsonrpc.Response{Result: []byte("{}")}, true
+	case mcp.MethodRootsList:
+		if !l.slot.exclusive {
+			l.up.noteAsks(l)
+			return l.up.configuredRoots(), true
+		}
+		if owner := l.slot.owner(); owner != nil && !owner.Offer.Roots {
+			return l.up.configuredRoots(), true
+		}
+	}
+	return nil, false
+}
+
+func (u *Upstream) configuredRoots() *jsonrpc.Response {
+	roots := u.opt.Roots()
+	if len(roots) == 0 {
+		return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}
+	}
+	raw, err := json.Marshal(map[string]any{"roots": roots})
+	if err != nil {
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding the configured roots: %v", err)}
+	}
+	return &jsonrpc.Response{Result: raw}
+}
+
+// HandleNotification hears what the server says outside the stream of a call.
+func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	switch n.Method {
+	case mcp.NotificationProgress:
+		if k := l.withToken(jsonrpc.Get(n.Params, "progressToken")); k != nil {
+			k.HandleNotification(ctx, from, n)
+			return
+		}
+		l.up.count("progress for no call")
+		return
+	case mcp.NotificationTools:
+		l.refresh.mark(kindTools)
+		return
+	case mcp.NotificationPrompts:
+		l.refresh.mark(kindPrompts)
+		return
+	case mcp.NotificationResources:
+		l.refresh.mark(kindResources)
+		return
+	case mcp.NotificationUpdated:
+		l.slot.subs.updated(ctx, l.up.name, n)
+		return
+	case mcp.NotificationListening:
+		l.listen.acknowledged()
+		return
+	case mcp.NotificationMessage:
+		l.up.logged(n.Params)
+	}
+	l.deliver(ctx, from, n)
+}
+
+// deliver passes a notification to whom it can only belong: the session that
+// owns the connection, or the only caller in flight.
+func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	heard := func(k *call) bool { return k.back != nil }
+	if owner := l.slot.owner(); owner != nil {
+		if k := l.newest(heard); k != nil {
+			k.back.HandleNotification(ctx, from, n)
+		} else if owner.Handler != nil {
+			owner.Handler.HandleNotification(ctx, from, n)
+		}
+		return
+	}
+	if k := l.only(heard); k != nil {
+		k.back.HandleNotification(ctx, from, n)
+		return
+	}
+	l.up.count("notification for nobody")
+}

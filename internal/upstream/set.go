@@ -1,0 +1,205 @@
+package upstream
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// A Snapshot is the configuration and the upstreams that belong to it. It is
+// immutable: a request loads it once, so a name and the server that it leads
+// to cannot disagree.
+type Snapshot struct {
+	Config  *config.Config
+	Schemas []*SchemaView
+}
+
+// A SchemaView is one schema of a snapshot.
+type SchemaView struct {
+	Config    *config.Schema
+	Upstreams []*Upstream // in the order of the configuration
+}
+
+// Schema returns the schema of that name, nil when there is none or it is
+// disabled.
+func (s *Snapshot) Schema(name string) *SchemaView {
+	for _, v := range s.Schemas {
+		if v.Config.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// Upstream returns the upstream of that name, or nil.
+func (v *SchemaView) Upstream(name string) *Upstream {
+	for _, u := range v.Upstreams {
+		if u.name == name {
+			return u
+		}
+	}
+	return nil
+}
+
+// A Set is all upstreams, reconciled to the configuration.
+type Set struct {
+	opt  Options
+	life context.Context
+	kill context.CancelFunc
+
+	current  atomic.Pointer[Snapshot]
+	revision atomic.Uint64
+
+	mu       sync.Mutex // one Apply at a time
+	closed   bool
+	draining sync.WaitGroup
+}
+
+// dialsAtOnce bounds how many servers are being connected to.
+const dialsAtOnce = 32
+
+// NewSet returns a set with no upstreams. The context bounds its life.
+func NewSet(ctx context.Context, opt Options) *Set {
+	s := &Set{opt: opt}
+	s.life, s.kill = context.WithCancel(ctx)
+	s.opt.dials = newSemaphore(dialsAtOnce)
+	tell := opt.OnChange
+	s.opt.OnChange = func(u *Upstream) {
+		s.revision.Add(1)
+		if tell != nil {
+			tell(u)
+		}
+	}
+	s.current.Store(&Snapshot{Config: &config.Config{}})
+	return s
+}
+
+// Snapshot is what routes requests now.
+func (s *Set) Snapshot() *Snapshot { return s.current.Load() }
+
+// Revision changes whenever what the upstreams offer, or their state, may have
+// changed.
+func (s *Set) Revision() uint64 { return s.revision.Load() }
+
+// Apply makes the set what the configuration says. What did not change keeps
+// its process; what changed is replaced when the new one is ready, and the old
+// one finishes what is in flight. only, when not nil, names the schemas to
+// keep up.
+func (s *Set) Apply(cfg *config.Config, only []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	old := s.current.Load()
+	next := &Snapshot{Config: cfg}
+	var replaced [][2]*Upstream
+	kept := make(map[*Upstream]bool)
+	for _, schema := range cfg.Schemas {
+		if !schema.Enabled || only != nil && !slices.Contains(only, schema.Name) {
+			continue
+		}
+		view := &SchemaView{Config: schema}
+		before := old.Schema(schema.Name)
+		for _, server := range schema.Servers {
+			u, was := s.place(before, server)
+			if was != nil && u != was {
+				replaced = append(replaced, [2]*Upstream{was, u})
+				view.Upstreams = append(view.Upstreams, was)
+				kept[was] = true
+				continue
+			}
+			view.Upstreams = append(view.Upstreams, u)
+			kept[u] = true
+		}
+		next.Schemas = append(next.Schemas, view)
+	}
+	s.current.Store(next)
+	s.revision.Add(1)
+	for _, view := range old.Schemas {
+		for _, u := range view.Upstreams {
+			if !kept[u] {
+				s.retire(u)
+			}
+		}
+	}
+	for _, pair := range replaced {
+		s.draining.Go(func() { s.replace(pair[0], pair[1]) })
+	}
+	if s.opt.OnChange != nil {
+		s.opt.OnChange(nil)
+	}
+}
+
+// place returns the upstream for an entry: the running one where nothing that
+// matters changed, else a new one. was is the one that it takes over from.
+func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
+	if before != nil {
+		was = before.Upstream(cfg.Name)
+	}
+	if was != nil && was.hash == cfg.Hash() && was.server().Runnable() == cfg.Runnable() {
+		was.config.Store(cfg)
+		return was, was
+	}
+	u = newUpstream(s.life, cfg, &s.opt)
+	u.start()
+	if was != nil && !was.server().Runnable() {
+		s.retire(was)
+		was = nil
+	}
+	return u, was
+}
+
+// start begins the upstream's life.
+func (u *Upstream) start() {
+	cfg := u.server()
+	switch {
+	case !cfg.Enabled:
+		u.setState(Disabled, nil)
+	case cfg.Pending:
+		u.setState(Pending, nil)
+	case len(cfg.Missing) > 0:
+		u.setState(Unconfigured, &MissingError{cfg.Missing})
+	default:
+		u.state = Starting
+		u.background.Go(u.supervise)
+	}
+}
+
+// replace swaps a changed server for its successor once that has answered or
+// failed, then lets the old one finish.
+func (s *Set) replace(was, now *Upstream) {
+	select {
+	case <-now.settled:
+	case <-s.life.Done():
+	}
+	s.mu.Lock()
+	cur := s.current.Load()
+	next := &Snapshot{Config: cur.Config}
+	for _, view := range cur.Schemas {
+		v := &SchemaView{Config: view.Config, Upstreams: slices.Clone(view.Upstreams)}
+		for i, u := range v.Upstreams {
+			if u == was {
+				v.Upstreams[i] = now
+			}
+		}
+		next.Schemas = append(next.Schemas, v)
+	}
+	s.current.Store(next)
+	s.mu.Unlock()
+	s.opt.OnChange(now)
+	s.retire(was)
+}
+
+// retire stops an upstream after what is in flight has finished.
+func (s *Set) retire(u *Upstream) {
+	s.draining.Go(func() {
+		ctx, cancel := context.WithTimeout(s.life, s.opt.Limits.Drain)
+		defer cancel()
+		u.idle(ctx)
+		u.close(context.WithoutCancel(ctx))
+	})
+}

@@ -1,0 +1,108 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A slot is a place for a connection. It holds the present one, if any, and
+// what must be re-established with the next.
+type slot struct {
+	up  *Upstream
+	era mcp.Era
+	// exclusive says that one client at a time uses the connection.
+	exclusive bool
+	// session is the client that has the slot to itself for good. It is set
+	// later than the slot in stdio mode, where the process starts first.
+	session atomic.Pointer[Caller]
+
+	link     atomic.Pointer[link]
+	features atomic.Pointer[catalog.Features]
+	subs     subscriptions
+
+	mu     sync.Mutex
+	closed bool
+	dial   *dialing
+}
+
+// A dialing is one attempt to fill a slot that several callers wait for.
+type dialing struct {
+	done chan struct{}
+	link *link
+	err  error
+}
+
+func (s *slot) owner() *Caller { return s.session.Load() }
+
+// current returns the connection if it is alive.
+func (s *slot) current() *link {
+	if l := s.link.Load(); l != nil && l.alive() {
+		return l
+	}
+	return nil
+}
+
+// get returns the connection, opening one where there is none. It is for
+// slots that live on demand; the supervisor keeps the primary one filled.
+func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
+	if l := s.current(); l != nil {
+		return l, nil
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, errStopped
+	}
+	d := s.dial
+	if d == nil {
+		d = &dialing{done: make(chan struct{})}
+		s.dial = d
+		// The attempt outlives the caller that began it: others wait for it.
+		s.up.background.Go(func() { s.fill(d, sp) })
+	}
+	s.mu.Unlock()
+	select {
+	case <-d.done:
+		return d.link, d.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *slot) fill(d *dialing, sp spec) {
+	l, err := s.up.open(s.up.life, s, sp)
+	s.mu.Lock()
+	s.dial = nil
+	closed := s.closed
+	if err == nil && !closed {
+		s.link.Store(l)
+	}
+	s.mu.Unlock()
+	if err == nil && closed {
+		l.close(s.up.life)
+		l, err = nil, errStopped
+	}
+	d.link, d.err = l, err
+	close(d.done)
+}
+
+// close ends the connection and refuses new ones.
+func (s *slot) close(ctx context.Context) {
+	s.mu.Lock()
+	s.closed = true
+	d := s.dial
+	s.mu.Unlock()
+	if d != nil {
+		select {
+		case <-d.done:
+		case <-ctx.Done():
+		}
+	}
+	if l := s.link.Load(); l != nil {
+		l.close(ctx)
+	}
+}

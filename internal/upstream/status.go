@@ -1,0 +1,230 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// A Status is what a person wants to know about a server.
+type Status struct {
+	Name, Schema, Type string
+	State              State
+	Reason             string
+	Since              time.Time
+	Version, Era       string
+	Speaks             []string
+	PID                int
+	Restarts           int
+	Running, Queued    int64
+	Connections        int
+	ServerInfo         []byte // raw
+	Capabilities       []byte // raw
+	Instructions       string
+	Tools, Prompts     int
+	Resources          int
+	Templates          int
+	Stderr             []string
+	Dropped            map[string]int64
+	Withheld           []string // environment variables that it did not get
+	Issues             []catalog.Issue
+}
+
+// Status describes the upstream now.
+func (u *Upstream) Status() Status {
+	cfg := u.server()
+	u.mu.Lock()
+	s := Status{
+		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
+		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld,
+	}
+	if u.reason != nil {
+		s.Reason = u.reason.Error()
+	}
+	if u.stderr != nil {
+		s.Stderr = u.stderr.Lines(50)
+	}
+	for _, other := range u.slots {
+		if other.current() != nil {
+			s.Connections++
+		}
+	}
+	for _, list := range u.issues {
+		s.Issues = append(s.Issues, list...)
+	}
+	u.mu.Unlock()
+	if l := u.primary.current(); l != nil {
+		s.Connections++
+		s.Version, s.Era, s.Speaks = l.version, l.era.String(), l.speaks
+		s.ServerInfo, s.Capabilities, s.Instructions = l.info, l.capabilities, l.instructions
+		if l.child != nil {
+			s.PID = l.child.PID()
+		}
+	}
+	if f := u.primary.features.Load(); f != nil {
+		s.Tools, s.Prompts, s.Resources, s.Templates = len(f.Tools), len(f.Prompts), len(f.Resources), len(f.Templates)
+	}
+	return s
+}
+
+// State is where the upstream is in its life, and why.
+func (u *Upstream) State() (State, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.state, u.reason
+}
+
+// Refused is the error for a call to a server that cannot be reached because
+// of who we are or what is not configured; nil otherwise.
+func (u *Upstream) Refused() error {
+	state, reason := u.State()
+	switch state {
+	case Unconfigured:
+		return u.authFailure(0)
+	case SignIn:
+		return u.authFailure(statusOf(reason))
+	}
+	return nil
+}
+
+// count notes something that was dropped.
+func (u *Upstream) count(what string) {
+	u.mu.Lock()
+	u.counts[what]++
+	u.mu.Unlock()
+}
+
+// dropped notes what a server sent that was no message for us; the first of
+// each kind is logged.
+func (u *Upstream) dropped(reason string, head []byte) {
+	u.mu.Lock()
+	u.counts[reason]++
+	first := u.counts[reason] == 1
+	u.mu.Unlock()
+	if first {
+		u.log.Warn("ignoring what the server sent", "reason", reason, "head", strconv.Quote(string(head[:min(len(head), 256)])))
+	}
+}
+
+func (u *Upstream) noteWithheld(names []string) {
+	u.mu.Lock()
+	u.withheld = names
+	u.mu.Unlock()
+}
+
+func (u *Upstream) reportIssues(method string, issues []catalog.Issue) {
+	u.mu.Lock()
+	if u.issues == nil {
+		u.issues = make(map[string][]catalog.Issue)
+	}
+	u.issues[method] = issues
+	u.mu.Unlock()
+	for i, issue := range issues {
+		if i == 5 {
+			u.log.Warn("more items have problems", "method", method, "count", len(issues)-i)
+			break
+		}
+		u.log.Warn("item has a problem", "method", method, "issue", issue)
+	}
+}
+
+// pause waits as long as a server that is busy asks for, bounded.
+func (l *link) pause(ctx context.Context, err error) {
+	var status *mcphttp.StatusError
+	if !errors.As(err, &status) || status.Status == http.StatusNotFound {
+		return
+	}
+	delay := backoffBase
+	if s, err := strconv.Atoi(status.Header.Get("Retry-After")); err == nil && s >= 0 {
+		delay = min(time.Duration(s)*time.Second, backoffCap)
+	}
+	t := time.NewTimer(delay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// messageRing keeps the last log messages of a server, raw.
+type messageRing struct {
+	mu   sync.Mutex
+	list [][]byte
+	next int
+}
+
+const ringSize = 200
+
+func (r *messageRing) add(raw []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := append([]byte(nil), raw[:min(len(raw), 4096)]...)
+	if len(r.list) < ringSize {
+		r.list = append(r.list, kept)
+		return
+	}
+	r.list[r.next] = kept
+	r.next = (r.next + 1) % ringSize
+}
+
+// logged keeps a log message of the server.
+func (u *Upstream) logged(params []byte) { u.messages.add(params) }
+
+// Messages returns the last log messages of the server, oldest first, raw.
+func (u *Upstream) Messages() [][]byte {
+	r := &u.messages
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append(append([][]byte(nil), r.list[r.next:]...), r.list[:r.next]...)
+}
+
+// Prepare waits until the server has answered or failed once, and until the
+// connection that c has to itself is open, where it has one.
+func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
+	select {
+	case <-u.settled:
+	case <-ctx.Done():
+		return
+	}
+	state, _ := u.State()
+	if b := c.binding(u); !b.own || state == Disabled || state == Pending || state == Unconfigured {
+		return
+	}
+	if _, release, err := u.acquire(ctx, c, ""); err == nil {
+		release()
+	}
+}
+
+// Unavailable is the error for a call to a server that is down.
+func (u *Upstream) Unavailable() error {
+	_, reason := u.State()
+	return mcp.Failure(mcp.UpstreamUnavailable, u.name, fmt.Sprintf("server %q is not available: %v", u.name, orStarting(reason)))
+}
+
+// Policy is what the configuration says about showing the server's features.
+func (u *Upstream) Policy() catalog.Policy {
+	cfg := u.server()
+	tools := catalog.Rules{Allow: cfg.Allow, Deny: cfg.Deny, Items: make(map[string]catalog.Override)}
+	for name, p := range cfg.Tools {
+		tools.Items[name] = catalog.Override{Enabled: p.Enabled, Rename: p.Rename, Description: p.Description}
+	}
+	return catalog.Policy{Tools: tools, Prompts: itemRules(cfg.Prompts), Resources: itemRules(cfg.Resources)}
+}
+
+func itemRules(set map[string]config.Policy) catalog.Rules {
+	rules := catalog.Rules{Items: make(map[string]catalog.Override)}
+	for name, p := range set {
+		rules.Items[name] = catalog.Override{Enabled: p.Enabled}
+	}
+	return rules
+}

@@ -1,0 +1,248 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// A State is where an upstream is in its life.
+type State string
+
+// The states.
+const (
+	Starting     State = "starting"
+	Ready        State = "ready"
+	Restarting   State = "restarting"
+	Failed       State = "failed"
+	CrashLooping State = "crash_looping"
+	SignIn       State = "sign_in" // the server wants other credentials
+	Stopped      State = "stopped"
+	Disabled     State = "disabled"
+	Pending      State = "pending" // nobody has approved it
+	Unconfigured State = "unconfigured"
+)
+
+const (
+	backoffBase  = 500 * time.Millisecond
+	backoffCap   = 60 * time.Second
+	healthyAfter = 60 * time.Second
+	crashWindow  = 60 * time.Second
+	crashLimit   = 5
+	listGrace    = 30 * time.Second
+	restartWait  = 5 * time.Second
+)
+
+// supervise keeps the primary connection up until the upstream is stopped.
+func (u *Upstream) supervise() {
+	var tries int
+	var ends []time.Time
+	for {
+		l, err := u.open(u.life, u.primary, u.baseSpec())
+		if u.life.Err() != nil {
+			if l != nil {
+				u.primary.link.Store(l)
+			}
+			return
+		}
+		started := time.Now()
+		if err == nil {
+			u.up(l)
+			select {
+			case <-l.done:
+				err = l.err
+			case <-u.wake:
+				u.down(Restarting, errors.New("restarted by a person"))
+				l.close(u.life)
+				continue
+			case <-u.life.Done():
+				return
+			}
+			if time.Since(started) > healthyAfter {
+				tries = 0
+			}
+			l.close(u.life)
+		}
+		ends = append(recent(ends), time.Now())
+		state, delay := u.judge(err, tries, len(ends))
+		tries++
+		u.down(state, err)
+		if !u.rest(state, delay) {
+			return
+		}
+	}
+}
+
+func recent(ends []time.Time) []time.Time {
+	for len(ends) > 0 && time.Since(ends[0]) > crashWindow {
+		ends = ends[1:]
+	}
+	return ends
+}
+
+// judge decides what an end means and how long to wait before the next try.
+func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Duration) {
+	cfg := u.server()
+	switch {
+	case !cfg.Restart:
+		return Failed, 0
+	case isAuth(err):
+		return SignIn, backoffCap
+	case endsInWindow > crashLimit:
+		return CrashLooping, jitter(backoffCap)
+	}
+	limit := backoffCap
+	if cfg.RestartDelay > 0 {
+		limit = cfg.RestartDelay
+	}
+	state := Restarting
+	if u.primary.features.Load() == nil {
+		state = Failed
+	}
+	return state, jitter(min(limit, backoffBase<<min(tries, 16)))
+}
+
+// jitter spreads the attempts of many servers over time.
+func jitter(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return time.Duration(rand.Int64N(int64(d))) + time.Millisecond
+}
+
+// rest waits before the next attempt; a person may end the wait. It says
+// whether there is a next attempt.
+func (u *Upstream) rest(state State, delay time.Duration) bool {
+	next := time.NewTimer(delay)
+	defer next.Stop()
+	grace := time.NewTimer(listGrace)
+	defer grace.Stop()
+	tick := next.C
+	if state == Failed && !u.server().Restart {
+		tick = nil
+	}
+	for {
+		select {
+		case <-tick:
+			u.setState(Starting, nil)
+			return true
+		case <-u.wake:
+			u.setState(Starting, nil)
+			return true
+		case <-grace.C:
+			u.unlist()
+		case <-u.life.Done():
+			return false
+		}
+	}
+}
+
+// up publishes a connection that is ready.
+func (u *Upstream) up(l *link) {
+	u.primary.link.Store(l)
+	u.mu.Lock()
+	if l.child != nil {
+		u.stderr = l.child.Stderr()
+	}
+	u.mu.Unlock()
+	u.setState(Ready, nil)
+	u.log.Info("upstream connected", "version", l.version)
+}
+
+// down notes that there is no connection. What the server offered stays
+// listed for a while: a server that bounces does not churn its clients' lists.
+func (u *Upstream) down(state State, err error) {
+	u.primary.link.Store(nil)
+	u.mu.Lock()
+	u.restarts++
+	u.mu.Unlock()
+	u.setState(state, err)
+	u.log.Warn("upstream down", "state", string(state), "err", err)
+}
+
+func (u *Upstream) unlist() {
+	if u.primary.features.Swap(nil) != nil {
+		u.changed()
+	}
+}
+
+func (u *Upstream) setState(s State, why error) {
+	u.mu.Lock()
+	u.state, u.reason, u.since = s, why, time.Now()
+	moved := u.moved
+	u.moved = make(chan struct{})
+	if s != Starting {
+		select {
+		case <-u.settled:
+		default:
+			close(u.settled)
+		}
+	}
+	u.mu.Unlock()
+	close(moved)
+	u.changed()
+}
+
+func (u *Upstream) changed() {
+	if u.opt.OnChange != nil {
+		u.opt.OnChange(u)
+	}
+}
+
+// Settled is closed when the server has answered or failed once.
+func (u *Upstream) Settled() <-chan struct{} { return u.settled }
+
+// Restart opens the primary connection anew, at once.
+func (u *Upstream) Restart() {
+	select {
+	case u.wake <- struct{}{}:
+	default:
+	}
+}
+
+// waitPrimary returns the primary connection. It waits for one that is being
+// opened: a first start as long as that takes, a restart for a moment.
+func (u *Upstream) waitPrimary(ctx context.Context) (*link, error) {
+	if l := u.primary.current(); l != nil {
+		return l, nil
+	}
+	wait := time.NewTimer(restartWait)
+	defer wait.Stop()
+	for {
+		u.mu.Lock()
+		state, reason, moved := u.state, u.reason, u.moved
+		u.mu.Unlock()
+		if l := u.primary.current(); l != nil {
+			return l, nil
+		}
+		patience := wait.C
+		switch state {
+		case Starting, Ready:
+			select {
+			case <-u.settled:
+			default:
+				patience = nil // the first start has its own limit
+			}
+		case Restarting:
+		default:
+			return nil, u.unavailable(ctx, reason)
+		}
+		select {
+		case <-moved:
+		case <-patience:
+			return nil, u.unavailable(ctx, orStarting(reason))
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-u.life.Done():
+			return nil, u.unavailable(ctx, errStopped)
+		}
+	}
+}
+
+func orStarting(err error) error {
+	if err == nil {
+		return errors.New("it is starting")
+	}
+	return err
+}

@@ -1,0 +1,217 @@
+// Package upstream keeps the configured servers connected and calls them.
+//
+// An Upstream is one configured server of one schema: it opens, greets,
+// watches and reopens its connections, decides which client shares which, and
+// ends every call exactly once. A Set is all of them, reconciled to the
+// configuration. The package does not know what clients are shown: names,
+// filters and dialects are its callers' business.
+package upstream
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// Options are what all upstreams of a Set have in common.
+type Options struct {
+	Launcher  *stdio.Launcher
+	Transport http.RoundTripper // for servers over HTTP; nil is the default
+	Log       *slog.Logger
+	Limits    *config.Limits
+	// Info is the clientInfo that we show on shared connections, raw.
+	Info []byte
+	// Roots are the configured ones.
+	Roots func() []config.Root
+	// Memory remembers what was learnt about servers.
+	Memory *Memory
+	// Greeting is set where there is one client only, on stdio.
+	Greeting *Greeting
+	// OnChange hears that what an upstream offers, or its state, changed.
+	OnChange func(u *Upstream)
+
+	dials semaphore
+}
+
+// An Upstream is one configured server of one schema.
+type Upstream struct {
+	name   string
+	schema string
+	hash   string
+	opt    *Options
+	limits *config.Limits
+	log    *slog.Logger
+
+	config atomic.Pointer[config.Server] // policy may change while it runs
+
+	life       context.Context
+	kill       context.CancelFunc
+	background sync.WaitGroup
+	primary    *slot
+	wake       chan struct{} // a person asked for a restart
+	probing    sync.Mutex
+
+	mu       sync.Mutex
+	slots    map[string]*slot // all but the primary one
+	leases   map[string][]*slot
+	state    State
+	reason   error
+	since    time.Time
+	settled  chan struct{} // closed when it has answered or failed once
+	moved    chan struct{} // closed and replaced at every change of state
+	restarts int
+	stderr   *stdio.Tail
+	counts   map[string]int64
+
+	queued   atomic.Int64
+	running  atomic.Int64
+	places   semaphore
+	messages messageRing
+	withheld []string
+	issues   map[string][]catalog.Issue
+}
+
+func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstream {
+	u := &Upstream{
+		name: cfg.Name, schema: cfg.Schema, hash: cfg.Hash(), opt: opt, limits: opt.Limits,
+		log:     opt.Log.With("upstream", cfg.Name),
+		wake:    make(chan struct{}, 1),
+		slots:   make(map[string]*slot),
+		leases:  make(map[string][]*slot),
+		since:   time.Now(),
+		settled: make(chan struct{}),
+		moved:   make(chan struct{}),
+		counts:  make(map[string]int64),
+		places:  newSemaphore(opt.Limits.InFlightPerServer),
+	}
+	u.config.Store(cfg)
+	u.life, u.kill = context.WithCancel(life)
+	u.primary = &slot{up: u, exclusive: opt.Greeting != nil}
+	return u
+}
+
+// Name is the name in the configuration.
+func (u *Upstream) Name() string { return u.name }
+
+// Config is the entry in the configuration.
+func (u *Upstream) Config() *config.Server { return u.config.Load() }
+
+func (u *Upstream) server() *config.Server { return u.config.Load() }
+
+func (u *Upstream) command() stdio.Command {
+	cfg := u.server()
+	own := make(map[string]string, len(cfg.Env))
+	for k, v := range cfg.Env {
+		own[k] = v.Reveal()
+	}
+	env, withheld := stdio.Environ(os.Environ(), stdio.Inherit{All: cfg.InheritEnv.All, Names: cfg.InheritEnv.Names}, own)
+	u.noteWithheld(withheld)
+	return stdio.Command{Name: u.name, Path: cfg.Command, Args: cfg.Args, Env: env, Dir: cfg.Cwd, MaxLine: u.limits.ServerMessage}
+}
+
+// idleFor is how long a call may be silent.
+func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
+	cfg := u.server()
+	if req.Method == mcp.MethodToolsCall && len(cfg.Tools) > 0 {
+		name, _ := jsonrpc.GetString(req.Params, "name")
+		if p, ok := cfg.Tools[name]; ok && p.Timeout > 0 {
+			return p.Timeout
+		}
+	}
+	if cfg.Timeout > 0 {
+		return cfg.Timeout
+	}
+	return u.limits.CallIdle
+}
+
+// Features are what the server offers to c; nil when nothing is known.
+func (u *Upstream) Features(c *Caller) *catalog.Features {
+	if c != nil {
+		if s := u.slotOf(c); s != nil {
+			if f := s.features.Load(); f != nil {
+				return f
+			}
+		}
+	}
+	return u.primary.features.Load()
+}
+
+// Call asks the server on behalf of c. It ends exactly once: with the server's
+// answer, or with one error of ours that says what happened.
+func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if err := u.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer u.leave()
+	resp, err, ran := u.try(ctx, c, req)
+	if err != nil && !ran && isRefusal(err) {
+		// The server said that it did not run, so sending it once more is not
+		// a second run.
+		resp, err, _ = u.try(ctx, c, req)
+	}
+	return resp, err
+}
+
+// try sends the request once. ran is false when the request provably did not
+// reach the server's code.
+func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (resp *jsonrpc.Response, err error, ran bool) {
+	l, release, err := u.acquire(ctx, c, req.Method)
+	if err != nil {
+		return nil, err, false
+	}
+	defer release()
+	resp, err = l.call(ctx, c, req)
+	if err == nil {
+		return resp, nil, true
+	}
+	if lost := refusal(err); lost != nil {
+		l.refused(ctx, lost)
+		return nil, lost, false
+	}
+	return nil, u.failure(ctx, l, err), true
+}
+
+// call sends one request over this connection.
+func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	ctx, k, params := l.begin(ctx, c, req)
+	defer l.end(k)
+	bridged := false
+	switch {
+	case l.era == mcp.Modern && c.Era == mcp.Legacy:
+		params, bridged = l.withMeta(params, c), true
+	case l.era == mcp.Legacy && c.Era == mcp.Modern:
+		params = withoutMeta(params)
+		if err := l.setLevel(ctx, c.LogLevel); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k})
+	if err == nil && bridged {
+		resp, err = l.rounds(ctx, k, req.Method, params, resp)
+	}
+	return resp, cause(ctx, err)
+}
+
+// Notify tells the server something on behalf of c, where c has a connection
+// of its own: on a shared one nobody speaks for everybody.
+func (u *Upstream) Notify(ctx context.Context, c *Caller, n *jsonrpc.Notification) error {
+	s := u.slotOf(c)
+	if s == nil || !s.exclusive {
+		return nil
+	}
+	l := s.current()
+	if l == nil || l.era == mcp.Modern {
+		return nil
+	}
+	return l.peer.Notify(ctx, n)
+}
