@@ -1,0 +1,52 @@
+package interop
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+)
+
+// row is one line of the page.
+func (c cell) row(passed, total int, failed []string) string {
+	var notes []string
+	for _, name := range failed {
+		why := c.misses[name]
+		if why == "" {
+			why = "fails"
+		}
+		notes = append(notes, fmt.Sprintf("`%s`: %s", name, why))
+	}
+	protocol := c.protocol
+	if protocol == "" {
+		protocol = "auto"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %d of %d | %s |\n", c.revision, c.upstream, protocol, passed, total, strings.Join(notes, "; "))
+}
+
+func writePage(t *testing.T, rows []string) {
+	if len(rows) != len(cells) {
+		t.Fatal("-update needs -matrix")
+	}
+	page := "# Conformance\n\n" +
+		"The official conformance suite runs as the client of `/s/everything/mcp`. Behind the gateway stands the fixture\n" +
+		"of the official Go SDK, over stdio or HTTP, with its tools under their own names. A scenario passes when a check of\n" +
+		"its own succeeds and none fails; one that merely does not run does not count. Written by `make matrix`.\n\n" +
+		"| revision | upstream | `protocol` | required scenarios that pass | the rest |\n|---|---|---|---|---|\n" +
+		strings.Join(rows, "")
+	if err := os.WriteFile("../../docs/conformance.md", []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freeAddress is a loopback address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
