@@ -18,7 +18,7 @@ func (r *reader) checkTop() {
 			r.c.add(SeverityError, r.place(path), path, codeURL, safeURL(text), "is not an http address")
 		}
 	}
-	if !r.cfg.Access.Enabled && !isLoopback(r.cfg.Server.Host) {
+	if !r.cfg.Access.Enabled && !IsLoopback(r.cfg.Server.Host) {
 		r.c.add(SeverityWarning, r.place("server.host"), "server.host", codeExposed, r.cfg.Server.Host)
 	}
 }

@@ -190,7 +190,7 @@ func (c *Config) Schema(name string) *Schema {
 // CheckListen returns the problem that forbids listening on host: anything
 // but loopback needs access. It returns nil when there is none.
 func (c *Config) CheckListen(host string) *Problem {
-	if c.Access.Enabled || isLoopback(host) {
+	if c.Access.Enabled || IsLoopback(host) {
 		return nil
 	}
 	p := newProblem(SeverityError, codeExposed, host)
@@ -198,7 +198,8 @@ func (c *Config) CheckListen(host string) *Problem {
 	return &p
 }
 
-func isLoopback(host string) bool {
+// IsLoopback says whether a host names this machine only.
+func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// An instance is one running gateway: servers, sessions and what they share.
+type instance struct {
+	cfg      *config.Config
+	log      *slog.Logger
+	launcher *stdio.Launcher
+	set      *upstream.Set
+	gateway  *gateway.Gateway
+	greeting *upstream.Greeting
+	only     []string // the schemas to keep up; nil for all
+	started  time.Time
+	name     string
+	url      string // where it listens; empty on stdio
+	port     int
+	draining atomic.Bool
+}
+
+// instanceOptions say what kind of instance is wanted.
+type instanceOptions struct {
+	cfg   *config.Config
+	log   *slog.Logger
+	level *slog.LevelVar
+	name  string // what it calls itself
+	// schema is set on stdio: the only one, for the only client.
+	schema string
+	exit   func()
+}
+
+// newInstance starts the configured servers and returns at once.
+func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding our own program: %w", err)
+	}
+	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now()}
+	info := mcp.Implementation{Name: o.name, Version: mcp.ProductVersion}
+	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log})
+	if o.schema != "" {
+		in.greeting = upstream.NewGreeting()
+		in.only = []string{o.schema}
+	}
+	in.set = upstream.NewSet(ctx, upstream.Options{
+		Launcher: in.launcher, Log: o.log, Limits: &o.cfg.Limits,
+		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
+		Roots:    func() []config.Root { return in.set.Snapshot().Config.Roots },
+		Memory:   upstream.OpenMemory(filepath.Join(stateDir(), "servers.json")),
+		Greeting: in.greeting,
+		OnChange: func(*upstream.Upstream) {
+			if in.gateway != nil {
+				in.gateway.Changed()
+			}
+		},
+	})
+	in.gateway = gateway.New(gateway.Options{
+		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
+	})
+	in.set.Apply(o.cfg, in.only)
+	return in, nil
+}
+
+// close stops the servers and waits until nothing of ours is running.
+func (in *instance) close(ctx context.Context) {
+	in.gateway.Close()
+	in.set.Close(ctx)
+	if err := in.launcher.Close(); err != nil {
+		in.log.Warn("ending the helper", "err", err)
+	}
+}
+
+// statuses describes every server.
+func (in *instance) statuses() []upstream.Status {
+	var list []upstream.Status
+	for _, view := range in.set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			list = append(list, u.Status())
+		}
+	}
+	return list
+}
+
+// unready says why no new work is welcome; empty when it is.
+func (in *instance) unready() string {
+	if in.draining.Load() {
+		return "draining"
+	}
+	for _, s := range in.statuses() {
+		if s.State == upstream.Starting {
+			return "starting"
+		}
+	}
+	return ""
+}
+
+// stateDir is where we keep what we learnt; it may be removed at any time.
+func stateDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
+		return filepath.Join(dir, "mcp-all-in-one")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(os.TempDir(), "mcp-all-in-one")
+	}
+	return filepath.Join(home, ".local", "state", "mcp-all-in-one")
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// index tells a program what is here, and sends a browser to the console.
+func (rt *router) index(w http.ResponseWriter, r *http.Request) {
+	if rt.console != nil && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Redirect(w, r, "/ui/", http.StatusFound)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"name": rt.in.name, "version": mcp.ProductVersion, "status": "running",
+		"endpoints": map[string]string{"mcp": "/mcp", "health": "/health", "status": "/status"},
+		"schemas":   rt.in.gateway.SchemaNames(), "timestamp": time.Now().UTC().Format(time.RFC3339),
+	})
+}
+
+// health says whether all servers are well. It is 200 in any case: the gateway
+// itself is.
+func (rt *router) health(w http.ResponseWriter, _ *http.Request) {
+	type service struct {
+		Name   string         `json:"name"`
+		Schema string         `json:"schema"`
+		Status upstream.State `json:"status"`
+		Reason string         `json:"reason,omitempty"`
+	}
+	services := []service{}
+	connected, status := 0, "ok"
+	for _, s := range rt.in.statuses() {
+		services = append(services, service{s.Name, s.Schema, s.State, s.Reason})
+		switch s.State {
+		case upstream.Ready:
+			connected++
+		case upstream.Disabled, upstream.Pending:
+		default:
+			status = "degraded"
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"status": status, "timestamp": time.Now().UTC().Format(time.RFC3339), "uptime": rt.uptime().Seconds(),
+		"services": map[string]any{"total": len(services), "connected": connected, "services": services},
+	})
+}
+
+// ready says whether new work is welcome.
+func (rt *router) ready(w http.ResponseWriter, _ *http.Request) {
+	if why := rt.in.unready(); why != "" {
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": why})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+}
+
+// statusPage is what /status and /api/status answer.
+type statusPage struct {
+	Server  statusServer            `json:"server"`
+	Schemas map[string]statusSchema `json:"schemas"`
+	Summary statusSummary           `json:"summary"`
+}
+
+type statusServer struct {
+	Status string `json:"status"`
+	Name   string `json:"name"`
+	Port   int    `json:"port"`
+	URL    string `json:"url"`
+	Uptime string `json:"uptime"`
+}
+
+type statusSchema struct {
+	Status           string            `json:"status"`
+	Servers          []statusMCPServer `json:"mcpServers"`
+	TotalTools       int               `json:"totalTools"`
+	ConnectedServers int               `json:"connectedServers"`
+}
+
+type statusMCPServer struct {
+	ID            string         `json:"id"`
+	Name          string         `json:"name"`
+	Status        upstream.State `json:"status"`
+	Type          string         `json:"type"`
+	ToolCount     int            `json:"toolCount"`
+	Protocol      string         `json:"protocol,omitempty"`
+	PID           int            `json:"pid,omitempty"`
+	Restarts      int            `json:"restarts"`
+	Error         string         `json:"error,omitempty"`
+	LastConnected string         `json:"lastConnected,omitempty"`
+}
+
+type statusSummary struct {
+	TotalSchemas     int `json:"totalSchemas"`
+	ActiveSchemas    int `json:"activeSchemas"`
+	TotalServers     int `json:"totalServers"`
+	ConnectedServers int `json:"connectedServers"`
+	FailedServers    int `json:"failedServers"`
+	TotalTools       int `json:"totalTools"`
+}
+
+func (rt *router) status(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, rt.in.statusPage())
+}
+
+func (in *instance) statusPage() statusPage {
+	up := time.Since(in.started).Round(time.Second)
+	page := statusPage{
+		Server: statusServer{
+			Status: "running", Name: in.name, Port: in.port, URL: in.url,
+			Uptime: fmt.Sprintf("%02d:%02d:%02d", int(up.Hours()), int(up.Minutes())%60, int(up.Seconds())%60),
+		},
+		Schemas: make(map[string]statusSchema),
+		Summary: statusSummary{TotalSchemas: len(in.set.Snapshot().Config.Schemas)},
+	}
+	for _, view := range in.set.Snapshot().Schemas {
+		schema := statusSchema{Status: "active", Servers: []statusMCPServer{}}
+		for _, u := range view.Upstreams {
+			schema.add(u.Status())
+		}
+		page.Schemas[view.Config.Name] = schema
+		page.Summary.ActiveSchemas++
+		page.Summary.TotalServers += len(schema.Servers)
+		page.Summary.ConnectedServers += schema.ConnectedServers
+		page.Summary.TotalTools += schema.TotalTools
+		for _, s := range schema.Servers {
+			if s.Error != "" {
+				page.Summary.FailedServers++
+			}
+		}
+	}
+	return page
+}
+
+func (s *statusSchema) add(st upstream.Status) {
+	row := statusMCPServer{
+		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
+		Protocol: st.Version, PID: st.PID, Restarts: st.Restarts, Error: st.Reason,
+	}
+	if st.State == upstream.Ready {
+		s.ConnectedServers++
+		row.LastConnected = st.Since.UTC().Format(time.RFC3339)
+	}
+	s.TotalTools += st.Tools
+	s.Servers = append(s.Servers, row)
+}

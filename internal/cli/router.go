@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// A router sends each request to what its path addresses. Paths are matched
+// exactly as they were sent: nothing is cleaned, nothing redirected, so no
+// check can be passed by another spelling.
+type router struct {
+	in    *instance
+	guard *mcphttp.Guard
+	mcp   *mcphttp.Server
+	// console serves /ui/ and /api/v1/; nil when there is none.
+	console http.Handler
+}
+
+// open makes the session of a new client.
+func (in *instance) open(_ context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
+	opening := gateway.Opening{
+		Schema: o.Endpoint.Schema, Server: o.Endpoint.Server, Client: o.Client, Principal: o.Principal,
+		Strict:  o.Transport == mcphttp.TransportSSE,
+		Session: o.Transport == mcphttp.TransportSession || o.Transport == mcphttp.TransportSSE,
+		End:     o.End,
+	}
+	if o.Transport == mcphttp.TransportModern {
+		opening.Header = o.Header
+	}
+	s, err := in.gateway.Open(opening)
+	var missing *gateway.NotFoundError
+	if errors.As(err, &missing) {
+		return nil, jsonrpc.Errorf(http.StatusNotFound, "%s '%s' not found or disabled", missing.Kind, missing.Name).
+			WithData(map[string]any{"available": missing.Known})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !rt.guard.Check(w, r) {
+		return
+	}
+	path := r.URL.EscapedPath()
+	if ep, ok := rt.endpoint(path); ok {
+		rt.mcp.ServeMCP(w, r, ep, "")
+		return
+	}
+	switch path {
+	case "/":
+		rt.index(w, r)
+	case "/health":
+		rt.health(w, r)
+	case "/ready":
+		rt.ready(w, r)
+	case "/status", "/api/status":
+		rt.status(w, r)
+	case "/sse":
+		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: rt.defaultSchema()}, "/message", "")
+	case "/message":
+		rt.mcp.ServeMessage(w, r, "")
+	default:
+		rt.rest(w, r, path)
+	}
+}
+
+// rest serves the paths that carry a name.
+func (rt *router) rest(w http.ResponseWriter, r *http.Request, path string) {
+	if name, ok := between(path, "/api/", "/sse"); ok {
+		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: name}, "/api/"+name+"/message", "")
+		return
+	}
+	if _, ok := between(path, "/api/", "/message"); ok {
+		rt.mcp.ServeMessage(w, r, "")
+		return
+	}
+	if rt.console != nil && (strings.HasPrefix(path, "/ui/") || path == "/ui" || strings.HasPrefix(path, "/api/v1/")) {
+		rt.console.ServeHTTP(w, r)
+		return
+	}
+	writeJSON(w, http.StatusNotFound, map[string]any{
+		"error": "Not Found", "message": "there is nothing at this path",
+		"availableEndpoints": rt.endpoints(),
+	})
+}
+
+// endpoint is what an MCP path addresses.
+func (rt *router) endpoint(path string) (mcphttp.Endpoint, bool) {
+	if path == "/mcp" || path == "/mcp/" {
+		return mcphttp.Endpoint{Schema: rt.defaultSchema()}, true
+	}
+	if server, ok := between(path, "/s/", "/mcp"); ok {
+		return mcphttp.Endpoint{Schema: rt.defaultSchema(), Server: server}, true
+	}
+	rest, ok := between(path, "/api/", "/mcp")
+	if !ok {
+		schema, server, found := splitServer(path)
+		return mcphttp.Endpoint{Schema: schema, Server: server}, found
+	}
+	return mcphttp.Endpoint{Schema: rest}, true
+}
+
+// splitServer reads /api/{schema}/s/{server}/mcp.
+func splitServer(path string) (schema, server string, ok bool) {
+	rest, ok := strings.CutPrefix(path, "/api/")
+	if !ok {
+		return "", "", false
+	}
+	rest, ok = strings.CutSuffix(rest, "/mcp")
+	if !ok {
+		return "", "", false
+	}
+	schema, server, ok = strings.Cut(rest, "/s/")
+	return schema, server, ok && isName(schema) && isName(server)
+}
+
+// between returns the one path segment between a prefix and a suffix.
+func between(path, prefix, suffix string) (string, bool) {
+	rest, ok := strings.CutPrefix(path, prefix)
+	if !ok {
+		return "", false
+	}
+	name, ok := strings.CutSuffix(rest, suffix)
+	return name, ok && isName(name)
+}
+
+func isName(s string) bool { return s != "" && !strings.Contains(s, "/") }
+
+// defaultSchema is the one called default, or the only one.
+func (rt *router) defaultSchema() string {
+	names := rt.in.gateway.SchemaNames()
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "default"
+}
+
+func (rt *router) endpoints() []string {
+	list := []string{"/mcp", "/sse", "/health", "/ready", "/status"}
+	for _, name := range rt.in.gateway.SchemaNames() {
+		list = append(list, "/api/"+name+"/mcp")
+	}
+	return list
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// The client is gone when this fails, and there is nobody left to tell.
+	json.NewEncoder(w).Encode(v)
+}
+
+func (rt *router) uptime() time.Duration { return time.Since(rt.in.started) }
