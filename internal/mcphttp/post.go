@@ -27,7 +27,7 @@ type post struct {
 	started   time.Time
 	cancel    context.CancelCauseFunc // of all that runs for this POST; set before it is registered
 	method    string                  // of the request, "" for a batch
-	id        []byte                  // raw, of the request
+	id        []byte                  // raw, of the request, nil for a batch
 
 	prev, nextPost *post // guarded by posts.mu
 
@@ -101,9 +101,13 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}
-		ctx := p.begin(p.session.ctx, m.Method)
+		ctx := p.begin(p.session.ctx, m)
 		defer p.end()
-		p.answer(m.ID, p.runInSession(ctx, p.cancel, m))
+		if !p.session.begin(m.ID, &running{cancel: p.cancel, method: m.Method}) {
+			p.fail(http.StatusOK, m.ID, duplicate())
+			return
+		}
+		p.answer(m.ID, p.runInSession(ctx, p, m))
 	case jsonrpc.KindNotification:
 		p.session.notified(m)
 		p.w.WriteHeader(http.StatusAccepted)
@@ -113,13 +117,14 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 	}
 }
 
-// runInSession runs a request of a session, which cancel ends; nil means that
+func duplicate() *jsonrpc.Error {
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "duplicate id: a request with this id is in flight")
+}
+
+// runInSession runs a request that the session has registered; nil means that
 // there is nobody to answer.
-func (p *post) runInSession(ctx context.Context, cancel context.CancelCauseFunc, m *jsonrpc.Message) *jsonrpc.Response {
+func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.Message) *jsonrpc.Response {
 	ss := p.session
-	if !ss.begin(m.ID, &running{cancel: cancel, method: m.Method}) {
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "duplicate id: a request with this id is in flight")}
-	}
 	defer ss.finish(m.ID)
 	select {
 	case ss.slots <- struct{}{}:
@@ -129,5 +134,5 @@ func (p *post) runInSession(ctx context.Context, cancel context.CancelCauseFunc,
 	case <-ctx.Done():
 		return p.ended(ctx, nil)
 	}
-	return p.run(ctx, ss.handler, p, m)
+	return p.run(ctx, ss.handler, from, m)
 }

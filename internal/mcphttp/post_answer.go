@@ -31,9 +31,6 @@ func (p *post) run(ctx context.Context, h Session, from jsonrpc.Peer, m *jsonrpc
 			resp = &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")}
 		}
 	}()
-	if from == jsonrpc.Peer(p) {
-		p.id = m.ID
-	}
 	resp, err := h.Handle(ctx, from, &jsonrpc.Request{Method: m.Method, Params: m.Params})
 	if ctx.Err() != nil {
 		return p.ended(ctx, resp)

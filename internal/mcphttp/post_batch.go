@@ -17,12 +17,12 @@ func (p *post) serveBatch(body []byte) {
 		return
 	}
 	if p.session != nil {
-		ctx := p.begin(p.session.ctx, "")
+		ctx := p.begin(p.session.ctx, &jsonrpc.Message{})
 		defer p.end()
 		p.answerBatch(ctx, msgs, p.session.handler)
 		return
 	}
-	ctx := p.begin(p.r.Context(), "")
+	ctx := p.begin(p.r.Context(), &jsonrpc.Message{})
 	defer p.end()
 	h, openErr := p.srv.open(ctx, p.opening(TransportPost))
 	if openErr != nil {
@@ -33,11 +33,22 @@ func (p *post) serveBatch(body []byte) {
 	p.answerBatch(ctx, msgs, h)
 }
 
-// A batched message has an error when it could not be read.
+// A batched message has an error when it cannot be answered otherwise.
 type batched struct {
 	jsonrpc.Message
-	err *jsonrpc.Error
+	err    *jsonrpc.Error
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 }
+
+// A partPeer is the way back for one request of a batch.
+type partPeer struct {
+	*post
+	id []byte
+}
+
+// RequestID is the raw id of that request.
+func (p partPeer) RequestID() []byte { return p.id }
 
 // readBatch reads a batch where one is allowed; nothing of it runs when it
 // holds what must not be in one.
@@ -63,7 +74,23 @@ func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
 	return msgs, nil
 }
 
+// register gives each request its context, and notes its id in the session.
+// All are noted before any runs, so that an id that is used twice is seen.
+func (p *post) register(ctx context.Context, msgs []batched) {
+	for i := range msgs {
+		m := &msgs[i]
+		if m.err != nil || m.Kind != jsonrpc.KindRequest {
+			continue
+		}
+		m.ctx, m.cancel = context.WithCancelCause(ctx)
+		if p.session != nil && !p.session.begin(m.ID, &running{cancel: m.cancel, method: m.Method}) {
+			m.err = duplicate()
+		}
+	}
+}
+
 func (p *post) answerBatch(ctx context.Context, msgs []batched, h Session) {
+	p.register(ctx, msgs)
 	answers := make([][]byte, len(msgs))
 	var all sync.WaitGroup
 	wanted := false
@@ -75,7 +102,7 @@ func (p *post) answerBatch(ctx context.Context, msgs []batched, h Session) {
 			answers[i] = jsonrpc.AppendResponse(nil, m.ID, &jsonrpc.Response{Err: m.err})
 		case m.Kind == jsonrpc.KindRequest:
 			wanted = true
-			all.Go(func() { answers[i] = p.answerOne(ctx, h, &m.Message) })
+			all.Go(func() { answers[i] = p.answerOne(h, m) })
 		case m.Kind == jsonrpc.KindNotification && p.session != nil:
 			p.session.notified(&m.Message)
 		case m.Kind == jsonrpc.KindNotification:
@@ -95,14 +122,14 @@ func (p *post) answerBatch(ctx context.Context, msgs []batched, h Session) {
 }
 
 // answerOne runs one request of a batch; nil means that it gets no answer.
-func (p *post) answerOne(ctx context.Context, h Session, m *jsonrpc.Message) []byte {
+func (p *post) answerOne(h Session, m *batched) []byte {
+	defer m.cancel(nil)
+	from := partPeer{p, m.ID}
 	var resp *jsonrpc.Response
 	if p.session == nil {
-		resp = p.run(ctx, h, p, m)
+		resp = p.run(m.ctx, h, from, &m.Message)
 	} else {
-		ctx, cancel := context.WithCancelCause(ctx)
-		resp = p.runInSession(ctx, cancel, m)
-		cancel(nil)
+		resp = p.runInSession(m.ctx, from, &m.Message)
 	}
 	if resp == nil {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // posts are the POSTs being answered, oldest first.
@@ -16,9 +18,9 @@ type posts struct {
 }
 
 // begin registers p and returns the context of what it runs.
-func (p *post) begin(parent context.Context, method string) context.Context {
+func (p *post) begin(parent context.Context, m *jsonrpc.Message) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
-	p.cancel, p.method, p.started = cancel, method, time.Now()
+	p.cancel, p.method, p.id, p.started = cancel, m.Method, m.ID, time.Now()
 	l := &p.srv.posts
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,0 +1,461 @@
+package mcphttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 10 * time.Second
+
+// A world is a server with toy sessions behind real HTTP.
+type world struct {
+	t   testing.TB
+	srv *mcphttp.Server
+	url string // of the MCP endpoint
+	tr  *http.Transport
+
+	started chan string   // tokens of calls that wait
+	ended   chan error    // why the contexts of waiting calls ended
+	release chan struct{} // lets one waiting call return
+	notes   chan string   // notifications heard
+
+	mu       sync.Mutex
+	openings []*mcphttp.Opening
+	closed   int // sessions closed
+}
+
+// newWorld serves on 127.0.0.1, guarded as on loopback. The header
+// Test-Principal stands for who was authenticated.
+func newWorld(t testing.TB, lim mcphttp.ServerLimits) *world {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newWorldOn(t, lim, ln, new(net.Dialer).DialContext)
+}
+
+func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial func(context.Context, string, string) (net.Conn, error)) *world {
+	before := goleak.IgnoreCurrent()
+	w := &world{
+		t: t, url: "http://" + ln.Addr().String() + "/mcp",
+		started: make(chan string, 1000), ended: make(chan error, 1000), release: make(chan struct{}, 1000), notes: make(chan string, 1000),
+	}
+	w.srv = mcphttp.NewServer(mcphttp.ServerOptions{Limits: lim, Open: w.open})
+	guard := &mcphttp.Guard{Loopback: true, Origins: []string{"https://app.example"}}
+	hs := mcphttp.HTTPServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !guard.Check(rw, r) {
+			return
+		}
+		who := r.Header.Get("Test-Principal")
+		switch r.URL.Path {
+		case "/mcp":
+			w.srv.ServeMCP(rw, r, mcphttp.Endpoint{}, who)
+		case "/other/mcp":
+			w.srv.ServeMCP(rw, r, mcphttp.Endpoint{Schema: "other"}, who)
+		case "/sse":
+			w.srv.ServeSSE(rw, r, mcphttp.Endpoint{}, "/message", who)
+		case "/message":
+			w.srv.ServeMessage(rw, r, who)
+		default:
+			http.NotFound(rw, r)
+		}
+	}), lim, nil)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = hs.Serve(ln)
+	}()
+	w.tr = &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 100}
+	t.Cleanup(func() {
+		w.tr.CloseIdleConnections()
+		w.srv.Close()
+		_ = hs.Close()
+		<-served
+		if !t.Failed() {
+			goleak.VerifyNone(t, before)
+		}
+	})
+	return w
+}
+
+func (w *world) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
+	if o.Header.Get("Test-Open") == "fail" {
+		return nil, jsonrpc.Errorf(404, "Schema 'x' not found or disabled")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.openings = append(w.openings, o)
+	return &toy{w: w, o: o}, nil
+}
+
+func (w *world) opening(i int) *mcphttp.Opening {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i < 0 {
+		i += len(w.openings)
+	}
+	return w.openings[i]
+}
+
+func (w *world) closedSessions() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.closed
+}
+
+// A toy is a session with a few tools.
+type toy struct {
+	w  *world
+	o  *mcphttp.Opening
+	mu sync.Mutex
+	v  string
+}
+
+func (s *toy) Version() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.v
+}
+
+func (s *toy) Close() {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.w.closed++
+}
+
+func (s *toy) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	s.w.notes <- n.Method + string(n.Params)
+}
+
+func result(format string, args ...any) (*jsonrpc.Response, error) {
+	return &jsonrpc.Response{Result: fmt.Appendf(nil, format, args...)}, nil
+}
+
+const toyTools = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`
+
+func (s *toy) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	switch req.Method {
+	case mcp.MethodInitialize:
+		proposed, _ := jsonrpc.GetString(req.Params, "protocolVersion")
+		v, err := mcp.Negotiate(proposed)
+		if err != nil {
+			return &jsonrpc.Response{Err: err}, nil
+		}
+		s.mu.Lock()
+		s.v = v
+		s.mu.Unlock()
+		return result(`{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"toy","version":"1"}}`, v)
+	case mcp.MethodDiscover:
+		return result(`{"resultType":"complete","supportedVersions":[%q],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toy","version":"1"}}}`, mcp.LatestModern)
+	case mcp.MethodPing:
+		return result(`{}`)
+	case mcp.MethodToolsList:
+		return result(toyTools)
+	case mcp.MethodListen:
+		_ = from.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationListening, Params: []byte(`{"notifications":{}}`)})
+		s.w.started <- "listen"
+		<-ctx.Done()
+		s.w.ended <- context.Cause(ctx)
+		return result(`{"resultType":"complete"}`)
+	case mcp.MethodToolsCall:
+		return s.callTool(ctx, from, req)
+	case mcp.MethodShutdown:
+		s.o.End()
+		return result(`{}`)
+	}
+	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method '%s' not found", req.Method)}, nil
+}
+
+func text(s string) (*jsonrpc.Response, error) {
+	return result(`{"content":[{"type":"text","text":%s}],"resultType":"complete"}`, jsonrpc.Quote(s))
+}
+
+func (s *toy) callTool(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	name, _ := jsonrpc.GetString(req.Params, "name")
+	word, _ := jsonrpc.GetString(req.Params, "arguments", "text")
+	var n int
+	_ = json.Unmarshal(jsonrpc.Get(req.Params, "arguments", "n"), &n)
+	switch name {
+	case "echo":
+		return text(word)
+	case "big":
+		return text(strings.Repeat("x", n))
+	case "panic":
+		panic("on purpose")
+	case "fail":
+		return nil, io.ErrUnexpectedEOF
+	case "notify":
+		for i := range n {
+			if err := from.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationProgress, Params: fmt.Appendf(nil, "{\"progressToken\":%q,\n\"progress\":%d}", word, i)}); err != nil {
+				return nil, err
+			}
+		}
+		return text("notified")
+	case "wait": // says something first when there is something to say
+		if n > 0 {
+			_ = from.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationProgress, Params: []byte(`{"progressToken":1,"progress":0}`)})
+		}
+		s.w.started <- word
+		select {
+		case <-s.w.release:
+			return text("released " + word)
+		case <-ctx.Done():
+			s.w.ended <- context.Cause(ctx)
+			return nil, ctx.Err()
+		}
+	case "ask":
+		resp, err := from.Call(ctx, &jsonrpc.Request{Method: mcp.MethodSampling, Params: fmt.Appendf(nil, `{"text":%q}`, word)})
+		if err != nil {
+			return text("error: " + err.Error())
+		}
+		if resp.Err != nil {
+			return text("refused: " + resp.Err.Message)
+		}
+		return text("answer: " + string(resp.Result))
+	}
+	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Tool '%s' not found", name)}, nil
+}
+
+// An answer is what came back for one request.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// message scans the body, which must be one JSON-RPC message.
+func (a answer) message(t testing.TB) jsonrpc.Message {
+	t.Helper()
+	m, err := jsonrpc.ScanAnswer([]byte(a.body), nil)
+	if err != nil {
+		t.Fatalf("status %d, body %q: %v", a.status, a.body, err)
+	}
+	return m
+}
+
+// code is that of the JSON-RPC error in the body, 0 for none.
+func (a answer) code() int {
+	var m struct{ Error struct{ Code int } }
+	_ = json.Unmarshal([]byte(a.body), &m)
+	return m.Error.Code
+}
+
+const both = "application/json, text/event-stream"
+
+// do sends one request; header holds names and values in turn.
+func (w *world) do(ctx context.Context, method, url, body string, header ...string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	return w.tr.RoundTrip(req)
+}
+
+func (w *world) send(method, url, body string, header ...string) answer {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	resp, err := w.do(ctx, method, url, body, header...)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, body, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatalf("%s %s: reading the answer: %v", method, body, err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(b)}
+}
+
+// post sends a message to the MCP endpoint.
+func (w *world) post(body string, header ...string) answer {
+	w.t.Helper()
+	return w.send(http.MethodPost, w.url, body, header...)
+}
+
+func initializeBody(version string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, version)
+}
+
+// initialize opens a session and returns its id.
+func (w *world) initialize(version string, header ...string) string {
+	w.t.Helper()
+	a := w.post(initializeBody(version), header...)
+	id := a.header.Get("Mcp-Session-Id")
+	if a.status != 200 || id == "" {
+		w.t.Fatalf("initialize: status %d, session %q, %s", a.status, id, a.body)
+	}
+	return id
+}
+
+func callBody(id any, tool, word string, n int) string {
+	raw, _ := json.Marshal(id)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q,"n":%d}}}`, raw, tool, word, n)
+}
+
+// listening is an open event stream.
+type listening struct {
+	t      testing.TB
+	resp   *http.Response
+	cancel context.CancelFunc
+	r      *mcphttp.EventReader
+}
+
+// listen opens an event stream with a GET, or with a POST when body is set.
+func (w *world) listen(body string, header ...string) *listening {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	method, accept := http.MethodGet, "text/event-stream"
+	if body != "" {
+		method, accept = http.MethodPost, both
+	}
+	resp, err := w.do(ctx, method, w.url, body, append([]string{"Accept", accept}, header...)...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if ct := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || ct != "text/event-stream" {
+		b, _ := io.ReadAll(resp.Body)
+		w.t.Fatalf("status %d, type %q: %s", resp.StatusCode, ct, b)
+	}
+	l := &listening{w.t, resp, cancel, mcphttp.NewEventReader(resp.Body, 1<<20)}
+	w.t.Cleanup(l.close)
+	return l
+}
+
+func (l *listening) close() {
+	l.cancel()
+	_ = l.resp.Body.Close()
+}
+
+// next returns the next event, or an error at the end.
+func (l *listening) next() (mcphttp.Event, error) {
+	l.t.Helper()
+	type outcome struct {
+		ev  mcphttp.Event
+		err error
+	}
+	ch := make(chan outcome, 1)
+	go func() {
+		ev, err := l.r.Next()
+		ev.Data = bytes.Clone(ev.Data)
+		ch <- outcome{ev, err}
+	}()
+	select {
+	case o := <-ch:
+		return o.ev, o.err
+	case <-time.After(patience):
+		l.close()
+		<-ch
+		l.t.Fatal("no event came")
+		panic("unreachable")
+	}
+}
+
+// message returns the next event with data.
+func (l *listening) message() mcphttp.Event {
+	l.t.Helper()
+	for {
+		ev, err := l.next()
+		if err != nil {
+			l.t.Fatalf("reading an event: %v", err)
+		}
+		if len(ev.Data) > 0 {
+			return ev
+		}
+	}
+}
+
+// want fails unless the next message contains all parts.
+func (l *listening) want(parts ...string) mcphttp.Event {
+	l.t.Helper()
+	ev := l.message()
+	for _, part := range parts {
+		if !strings.Contains(string(ev.Data), part) {
+			l.t.Fatalf("event %s, want one with %s", ev.Data, part)
+		}
+	}
+	return ev
+}
+
+// wantEnd fails unless the stream ends now.
+func (l *listening) wantEnd() {
+	l.t.Helper()
+	if ev, err := l.next(); err != io.EOF {
+		l.t.Fatalf("event %s, %v; want a clean end", ev.Data, err)
+	}
+}
+
+// take returns what comes next on ch, or fails the test.
+func take[T any](t testing.TB, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+// until waits for a condition that nothing announces.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waiting for %s", what)
+		}
+	}
+}
+
+// raw sends bytes over a connection of their own and reads one answer.
+func (w *world) raw(request string) (answer, error) {
+	addr := strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), "/mcp")
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return answer{}, err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if _, err := io.WriteString(conn, request); err != nil {
+		return answer{}, err
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	if resp.Header.Get("Content-Type") == "text/event-stream" {
+		return answer{resp.StatusCode, resp.Header, ""}, nil
+	}
+	b, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, string(b)}, err
+}
