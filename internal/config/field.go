@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,8 +33,21 @@ var (
 	typeSampling = reflect.TypeFor[SamplingAnswer]()
 )
 
+// fieldCache keeps what readFields found: a file with thousands of servers
+// asks for the same struct thousands of times.
+var fieldCache sync.Map
+
 // fieldsOf returns the keys that a struct reads.
 func fieldsOf(t reflect.Type) []field {
+	if fields, ok := fieldCache.Load(t); ok {
+		return fields.([]field)
+	}
+	fields := readFields(t)
+	fieldCache.Store(t, fields)
+	return fields
+}
+
+func readFields(t reflect.Type) []field {
 	var fields []field
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -19,7 +19,6 @@ type resolver struct {
 // references are the variables that a part of a file mentions.
 type references struct {
 	missing []string
-	vars    []string
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)

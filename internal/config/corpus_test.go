@@ -1,0 +1,244 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const corpusDir = "../../testdata/corpus/C"
+
+// corpus copies one input into a private directory, so that modes and
+// records beside it are the test's own.
+func corpus(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(corpusDir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return write(t, name, string(data))
+}
+
+// TestCorpusRefused holds the inputs that must be refused, each with a code
+// and a place.
+func TestCorpusRefused(t *testing.T) {
+	for _, tt := range []struct {
+		id, file, code string
+		line, column   int
+		says           string
+	}{
+		{"corpus/C01", "C01-empty.json", codeEmpty, 1, 1, ""},
+		{"corpus/C01", "C01-spaces.json", codeEmpty, 1, 1, ""},
+		{"corpus/C01", "C01-comment.yaml", codeEmpty, 1, 1, ""},
+		{"corpus/C02", "C02.json", codeSyntax, 2, 23, "ends"},
+		{"corpus/C02", "C02.yaml", codeSyntax, 3, 14, ""},
+		{"corpus/C03", "C03-duplicate.json", codeDuplicate, 3, 3, "line 2, column 3"},
+		{"corpus/C03", "C03-duplicate.yaml", codeDuplicate, 4, 3, "line 2, column 3"},
+		{"corpus/C03", "C03-case.json", codeSameName, 3, 3, `"Time" at line 2, column 3`},
+		{"corpus/C03", "C03-width.json", codeSameName, 3, 3, `"time" at line 2, column 3`},
+		{"corpus/C04", "C04-space.json", codeServerName, 1, 17, "white space"},
+		{"corpus/C04", "C04-ansi.json", codeServerName, 1, 17, "does not show"},
+		{"corpus/C04", "C04-empty.json", codeServerName, 1, 17, "empty"},
+		{"corpus/C04", "C04-dollar.json", codeServerName, 1, 17, "$ { }"},
+		{"corpus/C04", "C04-long.json", codeServerName, 1, 17, "too long"},
+		{"corpus/C06", "C06-both.json", codeTwoTargets, 1, 46, "both command and url"},
+		{"corpus/C06", "C06-neither.json", codeNoTarget, 1, 22, "neither command nor url"},
+		{"corpus/C07", "C07.json", codeWrongType, 1, 47, "must be a list"},
+		{"corpus/C08", "C08.json", codeShellLine, 1, 34, "never given to a shell"},
+		{"corpus/C10", "C10-nul.json", codeCharacter, 1, 48, "NUL"},
+		{"corpus/C10", "C10-equals.json", codeEnvName, 1, 47, "A=B"},
+		{"corpus/C13", "C13-ftp.json", codeURL, 1, 30, "neither http nor https"},
+		{"corpus/C13", "C13-file.json", codeURL, 1, 30, "neither http nor https"},
+		{"corpus/C13", "C13-host.json", codeURL, 1, 30, "names no host"},
+		{"corpus/C14", "C14--1.json", codeRange, 1, 50, "out of range"},
+		{"corpus/C14", "C14-0.json", codeRange, 1, 50, "out of range"},
+		{"corpus/C14", "C14-1e12.json", codeRange, 1, 50, "out of range"},
+		{"corpus/C14", "C14-5parsecs.json", codeUnit, 1, 50, "5 parsecs"},
+		{"corpus/C15", "C15-high.json", codeRange, 1, 21, "65535"},
+		{"corpus/C20", "C20-aliases.yaml", codeAliases, 4, 36, "unfold"},
+		{"corpus/C20", "C20-merge.yaml", codeAliases, 4, 25, "unfold"},
+		{"corpus/C22", "C22-utf16le.json", codeEncoding, 1, 1, "UTF-16"},
+		{"corpus/C22", "C22-utf16be.json", codeEncoding, 1, 1, "UTF-16"},
+		{"corpus/C22", "C22-latin1.json", codeEncoding, 1, 19, "0xFF"},
+	} {
+		t.Run(tt.id+"/"+tt.file, func(t *testing.T) {
+			path := corpus(t, tt.file)
+			_, err := Load(options(t, path, nil))
+			p := problemOf(t, err, tt.code)
+			if p.File != path || p.Line != tt.line || p.Column != tt.column {
+				t.Errorf("place = %s, want line %d, column %d", p.Place(), tt.line, tt.column)
+			}
+			if !strings.Contains(p.Message, tt.says) {
+				t.Errorf("message %q does not say %q", p.Message, tt.says)
+			}
+		})
+	}
+}
+
+func TestCorpusAccepted(t *testing.T) {
+	t.Run("corpus/C04", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C04-accepted.json"), nil))
+		if err != nil || len(cfg.Schemas[0].Servers) != 5 {
+			t.Errorf("odd but readable names: %v, %v", cfg, err)
+		}
+	})
+	t.Run("corpus/C05", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C05.json"), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := warned(t, cfg, codeUnknownKey)
+		if p.Line != 2 || p.Column != 3 || !strings.Contains(p.Hint, `"command"`) || p.Severity != SeverityWarning {
+			t.Errorf("problem = %v", p)
+		}
+	})
+	t.Run("corpus/C09", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C09.json"), nil))
+		if err != nil || len(cfg.Schemas[0].Servers) != 3 {
+			t.Errorf("a command that is not there stops the load: %v", err)
+		}
+	})
+	t.Run("corpus/C10", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C10-newline.json"), nil))
+		if err != nil || cfg.Schemas[0].Servers[0].Args[0] != "a\nb" {
+			t.Errorf("a newline in an argument: %v", err)
+		}
+	})
+	t.Run("corpus/C11", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C11.json"), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, on := cfg.Schemas[0].Servers[0], cfg.Schemas[0].Servers[1]
+		if off.Runnable() || !on.Runnable() || len(off.Missing) != 1 || off.Missing[0] != "UNSET" {
+			t.Errorf("off = %+v, on = %+v", off, on)
+		}
+		p := warned(t, cfg, codeUndefined)
+		if p.Severity != SeverityDisabled || p.Line != 2 || p.Column != 45 || !strings.Contains(p.Message, `${UNSET} is not defined, so server "off" is off`) {
+			t.Errorf("problem = %v", p)
+		}
+	})
+	t.Run("corpus/C12", func(t *testing.T) {
+		env := map[string]string{"A": "${B}", "B": "${A}"}
+		cfg, err := Load(options(t, corpus(t, "C12.json"), env))
+		if err != nil || cfg.Schemas[0].Servers[0].Args[0] != "${B}" {
+			t.Errorf("a variable's content was searched again: %+v, %v", cfg, err)
+		}
+	})
+	t.Run("corpus/C13", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C13-password.json"), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := warned(t, cfg, codeURLPassword); strings.Contains(p.String()+p.MessageZH, "hunter2") {
+			t.Errorf("the password shows: %v", p)
+		}
+	})
+	t.Run("corpus/C15", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C15-zero.json"), nil))
+		if err != nil || !cfg.Server.PortSet || cfg.Server.Port != 0 {
+			t.Errorf("port 0: %+v, %v", cfg, err)
+		}
+	})
+	t.Run("corpus/C16", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C16.json"), nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := cfg.CheckListen(cfg.Server.Host); p == nil || p.Severity != SeverityError || p.Code != codeExposed {
+			t.Errorf("CheckListen(0.0.0.0) = %v", p)
+		}
+		if p := cfg.CheckListen("::1"); p != nil {
+			t.Errorf("CheckListen(::1) = %v", p)
+		}
+	})
+	for _, name := range []string{"C22-bom-crlf.json", "C22-bom-crlf.yaml"} {
+		t.Run("corpus/C22/"+name, func(t *testing.T) {
+			cfg, err := Load(options(t, corpus(t, name), nil))
+			if err != nil || cfg.Schemas[0].Servers[0].Command != "x" {
+				t.Fatalf("%+v, %v", cfg, err)
+			}
+			if cfg.Format == FormatJSON {
+				if p := warned(t, cfg, codeUnknownKey); p.Line != 3 || p.Column != 27 {
+					t.Errorf("place = %s", p.Place())
+				}
+			}
+		})
+	}
+	t.Run("corpus/C24", func(t *testing.T) {
+		cfg, err := Load(options(t, corpus(t, "C24.json"), nil))
+		if err != nil || cfg.Schemas[0].Servers[0].Args[2] != "/tmp" || !cfg.Schemas[0].Servers[0].Enabled {
+			t.Errorf("%+v, %v", cfg, err)
+		}
+	})
+}
+
+func TestCorpusSizes(t *testing.T) {
+	t.Run("corpus/C18 large", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "a.json")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Truncate(1 << 30); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		quick(t, func() {
+			_, err := Load(options(t, path, nil))
+			problemOf(t, err, codeTooLarge)
+		})
+	})
+	t.Run("corpus/C19", func(t *testing.T) {
+		for _, name := range []string{"a.json", "a.yaml"} {
+			var b strings.Builder
+			b.WriteString(map[string]string{"a.json": "{\"mcpServers\": {\n", "a.yaml": "mcpServers:\n"}[name])
+			for i := range 10_000 {
+				if name == "a.json" {
+					fmt.Fprintf(&b, "\"s%d\": {\"command\": \"x\", \"args\": [\"%d\"]},\n", i, i)
+				} else {
+					fmt.Fprintf(&b, "  s%d:\n    command: x\n    args: [\"%d\"]\n", i, i)
+				}
+			}
+			if name == "a.json" {
+				b.WriteString("}}")
+			}
+			cfg := mustLoad(t, name, b.String(), nil)
+			if n := len(cfg.Schemas[0].Servers); n != 10_000 {
+				t.Errorf("%s: %d servers", name, n)
+			}
+		}
+	})
+	for name, content := range map[string]string{
+		"a.json": `{"mcpServers": ` + strings.Repeat("[", 100_000),
+		"b.json": `{"mcpServers": {"a": ` + strings.Repeat(`{"a":`, 100_000),
+		"a.yaml": "mcpServers: " + strings.Repeat("[", 100_000),
+		"b.yaml": strings.Repeat("- ", 100_000) + "x\n",
+		"c.yaml": strings.Repeat("? ", 100_000) + "x\n",
+		"d.yaml": strings.Repeat("!!a ", 100_000) + "x\n",
+		"e.yaml": strings.Repeat("&a ", 100_000) + "x\n",
+		"f.yaml": strings.Repeat("a: ", 100_000) + "x\n",
+	} {
+		t.Run("corpus/C21/"+name, func(t *testing.T) {
+			quick(t, func() {
+				_, err := Load(options(t, write(t, name, content), nil))
+				if p := problemOf(t, err, codeDepth); p.Line == 0 || p.Column == 0 {
+					t.Errorf("no place: %v", p)
+				}
+			})
+		})
+	}
+}
+
+// quick fails when f takes longer than a person waits.
+func quick(t *testing.T, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+}

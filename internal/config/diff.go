@@ -1,0 +1,78 @@
+package config
+
+// SchemaDiff says how the servers of one schema changed.
+type SchemaDiff struct {
+	Schema  string
+	Added   []*Server
+	Removed []*Server
+	Changed []*Server // new process or connection needed; as they are now
+	Updated []*Server // only the policy changed; as they are now
+	Kept    []*Server // as they are now
+}
+
+// Empty reports whether nothing changed.
+func (d SchemaDiff) Empty() bool {
+	return len(d.Added)+len(d.Removed)+len(d.Changed)+len(d.Updated) == 0
+}
+
+// Diff compares two versions of a file, schema by schema in the order of the
+// new one, then those that went. Either may be nil. A schema that is switched
+// off counts as one without servers.
+func Diff(old, new *Config) []SchemaDiff {
+	var diffs []SchemaDiff
+	for _, s := range schemasOf(new) {
+		diffs = append(diffs, diffSchema(s.Name, serversOf(old, s.Name), serversOf(new, s.Name)))
+	}
+	for _, s := range schemasOf(old) {
+		if new == nil || new.Schema(s.Name) == nil {
+			diffs = append(diffs, diffSchema(s.Name, serversOf(old, s.Name), nil))
+		}
+	}
+	return diffs
+}
+
+func schemasOf(c *Config) []*Schema {
+	if c == nil {
+		return nil
+	}
+	return c.Schemas
+}
+
+func serversOf(c *Config, schema string) []*Server {
+	if c == nil {
+		return nil
+	}
+	s := c.Schema(schema)
+	if s == nil || !s.Enabled {
+		return nil
+	}
+	return s.Servers
+}
+
+func diffSchema(name string, old, new []*Server) SchemaDiff {
+	d := SchemaDiff{Schema: name}
+	before := make(map[string]*Server, len(old))
+	for _, s := range old {
+		before[s.Name] = s
+	}
+	for _, s := range new {
+		was := before[s.Name]
+		delete(before, s.Name)
+		switch {
+		case was == nil:
+			d.Added = append(d.Added, s)
+		case was.Hash() != s.Hash() || was.Runnable() != s.Runnable():
+			d.Changed = append(d.Changed, s)
+		case was.policyHash() != s.policyHash():
+			d.Updated = append(d.Updated, s)
+		default:
+			d.Kept = append(d.Kept, s)
+		}
+	}
+	for _, s := range old {
+		if before[s.Name] != nil {
+			d.Removed = append(d.Removed, s)
+		}
+	}
+	return d
+}

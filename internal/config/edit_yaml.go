@@ -1,0 +1,148 @@
+package config
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// editYAML applies edits to a YAML file in block style by replacing whole
+// lines, or the one scalar on a line, so that every other line stays. What it
+// cannot do that way it replaces one level up, and refuses at the root.
+func editYAML(data []byte, from, to *node, edits []edit) ([]byte, error) {
+	body := bytes.TrimPrefix(data, bom)
+	mark := slices.Clone(data[:len(data)-len(body)])
+	crlf := bytes.Contains(data, []byte("\r\n"))
+	text := strings.ReplaceAll(string(body), "\r\n", "\n")
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return editJSON(data, edits) // JSON is YAML too
+	}
+	y := &yamlEditor{from: from, to: to, lines: strings.Split(text, "\n")}
+	for _, e := range edits {
+		if err := y.plan(e); err != nil {
+			return nil, err
+		}
+	}
+	out := strings.Join(y.apply(), "\n")
+	if crlf {
+		out = strings.ReplaceAll(out, "\n", "\r\n")
+	}
+	return append(mark, out...), nil
+}
+
+// splice replaces lines[from:to] because of the value at path.
+type splice struct {
+	from, to int
+	lines    []string
+	path     []step
+}
+
+type yamlEditor struct {
+	from, to *node
+	lines    []string
+	splices  []splice
+	whole    [][]step // values that are replaced as a whole
+}
+
+// apply carries the splices out, the last first so that the numbers of the
+// lines before it stay right.
+func (y *yamlEditor) apply() []string {
+	lines := y.lines
+	order := slices.Clone(y.splices)
+	slices.Reverse(order) // splices at one place keep their order
+	slices.SortStableFunc(order, func(a, b splice) int { return b.from - a.from })
+	for _, s := range order {
+		lines = slices.Replace(slices.Clone(lines), s.from, s.to, s.lines...)
+	}
+	return lines
+}
+
+// plan turns one edit into a splice.
+func (y *yamlEditor) plan(e edit) error {
+	if len(e.path) == 0 {
+		return errInPlace
+	}
+	for _, w := range y.whole {
+		if hasPrefix(e.path, w) {
+			return nil
+		}
+	}
+	last := e.path[len(e.path)-1]
+	parent := y.from.at(e.path[:len(e.path)-1])
+	if parent == nil || !y.isBlock(parent) {
+		return y.planAbove(e)
+	}
+	if e.insert {
+		return y.planInsert(parent, last, e)
+	}
+	at, shared := y.itemPlace(parent, last)
+	start := at.line - 1
+	end := y.blockEnd(start, at.col-1, !last.isKey)
+	switch {
+	case e.value != nil && y.replaceScalar(parent.at([]step{last}), e):
+	case shared:
+		return y.planAbove(e) // "- name: x" shares its line with the dash
+	case e.value == nil && len(parent.members)+len(parent.items) == 1:
+		return y.planAbove(e) // nothing would be left to show what it was
+	case e.value == nil:
+		y.splices = append(y.splices, splice{start, end, nil, e.path})
+	default:
+		y.splices = append(y.splices, splice{start, end, y.itemLines(last, e.value, at.col-1), e.path})
+	}
+	return nil
+}
+
+// planAbove replaces the value that holds the edit's place as a whole, and so
+// does every edit inside it.
+func (y *yamlEditor) planAbove(e edit) error {
+	path := e.path[:len(e.path)-1]
+	value := y.counterpart(path)
+	if len(path) == 0 || value == nil {
+		return errInPlace
+	}
+	y.splices = slices.DeleteFunc(y.splices, func(s splice) bool { return hasPrefix(s.path, path) })
+	err := y.plan(edit{path: path, value: value})
+	y.whole = append(y.whole, path)
+	return err
+}
+
+func hasPrefix(path, prefix []step) bool {
+	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
+}
+
+// counterpart returns what the value at path becomes; nil when it goes.
+func (y *yamlEditor) counterpart(path []step) *node {
+	from, to := y.from, y.to
+	for _, s := range path {
+		from = from.at([]step{s})
+		if s.isKey {
+			to = to.get(s.key)
+		} else {
+			i := slices.IndexFunc(to.items, func(n *node) bool { return from != nil && itemName(n) == itemName(from) })
+			if i < 0 {
+				return nil
+			}
+			to = to.items[i]
+		}
+		if from == nil || to == nil {
+			return nil
+		}
+	}
+	return to
+}
+
+func (y *yamlEditor) planInsert(parent *node, last step, e edit) error {
+	if len(parent.members)+len(parent.items) == 0 {
+		return y.planAbove(e)
+	}
+	var sibling step
+	if last.isKey {
+		sibling = keyStep(parent.members[len(parent.members)-1].key)
+	} else {
+		sibling = indexStep(len(parent.items) - 1)
+	}
+	at, _ := y.itemPlace(parent, sibling)
+	end := y.blockEnd(at.line-1, at.col-1, !last.isKey)
+	y.splices = append(y.splices, splice{end, end, y.itemLines(last, e.value, at.col-1), e.path})
+	return nil
+}

@@ -1,0 +1,192 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// isBlock reports whether an object or list is written in block style: its
+// first member or dash stands where the lines say.
+func (y *yamlEditor) isBlock(n *node) bool {
+	switch {
+	case n.kind == kindObject && len(n.members) > 0:
+		at := n.members[0].pos
+		return n.pos == at && strings.TrimLeft(y.before(at), " -") == ""
+	case n.kind == kindArray && len(n.items) > 0:
+		_, ok := y.dash(n.items[0])
+		return ok
+	}
+	return false
+}
+
+// before returns what stands on the line before a place.
+func (y *yamlEditor) before(at pos) string {
+	if at.line < 1 || at.line > len(y.lines) {
+		return "?"
+	}
+	r := []rune(y.lines[at.line-1])
+	return string(r[:min(at.col-1, len(r))])
+}
+
+// dash returns the place of the dash that leads an item in.
+func (y *yamlEditor) dash(item *node) (pos, bool) {
+	before := y.before(item.pos)
+	i := strings.LastIndexByte(before, '-')
+	if i < 0 || strings.TrimSpace(before[i+1:]) != "" || strings.TrimLeft(before, " -") != "" {
+		return pos{}, false
+	}
+	return pos{item.line, utf8.RuneCountInString(before[:i]) + 1}, true
+}
+
+// itemPlace returns where a member's key or an item's dash stands; shared is
+// true for a key on the line of a dash.
+func (y *yamlEditor) itemPlace(parent *node, s step) (at pos, shared bool) {
+	if !s.isKey {
+		at, _ = y.dash(parent.items[s.index])
+		return at, strings.TrimSpace(y.before(at)) != ""
+	}
+	for _, m := range parent.members {
+		if m.key == s.key {
+			return m.pos, strings.TrimSpace(y.before(m.pos)) != ""
+		}
+	}
+	return pos{1, 1}, true
+}
+
+// blockEnd returns the line after the last one that belongs to the member or
+// item whose first line is from and that starts at the column indent. Blank
+// lines at the end, and comments that start further left, belong to what
+// follows.
+func (y *yamlEditor) blockEnd(from, indent int, item bool) int {
+	end := from + 1
+	for i := from + 1; i < len(y.lines); i++ {
+		line := y.lines[i]
+		body := strings.TrimLeft(line, " ")
+		depth := len(line) - len(body)
+		switch {
+		case strings.TrimSpace(body) == "":
+			continue
+		case strings.HasPrefix(body, "#") && depth <= indent:
+			continue
+		case depth > indent:
+		case depth == indent && !item && (body == "-" || strings.HasPrefix(body, "- ")):
+		default:
+			return end
+		}
+		end = i + 1
+	}
+	return end
+}
+
+var plainScalar = regexp.MustCompile(`^[A-Za-z0-9_./@+-][A-Za-z0-9_./@+ -]*$`)
+
+// replaceScalar replaces a value that is one token on one line, and so keeps
+// the comment behind it.
+func (y *yamlEditor) replaceScalar(old *node, e edit) bool {
+	value := e.value
+	if old == nil || old.kind >= kindArray || value.kind >= kindArray || old.line < 1 || old.line > len(y.lines) {
+		return false
+	}
+	line := []rune(y.lines[old.line-1])
+	if old.col-1 > len(line) || strings.TrimSpace(y.before(old.pos)) == "" {
+		return false
+	}
+	rest := string(line[old.col-1:])
+	length := tokenLength(rest, old)
+	if length < 0 {
+		return false
+	}
+	text := string(line[:old.col-1]) + yamlScalar(value) + rest[length:]
+	y.splices = append(y.splices, splice{old.line - 1, old.line, []string{text}, e.path})
+	return true
+}
+
+// tokenLength returns how many bytes the scalar at the start of rest takes;
+// -1 when it is not all on this line.
+func tokenLength(rest string, old *node) int {
+	if rest == "" {
+		return -1
+	}
+	switch rest[0] {
+	case '\'':
+		if want := "'" + strings.ReplaceAll(old.text, "'", "''") + "'"; strings.HasPrefix(rest, want) {
+			return len(want)
+		}
+		return -1
+	case '"':
+		for i := 1; i < len(rest); i++ {
+			switch rest[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+		return -1
+	}
+	if strings.HasPrefix(rest, old.raw) && old.raw != "" {
+		after := rest[len(old.raw):]
+		if strings.TrimSpace(after) == "" || strings.HasPrefix(after, " #") || strings.HasPrefix(strings.TrimLeft(after, " "), "#") {
+			return len(old.raw)
+		}
+	}
+	return -1
+}
+
+// itemLines writes a member or an item at an indentation.
+func (y *yamlEditor) itemLines(s step, value *node, indent int) []string {
+	holder := &node{kind: kindArray, items: []*node{value}}
+	if s.isKey {
+		holder = &node{kind: kindObject, members: []member{{key: s.key, value: value}}}
+	}
+	text := strings.TrimSuffix(string(appendYAML(nil, holder, indent)), "\n")
+	return strings.Split(text, "\n")
+}
+
+// appendYAML writes a value in block style.
+func appendYAML(dst []byte, n *node, indent int) []byte {
+	pad := strings.Repeat(" ", indent)
+	switch {
+	case n.kind == kindObject && len(n.members) > 0:
+		for _, m := range n.members {
+			dst = append(dst, pad+yamlScalar(&node{kind: kindString, text: m.key})+":"...)
+			dst = appendYAMLValue(dst, m.value, indent+2)
+		}
+	case n.kind == kindArray && len(n.items) > 0:
+		for _, item := range n.items {
+			if item.kind == kindObject && len(item.members) > 0 {
+				nested := appendYAML(nil, item, indent+2)
+				dst = append(append(dst, pad+"- "...), nested[indent+2:]...)
+				continue
+			}
+			dst = append(dst, pad+"-"...)
+			dst = appendYAMLValue(dst, item, indent+2)
+		}
+	default:
+		dst = append(dst, pad+yamlScalar(n)+"\n"...)
+	}
+	return dst
+}
+
+// appendYAMLValue writes what stands behind a key or a dash.
+func appendYAMLValue(dst []byte, v *node, indent int) []byte {
+	if len(v.members)+len(v.items) == 0 || v.kind == kindArray && flat(v) {
+		return append(dst, " "+yamlScalar(v)+"\n"...)
+	}
+	return appendYAML(append(dst, '\n'), v, indent)
+}
+
+// yamlScalar writes a value on one line: plain where nothing else could be
+// meant, else as JSON, which is YAML.
+func yamlScalar(n *node) string {
+	if n.kind != kindString {
+		return string(n.appendJSON(nil, "", ""))
+	}
+	if plainScalar.MatchString(n.text) && !strings.HasSuffix(n.text, " ") && !strings.HasPrefix(n.text, "-") {
+		if got := parseYAML([]byte("k: "+n.text+"\n"), &collector{}).get("k"); got != nil && got.kind == kindString && got.text == n.text {
+			return n.text
+		}
+	}
+	return string(quote(n.text))
+}

@@ -1,0 +1,141 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Redacted stands for a secret in what Redact returns.
+const Redacted = "[REDACTED]"
+
+// Redact returns a file as JSON with its secrets replaced: values of env and
+// headers that are more than variables, keys, and URLs with a password or a
+// token in them. Writing the result back keeps the secrets.
+func Redact(data []byte) ([]byte, error) {
+	c := &collector{}
+	text, ok := decodeText(data, c)
+	if !ok {
+		return nil, c.err()
+	}
+	root := parse(text, formatOf("", text), c)
+	if root == nil {
+		return nil, c.err()
+	}
+	return redacted(root, false).appendJSON(nil, "", "  "), nil
+}
+
+// secretHolders are the keys whose every value is a secret.
+var secretHolders = []string{"env", "environment", "envs", "headers", "customHeaders", "http_headers", "requestHeaders"}
+
+// secretKeys are the keys that are secrets themselves, wherever they stand.
+var secretKeys = []string{"key", "apiKey", "api_key", "token", "password", "secret", "clientSecret", "client_secret", "CLIENT_SECRET"}
+
+func redacted(n *node, secret bool) *node {
+	c := *n
+	switch n.kind {
+	case kindObject:
+		c.members = slices.Clone(n.members)
+		for i, m := range c.members {
+			holds := secret || slices.Contains(secretHolders, m.key) && m.value.kind == kindObject ||
+				slices.Contains(secretKeys, m.key) && m.value.kind < kindArray
+			c.members[i].value = redacted(m.value, holds)
+		}
+	case kindArray:
+		c.items = slices.Clone(n.items)
+		for i, v := range c.items {
+			c.items[i] = redacted(v, secret)
+		}
+	case kindString:
+		if secret && !onlyVariables(n.text) || secretURL(n.text) {
+			c.text = Redacted
+		}
+	case kindNumber:
+		if secret {
+			c.kind, c.text = kindString, Redacted
+		}
+	}
+	return &c
+}
+
+var (
+	variable = regexp.MustCompile(`\$\{[^}]*\}`)
+	scheme   = regexp.MustCompile(`^(?i:bearer|basic|token|apikey|digest)?$`)
+)
+
+// onlyVariables reports whether a text holds nothing but variables without
+// defaults, and at most the word that names how to authenticate.
+func onlyVariables(s string) bool {
+	for _, v := range variable.FindAllString(s, -1) {
+		if strings.Contains(v, ":-") {
+			return false
+		}
+	}
+	return scheme.MatchString(strings.TrimSpace(variable.ReplaceAllString(s, "")))
+}
+
+var secretParameter = regexp.MustCompile(`(?i)key|token|secret|password|auth|sig`)
+
+func secretURL(s string) bool {
+	if !strings.Contains(s, "://") {
+		return false
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return urlPassword.MatchString(s)
+	}
+	if p, ok := u.User.Password(); ok && !onlyVariables(p) {
+		return true
+	}
+	for name, values := range u.Query() {
+		if secretParameter.MatchString(name) && slices.ContainsFunc(values, func(v string) bool { return !onlyVariables(v) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// unredact puts back what Redact took out. Items of lists are found again by
+// their name.
+func unredact(n, old *node) (*node, error) {
+	if n.kind == kindString && n.text == Redacted {
+		if old == nil || old.kind >= kindArray {
+			return nil, fmt.Errorf("%s stands for a secret that the file does not have", Redacted)
+		}
+		return old, nil
+	}
+	c := *n
+	c.members, c.items = slices.Clone(n.members), slices.Clone(n.items)
+	var err error
+	for i, m := range c.members {
+		if c.members[i].value, err = unredact(m.value, old.get(m.key)); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.key, err)
+		}
+	}
+	for i, v := range c.items {
+		if c.items[i], err = unredact(v, oldItem(old, v, i)); err != nil {
+			return nil, err
+		}
+	}
+	return &c, nil
+}
+
+func oldItem(old, item *node, i int) *node {
+	if old == nil {
+		return nil
+	}
+	if name := itemName(item); name != "" {
+		for _, o := range old.items {
+			if itemName(o) == name {
+				return o
+			}
+		}
+		return nil
+	}
+	if i < len(old.items) {
+		return old.items[i]
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// debounce is how long a file must be left alone before it is read.
+const debounce = 200 * time.Millisecond
+
+// Watcher reloads a file when it changes.
+type Watcher struct {
+	path    string
+	load    LoadOptions
+	deliver func(*Config, error)
+	notify  *fsnotify.Watcher
+	dirs    map[string]bool
+	last    [sha256.Size]byte
+	lastErr string
+	stop    chan struct{}
+	once    sync.Once
+	done    sync.WaitGroup
+}
+
+// Watch calls deliver with every new version of the file that cfg came from,
+// or with why the new version cannot be used, in which case the last good one
+// stays. deliver is called by one goroutine, one call at a time. An editor's
+// rename, a link that now points elsewhere, and a file that goes and comes
+// back are followed; an empty or unfinished file is never delivered as a
+// Config.
+func Watch(cfg *Config, o LoadOptions, deliver func(*Config, error)) (*Watcher, error) {
+	n, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watching %s: %w", cfg.Path, err)
+	}
+	o.Path, o.Create, o.Project = cfg.Path, false, cfg.Project
+	w := &Watcher{path: cfg.Path, load: o, deliver: deliver, notify: n, dirs: map[string]bool{}, stop: make(chan struct{})}
+	w.follow()
+	if len(w.dirs) == 0 {
+		n.Close()
+		return nil, fmt.Errorf("watching %s: its directory cannot be watched", cfg.Path)
+	}
+	w.last, _ = w.fingerprint()
+	w.done.Go(w.run)
+	return w, nil
+}
+
+// Close stops watching; no call of deliver runs when it returns.
+func (w *Watcher) Close() error {
+	w.once.Do(func() { close(w.stop) })
+	w.done.Wait()
+	return w.notify.Close()
+}
+
+// follow watches the directories of the file and of every link on the way to
+// it. Watching the file itself would lose it at the first rename.
+func (w *Watcher) follow() {
+	paths := []string{w.path, w.path + ".pending.json"}
+	for path, hops := w.path, 0; hops < 20; hops++ {
+		next, err := readLink(path)
+		if err != nil {
+			break
+		}
+		paths = append(paths, next)
+		path = next
+	}
+	if real, err := filepath.EvalSymlinks(w.path); err == nil {
+		paths = append(paths, real)
+	}
+	// A directory on the way may be the link that is swapped.
+	if dir, err := readLink(filepath.Dir(w.path)); err == nil {
+		paths = append(paths, filepath.Dir(w.path), dir)
+	}
+	for _, path := range paths {
+		dir := filepath.Dir(path)
+		switch {
+		case w.dirs[dir]:
+		case w.notify.Add(dir) == nil:
+			w.dirs[dir] = true
+		default:
+			w.notify.Add(filepath.Dir(dir)) // it went; its parent tells when it is back
+		}
+	}
+}
+
+func readLink(path string) (string, error) {
+	next, err := os.Readlink(path)
+	if err == nil && !filepath.IsAbs(next) {
+		next = filepath.Join(filepath.Dir(path), next)
+	}
+	return next, err
+}
+
+func (w *Watcher) run() {
+	timer := time.NewTimer(debounce)
+	timer.Stop()
+	for {
+		select {
+		case <-w.stop:
+			timer.Stop()
+			return
+		case e, ok := <-w.notify.Events:
+			if !ok {
+				return
+			}
+			if e.Has(fsnotify.Chmod) && e.Op == fsnotify.Chmod {
+				continue
+			}
+			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+				delete(w.dirs, e.Name)
+			}
+			timer.Reset(debounce)
+		case _, ok := <-w.notify.Errors:
+			if !ok {
+				return
+			}
+			timer.Reset(debounce) // events were lost: look for ourselves
+		case <-timer.C:
+			w.follow()
+			w.look()
+		}
+	}
+}
+
+// look delivers the file when it is another than the last one delivered.
+func (w *Watcher) look() {
+	sum, err := w.fingerprint()
+	if err == nil && sum == w.last && w.lastErr == "" {
+		return
+	}
+	cfg, err := Load(w.load)
+	if err != nil {
+		w.last = [sha256.Size]byte{}
+		if err.Error() != w.lastErr {
+			w.lastErr = err.Error()
+			w.deliver(nil, err)
+		}
+		return
+	}
+	if after, err := w.fingerprint(); err != nil || after != sum {
+		return // it changed while we read: its own event is on the way
+	}
+	w.last, w.lastErr = sum, ""
+	w.deliver(cfg, nil)
+}
+
+// fingerprint covers what Load reads: the file and the marks beside it.
+func (w *Watcher) fingerprint() ([sha256.Size]byte, error) {
+	data, _, err := readRegular(w.path, maxFile)
+	if err != nil {
+		return [sha256.Size]byte{}, err
+	}
+	marks, _, err := readRegular(w.path+".pending.json", maxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return [sha256.Size]byte{}, err
+	}
+	return sha256.Sum256(bytes.Join([][]byte{data, marks}, []byte{0})), nil
+}

@@ -1,0 +1,160 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ErrServersOnly is why a write on behalf of a client was refused: it may
+// propose servers and nothing else.
+var ErrServersOnly = errors.New("only servers may be changed this way; the rest of the file is changed by a person")
+
+// WriteOptions say how a file is written.
+type WriteOptions struct {
+	// Load is what the new content is checked with; Path is not used.
+	Load LoadOptions
+	// Pending is set for whoever is not a person with the right to run
+	// commands here: every entry that the write adds or changes waits for
+	// approval, and nothing but servers may change.
+	Pending bool
+	// Now is the time in the backup's name; nil is the clock.
+	Now func() time.Time
+
+	disk disk
+}
+
+// WriteResult says what a write did.
+type WriteResult struct {
+	Path    string
+	Backup  string   // "" when there was no file before
+	Changed bool     // false: the file says this already, and was not touched
+	Pending []string // ids of the servers that now wait for approval
+	Config  *Config  // the new content, checked
+}
+
+// Update changes the file at path: edit works on a draft, then the result is
+// checked the way Load does, the old file is kept as a backup, and the new one
+// takes its place at once. Comments and layout stay. Writers take turns.
+func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult, error) {
+	o.Load = o.Load.withDefaults()
+	if o.disk == nil {
+		o.disk = osDisk{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays a link
+	}
+	unlock, err := lock(path)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	removeStale(o.disk, path)
+	d, err := openDraft(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := edit(d); err != nil {
+		return nil, err
+	}
+	return o.commit(d)
+}
+
+func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
+	data, err := d.content()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := Check(d.path, data, o.Load)
+	if err != nil {
+		return nil, err
+	}
+	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.equal(d.root)}
+	if !res.Changed {
+		return res, nil
+	}
+	if o.Pending {
+		// The marks come first: a crash in between leaves marks for
+		// entries that are not there, which means nothing.
+		if res.Pending, err = o.mark(d, cfg); err != nil {
+			return nil, err
+		}
+	}
+	mode := fs.FileMode(0o600)
+	if d.old != nil {
+		mode = d.mode
+		if res.Backup, err = backup(o.disk, d.path, d.data, mode, o.Now()); err != nil {
+			return nil, err
+		}
+	}
+	if err := replaceFile(o.disk, d.path, data, mode); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// mark records every server that the draft adds or changes as pending.
+func (o WriteOptions) mark(d *Draft, cfg *Config) ([]string, error) {
+	before, after := map[string]*node{}, map[string]*node{}
+	for root, entries := range map[*node]map[string]*node{d.old: before, d.root: after} {
+		if root == nil {
+			continue
+		}
+		if l := takeApart(root, &collector{}); l != nil {
+			for _, e := range l.entries {
+				entries[e.schema+"/"+e.name] = e.value
+			}
+		}
+	}
+	if !d.onlyServersChanged() {
+		return nil, ErrServersOnly
+	}
+	hashes := map[string]string{}
+	var ids []string
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			if old := before[s.ID()]; old == nil || !old.equal(after[s.ID()]) {
+				hashes[s.ID()] = s.ApprovalHash()
+				ids = append(ids, s.ID())
+				s.Pending = true
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return ids, ApprovalsOf(d.path, o.Load.Home, false).MarkAllPending(hashes)
+}
+
+// openDraft reads the file for editing; a missing one is an empty draft.
+func openDraft(path string) (*Draft, error) {
+	d := &Draft{path: path}
+	data, info, err := readRegular(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("writing %s: %w", path, err)
+		}
+		d.format = formatOf(path, nil)
+		return d, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	c := &collector{file: path}
+	text, ok := decodeText(data, c)
+	if !ok {
+		return nil, c.err()
+	}
+	d.data, d.mode, d.format = data, info.Mode().Perm(), formatOf(path, text)
+	if d.old = parse(text, d.format, c); d.old == nil {
+		return nil, c.err()
+	}
+	d.root = d.old
+	return d, nil
+}
