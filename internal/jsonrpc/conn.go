@@ -37,7 +37,8 @@ type ConnOptions struct {
 	// when the context of a Call ends; when it is received, the context of
 	// that handler ends with the cause ErrCancelled and no answer is sent.
 	CancelMethod string
-	// Uncancellable is the method that is never cancelled and not allowed in
+	// Uncancellable is the method that is answered before anything later is
+	// read, and so never cancelled; it is not allowed in
 	// a batch.
 	Uncancellable string
 	// OnDropped hears of what was thrown away and of panics. It may be nil

@@ -47,9 +47,14 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 	in.ctx, in.cancel = context.WithCancelCause(c.ctx)
 	c.running.Add(1)
-	if c.requests.enter(in, c.opt.MaxInFlight, c.asking) {
-		go in.run()
+	if !c.requests.enter(in, c.opt.MaxInFlight, c.asking) {
+		return
 	}
+	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
+		in.run() // what comes next may depend on it
+		return
+	}
+	go in.run()
 }
 
 func (c *Conn) asking() bool { return c.calls.pending.Load() > 0 }
