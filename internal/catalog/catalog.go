@@ -110,7 +110,7 @@ type Catalog struct {
 
 	views viewCache
 	index struct {
-		once  sync.Once
+		once sync.Once
 		*searchIndex
 	}
 	single struct {
@@ -169,4 +169,15 @@ func (c *Catalog) Only(server string) *Catalog {
 	one := Merge([]Source{source}, c.opt)
 	c.single.by[name] = one
 	return one
+}
+
+// WithoutTools is the same server with its tools left out.
+func (s Source) WithoutTools() Source {
+	if s.Features == nil {
+		return s
+	}
+	f := *s.Features
+	f.Tools = nil
+	s.Features = &f
+	return s
 }

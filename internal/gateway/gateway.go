@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -32,6 +33,8 @@ type Options struct {
 	Level *slog.LevelVar
 	// Greeting is set where there is one client only, on stdio.
 	Greeting *upstream.Greeting
+	// Own are our own tools and resources; nil for none.
+	Own *builtin.Set
 	// Answerer answers questions that clients send to us; it may be nil.
 	Answerer Answerer
 	// Exit is called when the client on stdio says goodbye.

@@ -42,5 +42,5 @@ func listAs(req *jsonrpc.Request, shown *catalog.Catalog, v catalog.View) (*json
 
 // listView is how lists are written for this client.
 func (s *Session) listView() catalog.View {
-	return catalog.View{Version: s.rules.Date, Scope: s.opening.Scope, Visible: s.opening.Visible}
+	return catalog.View{Version: s.rules.Date, Scope: s.opening.Scope, Visible: s.visible()}
 }

@@ -146,7 +146,7 @@ func (l *listener) announce(ctx context.Context) {
 	was := l.announced
 	l.announced = now
 	l.mu.Unlock()
-	view := catalog.View{Version: mcp.LatestModern, Modern: true, Scope: l.s.opening.Scope, Visible: l.s.opening.Visible}
+	view := catalog.View{Version: mcp.LatestModern, Modern: true, Scope: l.s.opening.Scope, Visible: l.s.visible()}
 	for _, method := range changedBetween(was, now, view) {
 		if l.kinds[method] {
 			l.tell(ctx, method, []byte(`{}`))

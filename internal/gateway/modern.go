@@ -48,7 +48,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)
 		return listAs(req, s.look().shown, catalog.View{
-			Version: mcp.LatestModern, Modern: true, Scope: s.opening.Scope, Visible: s.opening.Visible,
+			Version: mcp.LatestModern, Modern: true, Scope: s.opening.Scope, Visible: s.visible(),
 		})
 	case mcp.MethodToolsCall:
 		if err := s.checkParamHeaders(req); err != nil {
@@ -174,7 +174,7 @@ func (s *Session) checkParamHeaders(req *jsonrpc.Request) error {
 		return nil
 	}
 	name, _ := jsonrpc.GetString(req.Params, "name")
-	ref, miss := s.look().all.ToolFor(name, s.opening.Visible)
+	ref, miss := s.look().shown.ToolFor(name, s.visible())
 	if miss != nil || ref.Item == nil {
 		return nil
 	}

@@ -26,12 +26,12 @@ func (s *Session) runPrompt(ctx context.Context, p party, req *jsonrpc.Request) 
 	if err := checkMeta(req.Params); err != nil {
 		return nil, err
 	}
-	ref, miss := s.look().all.PromptFor(name, s.opening.Visible)
+	ref, miss := s.look().all.PromptFor(name, s.visible())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		if ref, miss = s.look().all.PromptFor(name, s.opening.Visible); miss != nil {
+		if ref, miss = s.look().all.PromptFor(name, s.visible()); miss != nil {
 			return nil, promptNotFound(name, miss)
 		}
 	}
@@ -46,11 +46,7 @@ func (s *Session) runPrompt(ctx context.Context, p party, req *jsonrpc.Request) 
 	if args := jsonrpc.Get(params, "arguments"); args != nil && isEmptyObject(args) {
 		params = jsonrpc.Set(params, nil, "arguments")
 	}
-	resp, err := u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
-	if err == nil && resp.Err == nil {
-		resp.Result = s.look().all.RewriteURIs(ref.Server, resp.Result)
-	}
-	return resp, err
+	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 }
 
 func isEmptyObject(raw []byte) bool {
@@ -71,12 +67,12 @@ func (s *Session) runComplete(ctx context.Context, p party, req *jsonrpc.Request
 	if arg := jsonrpc.Get(req.Params, "argument"); len(arg) == 0 || arg[0] != '{' {
 		return nil, invalidParams("argument must be an object")
 	}
-	server, own, miss := s.look().all.CompletionFor(ref, s.opening.Visible)
+	server, own, miss := s.look().all.CompletionFor(ref, s.visible())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		server, own, miss = s.look().all.CompletionFor(ref, s.opening.Visible)
+		server, own, miss = s.look().all.CompletionFor(ref, s.visible())
 	}
 	u := s.upstream(server)
 	if miss != nil || u == nil {

@@ -33,6 +33,10 @@ func (s *Session) runRead(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if err := checkMeta(req.Params); err != nil {
 		return nil, err
 	}
+	if own := s.own().Resource(uri); own != nil {
+		result, err := own.Read(ctx)
+		return &jsonrpc.Response{Result: result}, err
+	}
 	owners, err := s.owners(ctx, uri, p)
 	if err != nil {
 		return nil, err
@@ -43,7 +47,7 @@ func (s *Session) runRead(ctx context.Context, p party, req *jsonrpc.Request) (*
 		if o.uri != uri {
 			params = jsonrpc.Set(params, jsonrpc.Quote(o.uri), "uri")
 		}
-		resp, err := o.upstream.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+		resp, err := s.send(ctx, p, o.upstream, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 		if err != nil {
 			if len(owners) == 1 {
 				return nil, err
@@ -51,7 +55,6 @@ func (s *Session) runRead(ctx context.Context, p party, req *jsonrpc.Request) (*
 			continue
 		}
 		if resp.Err == nil {
-			resp.Result = s.look().all.RewriteURIs(o.upstream.Name(), resp.Result)
 			return resp, nil
 		}
 		last = resp
@@ -71,10 +74,10 @@ type owner struct {
 // owners are the servers to ask for a resource: the one that lists it, or
 // whose template it matches; else each that has resources, in order.
 func (s *Session) owners(ctx context.Context, uri string, p party) ([]owner, error) {
-	ref, miss := s.look().all.ResourceFor(uri, s.opening.Visible)
+	ref, miss := s.look().all.ResourceFor(uri, s.visible())
 	if miss != nil {
 		s.settle(ctx)
-		ref, miss = s.look().all.ResourceFor(uri, s.opening.Visible)
+		ref, miss = s.look().all.ResourceFor(uri, s.visible())
 	}
 	if miss == nil {
 		if u := s.upstream(ref.Server); u != nil {

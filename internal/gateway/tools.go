@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -47,6 +48,9 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if err != nil {
 		return nil, err
 	}
+	if ref.Server == builtin.Server {
+		return s.runOwn(ctx, p, ref.Name, req)
+	}
 	if resp, err := checkArguments(u, ref.Item, req.Params, p.rules); resp != nil || err != nil {
 		return resp, err
 	}
@@ -54,27 +58,33 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if ref.Name != name {
 		params = jsonrpc.Set(params, jsonrpc.Quote(ref.Name), "name")
 	}
-	resp, err := u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
-	if err != nil {
-		return nil, err
+	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+}
+
+// send calls a server and gives the URIs of its answer the names that clients
+// know.
+func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := u.Call(ctx, p.caller, req)
+	if err == nil && resp.Err == nil {
+		resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
 	}
-	if resp.Err == nil {
-		resp.Result = s.look().all.RewriteURIs(ref.Server, resp.Result)
-	}
-	return resp, nil
+	return resp, err
 }
 
 // findTool finds a tool and its server. A name of a server that is still
 // starting waits for that server alone.
 func (s *Session) findTool(ctx context.Context, name string) (catalog.Ref, *upstream.Upstream, error) {
-	ref, miss := s.look().all.ToolFor(name, s.opening.Visible)
+	ref, miss := s.look().shown.ToolFor(name, s.visible())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return ref, nil, err
 		}
-		if ref, miss = s.look().all.ToolFor(name, s.opening.Visible); miss != nil {
+		if ref, miss = s.look().shown.ToolFor(name, s.visible()); miss != nil {
 			return ref, nil, s.toolNotFound(name, miss)
 		}
+	}
+	if ref.Server == builtin.Server {
+		return ref, nil, nil
 	}
 	u := s.upstream(ref.Server)
 	if u == nil {

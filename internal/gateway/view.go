@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/upstream"
@@ -15,8 +16,9 @@ import (
 // A view is what one session sees at one revision of the upstreams.
 type view struct {
 	revision uint64
-	shown    *catalog.Catalog // what is listed
-	all      *catalog.Catalog // what can be reached
+	shown    *catalog.Catalog // what is listed, and can be called by name
+	all      *catalog.Catalog // what the servers have
+	compact  *builtin.Set     // stands for all tools; nil outside the compact modes
 }
 
 // look returns the session's view of the present state. It costs two atomic
@@ -26,52 +28,83 @@ func (s *Session) look() *view {
 	if v := s.view.Load(); v != nil && v.revision == rev {
 		return v
 	}
-	v := &view{revision: rev}
-	v.all = s.gw.views.catalog(s)
-	v.shown = v.all
-	s.view.Store(v)
-	return v
+	v := s.gw.views.get(s)
+	v.revision = rev
+	s.view.Store(&v)
+	return &v
 }
 
-// viewCache keeps merged catalogues: sessions that see the same servers with
-// the same features share one.
+// viewCache keeps what was merged: sessions that see the same servers with the
+// same features share it.
 type viewCache struct {
 	mu   sync.Mutex
-	byID map[string]*catalog.Catalog
+	byID map[string]view
 	used []string // oldest first
 }
 
 const maxViews = 64
 
-func (c *viewCache) catalog(s *Session) *catalog.Catalog {
+func (c *viewCache) get(s *Session) view {
 	snap := s.gw.set.Snapshot().Schema(s.opening.Schema)
 	if snap == nil {
-		return catalog.Merge(nil, catalog.Options{})
+		none := catalog.Merge(nil, catalog.Options{})
+		return view{shown: none, all: none}
 	}
 	sources, id := s.sources(snap)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cat, ok := c.byID[id]; ok {
-		return cat
+	if v, ok := c.byID[id]; ok {
+		return v
 	}
-	cat := catalog.Merge(sources, catalog.Options{Meta: s.gw.resultMeta()})
+	v := s.merge(sources)
 	if c.byID == nil {
-		c.byID = make(map[string]*catalog.Catalog)
+		c.byID = make(map[string]view)
 	}
-	c.byID[id] = cat
+	c.byID[id] = v
 	c.used = append(c.used, id)
 	if len(c.used) > maxViews {
 		delete(c.byID, c.used[0])
 		c.used = c.used[1:]
 	}
-	return cat
+	return v
+}
+
+// merge makes the catalogues of a view: what the servers have, and what is
+// shown of it.
+func (s *Session) merge(sources []catalog.Source) view {
+	opt := catalog.Options{Meta: s.gw.resultMeta()}
+	v := view{all: catalog.Merge(sources, opt)}
+	v.shown = v.all
+	if s.opening.Server != "" {
+		return v
+	}
+	if v.compact = builtin.Compact(v.all, s.schemaConfig(), s.gw.config()); v.compact != nil {
+		hidden := make([]catalog.Source, len(sources))
+		for i, src := range sources {
+			hidden[i] = src.WithoutTools()
+		}
+		v.shown = catalog.Merge(append(hidden, v.compact.Source()), opt)
+		return v
+	}
+	if own := s.own(); own != nil {
+		v.shown = catalog.Merge(append(sources[:len(sources):len(sources)], own.Source()), opt)
+	}
+	return v
+}
+
+// own are our own tools, for those who may use them.
+func (s *Session) own() *builtin.Set {
+	if s.opening.Stdio || s.opening.Admin {
+		return s.gw.opt.Own
+	}
+	return nil
 }
 
 // sources are the servers of the session with what they offer to it, and an id
 // that is equal for equal sources.
 func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	var id strings.Builder
-	fmt.Fprintf(&id, "%s/%s/%p", s.opening.Schema, s.opening.Server, v.Config)
+	fmt.Fprintf(&id, "%s/%s/%p/%p", s.opening.Schema, s.opening.Server, v.Config, s.own())
 	var sources []catalog.Source
 	for _, u := range v.Upstreams {
 		if s.opening.Server != "" && u.Name() != s.opening.Server {

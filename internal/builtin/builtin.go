@@ -1,0 +1,112 @@
+// Package builtin is our own tools: inspect and exec of the compact mode, and
+// those by which a client looks after our configuration.
+package builtin
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// Server is the name under which our own tools stand among those of the
+// servers. No configured server can have it.
+const Server = "\x00builtin"
+
+// An Env is what a tool of ours may reach: the schema and the caller that it
+// works for.
+type Env struct {
+	Schema *config.Schema
+	// Catalog is everything that can be reached, Visible what of it the caller
+	// may see; nil means all.
+	Catalog *catalog.Catalog
+	Visible catalog.Visible
+	// Call calls a tool of a server as the caller itself would: progress,
+	// cancellation and questions included. arguments is nil when there are
+	// none.
+	Call func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error)
+	// Ask asks the caller's client; it fails where the client does not offer
+	// that.
+	Ask func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
+}
+
+// A Tool is one tool of ours.
+type Tool struct {
+	Name string
+	// Definition is the raw item of tools/list.
+	Definition []byte
+	// Run answers a call; arguments is nil when the caller gave none. An error
+	// of type *jsonrpc.Error is answered as it is.
+	Run func(ctx context.Context, env *Env, arguments []byte) (*jsonrpc.Response, error)
+}
+
+// A Resource is one resource of ours.
+type Resource struct {
+	URI string
+	// Definition is the raw item of resources/list.
+	Definition []byte
+	// Read returns the raw result of resources/read.
+	Read func(ctx context.Context) ([]byte, error)
+}
+
+// A Set is tools and resources that are shown together. It is immutable.
+type Set struct {
+	Tools     []Tool
+	Resources []Resource
+	features  *catalog.Features
+}
+
+// NewSet returns the set of the given tools and resources.
+func NewSet(tools []Tool, resources []Resource) *Set {
+	s := &Set{Tools: tools, Resources: resources}
+	s.features = &catalog.Features{Capabilities: []byte(`{"tools":{},"resources":{}}`)}
+	var page []byte
+	for i, t := range tools {
+		if i > 0 {
+			page = append(page, ',')
+		}
+		page = append(page, t.Definition...)
+	}
+	s.features.Tools, _ = catalog.ParseTools([][]byte{append(append([]byte(`{"tools":[`), page...), `]}`...)})
+	page = nil
+	for i, r := range resources {
+		if i > 0 {
+			page = append(page, ',')
+		}
+		page = append(page, r.Definition...)
+	}
+	s.features.Resources, _ = catalog.ParseResources([][]byte{append(append([]byte(`{"resources":[`), page...), `]}`...)})
+	return s
+}
+
+// Source is the set as one more server of a catalogue, under its own names.
+func (s *Set) Source() catalog.Source {
+	return catalog.Source{Server: Server, Features: s.features, Policy: catalog.Policy{Naming: catalog.NamingNone}}
+}
+
+// Tool returns the tool of that name, or nil.
+func (s *Set) Tool(name string) *Tool {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Tools {
+		if s.Tools[i].Name == name {
+			return &s.Tools[i]
+		}
+	}
+	return nil
+}
+
+// Resource returns the resource of that URI, or nil.
+func (s *Set) Resource(uri string) *Resource {
+	if s == nil {
+		return nil
+	}
+	for i := range s.Resources {
+		if s.Resources[i].URI == uri {
+			return &s.Resources[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// visible is what the session's principal may see; our own tools are shown by
+// other rules.
+func (s *Session) visible() catalog.Visible {
+	may := s.opening.Visible
+	if may == nil {
+		return nil
+	}
+	return func(server, name string) bool { return server == builtin.Server || may(server, name) }
+}
+
+// runOwn runs one of our own tools.
+func (s *Session) runOwn(ctx context.Context, p party, name string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	v := s.look()
+	tool := v.compact.Tool(name)
+	if tool == nil {
+		tool = s.own().Tool(name)
+	}
+	if tool == nil {
+		return nil, s.toolNotFound(name, &catalog.Miss{})
+	}
+	args := jsonrpc.Get(req.Params, "arguments")
+	if len(args) > 0 && args[0] != '{' {
+		return nil, invalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
+	}
+	s.settle(ctx)
+	return tool.Run(ctx, s.env(p, s.look(), req), args)
+}
+
+// env is what a tool of ours may reach on behalf of a party.
+func (s *Session) env(p party, v *view, req *jsonrpc.Request) *builtin.Env {
+	return &builtin.Env{
+		Schema: s.schemaConfig(), Catalog: v.all, Visible: s.opening.Visible,
+		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
+			u := s.upstream(server)
+			if u == nil {
+				return nil, fmt.Errorf("server %q is gone", server)
+			}
+			params := jsonrpc.Set(req.Params, jsonrpc.Quote(tool), "name")
+			params = jsonrpc.Set(params, arguments, "arguments")
+			return s.send(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: params, Back: p.back})
+		},
+		Ask: func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
+			if !p.caller.Offer.Allows(method, params) {
+				return nil, methodNotFound(method, "the client does not offer this")
+			}
+			return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
+		},
+	}
+}
