@@ -1,0 +1,37 @@
+// Builds the page into ../dist, or, with "test", the unit tests into test/out.
+import { build } from "esbuild";
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
+
+const shared = {
+  bundle: true,
+  format: "esm",
+  target: "es2022",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  logLevel: "warning",
+};
+
+async function page() {
+  const out = new URL("../dist/", import.meta.url);
+  await rm(new URL("assets/", out), { recursive: true, force: true });
+  await mkdir(out, { recursive: true });
+  await build({
+    ...shared,
+    entryPoints: { app: "src/main.tsx", style: "src/style.css" },
+    outdir: out.pathname + "assets",
+    entryNames: "[name]",
+    chunkNames: "[name]-[hash]",
+    splitting: true,
+    minify: true,
+    legalComments: "none",
+  });
+  for (const file of await readdir("public")) await cp("public/" + file, out.pathname + file);
+}
+
+async function tests() {
+  await rm("test/out", { recursive: true, force: true });
+  const files = (await readdir("test")).filter((f) => f.endsWith(".test.ts"));
+  await build({ ...shared, entryPoints: files.map((f) => "test/" + f), outdir: "test/out", platform: "node" });
+}
+
+await (process.argv[2] === "test" ? tests() : page());

@@ -1,0 +1,114 @@
+// The JSON API as the page sees it; /api/v1/openapi.json describes it.
+
+export interface Server {
+  schema: string; name: string;
+  state: "up" | "starting" | "down" | "idle" | "disabled" | "pending" | "auth";
+  reason?: string; since?: string; transport: string; protocol?: string; title?: string; version?: string; pid?: number;
+  tools: number; resources: number; prompts: number; restarts: number; pending?: string[];
+}
+
+export interface ServerDetail extends Server {
+  entry: Record<string, unknown>; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
+}
+
+export interface Client {
+  session: string; name?: string; version?: string; protocol?: string; transport: string; schema?: string;
+  principal?: string; since?: string; calls: number; capabilities?: any;
+}
+
+export interface Call {
+  id: number; kind: "call" | "notification"; hop: "client" | "server"; fromServer?: boolean; start: string;
+  session?: string; client?: string; principal?: string; schema?: string; server?: string; method: string; name?: string;
+  status: "pending" | "ok" | "error" | "tool_error" | "cancelled"; code?: number;
+  total: number; gateway?: number; transport?: number; serverTime?: number;
+  reqSize: number; resSize: number; parent?: number; notes?: string[]; bench?: boolean;
+}
+
+export interface Line { id: number; time: string; server?: string; session?: string; source: string; level?: string; text: string }
+
+export interface Stat {
+  server: string; name?: string; calls: number; errors: number; reasons?: Record<string, number>;
+  p50: number; p95: number; p99: number; perMinute?: number[]; errorsPerMinute?: number[];
+}
+
+export interface Question {
+  id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; tool?: string;
+  asked: string; deadline?: string; params: any;
+}
+
+export interface Root { uri: string; name?: string }
+
+export interface Target {
+  server?: string; schema?: string; via?: "direct" | "gateway"; as?: string;
+  type?: string; command?: string; args?: string[]; env?: Record<string, string>; cwd?: string;
+  url?: string; headers?: Record<string, string>;
+  protocol?: string; clientName?: string; clientVersion?: string; offer?: string[]; roots?: Root[];
+}
+
+export interface BenchInfo {
+  protocol: string; era: string; transport: string; handshake?: any; capabilities?: any; pid?: number; session?: string;
+}
+
+export interface Bench { id: string; target: Target; opened: string; info: BenchInfo; down?: string; lines?: string[] }
+
+export type RunStatus = "running" | "ok" | "tool_error" | "error" | "failed" | "cancelled" | "timeout";
+
+export interface Run {
+  id: string; bench?: string; target: string; method: string; name?: string; params?: any; start: string; status: RunStatus;
+  message?: string; error?: any; total: number; gateway?: number; transport?: number; serverTime?: number;
+  reqSize: number; resSize: number; trafficId?: number; kept: boolean;
+}
+
+export interface Frame { sent: boolean; at: number; status?: number; header?: Record<string, string>; body: string }
+export interface Problem { path: string; message: string }
+
+export interface Setting {
+  key: string; value: unknown; default?: unknown; source: string; restart?: boolean; doc?: string; secret?: boolean; choices?: string[];
+}
+
+export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
+
+export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number }
+export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
+
+/** A refusal of the API. run is a command that waits for a yes. */
+export class ApiError extends Error {
+  constructor(readonly status: number, readonly code: string, message: string, readonly run?: string, readonly lines?: string[]) {
+    super(message);
+  }
+}
+
+/** onLogin is called when the API says that nobody is logged in. */
+export const hooks = { onLogin: () => {} };
+
+async function send(method: string, path: string, body?: string): Promise<Response> {
+  const headers: Record<string, string> = {};
+  if (method !== "GET") headers["X-MCP-AIO"] = "1";
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let resp: Response;
+  try {
+    resp = await fetch("/api/v1/" + path, { method, headers, body, credentials: "same-origin" });
+  } catch {
+    throw new ApiError(0, "offline", "the gateway does not answer");
+  }
+  if (resp.ok) return resp;
+  const text = await resp.text();
+  let e: any = {};
+  try { e = JSON.parse(text); } catch { /* not ours: the status says enough */ }
+  if (resp.status === 401 && e.error?.code === "login") hooks.onLogin();
+  throw new ApiError(resp.status, e.error?.code ?? "http", e.error?.message ?? `HTTP ${resp.status}`, e.error?.run, e.lines);
+}
+
+export async function get<T>(path: string): Promise<T> { return (await send("GET", path)).json(); }
+export async function text(path: string): Promise<string> { return (await send("GET", path)).text(); }
+
+/** change sends a body that is a value, or JSON text that must stay as it is. */
+export async function change<T = void>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
+  const resp = await send(method, path, body === undefined ? undefined : body instanceof RawBody ? body.json : JSON.stringify(body));
+  return (resp.status === 204 ? undefined : await resp.json()) as T;
+}
+
+/** RawBody is JSON text whose numbers must not pass through JavaScript. */
+export class RawBody { constructor(readonly json: string) {} }
+
+export const path = (...parts: (string | number)[]) => parts.map((p) => encodeURIComponent(p)).join("/");

@@ -1,0 +1,52 @@
+// Numbers as people read them.
+import { lang } from "./i18n/index.ts";
+
+/** ns formats a duration in nanoseconds. */
+export function ns(n: number | undefined): string {
+  if (n === undefined) return "–";
+  const ms = n / 1e6;
+  if (ms < 1) return (ms < 0.1 ? ms.toFixed(2) : ms.toFixed(1)) + " ms";
+  if (ms < 1000) return (ms < 10 ? ms.toFixed(1) : Math.round(ms).toString()) + " ms";
+  if (ms < 60_000) return (ms / 1000).toFixed(ms < 10_000 ? 2 : 1) + " s";
+  return Math.floor(ms / 60_000) + " min " + Math.round((ms % 60_000) / 1000) + " s";
+}
+
+export function bytes(n: number): string {
+  if (n < 1024) return n + " B";
+  if (n < 1024 * 1024) return (n / 1024).toFixed(n < 10240 ? 1 : 0) + " KB";
+  return (n / 1024 / 1024).toFixed(1) + " MB";
+}
+
+/** tokens is a rough count: four bytes each. */
+export function tokens(size: number): string {
+  const n = Math.ceil(size / 4);
+  return "≈ " + (n < 1000 ? n : (n / 1000).toFixed(1) + "k") + " tok";
+}
+
+const counts: Record<string, Intl.NumberFormat> = {};
+export function count(n: number): string { return (counts[lang.value] ??= new Intl.NumberFormat(lang.value)).format(n); }
+
+export function clock(iso: string): string {
+  const d = new Date(iso);
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** ago says how long ago something was. */
+export function ago(iso: string, now: number): string {
+  const s = Math.round((now - Date.parse(iso)) / 1000);
+  const f = new Intl.RelativeTimeFormat(lang.value, { style: "narrow", numeric: "auto" });
+  if (s < 60) return f.format(-Math.max(s, 0), "second");
+  if (s < 3600) return f.format(-Math.round(s / 60), "minute");
+  if (s < 86400) return f.format(-Math.round(s / 3600), "hour");
+  return f.format(-Math.round(s / 86400), "day");
+}
+
+/** age is a length of time since then: 3 d, 20 min. */
+export function age(iso: string, now: number): string {
+  const s = Math.max(0, Math.round((now - Date.parse(iso)) / 1000));
+  if (s < 60) return s + " s";
+  if (s < 3600) return Math.round(s / 60) + " min";
+  if (s < 86400) return Math.round(s / 3600) + " h";
+  return Math.round(s / 86400) + " d";
+}
