@@ -145,7 +145,7 @@ func roleLeader(args []string) {
 
 // startRole starts a role without any of our files.
 func startRole(setsid bool, role string, args ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", append([]string{"__role", role}, args...)...)
+	cmd := exec.Command(testBinary(), append([]string{"__role", role}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: setsid}
 	if err := cmd.Start(); err != nil {
 		panic(err)
@@ -185,8 +185,9 @@ func enroll(fifo string) {
 	}
 }
 
+// pause waits to be killed.
 func pause() {
-	for {
-		_ = unix.Pause()
-	}
+	never := make(chan os.Signal, 1)
+	signal.Notify(never, unix.SIGUSR2)
+	<-never
 }
