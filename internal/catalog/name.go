@@ -117,10 +117,21 @@ func (c *Catalog) wishedName(e *entry) string {
 	return c.prefixedName(e)
 }
 
+// prefixedName is the safe service__tool. One that is too long, or that reads
+// as a tool of another configured server, is marked: what it leads to must not
+// depend on whether that server is up.
 func (c *Catalog) prefixedName(e *entry) string {
 	name := c.labels[e.source] + separator + safeName(e.name)
 	if len(name) > maxName {
-		name = cutTo(maxName, name, c.mark(8, e))
+		return cutTo(maxName, name, c.mark(8, e))
+	}
+	for at := range splits(name, separator) {
+		if i, known := c.servers[name[:at]]; known {
+			if i != e.source {
+				return cutTo(maxName, name, c.mark(8, e))
+			}
+			break
+		}
 	}
 	return name
 }

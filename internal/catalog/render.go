@@ -110,10 +110,7 @@ func (c *Catalog) presented(k Kind, e *entry) []byte {
 // description tells whose item it is. A resource without a description stays
 // without: its URI tells.
 func (c *Catalog) description(k Kind, e *entry) string {
-	d := clean(e.item.Description)
-	if o := c.override(k, e).Description; o != "" {
-		d = o
-	}
+	d := c.about(k, e)
 	if d == "" && (k == Resources || k == Templates) {
 		return ""
 	}
@@ -122,6 +119,11 @@ func (c *Catalog) description(k Kind, e *entry) string {
 		return mark
 	}
 	return mark + " " + d
+}
+
+// about is the description of an item, the configuration's before its own.
+func (c *Catalog) about(k Kind, e *entry) string {
+	return orElse(c.override(k, e).Description, clean(e.item.Description))
 }
 
 // legacyOutput says whether a client up to 2025-11-25 can read an output

@@ -1,0 +1,38 @@
+package catalog
+
+// Cost is what a text costs a model.
+type Cost struct {
+	Bytes int `json:"bytes"`
+	// Tokens is an estimate: four ASCII characters, one character of a script
+	// without spaces, or two others make one.
+	Tokens int `json:"tokens"`
+}
+
+// CostOf measures a text.
+func CostOf(data []byte) Cost {
+	quarters := 0
+	for _, r := range string(data) {
+		switch {
+		case r < 0x80:
+			quarters++
+		case isDense(r):
+			quarters += 4
+		default:
+			quarters += 2
+		}
+	}
+	return Cost{Bytes: len(data), Tokens: (quarters + 3) / 4}
+}
+
+// Receipt is what a client's list of tools costs in each mode.
+type Receipt struct {
+	Full    Cost `json:"full"`
+	Compact Cost `json:"compact"`
+	Search  Cost `json:"search"`
+}
+
+// Receipt measures the whole list of tools against what the client would be
+// shown in the modes that list only our own: the results as they are sent.
+func (c *Catalog) Receipt(v View, compact, search []byte) Receipt {
+	return Receipt{Full: CostOf(c.List(Tools, v)), Compact: CostOf(compact), Search: CostOf(search)}
+}

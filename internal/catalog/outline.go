@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ServerInfo is one server of the catalogue.
+type ServerInfo struct {
+	Name, State, Instructions string
+	// Up says that the server has told its features.
+	Up    bool
+	Tools int
+}
+
+// Servers lists the servers in the order of the configuration. One of which
+// the caller may see nothing is left out.
+func (c *Catalog) Servers(v View) []ServerInfo {
+	infos := make([]ServerInfo, len(c.sources))
+	for i := range c.sources {
+		src := &c.sources[i]
+		infos[i] = ServerInfo{Name: src.Server, State: src.State, Up: src.Features != nil}
+		if src.Features != nil {
+			infos[i].Instructions = src.Features.Instructions
+		}
+	}
+	for _, e := range c.tools.order {
+		if c.sees(e, v.Visible) {
+			infos[e.source].Tools++
+		}
+	}
+	var seen []ServerInfo
+	for _, info := range infos {
+		if v.Visible == nil || info.Tools > 0 || v.Visible(info.Name, "") {
+			seen = append(seen, info)
+		}
+	}
+	return seen
+}
+
+// ToolsOf lists the tools of one server that the caller may see.
+func (c *Catalog) ToolsOf(server string, v View) []Ref {
+	i, ok := c.servers[server]
+	if !ok {
+		return nil
+	}
+	var refs []Ref
+	for _, e := range c.tools.order {
+		if e.source == i && c.sees(e, v.Visible) {
+			refs = append(refs, c.ref(e))
+		}
+	}
+	return refs
+}
+
+// Instructions are those of all servers, a section each, in at most limit
+// bytes (zero for no limit). Those of a single server under its own names stand
+// as they are.
+func (c *Catalog) Instructions(limit int) string {
+	if len(c.sources) == 1 && c.sources[0].Policy.Naming == NamingNone && c.sources[0].Features != nil {
+		return cut(c.sources[0].Features.Instructions, limit)
+	}
+	var b strings.Builder
+	for i := range c.sources {
+		f := c.sources[i].Features
+		if f == nil || strings.TrimSpace(f.Instructions) == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "## %s\n%s", clean(c.sources[i].Server), clean(strings.TrimSpace(f.Instructions)))
+	}
+	return cut(b.String(), limit)
+}
+
+const (
+	outlineInstructions = 100
+	outlineDescription  = 80
+)
+
+// Outline tells a model which servers and tools there are, in at most limit
+// bytes (zero for no limit): with descriptions if they fit, else names, else
+// numbers.
+func (c *Catalog) Outline(v View, limit int) string {
+	var outline string
+	for detail := range 3 {
+		if outline = c.outline(v, detail); limit <= 0 || len(outline) <= limit {
+			return outline
+		}
+	}
+	return cut(outline, limit)
+}
+
+func (c *Catalog) outline(v View, omit int) string {
+	var b strings.Builder
+	b.WriteString("Available tools:")
+	for _, s := range c.Servers(v) {
+		b.WriteString("\n  Server: " + clean(s.Name))
+		if about := oneLine(s.Instructions, outlineInstructions); about != "" {
+			b.WriteString(" - " + about)
+		}
+		if !s.Up {
+			fmt.Fprintf(&b, " (%s)", orElse(s.State, "not connected"))
+		}
+		refs := c.ToolsOf(s.Name, v)
+		switch omit {
+		case 0:
+			for _, ref := range refs {
+				b.WriteString("\n    - " + oneLine(ref.Name, maxTemplate))
+				if about := oneLine(c.about(Tools, c.tools.listed[ref.Listed]), outlineDescription); about != "" {
+					b.WriteString(": " + about)
+				}
+			}
+		case 1:
+			names := make([]string, len(refs))
+			for i, ref := range refs {
+				names[i] = oneLine(ref.Name, maxTemplate)
+			}
+			b.WriteString("\n    " + strings.Join(names, ", "))
+		default:
+			fmt.Fprintf(&b, "\n    %d tools", len(refs))
+		}
+	}
+	return b.String()
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// oneLine is a text on one line, in at most limit characters.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(clean(s)), " ")
+	if r := []rune(s); limit > 0 && len(r) > limit {
+		return strings.TrimSpace(string(r[:limit-1])) + "…"
+	}
+	return s
+}
+
+// cut keeps at most limit bytes, whole characters only.
+func cut(s string, limit int) string {
+	if limit <= 0 || len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}

@@ -1,0 +1,108 @@
+package catalog
+
+import (
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// remarks are the keywords that a comment can say, and how.
+var remarks = map[string]string{
+	"description": "", "default": "default ", "format": "format ", "pattern": "pattern ",
+	"minimum": ">= ", "maximum": "<= ", "exclusiveMinimum": "> ", "exclusiveMaximum": "< ",
+	"multipleOf": "multiple of ", "minLength": "length >= ", "maxLength": "length <= ",
+	"minItems": "items >= ", "maxItems": "items <= ", "minProperties": "members >= ",
+	"maxProperties": "members <= ", "examples": "e.g. ",
+	"contentMediaType": "media type ", "contentEncoding": "encoded as ",
+}
+
+// silent are the keywords that say nothing about what to pass.
+var silent = set("$schema", "$id", "$comment", "$anchor", headerKey)
+
+// remark is what a comment says for a keyword; known is false for one that it
+// cannot say.
+func remark(keyword string, value []byte, member string) (said string, known bool) {
+	if how, ok := remarks[keyword]; ok {
+		if value[0] == '"' && keyword != "default" {
+			return how + text(value), true
+		}
+		return how + string(value), true
+	}
+	switch keyword {
+	case "title":
+		if title := text(value); !sameWords(title, member) {
+			return title, true
+		}
+		return "", true
+	case "uniqueItems", "deprecated", "readOnly", "writeOnly":
+		if value[0] == 't' {
+			return strings.TrimSuffix(keyword, "Items"), true
+		}
+		return "", true
+	}
+	return "", silent[keyword]
+}
+
+// sameWords says whether a title is only the member's name written nicely.
+func sameWords(title, member string) bool { return member != "" && joined(title) == joined(member) }
+
+// ShortSignature is a tool as one line of a listing:
+//
+//	search_issues(query:str, sort?:enum, per_page?:int)
+func ShortSignature(name string, schema []byte) string {
+	required := make(map[string]bool)
+	for r := range jsonrpc.Elements(jsonrpc.Get(schema, "required")) {
+		required[text(r)] = true
+	}
+	var args []string
+	for arg, sub := range jsonrpc.Members(jsonrpc.Get(schema, "properties")) {
+		mark := "?:"
+		if required[arg] {
+			mark = ":"
+		}
+		args = append(args, arg+mark+shortType(sub, 0))
+	}
+	return name + "(" + strings.Join(args, ", ") + ")"
+}
+
+var shortNames = map[string]string{
+	"string": "str", "integer": "int", "number": "num", "boolean": "bool", "object": "obj", "null": "null",
+}
+
+func shortType(schema []byte, depth int) string {
+	if jsonrpc.Get(schema, "enum") != nil || jsonrpc.Get(schema, "const") != nil {
+		return "enum"
+	}
+	for _, keyword := range [...]string{"anyOf", "oneOf"} {
+		if forms := jsonrpc.Get(schema, keyword); forms != nil && depth < 3 {
+			var all []string
+			for sub := range jsonrpc.Elements(forms) {
+				all = append(all, shortType(sub, depth+1))
+			}
+			return strings.ReplaceAll(union(all), " ", "")
+		}
+	}
+	kinds := jsonrpc.Get(schema, "type")
+	if len(kinds) > 0 && kinds[0] == '[' {
+		var all []string
+		for kind := range jsonrpc.Elements(kinds) {
+			all = append(all, shortKind(text(kind), schema, depth))
+		}
+		return strings.ReplaceAll(union(all), " ", "")
+	}
+	return shortKind(text(kinds), schema, depth)
+}
+
+func shortKind(kind string, schema []byte, depth int) string {
+	if kind == "array" {
+		items := jsonrpc.Get(schema, "items")
+		if items == nil || depth >= 3 {
+			return "list"
+		}
+		return shortType(items, depth+1) + "[]"
+	}
+	if short := shortNames[kind]; short != "" {
+		return short
+	}
+	return "any"
+}

@@ -1,0 +1,300 @@
+package catalog
+
+import (
+	"regexp"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// Signature writes a JSON Schema as a TypeScript type:
+//
+//	{path: string /* where */; tail?: number}
+//
+// What types cannot say stands in comments. ok is false when the schema says
+// something that would be lost, or when the type is not shorter than it. That
+// a member which is not named may not be there is not repeated.
+func Signature(schema []byte) (ts string, ok bool) {
+	if !jsonrpc.Valid(schema) {
+		return "", false
+	}
+	t := &typer{root: schema}
+	ts, note := t.write(schema, "")
+	ts = noted(ts, note)
+	return ts, !t.lossy && len(ts) < len(schema)
+}
+
+// typer writes one schema as a type.
+type typer struct {
+	root  []byte
+	refs  []string // being followed
+	depth int
+	lossy bool
+}
+
+const maxTypeDepth = 32
+
+// write returns the type and what has to be said about it. name is the member
+// that it is the type of.
+func (t *typer) write(schema []byte, name string) (ts, note string) {
+	if t.depth++; t.depth > maxTypeDepth {
+		t.lossy = true
+	}
+	defer func() { t.depth-- }()
+	if t.lossy {
+		return "unknown", ""
+	}
+	switch schema[0] {
+	case 't':
+		return "unknown", ""
+	case 'f':
+		return "never", ""
+	case '{':
+	default:
+		t.lossy = true
+		return "unknown", ""
+	}
+	var notes []string
+	members := make(map[string][]byte)
+	for keyword, value := range jsonrpc.Members(schema) {
+		members[keyword] = value
+		said, known := remark(keyword, value, name)
+		if said != "" {
+			notes = append(notes, said)
+		}
+		if !known && !typeKeywords[keyword] {
+			t.lossy = true
+		}
+	}
+	ts = t.form(members)
+	if text(members["type"]) == "integer" {
+		notes = append(notes, "integer")
+	}
+	return ts, strings.Join(notes, "; ")
+}
+
+// typeKeywords are what form reads.
+var typeKeywords = set("type", "properties", "required", "items", "prefixItems", "enum", "const",
+	"anyOf", "oneOf", "allOf", "$ref", "additionalProperties", "$defs", "definitions")
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+// form is the type itself: an intersection of all that the schema asks for.
+func (t *typer) form(m map[string][]byte) string {
+	var forms []string
+	add := func(s string) { forms = append(forms, s) }
+	if ref, there := m["$ref"]; there {
+		add(t.reference(text(ref)))
+	}
+	switch {
+	case m["const"] != nil:
+		add(literal(m["const"]))
+	case m["enum"] != nil:
+		add(union(t.eachLiteral(m["enum"])))
+	default:
+		if s := t.basic(m); s != "" {
+			add(s)
+		}
+	}
+	for _, keyword := range [...]string{"anyOf", "oneOf"} {
+		if m[keyword] != nil {
+			add(union(t.each(m[keyword])))
+		}
+	}
+	if m["allOf"] != nil {
+		forms = append(forms, t.each(m["allOf"])...)
+	}
+	switch len(forms) {
+	case 0:
+		return "unknown"
+	case 1:
+		return forms[0]
+	}
+	for i, f := range forms {
+		forms[i] = grouped(f)
+	}
+	return strings.Join(forms, " & ")
+}
+
+func (t *typer) each(list []byte) []string {
+	var all []string
+	for sub := range jsonrpc.Elements(list) {
+		all = append(all, noted(t.write(sub, "")))
+	}
+	return all
+}
+
+func (t *typer) eachLiteral(list []byte) []string {
+	var all []string
+	for v := range jsonrpc.Elements(list) {
+		all = append(all, literal(v))
+	}
+	return all
+}
+
+// basic is the type that the keyword type, or what stands beside it, names.
+func (t *typer) basic(m map[string][]byte) string {
+	kinds := m["type"]
+	switch {
+	case len(kinds) > 0 && kinds[0] == '[':
+		var all []string
+		for kind := range jsonrpc.Elements(kinds) {
+			if text(kind) == "integer" {
+				t.lossy = true // which of several types is whole cannot be said
+			}
+			all = append(all, t.kind(text(kind), m))
+		}
+		return union(all)
+	case kinds != nil:
+		return t.kind(text(kinds), m)
+	case m["properties"] != nil || m["required"] != nil || m["additionalProperties"] != nil:
+		return t.object(m)
+	case m["items"] != nil || m["prefixItems"] != nil:
+		return t.array(m)
+	}
+	return ""
+}
+
+func (t *typer) kind(kind string, m map[string][]byte) string {
+	switch kind {
+	case "string", "number", "boolean", "null":
+		return kind
+	case "integer":
+		return "number"
+	case "array":
+		return t.array(m)
+	case "object":
+		return t.object(m)
+	}
+	t.lossy = true
+	return "unknown"
+}
+
+func (t *typer) array(m map[string][]byte) string {
+	if tuple := m["prefixItems"]; tuple != nil {
+		parts := t.each(tuple)
+		if rest := m["items"]; rest == nil {
+			parts = append(parts, "...unknown[]")
+		} else if rest[0] != 'f' {
+			parts = append(parts, "..."+grouped(noted(t.write(rest, "")))+"[]")
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	if m["items"] == nil {
+		return "unknown[]"
+	}
+	return grouped(noted(t.write(m["items"], ""))) + "[]"
+}
+
+func (t *typer) object(m map[string][]byte) string {
+	required := make(map[string]bool)
+	for name := range jsonrpc.Elements(m["required"]) {
+		required[text(name)] = true
+	}
+	var fields []string
+	for name, schema := range jsonrpc.Members(m["properties"]) {
+		mark := "?: "
+		if required[name] {
+			mark = ": "
+			delete(required, name)
+		}
+		fields = append(fields, memberName(name)+mark+noted(t.write(schema, name)))
+	}
+	for name := range jsonrpc.Elements(m["required"]) {
+		if required[text(name)] {
+			fields = append(fields, memberName(text(name))+": unknown")
+		}
+	}
+	extra := m["additionalProperties"]
+	switch {
+	case len(extra) > 0 && extra[0] == '{':
+		others := noted(t.write(extra, ""))
+		if len(fields) == 0 {
+			return "Record<string, " + others + ">"
+		}
+		fields = append(fields, "[key: string]: "+others)
+	case len(extra) > 0 && extra[0] == 't':
+		if len(fields) == 0 {
+			return "Record<string, unknown>"
+		}
+		fields = append(fields, "[key: string]: unknown")
+	case len(fields) == 0 && m["properties"] == nil && extra == nil:
+		return "object"
+	}
+	return "{" + strings.Join(fields, "; ") + "}"
+}
+
+// reference writes what a reference leads to in its place. A type within
+// itself has no such form.
+func (t *typer) reference(ref string) string {
+	pointer, local := strings.CutPrefix(ref, "#/")
+	for _, open := range t.refs {
+		local = local && open != ref
+	}
+	target := t.root
+	for token := range strings.SplitSeq(pointer, "/") {
+		if local {
+			target = jsonrpc.Get(target, strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
+			local = len(target) > 0
+		}
+	}
+	if !local {
+		t.lossy = true
+		return "unknown"
+	}
+	t.refs = append(t.refs, ref)
+	defer func() { t.refs = t.refs[:len(t.refs)-1] }()
+	return noted(t.write(target, ""))
+}
+
+func noted(ts, note string) string {
+	if note == "" {
+		return ts
+	}
+	return ts + " /* " + strings.ReplaceAll(note, "*/", `*\/`) + " */"
+}
+
+// grouped puts a type that has parts into parentheses.
+func grouped(ts string) string {
+	if strings.ContainsAny(ts, "|&") || strings.Contains(ts, "/*") {
+		return "(" + ts + ")"
+	}
+	return ts
+}
+
+func union(types []string) string {
+	var all []string
+	had := make(map[string]bool)
+	for _, ts := range types {
+		if !had[ts] {
+			had[ts] = true
+			all = append(all, ts)
+		}
+	}
+	if len(all) == 0 {
+		return "never"
+	}
+	return strings.Join(all, " | ")
+}
+
+func literal(v []byte) string {
+	if v[0] == '"' {
+		return string(jsonrpc.Quote(text(v)))
+	}
+	return string(v)
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+
+func memberName(name string) string {
+	if identifier.MatchString(name) {
+		return name
+	}
+	return string(jsonrpc.Quote(name))
+}
