@@ -18,6 +18,7 @@ type calls struct {
 	pending atomic.Int64
 	// lost counts the calls that were given up and may still be answered.
 	lost int
+	idle []*call
 }
 
 // A call waits for one outcome.
@@ -31,7 +32,8 @@ type outcome struct {
 	err  error
 }
 
-var idleCalls = sync.Pool{New: func() any { return &call{outcome: make(chan outcome, 1)} }}
+// maxIdle is how many calls are kept for the next ones.
+const maxIdle = 64
 
 // add takes a slot for a new call.
 func (t *calls) add() (*call, error) {
@@ -46,11 +48,25 @@ func (t *calls) add() (*call, error) {
 	mask := uint64(len(t.slots) - 1)
 	for t.last++; t.slots[t.last&mask] != nil; t.last++ {
 	}
-	k := idleCalls.Get().(*call)
+	var k *call
+	if n := len(t.idle); n > 0 {
+		k, t.idle = t.idle[n-1], t.idle[:n-1]
+	} else {
+		k = &call{outcome: make(chan outcome, 1)}
+	}
 	k.id = t.last
 	t.slots[k.id&mask] = k
 	t.pending.Add(1)
 	return k, nil
+}
+
+// put takes back a call whose outcome was received, or never sent.
+func (t *calls) put(k *call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.idle) < maxIdle {
+		t.idle = append(t.idle, k)
+	}
 }
 
 func (t *calls) grow() {
@@ -160,10 +176,10 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	c.requests.wake()
 	if err := c.send(k.id, req); err != nil {
-		if !c.calls.giveUp(k) {
+		if c.calls.take(k.id) == nil {
 			<-k.outcome
 		}
-		idleCalls.Put(k)
+		c.calls.put(k)
 		if c.closing.Load() {
 			return nil, ErrClosed
 		}
@@ -171,17 +187,17 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	select {
 	case out := <-k.outcome:
-		idleCalls.Put(k)
+		c.calls.put(k)
 		return out.resp, out.err
 	case <-ctx.Done():
 	}
 	id := k.id
 	if !c.calls.giveUp(k) {
 		out := <-k.outcome
-		idleCalls.Put(k)
+		c.calls.put(k)
 		return out.resp, out.err
 	}
-	idleCalls.Put(k)
+	c.calls.put(k)
 	if req.Method != c.opt.Uncancellable {
 		c.sendCancel(id, context.Cause(ctx))
 	}

@@ -37,9 +37,9 @@ type ConnOptions struct {
 	// when the context of a Call ends; when it is received, the context of
 	// that handler ends with the cause ErrCancelled and no answer is sent.
 	CancelMethod string
-	// Uncancellable is the method that is answered before anything later is
-	// read, and so never cancelled; it is not allowed in
-	// a batch.
+	// Uncancellable is the method that opens a conversation. It is answered
+	// before anything later is read, unless it asks the peer itself; it is
+	// never cancelled and not allowed in a batch.
 	Uncancellable string
 	// OnDropped hears of what was thrown away and of panics. It may be nil
 	// and must not block; head is valid during the call only.

@@ -2,9 +2,19 @@ package jsonrpc
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // funcs is a Handler made of functions.
 type funcs struct {
@@ -27,9 +37,29 @@ var echo = funcs{handle: func(_ context.Context, _ Peer, req *Request) (*Respons
 	return &Response{Result: append([]byte(nil), req.Params...)}, nil
 }}
 
+func done(result string) (*Response, error) { return &Response{Result: []byte(result)}, nil }
+
 const cancelled = "notifications/cancelled"
 
-// pair connects a caller with an accepting side that has the given handler.
+// drops counts what a Conn throws away.
+type drops struct {
+	mu      sync.Mutex
+	reasons []string
+}
+
+func (d *drops) add(reason string, head []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reasons = append(d.reasons, reason)
+}
+
+func (d *drops) String() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Join(d.reasons, "; ")
+}
+
+// pair connects a caller with an accepting side.
 func pair(t testing.TB, client, server Handler) (*Conn, *Conn) {
 	t.Helper()
 	a, b := Pipe()
@@ -42,13 +72,338 @@ func pair(t testing.TB, client, server Handler) (*Conn, *Conn) {
 	return asking, answering
 }
 
+// raw is an accepting Conn whose peer is the test itself.
+func raw(t testing.TB, opt ConnOptions) (Stream, *Conn) {
+	t.Helper()
+	a, b := Pipe()
+	opt.CancelMethod, opt.Uncancellable = cancelled, "initialize"
+	c := NewConn(b, opt)
+	t.Cleanup(func() {
+		a.Close()
+		c.Close()
+	})
+	return a, c
+}
+
+func send(t testing.TB, s Stream, messages ...string) {
+	t.Helper()
+	for _, m := range messages {
+		if err := s.Write([]byte(m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// next is the next message of a stream.
+func next(t testing.TB, s Stream) string {
+	t.Helper()
+	msg, release, err := s.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	return string(msg)
+}
+
+func expect(t testing.TB, s Stream, want string) {
+	t.Helper()
+	if got := next(t, s); got != want {
+		t.Fatalf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestConnCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := pair(t, nil, echo)
-		resp, err := c.Call(t.Context(), &Request{Method: "ping", Params: []byte(`{"a":1}`)})
-		if err != nil || string(resp.Result) != `{"a":1}` {
-			t.Fatalf("got %v, %v", resp, err)
+		for range 3 {
+			resp, err := c.Call(t.Context(), &Request{Method: "ping", Params: []byte(`{"a":1}`)})
+			if err != nil || string(resp.Result) != `{"a":1}` {
+				t.Fatalf("got %v, %v", resp, err)
+			}
+			resp.Release()
 		}
-		resp.Release()
+		if n := c.Pending(); n != 0 {
+			t.Errorf("%d calls pending", n)
+		}
+	})
+}
+
+func TestConnBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := raw(t, ConnOptions{Handler: echo})
+		go c.Call(t.Context(), &Request{Method: "a\"b", Params: []byte(`{}`)})
+		expect(t, s, `{"jsonrpc":"2.0","id":1,"method":"a\"b","params":{}}`)
+		go c.Call(t.Context(), &Request{Method: "ping"})
+		expect(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		if err := c.Notify(t.Context(), &Notification{Method: "note"}); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, s, `{"jsonrpc":"2.0","method":"note"}`)
+		send(t, s, `{"jsonrpc":"2.0","id":"é\u0041","method":"ping","params":{"x":1.0}}`)
+		expect(t, s, `{"jsonrpc":"2.0","result":{"x":1.0},"id":"é\u0041"}`)
+	})
+}
+
+// TestConnReentrant has both sides ask each other while they are asked.
+func TestConnReentrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var deeper funcs
+		deeper.handle = func(ctx context.Context, from Peer, req *Request) (*Response, error) {
+			n := len(req.Params) - len(`{"x":""}`)
+			if n == 0 {
+				return done(`{"depth":0}`)
+			}
+			return from.Call(ctx, &Request{Method: "deeper", Params: []byte(`{"x":"` + strings.Repeat("x", n-1) + `"}`)})
+		}
+		a, b := pair(t, deeper, deeper)
+		var all sync.WaitGroup
+		for i := range 60 {
+			c := []*Conn{a, b}[i%2]
+			all.Go(func() {
+				resp, err := c.Call(t.Context(), &Request{Method: "deeper", Params: []byte(`{"x":"` + strings.Repeat("x", i%4) + `"}`)})
+				if err != nil || string(resp.Result) != `{"depth":0}` {
+					t.Errorf("got %v, %v", resp, err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+func TestConnOutcomes(t *testing.T) {
+	var lost drops
+	own := &Error{Code: -32042, Message: "ask", Data: []byte(`{"a":1}`)}
+	h := funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+		switch req.Method {
+		case "own":
+			return nil, own
+		case "wrapped":
+			return nil, fmt.Errorf("calling: %w", own)
+		case "raw":
+			return &Response{Err: &Error{Code: 1, Raw: []byte(`{"code":1,"message":"m","extra":true}`)}}, nil
+		case "plain":
+			return nil, errors.New("disk on fire")
+		case "panic":
+			panic("boom")
+		case "nothing":
+			return nil, nil
+		}
+		return nil, Errorf(CodeMethodNotFound, "method not found")
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := raw(t, ConnOptions{Handler: h, Strict: true, OnDropped: lost.add})
+		for _, c := range []struct{ method, want string }{
+			{"own", `{"code":-32042,"message":"ask","data":{"a":1}}`},
+			{"wrapped", `{"code":-32042,"message":"ask","data":{"a":1}}`},
+			{"raw", `{"code":1,"message":"m","extra":true}`},
+			{"plain", `{"code":-32603,"message":"disk on fire"}`},
+			{"panic", `{"code":-32603,"message":"internal error"}`},
+			{"nothing", `{"code":-32603,"message":"internal error: no answer"}`},
+			{"else", `{"code":-32601,"message":"method not found"}`},
+		} {
+			send(t, s, `{"jsonrpc":"2.0","id":1,"method":"`+c.method+`"}`)
+			expect(t, s, `{"jsonrpc":"2.0","error":`+c.want+`,"id":1}`)
+		}
+	})
+	if lost.String() != "panic" {
+		t.Errorf("dropped %s", &lost)
+	}
+}
+
+func TestConnWithoutHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := raw(t, ConnOptions{})
+		send(t, s, `{"jsonrpc":"2.0","method":"note"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		expect(t, s, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"method not found: ping"},"id":1}`)
+	})
+}
+
+// TestConnFrom uses the way back after the request is answered.
+func TestConnFrom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept Peer
+		s, _ := raw(t, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from Peer, _ *Request) (*Response, error) {
+			kept = from
+			if err := from.Notify(ctx, &Notification{Method: "progress"}); err != nil {
+				t.Error(err)
+			}
+			return done(`{}`)
+		}}})
+		send(t, s, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		expect(t, s, `{"jsonrpc":"2.0","method":"progress"}`)
+		expect(t, s, `{"jsonrpc":"2.0","result":{},"id":1}`)
+		if err := kept.Notify(t.Context(), &Notification{Method: "progress"}); err != nil {
+			t.Errorf("a late notification: %v", err)
+		}
+		if _, err := kept.Call(t.Context(), &Request{Method: "ping"}); !errors.Is(err, ErrClosed) {
+			t.Errorf("a late call: %v", err)
+		}
+		send(t, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		expect(t, s, `{"jsonrpc":"2.0","method":"progress"}`)
+	})
+}
+
+// TestConnRelease checks that a result is given back once it is written.
+func TestConnRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var released atomic.Int32
+		c, _ := pair(t, nil, funcs{handle: func(context.Context, Peer, *Request) (*Response, error) {
+			return NewResponse([]byte(`{"big":true}`), func() { released.Add(1) }), nil
+		}})
+		if _, err := c.Call(t.Context(), &Request{Method: "ping"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := released.Load(); n != 1 {
+			t.Errorf("released %d times", n)
+		}
+	})
+}
+
+func TestConnEOF(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := Pipe()
+		finish := make(chan struct{})
+		c := NewConn(b, ConnOptions{Strict: true, Handler: funcs{handle: func(ctx context.Context, from Peer, req *Request) (*Response, error) {
+			<-finish
+			if ctx.Err() != nil {
+				t.Errorf("cancelled by the end of the stream: %v", context.Cause(ctx))
+			}
+			if _, err := from.Call(ctx, &Request{Method: "ask"}); !errors.Is(err, ErrClosed) {
+				t.Errorf("asking nobody: %v", err)
+			}
+			return done(`{}`)
+		}}})
+		send(t, a, `{"jsonrpc":"2.0","id":1,"method":"slow"}`)
+		synctest.Wait()
+		a.(*pipeEnd).out.close(false) // the peer says no more, but listens
+		synctest.Wait()
+		select {
+		case <-c.Done():
+			t.Fatal("done with a request in flight")
+		default:
+		}
+		close(finish)
+		expect(t, a, `{"jsonrpc":"2.0","result":{},"id":1}`)
+		<-c.Done()
+		if err := c.Err(); err != nil {
+			t.Errorf("a clean end is no error: %v", err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestConnClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var causes []error
+		wait := funcs{handle: func(ctx context.Context, _ Peer, _ *Request) (*Response, error) {
+			<-ctx.Done()
+			causes = append(causes, context.Cause(ctx))
+			return nil, ctx.Err()
+		}}
+		a, b := pair(t, nil, wait)
+		failed := make(chan error)
+		go func() {
+			_, err := a.Call(t.Context(), &Request{Method: "slow"})
+			failed <- err
+		}()
+		synctest.Wait()
+		var both sync.WaitGroup
+		both.Go(func() { b.Close() })
+		both.Go(func() { b.Close() })
+		if err := <-failed; !errors.Is(err, ErrClosed) {
+			t.Errorf("the call failed with %v", err)
+		}
+		both.Wait()
+		if len(causes) != 1 || !errors.Is(causes[0], ErrClosed) {
+			t.Errorf("causes %v", causes)
+		}
+		if !errors.Is(b.Err(), ErrClosed) || a.Err() != nil {
+			t.Errorf("errors %v and %v", b.Err(), a.Err())
+		}
+		if _, err := b.Call(t.Context(), &Request{Method: "x"}); !errors.Is(err, ErrClosed) {
+			t.Errorf("calling a closed connection: %v", err)
+		}
+		if err := b.Notify(t.Context(), &Notification{Method: "x"}); !errors.Is(err, ErrClosed) {
+			t.Errorf("notifying a closed connection: %v", err)
+		}
+	})
+}
+
+func TestConnManyRequests(t *testing.T) {
+	t.Run("fault/S11", func(t *testing.T) {
+		const n = 10_000
+		s, _ := raw(t, ConnOptions{Handler: echo, Strict: true})
+		go func() {
+			for i := range n {
+				s.Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"n":%d}}`, i, i))
+			}
+		}()
+		seen := make(map[string]bool, n)
+		for range n {
+			msg := []byte(next(t, s))
+			id := string(Get(msg, "id"))
+			if string(Get(msg, "result", "n")) != id || seen[id] {
+				t.Fatalf("got %s", msg)
+			}
+			seen[id] = true
+		}
+	})
+}
+
+// TestConnConcurrent calls from many goroutines and gives some up at once.
+func TestConnConcurrent(t *testing.T) {
+	c, _ := pair(t, nil, funcs{handle: func(ctx context.Context, _ Peer, req *Request) (*Response, error) {
+		if req.Method == "wait" {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return echo.handle(ctx, nil, req)
+	}})
+	var all sync.WaitGroup
+	for g := range 16 {
+		all.Go(func() {
+			for i := range 200 {
+				params := fmt.Appendf(nil, `{"g":%d,"i":%d}`, g, i)
+				ctx, cancel := context.WithCancel(t.Context())
+				req := &Request{Method: "ping", Params: params}
+				if i%7 == 0 {
+					req.Method = "wait"
+				}
+				if i%7 <= 1 {
+					go cancel()
+				}
+				resp, err := c.Call(ctx, req)
+				switch {
+				case err == nil && string(resp.Result) != string(params):
+					t.Errorf("%s answered with %s", params, resp.Result)
+				case err != nil && !errors.Is(err, context.Canceled):
+					t.Errorf("%s failed with %v", params, err)
+				}
+				resp.Release()
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if n := c.Pending(); n != 0 {
+		t.Errorf("%d calls pending", n)
+	}
+}
+
+func TestConnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := raw(t, ConnOptions{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		_, err := c.Call(ctx, &Request{Method: "slow"})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		next(t, s)
+		expect(t, s, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"context deadline exceeded"}}`)
 	})
 }

@@ -19,13 +19,13 @@ type batch struct {
 func (c *Conn) takeBatch(data []byte, release func()) {
 	parts, err := c.splitBatch(data)
 	if err != nil {
-		c.answer(nil, &Response{Err: err}, nil)
+		c.reject(&Message{}, data, err, nil)
 		free(release)
 		return
 	}
 	b := &batch{conn: c, release: release, open: 1}
 	for _, part := range parts {
-		msg, err := Scan(part, &c.lim)
+		msg, err := c.scan(part)
 		if err != nil {
 			c.reject(&msg, part, err, b)
 			continue

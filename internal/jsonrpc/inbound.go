@@ -21,6 +21,7 @@ type inbound struct {
 	release func()
 	batch   *batch
 	state   atomic.Uint32
+	left    bool // has given up its place; see requests.leave
 }
 
 // States of an inbound.
@@ -50,11 +51,10 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	if !c.requests.enter(in, c.opt.MaxInFlight, c.asking) {
 		return
 	}
-	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
-		in.run() // what comes next may depend on it
-		return
-	}
 	go in.run()
+	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
+		c.requests.await(in, c.asking) // what comes next may depend on it
+	}
 }
 
 func (c *Conn) asking() bool { return c.calls.pending.Load() > 0 }
@@ -65,7 +65,7 @@ func (in *inbound) run() {
 		c := in.conn
 		resp, err := in.handle()
 		in.finish(resp, err)
-		next := c.requests.leave()
+		next := c.requests.leave(in)
 		c.running.Done()
 		in = next
 	}

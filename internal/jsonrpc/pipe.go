@@ -17,11 +17,12 @@ const laneSize = 1024
 // A lane is one direction of a pipe.
 type lane struct {
 	mu     sync.Mutex
-	change sync.Cond
-	queue  []*laneMessage
+	filled sync.Cond // what a reader waits for
+	freed  sync.Cond // what writers wait for
+	ring   [laneSize]*laneMessage
+	head   int // the oldest message
+	count  int
 	closed bool
-	// readers and writers say who waits for change.
-	waiting int
 }
 
 type laneMessage struct {
@@ -33,7 +34,7 @@ var laneMessages sync.Pool
 
 func newLane() *lane {
 	l := new(lane)
-	l.change.L = &l.mu
+	l.filled.L, l.freed.L = &l.mu, &l.mu
 	return l
 }
 
@@ -49,53 +50,47 @@ func (l *lane) write(parts [][]byte) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.queue) >= laneSize && !l.closed {
-		l.wait()
+	for l.count == laneSize && !l.closed {
+		l.freed.Wait()
 	}
 	if l.closed {
 		return io.ErrClosedPipe
 	}
-	l.queue = append(l.queue, m)
-	l.wake()
+	l.ring[(l.head+l.count)%laneSize] = m
+	l.count++
+	l.filled.Signal()
 	return nil
 }
 
 func (l *lane) read() (*laneMessage, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.queue) == 0 && !l.closed {
-		l.wait()
+	for l.count == 0 && !l.closed {
+		l.filled.Wait()
 	}
-	if len(l.queue) == 0 {
+	if l.count == 0 {
 		return nil, io.EOF
 	}
-	m := l.queue[0]
-	copy(l.queue, l.queue[1:])
-	l.queue = l.queue[:len(l.queue)-1]
-	l.wake()
+	m := l.ring[l.head]
+	l.ring[l.head] = nil
+	l.head = (l.head + 1) % laneSize
+	l.count--
+	l.freed.Signal()
 	return m, nil
 }
 
-func (l *lane) wait() {
-	l.waiting++
-	l.change.Wait()
-	l.waiting--
-}
-
-func (l *lane) wake() {
-	if l.waiting > 0 {
-		l.change.Broadcast()
-	}
-}
-
+// close ends a lane; its reader still gets what is in it, unless the reader
+// itself is gone.
 func (l *lane) close(discard bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
 	if discard {
-		l.queue = nil
+		l.count = 0
+		clear(l.ring[:])
 	}
-	l.change.Broadcast()
+	l.filled.Broadcast()
+	l.freed.Broadcast()
 }
 
 type pipeEnd struct{ in, out *lane }

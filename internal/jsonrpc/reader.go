@@ -23,64 +23,54 @@ func (c *Conn) read() error {
 
 // take routes one message.
 func (c *Conn) take(data []byte, release func()) {
-	if c.opt.Strict {
-		c.takeStrict(data, release)
-		return
-	}
-	if id, result, ok := PeekAnswer(data); ok {
-		c.finishCall(id, outcome{resp: &Response{Result: result, release: release}}, data)
-		return
-	}
-	msg, err := ScanAnswer(data, &c.lim)
-	if err == nil {
-		c.route(&msg, data, release, nil)
-		return
-	}
-	if msg.Kind == KindRequest {
-		c.answer(msg.ID, &Response{Err: err}, nil)
-	} else {
-		c.refuse(&msg, data, err)
-	}
-	free(release)
-}
-
-// takeStrict routes one message from a client; bad ones are answered.
-func (c *Conn) takeStrict(data []byte, release func()) {
-	if skipSpace(data, 0) == len(data) {
-		free(release)
-		return
-	}
-	if IsBatch(data) {
-		c.takeBatch(data, release)
-		return
-	}
-	msg, err := Scan(data, &c.lim)
-	if err == nil {
-		c.route(&msg, data, release, nil)
-		return
-	}
-	c.reject(&msg, data, err, nil)
-	free(release)
-}
-
-// reject answers a bad message, unless it is an answer itself.
-func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
-	answer := msg.Kind == KindInvalid && msg.Method == "" && (msg.Result != nil || msg.Err != nil)
-	if answer || msg.Kind == KindNotification {
-		c.refuse(msg, data, err)
-		return
-	}
-	c.answer(msg.ID, &Response{Err: err}, b)
-}
-
-// refuse drops what cannot be understood; a call that it meant to answer
-// fails.
-func (c *Conn) refuse(msg *Message, data []byte, err *Error) {
-	c.dropped(err.Message, data)
-	if id, ok := decimal(msg.ID); ok {
-		if k := c.calls.take(id); k != nil {
-			k.outcome <- outcome{err: fmt.Errorf("%w: %s", ErrBadAnswer, err.Message)}
+	if !c.opt.Strict {
+		if id, result, ok := PeekAnswer(data); ok {
+			c.finishCall(id, outcome{resp: &Response{Result: result, release: release}}, data)
+			return
 		}
+	}
+	switch {
+	case skipSpace(data, 0) == len(data):
+		free(release)
+	case IsBatch(data):
+		c.takeBatch(data, release)
+	default:
+		if msg, err := c.scan(data); err != nil {
+			c.reject(&msg, data, err, nil)
+			free(release)
+		} else {
+			c.route(&msg, data, release, nil)
+		}
+	}
+}
+
+// scan reads a message as strictly as the peer deserves.
+func (c *Conn) scan(data []byte) (Message, *Error) {
+	if c.opt.Strict {
+		return Scan(data, &c.lim)
+	}
+	return ScanAnswer(data, &c.lim)
+}
+
+// reject answers a message that is refused, or drops it: an answer is never
+// answered, nor is anything of a peer that is not scanned strictly but a
+// request. A call that was to be answered by it fails.
+func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
+	answer := msg.Result != nil || msg.Err != nil
+	if !c.opt.Strict {
+		answer = Get(data, "method") == nil
+	}
+	if msg.Kind == KindRequest || c.opt.Strict && !answer && msg.Kind != KindNotification {
+		c.answer(msg.ID, &Response{Err: err}, b)
+		return
+	}
+	c.dropped(err.Message, data)
+	id, ok := decimal(msg.ID)
+	if !ok || !answer {
+		return
+	}
+	if k := c.calls.take(id); k != nil {
+		k.outcome <- outcome{err: fmt.Errorf("%w: %s", ErrBadAnswer, err.Message)}
 	}
 }
 
@@ -99,17 +89,16 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 		}
 		c.notify(msg, data, release)
 	default:
-		out := outcome{resp: &Response{Result: msg.Result, release: release}}
+		resp := &Response{Result: msg.Result, release: release}
 		if msg.Kind == KindError {
-			out.resp = &Response{Err: ParseError(msg.Err), release: release}
+			resp.Err = ParseError(msg.Err)
 		}
-		id, ok := decimal(msg.ID)
-		if !ok {
-			c.dropped("answer to no call of ours", data)
-			free(release)
+		if id, ok := decimal(msg.ID); ok {
+			c.finishCall(id, outcome{resp: resp}, data)
 			return
 		}
-		c.finishCall(id, out, data)
+		c.dropped("answer to no call of ours", data)
+		free(release)
 	}
 }
 

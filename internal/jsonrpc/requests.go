@@ -17,7 +17,7 @@ type requests struct {
 	// queue waits for room while the reader goes on.
 	queue  []*inbound
 	closed bool
-	parked atomic.Bool // the reader waits for room
+	parked atomic.Bool // the reader waits, or is about to
 }
 
 // maxQueued is how many requests wait, beside those that run, while the
@@ -80,24 +80,25 @@ func (r *requests) remove(in *inbound) {
 func (r *requests) enter(in *inbound, limit int, asking func() bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.parked.Store(true)
+	defer r.parked.Store(false)
 	for r.running >= limit && !r.closed {
-		r.parked.Store(true)
 		if asking() && len(r.queue) < maxQueued {
-			r.parked.Store(false)
 			r.queue = append(r.queue, in)
 			return false
 		}
 		r.room.Wait()
-		r.parked.Store(false)
 	}
 	r.running++
 	return true
 }
 
 // leave makes room, or returns the next request that waits for it.
-func (r *requests) leave() *inbound {
+func (r *requests) leave(in *inbound) *inbound {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	in.left = true
+	r.room.Signal()
 	if len(r.queue) > 0 {
 		next := r.queue[0]
 		r.queue[0] = nil
@@ -105,8 +106,19 @@ func (r *requests) leave() *inbound {
 		return next
 	}
 	r.running--
-	r.room.Signal()
 	return nil
+}
+
+// await waits until a request is answered, or until somebody waits for the
+// peer, whose answer would never be read otherwise.
+func (r *requests) await(in *inbound, asking func() bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parked.Store(true)
+	for !in.left && !r.closed && !asking() {
+		r.room.Wait()
+	}
+	r.parked.Store(false)
 }
 
 // wake lets a reader that waits for room look again.
