@@ -172,10 +172,11 @@ func (c *Client) abandon(ctx context.Context, id uint64, method string) {
 		return
 	}
 	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%s}`, id, jsonrpc.Quote(context.Cause(ctx).Error()))
-	c.spawn(context.WithoutCancel(ctx), func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	msg := jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, params)
+	c.track(func() { // Close lets it finish: the server may hold its DELETE up until the call has ended
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
-		if err := c.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationCancelled, Params: params}); err != nil {
+		if err := c.deliver(ctx, c.state.Load().header, msg); err != nil {
 			c.opt.Log.Debug("cancellation not delivered", "method", method, "err", err)
 		}
 	})
