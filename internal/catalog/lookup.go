@@ -11,9 +11,9 @@ type entry struct {
 	item   *Item
 	name   string // the server's own name, or the configuration's for it
 	listed string
-
-	// What URIs made from a template, and from its alias, look like.
-	made, madeFromAlias pattern
+	// What URIs made from a template, and from its alias, look like; nil for
+	// anything but templates.
+	made, madeFromAlias *pattern
 }
 
 // ownKey finds an entry by its server and the server's own name for it.
@@ -27,7 +27,9 @@ type table struct {
 	order  []*entry
 	listed map[string]*entry
 	own    map[ownKey]*entry
-	plain  map[string][]*entry
+	// plain finds what only one entry is called, shared what several are.
+	plain  map[string]*entry
+	shared map[string][]*entry
 }
 
 // Ref leads from a name to the server that has it.
@@ -103,7 +105,8 @@ func (c *Catalog) nameTable(k Kind) table {
 	t := table{
 		listed: make(map[string]*entry),
 		own:    make(map[ownKey]*entry),
-		plain:  make(map[string][]*entry),
+		plain:  make(map[string]*entry),
+		shared: make(map[string][]*entry),
 	}
 	for i := range c.sources {
 		rules := c.sources[i].Policy.rules(k)
@@ -138,8 +141,19 @@ func (c *Catalog) nameTable(k Kind) table {
 
 // addPlain makes e findable by a name that is not its listed one.
 func (t *table) addPlain(name string, e *entry) {
-	if name != e.listed && !slices.Contains(t.plain[name], e) {
-		t.plain[name] = append(t.plain[name], e)
+	if name == e.listed {
+		return
+	}
+	if other, taken := t.plain[name]; !taken {
+		t.plain[name] = e
+	} else if other != e {
+		group := t.shared[name]
+		if group == nil {
+			group = []*entry{other}
+		}
+		if !slices.Contains(group, e) {
+			t.shared[name] = append(group, e)
+		}
 	}
 }
 
@@ -166,23 +180,32 @@ func (c *Catalog) find(t *table, name string, may Visible) (Ref, *Miss) {
 			}
 		}
 	}
-	var found []*entry
-	for _, e := range t.plain[name] {
-		if c.sees(e, may) {
-			found = append(found, e)
-		}
+	if group := t.shared[name]; group != nil {
+		return c.among(group, name, may)
 	}
-	if len(found) == 1 {
-		return c.ref(found[0]), nil
-	}
-	if len(found) > 1 {
-		miss := &Miss{Kind: Ambiguous}
-		for _, e := range found {
-			miss.Candidates = append(miss.Candidates, e.listed)
-		}
-		return Ref{}, miss
+	if e := t.plain[name]; c.sees(e, may) {
+		return c.ref(e), nil
 	}
 	return Ref{}, c.pointed(name, may)
+}
+
+// among is the one of several entries that the caller may see.
+func (c *Catalog) among(group []*entry, name string, may Visible) (Ref, *Miss) {
+	miss := &Miss{Kind: Ambiguous}
+	var last *entry
+	for _, e := range group {
+		if c.sees(e, may) {
+			miss.Candidates = append(miss.Candidates, e.listed)
+			last = e
+		}
+	}
+	switch len(miss.Candidates) {
+	case 0:
+		return Ref{}, c.pointed(name, may)
+	case 1:
+		return c.ref(last), nil
+	}
+	return Ref{}, miss
 }
 
 // separators stand between a service and its tool, the newest first.

@@ -3,6 +3,8 @@ package catalog
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"unsafe"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -46,7 +48,7 @@ func parse(k Kind, pages [][]byte) ([]Item, []Issue) {
 	for _, page := range pages {
 		p.page(page)
 	}
-	return p.items, p.issues
+	return slices.Clone(p.items), p.issues
 }
 
 func (p *parser) page(page []byte) {
@@ -117,9 +119,9 @@ func newItem(k Kind, raw []byte) Item {
 	for name, value := range jsonrpc.Members(raw) {
 		switch name {
 		case "title":
-			it.Title = text(value)
+			it.Title = shared(value)
 		case "description":
-			it.Description = text(value)
+			it.Description = shared(value)
 		case "inputSchema":
 			it.InputSchema = value
 		case "outputSchema":
@@ -128,14 +130,14 @@ func newItem(k Kind, raw []byte) Item {
 			it.Annotations = value
 		}
 		if name == "name" {
-			it.Name = text(value)
+			it.Name = shared(value)
 		}
 		if name == k.key() {
-			it.Key = text(value)
+			it.Key = shared(value)
 		}
 	}
 	for name := range jsonrpc.Elements(jsonrpc.Get(it.InputSchema, "required")) {
-		it.Required = append(it.Required, text(name))
+		it.Required = append(it.Required, shared(name))
 	}
 	return it
 }
@@ -144,6 +146,15 @@ func newItem(k Kind, raw []byte) Item {
 func text(raw []byte) string {
 	s, _ := jsonrpc.GetString(raw)
 	return s
+}
+
+// shared is the text of a raw JSON string of an item, in the item's own memory
+// where it has no escapes: descriptions are most of what a catalogue holds.
+func shared(raw []byte) string {
+	if len(raw) < 3 || bytes.IndexByte(raw, '\\') >= 0 {
+		return text(raw)
+	}
+	return unsafe.String(&raw[1], len(raw)-2)
 }
 
 // duplicateMember finds a name that stands twice in an object. Such an item

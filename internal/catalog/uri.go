@@ -21,6 +21,9 @@ func (c *Catalog) uriTable(k Kind) table {
 				continue
 			}
 			e := &entry{source: int32(i), item: item, name: item.Key, listed: item.Key}
+			if k == Templates {
+				e.made, e.madeFromAlias = &pattern{}, &pattern{}
+			}
 			if t.listed[item.Key] != nil {
 				e.listed = aliasURI(c.sources[i].Server, k, item.Key)
 				c.aliased = true
