@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -31,43 +32,56 @@ func (r *corpusRow) name() string {
 }
 
 // pieces is a message written as a string or as a list of parts.
-type pieces []byte
+type pieces struct{ raw json.RawMessage }
 
 func (p *pieces) UnmarshalJSON(data []byte) error {
-	*p = pieces{}
-	var text string
-	if json.Unmarshal(data, &text) == nil {
-		*p = pieces(text)
-		return nil
+	p.raw = bytes.Clone(data)
+	return nil
+}
+
+// large says that the message is made of repeated parts.
+func (p pieces) large() bool { return p.raw[0] == '[' }
+
+// bytes joins the message.
+func (p pieces) bytes(t testing.TB) []byte {
+	t.Helper()
+	parts := []json.RawMessage{p.raw}
+	if p.large() {
+		decode(t, p.raw, &parts)
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(data, &list); err != nil {
-		return err
-	}
-	for _, raw := range list {
-		if json.Unmarshal(raw, &text) == nil {
-			*p = append(*p, text...)
-			continue
-		}
+	var out []byte
+	for _, raw := range parts {
 		var part struct {
 			Base64 []byte
 			Repeat string
 			Count  int
 		}
-		if err := json.Unmarshal(raw, &part); err != nil {
-			return err
+		if raw[0] == '"' {
+			part.Count = 1
+			decode(t, raw, &part.Repeat)
+		} else {
+			decode(t, raw, &part)
 		}
-		*p = append(*p, part.Base64...)
+		out = append(out, part.Base64...)
 		before, after, numbered := strings.Cut(part.Repeat, "{n}")
+		if !numbered {
+			out = append(out, bytes.Repeat([]byte(before), part.Count)...)
+			continue
+		}
 		for n := range part.Count {
-			*p = append(*p, before...)
-			if numbered {
-				*p = strconv.AppendInt(*p, int64(n), 10)
-				*p = append(*p, after...)
-			}
+			out = append(out, before...)
+			out = strconv.AppendInt(out, int64(n), 10)
+			out = append(out, after...)
 		}
 	}
-	return nil
+	return out
+}
+
+func decode(t testing.TB, data []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("%.200s: %v", data, err)
+	}
 }
 
 func loadCorpus(t testing.TB) []corpusRow {
@@ -83,9 +97,7 @@ func loadCorpus(t testing.TB) []corpusRow {
 			t.Fatal(err)
 		}
 		var rows []corpusRow
-		if err := json.Unmarshal(data, &rows); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		decode(t, data, &rows)
 		all = append(all, rows...)
 	}
 	slices.SortStableFunc(all, func(a, b corpusRow) int { return strings.Compare(a.ID, b.ID) })
@@ -98,7 +110,7 @@ func TestScanCorpus(t *testing.T) {
 			continue
 		}
 		t.Run(row.name(), func(t *testing.T) {
-			msg, err := Scan(row.In, nil)
+			msg, err := Scan(row.In.bytes(t), nil)
 			var code int64
 			if err != nil {
 				code = err.Code
