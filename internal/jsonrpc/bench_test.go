@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -113,7 +114,10 @@ func BenchmarkSet(b *testing.B) {
 func BenchmarkConn(b *testing.B) {
 	for _, size := range sizes {
 		b.Run(size.name, func(b *testing.B) {
-			c, _ := pair(b, nil, echo)
+			result := []byte(`{"ok":true}`)
+			c, _ := pair(b, nil, funcs{handle: func(context.Context, Peer, *Request) (*Response, error) {
+				return &Response{Result: result}, nil
+			}})
 			params := []byte(`{"text":"` + strings.Repeat("x", size.n) + `"}`)
 			req := &Request{Method: "ping", Params: params}
 			ctx := b.Context()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A corpusRow is one message of testdata/corpus/J; its README explains it.
@@ -110,7 +111,12 @@ func TestScanCorpus(t *testing.T) {
 			continue
 		}
 		t.Run(row.name(), func(t *testing.T) {
-			msg, err := Scan(row.In.bytes(t), nil)
+			data := row.In.bytes(t)
+			start := time.Now()
+			msg, err := Scan(data, nil)
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("%d bytes took %v", len(data), took)
+			}
 			var code int64
 			if err != nil {
 				code = err.Code
