@@ -65,7 +65,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 	}
 	m, err := jsonrpc.Scan(body, &s.lim.Scan)
 	if err != nil {
-		p.fail(http.StatusBadRequest, m.ID, err)
+		p.failScan(&m, err)
 		return
 	}
 	switch {
@@ -77,6 +77,22 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 		p.serveInitialize(&m)
 	default:
 		p.serveAlone(&m, TransportPost)
+	}
+}
+
+// failScan answers a message that is not one. What is a request but for its
+// params is answered like any other; what is an answer but for having two is
+// dropped like any that nobody waits for.
+func (p *post) failScan(m *jsonrpc.Message, err *jsonrpc.Error) {
+	legacy := !isModern(p.version)
+	switch {
+	case legacy && m.Result != nil && m.Err != nil:
+		p.srv.dropped.Add(1)
+		p.w.WriteHeader(http.StatusAccepted)
+	case legacy && err.Code == jsonrpc.CodeInvalidParams:
+		p.fail(http.StatusOK, m.ID, err)
+	default:
+		p.fail(http.StatusBadRequest, m.ID, err)
 	}
 }
 

@@ -137,17 +137,15 @@ func (j *journal) purge(now time.Time) bool {
 }
 
 // cutReaders ends the connections of the streams outside any call, which do
-// not read what waits for them, and returns how many there were.
-func (j *journal) cutReaders() (n int64) {
+// not read what waits for them.
+func (j *journal) cutReaders() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, st := range j.streams {
 		if st.source != nil && st.owner != nil {
 			st.owner.cut(errCutOff)
-			n++
 		}
 	}
-	return n
 }
 
 func randomHex(n int) string {

@@ -30,6 +30,8 @@ type world struct {
 	srv *mcphttp.Server
 	url string // of the MCP endpoint
 	tr  *http.Transport
+	// close ends it all; it is called at the end of the test, if not before.
+	close func()
 
 	started chan string   // tokens of calls that wait
 	ended   chan error    // why the contexts of waiting calls ended
@@ -84,14 +86,15 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 		_ = hs.Serve(ln)
 	}()
 	w.tr = &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 100}
-	t.Cleanup(func() {
+	w.close = sync.OnceFunc(func() {
 		w.tr.CloseIdleConnections()
 		w.srv.Close()
 		_ = hs.Close()
 		<-served
-		if !t.Failed() {
-			goleak.VerifyNone(t, before)
-		}
+	})
+	t.Cleanup(func() {
+		w.close()
+		until(t, "goroutines to end", func() bool { return goleak.Find(before) == nil })
 	})
 	return w
 }
@@ -437,7 +440,7 @@ func until(t testing.TB, what string, ok func() bool) {
 }
 
 // raw sends bytes over a connection of their own and reads one answer.
-func (w *world) raw(request string) (answer, error) {
+func (w *world) raw(request string, hangUp bool) (answer, error) {
 	addr := strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), "/mcp")
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -448,11 +451,14 @@ func (w *world) raw(request string) (answer, error) {
 	if _, err := io.WriteString(conn, request); err != nil {
 		return answer{}, err
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if hangUp {
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}
+	method, _, _ := strings.Cut(request, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
 		return answer{}, err
 	}
-	defer resp.Body.Close()
 	if resp.Header.Get("Content-Type") == "text/event-stream" {
 		return answer{resp.StatusCode, resp.Header, ""}, nil
 	}

@@ -31,7 +31,7 @@ func (ss *session) say(msg []byte) error {
 	}
 	if n := ss.out.push(oneLine(msg), &ss.srv.lim); n > 0 {
 		ss.srv.dropped.Add(int64(n))
-		ss.srv.cutOff.Add(ss.journal.cutReaders())
+		ss.journal.cutReaders()
 	}
 	return nil
 }

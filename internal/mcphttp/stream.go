@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 )
@@ -248,16 +249,36 @@ func (k *sink) write(b []byte) error {
 		step := b[:min(len(b), writeStep)]
 		b = b[len(step):]
 		k.rc.SetWriteDeadline(time.Now().Add(k.lim.WriteIdle))
-		select {
-		case <-k.gone: // its deadline has just been lost to ours
+		if k.isGone() { // its deadline may just have been lost to ours
 			return k.why
-		default:
 		}
 		if _, err := k.w.Write(step); err != nil {
-			return err
+			return k.reason(err)
 		}
 	}
-	return k.rc.Flush()
+	return k.reason(k.rc.Flush())
+}
+
+func (k *sink) isGone() bool {
+	select {
+	case <-k.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// reason is why a write failed: err, unless we made it fail.
+func (k *sink) reason(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case k.isGone():
+		return k.why
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errCutOff
+	}
+	return err
 }
 
 var (

@@ -1,0 +1,157 @@
+package mcphttp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+func TestResumeCall(t *testing.T) {
+	w := newWorld(t, mcphttp.ServerLimits{})
+	id := w.initialize(mcp.V2025_11_25)
+	t.Run("fault/F14", func(t *testing.T) {
+		l := w.listen(callBody(7, "wait", "x", 1), "Mcp-Session-Id", id)
+		last := l.want(`"progress":0`)
+		take(t, w.started)
+		l.close()
+		w.release <- struct{}{}
+		until(t, "the call finished", func() bool { return w.srv.Stats().InFlight == 0 })
+		r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", last.ID)
+		r.want(`"id":7`, "released x")
+		r.wantEnd()
+	})
+	t.Run("while it runs", func(t *testing.T) {
+		l := w.listen(callBody(8, "wait", "y", 1), "Mcp-Session-Id", id)
+		primer, err := l.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.want(`"progress":0`)
+		take(t, w.started)
+		r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", primer.ID)
+		r.want(`"progress":0`)
+		w.release <- struct{}{}
+		r.want(`"id":8`, "released y")
+		r.wantEnd()
+		if ev, err := l.next(); err == nil {
+			t.Errorf("the first connection got %s too", ev.Data)
+		}
+	})
+	if len(w.ended) != 0 {
+		t.Error("a call was cancelled by a disconnect")
+	}
+}
+
+func TestResumeOutsideCalls(t *testing.T) {
+	w := newWorld(t, mcphttp.ServerLimits{})
+	id := w.initialize(mcp.V2025_06_18)
+	client := w.opening(0).Client
+	l := w.listen("", "Mcp-Session-Id", id)
+	var ids []string
+	for i := range 5 {
+		_ = client.Notify(t.Context(), note(i))
+		ids = append(ids, l.want(fmt.Sprintf("n%d.", i)).ID)
+	}
+	l.close()
+	until(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+	for n, from := range []int{1, 4} {
+		_ = client.Notify(t.Context(), note(5+n)) // waits for a stream
+		r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[from])
+		for i := from + 1; i <= 5+n; i++ {
+			r.want(fmt.Sprintf("n%d.", i))
+		}
+		r.close()
+		until(t, "the stream gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+	}
+}
+
+func TestResumeIsBounded(t *testing.T) {
+	w := newWorld(t, mcphttp.ServerLimits{ReplayBytes: 4000})
+	id := w.initialize(mcp.V2025_06_18)
+	client := w.opening(0).Client
+	l := w.listen("", "Mcp-Session-Id", id)
+	var ids []string
+	for i := range 100 {
+		_ = client.Notify(t.Context(), note(i))
+		ids = append(ids, l.want(fmt.Sprintf("n%d.", i)).ID)
+	}
+	r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[95])
+	r.want("n96.")
+	r.close()
+	until(t, "the streams gone", func() bool { return w.srv.Sessions()[0].Streams == 0 })
+	fresh := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", ids[3])
+	_ = client.Notify(t.Context(), note(200))
+	fresh.want("n200.") // and nothing of what was forgotten in part
+}
+
+func TestResumeForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMemoryWorld(t, mcphttp.ServerLimits{})
+		id := w.initialize(mcp.V2025_06_18)
+		client := w.opening(0).Client
+		l := w.listen("", "Mcp-Session-Id", id)
+		_ = client.Notify(t.Context(), note(0))
+		first := l.want("n0.")
+		_ = client.Notify(t.Context(), note(1))
+		l.want("n1.")
+		l.close()
+		pass(4 * time.Minute)
+		r := w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", first.ID)
+		r.want("n1.")
+		r.close()
+		pass(2 * time.Minute)
+		r = w.listen("", "Mcp-Session-Id", id, "Last-Event-ID", first.ID)
+		_ = client.Notify(t.Context(), note(2))
+		r.want("n2.")
+		r.close()
+		w.close()
+	})
+}
+
+func TestResumeOfOthers(t *testing.T) {
+	w := newWorld(t, mcphttp.ServerLimits{})
+	own, other := w.initialize(mcp.V2025_06_18), w.initialize(mcp.V2025_06_18)
+	foreign := w.initialize(mcp.V2025_06_18, "Test-Principal", "else")
+	l := w.listen("", "Mcp-Session-Id", own)
+	for i := range 3 {
+		_ = w.opening(0).Client.Notify(t.Context(), note(i))
+		l.want(fmt.Sprintf("n%d.", i))
+	}
+	_ = w.opening(0).Client.Notify(t.Context(), note(3))
+	last := l.want("n3.").ID
+	stream, _, _ := strings.Cut(last, "-")
+	cases := []string{
+		stream + "-1", stream + "-0", stream + "-999", stream + "--1", stream + "-18446744073709551615", stream + "-99999999999999999999",
+		stream + "-", stream, "-1", "", "é", strings.Repeat("9", 5000), "0123456789abcdef-1", stream + "-1 ", stream + "-0x1", stream + "-+1",
+	}
+	for i, id := range cases {
+		for _, session := range []struct {
+			name   string
+			at     int
+			header []string
+		}{
+			{"another session", 1, []string{"Mcp-Session-Id", other}},
+			{"another principal", 2, []string{"Mcp-Session-Id", foreign, "Test-Principal", "else"}},
+		} {
+			t.Run(fmt.Sprintf("fault/T06/%s/%d", session.name, i), func(t *testing.T) {
+				r := w.listen("", append(session.header, "Last-Event-ID", id)...)
+				_ = w.opening(session.at).Client.Notify(t.Context(), note(1000+i))
+				r.want(fmt.Sprintf("n%d.", 1000+i))
+				r.close()
+				until(t, "the streams gone", func() bool {
+					for _, info := range w.srv.Sessions()[1:] {
+						if info.Streams > 0 {
+							return false
+						}
+					}
+					return true
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package mcphttp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// An httpRow is one request of testdata/corpus/H; its README explains it.
+type httpRow struct {
+	ID, Case, Method, Target, Body, Host, Raw string
+	HangUp                                    bool
+	Header                                    []string
+	Want                                      struct {
+		Status []int
+		Code   int
+		Header []string
+	}
+}
+
+func (r *httpRow) name() string {
+	if r.Case == "" {
+		return "corpus/" + r.ID
+	}
+	return "corpus/" + r.ID + "/" + r.Case
+}
+
+// request renders the row as bytes.
+func (r *httpRow) request() string {
+	if r.Raw != "" {
+		return r.Raw
+	}
+	or := func(s, def string) string {
+		if s == "" {
+			return def
+		}
+		return s
+	}
+	body := map[string]string{
+		"": callBody(1, "echo", "x", 0), "session": callBody(1, "echo", "x", 0), "modern": modernCall(1, "echo", "x", 0), "none": "",
+	}
+	text, known := body[r.Body]
+	if !known {
+		text = r.Body
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nConnection: close\r\n", or(r.Method, "POST"), or(r.Target, "/mcp"))
+	if r.Host != "-" {
+		fmt.Fprintf(&b, "Host: %s\r\n", or(r.Host, "127.0.0.1:{port}"))
+	}
+	typed := slices.ContainsFunc(r.Header, func(h string) bool { return strings.HasPrefix(h, "Content-Type:") })
+	if text != "" && !typed {
+		b.WriteString("Content-Type: application/json\r\n")
+	}
+	for _, h := range r.Header {
+		b.WriteString(h + "\r\n")
+	}
+	if text != "" {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(text))
+	}
+	return b.String() + "\r\n" + text
+}
+
+func corpus[T any](t *testing.T, group string) (rows []T) {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/corpus/" + group + "/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var more []T
+		if err := json.Unmarshal(data, &more); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		rows = append(rows, more...)
+	}
+	return rows
+}
+
+func TestCorpusHTTP(t *testing.T) {
+	w := newWorld(t, mcphttp.ServerLimits{})
+	session := w.initialize(mcp.V2025_11_25)
+	foreign := w.initialize(mcp.V2025_11_25, "Test-Principal", "somebody else")
+	port := w.url[strings.LastIndex(w.url, ":")+1 : strings.LastIndex(w.url, "/")]
+	fill := strings.NewReplacer("{port}", port, "{session}", session, "{foreign}", foreign)
+	for _, row := range corpus[httpRow](t, "H") {
+		t.Run(row.name(), func(t *testing.T) {
+			a, err := w.raw(fill.Replace(row.request()), row.HangUp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(row.Want.Status, a.status) {
+				t.Errorf("status %d, want %v: %s", a.status, row.Want.Status, a.body)
+			}
+			if row.Want.Code != 0 && a.code() != row.Want.Code {
+				t.Errorf("code %d, want %d: %s", a.code(), row.Want.Code, a.body)
+			}
+			for _, name := range row.Want.Header {
+				name, absent := strings.CutPrefix(name, "-")
+				if (a.header.Get(name) == "") != absent {
+					t.Errorf("header %s: %q", name, a.header.Get(name))
+				}
+			}
+			if a := w.post(callBody(9, "echo", "alive", 0), "Mcp-Session-Id", session); a.status != 200 || !strings.Contains(a.body, "alive") {
+				t.Errorf("afterwards: %d %s", a.status, a.body)
+			}
+		})
+	}
+}
+
+// pieces is a message of testdata/corpus/J, written as a string or as a list
+// of parts.
+type pieces []byte
+
+func (p *pieces) UnmarshalJSON(data []byte) error {
+	*p = pieces{}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		list = []json.RawMessage{data}
+	}
+	for _, raw := range list {
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			*p = append(*p, text...)
+			continue
+		}
+		var part struct {
+			Base64 []byte
+			Repeat string
+			Count  int
+		}
+		if err := json.Unmarshal(raw, &part); err != nil {
+			return err
+		}
+		*p = append(*p, part.Base64...)
+		if !strings.Contains(part.Repeat, "{n}") {
+			*p = append(*p, strings.Repeat(part.Repeat, part.Count)...)
+			continue
+		}
+		for i := range part.Count {
+			*p = append(*p, strings.ReplaceAll(part.Repeat, "{n}", fmt.Sprint(i))...)
+		}
+	}
+	return nil
+}
+
+func TestCorpusEnvelopes(t *testing.T) {
+	type row struct {
+		ID, Case string
+		In       pieces
+		Flight   []string
+		Want     struct {
+			Code   int
+			IDEcho string
+		}
+		HTTPStatus int
+	}
+	w := newWorld(t, mcphttp.ServerLimits{})
+	session, batching := w.initialize(mcp.V2025_11_25), w.initialize(mcp.V2025_03_26)
+	for _, r := range corpus[row](t, "J") {
+		if r.Flight != nil || r.HTTPStatus == 0 {
+			continue
+		}
+		name := "corpus/" + r.ID
+		if r.Case != "" {
+			name += "/" + r.Case
+		}
+		t.Run(name, func(t *testing.T) {
+			var a answer
+			switch r.ID {
+			case "J10", "J11":
+				a = w.post(string(r.In), "Mcp-Session-Id", batching)
+			case "J77": // is about its keys, not about its size
+				a = newWorld(t, mcphttp.ServerLimits{Body: 64 << 20}).post(string(r.In))
+			default:
+				a = w.post(string(r.In), "Mcp-Session-Id", session)
+			}
+			if a.status != r.HTTPStatus {
+				t.Errorf("status %d, want %d: %.200s", a.status, r.HTTPStatus, a.body)
+			}
+			if r.Want.Code != 0 && a.status == 400 {
+				if a.code() != r.Want.Code {
+					t.Errorf("code %d, want %d: %.200s", a.code(), r.Want.Code, a.body)
+				}
+				want := r.Want.IDEcho
+				if want == "" {
+					want = "null"
+				}
+				if id := string(a.message(t).ID); id != want && !(id == "" && want == "null") {
+					t.Errorf("id %s, want %s", id, want)
+				}
+			}
+		})
+	}
+	if a := w.post(callBody(9, "echo", "alive", 0), "Mcp-Session-Id", session); a.status != 200 {
+		t.Errorf("afterwards: %d %s", a.status, a.body)
+	}
+}

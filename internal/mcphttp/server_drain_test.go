@@ -1,0 +1,115 @@
+package mcphttp_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMemoryWorld(t, mcphttp.ServerLimits{})
+		id := w.initialize(mcp.V2025_06_18)
+		stream := w.listen("", "Mcp-Session-Id", id)
+		listen := w.listen(modernRequest("subscriptions/listen", ""), modernHeader("subscriptions/listen", "")...)
+		listen.want("acknowledged")
+		take(t, w.started)
+		sse, url := w.dialSSE()
+		w.send("POST", url, callBody(1, "wait", "sse", 0))
+		take(t, w.started)
+		quick := w.inBackground(t.Context(), callBody(1, "wait", "quick", 0), "Mcp-Session-Id", id)
+		take(t, w.started)
+		slow := w.inBackground(t.Context(), callBody(2, "wait", "slow", 0), "Mcp-Session-Id", id)
+		take(t, w.started)
+		asking := w.listen(callBody(3, "ask", "still there?", 0), "Mcp-Session-Id", id)
+		asking.want("still there?")
+
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		drained := make(chan time.Duration, 1)
+		begun := time.Now()
+		go func() {
+			w.srv.Drain(ctx)
+			drained <- time.Since(begun)
+		}()
+		stream.wantEnd()
+		listen.want(`"result"`)
+		listen.wantEnd()
+
+		for name, a := range map[string]answer{
+			"initialize": w.post(initializeBody(mcp.V2025_06_18)),
+			"post":       w.post(callBody(1, "echo", "x", 0)),
+			"GET":        w.send("GET", w.url, "", "Mcp-Session-Id", id, "Accept", both),
+			"SSE":        w.send("GET", strings.TrimSuffix(w.url, "/mcp")+"/sse", ""),
+		} {
+			if a.status != 503 || !strings.Contains(a.body, `"reason":"draining"`) {
+				t.Errorf("%s while draining: %d %s", name, a.status, a.body)
+			}
+		}
+		if a := w.post(callBody(9, "echo", "x", 0), "Mcp-Session-Id", id); a.status != 200 || !strings.Contains(a.body, `"reason":"draining"`) {
+			t.Errorf("request in a session while draining: %d %s", a.status, a.body)
+		}
+		// What calls in flight wait for is still taken.
+		if a := w.post(`{"jsonrpc":"2.0","id":1,"result":{}}`, "Mcp-Session-Id", id); a.status != 202 {
+			t.Errorf("answer while draining: %d", a.status)
+		}
+		asking.want("answer: {}")
+		asking.wantEnd()
+
+		w.release <- struct{}{}
+		w.release <- struct{}{}
+		finished := 0
+		for _, ch := range []<-chan answer{quick, slow} {
+			a := take2(t, ch, time.Minute)
+			switch {
+			case a.status == 200 && strings.Contains(a.body, "released"):
+				finished++
+			case a.status != 200 || !strings.Contains(a.body, `"reason":"draining"`):
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		if ev, err := sse.next(); err == nil && strings.Contains(string(ev.Data), "released") {
+			finished++
+		}
+		if finished != 2 {
+			t.Errorf("%d calls finished, 2 were released", finished)
+		}
+		if took := take2(t, drained, time.Minute); took < 30*time.Second || took > 36*time.Second {
+			t.Errorf("drained after %v", took)
+		}
+		w.close()
+	})
+}
+
+// take2 is take with another patience.
+func take2[T any](t *testing.T, ch <-chan T, patience time.Duration) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+func TestDrainOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newMemoryWorld(t, mcphttp.ServerLimits{})
+		w.initialize(mcp.V2025_06_18)
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		w.srv.Drain(ctx)
+		w.srv.Drain(ctx)
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("took %v", took)
+		}
+		w.close()
+	})
+}
