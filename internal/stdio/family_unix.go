@@ -35,6 +35,8 @@ type family struct {
 	seen   map[procKey]uint64 // to the id of a child
 	groups map[int]uint64     // process group or session to the id of a child
 	pipes  map[uint64]uint64  // inode of a pipe to the id of a child
+
+	table map[int]proc // the last process table; kept for its memory
 }
 
 func (f *family) init(self int) {
@@ -43,6 +45,7 @@ func (f *family) init(self int) {
 	f.seen = make(map[procKey]uint64)
 	f.groups = make(map[int]uint64)
 	f.pipes = make(map[uint64]uint64)
+	f.table = make(map[int]proc)
 }
 
 // add takes a child that was started with the files fds.
@@ -75,12 +78,12 @@ func disown[K comparable](owners map[K]uint64, id uint64) {
 // survey remembers who in a process table belongs to whom, and returns the
 // living processes of each child.
 func (f *family) survey(list []proc) map[uint64][]proc {
-	table := byPID(list)
+	f.index(list)
 	trees := make(map[uint64][]proc)
 	seen := make(map[procKey]uint64)
 	groups := make(map[int]uint64)
 	for _, p := range list {
-		id := f.owner(p, table, 0)
+		id := f.owner(p, 0)
 		if id == 0 {
 			continue
 		}
@@ -111,7 +114,7 @@ func (f *family) join(groups map[int]uint64, p proc, id uint64) {
 
 // owner is the id of the child that p belongs to, zero for none. It follows
 // parents; depth ends a circle in a table that changed while it was read.
-func (f *family) owner(p proc, table map[int]proc, depth int) uint64 {
+func (f *family) owner(p proc, depth int) uint64 {
 	if id, ok := f.kids[p.pid]; ok {
 		return id
 	}
@@ -121,8 +124,8 @@ func (f *family) owner(p proc, table map[int]proc, depth int) uint64 {
 	if p.pid == f.self || p.pid <= 1 || depth > 1000 {
 		return 0
 	}
-	if parent, ok := table[p.ppid]; ok {
-		if id := f.owner(parent, table, depth+1); id != 0 {
+	if parent, ok := f.table[p.ppid]; ok {
+		if id := f.owner(parent, depth+1); id != 0 {
 			return id
 		}
 	}
@@ -148,28 +151,27 @@ func (f *family) owner(p proc, table map[int]proc, depth int) uint64 {
 
 // killStrays kills every descendant of the helper in a process table.
 func (f *family) killStrays(list []proc) {
-	table := byPID(list)
+	f.index(list)
 	for _, p := range list {
-		if !p.zombie && f.descends(p, table) {
+		if !p.zombie && f.descends(p) {
 			_ = unix.Kill(p.pid, unix.SIGKILL)
 		}
 	}
 }
 
-func byPID(list []proc) map[int]proc {
-	table := make(map[int]proc, len(list))
+func (f *family) index(list []proc) {
+	clear(f.table)
 	for _, p := range list {
-		table[p.pid] = p
+		f.table[p.pid] = p
 	}
-	return table
 }
 
-func (f *family) descends(p proc, table map[int]proc) bool {
+func (f *family) descends(p proc) bool {
 	for range 1000 {
 		if p.ppid == f.self {
 			return true
 		}
-		parent, ok := table[p.ppid]
+		parent, ok := f.table[p.ppid]
 		if !ok || p.ppid <= 1 {
 			return false
 		}

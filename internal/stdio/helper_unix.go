@@ -125,6 +125,7 @@ func (s *starter) run() {
 			s.reap()
 		case <-s.look.C:
 			s.step = min(s.step+1, len(lookAgain)-1)
+			debug.FreeOSMemory()
 		}
 		s.tend()
 	}

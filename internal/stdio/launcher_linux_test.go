@@ -21,9 +21,7 @@ const deadline = 20 * time.Second
 
 func newTestLauncher(t *testing.T) *Launcher {
 	t.Helper()
-	l := NewLauncher(LauncherOptions{
-		StdinGrace: 200 * time.Millisecond, TermGrace: 200 * time.Millisecond,
-	})
+	l := NewLauncher(LauncherOptions{})
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -201,18 +199,20 @@ func TestChildEchoes(t *testing.T) {
 func TestStop(t *testing.T) {
 	roll := newRoll(t)
 	for _, tt := range []struct {
-		name string
-		cmd  Command
-		wait bool
-		want string
+		name        string
+		cmd         Command
+		stdin, term time.Duration
+		want        string
 	}{
-		{"standard input", roleCommand("echo"), false, "exit status 0"},
-		{"terminate", roleCommand("deaf"), true, "killed by SIGTERM"},
-		{"kill", roleCommand("ignore", roll.path), true, "killed by SIGKILL"},
+		{"standard input", roleCommand("echo"), deadline, deadline, "exit status 0"},
+		{"terminate", roleCommand("deaf"), 50 * time.Millisecond, deadline, "killed by SIGTERM"},
+		{"kill", roleCommand("ignore", roll.path), 50 * time.Millisecond, 50 * time.Millisecond, "killed by SIGKILL"},
 	} {
 		t.Run("fault/F11 "+tt.name, func(t *testing.T) {
-			c := mustStart(t, newTestLauncher(t), tt.cmd)
-			if tt.wait {
+			l := NewLauncher(LauncherOptions{StdinGrace: tt.stdin, TermGrace: tt.term})
+			defer l.Close()
+			c := mustStart(t, l, tt.cmd)
+			if tt.name != "standard input" {
 				readLine(t, c)
 			}
 			if err := c.Stop(t.Context()); err != nil {
@@ -311,7 +311,7 @@ func TestHelperIsDeafAndSmall(t *testing.T) {
 	if got := c.Exit().String(); got != "exit status 0" {
 		t.Errorf("exit = %s", got)
 	}
-	if rss := rssKiB(t, pid); rss > 10<<10 {
+	if rss := rssKiB(t, pid); rss > 10<<10 && !raceDetector {
 		t.Errorf("the helper takes %d KiB", rss)
 	} else {
 		t.Logf("the helper takes %d KiB", rss)

@@ -26,8 +26,13 @@ func TestMain(m *testing.M) {
 		roles[os.Args[2]](os.Args[3:])
 		os.Exit(0)
 	}
+	os.Setenv(noExitSleep[0], noExitSleep[1])
 	os.Exit(m.Run())
 }
+
+// noExitSleep keeps children that are built with the race detector from
+// sleeping a second before they exit.
+var noExitSleep = [2]string{"GORACE", "atexit_sleep_ms=0"}
 
 var roles map[string]func(args []string)
 
@@ -52,7 +57,7 @@ func init() {
 func roleCommand(role string, args ...string) Command {
 	return Command{
 		Name: role, Path: testBinary(), Args: append([]string{"__role", role}, args...),
-		Env: []string{"PATH=/usr/bin:/bin"},
+		Env: []string{"PATH=/usr/bin:/bin", strings.Join(noExitSleep[:], "=")},
 	}
 }
 

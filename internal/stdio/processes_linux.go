@@ -61,20 +61,43 @@ func readProc(pid int, buf []byte) (proc, bool) {
 	if err != nil {
 		return proc{}, false
 	}
-	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])
-	if len(fields) < 20 {
-		return proc{}, false
+	return parseStat(pid, buf[:n])
+}
+
+// parseStat takes the fields that we need without allocating: it runs for
+// every process of the machine.
+func parseStat(pid int, stat []byte) (proc, bool) {
+	p := proc{pid: pid}
+	rest := stat[bytes.LastIndexByte(stat, ')')+1:]
+	for i := range 20 {
+		rest = bytes.TrimLeft(rest, " ")
+		end := bytes.IndexByte(rest, ' ')
+		if end <= 0 {
+			return proc{}, false
+		}
+		field := rest[:end]
+		rest = rest[end:]
+		switch i {
+		case 0:
+			p.zombie = field[0] == 'Z' || field[0] == 'X'
+		case 1:
+			p.ppid = int(number(field))
+		case 2:
+			p.pgid = int(number(field))
+		case 3:
+			p.sid = int(number(field))
+		case 19:
+			p.start = number(field)
+		}
 	}
-	number := func(i int) int {
-		v, _ := strconv.Atoi(string(fields[i]))
-		return v
+	return p, true
+}
+
+func number(digits []byte) (n uint64) {
+	for _, d := range digits {
+		n = 10*n + uint64(d-'0')
 	}
-	state := fields[0][0]
-	return proc{
-		pid: pid, ppid: number(1), pgid: number(2), sid: number(3),
-		start:  uint64(number(19)),
-		zombie: state == 'Z' || state == 'X',
-	}, true
+	return n
 }
 
 // openPipes are the inodes of the pipes that a process holds.

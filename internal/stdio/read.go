@@ -36,11 +36,11 @@ func (r *lineReader) next() ([]byte, func(), error) {
 			line := r.trim(r.chunk[r.start : r.scanned+i])
 			r.start = r.scanned + i + 1
 			r.scanned = r.start
-			if blank(line) {
-				continue
-			}
 			if int64(len(line)) > r.limit {
 				return nil, nil, r.tooLong(line, int64(len(line)))
+			}
+			if blank(line) {
+				continue
 			}
 			msg, release := lend(line)
 			return msg, release, nil
@@ -50,11 +50,11 @@ func (r *lineReader) next() ([]byte, func(), error) {
 			return r.last(r.chunk[r.start:r.end])
 		}
 		if r.end-r.start == chunkSize {
-			msg, err := r.long()
+			msg, release, err := r.long()
 			if msg == nil && err == nil {
 				continue
 			}
-			return msg, nil, err
+			return msg, release, err
 		}
 		r.fill()
 	}
@@ -103,68 +103,74 @@ func (r *lineReader) last(rest []byte) ([]byte, func(), error) {
 	line := r.trim(rest)
 	r.start, r.end, r.scanned = 0, 0, 0
 	switch {
-	case !errors.Is(r.err, io.EOF) || blank(line):
+	case !errors.Is(r.err, io.EOF):
 		return nil, nil, r.err
 	case int64(len(line)) > r.limit:
 		return nil, nil, r.tooLong(line, int64(len(line)))
+	case blank(line):
+		return nil, nil, r.err
 	}
 	msg, release := lend(line)
 	return msg, release, nil
 }
 
-// long reads on when the chunk is full of one line. It returns neither a
-// message nor an error when that line is blank.
-func (r *lineReader) long() ([]byte, error) {
-	line := make([]byte, chunkSize, max(4*chunkSize, r.hint))
-	copy(line, r.chunk)
+// long reads on when the chunk is full of one line, straight into the buffer
+// that it is returned in. It returns neither a message nor an error when that
+// line is blank.
+func (r *lineReader) long() ([]byte, func(), error) {
+	l := borrow(max(2*chunkSize, r.hint))
+	size := copy(l.buf, r.chunk[:r.end])
 	r.start, r.end, r.scanned = 0, 0, 0
 	for {
 		// One byte more than the limit may be the carriage return.
-		if int64(len(line)) > r.limit+1 {
-			return nil, r.skip(line)
+		if int64(size) > r.limit+1 {
+			defer l.giveBack()
+			return nil, nil, r.skip(l.buf[:size])
 		}
-		line = r.grow(line)
-		room := line[len(line):min(cap(line), len(line)+chunkSize)]
-		n := r.read(room, int64(len(line)))
+		l = r.grow(l, size)
+		room := l.buf[size:min(len(l.buf), size+chunkSize)]
+		n := r.read(room, int64(size))
 		if i := bytes.IndexByte(room[:n], r.delim); i >= 0 {
 			r.end = copy(r.chunk, room[i+1:n])
-			return r.whole(line[:len(line)+i])
+			return r.whole(l, size+i)
 		}
-		line = line[:len(line)+n]
+		size += n
+		if errors.Is(r.err, io.EOF) {
+			return r.whole(l, size)
+		}
 		if r.err != nil {
-			if errors.Is(r.err, io.EOF) {
-				return r.whole(line)
-			}
-			return nil, r.err
+			l.giveBack()
+			return nil, nil, r.err
 		}
 	}
 }
 
-// grow makes room for one more read. Buffers are doubled, and never made
-// larger than a line may be.
-func (r *lineReader) grow(line []byte) []byte {
-	if cap(line)-len(line) >= chunkSize/2 {
-		return line
+// grow makes room for one more read behind the first size bytes. Buffers are
+// doubled, and never made much larger than a line may be.
+func (r *lineReader) grow(l *lease, size int) *lease {
+	if len(l.buf)-size >= chunkSize/2 {
+		return l
 	}
-	size := 2 * int64(cap(line))
-	if most := r.limit + chunkSize; size > most {
-		size = max(most, int64(len(line)+chunkSize))
-	}
-	return append(make([]byte, 0, size), line...)
+	larger := borrow(int(min(2*int64(len(l.buf)), max(r.limit, int64(size))+chunkSize)))
+	copy(larger.buf, l.buf[:size])
+	l.giveBack()
+	return larger
 }
 
 // whole finishes a long line and remembers its size: a server that answers
 // with a megabyte does so again, and then the first buffer fits.
-func (r *lineReader) whole(line []byte) ([]byte, error) {
-	line = r.trim(line)
+func (r *lineReader) whole(l *lease, size int) ([]byte, func(), error) {
+	line := r.trim(l.buf[:size])
 	if int64(len(line)) > r.limit {
-		return nil, r.tooLong(line, int64(len(line)))
+		defer l.giveBack()
+		return nil, nil, r.tooLong(line, int64(len(line)))
 	}
-	r.hint = max(r.hint/2, min(len(line)+len(line)/8, 4<<20))
+	r.hint = max(r.hint/2, min(size+chunkSize, 4<<20))
 	if blank(line) {
-		return nil, nil
+		l.giveBack()
+		return nil, nil, nil
 	}
-	return line, nil
+	return line, l.give, nil
 }
 
 // skip passes over the rest of a line that is too long, keeping only its

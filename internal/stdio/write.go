@@ -221,4 +221,3 @@ func (q *writeQueue) breaks(p []byte) bool {
 	return bytes.IndexByte(p, '\n') >= 0 || bytes.IndexByte(p, '\r') >= 0 ||
 		q.delim != '\n' && bytes.IndexByte(p, q.delim) >= 0
 }
-

@@ -1,0 +1,6 @@
+//go:build !race
+
+package stdio
+
+// raceDetector multiplies the memory of a process.
+const raceDetector = false
