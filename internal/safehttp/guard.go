@@ -1,0 +1,172 @@
+package safehttp
+
+import (
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// A router sends what a redirect brought from one host to another through the
+// guard that allows nothing beyond the public.
+type router struct {
+	own, foreign *guard
+}
+
+func (r *router) RoundTrip(req *http.Request) (*http.Response, error) {
+	if redirectedAway(req) {
+		return r.foreign.RoundTrip(req)
+	}
+	return r.own.RoundTrip(req)
+}
+
+// CloseIdleConnections is for http.Client.
+func (r *router) CloseIdleConnections() {
+	for _, g := range []*guard{r.own, r.foreign} {
+		g.plain.CloseIdleConnections()
+		g.secure.CloseIdleConnections()
+	}
+}
+
+func redirectedAway(req *http.Request) bool {
+	for hop := req; hop.Response != nil && hop.Response.Request != nil; hop = hop.Response.Request {
+		if from := hop.Response.Request.URL; from.Host != req.URL.Host || from.Scheme != req.URL.Scheme {
+			return true
+		}
+	}
+	return false
+}
+
+// A guard carries requests whose URL it has checked, and limits what comes
+// back.
+type guard struct {
+	allow         []netip.Prefix
+	plain, secure *http.Transport
+}
+
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := checkURL(req.URL, g.allow); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	transport := g.secure
+	if req.URL.Scheme == "http" {
+		transport = g.plain
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.ContentLength > MaxBody {
+		resp.Body.Close()
+		return nil, ErrTooLarge
+	}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, left: MaxBody}
+	return resp, nil
+}
+
+// limitedBody fails, rather than ends, at its limit: half a document must not
+// pass for a whole one.
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if int64(n) > b.left {
+		n, err = int(b.left), ErrTooLarge
+	}
+	b.left -= int64(n)
+	return n, err
+}
+
+// CheckURL refuses what could never be fetched with these options, before a
+// name is resolved. It is no substitute for fetching with NewClient.
+func CheckURL(raw string, opt Options) error {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return refuse("not a URL")
+	}
+	return checkURL(u, opt.Allow)
+}
+
+func checkURL(u *url.URL, allow []netip.Prefix) error {
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return refuse("scheme %q", u.Scheme)
+	case u.User != nil:
+		return refuse("a URL with a user name")
+	case u.Opaque != "" || u.Host == "":
+		return refuse("a URL without a host")
+	}
+	host := u.Hostname()
+	if err := checkHost(host); err != nil {
+		return err
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return refuse("port %q", port)
+		}
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		if u.Scheme == "http" && !(len(allow) > 0 && strings.EqualFold(host, "localhost")) {
+			return refuse("http, only https is fetched")
+		}
+		return nil
+	}
+	if u.Scheme == "http" && !(addr.IsLoopback() && contains(addr, allow)) {
+		return refuse("http, only https is fetched")
+	}
+	if !Public(addr) && !contains(addr, allow) {
+		return refuse("%s is not a public address", addr)
+	}
+	return nil
+}
+
+// checkHost refuses names that somebody reads as an address that is not
+// written in the one usual way.
+func checkHost(host string) error {
+	if len(host) > 253 {
+		return refuse("a host of %d bytes", len(host))
+	}
+	for i := range len(host) {
+		c := host[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._:", c) >= 0 {
+			continue
+		}
+		return refuse("a host with the character %q", c)
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Is4In6() || addr.Zone() != "" {
+			return refuse("the address form %s", addr)
+		}
+		return nil
+	}
+	if strings.Contains(host, ":") {
+		return refuse("the address form %s", host)
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := labels[len(labels)-1]
+	if _, err := strconv.ParseUint(last, 0, 64); err == nil || allDigits(last) {
+		return refuse("the address form %s", host)
+	}
+	for _, label := range labels {
+		if label == "" {
+			return refuse("the host %q", host)
+		}
+	}
+	return nil
+}
+
+func allDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
