@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -121,7 +122,7 @@ func (in *inbox) handle(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Resp
 	if in.handler == nil {
 		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", req.Method)}
 	}
-	resp, err := in.handler.Handle(ctx, in.c, req)
+	resp, err := in.safely(ctx, req)
 	if err == nil {
 		return resp
 	}
@@ -130,4 +131,15 @@ func (in *inbox) handle(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Resp
 		answer = jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", err)
 	}
 	return &jsonrpc.Response{Err: answer}
+}
+
+// safely keeps a handler's panic from ending everybody's process.
+func (in *inbox) safely(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			in.c.opt.Log.Error("handler panicked", "method", req.Method, "err", p, "stack", string(debug.Stack()))
+			err = jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error")
+		}
+	}()
+	return in.handler.Handle(ctx, in.c, req)
 }

@@ -100,6 +100,27 @@ func TestClientServerTakesQuestionBack(t *testing.T) {
 	}
 }
 
+func TestClientHandlerPanics(t *testing.T) {
+	answers := make(chan received, 1)
+	c := serve(t, ClientOptions{}, func(w http.ResponseWriter, r *http.Request) {
+		msg := receive(r)
+		if msg.Kind == jsonrpc.KindError {
+			answers <- msg
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		send := events(w)
+		send(`data: {"jsonrpc":"2.0","id":7,"method":"roots/list"}`)
+		send(`data: {"jsonrpc":"2.0","id":%s,"result":%d}`, msg.ID, jsonrpc.ParseError((<-answers).Err).Code)
+	})
+	back := newHeard()
+	back.answer = func(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error) { panic("broken") }
+	resp, err := c.Call(t.Context(), &jsonrpc.Request{Method: "x", Back: back})
+	if err != nil || string(resp.Result) != "-32603" {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+}
+
 func TestClientCancel(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		t.Run(fmt.Sprintf("modern=%v", modern), func(t *testing.T) {
