@@ -104,15 +104,16 @@ func (c *Catalog) outline(v View, omit int) string {
 			fmt.Fprintf(&b, " (%s)", orElse(s.State, "not connected"))
 		}
 		refs := c.ToolsOf(s.Name, v)
-		switch omit {
-		case 0:
+		switch {
+		case len(refs) == 0:
+		case omit == 0:
 			for _, ref := range refs {
 				b.WriteString("\n    - " + oneLine(ref.Name, maxTemplate))
 				if about := oneLine(c.about(Tools, c.tools.listed[ref.Listed]), outlineDescription); about != "" {
 					b.WriteString(": " + about)
 				}
 			}
-		case 1:
+		case omit == 1:
 			names := make([]string, len(refs))
 			for i, ref := range refs {
 				names[i] = oneLine(ref.Name, maxTemplate)

@@ -60,24 +60,30 @@ func ShortSignature(name string, schema []byte) string {
 		if required[arg] {
 			mark = ":"
 		}
-		args = append(args, arg+mark+shortType(sub, 0))
+		args = append(args, arg+mark+shortType(schema, sub, 0))
 	}
 	return name + "(" + strings.Join(args, ", ") + ")"
 }
+
+const maxShortDepth = 4
 
 var shortNames = map[string]string{
 	"string": "str", "integer": "int", "number": "num", "boolean": "bool", "object": "obj", "null": "null",
 }
 
-func shortType(schema []byte, depth int) string {
+// shortType is the type of a schema within root in a word.
+func shortType(root, schema []byte, depth int) string {
+	if ref, ok := jsonrpc.GetString(schema, "$ref"); ok && depth < maxShortDepth {
+		return shortType(root, definition(root, ref), depth+1)
+	}
 	if jsonrpc.Get(schema, "enum") != nil || jsonrpc.Get(schema, "const") != nil {
 		return "enum"
 	}
 	for _, keyword := range [...]string{"anyOf", "oneOf"} {
-		if forms := jsonrpc.Get(schema, keyword); forms != nil && depth < 3 {
+		if forms := jsonrpc.Get(schema, keyword); forms != nil && depth < maxShortDepth {
 			var all []string
 			for sub := range jsonrpc.Elements(forms) {
-				all = append(all, shortType(sub, depth+1))
+				all = append(all, shortType(root, sub, depth+1))
 			}
 			return strings.ReplaceAll(union(all), " ", "")
 		}
@@ -86,20 +92,20 @@ func shortType(schema []byte, depth int) string {
 	if len(kinds) > 0 && kinds[0] == '[' {
 		var all []string
 		for kind := range jsonrpc.Elements(kinds) {
-			all = append(all, shortKind(text(kind), schema, depth))
+			all = append(all, shortKind(root, schema, text(kind), depth))
 		}
 		return strings.ReplaceAll(union(all), " ", "")
 	}
-	return shortKind(text(kinds), schema, depth)
+	return shortKind(root, schema, text(kinds), depth)
 }
 
-func shortKind(kind string, schema []byte, depth int) string {
+func shortKind(root, schema []byte, kind string, depth int) string {
 	if kind == "array" {
 		items := jsonrpc.Get(schema, "items")
-		if items == nil || depth >= 3 {
+		if items == nil || depth >= maxShortDepth {
 			return "list"
 		}
-		return shortType(items, depth+1) + "[]"
+		return shortType(root, items, depth+1) + "[]"
 	}
 	if short := shortNames[kind]; short != "" {
 		return short

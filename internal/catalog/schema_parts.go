@@ -10,6 +10,10 @@ func escapePointer(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
 }
 
+func unescapePointer(token string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+}
+
 // child reads the subschema under a keyword; nil when there is none.
 func (d *document) child(p *part, raw map[string]any, keyword string) *part {
 	v, ok := raw[keyword]
@@ -151,7 +155,7 @@ func (d *document) at(pointer string) (any, bool) {
 		if pointer == "" {
 			break
 		}
-		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		token = unescapePointer(token)
 		switch in := v.(type) {
 		case map[string]any:
 			sub, ok := in[token]

@@ -33,6 +33,8 @@ const (
 
 type searchIndex struct {
 	docs    []*entry
+	wholes  []string // the names as one word
+	hidden  []bool   // for interfaces only
 	lengths []float64
 	mean    float64
 	terms   []string // sorted
@@ -68,27 +70,32 @@ func (c *Catalog) Search(query string, v View, limit int) []Hit {
 		}
 	}
 	whole := strings.Join(terms, "")
-	var hits []Hit
+	var ranked []int
 	for doc, s := range scores {
 		e := ix.docs[doc]
-		if s == 0 || !c.sees(e, v.Visible) || !v.UI && forInterfaceOnly(e.item.Raw) {
+		if s == 0 || !c.sees(e, v.Visible) || !v.UI && ix.hidden[doc] {
 			continue
 		}
-		s *= float64(matched[doc]) / float64(len(terms))
-		if whole == joined(e.item.Key) || strings.EqualFold(query, e.listed) {
-			s *= 2
+		scores[doc] *= float64(matched[doc]) / float64(len(terms))
+		if whole == ix.wholes[doc] || strings.EqualFold(query, e.listed) {
+			scores[doc] *= 2
 		}
-		hits = append(hits, Hit{c.ref(e), s})
+		ranked = append(ranked, doc)
 	}
-	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
-	if limit > 0 && len(hits) > limit {
-		hits = hits[:limit]
+	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	if limit > 0 && len(ranked) > limit {
+		ranked = ranked[:limit]
+	}
+	hits := make([]Hit, len(ranked))
+	for i, doc := range ranked {
+		hits[i] = Hit{c.ref(ix.docs[doc]), scores[doc]}
 	}
 	return hits
 }
 
 func newSearchIndex(c *Catalog) *searchIndex {
-	ix := &searchIndex{docs: c.tools.order, lengths: make([]float64, len(c.tools.order))}
+	n := len(c.tools.order)
+	ix := &searchIndex{docs: c.tools.order, wholes: make([]string, n), hidden: make([]bool, n), lengths: make([]float64, n)}
 	byTerm := make(map[string][]posting)
 	total := 0.0
 	for doc, e := range ix.docs {
@@ -97,7 +104,8 @@ func newSearchIndex(c *Catalog) *searchIndex {
 			tokens(text, func(term string) { counts[term] += weight })
 		}
 		add(e.name, weightName)
-		counts[joined(e.name)] += weightName / 2
+		ix.wholes[doc], ix.hidden[doc] = joined(e.name), forInterfaceOnly(e.item.Raw)
+		counts[ix.wholes[doc]] += weightName / 2
 		add(c.sources[e.source].Server, weightServer)
 		add(e.item.Title, weightTitle)
 		add(e.item.Description, weightDescription)
@@ -114,7 +122,7 @@ func newSearchIndex(c *Catalog) *searchIndex {
 		}
 		total += ix.lengths[doc]
 	}
-	ix.mean = total / float64(max(1, len(ix.docs)))
+	ix.mean = total / float64(max(1, n))
 	for term := range byTerm {
 		ix.terms = append(ix.terms, term)
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -19,8 +20,7 @@ func Signature(schema []byte) (ts string, ok bool) {
 		return "", false
 	}
 	t := &typer{root: schema}
-	ts, note := t.write(schema, "")
-	ts = noted(ts, note)
+	ts = noted(t.write(schema, text(jsonrpc.Get(schema, "title"))))
 	return ts, !t.lossy && len(ts) < len(schema)
 }
 
@@ -54,23 +54,25 @@ func (t *typer) write(schema []byte, name string) (ts, note string) {
 		t.lossy = true
 		return "unknown", ""
 	}
-	var notes []string
 	members := make(map[string][]byte)
+	var notes []string
 	for keyword, value := range jsonrpc.Members(schema) {
 		members[keyword] = value
 		said, known := remark(keyword, value, name)
-		if said != "" {
+		if said != "" && keyword != "description" {
 			notes = append(notes, said)
 		}
 		if !known && !typeKeywords[keyword] {
 			t.lossy = true
 		}
 	}
-	ts = t.form(members)
-	if text(members["type"]) == "integer" {
-		notes = append(notes, "integer")
+	if text(members["type"]) == "integer" && members["enum"] == nil && members["const"] == nil {
+		notes = slices.Insert(notes, 0, "integer")
 	}
-	return ts, strings.Join(notes, "; ")
+	if said := text(members["description"]); said != "" {
+		notes = slices.Insert(notes, 0, said)
+	}
+	return t.form(members), strings.Join(notes, "; ")
 }
 
 // typeKeywords are what form reads.
@@ -237,20 +239,29 @@ func (t *typer) reference(ref string) string {
 	for _, open := range t.refs {
 		local = local && open != ref
 	}
-	target := t.root
-	for token := range strings.SplitSeq(pointer, "/") {
-		if local {
-			target = jsonrpc.Get(target, strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~"))
-			local = len(target) > 0
-		}
-	}
-	if !local {
+	target := definition(t.root, ref)
+	if !local || target == nil {
 		t.lossy = true
 		return "unknown"
 	}
 	t.refs = append(t.refs, ref)
 	defer func() { t.refs = t.refs[:len(t.refs)-1] }()
-	return noted(t.write(target, ""))
+	return noted(t.write(target, pointer[strings.LastIndexByte(pointer, '/')+1:]))
+}
+
+// definition is what a reference within a schema leads to; nil when that is
+// nothing.
+func definition(root []byte, ref string) []byte {
+	pointer, local := strings.CutPrefix(ref, "#/")
+	if !local {
+		return nil
+	}
+	for token := range strings.SplitSeq(pointer, "/") {
+		if root = jsonrpc.Get(root, unescapePointer(token)); root == nil {
+			return nil
+		}
+	}
+	return root
 }
 
 func noted(ts, note string) string {
@@ -290,7 +301,7 @@ func literal(v []byte) string {
 	return string(v)
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 
 func memberName(name string) string {
 	if identifier.MatchString(name) {

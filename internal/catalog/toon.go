@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"errors"
 	"regexp"
 	"slices"
@@ -17,27 +18,27 @@ func Toon(data []byte) (toon string, ok bool) {
 	if !jsonrpc.Valid(data) {
 		return "", false
 	}
-	data = trimmed(data)
+	data = bytes.TrimSpace(data)
 	if data[0] != '{' && data[0] != '[' {
 		return "", false
 	}
-	w := &toonWriter{}
-	if data[0] == '{' {
-		w.object(data, 0)
-	} else {
-		w.array("", data, 0)
-	}
-	toon = strings.Join(w.lines, "\n")
 	plain := appendNormal(nil, data)
-	if w.failed || toon == "" || len(toon) >= len(plain) {
+	if toon, ok = encodeToon(plain); !ok || len(toon) >= len(plain) {
 		return "", false
 	}
 	back, err := FromToon(toon)
 	return toon, err == nil && string(back) == string(plain)
 }
 
-func trimmed(data []byte) []byte {
-	return []byte(strings.TrimSpace(string(data)))
+// encodeToon writes an object or array; it cannot write every text.
+func encodeToon(data []byte) (string, bool) {
+	w := &toonWriter{}
+	if data[0] == '{' {
+		w.object(data, 0)
+	} else {
+		w.array("", data, 0)
+	}
+	return strings.Join(w.lines, "\n"), !w.failed && len(w.lines) > 0
 }
 
 // appendNormal writes JSON without white space and with every string escaped

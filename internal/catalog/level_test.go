@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDownlevelResult(t *testing.T) {
+	const audio = `{"type":"audio","data":"AAA=","mimeType":"audio/wav","x":1}`
+	const link = `{"type":"resource_link","uri":"a:b\u0041","name":"n"}`
+	for _, tt := range []struct{ id, version, in, out string }{
+		{"bridge/D1", "2024-11-05", `{"content":[` + audio + `]}`, `{"content":[{"type":"resource","resource":{"uri":"audio:1","mimeType":"audio/wav","blob":"AAA="}}]}`},
+		{"bridge/D1/prompt", "2024-11-05", `{"messages":[{"role":"user","content":` + audio + `}]}`, `{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"audio:1","mimeType":"audio/wav","blob":"AAA="}}}]}`},
+		{"bridge/D1/known", "2025-03-26", `{"content":[` + audio + `]}`, `{"content":[` + audio + `]}`},
+		{"bridge/D2", "2025-03-26", `{"content":[` + link + `,{"type":"text","text":"t"}],"n":1.0}`, `{"content":[{"type":"text","text":"a:bA"},{"type":"text","text":"t"}],"n":1.0}`},
+		{"bridge/D2/known", "2025-06-18", `{"content":[` + link + `]}`, `{"content":[` + link + `]}`},
+		{"bridge/D2/empty", "2025-03-26", `{"content":[],"structuredContent":{"a":"\""}}`, `{"content":[{"type":"text","text":"{\"a\":\"\\\"\"}"}],"structuredContent":{"a":"\""}}`},
+		{"bridge/D2/absent", "2024-11-05", `{"structuredContent":{"a":1}}`, `{"structuredContent":{"a":1},"content":[{"type":"text","text":"{\"a\":1}"}]}`},
+		{"bridge/D3", "2025-11-25", `{"resultType":"complete","content":[],"ttlMs":0,"cacheScope":"private"}`, `{"content":[]}`},
+		{"bridge/D3/escaped", "2025-11-25", `{"result\u0054ype":"complete","content":[]}`, `{"content":[]}`},
+		{"bridge/D3/array", "2025-11-25", `{"content":[],"structuredContent":[1,2]}`, `{"content":[{"type":"text","text":"[1,2]"}]}`},
+		{"bridge/D3/array-with-text", "2025-11-25", `{"content":[{"type":"text","text":"t"}],"structuredContent":"s"}`, `{"content":[{"type":"text","text":"t"}]}`},
+		{"bridge/D3/nested-names-stay", "2025-11-25", `{"content":[{"type":"text","text":"t","ttlMs":1}],"_meta":{"resultType":1}}`, `{"content":[{"type":"text","text":"t","ttlMs":1}],"_meta":{"resultType":1}}`},
+		{"bridge/modern", "2026-07-28", `{"resultType":"complete","structuredContent":[1]}`, `{"resultType":"complete","structuredContent":[1]}`},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			in := []byte(tt.in)
+			out := DownlevelResult(tt.version, in)
+			equalTo(t, tt.out, string(out))
+			equalTo(t, tt.in, string(in))
+			if tt.in == tt.out && !same(in, out) {
+				t.Error("an unchanged result was copied")
+			}
+		})
+	}
+}
+
+func TestUplevelResult(t *testing.T) {
+	for _, tt := range []struct{ version, in, out string }{
+		{"2026-07-28", `{"content":[]}`, `{"content":[],"resultType":"complete"}`},
+		{"2026-07-28", `{}`, `{"resultType":"complete"}`},
+		{"2026-07-28", `{"resultType":"input_required"}`, `{"resultType":"input_required"}`},
+		{"2025-11-25", `{"content":[]}`, `{"content":[]}`},
+	} {
+		t.Run("bridge/U/"+tt.in, func(t *testing.T) {
+			equalTo(t, tt.out, string(UplevelResult(tt.version, []byte(tt.in))))
+		})
+	}
+	equalTo(t, `{"contents":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"contents":[]}`))))
+	equalTo(t, `{"ttlMs":9,"resultType":"complete","cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"ttlMs":9}`))))
+}
+
+func BenchmarkDownlevelUnchanged(b *testing.B) {
+	result := []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("words and \\\"quotes\\\" ", 500) + `"}],"isError":false}`)
+	b.SetBytes(int64(len(result)))
+	b.ReportAllocs()
+	for b.Loop() {
+		DownlevelResult("2025-06-18", result)
+	}
+}

@@ -1,0 +1,2 @@
+not applied
+tool(a?:enum, b?:enum, c?:enum, d?:enum, e?:enum)

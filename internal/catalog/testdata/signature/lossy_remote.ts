@@ -1,0 +1,2 @@
+not applied
+tool(a?:any)

@@ -1,0 +1,2 @@
+{path: string /* desc */; tail?: number}
+tool(path:str, tail?:num)

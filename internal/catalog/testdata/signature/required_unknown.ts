@@ -1,0 +1,2 @@
+{a: string; b: unknown}
+tool(a:str)
