@@ -4,18 +4,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/gateway"
-	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -25,116 +23,150 @@ type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	Getenv func(string) (string, bool)
+}
+
+// An app is one run of the program.
+type app struct {
+	Env
+	personality personality
+	chinese     bool
+	// Flags that every command has.
+	configPath string
+	project    bool
+	insecure   bool
+	asJSON     bool
 }
 
 // Run runs the program and returns its exit code.
 func Run(ctx context.Context, env Env) int {
-	args := env.Args[1:]
-	if len(args) == 0 {
-		return 0
-	}
-	switch args[0] {
-	case "__helper":
+	if len(env.Args) > 1 && env.Args[1] == helperCommand {
 		return stdio.RunHelper(ctx)
-	case "demo":
-		if err := mcptest.Demo().ServeStdio(ctx, env.Stdin, env.Stdout); err != nil {
-			fmt.Fprintln(env.Stderr, err)
-			return 1
+	}
+	a := &app{Env: env}
+	if a.Getenv == nil {
+		a.Getenv = os.LookupEnv
+	}
+	a.chinese = speaksChinese(a.Getenv)
+	args := a.identify()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	return a.report(err)
+}
+
+// helperCommand starts the process that starts all servers. It is not for
+// people.
+const helperCommand = "__helper"
+
+// identify finds out by which name the program was called: its own, or the
+// first argument. It returns the arguments that are left.
+func (a *app) identify() []string {
+	args := a.Args[1:]
+	name := strings.TrimSuffix(filepath.Base(a.Args[0]), ".exe")
+	if p, ok := personalities[name]; ok {
+		a.personality = p
+		return args
+	}
+	a.personality = personalities["mcp-all-in-one"]
+	if len(args) > 0 {
+		if p, ok := personalities[args[0]]; ok {
+			a.personality = p
+			return args[1:]
 		}
-		return 0
-	case "http", "stdio":
-		path := ""
-		port := 3095
-		for i := 1; i+1 < len(args); i++ {
-			if args[i] == "--mcp-config" {
-				path = args[i+1]
-			}
-			if args[i] == "--port" {
-				fmt.Sscan(args[i+1], &port)
-			}
+	}
+	return args
+}
+
+// root is the command tree of the personality.
+func (a *app) root() *cobra.Command {
+	return a.personality.root(a)
+}
+
+// t chooses between the two languages.
+func (a *app) t(en, zh string) string {
+	if a.chinese {
+		return zh
+	}
+	return en
+}
+
+// speaksChinese says whether the user reads Simplified Chinese.
+func speaksChinese(getenv func(string) (string, bool)) bool {
+	for _, name := range []string{"MCP_AIO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
+		if v, ok := getenv(name); ok && v != "" {
+			return strings.HasPrefix(strings.ToLower(v), "zh")
 		}
-		return serve(ctx, env, args[0], path, port)
 	}
-	return 2
+	return false
 }
 
-func serve(ctx context.Context, env Env, mode, path string, port int) int {
-	cfg, err := config.Load(config.LoadOptions{Path: path, Create: path == ""})
-	if err != nil {
-		fmt.Fprintln(env.Stderr, err)
-		return 2
-	}
-	level := new(slog.LevelVar)
-	if os.Getenv("MCP_LOG_LEVEL") == "debug" {
-		level.Set(slog.LevelDebug)
-	}
-	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: level}))
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	o := instanceOptions{cfg: cfg, log: log, level: level, name: "mcp-all-in-one"}
-	if mode == "stdio" {
-		return serveStdio(ctx, env, o)
-	}
-	in, err := newInstance(context.WithoutCancel(ctx), o)
-	if err != nil {
-		fmt.Fprintln(env.Stderr, err)
-		return 1
-	}
-	f, err := in.listen(ctx, "127.0.0.1", port)
-	if err != nil {
-		fmt.Fprintln(env.Stderr, err)
-		return 1
-	}
-	fmt.Fprintf(env.Stdout, "endpoint %s/mcp\nconsole  %s/ui/\n", in.url, in.url)
-	<-ctx.Done()
-	f.drain(context.WithoutCancel(ctx))
-	in.close(context.WithoutCancel(ctx))
-	return 0
+// load reads the configuration of this run.
+func (a *app) load(create bool) (*config.Config, error) {
+	return config.Load(a.loadOptions(create))
 }
 
-func serveStdio(ctx context.Context, env Env, o instanceOptions) int {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o.schema = "default"
-	o.exit = cancel
-	in, err := newInstance(context.WithoutCancel(ctx), o)
-	if err != nil {
-		fmt.Fprintln(env.Stderr, err)
-		return 1
+func (a *app) loadOptions(create bool) config.LoadOptions {
+	return config.LoadOptions{
+		Path: a.configPath, Personality: a.personality.config, Project: a.project, Insecure: a.insecure,
+		Create: create, LookupEnv: a.Getenv,
 	}
-	peer := &latePeer{}
-	s, err := in.gateway.Open(gateway.Opening{Schema: o.schema, Stdio: true, Session: true, Client: peer, Admin: true})
-	if err != nil {
-		fmt.Fprintln(env.Stderr, err)
-		return 1
-	}
-	stream := stdio.NewStream(env.Stdin, env.Stdout, stdio.StreamOptions{MaxLine: o.cfg.Limits.ClientMessage})
-	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
-		Handler: s, Strict: true, MaxInFlight: o.cfg.Limits.InFlightPerSession,
-		Batch:        func() bool { v := s.Version(); return v == "" || mcp.Rules(v).Batch },
-		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
-		OnDropped: func(reason string, head []byte) { o.log.Debug("dropped", "reason", reason) },
-	})
-	peer.set(conn)
-	select {
-	case <-conn.Done():
-	case <-ctx.Done():
-	}
-	conn.Close()
-	s.Close()
-	in.close(context.WithoutCancel(ctx))
-	return 0
 }
 
-// latePeer is a peer that is known only after the session that uses it.
-type latePeer struct{ conn *jsonrpc.Conn }
-
-func (p *latePeer) set(c *jsonrpc.Conn) { p.conn = c }
-
-func (p *latePeer) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return p.conn.Call(ctx, req)
+// report prints an error and returns the exit code.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var e *exitError
+	if errors.As(err, &e) {
+		if e.err != nil {
+			a.printError(e)
+		}
+		return e.code
+	}
+	var load *config.LoadError
+	if errors.As(err, &load) {
+		a.printProblems(load.Problems)
+		return exitUsage
+	}
+	a.printError(&exitError{code: exitFailure, err: err})
+	return exitFailure
 }
 
-func (p *latePeer) Notify(ctx context.Context, n *jsonrpc.Notification) error {
-	return p.conn.Notify(ctx, n)
+// printError says what failed, and what to do about it where that is known.
+func (a *app) printError(e *exitError) {
+	if a.asJSON {
+		writeLine(a.Stderr, map[string]any{"error": map[string]any{"exit": e.code, "code": e.id, "message": e.err.Error(), "hint": e.hint}})
+		return
+	}
+	label := a.t("error", "错误")
+	if e.id != "" {
+		label += "[" + e.id + "]"
+	}
+	fmt.Fprintf(a.Stderr, "%s: %v\n", label, e.err)
+	if e.hint != "" {
+		fmt.Fprintf(a.Stderr, "  %s  %s\n", a.t("fix", "修正"), e.hint)
+	}
+}
+
+func (a *app) printProblems(problems []config.Problem) {
+	if a.asJSON {
+		writeLine(a.Stderr, map[string]any{"error": map[string]any{"exit": exitUsage, "problems": problems}})
+		return
+	}
+	for _, p := range problems {
+		fmt.Fprintln(a.Stderr, a.problemText(p))
+	}
+}
+
+// problemText is a problem of the config file in the user's language.
+func (a *app) problemText(p config.Problem) string {
+	if a.chinese {
+		p.Message, p.Hint = p.MessageZH, p.HintZH
+	}
+	return p.String()
 }

@@ -29,7 +29,10 @@ type instance struct {
 	name     string
 	url      string // where it listens; empty on stdio
 	port     int
+	console  bool // the console is served
 	draining atomic.Bool
+	// reload reads the config file again and applies it.
+	reload func() error
 }
 
 // instanceOptions say what kind of instance is wanted.
@@ -39,8 +42,9 @@ type instanceOptions struct {
 	level *slog.LevelVar
 	name  string // what it calls itself
 	// schema is set on stdio: the only one, for the only client.
-	schema string
-	exit   func()
+	schema     string
+	exit       func()
+	selfConfig bool
 }
 
 // newInstance starts the configured servers and returns at once.

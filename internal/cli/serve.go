@@ -18,12 +18,12 @@ type front struct {
 	mcp      *mcphttp.Server
 	http     *http.Server
 	listener net.Listener
-	served   chan error
+	failed   chan error // serving ended by itself
 }
 
 // listen opens the listener first, so that clients find somebody there while
 // the servers start.
-func (in *instance) listen(ctx context.Context, host string, port int) (*front, error) {
+func (in *instance) listen(ctx context.Context, host string, port int, flags serveFlags) (*front, error) {
 	if p := in.cfg.CheckListen(host); p != nil {
 		return nil, &config.LoadError{Problems: []config.Problem{*p}}
 	}
@@ -35,11 +35,11 @@ func (in *instance) listen(ctx context.Context, host string, port int) (*front, 
 	in.port = ln.Addr().(*net.TCPAddr).Port
 	in.url = "http://" + net.JoinHostPort(host, strconv.Itoa(in.port))
 	limits := serverLimits(&in.cfg.Limits)
-	f := &front{in: in, listener: ln, served: make(chan error, 1)}
+	f := &front{in: in, listener: ln, failed: make(chan error, 1)}
 	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: in.open, Limits: limits, Log: in.log})
 	rt := &router{in: in, mcp: f.mcp, guard: in.guard(host)}
 	f.http = mcphttp.HTTPServer(rt, limits, in.log)
-	go func() { f.served <- f.http.Serve(ln) }()
+	go f.serve()
 	return f, nil
 }
 
@@ -73,7 +73,10 @@ func (f *front) drain(ctx context.Context) {
 	if err := f.http.Close(); err != nil {
 		f.in.log.Debug("closing the listener", "err", err)
 	}
-	if err := <-f.served; !errors.Is(err, http.ErrServerClosed) {
-		f.in.log.Warn("serving ended", "err", err)
+}
+
+func (f *front) serve() {
+	if err := f.http.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
+		f.failed <- fmt.Errorf("serving: %w", err)
 	}
 }

@@ -64,7 +64,9 @@ type Conn struct {
 	running sync.WaitGroup // handlers and the goroutine of notices
 	sending sync.WaitGroup // notifications of cancelled calls
 	closing atomic.Bool
-	done    chan struct{}
+	// draining is what new requests are refused with, once Drain was called.
+	draining atomic.Pointer[Error]
+	done     chan struct{}
 
 	mu    sync.Mutex
 	ended bool // nothing new is sent on our own account
@@ -91,9 +93,10 @@ func (c *Conn) run() {
 	c.running.Wait()
 	c.mu.Lock()
 	switch {
+	case c.err != nil:
 	case c.closing.Load():
 		c.err = ErrClosed
-	case c.err == nil && !errors.Is(err, io.EOF):
+	case !errors.Is(err, io.EOF):
 		c.err = err
 	}
 	c.ended = true

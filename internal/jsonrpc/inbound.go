@@ -33,6 +33,14 @@ const (
 
 // accept takes a request of the peer.
 func (c *Conn) accept(msg *Message, release func(), b *batch) {
+	if last := c.draining.Load(); last != nil {
+		c.answer(msg.ID, &Response{Err: last}, b)
+		if b != nil {
+			b.done()
+		}
+		free(release)
+		return
+	}
 	in := &inbound{
 		conn:    c,
 		req:     Request{Method: msg.Method, Params: msg.Params},

@@ -13,6 +13,7 @@ type notices struct {
 	mu   sync.Mutex
 	// queue is what waits; the one being delivered has left it.
 	queue []notice
+	size  int // bytes of params in queue
 	// since is the newest call of ours when the last notification came.
 	since uint64
 	idle  chan struct{} // closed when all is delivered; nil if nobody waits
@@ -25,7 +26,8 @@ type notice struct {
 }
 
 const (
-	maxNotices = 1024
+	maxNotices     = 1024
+	maxNoticeBytes = 16 << 20
 	// patience is how long an answer waits for the notifications before it.
 	patience = 100 * time.Millisecond
 )
@@ -39,13 +41,14 @@ func (c *Conn) notify(msg *Message, data []byte, release func()) {
 	q := &c.notices
 	since := c.calls.newest()
 	q.mu.Lock()
-	if len(q.queue) >= maxNotices {
+	if len(q.queue) >= maxNotices || q.size >= maxNoticeBytes {
 		q.mu.Unlock()
 		c.dropped("notification queue full", data)
 		free(release)
 		return
 	}
 	q.queue = append(q.queue, notice{Notification{msg.Method, msg.Params}, release})
+	q.size += len(msg.Params)
 	q.since = since
 	start := !q.busy.Load()
 	q.busy.Store(true)
@@ -61,7 +64,7 @@ func (c *Conn) deliver() {
 	var batch []notice
 	for {
 		q.mu.Lock()
-		batch, q.queue = q.queue, batch[:0]
+		batch, q.queue, q.size = q.queue, batch[:0], 0
 		if len(batch) == 0 {
 			q.busy.Store(false)
 			q.slow = false

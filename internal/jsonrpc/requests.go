@@ -16,13 +16,17 @@ type requests struct {
 	running int
 	// queue waits for room while the reader goes on.
 	queue  []*inbound
+	queued int // bytes of params in queue
 	closed bool
 	parked atomic.Bool // the reader waits, or is about to
 }
 
-// maxQueued is how many requests wait, beside those that run, while the
-// reader has to go on because we wait for answers of the peer.
-const maxQueued = 1024
+// How many requests, and bytes of params, wait beside those that run, while
+// the reader has to go on because we wait for answers of the peer.
+const (
+	maxQueued      = 1024
+	maxQueuedBytes = 16 << 20
+)
 
 var idSeed = maphash.MakeSeed()
 
@@ -80,11 +84,14 @@ func (r *requests) remove(in *inbound) {
 func (r *requests) enter(in *inbound, limit int, asking func() bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.parked.Store(true)
-	defer r.parked.Store(false)
+	if r.running >= limit {
+		r.parked.Store(true)
+		defer r.parked.Store(false)
+	}
 	for r.running >= limit && !r.closed {
-		if asking() && len(r.queue) < maxQueued {
+		if asking() && len(r.queue) < maxQueued && r.queued < maxQueuedBytes {
 			r.queue = append(r.queue, in)
+			r.queued += len(in.req.Params)
 			return false
 		}
 		r.room.Wait()
@@ -103,6 +110,7 @@ func (r *requests) leave(in *inbound) *inbound {
 		next := r.queue[0]
 		r.queue[0] = nil
 		r.queue = r.queue[1:]
+		r.queued -= len(next.req.Params)
 		return next
 	}
 	r.running--

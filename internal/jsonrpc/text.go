@@ -114,17 +114,17 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// Compact appends src to dst as one line. Without a line break src is taken
-// as it is; with one all insignificant white space is removed, and a line
-// break inside a string, which JSON forbids, is escaped.
+// Compact appends src to dst without insignificant white space. The outcome
+// is one line: a line break inside a string, which JSON forbids, is escaped.
 func Compact(dst, src []byte) []byte {
-	if bytes.IndexByte(src, '\n') < 0 && bytes.IndexByte(src, '\r') < 0 {
-		return append(dst, src...)
-	}
 	inString := false
 	for i := 0; i < len(src); i++ {
 		c := src[i]
 		switch {
+		case c == '"':
+			inString = !inString
+		case !inString && c <= ' ' && spaces>>c&1 == 1:
+			continue
 		case inString && c == '\\' && i+1 < len(src) && src[i+1] >= ' ':
 			i++
 			dst = append(dst, c, src[i])
@@ -134,10 +134,6 @@ func Compact(dst, src []byte) []byte {
 			continue
 		case inString && c == '\r':
 			dst = append(dst, '\\', 'r')
-			continue
-		case c == '"':
-			inString = !inString
-		case !inString && (c == ' ' || c == '\n' || c == '\r' || c == '\t'):
 			continue
 		}
 		dst = append(dst, c)

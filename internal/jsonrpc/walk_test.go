@@ -117,17 +117,6 @@ func object(t testing.TB, data []byte) map[string]json.RawMessage {
 	return m
 }
 
-func decoded(t testing.TB, data []byte) any {
-	t.Helper()
-	var v any
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		t.Fatalf("%s: %v", data, err)
-	}
-	return v
-}
-
 func TestGetLikeEncodingJSON(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := genObject(rt)
@@ -262,15 +251,12 @@ func TestQuoteAndCompact(t *testing.T) {
 			rt.Fatalf("Quote(%q) = %s reads as %q, %v", s, Quote(s), back, err)
 		}
 		data := write(rt, genNode(rt, 4))
-		line := Compact([]byte("x"), data)[1:]
-		if bytes.ContainsAny(line, "\r\n") {
-			rt.Fatalf("line break in %q", line)
+		var want bytes.Buffer
+		if err := json.Compact(&want, data); err != nil {
+			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(decoded(t, data), decoded(t, line)); diff != "" {
-			rt.Fatal(diff)
-		}
-		if !bytes.ContainsAny(data, "\r\n") && !bytes.Equal(data, line) {
-			rt.Fatalf("%q became %q", data, line)
+		if got := Compact([]byte("x"), data); string(got) != "x"+want.String() {
+			rt.Fatalf("got %s, want x%s", got, &want)
 		}
 	})
 	if got := string(Compact(nil, []byte("{\n\"a b\": \"x\ny\\\"\" }"))); got != `{"a b":"x\ny\""}` {

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+func (a *app) stdioCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "stdio",
+		Short: a.t("serve one client over standard input and output", "通过标准输入输出服务一个客户端"),
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serveStdio(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.schema, "schema", "", a.t("schema to serve (default)", "要提供的 schema（default）"))
+	flags.BoolVar(&f.watch, "watch", false, a.t("apply changes of the config file", "配置文件变化时自动生效"))
+	flags.BoolVar(&f.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
+	flags.StringVar(&f.compat, "compat", "", a.t("dialect: auto, seed or spec", "方言：auto、seed 或 spec"))
+	f.log.add(a, flags)
+	return cmd
+}
+
+// serveStdio serves the client at the other end of our pipes until it hangs
+// up, says goodbye, or a signal comes.
+func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
+	cfg, err := a.load(true)
+	if err != nil {
+		return err
+	}
+	f.apply(cfg)
+	schema, err := a.stdioSchema(cfg, f.schema)
+	if err != nil {
+		return err
+	}
+	log, level, closeLog, err := f.log.open(a, cfg, true)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	a.warn(log, cfg)
+	life := newLifetime(ctx)
+	defer life.stop()
+	in, err := newInstance(life.hard, instanceOptions{
+		cfg: cfg, log: log, level: level, name: a.personality.name, schema: schema, exit: life.finish, selfConfig: !f.noSelfConfig,
+	})
+	if err != nil {
+		return err
+	}
+	defer in.close(life.hard)
+	reload := in.reloader(a, f)
+	reload.start(life)
+	defer reload.stop()
+	return in.serveClient(life, stdio.NewStream(a.Stdin, a.Stdout, stdio.StreamOptions{
+		MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(cfg), Closer: closerOf(a.Stdin),
+	}), schema, log)
+}
+
+// serveClient talks to the one client over a stream. When the client hangs up,
+// what is in flight finishes first.
+func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema string, log *slog.Logger) error {
+	client := make(lateClient, 1)
+	s, err := in.gateway.Open(gateway.Opening{Schema: schema, Stdio: true, Session: true, Client: client, Admin: true})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+		Handler: s, Strict: true, MaxInFlight: in.cfg.Limits.InFlightPerSession,
+		Batch:        func() bool { v := s.Version(); return v == "" || mcp.Rules(v).Batch },
+		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+		OnDropped: func(reason string, head []byte) {
+			log.Debug("ignoring what the client sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))
+		},
+	})
+	client <- conn
+	select {
+	case <-conn.Done():
+	case <-life.soft.Done():
+		in.finish(life.hard, conn)
+	}
+	return conn.Close()
+}
+
+// finish lets what is in flight end within the bound.
+func (in *instance) finish(ctx context.Context, conn *jsonrpc.Conn) {
+	in.draining.Store(true)
+	in.gateway.Stop()
+	ctx, cancel := context.WithTimeout(ctx, in.cfg.Limits.Drain)
+	defer cancel()
+	last := mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
+	if left := conn.Drain(ctx, last); left > 0 {
+		in.log.Warn("ending with calls in flight", "calls", left)
+	}
+}
+
+// stdioSchema is the schema that a stdio session serves.
+func (a *app) stdioSchema(cfg *config.Config, name string) (string, error) {
+	if name == "" {
+		name = config.DefaultSchema
+		if cfg.Schema(name) == nil && len(cfg.Schemas) == 1 {
+			name = cfg.Schemas[0].Name
+		}
+	}
+	schema := cfg.Schema(name)
+	switch {
+	case schema == nil:
+		return "", fail(exitFailure, "AIO2030", a.t("use --schema with one of them", "使用 --schema 指定其中之一"),
+			"Schema '%s' not found. Available schemas: %s", name, strings.Join(cfg.Names(), ", "))
+	case !schema.Enabled:
+		return "", fail(exitFailure, "AIO2031", a.t("enable it in the config file", "在配置文件中启用它"),
+			"Schema '%s' is disabled in configuration", name)
+	}
+	return name, nil
+}
+
+func delimiter(cfg *config.Config) byte {
+	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 {
+		return d[0]
+	}
+	return '\n'
+}
+
+// lateClient is the client of a session, known only after the session was
+// made.
+type lateClient chan *jsonrpc.Conn
+
+func (c lateClient) conn() *jsonrpc.Conn {
+	conn := <-c
+	c <- conn
+	return conn
+}
+
+func (c lateClient) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return c.conn().Call(ctx, req)
+}
+
+func (c lateClient) Notify(ctx context.Context, n *jsonrpc.Notification) error {
+	return c.conn().Notify(ctx, n)
+}
+
+// closerOf lets a read of standard input be interrupted.
+func closerOf(r io.Reader) io.Closer {
+	if c, ok := r.(io.Closer); ok {
+		return c
+	}
+	return io.NopCloser(r)
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// Exit codes. 3 to 6 are those of the official inspector's command line, so
+// that scripts can move over.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitAuth        = 3
+	exitUnreachable = 4
+	exitTool        = 5
+	exitInvalid     = 6
+	exitDiffers     = 7
+	exitTimeout     = 8
+	exitDenied      = 9
+	exitPending     = 10
+	exitInterrupted = 130
+)
+
+// An exitError ends the program with a code of its own.
+type exitError struct {
+	code int
+	id   string // AIO4102, for looking it up
+	err  error  // nil when everything has been said
+	hint string
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// fail ends the program with a code, a message and the way out.
+func fail(code int, id, hint, format string, args ...any) error {
+	return &exitError{code: code, id: id, hint: hint, err: fmt.Errorf(format, args...)}
+}
+
+// silent ends the program with a code; what was to be said has been said.
+func silent(code int) error { return &exitError{code: code} }
+
+func writeLine(w io.Writer, v any) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		raw = []byte(fmt.Sprintf("%q", err.Error()))
+	}
+	fmt.Fprintf(w, "%s\n", raw)
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/pflag"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// logFlags are how a person sets the log on the command line.
+type logFlags struct {
+	level  string
+	silent bool
+}
+
+func (f *logFlags) add(a *app, flags *pflag.FlagSet) {
+	flags.StringVarP(&f.level, "log-level", "l", "", a.t("error, warn, info or debug", "error、warn、info 或 debug"))
+	flags.BoolVarP(&f.silent, "silent", "s", false, a.t("no log at all", "不输出日志"))
+}
+
+// open makes the log: standard error, and the file where one is configured.
+// Standard output is never touched: in stdio mode it is the protocol.
+func (f *logFlags) open(a *app, cfg *config.Config, quietDefault bool) (*slog.Logger, *slog.LevelVar, func(), error) {
+	level := new(slog.LevelVar)
+	name := cfg.Logging.Level
+	if v, ok := a.Getenv("MCP_LOG_LEVEL"); ok && v != "" {
+		name = v
+	}
+	if f.level != "" {
+		name = f.level
+	}
+	l, ok := slogLevels[name]
+	if !ok {
+		return nil, nil, nil, fail(exitUsage, "AIO2040", "--log-level error|warn|info|debug", "unknown log level %q", name)
+	}
+	level.Set(l)
+	if f.silent {
+		return slog.New(slog.DiscardHandler), level, func() {}, nil
+	}
+	var out []io.Writer
+	closeLog := func() {}
+	if cfg.Logging.Console {
+		out = append(out, a.Stderr)
+	}
+	if cfg.Logging.File != "" {
+		file, err := openRotated(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
+		if err != nil {
+			// A log that cannot be written never stops the service.
+			fmt.Fprintf(a.Stderr, "%s: %v\n", a.t("log file", "日志文件"), err)
+		} else {
+			out = append(out, file)
+			closeLog = func() { file.Close() }
+		}
+	}
+	options := &slog.HandlerOptions{Level: level}
+	writer := io.MultiWriter(out...)
+	if cfg.Logging.Format == "json" {
+		return slog.New(slog.NewJSONHandler(writer, options)), level, closeLog, nil
+	}
+	return slog.New(slog.NewTextHandler(writer, options)), level, closeLog, nil
+}
+
+var slogLevels = map[string]slog.Level{
+	"": slog.LevelInfo, "debug": slog.LevelDebug, "info": slog.LevelInfo,
+	"warn": slog.LevelWarn, "warning": slog.LevelWarn, "error": slog.LevelError,
+}
+
+// warn logs what is odd about the configuration.
+func (a *app) warn(log *slog.Logger, cfg *config.Config) {
+	for _, p := range cfg.Problems {
+		log.Warn(a.problemText(p))
+	}
+}
