@@ -49,12 +49,13 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		release: release,
 		batch:   b,
 	}
+	in.ctx, in.cancel = context.WithCancelCause(c.ctx)
 	if !c.requests.add(in, c.opt.Strict) {
+		in.cancel(nil)
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
 		in.discard()
 		return
 	}
-	in.ctx, in.cancel = context.WithCancelCause(c.ctx)
 	c.running.Add(1)
 	if !c.requests.enter(in, c.opt.MaxInFlight, c.asking) {
 		return
