@@ -9,7 +9,7 @@ DIST      := internal/web/dist
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 
-.PHONY: help build run check test lint cover fuzz install crosscheck clean
+.PHONY: help build run check test lint cover verify docs interop-deps interop conformance matrix fuzz install crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,7 +38,38 @@ lint: ## gofmt, go vet, staticcheck, tidy modules
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
 
-test: check lint ## everything that guards a change
+test: check lint interop conformance ## everything that guards a change (about 15 minutes)
+	$(GO) test -count=1 ./test/requirements ./test/report
+
+# Coverage counts what the tests of a package reach in any package, and what
+# the binaries reach that tests start.
+cover: ## at least 70 % of the statements of internal/..., with a report of cases and protocol
+	@rm -rf coverage && mkdir -p coverage/tests coverage/binaries
+	MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -cover -coverpkg=./internal/... $(UNIT) \
+	  -args -test.gocoverdir=$(CURDIR)/coverage/tests >coverage/tests.json || true
+	@$(GO) tool covdata textfmt -i=coverage/tests,coverage/binaries -o coverage/profile.out
+	@$(GO) tool cover -func coverage/profile.out | awk 'END { sub("%", "", $$3); print $$3 }' >coverage/percent
+	@$(GO) run ./test/report -coverage "$$(cat coverage/percent)" <coverage/tests.json
+	@awk '{ if ($$1 < 70) { print "coverage is below 70 %"; exit 1 } }' coverage/percent
+
+verify: cover ## one line per clause of the verification standard
+	@if $(MAKE) -s lint >coverage/lint.txt 2>&1; then lint=ok; else lint=; cat coverage/lint.txt; fi; \
+	  $(GO) run ./test/report -verify -lint "$$lint" -coverage "$$(cat coverage/percent)" <coverage/tests.json
+
+docs: ## rewrite the generated pages
+	$(GO) test -count=1 ./test/requirements -update
+
+interop-deps: ## install the published clients and servers that tests run against
+	test/interop/deps.sh
+
+interop: interop-deps ## official SDKs and published servers around the gateway
+	$(GO) test -count=1 -timeout 10m -skip '^TestConformance$$' ./test/interop
+
+conformance: interop-deps ## the official conformance suite, once per era
+	$(GO) test -count=1 -timeout 10m -run '^TestConformance$$' -v ./test/interop
+
+matrix: interop-deps ## the conformance suite against every kind of upstream; writes docs/conformance.md
+	$(GO) test -count=1 -timeout 30m -run '^TestConformance$$' -v ./test/interop -matrix -update
 
 fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
 	@grep -rl --include='*_test.go' '^func Fuzz' internal | while read -r file; do \
@@ -57,4 +88,4 @@ crosscheck: ## vet and build for Windows and macOS
 	  echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... && GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./... || exit 1; done
 
 clean: ## remove what make built
-	rm -rf bin coverage.out
+	rm -rf bin coverage
