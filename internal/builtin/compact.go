@@ -1,12 +1,163 @@
 package builtin
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Compact is the set that stands for all tools of a schema in the compact
-// modes; nil when the schema shows its tools themselves.
-func Compact(all *catalog.Catalog, schema *config.Schema, cfg *config.Config) *Set {
+// The modes of a schema.
+const (
+	ModeFull    = "full"
+	ModeCompact = "compact"
+	ModeSearch  = "search"
+	ModeAuto    = "auto"
+)
+
+// maxOutline bounds the catalogue in the description of inspect.
+const maxOutline = 16 << 10
+
+// Compact is the two tools that stand for all tools of a schema in the compact
+// modes; nil when the schema shows its tools themselves. view is whose eyes
+// they are for.
+func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *config.Schema, cfg *config.Config) *Set {
+	c := compact{types: cfg.Compact.Types, toon: cfg.Compact.Toon, wrapped: schema.Exec == "wrapped" || cfg.Exec == "wrapped"}
+	switch mode {
+	case ModeCompact:
+		return NewSet([]Tool{c.inspectTool(all.Outline(view, maxOutline)), c.execTool()}, nil)
+	case ModeSearch:
+		c.search = true
+		return NewSet([]Tool{c.inspectTool(serverOutline(all, view)), c.execTool()}, nil)
+	}
 	return nil
+}
+
+// compact is how inspect and exec of one schema behave.
+type compact struct {
+	search, types, toon, wrapped bool
+}
+
+// serverOutline names the servers and how much each has; what it has is found
+// by searching.
+func serverOutline(all *catalog.Catalog, view catalog.View) string {
+	var b strings.Builder
+	b.WriteString("Available servers:")
+	for _, s := range all.Servers(view) {
+		fmt.Fprintf(&b, "\n  %s (%d tools)", s.Name, s.Tools)
+	}
+	return b.String()
+}
+
+func (c compact) inspectTool(outline string) Tool {
+	about := "Inspect available MCP tools and their schemas.\n\n"
+	properties := `"server_name":{"type":"string","description":"Name of the server"},"tool_name":{"type":"string","description":"Name of the tool; without it all tools of the server are listed"}`
+	required := `["server_name"]`
+	if c.search {
+		about = "Find MCP tools by what they do, and inspect their schemas. Give a query, or a server_name with or without a tool_name.\n\n"
+		properties = `"query":{"type":"string","description":"What the tool should do, in English or Chinese"},` + properties
+		required = `[]`
+	}
+	definition := fmt.Sprintf(`{"name":"inspect","description":%s,"inputSchema":{"type":"object","properties":{%s},"required":%s}}`,
+		jsonrpc.Quote(about+outline), properties, required)
+	return Tool{Name: "inspect", Definition: []byte(definition), Run: c.inspect}
+}
+
+func (c compact) execTool() Tool {
+	const definition = `{"name":"exec","description":"Execute an MCP tool. Use inspect first to learn its parameters.","inputSchema":{"type":"object","properties":{` +
+		`"server_name":{"type":"string","description":"Name of the server"},"tool_name":{"type":"string","description":"Name of the tool"},` +
+		`"arguments":{"type":"object","description":"Arguments of the tool","additionalProperties":true}},"required":["server_name","tool_name"]}}`
+	return Tool{Name: "exec", Definition: []byte(definition), Run: c.exec}
+}
+
+// inspected is one tool as inspect shows it.
+type inspected struct {
+	Server      string          `json:"server_name"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
+	view := catalog.View{Visible: env.Visible}
+	server, hasServer := jsonrpc.GetString(args, "server_name")
+	tool, hasTool := jsonrpc.GetString(args, "tool_name")
+	if query, ok := jsonrpc.GetString(args, "query"); ok && c.search && query != "" {
+		return c.found(env, query, view), nil
+	}
+	if !hasServer || server == "" {
+		return failure(map[string]any{"error": "server_name is required", "available_servers": serverNames(env, view)}), nil
+	}
+	if !knows(env, view, server) {
+		return failure(map[string]any{"error": fmt.Sprintf("Server '%s' not found", server), "available_servers": serverNames(env, view)}), nil
+	}
+	if !hasTool || tool == "" {
+		list := []inspected{}
+		for _, ref := range env.Catalog.ToolsOf(server, view) {
+			list = append(list, c.show(ref))
+		}
+		return textResult(list), nil
+	}
+	ref, miss := env.Catalog.ToolOf(server, tool, env.Visible)
+	if miss != nil {
+		return failure(map[string]any{
+			"error": fmt.Sprintf("Tool '%s' not found on server '%s'", tool, server), "available_tools": toolNames(env, view, server),
+		}), nil
+	}
+	return textResult(c.show(ref)), nil
+}
+
+const maxFound = 20
+
+// found lists the tools that fit a query, best first.
+func (c compact) found(env *Env, query string, view catalog.View) *jsonrpc.Response {
+	list := []inspected{}
+	for _, hit := range env.Catalog.Search(query, view, maxFound) {
+		list = append(list, c.show(hit.Ref))
+	}
+	return textResult(list)
+}
+
+// show is a tool with its whole schema: as types where that says the same in
+// fewer words and was asked for.
+func (c compact) show(ref catalog.Ref) inspected {
+	it := inspected{Server: ref.Server, Name: ref.Name, Description: ref.Item.Description, InputSchema: ref.Item.InputSchema}
+	if c.types {
+		if ts, ok := catalog.Signature(ref.Item.InputSchema); ok {
+			it.InputSchema = jsonrpc.Quote(ts)
+		}
+	}
+	if len(it.InputSchema) == 0 {
+		it.InputSchema = json.RawMessage(`{}`)
+	}
+	return it
+}
+
+func knows(env *Env, view catalog.View, server string) bool {
+	for _, s := range env.Catalog.Servers(view) {
+		if s.Name == server {
+			return true
+		}
+	}
+	return false
+}
+
+func serverNames(env *Env, view catalog.View) []string {
+	names := []string{}
+	for _, s := range env.Catalog.Servers(view) {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func toolNames(env *Env, view catalog.View, server string) []string {
+	names := []string{}
+	for _, ref := range env.Catalog.ToolsOf(server, view) {
+		names = append(names, ref.Name)
+	}
+	return names
 }

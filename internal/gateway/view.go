@@ -78,7 +78,8 @@ func (s *Session) merge(sources []catalog.Source) view {
 	if s.opening.Server != "" {
 		return v
 	}
-	if v.compact = builtin.Compact(v.all, s.schemaConfig(), s.gw.config()); v.compact != nil {
+	eyes := catalog.View{Scope: s.opening.Scope, Visible: s.opening.Visible}
+	if v.compact = builtin.Compact(s.mode(), v.all, eyes, s.schemaConfig(), s.gw.config()); v.compact != nil {
 		hidden := make([]catalog.Source, len(sources))
 		for i, src := range sources {
 			hidden[i] = src.WithoutTools()
@@ -104,7 +105,7 @@ func (s *Session) own() *builtin.Set {
 // that is equal for equal sources.
 func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	var id strings.Builder
-	fmt.Fprintf(&id, "%s/%s/%p/%p", s.opening.Schema, s.opening.Server, v.Config, s.own())
+	fmt.Fprintf(&id, "%s/%s/%p/%p/%s", s.opening.Schema, s.opening.Server, v.Config, s.own(), s.scope())
 	var sources []catalog.Source
 	for _, u := range v.Upstreams {
 		if s.opening.Server != "" && u.Name() != s.opening.Server {
@@ -125,12 +126,23 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	return sources, id.String()
 }
 
-// mode is what the schema shows.
+// mode is what the schema shows: its tools, or two that stand for them.
+func (s *Session) mode() string { return s.schemaConfig().Mode }
+
 func (s *Session) schemaConfig() *config.Schema {
 	if v := s.gw.set.Snapshot().Schema(s.opening.Schema); v != nil {
 		return v.Config
 	}
 	return &config.Schema{}
+}
+
+// scope tells apart sessions that are shown different things in the compact
+// modes, whose tools describe the others.
+func (s *Session) scope() string {
+	if s.opening.Visible == nil {
+		return ""
+	}
+	return s.opening.Scope
 }
 
 // settle waits before the first list of a session until each server has

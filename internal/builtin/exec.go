@@ -1,0 +1,180 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// An envelope is what exec says when there is no result of a tool to pass on,
+// and always in the wrapped form.
+type envelope struct {
+	Server  string          `json:"server_name"`
+	Tool    string          `json:"tool_name"`
+	Success bool            `json:"success"`
+	Data    json.RawMessage `json:"data"`
+	Error   *string         `json:"error"`
+}
+
+// exec calls a tool of a server. Its result passes as it is.
+func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
+	server, _ := jsonrpc.GetString(args, "server_name")
+	tool, _ := jsonrpc.GetString(args, "tool_name")
+	refuse := func(format string, a ...any) (*jsonrpc.Response, error) {
+		text := fmt.Sprintf(format, a...)
+		return failure(envelope{Server: server, Tool: tool, Data: json.RawMessage("null"), Error: &text}), nil
+	}
+	view := catalog.View{Visible: env.Visible}
+	switch {
+	case server == "":
+		return refuse("server_name is required. Available: %s", listText(serverNames(env, view)))
+	case tool == "":
+		return refuse("tool_name is required")
+	case !knows(env, view, server):
+		return refuse("Server '%s' not found. Available: %s", server, listText(serverNames(env, view)))
+	}
+	ref, miss := env.Catalog.ToolOf(server, tool, env.Visible)
+	if miss != nil && miss.Kind == catalog.ServerDown {
+		return refuse("No active connection to server '%s'%s", server, parenthesised(miss.State))
+	}
+	if miss != nil {
+		return refuse("Tool '%s' not found on server '%s'. Available: %s", tool, server, listText(toolNames(env, view, server)))
+	}
+	inner := jsonrpc.Get(args, "arguments")
+	if len(inner) > 0 && inner[0] == 'n' {
+		inner = nil
+	}
+	if len(inner) > 0 && inner[0] != '{' {
+		return refuse("Argument validation failed: arguments must be an object")
+	}
+	if violations := ref.Item.Validate(orEmpty(inner)); len(violations) > 0 {
+		return refuse("%s", catalog.FailureText(violations))
+	}
+	resp, err := env.Call(ctx, ref.Server, ref.Name, inner)
+	switch {
+	case ctx.Err() != nil:
+		return resp, err
+	case err != nil:
+		return refuse("%s", messageOf(err))
+	case resp.Err != nil:
+		return refuse("%s", resp.Err.Message)
+	}
+	if c.toon {
+		resp.Result = asTables(resp.Result)
+	}
+	if c.wrapped {
+		resp.Result = textResult(envelope{Server: server, Tool: tool, Success: true, Data: dataOf(resp.Result)}).Result
+	}
+	return resp, nil
+}
+
+func messageOf(err error) string {
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		return wire.Message
+	}
+	return err.Error()
+}
+
+func parenthesised(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
+}
+
+func orEmpty(args []byte) []byte {
+	if len(args) == 0 {
+		return []byte(`{}`)
+	}
+	return args
+}
+
+// listText writes names the way the original did.
+func listText(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = "'" + n + "'"
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// dataOf is the data of a result in the wrapped form: its structured content,
+// else its text, as JSON where it is JSON.
+func dataOf(result []byte) json.RawMessage {
+	if s := jsonrpc.Get(result, "structuredContent"); s != nil {
+		return json.RawMessage(s)
+	}
+	var texts []string
+	for block := range jsonrpc.Elements(orArray(jsonrpc.Get(result, "content"))) {
+		if text, ok := jsonrpc.GetString(block, "text"); ok {
+			texts = append(texts, text)
+		} else {
+			return json.RawMessage(jsonrpc.Get(result, "content"))
+		}
+	}
+	text := strings.Join(texts, "\n")
+	if jsonrpc.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return json.RawMessage(jsonrpc.Quote(text))
+}
+
+func orArray(raw []byte) []byte {
+	if len(raw) == 0 || raw[0] != '[' {
+		return []byte(`[]`)
+	}
+	return raw
+}
+
+// asTables writes text blocks that hold uniform JSON as tables, where that
+// loses nothing and is shorter.
+func asTables(result []byte) []byte {
+	content := jsonrpc.Get(result, "content")
+	if len(content) == 0 || content[0] != '[' {
+		return result
+	}
+	out := []byte{'['}
+	changed := false
+	for block := range jsonrpc.Elements(content) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		if text, ok := jsonrpc.GetString(block, "text"); ok && jsonrpc.Valid([]byte(text)) {
+			if table, ok := catalog.Toon([]byte(text)); ok {
+				block, changed = jsonrpc.Set(block, jsonrpc.Quote(table), "text"), true
+			}
+		}
+		out = append(out, block...)
+	}
+	if !changed {
+		return result
+	}
+	return jsonrpc.Set(result, append(out, ']'), "content")
+}
+
+// textResult is a tool result with one block: v as indented JSON.
+func textResult(v any) *jsonrpc.Response {
+	return &jsonrpc.Response{Result: result(v, false)}
+}
+
+// failure is textResult for what went wrong.
+func failure(v any) *jsonrpc.Response {
+	return &jsonrpc.Response{Result: result(v, true)}
+}
+
+func result(v any, isError bool) []byte {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"isError":true}`, jsonrpc.Quote(err.Error()))
+	}
+	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"isError":%t}`, jsonrpc.Quote(strings.TrimSuffix(b.String(), "\n")), isError)
+}
