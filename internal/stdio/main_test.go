@@ -5,6 +5,7 @@ package stdio
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,6 +51,7 @@ func init() {
 		"gateway":  roleGateway,
 		"trickle":  roleTrickle,
 		"noStderr": roleNoStderr,
+		"std":      roleStd,
 	}
 }
 
@@ -107,6 +109,28 @@ func roleTrickle([]string) {
 	}
 }
 
+// roleStd echoes one message through our own standard files, then closes them
+// while it waits for another.
+func roleStd([]string) {
+	s := Std(StreamOptions{})
+	msg, _, err := s.Read()
+	if err != nil {
+		panic(err)
+	}
+	if err := s.Write(msg); err != nil {
+		panic(err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, _, err := s.Read()
+		read <- err
+	}()
+	s.Close()
+	if err := <-read; !errors.Is(err, os.ErrClosed) {
+		panic(err)
+	}
+}
+
 // roleDeaf does not care that its standard input ends.
 func roleDeaf([]string) {
 	fmt.Println("ready")
@@ -142,7 +166,11 @@ func roleFork(args []string) { startRole(true, "ignore", args[0]) }
 
 // roleLeader starts a grandchild and exits when it is told to.
 func roleLeader(args []string) {
-	startRole(args[1] == "setsid", "ignore", args[0])
+	if args[1] == "pipes" {
+		startRoleWith(os.Stderr, true, "ignore", args[0])
+	} else {
+		startRole(args[1] == "setsid", "ignore", args[0])
+	}
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	os.Exit(7)
@@ -150,7 +178,12 @@ func roleLeader(args []string) {
 
 // startRole starts a role without any of our files.
 func startRole(setsid bool, role string, args ...string) *exec.Cmd {
+	return startRoleWith(nil, setsid, role, args...)
+}
+
+func startRoleWith(stderr io.Writer, setsid bool, role string, args ...string) *exec.Cmd {
 	cmd := exec.Command(testBinary(), append([]string{"__role", role}, args...)...)
+	cmd.Stderr = stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: setsid}
 	if err := cmd.Start(); err != nil {
 		panic(err)

@@ -98,6 +98,8 @@ func TestManyMessagesInOneWrite(t *testing.T) {
 	})
 }
 
+var filling = strings.Repeat("x", chunkSize)
+
 // A filler is a line of n times the same byte, then a newline and a message.
 type filler struct {
 	n    int64
@@ -109,8 +111,8 @@ func (f *filler) Read(p []byte) (int, error) {
 		return f.rest.Read(p)
 	}
 	n := int(min(int64(len(p)), f.n))
-	for i := range p[:n] {
-		p[i] = 'x'
+	for i := 0; i < n; {
+		i += copy(p[i:n], filling)
 	}
 	f.n -= int64(n)
 	return n, nil

@@ -1,0 +1,50 @@
+//go:build unix
+
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// explain turns what the kernel said about a file that exists into something
+// to act on.
+func explain(cmd Command, path string, failure error) error {
+	switch {
+	case failure == nil:
+		return nil
+	case errors.Is(failure, unix.ENOENT):
+		if program := interpreter(path); program != "" {
+			return startError(cmd, failure, "%s needs %s, which does not exist", path, program)
+		}
+	case errors.Is(failure, unix.ENOEXEC):
+		return startError(cmd, failure, "%s is not a program of this machine and has no #! line", path)
+	case errors.Is(failure, unix.E2BIG):
+		return startError(cmd, failure, "its arguments and environment are too large")
+	}
+	return startError(cmd, failure, "%s: %v", path, failure)
+}
+
+// interpreter is what the #! line of a script names.
+func interpreter(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line := make([]byte, 256)
+	n, _ := f.Read(line)
+	rest, ok := bytes.CutPrefix(line[:n], []byte("#!"))
+	if !ok {
+		return ""
+	}
+	first, _, _ := bytes.Cut(rest, []byte("\n"))
+	fields := bytes.Fields(first)
+	if len(fields) == 0 {
+		return ""
+	}
+	return string(fields[0])
+}

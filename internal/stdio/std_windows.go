@@ -1,0 +1,5 @@
+package stdio
+
+import "os"
+
+func standardFiles() (in, out *os.File) { return os.Stdin, os.Stdout }

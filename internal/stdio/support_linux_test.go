@@ -1,0 +1,169 @@
+package stdio
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// deadline is how long any one thing may take in a test.
+const deadline = 20 * time.Second
+
+func newTestLauncher(t *testing.T) *Launcher {
+	t.Helper()
+	l := NewLauncher(LauncherOptions{})
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func mustStart(t *testing.T, l *Launcher, cmd Command) *Child {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	c, err := l.Start(ctx, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Stream().Close() })
+	return c
+}
+
+func waitDone(t *testing.T, c *Child) ExitStatus {
+	t.Helper()
+	select {
+	case <-c.Done():
+		return c.Exit()
+	case <-time.After(deadline):
+		t.Fatalf("child %s (%d) did not end", c.name, c.pid)
+		return ExitStatus{}
+	}
+}
+
+// readLine reads one message of a child.
+func readLine(t *testing.T, c *Child) string {
+	t.Helper()
+	timer := time.AfterFunc(deadline, c.Kill)
+	defer timer.Stop()
+	msg, release, err := c.Stream().Read()
+	if err != nil {
+		t.Fatalf("reading from %s: %v", c.name, err)
+	}
+	if release != nil {
+		defer release()
+	}
+	return string(msg)
+}
+
+// waitGone waits for the end of a process that is not our child.
+func waitGone(t *testing.T, pid int, limit time.Duration) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for end := time.Now().Add(limit); ; {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(time.Until(end).Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		if n == 0 {
+			t.Fatalf("process %d still runs after %v", pid, limit)
+		}
+		return
+	}
+}
+
+func helperPID(t *testing.T, l *Launcher) int {
+	t.Helper()
+	l.platform.mu.Lock()
+	defer l.platform.mu.Unlock()
+	return l.platform.current.cmd.Process.Pid
+}
+
+// A roll is a fifo that processes hold open while they live.
+type roll struct {
+	path  string
+	in    *os.File
+	keep  *os.File
+	lines *bufio.Reader
+}
+
+func newRoll(t *testing.T) *roll {
+	t.Helper()
+	r := &roll{path: filepath.Join(t.TempDir(), "roll")}
+	if err := unix.Mkfifo(r.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if r.in, err = os.OpenFile(r.path, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if r.keep, err = os.OpenFile(r.path, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	r.lines = bufio.NewReader(r.in)
+	t.Cleanup(func() { r.in.Close(); r.keep.Close() })
+	return r
+}
+
+// enrolled waits for n processes.
+func (r *roll) enrolled(t *testing.T, n int) {
+	t.Helper()
+	_ = r.in.SetReadDeadline(time.Now().Add(deadline))
+	for i := range n {
+		if _, err := r.lines.ReadString('\n'); err != nil {
+			t.Fatalf("waiting for process %d of %d: %v", i+1, n, err)
+		}
+	}
+}
+
+// empty waits until the last of them is gone.
+func (r *roll) empty(t *testing.T, limit time.Duration) {
+	t.Helper()
+	r.keep.Close()
+	_ = r.in.SetReadDeadline(time.Now().Add(limit))
+	if _, err := io.Copy(io.Discard, r.lines); err != nil {
+		t.Fatalf("processes are alive after %v: %v\n%s", limit, err, strings.Join(processesWith(r.path), "\n"))
+	}
+	if left := processesWith(r.path); len(left) > 0 {
+		t.Fatalf("left behind: %q", left)
+	}
+}
+
+// processesWith lists the living processes with word in their command line.
+func processesWith(word string) (found []string) {
+	for _, p := range processes() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		if p.pid != os.Getpid() && !p.zombie && strings.Contains(string(line), word) {
+			found = append(found, fmt.Sprintf("%d %s", p.pid, strings.ReplaceAll(string(line), "\x00", " ")))
+		}
+	}
+	return found
+}
+
+func rssKiB(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	var kib int
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		t.Fatal(err)
+	}
+	return kib
+}
