@@ -141,13 +141,10 @@ func FuzzValidate(f *testing.F) {
 		if !jsonrpc.Valid(schema) || !jsonrpc.Valid(value) || len(schema) > 2_000 || len(value) > 2_000 {
 			return
 		}
-		// Numbers beyond its floats, and dialects and spellings that the other
-		// one reads in its own way, are not compared.
-		for _, word := range []string{"e", "E", ".", "$schema", "$id", "$anchor", "$dynamic", "dependencies", "pattern", "\\"} {
-			if strings.Contains(strings.NewReplacer("type", "", "else", "", "required", "", "properties", "", "items", "", "true", "", "false", "", "$ref", "", "$defs", "",
-				"integer", "", "object", "", "number", "", "boolean", "", "unevaluated", "", "Properties", "", "Items", "", "multipleOf", "").Replace(string(schema)+string(value)), word) {
-				return
-			}
+		raw, _ := decode(schema)
+		v, _ := decode(value)
+		if !bothRead(raw) || !bothRead(v) {
+			return
 		}
 		var theirs jsonschema.Schema
 		if json.Unmarshal(schema, &theirs) != nil {
@@ -157,19 +154,36 @@ func FuzzValidate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		raw, _ := decode(schema)
 		ours, err := compileSchema(raw)
 		if err != nil {
 			return
 		}
-		var any any
-		if json.Unmarshal(value, &any) != nil {
+		var theirValue any
+		if json.Unmarshal(value, &theirValue) != nil {
 			return
 		}
-		v, _ := decode(value)
 		e := &evaluation{doc: ours}
-		if ok := e.check(ours.root, v, nil, nil, false); !e.spent && ok != (resolved.Validate(any) == nil) {
-			t.Errorf("%s for %s: we say %v, they say %v", schema, value, ok, resolved.Validate(any))
+		if ok := e.check(ours.root, v, nil, nil, false); !e.spent && ok != (resolved.Validate(theirValue) == nil) {
+			t.Errorf("%s for %s: we say %v, they say %v", schema, value, ok, resolved.Validate(theirValue))
 		}
 	})
+}
+
+// bothRead says whether both validators read a document in the same way: no
+// numbers beyond the other's floats, no keyword that it leaves out or reads as
+// another dialect.
+func bothRead(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return len(v) < 10 && !strings.ContainsAny(string(v), ".eE")
+	case map[string]any:
+		for name, sub := range v {
+			if name == "dependencies" || name == "$recursiveRef" || strings.Contains(name, "attern") || name == "$schema" || name == "$id" || !bothRead(sub) {
+				return false
+			}
+		}
+	case []any:
+		return !slices.ContainsFunc(v, func(sub any) bool { return !bothRead(sub) })
+	}
+	return true
 }

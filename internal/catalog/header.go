@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func DropInvalidHeaders(tools []Item) ([]Item, []Issue) {
 }
 
 func readHeaders(it *Item) ([]HeaderParam, error) {
-	if !strings.Contains(string(it.InputSchema), headerKey) {
+	if !bytes.Contains(it.InputSchema, []byte(headerKey)) {
 		return nil, nil
 	}
 	var params []HeaderParam

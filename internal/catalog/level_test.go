@@ -21,6 +21,8 @@ func TestDownlevelResult(t *testing.T) {
 		{"bridge/D3/array", "2025-11-25", `{"content":[],"structuredContent":[1,2]}`, `{"content":[{"type":"text","text":"[1,2]"}]}`},
 		{"bridge/D3/array-with-text", "2025-11-25", `{"content":[{"type":"text","text":"t"}],"structuredContent":"s"}`, `{"content":[{"type":"text","text":"t"}]}`},
 		{"bridge/D3/nested-names-stay", "2025-11-25", `{"content":[{"type":"text","text":"t","ttlMs":1}],"_meta":{"resultType":1}}`, `{"content":[{"type":"text","text":"t","ttlMs":1}],"_meta":{"resultType":1}}`},
+		{"corpus/U16", "2025-11-25", `{"content":[],"structuredContent":{"not":"as its schema says"}}`, `{"content":[],"structuredContent":{"not":"as its schema says"}}`},
+		{"corpus/U17", "2025-11-25", `{"content":[{"type":"video"},{"type":"text"},{"type":"image","data":"?"}]}`, `{"content":[{"type":"video"},{"type":"text"},{"type":"image","data":"?"}]}`},
 		{"bridge/modern", "2026-07-28", `{"resultType":"complete","structuredContent":[1]}`, `{"resultType":"complete","structuredContent":[1]}`},
 	} {
 		t.Run(tt.id, func(t *testing.T) {

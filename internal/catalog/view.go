@@ -178,14 +178,13 @@ func encodeCursor(epoch, offset uint64) string {
 	return base64.RawURLEncoding.EncodeToString(b[:8+n])
 }
 
+// decodeCursor reads what encodeCursor wrote, and nothing else.
 func decodeCursor(cursor string) (epoch, offset uint64, ok bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(b) < 9 {
 		return 0, 0, false
 	}
-	offset, n := binary.Uvarint(b[8:])
-	if n <= 0 || n != len(b)-8 {
-		return 0, 0, false
-	}
-	return binary.BigEndian.Uint64(b), offset, true
+	epoch = binary.BigEndian.Uint64(b)
+	offset, _ = binary.Uvarint(b[8:])
+	return epoch, offset, encodeCursor(epoch, offset) == cursor
 }
