@@ -29,8 +29,10 @@ type LauncherOptions struct {
 type grace struct{ stdin, term, kill time.Duration }
 
 // A Launcher starts children through one helper process, which kills them all
-// with everything they forked when we end, however we end. Its methods may be
-// called concurrently.
+// with everything they forked when we end, however we end. Should the helper
+// itself be killed, its children and their process groups die with it, but not
+// what they put into sessions of their own; the next Start makes a new helper.
+// Its methods may be called concurrently.
 type Launcher struct {
 	opt      LauncherOptions
 	grace    grace

@@ -209,6 +209,53 @@ func TestSplitWrites(t *testing.T) {
 	})
 }
 
+func TestGarbageBetweenMessages(t *testing.T) {
+	t.Run("fault/T13", func(t *testing.T) {
+		const messages = 10_000
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			defer w.Close()
+			random := rand.NewChaCha8([32]byte{13})
+			garbage := make([]byte, 64<<10)
+			for i := range messages {
+				random.Read(garbage[:64])
+				line := garbage[:random.Uint64()%uint64(len(garbage))]
+				fmt.Fprintf(w, "%s\nmessage %d\n{\"half\":\n", bytes.ReplaceAll(line, []byte("\n"), []byte{0}), i)
+			}
+		}()
+		s := NewStream(r, io.Discard, StreamOptions{})
+		defer s.Close()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := 0
+		for {
+			msg, release, err := s.Read()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(msg) == fmt.Sprintf("message %d", got) {
+				got++
+			}
+			if release != nil {
+				release()
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if got != messages {
+			t.Errorf("%d messages of %d were found", got, messages)
+		}
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 20<<20 {
+			t.Errorf("the heap has grown by %d bytes", grown)
+		}
+	})
+}
+
 func TestPartialLineIsReported(t *testing.T) {
 	t.Run("fault/F8", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
