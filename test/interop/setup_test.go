@@ -113,6 +113,11 @@ func demoEntry(t *testing.T, args ...string) string {
 	return entry(mcptest.Build(t), append([]string{"-role", "demo"}, args...)...)
 }
 
+// perSession gives each client a server of its own.
+func perSession(entry string) string {
+	return strings.TrimSuffix(entry, "}") + `,"share":"session"}`
+}
+
 // entry is the config entry of a stdio server.
 func entry(command string, args ...string) string {
 	quoted := make([]string, len(args))

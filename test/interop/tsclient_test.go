@@ -62,7 +62,7 @@ func (w *logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (r *report) check(t *testing.T, prefix, question string) {
+func (r *report) check(t *testing.T, prefix, roots string) {
 	t.Helper()
 	for _, tool := range []string{"echo", "add", "long_task", "ask_name", "ask_model", "show_roots", "fail"} {
 		if !slices.Contains(r.Tools, prefix+tool) {
@@ -77,8 +77,8 @@ func (r *report) check(t *testing.T, prefix, question string) {
 	want := &report{
 		Text: "This is text number 2.", Blob: "image/png", Templated: "This is text number 77.",
 		Greeting: "Say hello to me.", Summary: "Summarize this in a plain style:\nlong story",
-		Echo: "<héllo> 😀", Image: "image/png", Audio: "audio/wav", Question: question,
-		Asked: "Hello, Ada!", Sampled: "gpt-test says: forty-two", Roots: "1 roots\nfile:///interop",
+		Echo: "<héllo> 😀", Image: "image/png", Audio: "audio/wav", Question: "What is your name?",
+		Asked: "Hello, Ada!", Sampled: "gpt-test says: forty-two", Roots: roots,
 		Long: "done after 3 steps", Updated: "demo://clock", Cancelled: "cancelled",
 		Missing: -32002, Unknown: -32602, Sum: map[string]int{"sum": 42},
 		Failure: true, Concurrent: true, Pinged: true,
@@ -99,42 +99,43 @@ func (r *report) check(t *testing.T, prefix, question string) {
 	}
 }
 
-// question is how the demo's question reads behind a gateway that serves
-// several servers.
-const question = "[demo] What is your name?"
+// What show_roots says: a client's roots travel on a connection of its own
+// alone.
+const (
+	ownRoots = "1 roots\nfile:///interop"
+	noRoots  = "0 roots"
+)
 
 func TestTypeScriptClient(t *testing.T) {
 	for _, era := range []string{"legacy", "modern", "dual"} {
-		servers := config("demo", demoEntry(t, "-era", era))
+		servers := config("demo", perSession(demoEntry(t, "-era", era)))
 		t.Run("req/S002-34 stdio, "+era+" server", func(t *testing.T) {
 			path := mcptest.WriteConfig(t, servers)
-			runClient(t, "demo__", "stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", path).check(t, "demo__", question)
+			runClient(t, "demo__", "stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", path).check(t, "demo__", ownRoots)
 		})
 		t.Run("req/S002-35 http, "+era+" server", func(t *testing.T) {
 			g := mcptest.Gateway(t, servers)
-			runClient(t, "demo__", "http", g.URL+"/mcp").check(t, "demo__", question)
+			runClient(t, "demo__", "http", g.URL+"/mcp").check(t, "demo__", ownRoots)
 		})
 		t.Run("sse, "+era+" server", func(t *testing.T) {
 			g := mcptest.Gateway(t, servers)
-			runClient(t, "demo__", "sse", g.URL+"/sse").check(t, "demo__", question)
+			runClient(t, "demo__", "sse", g.URL+"/sse").check(t, "demo__", ownRoots)
 		})
 	}
 	t.Run("one server's own endpoint", func(t *testing.T) {
 		g := mcptest.Gateway(t, config("demo", demoEntry(t)))
-		r := runClient(t, "", "http", g.URL+"/s/demo/mcp")
-		r.check(t, "", r.Question)
+		runClient(t, "", "http", g.URL+"/s/demo/mcp").check(t, "", noRoots)
 	})
 }
 
 // TestDemoServerItself is the yardstick: what the same client sees without a
 // gateway between.
 func TestDemoServerItself(t *testing.T) {
-	const question = "What is your name?"
 	t.Run("stdio", func(t *testing.T) {
-		runClient(t, "", "stdio", mcptest.Build(t), "-role", "demo").check(t, "", question)
+		runClient(t, "", "stdio", mcptest.Build(t), "-role", "demo").check(t, "", ownRoots)
 	})
 	p := mcptest.Start(t, mcptest.Program{Path: mcptest.Build(t), Args: []string{"-role", "demo", "-http", "127.0.0.1:0"}})
 	url := p.Listening()
-	t.Run("http", func(t *testing.T) { runClient(t, "", "http", url+"/mcp").check(t, "", question) })
-	t.Run("sse", func(t *testing.T) { runClient(t, "", "sse", url+"/sse").check(t, "", question) })
+	t.Run("http", func(t *testing.T) { runClient(t, "", "http", url+"/mcp").check(t, "", ownRoots) })
+	t.Run("sse", func(t *testing.T) { runClient(t, "", "sse", url+"/sse").check(t, "", ownRoots) })
 }
