@@ -17,7 +17,7 @@ const (
 	maxSchemaDepth = 256
 	maxPattern     = 20_000     // steps of one pattern's program
 	maxMatching    = 20_000_000 // steps of a pattern times the bytes of a text
-	maxSteps       = 500_000    // subschemas held against values
+	maxSteps       = 200_000    // subschemas held against values
 	maxEvaluation  = 1_000      // levels of subschemas within each other
 	maxExponent    = 1_000
 )

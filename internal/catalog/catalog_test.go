@@ -334,6 +334,15 @@ func TestHiddenCharacters(t *testing.T) {
 	})
 }
 
+func TestWithoutTools(t *testing.T) {
+	src := withResources(server("s", tool("a", "")), []string{resourceItem("a:b")}, nil)
+	c := Merge([]Source{src.WithoutTools(), {Server: "down"}}, Options{})
+	equalTo(t, 0, c.Count(Tools, View{}))
+	equalTo(t, 1, c.Count(Resources, View{}))
+	equalTo(t, 1, len(src.Features.Tools))
+	equalTo(t, Source{Server: "down"}, Source{Server: "down"}.WithoutTools())
+}
+
 func TestInstructions(t *testing.T) {
 	a, b := server("a"), server("b")
 	a.Features.Instructions, b.Features.Instructions = " Use a.\u202e ", "Use b."

@@ -45,7 +45,14 @@ func (e *evaluation) note(where *at, want, got string) {
 	if got != "" {
 		v.Message += ", got " + got
 	}
-	e.found = append(e.found, v)
+	e.add(v)
+}
+
+// add keeps a complaint while there are few enough to be read.
+func (e *evaluation) add(v Violation) {
+	if len(e.found) < 10*maxViolations {
+		e.found = append(e.found, v)
+	}
 }
 
 func (e *evaluation) tell(tell bool, where *at, want, got string) {
@@ -58,7 +65,7 @@ func (e *evaluation) missing(where *at) {
 	v := violationAt(where)
 	v.Want = "a value"
 	v.Message = fmt.Sprintf("Missing required argument: '%s'", v.Argument)
-	e.found = append(e.found, v)
+	e.add(v)
 }
 
 // unknown complains about a member that may not be there.
@@ -66,7 +73,7 @@ func (e *evaluation) unknown(p *part, where *at) {
 	v := violationAt(where)
 	v.Want = "no such argument"
 	v.Message = fmt.Sprintf("Unknown argument: '%s'. Available: [%s]", v.Argument, strings.Join(p.known(), ", "))
-	e.found = append(e.found, v)
+	e.add(v)
 }
 
 // known lists the members that a part names, quoted.
