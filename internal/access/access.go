@@ -1,0 +1,75 @@
+// Package access decides who may use this gateway.
+//
+// A request comes in with a key of ours, with a token of an authorization
+// server, or with nothing; out comes a Principal, which says what it may see
+// and do, or a Refusal. There is one decision, and it fails closed: what
+// cannot be read or is not known is refused, never anonymous. The package
+// refuses to know what is behind the gateway.
+package access
+
+import (
+	"context"
+	"time"
+)
+
+// A Principal is whoever a request comes from. The zero Principal may nothing.
+type Principal struct {
+	// ID is unique and stable: "key:..." or "token:...", "anonymous" or
+	// "local".
+	ID string
+	// Name is for people.
+	Name string
+	// Expires is when the credential ends; zero means never.
+	Expires time.Time
+	Grant
+}
+
+var (
+	// Anonymous is a client on this machine when no access is configured. It
+	// may use everything and configure nothing.
+	Anonymous = Principal{ID: "anonymous", Name: "anonymous"}
+	// Local is the user whose own program started us and talks over stdio.
+	Local = Principal{ID: "local", Name: "local user", Grant: Grant{Admin: true}}
+)
+
+type contextKey struct{}
+
+// With returns a context that carries p.
+func With(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// From returns the principal that ctx carries; the zero Principal when it
+// carries none.
+func From(ctx context.Context) Principal {
+	p, _ := ctx.Value(contextKey{}).(Principal)
+	return p
+}
+
+// MaySee says whether a tool is shown at all. An empty tool asks for the
+// server as a whole, an empty server for the schema.
+func (p Principal) MaySee(schema, server, tool string) bool {
+	return p.ID != "" && p.sees(schema, server, tool)
+}
+
+// MayCall says whether a tool may be called; readOnly is what its server says
+// about it.
+func (p Principal) MayCall(schema, server, tool string, readOnly bool) bool {
+	return p.MaySee(schema, server, tool) && (readOnly || !p.ReadOnly)
+}
+
+// MayRead says whether the resources and prompts of a server may be used. Who
+// is bound to certain tools may use those alone.
+func (p Principal) MayRead(schema, server string) bool {
+	return p.MaySee(schema, server, "") && len(p.Tools) == 0
+}
+
+// MayConfigure says whether the configuration may be changed, servers started
+// and stopped, keys made.
+func (p Principal) MayConfigure() bool { return p.ID != "" && p.Admin && !p.ReadOnly }
+
+// Unbound says that the principal sees everything there is, so that lists need
+// not be filtered.
+func (p Principal) Unbound() bool {
+	return p.ID != "" && len(p.Schemas) == 0 && len(p.Servers) == 0 && len(p.Tools) == 0
+}

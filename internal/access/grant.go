@@ -1,0 +1,107 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Grant says what its holder may see and do. An empty list binds nothing.
+type Grant struct {
+	// Schemas and Servers are patterns of names; * stands for any characters.
+	Schemas []string `json:"schemas,omitempty"`
+	Servers []string `json:"servers,omitempty"`
+	// Tools are patterns of a tool's own name, or of "server/tool".
+	Tools []string `json:"tools,omitempty"`
+	// ReadOnly calls only tools that their server calls read-only.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Admin may change the configuration.
+	Admin bool `json:"admin,omitempty"`
+}
+
+// ParseScopes reads a grant from scopes as people write them: schema:NAME,
+// server:NAME, tool:NAME, readonly, admin.
+func ParseScopes(scopes []string) (Grant, error) {
+	var g Grant
+	for _, scope := range scopes {
+		kind, pattern, bound := strings.Cut(scope, ":")
+		list := map[string]*[]string{"schema": &g.Schemas, "server": &g.Servers, "tool": &g.Tools}[kind]
+		switch {
+		case list != nil && pattern != "":
+			*list = append(*list, pattern)
+		case kind == "readonly" && !bound:
+			g.ReadOnly = true
+		case kind == "admin" && !bound:
+			g.Admin = true
+		default:
+			return Grant{}, fmt.Errorf("scope %q is none of schema:NAME, server:NAME, tool:NAME, readonly, admin", scope)
+		}
+	}
+	return g, nil
+}
+
+// Scopes writes the grant the way ParseScopes reads it.
+func (g Grant) Scopes() []string {
+	var scopes []string
+	for _, s := range g.Schemas {
+		scopes = append(scopes, "schema:"+s)
+	}
+	for _, s := range g.Servers {
+		scopes = append(scopes, "server:"+s)
+	}
+	for _, s := range g.Tools {
+		scopes = append(scopes, "tool:"+s)
+	}
+	if g.ReadOnly {
+		scopes = append(scopes, "readonly")
+	}
+	if g.Admin {
+		scopes = append(scopes, "admin")
+	}
+	return scopes
+}
+
+func (g Grant) sees(schema, server, tool string) bool {
+	if !matchesAny(g.Schemas, schema) {
+		return false
+	}
+	if server == "" {
+		return true
+	}
+	if !matchesAny(g.Servers, server) {
+		return false
+	}
+	return tool == "" || len(g.Tools) == 0 || slices.ContainsFunc(g.Tools, func(pattern string) bool {
+		if strings.Contains(pattern, "/") && matches(pattern, server+"/"+tool) {
+			return true
+		}
+		return matches(pattern, tool)
+	})
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
+}
+
+// matches compares a name with a pattern in which * stands for any characters.
+func matches(pattern, name string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	if !strings.HasPrefix(name, head) {
+		return false
+	}
+	name = name[len(head):]
+	for {
+		part, after, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(name, part)
+		}
+		at := strings.Index(name, part)
+		if at < 0 {
+			return false
+		}
+		name, rest = name[at+len(part):], after
+	}
+}

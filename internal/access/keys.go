@@ -1,0 +1,151 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// keyPrefix tells our keys from the tokens of others, to us and to scanners
+// that look for leaked secrets.
+const keyPrefix = "aio_"
+
+// ErrNoKey is a key that does not exist.
+var ErrNoKey = errors.New("no such key")
+
+// A Key is what is kept of a key: never the key itself.
+type Key struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Hash is the SHA-256 of the key, in hexadecimal.
+	Hash string `json:"hash"`
+	Grant
+	Created time.Time  `json:"created"`
+	Expires *time.Time `json:"expires,omitempty"`
+	Revoked *time.Time `json:"revoked,omitempty"`
+}
+
+// Valid says that the key opens anything at that time.
+func (k *Key) Valid(now time.Time) bool {
+	return k.Revoked == nil && (k.Expires == nil || now.Before(*k.Expires))
+}
+
+func (k *Key) principal() Principal {
+	p := Principal{ID: "key:" + k.ID, Name: k.Name, Grant: k.Grant}
+	if k.Expires != nil {
+		p.Expires = *k.Expires
+	}
+	return p
+}
+
+// Keys are the keys in one file, which other processes may change at any time.
+// A file that cannot be read holds no valid key.
+type Keys struct {
+	path string
+
+	mu      sync.Mutex
+	list    []Key
+	stamp   fileStamp
+	checked time.Time
+	err     error
+	live    map[string]bool // ids of the keys that were valid when last looked at
+	subs    map[*func(string)]struct{}
+}
+
+// OpenKeys reads the keys in a file, which need not exist yet.
+func OpenKeys(path string) (*Keys, error) {
+	k := &Keys{path: path, live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
+	k.refresh(true)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k, k.err
+}
+
+// Create makes a key and returns it in plain, this once.
+func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain string, key Key, err error) {
+	var random [32]byte
+	rand.Read(random[:])
+	plain = keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	hash := sha256.Sum256([]byte(plain))
+	key = Key{
+		ID: rand.Text()[:12], Name: name, Hash: hex.EncodeToString(hash[:]), Grant: grant,
+		Created: time.Now().UTC().Truncate(time.Second), Expires: expires,
+	}
+	err = k.change(func(list []Key) ([]Key, error) { return append(list, key), nil })
+	return plain, key, err
+}
+
+// Revoke ends a key, by its id or by a name that only one valid key has.
+func (k *Keys) Revoke(idOrName string) (Key, error) {
+	var revoked Key
+	err := k.change(func(list []Key) ([]Key, error) {
+		i, err := findKey(list, idOrName)
+		if err != nil {
+			return nil, err
+		}
+		if list[i].Revoked == nil {
+			now := time.Now().UTC().Truncate(time.Second)
+			list[i].Revoked = &now
+		}
+		revoked = list[i]
+		return list, nil
+	})
+	return revoked, err
+}
+
+func findKey(list []Key, idOrName string) (int, error) {
+	if i := slices.IndexFunc(list, func(key Key) bool { return key.ID == idOrName }); i >= 0 {
+		return i, nil
+	}
+	found := -1
+	for i := range list {
+		if list[i].Name != idOrName || list[i].Revoked != nil {
+			continue
+		}
+		if found >= 0 {
+			return 0, fmt.Errorf("several keys are named %q: use the id", idOrName)
+		}
+		found = i
+	}
+	if found < 0 {
+		return 0, fmt.Errorf("%w: %q", ErrNoKey, idOrName)
+	}
+	return found, nil
+}
+
+// List returns all keys, revoked ones too, in the order of their creation.
+func (k *Keys) List() ([]Key, error) {
+	k.refresh(true)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.list), k.err
+}
+
+// find returns the principal of a key in plain; ok is false when there is no
+// such key or it is not valid any more.
+func (k *Keys) find(plain string) (p Principal, ok bool) {
+	k.refresh(false)
+	hash := sha256.Sum256([]byte(plain))
+	presented := hex.EncodeToString(hash[:])
+	now := time.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.list {
+		if sameHash(k.list[i].Hash, presented) && k.list[i].Valid(now) {
+			p, ok = k.list[i].principal(), true
+		}
+	}
+	return p, ok
+}
+
+// sameHash is the one place where secrets are compared.
+func sameHash(a, b string) bool {
+	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}

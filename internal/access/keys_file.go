@@ -1,0 +1,140 @@
+package access
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+const (
+	maxKeyFile = 16 << 20
+	lockWait   = 5 * time.Second
+	lockStale  = 30 * time.Second
+)
+
+// keyFile is the content of the file.
+type keyFile struct {
+	Keys []Key `json:"keys"`
+}
+
+// fileStamp changes when the file does: a rename brings a new inode.
+type fileStamp struct {
+	info fs.FileInfo
+}
+
+func (s fileStamp) same(info fs.FileInfo) bool {
+	if s.info == nil || info == nil {
+		return s.info == nil && info == nil
+	}
+	return os.SameFile(s.info, info) && s.info.Size() == info.Size() && s.info.Mode() == info.Mode() && s.info.ModTime().Equal(info.ModTime())
+}
+
+func readKeys(path string) ([]Key, fs.FileInfo, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the keys: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the keys: %w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
+		return nil, info, fmt.Errorf("%s can be written by others (mode %04o): chmod 600 it", path, info.Mode().Perm())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
+	if err != nil {
+		return nil, info, fmt.Errorf("reading the keys: %w", err)
+	}
+	var content keyFile
+	if err := json.Unmarshal(data, &content); err != nil {
+		return nil, info, fmt.Errorf("%s does not hold keys: %w", path, err)
+	}
+	return content.Keys, info, nil
+}
+
+// change lets edit change the list and writes it: whoever looks, at any time
+// and after any crash, finds the old list or the new one.
+func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
+	if err := os.MkdirAll(filepath.Dir(k.path), 0o700); err != nil {
+		return fmt.Errorf("storing the keys: %w", err)
+	}
+	unlock, err := lockFile(k.path + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	list, _, err := readKeys(k.path)
+	if err != nil {
+		return err
+	}
+	if list, err = edit(list); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(keyFile{Keys: list}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("storing the keys: %w", err)
+	}
+	if err := replaceFile(k.path, append(data, '\n')); err != nil {
+		return fmt.Errorf("storing the keys: %w", err)
+	}
+	k.refresh(true)
+	return nil
+}
+
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return err
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = dir.Sync() // not every system can
+		dir.Close()
+	}
+	return nil
+}
+
+// lockFile makes the caller the only writer, among all processes. A lock that
+// a killed process left behind is taken over.
+func lockFile(path string) (unlock func(), err error) {
+	for deadline := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			f.Close()
+			return func() { _ = os.Remove(path) }, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("locking the keys: %w", err)
+		}
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > lockStale {
+			_ = os.Remove(path)
+			continue
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("another process has been writing the keys for %v: remove %s if none is", lockWait, path)
+		}
+	}
+}

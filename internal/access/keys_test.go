@@ -1,0 +1,242 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func newKeys(t *testing.T) *Keys {
+	t.Helper()
+	k, err := OpenKeys(filepath.Join(t.TempDir(), "dir", "keys.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func create(t *testing.T, k *Keys, name string, grant Grant, expires *time.Time) (string, Key) {
+	t.Helper()
+	plain, key, err := k.Create(name, grant, expires)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain, key
+}
+
+func TestKeysAtRest(t *testing.T) {
+	k := newKeys(t)
+	plain, key := create(t, k, "ci", Grant{Servers: []string{"git"}, ReadOnly: true}, nil)
+	data, err := os.ReadFile(k.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(data, []byte(plain)) || bytes.Contains(data, []byte(strings.TrimPrefix(plain, keyPrefix))) {
+		t.Error("the key itself is in the file")
+	}
+	if !bytes.Contains(data, []byte(key.Hash)) || len(key.Hash) != 64 || len(plain) != len(keyPrefix)+43 {
+		t.Errorf("hash %q of a key of %d bytes", key.Hash, len(plain))
+	}
+	info, err := os.Stat(k.path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	again, err := OpenKeys(k.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := again.find(plain); !ok || p.ID != "key:"+key.ID || p.Name != "ci" || !p.ReadOnly || !p.MaySee("x", "git", "") || p.MaySee("x", "fs", "") {
+		t.Errorf("another process finds %+v, %v", p, ok)
+	}
+	left, _ := filepath.Glob(filepath.Dir(k.path) + "/*")
+	if len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestKeysUnique(t *testing.T) {
+	k := newKeys(t)
+	seen := map[string]bool{}
+	for i := range 50 {
+		plain, key := create(t, k, fmt.Sprint(i), Grant{}, nil)
+		if seen[plain] || seen[key.ID] {
+			t.Fatal("a key came twice")
+		}
+		seen[plain], seen[key.ID] = true, true
+	}
+}
+
+func TestRevoke(t *testing.T) {
+	ours := newKeys(t)
+	theirs, err := OpenKeys(ours.path) // another process
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, key := create(t, ours, "ci", Grant{}, nil)
+	create(t, ours, "twin", Grant{}, nil)
+	create(t, ours, "twin", Grant{}, nil)
+
+	ended := make(chan string, 10)
+	stop := ours.OnRevoke(func(id string) { ended <- id })
+	ctx, cancel := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { ours.Watch(ctx) })
+	defer watching.Wait()
+	defer cancel()
+
+	start := time.Now()
+	if _, err := theirs.Revoke("ci"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case id := <-ended:
+		if id != "key:"+key.ID {
+			t.Errorf("told of %s", id)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody told us")
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("a revocation took %v to count", took)
+	}
+	if _, ok := ours.find(plain); ok {
+		t.Error("a revoked key still opens")
+	}
+	stop()
+	if _, err := theirs.Revoke("twin"); err == nil || errors.Is(err, ErrNoKey) {
+		t.Errorf("one of two keys of the same name: %v", err)
+	}
+	if _, err := theirs.Revoke("nobody"); !errors.Is(err, ErrNoKey) {
+		t.Errorf("a key that is not there: %v", err)
+	}
+	list, err := ours.List()
+	if err != nil || len(list) != 3 || list[0].Revoked == nil || list[1].Revoked != nil {
+		t.Errorf("list %+v, %v", list, err)
+	}
+	if len(ended) != 0 {
+		t.Error("told after stop")
+	}
+}
+
+func TestKeyExpires(t *testing.T) {
+	k := newKeys(t)
+	ended := make(chan string, 10)
+	k.OnRevoke(func(id string) { ended <- id })
+	soon, past := time.Now().Add(500*time.Millisecond), time.Now().Add(-time.Second)
+	plain, key := create(t, k, "soon", Grant{}, &soon)
+	expired, _ := create(t, k, "past", Grant{}, &past)
+	if _, ok := k.find(expired); ok {
+		t.Error("an expired key opens")
+	}
+	if p, ok := k.find(plain); !ok || !p.Expires.Equal(soon) {
+		t.Errorf("found %+v, %v", p, ok)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { k.Watch(ctx) })
+	defer watching.Wait()
+	defer cancel()
+	select {
+	case id := <-ended:
+		if id != "key:"+key.ID {
+			t.Errorf("told of %s", id)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("nobody told us")
+	}
+	if _, ok := k.find(plain); ok {
+		t.Error("an expired key opens")
+	}
+}
+
+func TestKeyFileFailsClosed(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"deleted":           os.Remove,
+		"garbled":           func(p string) error { return os.WriteFile(p, []byte(`{"keys":[{"id":`), 0o600) },
+		"writable by all":   func(p string) error { return os.Chmod(p, 0o666) },
+		"writable by group": func(p string) error { return os.Chmod(p, 0o620) },
+		"a directory": func(p string) error {
+			return errors.Join(os.Remove(p), os.Mkdir(p, 0o700))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeys(t)
+			plain, _ := create(t, k, "x", Grant{}, nil)
+			if err := spoil(k.path); err != nil {
+				t.Fatal(err)
+			}
+			k.refresh(true)
+			if _, ok := k.find(plain); ok {
+				t.Error("the key still opens")
+			}
+			if _, err := OpenKeys(k.path); (err == nil) != (name == "deleted") {
+				t.Errorf("opening it: %v", err)
+			}
+		})
+	}
+}
+
+func TestKeysConcurrentWriters(t *testing.T) {
+	k := newKeys(t)
+	var writers sync.WaitGroup
+	for i := range 4 {
+		writers.Go(func() {
+			own, err := OpenKeys(k.path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for j := range 5 {
+				if _, _, err := own.Create(fmt.Sprintf("%d-%d", i, j), Grant{}, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if list, err := k.List(); err != nil || len(list) != 20 {
+		t.Errorf("%d keys of 20, %v", len(list), err)
+	}
+}
+
+// Secrets are compared in one function, in constant time.
+func TestOneComparison(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compared, called int
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && id.Name == "ConstantTimeCompare" {
+				compared++
+			}
+			if call, ok := n.(*ast.CallExpr); ok {
+				if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "sameHash" {
+					called++
+				}
+			}
+			return true
+		})
+	}
+	if compared != 1 || called != 1 {
+		t.Errorf("ConstantTimeCompare is used %d times, sameHash %d times", compared, called)
+	}
+}

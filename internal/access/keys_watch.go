@@ -1,0 +1,89 @@
+package access
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// lookEvery bounds how long a change of the file goes unnoticed.
+const lookEvery = 400 * time.Millisecond
+
+// OnRevoke calls fn with the id of each principal whose key stops being valid:
+// revoked, expired, or gone from the file. It is called from Watch, Create,
+// Revoke and Authenticate, without locks held. The returned function ends it.
+func (k *Keys) OnRevoke(fn func(principalID string)) (stop func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	sub := &fn
+	k.subs[sub] = struct{}{}
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.subs, sub)
+	}
+}
+
+// Watch looks after the file until ctx ends, so that a revocation counts
+// within a second also for whoever sends nothing.
+func (k *Keys) Watch(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			k.refresh(true)
+		}
+	}
+}
+
+// refresh reads the file again when it has changed, and tells whose key is not
+// valid any more. Without force it looks only now and then.
+func (k *Keys) refresh(force bool) {
+	now := time.Now()
+	k.mu.Lock()
+	if !force && now.Sub(k.checked) < lookEvery {
+		k.mu.Unlock()
+		return
+	}
+	k.checked = now
+	info, err := os.Stat(k.path)
+	if err != nil {
+		info = nil
+	}
+	if !k.stamp.same(info) || k.err != nil {
+		k.list, k.stamp.info, k.err = readKeys(k.path)
+	}
+	ended := k.endedLocked(now)
+	var subs []func(string)
+	for sub := range k.subs {
+		subs = append(subs, *sub)
+	}
+	k.mu.Unlock()
+	for _, id := range ended {
+		for _, tell := range subs {
+			tell("key:" + id)
+		}
+	}
+}
+
+// endedLocked returns the ids of the keys that were valid before and are not
+// now.
+func (k *Keys) endedLocked(now time.Time) []string {
+	live := map[string]bool{}
+	for i := range k.list {
+		if k.list[i].Valid(now) {
+			live[k.list[i].ID] = true
+		}
+	}
+	var ended []string
+	for id := range k.live {
+		if !live[id] {
+			ended = append(ended, id)
+		}
+	}
+	k.live = live
+	return ended
+}

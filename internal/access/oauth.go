@@ -1,0 +1,180 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/safehttp"
+)
+
+// skew is how far the clock of the authorization server may be off.
+const skew = 60 * time.Second
+
+// algorithms are asymmetric all: with a symmetric one, or none, whoever knows
+// the public key could sign.
+var algorithms = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+}
+
+// A ResourceServer accepts the tokens of one authorization server, as OAuth
+// 2.1 and RFC 9728 have it.
+type ResourceServer struct {
+	conf      config.OAuth
+	resource  *url.URL
+	audiences []string // in canonical form
+	verifier  *oidc.IDTokenVerifier
+	now       func() time.Time
+}
+
+// NewResourceServer returns the resource server that the configuration
+// describes. fetch gets the issuer's metadata and keys; nil means public
+// addresses only, and this machine when the issuer is on it. Nothing is
+// fetched before the first token.
+func NewResourceServer(conf config.OAuth, fetch *http.Client) (*ResourceServer, error) {
+	resource, err := url.Parse(conf.Resource)
+	if err != nil || resource.Host == "" || resource.Fragment != "" || (resource.Scheme != "https" && resource.Scheme != "http") {
+		return nil, fmt.Errorf("access.oauth.resource %q is not this gateway's own URL", conf.Resource)
+	}
+	issuer, err := url.Parse(conf.Issuer)
+	if err != nil || issuer.Host == "" {
+		return nil, fmt.Errorf("access.oauth.issuer %q is not a URL", conf.Issuer)
+	}
+	if fetch == nil {
+		var opt safehttp.Options
+		if config.IsLoopback(issuer.Hostname()) {
+			opt.Allow = safehttp.Loopback
+		}
+		fetch = safehttp.NewClient(opt)
+	}
+	rs := &ResourceServer{conf: conf, resource: resource, now: time.Now}
+	for _, audience := range append([]string{conf.Resource}, conf.Audience...) {
+		rs.audiences = append(rs.audiences, canonical(audience))
+	}
+	keys := &issuerKeys{issuer: conf.Issuer, jwks: conf.JWKS, fetch: fetch}
+	rs.verifier = oidc.NewVerifier(conf.Issuer, keys, &oidc.Config{
+		SupportedSigningAlgs: algorithms,
+		SkipClientIDCheck:    true, // ours compares canonical forms
+		SkipExpiryCheck:      true, // ours allows less skew
+	})
+	return rs, nil
+}
+
+// claims are what we read of a token.
+type claims struct {
+	Subject   string    `json:"sub"`
+	Expires   *numeric  `json:"exp"`
+	NotBefore *numeric  `json:"nbf"`
+	Client    string    `json:"client_id"`
+	Name      string    `json:"name"`
+	Scope     scopeList `json:"scope"`
+	Scp       scopeList `json:"scp"`
+}
+
+// numeric is a date in seconds.
+type numeric float64
+
+func (n numeric) time() time.Time { return time.UnixMilli(int64(float64(n) * 1000)) }
+
+// scopeList is a text with spaces, or an array.
+type scopeList []string
+
+func (s *scopeList) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		*s = strings.Fields(text)
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(s))
+}
+
+// authenticate decides over a token. Everything that is wrong with a token has
+// the same answer; what is missing in a good one has another.
+func (rs *ResourceServer) authenticate(ctx context.Context, token string) (Principal, *Refusal) {
+	got, err := rs.verify(ctx, token)
+	if err != nil {
+		reason := "the token is not valid"
+		if errors.Is(err, errNoKeys) {
+			reason = "the token cannot be checked now: the keys of its issuer are not to be had"
+		}
+		return Principal{}, &Refusal{Status: http.StatusUnauthorized, Challenge: rs.challenge("invalid_token"), Reason: reason}
+	}
+	scopes := append(got.Scope, got.Scp...)
+	for _, needed := range rs.conf.Scopes {
+		if !slices.Contains(scopes, needed) {
+			return Principal{}, &Refusal{Status: http.StatusForbidden, Challenge: rs.challenge("insufficient_scope"),
+				Reason: "the token lacks a scope: " + strings.Join(rs.conf.Scopes, " ") + " are needed"}
+		}
+	}
+	p := Principal{ID: "token:" + got.Subject, Name: got.Subject, Expires: got.Expires.time(), Grant: rs.grant(scopes)}
+	if got.Name != "" {
+		p.Name = got.Name
+	} else if got.Client != "" {
+		p.Name = got.Client
+	}
+	return p, nil
+}
+
+// grant reads what a token's scopes bind it to; scopes that say nothing to us
+// are the business of others.
+func (rs *ResourceServer) grant(scopes []string) Grant {
+	var ours []string
+	for _, scope := range scopes {
+		if _, err := ParseScopes([]string{scope}); err == nil && scope != "admin" {
+			ours = append(ours, scope)
+		}
+	}
+	grant, _ := ParseScopes(ours)
+	grant.Admin = rs.conf.AdminScope != "" && slices.Contains(scopes, rs.conf.AdminScope)
+	return grant
+}
+
+func (rs *ResourceServer) verify(ctx context.Context, raw string) (*claims, error) {
+	token, err := rs.verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(token.Audience, func(a string) bool { return slices.Contains(rs.audiences, canonical(a)) }) {
+		return nil, errors.New("the token is for somebody else")
+	}
+	var got claims
+	if err := token.Claims(&got); err != nil {
+		return nil, err
+	}
+	now := rs.now()
+	switch {
+	case got.Subject == "":
+		return nil, errors.New("the token names nobody")
+	case got.Expires == nil || now.After(got.Expires.time().Add(skew)):
+		return nil, errors.New("the token has expired")
+	case got.NotBefore != nil && now.Add(skew).Before(got.NotBefore.time()):
+		return nil, errors.New("the token is not valid yet")
+	}
+	return &got, nil
+}
+
+// canonical makes two spellings of one resource equal: the case of scheme and
+// host, a port that goes without saying, a slash at the end.
+func canonical(resource string) string {
+	u, err := url.Parse(resource)
+	if err != nil || u.Host == "" {
+		return resource
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		u.Host = strings.TrimSuffix(u.Host, ":443")
+	}
+	if u.Scheme == "http" {
+		u.Host = strings.TrimSuffix(u.Host, ":80")
+	}
+	return strings.TrimSuffix(u.String(), "/")
+}

@@ -1,0 +1,157 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+// fetchEvery bounds how often tokens with unknown keys make us fetch; after a
+// fetch that failed the next one may come sooner.
+const (
+	fetchEvery   = 30 * time.Second
+	refetchEvery = 5 * time.Second
+)
+
+// errNoKeys means that a signature could not be checked.
+var errNoKeys = errors.New("the issuer's keys are not to be had")
+
+// issuerKeys are the keys of an issuer: found through its metadata, kept, and
+// fetched again when a token names one that is new.
+type issuerKeys struct {
+	issuer string
+	jwks   string // from the configuration; "" means from the metadata
+	fetch  *http.Client
+
+	mu      sync.Mutex
+	remote  *oidc.RemoteKeySet
+	fetched time.Time
+	failed  bool
+}
+
+// VerifySignature implements oidc.KeySet.
+func (k *issuerKeys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+	remote, err := k.keySet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return remote.VerifySignature(ctx, jwt)
+}
+
+func (k *issuerKeys) keySet(ctx context.Context) (*oidc.RemoteKeySet, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.remote != nil {
+		return k.remote, nil
+	}
+	address := k.jwks
+	if address == "" {
+		if !k.mayFetchLocked(time.Now()) {
+			return nil, errNoKeys
+		}
+		found, err := k.discover(context.WithoutCancel(ctx)) // others wait for it too
+		k.failed = err != nil
+		if err != nil {
+			return nil, errors.Join(errNoKeys, err)
+		}
+		k.fetched = time.Time{} // the keys themselves come next
+		address = found
+	}
+	client := &http.Client{Transport: &sparing{keys: k}, Timeout: k.fetch.Timeout}
+	k.remote = oidc.NewRemoteKeySet(oidc.ClientContext(context.WithoutCancel(ctx), client), address)
+	return k.remote, nil
+}
+
+func (k *issuerKeys) mayFetchLocked(now time.Time) bool {
+	wait := fetchEvery
+	if k.failed {
+		wait = refetchEvery
+	}
+	if now.Sub(k.fetched) < wait {
+		return false
+	}
+	k.fetched = now
+	return true
+}
+
+// sparing lets the key set fetch only now and then: whoever sends tokens with
+// made-up key ids must not make us flood the issuer.
+type sparing struct{ keys *issuerKeys }
+
+func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
+	k := s.keys
+	k.mu.Lock()
+	may := k.mayFetchLocked(time.Now())
+	k.mu.Unlock()
+	if !may {
+		return nil, errors.New("the keys were fetched a moment ago")
+	}
+	r = r.Clone(r.Context())
+	r.Header.Del("Cache-Control") // else a redirect would be refused
+	resp, err := k.fetch.Do(r)
+	k.mu.Lock()
+	k.failed = err != nil || resp.StatusCode != http.StatusOK
+	k.mu.Unlock()
+	return resp, err
+}
+
+// discover finds the address of the keys in the issuer's metadata, which must
+// name the very issuer.
+func (k *issuerKeys) discover(ctx context.Context) (string, error) {
+	u, err := url.Parse(k.issuer)
+	if err != nil {
+		return "", err
+	}
+	origin, path := u.Scheme+"://"+u.Host, strings.TrimSuffix(u.Path, "/")
+	var last error
+	for _, address := range []string{
+		origin + "/.well-known/oauth-authorization-server" + path,
+		origin + "/.well-known/openid-configuration" + path,
+		origin + path + "/.well-known/openid-configuration",
+	} {
+		jwks, err := k.metadata(ctx, address)
+		if err == nil {
+			return jwks, nil
+		}
+		last = err
+	}
+	return "", last
+}
+
+func (k *issuerKeys) metadata(ctx context.Context, address string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := k.fetch.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s answered %d", address, resp.StatusCode)
+	}
+	var doc struct {
+		Issuer string `json:"issuer"`
+		JWKS   string `json:"jwks_uri"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
+		return "", fmt.Errorf("reading %s: %w", address, err)
+	}
+	if doc.Issuer != k.issuer {
+		return "", fmt.Errorf("%s is the metadata of another issuer", address)
+	}
+	if doc.JWKS == "" {
+		return "", fmt.Errorf("%s names no keys", address)
+	}
+	return doc.JWKS, nil
+}

@@ -1,0 +1,151 @@
+package access
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// maxCredential is far above any key or token.
+const maxCredential = 16 << 10
+
+// A Policy is who may enter. The zero Policy lets in whoever is on this
+// machine.
+type Policy struct {
+	// Required demands a credential of everybody.
+	Required bool
+	// Keys are our own keys; nil means none.
+	Keys *Keys
+	// Tokens are those of an authorization server; nil means none.
+	Tokens *ResourceServer
+}
+
+// A Refusal is the answer to whoever may not enter.
+type Refusal struct {
+	// Status is 401 or 403.
+	Status int
+	// Challenge is the value of WWW-Authenticate.
+	Challenge string
+	// Reason is for the log and the body; it repeats nothing that was sent.
+	Reason string
+}
+
+func (r *Refusal) Error() string { return r.Reason }
+
+// Write answers a request with the refusal.
+func (r *Refusal) Write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("WWW-Authenticate", r.Challenge)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(r.Status)
+	fmt.Fprintln(w, r.Reason)
+}
+
+// Authenticate decides whom a request comes from. A credential that is not
+// good is refused also where none is needed: whoever shows one means to be
+// somebody.
+func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
+	if credentialInQuery(r.URL.RawQuery) {
+		return Principal{}, p.refuse("invalid_request", "credentials do not belong into the URL: send Authorization: Bearer")
+	}
+	shown := r.Header["Authorization"]
+	if len(shown) == 0 {
+		if p.Required {
+			return Principal{}, p.refuse("", "a key or token is needed: send Authorization: Bearer")
+		}
+		if !fromHere(r.RemoteAddr) {
+			return Principal{}, p.refuse("", "only this machine may enter without a key")
+		}
+		return Anonymous, nil
+	}
+	token, ok := bearer(shown)
+	if !ok {
+		return Principal{}, p.refuse("invalid_request", "the credential is not one Authorization: Bearer header")
+	}
+	if strings.HasPrefix(token, keyPrefix) {
+		if p.Keys != nil {
+			if who, ok := p.Keys.find(token); ok {
+				return who, nil
+			}
+		}
+		return Principal{}, p.refuse("invalid_token", "the key is unknown, expired or revoked")
+	}
+	if p.Tokens != nil {
+		return p.Tokens.authenticate(r.Context(), token)
+	}
+	return Principal{}, p.refuse("invalid_token", "the key is unknown, expired or revoked")
+}
+
+func (p *Policy) refuse(code, reason string) *Refusal {
+	return &Refusal{Status: http.StatusUnauthorized, Challenge: p.Tokens.challenge(code), Reason: reason}
+}
+
+// bearer reads the one Authorization header: the scheme in any case, one
+// space, a token of the characters that RFC 6750 allows.
+func bearer(shown []string) (token string, ok bool) {
+	if len(shown) != 1 {
+		return "", false
+	}
+	scheme, token, ok := strings.Cut(shown[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") || len(token) > maxCredential {
+		return "", false
+	}
+	body := strings.TrimRight(token, "=")
+	if body == "" {
+		return "", false
+	}
+	for i := range len(body) {
+		c := body[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~+/", c) >= 0 {
+			continue
+		}
+		return "", false
+	}
+	return token, true
+}
+
+// credentialInQuery finds what clients of other gateways put into URLs, where
+// logs and histories keep it.
+func credentialInQuery(query string) bool {
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		switch strings.ToLower(name) {
+		case "access_token", "apikey", "api_key", "api-key", "token", "authorization", "bearer":
+			return true
+		}
+	}
+	return false
+}
+
+// fromHere says that a peer is on this machine; a socket without an address is.
+func fromHere(remote string) bool {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote == "" || remote == "@"
+	}
+	return config.IsLoopback(host)
+}
+
+// RequireAuth returns an error when listening on addr would let others in
+// unasked.
+func (p *Policy) RequireAuth(addr string) error {
+	if p.Required {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	if config.IsLoopback(host) {
+		return nil
+	}
+	if host == "" {
+		host = "every address of this machine"
+	}
+	return fmt.Errorf("listening on %s would let others in, and access is not set up: "+
+		"create a key and set access.keys, or set access.oauth, or listen on 127.0.0.1", host)
+}

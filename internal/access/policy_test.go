@@ -1,0 +1,169 @@
+package access
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// guarded is a server behind a policy that answers with who came in.
+func guarded(t *testing.T, p *Policy) *httptest.Server {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who, refusal := p.Authenticate(r)
+		if refusal != nil {
+			refusal.Write(w)
+			return
+		}
+		w.Header().Set("X-Who", who.ID)
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func knock(t *testing.T, method, target string, authorization ...string) (status int, who, challenge, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if authorization != nil {
+		req.Header["Authorization"] = authorization
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, resp.Header.Get("X-Who"), resp.Header.Get("WWW-Authenticate"), string(text)
+}
+
+// fault/T29
+func TestCredentialMatrix(t *testing.T) {
+	keys := newKeys(t)
+	good, key := create(t, keys, "good", Grant{}, nil)
+	revoked, _ := create(t, keys, "revoked", Grant{}, nil)
+	if _, err := keys.Revoke("revoked"); err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-time.Hour)
+	expired, _ := create(t, keys, "expired", Grant{}, &past)
+	states := []struct {
+		name   string
+		header []string
+		query  string
+		ok     bool
+	}{
+		{name: "none"},
+		{name: "good", header: []string{"Bearer " + good}, ok: true},
+		{name: "lower-case bearer", header: []string{"bearer " + good}, ok: true},
+		{name: "upper-case bearer", header: []string{"BEARER " + good}, ok: true},
+		{name: "empty", header: []string{""}},
+		{name: "scheme alone", header: []string{"Bearer"}},
+		{name: "scheme and space", header: []string{"Bearer "}},
+		{name: "raw token", header: []string{good}},
+		{name: "two spaces", header: []string{"Bearer  " + good}},
+		{name: "tab", header: []string{"Bearer\t" + good}},
+		{name: "comma", header: []string{"Bearer " + good + ", Bearer " + good}},
+		{name: "trailing text", header: []string{"Bearer " + good + " x"}},
+		{name: "quoted", header: []string{`Bearer "` + good + `"`}},
+		{name: "basic", header: []string{"Basic " + good}},
+		{name: "basic encoded", header: []string{"Basic YWlvOmFpbw=="}},
+		{name: "digest", header: []string{`Digest username="x"`}},
+		{name: "wrong", header: []string{"Bearer aio_" + strings.Repeat("x", 43)}},
+		{name: "one character off", header: []string{"Bearer " + good[:len(good)-1] + "_"}},
+		{name: "prefix of it", header: []string{"Bearer " + good[:len(good)-1]}},
+		{name: "longer", header: []string{"Bearer " + good + "A"}},
+		{name: "upper-case key", header: []string{"Bearer " + strings.ToUpper(good)}},
+		{name: "its hash", header: []string{"Bearer " + key.Hash}},
+		{name: "prefixed hash", header: []string{"Bearer aio_" + key.Hash}},
+		{name: "a token of nobody", header: []string{"Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0."}},
+		{name: "revoked", header: []string{"Bearer " + revoked}},
+		{name: "expired", header: []string{"Bearer " + expired}},
+		{name: "two headers", header: []string{"Bearer " + good, "Bearer " + good}},
+		{name: "two headers, one bad", header: []string{"Bearer x", "Bearer " + good}},
+		{name: "64 KiB header", header: []string{"Bearer " + strings.Repeat("a", 64<<10)}},
+		{name: "query", query: "?access_token=" + good},
+		{name: "query and header", query: "?a=1&access_token=" + good, header: []string{"Bearer " + good}},
+		{name: "apikey in query", query: "?apikey=" + good},
+		{name: "other query", query: "?session=1", header: []string{"Bearer " + good}, ok: true},
+	}
+	policies := map[string]*Policy{
+		"required": {Required: true, Keys: keys}, "required, no keys": {Required: true}, "open": {}, "open with keys": {Keys: keys},
+	}
+	for kind, policy := range policies {
+		srv := guarded(t, policy)
+		for _, tt := range states {
+			t.Run("fault/T29/"+kind+"/"+tt.name, func(t *testing.T) {
+				for _, method := range []string{"GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"} {
+					status, who, challenge, body := knock(t, method, srv.URL+"/mcp"+tt.query, tt.header...)
+					wantStatus, wantWho := 401, ""
+					switch {
+					case tt.ok && policy.Keys != nil:
+						wantStatus, wantWho = 200, "key:"+key.ID
+					case tt.header == nil && tt.query == "" && !policy.Required:
+						wantStatus, wantWho = 200, "anonymous"
+					}
+					if status != wantStatus || who != wantWho {
+						t.Errorf("%s: %d as %q, want %d as %q", method, status, who, wantStatus, wantWho)
+					}
+					if status == 401 && !strings.HasPrefix(challenge, "Bearer ") {
+						t.Errorf("%s: challenge %q", method, challenge)
+					}
+					if strings.Contains(body+challenge, good) {
+						t.Errorf("%s: the answer repeats the key", method)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAnonymousIsLocal(t *testing.T) {
+	for remote, ok := range map[string]bool{
+		"127.0.0.1:5": true, "[::1]:5": true, "127.8.9.1:5": true, "@": true, "": true,
+		"192.168.0.7:5": false, "[fe80::1]:5": false, "8.8.8.8:1": false, "garbage": false, "127.0.0.1.evil:5": false,
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.RemoteAddr = remote
+		who, refusal := new(Policy).Authenticate(r)
+		if (refusal == nil) != ok || ok && (who.ID != "anonymous" || who.MayConfigure()) {
+			t.Errorf("from %q: %q, %v", remote, who.ID, refusal)
+		}
+	}
+}
+
+func TestRequireAuth(t *testing.T) {
+	for addr, ok := range map[string]bool{
+		"127.0.0.1:3095": true, "localhost:3095": true, "[::1]:3095": true, "127.0.0.1": true, "127.1.2.3:1": true,
+		"0.0.0.0:3095": false, ":3095": false, "[::]:3095": false, "192.168.1.5:3095": false, "10.0.0.1:1": false, "[fe80::1]:1": false,
+		"example.com:3095": false, "myhost": false, "0.0.0.0": false, "": false, "localhost.example.com:1": false,
+	} {
+		err := new(Policy).RequireAuth(addr)
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", addr, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "access.keys") {
+			t.Errorf("%q: %v does not say what to do", addr, err)
+		}
+		if err := (&Policy{Required: true}).RequireAuth(addr); err != nil {
+			t.Errorf("%q with access: %v", addr, err)
+		}
+	}
+}
+
+func FuzzBearer(f *testing.F) {
+	for _, seed := range []string{"Bearer abc", "bearer  a", "Bearer", "Basic x", "Bearer a=b", "Bearer a=="} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		token, ok := bearer([]string{header})
+		if ok && (!strings.EqualFold(header, "Bearer "+token) || strings.ContainsAny(token, " \t,;\"\r\n") || token == "") {
+			t.Errorf("%q gave %q", header, token)
+		}
+	})
+}
