@@ -22,6 +22,7 @@ func TestParseWithholds(t *testing.T) {
 		{"corpus/U11/absent", `{"inputSchema":{"type":"object"}}`, "name"},
 		{"corpus/U11/dup", good, "same name"},
 		{"fault/T36/two-names", `{"name":"good2","name":"evil","inputSchema":{"type":"object"}}`, "twice"},
+		{"fault/T36/two-names-far-apart", `{"name":"good2",` + manyNumbers(40) + `,"name":"evil","inputSchema":{"type":"object"}}`, "twice"},
 		{"corpus/U11/not-an-object", `[1]`, "object"},
 		{"corpus/U11/null-item", `null`, "object"},
 		{"corpus/U11/bad-utf8", "{\"name\":\"bad\",\"description\":\"\xff\",\"inputSchema\":{\"type\":\"object\"}}", "object"},

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -161,4 +163,37 @@ func TestInterfaceURI(t *testing.T) {
 	decodeInto(t, c.List(Tools, View{UI: true}), &tools)
 	equalTo(t, "ui://app", tools.Tools[0].Meta.UI.ResourceURI)
 	equalTo(t, "mcp+b:ui%3A%2F%2Fapp", tools.Tools[1].Meta.UI.ResourceURI)
+}
+
+func TestTemplateMatch(t *testing.T) {
+	for _, tt := range []struct {
+		template, uri string
+		values        []string
+	}{
+		{"a://{x}/b", "a://1/b", []string{"1"}},
+		{"a://{x}/b", "a://1/2/b", nil},
+		{"a://{x}", "a://", nil},
+		{"a://{+x}", "a://1/2?3", []string{"1/2?3"}},
+		{"a://h{/p*}", "a://h/1/2", []string{"/1/2"}},
+		{"a://h{/p*}", "a://h", []string{""}},
+		{"a://h{.ext}", "a://h.txt", []string{".txt"}},
+		{"a://h{;k}", "a://h;k=1", []string{";k=1"}},
+		{"a://h{?q,r}", "a://h?q=1&r=2", []string{"?q=1&r=2"}},
+		{"a://h?x=1{&q}", "a://h?x=1&q=2", []string{"&q=2"}},
+		{"a://h{#f}", "a://h#top", []string{"#top"}},
+		{"a://{x}.*", "a://1xx", nil},
+		{"a://plain", "a://plain", nil},
+		{"a://{open", "a://{open", nil},
+		{"a://{}", "a://x", []string{"x"}},
+	} {
+		if got := (&pattern{}).match(tt.template, tt.uri); !slices.Equal(got, tt.values) {
+			t.Errorf("%s in %s: %q, want %q", tt.template, tt.uri, got, tt.values)
+		}
+	}
+	t.Run("fault/P12/template", func(t *testing.T) {
+		many := "a://" + strings.Repeat("{x}{y}", 500)
+		if (&pattern{}).match(many, "a://"+strings.Repeat("z", 5000)) != nil {
+			t.Error("a template over the limits matches")
+		}
+	})
 }
