@@ -135,7 +135,7 @@ func (g *Guard) originAllowed(r *http.Request, origin string, own netip.AddrPort
 	if slices.ContainsFunc(g.Origins, func(o string) bool { return sameOrigin(o, scheme, host, port) }) {
 		return true
 	}
-	if (scheme == "https") != (r.TLS != nil) {
+	if scheme != "http" && scheme != "https" || (scheme == "https") != (r.TLS != nil) {
 		return false
 	}
 	if isOwn(host, port, own) {

@@ -133,8 +133,16 @@ func (p *post) fail(status int, id []byte, e *jsonrpc.Error) {
 // writeResponse writes a JSON answer with as few writes as its size allows.
 func (p *post) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
 	if resp.Err != nil || len(resp.Result) <= joined {
-		out := jsonrpc.AppendResponse((*p.buf)[len(*p.buf):], id, resp)
-		p.writeJSON(status, out)
+		out := p.buf
+		if len(resp.Result)+2*len(id) > cap(*out)-len(*out) {
+			out = buffers.get(int64(len(resp.Result)))
+			defer func() { buffers.put(out) }()
+		}
+		msg := jsonrpc.AppendResponse((*out)[len(*out):], id, resp)
+		if out != p.buf {
+			*out = msg // grown, perhaps: it is what goes back
+		}
+		p.writeJSON(status, msg)
 		return
 	}
 	head := append((*p.buf)[len(*p.buf):], `{"jsonrpc":"2.0","result":`...)

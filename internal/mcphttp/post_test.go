@@ -155,7 +155,7 @@ func TestQuestionWithinCall(t *testing.T) {
 		{`"error":{"code":-1,"message":"no"}`, "refused: no"},
 	} {
 		l := w.listen(callBody(5, "ask", "really?", 0), "Mcp-Session-Id", id)
-		ev := l.want("sampling/createMessage", "really?")
+		ev := l.want("elicitation/create", "really?")
 		q, err := jsonrpc.ScanAnswer(ev.Data, nil)
 		if err != nil {
 			t.Fatal(err)

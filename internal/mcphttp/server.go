@@ -158,7 +158,7 @@ func (s *Server) isDraining() bool {
 // pulse wakes long calls that have said nothing yet, so that nothing between
 // the client and us takes the connection for dead.
 func (s *Server) pulse() {
-	tick := time.NewTicker(s.lim.KeepAlive / 5)
+	tick := time.NewTicker(max(s.lim.KeepAlive/5, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {

@@ -79,7 +79,7 @@ func (ss *session) leave() {
 	ss.mu.Lock()
 	ss.busy--
 	ss.lastUsed = time.Now()
-	end := ss.ending && ss.busy == ss.streams && !ss.closed
+	end := ss.ending && ss.busy == ss.streams && !ss.closed && ss.line == nil
 	if ss.closed && ss.busy == 0 {
 		close(ss.idle)
 	}
@@ -159,9 +159,6 @@ func (ss *session) finish(id []byte) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	delete(ss.inFlight, string(id))
-	if len(ss.inFlight) == 0 {
-		ss.inFlight = nil
-	}
 }
 
 // notified takes a notification of the client.

@@ -42,6 +42,8 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	defer ss.close(ErrSessionEnded)
 	k := newSink(w, r, &s.lim)
 	ss.line.out.attach(k)
+	ss.countStreams(1)
+	defer ss.countStreams(-1)
 	s.table.add(ss)
 	if err := k.start(ss.line.out, false); err != nil {
 		return

@@ -3,17 +3,13 @@ package mcphttp
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"net/http"
-	"os"
-	"sync"
 	"time"
 )
 
-// writeStep is how much of an answer is written under one deadline.
-const writeStep = 64 << 10
-
-var errCutOff = errors.New("the client does not read")
+var (
+	errCutOff    = errors.New("the client does not read")
+	errTakenOver = errors.New("the stream goes on over another connection")
+)
 
 // A stream is one sequence of messages toward a client. It outlives the
 // connection that carries it when its journal keeps messages.
@@ -52,7 +48,7 @@ func (st *stream) appendLocked(msg []byte, lim *ServerLimits) bool {
 		st.keepAllLocked()
 		return true
 	}
-	if st.fresh > lim.QueueMessages || (st.fresh > 1 && st.unkept > lim.QueueBytes) {
+	if st.fresh > lim.QueueMessages || st.unkept-len(msg) > lim.QueueBytes {
 		st.owner.cut(errCutOff)
 		st.owner = nil
 		st.keepAllLocked()
@@ -111,8 +107,6 @@ func (st *stream) detach(k *sink) {
 		st.source.nudge()
 	}
 }
-
-var errTakenOver = errors.New("the stream goes on over another connection")
 
 // take renders the next messages for k behind dst. done means that there is
 // nothing more to come for k.
@@ -196,109 +190,6 @@ func (st *stream) pump(k *sink, session context.Context, stop <-chan struct{}) e
 			return k.why
 		}
 	}
-}
-
-// A sink is one HTTP answer that carries a stream.
-type sink struct {
-	w    http.ResponseWriter
-	r    *http.Request
-	rc   *http.ResponseController
-	lim  *ServerLimits
-	once sync.Once
-	gone chan struct{}
-	why  error // set before gone is closed
-}
-
-func newSink(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink {
-	return &sink{w: w, r: r, rc: http.NewResponseController(w), lim: lim, gone: make(chan struct{})}
-}
-
-// cut makes the pump of k return, out of a write that hangs if need be.
-func (k *sink) cut(why error) {
-	k.once.Do(func() {
-		k.why = why
-		close(k.gone)
-		k.rc.SetWriteDeadline(time.Now())
-	})
-}
-
-// untilKeepAlive is spread so that streams opened together do not all wake
-// together.
-func (k *sink) untilKeepAlive() time.Duration {
-	return k.lim.KeepAlive*4/5 + rand.N(k.lim.KeepAlive/5)
-}
-
-// writeFrom writes all that st holds now.
-func (k *sink) writeFrom(st *stream) (done bool, err error) {
-	buf := buffers.get(0)
-	defer func() { buffers.put(buf) }()
-	for {
-		*buf, done = st.take(k, (*buf)[:0], k.lim)
-		if len(*buf) == 0 {
-			return done, nil
-		}
-		if err := k.write(*buf); err != nil {
-			return false, err
-		}
-	}
-}
-
-// write sends b at once, in steps that each have their own deadline.
-func (k *sink) write(b []byte) error {
-	for len(b) > 0 {
-		step := b[:min(len(b), writeStep)]
-		b = b[len(step):]
-		k.rc.SetWriteDeadline(time.Now().Add(k.lim.WriteIdle))
-		if k.isGone() { // its deadline may just have been lost to ours
-			return k.why
-		}
-		if _, err := k.w.Write(step); err != nil {
-			return k.reason(err)
-		}
-	}
-	return k.reason(k.rc.Flush())
-}
-
-func (k *sink) isGone() bool {
-	select {
-	case <-k.gone:
-		return true
-	default:
-		return false
-	}
-}
-
-// reason is why a write failed: err, unless we made it fail.
-func (k *sink) reason(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case k.isGone():
-		return k.why
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errCutOff
-	}
-	return err
-}
-
-var (
-	typeEvents     = []string{"text/event-stream"}
-	cacheNever     = []string{"no-cache, no-transform"}
-	bufferingNever = []string{"no"}
-)
-
-// start sends the header of an event stream and, for prime, an event that
-// gives the client an id to resume from.
-func (k *sink) start(st *stream, prime bool) error {
-	h := k.w.Header()
-	h["Content-Type"] = typeEvents
-	h["Cache-Control"] = cacheNever
-	h["X-Accel-Buffering"] = bufferingNever
-	k.w.WriteHeader(http.StatusOK)
-	if prime {
-		return k.write(appendPriming(nil, st.id))
-	}
-	return k.rc.Flush()
 }
 
 func signal(c chan struct{}) {

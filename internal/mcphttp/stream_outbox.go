@@ -11,12 +11,14 @@ type outbox struct {
 	wake  chan struct{}
 }
 
-// push adds a message and returns how many of the oldest had to go for it.
+// push adds a message and returns how many of the oldest had to go for it. The
+// message itself may be over the limit: it is as large as its sender may make
+// it.
 func (o *outbox) push(msg []byte, lim *ServerLimits) (dropped int) {
 	o.mu.Lock()
 	o.msgs = append(o.msgs, msg)
 	o.bytes += len(msg)
-	for len(o.msgs) > lim.QueueMessages || (len(o.msgs) > 1 && o.bytes > lim.QueueBytes) {
+	for len(o.msgs) > lim.QueueMessages || o.bytes-len(msg) > lim.QueueBytes {
 		o.popLocked()
 		dropped++
 	}

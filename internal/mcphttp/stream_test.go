@@ -111,7 +111,7 @@ func TestOutsideCalls(t *testing.T) {
 }
 
 func TestQueueDropsOldest(t *testing.T) {
-	for _, lim := range []mcphttp.ServerLimits{{QueueMessages: 10}, {QueueBytes: 10 * len(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"n10."}}`)}} {
+	for _, lim := range []mcphttp.ServerLimits{{QueueMessages: 10}, {QueueBytes: 9 * len(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"n10."}}`)}} {
 		w := newWorld(t, lim)
 		id := w.initialize(mcp.V2025_06_18)
 		for i := range 90 {

@@ -1,0 +1,103 @@
+package mcphttp_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// guarded sends a request for host through a Guard, as if it had come to
+// 192.0.2.7:3095.
+func guarded(g *mcphttp.Guard, method, host string, secure bool, header ...string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	r := &http.Request{Method: method, Host: host, Header: http.Header{}, URL: &url.URL{Path: "/mcp"}}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	if secure {
+		r.TLS = &tls.ConnectionState{}
+	}
+	ctx := context.WithValue(context.Background(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP("192.0.2.7"), Port: 3095})
+	if g.Check(w, r.WithContext(ctx)) {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w
+}
+
+func TestGuard(t *testing.T) {
+	public := &mcphttp.Guard{}
+	named := &mcphttp.Guard{Hosts: []string{"gw.example", "other.example:3095"}, Origins: []string{"https://app.example", "http://app.example:8080"}}
+	local := &mcphttp.Guard{Loopback: true}
+	for _, tc := range []struct {
+		name   string
+		guard  *mcphttp.Guard
+		host   string
+		secure bool
+		header []string
+		status int
+	}{
+		{"any host off loopback", public, "whatever.example:3095", false, nil, 200},
+		{"own address", local, "192.0.2.7:3095", false, nil, 200},
+		{"another address", local, "192.0.2.8:3095", false, nil, 403},
+		{"loopback with the wrong port", local, "127.0.0.1:3096", false, nil, 403},
+		{"listed host", named, "GW.example:1", false, nil, 200},
+		{"listed host and port", named, "other.example:3095", false, nil, 200},
+		{"listed host, other port", named, "other.example:1", false, nil, 403},
+		{"unlisted host", named, "evil.example", false, nil, 403},
+		{"page of an address", public, "192.0.2.7:3095", false, []string{"Origin", "http://192.0.2.7:3095"}, 200},
+		{"page of another port", public, "192.0.2.7:3095", false, []string{"Origin", "http://192.0.2.7:3096"}, 403},
+		{"rebound page", public, "evil.example:3095", false, []string{"Origin", "http://evil.example:3095"}, 403},
+		{"page of a listed host", named, "gw.example:3095", false, []string{"Origin", "http://gw.example:3095"}, 200},
+		{"page over TLS", named, "gw.example", true, []string{"Origin", "https://gw.example"}, 200},
+		{"page without TLS to one with", named, "gw.example", true, []string{"Origin", "http://gw.example"}, 403},
+		{"configured origin", named, "gw.example", false, []string{"Origin", "https://APP.example:443"}, 200},
+		{"configured origin, other port", named, "gw.example", false, []string{"Origin", "http://app.example"}, 403},
+		{"origin with a path", named, "gw.example", false, []string{"Origin", "https://app.example/x"}, 403},
+		{"origin of another scheme", named, "gw.example", false, []string{"Origin", "ftp://gw.example:80"}, 403},
+		{"bad origin", named, "gw.example", false, []string{"Origin", "http://[::1"}, 403},
+		{"two Sec-Fetch-Site", named, "gw.example", false, []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Site", "cross-site"}, 403},
+		{"any origin", &mcphttp.Guard{AnyOrigin: true}, "x", false, []string{"Origin", "http://evil.example"}, 200},
+		{"null with any origin", &mcphttp.Guard{AnyOrigin: true}, "x", false, []string{"Origin", "null"}, 403},
+		{"port of a proxy", &mcphttp.Guard{Loopback: true, Port: 8080}, "localhost:8080", false, nil, 200},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if w := guarded(tc.guard, "POST", tc.host, tc.secure, tc.header...); w.Code != tc.status {
+				t.Errorf("%d %s, want %d", w.Code, w.Body, tc.status)
+			}
+		})
+	}
+}
+
+func TestPreflight(t *testing.T) {
+	ask := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "mcp-param-region, x-evil, mcp-param-, Mcp-Param-a b", "Access-Control-Request-Private-Network", "true"}
+	named := &mcphttp.Guard{Origins: []string{"https://app.example"}}
+	w := guarded(named, "OPTIONS", "x", false, append(ask, "Origin", "https://app.example")...)
+	h := w.Header()
+	if w.Code != 204 || h.Get("Access-Control-Allow-Origin") != "https://app.example" || h.Get("Vary") != "Origin" {
+		t.Errorf("%d %v", w.Code, h)
+	}
+	allowed := h.Get("Access-Control-Allow-Headers")
+	for _, name := range []string{"Mcp-Session-Id", "MCP-Protocol-Version", "Last-Event-ID", "Mcp-Method", "Mcp-Name", "Authorization", "Content-Type", "mcp-param-region"} {
+		if !strings.Contains(allowed+",", name+",") {
+			t.Errorf("%s is not allowed: %s", name, allowed)
+		}
+	}
+	if strings.Contains(allowed, "evil") || strings.Contains(allowed, "a b") || h.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("allowed too much: %v", h)
+	}
+	w = guarded(&mcphttp.Guard{AnyOrigin: true}, "OPTIONS", "x", false, append(ask, "Origin", "https://any.example")...)
+	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != "*" || w.Header().Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	w = guarded(named, "POST", "x", false, "Origin", "https://app.example")
+	if exposed := w.Header().Get("Access-Control-Expose-Headers"); !strings.Contains(exposed, "Mcp-Session-Id") {
+		t.Errorf("exposed %q", exposed)
+	}
+}
