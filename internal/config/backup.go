@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,12 +16,12 @@ const keptBackups = 5
 // name. Older copies than the last five go.
 func backup(d disk, path string, data []byte, mode fs.FileMode, now time.Time) (string, error) {
 	name := backupName(path, now)
-	for {
-		if _, err := os.Lstat(name); err != nil {
-			break
+	if all := Backups(path); len(all) > 0 && name <= all[0] {
+		// Two writes in one millisecond, or a clock that went back: the
+		// newest copy must still be the one that sorts last.
+		if last, ok := backupTime(path, all[0]); ok {
+			name = backupName(path, last.Add(time.Millisecond))
 		}
-		now = now.Add(time.Millisecond)
-		name = backupName(path, now)
 	}
 	if err := replaceFile(d, name, data, mode); err != nil {
 		return "", fmt.Errorf("the file was not changed because its backup failed: %w", err)
@@ -39,6 +38,16 @@ func backup(d disk, path string, data []byte, mode fs.FileMode, now time.Time) (
 func backupName(path string, now time.Time) string {
 	iso := now.UTC().Format("2006-01-02T15:04:05.000Z")
 	return path + ".backup." + strings.NewReplacer(":", "-", ".", "-").Replace(iso)
+}
+
+// backupTime is the inverse of backupName.
+func backupTime(path, name string) (time.Time, bool) {
+	stamp := strings.TrimPrefix(name, path+".backup.")
+	if len(stamp) != len("2006-01-02T15-04-05-000Z") {
+		return time.Time{}, false
+	}
+	t, err := time.Parse("2006-01-02T15-04-05.000Z", stamp[:19]+"."+stamp[20:])
+	return t, err == nil
 }
 
 // Backups returns the backups of a file, newest first.

@@ -10,12 +10,14 @@ import (
 // lockWait is how long a writer waits for another one.
 const lockWait = 10 * time.Second
 
-// writing serialises the writers of this process; the lock file those of
-// others.
-var writing sync.Mutex
+// writers serialises the writers of this process, file by file; the lock file
+// those of others.
+var writers sync.Map // of *sync.Mutex by path
 
 // lock makes the caller the only writer of the file until it calls unlock.
 func lock(path string) (unlock func(), err error) {
+	own, _ := writers.LoadOrStore(path, new(sync.Mutex))
+	writing := own.(*sync.Mutex)
 	writing.Lock()
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPendingWrites walks what a client may do through us, and what a person
+// does about it.
+func TestPendingWrites(t *testing.T) {
+	path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "info"}}`)
+	load := options(t, path, nil)
+	client := WriteOptions{Load: load, Pending: true}
+	propose := func(t *testing.T, name, entry string) *WriteResult {
+		t.Helper()
+		res, err := Update(path, client, func(d *Draft) error { return d.SetServer("", name, []byte(entry)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	server := func(t *testing.T, name string) (*Config, *Server) {
+		t.Helper()
+		cfg, err := Load(load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg, cfg.Schemas[0].Server(name)
+	}
+	t.Run("fault/L1 a new entry waits", func(t *testing.T) {
+		res := propose(t, "new", `{"command": "evil"}`)
+		if diff := cmp.Diff([]string{"default/new"}, res.Pending); diff != "" {
+			t.Errorf("pending (-want +got):\n%s", diff)
+		}
+		cfg, s := server(t, "new")
+		if !s.Pending || s.Runnable() || cfg.Schemas[0].Server("own").Pending {
+			t.Errorf("new = %+v", s)
+		}
+		warned(t, cfg, codePending)
+	})
+	t.Run("fault/L1 approval binds to what was shown", func(t *testing.T) {
+		cfg, s := server(t, "new")
+		shown := s.ApprovalHash()
+		propose(t, "new", `{"command": "worse"}`)
+		cfg, s = server(t, "new")
+		if err := cfg.Approvals(load.Home).Approve(s, shown); !errors.Is(err, ErrChanged) {
+			t.Errorf("approving the old entry = %v", err)
+		}
+		if err := cfg.Approvals(load.Home).Approve(s, s.ApprovalHash()); err != nil {
+			t.Fatal(err)
+		}
+		if _, s = server(t, "new"); s.Pending {
+			t.Error("still pending")
+		}
+	})
+	t.Run("fault/L1 a change returns to pending", func(t *testing.T) {
+		for _, entry := range []string{`{"command": "x", "args": ["a"]}`, `{"command": "x", "env": {"A": "b"}}`, `{"command": "x", "env": {"A": "c"}}`, `{"command": "x", "cwd": "/"}`, `{"command": "x", "enabled": false}`, `{"url": "http://h"}`, `{"command": "x"}`} {
+			propose(t, "own", entry)
+			cfg, s := server(t, "own")
+			if !s.Pending {
+				t.Errorf("%s is not pending", entry)
+			}
+			if err := cfg.Approvals(load.Home).Approve(s, s.ApprovalHash()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	t.Run("a person's edit takes the mark away", func(t *testing.T) {
+		propose(t, "hand", `{"command": "evil"}`)
+		_, err := Update(path, WriteOptions{Load: load}, func(d *Draft) error { return d.SetServer("", "hand", []byte(`{"command": "mine"}`)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, s := server(t, "hand"); s.Pending {
+			t.Error("still pending")
+		}
+	})
+	t.Run("fault/L1 nothing but servers", func(t *testing.T) {
+		before, _ := os.ReadFile(path)
+		for _, content := range []string{
+			`{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "debug"}}`,
+			`{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "info"}, "access": {"enabled": false}}`,
+			`{"schemas": {"default": {"mcpServers": {"own": {"command": "x"}}}}, "logging": {"level": "info"}}`,
+		} {
+			_, err := Update(path, client, func(d *Draft) error { return d.Replace([]byte(content)) })
+			if !errors.Is(err, ErrServersOnly) {
+				t.Errorf("%s: %v", content, err)
+			}
+		}
+		if after, _ := os.ReadFile(path); string(before) != string(after) {
+			t.Error("the file changed")
+		}
+	})
+	t.Run("a record that cannot be read", func(t *testing.T) {
+		if err := os.WriteFile(path+".pending.json", []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(load)
+		problemOf(t, err, codeMarks)
+	})
+}
+
+func TestApprovalIgnoresValuesOfVariables(t *testing.T) {
+	content := `{"mcpServers": {"a": {"command": "x", "env": {"K": "${V}"}}}}`
+	one := mustLoad(t, "a.json", content, map[string]string{"V": "1"}).Schemas[0].Servers[0]
+	two := mustLoad(t, "a.json", content, map[string]string{"V": "2"}).Schemas[0].Servers[0]
+	if one.ApprovalHash() != two.ApprovalHash() {
+		t.Error("a new value of a variable needs a new approval")
+	}
+	if one.Hash() == two.Hash() {
+		t.Error("a new value of a variable keeps the old process")
+	}
+}
+
+func TestConfine(t *testing.T) {
+	o := options(t, "", nil)
+	dir := t.TempDir()
+	current := put(t, filepath.Join(dir, "mcp.json"), emptyFile)
+	other := put(t, filepath.Join(dir, "other.yaml"), "mcpServers: {}\n")
+	own := put(t, filepath.Join(o.Home, ".mcp-all-in-one", "mcp.json"), emptyFile)
+	outside := put(t, filepath.Join(t.TempDir(), "x.json"), emptyFile)
+	for link, target := range map[string]string{"out.json": outside, "self.json": current} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{
+		"": current, current: current, "mcp.json": current, "./mcp.json": current, "self.json": current,
+		other: other, "other.yaml": other, "new.json": filepath.Join(dir, "new.json"), "~/.mcp-all-in-one/mcp.json": own,
+	} {
+		if got, err := Confine(current, path, o); err != nil || got != want {
+			t.Errorf("Confine(%q) = %q, %v, want %q", path, got, err, want)
+		}
+	}
+	for _, path := range []string{
+		"../../../etc/passwd", "/etc/passwd", outside, "out.json", "sub/../mcp.json", dir, "mcp.json\x00", "~/.ssh/id_rsa", "..\\x.json",
+		"mcp.json.pending.json", "secrets.key", "~/.mcp-all-in-one/secrets.enc", "~/.mcp-all-in-one/approvals.json", "no-such-dir/x.json",
+	} {
+		if got, err := Confine(current, path, o); !errors.Is(err, ErrConfined) || !strings.Contains(err.Error(), "路径遍历检测") {
+			t.Errorf("Confine(%q) = %q, %v", path, got, err)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// put writes a file with its directories.
+func put(t *testing.T, path, content string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const emptyFile = `{"mcpServers": {}}`
+
+// TestDiscoverOrder removes the winner again and again, and so walks down the
+// whole list.
+func TestDiscoverOrder(t *testing.T) {
+	for personality, own := range map[Personality]string{
+		MCPAllInOne: ".mcp-all-in-one/mcp.json", MCPSProxy: ".mcps-proxy/config.json", MCPX: ".mcpx/config.json",
+	} {
+		t.Run(string(personality), func(t *testing.T) {
+			env := map[string]string{}
+			o := options(t, "", env)
+			o.Personality = personality
+			xdg := t.TempDir()
+			env["XDG_CONFIG_HOME"] = xdg
+			flag := put(t, filepath.Join(o.WorkDir, "flag.json"), emptyFile)
+			fromEnv := put(t, filepath.Join(o.Home, "env.json"), emptyFile)
+			project := put(t, filepath.Join(o.WorkDir, ".mcp.json"), emptyFile)
+			rest := []string{
+				put(t, filepath.Join(o.Home, own), emptyFile),
+				put(t, filepath.Join(xdg, "mcp-all-in-one/config.yaml"), "mcpServers: {}\n"),
+				put(t, filepath.Join(xdg, "mcp-all-in-one/config.json"), emptyFile),
+				put(t, filepath.Join(o.System, "config.yaml"), "mcpServers: {}\n"),
+				put(t, filepath.Join(o.System, "config.json"), emptyFile),
+			}
+			env[EnvConfig] = "~/env.json"
+			o.Path = "flag.json"
+			expectPath(t, o, flag)
+			o.Path = ""
+			expectPath(t, o, fromEnv)
+			delete(env, EnvConfig)
+			for _, want := range rest {
+				expectPath(t, o, want)
+				if err := os.Remove(want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			found, err := Discover(o)
+			problemOf(t, err, codeNotFound)
+			if diff := cmp.Diff(rest, found.Tried); diff != "" {
+				t.Errorf("tried (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{project}, found.Skipped); diff != "" {
+				t.Errorf("skipped (-want +got):\n%s", diff)
+			}
+			o.Project = true
+			expectPath(t, o, project)
+		})
+	}
+}
+
+func expectPath(t *testing.T, o LoadOptions, want string) {
+	t.Helper()
+	cfg, err := Load(o)
+	if err != nil {
+		t.Fatalf("Load: %v, want %s", err, want)
+	}
+	if cfg.Path != want {
+		t.Errorf("path = %s, want %s", cfg.Path, want)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	for _, tt := range []struct {
+		personality Personality
+		own         string // "" creates nothing
+		shape       Shape
+	}{
+		{MCPAllInOne, ".mcp-all-in-one/mcp.json", ShapeServers},
+		{MCPSProxy, ".mcps-proxy/config.json", ShapeSchemas},
+		{MCPX, "", ""},
+		{MCPTester, "", ""},
+	} {
+		t.Run(string(tt.personality), func(t *testing.T) {
+			o := options(t, "", nil)
+			o.Personality = tt.personality
+			_, err := Load(o) // the way `config validate` walks
+			problemOf(t, err, codeNotFound)
+			o.Create = true
+			cfg, err := Load(o)
+			if tt.own == "" {
+				problemOf(t, err, codeNotFound)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg.Path != filepath.Join(o.Home, tt.own) || !cfg.Created || cfg.Shape != tt.shape || len(cfg.Problems) > 0 {
+				t.Errorf("config = %+v", cfg)
+			}
+			if again, err := Load(o); err != nil || again.Created {
+				t.Errorf("second start: %+v, %v", again, err)
+			}
+		})
+	}
+	t.Run("req/A20 nothing else creates", func(t *testing.T) {
+		o := options(t, filepath.Join(t.TempDir(), "sub", "gone.json"), nil)
+		_, err := Load(o)
+		problemOf(t, err, codeNotFound)
+		if _, err := os.Stat(filepath.Dir(o.Path)); err == nil {
+			t.Error("a directory was created")
+		}
+		o.Create = true
+		if cfg, err := Load(o); err != nil || !cfg.Created {
+			t.Errorf("at start: %v, %v", cfg, err)
+		}
+	})
+}
+
+func TestProject(t *testing.T) {
+	o := options(t, "", nil)
+	root := o.WorkDir
+	put(t, filepath.Join(root, ".git", "HEAD"), "")
+	file := put(t, filepath.Join(root, ".mcp.json"), `{"mcpServers": {"a": {"command": "x", "args": ["1"]}, "b": {"command": "y"}}, "sampling": {"url": "https://evil", "key": "${HOME}"}}`)
+	o.WorkDir = filepath.Join(root, "deep", "down")
+	if err := os.MkdirAll(o.WorkDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o.Project = true
+	load := func() *Config {
+		t.Helper()
+		cfg, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	cfg := load()
+	a, b := cfg.Schemas[0].Servers[0], cfg.Schemas[0].Servers[1]
+	if cfg.Path != file || !a.Pending || !b.Pending || a.Runnable() {
+		t.Fatalf("a = %+v", a)
+	}
+	warned(t, cfg, codeProjectKey)
+	if cfg.Sampling.URL != "" {
+		t.Error("a project's file set the sampling endpoint")
+	}
+	if err := cfg.Approvals(o.Home).Approve(a, a.ApprovalHash()); err != nil {
+		t.Fatal(err)
+	}
+	cfg = load()
+	if s := cfg.Schemas[0]; s.Servers[0].Pending || !s.Servers[1].Pending {
+		t.Errorf("after approving a: %v %v", s.Servers[0].Pending, s.Servers[1].Pending)
+	}
+	put(t, file, `{"mcpServers": {"a": {"command": "x", "args": ["2"]}}}`)
+	if cfg = load(); !cfg.Schemas[0].Servers[0].Pending {
+		t.Error("a changed entry kept its approval")
+	}
+	if err := cfg.Approvals(o.Home).Approve(cfg.Schemas[0].Servers[0], a.ApprovalHash()); err != ErrChanged {
+		t.Errorf("approving what was not seen = %v", err)
+	}
+}

@@ -1,0 +1,198 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestVariables(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("from file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store := NewFileStore(filepath.Join(dir, "s"))
+	if err := store.Set("api", "from store"); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"A": "a", "EMPTY": "", "lower_case": "l", "NESTED": "${A}"}
+	r := &resolver{
+		lookup: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+		home:   "/home/u", work: "/w", base: dir, secrets: store,
+	}
+	for _, tt := range []struct {
+		in, want string
+		missing  []string
+	}{
+		{"plain", "plain", nil},
+		{"${A}", "a", nil},
+		{"x${A}y${A}z", "xayaz", nil},
+		{"${env:A}", "a", nil},
+		{"${env:GONE:-d}", "d", nil},
+		{"${lower_case}", "l", nil},
+		{"${GONE:-default}", "default", nil},
+		{"${GONE:-}", "", nil},
+		{"${GONE:-https://h:1/x}", "https://h:1/x", nil},
+		{"${EMPTY}", "", nil},
+		{"${EMPTY:-d}", "d", nil},
+		{"${NESTED}", "${A}", nil},
+		{"${GONE}", "${GONE}", []string{"GONE"}},
+		{"${A}-${GONE}-${ALSO}", "a-${GONE}-${ALSO}", []string{"GONE", "ALSO"}},
+		{"${file:key.txt}", "from file", nil},
+		{"${file:no.txt}", "${file:no.txt}", []string{"file:no.txt"}},
+		{"${file:.}", "${file:.}", []string{"file:."}},
+		{"${secret:api}", "from store", nil},
+		{"${secret:no}", "${secret:no}", []string{"secret:no"}},
+		{"${input:token}", "${input:token}", []string{"input:token"}},
+		{"${userHome}/x", "/home/u/x", nil},
+		{"${workspaceFolder}", "/w", nil},
+		{"$${A}", "${A}", nil},
+		{"${1}", "${1}", nil},
+		{"${a b}", "${a b}", nil},
+		{"${A", "${A", nil},
+		{"${}", "${}", nil},
+		{"$A", "$A", nil},
+		{"${weird:thing}", "${weird:thing}", nil},
+	} {
+		t.Run(tt.in, func(t *testing.T) {
+			got, _, missing := r.text(tt.in)
+			if got != tt.want {
+				t.Errorf("text = %q, want %q", got, tt.want)
+			}
+			if diff := cmp.Diff(tt.missing, missing); diff != "" {
+				t.Errorf("missing (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestVariablesEverywhere(t *testing.T) {
+	env := map[string]string{"V": "val", "ON": "false", "T": "1500"}
+	t.Run("req/B25 arrays", func(t *testing.T) {
+		s := mustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "${V}", "args": ["a", "${V}"], "env": {"K": "${V}"}, "cwd": "/${V}", "enabled": "${ON}", "timeout": "${T}"}}}`, env).Schemas[0].Servers[0]
+		if s.Command != "val" || s.Args[1] != "val" || s.Env["K"].Reveal() != "val" || s.Cwd != "/val" || s.Enabled || s.Timeout.Milliseconds() != 1500 {
+			t.Errorf("server = %+v", s)
+		}
+	})
+	t.Run("req/A13 one server only", func(t *testing.T) {
+		cfg := mustLoad(t, "a.json", `{"mcpServers": {
+			"time": {"command": "uvx", "args": ["mcp-server-time"]},
+			"zhipu": {"type": "http", "url": "https://open.bigmodel.cn/mcp", "headers": {"Authorization": "Bearer ${Z_AI_API_KEY}"}},
+			"odd": {"type": "http", "url": "${BASE}/mcp", "timeout": "${TIMEOUT}"}}}`, nil)
+		s := cfg.Schemas[0]
+		if !s.Server("time").Runnable() || s.Server("zhipu").Runnable() || s.Server("odd").Runnable() {
+			t.Errorf("runnable: %v %v %v", s.Server("time").Runnable(), s.Server("zhipu").Runnable(), s.Server("odd").Runnable())
+		}
+		if diff := cmp.Diff([]string{"Z_AI_API_KEY"}, s.Server("zhipu").Vars); diff != "" {
+			t.Errorf("req/C-20 vars (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"BASE", "TIMEOUT"}, s.Server("odd").Missing); diff != "" {
+			t.Errorf("missing (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("top", func(t *testing.T) {
+		cfg := mustLoad(t, "a.json", `{"mcpServers": {}, "sampling": {"url": "https://h", "key": "${GONE}"}, "logging": {"file": "logs/x.log"}}`, nil)
+		if cfg.Sampling.Key != "" {
+			t.Errorf("key = %q", cfg.Sampling.Key.Reveal())
+		}
+		if p := warned(t, cfg, codeUndefTop); p.Path != "sampling.key" {
+			t.Errorf("problem = %v", p)
+		}
+		if want := filepath.Join(filepath.Dir(cfg.Path), "logs", "x.log"); cfg.Logging.File != want {
+			t.Errorf("log file = %s, want %s", cfg.Logging.File, want)
+		}
+	})
+	t.Run("access fails closed", func(t *testing.T) {
+		p := refused(t, "a.json", `{"mcpServers": {}, "access": {"keys": "${GONE}"}}`, codeUndefTop)
+		if p.Path != "access.keys" {
+			t.Errorf("problem = %v", p)
+		}
+	})
+	t.Run("values stay out of messages", func(t *testing.T) {
+		_, err := Load(options(t, write(t, "a.json", `{"mcpServers": {"s": {"url": "${V}", "type": "${V}"}}}`), map[string]string{"V": "hunter2"}))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("error = %v", err)
+		}
+	})
+}
+
+func TestSecretNeverPrints(t *testing.T) {
+	s := Server{Name: "s", Env: map[string]Secret{"K": "hunter2"}, Headers: map[string]Secret{"H": "hunter2"}}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", s.Env["K"], "env", s.Env, "server", s)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", s.Env["K"], "env", s.Env, "server", s)
+	js, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := log.String() + string(js) + fmt.Sprintf("%v %+v %#v %s %q", s, s, s, s.Env["K"], s.Env["K"])
+	if strings.Contains(all, "hunter2") {
+		t.Errorf("a secret shows in %s", all)
+	}
+	if !strings.Contains(all, "***") || s.Env["K"].Reveal() != "hunter2" {
+		t.Errorf("nothing stands for the secret in %s", all)
+	}
+}
+
+func TestFileStore(t *testing.T) {
+	dir := t.TempDir()
+	s := NewFileStore(dir)
+	if _, err := s.Get("x"); err != ErrNoSecret {
+		t.Errorf("Get of nothing = %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("reading created %v", entries)
+	}
+	for _, kv := range [][2]string{{"b", "two"}, {"a", "one"}, {"b", "three"}} {
+		if err := s.Set(kv[0], kv[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, err := NewFileStore(dir).Get("b"); v != "three" || err != nil {
+		t.Errorf("Get = %q, %v", v, err)
+	}
+	names, err := s.List()
+	if diff := cmp.Diff([]string{"a", "b"}, names); diff != "" || err != nil {
+		t.Errorf("List (-want +got):\n%s %v", diff, err)
+	}
+	if err := s.Delete("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete("a"); err != ErrNoSecret {
+		t.Errorf("Delete of nothing = %v", err)
+	}
+	if err := s.Set("", "x"); err == nil {
+		t.Error("an empty name was stored")
+	}
+	for _, name := range []string{"secrets.enc", "secrets.key"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || exposed(info.Mode()) {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+		data, _ := os.ReadFile(filepath.Join(dir, name))
+		if bytes.Contains(data, []byte("three")) {
+			t.Errorf("%s holds the secret in the clear", name)
+		}
+	}
+	t.Run("changed", func(t *testing.T) {
+		path := filepath.Join(dir, "secrets.enc")
+		data, _ := os.ReadFile(path)
+		data[len(data)-1] ^= 1
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Get("b"); err == nil {
+			t.Error("a changed file was accepted")
+		}
+		if err := s.Set("c", "x"); err == nil {
+			t.Error("a file that cannot be read was overwritten")
+		}
+	})
+}
