@@ -29,7 +29,7 @@ func TestMatrix(t *testing.T) {
 				t.Parallel()
 				config := upstream(t, server, back)
 				gateway := mcptest.Gateway(t, config, "--log-level", "debug")
-				url := gateway.Listening() + "/mcp"
+				url := gateway.URL + "/mcp"
 				for _, date := range dates {
 					if !full && !onDiagonal(date, server, dates) {
 						continue
