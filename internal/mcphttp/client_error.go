@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -61,7 +62,8 @@ func (e *AnswerError) Unwrap() error { return jsonrpc.ErrBadAnswer }
 // reached the server.
 func NotSent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &certificate)
 }
 
 // newStatusError reads the body of an answer that is not 2xx.
