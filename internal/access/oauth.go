@@ -32,6 +32,7 @@ type ResourceServer struct {
 	conf      config.OAuth
 	resource  *url.URL
 	audiences []string // in canonical form
+	keys      *issuerKeys
 	verifier  *oidc.IDTokenVerifier
 	now       func() time.Time
 }
@@ -60,8 +61,8 @@ func NewResourceServer(conf config.OAuth, fetch *http.Client) (*ResourceServer, 
 	for _, audience := range append([]string{conf.Resource}, conf.Audience...) {
 		rs.audiences = append(rs.audiences, canonical(audience))
 	}
-	keys := &issuerKeys{issuer: conf.Issuer, jwks: conf.JWKS, fetch: fetch}
-	rs.verifier = oidc.NewVerifier(conf.Issuer, keys, &oidc.Config{
+	rs.keys = &issuerKeys{issuer: conf.Issuer, jwks: conf.JWKS, fetch: fetch}
+	rs.verifier = oidc.NewVerifier(conf.Issuer, rs.keys, &oidc.Config{
 		SupportedSigningAlgs: algorithms,
 		SkipClientIDCheck:    true, // ours compares canonical forms
 		SkipExpiryCheck:      true, // ours allows less skew

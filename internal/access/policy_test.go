@@ -12,7 +12,7 @@ import (
 // guarded is a server behind a policy that answers with who came in.
 func guarded(t *testing.T, p *Policy) *httptest.Server {
 	t.Helper()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return guardedBy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, refusal := p.Authenticate(r)
 		if refusal != nil {
 			refusal.Write(w)
@@ -20,6 +20,11 @@ func guarded(t *testing.T, p *Policy) *httptest.Server {
 		}
 		w.Header().Set("X-Who", who.ID)
 	}))
+}
+
+func guardedBy(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	return srv
 }
