@@ -1,0 +1,74 @@
+package config
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+var updateDocs = flag.Bool("update", false, "write the generated pages")
+
+const docsDir = "../../docs"
+
+// TestDocs holds the pages in docs against the code; go generate writes them.
+func TestDocs(t *testing.T) {
+	for name, want := range map[string][]byte{"config.md": Reference(), "config.schema.json": JSONSchema()} {
+		path := filepath.Join(docsDir, name)
+		if *updateDocs {
+			put(t, path, string(want))
+			if err := os.Chmod(path, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("%s is stale, run go generate ./internal/config (-code +file):\n%s", name, diff)
+		}
+	}
+}
+
+// TestSchemaAgrees lets an independent validator judge files that we accept
+// and files that we refuse.
+func TestSchemaAgrees(t *testing.T) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(JSONSchema(), &s); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, ok := range map[string]bool{
+		`{"mcpServers": {}}`: true,
+		`{"$schema": "x", "mcpServers": {"a": {"command": "x", "args": ["a"], "env": {"http_proxy": "y", "N": 1}, "timeout": "5s", "inheritEnv": "all", "tools": {"t": {"enabled": false}, "u": false}}}}`:                                                                                                                 true,
+		`{"server": {"port": 3095, "cors": {"enabled": true}}, "cli": {"stdio": {"timeout": 30000}}, "schemas": {"default": {"mcpServers": {"a": {"url": "https://h"}}}}, "logging": {"maxSize": "10MB"}, "limits": {"depth": 50, "callIdle": "1m"}, "answers": {"sampling": "yes", "elicitation": {"fields": {"a": 1}}}}`: true,
+		`{"mcp_servers": [{"name": "a", "command": "x", "args": []}]}`: true,
+		`{}`:                        false,
+		`{"mcpServers": {"a": {}}}`: false,
+		`{"mcpServers": {"a b": {"command": "x"}}}`:                false,
+		`{"mcpServers": {"a": {"command": 5}}}`:                    false,
+		`{"mcpServers": {"a": {"command": "x", "args": "a b"}}}`:   false,
+		`{"mcpServers": {"a": {"command": "x", "share": "none"}}}`: false,
+		`{"server": {"port": 70000}, "schemas": {}}`:               false,
+		`{"schemas": {"1x": {}}}`:                                  false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(content), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != ok {
+			t.Errorf("schema says %v of %s", err, content)
+		}
+		if _, err := Load(options(t, write(t, "a.json", content), nil)); (err == nil) != ok {
+			t.Errorf("Load says %v of %s", err, content)
+		}
+	}
+}

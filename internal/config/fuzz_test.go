@@ -1,0 +1,95 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzLoad feeds the loader anything: it must not panic, must say where an
+// error is, and must read back what it writes.
+func FuzzLoad(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join(corpusDir, "*"))
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no corpus: %v", err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, strings.HasSuffix(name, ".yaml"))
+	}
+	f.Add([]byte(jsonBefore), false)
+	f.Add([]byte(yamlBefore), true)
+	home := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte, yaml bool) {
+		path := filepath.Join(home, "a.json")
+		if yaml {
+			path = filepath.Join(home, "a.yaml")
+		}
+		o := LoadOptions{Home: home, WorkDir: home, System: home, LookupEnv: func(string) (string, bool) { return "", false }}
+		cfg, err := Check(path, data, o)
+		if err != nil {
+			expectPlaces(t, data, err)
+			return
+		}
+		for _, schema := range cfg.Schemas {
+			for _, s := range schema.Servers {
+				if s.Name == "" || s.Line == 0 || s.Column == 0 {
+					t.Errorf("server without a name or place: %+v", s)
+				}
+			}
+		}
+		expectEditable(t, data, cfg.Format)
+	})
+}
+
+func expectPlaces(t *testing.T, data []byte, err error) {
+	t.Helper()
+	var le *LoadError
+	if !errors.As(err, &le) || le.Error() == "" {
+		t.Fatalf("error = %T %v", err, err)
+	}
+	lines := strings.Count(string(data), "\n") + 1
+	for _, p := range le.Problems {
+		if p.Line < 1 || p.Column < 1 || p.Line > lines {
+			t.Errorf("no place in a file of %d lines: %+v", lines, p)
+		}
+		if p.Message == "" || p.MessageZH == "" {
+			t.Errorf("no message: %+v", p)
+		}
+	}
+}
+
+// expectEditable adds a server to a file that loads. It works or is refused;
+// what it writes is never another file than meant.
+func expectEditable(t *testing.T, data []byte, format Format) {
+	t.Helper()
+	text, ok := decodeText(data, &collector{})
+	if !ok {
+		t.Fatal("a file that loads cannot be decoded")
+	}
+	root := parse(text, format, &collector{})
+	d := &Draft{path: "x", format: format, data: data, old: root, root: root}
+	schema := takeApart(root, &collector{}).schemas
+	if len(schema) == 0 || d.SetServer(schema[0].name, "fuzz-added", []byte(`{"command": "x", "args": ["a"]}`)) != nil {
+		return
+	}
+	out, err := d.content()
+	if errors.Is(err, errInPlace) {
+		return
+	}
+	if err != nil {
+		t.Fatalf("writing: %v", err)
+	}
+	again, ok := decodeText(out, &collector{})
+	if !ok {
+		t.Fatal("what was written cannot be decoded")
+	}
+	if got := parse(again, format, &collector{}); !got.equal(d.root) {
+		t.Errorf("written:\n%s", out)
+	}
+}

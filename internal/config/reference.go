@@ -1,0 +1,146 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Reference returns the reference page of the file in Markdown, made from the
+// same structs that read it.
+func Reference() []byte {
+	var b strings.Builder
+	b.WriteString(referenceIntro)
+	section(&b, "Server", "`mcpServers.<name>`, and the same in every other shape", reflect.TypeFor[Server]())
+	section(&b, "Tool", "`tools.<name>` of a server", reflect.TypeFor[ToolPolicy]())
+	section(&b, "Prompt, resource", "`prompts.<name>` and `resources.<uri>` of a server", reflect.TypeFor[Policy]())
+	section(&b, "Schema", "`schemas.<name>`; besides these, `mcpServers`", reflect.TypeFor[Schema]())
+	section(&b, "Top", "beside the servers", reflect.TypeFor[Config]())
+	nested(&b, "", reflect.TypeFor[Config]())
+	b.WriteString("## Other programs' names\n\nThese keys of other programs are read as ours.\n\n| theirs | ours |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(serverNames)) {
+		fmt.Fprintf(&b, "| `%s` | `%s` |\n", name, serverNames[name])
+	}
+	b.WriteString("| `disabled: true` | `enabled: false` |\n| `tools: [names]` | `allow` |\n| `command: [program, args]` | `command`, `args` |\n")
+	b.WriteString("| `disabled_tools: [\"server.tool\"]` at the top | `deny` of that server |\n")
+	for _, name := range slices.Sorted(maps.Keys(topNames)) {
+		fmt.Fprintf(&b, "| `%s` at the top | `compact.%s` |\n", name, topNames[name])
+	}
+	b.WriteString("\n## Problems\n\n| code | meaning | 含义 |\n|---|---|---|\n")
+	for _, code := range slices.Sorted(maps.Keys(texts)) {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(placeless(texts[code].en)), cell(placeless(texts[code].zh)))
+	}
+	return []byte(b.String())
+}
+
+// section writes the table of one struct.
+func section(b *strings.Builder, title, where string, t reflect.Type) {
+	fmt.Fprintf(b, "## %s\n\n%s.\n\n", title, strings.ToUpper(where[:1])+where[1:])
+	b.WriteString("| key | type | default | meaning | 含义 |\n|---|---|---|---|---|\n")
+	for _, f := range fieldsOf(t) {
+		row(b, f.name, f)
+	}
+	b.WriteString("\n")
+}
+
+// nested writes the tables of the structs below t.
+func nested(b *strings.Builder, path string, t reflect.Type) {
+	for _, f := range fieldsOf(t) {
+		s := f.typ
+		for s.Kind() == reflect.Pointer || s.Kind() == reflect.Slice {
+			s = s.Elem()
+		}
+		if s.Kind() != reflect.Struct || s == typeInherit {
+			continue
+		}
+		name := join(path, f.name)
+		fmt.Fprintf(b, "### %s\n\n%s\n\n", name, f.doc)
+		b.WriteString("| key | type | default | meaning | 含义 |\n|---|---|---|---|---|\n")
+		for _, inner := range fieldsOf(s) {
+			row(b, inner.name, inner)
+		}
+		b.WriteString("\n")
+		nested(b, name, s)
+	}
+}
+
+func row(b *strings.Builder, name string, f field) {
+	kind := typeName(f)
+	if len(f.enum) > 0 {
+		kind = "`" + strings.Join(f.enum, "`, `") + "`"
+	}
+	if s := span(f); s != "" {
+		kind += ", " + s
+	}
+	fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", name, kind, cell(code(defaultText(f))), cell(f.doc), cell(f.zh))
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+// cell keeps a text from ending its cell.
+func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
+
+// placeless takes the verbs out of a format.
+func placeless(s string) string {
+	return strings.NewReplacer("%[1]q", "…", "%[2]q", "…", "%q", "…", "%s", "…", "%d", "…").Replace(s)
+}
+
+const referenceIntro = `# Configuration
+
+This page is made from the code; do not edit it. The same as JSON Schema: [config.schema.json](config.schema.json).
+
+A file is JSON (comments and trailing commas allowed) or YAML, in UTF-8, at most 16 MiB. Durations are written ` + "`\"30s\"`" + `, or as a
+number of milliseconds; sizes ` + "`\"10MiB\"`" + `, or as a number of bytes. A key that nothing reads is a warning with the nearest known name.
+
+## Where the file is
+
+The first that is there is used; nothing is merged.
+
+1. The flag.
+2. ` + "`MCP_AIO_CONFIG`" + `.
+3. The program's own file: ` + "`~/.mcp-all-in-one/mcp.json`" + `; ` + "`~/.mcps-proxy/config.json`" + ` for mcps-proxy; ` + "`~/.mcpx/config.json`" + ` for mcpx.
+4. ` + "`$XDG_CONFIG_HOME/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there.
+5. ` + "`/etc/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there.
+
+A file in the working tree (` + "`.mcp-all-in-one.yaml`, `.mcp.json`, `.vscode/mcp.json`" + `, mcpx's ` + "`./config.json`" + ` and the like) is used only with
+` + "`--project`" + `. Of such a file only the servers count, and each waits until a person has approved its exact command. mcp-all-in-one and
+mcps-proxy write a first file when theirs is missing at start; nothing else does.
+
+## Shapes
+
+Recognised by their keys.
+
+| shape | from |
+|---|---|
+| ` + "`{\"mcpServers\": {name: server}}`" + ` | most clients |
+| ` + "`{\"servers\": {name: server}}`" + ` | VS Code |
+| ` + "`{\"mcp_servers\": [{\"name\": ..., ...}]}`" + ` | MCPX |
+| ` + "`{\"server\": ..., \"cli\": ..., \"schemas\": {name: {\"mcpServers\": {}}}, \"logging\": ...}`" + ` | mcps-proxy |
+| ` + "`{name: {\"command\" or \"url\": ...}}`" + ` | a bare map |
+| ` + "`{\"mcp-tester.servers\": [{\"name\": ..., ...}]}`" + ` | MCP Tester's settings |
+
+All but the fourth fill the schema ` + "`default`" + `.
+
+## Variables
+
+In every string, those in lists included. What a variable holds is taken literally.
+
+| written | stands for |
+|---|---|
+| ` + "`${VAR}`, `${env:VAR}`" + ` | the environment variable |
+| ` + "`${VAR:-text}`" + ` | the variable, or the text when it is unset or empty |
+| ` + "`${file:path}`" + ` | the content of a file without its last line break; relative to the config file |
+| ` + "`${secret:name}`" + ` | a stored secret |
+| ` + "`${userHome}`, `${workspaceFolder}`" + ` | the home directory, the working directory |
+| ` + "`$${VAR}`" + ` | ` + "`${VAR}`" + ` itself |
+
+A server with a variable that is not defined is switched off, and we say so; the others run.
+
+`

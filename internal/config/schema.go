@@ -1,0 +1,214 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"time"
+)
+
+// SchemaVersion is the dialect of JSONSchema.
+const SchemaVersion = "http://json-schema.org/draft-07/schema#"
+
+// JSONSchema returns the JSON Schema of the file, made from the same structs
+// that read it.
+func JSONSchema() []byte {
+	server := structSchema(reflect.TypeFor[Server]())
+	server.add("anyOf", required("command", "url", "serverUrl", "httpUrl", "cmd"))
+	schema := structSchema(reflect.TypeFor[Schema]())
+	schema.get("properties").add("mcpServers", serverMap())
+
+	root := structSchema(reflect.TypeFor[Config]())
+	props := object()
+	props.add("$schema", object("type", "string"))
+	props.add("mcpServers", serverMap())
+	props.add("servers", serverMap())
+	props.add("mcp_servers", object("type", "array", "items", ref("server")))
+	props.add("schemas", object("type", "object",
+		"propertyNames", object("pattern", schemaName.String()),
+		"additionalProperties", ref("schema")))
+	props.members = append(props.members, root.get("properties").members...)
+
+	out := object("$schema", SchemaVersion, "title", "mcp-all-in-one",
+		"description", "Configuration of mcp-all-in-one. Servers are given in exactly one of mcpServers, servers, mcp_servers and schemas.",
+		"type", "object", "properties", props,
+		"anyOf", required("mcpServers", "servers", "mcp_servers", "schemas"),
+		"definitions", object("server", server, "schema", schema))
+	return append(out.appendJSON(nil, "", "  "), '\n')
+}
+
+// object builds a node from keys and values: strings or nodes.
+func object(pairs ...any) *node {
+	n := &node{kind: kindObject}
+	for i := 0; i < len(pairs); i += 2 {
+		switch v := pairs[i+1].(type) {
+		case string:
+			n.add(pairs[i].(string), &node{kind: kindString, text: v})
+		case *node:
+			n.add(pairs[i].(string), v)
+		}
+	}
+	return n
+}
+
+func (n *node) add(key string, v *node) { n.members = append(n.members, member{key: key, value: v}) }
+
+func ref(name string) *node { return object("$ref", "#/definitions/"+name) }
+
+// serverMap is an object of servers by name.
+func serverMap() *node {
+	return object("type", "object",
+		"propertyNames", object("pattern", `^[^\s\$\{\}]+$`),
+		"additionalProperties", ref("server"))
+}
+
+// required accepts an object that has one of the keys.
+func required(keys ...string) *node {
+	n := &node{kind: kindArray}
+	for _, k := range keys {
+		n.items = append(n.items, object("required", stringList(k)))
+	}
+	return n
+}
+
+func stringList(values ...string) *node {
+	n := &node{kind: kindArray}
+	for _, v := range values {
+		n.items = append(n.items, &node{kind: kindString, text: v})
+	}
+	return n
+}
+
+func number(text string) *node { return &node{kind: kindNumber, text: text} }
+
+func structSchema(t reflect.Type) *node {
+	props := object()
+	for _, f := range fieldsOf(t) {
+		v := typeSchema(f.typ, f)
+		v.add("description", &node{kind: kindString, text: f.doc})
+		if d := defaultNode(f); d != nil {
+			v.add("default", d)
+		}
+		props.add(f.name, v)
+	}
+	return object("type", "object", "properties", props)
+}
+
+// typeSchema is the schema of one value.
+func typeSchema(t reflect.Type, f field) *node {
+	switch {
+	case t == typeDuration:
+		return object("type", stringList("string", "number"))
+	case f.size:
+		return object("type", stringList("string", "integer"))
+	case t == typeRaw:
+		return object()
+	case t == typeInherit:
+		return object("oneOf", &node{kind: kindArray, items: []*node{
+			object("const", "all"), object("type", "array", "items", object("type", "string")),
+		}})
+	case t == typeSampling:
+		s := structSchema(t)
+		return object("oneOf", &node{kind: kindArray, items: []*node{object("type", "string"), s}})
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeSchema(t.Elem(), f)
+	case reflect.Bool:
+		return object("type", "boolean")
+	case reflect.Int, reflect.Int64:
+		n := object("type", "integer")
+		if f.min != "" {
+			n.add("minimum", number(f.min))
+		}
+		if f.max != "" {
+			n.add("maximum", number(f.max))
+		}
+		return n
+	case reflect.Slice:
+		return object("type", "array", "items", typeSchema(t.Elem(), field{}))
+	case reflect.Map:
+		value := typeSchema(t.Elem(), field{})
+		switch {
+		case t.Elem() == typeSecret:
+			value = object("type", stringList("string", "number", "boolean"))
+		case t.Elem().Kind() == reflect.Struct: // false is short for enabled: false
+			value = object("type", stringList("object", "boolean"), "properties", value.get("properties"))
+		}
+		return object("type", "object", "additionalProperties", value)
+	case reflect.Struct:
+		return structSchema(t)
+	}
+	n := object("type", "string")
+	if len(f.enum) > 0 {
+		n.add("enum", stringList(f.enum...))
+	}
+	return n
+}
+
+// defaultNode is the default of a field as JSON; nil when it has none.
+func defaultNode(f field) *node {
+	if !f.hasDef {
+		return nil
+	}
+	switch {
+	case f.typ == typeDuration, f.size, f.typ.Kind() == reflect.String:
+		return &node{kind: kindString, text: f.def}
+	}
+	return &node{kind: kindNumber, text: f.def}
+}
+
+// typeName is what the reference page calls the type of a field.
+func typeName(f field) string {
+	t := f.typ
+	switch {
+	case t == typeDuration:
+		return "duration"
+	case f.size:
+		return "size"
+	case t == typeRaw:
+		return "any"
+	case t == typeInherit:
+		return `list of names or "all"`
+	case t == typeSampling:
+		return "text or object"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(field{typ: t.Elem(), enum: f.enum})
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "number"
+	case reflect.Slice:
+		return "list"
+	case reflect.Map, reflect.Struct:
+		return "object"
+	}
+	return "text"
+}
+
+// span says what a field accepts, in words.
+func span(f field) string {
+	switch {
+	case len(f.enum) > 0:
+		return ""
+	case f.typ == typeDuration && f.max != "":
+		lo, _ := time.ParseDuration(f.min)
+		return lo.String() + " to " + f.max
+	case f.max != "":
+		return f.min + " to " + f.max
+	}
+	return ""
+}
+
+// defaultText is the default of a field on the reference page.
+func defaultText(f field) string {
+	if !f.hasDef || f.def == "" {
+		return ""
+	}
+	if json.Valid([]byte(f.def)) {
+		return f.def
+	}
+	return strconv.Quote(f.def)
+}
