@@ -132,7 +132,7 @@ func TestKeyExpires(t *testing.T) {
 	k := newKeys(t)
 	ended := make(chan string, 10)
 	k.OnRevoke(func(id string) { ended <- id })
-	soon, past := time.Now().Add(500*time.Millisecond), time.Now().Add(-time.Second)
+	soon, past := time.Now().Add(2*time.Second), time.Now().Add(-time.Second)
 	plain, key := create(t, k, "soon", Grant{}, &soon)
 	expired, _ := create(t, k, "past", Grant{}, &past)
 	if _, ok := k.find(expired); ok {
