@@ -20,6 +20,7 @@ type post struct {
 	ep        Endpoint
 	principal string
 	version   string // of the header
+	unknown   bool   // the header names no version that there ever was
 	accept    accepted
 	modern    bool
 	session   *session // nil outside sessions
@@ -66,6 +67,10 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 	m, err := jsonrpc.Scan(body, &s.lim.Scan)
 	if err != nil {
 		p.failScan(&m, err)
+		return
+	}
+	if p.unknown {
+		p.fail(http.StatusBadRequest, m.ID, mcp.UnsupportedVersion(p.version))
 		return
 	}
 	switch {

@@ -21,10 +21,7 @@ func (p *post) checkHeader() bool {
 		refuse(p.w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
 		return false
 	}
-	if p.version != "" && !isModern(p.version) && !isLegacy(p.version) {
-		writeError(p.w, http.StatusBadRequest, mcp.UnsupportedVersion(p.version))
-		return false
-	}
+	p.unknown = p.version != "" && !isModern(p.version) && !isLegacy(p.version)
 	if !isJSON(h["Content-Type"]) {
 		refuse(p.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Type must be application/json in UTF-8")
 		return false
