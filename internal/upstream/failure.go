@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 
@@ -87,8 +86,7 @@ func (l *lost) Unwrap() error { return l.err }
 func refusal(err error) error {
 	var status *mcphttp.StatusError
 	if !errors.As(err, &status) {
-		var op *net.OpError
-		if errors.As(err, &op) && op.Op == "dial" {
+		if mcphttp.NotSent(err) {
 			return &lost{err}
 		}
 		return nil

@@ -90,7 +90,7 @@ func (l *link) pages(ctx context.Context, method string) ([][]byte, error) {
 	seen := make(map[string]bool)
 	for range maxPages {
 		resp, err := l.ask(ctx, method, params)
-		if err != nil {
+		if err != nil && (resp == nil || resp.Err == nil) {
 			return nil, cause(ctx, err)
 		}
 		if resp.Err != nil {

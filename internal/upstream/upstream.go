@@ -195,11 +195,28 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 			return nil, err
 		}
 	}
-	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k})
+	resp, err := l.send(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k})
 	if err == nil && bridged {
 		resp, err = l.rounds(ctx, k, req.Method, params, resp)
 	}
 	return resp, cause(ctx, err)
+}
+
+// send sends a request; an answer is an answer whatever HTTP status it came
+// with, unless it says that the request did not run.
+func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := l.peer.Call(ctx, req)
+	if err == nil || resp == nil || resp.Err == nil {
+		return resp, err
+	}
+	if l.era == mcp.Modern && resp.Err.Code == mcp.CodeHeaderMismatch {
+		// The tool's schema changed: its headers must be made anew.
+		l.refresh.mark(kindTools)
+	}
+	if refusal(err) != nil && !(l.era == mcp.Modern && statusOf(err) == http.StatusNotFound) || isAuth(err) {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // Notify tells the server something on behalf of c, where c has a connection
