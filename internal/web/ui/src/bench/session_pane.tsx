@@ -1,0 +1,95 @@
+// The session itself: handshake, ping, log level, roots, raw requests,
+// notifications, history.
+import { useState } from "preact/hooks";
+import { RawBody, change, get, path, text as getText, type Bench, type Run } from "../api.ts";
+import { ns } from "../format.ts";
+import { t } from "../i18n/index.ts";
+import { JsonView } from "../json/view.tsx";
+import { parse } from "../json/exact.ts";
+import { Empty, Spark, Status, download, errorText, pickFile, toast } from "../parts/basics.tsx";
+import { Editor } from "../parts/editor.tsx";
+import { Rows, type Pair } from "../parts/rows.tsx";
+import { may } from "../state.ts";
+import { NoteList, ResultPane } from "./result.tsx";
+import { failureOf, finished, runs, start } from "./session.ts";
+
+const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+export function SessionPane({ bench }: { bench: Bench }) {
+  const [runId, setRunId] = useState("");
+  const [notesOnly, setNotesOnly] = useState(true);
+  const show = (id: string) => { setRunId(id); setNotesOnly(false); };
+  return <>
+    <section class="pane form-pane" aria-label={t("session")}><div class="scroll session-pane">
+      <Ping bench={bench} />
+      <Level bench={bench} />
+      <Roots bench={bench} />
+      <Raw bench={bench} onRun={show} />
+      <History />
+      <h2>{t("handshake")}</h2>
+      <div class="json-box"><JsonView text={JSON.stringify(bench.info.handshake ?? null)} label={t("handshake")} /></div>
+    </div></section>
+    {notesOnly || !runs.value.get(runId) ? <section class="pane result-pane" aria-label={t("notifications")}><NoteList bench={bench} /><Empty>{t("sessionHint")}</Empty></section>
+      : <ResultPane run={runs.value.get(runId)} bench={bench} target={"@" + bench.id} />}
+  </>;
+}
+
+async function simple(bench: Bench, method: string, params?: string): Promise<Run> {
+  const run = await finished(await start(bench.id, method, params));
+  if (run.status !== "ok") throw new Error(failureOf(run));
+  return run;
+}
+
+function Ping({ bench }: { bench: Bench }) {
+  const [times, setTimes] = useState<number[]>([]);
+  const ping = async () => {
+    try { const r = await simple(bench, "ping"); setTimes((x) => [...x, r.total].slice(-30)); } catch (e) { toast(errorText(e), undefined, "err"); }
+  };
+  return <div class="bar"><button type="button" class="button" onClick={() => void ping()} disabled={!may("call")}>Ping</button>
+    {times.length > 0 && <><Status tone="ok"><span data-testid="ping">{ns(times.at(-1))}</span></Status><Spark values={times} label="ping" /></>}</div>;
+}
+
+function Level({ bench }: { bench: Bench }) {
+  if (!bench.info.capabilities?.logging) return null;
+  const set = async (level: string) => {
+    try { await simple(bench, "logging/setLevel", JSON.stringify({ level })); toast(t("levelSet", level)); } catch (e) { toast(errorText(e), undefined, "err"); }
+  };
+  return <div class="field"><label for="level">{t("logLevel")}</label><select id="level" onChange={(e) => { if (e.currentTarget.value) void set(e.currentTarget.value); }}><option value="">–</option>{levels.map((l) => <option key={l}>{l}</option>)}</select></div>;
+}
+
+function Roots({ bench }: { bench: Bench }) {
+  const [pairs, setPairs] = useState<Pair[]>((bench.target.roots ?? []).map((r) => [r.uri, r.name ?? ""]));
+  const save = async () => {
+    try { await change("PUT", path("bench", bench.id, "roots"), { roots: pairs.filter(([uri]) => uri).map(([uri, name]) => ({ uri, name })) }); toast(t("rootsSet")); } catch (e) { toast(errorText(e), undefined, "err"); }
+  };
+  return <div class="field"><span class="label">{t("roots")}</span><Rows label={t("roots")} pairs={pairs} name="file:///…" value={t("name")} onChange={setPairs} />
+    <button type="button" class="button" onClick={() => void save()} disabled={!may("call")}>{t("setRoots")}</button></div>;
+}
+
+function Raw({ bench, onRun }: { bench: Bench; onRun: (id: string) => void }) {
+  const [method, setMethod] = useState("tools/list");
+  const [params, setParams] = useState("{}");
+  const [error, setError] = useState("");
+  const send = async () => {
+    setError("");
+    try { parse(params || "{}"); onRun((await start(bench.id, method, params.trim() && params.trim() !== "{}" ? params : undefined)).id); } catch (e) { setError(errorText(e)); }
+  };
+  return <details><summary>{t("rawRequest")}</summary>
+    <div class="field"><label for="raw-method">{t("method")}</label><input id="raw-method" class="mono" value={method} spellcheck={false} onInput={(e) => setMethod(e.currentTarget.value)} /></div>
+    <div class="field"><span class="label">params</span><Editor value={params} onChange={setParams} label="params" /></div>
+    {error && <p class="err">{error}</p>}
+    <button type="button" class="button" onClick={() => void send()} disabled={!method || !may("call")}>{t("send")}</button></details>;
+}
+
+function History() {
+  const save = async () => download("mcp-request-history.json", await getText("runs?export=1"));
+  const load = async () => {
+    try {
+      const { imported } = await change<{ imported: number }>("POST", "runs", new RawBody(await pickFile(".json")));
+      toast(t("importedRuns", imported));
+    } catch (e) { toast(errorText(e), undefined, "err"); }
+  };
+  const clear = async () => { await change("DELETE", "runs"); runs.value = new Map((await get<Run[]>("runs")).map((r) => [r.id, r])); };
+  return <div class="bar wrap"><span class="label">{t("history")}</span><button type="button" class="button" onClick={() => void save()}>{t("export")}</button>
+    <button type="button" class="button" onClick={() => void load()} disabled={!may("call")}>{t("import")}</button><button type="button" class="button" onClick={() => void clear()} disabled={!may("call")}>{t("clear")}</button></div>;
+}

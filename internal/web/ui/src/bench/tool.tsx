@@ -1,0 +1,125 @@
+// A tool: its form on the left, what came back on the right.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { path, text as getText, type Bench, type Run } from "../api.ts";
+import { argument, commandLine, program, quote } from "../cli.ts";
+import { Editor } from "../parts/editor.tsx";
+import { compile } from "../form/compile.ts";
+import { draftOf, initialDraft, read, type Draft } from "../form/draft.ts";
+import { FormView } from "../form/form.tsx";
+import { useProblems } from "../form/validate.ts";
+import { tokens } from "../format.ts";
+import { t } from "../i18n/index.ts";
+import { isObject, parse, stringify, type Json } from "../json/exact.ts";
+import { member } from "../json/members.ts";
+import { JsonView } from "../json/view.tsx";
+import { useShortcuts, modName } from "../keys.ts";
+import { Notice, Panel, Tabs, errorText, toast } from "../parts/basics.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { query, setQuery } from "../router.ts";
+import { may, remembered } from "../state.ts";
+import { decodeArgs, encodeArgs } from "./args.ts";
+import { Compare, type Column } from "./compare.tsx";
+import { Effect, type Item } from "./list.tsx";
+import { ResultPane } from "./result.tsx";
+import { RunList } from "./runs.tsx";
+import { cancel, labelOf, runs, start, type Limits } from "./session.ts";
+
+const limits = remembered<Limits>("bench.limits", { idle: 60_000, limit: 600_000 });
+
+/** callLine is the same call on the command line. */
+export function callLine(verb: string, target: string, name: string, args: Json | undefined): string {
+  const words = isObject(args) ? Object.entries(args).map(([k, v]) => quote(argument(k, stringify(v)))) : [];
+  return [program, verb, quote(`${target}.${name}`), ...words].join(" ");
+}
+
+function startDraft(form: ReturnType<typeof compile>): Draft {
+  const given = decodeArgs(query.peek().get("a") ?? "");
+  if (given) { try { return draftOf(form, form.root, parse(given)) ?? {}; } catch { /* a link that was cut */ } }
+  return initialDraft(form);
+}
+
+export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; target: string }) {
+  const schemaText = useMemo(() => JSON.stringify(tool.inputSchema ?? { type: "object" }), [tool]);
+  const form = useMemo(() => compile(parse(schemaText)), [schemaText]);
+  const [draft, setDraft] = useState<Draft>(() => startDraft(form));
+  const [mode, setMode] = useState("form");
+  const [text, setText] = useState("");
+  const [runId, setRunId] = useState("");
+  const [columns, setColumns] = useState<Column[]>([]);
+  const r = useMemo(() => readBoth(form, mode, draft, text), [form, mode, draft, text]);
+  const problems = useProblems(schemaText, r.json);
+  const bad = problems.length + r.troubles.length > 0;
+  const run = runs.value.get(runId);
+  const running = run?.status === "running";
+  const latest = useRef({ go: (_anyway: boolean) => {}, stop: () => {} });
+  useEffect(() => { commandLine.value = callLine("call", target, tool.name, r.value); setQuery({ a: r.json === "{}" ? undefined : encodeArgs(r.json) }); }, [r.json]);
+  const params = () => `{"name":${JSON.stringify(tool.name)},"arguments":${r.json}}`;
+  const send = async (anyway: boolean) => {
+    if (running || r.error || bad && !anyway) return;
+    setColumns([]);
+    try { setRunId((await start(bench.id, "tools/call", params(), limits.value)).id); } catch (e) { toast(errorText(e), undefined, "err"); }
+  };
+  latest.current = { go: (anyway) => void send(anyway), stop: () => { if (run && running) void cancel(run).catch((e) => toast(errorText(e), undefined, "err")); } };
+  const switchMode = (m: string) => {
+    if (m === "json" && mode !== "json") setText(r.value === undefined ? "{}" : stringify(r.value, 2));
+    if (m === "form" && mode === "json") { if (r.error) return; setDraft(draftOf(form, form.root, r.value) ?? {}); }
+    setMode(m);
+  };
+  const reuse = async (old: Run) => {
+    const args = await argumentsOf(old);
+    setDraft(draftOf(form, form.root, args) ?? {});
+    setText(stringify(args ?? {}, 2));
+  };
+  useShortcuts([
+    { keys: "mod+Enter", label: "run", run: () => latest.current.go(false), inInput: true },
+    { keys: "alt+Enter", label: "sendAnyway", run: () => latest.current.go(true), inInput: true },
+    { keys: "r", label: "rerun", run: () => latest.current.go(true) },
+    { keys: "Escape", label: "cancel", run: () => latest.current.stop(), inInput: true },
+  ]);
+  return <>
+    <section class="pane form-pane" aria-label={tool.name}>
+      <div class="bar wrap"><h2><code>{tool.name}</code></h2><Effect tool={tool} />{tool.annotations?.openWorldHint && <span class="tag">{t("openWorld")}</span>}
+        <span class="tag" title={t("tokensHint")}>{tokens(JSON.stringify(tool).length)}</span><span class="space" />
+        <Tabs name="tool" label={tool.name} selected={mode} onSelect={switchMode} tabs={[{ id: "form", label: t("form") }, { id: "json", label: "JSON" }, { id: "schema", label: t("schemaTab") }]} /></div>
+      <Panel name="tool" selected={mode} class="scroll">
+        {tool.description && <p class="description">{tool.description}</p>}
+        {mode === "form" && <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id="t" />}
+        {mode === "json" && <div class="pad"><Editor value={text} onChange={setText} label={t("arguments")} />{problems.map((p) => <div key={p.path + p.message} class="err message"><code>{p.path || "/"}</code> {p.message}</div>)}</div>}
+        {mode === "schema" && <div class="json-box tall"><JsonView text={stringify({ inputSchema: parse(schemaText), ...(tool.outputSchema ? { outputSchema: parse(JSON.stringify(tool.outputSchema)) } : {}), ...(tool.annotations ? { annotations: tool.annotations } : {}) })} label={t("schemaTab")} /></div>}
+        {r.error && <Notice tone="err">{r.error}</Notice>}
+        <div class="bar run-bar wrap">
+          {running ? <button type="button" class="button danger" onClick={() => latest.current.stop()}><Icon name="stop" />{t("cancel")} <kbd>Esc</kbd></button>
+            : <button type="button" class="button primary" data-testid="run" disabled={!!r.error || !may("call")} onClick={() => void send(bad)}><Icon name="play" />{t(bad ? "sendAnyway" : "run")} <kbd>{bad ? "Alt" : modName} ⏎</kbd></button>}
+          <Compare.Button bench={bench} method="tools/call" params={params} onStart={setColumns} disabled={!!r.error || running} />
+          <span class="space" /><LimitBox />
+        </div>
+        <RunList target={labelOf(bench)} method="tools/call" name={tool.name} current={runId} onShow={setRunId} onReuse={(old) => void reuse(old).catch((e) => toast(errorText(e), undefined, "err"))} />
+      </Panel>
+    </section>
+    {columns.length ? <Compare.Columns columns={columns} onClose={() => setColumns([])} /> : <ResultPane run={run} tool={tool} bench={bench} target={target} />}
+  </>;
+}
+
+/** argumentsOf reads the arguments of an earlier run with every digit. */
+async function argumentsOf(run: Run): Promise<Json | undefined> {
+  const params = member(await getText(path("runs", run.id)), "params");
+  const args = params && member(params, "arguments");
+  return args ? parse(args) : undefined;
+}
+
+/** readBoth reads the form or the JSON, whichever is shown. */
+function readBoth(form: ReturnType<typeof compile>, mode: string, draft: Draft, text: string) {
+  if (mode === "json") {
+    try { const value = parse(text); return { value, json: stringify(value), troubles: [], error: isObject(value) ? "" : t("notObject") }; } catch (e) {
+      return { value: undefined, json: "{}", troubles: [], error: errorText(e) };
+    }
+  }
+  const { value, troubles } = read(form, form.root, draft);
+  return { value, json: stringify(value ?? {}), troubles, error: "" };
+}
+
+function LimitBox() {
+  const box = (key: keyof Limits, label: string) => <label class="limit"><span class="mut">{label}</span><input inputMode="numeric" value={limits.value[key] / 1000} aria-label={label}
+    onChange={(e) => { const n = Number(e.currentTarget.value); if (n > 0) limits.value = { ...limits.value, [key]: n * 1000 }; }} /> s</label>;
+  return <span class="limits">{box("idle", t("idleLimit"))} {box("limit", t("hardLimit"))}</span>;
+}

@@ -1,0 +1,22 @@
+// Asks the gateway, which validates with the code of the command line.
+import { useEffect, useState } from "preact/hooks";
+import { RawBody, change, type Problem } from "../api.ts";
+
+/** useProblems validates a value shortly after it last changed. */
+export function useProblems(schema: string, value: string): Problem[] {
+  const [problems, setProblems] = useState<Problem[]>([]);
+  useEffect(() => {
+    if (!schema) { setProblems([]); return; }
+    let live = true;
+    const timer = setTimeout(() => {
+      validate(schema, value).then((p) => { if (live) setProblems(p); }, () => { if (live) setProblems([]); });
+    }, 200);
+    return () => { live = false; clearTimeout(timer); };
+  }, [schema, value]);
+  return problems;
+}
+
+/** validate passes both as text, so that no digit is lost. */
+export async function validate(schema: string, value: string): Promise<Problem[]> {
+  return (await change<{ problems: Problem[] }>("POST", "validate", new RawBody(`{"schema":${schema},"value":${value}}`))).problems;
+}

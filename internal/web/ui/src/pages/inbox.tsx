@@ -1,0 +1,85 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { RawBody, change, path, type Question } from "../api.ts";
+import { command, commandLine } from "../cli.ts";
+import { compile } from "../form/compile.ts";
+import { read, type Draft } from "../form/draft.ts";
+import { FormView } from "../form/form.tsx";
+import { age } from "../format.ts";
+import { t } from "../i18n/index.ts";
+import { stringify } from "../json/exact.ts";
+import { JsonView } from "../json/view.tsx";
+import { inbox } from "../live.ts";
+import { Blocks } from "../parts/content.tsx";
+import { Empty, Notice, Status, errorText, now, toast } from "../parts/basics.tsx";
+import { useProblems } from "../form/validate.ts";
+import { may } from "../state.ts";
+
+export function InboxPage() {
+  useEffect(() => { commandLine.value = command("inbox"); }, []);
+  return <div class="page inbox-page"><div class="bar"><h1>{t("inbox")}</h1><span class="mut">{t("inboxText")}</span></div>
+    {inbox.value.length ? inbox.value.map((q) => <Item key={q.id} q={q} />) : <Empty>{t("inboxEmpty")}</Empty>}
+  </div>;
+}
+
+async function answer(q: Question, action: "accept" | "decline" | "cancel", content?: string): Promise<void> {
+  try {
+    await change("POST", path("inbox", q.id), new RawBody(`{"action":"${action}"${content === undefined ? "" : `,"content":${content}`}}`));
+  } catch (e) { toast(errorText(e), undefined, "err"); }
+}
+
+export function Item({ q }: { q: Question }) {
+  const left = q.deadline ? Math.max(0, Math.round((Date.parse(q.deadline) - now.value) / 1000)) : undefined;
+  return <article class="card question" aria-label={`${q.kind} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
+    <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>
+      <span class="mut">{q.client ? t("forClient", q.client) : ""} · {t("waiting", age(q.asked, now.value))}{left !== undefined ? " · " + t("secondsLeft", left) : ""}</span></header>
+    {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : <Approval q={q} />}
+  </article>;
+}
+
+function Buttons({ q, ready, accept, label }: { q: Question; ready: boolean; accept: () => void; label: string }) {
+  return <div class="bar">
+    <button type="button" class="button primary" disabled={!ready || !may("call")} onClick={accept}>{label}</button>
+    <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "decline")}>{t(q.kind === "approval" ? "deny" : "decline")}</button>
+    {q.kind !== "approval" && <button type="button" class="button" disabled={!may("call")} onClick={() => void answer(q, "cancel")}>{t("cancel")}</button>}
+  </div>;
+}
+
+function Elicitation({ q }: { q: Question }) {
+  const schema = q.params?.requestedSchema;
+  const form = useMemo(() => compile(schema ?? { type: "object" }), [q.id]);
+  const [draft, setDraft] = useState<Draft>({});
+  const r = read(form, form.root, draft);
+  const json = stringify(r.value ?? {});
+  const problems = useProblems(schema ? JSON.stringify(schema) : "", json);
+  if (q.params?.mode === "url") return <>
+    <p>{q.params.message}</p><Notice tone="warn">{t("urlWarning")}</Notice>
+    <p><a href={q.params.url} target="_blank" rel="noopener noreferrer"><code>{q.params.url}</code></a></p>
+    <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("done")} /></>;
+  return <>
+    <p class="message">{q.params?.message}</p>
+    <Notice tone="info">{t("trustWarning", q.server ?? "")}</Notice>
+    <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id={"q" + q.id} />
+    <Buttons q={q} ready={!r.troubles.length} accept={() => void answer(q, "accept", json)} label={t("answer")} /></>;
+}
+
+function Sampling({ q }: { q: Question }) {
+  const [text, setText] = useState("");
+  const [model, setModel] = useState("human");
+  const [stop, setStop] = useState("endTurn");
+  const p = q.params ?? {};
+  const reply = () => JSON.stringify({ role: "assistant", content: { type: "text", text }, model, stopReason: stop });
+  return <>
+    {p.systemPrompt && <section class="msg system"><h3>{t("systemPrompt")}</h3><p>{p.systemPrompt}</p></section>}
+    {(p.messages ?? []).map((m: any, i: number) => <section class={"msg " + m.role} key={i}><h3>{m.role}</h3><Blocks content={Array.isArray(m.content) ? m.content : [m.content]} /></section>)}
+    <p class="mut">{t("maxTokens")} {p.maxTokens ?? "–"}{p.temperature !== undefined ? ` · ${t("temperature")} ${p.temperature}` : ""}{p.includeContext ? ` · ${p.includeContext}` : ""}
+      {p.modelPreferences?.hints?.length ? " · " + p.modelPreferences.hints.map((h: any) => h.name).join(", ") : ""}</p>
+    <div class="field"><label for={"r" + q.id}>{t("reply")}</label><textarea id={"r" + q.id} rows={4} value={text} onInput={(e) => setText(e.currentTarget.value)} /></div>
+    <div class="two"><div class="field"><label for={"m" + q.id}>{t("model")}</label><input id={"m" + q.id} value={model} onInput={(e) => setModel(e.currentTarget.value)} /></div>
+      <div class="field"><label for={"s" + q.id}>{t("stopReason")}</label><select id={"s" + q.id} value={stop} onChange={(e) => setStop(e.currentTarget.value)}>{["endTurn", "stopSequence", "maxTokens"].map((s) => <option key={s}>{s}</option>)}</select></div></div>
+    <Buttons q={q} ready={!!text} accept={() => void answer(q, "accept", reply())} label={t("send")} /></>;
+}
+
+function Approval({ q }: { q: Question }) {
+  return <><div class="json-box"><JsonView text={JSON.stringify(q.params ?? null)} label={t("arguments")} /></div>
+    <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("allowOnce")} /></>;
+}

@@ -1,0 +1,93 @@
+import { useEffect, useState } from "preact/hooks";
+import { get, path, type Call, type Slice } from "../api.ts";
+import { bytes, clock, ns } from "../format.ts";
+import { t } from "../i18n/index.ts";
+import { on } from "../live.ts";
+import { parse, stringify, isObject, type Json } from "../json/exact.ts";
+import { JsonView, TextView } from "../json/view.tsx";
+import { CopyButton, IconButton, Notice, Panel, Status, Tabs, Waterfall, useLoad } from "../parts/basics.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { href } from "../router.ts";
+import { encodeArgs } from "../bench/args.ts";
+import { failed, statusName, toneOfCall } from "./traffic.tsx";
+
+interface Answer { call: Call; related: Call[] }
+
+export function Entry({ id, onClose }: { id: number; onClose: () => void }) {
+  const { value, error, reload } = useLoad(() => get<Answer>(path("traffic", id)), [id]);
+  const [tab, setTab] = useState("");
+  useEffect(() => on("traffic", (calls) => { if (calls.some((c) => c.id === id || c.parent === id)) reload(); }), [id]);
+  if (error) return <aside class="entry" aria-label={t("entryTitle")}><div class="bar"><span class="space" /><IconButton icon="close" label={t("close")} onClick={onClose} /></div><Notice tone="err">{error}</Notice></aside>;
+  if (!value || value.call.id !== id) return <aside class="entry" aria-label={t("entryTitle")} />;
+  const { call, related } = value;
+  const hops = related.filter((c) => c.kind === "call" && !c.fromServer);
+  const others = related.filter((c) => c.kind !== "call" || c.fromServer);
+  const tabs = [...hops.map((c) => ({ id: String(c.id), label: t(c.hop === "client" ? "hopClient" : "hopServer") })), { id: "related", label: t("relatedCount", others.length) }];
+  const selected = tabs.some((x) => x.id === tab) ? tab : String(hops.find((c) => c.id === id)?.id ?? tabs[0]!.id);
+  const hop = hops.find((c) => String(c.id) === selected);
+  return <aside class="entry" aria-label={t("entryTitle")} data-testid="entry">
+    <div class="bar wrap"><h2><code>{call.name || call.method}</code></h2><Status tone={toneOfCall(call)} state={call.status}>{statusName(call)}</Status>
+      <span class="mut">{clock(call.start)} · {call.client} → {call.server}</span><span class="space" />
+      <OpenInBench calls={hops} /><IconButton icon="close" label={t("close")} onClick={onClose} /></div>
+    <Timing c={hops.find((c) => c.hop === "client") ?? call} />
+    {related.some((c) => c.notes?.length) && <ul class="notes" aria-label={t("translated")}>{related.flatMap((c) => (c.notes ?? []).map((n, i) => <li key={`${c.id}-${i}`}><span class="tag">{c.hop}</span> {n}</li>))}</ul>}
+    <div class="bar"><Tabs name="entry" label={t("hops")} selected={selected} onSelect={setTab} tabs={tabs} /></div>
+    <Panel name="entry" selected={selected} class="fill">
+      {hop ? <div class="bodies"><Body key={`${hop.id}q`} call={hop} side="req" size={hop.reqSize} /><Body key={`${hop.id}s${hop.status}`} call={hop} side="res" size={hop.resSize} /></div>
+        : <ul class="plain related">{others.map((c) => <li key={c.id}><a href={href(["traffic", String(c.id)])}>{clock(c.start)}</a> {c.fromServer ? "←" : "→"} <code>{c.method}</code> {c.name} <Status tone={toneOfCall(c)}>{c.status === "ok" ? "" : statusName(c)}</Status> {ns(c.total)}</li>)}
+          {!others.length && <li class="mut">{t("nothingElse")}</li>}</ul>}
+    </Panel>
+  </aside>;
+}
+
+function Timing({ c }: { c: Call }) {
+  return <div class="timing"><b>{ns(c.total)}</b><span class="mut">{t("gateway")} {ns(c.gateway)} · {t("network")} {ns(c.transport)} · {t("server")} {ns(c.serverTime)}</span>
+    <Waterfall total={c.total} gateway={c.gateway} transport={c.transport} server={c.serverTime} failed={failed(c)} /></div>;
+}
+
+/** Body reads a body in slices, so that a large one cannot hurt the page. */
+function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: number }) {
+  const [text, setText] = useState<string>();
+  const [slice, setSlice] = useState<Slice>();
+  const load = async (so: string, offset: number) => {
+    const s = await get<Slice>(`${path("traffic", call.id, "body")}?side=${side}&offset=${offset}&limit=262144`).catch(() => undefined);
+    setSlice(s);
+    setText(s ? so + s.text : so);
+  };
+  useEffect(() => { if (size) void load("", 0); }, [call.id, size]);
+  const got = slice ? slice.offset + new Blob([slice.text]).size : 0;
+  const label = t(side === "req" ? "request" : "response");
+  return <section aria-label={label}><div class="bar"><h3>{label}</h3><span class="mut">{bytes(size)}</span><span class="space" />{text && <CopyButton text={() => text} />}</div>
+    {!size && <p class="mut pad">{call.status === "pending" && side === "res" ? t("call_pending") : t("noBody")}</p>}
+    {slice && !slice.whole && <Notice tone="info">{t("onlyHead", bytes(slice.size))}</Notice>}
+    {text !== undefined && (slice && got >= slice.size ? <JsonView text={text} label={label} /> : <TextView text={text} label={label} />)}
+    {slice && got < slice.size && <button type="button" class="button" onClick={() => void load(text ?? "", got)}>{t("loadMore", bytes(slice.size - got))}</button>}
+    {size > 0 && text === undefined && slice === undefined && <p class="mut pad">…</p>}
+  </section>;
+}
+
+/** OpenInBench turns a call that a client made into a test. */
+function OpenInBench({ calls }: { calls: Call[] }) {
+  const call = calls.find((c) => c.hop === "server" && c.server) ?? calls.find((c) => c.server);
+  const [link, setLink] = useState("");
+  useEffect(() => {
+    setLink("");
+    if (!call) return;
+    const kinds: Record<string, string> = { "tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources" };
+    const kind = kinds[call.method];
+    if (!kind || !call.name) return;
+    void get<Slice>(`${path("traffic", call.id, "body")}?side=req`).then((s) => {
+      setLink(href(["bench", call.server!, kind, call.name!], { a: s.whole ? argsOf(s.text) : undefined }));
+    }, () => setLink(href(["bench", call.server!, kind, call.name!])));
+  }, [call?.id]);
+  return link ? <a class="button" href={link}><Icon name="bench" />{t("openInBench")}</a> : null;
+}
+
+function argsOf(body: string): string | undefined {
+  try {
+    let v: Json | undefined = parse(body);
+    if (isObject(v) && isObject(v.params)) v = v.params;
+    const args = isObject(v) ? v.arguments : undefined;
+    return args === undefined ? undefined : encodeArgs(stringify(args));
+  } catch { return undefined; }
+}

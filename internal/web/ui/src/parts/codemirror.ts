@@ -1,0 +1,45 @@
+// CodeMirror for JSON, inside a shadow root: there it uses constructed style
+// sheets, which the page's policy allows, instead of style elements.
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { json } from "@codemirror/lang-json";
+import { HighlightStyle, bracketMatching, foldGutter, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { EditorState } from "@codemirror/state";
+import { EditorView, drawSelection, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+const colours = HighlightStyle.define([
+  { tag: tags.propertyName, color: "var(--key)" }, { tag: tags.string, color: "var(--str)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--num)" },
+]);
+
+const theme = EditorView.theme({
+  "&": { backgroundColor: "var(--field)", color: "var(--tx)", border: "1px solid var(--line)", borderRadius: "5px", fontSize: "12px" },
+  "&.cm-focused": { outline: "2px solid var(--acc)", outlineOffset: "-1px" },
+  ".cm-content": { fontFamily: "ui-monospace, Menlo, 'DejaVu Sans Mono', monospace", caretColor: "var(--tx)", minHeight: "160px" },
+  ".cm-gutters": { backgroundColor: "var(--bg)", color: "var(--mut)", border: "none" },
+  ".cm-cursor": { borderLeftColor: "var(--tx)" },
+  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--accbg)" },
+});
+
+export function mount(host: HTMLElement, text: string, label: string, onChange: (text: string) => void) {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
+  const view = new EditorView({
+    parent: root,
+    root,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(), foldGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), json(), syntaxHighlighting(colours), theme,
+        EditorView.contentAttributes.of({ "aria-label": label }), EditorView.lineWrapping,
+        keymap.of([{ key: "Mod-Enter", run: () => true }, ...historyKeymap, indentWithTab, ...defaultKeymap]),
+        EditorView.updateListener.of((u) => { if (u.docChanged) onChange(u.state.doc.toString()); }),
+      ],
+    }),
+  });
+  return {
+    set(next: string) {
+      if (next !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
+    },
+    destroy: () => view.destroy(),
+  };
+}

@@ -1,0 +1,27 @@
+// A JSON editor. The heavy one is loaded when it is first needed; until then,
+// and when it cannot be loaded, a plain box does the work.
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export interface EditorProps { value: string; onChange: (text: string) => void; label: string }
+
+export function Editor({ value, onChange, label }: EditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<{ set: (text: string) => void; destroy: () => void } | undefined>(undefined);
+  const change = useRef(onChange);
+  const [plain, setPlain] = useState(true);
+  change.current = onChange;
+  useEffect(() => {
+    let live = true;
+    import("./codemirror.ts").then((m) => {
+      if (!live || !host.current) return;
+      view.current = m.mount(host.current, value, label, (text) => change.current(text));
+      setPlain(false);
+    }, () => { /* the plain box stays */ });
+    return () => { live = false; view.current?.destroy(); view.current = undefined; };
+  }, []);
+  useEffect(() => { view.current?.set(value); }, [value]);
+  return <div class="json-editor">
+    <div ref={host} class="cm-host" data-testid="editor" />
+    {plain && <textarea class="mono" rows={12} aria-label={label} spellcheck={false} value={value} onInput={(e) => onChange(e.currentTarget.value)} />}
+  </div>;
+}

@@ -1,0 +1,26 @@
+// State that is not a screen's own.
+import { effect, signal } from "@preact/signals";
+import type { Session } from "./api.ts";
+
+export const session = signal<Session | undefined>(undefined);
+export const may = (scope: "call" | "admin") =>
+  session.value?.scope === "admin" || scope === "call" && session.value?.scope === "call";
+
+export type Theme = "auto" | "light" | "dark";
+export const theme = signal<Theme>((localStorage.getItem("theme") as Theme | null) ?? "auto");
+effect(() => {
+  localStorage.setItem("theme", theme.value);
+  if (theme.value === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme.value;
+});
+
+export const dark = () => theme.value === "dark" || theme.value === "auto" && matchMedia("(prefers-color-scheme: dark)").matches;
+
+/** remembered is a signal that survives a reload. */
+export function remembered<T>(key: string, initial: T) {
+  let start = initial;
+  try { start = JSON.parse(localStorage.getItem(key) ?? "") as T; } catch { /* nothing was stored */ }
+  const s = signal<T>(start);
+  effect(() => { localStorage.setItem(key, JSON.stringify(s.value)); });
+  return s;
+}
