@@ -44,10 +44,10 @@ func TestPendingWrites(t *testing.T) {
 		warned(t, cfg, codePending)
 	})
 	t.Run("fault/L1 approval binds to what was shown", func(t *testing.T) {
-		cfg, s := server(t, "new")
-		shown := s.ApprovalHash()
+		_, before := server(t, "new")
+		shown := before.ApprovalHash()
 		propose(t, "new", `{"command": "worse"}`)
-		cfg, s = server(t, "new")
+		cfg, s := server(t, "new")
 		if err := cfg.Approvals(load.Home).Approve(s, shown); !errors.Is(err, ErrChanged) {
 			t.Errorf("approving the old entry = %v", err)
 		}

@@ -15,7 +15,11 @@ func editYAML(data []byte, from, to *node, edits []edit) ([]byte, error) {
 	crlf := bytes.Contains(data, []byte("\r\n"))
 	text := strings.ReplaceAll(string(body), "\r\n", "\n")
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return editJSON(data, edits) // JSON is YAML too
+		out, err := editJSON(data, edits) // JSON is YAML too
+		if err != nil {
+			return nil, errInPlace
+		}
+		return out, nil
 	}
 	y := &yamlEditor{from: from, to: to, lines: strings.Split(text, "\n")}
 	for _, e := range edits {
@@ -82,7 +86,7 @@ func (y *yamlEditor) plan(e edit) error {
 	case e.value != nil && y.replaceScalar(parent.at([]step{last}), e):
 	case shared:
 		return y.planAbove(e) // "- name: x" shares its line with the dash
-	case e.value == nil && len(parent.members)+len(parent.items) == 1:
+	case e.value == nil && y.emptied(e.path[:len(e.path)-1]):
 		return y.planAbove(e) // nothing would be left to show what it was
 	case e.value == nil:
 		y.splices = append(y.splices, splice{start, end, nil, e.path})
@@ -104,6 +108,12 @@ func (y *yamlEditor) planAbove(e edit) error {
 	err := y.plan(edit{path: path, value: value})
 	y.whole = append(y.whole, path)
 	return err
+}
+
+// emptied reports whether the object or list at path loses all it has.
+func (y *yamlEditor) emptied(path []step) bool {
+	to := y.counterpart(path)
+	return to == nil || len(to.members)+len(to.items) == 0
 }
 
 func hasPrefix(path, prefix []step) bool {

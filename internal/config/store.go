@@ -57,8 +57,8 @@ func (s *FileStore) List() ([]string, error) {
 
 // Set stores a secret, replacing one of the same name.
 func (s *FileStore) Set(name, value string) error {
-	if name == "" || nameFault(name) != "" {
-		return fmt.Errorf("secret name %q %s", name, nameFault(name))
+	if fault := nameFault(name); fault != "" {
+		return fmt.Errorf("secret name %q %s", name, fault)
 	}
 	return s.change(func(all map[string]string) error {
 		all[name] = value

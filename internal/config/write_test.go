@@ -102,7 +102,9 @@ func TestEditsKeepTheRest(t *testing.T) {
 		{"schema add", "a.yaml", "schemas:\n  work: # w\n    mcpServers:\n      a: {command: x}\n  other:\n    enabled: false\n", func(d *Draft) error { return d.SetServer("work", "b", []byte(`{"command": "y"}`)) }, "{command: x}\n", "{command: x}\n      b:\n        command: y\n"},
 		{"schema first", "a.yaml", "schemas:\n  work: # w\n    enabled: true\n", func(d *Draft) error { return d.SetServer("work", "b", []byte(`{"command": "y"}`)) }, "enabled: true\n", "enabled: true\n    mcpServers:\n      b:\n        command: y\n"},
 		{"crlf", "a.yaml", "mcpServers:\r\n  a: # c\r\n    command: x\r\n", func(d *Draft) error { return d.EnableServer("", "a", false) }, "x\r\n", "x\r\n    enabled: false\r\n"},
-		{"yaml flow entry", "a.yaml", "mcpServers:\n  # c\n  a: {command: x, env: {A: b, C: d}}\n  b: {command: y}\n", func(d *Draft) error { return d.SetServer("", "a", []byte(`{"command": "z", "env": {"A": "c", "C": "e"}}`)) }, "  a: {command: x, env: {A: b, C: d}}\n", "  a:\n    command: z\n    env:\n      A: c\n      C: e\n"},
+		{"yaml flow entry", "a.yaml", "mcpServers:\n  # c\n  a: {command: x, env: {A: b, C: d}}\n  b: {command: y}\n", func(d *Draft) error {
+			return d.SetServer("", "a", []byte(`{"command": "z", "env": {"A": "c", "C": "e"}}`))
+		}, "  a: {command: x, env: {A: b, C: d}}\n", "  a:\n    command: z\n    env:\n      A: c\n      C: e\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if strings.Count(tt.before, tt.old) != 1 {

@@ -1,0 +1,201 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestForeignKeys reads entries the way other programs write them.
+func TestForeignKeys(t *testing.T) {
+	for name, tt := range map[string]struct {
+		entry string
+		want  Server
+	}{
+		"req/A26 url without type": {`{"url": "https://h/mcp"}`, Server{Type: TypeAuto, URL: "https://h/mcp"}},
+		"req/A26 lower-case env":   {`{"command": "x", "env": {"http_proxy": "p"}}`, Server{Type: TypeStdio, Command: "x", Env: map[string]Secret{"http_proxy": "p"}}},
+		"serverUrl":                {`{"serverUrl": "https://h"}`, Server{Type: TypeAuto, URL: "https://h"}},
+		"httpUrl":                  {`{"httpUrl": "https://h"}`, Server{Type: TypeHTTP, URL: "https://h"}},
+		"streamable-http":          {`{"type": "streamable-http", "url": "https://h"}`, Server{Type: TypeHTTP, URL: "https://h"}},
+		"req/C18 sse":              {`{"type": "sse", "url": "https://h"}`, Server{Type: TypeSSE, URL: "https://h"}},
+		"local":                    {`{"type": "local", "command": ["npx", "-y"], "args": ["x"], "environment": {"A": "b"}}`, Server{Type: TypeStdio, Command: "npx", Args: []string{"-y", "x"}, Env: map[string]Secret{"A": "b"}}},
+		"empty url":                {`{"command": "x", "url": ""}`, Server{Type: TypeStdio, Command: "x"}},
+		"null":                     {`{"command": "x", "env": null, "args": null}`, Server{Type: TypeStdio, Command: "x"}},
+		"tools list":               {`{"command": "x", "tools": ["a*"], "disabledTools": ["b"]}`, Server{Type: TypeStdio, Command: "x", Allow: []string{"a*"}, Deny: []string{"b"}}},
+		"mcps-proxy sse":           {`{"type": "sse", "url": "https://h", "reconnectInterval": 1000, "maxRetries": 5, "timeout": 30000}`, Server{Type: TypeSSE, URL: "https://h", RestartDelay: time.Second, Retries: 5, Timeout: 30 * time.Second}},
+		"numbers as text":          {`{"command": "x", "args": [1, true], "env": {"A": 8080}}`, Server{Type: TypeStdio, Command: "x", Args: []string{"1", "true"}, Env: map[string]Secret{"A": "8080"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := mustLoad(t, "a.json", `{"mcpServers": {"s": `+tt.entry+`}}`, nil)
+			if len(cfg.Problems) > 0 {
+				t.Errorf("problems = %v", cfg.Problems)
+			}
+			s := cfg.Schemas[0].Servers[0]
+			got := Server{Type: s.Type, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Allow: s.Allow, Deny: s.Deny, Timeout: s.Timeout}
+			if tt.want.Retries > 0 {
+				got.Retries, got.RestartDelay = s.Retries, s.RestartDelay
+			}
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(Server{})); diff != "" {
+				t.Errorf("server (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("disabled", func(t *testing.T) {
+		s := mustLoad(t, "a.json", `{"mcpServers": {"s": {"command": "x", "disabled": true}, "t": {"command": "x", "disabled": false}}}`, nil).Schemas[0]
+		if s.Servers[0].Enabled || !s.Servers[1].Enabled {
+			t.Errorf("enabled = %v, %v", s.Servers[0].Enabled, s.Servers[1].Enabled)
+		}
+	})
+	t.Run("two names for one key", func(t *testing.T) {
+		cfg := mustLoad(t, "a.json", `{"mcpServers": {"s": {"url": "https://a", "serverUrl": "https://b"}}}`, nil)
+		if p := warned(t, cfg, codeTwoNames); !strings.Contains(p.Message, `"serverUrl" is ignored because "url"`) || !strings.Contains(p.MessageZH, `已存在 "url"`) {
+			t.Errorf("problem = %v %s", p, p.MessageZH)
+		}
+	})
+}
+
+func TestMCPXFile(t *testing.T) {
+	o := options(t, write(t, "config.json", `{
+		"mcp_servers": [
+			{"name": "a", "command": "x", "args": []},
+			{"name": "a.b", "type": "http", "url": "https://h/sse"}
+		],
+		"disabled_tools": ["a.b.tool", "a.other", "nobody.x"],
+		"schema_compression_enabled": false,
+		"toon_compression_enabled": true,
+		"toon_compression_min_size": 3,
+		"include_structured_content": true,
+		"health_check_interval": 30
+	}`), nil)
+	o.Personality = MCPX
+	cfg, err := Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := cfg.Schemas[0]
+	if s.Mode != "compact" || s.Exec != "wrapped" {
+		t.Errorf("mode %q, exec %q", s.Mode, s.Exec)
+	}
+	if s.Servers[1].Type != TypeSSE {
+		t.Errorf("type = %q", s.Servers[1].Type)
+	}
+	if diff := cmp.Diff(Compact{Types: false, Toon: true, ToonMinSize: 3, StructuredContent: true}, cfg.Compact); diff != "" {
+		t.Errorf("compact (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([][]string{{"other"}, {"tool"}}, [][]string{s.Servers[0].Deny, s.Servers[1].Deny}); diff != "" {
+		t.Errorf("req/C7 denied tools (-want +got):\n%s", diff)
+	}
+	if len(cfg.Problems) != 2 { // health checks, and a tool of nobody
+		t.Errorf("problems = %v", cfg.Problems)
+	}
+	t.Run("req/S002-26", func(t *testing.T) {
+		if p := refused(t, "a.json", `{"mcp_servers": [{"command": "x"}]}`, codeServerName); !strings.Contains(p.Message, "missing") {
+			t.Errorf("problem = %v", p)
+		}
+	})
+	t.Run("req/S002-28", func(t *testing.T) {
+		if p := refused(t, "a.json", "{\"mcp_servers\": \n\"x\"}", codeWrongType); p.Line != 2 || p.Column != 1 {
+			t.Errorf("problem = %v", p)
+		}
+	})
+	t.Run("req/C10 a file of something else", func(t *testing.T) {
+		refused(t, "a.json", `{"something": {"else": 1}}`, codeNoServers)
+		refused(t, "a.json", `{}`, codeNoServers)
+	})
+	t.Run("its file in the working directory needs Project", func(t *testing.T) {
+		o := options(t, "", nil)
+		o.Personality = MCPX
+		own := put(t, filepath.Join(o.Home, ".mcpx", "config.json"), emptyFile)
+		local := put(t, filepath.Join(o.WorkDir, "config.json"), emptyFile)
+		expectPath(t, o, own)
+		o.Project = true
+		expectPath(t, o, local)
+	})
+}
+
+func TestProxyFile(t *testing.T) {
+	t.Run("req/S003-48", func(t *testing.T) {
+		cfg := mustLoad(t, "config.json", `{
+			"server": {"port": 3095, "host": "127.0.0.1", "cors": {"enabled": true, "origins": ["*"], "methods": ["GET", "POST", "OPTIONS"], "credentials": false, "allowedHeaders": ["Content-Type", "Authorization"]}},
+			"cli": {"stdio": {"encoding": "utf8", "delimiter": "\n", "timeout": 30000}},
+			"schemas": {
+				"default": {"enabled": true, "mcpServers": {
+					"fs": {"type": "stdio", "command": "npx", "args": ["x", "${DIR:-/tmp}"], "env": {}, "cwd": ".", "timeout": 30000, "restart": true, "restartDelay": 5000},
+					"web": {"type": "http", "url": "https://h", "headers": {"A": "b"}, "timeout": 10000, "retries": 3, "retryDelay": 1000}}},
+				"off": {"enabled": false, "mcpServers": {}}},
+			"logging": {"level": "info", "file": "~/.mcps-proxy/logs/mcps-proxy.log", "maxSize": "10MB", "maxFiles": 5, "console": true}}`, nil)
+		if len(cfg.Problems) != 1 { // req/C-34: origin * without access
+			t.Errorf("problems = %v", cfg.Problems)
+		}
+		warned(t, cfg, codeAnyOrigin)
+		if len(cfg.Server.CORS.Origins) != 0 || cfg.Logging.MaxSize != 10_000_000 || !cfg.Server.PortSet || cfg.Schemas[1].Enabled {
+			t.Errorf("config = %+v", cfg)
+		}
+		if s := cfg.Schemas[0].Servers[0]; s.Args[1] != "/tmp" || s.Timeout != 30*time.Second {
+			t.Errorf("server = %+v", s)
+		}
+	})
+	t.Run("req/C-34 any origin", func(t *testing.T) {
+		for content, want := range map[string]int{
+			`{"server": {"cors": {"origins": ["*"]}}, "access": {"keys": "keys.json"}, "schemas": {}}`:              1,
+			`{"server": {"cors": {"origins": ["*"], "allowAnyOrigin": true}}, "schemas": {}}`:                       1,
+			`{"server": {"cors": {"origins": ["*", "https://a"]}}, "schemas": {}}`:                                  1,
+			`{"server": {"cors": {"origins": ["*"], "credentials": true}}, "access": {"keys": "k"}, "schemas": {}}`: 0,
+		} {
+			if got := len(mustLoad(t, "a.json", content, nil).Server.CORS.Origins); got != want {
+				t.Errorf("%d origins of %s, want %d", got, content, want)
+			}
+		}
+	})
+	t.Run("names", func(t *testing.T) {
+		for _, name := range []string{"v1", "status", "s", "1a", "a b", ""} {
+			refused(t, "a.json", `{"schemas": {"`+name+`": {}}}`, codeSchemaName)
+		}
+	})
+	t.Run("two shapes", func(t *testing.T) {
+		p := refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "schemas": {"b": {"mcpServers": {}}}}`, codeTwoShapes)
+		if !strings.Contains(p.Message, "mcpServers, and as schemas at line 1") {
+			t.Errorf("problem = %v", p)
+		}
+	})
+}
+
+func TestNearest(t *testing.T) {
+	for name, want := range map[string]string{
+		"comand": "command", "Command": "command", "agrs": "args", "arg": "args", "enviroment": "", "heders": "headers", "xyz": "",
+		"inheritenv": "inheritEnv", strings.Repeat("x", 100): "",
+	} {
+		if got := nearest(name, []string{"command", "args", "env", "headers", "cwd", "inheritEnv"}); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for text, want := range map[string]time.Duration{"30s": 30 * time.Second, "1500": 1500 * time.Millisecond, "1.5": 1500 * time.Microsecond, "1m30s": 90 * time.Second} {
+		if got, err := parseDuration(text); got != want || err != nil {
+			t.Errorf("parseDuration(%q) = %v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]int64{"10MiB": 10 << 20, "10mb": 10e6, "64 KiB": 64 << 10, "7": 7, "7B": 7, "1.5K": 1536, "1G": 1 << 30} {
+		if got, err := parseSize(text); got != want || err != nil {
+			t.Errorf("parseSize(%q) = %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "x", "MiB", "1XB", "NaN", "1 2"} {
+		if _, err := parseSize(text); err == nil {
+			t.Errorf("parseSize(%q) was accepted", text)
+		}
+		if _, err := parseDuration(text); err == nil && text != "NaN" {
+			t.Errorf("parseDuration(%q) was accepted", text)
+		}
+	}
+	for n, want := range map[int64]string{10 << 20: "10MiB", 1500: "1500", 64 << 10: "64KiB"} {
+		if got := formatSize(n); got != want {
+			t.Errorf("formatSize(%d) = %s", n, got)
+		}
+	}
+}

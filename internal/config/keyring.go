@@ -1,0 +1,99 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zalando/go-keyring"
+)
+
+// KeyringStore keeps secrets in the user's own keychain: the Secret Service
+// on Linux, Keychain on macOS, the Credential Manager on Windows.
+type KeyringStore struct {
+	service string
+}
+
+// NewKeyringStore returns the store of this program in the keychain.
+func NewKeyringStore() *KeyringStore { return &KeyringStore{service: "mcp-all-in-one"} }
+
+// keyringIndex is the entry that lists the others, for no keychain can. Its
+// name cannot be a secret's: it has a space in it.
+const keyringIndex = "names of secrets"
+
+// Get returns the secret of that name.
+func (s *KeyringStore) Get(name string) (string, error) {
+	if nameFault(name) != "" {
+		return "", ErrNoSecret
+	}
+	v, err := keyring.Get(s.service, name)
+	if errors.Is(err, keyring.ErrNotFound) {
+		return "", ErrNoSecret
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking the keychain: %w", err)
+	}
+	return v, nil
+}
+
+// List returns the names of the secrets in order.
+func (s *KeyringStore) List() ([]string, error) {
+	text, err := keyring.Get(s.service, keyringIndex)
+	if errors.Is(err, keyring.ErrNotFound) {
+		return nil, nil
+	}
+	var names []string
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &names)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking the keychain: %w", err)
+	}
+	return names, nil
+}
+
+// Set stores a secret, replacing one of the same name.
+func (s *KeyringStore) Set(name, value string) error {
+	if fault := nameFault(name); fault != "" {
+		return fmt.Errorf("secret name %q %s", name, fault)
+	}
+	if err := keyring.Set(s.service, name, value); err != nil {
+		return fmt.Errorf("telling the keychain: %w", err)
+	}
+	return s.index(func(names []string) []string { return appendNew(names, name) })
+}
+
+// Delete removes a secret; ErrNoSecret when there is none of that name.
+func (s *KeyringStore) Delete(name string) error {
+	if nameFault(name) != "" {
+		return ErrNoSecret
+	}
+	err := keyring.Delete(s.service, name)
+	if errors.Is(err, keyring.ErrNotFound) {
+		return ErrNoSecret
+	}
+	if err != nil {
+		return fmt.Errorf("telling the keychain: %w", err)
+	}
+	return s.index(func(names []string) []string {
+		return slices.DeleteFunc(names, func(n string) bool { return n == name })
+	})
+}
+
+func (s *KeyringStore) index(change func([]string) []string) error {
+	names, err := s.List()
+	if err != nil {
+		return err
+	}
+	names = change(names)
+	slices.Sort(names)
+	text, err := json.Marshal(names)
+	if err != nil {
+		return fmt.Errorf("telling the keychain: %w", err)
+	}
+	if err := keyring.Set(s.service, keyringIndex, string(text)); err != nil {
+		return fmt.Errorf("telling the keychain: %w", err)
+	}
+	return nil
+}
