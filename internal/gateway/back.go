@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -10,15 +11,20 @@ import (
 // back is the way back to the client of one request: what a server asks or
 // says because of it travels on the stream of that very request.
 type back struct {
-	s    *Session
-	from jsonrpc.Peer
+	s     *Session
+	from  jsonrpc.Peer
+	trace uint64 // the request's entry in the record
 }
 
 func (b *back) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return b.s.question(ctx, b.from, req)
+	start := time.Now()
+	resp, err := b.s.question(ctx, b.from, req)
+	b.s.asked(b.trace, start, req, resp, err)
+	return resp, err
 }
 
 func (b *back) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	b.s.told(b.trace, n)
 	b.s.pass(ctx, b.from, n)
 }
 

@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -33,6 +34,8 @@ type Options struct {
 	Level *slog.LevelVar
 	// Greeting is set where there is one client only, on stdio.
 	Greeting *upstream.Greeting
+	// Traffic keeps a record of what passes; nil keeps none.
+	Traffic *traffic.Recorder
 	// Own are our own tools and resources; nil for none.
 	Own *builtin.Set
 	// Answerer answers questions that clients send to us; it may be nil.
@@ -114,7 +117,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Server != "" && view.Upstream(o.Server) == nil {
 		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: view.Config.Names()}
 	}
-	s := &Session{gw: g, opening: o, subs: make(map[string]*upstream.Upstream)}
+	s := &Session{gw: g, opening: o, opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)

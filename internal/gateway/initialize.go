@@ -48,6 +48,8 @@ func (s *Session) initialize(req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	s.caller.Version = version
 	s.caller.Offer = mcp.ParseOffer(caps).For(s.rules)
 	s.caller.Info = bytes.Clone(info)
+	name, _ := jsonrpc.GetString(info, "name")
+	s.name.Store(&name)
 	s.mu.Unlock()
 	s.greet(s.caller)
 	return &jsonrpc.Response{Result: s.welcome(version, caps)}, nil

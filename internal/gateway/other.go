@@ -12,7 +12,7 @@ import (
 // other routes a method that we do not know: to the one server that it can be
 // meant for, or nowhere.
 func (s *Session) other(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return s.runOther(ctx, s.plain(from), req)
+	return s.runOther(ctx, s.plain(ctx, from), req)
 }
 
 func (s *Session) runOther(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -24,7 +24,7 @@ func (s *Session) runOther(ctx context.Context, p party, req *jsonrpc.Request) (
 	if u == nil {
 		return nil, methodNotFound(req.Method, "Method not found")
 	}
-	return u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: p.back})
+	return s.call(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: p.back})
 }
 
 // extensionOwner is the only server that a method outside the protocol can be
@@ -58,7 +58,7 @@ func (s *Session) task(ctx context.Context, p party, req *jsonrpc.Request) (*jso
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", clip(id))
 	}
 	params := jsonrpc.Set(req.Params, jsonrpc.Quote(own), "taskId")
-	return u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+	return s.call(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 }
 
 // splitTask takes the id of a task apart: service~id.

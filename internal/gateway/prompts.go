@@ -11,7 +11,7 @@ import (
 // getPrompt routes one prompts/get. Its arguments are the server's to judge;
 // an empty map is left out, because some servers take it for missing ones.
 func (s *Session) getPrompt(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.runPrompt(ctx, s.plain(from), req)
+	resp, err := s.runPrompt(ctx, s.plain(ctx, from), req)
 	if err == nil && resp.Err == nil {
 		resp.Result = catalog.DownlevelResult(s.rules.Date, resp.Result)
 	}
@@ -55,7 +55,7 @@ func isEmptyObject(raw []byte) bool {
 
 // complete routes one completion/complete.
 func (s *Session) complete(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return s.runComplete(ctx, s.plain(from), req)
+	return s.runComplete(ctx, s.plain(ctx, from), req)
 }
 
 func (s *Session) runComplete(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -90,7 +90,7 @@ func (s *Session) runComplete(ctx context.Context, p party, req *jsonrpc.Request
 	if !bytes.Equal(own, ref) {
 		params = jsonrpc.Set(params, own, "ref")
 	}
-	return u.Call(ctx, p.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+	return s.call(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 }
 
 func orMiss(m *catalog.Miss) *catalog.Miss {

@@ -13,7 +13,7 @@ const maxURI = 8 << 10
 
 // readResource routes one resources/read.
 func (s *Session) readResource(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.runRead(ctx, s.plain(from), req)
+	resp, err := s.runRead(ctx, s.plain(ctx, from), req)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Session) subscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc
 	if full {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
 	}
-	owners, err := s.owners(ctx, uri, s.plain(nil))
+	owners, err := s.owners(ctx, uri, s.plain(ctx, nil))
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -21,6 +22,9 @@ type Session struct {
 	version string
 	rules   mcp.Version
 	level   atomic.Pointer[string]
+	name    atomic.Pointer[string] // what the client calls itself
+	opened  time.Time
+	calls   atomic.Int64
 
 	greetOnce sync.Once
 	waitOnce  sync.Once
@@ -65,6 +69,14 @@ func (s *Session) Close() {
 
 // Handle answers one request of the client.
 func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	s.calls.Add(1)
+	if s.gw.opt.Traffic.Enabled() {
+		return s.recorded(ctx, from, req)
+	}
+	return s.handle(ctx, from, req)
+}
+
+func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if isModern(req) {
 		return s.handleModern(ctx, from, req)
 	}

@@ -13,7 +13,7 @@ import (
 
 // callTool routes one tools/call.
 func (s *Session) callTool(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	p := s.plain(from)
+	p := s.plain(ctx, from)
 	resp, err := s.runTool(ctx, p, req)
 	if err != nil || resp.Err != nil {
 		return resp, err
@@ -31,8 +31,8 @@ type party struct {
 }
 
 // plain is the party of a request of a legacy session.
-func (s *Session) plain(from jsonrpc.Peer) party {
-	return party{caller: s.caller, back: &back{s, from}, rules: s.rules}
+func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
+	return party{caller: s.caller, back: &back{s, from, traceOf(ctx)}, rules: s.rules}
 }
 
 // runTool finds the tool, checks the arguments and calls the server.
@@ -64,7 +64,7 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 // send calls a server and gives the URIs of its answer the names that clients
 // know.
 func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := u.Call(ctx, p.caller, req)
+	resp, err := s.call(ctx, p, u, req)
 	if err == nil && resp.Err == nil {
 		resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
 	}

@@ -228,3 +228,12 @@ func itemRules(set map[string]config.Policy) catalog.Rules {
 	}
 	return rules
 }
+
+// Protocol is the version spoken on the primary connection; empty while there
+// is none.
+func (u *Upstream) Protocol() string {
+	if l := u.primary.link.Load(); l != nil {
+		return l.version
+	}
+	return ""
+}

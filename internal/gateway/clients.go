@@ -1,0 +1,51 @@
+package gateway
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Client describes one connected session.
+type Client struct {
+	Session, Name, Version, Protocol string
+	Transport                        string
+	Schema, Principal                string
+	Since                            time.Time
+	Calls                            int64
+	Offer                            mcp.Offer
+}
+
+// Clients lists the connected sessions, oldest first.
+func (g *Gateway) Clients() []Client {
+	g.mu.Lock()
+	list := make([]*Session, 0, len(g.sessions))
+	for s := range g.sessions {
+		list = append(list, s)
+	}
+	g.mu.Unlock()
+	clients := make([]Client, 0, len(list))
+	for _, s := range list {
+		clients = append(clients, s.describe())
+	}
+	slices.SortFunc(clients, func(a, b Client) int { return cmp.Compare(a.Since.UnixNano(), b.Since.UnixNano()) })
+	return clients
+}
+
+func (s *Session) describe() Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	transport := "http"
+	switch {
+	case s.opening.Stdio:
+		transport = "stdio"
+	case s.opening.Strict:
+		transport = "sse"
+	}
+	return Client{
+		Session: s.caller.Session, Name: s.clientName(), Protocol: s.version, Transport: transport,
+		Schema: s.opening.Schema, Principal: s.opening.Principal, Since: s.opened, Calls: s.calls.Load(), Offer: s.caller.Offer,
+	}
+}
