@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"upstream": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access", "catalog"},
 	"builtin":  {"jsonrpc", "mcp", "catalog", "config"},
 	"gateway":  {"jsonrpc", "mcp", "config", "traffic", "catalog", "upstream", "builtin", "access"},
-	"probe":    {"jsonrpc", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp"},
+	"probe":    {"jsonrpc", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp", "catalog"},
 	"web": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
 		"catalog", "upstream", "builtin", "gateway", "probe"},
 	"cli": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",

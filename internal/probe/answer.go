@@ -1,0 +1,130 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Question is what a server asks its client for.
+type Question struct {
+	// Method is that of the question: elicitation/create, for example.
+	Method string
+	Params json.RawMessage
+	// Call is the method and Name the tool of the call that caused it, when
+	// that is known.
+	Call, Name string
+}
+
+// Kind is elicitation, sampling, roots, or the method of anything else.
+func (q *Question) Kind() string {
+	switch q.Method {
+	case mcp.MethodElicit:
+		return "elicitation"
+	case mcp.MethodSampling:
+		return "sampling"
+	case mcp.MethodRootsList:
+		return "roots"
+	}
+	return q.Method
+}
+
+// An Answerer answers what a server asks, in either era. It may be called
+// concurrently.
+type Answerer interface {
+	// Answer returns the result of the question. A *jsonrpc.Error is passed on
+	// to the server; a *PendingError ends the call that caused the question.
+	Answer(ctx context.Context, q *Question) (json.RawMessage, error)
+}
+
+// AnswerFunc is an Answerer that is a function.
+type AnswerFunc func(ctx context.Context, q *Question) (json.RawMessage, error)
+
+// Answer calls f.
+func (f AnswerFunc) Answer(ctx context.Context, q *Question) (json.RawMessage, error) {
+	return f(ctx, q)
+}
+
+// A PendingError is a question that nobody was there to answer.
+type PendingError struct{ Question Question }
+
+func (e *PendingError) Error() string {
+	message, _ := jsonrpc.GetString(e.Question.Params, "message")
+	if message == "" {
+		return fmt.Sprintf("the server asks for %s, and nobody is there to answer", e.Question.Kind())
+	}
+	return fmt.Sprintf("the server asks: %s", message)
+}
+
+// Pending leaves every question open.
+var Pending Answerer = AnswerFunc(func(_ context.Context, q *Question) (json.RawMessage, error) {
+	return nil, &PendingError{Question: *q}
+})
+
+// Decline says no to every question.
+var Decline Answerer = AnswerFunc(func(_ context.Context, q *Question) (json.RawMessage, error) {
+	if q.Method == mcp.MethodElicit {
+		return json.RawMessage(`{"action":"decline"}`), nil
+	}
+	return nil, jsonrpc.Errorf(-1, "User rejected the %s request", q.Kind())
+})
+
+// Script answers from prepared values: by kind ("elicitation", "sampling",
+// "roots"), or by the message of the question before that. What it holds no
+// answer for goes to Else.
+type Script struct {
+	Values map[string]json.RawMessage
+	Else   Answerer
+}
+
+// Answer answers from the script.
+func (s *Script) Answer(ctx context.Context, q *Question) (json.RawMessage, error) {
+	message, _ := jsonrpc.GetString(q.Params, "message")
+	for _, key := range []string{message, q.Kind()} {
+		if value, ok := s.Values[key]; ok && key != "" {
+			return Complete(q, value)
+		}
+	}
+	if s.Else == nil {
+		return nil, &PendingError{Question: *q}
+	}
+	return s.Else.Answer(ctx, q)
+}
+
+// Complete makes the result of a question from what a person writes: the
+// content of a form, "decline" or "cancel"; the text of a message; or the
+// whole result.
+func Complete(q *Question, value json.RawMessage) (json.RawMessage, error) {
+	var word string
+	isText := json.Unmarshal(value, &word) == nil
+	switch q.Method {
+	case mcp.MethodElicit:
+		switch {
+		case isText && (word == "decline" || word == "cancel" || word == "accept"):
+			return fmt.Appendf(nil, `{"action":%q}`, word), nil
+		case jsonrpc.Get(value, "action") != nil && isAction(value):
+			return value, nil
+		case len(value) > 0 && value[0] == '{':
+			return jsonrpc.Set([]byte(`{"action":"accept"}`), value, "content"), nil
+		}
+		return nil, fmt.Errorf("an answer to a form is an object, \"decline\" or \"cancel\", not %.60s", value)
+	case mcp.MethodSampling:
+		if isText && (word == "decline" || word == "cancel") {
+			return nil, jsonrpc.Errorf(-1, "User rejected the sampling request")
+		}
+		if isText {
+			return fmt.Appendf(nil, `{"role":"assistant","content":{"type":"text","text":%s},"model":"tester","stopReason":"endTurn"}`,
+				jsonrpc.Quote(word)), nil
+		}
+	}
+	return value, nil
+}
+
+func isAction(value json.RawMessage) bool {
+	action, _ := jsonrpc.GetString(value, "action")
+	return strings.Contains(" accept decline cancel ", " "+action+" ") && action != ""
+}

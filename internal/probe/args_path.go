@@ -1,0 +1,239 @@
+package probe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A step leads one level into a value: a member, or an element.
+type step struct {
+	name  string
+	index int // -1 for a member
+}
+
+// parsePath reads a.b[0].c; a backslash takes the next character as it is.
+func parsePath(key string) ([]step, error) {
+	var path []step
+	var name strings.Builder
+	flush := func() error {
+		if name.Len() == 0 {
+			return fmt.Errorf("argument %q has an empty name in it", key)
+		}
+		path = append(path, step{name: name.String(), index: -1})
+		name.Reset()
+		return nil
+	}
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case c == '\\' && i+1 < len(key):
+			i++
+			name.WriteByte(key[i])
+		case c == '.':
+			if i > 0 && key[i-1] == ']' {
+				continue
+			}
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		case c == '[' && (name.Len() > 0 || len(path) > 0):
+			if name.Len() > 0 {
+				if err := flush(); err != nil {
+					return nil, err
+				}
+			}
+			end := strings.IndexByte(key[i:], ']')
+			if end < 0 {
+				return nil, fmt.Errorf("argument %q: a [ is not closed", key)
+			}
+			n, err := strconv.Atoi(key[i+1 : i+end])
+			if err != nil || n < 0 || n > maxIndex {
+				return nil, fmt.Errorf("argument %q: %q is not an index", key, key[i+1:i+end])
+			}
+			path = append(path, step{index: n})
+			i += end
+		default:
+			name.WriteByte(c)
+		}
+	}
+	if name.Len() > 0 || len(path) == 0 {
+		if err := flush(); err != nil {
+			return nil, err
+		}
+	}
+	return path, nil
+}
+
+// maxIndex bounds an array that is written element by element.
+const maxIndex = 10_000
+
+// place puts a value at a path, making what is missing on the way.
+func place(tree any, path []step, value any) (any, error) {
+	if len(path) == 0 {
+		return value, nil
+	}
+	if raw, ok := tree.(json.RawMessage); ok {
+		var inner any
+		dec := json.NewDecoder(strings.NewReader(string(raw)))
+		dec.UseNumber()
+		if err := dec.Decode(&inner); err != nil {
+			return nil, err
+		}
+		tree = inner
+	}
+	s := path[0]
+	if s.index >= 0 {
+		list, ok := tree.([]any)
+		if !ok && tree != nil {
+			return nil, errors.New("what is there is not an array")
+		}
+		for len(list) <= s.index {
+			list = append(list, nil)
+		}
+		inner, err := place(list[s.index], path[1:], value)
+		list[s.index] = inner
+		return list, err
+	}
+	object, ok := tree.(map[string]any)
+	if !ok && tree != nil {
+		return nil, errors.New("what is there is not an object")
+	}
+	if object == nil {
+		object = make(map[string]any)
+	}
+	inner, err := place(object[s.name], path[1:], value)
+	object[s.name] = inner
+	return object, err
+}
+
+// schemaAt follows a path through a schema. known is false when the schema
+// names the members of a place and this is none of them; nearest is the one
+// that was probably meant.
+func schemaAt(schema []byte, path []step) (at []byte, nearest string, known bool) {
+	root := schema
+	for _, s := range path {
+		schema = resolveRef(root, schema)
+		if len(schema) == 0 {
+			return nil, "", true
+		}
+		if s.index >= 0 {
+			schema = jsonrpc.Get(schema, "items")
+			continue
+		}
+		properties := jsonrpc.Get(schema, "properties")
+		next := jsonrpc.Get(properties, s.name)
+		if next == nil {
+			if open := jsonrpc.Get(schema, "additionalProperties"); open != nil && open[0] == '{' {
+				schema = open
+				continue
+			}
+			names := memberNames(properties)
+			if len(names) == 0 || hasPatterns(schema) || string(jsonrpc.Get(schema, "additionalProperties")) == "true" {
+				return nil, "", true
+			}
+			return nil, Nearest(s.name, names), false
+		}
+		schema = next
+	}
+	return resolveRef(root, schema), "", true
+}
+
+// hasPatterns says whether members may be named elsewhere than in properties.
+func hasPatterns(schema []byte) bool {
+	for _, key := range []string{"patternProperties", "anyOf", "oneOf", "allOf", "$ref"} {
+		if jsonrpc.Get(schema, key) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// resolveRef follows references within the schema itself.
+func resolveRef(root, schema []byte) []byte {
+	for range 16 {
+		ref, ok := jsonrpc.GetString(schema, "$ref")
+		if !ok || !strings.HasPrefix(ref, "#/") {
+			return schema
+		}
+		var path []string
+		for part := range strings.SplitSeq(ref[2:], "/") {
+			path = append(path, strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+		}
+		schema = jsonrpc.Get(root, path...)
+	}
+	return schema
+}
+
+func memberNames(object []byte) []string {
+	var names []string
+	for name := range jsonrpc.Members(object) {
+		names = append(names, name)
+	}
+	return names
+}
+
+// typesOf lists the types that a schema allows, in the order in which a text
+// is tried: a string takes anything, so it comes last.
+func typesOf(schema []byte) []string {
+	var kinds []string
+	collectTypes(schema, &kinds, 0)
+	if slices.Contains(kinds, "string") {
+		kinds = append(slices.DeleteFunc(kinds, func(k string) bool { return k == "string" }), "string")
+	}
+	return kinds
+}
+
+func collectTypes(schema []byte, kinds *[]string, depth int) {
+	if len(schema) == 0 || depth > 4 {
+		return
+	}
+	add := func(kind string) {
+		if kind != "" && !slices.Contains(*kinds, kind) {
+			*kinds = append(*kinds, kind)
+		}
+	}
+	if kind, ok := jsonrpc.GetString(schema, "type"); ok {
+		add(kind)
+	}
+	if list := jsonrpc.Get(schema, "type"); len(list) > 0 && list[0] == '[' {
+		for raw := range jsonrpc.Elements(list) {
+			add(bareToken(raw))
+		}
+	}
+	for _, key := range []string{"enum", "const"} {
+		value := jsonrpc.Get(schema, key)
+		if len(value) > 0 && value[0] == '[' {
+			for raw := range jsonrpc.Elements(value) {
+				add(typeOfJSON(raw))
+			}
+		} else if len(value) > 0 {
+			add(typeOfJSON(value))
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		for sub := range jsonrpc.Elements(jsonrpc.Get(schema, key)) {
+			collectTypes(sub, kinds, depth+1)
+		}
+	}
+}
+
+func typeOfJSON(raw []byte) string {
+	switch raw[0] {
+	case '"':
+		return "string"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}

@@ -1,0 +1,174 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// CallOptions bound one call.
+type CallOptions struct {
+	// Idle ends a call whose server is silent that long; progress renews it,
+	// and it stands still while a question is open. Limit ends it in any case.
+	// Zero is no limit.
+	Idle, Limit time.Duration
+	// OnProgress hears the progress of this call and asks the server for it.
+	OnProgress func(p Progress)
+}
+
+// Progress is one notification about a call.
+type Progress struct {
+	Progress float64 `json:"progress"`
+	// Total is zero when the server did not say.
+	Total   float64 `json:"total"`
+	Message string  `json:"message"`
+}
+
+// An Exchange is one call and everything known about it.
+type Exchange struct {
+	Method string
+	// Params is what was sent.
+	Params json.RawMessage
+	// Exactly one of Result and Err is set.
+	Result json.RawMessage
+	Err    *jsonrpc.Error
+	// Status is the HTTP status that came with an error; 0 elsewhere.
+	Status int
+	Timing Timing
+	Wire   []Frame
+	// Notices counts the progress notifications, Rounds how often a modern
+	// server asked.
+	Notices, Rounds int
+}
+
+// Failure is the error that the server answered, or nil.
+func (x *Exchange) Failure() error {
+	if x.Err != nil {
+		return x.Err
+	}
+	return nil
+}
+
+// IsToolError says that the tool itself failed.
+func (x *Exchange) IsToolError() bool { return string(jsonrpc.Get(x.Result, "isError")) == "true" }
+
+// maxRounds bounds how often a modern server may answer one call with
+// questions.
+const maxRounds = 32
+
+// Call sends one request and waits for its one outcome. An error that the
+// server answered is in the Exchange, which is returned beside an error too:
+// it holds what went over the wire until then.
+func (s *Session) Call(ctx context.Context, method string, params json.RawMessage, opt CallOptions) (*Exchange, error) {
+	if err := s.prepareHeaders(ctx, method); err != nil {
+		return nil, err
+	}
+	ctx, r := s.calls.begin(ctx, method, params, opt)
+	defer s.calls.end(r)
+	params = s.withMeta(r.withToken(params))
+	mark := s.tap.mark()
+	x := &Exchange{Method: method, Params: params}
+	err := s.exchange(ctx, r, x)
+	r.stop()
+	x.Wire = ownFrames(s.tap.since(mark), r.id, method, params)
+	x.Timing = r.timing(x.Wire)
+	x.Notices = r.notices()
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return x, err
+	}
+	return x, nil
+}
+
+func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
+	params := x.Params
+	for {
+		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}})
+		var status *mcphttp.StatusError
+		if errors.As(err, &status) && resp != nil {
+			x.Status, err = status.Status, nil // the body was an answer
+		}
+		if err != nil {
+			return err
+		}
+		if resp.Err != nil {
+			x.Err = resp.Err
+			return nil
+		}
+		x.Result = append(json.RawMessage(nil), resp.Result...)
+		resp.Release()
+		if s.info.Era != mcp.Modern || !isInputRequired(x.Result) {
+			return nil
+		}
+		if x.Rounds++; x.Rounds > maxRounds {
+			return fmt.Errorf("the server asked more than %d rounds of questions for one call", maxRounds)
+		}
+		if params, err = s.nextRound(ctx, r, x); err != nil || x.Err != nil {
+			return err
+		}
+	}
+}
+
+func isInputRequired(result []byte) bool {
+	kind, _ := jsonrpc.GetString(result, "resultType")
+	return kind == "input_required"
+}
+
+// nextRound answers all the questions of a modern server at once and returns
+// the params to call it with again.
+func (s *Session) nextRound(ctx context.Context, r *running, x *Exchange) (json.RawMessage, error) {
+	questions := jsonrpc.Get(x.Result, "inputRequests")
+	params := x.Params
+	if state := jsonrpc.Get(x.Result, "requestState"); state != nil {
+		params = jsonrpc.Set(params, state, "requestState")
+	}
+	if questions == nil {
+		return params, nil
+	}
+	var (
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		failed  error
+		answers = []byte(`{}`)
+	)
+	for key, q := range jsonrpc.Members(questions) {
+		method, _ := jsonrpc.GetString(q, "method")
+		req := &jsonrpc.Request{Method: method, Params: jsonrpc.Get(q, "params")}
+		wg.Go(func() {
+			resp, err := s.asked(ctx, r, req)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				failed = err
+			case resp.Err != nil:
+				// A modern answer cannot be an error: the call ends here.
+				failed = fmt.Errorf("the question %s was refused: %w", method, resp.Err)
+			default:
+				answers = jsonrpc.Set(answers, resp.Result, key)
+			}
+		})
+	}
+	wg.Wait()
+	return jsonrpc.Set(params, answers, "inputResponses"), failed
+}
+
+// prepareHeaders makes sure that the arguments which a modern HTTP server
+// wants repeated in headers are known before a tool is called.
+func (s *Session) prepareHeaders(ctx context.Context, method string) error {
+	if method != mcp.MethodToolsCall || s.info.Era != mcp.Modern || s.client == nil || s.tools.Load() != nil {
+		return nil
+	}
+	_, err := s.List(ctx, catalog.Tools)
+	return err
+}

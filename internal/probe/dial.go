@@ -1,0 +1,251 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// A StartError is a server that could not be reached or ended before it had
+// answered.
+type StartError struct {
+	Err error
+	// Stderr is the end of what a command said.
+	Stderr []string
+}
+
+func (e *StartError) Error() string {
+	if len(e.Stderr) == 0 {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + "; it said: " + strings.Join(e.Stderr, " | ")
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Open connects to a target and shakes hands.
+func Open(ctx context.Context, t Target, opt Options) (*Session, error) {
+	opt.withDefaults()
+	p, err := planOf(&opt)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openEra(ctx, t, opt, p)
+	if err != nil && p.probe && ctx.Err() == nil && maySpeakOther(err) {
+		// Nothing but a new connection is clean: some servers end theirs when
+		// the first message is not what they know.
+		other := p.other()
+		if again, err2 := openEra(ctx, t, opt, other); err2 == nil {
+			return again, nil
+		}
+	}
+	if err != nil && t.Command == "" && t.Dial == nil && t.Type != config.TypeHTTP && t.Type != config.TypeSSE && mayBeSSE(err) {
+		t.Type = config.TypeSSE
+		p.era, p.probe = mcp.Legacy, false
+		if again, err2 := openEra(ctx, t, opt, p); err2 == nil {
+			return again, nil
+		}
+	}
+	return s, err
+}
+
+// A plan is how the conversation is to be opened.
+type plan struct {
+	era     mcp.Era
+	version string
+	probe   bool
+}
+
+func (p plan) other() plan {
+	if p.era == mcp.Modern {
+		return plan{era: mcp.Legacy, version: mcp.LatestLegacy}
+	}
+	return plan{era: mcp.Modern, version: mcp.LatestModern, probe: true}
+}
+
+func planOf(o *Options) (plan, error) {
+	switch o.Protocol {
+	case "auto":
+		return plan{version: mcp.LatestLegacy, probe: true}, nil
+	case "legacy":
+		return plan{version: mcp.LatestLegacy}, nil
+	case "modern":
+		return plan{era: mcp.Modern, version: mcp.LatestModern}, nil
+	}
+	if _, err := time.Parse(time.DateOnly, o.Protocol); err != nil {
+		return plan{}, fmt.Errorf("protocol %q is none of auto, legacy, modern and a date", o.Protocol)
+	}
+	p := plan{version: o.Protocol}
+	if o.Protocol >= mcp.Versions(mcp.Modern)[0] {
+		p.era = mcp.Modern
+	}
+	return p, nil
+}
+
+// maySpeakOther says whether a refused handshake may mean that the server
+// speaks the other era.
+func maySpeakOther(err error) bool {
+	var wire *jsonrpc.Error
+	var status *mcphttp.StatusError
+	if errors.As(err, &status) {
+		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
+	}
+	return errors.As(err, &wire)
+}
+
+// mayBeSSE says whether a refusal of streamable HTTP means that an older
+// server is there.
+func mayBeSSE(err error) bool {
+	var status *mcphttp.StatusError
+	if !errors.As(err, &status) || status.Modern {
+		return false
+	}
+	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
+}
+
+func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, error) {
+	s, err := connect(ctx, t, opt, p.era)
+	if err != nil {
+		return nil, &StartError{Err: err}
+	}
+	began := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, opt.Handshake, errHandshake)
+	defer cancel()
+	if err := s.greet(ctx, p); err != nil {
+		return nil, s.explain(ctx, err)
+	}
+	s.info.Greet = time.Since(began)
+	if opt.Listen {
+		s.listen()
+	}
+	return s, nil
+}
+
+// explain closes a session whose handshake failed and says what the server
+// said about it.
+func (s *Session) explain(ctx context.Context, err error) error {
+	failed := &StartError{Err: err}
+	if s.child != nil {
+		if s.ended() {
+			<-s.child.Done()
+			failed.Err = fmt.Errorf("the server ended during the handshake: %s", s.child.Exit())
+		}
+		failed.Stderr = s.child.Stderr().Lines(5)
+	}
+	s.opt.OnDown = nil
+	s.Close(context.WithoutCancel(ctx))
+	return failed
+}
+
+// connect opens the transport.
+func connect(ctx context.Context, t Target, opt Options, era mcp.Era) (*Session, error) {
+	s := newSession(ctx, t, opt, era)
+	began := time.Now()
+	var err error
+	switch {
+	case t.Dial != nil:
+		err = s.dialStream(ctx)
+	case t.Command != "":
+		err = s.dialCommand(ctx)
+	case t.Type == config.TypeSSE:
+		err = s.dialSSE(ctx)
+	default:
+		s.dialHTTP()
+	}
+	s.info.Dial = time.Since(began)
+	return s, err
+}
+
+func (s *Session) dialStream(ctx context.Context) error {
+	stream, err := s.target.Dial(ctx)
+	if err != nil {
+		return err
+	}
+	s.info.Transport = "in process"
+	s.converse(stream)
+	return nil
+}
+
+func (s *Session) dialCommand(ctx context.Context) error {
+	if s.opt.Launcher == nil {
+		return errors.New("commands cannot be started here")
+	}
+	child, err := s.opt.Launcher.Start(ctx, stdio.Command{
+		Name: s.target.Name, Path: s.target.Command, Args: s.target.Args, Env: s.target.Env, Dir: s.target.Cwd, MaxLine: s.opt.MaxMessage,
+	})
+	if err != nil {
+		return err
+	}
+	s.child, s.info.Transport, s.info.PID = child, config.TypeStdio, child.PID()
+	s.converse(child.Stream())
+	if s.opt.OnLine == nil {
+		return nil
+	}
+	lines, stop := child.Stderr().Follow(64)
+	s.onClose(stop)
+	s.wg.Go(func() {
+		for line := range lines {
+			s.opt.OnLine(line)
+		}
+	})
+	return nil
+}
+
+func (s *Session) dialSSE(ctx context.Context) error {
+	stream, err := mcphttp.DialSSE(ctx, s.clientOptions())
+	if err != nil {
+		return err
+	}
+	s.info.Transport = config.TypeSSE
+	// The transport has noted what passes already.
+	s.talk(stream)
+	return nil
+}
+
+func (s *Session) dialHTTP() {
+	s.info.Transport = config.TypeHTTP
+	s.client = mcphttp.NewClient(s.clientOptions())
+	s.peer = s.client
+}
+
+func (s *Session) clientOptions() mcphttp.ClientOptions {
+	base := mcphttp.NewClientTransport()
+	s.onClose(base.CloseIdleConnections)
+	return mcphttp.ClientOptions{
+		URL: s.target.URL, Header: s.target.Header, Handler: s, Modern: s.info.Era == mcp.Modern,
+		Transport: &tappedTransport{RoundTripper: base, tap: s.tap}, MaxMessage: s.opt.MaxMessage, Log: s.opt.Log,
+		ParamHeaders: s.paramHeaders,
+		OnDown:       s.lost,
+	}
+}
+
+// converse speaks over a stream, noting what passes.
+func (s *Session) converse(stream jsonrpc.Stream) { s.talk(&tappedStream{stream, s.tap}) }
+
+func (s *Session) talk(stream jsonrpc.Stream) {
+	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+		Handler: s, CancelMethod: mcp.NotificationCancelled,
+		OnDropped: func(reason string, head []byte) {
+			s.opt.Log.Warn("ignoring what the server sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))
+		},
+	})
+	s.conn, s.peer = conn, conn
+	s.wg.Go(func() {
+		<-conn.Done()
+		err := conn.Err()
+		if s.child != nil {
+			<-s.child.Done()
+			err = fmt.Errorf("the server ended: %s", s.child.Exit())
+		}
+		s.lost(err)
+	})
+}

@@ -1,0 +1,115 @@
+package probe
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Frame is one message as it went over the wire, secrets replaced.
+type Frame struct {
+	At   time.Time
+	Sent bool
+	// Method, Status and Header are those of HTTP; empty elsewhere.
+	Method string
+	Status int
+	Header http.Header
+	Body   []byte
+
+	owner uint64 // the call on whose stream it travelled; 0 when nothing tells
+}
+
+const (
+	maxFrames     = 4096
+	maxFrameBytes = 32 << 20
+	// shortest is the length below which a secret is not looked for: it would
+	// be found everywhere.
+	shortest = 4
+)
+
+const hidden = "***"
+
+// secretHeaders are never shown.
+var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key"}
+
+// A tap keeps the last frames of a connection.
+type tap struct {
+	secrets [][]byte
+	header  http.Header // configured ones: hidden wherever they appear
+	onFrame func(Frame)
+
+	mu      sync.Mutex
+	frames  []Frame
+	first   int // number of frames[0], counting from the beginning
+	bytes   int
+	rtt     time.Duration // of a TCP connect, as the nearest thing to a round trip
+	rttSeen bool
+}
+
+func newTap(t *Target, onFrame func(Frame)) *tap {
+	p := &tap{header: t.Header, onFrame: onFrame}
+	for _, s := range t.Secrets {
+		if len(s) >= shortest {
+			p.secrets = append(p.secrets, []byte(s))
+		}
+	}
+	return p
+}
+
+// note keeps one frame; body is copied.
+func (p *tap) note(f Frame, body []byte) {
+	f.At = time.Now()
+	f.Body = p.redact(body)
+	f.Header = p.redactHeader(f.Header)
+	p.mu.Lock()
+	p.frames = append(p.frames, f)
+	p.bytes += len(f.Body)
+	for len(p.frames) > maxFrames || p.bytes > maxFrameBytes && len(p.frames) > 1 {
+		p.bytes -= len(p.frames[0].Body)
+		p.frames = p.frames[1:]
+		p.first++
+	}
+	p.mu.Unlock()
+	if p.onFrame != nil {
+		p.onFrame(f)
+	}
+}
+
+func (p *tap) redact(body []byte) []byte {
+	out := bytes.Clone(body)
+	for _, s := range p.secrets {
+		out = bytes.ReplaceAll(out, s, []byte(hidden))
+	}
+	return out
+}
+
+func (p *tap) redactHeader(h http.Header) http.Header {
+	if h == nil {
+		return nil
+	}
+	out := h.Clone()
+	for name := range out {
+		configured := p.header.Get(name) != "" && !strings.EqualFold(name, "User-Agent")
+		if configured || slices.Contains(secretHeaders, http.CanonicalHeaderKey(name)) {
+			out[name] = []string{hidden}
+		}
+	}
+	return out
+}
+
+// mark is the number of the next frame.
+func (p *tap) mark() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.first + len(p.frames)
+}
+
+// since returns the frames from a mark on.
+func (p *tap) since(mark int) []Frame {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.frames[min(max(mark-p.first, 0), len(p.frames)):])
+}

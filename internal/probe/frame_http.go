@@ -1,0 +1,186 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A tappedTransport notes every request and answer that passes, and how long
+// the steps of getting there took.
+type tappedTransport struct {
+	http.RoundTripper
+	tap *tap
+}
+
+type callKey struct{}
+
+// callOf is the call on whose account a request is sent.
+func callOf(ctx context.Context) *running {
+	c, _ := ctx.Value(callKey{}).(*running)
+	return c
+}
+
+func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	call := callOf(r.Context())
+	owner := call.number()
+	if r.GetBody != nil {
+		if body, err := r.GetBody(); err == nil {
+			msg, _ := io.ReadAll(body) // a buffer in memory: it cannot fail
+			t.tap.note(Frame{Sent: true, Method: r.Method, Header: r.Header, owner: owner}, msg)
+		}
+	} else {
+		t.tap.note(Frame{Sent: true, Method: r.Method, Header: r.Header, owner: owner}, nil)
+	}
+	clock := &stopwatch{began: time.Now()}
+	resp, err := t.RoundTripper.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), clock.trace())))
+	if err != nil {
+		return nil, err
+	}
+	t.tap.learn(clock)
+	frame := Frame{Status: resp.StatusCode, Header: resp.Header, owner: owner}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		t.tap.note(frame, nil)
+		resp.Body = &tappedEvents{ReadCloser: resp.Body, tap: t.tap, owner: owner}
+	} else {
+		resp.Body = &tappedBody{ReadCloser: resp.Body, tap: t.tap, frame: frame}
+	}
+	if call != nil && r.Method == http.MethodPost {
+		call.network(clock, t.tap.roundTrip(), resp.Header)
+	}
+	return resp, nil
+}
+
+// A stopwatch takes the times of one request.
+type stopwatch struct {
+	mu                 sync.Mutex
+	began              time.Time
+	dialled, connected time.Time
+	wrote, answered    time.Time
+}
+
+func (s *stopwatch) set(at *time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*at = time.Now()
+}
+
+func (s *stopwatch) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		ConnectStart:         func(_, _ string) { s.set(&s.dialled) },
+		ConnectDone:          func(_, _ string, _ error) { s.set(&s.connected) },
+		WroteRequest:         func(httptrace.WroteRequestInfo) { s.set(&s.wrote) },
+		GotFirstResponseByte: func() { s.set(&s.answered) },
+	}
+}
+
+// sending is the time until the request was written: name, connection, TLS,
+// bytes.
+func (s *stopwatch) sending() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wrote.IsZero() {
+		return 0
+	}
+	return s.wrote.Sub(s.began)
+}
+
+// waiting is the time from the last byte sent to the first received.
+func (s *stopwatch) waiting() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wrote.IsZero() || s.answered.Before(s.wrote) {
+		return 0
+	}
+	return s.answered.Sub(s.wrote)
+}
+
+// learn takes the duration of a TCP connect as the round trip, when there was
+// one.
+func (p *tap) learn(s *stopwatch) {
+	s.mu.Lock()
+	d, ok := s.connected.Sub(s.dialled), !s.dialled.IsZero() && !s.connected.IsZero()
+	s.mu.Unlock()
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.rttSeen || d < p.rtt {
+		p.rtt, p.rttSeen = d, true
+	}
+}
+
+func (p *tap) roundTrip() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rtt
+}
+
+// A tappedBody notes one whole body when it has been read.
+type tappedBody struct {
+	io.ReadCloser
+	tap   *tap
+	frame Frame
+	buf   bytes.Buffer
+	once  sync.Once
+}
+
+func (b *tappedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.buf.Write(p[:n])
+	if err != nil {
+		b.noted()
+	}
+	return n, err
+}
+
+func (b *tappedBody) Close() error {
+	b.noted()
+	return b.ReadCloser.Close()
+}
+
+func (b *tappedBody) noted() {
+	b.once.Do(func() { b.tap.note(b.frame, b.buf.Bytes()) })
+}
+
+// A tappedEvents notes each event of a stream as it arrives.
+type tappedEvents struct {
+	io.ReadCloser
+	tap   *tap
+	owner uint64
+	line  []byte
+	data  [][]byte
+}
+
+func (e *tappedEvents) Read(p []byte) (int, error) {
+	n, err := e.ReadCloser.Read(p)
+	for _, c := range p[:n] {
+		if c != '\n' {
+			e.line = append(e.line, c)
+			continue
+		}
+		e.end(bytes.TrimSuffix(e.line, []byte("\r")))
+		e.line = e.line[:0]
+	}
+	return n, err
+}
+
+// end takes one line of the stream; an empty one ends an event.
+func (e *tappedEvents) end(line []byte) {
+	if len(line) == 0 {
+		if len(e.data) > 0 {
+			e.tap.note(Frame{owner: e.owner}, bytes.Join(e.data, []byte("\n")))
+		}
+		e.data = nil
+		return
+	}
+	if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		e.data = append(e.data, bytes.Clone(bytes.TrimPrefix(rest, []byte(" "))))
+	}
+}

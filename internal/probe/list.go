@@ -1,0 +1,114 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Listing is one list of a server, to its last page.
+type Listing struct {
+	Kind  catalog.Kind
+	Items []catalog.Item
+	// Issues are what the list should not have had in it.
+	Issues []catalog.Issue
+	// Raw are the items as they came, Bytes the size of all pages.
+	Raw   []json.RawMessage
+	Bytes int
+	Pages int
+}
+
+// Methods of the four lists.
+var listMethods = map[catalog.Kind]string{
+	catalog.Tools: mcp.MethodToolsList, catalog.Prompts: mcp.MethodPromptsList,
+	catalog.Resources: mcp.MethodResourcesList, catalog.Templates: mcp.MethodTemplatesList,
+}
+
+// capabilityOf is the capability that goes with a list.
+func capabilityOf(k catalog.Kind) string {
+	if k == catalog.Templates {
+		return "resources"
+	}
+	return k.Member()
+}
+
+// maxPages bounds a server whose cursor never ends.
+const maxPages = 1000
+
+// List fetches one list to its last page. A list that the server does not have
+// is empty.
+func (s *Session) List(ctx context.Context, k catalog.Kind) (*Listing, error) {
+	l := &Listing{Kind: k}
+	var pages [][]byte
+	var params json.RawMessage
+	seen := make(map[string]bool)
+	for range maxPages {
+		x, err := s.Call(ctx, listMethods[k], params, CallOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", listMethods[k], err)
+		}
+		if x.Err != nil {
+			if x.Err.Code == jsonrpc.CodeMethodNotFound && len(pages) == 0 {
+				return l, nil
+			}
+			return nil, fmt.Errorf("%s: %w", listMethods[k], x.Err)
+		}
+		pages = append(pages, x.Result)
+		l.Bytes += len(x.Result)
+		for item := range jsonrpc.Elements(jsonrpc.Get(x.Result, k.Member())) {
+			l.Raw = append(l.Raw, json.RawMessage(item))
+		}
+		cursor := jsonrpc.Get(x.Result, "nextCursor")
+		if len(cursor) == 0 || cursor[0] != '"' {
+			break
+		}
+		if seen[string(cursor)] {
+			l.Issues = append(l.Issues, catalog.Issue{Detail: "the list repeats a cursor"})
+			break
+		}
+		seen[string(cursor)] = true
+		params = jsonrpc.Set([]byte(`{}`), cursor, "cursor")
+	}
+	l.Pages = len(pages)
+	l.parse(pages)
+	if k == catalog.Tools {
+		s.tools.Store(&l.Items)
+	}
+	return l, nil
+}
+
+func (l *Listing) parse(pages [][]byte) {
+	parsers := map[catalog.Kind]func([][]byte) ([]catalog.Item, []catalog.Issue){
+		catalog.Tools: catalog.ParseTools, catalog.Prompts: catalog.ParsePrompts,
+		catalog.Resources: catalog.ParseResources, catalog.Templates: catalog.ParseTemplates,
+	}
+	items, issues := parsers[l.Kind](pages)
+	l.Items = items
+	l.Issues = append(l.Issues, issues...)
+}
+
+// Find returns the item with that key, or nil.
+func (l *Listing) Find(key string) *catalog.Item {
+	for i := range l.Items {
+		if l.Items[i].Key == key {
+			return &l.Items[i]
+		}
+	}
+	return nil
+}
+
+// Keys are the names or URIs of the items.
+func (l *Listing) Keys() []string {
+	keys := make([]string, len(l.Items))
+	for i := range l.Items {
+		keys[i] = l.Items[i].Key
+	}
+	return keys
+}
+
+// Offers says whether the server declared the capability of a list.
+func (s *Session) Offers(k catalog.Kind) bool { return s.info.Has(capabilityOf(k)) }

@@ -1,0 +1,56 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// PromptParams are the params of prompts/get. Without arguments the member is
+// left out, since some servers refuse an empty one; an argument that is an
+// empty string is an argument, and the server decides about it.
+func PromptParams(name string, args map[string]string) json.RawMessage {
+	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name")
+	for _, key := range slices.Sorted(maps.Keys(args)) {
+		params = jsonrpc.Set(params, jsonrpc.Quote(args[key]), "arguments", key)
+	}
+	return params
+}
+
+// A PromptArgument is one argument that a prompt declares.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"required"`
+}
+
+// PromptArguments reads the arguments that a prompt declares.
+func PromptArguments(prompt []byte) []PromptArgument {
+	var list []PromptArgument
+	for raw := range jsonrpc.Elements(jsonrpc.Get(prompt, "arguments")) {
+		var a PromptArgument
+		if json.Unmarshal(raw, &a) == nil && a.Name != "" {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// A MissingError is a required argument that was not given.
+type MissingError struct{ Name string }
+
+func (e *MissingError) Error() string { return fmt.Sprintf("missing required argument %q", e.Name) }
+
+// CheckPrompt says which required argument is missing, before anything is
+// sent. An empty string that somebody gave on purpose is not missing.
+func CheckPrompt(declared []PromptArgument, args map[string]string) error {
+	for _, a := range declared {
+		if _, given := args[a.Name]; a.Required && !given {
+			return &MissingError{Name: a.Name}
+		}
+	}
+	return nil
+}

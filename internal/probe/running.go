@@ -1,0 +1,216 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// calls are those in flight.
+type calls struct {
+	mu    sync.Mutex
+	last  uint64
+	order []*running
+}
+
+// A running is one call in flight. A nil one is a question outside any call.
+type running struct {
+	id     uint64
+	method string
+	name   string
+	opt    CallOptions
+	token  string // what the server sends back with progress
+	began  time.Time
+	cancel context.CancelCauseFunc
+	idle   *time.Timer
+	limit  *time.Timer
+
+	mu       sync.Mutex
+	asking   int
+	askedAt  time.Time
+	asked    time.Duration
+	sending  time.Duration // of HTTP: until the request was written
+	round    time.Duration // of HTTP: the way there and back
+	gateway  time.Duration
+	server   time.Duration
+	measured bool // the other side said where the time went
+	notes    int
+	stopped  time.Time
+}
+
+func (c *calls) begin(ctx context.Context, method string, params []byte, opt CallOptions) (context.Context, *running) {
+	r := &running{method: method, opt: opt, began: time.Now()}
+	r.name, _ = jsonrpc.GetString(params, "name")
+	c.mu.Lock()
+	c.last++
+	r.id = c.last
+	c.order = append(c.order, r)
+	c.mu.Unlock()
+	if own := jsonrpc.Get(params, "_meta", "progressToken"); own != nil {
+		r.token = bareToken(own)
+	} else if opt.OnProgress != nil || opt.Idle > 0 {
+		r.token = strconv.FormatUint(r.id, 10)
+	}
+	ctx, r.cancel = context.WithCancelCause(context.WithValue(ctx, callKey{}, r))
+	if opt.Idle > 0 {
+		r.idle = time.AfterFunc(opt.Idle, func() { r.cancel(ErrIdle) })
+	}
+	if opt.Limit > 0 {
+		r.limit = time.AfterFunc(opt.Limit, func() { r.cancel(ErrLimit) })
+	}
+	return ctx, r
+}
+
+func (c *calls) end(r *running) {
+	r.stop()
+	r.cancel(nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, other := range c.order {
+		if other == r {
+			c.order = append(c.order[:i:i], c.order[i+1:]...)
+			return
+		}
+	}
+}
+
+func (c *calls) newest() *running {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.order) == 0 {
+		return nil
+	}
+	return c.order[len(c.order)-1]
+}
+
+func (c *calls) byToken(raw []byte) *running {
+	token := bareToken(raw)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.order {
+		if r.token != "" && r.token == token {
+			return r
+		}
+	}
+	return nil
+}
+
+// bareToken reads a token that some servers send back as another type.
+func bareToken(raw []byte) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+func (r *running) number() uint64 {
+	if r == nil {
+		return 0
+	}
+	return r.id
+}
+
+// withToken asks for progress where somebody wants it.
+func (r *running) withToken(params json.RawMessage) json.RawMessage {
+	if r.token == "" || len(params) == 0 || jsonrpc.Get(params, "_meta", "progressToken") != nil {
+		return params
+	}
+	return jsonrpc.Set(params, []byte(r.token), "_meta", "progressToken")
+}
+
+// touch notes a sign of life.
+func (r *running) touch() {
+	if r == nil || r.idle == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asking == 0 && r.stopped.IsZero() {
+		r.idle.Reset(r.opt.Idle)
+	}
+}
+
+func (r *running) progressed(params []byte) {
+	r.touch()
+	var p Progress
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	r.mu.Lock()
+	r.notes++
+	r.mu.Unlock()
+	if r.opt.OnProgress != nil {
+		r.opt.OnProgress(p)
+	}
+}
+
+// ask stops the idle clock while a question is open; what it returns starts it
+// again.
+func (r *running) ask() (done func()) {
+	if r == nil {
+		return func() {}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asking++; r.asking == 1 {
+		r.askedAt = time.Now()
+		if r.idle != nil {
+			r.idle.Stop()
+		}
+	}
+	return func() {
+		r.mu.Lock()
+		if r.asking--; r.asking == 0 {
+			r.asked += time.Since(r.askedAt)
+		}
+		r.mu.Unlock()
+		r.touch()
+	}
+}
+
+func (r *running) cancelWith(err error) {
+	if r != nil {
+		r.cancel(err)
+	}
+}
+
+// stop stops the clocks.
+func (r *running) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.stopped.IsZero() {
+		return
+	}
+	r.stopped = time.Now()
+	for _, t := range []*time.Timer{r.idle, r.limit} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+}
+
+func (r *running) notices() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.notes
+}
+
+// network adds what one HTTP request of the call spent on the way.
+func (r *running) network(s *stopwatch, rtt time.Duration, h http.Header) {
+	gateway, server, said := serverTiming(h)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sending += s.sending()
+	r.round += min(rtt, s.waiting())
+	if said {
+		r.measured = true
+		r.gateway += gateway
+		r.server += server
+	}
+}
