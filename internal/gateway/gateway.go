@@ -38,7 +38,8 @@ type Options struct {
 	Traffic *traffic.Recorder
 	// Own are our own tools and resources; nil for none.
 	Own *builtin.Set
-	// Answerer answers questions that clients send to us; it may be nil.
+	// Answerer is asked first what clients ask us: a person, for example. What
+	// it leaves is answered from the configuration. It may be nil.
 	Answerer Answerer
 	// Exit is called when the client on stdio says goodbye.
 	Exit func()
@@ -54,6 +55,8 @@ type Gateway struct {
 	views viewCache
 	seals sealer
 	parks parks
+	// answerer answers what clients ask us.
+	answerer Answerer
 	// listeners are the open subscriptions of modern clients.
 	listeners listeners
 	// startedBy is when requests outside any session stop waiting for servers
@@ -77,6 +80,7 @@ func New(opt Options) *Gateway {
 	g.stopping = make(chan struct{})
 	g.startedBy = time.Now().Add(defaultStartWait)
 	g.changes.gateway = g
+	g.answerer = newAnswerer(g.config, opt.Answerer)
 	return g
 }
 

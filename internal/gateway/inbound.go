@@ -33,11 +33,9 @@ type Answerer interface {
 // inboundQuestion answers sampling/createMessage and elicitation/create where
 // something that can answer is configured.
 func (s *Session) inboundQuestion(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if a := s.gw.opt.Answerer; a != nil {
-		resp, err := a.Answer(ctx, req.Method, req.Params)
-		if resp != nil || err != nil {
-			return resp, err
-		}
+	resp, err := s.gw.answerer.Answer(ctx, req.Method, req.Params)
+	if resp != nil || err != nil {
+		return resp, err
 	}
 	reason := "no sampling backend and no answers.sampling are configured"
 	if req.Method == mcp.MethodElicit {
