@@ -4,14 +4,10 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/stdio"
@@ -49,7 +45,7 @@ func Run(ctx context.Context, env Env) int {
 	}
 	a.chinese = speaksChinese(a.Getenv)
 	args := a.identify()
-	root := a.root()
+	root := a.personality.root(a)
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
@@ -67,23 +63,21 @@ const helperCommand = "__helper"
 func (a *app) identify() []string {
 	args := a.Args[1:]
 	name := strings.TrimSuffix(filepath.Base(a.Args[0]), ".exe")
-	if p, ok := personalities[name]; ok {
+	if p, ok := personalities()[name]; ok {
 		a.personality = p
-		return args
+		if !p.own {
+			return args
+		}
+	} else {
+		a.personality = personalities()["mcp-all-in-one"]
 	}
-	a.personality = personalities["mcp-all-in-one"]
 	if len(args) > 0 {
-		if p, ok := personalities[args[0]]; ok {
+		if p, ok := personalities()[args[0]]; ok {
 			a.personality = p
 			return args[1:]
 		}
 	}
 	return args
-}
-
-// root is the command tree of the personality.
-func (a *app) root() *cobra.Command {
-	return a.personality.root(a)
 }
 
 // t chooses between the two languages.
@@ -114,59 +108,4 @@ func (a *app) loadOptions(create bool) config.LoadOptions {
 		Path: a.configPath, Personality: a.personality.config, Project: a.project, Insecure: a.insecure,
 		Create: create, LookupEnv: a.Getenv,
 	}
-}
-
-// report prints an error and returns the exit code.
-func (a *app) report(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	var e *exitError
-	if errors.As(err, &e) {
-		if e.err != nil {
-			a.printError(e)
-		}
-		return e.code
-	}
-	var load *config.LoadError
-	if errors.As(err, &load) {
-		a.printProblems(load.Problems)
-		return exitUsage
-	}
-	a.printError(&exitError{code: exitFailure, err: err})
-	return exitFailure
-}
-
-// printError says what failed, and what to do about it where that is known.
-func (a *app) printError(e *exitError) {
-	if a.asJSON {
-		writeLine(a.Stderr, map[string]any{"error": map[string]any{"exit": e.code, "code": e.id, "message": e.err.Error(), "hint": e.hint}})
-		return
-	}
-	label := a.t("error", "错误")
-	if e.id != "" {
-		label += "[" + e.id + "]"
-	}
-	fmt.Fprintf(a.Stderr, "%s: %v\n", label, e.err)
-	if e.hint != "" {
-		fmt.Fprintf(a.Stderr, "  %s  %s\n", a.t("fix", "修正"), e.hint)
-	}
-}
-
-func (a *app) printProblems(problems []config.Problem) {
-	if a.asJSON {
-		writeLine(a.Stderr, map[string]any{"error": map[string]any{"exit": exitUsage, "problems": problems}})
-		return
-	}
-	for _, p := range problems {
-		fmt.Fprintln(a.Stderr, a.problemText(p))
-	}
-}
-
-// problemText is a problem of the config file in the user's language.
-func (a *app) problemText(p config.Problem) string {
-	if a.chinese {
-		p.Message, p.Hint = p.MessageZH, p.HintZH
-	}
-	return p.String()
 }

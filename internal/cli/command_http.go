@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -22,6 +22,11 @@ type serveFlags struct {
 	noUI                 bool
 	noSelfConfig         bool
 	anyOrigin            bool
+	noCORS               bool
+	corsOrigin           string
+	open                 bool   // open the console in the browser
+	endpoint             string // what the welcome names; /mcp when empty
+	attempts             int    // ports to try, one after the other
 	log                  logFlags
 }
 
@@ -31,37 +36,43 @@ func (a *app) httpCommand() *cobra.Command {
 		Use:     "http",
 		Aliases: []string{"serve", "sse"},
 		Short:   a.t("serve over HTTP, with the console", "以 HTTP 提供服务，带控制台"),
-		Args:    cobra.NoArgs,
+		Args:    a.noArgs,
+		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 0.0.0.0 -p 3095 -c ~/mcp.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("port") {
 				f.port = -1
 			}
+			cors, err := cmd.Flags().GetBool("cors")
+			f.noCORS = err == nil && !cors
 			return a.serveHTTP(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	// -h was the host here before it was help anywhere.
-	flags.StringVarP(&f.host, "host", "h", "", a.t("address to listen on (127.0.0.1)", "监听地址（127.0.0.1）"))
-	flags.Bool("help", false, a.t("help for http", "显示帮助"))
-	flags.IntVarP(&f.port, "port", "p", a.personality.port, a.t("port to listen on; 0 takes a free one", "监听端口；0 为任意空闲端口"))
+	flags.StringVarP(&f.host, "host", "h", "", a.t("`ADDRESS` to listen on (127.0.0.1)", "监听地址 `ADDRESS`（127.0.0.1）"))
+	flags.Bool("help", false, "")
+	flags.IntVarP(&f.port, "port", "p", a.personality.port, a.t("`PORT` to listen on; 0 takes a free one (3095)", "监听端口 `PORT`；0 为任意空闲端口（3095）"))
+	flags.BoolVar(&f.open, "open", false, a.t("open the console in the browser", "在浏览器中打开控制台"))
+	flags.Bool("cors", true, a.t("answer web pages of the configured origins", "响应已配置来源的网页"))
+	flags.StringVar(&f.corsOrigin, "cors-origin", "", a.t("one more allowed `ORIGIN` of web pages", "额外允许的网页来源 `ORIGIN`"))
 	flags.BoolVar(&f.watch, "watch", false, a.t("apply changes of the config file", "配置文件变化时自动生效"))
 	flags.BoolVar(&f.noUI, "no-ui", false, a.t("leave the console out", "不提供控制台"))
 	flags.BoolVar(&f.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.BoolVar(&f.anyOrigin, "allow-any-origin", false, a.t("let web pages of any origin in", "允许任意来源的网页"))
-	flags.StringVar(&f.compat, "compat", "", a.t("dialect: auto, seed or spec", "方言：auto、seed 或 spec"))
+	flags.StringVar(&f.compat, "compat", "", a.t("`DIALECT`: auto, seed or spec", "方言 `DIALECT`：auto、seed 或 spec"))
 	f.log.add(a, flags)
 	return cmd
 }
 
 // serveHTTP runs the gateway until a signal ends it.
 func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
-	cfg, err := a.load(true)
+	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
 	}
 	f.apply(cfg)
-	demo := addDemo(cfg)
-	log, level, closeLog, err := f.log.open(a, cfg, false)
+	demo := a.wantsDemo() && addDemo(cfg)
+	log, level, closeLog, err := f.log.open(a, cfg)
 	if err != nil {
 		return err
 	}
@@ -74,22 +85,40 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	host, port := f.address(cfg, a.personality.port)
-	fr, err := in.listen(life.soft, host, port, f)
+	fr, err := a.listen(life.soft, in, host, port, f)
 	if err != nil {
 		in.close(life.hard)
-		return a.listenError(err, host, port)
+		return err
 	}
 	reload := in.reloader(a, f)
 	reload.start(life)
-	a.welcome(in, cfg, demo)
+	a.welcome(life.soft, in, f, demo)
 	select {
 	case <-life.soft.Done():
 	case err = <-fr.failed:
 	}
+	life.finish()
 	reload.stop()
 	fr.drain(life.hard)
 	in.close(life.hard)
 	return err
+}
+
+// listen opens the address; where several ports may be tried, the first free
+// one.
+func (a *app) listen(ctx context.Context, in *instance, host string, port int, f serveFlags) (*front, error) {
+	for try := 0; ; try++ {
+		fr, err := in.listen(ctx, host, port+try, f)
+		if err == nil {
+			if try > 0 {
+				fmt.Fprintf(a.Stderr, "Port %d is occupied, using port %d\n", port, port+try)
+			}
+			return fr, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || try+1 >= f.attempts || port+try >= 65535 {
+			return nil, a.listenError(err, host, port)
+		}
+	}
 }
 
 // apply lets the flags win over the file.
@@ -99,6 +128,12 @@ func (f *serveFlags) apply(cfg *config.Config) {
 	}
 	if f.anyOrigin {
 		cfg.Server.CORS.AllowAnyOrigin = true
+	}
+	if f.noCORS {
+		cfg.Server.CORS.Enabled = false
+	}
+	if f.corsOrigin != "" && f.corsOrigin != "*" {
+		cfg.Server.CORS.Origins = append(slices.Clip(cfg.Server.CORS.Origins), f.corsOrigin)
 	}
 }
 
@@ -118,47 +153,15 @@ func (f *serveFlags) address(cfg *config.Config, port int) (string, int) {
 	return host, port
 }
 
-// addDemo gives a gateway without any server something to show.
-func addDemo(cfg *config.Config) bool {
-	for _, s := range cfg.Schemas {
-		if len(s.Servers) > 0 {
-			return false
-		}
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return false
-	}
-	server := config.NewServer("demo")
-	server.Schema, server.Type, server.Command, server.Args = config.DefaultSchema, config.TypeStdio, exe, []string{"demo"}
-	schema := cfg.Schema(config.DefaultSchema)
-	if schema == nil {
-		schema = config.NewSchema(config.DefaultSchema)
-		cfg.Schemas = append(cfg.Schemas, schema)
-	}
-	schema.Servers = append(schema.Servers, server)
-	return true
-}
-
-// welcome tells a person where everything is.
-func (a *app) welcome(in *instance, cfg *config.Config, demo bool) {
-	fmt.Fprintf(a.Stdout, "%s %s\n", a.t("endpoint", "端点  "), in.url+"/mcp")
-	if in.console {
-		fmt.Fprintf(a.Stdout, "%s %s\n", a.t("console ", "控制台"), in.url+"/ui/")
-	}
-	fmt.Fprintf(a.Stdout, "%s %s\n", a.t("config  ", "配置  "), cfg.Path)
-	if demo {
-		fmt.Fprintln(a.Stdout, a.t("no server is configured, so a demo server is shown; add one with: mcp-all-in-one add NAME -- COMMAND",
-			"尚未配置服务，已启用演示服务；添加服务：mcp-all-in-one add NAME -- COMMAND"))
-	}
-}
-
 // listenError says who holds the port, as far as that can be known.
 func (a *app) listenError(err error, host string, port int) error {
-	var op *net.OpError
-	if errors.As(err, &op) && errors.Is(err, syscall.EADDRINUSE) {
-		return fail(exitFailure, "AIO4001", a.t("stop the other program, or use --port 0 for a free port", "停止占用端口的程序，或用 --port 0 使用空闲端口"),
-			"%s", a.t("address "+net.JoinHostPort(host, strconv.Itoa(port))+" is in use", "地址 "+net.JoinHostPort(host, strconv.Itoa(port))+" 已被占用"))
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
 	}
-	return err
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	return &exitError{
+		code: exitFailure, id: codeInUse, plain: a.personality.plain,
+		hint: a.t("stop the other program, or use another --port", "停止占用端口的程序，或使用其他 --port"),
+		err:  errors.New(a.t("address "+address+" is in use", "地址 "+address+" 已被占用")),
+	}
 }

@@ -14,7 +14,7 @@ func (a *app) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: a.t("be a small MCP server to try things with, over stdio", "作为演示用的 MCP 服务（stdio）"),
-		Args:  cobra.NoArgs,
+		Args:  a.noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mcptest.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)
 		},
@@ -25,7 +25,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: a.t("print the version", "显示版本"),
-		Args:  cobra.NoArgs,
+		Args:  a.noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.asJSON {
 				writeLine(a.Stdout, map[string]any{"name": a.personality.name, "version": mcp.ProductVersion, "protocols": mcp.AllVersions()})

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 
@@ -13,22 +12,22 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/stdio"
 )
 
 func (a *app) stdioCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "stdio",
-		Short: a.t("serve one client over standard input and output", "通过标准输入输出服务一个客户端"),
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serveStdio(cmd.Context(), f) },
+		Use:     "stdio",
+		Short:   a.t("serve one client over standard input and output", "通过标准输入输出服务一个客户端"),
+		Args:    a.noArgs,
+		Example: "  mcp-all-in-one stdio --mcp-config ~/.mcp-all-in-one/mcp.json\n  mcp-all-in-one stdio --schema workspace",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serveStdio(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.schema, "schema", "", a.t("schema to serve (default)", "要提供的 schema（default）"))
+	flags.StringVar(&f.schema, "schema", "", a.t("schema `NAME` to serve (default)", "要提供的 schema `NAME`（default）"))
 	flags.BoolVar(&f.watch, "watch", false, a.t("apply changes of the config file", "配置文件变化时自动生效"))
 	flags.BoolVar(&f.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
-	flags.StringVar(&f.compat, "compat", "", a.t("dialect: auto, seed or spec", "方言：auto、seed 或 spec"))
+	flags.StringVar(&f.compat, "compat", "", a.t("`DIALECT`: auto, seed or spec", "方言 `DIALECT`：auto、seed 或 spec"))
 	f.log.add(a, flags)
 	return cmd
 }
@@ -36,7 +35,7 @@ func (a *app) stdioCommand() *cobra.Command {
 // serveStdio serves the client at the other end of our pipes until it hangs
 // up, says goodbye, or a signal comes.
 func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
-	cfg, err := a.load(true)
+	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
 	}
@@ -45,7 +44,7 @@ func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	log, level, closeLog, err := f.log.open(a, cfg, true)
+	log, level, closeLog, err := f.log.open(a, cfg)
 	if err != nil {
 		return err
 	}
@@ -63,14 +62,15 @@ func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
 	reload := in.reloader(a, f)
 	reload.start(life)
 	defer reload.stop()
-	return in.serveClient(life, stdio.NewStream(a.Stdin, a.Stdout, stdio.StreamOptions{
-		MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(cfg), Closer: closerOf(a.Stdin),
-	}), schema, log)
+	if !f.log.silent {
+		a.stdioWelcome(cfg, schema)
+	}
+	return in.serveClient(life, a.standardStream(cfg), schema, log, &framingHint{app: a})
 }
 
 // serveClient talks to the one client over a stream. When the client hangs up,
 // what is in flight finishes first.
-func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema string, log *slog.Logger) error {
+func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema string, log *slog.Logger, hint *framingHint) error {
 	client := make(lateClient, 1)
 	s, err := in.gateway.Open(gateway.Opening{Schema: schema, Stdio: true, Session: true, Client: client, Admin: true})
 	if err != nil {
@@ -82,6 +82,7 @@ func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema st
 		Batch:        func() bool { v := s.Version(); return v == "" || mcp.Rules(v).Batch },
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 		OnDropped: func(reason string, head []byte) {
+			hint.see(head)
 			log.Debug("ignoring what the client sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))
 		},
 	})
@@ -115,22 +116,23 @@ func (a *app) stdioSchema(cfg *config.Config, name string) (string, error) {
 		}
 	}
 	schema := cfg.Schema(name)
-	switch {
-	case schema == nil:
-		return "", fail(exitFailure, "AIO2030", a.t("use --schema with one of them", "使用 --schema 指定其中之一"),
-			"Schema '%s' not found. Available schemas: %s", name, strings.Join(cfg.Names(), ", "))
-	case !schema.Enabled:
-		return "", fail(exitFailure, "AIO2031", a.t("enable it in the config file", "在配置文件中启用它"),
-			"Schema '%s' is disabled in configuration", name)
+	if schema != nil && schema.Enabled {
+		return name, nil
 	}
-	return name, nil
-}
-
-func delimiter(cfg *config.Config) byte {
-	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 {
-		return d[0]
+	e := &exitError{
+		code: exitFailure, id: codeNoSchema, plain: a.personality.plain,
+		err:  fmt.Errorf("Schema '%s' not found. Available schemas: %s", name, strings.Join(cfg.Names(), ", ")),
+		hint: a.t("use --schema with one of them", "使用 --schema 指定其中之一"),
 	}
-	return '\n'
+	if schema != nil {
+		e.id = codeSchemaOff
+		e.err = fmt.Errorf("Schema '%s' is disabled in configuration", name)
+		e.hint = a.t("enable it in "+cfg.Path, "在 "+cfg.Path+" 中启用它")
+	}
+	if a.personality.example != "" {
+		e.details = []detail{{a.t("example", "示例"), a.personality.example}}
+	}
+	return "", e
 }
 
 // lateClient is the client of a session, known only after the session was
@@ -149,12 +151,4 @@ func (c lateClient) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Re
 
 func (c lateClient) Notify(ctx context.Context, n *jsonrpc.Notification) error {
 	return c.conn().Notify(ctx, n)
-}
-
-// closerOf lets a read of standard input be interrupted.
-func closerOf(r io.Reader) io.Closer {
-	if c, ok := r.(io.Closer); ok {
-		return c
-	}
-	return io.NopCloser(r)
 }

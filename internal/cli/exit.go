@@ -29,7 +29,14 @@ type exitError struct {
 	id   string // AIO4102, for looking it up
 	err  error  // nil when everything has been said
 	hint string
+	// details say where and why, in rows.
+	details []detail
+	// plain is for the programs that had their own way of saying it.
+	plain bool
 }
+
+// A detail is one row under an error.
+type detail struct{ label, text string }
 
 func (e *exitError) Error() string {
 	if e.err == nil {

@@ -6,14 +6,18 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
 )
 
 // An instance is one running gateway: servers, sessions and what they share.
@@ -31,6 +35,11 @@ type instance struct {
 	port     int
 	console  bool // the console is served
 	draining atomic.Bool
+	wg       sync.WaitGroup
+	traffic  *traffic.Recorder // nil on stdio
+	inbox    web.Inbox
+	access   *access.Policy
+	watchers watchers
 	// reload reads the config file again and applies it.
 	reload func() error
 }
@@ -56,7 +65,9 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now()}
 	info := mcp.Implementation{Name: o.name, Version: mcp.ProductVersion}
 	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log})
-	if o.schema != "" {
+	if o.schema == "" {
+		in.traffic = traffic.New(traffic.Options{})
+	} else {
 		in.greeting = upstream.NewGreeting()
 		in.only = []string{o.schema}
 	}
@@ -70,10 +81,13 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 			if in.gateway != nil {
 				in.gateway.Changed()
 			}
+			in.watchers.changed()
 		},
+		Person: in.person,
 	})
 	in.gateway = gateway.New(gateway.Options{
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
+		Traffic: in.traffic,
 	})
 	in.set.Apply(o.cfg, in.only)
 	return in, nil
@@ -83,9 +97,11 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 func (in *instance) close(ctx context.Context) {
 	in.gateway.Close()
 	in.set.Close(ctx)
+	in.watchers.stop()
 	if err := in.launcher.Close(); err != nil {
 		in.log.Warn("ending the helper", "err", err)
 	}
+	in.wg.Wait()
 }
 
 // statuses describes every server.

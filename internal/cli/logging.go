@@ -17,13 +17,13 @@ type logFlags struct {
 }
 
 func (f *logFlags) add(a *app, flags *pflag.FlagSet) {
-	flags.StringVarP(&f.level, "log-level", "l", "", a.t("error, warn, info or debug", "error、warn、info 或 debug"))
+	flags.StringVarP(&f.level, "log-level", "l", "", a.t("`LEVEL`: error, warn, info or debug", "日志级别 `LEVEL`：error、warn、info 或 debug"))
 	flags.BoolVarP(&f.silent, "silent", "s", false, a.t("no log at all", "不输出日志"))
 }
 
 // open makes the log: standard error, and the file where one is configured.
 // Standard output is never touched: in stdio mode it is the protocol.
-func (f *logFlags) open(a *app, cfg *config.Config, quietDefault bool) (*slog.Logger, *slog.LevelVar, func(), error) {
+func (f *logFlags) open(a *app, cfg *config.Config) (*slog.Logger, *slog.LevelVar, func(), error) {
 	level := new(slog.LevelVar)
 	name := cfg.Logging.Level
 	if v, ok := a.Getenv("MCP_LOG_LEVEL"); ok && v != "" {
@@ -34,7 +34,7 @@ func (f *logFlags) open(a *app, cfg *config.Config, quietDefault bool) (*slog.Lo
 	}
 	l, ok := slogLevels[name]
 	if !ok {
-		return nil, nil, nil, fail(exitUsage, "AIO2040", "--log-level error|warn|info|debug", "unknown log level %q", name)
+		return nil, nil, nil, fail(exitUsage, codeLogLevel, "--log-level error|warn|info|debug", "unknown log level %q", name)
 	}
 	level.Set(l)
 	if f.silent {

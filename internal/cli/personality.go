@@ -13,31 +13,66 @@ type personality struct {
 	config config.Personality
 	port   int
 	root   func(*app) *cobra.Command
+	own    bool // mcp-all-in-one itself, which may be asked to be another
+	// plain errors begin with "Error:" and end with exit code 1, as scripts
+	// for the program expect.
+	plain   bool
+	example string // a correct command, shown when the start fails
 }
 
 // personalities by the names that they are called by.
-var personalities map[string]personality
-
-func init() {
-	own := personality{name: "mcp-all-in-one", config: config.MCPAllInOne, port: 3095, root: (*app).mainRoot}
-	personalities = map[string]personality{"mcp-all-in-one": own, "aio": own}
+func personalities() map[string]personality {
+	own := personality{name: "mcp-all-in-one", config: config.MCPAllInOne, port: 3095, root: (*app).mainRoot, own: true}
+	proxy := personality{
+		name: "mcps-proxy", config: config.MCPSProxy, port: 3095, root: (*app).proxyRoot, plain: true,
+		example: "mcps-proxy --stdio --schema=default --config ~/.mcps-proxy/config.json",
+	}
+	mcpx := personality{name: "mcpx", config: config.MCPX, port: 8000, root: (*app).mcpxRoot, plain: true, example: "mcpx config.json"}
+	sse, toolkit := mcpx, mcpx
+	sse.root, sse.example = (*app).mcpxSSERoot, "mcpx-sse config.json --port 8000"
+	toolkit.root, toolkit.example = (*app).toolkitRoot, "mcpx-toolkit config.json --port 8000 --gui"
+	tester := personality{name: "mcp-tester", config: config.MCPTester, port: 3095, root: (*app).testerRoot}
+	return map[string]personality{
+		"mcp-all-in-one": own, "aio": own,
+		"mcps-proxy": proxy, "mcps_proxy": proxy,
+		"mcpx": mcpx, "mcpx-sse": sse, "mcpx-toolkit": toolkit,
+		"mcp-tester": tester,
+	}
 }
+
+// The groups of commands in the help.
+const (
+	groupRun    = "run"
+	groupUse    = "use"
+	groupManage = "manage"
+	groupClient = "client"
+	groupOther  = "other"
+)
 
 // mainRoot is the command tree of mcp-all-in-one.
 func (a *app) mainRoot() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:           "mcp-all-in-one",
-		Short:         a.t("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"),
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
-	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd := a.newRoot("mcp-all-in-one", a.t("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
 	flags := cmd.PersistentFlags()
-	flags.StringVarP(&a.configPath, "mcp-config", "c", "", a.t("config file", "配置文件"))
-	flags.StringVar(&a.configPath, "config", "", a.t("config file", "配置文件"))
+	flags.StringVarP(&a.configPath, "mcp-config", "c", "", a.t("config `FILE`", "配置文件 `FILE`"))
+	flags.StringVar(&a.configPath, "config", "", a.t("the same as --mcp-config (`FILE`)", "同 --mcp-config（`FILE`）"))
 	flags.BoolVar(&a.project, "project", false, a.t("use the file of the working tree", "使用工作目录中的配置文件"))
-	flags.BoolVar(&a.insecure, "insecure-config", false, a.t("accept a config file that everybody may write", "接受任何人可写的配置文件"))
+	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that everybody may write", "接受任何人可写的配置文件"))
 	flags.BoolVar(&a.asJSON, "json", false, a.t("write JSON", "输出 JSON"))
-	cmd.AddCommand(a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.versionCommand())
+	a.addOldSpellings(cmd)
+	for group, commands := range a.commands() {
+		for _, c := range commands {
+			c.GroupID = group
+			cmd.AddCommand(c)
+		}
+	}
 	return cmd
+}
+
+// commands are those of mcp-all-in-one, by the group that the help shows them
+// in.
+func (a *app) commands() map[string][]*cobra.Command {
+	return map[string][]*cobra.Command{
+		groupRun:   {a.httpCommand(), a.stdioCommand(), a.demoCommand()},
+		groupOther: {a.versionCommand(), a.completionCommand()},
+	}
 }

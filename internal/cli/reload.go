@@ -79,7 +79,7 @@ func (r *reloader) apply(cfg *config.Config) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.flags.apply(cfg)
-	if r.in.only == nil {
+	if r.in.only == nil && r.app.wantsDemo() {
 		addDemo(cfg)
 	}
 	r.app.warn(r.in.log, cfg)

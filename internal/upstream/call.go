@@ -38,7 +38,7 @@ func (k *call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	}
 	if !k.caller.Offer.Allows(req.Method, req.Params) {
 		k.link.up.noteAsks(k.link)
-		return refuse(req), nil
+		return k.link.up.unanswered(ctx, req), nil
 	}
 	return k.ask(ctx, from, req)
 }
@@ -94,6 +94,17 @@ func (k *call) expired(now int64, hard time.Duration) error {
 		return errIdle
 	}
 	return nil
+}
+
+// unanswered deals with a question that no client can be asked: a person may
+// answer it, else it is refused.
+func (u *Upstream) unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
+	if u.opt.Person != nil {
+		if resp := u.opt.Person(ctx, u.name, req); resp != nil {
+			return resp
+		}
+	}
+	return refuse(req)
 }
 
 // refuse answers a question that nobody can be asked.

@@ -35,6 +35,9 @@ func (u *Upstream) idle(ctx context.Context) {
 func (u *Upstream) close(ctx context.Context) {
 	u.kill()
 	u.mu.Lock()
+	if u.grace != nil {
+		u.grace.Stop()
+	}
 	slots := []*slot{u.primary}
 	for _, s := range u.slots {
 		slots = append(slots, s)

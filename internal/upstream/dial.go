@@ -3,14 +3,14 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
+	"sync"
+	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/stdio"
 )
 
 // A spec says how a connection is to be opened.
@@ -25,6 +25,9 @@ type spec struct {
 	greeting *Greeting
 }
 
+// dialHold is how long one server counts among those being connected to.
+const dialHold = 2 * time.Second
+
 var errStopped = errors.New("the server was stopped")
 
 // open makes a connection for a slot: transport, handshake, lists,
@@ -33,8 +36,12 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 	if err := u.opt.dials.acquire(ctx); err != nil {
 		return nil, err
 	}
+	// A server that hangs does not keep the others from starting.
+	release := sync.OnceFunc(u.opt.dials.release)
+	late := time.AfterFunc(dialHold, release)
 	l, err := u.connect(ctx, s, sp)
-	u.opt.dials.release()
+	late.Stop()
+	release()
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +100,17 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	if err != nil {
 		return nil, u.explainStart(err)
 	}
-	conn := jsonrpc.NewConn(child.Stream(), u.connOptions(l))
+	if s == u.primary {
+		u.keepStderr(child.Stderr())
+	}
+	stream := newWatched(child.Stream())
+	conn := jsonrpc.NewConn(stream, u.connOptions(l))
 	l.peer, l.child = conn, child
 	l.closer = func(ctx context.Context) {
 		child.Stop(ctx)
 		conn.Close()
 	}
-	u.watch(l, conn, child)
+	u.watch(l, conn, stream)
 	err = u.handshake(ctx, l, sp)
 	if err == nil {
 		return l, nil
@@ -114,29 +125,17 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	return nil, u.explainExit(l, err)
 }
 
-// watch ends the link when its connection ends.
-func (u *Upstream) watch(l *link, conn *jsonrpc.Conn, child *stdio.Child) {
-	u.background.Go(func() {
-		<-conn.Done()
-		err := conn.Err()
-		if child != nil {
-			<-child.Done()
-			err = fmt.Errorf("%s", child.Exit())
-		}
-		l.finish(err)
-	})
-}
-
 func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, error) {
 	l := u.newLink(s, sp)
 	stream, err := mcphttp.DialSSE(ctx, u.clientOptions(l, false))
 	if err != nil {
 		return nil, err
 	}
-	conn := jsonrpc.NewConn(stream, u.connOptions(l))
+	watched := newWatched(stream)
+	conn := jsonrpc.NewConn(watched, u.connOptions(l))
 	l.peer = conn
 	l.closer = func(context.Context) { conn.Close() }
-	u.watch(l, conn, nil)
+	u.watch(l, conn, watched)
 	sp.probe, sp.era = false, mcp.Legacy
 	if err := u.handshake(ctx, l, sp); err != nil {
 		l.close(ctx)

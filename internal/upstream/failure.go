@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -21,13 +22,18 @@ func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
 	}
 	var wire *jsonrpc.Error
 	var status *mcphttp.StatusError
+	var limit *mcphttp.LimitError
 	switch {
 	case errors.As(err, &wire):
 		return wire
 	case errors.Is(err, errIdle):
 		return mcp.Failure(mcp.UpstreamTimeout, u.name, fmt.Sprintf("server %q did not answer in time; whether the call ran is unknown", u.name))
-	case errors.Is(err, jsonrpc.ErrTooLarge):
+	case errors.Is(err, jsonrpc.ErrTooLarge) || errors.As(err, &limit):
 		return mcp.Failure(mcp.ResponseTooLarge, u.name, fmt.Sprintf("the answer of server %q is over the limit of %d bytes", u.name, u.limits.ServerMessage))
+	case errors.Is(err, jsonrpc.ErrBadAnswer):
+		return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("server %q answered, but not as the protocol has it: %v", u.name, err))
+	case isRefusal(err):
+		return u.refusedTwice(err)
 	case errors.As(err, &status):
 		return u.statusFailure(status)
 	case ctx.Err() != nil:
@@ -35,18 +41,46 @@ func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
 	}
 	u.log.Debug("call ended without an answer", "err", err)
 	message := fmt.Sprintf("server %q closed the connection before it answered; whether the call ran is unknown", u.name)
-	if l != nil && l.child != nil && !l.alive() {
+	if l.ended() {
 		message = fmt.Sprintf("server %q ended (%v) before it answered; whether the call ran is unknown", u.name, l.err)
 	}
 	return mcp.Failure(mcp.UpstreamClosed, u.name, message)
+}
+
+// explainWait is how long the one who asks waits to hear how a process ended.
+const explainWait = 100 * time.Millisecond
+
+// ended says whether the process behind a connection is known to have ended.
+func (l *link) ended() bool {
+	if l == nil || l.child == nil {
+		return false
+	}
+	late := time.NewTimer(explainWait)
+	defer late.Stop()
+	select {
+	case <-l.done:
+		return l.err != nil
+	case <-late.C:
+		return false
+	}
+}
+
+// refusedTwice is the error for a request that was turned away, and again: it
+// did not run.
+func (u *Upstream) refusedTwice(err error) error {
+	switch status := statusOf(err); status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return mcp.Failure(mcp.Overloaded, u.name, fmt.Sprintf("server %q answered HTTP %d, twice", u.name, status))
+	case 0:
+		return mcp.Failure(mcp.UpstreamUnavailable, u.name, fmt.Sprintf("server %q cannot be reached", u.name))
+	}
+	return mcp.Failure(mcp.UpstreamUnavailable, u.name, fmt.Sprintf("server %q does not keep the session that it gave us", u.name))
 }
 
 func (u *Upstream) statusFailure(s *mcphttp.StatusError) error {
 	switch s.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return u.authFailure(s.Status)
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return mcp.Failure(mcp.Overloaded, u.name, fmt.Sprintf("server %q answered HTTP %d", u.name, s.Status))
 	}
 	return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("server %q answered HTTP %d", u.name, s.Status))
 }
@@ -91,11 +125,27 @@ func refusal(err error) error {
 		}
 		return nil
 	}
-	switch status.Status {
-	case http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	switch {
+	case status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable || forgotten(status):
 		return &lost{err}
 	}
 	return nil
+}
+
+// forgotten says that a server does not know our session any more: by the
+// status that the protocol gives it, or by the one that the examples of a
+// popular SDK gave it, where the text tells.
+func forgotten(s *mcphttp.StatusError) bool {
+	switch {
+	case s.Modern:
+		return false
+	case s.Status == http.StatusNotFound:
+		return true
+	case s.Status == http.StatusBadRequest:
+		text := strings.ToLower(string(s.Body[:min(len(s.Body), 512)]))
+		return strings.Contains(text, "session id") || strings.Contains(text, "not initialized")
+	}
+	return false
 }
 
 func isRefusal(err error) bool {

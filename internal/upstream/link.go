@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
@@ -28,6 +29,7 @@ type link struct {
 	instructions string
 	speaks       []string // every version that the server says it speaks
 
+	loaded  *catalog.Features // what it offered when it was opened
 	refresh refresher
 	listen  *listener // a modern server's one subscription
 	levelMu sync.Mutex

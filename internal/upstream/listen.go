@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
 )
 
 // A listener keeps the one subscriptions/listen request of a modern server
@@ -30,6 +31,7 @@ type listening struct {
 	acked    chan struct{}
 	once     sync.Once
 	done     chan struct{}
+	err      error // read after done
 }
 
 // startListening opens the subscription of a modern server.
@@ -88,6 +90,11 @@ func (n *listener) run() {
 			return
 		case <-n.dirty:
 		case <-cur.done:
+			if mcphttp.NotSent(cur.err) {
+				n.link.finish(cur.err) // there is nobody: connect anew
+				return
+			}
+			n.link.refresh.mark(kindAll) // what changed meanwhile was not heard
 			select {
 			case <-n.ctx.Done():
 				return
@@ -118,6 +125,7 @@ func (n *listener) start() *listening {
 	n.wg.Go(func() {
 		defer close(g.done)
 		resp, err := n.link.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: params, Back: g})
+		g.err = err
 		if err == nil && resp.Err != nil {
 			n.link.up.log.Debug("subscription refused", "err", resp.Err)
 		}

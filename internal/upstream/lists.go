@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ func (l *link) loadFeatures(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	l.loaded = f
 	l.slot.features.Store(f)
 	return nil
 }
@@ -70,6 +72,11 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 				return
 			}
 			items, issues := list.parse(pages)
+			if list.kind == kindTools && l.era == mcp.Modern && l.child == nil {
+				var bad []catalog.Issue
+				items, bad = catalog.DropInvalidHeaders(items)
+				issues = append(issues, bad...)
+			}
 			*list.into = items
 			l.up.reportIssues(list.method, issues)
 		})
@@ -123,7 +130,11 @@ func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.
 	} else if string(params) == `{}` {
 		params = nil
 	}
-	return l.peer.Call(ctx, &jsonrpc.Request{Method: method, Params: params, Back: l})
+	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: method, Params: params, Back: l})
+	if lost := refusal(err); lost != nil && l.era == mcp.Legacy && statusOf(err) != http.StatusTooManyRequests && statusOf(err) != http.StatusServiceUnavailable {
+		l.finish(err)
+	}
+	return resp, err
 }
 
 // refreshDelay collects bursts of list_changed.

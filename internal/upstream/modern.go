@@ -61,13 +61,35 @@ func withoutMeta(params []byte) []byte {
 // questions.
 const maxRounds = 32
 
+// maxSheds bounds how often a call is sent again for a server that is busy.
+const maxSheds = 3
+
 // rounds carries the questions of a modern server to a legacy client: each
 // input_required result becomes ordinary requests on the stream of the call,
 // and the call is sent again with the answers.
 func (l *link) rounds(ctx context.Context, k *call, method string, params []byte, resp *jsonrpc.Response) (*jsonrpc.Response, error) {
+	sheds := 0
 	for range maxRounds {
-		if resp.Err != nil || !isInputRequired(resp.Result) {
+		if resp.Err != nil {
 			return resp, nil
+		}
+		switch kind, _ := jsonrpc.GetString(resp.Result, "resultType"); kind {
+		case "input_required":
+		case "", "complete", "task":
+			return resp, nil
+		default:
+			resp.Release()
+			return nil, fmt.Errorf("%w: resultType is %.100q", jsonrpc.ErrBadAnswer, kind)
+		}
+		if jsonrpc.Get(resp.Result, "inputRequests") == nil {
+			// The server sheds load: it wants the same again, later.
+			if sheds++; sheds > maxSheds {
+				resp.Release()
+				return nil, mcp.Failure(mcp.Overloaded, l.up.name, fmt.Sprintf("server %q asked %d times to be asked later", l.up.name, sheds))
+			}
+			if err := wait(ctx, spread(backoffBase<<(sheds-1))); err != nil {
+				return nil, err
+			}
 		}
 		answers, wireErr, err := l.collect(ctx, k, resp.Result)
 		if err != nil || wireErr != nil {
@@ -90,11 +112,6 @@ func (l *link) rounds(ctx context.Context, k *call, method string, params []byte
 	resp.Release()
 	return &jsonrpc.Response{Err: mcp.Failure(mcp.UpstreamProtocol, l.up.name,
 		fmt.Sprintf("the server asked more than %d rounds of questions for one call", maxRounds))}, nil
-}
-
-func isInputRequired(result []byte) bool {
-	kind, _ := jsonrpc.GetString(result, "resultType")
-	return kind == "input_required"
 }
 
 // collect asks the client all the questions of one round at once.

@@ -32,7 +32,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		return k.ask(ctx, from, req)
 	}
 	l.up.noteAsks(l)
-	return refuse(req), nil
+	return l.up.unanswered(ctx, req), nil
 }
 
 // answer replies to what needs no client: ping always, roots on a connection

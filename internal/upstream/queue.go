@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"mcp-all-in-one/internal/mcp"
 )
@@ -58,8 +59,10 @@ func (u *Upstream) leave() {
 // refused reacts to a server that turned a request away: an unknown session is
 // lost for good, the rest is worth a moment.
 func (l *link) refused(ctx context.Context, err error) {
-	if statusOf(err) == 404 || statusOf(err) == 0 {
+	switch statusOf(err) {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		l.pause(ctx, err)
+	default:
 		l.finish(err)
 	}
-	l.pause(ctx, err)
 }

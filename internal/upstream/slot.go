@@ -86,8 +86,39 @@ func (s *slot) fill(d *dialing, sp spec) {
 		l.close(s.up.life)
 		l, err = nil, errStopped
 	}
+	if err == nil {
+		s.up.background.Go(func() { s.revive(l, sp) })
+		if !s.exclusive || s.owner() != nil { // a leased one shows nothing
+			s.up.changed()
+		}
+	}
 	d.link, d.err = l, err
 	close(d.done)
+}
+
+// revive clears a connection away when it ends, and opens the next where
+// somebody has subscribed to something: nobody may call for a long time.
+func (s *slot) revive(l *link, sp spec) {
+	select {
+	case <-l.done:
+	case <-s.up.life.Done():
+		return
+	}
+	l.close(s.up.life)
+	for tries := 0; len(s.subs.uris()) > 0 && s.up.server().Restart; tries++ {
+		if wait(s.up.life, jitter(min(s.up.server().RestartDelay, backoffBase<<min(tries, 16)))) != nil {
+			return
+		}
+		s.mu.Lock()
+		closed := s.closed
+		s.mu.Unlock()
+		if closed {
+			return
+		}
+		if _, err := s.get(s.up.life, sp); err == nil {
+			return
+		}
+	}
 }
 
 // close ends the connection and refuses new ones.

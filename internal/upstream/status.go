@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/stdio"
 )
 
 // A Status is what a person wants to know about a server.
@@ -116,6 +117,12 @@ func (u *Upstream) dropped(reason string, head []byte) {
 	}
 }
 
+func (u *Upstream) keepStderr(t *stdio.Tail) {
+	u.mu.Lock()
+	u.stderr = t
+	u.mu.Unlock()
+}
+
 func (u *Upstream) noteWithheld(names []string) {
 	u.mu.Lock()
 	u.withheld = names
@@ -140,19 +147,34 @@ func (u *Upstream) reportIssues(method string, issues []catalog.Issue) {
 
 // pause waits as long as a server that is busy asks for, bounded.
 func (l *link) pause(ctx context.Context, err error) {
+	wait(ctx, max(spread(backoffBase), retryAfter(err)))
+}
+
+// retryAfter is how long a server asks us to stay away, within reason.
+func retryAfter(err error) time.Duration {
 	var status *mcphttp.StatusError
-	if !errors.As(err, &status) || status.Status == http.StatusNotFound {
-		return
+	if !errors.As(err, &status) {
+		return 0
 	}
-	delay := backoffBase
-	if s, err := strconv.Atoi(status.Header.Get("Retry-After")); err == nil && s >= 0 {
-		delay = min(time.Duration(s)*time.Second, backoffCap)
+	text := status.Header.Get("Retry-After")
+	if s, err := strconv.Atoi(text); err == nil {
+		return max(0, min(time.Duration(s)*time.Second, backoffCap))
 	}
-	t := time.NewTimer(delay)
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, min(time.Until(at), backoffCap))
+	}
+	return 0
+}
+
+// wait returns after d, or earlier with the context's error.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return nil
 	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

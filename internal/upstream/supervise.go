@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"mcp-all-in-one/internal/config"
 )
 
 // A State is where an upstream is in its life.
@@ -62,15 +64,30 @@ func (u *Upstream) supervise() {
 			if time.Since(started) > healthyAfter {
 				tries = 0
 			}
-			l.close(u.life)
 		}
-		ends = append(recent(ends), time.Now())
+		ends = recent(ends)
+		if l != nil || u.transport() == config.TypeStdio {
+			ends = append(ends, time.Now())
+		}
 		state, delay := u.judge(err, tries, len(ends))
 		tries++
 		u.down(state, err)
+		u.bury(l)
 		if !u.rest(state, delay) {
 			return
 		}
+	}
+}
+
+// bury ends a connection that broke. Two processes of one server never run
+// side by side; saying goodbye to a host that is gone keeps nobody waiting.
+func (u *Upstream) bury(l *link) {
+	switch {
+	case l == nil:
+	case l.child != nil:
+		l.close(u.life)
+	default:
+		u.background.Go(func() { l.close(u.life) })
 	}
 }
 
@@ -89,19 +106,23 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 		return Failed, 0
 	case isAuth(err):
 		return SignIn, backoffCap
-	case endsInWindow > crashLimit:
-		return CrashLooping, jitter(backoffCap)
-	}
-	limit := backoffCap
-	if cfg.RestartDelay > 0 {
-		limit = cfg.RestartDelay
+	case endsInWindow > max(crashLimit, cfg.Retries):
+		return CrashLooping, spread(backoffCap)
 	}
 	state := Restarting
 	if u.primary.features.Load() == nil {
 		state = Failed
 	}
-	return state, jitter(min(limit, backoffBase<<min(tries, 16)))
+	pause := min(cfg.RestartDelay, backoffBase<<min(tries, 16))
+	if u.transport() == config.TypeStdio {
+		return state, jitter(pause)
+	}
+	return state, max(spread(pause), retryAfter(err))
 }
+
+// spread is at least half of d: a host that is away is not asked more often
+// than that, however many servers it has.
+func spread(d time.Duration) time.Duration { return d/2 + jitter(d/2) }
 
 // jitter spreads the attempts of many servers over time.
 func jitter(d time.Duration) time.Duration {
@@ -116,36 +137,30 @@ func jitter(d time.Duration) time.Duration {
 func (u *Upstream) rest(state State, delay time.Duration) bool {
 	next := time.NewTimer(delay)
 	defer next.Stop()
-	grace := time.NewTimer(listGrace)
-	defer grace.Stop()
 	tick := next.C
 	if state == Failed && !u.server().Restart {
 		tick = nil
 	}
-	for {
-		select {
-		case <-tick:
-			u.setState(Starting, nil)
-			return true
-		case <-u.wake:
-			u.setState(Starting, nil)
-			return true
-		case <-grace.C:
-			u.unlist()
-		case <-u.life.Done():
-			return false
-		}
+	select {
+	case <-tick:
+	case <-u.wake:
+	case <-u.life.Done():
+		return false
 	}
+	u.setState(Starting, nil)
+	return true
 }
 
 // up publishes a connection that is ready.
 func (u *Upstream) up(l *link) {
 	u.primary.link.Store(l)
 	u.mu.Lock()
-	if l.child != nil {
-		u.stderr = l.child.Stderr()
+	if u.grace != nil {
+		u.grace.Stop()
+		u.grace = nil
 	}
 	u.mu.Unlock()
+	u.primary.features.CompareAndSwap(nil, l.loaded) // the grace ended meanwhile
 	u.setState(Ready, nil)
 	u.log.Info("upstream connected", "version", l.version)
 }
@@ -156,13 +171,21 @@ func (u *Upstream) down(state State, err error) {
 	u.primary.link.Store(nil)
 	u.mu.Lock()
 	u.restarts++
+	if u.grace == nil && u.primary.features.Load() != nil {
+		u.grace = time.AfterFunc(listGrace, u.unlist)
+	}
 	u.mu.Unlock()
 	u.setState(state, err)
 	u.log.Warn("upstream down", "state", string(state), "err", err)
 }
 
+// unlist forgets what a server offered that has been down for too long.
 func (u *Upstream) unlist() {
-	if u.primary.features.Swap(nil) != nil {
+	u.mu.Lock()
+	over := u.grace != nil
+	u.grace = nil
+	u.mu.Unlock()
+	if over && u.life.Err() == nil && u.primary.features.Swap(nil) != nil {
 		u.changed()
 	}
 }

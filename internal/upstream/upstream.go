@@ -37,6 +37,9 @@ type Options struct {
 	Memory *Memory
 	// Greeting is set where there is one client only, on stdio.
 	Greeting *Greeting
+	// Person answers a question that no client can be asked; nil, and a nil
+	// answer, mean that nobody is there.
+	Person func(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response
 	// OnChange hears that what an upstream offers, or its state, changed.
 	OnChange func(u *Upstream)
 
@@ -71,6 +74,7 @@ type Upstream struct {
 	moved    chan struct{} // closed and replaced at every change of state
 	restarts int
 	stderr   *stdio.Tail
+	grace    *time.Timer // ends what a server that is down still has listed
 	counts   map[string]int64
 
 	queued   atomic.Int64
@@ -157,7 +161,9 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 	if err != nil && !ran && isRefusal(err) {
 		// The server said that it did not run, so sending it once more is not
 		// a second run.
-		resp, err, _ = u.try(ctx, c, req)
+		if resp, err, ran = u.try(ctx, c, req); err != nil && !ran && isRefusal(err) {
+			err = u.failure(ctx, nil, err)
+		}
 	}
 	return resp, err
 }
@@ -177,6 +183,9 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	if lost := refusal(err); lost != nil {
 		l.refused(ctx, lost)
 		return nil, lost, false
+	}
+	if statusOf(err) == http.StatusUnauthorized {
+		l.finish(err) // whoever comes next learns it from the state
 	}
 	return nil, u.failure(ctx, l, err), true
 }

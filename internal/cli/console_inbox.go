@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/web"
+)
+
+// person puts a question of a server, which no client can be asked, to the
+// person at the console. It returns nil when nobody is there.
+func (in *instance) person(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response {
+	if !in.traffic.Attached() || req.Method != mcp.MethodElicit && req.Method != mcp.MethodSampling {
+		return nil
+	}
+	kind := "elicitation"
+	if req.Method == mcp.MethodSampling {
+		kind = "sampling"
+	}
+	answer, err := in.inbox.Ask(ctx, web.Question{Kind: kind, Server: server, Params: json.RawMessage(req.Params)})
+	if err != nil {
+		return nil
+	}
+	if kind == "sampling" {
+		if answer.Action != "accept" || len(answer.Content) == 0 {
+			return &jsonrpc.Response{Err: jsonrpc.Errorf(-1, "User rejected sampling request")}
+		}
+		return &jsonrpc.Response{Result: answer.Content}
+	}
+	result := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(answer.Action), "action")
+	if answer.Action == "accept" && len(answer.Content) > 0 {
+		result = jsonrpc.Set(result, answer.Content, "content")
+	}
+	return &jsonrpc.Response{Result: result}
+}

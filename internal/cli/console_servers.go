@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// consoleServers shows and changes the servers of a running gateway.
+type consoleServers struct {
+	in  *instance
+	app *app
+}
+
+var consoleStates = map[upstream.State]string{
+	upstream.Ready: "up", upstream.Starting: "starting", upstream.Restarting: "starting", upstream.Failed: "down",
+	upstream.CrashLooping: "down", upstream.Stopped: "down", upstream.Unconfigured: "down", upstream.SignIn: "auth",
+	upstream.Disabled: "disabled", upstream.Pending: "pending",
+}
+
+// List describes every server.
+func (c *consoleServers) List() []web.Server {
+	list := []web.Server{}
+	for _, s := range c.in.statuses() {
+		list = append(list, describeServer(s))
+	}
+	return list
+}
+
+func describeServer(s upstream.Status) web.Server {
+	w := web.Server{
+		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Reason: s.Reason, Since: s.Since, Transport: s.Type,
+		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts,
+	}
+	w.Title, _ = jsonrpc.GetString(s.ServerInfo, "name")
+	w.Version, _ = jsonrpc.GetString(s.ServerInfo, "version")
+	if s.State == upstream.Pending {
+		w.Pending = []string{"new"}
+	}
+	return w
+}
+
+// Detail adds what only one server's page shows.
+func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
+	u := c.find(schema, name)
+	if u == nil {
+		return web.ServerDetail{}, web.ErrNotFound
+	}
+	s := u.Status()
+	d := web.ServerDetail{Server: describeServer(s), Source: c.in.cfg.Path, Stderr: s.Stderr, Withheld: s.Withheld}
+	if s.Version != "" {
+		d.Handshake = fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":%s}`,
+			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))
+	}
+	d.Entry = c.entry(schema, name)
+	return d, nil
+}
+
+// entry is the entry of the file with its secrets hidden; null for a server
+// that the file does not have.
+func (c *consoleServers) entry(schema, name string) json.RawMessage {
+	entry := json.RawMessage("null")
+	_, err := config.Update(c.in.cfg.Path, c.app.writeOptions(), func(d *config.Draft) error {
+		if raw := d.Entry(schema, name); raw != nil {
+			if hidden, err := config.Redact(raw); err == nil {
+				entry = bytes.ReplaceAll(hidden, []byte(config.Redacted), []byte(web.Kept))
+			}
+		}
+		return errLookOnly
+	})
+	if err != nil && !errors.Is(err, errLookOnly) {
+		c.in.log.Warn("reading an entry", "err", err)
+	}
+	return entry
+}
+
+var errLookOnly = errors.New("nothing is to be written")
+
+func orNull(raw []byte) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	return raw
+}
+
+func (c *consoleServers) find(schema, name string) *upstream.Upstream {
+	if v := c.in.set.Snapshot().Schema(schema); v != nil {
+		return v.Upstream(name)
+	}
+	return nil
+}
+
+// edit changes the file and applies it.
+func (c *consoleServers) edit(change func(*config.Draft) error) error {
+	if _, err := config.Update(c.in.cfg.Path, c.app.writeOptions(), change); err != nil {
+		return err
+	}
+	return c.in.reload()
+}
+
+// Save writes one entry, new or changed.
+func (c *consoleServers) Save(_ context.Context, schema, name string, entry json.RawMessage) error {
+	return c.edit(func(d *config.Draft) error {
+		return d.SetServer(schema, name, bytes.ReplaceAll(entry, []byte(`"`+web.Kept+`"`), []byte(`"`+config.Redacted+`"`)))
+	})
+}
+
+// Remove takes an entry out; undo puts it back.
+func (c *consoleServers) Remove(_ context.Context, schema, name string) (func(context.Context) error, error) {
+	var was []byte
+	err := c.edit(func(d *config.Draft) error {
+		if was = d.Entry(schema, name); was == nil {
+			return web.ErrNotFound
+		}
+		return d.RemoveServer(schema, name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(context.Context) error {
+		return c.edit(func(d *config.Draft) error { return d.SetServer(schema, name, was) })
+	}, nil
+}
+
+// SetEnabled switches a server on or off.
+func (c *consoleServers) SetEnabled(_ context.Context, schema, name string, on bool) error {
+	return c.edit(func(d *config.Draft) error { return d.EnableServer(schema, name, on) })
+}
+
+// Restart opens the server's connection anew.
+func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
+	u := c.find(schema, name)
+	if u == nil {
+		return web.ErrNotFound
+	}
+	u.Restart()
+	return nil
+}
+
+// Approve lets a pending entry run.
+func (c *consoleServers) Approve(_ context.Context, schema, name string) error {
+	u := c.find(schema, name)
+	if u == nil {
+		return web.ErrNotFound
+	}
+	cfg := u.Config()
+	if err := c.in.cfg.Approvals("").Approve(cfg, cfg.ApprovalHash()); err != nil {
+		return err
+	}
+	return c.in.reload()
+}
+
+// Watch calls changed whenever List would differ.
+func (c *consoleServers) Watch(changed func()) { c.in.watchers.add(changed) }
+
+// writeOptions are how the console writes the config file: on behalf of a
+// person who may run commands here.
+func (a *app) writeOptions() config.WriteOptions {
+	return config.WriteOptions{Load: a.loadOptions(false)}
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/web"
+)
+
+// consoleSettings shows and changes the values of the file that are not
+// servers.
+type consoleSettings struct {
+	in  *instance
+	app *app
+}
+
+// List describes every value that the file may set.
+func (c *consoleSettings) List() []web.Setting {
+	settings := []web.Setting{}
+	for _, v := range config.Values(c.in.set.Snapshot().Config) {
+		settings = append(settings, web.Setting{
+			Key: v.Key, Value: v.Value, Default: v.Default, Source: v.Source, Restart: v.Restart,
+			Doc: c.app.t(v.Doc, v.DocZH), Secret: v.Secret, Choices: v.Choices,
+		})
+	}
+	return settings
+}
+
+// Set writes one value.
+func (c *consoleSettings) Set(_ context.Context, key string, value json.RawMessage) error {
+	_, err := config.Update(c.in.cfg.Path, c.app.writeOptions(), func(d *config.Draft) error {
+		return d.SetValue(key, value)
+	})
+	if err != nil {
+		return err
+	}
+	return c.in.reload()
+}

@@ -1,0 +1,71 @@
+package cli
+
+// The codes of this package. A code never changes its meaning. Those of the
+// config file, AIO20.., are config's.
+const (
+	codeUnknownCommand = "AIO1001"
+	codeUnknownFlag    = "AIO1002"
+	codeUsage          = "AIO1003"
+	codeNoSchema       = "AIO2101"
+	codeSchemaOff      = "AIO2102"
+	codeLogLevel       = "AIO2103"
+	codePort           = "AIO2104"
+	codeNoServer       = "AIO2110"
+	codeServerExists   = "AIO2111"
+	codeNotPending     = "AIO2112"
+	codeEntryChanged   = "AIO2113"
+	codeNoSecret       = "AIO2120"
+	codeNoKey          = "AIO2130"
+	codeNoClient       = "AIO2140"
+	codeClientFile     = "AIO2141"
+	codeInUse          = "AIO4001"
+	codeNotRunning     = "AIO4002"
+	codeControl        = "AIO4003"
+	codeNoConsole      = "AIO4004"
+	codeNotStarted     = "AIO4102"
+)
+
+// An explanation says at length what a code means.
+type explanation struct{ en, zh string }
+
+// explanations by code; the tester's are beside the tester.
+var explanations = map[string]explanation{
+	codeUnknownCommand: {"There is no command of this name. `mcp-all-in-one help` lists the commands.",
+		"没有这个命令。`mcp-all-in-one help` 列出全部命令。"},
+	codeUnknownFlag: {"The command has no such flag. `--help` after the command lists its flags.",
+		"该命令没有这个选项。在命令后加 `--help` 查看全部选项。"},
+	codeUsage: {"The arguments do not fit the command. `--help` after the command shows how it is used.",
+		"参数与命令不符。在命令后加 `--help` 查看用法。"},
+	codeNoSchema: {"A schema is a named group of servers in the config file. The one that was asked for is not there; the message lists those that are.",
+		"schema 是配置文件中一组服务的名称。要求的 schema 不存在；提示中列出了现有的 schema。"},
+	codeSchemaOff: {"The schema is in the config file with \"enabled\": false, so none of its servers is started.",
+		"该 schema 在配置文件中为 \"enabled\": false，其服务不会启动。"},
+	codeLogLevel: {"The log has the levels error, warn, info and debug.", "日志级别只有 error、warn、info、debug。"},
+	codePort:     {"A port is a number from 1 to 65535; 0 takes a free one.", "端口是 1 到 65535 的数字；0 表示任意空闲端口。"},
+	codeNoServer: {"No server of this name is in the config file. `mcp-all-in-one list` shows those that are; with several schemas say which one with --schema.",
+		"配置文件中没有这个名称的服务。`mcp-all-in-one list` 列出现有服务；有多个 schema 时用 --schema 指定。"},
+	codeServerExists: {"A server of this name is in the config file already. Use --replace to change it, or another name.",
+		"配置文件中已有同名服务。用 --replace 修改它，或换一个名称。"},
+	codeNotPending: {"The server does not wait for approval: a person wrote its entry, or it was approved before.",
+		"该服务不在等待批准：它由人写入，或已经批准。"},
+	codeEntryChanged: {"The entry changed between being shown and being approved, so nothing was approved. Look at it again.",
+		"条目在显示之后又被修改，因此没有批准。请重新查看。"},
+	codeNoSecret: {"No secret of this name is stored. `mcp-all-in-one secret ls` lists the names.",
+		"没有这个名称的密钥。`mcp-all-in-one secret ls` 列出全部名称。"},
+	codeNoKey: {"No valid key has this id or name. `mcp-all-in-one key ls` lists the keys.",
+		"没有这个 ID 或名称的有效访问密钥。`mcp-all-in-one key ls` 列出全部密钥。"},
+	codeNoClient: {"This client is not known. `mcp-all-in-one import` without arguments lists the known ones and where their files are.",
+		"不认识这个客户端。不带参数的 `mcp-all-in-one import` 列出已知客户端及其文件。"},
+	codeClientFile: {"The client's file could not be read or changed; nothing was written. The message says where it stopped.",
+		"无法读取或修改该客户端的文件；未写入任何内容。提示说明了出错位置。"},
+	codeInUse: {"Another program listens on this address already, often another gateway. Stop it, or take another port with --port.",
+		"该地址已被其他程序占用，通常是另一个网关。停止它，或用 --port 换一个端口。"},
+	codeNotRunning: {"The command needs a running gateway and none was found for this config file. Start one with `mcp-all-in-one http`.",
+		"该命令需要正在运行的网关，但没有找到使用此配置文件的网关。用 `mcp-all-in-one http` 启动一个。"},
+	codeControl: {"A running gateway was found, and it did not do what it was asked. The message is its own.",
+		"找到了正在运行的网关，但它没有完成请求。提示是网关给出的。"},
+	codeNoConsole: {"The gateway runs without its console. Start it without --no-ui.",
+		"网关没有提供控制台。启动时不要使用 --no-ui。"},
+	codeNotStarted: {"The server's process could not be started, or ended before it answered. Its last lines on standard error say most; `mcp-all-in-one doctor NAME` looks for the cause.",
+		"服务进程无法启动，或在应答之前退出。它在标准错误中的最后几行最有价值；`mcp-all-in-one doctor NAME` 会查找原因。"},
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// writeHelp prints what a command does and how it is used, in the user's
+// language.
+func (a *app) writeHelp(w io.Writer, cmd *cobra.Command) {
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short
+	}
+	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.t("Usage", "用法"), a.useLine(cmd))
+	if len(cmd.Aliases) > 0 {
+		fmt.Fprintf(w, "\n%s\n  %s\n", a.t("Other names", "别名"), strings.Join(cmd.Aliases, ", "))
+	}
+	a.writeCommands(w, cmd)
+	a.writeFlags(w, a.t("Flags", "选项"), cmd.LocalFlags())
+	if !cmd.HasSubCommands() {
+		a.writeFlags(w, a.t("General flags", "通用选项"), cmd.InheritedFlags())
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\n%s\n%s\n", a.t("Examples", "示例"), cmd.Example)
+	}
+}
+
+func (a *app) useLine(cmd *cobra.Command) string {
+	if cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " ") {
+		return cmd.CommandPath() + " COMMAND"
+	}
+	parent := ""
+	if cmd.HasParent() {
+		parent = cmd.Parent().CommandPath() + " "
+	}
+	return parent + cmd.Use
+}
+
+func (a *app) writeCommands(w io.Writer, cmd *cobra.Command) {
+	width := 0
+	for _, c := range cmd.Commands() {
+		width = max(width, len(c.Name()))
+	}
+	list := func(title, group string) {
+		first := true
+		for _, c := range cmd.Commands() {
+			if !c.IsAvailableCommand() || c.GroupID != group {
+				continue
+			}
+			if first {
+				fmt.Fprintf(w, "\n%s\n", title)
+				first = false
+			}
+			fmt.Fprintf(w, "  %-*s  %s\n", width, c.Name(), c.Short)
+		}
+	}
+	for _, g := range cmd.Groups() {
+		list(g.Title, g.ID)
+	}
+	list(a.t("Commands", "命令"), "")
+}
+
+// writeFlags prints flags in two columns; characters that take two columns
+// are counted so.
+func (a *app) writeFlags(w io.Writer, title string, flags *pflag.FlagSet) {
+	type row struct{ name, about string }
+	var rows []row
+	width := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		value, about := pflag.UnquoteUsage(f)
+		if f.Name == "help" {
+			about = a.t("show this help", "显示帮助")
+		}
+		name := "    --" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", --" + f.Name
+		}
+		switch {
+		case value == "":
+		case f.NoOptDefVal != "":
+			name += " [" + value + "]"
+		default:
+			name += " " + value
+		}
+		rows = append(rows, row{name, about})
+		width = max(width, textWidth(name))
+	})
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %s  %s\n", padRight(r.name, width), r.about)
+	}
+}
+
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: a.t("help about a command", "显示命令的帮助"), GroupID: groupOther,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return a.unknownCommand(cmd.Root(), strings.Join(args, " "))
+			}
+			a.writeHelp(a.Stdout, found)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// report prints an error and returns the exit code.
+func (a *app) report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var e *exitError
+	if errors.As(err, &e) {
+		if e.err != nil {
+			a.printError(e)
+		}
+		return e.code
+	}
+	var load *config.LoadError
+	if errors.As(err, &load) {
+		return a.reportConfig(load)
+	}
+	a.printError(&exitError{code: exitFailure, err: err, plain: a.personality.plain})
+	return exitFailure
+}
+
+// reportConfig says what is wrong with the config file, in the words of the
+// program that we are.
+func (a *app) reportConfig(e *config.LoadError) int {
+	if a.personality.config == config.MCPX && !a.asJSON {
+		fmt.Fprintln(a.Stderr, mcpxHeadline(e))
+	}
+	a.printProblems(e.Problems)
+	if !a.personality.plain {
+		return exitUsage
+	}
+	if a.personality.example != "" {
+		fmt.Fprintf(a.Stderr, "%s: %s\n", a.t("Example", "示例"), a.personality.example)
+	}
+	return exitFailure
+}
+
+// mcpxHeadline is how MCPX called a config file that it could not use.
+func mcpxHeadline(e *config.LoadError) string {
+	file := ""
+	for _, p := range e.Problems {
+		if p.Severity == config.SeverityError {
+			file = p.File
+		}
+	}
+	switch {
+	case e.Has("AIO2001"):
+		return "Config file not found: " + file
+	case e.Has("AIO2009"), e.Has("AIO2007"), e.Has("AIO2011"):
+		return "Invalid JSON in config file: " + file
+	}
+	return "Invalid config structure: " + file
+}
+
+// printError says what failed, where, why, and what to do about it where that
+// is known.
+func (a *app) printError(e *exitError) {
+	if a.asJSON {
+		a.printErrorJSON(e)
+		return
+	}
+	if e.plain {
+		fmt.Fprintf(a.Stderr, "Error: %v\n", e.err)
+	} else {
+		label := a.t("error", "错误")
+		if e.id != "" {
+			label += "[" + e.id + "]"
+		}
+		fmt.Fprintf(a.Stderr, "%s: %v\n", a.paint(red, label), e.err)
+	}
+	rows := e.details
+	if e.hint != "" {
+		rows = append(rows[:len(rows):len(rows)], detail{a.t("fix", "修正"), e.hint})
+	}
+	if _, known := explanations[e.id]; known && !e.plain {
+		rows = append(rows[:len(rows):len(rows)], detail{a.t("more", "详情"), a.personality.name + " explain " + e.id})
+	}
+	for _, row := range rows {
+		fmt.Fprintf(a.Stderr, "  %s  %s\n", padRight(row.label, 8), strings.ReplaceAll(row.text, "\n", "\n            "))
+	}
+}
+
+func (a *app) printErrorJSON(e *exitError) {
+	body := map[string]any{"exit": e.code, "message": e.err.Error()}
+	if e.id != "" {
+		body["code"] = e.id
+	}
+	if e.hint != "" {
+		body["hint"] = e.hint
+	}
+	for _, row := range e.details {
+		body[row.label] = row.text
+	}
+	writeLine(a.Stderr, map[string]any{"error": body})
+}
+
+func (a *app) printProblems(problems []config.Problem) {
+	if a.asJSON {
+		writeLine(a.Stderr, map[string]any{"error": map[string]any{"exit": exitUsage, "problems": problems}})
+		return
+	}
+	for _, p := range problems {
+		fmt.Fprintln(a.Stderr, a.problemText(p))
+	}
+}
+
+// problemText is a problem of the config file in the user's language.
+func (a *app) problemText(p config.Problem) string {
+	if a.chinese {
+		p.Message, p.Hint = p.MessageZH, p.HintZH
+	}
+	return p.String()
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// standardStream is the stream over our standard input and output.
+func (a *app) standardStream(cfg *config.Config) jsonrpc.Stream {
+	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: a.delimiter(cfg)}
+	if a.Stdin == io.Reader(os.Stdin) && a.Stdout == io.Writer(os.Stdout) {
+		return stdio.Std(opt)
+	}
+	return stdio.NewStream(a.Stdin, a.Stdout, opt)
+}
+
+// delimiter is what ends a message: mcps-proxy lets its users choose, the
+// protocol does not.
+func (a *app) delimiter(cfg *config.Config) byte {
+	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 && a.personality.config == config.MCPSProxy {
+		return d[0]
+	}
+	return '\n'
+}
+
+// stdioWelcome tells a person what is going on, on standard error: standard
+// output belongs to the protocol.
+func (a *app) stdioWelcome(cfg *config.Config, schema string) {
+	if a.personality.config == config.MCPSProxy {
+		a.proxyBanner(schema)
+		return
+	}
+	fmt.Fprintf(a.Stderr, "%s %s, stdio, schema %s, %s\n", a.personality.name, mcp.ProductVersion, schema, cfg.Path)
+	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.t("client configuration:", "客户端配置："), a.snippet(cfg, schema))
+	if isTerminal(a.Stdin) {
+		fmt.Fprintln(a.Stderr, a.t(
+			"Standard input is a terminal. A client starts this command and writes one JSON-RPC message per line;\n"+
+				"type one to try it, ^D ends. For the help: mcp-all-in-one stdio --help",
+			"标准输入是终端。通常由客户端启动本命令，并逐行写入 JSON-RPC 消息；\n可以直接输入一行试试，^D 结束。帮助：mcp-all-in-one stdio --help"))
+	}
+}
+
+// snippet is what a client's own configuration needs to start us.
+func (a *app) snippet(cfg *config.Config, schema string) []byte {
+	exe, err := os.Executable()
+	if err != nil {
+		exe = a.Args[0]
+	}
+	args := []string{"stdio", "--mcp-config", cfg.Path}
+	if a.personality.config == config.MCPX {
+		args = []string{"mcpx", cfg.Path}
+	}
+	if schema != config.DefaultSchema && a.personality.own {
+		args = append(args, "--schema", schema)
+	}
+	raw, err := json.MarshalIndent(map[string]any{
+		"mcpServers": map[string]any{a.personality.name: map[string]any{"command": exe, "args": args}},
+	}, "", "  ")
+	if err != nil {
+		return nil // maps of strings cannot fail
+	}
+	return raw
+}
+
+// A framingHint tells once about a client that frames its messages like an
+// editor's language server.
+type framingHint struct {
+	app  *app
+	once sync.Once
+}
+
+func (h *framingHint) see(head []byte) {
+	if len(head) < 15 || !bytes.EqualFold(head[:15], []byte("Content-Length:")) {
+		return
+	}
+	h.once.Do(func() {
+		fmt.Fprintln(h.app.Stderr, h.app.t("hint: MCP has no Content-Length headers; send one JSON message per line",
+			"提示：MCP 不使用 Content-Length 头；请每行发送一条 JSON 消息"))
+	})
+}

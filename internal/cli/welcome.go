@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// wantsDemo says whether a gateway without any server gets the demo server.
+func (a *app) wantsDemo() bool {
+	return a.personality.own || a.personality.config == config.MCPTester
+}
+
+// addDemo gives a gateway without any server something to show.
+func addDemo(cfg *config.Config) bool {
+	for _, s := range cfg.Schemas {
+		if len(s.Servers) > 0 {
+			return false
+		}
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	server := config.NewServer("demo")
+	server.Schema, server.Type, server.Command, server.Args = config.DefaultSchema, config.TypeStdio, exe, []string{"demo"}
+	schema := cfg.Schema(config.DefaultSchema)
+	if schema == nil {
+		schema = config.NewSchema(config.DefaultSchema)
+		cfg.Schemas = append(cfg.Schemas, schema)
+	}
+	schema.Servers = append(schema.Servers, server)
+	return true
+}
+
+// welcome tells a person where everything is, then how each server came up.
+func (a *app) welcome(ctx context.Context, in *instance, f serveFlags, demo bool) {
+	if f.log.silent {
+		return
+	}
+	endpoint := f.endpoint
+	if endpoint == "" {
+		endpoint = "/mcp"
+	}
+	fmt.Fprintf(a.Stdout, "%s %s\n", a.t("endpoint", "端点  "), in.url+endpoint)
+	if len(in.cfg.Schemas) > 1 {
+		for _, name := range in.gateway.SchemaNames() {
+			fmt.Fprintf(a.Stdout, "%s %s\n", a.t("schema  ", "schema"), in.url+"/api/"+name+"/mcp")
+		}
+	}
+	if in.console {
+		fmt.Fprintf(a.Stdout, "%s %s\n", a.t("console ", "控制台"), in.url+"/ui/")
+	}
+	fmt.Fprintf(a.Stdout, "%s %s\n", a.t("config  ", "配置  "), in.cfg.Path)
+	fmt.Fprintf(a.Stdout, "%s %d\n", a.t("servers ", "服务  "), len(in.statuses()))
+	if demo {
+		fmt.Fprintln(a.Stdout, a.t("no server is configured, so a demo server is shown; add one with: mcp-all-in-one add NAME -- COMMAND",
+			"尚未配置服务，已启用演示服务；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+	}
+	for _, view := range in.set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			in.wg.Go(func() { a.announce(ctx, u) })
+		}
+	}
+}
+
+// announce says how one server came up.
+func (a *app) announce(ctx context.Context, u *upstream.Upstream) {
+	select {
+	case <-u.Settled():
+	case <-ctx.Done():
+		return
+	}
+	switch st := u.Status(); st.State {
+	case upstream.Ready:
+		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.t("tools", "个工具"))
+	case upstream.Disabled:
+	default:
+		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, st.State, st.Reason)
+	}
+}

@@ -1,0 +1,86 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// A Value is one key of the file that is not a server, as it counts now.
+type Value struct {
+	Key            string // server.port
+	Value, Default json.RawMessage
+	Source         string // "file" when it differs from the default, else "default"
+	// Restart says that a change counts after a restart.
+	Restart    bool
+	Doc, DocZH string
+	Secret     bool
+	Choices    []string
+}
+
+// restarts are the keys that are read once, at the start.
+var restarts = []string{"server.", "logging.", "limits.", "access."}
+
+// Values lists every key of the file that is not a server.
+func Values(c *Config) []Value {
+	fresh := new(Config)
+	setDefaults(reflect.ValueOf(fresh).Elem())
+	return appendValues(nil, "", reflect.ValueOf(c).Elem(), reflect.ValueOf(fresh).Elem())
+}
+
+func appendValues(list []Value, prefix string, v, def reflect.Value) []Value {
+	for _, f := range fieldsOf(v.Type()) {
+		key := prefix + f.name
+		if f.typ.Kind() == reflect.Struct && f.typ != typeInherit {
+			list = appendValues(list, key+".", v.Field(f.index), def.Field(f.index))
+			continue
+		}
+		value := Value{
+			Key: key, Value: encodeValue(v.Field(f.index)), Default: encodeValue(def.Field(f.index)),
+			Source: "default", Doc: f.doc, DocZH: f.zh, Secret: f.typ == typeSecret, Choices: f.enum,
+		}
+		if !bytes.Equal(value.Value, value.Default) {
+			value.Source = "file"
+		}
+		for _, p := range restarts {
+			value.Restart = value.Restart || strings.HasPrefix(key, p)
+		}
+		list = append(list, value)
+	}
+	return list
+}
+
+// encodeValue writes a value the way the file does.
+func encodeValue(v reflect.Value) json.RawMessage {
+	var raw []byte
+	var err error
+	if d, ok := v.Interface().(time.Duration); ok {
+		raw, err = json.Marshal(d.String())
+	} else {
+		raw, err = json.Marshal(v.Interface())
+	}
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// SetValue sets one key of the file that is not a server; null takes it out.
+func (d *Draft) SetValue(key string, value []byte) error {
+	c := &collector{file: key}
+	n := parse(value, FormatJSON, c)
+	if n == nil {
+		return c.err()
+	}
+	if string(bytes.TrimSpace(value)) == "null" {
+		n = nil
+	}
+	var path []step
+	for part := range strings.SplitSeq(key, ".") {
+		path = append(path, keyStep(part))
+	}
+	d.root = replaceAt(d.root, path, n)
+	return nil
+}

@@ -1,0 +1,55 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A watched stream tells when there is nothing more to read.
+type watched struct {
+	jsonrpc.Stream
+	ended chan struct{}
+	err   error // why it ended; read after ended
+}
+
+func newWatched(s jsonrpc.Stream) *watched {
+	return &watched{Stream: s, ended: make(chan struct{})}
+}
+
+// Read is called by one goroutine, and not again after it failed.
+func (w *watched) Read() ([]byte, func(), error) {
+	msg, release, err := w.Stream.Read()
+	var frame *jsonrpc.FrameError
+	if err != nil && !errors.As(err, &frame) {
+		w.err = err
+		close(w.ended)
+	}
+	return msg, release, err
+}
+
+// exitWait is how long a server that closed its output may take to exit.
+const exitWait = time.Second
+
+// watch ends the link as soon as its server says nothing more. Questions that
+// the server asked are not waited for: nobody would hear the answer.
+func (u *Upstream) watch(l *link, conn *jsonrpc.Conn, stream *watched) {
+	u.background.Go(func() {
+		<-stream.ended
+		conn.Close()
+		err := stream.err
+		if l.child != nil {
+			err = errors.New("it closed its standard output")
+			late := time.NewTimer(exitWait)
+			defer late.Stop()
+			select {
+			case <-l.child.Done():
+				err = fmt.Errorf("%s", l.child.Exit())
+			case <-late.C:
+			}
+		}
+		l.finish(err)
+	})
+}
