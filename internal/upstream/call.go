@@ -22,6 +22,7 @@ type call struct {
 
 	token    uint64 // ours, on the wire; 0 when the client wants no progress
 	original []byte // the client's token
+	progress progress
 
 	active    atomic.Int64 // unix nanoseconds of the last sign of life
 	started   int64
@@ -67,15 +68,26 @@ func (k *call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 			return
 		}
 		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, k.original, "progressToken")}
+		k.progress.report(n, k.link.up.flow.allow(), func(n *jsonrpc.Notification) { k.back.HandleNotification(ctx, from, n) })
+		return
 	case mcp.NotificationMessage:
 		k.link.up.logged(n.Params)
 	case mcp.NotificationTools, mcp.NotificationPrompts, mcp.NotificationResources, mcp.NotificationUpdated:
 		k.link.HandleNotification(ctx, from, n)
 		return
 	}
-	if k.back != nil {
+	if k.back != nil && k.link.up.passes() {
 		k.back.HandleNotification(ctx, from, n)
 	}
+}
+
+// passes says whether one more notification may reach a client now.
+func (u *Upstream) passes() bool {
+	if u.flow.allow() {
+		return true
+	}
+	u.count("notification over the rate")
+	return false
 }
 
 func (k *call) touch() { k.active.Store(time.Now().UnixNano()) }

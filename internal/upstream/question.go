@@ -87,7 +87,9 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 		l.refresh.mark(kindResources)
 		return
 	case mcp.NotificationUpdated:
-		l.slot.subs.updated(ctx, l.up.name, n)
+		if l.up.passes() {
+			l.slot.subs.updated(ctx, l.up.name, n)
+		}
 		return
 	case mcp.NotificationListening:
 		l.listen.acknowledged()
@@ -101,6 +103,9 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 // deliver passes a notification to whom it can only belong: the session that
 // owns the connection, or the only caller in flight.
 func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if !l.up.passes() {
+		return
+	}
 	heard := func(k *call) bool { return k.back != nil }
 	if owner := l.slot.owner(); owner != nil {
 		if k := l.newest(heard); k != nil {

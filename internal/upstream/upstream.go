@@ -77,6 +77,7 @@ type Upstream struct {
 	grace    *time.Timer // ends what a server that is down still has listed
 	counts   map[string]int64
 
+	flow     flow
 	queued   atomic.Int64
 	running  atomic.Int64
 	places   semaphore
@@ -207,6 +208,9 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	resp, err := l.send(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k})
 	if err == nil && bridged {
 		resp, err = l.rounds(ctx, k, req.Method, params, resp)
+	}
+	if k.token != 0 {
+		k.progress.finish(func(n *jsonrpc.Notification) { k.back.HandleNotification(ctx, l.peer, n) })
 	}
 	return resp, cause(ctx, err)
 }
