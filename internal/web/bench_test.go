@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 func (c *console) open(server string) string {
@@ -227,6 +229,8 @@ func TestHistory(t *testing.T) {
 	b := c.open("demo")
 	first := c.call(b, "tools/call", `{"name":"echo","arguments":{"message":"one"}}`)
 	c.call(b, "tools/call", `{"name":"fail"}`)
+	quiet := c.want(202, "POST", "bench/"+b+"/calls", map[string]any{"method": "ping", "quiet": true})
+	c.wait(string(jsonrpc.Get(quiet, "id")[1:13]))
 	var runs []Run
 	c.get("runs?name=echo", &runs)
 	if len(runs) != 1 || runs[0].ID != first.ID {

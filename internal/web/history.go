@@ -109,7 +109,7 @@ func (h *history) add(r *Run, result json.RawMessage, wire []Frame) {
 	defer h.mu.Unlock()
 	k := &keptRun{Run: *r, Result: result, wire: wire}
 	h.putLocked(k)
-	if h.file != nil && r.Status != "running" {
+	if h.file != nil && r.Status != "running" && !r.Quiet {
 		// A full disk must not break a test; the run is in memory.
 		_, _ = h.file.Write(append(appendLine(nil, k), '\n'))
 	}
@@ -143,7 +143,7 @@ func (h *history) list(target, method, name string, limit int) []Run {
 	out := []Run{}
 	for i := len(h.runs) - 1; i >= 0 && len(out) < limit; i-- {
 		k := h.runs[i]
-		if (target == "" || k.Target == target) && (method == "" || k.Method == method) && (name == "" || k.Name == name) {
+		if !k.Quiet && (target == "" || k.Target == target) && (method == "" || k.Method == method) && (name == "" || k.Name == name) {
 			out = append(out, k.Run)
 		}
 	}
@@ -164,9 +164,11 @@ func (h *history) get(id string) (keptRun, bool) {
 func (h *history) export() []keptRun {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]keptRun, len(h.runs))
-	for i, k := range h.runs {
-		out[i] = *k
+	out := []keptRun{}
+	for _, k := range h.runs {
+		if !k.Quiet {
+			out = append(out, *k)
+		}
 	}
 	return out
 }

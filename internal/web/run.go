@@ -45,6 +45,9 @@ type Run struct {
 	TrafficID  uint64          `json:"trafficId,omitempty"`
 	// Kept says that the result can still be read.
 	Kept bool `json:"kept"`
+	// Quiet runs are the page's own questions, such as completions: they are
+	// left out of the history.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
 // running is a run that has not ended.
@@ -65,6 +68,7 @@ type callBody struct {
 	// Idle and Limit are milliseconds: without progress, and at all.
 	Idle  int64 `json:"idle"`
 	Limit int64 `json:"limit"`
+	Quiet bool  `json:"quiet"`
 }
 
 // start runs a call; what happens is told as events.
@@ -74,7 +78,7 @@ func (x *bench) start(body *callBody) (*Run, error) {
 		return nil, err
 	}
 	run := &Run{ID: newSecret()[:12], Bench: x.id, Target: x.label(), Method: body.Method, Params: params,
-		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params))}
+		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: body.Quiet}
 	limit := min(time.Duration(body.Limit)*time.Millisecond, longestRun)
 	if limit <= 0 {
 		limit = longestRun

@@ -56,7 +56,7 @@ export type RunStatus = "running" | "ok" | "tool_error" | "error" | "failed" | "
 export interface Run {
   id: string; bench?: string; target: string; method: string; name?: string; params?: any; start: string; status: RunStatus;
   message?: string; error?: any; total: number; gateway?: number; transport?: number; serverTime?: number;
-  reqSize: number; resSize: number; trafficId?: number; kept: boolean;
+  reqSize: number; resSize: number; trafficId?: number; kept: boolean; quiet?: boolean;
 }
 
 export interface Frame { sent: boolean; at: number; status?: number; header?: Record<string, string>; body: string }

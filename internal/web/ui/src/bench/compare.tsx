@@ -57,7 +57,7 @@ function Columns({ columns, onClose }: { columns: Column[]; onClose: () => void 
       <div class="bar wrap"><b>{c.label}</b>{c.run ? <><Status tone={toneOfRun(c.run)}>{runStatus(c.run)}</Status> {ns(c.run.total)} <span class="mut">{bytes(c.run.resSize)}</span></> : c.error ? null : <Status tone="busy">…</Status>}</div>
       {c.error && <p class="err pad">{c.error}</p>}
       {changes[i] && <DiffList changes={changes[i]!} />}
-      {c.text && <div class="json-box tall"><JsonView text={comparable(c.text)} label={c.label} /></div>}
+      {c.text && <div class="json-box"><JsonView fit text={comparable(c.text)} label={c.label} /></div>}
     </section>)}</div>
   </section>;
 }

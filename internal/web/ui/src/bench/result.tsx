@@ -5,7 +5,7 @@ import { bytes, clock, ns, tokens } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { Exact, isObject, parse, stringify, type Json } from "../json/exact.ts";
 import { diff } from "../json/diff.ts";
-import { member } from "../json/members.ts";
+import { members } from "../json/members.ts";
 import { JsonView } from "../json/view.tsx";
 import { inbox } from "../live.ts";
 import { Blocks } from "../parts/content.tsx";
@@ -34,7 +34,7 @@ export function useBody(run: Run | undefined): { text?: string; error?: string }
 export function ResultPane({ run, tool, bench, target }: { run?: Run; tool?: Item; bench: Bench; target: string }) {
   const { text, error } = useBody(run);
   const [tab, setTab] = useState("");
-  const parts = useMemo(() => (text === undefined ? undefined : { structured: member(text, "structuredContent"), content: contentOf(text) }), [text]);
+  const parts = useMemo(() => (text === undefined ? undefined : partsOf(text)), [text]);
   const table = useMemo(() => findTable(parts), [parts]);
   if (!run) return <section class="pane result-pane" aria-label={t("result")}><Empty>{t("notRun")}</Empty></section>;
   const tabs = [
@@ -64,9 +64,14 @@ export function ResultPane({ run, tool, bench, target }: { run?: Run; tool?: Ite
   </section>;
 }
 
-function contentOf(text: string): any[] {
-  const c = member(text, "content") ?? member(text, "contents");
-  try { return c ? JSON.parse(c) : []; } catch { return []; }
+interface Parts { structured?: string; content: any[] }
+
+/** partsOf looks over the text once; large results are not parsed. */
+function partsOf(text: string): Parts {
+  const all = new Map(members(text).map((m) => [m.key, text.slice(m.start, m.end)]));
+  let content: any[] = [];
+  try { content = JSON.parse(all.get("content") ?? all.get("contents") ?? "[]"); } catch { /* shown raw */ }
+  return { structured: all.get("structuredContent"), content: Array.isArray(content) ? content : [] };
 }
 
 function Summary({ run }: { run: Run }) {
@@ -105,7 +110,7 @@ function SchemaCheck({ schema, value }: { schema?: unknown; value: string }) {
 }
 
 /** findTable looks for the first list of objects. */
-function findTable(parts: { structured?: string; content: any[] } | undefined): (() => Json[]) | undefined {
+function findTable(parts: Parts | undefined): (() => Json[]) | undefined {
   const text = parts?.structured ?? (parts?.content.length === 1 && parts.content[0]?.type === "text" ? String(parts.content[0].text) : undefined);
   if (!text || !/^\s*[[{]/.test(text) || !/\[\s*\{/.test(text.slice(0, 20_000))) return undefined;
   return () => {
@@ -134,7 +139,7 @@ function Wire({ run }: { run: Run }) {
   return <div class="wire scroll">{frames.map((f, i) => <section key={i} aria-label={t(f.sent ? "sent" : "received")}>
     <div class="bar"><b>{f.sent ? "→" : "←"} {t(f.sent ? "sent" : "received")}</b><span class="mut">+{ns(f.at)}{f.status ? ` · HTTP ${f.status}` : ""} · {bytes(f.body.length)}</span></div>
     {f.header && <dl class="headers">{Object.entries(f.header).map(([k, v]) => <div key={k}><dt>{k}</dt><dd>{v}</dd></div>)}</dl>}
-    <div class="json-box tall"><JsonView text={f.body} label={t(f.sent ? "sent" : "received")} /></div></section>)}</div>;
+    <div class="json-box"><JsonView fit text={f.body} label={t(f.sent ? "sent" : "received")} /></div></section>)}</div>;
 }
 
 /** RunDiff compares with the run before, or another one. */

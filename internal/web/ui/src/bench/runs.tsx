@@ -17,7 +17,7 @@ export function RunList(p: { target: string; method: string; name: string; curre
     void get<Run[]>("runs?" + q).then(setOld, () => setOld([]));
   }, [p.target, p.method, p.name]);
   const all = new Map(old.map((r) => [r.id, r]));
-  for (const r of runs.value.values()) if (r.target === p.target && r.method === p.method && r.name === p.name) all.set(r.id, r);
+  for (const r of runs.value.values()) if (!r.quiet && r.target === p.target && r.method === p.method && r.name === p.name) all.set(r.id, r);
   const list = [...all.values()].sort((a, b) => b.start.localeCompare(a.start)).slice(0, 30);
   if (!list.length) return null;
   const show = (r: Run) => { if (!runs.peek().has(r.id)) runs.value = new Map(runs.peek()).set(r.id, r); p.onShow(r.id); };

@@ -64,9 +64,10 @@ export async function connect(target: Target, confirm?: string, fresh = false): 
 export interface Limits { idle: number; limit: number }
 
 /** start sends a request; params are JSON text, so that no digit is lost. */
-export async function start(bench: string, method: string, params?: string, limits?: Limits): Promise<Run> {
+export async function start(bench: string, method: string, params?: string, limits?: Limits, quiet = false): Promise<Run> {
   const parts = [`"method":${JSON.stringify(method)}`];
   if (params) parts.push(`"params":${params}`);
+  if (quiet) parts.push('"quiet":true');
   if (limits) parts.push(`"idle":${limits.idle},"limit":${limits.limit}`);
   const run = await change<Run>("POST", path("bench", bench, "calls"), new RawBody(`{${parts.join(",")}}`));
   if (!runs.peek().has(run.id)) keep(run);
@@ -87,9 +88,9 @@ export function finished(run: Run): Promise<Run> {
   });
 }
 
-/** ask runs a request to its end and returns its result as text. */
+/** ask runs a request to its end, outside the history, and returns its result as text. */
 export async function ask(bench: string, method: string, params?: string): Promise<{ run: Run; text: string }> {
-  const run = await finished(await start(bench, method, params));
+  const run = await finished(await start(bench, method, params, undefined, true));
   if (run.status !== "ok") throw new Error(failureOf(run));
   return { run, text: await body(run) };
 }

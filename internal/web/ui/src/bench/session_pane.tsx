@@ -27,7 +27,7 @@ export function SessionPane({ bench }: { bench: Bench }) {
       <Raw bench={bench} onRun={show} />
       <History />
       <h2>{t("handshake")}</h2>
-      <div class="json-box"><JsonView text={JSON.stringify(bench.info.handshake ?? null)} label={t("handshake")} /></div>
+      <div class="json-box"><JsonView fit text={JSON.stringify(bench.info.handshake ?? null)} label={t("handshake")} /></div>
     </div></section>
     {notesOnly || !runs.value.get(runId) ? <section class="pane result-pane" aria-label={t("notifications")}><NoteList bench={bench} /><Empty>{t("sessionHint")}</Empty></section>
       : <ResultPane run={runs.value.get(runId)} bench={bench} target={"@" + bench.id} />}

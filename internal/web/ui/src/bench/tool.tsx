@@ -46,6 +46,7 @@ export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; ta
   const [text, setText] = useState("");
   const [runId, setRunId] = useState("");
   const [columns, setColumns] = useState<Column[]>([]);
+  const [tried, setTried] = useState(false);
   const r = useMemo(() => readBoth(form, mode, draft, text), [form, mode, draft, text]);
   const problems = useProblems(schemaText, r.json);
   const bad = problems.length + r.troubles.length > 0;
@@ -55,7 +56,9 @@ export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; ta
   useEffect(() => { commandLine.value = callLine("call", target, tool.name, r.value); setQuery({ a: r.json === "{}" ? undefined : encodeArgs(r.json) }); }, [r.json]);
   const params = () => `{"name":${JSON.stringify(tool.name)},"arguments":${r.json}}`;
   const send = async (anyway: boolean) => {
-    if (running || r.error || bad && !anyway) return;
+    if (running || r.error) return;
+    if (bad && !anyway) { setTried(true); return; }
+    setTried(false);
     setColumns([]);
     try { setRunId((await start(bench.id, "tools/call", params(), limits.value)).id); } catch (e) { toast(errorText(e), undefined, "err"); }
   };
@@ -83,13 +86,13 @@ export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; ta
         <Tabs name="tool" label={tool.name} selected={mode} onSelect={switchMode} tabs={[{ id: "form", label: t("form") }, { id: "json", label: "JSON" }, { id: "schema", label: t("schemaTab") }]} /></div>
       <Panel name="tool" selected={mode} class="scroll">
         {tool.description && <p class="description">{tool.description}</p>}
-        {mode === "form" && <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id="t" />}
+        {mode === "form" && <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id="t" tried={tried} />}
         {mode === "json" && <div class="pad"><Editor value={text} onChange={setText} label={t("arguments")} />{problems.map((p) => <div key={p.path + p.message} class="err message"><code>{p.path || "/"}</code> {p.message}</div>)}</div>}
-        {mode === "schema" && <div class="json-box tall"><JsonView text={stringify({ inputSchema: parse(schemaText), ...(tool.outputSchema ? { outputSchema: parse(JSON.stringify(tool.outputSchema)) } : {}), ...(tool.annotations ? { annotations: tool.annotations } : {}) })} label={t("schemaTab")} /></div>}
+        {mode === "schema" && <div class="json-box"><JsonView fit text={stringify({ inputSchema: parse(schemaText), ...(tool.outputSchema ? { outputSchema: parse(JSON.stringify(tool.outputSchema)) } : {}), ...(tool.annotations ? { annotations: tool.annotations } : {}) })} label={t("schemaTab")} /></div>}
         {r.error && <Notice tone="err">{r.error}</Notice>}
         <div class="bar run-bar wrap">
           {running ? <button type="button" class="button danger" onClick={() => latest.current.stop()}><Icon name="stop" />{t("cancel")} <kbd>Esc</kbd></button>
-            : <button type="button" class="button primary" data-testid="run" disabled={!!r.error || !may("call")} onClick={() => void send(bad)}><Icon name="play" />{t(bad ? "sendAnyway" : "run")} <kbd>{bad ? "Alt" : modName} ⏎</kbd></button>}
+            : <button type="button" class="button primary" data-testid="run" disabled={!!r.error || !may("call")} onClick={() => void send(bad && tried)}><Icon name="play" />{t(bad && tried ? "sendAnyway" : "run")} <kbd>{bad && tried ? "Alt" : modName} ⏎</kbd></button>}
           <Compare.Button bench={bench} method="tools/call" params={params} onStart={setColumns} disabled={!!r.error || running} />
           <span class="space" /><LimitBox />
         </div>

@@ -12,6 +12,8 @@ import { Scalar, typeHint } from "./scalar.tsx";
 export interface FormProps {
   form: Form; draft: Draft; onChange: (d: Draft) => void;
   problems: Problem[]; troubles: Trouble[]; id: string;
+  /** tried shows what is missing; before that only what was typed is judged. */
+  tried?: boolean;
   /** suggest offers values that the server completes. */
   suggest?: (path: string, typed: string) => Promise<string[]>;
 }
@@ -28,15 +30,27 @@ export function FormView(p: FormProps) {
   const common = { ...p, path: "", onChange: (d: Draft | undefined) => p.onChange(d ?? {}) };
   if (f.kind === "object" && p.draft.raw === undefined) {
     if (!f.props.length && !f.extra) return <p class="mut pad">{t("noArguments")}</p>;
-    return <div class="form"><ObjectFields {...common} field={f} /></div>;
+    return <div class="form"><ObjectFields {...common} field={f} /><RootMessages {...p} /></div>;
   }
   return <div class="form"><Node {...common} field={p.form.root} name={t("arguments")} required /></div>;
 }
 
+/** RootMessages are what is wrong with the whole rather than one field. */
+function RootMessages(p: FormProps) {
+  const list = p.tried ? p.problems.filter((x) => !x.path) : [];
+  return list.length ? <div class="err message" role="alert">{list.map((x) => <div key={x.message}>{x.message}</div>)}</div> : null;
+}
+
 function messagesAt(p: NodeProps): string[] {
   const own = p.troubles.filter((x) => x.path === p.path).map((x) => t(("trouble_" + x.reason) as Key));
-  return own.length ? own : p.problems.filter((x) => x.path === p.path).map((x) => x.message);
+  if (own.length) return own;
+  if (!p.tried && p.draft === undefined) return [];
+  const found = p.problems.filter((x) => x.path === p.path).map((x) => x.message);
+  return !found.length && p.tried && p.required && p.draft === undefined && !optionalShape(resolve(p.form, p.field)) ? [t("requiredText")] : found;
 }
+
+/** optionalShape is a field that has a value without being filled in. */
+const optionalShape = (f: Field) => f.kind === "const" || f.kind === "null" || f.kind === "object" || f.kind === "union";
 
 /** Node is one labelled value. */
 function Node(p: NodeProps) {
@@ -129,7 +143,7 @@ function Union(p: NodeProps & { field: Field & { kind: "union" } }) {
   const v = p.field.variants[at] ?? p.field.variants[0]!;
   const inner = resolve(p.form, v.field);
   return <div class="nest">
-    <div class="variants" role="radiogroup" aria-label={p.name}>{p.field.variants.map((x, i) => <button type="button" role="radio" key={i} aria-checked={i === at && p.draft !== undefined}
+    <div class="variants" role="radiogroup" aria-label={p.name}>{p.field.variants.map((x, i) => <button type="button" role="radio" key={i} aria-checked={i === at && (p.draft !== undefined || !!p.required)}
       onClick={() => p.onChange({ variant: i })}>{x.label}</button>)}</div>
     {(p.draft !== undefined || p.required) && (inner.kind === "object" ? <ObjectFields {...p} field={inner} draft={p.draft?.inner} onChange={(d) => p.onChange({ variant: at, inner: d })} />
       : <Node {...p} field={v.field} name={v.label} required={false} draft={p.draft?.inner} onChange={(d) => p.onChange({ variant: at, inner: d })} />)}

@@ -8,7 +8,8 @@ import { indexLines, lineAt, visible, type Lines } from "./lines.ts";
 
 const longest = 400;
 
-export function JsonView({ text, label }: { text: string; label: string }) {
+/** fit makes the view as high as its content, up to a limit. */
+export function JsonView({ text, label, fit }: { text: string; label: string; fit?: boolean }) {
   const lines = useMemo(() => indexLines(text), [text]);
   const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
   const [find, setFind] = useState("");
@@ -28,7 +29,7 @@ export function JsonView({ text, label }: { text: string; label: string }) {
     setFolded(new Set());
   };
   const hitLine = hit >= 0 ? lineAt(lines, hit) : -1;
-  return <div class="json">
+  return <div class={"json" + (fit ? " fit" : "")} style={fit ? { height: `min(${rows.length * 18 + 36}px, 60vh)` } : undefined}>
     <div class="json-bar">
       <input type="search" value={find} placeholder={t("find")} aria-label={t("find")} data-local-find
         onInput={(e) => { setFind(e.currentTarget.value); setHit(-1); }}

@@ -48,6 +48,7 @@ function Elicitation({ q }: { q: Question }) {
   const schema = q.params?.requestedSchema;
   const form = useMemo(() => compile(schema ?? { type: "object" }), [q.id]);
   const [draft, setDraft] = useState<Draft>({});
+  const [tried, setTried] = useState(false);
   const r = read(form, form.root, draft);
   const json = stringify(r.value ?? {});
   const problems = useProblems(schema ? JSON.stringify(schema) : "", json);
@@ -58,8 +59,8 @@ function Elicitation({ q }: { q: Question }) {
   return <>
     <p class="message">{q.params?.message}</p>
     <Notice tone="info">{t("trustWarning", q.server ?? "")}</Notice>
-    <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id={"q" + q.id} />
-    <Buttons q={q} ready={!r.troubles.length} accept={() => void answer(q, "accept", json)} label={t("answer")} /></>;
+    <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id={"q" + q.id} tried={tried} />
+    <Buttons q={q} ready={!r.troubles.length} accept={() => { if (problems.length && !tried) setTried(true); else void answer(q, "accept", json); }} label={t(problems.length && tried ? "sendAnyway" : "answer")} /></>;
 }
 
 function Sampling({ q }: { q: Question }) {
@@ -80,6 +81,6 @@ function Sampling({ q }: { q: Question }) {
 }
 
 function Approval({ q }: { q: Question }) {
-  return <><div class="json-box"><JsonView text={JSON.stringify(q.params ?? null)} label={t("arguments")} /></div>
+  return <><div class="json-box"><JsonView fit text={JSON.stringify(q.params ?? null)} label={t("arguments")} /></div>
     <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("allowOnce")} /></>;
 }

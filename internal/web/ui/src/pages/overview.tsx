@@ -1,7 +1,7 @@
 import { useEffect, useMemo } from "preact/hooks";
-import { get, type Client, type Overview as Data, type Server, type Stat } from "../api.ts";
+import { get, type Call, type Client, type Overview as Data, type Server, type Stat } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
-import { age, count, ns } from "../format.ts";
+import { age, clock, count, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { clients, inbox, on, servers } from "../live.ts";
 import { Empty, Notice, Spark, Status, now, useLoad } from "../parts/basics.tsx";
@@ -35,6 +35,7 @@ export function Overview() {
     </section>
     <ServerTable list={servers.value} stats={stats} />
     <ClientsCard list={clients.value} />
+    <Failures rev={value?.rev ?? 0} />
   </div>;
 }
 
@@ -76,6 +77,18 @@ function ServerTable({ list, stats }: { list: Server[]; stats: Map<string, Stat>
         </tr>;
       })}</tbody></table></div>
       : <Empty>{t("noServers")} <a href="/ui/servers/new">{t("addServer")}</a></Empty>}
+  </section>;
+}
+
+/** Failures are the last calls that went wrong. */
+function Failures({ rev }: { rev: number }) {
+  const { value } = useLoad(() => get<{ calls: Call[] }>("traffic?limit=10&q=" + encodeURIComponent("status:error,tool_error hop:client")), [rev]);
+  const list = value?.calls ?? [];
+  if (!list.length) return null;
+  return <section class="card table-card" aria-labelledby="failures-h"><h2 id="failures-h">{t("recentErrors")}</h2>
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={t("recentErrors")}><table><tbody>{list.map((c) => <tr key={c.id}>
+      <td><a href={href(["traffic", String(c.id)])}>{clock(c.start)}</a></td><td>{c.client}</td><td><b>{c.server}</b></td><td><code>{c.name ?? c.method}</code></td>
+      <td><Status tone="err">{t(c.status === "tool_error" ? "call_tool_error" : "call_error")}{c.code ? " " + c.code : ""}</Status></td><td class="r">{ns(c.total)}</td></tr>)}</tbody></table></div>
   </section>;
 }
 

@@ -63,7 +63,7 @@ function StatusTab({ d }: { d: ServerDetail }) {
         : <p class="mut">{t("noCalls")}</p>}
     </section>
     <section class="card wide" aria-labelledby="h-shake"><h2 id="h-shake">{t("handshake")}</h2>
-      {d.handshake ? <div class="json-box"><JsonView text={JSON.stringify(d.handshake)} label={t("handshake")} /></div> : <p class="mut">{t("noHandshake")}</p>}
+      {d.handshake ? <div class="json-box"><JsonView fit text={JSON.stringify(d.handshake)} label={t("handshake")} /></div> : <p class="mut">{t("noHandshake")}</p>}
     </section>
     <section class="card wide" aria-labelledby="h-err"><h2 id="h-err">{t("lastStderr")}</h2>
       {d.stderr?.length ? <pre class="code text" tabIndex={0} role="region" aria-label={t("lastStderr")}>{d.stderr.slice(-20).join("\n")}</pre> : <p class="mut">{t("quietServer")}</p>}

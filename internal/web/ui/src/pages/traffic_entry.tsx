@@ -5,7 +5,7 @@ import { t } from "../i18n/index.ts";
 import { on } from "../live.ts";
 import { parse, stringify, isObject, type Json } from "../json/exact.ts";
 import { JsonView, TextView } from "../json/view.tsx";
-import { CopyButton, IconButton, Notice, Panel, Status, Tabs, Waterfall, useLoad } from "../parts/basics.tsx";
+import { IconButton, Notice, Panel, Status, Tabs, Waterfall, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { href } from "../router.ts";
 import { encodeArgs } from "../bench/args.ts";
@@ -57,7 +57,7 @@ function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: num
   useEffect(() => { if (size) void load("", 0); }, [call.id, size]);
   const got = slice ? slice.offset + new Blob([slice.text]).size : 0;
   const label = t(side === "req" ? "request" : "response");
-  return <section aria-label={label}><div class="bar"><h3>{label}</h3><span class="mut">{bytes(size)}</span><span class="space" />{text && <CopyButton text={() => text} />}</div>
+  return <section aria-label={label}><div class="bar"><h3>{label}</h3><span class="mut">{bytes(size)}</span></div>
     {!size && <p class="mut pad">{call.status === "pending" && side === "res" ? t("call_pending") : t("noBody")}</p>}
     {slice && !slice.whole && <Notice tone="info">{t("onlyHead", bytes(slice.size))}</Notice>}
     {text !== undefined && (slice && got >= slice.size ? <JsonView text={text} label={label} /> : <TextView text={text} label={label} />)}

@@ -17,7 +17,7 @@ function Block({ b, onLink }: { b: any; onLink?: (uri: string) => void }) {
     case "audio": return <Media kind="audio" mime={b.mimeType} data={b.data} />;
     case "resource_link": return <p class="block-link"><span class="tag">{b.mimeType ?? "link"}</span> {onLink ? <button type="button" class="link" onClick={() => onLink(b.uri)}>{b.title ?? b.name ?? b.uri}</button> : b.title ?? b.name} <code class="mut">{b.uri}</code> <span class="mut">{b.description}</span></p>;
     case "resource": return <ResourceContents c={b.resource ?? {}} />;
-    default: return <div class="json-box"><JsonView text={JSON.stringify(b)} label={String(b.type)} /></div>;
+    default: return <div class="json-box"><JsonView fit text={JSON.stringify(b)} label={String(b.type)} /></div>;
   }
 }
 
@@ -36,7 +36,7 @@ function TextBlock({ text, mime }: { text: string; mime?: string }) {
   const looks: Look[] = json ? ["json", "text"] : ["markdown", "text"];
   return <div class={"block-text " + look}>
     <div class="looks" role="group" aria-label={t("view")}>{looks.map((l) => <button type="button" key={l} aria-pressed={l === look} onClick={() => setLook(l)}>{l}</button>)}<span class="mut">{bytes(text.length)}</span></div>
-    {look === "json" ? <div class="json-box tall"><JsonView text={text} label={t("content")} /></div> : look === "markdown" ? <Markdown text={text} /> : <TextView text={text} label={t("content")} />}
+    {look === "json" ? <div class="json-box"><JsonView fit text={text} label={t("content")} /></div> : look === "markdown" ? <Markdown text={text} /> : <TextView text={text} label={t("content")} />}
   </div>;
 }
 
