@@ -71,6 +71,9 @@ func TestCorpusRefused(t *testing.T) {
 			if p.File != path || p.Line != tt.line || p.Column != tt.column {
 				t.Errorf("place = %s, want line %d, column %d", p.Place(), tt.line, tt.column)
 			}
+			if p.Hint == "" || p.HintZH == "" {
+				t.Errorf("no way out: %v", p)
+			}
 			if !strings.Contains(p.Message, tt.says) {
 				t.Errorf("message %q does not say %q", p.Message, tt.says)
 			}
@@ -212,6 +215,9 @@ func TestCorpusSizes(t *testing.T) {
 			}
 		}
 	})
+	t.Run("corpus/C19 too many", func(t *testing.T) {
+		quick(t, func() { refused(t, "a.yaml", manyKeys(50_000), codeSyntax) })
+	})
 	for name, content := range map[string]string{
 		"a.json": `{"mcpServers": ` + strings.Repeat("[", 100_000),
 		"b.json": `{"mcpServers": {"a": ` + strings.Repeat(`{"a":`, 100_000),
@@ -231,6 +237,16 @@ func TestCorpusSizes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// manyKeys is a YAML object of n keys.
+func manyKeys(n int) string {
+	var b strings.Builder
+	b.WriteString("mcpServers:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  s%d: {command: x}\n", i)
+	}
+	return b.String()
 }
 
 // quick fails when f takes longer than a person waits.

@@ -27,7 +27,22 @@ func (d *decoder) report(n *node, path, code string, args ...any) *Problem {
 	if d.soft {
 		sev = SeverityWarning
 	}
-	return d.c.add(sev, n.pos, path, code, args...)
+	p := d.c.add(sev, n.pos, path, code, args...)
+	if code == codeWrongType {
+		if way, ok := rightType[args[0]]; ok {
+			p.Hint, p.HintZH = way[0], way[1]
+		}
+	}
+	return p
+}
+
+// rightType says how each kind of value is written.
+var rightType = map[any][2]string{
+	kindString: {"put it into quotes", "请加引号"},
+	kindBool:   {"write true or false", "请写 true 或 false"},
+	kindNumber: {"write a number without quotes", "请写不带引号的数字"},
+	kindArray:  {`write it as ["one", "two"]`, `请写成 ["one", "two"]`},
+	kindObject: {`write it as {"key": "value"}`, `请写成 {"key": "value"}`},
 }
 
 // object fills the struct v from n. Keys that no field reads are warnings.

@@ -9,8 +9,7 @@ import (
 // guessing.
 func (d *decoder) list(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindArray {
-		p := d.report(n, path, codeWrongType, kindArray, n.kind)
-		p.Hint, p.HintZH = `write it as ["one", "two"]`, `请写成 ["one", "two"]`
+		d.report(n, path, codeWrongType, kindArray, n.kind)
 		return
 	}
 	out := reflect.MakeSlice(f.typ, 0, len(n.items))

@@ -53,8 +53,6 @@ func parseYAML(data []byte, c *collector) *node {
 	return n
 }
 
-var errYAMLDepth = errors.New("nested too deep")
-
 // yamlPlaceError is an error of ours at a place.
 type yamlPlaceError struct {
 	at  pos
@@ -73,39 +71,10 @@ func yamlFile(data []byte) (file *ast.File, err error) {
 		}
 	}()
 	tokens := lexer.Tokenize(string(data))
-	if at, deep := yamlDepth(tokens, maxDepth); deep {
-		return nil, &yamlPlaceError{at, errYAMLDepth}
+	if err := boundYAML(tokens); err != nil {
+		return nil, err
 	}
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
-}
-
-// yamlDepth returns where the tokens nest deeper than the limit: brackets, and in
-// block style every column that opens a level. The parser recurses, so this
-// must come first.
-func yamlDepth(tokens token.Tokens, limit int) (pos, bool) {
-	flow := 0
-	var columns []int
-	for _, t := range tokens {
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow = max(flow-1, 0)
-		case token.SequenceEntryType, token.MappingKeyType, token.MappingValueType, token.TagType, token.AnchorType:
-			if flow > 0 {
-				break
-			}
-			col := t.Position.Column
-			for len(columns) > 0 && columns[len(columns)-1] >= col {
-				columns = columns[:len(columns)-1]
-			}
-			columns = append(columns, col)
-		}
-		if flow > limit || flow+len(columns) > 4*limit {
-			return pos{t.Position.Line, t.Position.Column}, true
-		}
-	}
-	return pos{}, false
 }
 
 // yamlError takes the place out of the parser's error.
