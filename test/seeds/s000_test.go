@@ -1,0 +1,357 @@
+package seeds
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+const sampleFile = "../../openspec/specs/test-sample/mcp.json"
+
+const validKey = "valid-key"
+
+// sample is the shipped config of document 000 with the address of the search
+// service replaced by that of a fixture, and a uvx on the PATH that is the
+// fixture Time. It returns the config and the file that uvx notes its
+// arguments in.
+func sample(t *testing.T) (config, noted string) {
+	t.Helper()
+	data, err := os.ReadFile(sampleFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	noted = filepath.Join(dir, "arguments")
+	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" >%q\nexec %q -role time\n", noted, mcptest.Build(t))
+	if err := os.WriteFile(filepath.Join(dir, "uvx"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	const address = "https://open.bigmodel.cn/api/mcp/web_search_prime/mcp"
+	if !strings.Contains(string(data), address) {
+		t.Fatalf("the sample config does not lead to the search service: %s", data)
+	}
+	return strings.Replace(string(data), address, listen(t, mcptest.ZhipuServer(), validKey)+"/mcp", 1), noted
+}
+
+// setKey sets or unsets the key of the search service for this test.
+func setKey(t *testing.T, key string) {
+	t.Helper()
+	t.Setenv("Z_AI_API_KEY", key)
+	if key == "" {
+		os.Unsetenv("Z_AI_API_KEY")
+	}
+}
+
+// The requests of document 000.
+const (
+	initialize000 = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":` +
+		`{"tools":{},"roots":{},"sampling":{}},"clientInfo":{"name":"test-client","version":"1.0.0"}}}`
+	list000   = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	time000   = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"Time__get_current_time","arguments":{"timezone":"Asia/Shanghai"}}}`
+	search000 = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"zhipu-web-search__web_search","arguments":` +
+		`{"query":"Model Context Protocol","num_results":3}}}`
+	nowhere000  = `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"nonexistent_tool","arguments":{}}}`
+	noQuery000  = `{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"zhipu-web-search__web_search","arguments":{}}}`
+	noMethod000 = `{"jsonrpc":"2.0","id":7,"method":"invalid/method","params":{}}`
+	shutdown000 = `{"jsonrpc":"2.0","id":8,"method":"shutdown"}`
+	exit000     = `{"jsonrpc":"2.0","method":"notifications/exit"}`
+)
+
+// A tool as it is listed.
+type tool struct {
+	Name, Description string
+	InputSchema       json.RawMessage
+}
+
+func toolsOf(t *testing.T, m mcptest.Message) map[string]tool {
+	t.Helper()
+	var result struct{ Tools []tool }
+	decode(t, m.Result, &result)
+	tools := map[string]tool{}
+	for _, one := range result.Tools {
+		tools[one.Name] = one
+	}
+	return tools
+}
+
+var standardCodes = map[int64]bool{-32700: true, -32600: true, -32601: true, -32602: true, -32603: true}
+
+// TestDocument000 is the whole conversation of the document in one session.
+func TestDocument000(t *testing.T) {
+	setKey(t, validKey)
+	config, noted := sample(t)
+	w := mcptest.GatewayStdio(t, config, "--no-self-config")
+	hello := w.Ask(initialize000)
+	w.Send(initialized)
+	list, now, found := w.Ask(list000), w.Ask(time000), w.Ask(search000)
+	nowhere, noQuery, noMethod := w.Ask(nowhere000), w.Ask(noQuery000), w.Ask(noMethod000)
+	again := w.Ask(strings.Replace(time000, `"id":3`, `"id":33`, 1))
+	bye := w.Ask(shutdown000)
+	w.Send(exit000)
+	code := w.Wait(patience)
+	all := []mcptest.Message{hello, list, now, found, nowhere, noQuery, noMethod, bye}
+	tools := toolsOf(t, list)
+	t.Run("req/S000-1", func(t *testing.T) {
+		if hello.Error != nil || tools["Time__get_current_time"].Name == "" || tools["zhipu-web-search__web_search"].Name == "" {
+			t.Errorf("not both services: %s", list.Raw)
+		}
+	})
+	var welcome struct {
+		ProtocolVersion string
+		Capabilities    map[string]json.RawMessage
+		ServerInfo      json.RawMessage
+	}
+	decode(t, hello.Result, &welcome)
+	t.Run("req/S000-2", func(t *testing.T) {
+		if welcome.ProtocolVersion != "2025-06-18" || string(hello.ID) != "1" {
+			t.Error(hello.Raw)
+		}
+	})
+	t.Run("req/S000-3", func(t *testing.T) {
+		sameJSON(t, "tools", string(welcome.Capabilities["tools"]), `{"listChanged":true}`)
+	})
+	t.Run("req/S000-4", func(t *testing.T) {
+		sameJSON(t, "roots", string(welcome.Capabilities["roots"]), `{}`)
+		sameJSON(t, "sampling", string(welcome.Capabilities["sampling"]), `{}`)
+	})
+	t.Run("req/S000-5", func(t *testing.T) {
+		sameJSON(t, "serverInfo", string(welcome.ServerInfo), `{"name":"mcp-all-in-one","version":"1.0.0"}`)
+	})
+	t.Run("req/S000-6", func(t *testing.T) {
+		if rest := w.Unclaimed(); len(rest) > 0 {
+			t.Errorf("lines that nobody asked for: %q", rest)
+		}
+	})
+	t.Run("req/S000-7", func(t *testing.T) {
+		if list.Error != nil || len(tools) == 0 {
+			t.Error(list.Raw)
+		}
+	})
+	t.Run("req/S000-8", func(t *testing.T) {
+		got := tools["Time__get_current_time"]
+		if got.Description != "[Time] Get the current time in a specified timezone" {
+			t.Errorf("description %q", got.Description)
+		}
+		sameJSON(t, "inputSchema", string(got.InputSchema),
+			`{"type":"object","properties":{"timezone":{"type":"string","description":"IANA timezone identifier (e.g., 'Asia/Shanghai')"}}}`)
+	})
+	t.Run("req/S000-9", func(t *testing.T) {
+		got := tools["zhipu-web-search__web_search"]
+		if got.Description != "[zhipu-web-search] Search the web using Zhipu AI" {
+			t.Errorf("description %q", got.Description)
+		}
+		sameJSON(t, "inputSchema", string(got.InputSchema), `{"type":"object","properties":{"query":{"type":"string","description":"Search query"},`+
+			`"num_results":{"type":"number","description":"Number of results to return (default: 10)"}},"required":["query"]}`)
+	})
+	t.Run("req/S000-10", func(t *testing.T) { schemasUnchanged(t, tools) })
+	t.Run("req/S000-11", func(t *testing.T) {
+		if got := textOf(t, now); !regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+08:00$`).MatchString(got) {
+			t.Errorf("the time is %q", got)
+		}
+	})
+	t.Run("req/S000-12", func(t *testing.T) {
+		if got := textOf(t, found); !strings.HasPrefix(got, "Web search results for 'Model Context Protocol':\n1. ") || strings.Count(got, "\n") != 3 {
+			t.Errorf("found %q", got)
+		}
+	})
+	t.Run("req/S000-14", func(t *testing.T) {
+		wantError(t, nowhere, -32601, "Tool 'nonexistent_tool' not found", `{"tool":"nonexistent_tool"}`)
+	})
+	t.Run("req/S000-15", func(t *testing.T) {
+		wantError(t, noQuery, -32602, "Invalid params: Missing required parameter 'query'", `{"parameter":"query"}`)
+	})
+	t.Run("req/S000-16", func(t *testing.T) {
+		wantError(t, noMethod, -32601, "Method 'invalid/method' not found", `{"method":"invalid/method","reason":"Method not found"}`)
+	})
+	t.Run("req/S000-17", func(t *testing.T) { wantResult(t, bye, `{}`) })
+	t.Run("req/S000-18", func(t *testing.T) {
+		if code != 0 || len(w.Unclaimed()) > 0 {
+			t.Errorf("exit code %d, %q", code, w.Unclaimed())
+		}
+	})
+	t.Run("req/S000-19+S000-20", func(t *testing.T) {
+		for i, m := range all {
+			// ParseMessage has held the version against 2.0 already.
+			if string(m.ID) != fmt.Sprint(i+1) || (m.Error == nil) == (m.Result == nil) {
+				t.Errorf("answer %d: %s", i+1, m.Raw)
+			}
+		}
+	})
+	t.Run("req/S000-21", func(t *testing.T) {
+		for _, m := range []mcptest.Message{nowhere, noQuery, noMethod} {
+			if !standardCodes[m.Error.Code] {
+				t.Errorf("code %d is not one of JSON-RPC", m.Error.Code)
+			}
+		}
+	})
+	t.Run("req/S000-22", func(t *testing.T) {
+		for name := range tools {
+			if !strings.HasPrefix(name, "Time__") && !strings.HasPrefix(name, "zhipu-web-search__") {
+				t.Errorf("tool %q", name)
+			}
+		}
+	})
+	t.Run("req/S000-24", func(t *testing.T) {
+		for name, one := range tools {
+			service, _, _ := strings.Cut(name, "__")
+			if !strings.HasPrefix(one.Description, "["+service+"] ") {
+				t.Errorf("%s: %q", name, one.Description)
+			}
+		}
+	})
+	t.Run("req/S000-26+S000-27", func(t *testing.T) {
+		for _, service := range []string{"Time__", "zhipu-web-search__"} {
+			if !strings.Contains(list.Raw, service) {
+				t.Errorf("nothing of %s in %s", service, list.Raw)
+			}
+		}
+	})
+	t.Run("req/S000-30", func(t *testing.T) {
+		args, err := os.ReadFile(noted)
+		if err != nil || strings.TrimSpace(string(args)) != "mcp-server-time --local-timezone=Asia/Shanghai" {
+			t.Errorf("uvx got %q, %v", args, err)
+		}
+	})
+	t.Run("req/S000-31", func(t *testing.T) {
+		if len(tools) != 2 {
+			t.Errorf("%d tools", len(tools))
+		}
+	})
+	t.Run("req/S000-32", func(t *testing.T) {
+		for i, m := range all {
+			if failed := m.Error != nil; failed != (i >= 4 && i <= 6) {
+				t.Errorf("step %d: %s", i+1, m.Raw)
+			}
+		}
+	})
+	t.Run("req/S000-33+S000-34", func(t *testing.T) {
+		for _, m := range []mcptest.Message{now, found} {
+			if textOf(t, m) == "" {
+				t.Error(m.Raw)
+			}
+		}
+	})
+	t.Run("req/S000-35", func(t *testing.T) {
+		for _, m := range []mcptest.Message{nowhere, noQuery, noMethod} {
+			if m.Error.Code == 0 || len(m.Error.Message) < 10 {
+				t.Error(m.Raw)
+			}
+		}
+	})
+	t.Run("req/S000-36", func(t *testing.T) {
+		if again.Error != nil {
+			t.Errorf("after the errors: %s", again.Raw)
+		}
+	})
+}
+
+// schemasUnchanged holds the listed schemas against what the servers say
+// themselves.
+func schemasUnchanged(t *testing.T, listed map[string]tool) {
+	t.Helper()
+	for service, args := range map[string][]string{"Time": {"-role", "time"}, "zhipu-web-search": {"-role", "zhipu"}} {
+		direct := mcptest.StartStdio(t, mcptest.Program{Path: mcptest.Build(t), Args: args})
+		direct.Initialize("2025-06-18", `{}`)
+		for name, own := range toolsOf(t, direct.Ask(list000)) {
+			if got := listed[service+"__"+name]; string(got.InputSchema) != string(own.InputSchema) {
+				t.Errorf("%s:\n got %s\nwant %s", name, got.InputSchema, own.InputSchema)
+			}
+		}
+	}
+}
+
+func TestDocument000Key(t *testing.T) {
+	const refused = "Authentication failed: Invalid or missing Z_AI_API_KEY"
+	for name, key := range map[string]string{"invalid": "wrong-key", "unset": ""} {
+		t.Run("req/S000-13/"+name, func(t *testing.T) {
+			setKey(t, key)
+			config, _ := sample(t)
+			over(t, config, func(t *testing.T, w wire) {
+				if m := w.ask(initialize000); m.Error != nil {
+					t.Fatal(m.Raw)
+				}
+				m := w.ask(search000)
+				wantError(t, m, -32603, refused, "")
+				var data map[string]any
+				decode(t, m.Error.Data, &data)
+				if data["service"] != "zhipu-web-search" {
+					t.Errorf("data: %s", m.Error.Data)
+				}
+				if _, told := data["status"]; told != (key != "") {
+					t.Errorf("data: %s", m.Error.Data)
+				}
+				// A service that keeps us out leaves the other one working.
+				if got := textOf(t, w.ask(time000)); got == "" {
+					t.Error("Time does not answer")
+				}
+				if _, there := toolsOf(t, w.ask(list000))["Time__get_current_time"]; !there {
+					t.Error("Time is not listed")
+				}
+			})
+		})
+	}
+	t.Run("req/S000-29", func(t *testing.T) {
+		setKey(t, validKey)
+		config, _ := sample(t)
+		if !strings.Contains(config, `"Bearer ${Z_AI_API_KEY}"`) {
+			t.Errorf("the key is not a variable: %s", config)
+		}
+		over(t, config, func(t *testing.T, w wire) {
+			if got := textOf(t, w.ask(search000)); !strings.Contains(got, "3. [Title 3]") {
+				t.Errorf("found %q", got)
+			}
+		})
+	})
+}
+
+func TestDocument000Routes(t *testing.T) {
+	t.Run("req/S000-23+S000-25", func(t *testing.T) {
+		// Two services with the same tool, and one whose own name holds the
+		// separator: only a table can tell them apart.
+		config := serversConfig("a", child(t, "-role", "demo"), "a__b", child(t, "-role", "example"), "Time", child(t, "-role", "time"))
+		over(t, config, func(t *testing.T, w wire) {
+			shake(t, w)
+			if got := textOf(t, w.ask(call(2, "a__echo", `{"message":"x"}`))); got != "x" {
+				t.Errorf("a__echo: %q", got)
+			}
+			if got := textOf(t, w.ask(call(3, "a__b__example_tool", `{"param1":"y"}`))); got != "工具执行结果: y" {
+				t.Errorf("a__b__example_tool: %q", got)
+			}
+			if got := textOf(t, w.ask(call(4, "Time__get_current_time", `{"timezone":"UTC"}`))); !strings.HasSuffix(got, "+00:00") {
+				t.Errorf("Time__get_current_time: %q", got)
+			}
+		})
+	})
+	t.Run("req/S000-28", func(t *testing.T) {
+		config := serversConfig("gone", `{"command":"/nonexistent/program"}`, "broken", child(t, "-role", "hostile", "-mode", "exit-start"),
+			"far", `{"type":"http","url":"http://127.0.0.1:1/mcp"}`, "Time", child(t, "-role", "time"))
+		over(t, config, func(t *testing.T, w wire) {
+			shake(t, w)
+			if got := textOf(t, w.ask(time000)); got == "" {
+				t.Error("Time does not answer")
+			}
+			m := w.ask(call(9, "gone__anything", `{}`))
+			if m.Error == nil || m.Error.Code != -32603 || !strings.Contains(m.Error.Message, "gone") {
+				t.Errorf("a call to the service that cannot start: %s", m.Raw)
+			}
+		})
+	})
+}
+
+// TestGolden000 keeps every byte of the conversation.
+func TestGolden000(t *testing.T) {
+	setKey(t, validKey)
+	config, _ := sample(t)
+	w := mcptest.GatewayStdio(t, config, "--no-self-config")
+	converse(t, stdioWire{w}, "s000.txt")
+	if code := w.Wait(patience); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
