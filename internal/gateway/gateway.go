@@ -52,9 +52,10 @@ type Gateway struct {
 	log  *slog.Logger
 	info []byte // raw Implementation
 
-	views viewCache
-	seals sealer
-	parks parks
+	views    viewCache
+	pressure *pressure
+	seals    sealer
+	parks    parks
 	// answerer answers what clients ask us.
 	answerer Answerer
 	// listeners are the open subscriptions of modern clients.
@@ -80,6 +81,7 @@ func New(opt Options) *Gateway {
 	g.stopping = make(chan struct{})
 	g.startedBy = time.Now().Add(defaultStartWait)
 	g.changes.gateway = g
+	g.pressure = newPressure(func() int64 { return g.config().Limits.Memory }, g.views.clear)
 	g.answerer = newAnswerer(g.config, opt.Answerer)
 	return g
 }
@@ -120,6 +122,9 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	}
 	if o.Server != "" && view.Upstream(o.Server) == nil {
 		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: view.Config.Names()}
+	}
+	if o.Session && !o.Stdio && g.pressure.level() >= refuseSessionsAt {
+		return nil, shortOfMemory()
 	}
 	s := &Session{gw: g, opening: o, opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
 	// Until it has shaken hands, a client counts as one of the source

@@ -38,6 +38,9 @@ func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.
 
 // call calls a server and keeps a record of that hop.
 func (s *Session) call(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if s.gw.pressure.level() >= refuseCallsAt {
+		return nil, shortOfMemory()
+	}
 	rec := s.gw.opt.Traffic
 	if !rec.Enabled() {
 		return u.Call(ctx, p.caller, req)

@@ -44,6 +44,13 @@ type viewCache struct {
 
 const maxViews = 64
 
+// clear forgets what can be merged again.
+func (c *viewCache) clear() {
+	c.mu.Lock()
+	c.byID, c.used = nil, nil
+	c.mu.Unlock()
+}
+
 func (c *viewCache) get(s *Session) view {
 	snap := s.gw.set.Snapshot().Schema(s.opening.Schema)
 	if snap == nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // opening describes this POST to whoever makes its Session.
@@ -22,6 +23,10 @@ func (p *post) failOpen(id []byte, err error) {
 		status := p.status(&jsonrpc.Response{Err: wire})
 		if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
 			status = int(wire.Code)
+		}
+		if reason, _ := jsonrpc.GetString(wire.Data, "reason"); reason == string(mcp.Overloaded) {
+			p.w.Header()["Retry-After"] = retrySoon
+			status = http.StatusServiceUnavailable
 		}
 		p.fail(status, id, wire)
 		return

@@ -59,6 +59,7 @@ func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server
 		ReadHeaderTimeout: lim.ReadHeader,
 		MaxHeaderBytes:    lim.HeaderBytes,
 		IdleTimeout:       2 * time.Minute,
+		ConnState:         spareDescriptors,
 	}
 	if log != nil {
 		srv.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)

@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// From which share of the memory on what is given up, in per cent.
+const (
+	dropCachesAt     = 80
+	refuseSessionsAt = 90
+	refuseCallsAt    = 95
+)
+
+const (
+	measureEvery = 100 * time.Millisecond
+	collectEvery = 2 * time.Second
+)
+
+// pressure refuses work before the memory runs out. It measures when somebody
+// asks, so it costs nothing while nobody does.
+type pressure struct {
+	configured func() int64 // bytes that count as full; 0 finds out
+	natural    uint64       // what there is otherwise; 0 for no limit
+	drop       func()       // gives up what can be made again
+	used       func() uint64
+
+	next    atomic.Int64 // when to measure again, in Unix nanoseconds
+	percent atomic.Int64
+	mu      sync.Mutex
+	swept   time.Time
+}
+
+func newPressure(configured func() int64, drop func()) *pressure {
+	return &pressure{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse}
+}
+
+// memoryLimit is what counts as full where the configuration does not say:
+// GOMEMLIMIT, else the limit of the container, else half of the machine.
+func memoryLimit() uint64 {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return uint64(limit)
+	}
+	if limit := containerMemory(); limit > 0 {
+		return limit
+	}
+	return machineMemory() / 2
+}
+
+// memoryInUse is what the process holds of the system's memory.
+func memoryInUse() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
+}
+
+// level is the share of the memory that is in use, in per cent.
+func (p *pressure) level() int64 {
+	now := time.Now()
+	if now.UnixNano() >= p.next.Load() && p.mu.TryLock() {
+		defer p.mu.Unlock()
+		p.measure(now)
+	}
+	return p.percent.Load()
+}
+
+func (p *pressure) measure(now time.Time) {
+	p.next.Store(now.Add(measureEvery).UnixNano())
+	limit := p.natural
+	if c := p.configured(); c > 0 {
+		limit = uint64(c)
+	}
+	if limit == 0 {
+		return
+	}
+	percent := int64(p.used() * 100 / limit)
+	if percent >= dropCachesAt && now.Sub(p.swept) > collectEvery {
+		// What is in use may be waste that was not collected yet.
+		p.swept = now
+		p.drop()
+		debug.FreeOSMemory()
+		percent = int64(p.used() * 100 / limit)
+	}
+	p.percent.Store(percent)
+}
+
+func shortOfMemory() *jsonrpc.Error {
+	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
+}
+
+// Pressure is the share of the memory that counts as full which is in use, in
+// per cent; 0 where there is no limit.
+func (g *Gateway) Pressure() int64 { return g.pressure.level() }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package gateway
+
+// machineMemory is not known here: GOMEMLIMIT or the configuration sets the
+// limit.
+func machineMemory() uint64 { return 0 }
+
+func containerMemory() uint64 { return 0 }
