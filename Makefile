@@ -7,7 +7,7 @@ NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcpx-toolkit mcp-tester aio
 UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
-UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
+UNIT      = $(shell $(GO) list ./... | grep -v '/test/interop\|/test/requirements')
 
 .PHONY: help build run check test lint cover verify docs interop-deps interop conformance matrix fuzz install crosscheck clean
 
@@ -68,7 +68,8 @@ interop: interop-deps ## official SDKs and published servers around the gateway
 conformance: interop-deps ## the official conformance suite, once per era
 	$(GO) test -count=1 -timeout 10m -run '^TestConformance$$' -v ./test/interop
 
-matrix: interop-deps ## the conformance suite against every kind of upstream; writes docs/conformance.md
+matrix: interop-deps ## every pair of versions, every kind of upstream; writes docs/conformance.md
+	MATRIX=full $(GO) test -count=1 -timeout 20m ./test/matrix
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance$$' -v ./test/interop -matrix -update
 
 fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)

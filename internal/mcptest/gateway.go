@@ -19,7 +19,7 @@ func WriteConfig(t TB, config string) string {
 // until it listens.
 func Gateway(t TB, config string, args ...string) *Process {
 	t.Helper()
-	p := Start(t, product(t, append([]string{"http", "--mcp-config", WriteConfig(t, config), "--port", "0"}, args...)))
+	p := Start(t, Product(t, append([]string{"http", "--mcp-config", WriteConfig(t, config), "--port", "0"}, args...)...))
 	p.Listening()
 	return p
 }
@@ -27,12 +27,12 @@ func Gateway(t TB, config string, args ...string) *Process {
 // GatewayStdio runs the product over stdio, with a config.
 func GatewayStdio(t TB, config string, args ...string) *RawStdio {
 	t.Helper()
-	return StartStdio(t, product(t, append([]string{"stdio", "--mcp-config", WriteConfig(t, config)}, args...)))
+	return StartStdio(t, Product(t, append([]string{"stdio", "--mcp-config", WriteConfig(t, config)}, args...)...))
 }
 
-// product is the product with a home of its own, so that no test reads or
+// Product is the product with a home of its own, so that no test reads or
 // writes the user's files.
-func product(t TB, args []string) Program {
+func Product(t TB, args ...string) Program {
 	home := t.TempDir()
 	return Program{
 		Path: BuildProduct(t), Args: args,
