@@ -25,10 +25,13 @@ func (u *Upstream) bind(c *Caller) binding {
 	case c.Session != "" && (u.server().Share == "session" || !c.Offer.Empty()):
 		return binding{own: true}
 	case c.Offer.Empty():
-		return binding{pool: "quiet"}
+		return binding{pool: quietPool}
 	}
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
 }
+
+// quietPool is the connection of clients that cannot be asked.
+const quietPool = "quiet"
 
 // slotOf is the slot that c uses now, nil when it has none yet.
 func (u *Upstream) slotOf(c *Caller) *slot {
@@ -64,7 +67,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		})
 		l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
 		return l, func() {}, u.unavailable(ctx, err)
-	case b.pool != "" && u.transport() == "stdio" && canAsk(method):
+	case b.pool != "" && b.pool != quietPool && canAsk(method):
 		return u.lease(ctx, c, b)
 	case b.pool != "":
 		s := u.slot(slotKey(b, c), nil)
@@ -110,7 +113,8 @@ func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 }
 
 // lease gives c a connection that no other call uses meanwhile: over a pipe
-// nothing but exclusivity tells whose call a question belongs to.
+// nothing but exclusivity tells whose call a question belongs to, and roots
+// are never told on a connection that others use.
 func (u *Upstream) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
 	u.mu.Lock()
 	free := u.leases[b.pool]

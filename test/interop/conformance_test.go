@@ -101,14 +101,24 @@ func (c cell) entry(t *testing.T) string {
 		protocol = "auto"
 	}
 	if c.upstream == "stdio" {
-		return fmt.Sprintf(`{"command":%q,"protocol":%q}`, everythingServer(t), protocol)
+		return fmt.Sprintf(`{"command":%q,"protocol":%q,"share":%q}`, everythingServer(t), protocol, c.share())
 	}
 	address := freeAddress(t)
 	mcptest.Start(t, mcptest.Program{
 		Path: everythingServer(t),
 		Args: []string{"-http", address, fmt.Sprintf("-stateless=%t", c.upstream == "http-stateless")},
 	})
-	return fmt.Sprintf(`{"type":"http","url":"http://%s/","protocol":%q}`, address, protocol)
+	return fmt.Sprintf(`{"type":"http","url":"http://%s/","protocol":%q,"share":%q}`, address, protocol, c.share())
+}
+
+// share is how the fixture is shared. Before a legacy server every modern
+// caller gets a connection that offers exactly what it offers, so that the
+// server's own checks are right.
+func (c cell) share() string {
+	if len(c.misses) > 0 && c.revision == "2026-07-28" {
+		return "session"
+	}
+	return "auto"
 }
 
 // A check is one entry of the suite's results.
