@@ -71,11 +71,10 @@ func (c *Call) Ask(ctx context.Context, key, method string, params any) (json.Ra
 		if answer, ok := c.answers[key]; ok {
 			return answer, nil
 		}
-		question := map[string]any{"method": method}
-		if params != nil {
-			question["params"] = params
+		if params == nil {
+			params = struct{}{} // optional, but the Go SDK cannot do without
 		}
-		c.asked[key] = question
+		c.asked[key] = map[string]any{"method": method, "params": params}
 		return nil, errAsked
 	}
 	req := &jsonrpc.Request{Method: method}

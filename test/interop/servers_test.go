@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -98,8 +99,13 @@ func TestRootsMoveNobodysSandbox(t *testing.T) {
 	}
 	owner := connect(&mcp.Root{URI: "file://" + mine, Name: "mine"})
 	other := connect()
-	if !read(owner) {
-		t.Errorf("a client's own root is not readable to it")
+	// The server asks for the roots when it has been greeted, beside calls.
+	for late := time.After(15 * time.Second); !read(owner); {
+		select {
+		case <-late:
+			t.Fatalf("a client's own root is not readable to it")
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
 	if read(other) {
 		t.Errorf("one client's root became readable to another")
