@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"sync"
 
 	"mcp-all-in-one/internal/config"
@@ -16,6 +17,7 @@ type reloader struct {
 	mu      sync.Mutex
 	watcher *config.Watcher
 	wg      sync.WaitGroup
+	cancel  context.CancelFunc
 }
 
 func (in *instance) reloader(a *app, f serveFlags) *reloader {
@@ -25,6 +27,8 @@ func (in *instance) reloader(a *app, f serveFlags) *reloader {
 }
 
 func (r *reloader) start(life *lifetime) {
+	ctx, cancel := context.WithCancel(life.soft)
+	r.cancel = cancel
 	r.wg.Go(func() {
 		for {
 			select {
@@ -32,7 +36,7 @@ func (r *reloader) start(life *lifetime) {
 				if err := r.reload(); err != nil {
 					r.in.log.Error("config not reloaded", "err", err)
 				}
-			case <-life.soft.Done():
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -52,6 +56,7 @@ func (r *reloader) stop() {
 	if r.watcher != nil {
 		r.watcher.Close()
 	}
+	r.cancel()
 	r.wg.Wait()
 }
 
