@@ -46,6 +46,9 @@ func Run(ctx context.Context, env Env) int {
 	a.chinese = speaksChinese(a.Getenv)
 	args := a.identify()
 	root := a.personality.root(a)
+	if a.personality.own {
+		args = a.shortForm(root, args)
+	}
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)

@@ -72,6 +72,7 @@ func (a *app) mainRoot() *cobra.Command {
 // in.
 func (a *app) commands() map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
+		groupUse:   a.probeCommands(),
 		groupRun:   {a.httpCommand(), a.stdioCommand(), a.demoCommand()},
 		groupOther: {a.versionCommand(), a.completionCommand()},
 	}

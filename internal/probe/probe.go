@@ -137,7 +137,7 @@ type Info struct {
 }
 
 // Has says whether the server declared a capability.
-func (i *Info) Has(path ...string) bool {
+func (i Info) Has(path ...string) bool {
 	raw := jsonrpc.Get(i.Capabilities, path...)
 	return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n'
 }

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	var f probeFlags
+	var wide bool
+	cmd := a.probeCommand("list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list what a server offers", "列出服务提供的内容"), &f,
+		func(cmd *cobra.Command, args []string) error { return a.runList(cmd, &f, wide, args) })
+	cmd.Aliases = []string{"ls"}
+	cmd.Example = "  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
+		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
+	cmd.Flags().BoolVar(&wide, "wide", false, a.t("whole descriptions and schemas", "显示完整描述与 schema"))
+	f.addJQ(a, cmd.Flags())
+	return cmd
+}
+
+var kindWords = map[string]catalog.Kind{
+	"tools": catalog.Tools, "resources": catalog.Resources, "templates": catalog.Templates, "prompts": catalog.Prompts,
+}
+
+func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []string) error {
+	kinds := allKinds
+	dash := cmd.ArgsLenAtDash()
+	take := func(list []string) []string {
+		for i, word := range list {
+			if k, ok := kindWords[word]; ok && (dash < 0 || i < dash) {
+				kinds = []catalog.Kind{k}
+				return slices.Delete(slices.Clone(list), i, i+1)
+			}
+		}
+		return list
+	}
+	var m *aim
+	var err error
+	if dash >= 0 {
+		m, err = a.aimCommand(f, args[dash:], take(args[:dash]))
+	} else if args = take(args); len(args) == 0 {
+		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
+	} else {
+		m, err = a.aimWord(f, args[0], args[1:])
+	}
+	if err != nil {
+		return err
+	}
+	name := ""
+	if len(m.rest) > 0 {
+		name = m.rest[0]
+	}
+	return a.once(cmd.Context(), f, m, func(b *bout) error { return b.list(kinds, name, wide) })
+}
+
+// list prints the lists of a server.
+func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
+	a := b.app
+	all := make(map[string][]json.RawMessage)
+	found := false
+	for _, k := range kinds {
+		if len(kinds) > 1 && !b.Offers(k) {
+			continue
+		}
+		l, err := b.List(b.ctx, k)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			item := l.Find(name)
+			if item == nil {
+				continue
+			}
+			found = true
+			l.Items, l.Raw = []catalog.Item{*item}, []json.RawMessage{item.Raw}
+		}
+		if a.asJSON || b.flags.jq != "" {
+			all[k.Member()] = append([]json.RawMessage{}, l.Raw...)
+			continue
+		}
+		a.printListing(l, wide || name != "", len(kinds) > 1)
+	}
+	if name != "" && !found {
+		return fail(exitTool, codeUnknownTool, "", "%s %q", a.t("the server offers nothing called", "服务没有提供"), name)
+	}
+	if a.asJSON || b.flags.jq != "" {
+		raw, err := json.Marshal(all)
+		if err != nil {
+			return err
+		}
+		return a.printResult(b.flags, raw, "")
+	}
+	return nil
+}
+
+// printListing prints one list: for people as signatures, for a pipe as
+// columns between tabs.
+func (a *app) printListing(l *probe.Listing, wide, titled bool) {
+	if titled && isTerminal(a.Stdout) {
+		fmt.Fprintf(a.Stdout, "%s (%d)\n", kindName(l.Kind), len(l.Items))
+	}
+	for i := range l.Items {
+		it := &l.Items[i]
+		first := itemSignature(l.Kind, it)
+		about := it.Description
+		if !wide {
+			about, _, _ = strings.Cut(about, "\n")
+		}
+		switch {
+		case !isTerminal(a.Stdout) && !wide:
+			fmt.Fprintf(a.Stdout, "%s\t%s\n", first, about)
+		default:
+			fmt.Fprintf(a.Stdout, "%s\n", first)
+			if about != "" {
+				fmt.Fprintf(a.Stdout, "    %s\n", strings.ReplaceAll(about, "\n", "\n    "))
+			}
+		}
+		if wide {
+			a.printSchemas(l.Kind, it)
+		}
+	}
+}
+
+func (a *app) printSchemas(k catalog.Kind, it *catalog.Item) {
+	if k != catalog.Tools {
+		fmt.Fprintf(a.Stdout, "    %s\n", jsonrpc.Compact(nil, it.Raw))
+		return
+	}
+	for _, s := range []struct {
+		label  string
+		schema []byte
+	}{{a.t("input", "输入"), it.InputSchema}, {a.t("output", "输出"), it.OutputSchema}} {
+		if len(s.schema) == 0 {
+			continue
+		}
+		text, ok := catalog.Signature(s.schema)
+		if !ok {
+			text = string(jsonrpc.Compact(nil, s.schema))
+		}
+		fmt.Fprintf(a.Stdout, "    %s: %s\n", s.label, strings.ReplaceAll(text, "\n", "\n    "))
+	}
+}
+
+// itemSignature is one item on one line.
+func itemSignature(k catalog.Kind, it *catalog.Item) string {
+	switch k {
+	case catalog.Tools:
+		text := catalog.ShortSignature(it.Name, it.InputSchema)
+		if string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" {
+			text += " [read]"
+		} else if string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true" {
+			text += " [destructive]"
+		}
+		return text
+	case catalog.Prompts:
+		var args []string
+		for _, arg := range probe.PromptArguments(it.Raw) {
+			if !arg.Required {
+				arg.Name += "?"
+			}
+			args = append(args, arg.Name)
+		}
+		return it.Name + "(" + strings.Join(args, ", ") + ")"
+	}
+	return it.Key
+}

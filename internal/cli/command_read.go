@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+)
+
+func (a *app) readCommand() *cobra.Command {
+	var f probeFlags
+	var save string
+	cmd := a.probeCommand("read TARGET URI [NAME=VALUE ...]", a.t("read a resource", "读取资源"), &f,
+		func(cmd *cobra.Command, args []string) error {
+			m, err := a.aim(cmd, &f, args)
+			if err != nil {
+				return err
+			}
+			uri, err := m.name(a, cmd, "URI")
+			if err != nil {
+				return err
+			}
+			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.read(uri, m.rest, save) })
+		})
+	cmd.Long = a.t("Read a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
+	cmd.Example = "  mcp-all-in-one read files file:///etc/hosts\n  mcp-all-in-one read demo 'demo://text/{id}' id=2"
+	cmd.Flags().StringVar(&save, "save", "", a.t("write every block to `DIR`", "将每一块写入 `DIR`"))
+	f.addJQ(a, cmd.Flags())
+	return cmd
+}
+
+func (b *bout) read(uri string, words []string, save string) error {
+	a := b.app
+	values, err := textArguments(words)
+	if err != nil {
+		return b.badArguments(err)
+	}
+	if strings.Contains(uri, "{") {
+		if uri, err = probe.ExpandTemplate(uri, values); err != nil {
+			return b.badArguments(err)
+		}
+	}
+	return b.show(mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, a.answered)
+}
+
+// show sends one request and prints its result.
+func (b *bout) show(method string, params json.RawMessage, save string, answered func(*probe.Exchange, *aim) error) error {
+	x, err := b.send(method, params)
+	if err != nil {
+		return err
+	}
+	if err := answered(x, b.aim); err != nil {
+		return err
+	}
+	if err := b.app.printResult(b.flags, x.Result, save); err != nil {
+		return err
+	}
+	if b.flags.wantsSummary(b.app) {
+		b.app.summary(b.app.Stderr, x)
+	}
+	return nil
+}
+
+// textArguments reads NAME=VALUE words; NAME=@FILE is the text of a file.
+func textArguments(words []string) (map[string]string, error) {
+	raw, err := (&probe.ArgumentParser{Any: true}).Parse(nil, escapeDots(words))
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]string)
+	for name, value := range jsonrpc.Members(raw) {
+		text, ok := jsonrpc.GetString(raw, name)
+		if !ok {
+			text = string(value)
+		}
+		values[name] = text
+	}
+	return values, nil
+}
+
+// escapeDots keeps names as they are: the arguments of prompts and templates
+// have no insides.
+func escapeDots(words []string) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		name, value, ok := strings.Cut(word, "=")
+		if ok {
+			word = strings.NewReplacer(`\`, `\\`, ".", `\.`, "[", `\[`).Replace(name) + "=" + value
+		}
+		out[i] = word
+	}
+	return out
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+)
+
+// A terminalAnswerer puts the server's questions to the person at the
+// terminal, one at a time.
+type terminalAnswerer struct {
+	app *app
+	mu  sync.Mutex
+}
+
+// Answer asks on the terminal.
+func (t *terminalAnswerer) Answer(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch q.Method {
+	case mcp.MethodElicit:
+		return t.elicit(ctx, q)
+	case mcp.MethodSampling:
+		return t.sample(ctx, q)
+	}
+	return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", q.Method)
+}
+
+func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
+	a := t.app
+	message, _ := jsonrpc.GetString(q.Params, "message")
+	fmt.Fprintf(a.Stderr, "\n%s %s\n", a.paint(yellow, a.t("The server asks:", "服务询问：")), message)
+	if url, ok := jsonrpc.GetString(q.Params, "url"); ok {
+		fmt.Fprintf(a.Stderr, "  %s\n", url)
+		word, err := a.ask(ctx, a.t("open it yourself, then: accept, decline or cancel", "请自行打开，然后输入 accept、decline 或 cancel"))
+		if err != nil {
+			return nil, pendingAtEnd(err, q)
+		}
+		return probe.Complete(q, jsonrpc.Quote(word))
+	}
+	schema := jsonrpc.Get(q.Params, "requestedSchema")
+	form := probe.Form(schema)
+	fmt.Fprintf(a.Stderr, "  %s\n", a.paint(dim, a.t("an empty line takes the default; !decline and !cancel say no", "空行使用默认值；!decline 或 !cancel 拒绝")))
+	var words []string
+	for _, field := range form {
+		word, err := a.askField(ctx, field)
+		if err != nil {
+			return nil, pendingAtEnd(err, q)
+		}
+		switch {
+		case word == "!decline" || word == "!cancel":
+			return probe.Complete(q, jsonrpc.Quote(word[1:]))
+		case word != "":
+			words = append(words, strings.NewReplacer(`\`, `\\`, ".", `\.`, "[", `\[`).Replace(field.Name)+"="+word)
+		}
+	}
+	content, err := (&probe.ArgumentParser{Schema: schema}).Parse(nil, words)
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "  %v\n", err)
+		return t.elicit(ctx, q)
+	}
+	return probe.Complete(q, content)
+}
+
+// sample shows the whole of what a model would be asked, and takes its answer
+// from the person.
+func (t *terminalAnswerer) sample(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
+	a := t.app
+	fmt.Fprintf(a.Stderr, "\n%s\n", a.paint(yellow, a.t("The server asks for a model's answer:", "服务请求模型回答：")))
+	if system, ok := jsonrpc.GetString(q.Params, "systemPrompt"); ok {
+		fmt.Fprintf(a.Stderr, "  %s %s\n", a.t("system:", "系统提示："), system)
+	}
+	for _, b := range probe.Blocks(q.Params) {
+		fmt.Fprintf(a.Stderr, "  %s: %s\n", b.Role, blockText(b))
+	}
+	for _, limit := range []string{"maxTokens", "temperature", "stopSequences", "modelPreferences"} {
+		if raw := jsonrpc.Get(q.Params, limit); raw != nil {
+			fmt.Fprintf(a.Stderr, "  %s: %s\n", limit, raw)
+		}
+	}
+	word, err := a.ask(ctx, a.t("answer (!decline says no)", "回答（!decline 拒绝）"))
+	if err != nil {
+		return nil, pendingAtEnd(err, q)
+	}
+	return probe.Complete(q, jsonrpc.Quote(strings.Replace(word, "!decline", "decline", 1)))
+}
+
+func blockText(b probe.Block) string {
+	if b.Text != "" {
+		return b.Text
+	}
+	return fmt.Sprintf("[%s %s, %d bytes]", b.Type, b.MIMEType, len(b.Data))
+}
+
+// pendingAtEnd leaves the question open where nobody is there any more.
+func pendingAtEnd(err error, q *probe.Question) error {
+	if errors.Is(err, io.EOF) {
+		return &probe.PendingError{Question: *q}
+	}
+	return err
+}
+
+// askField asks for one field of a form.
+func (a *app) askField(ctx context.Context, f probe.Field) (string, error) {
+	label := f.Name
+	if f.Title != "" && f.Title != f.Name {
+		label += " (" + f.Title + ")"
+	}
+	if f.Type != "" {
+		label += " " + f.Type
+	}
+	if len(f.Choices) > 0 {
+		label += " [" + strings.Join(f.Choices, " | ") + "]"
+	}
+	if f.Default != "" {
+		label += " = " + f.Default
+	}
+	if f.Description != "" {
+		fmt.Fprintf(a.Stderr, "  %s\n", a.paint(dim, f.Description))
+	}
+	for {
+		word, err := a.ask(ctx, label)
+		if err != nil || word != "" || !f.Required || f.Default != "" {
+			if word == "" {
+				word = f.Default
+			}
+			return word, err
+		}
+		fmt.Fprintf(a.Stderr, "  %s\n", a.t("this one is required", "此项必填"))
+	}
+}
+
+// ask reads one line from the terminal; the end of ctx ends the question.
+func (a *app) ask(ctx context.Context, label string) (string, error) {
+	fmt.Fprintf(a.Stderr, "  %s: ", label)
+	type line struct {
+		text string
+		err  error
+	}
+	lines := make(chan line, 1)
+	go func() { // ends with the line: a read of a terminal cannot be taken back
+		text, err := a.lines().ReadString('\n')
+		if text != "" {
+			err = nil
+		}
+		lines <- line{strings.TrimRight(text, "\r\n"), err}
+	}()
+	select {
+	case l := <-lines:
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+var stdinLines struct {
+	sync.Mutex
+	of     io.Reader
+	reader *bufio.Reader
+}
+
+// lines reads standard input by lines; what is buffered is kept between
+// questions.
+func (a *app) lines() *bufio.Reader {
+	stdinLines.Lock()
+	defer stdinLines.Unlock()
+	if stdinLines.reader == nil || stdinLines.of != a.Stdin {
+		stdinLines.of, stdinLines.reader = a.Stdin, bufio.NewReader(a.Stdin)
+	}
+	return stdinLines.reader
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// probeCommands are those of the tester.
+func (a *app) probeCommands() []*cobra.Command {
+	return []*cobra.Command{
+		a.inspectCommand(), a.listCommand(), a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(),
+		a.pingCommand(), a.subscribeCommand(), a.watchCommand(), a.logsCommand(),
+	}
+}
+
+// probeCommand is the frame of a command that talks to a server.
+func (a *app) probeCommand(use, short string, f *probeFlags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: run}
+	f.add(a, cmd.Flags())
+	return cmd
+}
+
+// shortForm lets a target stand where a command is expected: NAME alone is
+// inspected, NAME.TOOL is called.
+func (a *app) shortForm(root *cobra.Command, args []string) []string {
+	at := firstWord(root, args)
+	if at < 0 {
+		return args
+	}
+	word := args[at]
+	if found, _, err := root.Find([]string{word}); err == nil && found != root {
+		return args
+	}
+	command := ""
+	switch {
+	case strings.HasPrefix(word, "http://"), strings.HasPrefix(word, "https://"), word == ".":
+		command = "inspect"
+	default:
+		a.configPath = configIn(args)
+		cfg, err := a.load(false)
+		a.configPath = ""
+		if err != nil {
+			return args
+		}
+		for _, schema := range cfg.Schemas {
+			if schema.Server(word) != nil {
+				command = "inspect"
+			} else if name, _ := splitName(schema, word); name != "" {
+				command = "call"
+			}
+		}
+	}
+	if command == "" {
+		return args
+	}
+	return append(append(args[:at:at], command), args[at:]...)
+}
+
+// firstWord is where the first argument stands that is no flag and no value of
+// one; -1 when there is none.
+func firstWord(root *cobra.Command, args []string) int {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if word == "--" || word == "" {
+			return -1
+		}
+		if word[0] != '-' {
+			return i
+		}
+		if strings.Contains(word, "=") {
+			continue
+		}
+		flag := root.PersistentFlags().Lookup(strings.TrimLeft(word, "-"))
+		if flag == nil && len(word) == 2 {
+			flag = root.PersistentFlags().ShorthandLookup(word[1:])
+		}
+		if flag == nil {
+			return -1
+		}
+		if flag.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return -1
+}
+
+// configIn finds the config file that the command line names.
+func configIn(args []string) string {
+	for i, word := range args {
+		for _, name := range []string{"--mcp-config", "--config", "-c"} {
+			if value, ok := strings.CutPrefix(word, name+"="); ok {
+				return value
+			}
+			if word == name && i+1 < len(args) {
+				return args[i+1]
+			}
+		}
+	}
+	return ""
+}
+
+// openInProcess serves one client of this gateway on a stream. What it returns
+// ends the session.
+func (in *instance) openInProcess(stream jsonrpc.Stream, schema, server string) (closeSession func(), err error) {
+	client := make(lateClient, 1)
+	s, err := in.gateway.Open(gateway.Opening{
+		Schema: schema, Server: server, Stdio: in.greeting != nil, Session: true, Client: client, Admin: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+		Handler: s, Strict: true, MaxInFlight: in.cfg.Limits.InFlightPerSession,
+		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+	})
+	client <- conn
+	return func() { conn.Close(); s.Close() }, nil
+}
+
+// once opens a connection for one command.
+func (a *app) once(ctx context.Context, f *probeFlags, m *aim, run func(b *bout) error) error {
+	b, err := a.open(ctx, f, m, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	return a.probeError(run(b), m)
+}
+
+// name takes the next word of the command line.
+func (m *aim) name(a *app, cmd *cobra.Command, what string) (string, error) {
+	if len(m.rest) == 0 {
+		return "", a.usageError(cmd, fmt.Sprintf("%s: %s", a.t("missing", "缺少"), what))
+	}
+	word := m.rest[0]
+	m.rest = m.rest[1:]
+	return word, nil
+}

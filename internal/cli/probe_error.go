@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/probe"
+)
+
+// probeError gives an error of the tester its exit code and says what to do.
+func (a *app) probeError(err error, m *aim) error {
+	var done *exitError
+	if err == nil || errors.As(err, &done) {
+		return err
+	}
+	e := &exitError{code: exitFailure, err: err}
+	e.details = append(e.details, detail{a.t("target", "目标"), m.label})
+	var (
+		pending *probe.PendingError
+		start   *probe.StartError
+		status  *mcphttp.StatusError
+		wire    *jsonrpc.Error
+		network *net.OpError
+	)
+	switch {
+	case errors.As(err, &pending):
+		a.printPending(pending)
+		return silent(exitPending)
+	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
+		e.code, e.id = exitInterrupted, codeInterrupted
+		e.err = errors.New(a.t("cancelled", "已取消"))
+	case errors.Is(err, probe.ErrIdle):
+		e.code, e.id, e.hint = exitTimeout, codeTimeout, a.t("--timeout TIME allows a longer silence", "--timeout TIME 可延长静默时间")
+	case errors.Is(err, probe.ErrLimit):
+		e.code, e.id, e.hint = exitTimeout, codeTimeout, a.t("--max-time TIME allows more", "--max-time TIME 可延长总时限")
+	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+		e.code, e.id = exitAuth, codeAuth
+		e.hint = a.t("--header 'Authorization: Bearer TOKEN'", "--header 'Authorization: Bearer TOKEN'")
+		if challenge := status.Header.Get("Www-Authenticate"); challenge != "" {
+			e.details = append(e.details, detail{a.t("wants", "要求"), challenge})
+		}
+	case errors.As(err, &start):
+		e.code, e.id, e.err = exitUnreachable, codeUnreachable, start.Err
+		if len(start.Stderr) > 0 {
+			e.details = append(e.details, detail{a.t("it said", "输出"), strings.Join(start.Stderr, "\n")})
+		}
+	case errors.As(err, &wire):
+		e.code = wireExit(wire)
+	case errors.As(err, &network), errors.Is(err, jsonrpc.ErrClosed), errors.As(err, &status):
+		e.code, e.id = exitUnreachable, codeUnreachable
+	}
+	return e
+}
+
+// Codes of the tester's errors.
+const (
+	codeAuth        = "AIO3001"
+	codeUnreachable = "AIO4101"
+	codeTool        = "AIO5001"
+	codeUnknownTool = "AIO5002"
+	codeArgument    = "AIO5003"
+	codeOutput      = "AIO6001"
+	codeTimeout     = "AIO8001"
+	codeInterrupted = "AIO8002"
+)
+
+// wireExit is the exit code for an error that a server, or a gateway before
+// it, answered.
+func wireExit(e *jsonrpc.Error) int {
+	var data struct {
+		Reason mcp.Reason
+		Status int
+	}
+	// Data of another shape says nothing.
+	_ = json.Unmarshal(e.Data, &data)
+	switch {
+	case data.Reason == mcp.PolicyDenied:
+		return exitDenied
+	case data.Reason == mcp.UpstreamTimeout || data.Reason == mcp.Cancelled:
+		return exitTimeout
+	case data.Reason == mcp.UpstreamUnavailable || data.Reason == mcp.UpstreamClosed:
+		return exitUnreachable
+	case data.Status == http.StatusUnauthorized || data.Status == http.StatusForbidden:
+		return exitAuth
+	}
+	return exitTool
+}
+
+// answered turns the error that a server answered into ours.
+func (a *app) answered(x *probe.Exchange, m *aim) error {
+	if x.Err == nil {
+		return nil
+	}
+	e := &exitError{code: wireExit(x.Err), id: codeTool, err: fmt.Errorf("%s (%d)", x.Err.Message, x.Err.Code)}
+	e.details = append(e.details, detail{a.t("target", "目标"), m.label}, detail{a.t("method", "方法"), x.Method})
+	if len(x.Err.Data) > 0 {
+		e.details = append(e.details, detail{a.t("data", "数据"), string(x.Err.Data)})
+	}
+	return e
+}
+
+// printPending says what is asked, for a script to answer.
+func (a *app) printPending(p *probe.PendingError) {
+	q := p.Question
+	pending := map[string]any{"kind": q.Kind(), "params": q.Params}
+	if q.Name != "" {
+		pending["tool"] = q.Name
+	}
+	if message, ok := jsonrpc.GetString(q.Params, "message"); ok {
+		pending["message"] = message
+	}
+	if schema := jsonrpc.Get(q.Params, "requestedSchema"); schema != nil {
+		pending["schema"] = json.RawMessage(schema)
+	}
+	writeLine(a.Stdout, map[string]any{"pending": pending})
+	fmt.Fprintf(a.Stderr, "%s\n", a.t("the server asks a question; answer it with --answer JSON, or run this on a terminal",
+		"服务提出了问题；请用 --answer JSON 回答，或在终端中运行"))
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+)
+
+// farewell is how long ending a connection may take.
+const farewell = 10 * time.Second
+
+// route decides how the target is reached: as it is, or for the merged view
+// through a gateway, a running one or one of our own for this call.
+func (b *bout) route(opt *probe.Options) error {
+	m := b.aim
+	if m.cfg != nil && opt.Roots == nil {
+		opt.Roots = m.cfg.Roots
+	}
+	if !m.merged {
+		return nil
+	}
+	in, err := newInstance(context.WithoutCancel(b.ctx), instanceOptions{
+		cfg: m.cfg, log: quietLog(), name: b.app.personality.name, schema: m.schema,
+	})
+	if err != nil {
+		return err
+	}
+	b.onClose(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), farewell)
+		defer cancel()
+		in.close(ctx)
+	})
+	m.target = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
+		return b.inProcess(in, m.schema, "")
+	}}
+	return nil
+}
+
+// inProcess makes a session of a gateway in this process.
+func (b *bout) inProcess(in *instance, schema, server string) (jsonrpc.Stream, error) {
+	ours, theirs := jsonrpc.Pipe()
+	s, err := in.openInProcess(theirs, schema, server)
+	if err != nil {
+		return nil, err
+	}
+	b.onClose(s)
+	return ours, nil
+}
+
+// watch shows and records what goes over the wire.
+func (b *bout) watch(opt *probe.Options) error {
+	var sinks []func(probe.Frame)
+	if b.flags.verbose > 0 {
+		sinks = append(sinks, b.showFrame)
+	}
+	if b.flags.trace != "" {
+		file, err := os.OpenFile(b.flags.trace, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fail(exitUsage, codeUsage, "", "%s: %v", b.app.t("recording", "记录"), err)
+		}
+		w := probe.NewCaptureWriter(file, b.aim.label)
+		b.onClose(func() {
+			if err := w.Close(); err != nil {
+				fmt.Fprintf(b.app.Stderr, "%s: %v\n", b.app.t("recording", "记录"), err)
+			}
+			file.Close()
+		})
+		sinks = append(sinks, w.Write)
+	}
+	if len(sinks) > 0 {
+		opt.OnFrame = func(f probe.Frame) {
+			for _, s := range sinks {
+				s(f)
+			}
+		}
+	}
+	if opt.OnNotification == nil && b.flags.level != "" {
+		opt.OnNotification = b.showLog
+	}
+	return nil
+}
+
+var frameMu sync.Mutex
+
+// showFrame prints one message to standard error.
+func (b *bout) showFrame(f probe.Frame) {
+	frameMu.Lock()
+	defer frameMu.Unlock()
+	arrow := "←"
+	if f.Sent {
+		arrow = "→"
+	}
+	if b.flags.verbose > 1 && f.Header != nil {
+		line := f.Method
+		if f.Status != 0 {
+			line = fmt.Sprintf("HTTP %d", f.Status)
+		}
+		fmt.Fprintf(b.app.Stderr, "%s %s\n", arrow, line)
+		for _, name := range sortedKeys(f.Header) {
+			fmt.Fprintf(b.app.Stderr, "%s   %s: %s\n", arrow, name, f.Header.Get(name))
+		}
+	}
+	if len(f.Body) > 0 {
+		fmt.Fprintf(b.app.Stderr, "%s %s\n", arrow, f.Body)
+	}
+}
+
+// showLog prints the server's log to standard error.
+func (b *bout) showLog(method string, params json.RawMessage) {
+	if method != mcp.NotificationMessage {
+		return
+	}
+	level, _ := jsonrpc.GetString(params, "level")
+	data := jsonrpc.Get(params, "data")
+	text, ok := jsonrpc.GetString(params, "data")
+	if !ok {
+		text = string(data)
+	}
+	fmt.Fprintf(b.app.Stderr, "%s %s\n", b.app.paint(dim, "["+level+"]"), text)
+}
+
+// singleServer is a configuration of nothing but one target, for a gateway in
+// this process.
+func singleServer(m *aim, protocol string) (*config.Config, error) {
+	s := config.NewServer("target")
+	s.Schema, s.Protocol, s.Enabled = config.DefaultSchema, protocol, true
+	if m.server != nil {
+		*s = *m.server
+		s.Schema, s.Protocol, s.Name = config.DefaultSchema, protocol, "target"
+	} else {
+		s.Command, s.Args, s.Cwd, s.URL, s.Type = m.target.Command, m.target.Args, m.target.Cwd, m.target.URL, m.target.Type
+		if s.Command != "" {
+			s.Type, s.InheritEnv.All = config.TypeStdio, true
+		}
+		s.Headers = make(map[string]config.Secret)
+		for name := range m.target.Header {
+			s.Headers[name] = config.Secret(m.target.Header.Get(name))
+		}
+	}
+	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), config.LoadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	schema := cfg.Schema(config.DefaultSchema)
+	if schema == nil {
+		schema = config.NewSchema(config.DefaultSchema)
+		cfg.Schemas = append(cfg.Schemas, schema)
+	}
+	schema.Servers = []*config.Server{s}
+	return cfg, nil
+}

@@ -1,0 +1,42 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/itchyny/gojq"
+)
+
+// JQ runs a jq expression over a value and returns every result.
+func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
+	query, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, fmt.Errorf("reading %q: %w", expression, err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("reading %q: %w", expression, err)
+	}
+	var input any
+	dec := json.NewDecoder(strings.NewReader(string(value)))
+	dec.UseNumber()
+	if err := dec.Decode(&input); err != nil {
+		return nil, fmt.Errorf("reading the JSON: %w", err)
+	}
+	var results []json.RawMessage
+	for iter := code.Run(input); ; {
+		v, ok := iter.Next()
+		if !ok {
+			return results, nil
+		}
+		if err, failed := v.(error); failed {
+			return results, err
+		}
+		raw, err := gojq.Marshal(v)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, raw)
+	}
+}
