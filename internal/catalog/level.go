@@ -44,7 +44,7 @@ func DownlevelResult(version string, result []byte) []byte {
 	}
 	t := readTop(result)
 	if t.resultType {
-		result = jsonrpc.Set(result, nil, "resultType")
+		result = withoutIdentity(jsonrpc.Set(result, nil, "resultType"))
 	}
 	if t.ttl {
 		result = jsonrpc.Set(result, nil, "ttlMs")
@@ -64,6 +64,19 @@ func DownlevelResult(version string, result []byte) []byte {
 		}
 	}
 	return result
+}
+
+// withoutIdentity removes who made a modern result: older clients were told
+// when they shook hands.
+func withoutIdentity(result []byte) []byte {
+	if jsonrpc.Get(result, "_meta", mcp.MetaServerInfo) == nil {
+		return result
+	}
+	result = jsonrpc.Set(result, nil, "_meta", mcp.MetaServerInfo)
+	for range jsonrpc.Members(jsonrpc.Get(result, "_meta")) {
+		return result
+	}
+	return jsonrpc.Set(result, nil, "_meta")
 }
 
 // olderContent replaces the kinds of content that the version does not know.
