@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,9 @@ func (s *Session) Close() {
 // Handle answers one request of the client.
 func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	s.calls.Add(1)
+	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
+		s.gw.log.Debug("request", "session", s.caller.Session, "method", clip(req.Method), "bytes", len(req.Params))
+	}
 	if s.gw.opt.Traffic.Enabled() {
 		return s.recorded(ctx, from, req)
 	}
