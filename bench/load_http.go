@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A client says how requests to an endpoint look.
+type client struct {
+	endpoint string
+	modern   bool
+	key      string // bearer token; empty for none
+	method   string
+	tool     string
+	// atLeast is how large the first answer must be; the others must be as
+	// large as the first.
+	atLeast int
+}
+
+// A sample is one round against one target.
+type sample struct {
+	calls   int
+	elapsed time.Duration
+	cpu     time.Duration
+	latency []time.Duration // sorted
+}
+
+func (s sample) perSecond() float64 { return float64(s.calls) / s.elapsed.Seconds() }
+
+// cpuPerCall is in microseconds.
+func (s sample) cpuPerCall() float64 {
+	return float64(s.cpu.Nanoseconds()) / 1e3 / float64(max(s.calls, 1))
+}
+
+// A wire is one connection with one session.
+type wire struct {
+	client
+	host, path string
+	conn       net.Conn
+	in         *messageReader
+	session    string
+	call       []byte
+	size       int
+}
+
+func (c client) dial(ctx context.Context, id int) (*wire, error) {
+	u, err := url.Parse(c.endpoint)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return nil, err
+	}
+	w := &wire{client: c, host: u.Host, path: u.RequestURI(), conn: conn, in: newMessageReader(conn)}
+	if err := w.open(id); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+const (
+	legacyVersion = "2025-11-25"
+	modernVersion = "2026-07-28"
+	modernMeta    = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modernVersion + `","io.modelcontextprotocol/clientCapabilities":{},` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"}}`
+)
+
+// open shakes hands, prepares the request and looks at its first answer in
+// full.
+func (w *wire) open(id int) error {
+	if !w.modern {
+		hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + legacyVersion +
+			`","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}`
+		if err := w.exchange(w.request("POST", "initialize", hello)); err != nil {
+			return fmt.Errorf("initialize: %w", err)
+		}
+		w.session = w.in.header("Mcp-Session-Id")
+		if err := w.exchange(w.request("POST", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
+			return fmt.Errorf("initialized: %w", err)
+		}
+	}
+	w.call = w.request("POST", w.method, w.message(id))
+	if err := w.exchange(w.call); err != nil {
+		return err
+	}
+	body := w.in.body()
+	if i := bytes.Index(body, []byte("data:")); i >= 0 && strings.HasPrefix(w.in.header("Content-Type"), "text/event-stream") {
+		body, _, _ = bytes.Cut(body[i+5:], []byte("\n"))
+	}
+	var answer struct {
+		ID     int
+		Result json.RawMessage
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.ID != id || len(answer.Result) < w.atLeast {
+		return fmt.Errorf("unexpected answer to %s: %.300s", w.method, body)
+	}
+	w.size = len(w.in.body())
+	return nil
+}
+
+func (w *wire) message(id int) string {
+	params := ""
+	if w.tool != "" {
+		params = `"name":"` + w.tool + `","arguments":{"pattern":"fox","limit":10}`
+	}
+	if w.modern {
+		if params != "" {
+			params += ","
+		}
+		params += modernMeta
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s","params":{%s}}`, id, w.method, params)
+}
+
+func (w *wire) request(verb, method, body string) []byte {
+	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", verb, w.path, w.host)
+	if w.session != "" {
+		b = fmt.Appendf(b, "Mcp-Session-Id: %s\r\n", w.session)
+	}
+	if w.key != "" {
+		b = fmt.Appendf(b, "Authorization: Bearer %s\r\n", w.key)
+	}
+	if w.modern {
+		b = fmt.Appendf(b, "MCP-Protocol-Version: %s\r\nMcp-Method: %s\r\n", modernVersion, method)
+		if w.tool != "" {
+			b = fmt.Appendf(b, "Mcp-Name: %s\r\n", w.tool)
+		}
+	} else if method != "initialize" {
+		b = fmt.Appendf(b, "MCP-Protocol-Version: %s\r\n", legacyVersion)
+	}
+	return fmt.Appendf(b, "Content-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+func (w *wire) exchange(request []byte) error {
+	if _, err := w.conn.Write(request); err != nil {
+		return err
+	}
+	if err := w.in.next(); err != nil {
+		return err
+	}
+	if w.in.status()/100 != 2 {
+		return fmt.Errorf("status %d: %.300s", w.in.status(), w.in.body())
+	}
+	return nil
+}
+
+// close ends the session and the connection.
+func (w *wire) close() {
+	if w.session != "" {
+		// The round is over: what goes wrong here changes nothing.
+		_ = w.exchange(w.request("DELETE", "", ""))
+	}
+	w.conn.Close()
+}
+
+// run keeps n connections busy for a while and counts the calls.
+func (c client) run(ctx context.Context, n int, length time.Duration, cpu func() time.Duration) (sample, error) {
+	wires := make([]*wire, 0, n)
+	defer func() {
+		for _, w := range wires {
+			w.close()
+		}
+	}()
+	for id := range n {
+		w, err := c.dial(ctx, id+1)
+		if err != nil {
+			return sample{}, fmt.Errorf("client %s: %w", strconv.Itoa(id+1), err)
+		}
+		wires = append(wires, w)
+	}
+	latencies := make([][]time.Duration, n)
+	errs := make([]error, n)
+	before, start := cpu(), time.Now()
+	stop := start.Add(length)
+	var wg sync.WaitGroup
+	for i, w := range wires {
+		wg.Go(func() { latencies[i], errs[i] = w.repeat(stop) })
+	}
+	wg.Wait()
+	s := sample{elapsed: time.Since(start), cpu: cpu() - before}
+	for i := range n {
+		if errs[i] != nil {
+			return s, errs[i]
+		}
+		s.calls += len(latencies[i])
+		s.latency = append(s.latency, latencies[i]...)
+	}
+	sortDurations(s.latency)
+	return s, nil
+}
+
+// repeat calls until stop.
+func (w *wire) repeat(stop time.Time) ([]time.Duration, error) {
+	latency := make([]time.Duration, 0, 1024)
+	for now := time.Now(); now.Before(stop); {
+		if err := w.exchange(w.call); err != nil {
+			return latency, err
+		}
+		if len(w.in.body()) != w.size {
+			return latency, fmt.Errorf("an answer of %d bytes, not %d: %.300s", len(w.in.body()), w.size, w.in.body())
+		}
+		then := now
+		now = time.Now()
+		latency = append(latency, now.Sub(then))
+	}
+	return latency, nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// sizes are the texts that the server's tools answer with.
+var sizes = []struct {
+	name  string
+	tool  string
+	bytes int
+}{
+	{"100 B", "fixed-100b", 100},
+	{"10 KB", "fixed-10kb", 10 << 10},
+	{"1 MB", "fixed-1mb", 1 << 20},
+	{"15 MB", "fixed-15mb", 15 << 20},
+}
+
+// A server is an MCP server that costs as little as can be: it looks for the
+// name of the tool and answers with bytes that were made beforehand.
+type server struct {
+	modern  bool
+	listing []byte
+	results map[string][]byte
+}
+
+func newServer(tools int, modern bool) *server {
+	s := &server{modern: modern, results: make(map[string][]byte)}
+	for _, size := range sizes {
+		s.results[size.tool] = s.result(fmt.Sprintf(`"content":[{"type":"text","text":"%s"}]`, text(size.bytes)))
+	}
+	var list strings.Builder
+	for i := range tools {
+		name := "tool-" + strconv.Itoa(i)
+		if i < len(sizes) {
+			name = sizes[i].tool
+		}
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		fmt.Fprintf(&list, toolFormat, name)
+	}
+	s.listing = s.result(`"tools":[` + list.String() + `]`)
+	return s
+}
+
+// toolFormat is a tool of about half a kilobyte.
+const toolFormat = `{"name":"%s","title":"A tool","description":"Reads the entries of a table that match a pattern, in the order ` +
+	`in which they were written, and returns at most as many as it is asked for.","inputSchema":{"type":"object","properties":` +
+	`{"pattern":{"type":"string","description":"what the entries must match"},"limit":{"type":"integer","minimum":1,"maximum":1000,` +
+	`"default":100}},"additionalProperties":false},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
+
+// text is JSON text of n bytes, with the escapes that source code and prose
+// have.
+func text(n int) string {
+	const line = `The \"quick\" brown fox jumps over the lazy dog, then looks up.\n`
+	b := strings.Repeat(line, n/len(line)+1)[:n]
+	if strings.HasSuffix(b, `\`) {
+		b = b[:n-1] + "."
+	}
+	return b
+}
+
+func (s *server) result(members string) []byte {
+	if s.modern {
+		return []byte(`{"resultType":"complete",` + members + `}`)
+	}
+	return []byte(`{` + members + `}`)
+}
+
+var (
+	envelope  = []byte(`{"jsonrpc":"2.0","id":`)
+	toolsCall = []byte(`"method":"tools/call"`)
+)
+
+// answer returns the answer to a message in three parts, nil for a message
+// that gets none. The parts are valid until the next call of the same buffer.
+func (s *server) answer(buf []byte, msg []byte) (head, result []byte) {
+	id, method := s.read(msg)
+	if id == nil {
+		return nil, nil
+	}
+	head = append(append(append(buf, envelope...), id...), `,"result":`...)
+	switch method {
+	case "tools/call":
+		for _, size := range sizes {
+			if bytes.Contains(msg, []byte(size.tool)) {
+				return head, s.results[size.tool]
+			}
+		}
+		return head, s.results[sizes[0].tool]
+	case "initialize":
+		return head, s.initialize(msg)
+	case "server/discover":
+		return head, s.result(`"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private",` +
+			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"bench","version":"1"}}`)
+	case "tools/list":
+		return head, s.listing
+	}
+	return head, []byte(`{}`)
+}
+
+// read finds the id and the method. Messages of the common form are not
+// decoded.
+func (s *server) read(msg []byte) (id []byte, method string) {
+	if rest, ok := bytes.CutPrefix(msg, envelope); ok {
+		if end := bytes.IndexByte(rest, ','); end > 0 && bytes.HasPrefix(rest[end+1:], toolsCall) {
+			return rest[:end], "tools/call"
+		}
+	}
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if json.Unmarshal(msg, &m) != nil || m.Method == "" {
+		return nil, ""
+	}
+	return m.ID, m.Method
+}
+
+func (s *server) initialize(msg []byte) []byte {
+	var m struct {
+		Params struct{ ProtocolVersion string }
+	}
+	// What cannot be read gets the version that every client knows.
+	if json.Unmarshal(msg, &m) != nil || m.Params.ProtocolVersion == "" {
+		m.Params.ProtocolVersion = "2025-06-18"
+	}
+	return fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`, m.Params.ProtocolVersion)
+}
+
+// refuses says whether the server does not speak the era of the message.
+func (s *server) refuses(msg []byte) bool {
+	_, method := s.read(msg)
+	return s.modern && method == "initialize" || !s.modern && method == "server/discover"
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+)
+
+func upstreamFlags(name string, args []string) *server {
+	flags := flag.NewFlagSet(name, flag.ExitOnError)
+	tools := flags.Int("tools", len(sizes), "how many tools to list")
+	modern := flags.Bool("modern", false, "speak 2026-07-28 alone")
+	// ExitOnError never returns one.
+	_ = flags.Parse(args)
+	return newServer(*tools, *modern)
+}
+
+// runUpstreamStdio answers one message per line. Answers to what came together
+// leave together.
+func runUpstreamStdio(args []string) error {
+	s := upstreamFlags("upstream-stdio", args)
+	buf := make([]byte, 0, 256<<10)
+	var out []byte
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := os.Stdin.Read(buf[len(buf):cap(buf)])
+		if err != nil {
+			return nil // the client is gone
+		}
+		buf = buf[:len(buf)+n]
+		rest := buf
+		for {
+			end := bytes.IndexByte(rest, '\n')
+			if end < 0 {
+				break
+			}
+			if out, err = s.writeLine(out, rest[:end]); err != nil {
+				return err
+			}
+			rest = rest[end+1:]
+		}
+		buf = buf[:copy(buf, rest)]
+		if _, err := os.Stdout.Write(out); err != nil {
+			return err
+		}
+		out = out[:0]
+	}
+}
+
+// writeLine appends an answer to out. A large one is written where it stands,
+// after what waits.
+func (s *server) writeLine(out, msg []byte) ([]byte, error) {
+	if s.refuses(msg) {
+		id, _ := s.read(msg)
+		return append(out, refusal(id)+"\n"...), nil
+	}
+	head, result := s.answer(nil, msg)
+	if head == nil {
+		return out, nil
+	}
+	out = append(out, head...)
+	if len(result) < 64<<10 {
+		return append(append(out, result...), "}\n"...), nil
+	}
+	for _, part := range [][]byte{out, result} {
+		if _, err := os.Stdout.Write(part); err != nil {
+			return nil, err
+		}
+	}
+	return append(out[:0], "}\n"...), nil
+}
+
+func refusal(id []byte) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, id)
+}
+
+// runUpstreamHTTP answers over hand-written HTTP/1.1.
+func runUpstreamHTTP(args []string) error {
+	s := upstreamFlags("upstream-http", args)
+	return listenAndServe(func(conn net.Conn) error { return s.serveConn(conn) })
+}
+
+// listenAndServe says where it listens and serves each connection.
+func listenAndServe(serve func(net.Conn) error) error {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("endpoint http://%s/mcp\n", ln.Addr())
+	go exitWithParent()
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer conn.Close()
+			if err := serve(conn); err != nil && err != io.EOF {
+				fmt.Fprintln(os.Stderr, "connection ended:", err)
+			}
+		}()
+	}
+}
+
+func (s *server) serveConn(conn net.Conn) error {
+	m := newMessageReader(conn)
+	var head []byte
+	for {
+		if err := m.next(); err != nil {
+			return err
+		}
+		head = head[:0]
+		switch body := m.body(); {
+		case bytes.HasPrefix(m.start(), []byte("GET")):
+			head = append(head, "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n"...)
+		case len(body) == 0:
+			head = append(head, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"...)
+		case s.refuses(body):
+			id, _ := s.read(body)
+			text := refusal(id)
+			head = fmt.Appendf(head, "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		default:
+			if err := s.respond(conn, &head, body); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := conn.Write(head); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *server) respond(conn net.Conn, buf *[]byte, body []byte) error {
+	var digits [256]byte
+	start, result := s.answer(digits[:0], body)
+	if start == nil {
+		_, err := conn.Write([]byte("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"))
+		return err
+	}
+	head := append(*buf, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "...)
+	head = strconv.AppendInt(head, int64(len(start)+len(result)+1), 10)
+	head = append(append(head, "\r\n\r\n"...), start...)
+	if len(result) < 64<<10 {
+		head = append(append(head, result...), '}')
+		*buf = head
+		_, err := conn.Write(head)
+		return err
+	}
+	*buf = head
+	parts := net.Buffers{head, result, []byte("}")}
+	_, err := parts.WriteTo(conn)
+	return err
+}
+
+// exitWithParent ends this process when the one that started it is gone: its
+// end of our standard input closes.
+func exitWithParent() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
