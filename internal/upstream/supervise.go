@@ -195,16 +195,24 @@ func (u *Upstream) setState(s State, why error) {
 	u.state, u.reason, u.since = s, why, time.Now()
 	moved := u.moved
 	u.moved = make(chan struct{})
-	if s != Starting {
-		select {
-		case <-u.settled:
-		default:
-			close(u.settled)
-		}
-	}
 	u.mu.Unlock()
-	close(moved)
+	// Whoever is woken looks at what there is now, so the change is told first.
 	u.changed()
+	if s != Starting {
+		u.settle()
+	}
+	close(moved)
+}
+
+// settle notes that the server has answered or failed once.
+func (u *Upstream) settle() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	select {
+	case <-u.settled:
+	default:
+		close(u.settled)
+	}
 }
 
 func (u *Upstream) changed() {
