@@ -35,11 +35,11 @@ func corpusServer() *mcptest.Server {
 }
 
 var corpusSchemas = map[string]string{
-	"form_simple":   `{"type":"object","properties":{"query":{"type":"string","description":"What to look for","minLength":1},"sort":{"type":"string","enum":["created","updated"]},"per_page":{"type":"integer","minimum":1,"maximum":100,"default":30},"labels":{"type":"array","items":{"type":"string"}},"deep":{"type":"boolean"}},"required":["query"]}`,
-	"form_union":    `{"type":"object","properties":{"range":{"anyOf":[{"title":"dates","type":"object","properties":{"from":{"type":"string","format":"date"},"to":{"type":"string","format":"date"}},"required":["from"]},{"title":"days","type":"object","properties":{"days":{"type":"integer"}},"required":["days"]}]},"note":{"type":["string","null"]}},"required":["range"]}`,
-	"form_tree":     `{"type":"object","properties":{"root":{"$ref":"#/$defs/node"}},"required":["root"],"$defs":{"node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["name"]}}}`,
-	"form_big":      `{"type":"object","properties":{"id":{"type":"integer"},"tags":{"type":"object","additionalProperties":{"type":"string"}}},"required":["id"]}`,
-	"form_rootless": `{"oneOf":[{"title":"by id","type":"object","properties":{"kind":{"const":"id"},"id":{"type":"integer"}},"required":["kind","id"]},{"title":"by name","type":"object","properties":{"kind":{"const":"name"},"name":{"type":"string"}},"required":["kind","name"]}]}`,
+	"form_simple": `{"type":"object","properties":{"query":{"type":"string","description":"What to look for","minLength":1},"sort":{"type":"string","enum":["created","updated"]},"per_page":{"type":"integer","minimum":1,"maximum":100,"default":30},"labels":{"type":"array","items":{"type":"string"}},"deep":{"type":"boolean"}},"required":["query"]}`,
+	"form_union":  `{"type":"object","properties":{"range":{"anyOf":[{"title":"dates","type":"object","properties":{"from":{"type":"string","format":"date"},"to":{"type":"string","format":"date"}},"required":["from"]},{"title":"days","type":"object","properties":{"days":{"type":"integer"}},"required":["days"]}]},"note":{"type":["string","null"]}},"required":["range"]}`,
+	"form_tree":   `{"type":"object","properties":{"root":{"$ref":"#/$defs/node"}},"required":["root"],"$defs":{"node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["name"]}}}`,
+	"form_big":    `{"type":"object","properties":{"id":{"type":"integer"},"tags":{"type":"object","additionalProperties":{"type":"string"}}},"required":["id"]}`,
+	"form_choice": `{"oneOf":[{"title":"by id","type":"object","properties":{"kind":{"const":"id"},"id":{"type":"integer"}},"required":["kind","id"]},{"title":"by name","type":"object","properties":{"kind":{"const":"name"},"name":{"type":"string"}},"required":["kind","name"]}]}`,
 }
 
 func largeResult(_ context.Context, c *mcptest.Call) (any, error) {

@@ -8,7 +8,7 @@ export interface Server {
 }
 
 export interface ServerDetail extends Server {
-  entry: Record<string, unknown>; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
+  entry: Record<string, unknown> | null; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
 }
 
 export interface Client {

@@ -96,7 +96,7 @@ export function DiffText({ lines }: { lines: DiffLine[] }) {
   const near = (i: number) => lines.slice(Math.max(0, i - 2), i + 3).some((l) => l.kind !== " ");
   const shown = lines.map((l, i) => ({ l, i })).filter(({ i }) => near(i)).slice(0, 200);
   if (!shown.length) return <p class="mut">{t("noDifference")}</p>;
-  return <pre class="code text difftext" tabIndex={0} role="region" aria-label={t("differences")}>{shown.map(({ l, i }) => <span key={i} class={l.kind === "+" ? "plus" : l.kind === "-" ? "minus" : ""}>{l.kind} {l.text}{"\n"}</span>)}</pre>;
+  return <pre class="code text difftext" tabIndex={0} role="group" aria-label={t("differences")}>{shown.map(({ l, i }) => <span key={i} class={l.kind === "+" ? "plus" : l.kind === "-" ? "minus" : ""}>{l.kind} {l.text}{"\n"}</span>)}</pre>;
 }
 
 function VariableBox(p: { bench: Bench; template: string; name: string; values: Record<string, string>; resources: Item[]; onChange: (v: string) => void }) {

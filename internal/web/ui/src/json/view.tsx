@@ -77,7 +77,7 @@ function kindOf(value: string): string {
 /** TextView shows text of any size, line by line. */
 export function TextView({ text, label }: { text: string; label: string }) {
   const lines = useMemo(() => text.split("\n"), [text]);
-  if (lines.length < 400 && text.length < 60_000) return <pre class="code text" tabIndex={0} role="region" aria-label={label}>{text}</pre>;
+  if (lines.length < 400 && text.length < 60_000) return <pre class="code text" tabIndex={0} role="group" aria-label={label}>{text}</pre>;
   return <VirtualList class="code" count={lines.length} height={18} label={label}
     row={(i, style) => <div key={i} class="json-line" style={style}>{lines[i]!.slice(0, 2000)}</div>} />;
 }

@@ -62,7 +62,7 @@ function Attention({ stats }: { stats: Map<string, Stat> }) {
 
 function ServerTable({ list, stats }: { list: Server[]; stats: Map<string, Stat> }) {
   return <section class="card table-card" aria-label={t("servers")}>
-    {list.length ? <div class="table-scroll" tabIndex={0} role="region" aria-label={t("servers")}><table>
+    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table>
       <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("transport")}</th><th class="r">{t("tools")}</th><th class="r">{t("calls")}</th><th class="r">p95</th><th class="r">{t("errors")}</th><th>{t("lastHour")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
       <tbody>{list.map((s) => {
         const st = stats.get(s.name);
@@ -86,7 +86,7 @@ function Failures({ rev }: { rev: number }) {
   const list = value?.calls ?? [];
   if (!list.length) return null;
   return <section class="card table-card" aria-labelledby="failures-h"><h2 id="failures-h">{t("recentErrors")}</h2>
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={t("recentErrors")}><table><tbody>{list.map((c) => <tr key={c.id}>
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("recentErrors")}><table><tbody>{list.map((c) => <tr key={c.id}>
       <td><a href={href(["traffic", String(c.id)])}>{clock(c.start)}</a></td><td>{c.client}</td><td><b>{c.server}</b></td><td><code>{c.name ?? c.method}</code></td>
       <td><Status tone="err">{t(c.status === "tool_error" ? "call_tool_error" : "call_error")}{c.code ? " " + c.code : ""}</Status></td><td class="r">{ns(c.total)}</td></tr>)}</tbody></table></div>
   </section>;

@@ -66,7 +66,7 @@ function StatusTab({ d }: { d: ServerDetail }) {
       {d.handshake ? <div class="json-box"><JsonView fit text={JSON.stringify(d.handshake)} label={t("handshake")} /></div> : <p class="mut">{t("noHandshake")}</p>}
     </section>
     <section class="card wide" aria-labelledby="h-err"><h2 id="h-err">{t("lastStderr")}</h2>
-      {d.stderr?.length ? <pre class="code text" tabIndex={0} role="region" aria-label={t("lastStderr")}>{d.stderr.slice(-20).join("\n")}</pre> : <p class="mut">{t("quietServer")}</p>}
+      {d.stderr?.length ? <pre class="code text" tabIndex={0} role="group" aria-label={t("lastStderr")}>{d.stderr.slice(-20).join("\n")}</pre> : <p class="mut">{t("quietServer")}</p>}
     </section>
   </div>;
 }
@@ -86,6 +86,6 @@ function Logs({ name, stderr }: { name: string; stderr: string[] }) {
     <div class="bar"><input type="search" data-filter value={filter} placeholder={t("filter")} aria-label={t("filter")} onInput={(e) => setFilter(e.currentTarget.value)} />
       <span class="space" /><CopyButton text={() => lines.map((l) => `${l.time} ${l.source} ${l.text}`).join("\n")} /></div>
     {shown.length ? <ol class="loglines" tabIndex={0} aria-label={t("logs")}>{shown.slice(-500).map((l) => <li key={l.id}><span class="mut">{clock(l.time)}</span> <span class={"level " + (l.level ?? "")}>{l.level ?? l.source}</span> <span>{l.text}</span></li>)}</ol>
-      : stderr.length ? <pre class="code text" tabIndex={0} role="region" aria-label={t("logs")}>{stderr.join("\n")}</pre> : <Empty>{t("quietServer")}</Empty>}
+      : stderr.length ? <pre class="code text" tabIndex={0} role="group" aria-label={t("logs")}>{stderr.join("\n")}</pre> : <Empty>{t("quietServer")}</Empty>}
   </div>;
 }

@@ -63,7 +63,7 @@ function ServerList() {
       <button type="button" class="button" onClick={save} disabled={busy}><Icon name="download" />{t("export")}</button>
       {may("admin") && <a class="button primary" href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
     </div>
-    {list.length ? <div class="table-scroll" tabIndex={0} role="region" aria-label={t("servers")}><table class="servers">
+    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table class="servers">
       <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("transport")}</th><th class="r">{t("tools")}</th><th class="r">{t("resources")}</th><th class="r">{t("prompts")}</th><th class="r">{t("restarts")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
       <tbody>{list.map((s) => <ServerRow key={s.schema + "/" + s.name} s={s} />)}</tbody></table></div>
       : <Empty>{servers.value.length ? t("nothingMatches") : t("noServers")}</Empty>}

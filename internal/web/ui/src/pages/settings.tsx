@@ -23,7 +23,7 @@ export function SettingsPage() {
         <div class="field"><label for="set-theme">{t("theme")}</label><select id="set-theme" value={theme.value} onChange={(e) => { theme.value = e.currentTarget.value as Theme; }}><option value="auto">{t("themeAuto")}</option><option value="light">{t("themeLight")}</option><option value="dark">{t("themeDark")}</option></select></div></div>
     </section>
     {error && <Notice tone="err">{error}</Notice>}
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={t("settings")}><table class="settings">
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("settings")}><table class="settings">
       <thead><tr><th>{t("setting")}</th><th>{t("value")}</th><th>{t("default")}</th><th>{t("source")}</th></tr></thead>
       <tbody>{list.map((s) => <Row key={s.key} s={s} onSaved={reload} />)}</tbody></table></div>
   </div>;

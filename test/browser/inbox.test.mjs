@@ -1,0 +1,63 @@
+import { test } from "node:test";
+import { accessible, done, newPage, result, suite, visit } from "./lib.mjs";
+
+suite();
+
+/** ask starts a call that asks, in one tab, and opens the inbox in another. */
+async function ask(tool, fill) {
+  const caller = await newPage();
+  await visit(caller, "bench/demo/tools/" + tool);
+  if (fill) await fill(caller);
+  await caller.getByTestId("run").click();
+  await caller.locator("[data-testid=result][data-state=running]").waitFor();
+  const inbox = await newPage({ context: caller.context() });
+  await visit(inbox, "inbox");
+  return { caller, inbox };
+}
+
+test("elicitation: answered in the inbox with a form", async () => {
+  const { caller, inbox } = await ask("ask_name");
+  const card = inbox.getByTestId("question-elicitation");
+  await card.getByText("What is your name?").waitFor();
+  await accessible(inbox);
+  await card.getByRole("textbox", { name: /name/i }).fill("Ada");
+  await card.getByRole("button", { name: "Answer" }).click();
+  await card.waitFor({ state: "detached" });
+  await (await result(caller)).getByText("Hello, Ada!").waitFor();
+  await done(inbox);
+});
+
+test("elicitation: declined and cancelled", async () => {
+  for (const [button, want] of [["Decline", "No name: decline."], ["Cancel", "No name: cancel."]]) {
+    const { caller, inbox } = await ask("ask_name");
+    await inbox.getByTestId("question-elicitation").getByRole("button", { name: button }).click();
+    await (await result(caller)).getByText(want).waitFor();
+    await done(inbox);
+  }
+});
+
+test("sampling: shown whole, answered by hand", async () => {
+  const { caller, inbox } = await ask("ask_model", (page) => page.locator("#t_prompt").fill("What is MCP?"));
+  const card = inbox.getByTestId("question-sampling");
+  await card.getByText("What is MCP?").waitFor();
+  await accessible(inbox);
+  await card.getByLabel("Reply").fill("A protocol.");
+  await card.getByLabel("Model").fill("ada-1");
+  await card.getByRole("button", { name: "Send" }).click();
+  await (await result(caller)).getByText("ada-1 says: A protocol.").waitFor();
+  await done(inbox);
+});
+
+test("a question is a badge and a title, never a modal", async () => {
+  const { caller, inbox } = await ask("ask_name");
+  await inbox.getByTestId("inbox-badge").getByText("Inbox 1").waitFor();
+  await inbox.waitForFunction(() => document.title.startsWith("(1)"));
+  await visit(inbox, "overview");
+  await inbox.getByText("elicitation from demo waits").waitFor();
+  if (await inbox.locator("dialog, [aria-modal=true]").count()) throw new Error("a modal is open");
+  // It can be answered beside the call as well.
+  const card = caller.getByTestId("question-elicitation");
+  await card.getByRole("button", { name: "Decline" }).click();
+  await result(caller);
+  await done(inbox);
+});

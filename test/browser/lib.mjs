@@ -1,0 +1,88 @@
+// What every browser test uses: a browser, a page that is logged in, and the
+// checks that hold on every page.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before } from "node:test";
+import { chromium } from "playwright-core";
+
+export const base = process.env.CONSOLE_URL;
+const state = process.env.CONSOLE_STATE;
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser;
+const open = new Set();
+
+/** suite starts the browser for a file and closes everything after it. */
+export function suite() {
+  before(async () => {
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM,
+      args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+    });
+  });
+  after(async () => {
+    for (const context of open) await context.close();
+    await browser?.close();
+  });
+}
+
+/** newPage is a page that fails the test when it talks to another host, throws or is refused by its policy. */
+export async function newPage({ login = true, lang = "en", width = 1440, height = 900, dark = false, context: reuse } = {}) {
+  const context = reuse ?? await browser.newContext({
+    viewport: { width, height }, locale: lang, colorScheme: dark ? "dark" : "light", storageState: login ? state : undefined,
+  });
+  open.add(context);
+  const page = await context.newPage();
+  const troubles = [];
+  page.troubles = troubles;
+  page.on("request", (r) => {
+    const url = new URL(r.url());
+    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== new URL(base).origin) troubles.push("request to " + r.url());
+  });
+  page.on("pageerror", (e) => troubles.push("thrown: " + e.message));
+  page.on("console", (m) => {
+    // A refusal of the API is part of some tests; the browser reports it too.
+    if (m.type() === "error" && !/Failed to load resource/.test(m.text())) troubles.push("console: " + m.text());
+  });
+  page.setDefaultTimeout(15_000);
+  return page;
+}
+
+/** visit opens a screen by its URL. */
+export async function visit(page, path) {
+  await page.goto(base + "/ui/" + path);
+  await page.locator("main.screen h1").first().waitFor({ state: "attached" });
+}
+
+/** done closes a page and reports what went wrong in the background. */
+export async function done(page) {
+  assert.deepEqual(page.troubles, []);
+  await page.context().close();
+  open.delete(page.context());
+}
+
+/** accessible runs axe and fails on any violation. */
+export async function accessible(page) {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.map((v) => `${v.id}: ${v.help} (${v.nodes.map((n) => n.target.join(" ") + " " + n.failureSummary).slice(0, 3).join("; ")})`), []);
+}
+
+/** api calls the API with the cookie of a page's context. */
+export async function api(page, method, path, body) {
+  const r = await page.request.fetch(base + "/api/v1/" + path, {
+    method, headers: { "X-MCP-AIO": "1", Origin: base, "Content-Type": "application/json" }, data: body === undefined ? undefined : JSON.stringify(body),
+  });
+  return { status: r.status(), body: r.status() === 204 ? undefined : await r.json().catch(() => undefined) };
+}
+
+/** commandLine is what the footer shows. */
+export const commandLine = async (page) => (await page.getByTestId("command-line").innerText()).replace(/^\$ /, "");
+
+/** result waits for the end of the call on the bench and returns its pane. */
+export async function result(page, state = "ok") {
+  const pane = page.locator(`[data-testid=result][data-state=${state}]`);
+  await pane.waitFor();
+  return pane;
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, commandLine, done, newPage, suite, visit } from "./lib.mjs";
+
+suite();
+
+const screens = [
+  ["overview", "Overview", "总览", "mcp-all-in-one status"],
+  ["servers", "Servers", "服务器", "mcp-all-in-one list servers"],
+  ["servers/new", "Add server", "添加服务器", "mcp-all-in-one add NAME -- COMMAND"],
+  ["servers/default/demo", "demo", "demo", "mcp-all-in-one inspect demo"],
+  ["servers/default/demo?tab=config", "demo", "demo", "mcp-all-in-one inspect demo"],
+  ["servers/default/demo?tab=logs", "demo", "demo", "mcp-all-in-one logs demo"],
+  ["traffic", "Traffic", "流量", "mcp-all-in-one traffic -f"],
+  ["bench", "Bench", "工作台", "mcp-all-in-one inspect TARGET"],
+  ["bench/demo/tools/echo", "demo", "demo", "mcp-all-in-one call demo.echo"],
+  ["bench/demo/session", "demo", "demo", "mcp-all-in-one inspect demo"],
+  ["inbox", "Inbox", "待办", "mcp-all-in-one inbox"],
+  ["settings", "Settings", "设置", "mcp-all-in-one config show"],
+];
+
+for (const [path, en, zh, cli] of screens) {
+  for (const [lang, title, dark] of [["en", en, false], ["zh-CN", zh, true]]) {
+    test(`${path} in ${lang}, ${dark ? "dark" : "light"}`, async () => {
+      const page = await newPage({ lang, dark });
+      await visit(page, path);
+      await page.locator("main h1", { hasText: title }).first().waitFor({ state: "attached" });
+      await page.waitForFunction((want) => document.querySelector("[data-testid=command-line]").innerText.endsWith(want), cli);
+      assert.equal(await commandLine(page), cli);
+      assert.equal(await page.evaluate(() => document.documentElement.lang), lang);
+      assert.equal(await page.locator("h1").count(), 1);
+      for (const landmark of ["header", "nav", "main", "footer"]) assert.equal(await page.locator("#app > " + landmark).count(), 1, landmark);
+      await accessible(page);
+      await done(page);
+    });
+  }
+  test(`${path} on a phone`, async () => {
+    const page = await newPage({ width: 390, height: 800 });
+    await visit(page, path);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 390, `the page is ${wide} px wide`);
+    await accessible(page);
+    await done(page);
+  });
+}
+
+test("the palette finds servers, screens and actions by keyboard", async () => {
+  const page = await newPage();
+  await visit(page, "overview");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("traff");
+  await accessible(page);
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/ui/traffic");
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("bench demo");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/ui/bench/demo");
+  await done(page);
+});
+
+test("shortcuts reach every screen; ? lists them", async () => {
+  const page = await newPage();
+  await visit(page, "overview");
+  for (const [keys, path] of [["gs", "servers"], ["gt", "traffic"], ["gb", "bench"], ["ge", "settings"], ["go", "overview"], [".", "inbox"]]) {
+    for (const k of keys) await page.keyboard.press(k);
+    await page.waitForURL("**/ui/" + path);
+  }
+  await page.keyboard.press("?");
+  await page.getByRole("complementary", { name: "Keyboard" }).waitFor();
+  await done(page);
+});
+
+test("language and theme are switched and remembered", async () => {
+  const page = await newPage();
+  await visit(page, "overview");
+  await page.getByTestId("language").click();
+  await page.getByRole("navigation").getByText("服务器").waitFor();
+  await page.getByTestId("theme").click();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.reload();
+  await page.getByRole("navigation").getByText("服务器").waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await done(page);
+});
+
+test("several tabs share one event stream", async () => {
+  const first = await newPage();
+  const streams = [];
+  const count = (page) => page.on("request", (r) => { if (r.url().includes("/api/v1/events")) streams.push(r.url()); });
+  count(first);
+  await visit(first, "overview");
+  await first.locator("footer [data-state=ok]").waitFor();
+  const second = await newPage({ context: first.context() });
+  count(second);
+  await visit(second, "servers");
+  await second.locator("footer [data-state=ok]").waitFor();
+  assert.equal(streams.length, 1);
+  await first.close();
+  // The other tab takes over.
+  await second.waitForFunction(() => performance.getEntriesByType("resource").length > 0);
+  await second.locator("footer [data-state=ok]").waitFor();
+  await done(second);
+});
