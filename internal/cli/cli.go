@@ -53,6 +53,7 @@ func Run(ctx context.Context, env Env) int {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
+	defer a.profile()()
 	err := root.ExecuteContext(ctx)
 	return a.report(err)
 }
