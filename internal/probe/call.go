@@ -47,6 +47,8 @@ type Exchange struct {
 	// Notices counts the progress notifications, Rounds how often a modern
 	// server asked.
 	Notices, Rounds int
+	// Record is the entry in the record of the gateway, 0 when there is none.
+	Record uint64
 }
 
 // Failure is the error that the server answered, or nil.
@@ -79,15 +81,21 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	err := s.exchange(ctx, r, x)
 	r.stop()
 	x.Wire = ownFrames(s.tap.since(mark), r.id, method, params)
+	if s.opt.Measure != nil {
+		if m, ok := s.opt.Measure(method, r.began); ok {
+			r.measure(m)
+			x.Record = m.Record
+		}
+	}
 	x.Timing = r.timing(x.Wire)
 	x.Notices = r.notices()
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return x, err
+	cause := context.Cause(ctx)
+	var pending *PendingError
+	if cause != nil && (err != nil || errors.As(cause, &pending)) {
+		// What a server says because nobody answered it is not the outcome.
+		return x, cause
 	}
-	return x, nil
+	return x, err
 }
 
 func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {

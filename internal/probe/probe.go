@@ -92,12 +92,23 @@ type Options struct {
 	MaxMessage int64
 	Log        *slog.Logger
 
+	// Measure asks a gateway in this process where the time of a call went;
+	// nil where there is none.
+	Measure func(method string, began time.Time) (m Measurement, ok bool)
+
 	// What follows hears of things as they happen; each may be nil, and may be
 	// called concurrently, but not after Close has returned.
 	OnNotification func(method string, params json.RawMessage)
 	OnLine         func(text string)
 	OnFrame        func(f Frame)
 	OnDown         func(err error)
+}
+
+// A Measurement is what a gateway recorded of a call.
+type Measurement struct {
+	Gateway, Server time.Duration
+	// Record is the entry in its record.
+	Record uint64
 }
 
 const (

@@ -89,7 +89,7 @@ func ownFrames(frames []Frame, owner uint64, method string, params []byte) []Fra
 	var ids []string
 	var own []Frame
 	for _, f := range frames {
-		if f.owner != 0 || f.Method != "" || f.Status != 0 {
+		if f.owner != 0 {
 			if f.owner == owner {
 				own = append(own, f)
 			}

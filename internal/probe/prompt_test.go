@@ -1,0 +1,129 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+func TestPromptParams(t *testing.T) {
+	for _, tt := range []struct {
+		id   string
+		args map[string]string
+		want string
+	}{
+		{"req/S004-2", nil, `{"name":"p"}`},
+		{"req/S004-3", map[string]string{"a": "1", "b": "2"}, `{"name":"p","arguments":{"a":"1","b":"2"}}`},
+		{"req/S004-4", map[string]string{}, `{"name":"p"}`},
+		{"req/S004-5", nil, `{"name":"p"}`},
+		{"req/S004-6", map[string]string{"arg1": "", "arg2": ""}, `{"name":"p","arguments":{"arg1":"","arg2":""}}`},
+		{"req/S004-7", map[string]string{"arg1": "value"}, `{"name":"p","arguments":{"arg1":"value"}}`},
+		{"req/S004-12", map[string]string{"a": "", "b": "x"}, `{"name":"p","arguments":{"a":"","b":"x"}}`},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			if got := string(PromptParams("p", tt.args)); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// fussy is a server whose prompts refuse an empty arguments member, as some
+// do.
+func fussy() *mcptest.Server {
+	s := mcptest.New("fussy")
+	prompt := func(name, arguments string) mcptest.Prompt {
+		return mcptest.Prompt{
+			Definition: `{"name":"` + name + `","arguments":` + arguments + `}`,
+			Get: func(_ context.Context, c *mcptest.Call) (any, error) {
+				raw := c.Arguments
+				if raw != nil && string(raw) == "{}" {
+					return nil, jsonrpc.Errorf(0, "Missing required arguments")
+				}
+				return mcptest.UserMessage(name, "arguments: %s", raw), nil
+			},
+		}
+	}
+	s.SetPrompts(
+		prompt("none", `[]`), prompt("optional", `[{"name":"o"}]`), prompt("required", `[{"name":"r","required":true}]`),
+		prompt("mixed", `[{"name":"o"},{"name":"r","required":true}]`),
+	)
+	return s
+}
+
+func TestPromptsOverTheWire(t *testing.T) {
+	for _, protocol := range []string{"legacy", "modern"} {
+		s := mustOpen(t, inMemory(t, fussy()), Options{Protocol: protocol})
+		prompts, err := s.List(t.Context(), catalog.Prompts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			id, prompt string
+			args       map[string]string
+			missing    string
+			want       string
+		}{
+			{"req/S004-13", "none", nil, "", "arguments: "},
+			{"req/S004-14", "optional", nil, "", "arguments: "},
+			{"req/S004-15", "optional", map[string]string{"o": "x"}, "", `arguments: {"o":"x"}`},
+			{"req/S004-16", "required", nil, "r", ""},
+			{"req/S004-17", "required", map[string]string{"r": "x"}, "", `arguments: {"r":"x"}`},
+			{"req/S004-18", "mixed", map[string]string{"r": "x"}, "", `arguments: {"r":"x"}`},
+		} {
+			t.Run(protocol+"/"+tt.id, func(t *testing.T) {
+				err := CheckPrompt(PromptArguments(prompts.Find(tt.prompt).Raw), tt.args)
+				var missing *MissingError
+				if errors.As(err, &missing) != (tt.missing != "") || tt.missing != "" && missing.Name != tt.missing {
+					t.Fatalf("check says %v, want %q missing", err, tt.missing)
+				}
+				if tt.missing != "" {
+					return
+				}
+				x := mustCall(t, s, mcp.MethodPromptsGet, string(PromptParams(tt.prompt, tt.args)))
+				if got := TextOf(x.Result); got != tt.want {
+					t.Errorf("%q, want %q", got, tt.want)
+				}
+				sent := x.Wire[0].Body
+				if has := jsonrpc.Get(sent, "params", "arguments") != nil; has != (len(tt.args) > 0) {
+					t.Errorf("sent %s", sent)
+				}
+			})
+		}
+	}
+}
+
+func TestExpandTemplate(t *testing.T) {
+	values := map[string]string{"id": "a b/ü", "q": "1&2"}
+	for template, want := range map[string]string{
+		"demo://text/{id}": "demo://text/a%20b%2F%C3%BC",
+		"x://{+id}":        "x://a%20b/%C3%BC",
+		"x://s{?q,none}":   "x://s?q=1%262",
+		"x://plain":        "x://plain",
+		"x://a{/id}":       "x://a/a%20b%2F%C3%BC",
+	} {
+		if got, err := ExpandTemplate(template, values); err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", template, got, err, want)
+		}
+	}
+	if _, err := ExpandTemplate("x://{none}", values); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("a variable without a value: %v", err)
+	}
+}
+
+func TestJQ(t *testing.T) {
+	got, err := JQ(".items[].n", json.RawMessage(`{"items":[{"n":12345678901234567890},{"n":2}]}`))
+	if err != nil || len(got) != 2 || string(got[0]) != "12345678901234567890" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := JQ(".[", nil); err == nil {
+		t.Error("a broken expression was accepted")
+	}
+}
