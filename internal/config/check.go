@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -85,6 +86,7 @@ func (k *serverChecker) run() {
 	}
 	k.environment()
 	k.headers()
+	k.auth()
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
@@ -189,6 +191,19 @@ func (k *serverChecker) headers() {
 		}
 		if strings.ContainsAny(k.s.Headers[m.key].Reveal(), "\r\n\x00") {
 			k.c.add(SeverityError, m.value.pos, join(k.path, "headers."+m.key), codeCharacter, "the header", "a line break or NUL")
+		}
+	}
+}
+
+func (k *serverChecker) auth() {
+	for _, text := range k.s.Auth.Allow {
+		if _, err := netip.ParsePrefix(text); err != nil {
+			k.report(SeverityError, "auth", codeNotOneOf, text, "a network such as 10.0.0.0/8")
+		}
+	}
+	if issuer := k.s.Auth.Issuer; issuer != "" {
+		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
+			k.report(SeverityError, "auth", codeURL, safeURL(issuer), "is not the https address of an issuer")
 		}
 	}
 }

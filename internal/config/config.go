@@ -63,6 +63,10 @@ type Config struct {
 	Naming    string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
 	Exec      string        `json:"exec" enum:"wrapped" doc:"Set to wrapped, exec answers {server_name, tool_name, success, data, error}." zh:"设为 wrapped 时，exec 返回包装后的结果。"`
 	Compact   Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
+	Tokens    string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
+	Audit     Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
+	Metrics   Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
+	Tracing   Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
 	Problems []Problem `json:"-"` // warnings, and servers that are off
 }
@@ -166,6 +170,26 @@ type Compact struct {
 	Toon              bool  `json:"toon" doc:"Print uniform arrays as tables." zh:"以表格形式压缩同构数组。"`
 	ToonMinSize       int64 `json:"toonMinSize" def:"1" min:"0" max:"1000000" doc:"Smallest array printed as a table." zh:"使用表格的最小数组长度。"`
 	StructuredContent bool  `json:"structuredContent" doc:"Add structuredContent to what exec answers." zh:"exec 的结果附带 structuredContent。"`
+}
+
+// Audit says where calls are recorded for good.
+type Audit struct {
+	File     string `json:"file" doc:"File of one JSON line per call; none when absent." zh:"每次调用一行 JSON 的文件；缺省不记录。"`
+	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个文件的最大大小。"`
+	MaxFiles int    `json:"maxFiles" def:"10" min:"1" max:"1000" doc:"Files that are kept, the current one included." zh:"保留的文件数（含当前文件）。"`
+}
+
+// Metrics says whether figures are shown.
+type Metrics struct {
+	Enabled bool `json:"enabled" def:"true" doc:"Serve /metrics." zh:"是否提供 /metrics。"`
+}
+
+// Tracing says where traces are sent.
+type Tracing struct {
+	URL     string            `json:"url" doc:"Base address of a collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318; none when absent." zh:"OTLP/HTTP 收集器地址，如 http://127.0.0.1:4318；缺省不发送。"`
+	Headers map[string]Secret `json:"headers" doc:"Headers sent to it." zh:"附带的请求头。"`
+	Sample  int               `json:"sample" def:"100" min:"1" max:"100" doc:"Share of traces that are sent, in percent; a client that decided has decided." zh:"采样百分比；客户端已决定的以客户端为准。"`
+	Service string            `json:"service" def:"mcp-all-in-one" doc:"Name of this service in traces." zh:"链路中的服务名。"`
 }
 
 // Names returns the names of the schemas in the order of the file.

@@ -14,6 +14,10 @@ const lockWait = 10 * time.Second
 // those of others.
 var writers sync.Map // of *sync.Mutex by path
 
+// Lock makes the caller the only one, of all processes, that holds the lock of
+// that name until it calls unlock. It waits for a while.
+func Lock(path string) (unlock func(), err error) { return lock(path) }
+
 // lock makes the caller the only writer of the file until it calls unlock.
 func lock(path string) (unlock func(), err error) {
 	own, _ := writers.LoadOrStore(path, new(sync.Mutex))

@@ -16,6 +16,7 @@ func Reference() []byte {
 	section(&b, "Server", "`mcpServers.<name>`, and the same in every other shape", reflect.TypeFor[Server]())
 	section(&b, "Tool", "`tools.<name>` of a server", reflect.TypeFor[ToolPolicy]())
 	section(&b, "Prompt, resource", "`prompts.<name>` and `resources.<uri>` of a server", reflect.TypeFor[Policy]())
+	section(&b, "Auth", "`auth` of a server", reflect.TypeFor[Auth]())
 	section(&b, "Schema", "`schemas.<name>`; besides these, `mcpServers`", reflect.TypeFor[Schema]())
 	section(&b, "Top", "beside the servers", reflect.TypeFor[Config]())
 	nested(&b, "", reflect.TypeFor[Config]())

@@ -61,6 +61,7 @@ type Server struct {
 	Cwd          string                `json:"cwd" doc:"Directory it starts in." zh:"工作目录。"`
 	URL          string                `json:"url" doc:"Address of a server over HTTP." zh:"HTTP 服务地址。"`
 	Headers      map[string]Secret     `json:"headers" doc:"Headers sent with every request." zh:"每个请求附带的请求头。"`
+	Auth         Auth                  `json:"auth" doc:"How to sign in to a server over HTTP that wants it; see auth login." zh:"需要登录的 HTTP 服务的登录方式；见 auth login。"`
 	Enabled      bool                  `json:"enabled" def:"true" doc:"Use this server." zh:"是否启用。"`
 	Timeout      time.Duration         `json:"timeout" min:"1ms" max:"24h" doc:"How long a call may be silent; the limit's callIdle when absent." zh:"调用最长静默时间；缺省为 limits.callIdle。"`
 	Restart      bool                  `json:"restart" def:"true" doc:"Start or dial it again when it ends." zh:"退出后是否重启或重连。"`
@@ -91,6 +92,27 @@ type ToolPolicy struct {
 	Rename      string        `json:"rename" doc:"Name it is listed under." zh:"列出时的名称。"`
 	Description string        `json:"description" doc:"Description it is listed with." zh:"列出时的描述。"`
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
+}
+
+// Auth says how the gateway signs in to a server by OAuth. All of it may be
+// absent: what is needed is found out.
+type Auth struct {
+	ClientID     string   `json:"clientId" doc:"Client registered with the authorization server, or the https URL of a client metadata document. Absent: one is registered." zh:"在授权服务器上注册的客户端，或客户端元数据文档的 https 地址；缺省自动注册。"`
+	ClientSecret Secret   `json:"clientSecret" doc:"Its secret." zh:"客户端密钥。"`
+	Scopes       []string `json:"scopes" doc:"Scopes to ask for. Absent: what the server asks for." zh:"请求的范围；缺省为服务所要求的。"`
+	Issuer       string   `json:"issuer" doc:"The only issuer to accept." zh:"唯一接受的签发者。"`
+	Port         int      `json:"port" min:"0" max:"65535" doc:"Port on 127.0.0.1 that the browser comes back to; 0 takes a free one." zh:"浏览器返回时使用的 127.0.0.1 端口；0 为任意空闲端口。"`
+	Allow        []string `json:"allow" doc:"Networks beyond the public ones where the authorization server may be, such as 10.0.0.0/8." zh:"授权服务器可以所在的非公网网段，如 10.0.0.0/8。"`
+	PerUser      bool     `json:"perUser" doc:"Every user of the gateway signs in to it for himself; tokens and connections are not shared." zh:"网关的每个用户各自登录；令牌与连接互不共享。"`
+}
+
+func (a *Auth) hashEntry(h *fieldHash) {
+	if a.ClientID == "" && a.ClientSecret == "" && len(a.Scopes) == 0 && a.Issuer == "" && a.Port == 0 && len(a.Allow) == 0 && !a.PerUser {
+		return
+	}
+	h.add("auth", a.ClientID, a.ClientSecret.Reveal(), a.Issuer, fmt.Sprint(a.Port), fmt.Sprint(a.PerUser))
+	h.add("scopes", a.Scopes...)
+	h.add("allow", a.Allow...)
 }
 
 // Policy changes how one prompt or resource is offered.
@@ -174,6 +196,7 @@ func (s *Server) hashEntry(h *fieldHash) {
 		h.add("header", strings.ToLower(name), s.Headers[name].Reveal())
 	}
 	h.add("inherit", append([]string{fmt.Sprint(s.InheritEnv.All)}, s.InheritEnv.Names...)...)
+	s.Auth.hashEntry(h)
 }
 
 // fieldHash hashes named lists of texts so that no two lists collide.

@@ -1,0 +1,154 @@
+package oauth
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const callbackPath = "/callback"
+
+// A callback waits on this machine for the one answer to an authorization
+// request. What does not carry its state is turned away and changes nothing.
+type callback struct {
+	listener net.Listener
+	server   *http.Server
+	state    string
+	issuer   string
+	// issued says that the issuer promised to name itself in its answer.
+	issued bool
+
+	serving sync.WaitGroup
+	mu      sync.Mutex
+	used    bool
+	done    chan struct{}
+	code    string
+	err     error
+}
+
+// listenCallback opens the port; where any will do, the one used before is
+// tried first, so that a registered redirect URI can be used again.
+func listenCallback(ctx context.Context, port int, before string) (net.Listener, error) {
+	var lc net.ListenConfig
+	if port != 0 {
+		ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return nil, fmt.Errorf("listening for the answer: %w", err)
+		}
+		return ln, nil
+	}
+	if u, err := url.Parse(before); err == nil && u.Port() != "" {
+		if ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", u.Port())); err == nil {
+			return ln, nil
+		}
+	}
+	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listening for the answer: %w", err)
+	}
+	return ln, nil
+}
+
+func redirectOf(ln net.Listener) string { return "http://" + ln.Addr().String() + callbackPath }
+
+// newCallback serves until close.
+func newCallback(ln net.Listener, state, issuer string, issued bool) *callback {
+	c := &callback{listener: ln, state: state, issuer: issuer, issued: issued, done: make(chan struct{})}
+	c.server = &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	c.serving.Go(func() { c.server.Serve(ln) })
+	return c
+}
+
+// wait returns the authorization code.
+func (c *callback) wait(ctx context.Context) (string, error) {
+	select {
+	case <-c.done:
+		return c.code, c.err
+	case <-ctx.Done():
+		return "", fmt.Errorf("waiting for the sign-in: %w", context.Cause(ctx))
+	}
+}
+
+func (c *callback) close() {
+	// What the browser is being told may be told to its end.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if c.server.Shutdown(ctx) != nil {
+		c.server.Close()
+	}
+	c.serving.Wait()
+}
+
+func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	if r.URL.EscapedPath() != callbackPath || r.Host != c.listener.Addr().String() {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if r.Method != http.MethodGet {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	status, text := c.take(r.URL.Query())
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<!doctype html><title>mcp-all-in-one</title><p>%s</p>\n", html.EscapeString(text))
+}
+
+// take judges one answer. The state is good once.
+func (c *callback) take(q url.Values) (status int, text string) {
+	for _, name := range []string{"state", "code", "error", "iss"} {
+		if len(q[name]) > 1 {
+			return http.StatusBadRequest, "This answer can be read two ways."
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1 {
+		return http.StatusBadRequest, "This answer belongs to no sign-in of ours."
+	}
+	c.used = true
+	defer close(c.done)
+	c.code, c.err = c.judge(q)
+	if c.err != nil {
+		return http.StatusBadRequest, "The sign-in failed; the terminal says why. You can close this page."
+	}
+	return http.StatusOK, "Signed in. You can close this page."
+}
+
+// judge checks who answers before it looks at what the answer is.
+func (c *callback) judge(q url.Values) (string, error) {
+	switch iss := q.Get("iss"); {
+	case iss != "" && iss != c.issuer:
+		return "", untrusted("the answer came from another issuer")
+	case iss == "" && c.issued:
+		return "", untrusted("the answer does not name its issuer")
+	}
+	if code := q.Get("error"); code != "" {
+		return "", fmt.Errorf("the authorization server refused: %s", plainCode(code))
+	}
+	if code := q.Get("code"); code != "" {
+		return code, nil
+	}
+	return "", errors.New("the answer has no code")
+}
+
+// plainCode is an error code of OAuth, and nothing else.
+func plainCode(code string) string {
+	if len(code) > 64 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		return "an error that is none of OAuth's"
+	}
+	return code
+}

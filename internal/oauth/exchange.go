@@ -1,0 +1,164 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+// An exchange is with the token endpoint of one grant's issuer.
+type exchange struct {
+	fetch *http.Client
+	grant *grant
+}
+
+func (x *exchange) config(authorize string) *oauth2.Config {
+	style := oauth2.AuthStyleInParams
+	if x.grant.Client.InHeader {
+		style = oauth2.AuthStyleInHeader
+	}
+	return &oauth2.Config{
+		ClientID: x.grant.Client.ID, ClientSecret: x.grant.Client.Secret,
+		Endpoint:    oauth2.Endpoint{AuthURL: authorize, TokenURL: x.grant.TokenURL, AuthStyle: style},
+		RedirectURL: x.grant.Client.Redirect, Scopes: x.grant.Scopes,
+	}
+}
+
+// context makes the token request go through our client, with the resource.
+func (x *exchange) context(ctx context.Context) context.Context {
+	c := *x.fetch
+	c.Transport = forResource{x.fetch.Transport, x.grant.Resource}
+	return context.WithValue(ctx, oauth2.HTTPClient, &c)
+}
+
+// redeem trades an authorization code for a token.
+func (x *exchange) redeem(ctx context.Context, code, verifier string) error {
+	token, err := x.config("").Exchange(x.context(ctx), code, oauth2.VerifierOption(verifier))
+	if err != nil {
+		return fmt.Errorf("getting a token: %w", plainly(err))
+	}
+	return x.take(token)
+}
+
+// refresh gets the next token.
+func (x *exchange) refresh(ctx context.Context) error {
+	token, err := x.config("").TokenSource(x.context(ctx), &oauth2.Token{RefreshToken: x.grant.Refresh}).Token()
+	if err != nil {
+		return err
+	}
+	return x.take(token)
+}
+
+// take puts a token into the grant after a look at whether it can be used.
+func (x *exchange) take(token *oauth2.Token) error {
+	if !strings.EqualFold(token.Type(), "Bearer") {
+		return untrusted("the token is none that we can use: its type is %q", token.TokenType)
+	}
+	for i := range len(token.AccessToken) {
+		if c := token.AccessToken[i]; c <= ' ' || c > '~' {
+			return untrusted("the token cannot stand in a header")
+		}
+	}
+	g := x.grant
+	g.Access, g.Obtained, g.Revoked = token.AccessToken, time.Now(), false
+	if token.RefreshToken != "" {
+		g.Refresh = token.RefreshToken
+	}
+	g.Expiry = token.Expiry
+	if token.ExpiresIn < 0 {
+		g.Expiry = time.Time{} // nobody knows; a 401 will tell
+	}
+	if scope, ok := token.Extra("scope").(string); ok && scope != "" {
+		g.Scopes = strings.Fields(scope)
+	}
+	g.Wanted = nil
+	return nil
+}
+
+// revoke tells the issuer that the grant is not needed any more, by RFC 7009.
+func (x *exchange) revoke(ctx context.Context) error {
+	g := x.grant
+	if g.RevokeURL == "" || g.Revoked {
+		return nil
+	}
+	token := g.Refresh
+	if token == "" {
+		token = g.Access
+	}
+	form := url.Values{"token": {token}}
+	if !g.Client.InHeader {
+		form.Set("client_id", g.Client.ID)
+		if g.Client.Secret != "" {
+			form.Set("client_secret", g.Client.Secret)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.RevokeURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return fmt.Errorf("revoking the grant: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if g.Client.InHeader {
+		req.SetBasicAuth(url.QueryEscape(g.Client.ID), url.QueryEscape(g.Client.Secret))
+	}
+	resp, err := x.fetch.Do(req)
+	if err != nil {
+		return fmt.Errorf("revoking the grant: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("revoking the grant: %s answered %d", g.Issuer, resp.StatusCode)
+	}
+	return nil
+}
+
+// denied says that the issuer will never refresh this grant again.
+func denied(err error) bool {
+	var answer *oauth2.RetrieveError
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch answer.ErrorCode {
+	case "invalid_grant", "invalid_client", "unauthorized_client":
+		return true
+	}
+	return false
+}
+
+// plainly leaves the body of an answer out of an error: it may hold tokens.
+func plainly(err error) error {
+	var answer *oauth2.RetrieveError
+	if !errors.As(err, &answer) {
+		return err
+	}
+	if answer.ErrorCode != "" {
+		return errors.New("the authorization server refused: " + plainCode(answer.ErrorCode))
+	}
+	return fmt.Errorf("the authorization server answered %d", answer.Response.StatusCode)
+}
+
+// forResource adds the resource, which RFC 8707 has every token request name,
+// to the forms that pass.
+type forResource struct {
+	base     http.RoundTripper
+	resource string
+}
+
+func (t forResource) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	body = append(append(body, "&resource="...), url.QueryEscape(t.resource)...)
+	r = r.Clone(r.Context())
+	r.Body, r.GetBody, r.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))
+	return t.base.RoundTrip(r)
+}

@@ -1,0 +1,280 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// A Store keeps texts by name where others cannot read them.
+type Store interface {
+	Get(name string) (string, error)
+	Set(name, value string) error
+	Delete(name string) error
+	List() ([]string, error)
+}
+
+// Options make a Keeper.
+type Options struct {
+	// Dir is where the tokens are, and where processes that share them meet.
+	Dir string
+	// Store holds the tokens; nil means an encrypted file in Dir.
+	Store Store
+	Log   *slog.Logger
+	// OnSignIn hears that a sign-in that somebody waited for may have
+	// happened, here or in another process. It may be nil.
+	OnSignIn func()
+}
+
+// A Keeper keeps the grants of all servers. Nothing is read before the first
+// request to a server over HTTP.
+type Keeper struct {
+	opt  Options
+	life context.Context
+	kill context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu      sync.Mutex
+	grants  []*grant // nobody changes one that is here
+	read    bool
+	mark    time.Time // of the last change that was read
+	looked  time.Time // when that was last looked at
+	flights map[*grant]*flight
+	waiting bool // somebody polls for a sign-in
+}
+
+// NewKeeper returns a keeper; ctx bounds its life.
+func NewKeeper(ctx context.Context, opt Options) *Keeper {
+	if opt.Store == nil {
+		opt.Store = config.NewFileStore(opt.Dir)
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	k := &Keeper{opt: opt, flights: make(map[*grant]*flight)}
+	k.life, k.kill = context.WithCancel(ctx)
+	return k
+}
+
+// Close ends what the keeper is doing and waits.
+func (k *Keeper) Close() {
+	k.kill()
+	k.wg.Wait()
+}
+
+// A Status is what a person may know about a grant.
+type Status struct {
+	Server  string    `json:"server"`
+	User    string    `json:"user,omitempty"`
+	Issuer  string    `json:"issuer"`
+	Client  string    `json:"client"`
+	Scopes  []string  `json:"scopes,omitempty"`
+	Wanted  []string  `json:"wanted,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Renews says that the token is refreshed without anybody signing in.
+	Renews bool `json:"renews"`
+	// Revoked says that somebody has to sign in again.
+	Revoked bool `json:"revoked,omitempty"`
+}
+
+func (g *grant) status() Status {
+	return Status{
+		Server: g.Server, User: g.User, Issuer: g.Issuer, Client: g.Client.ID, Scopes: g.Scopes, Wanted: g.Wanted,
+		Expires: g.Expiry, Renews: g.Refresh != "", Revoked: g.Revoked,
+	}
+}
+
+// Statuses describes the grants, those of one server where it is not nil.
+func (k *Keeper) Statuses(s *config.Server) []Status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.loadLocked()
+	list := []Status{}
+	for _, g := range k.grants {
+		if s == nil || g.Server == s.ID() {
+			list = append(list, g.status())
+		}
+	}
+	slices.SortFunc(list, func(a, b Status) int {
+		return strings.Compare(a.Server+"\x00"+a.User+"\x00"+a.Issuer, b.Server+"\x00"+b.User+"\x00"+b.Issuer)
+	})
+	return list
+}
+
+// marker is touched at every change, for the processes that share the tokens.
+func (k *Keeper) marker() string { return filepath.Join(k.opt.Dir, "tokens.changed") }
+
+// lookEvery bounds how often a grant that is not there is looked for.
+const lookEvery = time.Second
+
+// findLocked returns the newest grant for a user of a server at its present
+// URL, nil when there is none.
+func (k *Keeper) findLocked(s *config.Server, user string) *grant {
+	var found *grant
+	for _, g := range k.grants {
+		if g.Server == s.ID() && g.User == user && g.URL == s.URL && (found == nil || g.Obtained.After(found.Obtained)) &&
+			(s.Auth.Issuer == "" || sameIssuer(s.Auth.Issuer, g.Issuer)) {
+			found = g
+		}
+	}
+	return found
+}
+
+// lookup returns the grant to use. One that is not there may have been made
+// by another process meanwhile.
+func (k *Keeper) lookup(s *config.Server, user string) *grant {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	g := k.findLocked(s, user)
+	if (g == nil || g.Revoked) && time.Since(k.looked) > lookEvery {
+		k.loadLocked()
+		g = k.findLocked(s, user)
+	}
+	return g
+}
+
+// before is what is known from an earlier sign-in at the same issuer; never
+// nil.
+func (k *Keeper) before(s *config.Server, user, issuer string) *grant {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.loadLocked()
+	for _, g := range k.grants {
+		if g.Server == s.ID() && g.User == user && g.URL == s.URL && g.Issuer == issuer {
+			return g
+		}
+	}
+	return &grant{}
+}
+
+// loadLocked reads what changed since it was last read.
+func (k *Keeper) loadLocked() {
+	k.looked = time.Now()
+	mark := modified(k.marker())
+	if k.read && mark.Equal(k.mark) {
+		return
+	}
+	names, err := k.opt.Store.List()
+	if err != nil {
+		k.opt.Log.Warn("reading tokens", "err", err)
+		return
+	}
+	k.read, k.mark = true, mark
+	k.grants = nil
+	for _, name := range names {
+		text, err := k.opt.Store.Get(name)
+		g := new(grant)
+		if err == nil {
+			err = json.Unmarshal([]byte(text), g)
+		}
+		if err != nil {
+			k.opt.Log.Warn("reading a token", "name", name, "err", err)
+			continue
+		}
+		k.grants = append(k.grants, g)
+	}
+}
+
+func modified(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// keep stores a grant in place of the one of the same server, user and issuer.
+func (k *Keeper) keep(g *grant) (Status, error) {
+	text, err := json.Marshal(g)
+	if err != nil {
+		return Status{}, fmt.Errorf("keeping the token: %w", err)
+	}
+	err = k.opt.Store.Set(g.name(), string(text))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.grants = append(slices.DeleteFunc(slices.Clone(k.grants), func(old *grant) bool { return old.name() == g.name() }), g)
+	if err != nil {
+		return g.status(), fmt.Errorf("keeping the token: %w", err)
+	}
+	k.touchLocked()
+	return g.status(), nil
+}
+
+// forget removes the grants of a user of a server and returns them.
+func (k *Keeper) forget(s *config.Server, user string) []*grant {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.loadLocked()
+	var gone []*grant
+	k.grants = slices.DeleteFunc(slices.Clone(k.grants), func(g *grant) bool {
+		if g.Server != s.ID() || g.User != user {
+			return false
+		}
+		if err := k.opt.Store.Delete(g.name()); err != nil {
+			k.opt.Log.Warn("forgetting a token", "upstream", g.Server, "err", err)
+		}
+		gone = append(gone, g)
+		return true
+	})
+	if len(gone) > 0 {
+		k.touchLocked()
+	}
+	return gone
+}
+
+// touchLocked tells other processes that something changed.
+func (k *Keeper) touchLocked() {
+	if err := os.MkdirAll(k.opt.Dir, 0o700); err != nil {
+		return
+	}
+	if os.WriteFile(k.marker(), []byte(time.Now().Format(time.RFC3339Nano)), 0o600) == nil {
+		k.mark, k.looked = modified(k.marker()), time.Now()
+	}
+}
+
+// name is that of the grant in the store.
+func (g *grant) name() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{g.Server, g.User, g.Issuer, g.URL}, "\x00")))
+	return "grant-" + hex.EncodeToString(sum[:16])
+}
+
+// await polls for a sign-in by another process while somebody waits for one.
+func (k *Keeper) await() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.waiting || k.opt.OnSignIn == nil || k.life.Err() != nil {
+		return
+	}
+	k.waiting = true
+	since := modified(k.marker())
+	k.wg.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-k.life.Done():
+				return
+			case <-tick.C:
+			}
+			if !modified(k.marker()).Equal(since) {
+				break
+			}
+		}
+		k.mu.Lock()
+		k.waiting = false
+		k.loadLocked()
+		k.mu.Unlock()
+		k.opt.OnSignIn()
+	})
+}

@@ -1,0 +1,145 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// loginTime is how long a person has to sign in.
+const loginTime = 10 * time.Minute
+
+// LoginOptions say how a person signs in.
+type LoginOptions struct {
+	// User is on whose behalf; empty for the gateway itself.
+	User string
+	// Base reaches the server itself. It must not follow redirects.
+	Base http.RoundTripper
+	// Show is given the address where the person signs in.
+	Show func(address string)
+}
+
+// Login lets a person sign in to a server, and keeps the grant.
+func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) (Status, error) {
+	if err := signable(s); err != nil {
+		return Status{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	fetch, err := newFetch(s)
+	if err != nil {
+		return Status{}, err
+	}
+	defer fetch.CloseIdleConnections()
+	f := &finder{server: s, base: opt.Base, fetch: fetch}
+	a, err := f.find(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	before := k.before(s, opt.User, a.meta.Issuer)
+	ln, err := listenCallback(ctx, s.Auth.Port, before.Client.Redirect)
+	if err != nil {
+		return Status{}, err
+	}
+	state := rand.Text()
+	answers := newCallback(ln, state, a.meta.Issuer, a.meta.AuthorizationResponseIssParameterSupported)
+	defer answers.close()
+	us, err := f.client(ctx, a.meta, redirectOf(ln), &before.Client)
+	if err != nil {
+		return Status{}, err
+	}
+	g := &grant{
+		Server: s.ID(), User: opt.User, URL: s.URL, Issuer: a.meta.Issuer, Resource: a.resource,
+		TokenURL: a.meta.TokenEndpoint, RevokeURL: a.meta.RevocationEndpoint, Client: us, Scopes: wantedScopes(s, a, before),
+	}
+	x := exchange{fetch: fetch, grant: g}
+	verifier := oauth2.GenerateVerifier()
+	opt.Show(x.config(a.meta.AuthorizationEndpoint).AuthCodeURL(state,
+		oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", g.Resource)))
+	code, err := answers.wait(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	if err := x.redeem(ctx, code, verifier); err != nil {
+		return Status{}, err
+	}
+	return k.keep(g)
+}
+
+// signable refuses servers that nobody signs in to.
+func signable(s *config.Server) error {
+	u, err := url.Parse(s.URL)
+	switch {
+	case s.URL == "" || err != nil:
+		return fmt.Errorf("%q is not reached over HTTP, so there is nothing to sign in to", s.Name)
+	case u.User != nil || hasAuthorization(s):
+		return fmt.Errorf("%q has a credential in the configuration already", s.Name)
+	}
+	return nil
+}
+
+func hasAuthorization(s *config.Server) bool {
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
+}
+
+// wantedScopes are those of the configuration, else what the server asks for;
+// and what was granted before, so that more rights never cost old ones.
+func wantedScopes(s *config.Server, a *authority, before *grant) []string {
+	scopes := slices.Clone(s.Auth.Scopes)
+	if len(scopes) == 0 {
+		scopes = slices.Clone(a.scopes)
+	}
+	if len(before.Wanted) > 0 {
+		scopes = union(union(scopes, before.Scopes), before.Wanted)
+	}
+	if slices.Contains(a.meta.ScopesSupported, "offline_access") {
+		scopes = union(scopes, []string{"offline_access"})
+	}
+	return scopes
+}
+
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
+}
+
+// Logout forgets a grant, and tells its issuer where that can be told.
+func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) error {
+	found := k.forget(s, user)
+	if len(found) == 0 {
+		return ErrNotSignedIn
+	}
+	fetch, err := newFetch(s)
+	if err != nil {
+		return err
+	}
+	defer fetch.CloseIdleConnections()
+	var errs []error
+	for _, g := range found {
+		x := exchange{fetch: fetch, grant: g}
+		errs = append(errs, x.revoke(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// ErrNotSignedIn is a logout where there is no grant.
+var ErrNotSignedIn = errors.New("nobody is signed in")

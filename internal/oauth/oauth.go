@@ -1,0 +1,111 @@
+// Package oauth signs this gateway in to the servers behind it.
+//
+// It finds the authorization server of a server, gets a client there, lets a
+// person sign in, and keeps, refreshes and uses the tokens. A token is bound to
+// one issuer, one server, its URL and one user, and goes nowhere else. The
+// package refuses to know who the gateway's own clients are: their credentials
+// never pass through here.
+package oauth
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A SignInError says that only a person can help: somebody has to sign in.
+type SignInError struct {
+	// Server is the name of the server.
+	Server string
+	// User is on whose behalf; empty for the gateway itself.
+	User string
+	// Again says that there was a sign-in that no longer counts.
+	Again bool
+	// Status is 401, or 403 where a token lacks Scopes.
+	Status int
+	Scopes []string
+}
+
+func (e *SignInError) Error() string {
+	command := "mcp-all-in-one auth login " + e.Server
+	if e.User != "" {
+		command += " --user " + e.User
+	}
+	switch {
+	case e.Status == http.StatusForbidden:
+		return fmt.Sprintf("sign in again to grant %s: %s", strings.Join(e.Scopes, " "), command)
+	case e.Again:
+		return "sign in again: " + command
+	}
+	return "sign in: " + command
+}
+
+// A RefreshError is a token that could not be refreshed for now. The request
+// was not sent.
+type RefreshError struct {
+	Server string
+	Err    error
+}
+
+func (e *RefreshError) Error() string {
+	return fmt.Sprintf("refreshing the token for %q: %v", e.Server, e.Err)
+}
+
+func (e *RefreshError) Unwrap() error { return e.Err }
+
+// errUntrusted is the reason for everything about an authorization server that
+// must not be used.
+var errUntrusted = errors.New("the server's authorization cannot be used")
+
+func untrusted(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errUntrusted, fmt.Sprintf(format, args...))
+}
+
+// A grant is what one user was granted at one server by one issuer.
+type grant struct {
+	Server string `json:"server"` // schema/name
+	User   string `json:"user,omitempty"`
+	URL    string `json:"url"` // of the server when the user signed in
+
+	Issuer    string `json:"issuer"`
+	Resource  string `json:"resource"`
+	TokenURL  string `json:"tokenUrl"`
+	RevokeURL string `json:"revokeUrl,omitempty"`
+
+	Client client `json:"client"`
+
+	Scopes []string `json:"scopes,omitempty"`
+	// Wanted are scopes that the server asked for since.
+	Wanted []string `json:"wanted,omitempty"`
+
+	Access   string    `json:"access,omitempty"`
+	Refresh  string    `json:"refresh,omitempty"`
+	Expiry   time.Time `json:"expiry,omitzero"`
+	Obtained time.Time `json:"obtained"`
+	// Revoked says that the issuer no longer stands by it.
+	Revoked bool `json:"revoked,omitempty"`
+}
+
+// A client is who we are at one issuer.
+type client struct {
+	ID       string `json:"id"`
+	Secret   string `json:"secret,omitempty"`
+	InHeader bool   `json:"inHeader,omitempty"` // the secret goes into a header
+	Redirect string `json:"redirect"`
+	Dynamic  bool   `json:"dynamic,omitempty"` // registered by ourselves
+}
+
+// ahead is how long before its end a token is refreshed.
+const ahead = time.Minute
+
+// stale says that the token should be refreshed before it is used again.
+func (g *grant) stale(now time.Time) bool {
+	return g.Access == "" || !g.Expiry.IsZero() && now.Add(ahead).After(g.Expiry)
+}
+
+// over says that the token cannot be used any more.
+func (g *grant) over(now time.Time) bool {
+	return g.Access == "" || !g.Expiry.IsZero() && !now.Before(g.Expiry)
+}

@@ -1,0 +1,93 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"mcp-all-in-one/internal/safehttp"
+)
+
+// clientName is what people read on the page that asks for their consent.
+const clientName = "mcp-all-in-one"
+
+// client finds out who we are at the issuer: the client of the configuration
+// (registered there beforehand, or described by a document at its own URL),
+// one that we registered earlier, or a new one.
+func (f *finder) client(ctx context.Context, m *oauthex.AuthServerMeta, redirect string, earlier *client) (client, error) {
+	id, secret := f.server.Auth.ClientID, f.server.Auth.ClientSecret.Reveal()
+	switch {
+	case isDocument(id) && m.ClientIDMetadataDocumentSupported:
+		if err := checkDocument(id); err != nil {
+			return client{}, err
+		}
+		return client{ID: id, Redirect: redirect}, nil
+	case id != "" && !isDocument(id):
+		return client{ID: id, Secret: secret, InHeader: secret != "" && inHeader(m), Redirect: redirect}, nil
+	case earlier != nil && earlier.Dynamic && earlier.Redirect == redirect:
+		return *earlier, nil
+	case m.RegistrationEndpoint == "":
+		return client{}, fmt.Errorf("%s registers no clients by itself: register one there and set auth.clientId of %q", m.Issuer, f.server.Name)
+	}
+	return f.register(ctx, m, redirect)
+}
+
+// isDocument says that a client id is the URL of a client metadata document.
+func isDocument(id string) bool {
+	u, err := url.Parse(id)
+	return err == nil && u.Scheme == "https" && u.Host != ""
+}
+
+// checkDocument refuses the URL of a document that no authorization server may
+// fetch.
+func checkDocument(id string) error {
+	u, err := url.Parse(id)
+	if err != nil || strings.Trim(u.Path, "/") == "" || u.Fragment != "" {
+		return fmt.Errorf("auth.clientId %q names no document", id)
+	}
+	if err := safehttp.CheckURL(id, safehttp.Options{}); err != nil {
+		return fmt.Errorf("auth.clientId %q: %w", id, err)
+	}
+	return nil
+}
+
+// inHeader says whether the issuer wants a secret in the header alone.
+func inHeader(m *oauthex.AuthServerMeta) bool {
+	return !slices.Contains(m.TokenEndpointAuthMethodsSupported, "client_secret_post")
+}
+
+// register makes a client by RFC 7591.
+func (f *finder) register(ctx context.Context, m *oauthex.AuthServerMeta, redirect string) (client, error) {
+	if err := f.usable(m.RegistrationEndpoint); err != nil {
+		return client{}, untrusted("registration_endpoint %q: %v", m.RegistrationEndpoint, err)
+	}
+	method := "none"
+	if len(m.TokenEndpointAuthMethodsSupported) > 0 && !slices.Contains(m.TokenEndpointAuthMethodsSupported, "none") {
+		method = "client_secret_post"
+		if inHeader(m) {
+			method = "client_secret_basic"
+		}
+	}
+	answer, err := oauthex.RegisterClient(ctx, m.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+		RedirectURIs: []string{redirect}, ClientName: clientName, ApplicationType: "native",
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		TokenEndpointAuthMethod: method,
+	}, f.fetch)
+	if err != nil {
+		return client{}, fmt.Errorf("registering at %s: %w", m.Issuer, err)
+	}
+	if answer.ClientID == "" {
+		return client{}, untrusted("%s gave no client id", m.Issuer)
+	}
+	if len(answer.RedirectURIs) > 0 && !slices.Contains(answer.RedirectURIs, redirect) {
+		return client{}, untrusted("%s registered another redirect_uri than ours", m.Issuer)
+	}
+	return client{
+		ID: answer.ClientID, Secret: answer.ClientSecret, Redirect: redirect, Dynamic: true,
+		InHeader: answer.ClientSecret != "" && answer.TokenEndpointAuthMethod == "client_secret_basic",
+	}, nil
+}
