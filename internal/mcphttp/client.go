@@ -63,6 +63,7 @@ type Client struct {
 	mu        sync.Mutex
 	closed    bool
 	streaming bool
+	listening chan struct{} // closed when the stream was opened or refused first
 	flights   map[*flight]struct{}
 	work      sync.WaitGroup
 }
@@ -82,7 +83,7 @@ func NewClient(opt ClientOptions) *Client {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{opt: opt, rt: opt.Transport, flights: map[*flight]struct{}{}}
+	c := &Client{opt: opt, rt: opt.Transport, flights: map[*flight]struct{}{}, listening: make(chan struct{})}
 	if c.rt == nil {
 		c.own = NewClientTransport()
 		c.rt = c.own

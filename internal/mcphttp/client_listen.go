@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -25,12 +26,27 @@ func (c *Client) OpenStream(ctx context.Context) {
 	c.spawn(ctx, c.listen)
 }
 
+// AwaitStream waits until the server has opened the stream or refused it, for
+// a moment at most: a server that asks on the stream before it is open would
+// ask nobody.
+func (c *Client) AwaitStream(ctx context.Context, limit time.Duration) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-c.listening:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
 func (c *Client) listen(ctx context.Context) {
 	in := c.newInbox(nil)
 	var pos position
 	opened, failures := false, 0
+	var first sync.Once
 	for {
 		body, err := c.get(ctx, pos.id)
+		first.Do(func() { close(c.listening) })
 		if err == nil {
 			opened = true
 			since := time.Now()

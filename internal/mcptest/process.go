@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"bufio"
 	"io"
 	"os"
 	"os/exec"
@@ -136,4 +137,18 @@ func (p *Process) Stop() {
 			<-p.done
 		}
 	})
+}
+
+// FindURL reads what a program prints until it says where it listens, and goes
+// on reading so that the program is never held up. It is empty when the
+// program ends first.
+func FindURL(out io.Reader) string {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if url := listeningOn.FindString(lines.Text()); url != "" {
+			go io.Copy(io.Discard, out)
+			return url
+		}
+	}
+	return ""
 }

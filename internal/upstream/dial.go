@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -144,9 +145,15 @@ func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, err
 	return l, nil
 }
 
-// connectHTTP tries the era that the spec prefers, then the other one where it
-// may.
+// connectHTTP opens the conversation in the era that the spec prefers; where
+// it may, it finds out first which eras the server speaks.
 func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, error) {
+	if sp.probe && sp.era == mcp.Legacy && u.opt.Memory.eras(u.hash) == erasUnknown {
+		l, err := u.discoverFirst(ctx, s, sp)
+		if l != nil || err != nil {
+			return l, err
+		}
+	}
 	l, err := u.connectHTTPEra(ctx, s, sp, sp.era)
 	if err == nil || !sp.probe || !answersOtherEra(err) {
 		return l, err
@@ -163,21 +170,57 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 	return l, again
 }
 
+// discoverFirst asks a server over HTTP whether it is modern. Nothing is lost
+// by asking here: no process can end of it. A server that speaks both eras is
+// greeted the old way, for the many clients that need it so; nil and no error
+// mean that this is still to be done.
+func (u *Upstream) discoverFirst(ctx context.Context, s *slot, sp spec) (*link, error) {
+	l, err := u.connectHTTPEra(ctx, s, sp, mcp.Modern)
+	switch {
+	case err != nil && (mcphttp.NotSent(err) || isAuth(err) || ctx.Err() != nil):
+		return nil, err
+	case err != nil:
+		return nil, nil
+	case !slices.ContainsFunc(l.speaks, isLegacyVersion):
+		u.opt.Memory.setEras(u.hash, erasModern)
+		return l, nil
+	}
+	u.opt.Memory.setEras(u.hash, erasBoth)
+	l.close(ctx)
+	return nil, nil
+}
+
+func isLegacyVersion(date string) bool {
+	v, ok := mcp.Lookup(date)
+	return ok && v.Era == mcp.Legacy
+}
+
 func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
 	l := u.newLink(s, sp)
 	client := mcphttp.NewClient(u.clientOptions(l, era == mcp.Modern))
 	l.peer = client
 	l.closer = func(ctx context.Context) { client.Close(ctx) }
+	bounded := sp.probe && era == mcp.Modern
 	sp.era, sp.probe = era, false
+	if bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, eraProbe, errHandshake)
+		defer cancel()
+	}
 	if err := u.handshake(ctx, l, sp); err != nil {
-		l.close(ctx)
+		l.close(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	if era == mcp.Legacy {
-		u.background.Go(func() { client.OpenStream(u.life) })
+		client.OpenStream(u.life)
+		client.AwaitStream(ctx, streamWait)
 	}
 	return l, nil
 }
+
+// streamWait is how long a server may take to open the stream on which it
+// speaks outside any call.
+const streamWait = 100 * time.Millisecond
 
 func (u *Upstream) clientOptions(l *link, modern bool) mcphttp.ClientOptions {
 	header := make(http.Header)

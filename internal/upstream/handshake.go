@@ -74,7 +74,10 @@ func (sp *spec) await(ctx context.Context, u *Upstream) error {
 		return context.Cause(ctx)
 	}
 	c := sp.greeting.caller
-	sp.offer, sp.info = c.Offer, c.Info
+	sp.offer = c.Offer
+	if len(c.Info) > 0 {
+		sp.info = c.Info
+	}
 	if c.Era == mcp.Legacy && c.Version != "" {
 		sp.version = mcp.Rules(c.Version).Date
 	}
@@ -132,7 +135,7 @@ func (l *link) discover(ctx context.Context, sp spec) error {
 	}
 	l.version = mcp.LatestModern
 	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Info: sp.info})
-	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
+	resp, err := l.ours(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
 	if err != nil {
 		return cause(ctx, err)
 	}

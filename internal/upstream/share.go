@@ -59,6 +59,9 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		return l, func() {}, u.unavailable(ctx, err)
 	}
 	b := c.binding(u)
+	if b != (binding{}) && u.primaryIsModern(ctx) {
+		b = binding{} // nobody has to be kept apart on a stateless connection
+	}
 	switch {
 	case b.own:
 		s := u.slot(slotKey(b, c), func(s *slot) {
@@ -76,6 +79,17 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 	}
 	l, err := u.waitPrimary(ctx)
 	return l, func() {}, err
+}
+
+// primaryIsModern says whether the server turned out to speak the modern era
+// alone. It waits until that is known.
+func (u *Upstream) primaryIsModern(ctx context.Context) bool {
+	select {
+	case <-u.settled:
+	case <-ctx.Done():
+	}
+	l := u.primary.link.Load()
+	return l != nil && l.era == mcp.Modern
 }
 
 // canAsk says whether a server may ask while it works on this method.

@@ -218,7 +218,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 // send sends a request; an answer is an answer whatever HTTP status it came
 // with, unless it says that the request did not run.
 func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := l.peer.Call(ctx, req)
+	resp, err := l.ours(ctx, req)
 	if err == nil || resp == nil || resp.Err == nil {
 		return resp, err
 	}
@@ -230,6 +230,21 @@ func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 		return nil, err
 	}
 	return resp, nil
+}
+
+// ours sends a request, once more when the server refuses our version of the
+// modern era and yet names it among those that it speaks.
+func (l *link) ours(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := l.peer.Call(ctx, req)
+	if l.era != mcp.Modern || resp == nil || resp.Err == nil || resp.Err.Code != mcp.CodeVersionUnsupported {
+		return resp, err
+	}
+	for v := range jsonrpc.Elements(jsonrpc.Get(resp.Err.Data, "supported")) {
+		if s, _ := unquote(v); s == mcp.LatestModern {
+			return l.peer.Call(ctx, req)
+		}
+	}
+	return resp, err
 }
 
 // Notify tells the server something on behalf of c, where c has a connection

@@ -25,6 +25,9 @@ var (
 var cache string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(driverVariable) != "" {
+		os.Exit(drive())
+	}
 	flag.Parse()
 	cmd := exec.Command("bash", "deps.sh")
 	cmd.Stderr = os.Stderr
@@ -82,20 +85,23 @@ func npmServer(name string) string {
 // uvx is the runner of published Python servers.
 func uvx() string { return filepath.Join(cache, "python", "bin", "uvx") }
 
-// everything is the conformance fixture of the Go SDK, built from the module
+// everything is the conformance fixture of the Go SDK.
+var everything = sync.OnceValues(func() (string, error) { return buildSDK("everything-server") })
+
+// buildSDK builds a program of the Go SDK's conformance folder from the module
 // that this project requires.
-var everything = sync.OnceValues(func() (string, error) {
+func buildSDK(name string) (string, error) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}} {{.Version}}", "github.com/modelcontextprotocol/go-sdk").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the SDK: %w", err)
 	}
 	source, version, _ := strings.Cut(strings.TrimSpace(string(dir)), " ")
-	path := filepath.Join(cache, "everything-server-"+version)
-	if out, err := exec.Command("go", "build", "-C", source, "-o", path, "./conformance/everything-server").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the fixture: %w\n%s", err, out)
+	path := filepath.Join(cache, name+"-"+version)
+	if out, err := exec.Command("go", "build", "-C", source, "-o", path, "./conformance/"+name).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", name, err, out)
 	}
 	return path, nil
-})
+}
 
 // everythingServer is the path of the fixture.
 func everythingServer(t *testing.T) string {

@@ -1,0 +1,135 @@
+package interop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// clientScenarios are the scenarios of the official suite in which the suite
+// is the server and the gateway is the client that is judged: what it sends
+// upstream on behalf of the SDK's client behind it.
+var clientScenarios = []struct {
+	revision string
+	names    []string
+}{
+	{"2026-07-28", []string{
+		"tools_call", "request-metadata", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers",
+		"sep-2322-client-request-state", "json-schema-ref-no-deref", "json-schema-2020-12-preservation",
+	}},
+	{"2025-11-25", []string{"initialize", "sse-retry", "elicitation-sep1034-client-defaults"}},
+}
+
+// sdkClient is the SDK's client of the suite, which the gateway stands before.
+var sdkClient = sync.OnceValues(func() (string, error) {
+	return buildSDK("everything-client")
+})
+
+// driverVariable makes the test program the suite's client under test.
+const driverVariable = "INTEROP_DRIVER"
+
+// drive runs the gateway in front of the suite's server and the SDK's client
+// before the gateway, and ends as that ends.
+func drive() int {
+	server := os.Args[len(os.Args)-1]
+	dir, err := os.MkdirTemp("", "driver")
+	if err != nil {
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	config := filepath.Join(dir, "mcp.json")
+	entry := fmt.Sprintf(`{"mcpServers":{"suite":{"type":"http","url":%q,"share":"session"}}}`, server)
+	if err := os.WriteFile(config, []byte(entry), 0o600); err != nil {
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	gateway := exec.CommandContext(ctx, os.Getenv("INTEROP_GATEWAY"), "http", "--mcp-config", config, "--port", "0")
+	gateway.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir)
+	gateway.Stderr = os.Stderr
+	gateway.Cancel = func() error { return gateway.Process.Signal(os.Interrupt) }
+	out, err := gateway.StdoutPipe()
+	if err != nil || gateway.Start() != nil {
+		return 1
+	}
+	defer func() {
+		gateway.Process.Signal(os.Interrupt)
+		gateway.Wait()
+	}()
+	url := mcptest.FindURL(out)
+	client := exec.CommandContext(ctx, os.Getenv("INTEROP_CLIENT"), url+"/s/suite/mcp")
+	client.Stdout, client.Stderr = os.Stderr, os.Stderr
+	if err := client.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "client:", err)
+		return 1
+	}
+	return 0
+}
+
+func TestConformanceAsClient(t *testing.T) {
+	client, err := sdkClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	product := mcptest.BuildProduct(t)
+	for _, set := range clientScenarios {
+		for _, name := range set.names {
+			t.Run("fault/T43 client "+set.revision+" "+name, func(t *testing.T) {
+				dir := t.TempDir()
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				suite := filepath.Join(cache, "npm", "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
+				cmd := exec.CommandContext(ctx, node(t), suite, "client", "--command", self, "--scenario", name,
+					"--spec-version", set.revision, "--force", "--output-dir", dir)
+				cmd.Dir = filepath.Join(cache, "npm")
+				cmd.Env = append(os.Environ(), driverVariable+"=1", "INTEROP_GATEWAY="+product, "INTEROP_CLIENT="+client)
+				out, err := cmd.CombinedOutput()
+				succeeded, failed := clientChecks(t, dir)
+				if err != nil || succeeded == 0 || len(failed) > 0 {
+					t.Errorf("%d checks succeeded, failed: %s (%v)\n%.6000s", succeeded, strings.Join(failed, "; "), err, out)
+				}
+			})
+		}
+	}
+}
+
+// clientChecks counts the checks of one scenario.
+func clientChecks(t *testing.T, dir string) (succeeded int, failed []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the suite left no results in %s: %v", dir, err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []check
+		if err := json.Unmarshal(raw, &checks); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checks {
+			switch c.Status {
+			case "SUCCESS":
+				succeeded++
+			case "FAILURE":
+				failed = append(failed, c.ID+": "+c.ErrorMessage)
+			}
+		}
+	}
+	return succeeded, failed
+}
