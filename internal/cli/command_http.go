@@ -80,17 +80,17 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	a.warn(log, cfg)
 	life := newLifetime(ctx)
 	defer life.stop()
-	in, err := newInstance(life.hard, instanceOptions{cfg: cfg, log: log, level: level, name: a.personality.name, selfConfig: !f.noSelfConfig})
+	in, err := newInstance(life.hard, instanceOptions{cfg: cfg, log: log, level: level, name: a.personality.name, selfConfig: !f.noSelfConfig, load: a.loadOptions(false)})
 	if err != nil {
 		return err
 	}
+	reload := in.reloader(a, f)
 	host, port := f.address(cfg, a.personality.port)
 	fr, err := a.listen(life.soft, in, host, port, f)
 	if err != nil {
 		in.close(life.hard)
 		return err
 	}
-	reload := in.reloader(a, f)
 	reload.start(life)
 	a.welcome(life.soft, in, f, demo)
 	select {

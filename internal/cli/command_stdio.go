@@ -53,7 +53,7 @@ func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
 	life := newLifetime(ctx)
 	defer life.stop()
 	in, err := newInstance(life.hard, instanceOptions{
-		cfg: cfg, log: log, level: level, name: a.personality.name, schema: schema, exit: life.finish, selfConfig: !f.noSelfConfig,
+		cfg: cfg, log: log, level: level, name: a.personality.name, schema: schema, exit: life.finish, selfConfig: !f.noSelfConfig, load: a.loadOptions(false),
 	})
 	if err != nil {
 		return err

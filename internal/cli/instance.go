@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
@@ -51,9 +52,12 @@ type instanceOptions struct {
 	level *slog.LevelVar
 	name  string // what it calls itself
 	// schema is set on stdio: the only one, for the only client.
-	schema     string
-	exit       func()
+	schema string
+	exit   func()
+	// selfConfig shows the tools that look after the configuration; load is
+	// what they read and check it with.
 	selfConfig bool
+	load       config.LoadOptions
 }
 
 // newInstance starts the configured servers and returns at once.
@@ -87,10 +91,19 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	})
 	in.gateway = gateway.New(gateway.Options{
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
-		Traffic: in.traffic,
+		Traffic: in.traffic, Own: in.ownTools(o),
 	})
 	in.set.Apply(o.cfg, in.only)
 	return in, nil
+}
+
+// ownTools are the tools by which a client looks after our configuration.
+func (in *instance) ownTools(o instanceOptions) *builtin.Set {
+	if !o.selfConfig {
+		return nil
+	}
+	self := &builtin.SelfConfig{Path: o.cfg.Path, Load: o.load, Log: o.log, Apply: func() error { return in.reload() }}
+	return self.Set()
 }
 
 // close stops the servers and waits until nothing of ours is running.

@@ -16,12 +16,13 @@ type reloader struct {
 
 	mu      sync.Mutex
 	watcher *config.Watcher
+	done    chan struct{}
 	wg      sync.WaitGroup
 	cancel  context.CancelFunc
 }
 
 func (in *instance) reloader(a *app, f serveFlags) *reloader {
-	r := &reloader{in: in, app: a, flags: f}
+	r := &reloader{in: in, app: a, flags: f, done: make(chan struct{})}
 	in.reload = r.reload
 	return r
 }
@@ -53,6 +54,7 @@ func (r *reloader) start(life *lifetime) {
 }
 
 func (r *reloader) stop() {
+	close(r.done)
 	if r.watcher != nil {
 		r.watcher.Close()
 	}

@@ -86,9 +86,12 @@ func (a *Approvals) Approve(s *Server, shown string) error {
 		return ErrChanged
 	}
 	return a.change(osDisk{}, func(marks map[string]string) error {
-		if a.project {
+		switch {
+		case a.project:
 			marks[s.ID()] = shown
-		} else {
+		case marks[s.ID()] == shown:
+			// Another mark means that the entry was changed while the
+			// person was looking at this one.
 			delete(marks, s.ID())
 		}
 		return nil

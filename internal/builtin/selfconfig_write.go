@@ -1,0 +1,136 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// written is what the tools that write answer.
+type written struct {
+	Success         bool     `json:"success"`
+	Path            string   `json:"configPath"`
+	Backup          string   `json:"backupPath,omitempty"`
+	RestartRequired bool     `json:"restartRequired"`
+	RestartMessage  string   `json:"restartMessage,omitempty"`
+	Applied         bool     `json:"applied,omitempty"`
+	Pending         []string `json:"pending,omitempty"`
+	PendingMessage  string   `json:"pendingMessage,omitempty"`
+	Warnings        []place  `json:"warnings,omitempty"`
+	Errors          []string `json:"errors"`
+}
+
+const (
+	messageRestart = "MCP配置已更新。请重启mcp-all-in-one服务以应用新配置。"
+	messageUpdated = "MCP配置文件已更新"
+	messagePending = "以下服务等待用户批准，批准前不会启动。请用户执行 mcp-all-in-one approve 服务名，或在控制台批准。"
+)
+
+func (c *SelfConfig) set(ctx context.Context, env *Env, args []byte) (any, error) {
+	content, ok := jsonrpc.GetString(args, "config-content")
+	if !ok {
+		return nil, &missingError{"config-content"}
+	}
+	apply, _ := flag(args, "apply")
+	return c.write(ctx, env, args, apply, func(d *config.Draft) error { return d.Replace([]byte(content)) })
+}
+
+func (c *SelfConfig) add(ctx context.Context, env *Env, args []byte) (any, error) {
+	name, ok := jsonrpc.GetString(args, "name")
+	if !ok || name == "" {
+		return nil, &missingError{"name"}
+	}
+	entry := []byte(`{}`)
+	for _, key := range []string{"type", "command", "args", "env", "cwd", "url", "headers"} {
+		if v := jsonrpc.Get(args, key); v != nil {
+			entry = jsonrpc.Set(entry, v, key)
+		}
+	}
+	replace, _ := flag(args, "replace")
+	return c.write(ctx, env, args, applyUnlessToldNot(args), func(d *config.Draft) error {
+		if d.Entry(schemaOf(args), name) != nil && !replace {
+			return fmt.Errorf("服务 '%s' 已存在；如需修改请设置 replace", name)
+		}
+		return d.SetServer(schemaOf(args), name, entry)
+	})
+}
+
+func (c *SelfConfig) remove(ctx context.Context, env *Env, args []byte) (any, error) {
+	name, ok := jsonrpc.GetString(args, "name")
+	if !ok || name == "" {
+		return nil, &missingError{"name"}
+	}
+	return c.write(ctx, env, args, applyUnlessToldNot(args), func(d *config.Draft) error { return d.RemoveServer(schemaOf(args), name) })
+}
+
+// write changes a file on behalf of a client: every server that it adds or
+// changes waits for approval.
+func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply bool, edit func(*config.Draft) error) (any, error) {
+	path, err := c.file(args)
+	if err != nil {
+		return nil, err
+	}
+	before := c.entries(path)
+	res, err := config.Update(path, config.WriteOptions{Load: c.Load, Pending: true}, edit)
+	if err != nil {
+		c.Log.Warn("a client's change of the configuration was refused", "path", path, "err", err)
+		return written{Path: path, Errors: sentences(err)}, nil
+	}
+	c.Log.Warn("a client changed the configuration", "path", path, "backup", res.Backup, "pending", res.Pending)
+	out := written{
+		Success: true, Path: path, Backup: res.Backup, RestartRequired: path == c.Path, Pending: res.Pending,
+		Warnings: warnings(res.Config), Errors: []string{},
+	}
+	if apply && path == c.Path {
+		out.Pending = c.askApproval(ctx, env, res, before)
+		if err := c.Apply(); err != nil {
+			return nil, err
+		}
+		out.Applied, out.RestartRequired = true, false
+	}
+	out.RestartMessage = messageUpdated
+	if out.RestartRequired {
+		out.RestartMessage = messageRestart
+	}
+	if len(out.Pending) > 0 {
+		out.PendingMessage = messagePending
+	}
+	return out, nil
+}
+
+func serverOf(cfg *config.Config, id string) *config.Server {
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			if s.ID() == id {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+func schemaOf(args []byte) string {
+	if schema, ok := jsonrpc.GetString(args, "schema"); ok && schema != "" {
+		return schema
+	}
+	return config.DefaultSchema
+}
+
+// flag reads a boolean argument.
+func flag(args []byte, name string) (value, given bool) {
+	switch string(jsonrpc.Get(args, name)) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	return false, false
+}
+
+// applyUnlessToldNot is for the tools that the originals did not have.
+func applyUnlessToldNot(args []byte) bool {
+	value, given := flag(args, "apply")
+	return value || !given
+}
