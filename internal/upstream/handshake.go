@@ -135,7 +135,7 @@ func (l *link) discover(ctx context.Context, sp spec) error {
 	}
 	l.version = mcp.LatestModern
 	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Info: sp.info})
-	resp, err := l.ours(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
+	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
 	if err != nil {
 		return cause(ctx, err)
 	}
