@@ -2,6 +2,7 @@ package mcptest
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -13,7 +14,7 @@ import (
 func (s *Server) Serve(ctx context.Context, stream jsonrpc.Stream) error {
 	session := s.Open(nil)
 	defer session.Close()
-	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+	conn := jsonrpc.NewConn(lastWord{stream, session.end}, jsonrpc.ConnOptions{
 		Handler:       session,
 		Strict:        true,
 		CancelMethod:  mcp.NotificationCancelled,
@@ -30,6 +31,22 @@ func (s *Server) Serve(ctx context.Context, stream jsonrpc.Stream) error {
 		return nil
 	}
 	return conn.Err()
+}
+
+// lastWord ends the open subscriptions of a session when its client has said
+// its last word: nothing else would.
+type lastWord struct {
+	jsonrpc.Stream
+	heard func()
+}
+
+func (l lastWord) Read() ([]byte, func(), error) {
+	msg, release, err := l.Stream.Read()
+	var frame *jsonrpc.FrameError
+	if err != nil && !errors.As(err, &frame) {
+		l.heard()
+	}
+	return msg, release, err
 }
 
 // ServeStdio serves one client on a pair of pipes until its input ends, or ctx
