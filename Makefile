@@ -7,9 +7,10 @@ NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcpx-toolkit mcp-tester aio
 UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
-UNIT      = $(shell $(GO) list ./... | grep -v '/test/interop\|/test/requirements')
+UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements')
 
-.PHONY: help build run check test lint cover verify docs interop-deps interop conformance matrix fuzz install crosscheck clean
+.PHONY: help build run check test lint cover verify docs e2e interop-deps interop conformance matrix fuzz install crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,14 +39,17 @@ lint: ## gofmt, go vet, staticcheck, tidy modules
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
 
-test: check lint interop conformance ## everything that guards a change (about 15 minutes)
-	$(GO) test -count=1 ./test/requirements ./test/report
+test: check lint e2e interop conformance ## everything that guards a change (about 15 minutes)
+	$(GO) test -count=1 ./test/requirements
+
+e2e: ## the source documents and pairs of versions, against the binary
+	$(GO) test -count=1 -timeout 10m $(E2E)
 
 # Coverage counts what the tests of a package reach in any package, and what
 # the binaries reach that tests start.
 cover: ## at least 70 % of the statements of internal/..., with a report of cases and protocol
 	@rm -rf coverage && mkdir -p coverage/tests coverage/binaries
-	MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -cover -coverpkg=./internal/... $(UNIT) \
+	MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -cover -coverpkg=./internal/... $(UNIT) $(E2E) \
 	  -args -test.gocoverdir=$(CURDIR)/coverage/tests >coverage/tests.json || true
 	@$(GO) tool covdata textfmt -i=coverage/tests,coverage/binaries -o coverage/profile.out
 	@$(GO) tool cover -func coverage/profile.out | awk 'END { sub("%", "", $$3); print $$3 }' >coverage/percent

@@ -57,11 +57,12 @@ func TestTransport[T Runner[T]](t T, dial Dialer[T]) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t T) {
-			c := &contract{t: t, asked: make(chan string, 1), gone: make(chan string, 2), full: make(chan struct{})}
+			c := &contract{t: t, linked: make(chan struct{}), asked: make(chan string, 1), gone: make(chan string, 2), full: make(chan struct{})}
 			var cancel context.CancelFunc
 			c.ctx, cancel = context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			c.link = dial(t, side{c, "client"}, side{c, "server"})
+			close(c.linked)
 			defer c.link.Close()
 			tc.run(c)
 		})
@@ -70,11 +71,13 @@ func TestTransport[T Runner[T]](t T, dial Dialer[T]) {
 
 // A contract is one case: a link with what both of its sides saw.
 type contract struct {
-	t     TB
-	ctx   context.Context
-	link  Link
-	asked chan string // which side started to wait
-	gone  chan string // which side's wait was cancelled
+	t    TB
+	ctx  context.Context
+	link Link
+	// linked is closed when link is set: handlers run before that.
+	linked chan struct{}
+	asked  chan string // which side started to wait
+	gone   chan string // which side's wait was cancelled
 
 	mu     sync.Mutex
 	heard  []string // by the client
@@ -107,6 +110,7 @@ func (s side) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reques
 	case "test/ask back":
 		return from.Call(ctx, &jsonrpc.Request{Method: "test/through", Params: params})
 	case "test/through": // asked of the client, which asks the server again
+		<-s.c.linked
 		return s.c.link.Peer.Call(ctx, &jsonrpc.Request{Method: "test/echo", Params: params})
 	case "test/count":
 		return s.count(ctx, from, params)
