@@ -62,6 +62,7 @@ type Conn struct {
 	notices  notices
 
 	running sync.WaitGroup // handlers and the goroutine of notices
+	workers sync.WaitGroup // the goroutines that run handlers
 	sending sync.WaitGroup // notifications of cancelled calls
 	closing atomic.Bool
 	// draining is what new requests are refused with, once Drain was called.
@@ -91,6 +92,8 @@ func (c *Conn) run() {
 	err := c.read()
 	c.calls.fail(ErrClosed)
 	c.running.Wait()
+	c.requests.dismiss()
+	c.workers.Wait()
 	c.mu.Lock()
 	switch {
 	case c.err != nil:

@@ -60,25 +60,13 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	if !c.requests.enter(in, c.opt.MaxInFlight, c.asking) {
 		return
 	}
-	go in.run()
+	c.start(in)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
 		c.requests.await(in, c.asking) // what comes next may depend on it
 	}
 }
 
 func (c *Conn) asking() bool { return c.calls.pending.Load() > 0 }
-
-// run answers the request, then those that waited for its place.
-func (in *inbound) run() {
-	for in != nil {
-		c := in.conn
-		resp, err := in.handle()
-		in.finish(resp, err)
-		next := c.requests.leave(in)
-		c.running.Done()
-		in = next
-	}
-}
 
 func (in *inbound) handle() (resp *Response, err error) {
 	c := in.conn

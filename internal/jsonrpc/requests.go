@@ -19,6 +19,9 @@ type requests struct {
 	queued int // bytes of params in queue
 	closed bool
 	parked atomic.Bool // the reader waits, or is about to
+
+	idle []*worker
+	over bool // no request will come any more
 }
 
 // How many requests, and bytes of params, wait beside those that run, while
@@ -100,21 +103,26 @@ func (r *requests) enter(in *inbound, limit int, asking func() bool) bool {
 	return true
 }
 
-// leave makes room, or returns the next request that waits for it.
-func (r *requests) leave(in *inbound) *inbound {
+// leave makes room, or returns the next request that waits for it. With none
+// left the worker waits for one; the last result says that it shall not.
+func (r *requests) leave(in *inbound, w *worker) (next *inbound, dismissed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	in.left = true
 	r.room.Signal()
 	if len(r.queue) > 0 {
-		next := r.queue[0]
+		next = r.queue[0]
 		r.queue[0] = nil
 		r.queue = r.queue[1:]
 		r.queued -= len(next.req.Params)
-		return next
+		return next, false
 	}
 	r.running--
-	return nil
+	if r.over {
+		return nil, true
+	}
+	r.idle = append(r.idle, w)
+	return nil, false
 }
 
 // await waits until a request is answered, or until somebody waits for the
