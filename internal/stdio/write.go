@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -35,6 +36,7 @@ type writeQueue struct {
 	next    *batch // collects while another batch is being written
 	spare   *batch
 	busy    bool
+	crowded bool   // several wrote at once the last time
 	queued  uint64 // messages taken
 	written uint64 // messages that are written or lost: nobody reads their bytes any more
 	pending int    // bytes of the messages between the two
@@ -92,7 +94,15 @@ func (q *writeQueue) write(parts [][]byte) error {
 // unlocked. Unless it has to wait, a full pipe or further messages are left to
 // the flusher.
 func (q *writeQueue) lead(wait bool) error {
+	if q.crowded {
+		// Whoever is about to write joins: one system call instead of many.
+		q.mu.Unlock()
+		runtime.Gosched()
+		q.mu.Lock()
+	}
+	first := q.written + 1
 	b, upto := q.takeLocked()
+	q.crowded = upto > first
 	q.mu.Unlock()
 	bufs := b.vector()
 	err := q.flush(&bufs, wait)
@@ -154,6 +164,7 @@ func (q *writeQueue) doneLocked(b *batch, upto uint64, err error) {
 		q.next.reset()
 	}
 	q.busy = q.next.size > 0
+	q.crowded = q.crowded || q.busy
 	q.changed.Broadcast()
 }
 
