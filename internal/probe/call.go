@@ -92,6 +92,9 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	cause := context.Cause(ctx)
 	var pending *PendingError
 	if cause != nil && (err != nil || errors.As(cause, &pending)) {
+		if err != nil {
+			signal(s.part.due)
+		}
 		// What a server says because nobody answered it is not the outcome.
 		return x, cause
 	}

@@ -229,7 +229,7 @@ func (s *Session) clientOptions() mcphttp.ClientOptions {
 }
 
 // converse speaks over a stream, noting what passes.
-func (s *Session) converse(stream jsonrpc.Stream) { s.talk(&tappedStream{stream, s.tap}) }
+func (s *Session) converse(stream jsonrpc.Stream) { s.talk(&tappedStream{stream, s.tap, &s.part}) }
 
 func (s *Session) talk(stream jsonrpc.Stream) {
 	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{

@@ -9,7 +9,8 @@ import (
 // A tappedStream notes every message that passes.
 type tappedStream struct {
 	jsonrpc.Stream
-	tap *tap
+	tap  *tap
+	part *partings
 }
 
 func (s *tappedStream) Read() ([]byte, func(), error) {
@@ -20,10 +21,12 @@ func (s *tappedStream) Read() ([]byte, func(), error) {
 	return msg, release, err
 }
 
+// Write notes a message before it is sent: its answer may be there before
+// Write returns.
 func (s *tappedStream) Write(parts ...[]byte) error {
+	msg := bytes.Join(parts, nil)
+	s.tap.note(Frame{Sent: true}, msg)
 	err := s.Stream.Write(parts...)
-	if err == nil {
-		s.tap.note(Frame{Sent: true}, bytes.Join(parts, nil))
-	}
+	s.part.saw(msg)
 	return err
 }

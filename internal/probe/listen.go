@@ -55,10 +55,13 @@ func (s *Session) standing(params []byte) (confirmed <-chan struct{}, ended <-ch
 	ctx, cancel := context.WithCancel(s.life)
 	ack := s.heard.expect()
 	done := make(chan error, 1)
-	s.wg.Go(func() {
+	s.stood.Go(func() {
 		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: s.withMeta(params), Back: back{s, nil}})
 		if err == nil && resp.Err != nil {
 			err = resp.Err
+		}
+		if ctx.Err() != nil {
+			signal(s.part.due)
 		}
 		done <- err
 	})

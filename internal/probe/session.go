@@ -34,7 +34,9 @@ type Session struct {
 	life   context.Context
 	end    context.CancelFunc
 	wg     sync.WaitGroup
+	stood  sync.WaitGroup // standing requests
 	calls  calls
+	part   partings
 	tools  atomic.Pointer[[]catalog.Item]
 	down   sync.Once
 	gone   chan struct{}
@@ -48,7 +50,7 @@ type Session struct {
 }
 
 func newSession(ctx context.Context, t Target, opt Options, era mcp.Era) *Session {
-	s := &Session{target: t, opt: opt, tap: newTap(&t, opt.OnFrame), roots: opt.Roots, level: opt.LogLevel, gone: make(chan struct{})}
+	s := &Session{target: t, opt: opt, tap: newTap(&t, opt.OnFrame), roots: opt.Roots, level: opt.LogLevel, gone: make(chan struct{}), part: newPartings()}
 	s.info.Era = era
 	switch {
 	case len(opt.Capabilities) > 0:
@@ -172,6 +174,10 @@ func (s *Session) onClose(f func()) {
 func (s *Session) Close(ctx context.Context) {
 	s.closed.Do(func() {
 		s.end()
+		s.stood.Wait()
+		if s.conn != nil && !s.ended() {
+			s.part.wait()
+		}
 		if s.child != nil {
 			if err := s.child.Stop(ctx); err != nil {
 				s.opt.Log.Warn("stopping the server", "err", err)

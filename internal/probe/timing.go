@@ -16,7 +16,7 @@ import (
 // took, and the rest is transport. Directly, over HTTP, transport is what we
 // can see of it: resolving, connecting, TLS, writing, one round trip (as long
 // as the fastest TCP connect took) and reading a body that is not a stream.
-// Over a pipe it is writing and waking up. The rest is the server's. Asked is
+// Over a pipe it is preparing and waking up. The rest is the server's. Asked is
 // how long the server waited for an answer of ours.
 type Timing struct {
 	Total, Gateway, Transport, Server, Asked time.Duration
