@@ -10,7 +10,7 @@ UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/nul
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements')
 
-.PHONY: help build run check test lint cover verify docs e2e interop-deps interop conformance matrix fuzz install crosscheck clean
+.PHONY: help build run vet check test lint cover verify docs e2e interop-deps interop conformance matrix fuzz bench bench-compare install crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,16 +26,15 @@ $(DIST)/index.html: $(UI_FILES)
 run: build ## build, then serve over HTTP
 	$(BIN) http
 
-check: ## formatting, vet, unit tests with the race detector (about 2 minutes)
-	@files=$$($(GO) list -f '{{.Dir}}' ./... | xargs gofmt -l); \
-	  if [ -n "$$files" ]; then echo "gofmt -w needed:"; echo "$$files"; exit 1; fi
-	$(GO) vet ./...
+check: vet ## formatting, vet, unit tests with the race detector (about 2 minutes)
 	$(GO) test -race $(UNIT)
 
-lint: ## gofmt, go vet, staticcheck, tidy modules
+vet:
 	@files=$$($(GO) list -f '{{.Dir}}' ./... | xargs gofmt -l); \
 	  if [ -n "$$files" ]; then echo "gofmt -w needed:"; echo "$$files"; exit 1; fi
 	$(GO) vet ./...
+
+lint: vet ## gofmt, go vet, staticcheck, tidy modules
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
 
@@ -82,6 +81,15 @@ fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
 	    echo "$$name ($$(dirname $$file))"; \
 	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) ./$$(dirname $$file) </dev/null || exit 1; \
 	  done || exit 1; done
+
+bench: build ## measure calls beside hand-written floors; writes docs/performance.md
+	$(GO) run ./bench -gateway $(BIN) -out docs/performance.md
+
+bench-compare: build ## the short benchmark of BASE=ref, then of this tree
+	@test -n "$(BASE)" || { echo "usage: make bench-compare BASE=ref"; exit 2; }
+	rm -rf bin/base && mkdir -p bin/base && git archive $(BASE) | tar -x -C bin/base
+	cd bin/base && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o mcp-all-in-one .
+	for binary in bin/base/mcp-all-in-one $(BIN); do echo "== $$binary"; $(GO) run ./bench -quick -gateway $$binary || exit 1; done
 
 install: build ## the binary and the names it answers to, into PREFIX/bin
 	install -d $(DESTDIR)$(PREFIX)/bin

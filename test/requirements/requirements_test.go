@@ -79,7 +79,7 @@ func scanTree(tests shown, root string, flat bool) error {
 			}
 			return nil
 		}
-		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".spec.ts") || strings.HasSuffix(name, ".test.ts") || strings.HasSuffix(name, ".test.tsx") {
+		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".spec.ts") || strings.HasSuffix(name, ".test.ts") || strings.HasSuffix(name, ".test.mjs") {
 			return scanFile(tests, path)
 		}
 		return nil
