@@ -79,7 +79,7 @@ const serverCapabilities = `{"tools":{"listChanged":true},"resources":{"subscrib
 
 // welcome is the result of initialize.
 func (s *Session) welcome(version string, clientCaps []byte) []byte {
-	caps := []byte(serverCapabilities)
+	caps := s.capabilities(mcp.Legacy, version, s.caller.Offer)
 	if s.seed {
 		for _, word := range []string{"roots", "sampling"} {
 			if jsonrpc.Get(clientCaps, word) != nil {

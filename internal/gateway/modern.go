@@ -44,7 +44,7 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodDiscover:
-		return s.discover(), nil
+		return s.discover(p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)
 		return listAs(req, s.look().shown, catalog.View{
@@ -106,7 +106,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 }
 
 // discover is the result of server/discover.
-func (s *Session) discover() *jsonrpc.Response {
+func (s *Session) discover(p party) *jsonrpc.Response {
 	var versions []byte
 	for i, v := range mcp.AllVersions() {
 		if i > 0 {
@@ -115,7 +115,7 @@ func (s *Session) discover() *jsonrpc.Response {
 		versions = append(versions, jsonrpc.Quote(v)...)
 	}
 	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
-		versions, serverCapabilities, s.gw.resultMeta())
+		versions, s.capabilities(mcp.Modern, mcp.LatestModern, p.caller.Offer), s.gw.resultMeta())
 	if text := s.instructions(); text != "" {
 		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
 	}

@@ -19,6 +19,8 @@ func (s *Session) runOther(ctx context.Context, p party, req *jsonrpc.Request) (
 	switch req.Method {
 	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
 		return s.task(ctx, p, req)
+	case mcp.MethodTasksList:
+		return s.listTasks(ctx, p, req)
 	}
 	u := s.extensionOwner(req.Method)
 	if u == nil {
@@ -44,24 +46,4 @@ func (s *Session) extensionOwner(method string) *upstream.Upstream {
 		found = u
 	}
 	return found
-}
-
-// task routes a request about a task by the server in its id.
-func (s *Session) task(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	id, ok := jsonrpc.GetString(req.Params, "taskId")
-	if !ok {
-		return nil, invalidParams("taskId must be a string")
-	}
-	server, own, ok := splitTask(id)
-	u := s.upstream(server)
-	if !ok || u == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", clip(id))
-	}
-	params := jsonrpc.Set(req.Params, jsonrpc.Quote(own), "taskId")
-	return s.call(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
-}
-
-// splitTask takes the id of a task apart: service~id.
-func splitTask(id string) (server, own string, ok bool) {
-	return strings.Cut(id, "~")
 }

@@ -64,11 +64,19 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 // send calls a server and gives the URIs of its answer the names that clients
 // know.
 func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.call(ctx, p, u, req)
-	if err == nil && resp.Err == nil {
-		resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
+	tasks := hasTasks(u.Features(p.caller))
+	if tasks && req.Back != nil {
+		req.Back = taskBack{req.Back, s, u}
 	}
-	return resp, err
+	resp, err := s.call(ctx, p, u, req)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
+	if tasks {
+		resp.Result = s.nameTasks(u, resp.Result)
+	}
+	return resp, nil
 }
 
 // findTool finds a tool and its server. A name of a server that is still

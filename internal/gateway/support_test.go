@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// A raw is a server over HTTP that answers by table: the whole result of each
+// method, and what it was sent.
+type raw struct {
+	*httptest.Server
+	results map[string]string
+	got     chan string
+}
+
+// newRaw serves a legacy server. Methods without a result are not found.
+func newRaw(t *testing.T, capabilities string, results map[string]string) *raw {
+	r := &raw{results: results, got: make(chan string, 100)}
+	results[mcp.MethodInitialize] = `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"raw","version":"1"}}`
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return
+	}
+	m, bad := jsonrpc.Scan(body, nil)
+	if bad != nil || m.Kind != jsonrpc.KindRequest {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	result, ok := r.results[m.Method]
+	if !ok {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(jsonrpc.AppendResponse(nil, m.ID, &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "no")}))
+		return
+	}
+	if m.Method != mcp.MethodInitialize {
+		r.got <- m.Method + " " + string(m.Params)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(jsonrpc.AppendResponse(nil, m.ID, &jsonrpc.Response{Result: []byte(result)}))
+}
+
+// sent waits for a request that the server got.
+func (r *raw) sent(t *testing.T, method string) string {
+	t.Helper()
+	timeout := time.After(5 * time.Second)
+	for {
+		select {
+		case line := <-r.got:
+			if params, ok := strings.CutPrefix(line, method+" "); ok {
+				return params
+			}
+		case <-timeout:
+			t.Fatalf("the server got no %s", method)
+		}
+	}
+}
+
+// newGateway is a gateway before servers over HTTP, by name.
+func newGateway(t *testing.T, servers map[string]string, change func(*config.Config)) *Gateway {
+	t.Helper()
+	schema := config.NewSchema(config.DefaultSchema)
+	for name, url := range servers {
+		s := config.NewServer(name)
+		s.Schema, s.Type, s.URL = schema.Name, config.TypeHTTP, url
+		schema.Servers = append(schema.Servers, s)
+	}
+	cfg := &config.Config{Schemas: []*config.Schema{schema}, Limits: config.DefaultLimits(), StartWait: 5 * time.Second, Compat: "auto"}
+	if change != nil {
+		change(cfg)
+	}
+	log := slog.New(slog.DiscardHandler)
+	var g *Gateway
+	ctx, cancel := context.WithCancel(context.Background())
+	set := upstream.NewSet(ctx, upstream.Options{
+		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`), Memory: upstream.OpenMemory(""),
+		Roots: func() []config.Root { return nil },
+	})
+	g = New(Options{Set: set, Log: log, Info: mcp.Implementation{Name: "mcp-all-in-one", Version: mcp.ProductVersion}})
+	t.Cleanup(func() {
+		g.Close()
+		set.Close(ctx)
+		cancel()
+	})
+	set.Apply(cfg, nil)
+	return g
+}
+
+// nobody is a client that cannot be asked.
+type nobody struct{}
+
+func (nobody) Call(context.Context, *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return nil, jsonrpc.ErrClosed
+}
+func (nobody) Notify(context.Context, *jsonrpc.Notification) error { return nil }
+
+// open is a session that has shaken hands at a version.
+func open(t *testing.T, g *Gateway, server, version, capabilities string) *Session {
+	t.Helper()
+	s, err := g.Open(Opening{Schema: config.DefaultSchema, Server: server, Session: true, Client: nobody{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	s.settle(t.Context())
+	ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"`+version+`","capabilities":`+capabilities+`,"clientInfo":{"name":"c","version":"1"}}`)
+	return s
+}
+
+// ask sends a request and returns its result.
+func ask(t *testing.T, s *Session, method, params string) string {
+	t.Helper()
+	resp, err := s.Handle(t.Context(), nobody{}, &jsonrpc.Request{Method: method, Params: []byte(params)})
+	if err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	if resp.Err != nil {
+		t.Fatalf("%s: %v", method, resp.Err)
+	}
+	return string(resp.Result)
+}

@@ -1,0 +1,102 @@
+package gateway
+
+import (
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcp"
+)
+
+const taskTools = `{"tools":[{"name":"slow","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`
+
+// TestTasks passes tasks of 2025-11-25 through two servers that share an
+// endpoint.
+func TestTasks(t *testing.T) {
+	results := func(task string) map[string]string {
+		return map[string]string{
+			mcp.MethodToolsList:  taskTools,
+			mcp.MethodToolsCall:  `{"task":{"taskId":"` + task + `","status":"working"}}`,
+			mcp.MethodTasksGet:   `{"taskId":"` + task + `","status":"completed"}`,
+			mcp.MethodTasksList:  `{"tasks":[{"taskId":"` + task + `","status":"working"}]}`,
+			"tasks/result":       `{"content":[],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"` + task + `"}}}`,
+			mcp.MethodPromptsGet: `{}`,
+		}
+	}
+	caps := `{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
+	a, b := newRaw(t, caps, results("t1")), newRaw(t, caps, results("t1"))
+	g := newGateway(t, map[string]string{"a": a.URL, "b": b.URL}, nil)
+	s := open(t, g, "", mcp.V2025_11_25, `{}`)
+
+	t.Run("bridge/H10", func(t *testing.T) {
+		if got := ask(t, s, mcp.MethodToolsCall, `{"name":"b__slow","task":{"ttl":1000}}`); !strings.Contains(got, `"taskId":"b~t1"`) {
+			t.Errorf("the task of b is %s", got)
+		}
+		if got := b.sent(t, mcp.MethodToolsCall); !strings.Contains(got, `"task":{"ttl":1000}`) {
+			t.Errorf("b got %s", got)
+		}
+		if got := ask(t, s, mcp.MethodTasksGet, `{"taskId":"b~t1"}`); !strings.Contains(got, `"taskId":"b~t1"`) {
+			t.Errorf("tasks/get answered %s", got)
+		}
+		if got := b.sent(t, mcp.MethodTasksGet); !strings.Contains(got, `"taskId":"t1"`) {
+			t.Errorf("b was asked for %s", got)
+		}
+		if got := ask(t, s, mcp.MethodTasksResult, `{"taskId":"a~t1"}`); !strings.Contains(got, `"taskId":"a~t1"`) {
+			t.Errorf("tasks/result answered %s", got)
+		}
+		got := ask(t, s, mcp.MethodTasksList, `{}`)
+		if !strings.Contains(got, "a~t1") || !strings.Contains(got, "b~t1") {
+			t.Errorf("tasks/list answered %s", got)
+		}
+	})
+	t.Run("bridge/H10 one server keeps its ids", func(t *testing.T) {
+		one := open(t, g, "a", mcp.V2025_11_25, `{}`)
+		if got := ask(t, one, mcp.MethodToolsCall, `{"name":"slow","task":{}}`); !strings.Contains(got, `"taskId":"t1"`) {
+			t.Errorf("the task is %s", got)
+		}
+		if got := ask(t, one, mcp.MethodTasksGet, `{"taskId":"t1"}`); !strings.Contains(got, `"taskId":"t1"`) {
+			t.Errorf("tasks/get answered %s", got)
+		}
+	})
+	t.Run("bridge/H10 told by version only", func(t *testing.T) {
+		for version, want := range map[string]bool{mcp.V2025_11_25: true, mcp.V2025_06_18: false} {
+			caps := s.capabilities(mcp.Legacy, version, mcp.Offer{})
+			if has := strings.Contains(string(caps), `"tasks"`); has != want {
+				t.Errorf("tasks for %s: %v, want %v", version, has, want)
+			}
+		}
+		if caps := s.capabilities(mcp.Modern, mcp.LatestModern, mcp.Offer{}); strings.Contains(string(caps), `"tasks"`) {
+			t.Errorf("a modern client is told of the old dialect: %s", caps)
+		}
+	})
+}
+
+// TestApps keeps what an interface needs: its own tool names and metadata.
+func TestApps(t *testing.T) {
+	const tool = `{"name":"get-time","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://time/app.html"}}}`
+	r := newRaw(t, `{"tools":{},"resources":{},"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`, map[string]string{
+		mcp.MethodToolsList:     `{"tools":[` + tool + `]}`,
+		mcp.MethodResourcesList: `{"resources":[{"uri":"ui://time/app.html","name":"app"}]}`,
+		mcp.MethodTemplatesList: `{"resourceTemplates":[]}`,
+		mcp.MethodToolsCall:     `{"content":[{"type":"text","text":"noon"}]}`,
+		mcp.MethodResourcesRead: `{"contents":[{"uri":"ui://time/app.html","mimeType":"text/html;profile=mcp-app","text":"<html>","_meta":{"ui":{"csp":{}}}}]}`,
+	})
+	g := newGateway(t, map[string]string{"time": r.URL}, nil)
+	s := open(t, g, "", mcp.V2025_11_25, `{"extensions":{"io.modelcontextprotocol/ui":{}}}`)
+	t.Run("bridge/H16", func(t *testing.T) {
+		if got := ask(t, s, mcp.MethodToolsList, `{}`); !strings.Contains(got, `"_meta":{"ui":{"resourceUri":"ui://time/app.html"}}`) {
+			t.Errorf("the list lost the interface: %s", got)
+		}
+		if got := ask(t, s, mcp.MethodToolsCall, `{"name":"get-time","arguments":{}}`); !strings.Contains(got, "noon") {
+			t.Errorf("the app's own name answered %s", got)
+		}
+		if got := ask(t, s, mcp.MethodResourcesRead, `{"uri":"ui://time/app.html"}`); !strings.Contains(got, `"_meta":{"ui":{"csp":{}}}`) {
+			t.Errorf("the app is %s", got)
+		}
+		if caps := s.capabilities(mcp.Legacy, mcp.V2025_11_25, s.caller.Offer); !strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
+			t.Errorf("the extension is not told: %s", caps)
+		}
+		if caps := s.capabilities(mcp.Legacy, mcp.V2025_11_25, mcp.Offer{}); strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
+			t.Errorf("the extension is told to who did not announce it: %s", caps)
+		}
+	})
+}
