@@ -27,7 +27,6 @@ type probeFlags struct {
 	verbose                     int
 	trace, jq                   string
 	direct                      bool
-	gatewayURL                  string
 }
 
 func (f *probeFlags) add(a *app, flags *pflag.FlagSet) {
