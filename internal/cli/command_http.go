@@ -93,6 +93,9 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	}
 	reload.start(life)
 	a.welcome(life.soft, in, f, demo)
+	if f.open {
+		a.openConsole(consoleURL(in, fr.console))
+	}
 	select {
 	case <-life.soft.Done():
 	case err = <-fr.failed:
@@ -108,7 +111,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 // one.
 func (a *app) listen(ctx context.Context, in *instance, host string, port int, f serveFlags) (*front, error) {
 	for try := 0; ; try++ {
-		fr, err := in.listen(ctx, host, port+try, f)
+		fr, err := in.listen(ctx, a, host, port+try, f)
 		if err == nil {
 			if try > 0 {
 				fmt.Fprintf(a.Stderr, "Port %d is occupied, using port %d\n", port, port+try)

@@ -66,7 +66,13 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding our own program: %w", err)
 	}
-	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now()}
+	policy := &access.Policy{}
+	if o.schema == "" {
+		if policy, err = newPolicy(o.cfg); err != nil {
+			return nil, err
+		}
+	}
+	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now(), access: policy}
 	info := mcp.Implementation{Name: o.name, Version: mcp.ProductVersion}
 	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log})
 	if o.schema == "" {

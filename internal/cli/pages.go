@@ -3,19 +3,14 @@ package cli
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
-// index tells a program what is here, and sends a browser to the console.
-func (rt *router) index(w http.ResponseWriter, r *http.Request) {
-	if rt.console != nil && strings.Contains(r.Header.Get("Accept"), "text/html") {
-		http.Redirect(w, r, "/ui/", http.StatusFound)
-		return
-	}
+// index tells a program what is here.
+func (rt *router) index(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{
 		"name": rt.in.name, "version": mcp.ProductVersion, "status": "running",
 		"endpoints": map[string]string{"mcp": "/mcp", "health": "/health", "status": "/status"},

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
@@ -25,13 +27,19 @@ type router struct {
 }
 
 // open makes the session of a new client.
-func (in *instance) open(_ context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
+func (in *instance) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
+	who := access.From(ctx)
+	if !who.MaySee(o.Endpoint.Schema, o.Endpoint.Server, "") {
+		// As if it were not there: what exists is not told.
+		return nil, jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", o.Endpoint.Schema)
+	}
 	opening := gateway.Opening{
-		Schema: o.Endpoint.Schema, Server: o.Endpoint.Server, Client: o.Client, Principal: o.Principal,
+		Schema: o.Endpoint.Schema, Server: o.Endpoint.Server, Client: o.Client, Principal: o.Principal, Admin: who.MayConfigure(),
 		Strict:  o.Transport == mcphttp.TransportSSE,
 		Session: o.Transport == mcphttp.TransportSession || o.Transport == mcphttp.TransportSSE,
 		End:     o.End,
 	}
+	opening.Visible, opening.Scope = in.visible(who, o.Endpoint.Schema)
 	if o.Transport == mcphttp.TransportModern {
 		opening.Header = o.Header
 	}
@@ -52,40 +60,62 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	path := r.URL.EscapedPath()
+	if rt.open(w, r, path) {
+		return
+	}
+	if r = rt.admit(w, r); r == nil {
+		return
+	}
+	who := access.From(r.Context()).ID
 	if ep, ok := rt.endpoint(path); ok {
-		rt.mcp.ServeMCP(w, r, ep, "")
+		rt.mcp.ServeMCP(w, r, ep, who)
 		return
 	}
 	switch path {
 	case "/":
 		rt.index(w, r)
-	case "/health":
-		rt.health(w, r)
-	case "/ready":
-		rt.ready(w, r)
 	case "/status", "/api/status":
 		rt.status(w, r)
 	case "/sse":
-		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: rt.defaultSchema()}, "/message", "")
+		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: rt.defaultSchema()}, "/message", who)
 	case "/message":
-		rt.mcp.ServeMessage(w, r, "")
+		rt.mcp.ServeMessage(w, r, who)
 	default:
-		rt.rest(w, r, path)
+		rt.rest(w, r, path, who)
 	}
 }
 
+// open serves the paths that need no credential, or look after that
+// themselves.
+func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool {
+	tokens := rt.in.access.Tokens
+	switch {
+	case path == "/health":
+		rt.health(w, r)
+	case path == "/ready":
+		rt.ready(w, r)
+	case rt.console != nil && path == "/ui":
+		http.Redirect(w, r, "/ui/", http.StatusFound)
+	case rt.console != nil && path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html"):
+		http.Redirect(w, r, "/ui/", http.StatusFound)
+	case rt.console != nil && (strings.HasPrefix(path, "/ui/") || strings.HasPrefix(path, "/api/v1/")):
+		rt.console.ServeHTTP(w, r)
+	case tokens != nil && slices.Contains(tokens.MetadataPaths(), path):
+		tokens.ServeHTTP(w, r)
+	default:
+		return false
+	}
+	return true
+}
+
 // rest serves the paths that carry a name.
-func (rt *router) rest(w http.ResponseWriter, r *http.Request, path string) {
+func (rt *router) rest(w http.ResponseWriter, r *http.Request, path, who string) {
 	if name, ok := between(path, "/api/", "/sse"); ok {
-		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: name}, "/api/"+name+"/message", "")
+		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: name}, "/api/"+name+"/message", who)
 		return
 	}
 	if _, ok := between(path, "/api/", "/message"); ok {
-		rt.mcp.ServeMessage(w, r, "")
-		return
-	}
-	if rt.console != nil && (strings.HasPrefix(path, "/ui/") || path == "/ui" || strings.HasPrefix(path, "/api/v1/")) {
-		rt.console.ServeHTTP(w, r)
+		rt.mcp.ServeMessage(w, r, who)
 		return
 	}
 	writeJSON(w, http.StatusNotFound, map[string]any{

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/web"
 )
 
 // A front is an instance that clients reach over HTTP.
@@ -17,13 +19,15 @@ type front struct {
 	in       *instance
 	mcp      *mcphttp.Server
 	http     *http.Server
+	console  *web.Handler
+	control  *control // nil when it could not be opened
 	listener net.Listener
 	failed   chan error // serving ended by itself
 }
 
 // listen opens the listener first, so that clients find somebody there while
 // the servers start.
-func (in *instance) listen(ctx context.Context, host string, port int, flags serveFlags) (*front, error) {
+func (in *instance) listen(ctx context.Context, a *app, host string, port int, flags serveFlags) (*front, error) {
 	if p := in.cfg.CheckListen(host); p != nil {
 		return nil, &config.LoadError{Problems: []config.Problem{*p}}
 	}
@@ -33,14 +37,37 @@ func (in *instance) listen(ctx context.Context, host string, port int, flags ser
 		return nil, fmt.Errorf("listening on %s port %d: %w", host, port, err)
 	}
 	in.port = ln.Addr().(*net.TCPAddr).Port
-	in.url = "http://" + net.JoinHostPort(host, strconv.Itoa(in.port))
-	limits := serverLimits(&in.cfg.Limits)
+	in.url = "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.port))
+	in.console = !flags.noUI
 	f := &front{in: in, listener: ln, failed: make(chan error, 1)}
+	token := rand.Text()
+	if f.console, err = in.newConsole(ctx, a, token); err != nil {
+		ln.Close()
+		return nil, err
+	}
+	if f.control, err = in.openControl(ctx, f.console, token); err != nil {
+		in.log.Warn("commands cannot reach this gateway", "err", err)
+	}
+	limits := serverLimits(&in.cfg.Limits)
 	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: in.open, Limits: limits, Log: in.log})
 	rt := &router{in: in, mcp: f.mcp, guard: in.guard(host)}
+	if in.console {
+		rt.console = f.console
+	}
 	f.http = mcphttp.HTTPServer(rt, limits, in.log)
+	f.guardKeys(ctx)
 	go f.serve()
 	return f, nil
+}
+
+// shownHost is a host that a person can use: that of all interfaces is not
+// one.
+func shownHost(host string) string {
+	switch host {
+	case "", "0.0.0.0", "::":
+		return "127.0.0.1"
+	}
+	return host
 }
 
 func (in *instance) guard(host string) *mcphttp.Guard {
@@ -70,6 +97,12 @@ func (f *front) drain(ctx context.Context) {
 	defer cancel()
 	f.mcp.Drain(bound)
 	f.mcp.Close()
+	if f.control != nil {
+		f.control.close()
+	}
+	if err := f.console.Close(); err != nil {
+		f.in.log.Debug("closing the console", "err", err)
+	}
 	if err := f.http.Close(); err != nil {
 		f.in.log.Debug("closing the listener", "err", err)
 	}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+)
+
+func (a *app) uiCommand() *cobra.Command {
+	var stay bool
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: a.t("open the console of the running gateway in the browser", "在浏览器中打开正在运行的网关的控制台"),
+		Args:  a.noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := a.needRunning(cmd)
+			if err != nil {
+				return err
+			}
+			if !r.Console {
+				return fail(exitFailure, codeNoConsole, a.t("start it without --no-ui", "启动时不要使用 --no-ui"),
+					"%s", a.t("the gateway runs without its console", "网关没有提供控制台"))
+			}
+			var answer struct {
+				URL string `json:"url"`
+			}
+			if err := r.post(cmd.Context(), "/code", nil, &answer); err != nil {
+				return err
+			}
+			if stay {
+				fmt.Fprintln(a.Stdout, answer.URL)
+				return nil
+			}
+			a.openConsole(answer.URL)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&stay, "print", false, a.t("print the address instead of opening it", "只输出地址，不打开"))
+	return cmd
+}
+
+// openConsole opens a URL with its one-time code, or prints it where there is
+// no browser.
+func (a *app) openConsole(url string) {
+	if err := openBrowser(url); err != nil {
+		fmt.Fprintf(a.Stdout, "%s %s\n", a.t("open", "请打开"), url)
+	}
+}
+
+// needRunning finds the running gateway of our config file, or says that there
+// is none.
+func (a *app) needRunning(cmd *cobra.Command) (*remote, error) {
+	path := ""
+	if found, err := config.Discover(a.loadOptions(false)); err == nil {
+		path = found.Path
+	}
+	if r := a.running(cmd.Context(), path); r != nil {
+		return r, nil
+	}
+	if a.configPath == "" {
+		if r := a.running(cmd.Context(), ""); r != nil {
+			return r, nil
+		}
+	}
+	return nil, fail(exitUnreachable, codeNotRunning, "mcp-all-in-one http", "%s",
+		a.t("no gateway is running with this configuration", "没有使用此配置的网关正在运行"))
+}

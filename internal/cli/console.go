@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/web"
+)
+
+// newConsole makes the console of an instance. token is what the local control
+// channel shows instead of a login.
+func (in *instance) newConsole(ctx context.Context, a *app, token string) (*web.Handler, error) {
+	return web.New(ctx, web.Options{
+		Servers: &consoleServers{in: in, app: a}, Traffic: in.traffic, Bench: newConsoleBench(in, a), Inbox: &in.inbox,
+		Settings: &consoleSettings{in: in, app: a}, Clients: in.consoleClients, Validate: validateAgainst,
+		Bearer:   func(r *http.Request) (web.Identity, bool) { return in.consoleBearer(r, token) },
+		StateDir: filepath.Join(stateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
+	})
+}
+
+func (in *instance) consoleClients() []web.Client {
+	clients := []web.Client{}
+	for _, c := range in.gateway.Clients() {
+		clients = append(clients, web.Client{
+			Session: c.Session, Name: c.Name, Version: c.Version, Protocol: c.Protocol, Transport: c.Transport,
+			Schema: c.Schema, Principal: c.Principal, Since: c.Since, Calls: c.Calls,
+			Capabilities: c.Offer.JSON(mcp.Rules(c.Protocol), false),
+		})
+	}
+	return clients
+}
+
+// validateAgainst checks a value with the code that checks arguments before a
+// call.
+func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
+	definition := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
+	items, issues := catalog.ParseTools([][]byte{definition})
+	if len(items) != 1 {
+		return nil, fail(exitInvalid, "", "", "the schema cannot be used: %v", issues)
+	}
+	if err := items[0].Unvalidated(); err != nil {
+		return nil, err
+	}
+	problems := []web.Problem{}
+	for _, v := range items[0].Validate(value) {
+		problems = append(problems, web.Problem{Path: v.Path, Message: v.Message})
+	}
+	return problems, nil
+}
+
+// consoleBearer lets scripts use the console's API with a key, and our own
+// commands with the token of the control channel.
+func (in *instance) consoleBearer(r *http.Request, token string) (web.Identity, bool) {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1 {
+		return web.Identity{Name: "local", Scope: web.ScopeAdmin}, true
+	}
+	p, refused := in.access.Authenticate(r)
+	switch {
+	case refused != nil:
+		return web.Identity{}, false
+	case p.MayConfigure():
+		return web.Identity{Name: p.Name, Scope: web.ScopeAdmin}, true
+	case p.Unbound() && !p.ReadOnly:
+		return web.Identity{Name: p.Name, Scope: web.ScopeCall}, true
+	}
+	// The console shows everything; who may see a part of it may not enter.
+	return web.Identity{}, false
+}

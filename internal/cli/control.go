@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"mcp-all-in-one/internal/web"
+)
+
+// A control is the local channel to a running gateway: a socket that only the
+// user's own programs can open, with the rights of the user.
+type control struct {
+	path string
+	http *http.Server
+	done chan struct{}
+}
+
+// controlInfo is what a gateway says about itself there.
+type controlInfo struct {
+	PID     int    `json:"pid"`
+	Name    string `json:"name"`
+	Config  string `json:"config"`
+	URL     string `json:"url"`
+	Console bool   `json:"console"`
+}
+
+// controlDir is where the sockets of running gateways are.
+func controlDir() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return filepath.Join(dir, "mcp-all-in-one")
+	}
+	return filepath.Join(stateDir(), "run")
+}
+
+// openControl opens the channel of an instance. The console behind it sees
+// token on every request.
+func (in *instance) openControl(ctx context.Context, console *web.Handler, token string) (*control, error) {
+	dir := controlDir()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	// Whoever may enter the directory may open the socket in it.
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c := &control{path: filepath.Join(dir, strconv.Itoa(os.Getpid())+".sock"), done: make(chan struct{})}
+	if err := os.Remove(c.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "unix", c.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(c.path, 0o600); err != nil {
+		ln.Close()
+		return nil, err
+	}
+	c.http = &http.Server{Handler: in.controlHandler(console, token), ReadHeaderTimeout: in.cfg.Limits.ReadHeader}
+	go func() {
+		defer close(c.done)
+		if err := c.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			in.log.Warn("control channel", "err", err)
+		}
+	}()
+	return c, nil
+}
+
+func (in *instance) controlHandler(console *web.Handler, token string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /local", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, controlInfo{os.Getpid(), in.name, in.cfg.Path, in.url, in.console})
+	})
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.statusPage()) })
+	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, _ *http.Request) {
+		if err := in.reload(); err != nil {
+			writeJSON(w, http.StatusConflict, map[string]any{"error": map[string]string{"message": err.Error()}})
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("POST /code", func(w http.ResponseWriter, _ *http.Request) {
+		if !in.console {
+			writeJSON(w, http.StatusNotFound, map[string]any{"error": map[string]string{"message": "the gateway runs without its console"}})
+			return
+		}
+		code := console.NewCode(web.Identity{Name: "local", Scope: web.ScopeAdmin})
+		writeJSON(w, http.StatusOK, map[string]string{"url": in.url + "/ui/#code=" + code})
+	})
+	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Host = "localhost"
+		console.ServeHTTP(w, r)
+	})
+	return mux
+}
+
+func (c *control) close() {
+	c.http.Close()
+	<-c.done
+	os.Remove(c.path)
+}
+
+// consoleURL is where the console is, with a code that logs in once.
+func consoleURL(in *instance, console *web.Handler) string {
+	return fmt.Sprintf("%s/ui/#code=%s", in.url, console.NewCode(web.Identity{Name: "local", Scope: web.ScopeAdmin}))
+}
