@@ -147,9 +147,22 @@ func (w *httpWire) rest() []string {
 
 // over runs a test over both transports, each with a product of its own.
 func over(t *testing.T, config string, run func(t *testing.T, w wire), flags ...string) {
-	t.Run("stdio", func(t *testing.T) { run(t, stdioWire{mcptest.GatewayStdio(t, config, flags...)}) })
-	t.Run("http", func(t *testing.T) { run(t, newHTTPWire(t, mcptest.Gateway(t, config, flags...).URL+"/mcp")) })
+	t.Run("stdio", func(t *testing.T) {
+		start := time.Now()
+		run(t, stdioWire{mcptest.GatewayStdio(t, config, flags...)})
+		if took := time.Since(start); took > patience {
+			t.Errorf("the case took %v", took)
+		}
+	})
+	t.Run("http", func(t *testing.T) {
+		p := mcptest.Gateway(t, config, flags...)
+		listeners.Store(p.URL, p.PID())
+		run(t, newHTTPWire(t, p.URL+"/mcp"))
+	})
 }
+
+// listeners are the processes of this test run, by the URL of their own.
+var listeners sync.Map
 
 func decode(t *testing.T, raw []byte, v any) {
 	t.Helper()
