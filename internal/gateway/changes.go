@@ -96,20 +96,20 @@ func (s *Session) announce(ctx context.Context) {
 	s.mu.Lock()
 	s.announced = now
 	s.mu.Unlock()
-	for _, method := range changedBetween(was, now, s.listView()) {
+	for _, method := range changedBetween(was, now, s.listView) {
 		s.opening.Client.Notify(ctx, &jsonrpc.Notification{Method: method})
 	}
 }
 
 // changedBetween names the notifications for what differs between two views.
-func changedBetween(was, now *view, v catalog.View) []string {
+func changedBetween(was, now *view, eyes func(catalog.Kind) catalog.View) []string {
 	if was.shown == now.shown {
 		return nil
 	}
 	var methods []string
 	for _, m := range changeMethods {
 		for _, kind := range m.kinds {
-			if !catalog.Equal(was.shown, now.shown, kind, v) {
+			if !catalog.Equal(was.shown, now.shown, kind, eyes(kind)) {
 				methods = append(methods, m.method)
 				break
 			}

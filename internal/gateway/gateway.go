@@ -106,6 +106,11 @@ type Opening struct {
 	Principal string
 	Admin     bool
 	Visible   catalog.Visible
+	// Readable is the same for prompts and resources; MayCall says whether a
+	// tool that is seen may be called, given that it only reads. Nil allows
+	// all.
+	Readable catalog.Visible
+	MayCall  func(server, tool string, readOnly bool) bool
 	Scope     string
 	// Header is what came with a request outside any session.
 	Header http.Header

@@ -20,7 +20,7 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 	s.settle(ctx)
 	now := s.look()
 	s.remember(now)
-	return listAs(req, now.shown, s.listView())
+	return listAs(req, now.shown, s.listView(listKinds[req.Method]))
 }
 
 func listAs(req *jsonrpc.Request, shown *catalog.Catalog, v catalog.View) (*jsonrpc.Response, error) {
@@ -41,6 +41,18 @@ func listAs(req *jsonrpc.Request, shown *catalog.Catalog, v catalog.View) (*json
 }
 
 // listView is how lists are written for this client.
-func (s *Session) listView() catalog.View {
-	return catalog.View{Version: s.rules.Date, Scope: s.opening.Scope, Visible: s.visible()}
+func (s *Session) listView(kind catalog.Kind) catalog.View {
+	return catalog.View{Version: s.rules.Date, Scope: s.opening.Scope, Visible: s.sees(kind)}
+}
+
+// modernView is how lists are written for a modern client.
+func (s *Session) modernView(kind catalog.Kind) catalog.View {
+	return catalog.View{Version: mcp.LatestModern, Modern: true, Scope: s.opening.Scope, Visible: s.sees(kind)}
+}
+
+func (s *Session) sees(kind catalog.Kind) catalog.Visible {
+	if kind == catalog.Tools {
+		return s.visible()
+	}
+	return s.readable()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -146,8 +145,7 @@ func (l *listener) announce(ctx context.Context) {
 	was := l.announced
 	l.announced = now
 	l.mu.Unlock()
-	view := catalog.View{Version: mcp.LatestModern, Modern: true, Scope: l.s.opening.Scope, Visible: l.s.visible()}
-	for _, method := range changedBetween(was, now, view) {
+	for _, method := range changedBetween(was, now, l.s.modernView) {
 		if l.kinds[method] {
 			l.tell(ctx, method, []byte(`{}`))
 		}

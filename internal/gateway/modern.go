@@ -47,9 +47,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		return s.discover(p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)
-		return listAs(req, s.look().shown, catalog.View{
-			Version: mcp.LatestModern, Modern: true, Scope: s.opening.Scope, Visible: s.visible(),
-		})
+		return listAs(req, s.look().shown, s.modernView(listKinds[req.Method]))
 	case mcp.MethodToolsCall:
 		if err := s.checkParamHeaders(req); err != nil {
 			return nil, err

@@ -26,12 +26,12 @@ func (s *Session) runPrompt(ctx context.Context, p party, req *jsonrpc.Request) 
 	if err := checkMeta(req.Params); err != nil {
 		return nil, err
 	}
-	ref, miss := s.look().all.PromptFor(name, s.visible())
+	ref, miss := s.look().all.PromptFor(name, s.readable())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		if ref, miss = s.look().all.PromptFor(name, s.visible()); miss != nil {
+		if ref, miss = s.look().all.PromptFor(name, s.readable()); miss != nil {
 			return nil, promptNotFound(name, miss)
 		}
 	}
@@ -67,12 +67,12 @@ func (s *Session) runComplete(ctx context.Context, p party, req *jsonrpc.Request
 	if arg := jsonrpc.Get(req.Params, "argument"); len(arg) == 0 || arg[0] != '{' {
 		return nil, invalidParams("argument must be an object")
 	}
-	server, own, miss := s.look().all.CompletionFor(ref, s.visible())
+	server, own, miss := s.look().all.CompletionFor(ref, s.readable())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		server, own, miss = s.look().all.CompletionFor(ref, s.visible())
+		server, own, miss = s.look().all.CompletionFor(ref, s.readable())
 	}
 	u := s.upstream(server)
 	if miss != nil || u == nil {

@@ -74,10 +74,10 @@ type owner struct {
 // owners are the servers to ask for a resource: the one that lists it, or
 // whose template it matches; else each that has resources, in order.
 func (s *Session) owners(ctx context.Context, uri string, p party) ([]owner, error) {
-	ref, miss := s.look().all.ResourceFor(uri, s.visible())
+	ref, miss := s.look().all.ResourceFor(uri, s.readable())
 	if miss != nil {
 		s.settle(ctx)
-		ref, miss = s.look().all.ResourceFor(uri, s.visible())
+		ref, miss = s.look().all.ResourceFor(uri, s.readable())
 	}
 	if miss == nil {
 		if u := s.upstream(ref.Server); u != nil {
