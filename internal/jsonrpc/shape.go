@@ -13,6 +13,9 @@ func ScanAnswer(data []byte, lim *ScanLimits) (Message, *Error) {
 	limits := lim.orDefaults()
 	var env members
 	if err := scanShape(data, &env, &limits); err != nil {
+		if err.Code == CodeInvalidRequest {
+			return Message{ID: env.id}, err // JSON, but refused: its call must not wait on
+		}
 		return Message{}, err
 	}
 	if env.result != nil && env.err != nil {
