@@ -111,7 +111,7 @@ type Opening struct {
 	// all.
 	Readable catalog.Visible
 	MayCall  func(server, tool string, readOnly bool) bool
-	Scope     string
+	Scope    string
 	// Header is what came with a request outside any session.
 	Header http.Header
 	// End ends the session; nil where there is none to end.
