@@ -16,7 +16,10 @@ type KeyringStore struct {
 }
 
 // NewKeyringStore returns the store of this program in the keychain.
-func NewKeyringStore() *KeyringStore { return &KeyringStore{service: "mcp-all-in-one"} }
+func NewKeyringStore() *KeyringStore { return NewKeyring("mcp-all-in-one") }
+
+// NewKeyring returns a store of its own in the keychain.
+func NewKeyring(service string) *KeyringStore { return &KeyringStore{service: service} }
 
 // keyringIndex is the entry that lists the others, for no keychain can. Its
 // name cannot be a secret's: it has a space in it.

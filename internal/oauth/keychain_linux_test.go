@@ -1,0 +1,61 @@
+package oauth
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// TestKeychain keeps tokens in a real keychain: it runs itself again in a
+// session bus of its own with gnome-keyring on it. Where those are not
+// installed there is nothing to test; the encrypted file is the default.
+func TestKeychain(t *testing.T) {
+	if os.Getenv("OAUTH_TEST_KEYCHAIN") == "1" {
+		testKeychain(t)
+		return
+	}
+	bus, err := exec.LookPath("dbus-run-session")
+	if err != nil {
+		t.Log("no dbus-run-session here")
+		return
+	}
+	if _, err := exec.LookPath("gnome-keyring-daemon"); err != nil {
+		t.Log("no gnome-keyring-daemon here")
+		return
+	}
+	script := `printf '\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 && exec "$0" -test.run '^TestKeychain$' -test.v`
+	cmd := exec.CommandContext(t.Context(), bus, "--", "sh", "-c", script, os.Args[0])
+	cmd.Env = append(os.Environ(), "OAUTH_TEST_KEYCHAIN=1", "HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestKeychain") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func testKeychain(t *testing.T) {
+	as := newAuthServer(t)
+	rs := newResource(t, as)
+	dir := t.TempDir()
+	open := func() *Keeper {
+		k := NewKeeper(t.Context(), Options{Dir: dir, Store: config.NewKeyring("mcp-all-in-one tokens test")})
+		t.Cleanup(k.Close)
+		return k
+	}
+	s := rs.entry(nil)
+	if _, err := login(t, open(), s, ""); err != nil {
+		t.Fatal(err)
+	}
+	mustPost(t, open(), s)
+	if _, err := os.Stat(dir + "/secrets.enc"); err == nil {
+		t.Error("the tokens are in a file too")
+	}
+	if err := open().Logout(t.Context(), s, ""); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(open().Statuses(s)); n != 0 {
+		t.Errorf("%d grants after the logout", n)
+	}
+}
