@@ -150,7 +150,9 @@ func (c *Client) resume(ctx context.Context, pos *position) (io.ReadCloser, erro
 			return nil, cause
 		}
 		if failures+1 >= maxResumes || !worthAnotherTry(err) {
-			return nil, fmt.Errorf("%w: resuming it: %w", ErrStreamEnded, err)
+			// Not wrapped: a refusal of this request says nothing about the one
+			// whose answer is missing, which has reached the server.
+			return nil, fmt.Errorf("%w: resuming it: %v", ErrStreamEnded, err)
 		}
 	}
 }
