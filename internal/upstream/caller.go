@@ -34,6 +34,10 @@ type Caller struct {
 type binding struct {
 	own  bool   // a connection of its own
 	pool string // the shared connection to use, when not the primary one
+	// together says that calls of that pool share one connection; otherwise
+	// each that may be asked something has one to itself while it runs.
+	together bool
+	quiet    bool // its callers cannot be asked
 }
 
 // binding returns how c reaches u, deciding it at the first use.

@@ -55,6 +55,9 @@ func (u *Upstream) close(ctx context.Context) {
 	if l := u.primary.link.Load(); l != nil {
 		l.close(ctx)
 	}
+	if c, ok := u.carrier.(interface{ CloseIdleConnections() }); ok && u.opt.Transport == nil {
+		c.CloseIdleConnections()
+	}
 	u.setState(Stopped, errStopped)
 }
 

@@ -228,7 +228,7 @@ func (u *Upstream) clientOptions(l *link, modern bool) mcphttp.ClientOptions {
 		header.Set(name, value.Reveal())
 	}
 	return mcphttp.ClientOptions{
-		URL: u.server().URL, Header: header, Transport: u.opt.Transport, Handler: l, Modern: modern,
+		URL: u.server().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: modern,
 		MaxMessage: u.limits.ServerMessage, Log: u.log,
 		ParamHeaders: l.paramHeaders,
 		OnDown:       func(err error) { l.finish(err) },

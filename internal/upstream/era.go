@@ -60,7 +60,8 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 	if known != erasBoth {
 		return nil
 	}
-	return u.slot("modern", func(s *slot) { s.era = mcp.Modern })
+	user := u.userOf(c)
+	return u.slot("modern"+user, func(s *slot) { s.era, s.user = mcp.Modern, user })
 }
 
 // probeModern finds out whether a server that was greeted the old way speaks

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/oauth"
 )
 
 // failure turns what went wrong on the way into the one error that the client
@@ -34,6 +35,8 @@ func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
 		return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("server %q answered, but not as the protocol has it: %v", u.name, err))
 	case isRefusal(err):
 		return u.refusedTwice(err)
+	case wantsSignIn(err) != nil:
+		return u.authFailure(0, err)
 	case errors.As(err, &status):
 		return u.statusFailure(status)
 	case ctx.Err() != nil:
@@ -80,15 +83,19 @@ func (u *Upstream) refusedTwice(err error) error {
 func (u *Upstream) statusFailure(s *mcphttp.StatusError) error {
 	switch s.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return u.authFailure(s.Status)
+		return u.authFailure(s.Status, nil)
 	}
 	return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("server %q answered HTTP %d", u.name, s.Status))
 }
 
 // authFailure is the one error for a server that does not let us in.
-func (u *Upstream) authFailure(status int) error {
+func (u *Upstream) authFailure(status int, err error) error {
 	cfg := u.server()
 	message := "Authentication failed"
+	if signIn := wantsSignIn(err); signIn != nil {
+		return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v", message, signIn).
+			WithData(map[string]any{"service": u.name, "status": signIn.Status})
+	}
 	names := cfg.Missing
 	if len(names) == 0 {
 		names = cfg.Vars
@@ -105,8 +112,8 @@ func (u *Upstream) authFailure(status int) error {
 
 // isAuth says that a server refused us for who we are.
 func isAuth(err error) bool {
-	var status *mcphttp.StatusError
-	return errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden)
+	status := statusOf(err)
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
 // A lost is a refusal that says that the request did not run.
@@ -119,8 +126,9 @@ func (l *lost) Unwrap() error { return l.err }
 // or the request was turned away before it was processed.
 func refusal(err error) error {
 	var status *mcphttp.StatusError
+	var refresh *oauth.RefreshError
 	if !errors.As(err, &status) {
-		if mcphttp.NotSent(err) {
+		if mcphttp.NotSent(err) || errors.As(err, &refresh) {
 			return &lost{err}
 		}
 		return nil
@@ -159,7 +167,7 @@ func (u *Upstream) unavailable(ctx context.Context, err error) error {
 		return nil
 	}
 	if isAuth(err) {
-		return u.authFailure(statusOf(err))
+		return u.authFailure(statusOf(err), err)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -171,6 +179,9 @@ func statusOf(err error) int {
 	var status *mcphttp.StatusError
 	if errors.As(err, &status) {
 		return status.Status
+	}
+	if signIn := wantsSignIn(err); signIn != nil {
+		return signIn.Status
 	}
 	return 0
 }

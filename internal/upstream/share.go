@@ -18,14 +18,17 @@ func (u *Upstream) bind(c *Caller) binding {
 	if u.opt.Greeting != nil {
 		return binding{}
 	}
+	user := u.userOf(c)
 	apart := u.server().Share == "session" || u.server().Share == "auto" && u.opt.Memory.asks(u.hash)
 	switch {
+	case !apart && user != "":
+		return binding{pool: "user\x00" + user, together: true}
 	case !apart:
 		return binding{}
 	case c.Session != "" && (u.server().Share == "session" || !c.Offer.Empty()):
 		return binding{own: true}
 	case c.Offer.Empty():
-		return binding{pool: quietPool}
+		return binding{pool: quietPool + "\x00" + user, together: true, quiet: true}
 	}
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
 }
@@ -65,16 +68,20 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 	switch {
 	case b.own:
 		s := u.slot(slotKey(b, c), func(s *slot) {
-			s.exclusive = true
+			s.exclusive, s.user = true, u.userOf(c)
 			s.session.Store(c)
 		})
 		l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
 		return l, func() {}, u.unavailable(ctx, err)
-	case b.pool != "" && b.pool != quietPool && canAsk(method):
+	case b.pool != "" && !b.together && canAsk(method):
 		return u.lease(ctx, c, b)
 	case b.pool != "":
-		s := u.slot(slotKey(b, c), nil)
-		l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
+		s := u.slot(slotKey(b, c), func(s *slot) { s.user = u.userOf(c) })
+		sp := u.specFor(c, mcp.Legacy)
+		if b.together && !b.quiet { // what the primary one is to all, this is to one user
+			sp = u.baseSpec()
+		}
+		l, err := s.get(ctx, sp)
 		return l, func() {}, u.unavailable(ctx, err)
 	}
 	l, err := u.waitPrimary(ctx)
@@ -138,7 +145,7 @@ func (u *Upstream) lease(ctx context.Context, c *Caller, b binding) (*link, func
 	}
 	u.mu.Unlock()
 	if s == nil {
-		s = &slot{up: u, exclusive: true}
+		s = &slot{up: u, exclusive: true, user: u.userOf(c)}
 	}
 	give := func() { u.giveBack(b.pool, s) }
 	l, err := s.get(ctx, u.specFor(c, mcp.Legacy))

@@ -16,6 +16,9 @@ type slot struct {
 	era mcp.Era
 	// exclusive says that one client at a time uses the connection.
 	exclusive bool
+	// user is whose sign-in the connection uses; empty for the one that all
+	// share.
+	user string
 	// session is the client that has the slot to itself for good. It is set
 	// later than the slot in stdio mode, where the process starts first.
 	session atomic.Pointer[Caller]

@@ -91,9 +91,9 @@ func (u *Upstream) Refused() error {
 	state, reason := u.State()
 	switch state {
 	case Unconfigured:
-		return u.authFailure(0)
+		return u.authFailure(0, nil)
 	case SignIn:
-		return u.authFailure(statusOf(reason))
+		return u.authFailure(statusOf(reason), reason)
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
 		return
 	}
 	state, _ := u.State()
-	if b := c.binding(u); !b.own || state == Disabled || state == Pending || state == Unconfigured {
+	if b := c.binding(u); !b.own && u.userOf(c) == "" || state == Disabled || state == Pending || state == Unconfigured {
 		return
 	}
 	if _, release, err := u.acquire(ctx, c, ""); err == nil {

@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -27,8 +28,11 @@ import (
 type Options struct {
 	Launcher  *stdio.Launcher
 	Transport http.RoundTripper // for servers over HTTP; nil is the default
-	Log       *slog.Logger
-	Limits    *config.Limits
+	// Tokens are those of servers over HTTP that somebody signed in to; nil
+	// for none.
+	Tokens *oauth.Keeper
+	Log    *slog.Logger
+	Limits *config.Limits
 	// Info is the clientInfo that we show on shared connections, raw.
 	Info []byte
 	// Roots are the configured ones.
@@ -55,7 +59,8 @@ type Upstream struct {
 	limits *config.Limits
 	log    *slog.Logger
 
-	config atomic.Pointer[config.Server] // policy may change while it runs
+	config  atomic.Pointer[config.Server] // policy may change while it runs
+	carrier http.RoundTripper             // nil without Tokens
 
 	life       context.Context
 	kill       context.CancelFunc
@@ -100,6 +105,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 		places:  newSemaphore(opt.Limits.InFlightPerServer),
 	}
 	u.config.Store(cfg)
+	u.carrier = newCarrier(opt)
 	u.life, u.kill = context.WithCancel(life)
 	u.primary = &slot{up: u, exclusive: opt.Greeting != nil}
 	return u

@@ -1,0 +1,56 @@
+package upstream
+
+import (
+	"errors"
+	"net/http"
+
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/oauth"
+)
+
+// roundTripper carries the requests of one connection: with the token of the
+// user that the connection belongs to, where somebody has signed in.
+func (u *Upstream) roundTripper(s *slot) http.RoundTripper {
+	if u.opt.Tokens == nil {
+		return u.opt.Transport
+	}
+	return u.opt.Tokens.Transport(u.server(), s.user, u.carrier)
+}
+
+// newCarrier is what all connections of one server over HTTP go through, where
+// tokens are used; nil where each has its own.
+func newCarrier(opt *Options) http.RoundTripper {
+	switch {
+	case opt.Tokens == nil:
+		return nil
+	case opt.Transport != nil:
+		return opt.Transport
+	}
+	return mcphttp.NewClientTransport()
+}
+
+// userOf is on whose behalf c reaches the server: nobody's in particular where
+// all share one sign-in.
+func (u *Upstream) userOf(c *Caller) string {
+	if !u.server().Auth.PerUser {
+		return ""
+	}
+	return c.Principal
+}
+
+// SignedIn tells the upstream that somebody has signed in: one that waits for
+// that is tried at once.
+func (u *Upstream) SignedIn() {
+	if state, _ := u.State(); state == SignIn {
+		u.Restart()
+	}
+}
+
+// wantsSignIn returns err as the sign-in that would help, nil when none would.
+func wantsSignIn(err error) *oauth.SignInError {
+	var signIn *oauth.SignInError
+	if errors.As(err, &signIn) {
+		return signIn
+	}
+	return nil
+}
