@@ -1,0 +1,127 @@
+package torture
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// crowd is as many clients as the figures are promised for.
+const crowd = 64
+
+// TestCrosstalk: clients that all use the same ids get their own answers.
+func TestCrosstalk(t *testing.T) {
+	t.Run("fault/T01", func(t *testing.T) {
+		f := hostiles(t, 8, "")
+		gateway := mcptest.Gateway(t, f.config)
+		ready(t, gateway)
+		before := rss(t, gateway.PID())
+		out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: crowd, Calls: size(6_400, 1_000_000) / crowd, Tools: f.tools("echo")}.Run(t)
+		total := size(6_400, 1_000_000) / crowd * crowd
+		judge(t, out, total, f.ran(t))
+		if out.OK != total {
+			t.Errorf("%d of %d calls succeeded: %v", out.OK, total, out.Errors)
+		}
+		healthy(t, gateway)
+		report(t, "T01", "%d calls, %d clients, 8 stdio servers: 0 lost, 0 doubled, 0 crossed; %.0f calls/s, median %v, p99 %v; RSS %.0f to %.0f MiB",
+			total, crowd, float64(total)/out.Elapsed.Seconds(), out.Median.Round(time.Microsecond), out.P99.Round(time.Microsecond), before, rss(t, gateway.PID()))
+	})
+}
+
+// judge holds the outcome of a load against what the servers ran: nothing
+// lost, nothing doubled, nothing crossed.
+func judge(t *testing.T, out mcptest.Outcome, total int, ran map[string]int) {
+	t.Helper()
+	ended := out.OK
+	for _, n := range out.Errors {
+		ended += n
+	}
+	if ended != total || len(out.Wrong) > 0 {
+		t.Errorf("%d of %d calls ended, %d wrong: %.500s", ended, total, len(out.Wrong), strings.Join(out.Wrong, "\n"))
+	}
+	for token, n := range ran {
+		if n > 1 {
+			t.Errorf("%s ran %d times", token, n)
+		}
+	}
+	for _, token := range out.Tokens {
+		if ran[token] != 1 {
+			t.Errorf("%s was answered and ran %d times", token, ran[token])
+		}
+	}
+}
+
+// TestKilledServers: a server dies every 200 ms.
+func TestKilledServers(t *testing.T) {
+	t.Run("fault/T02", func(t *testing.T) {
+		killing(t, "T02", mcptest.BuildProduct(t), size(9_600, 1_000_000), 80)
+	})
+	t.Run("fault/T02r", func(t *testing.T) {
+		if !full() {
+			t.Log("the race detector runs with TORTURE=full; the unit tests run with it always")
+			return
+		}
+		killing(t, "T02r", build(t, "-race"), 50_000, 50)
+	})
+}
+
+func killing(t *testing.T, id, path string, calls, percent int) {
+	f := hostiles(t, 8, `,"restartDelay":"50ms","retries":1000`)
+	gateway := start(t, path, f.config, []string{"GORACE=halt_on_error=0"})
+	ready(t, gateway)
+	stop := make(chan struct{})
+	var kills int
+	var wg sync.WaitGroup
+	wg.Go(func() { kills = killer(t, gateway, 200*time.Millisecond, stop) })
+	out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: crowd, Calls: calls / crowd, Tools: f.tools("echo")}.Run(t)
+	close(stop)
+	wg.Wait()
+	total := calls / crowd * crowd
+	judge(t, out, total, f.ran(t))
+	for reason, n := range out.Errors {
+		if reason != "upstream_closed" && reason != "upstream_unavailable" {
+			t.Errorf("%d calls ended with %s", n, reason)
+		}
+	}
+	if out.OK*100 < total*percent {
+		t.Errorf("%d of %d calls succeeded: %v", out.OK, total, out.Errors)
+	}
+	if out.Max > 10*time.Second {
+		t.Errorf("a call took %v", out.Max)
+	}
+	healthy(t, gateway)
+	ready(t, gateway)
+	report(t, id, "%d calls, %d clients, 8 stdio servers, %d kills (one every 200 ms): 0 lost, 0 doubled, 0 crossed; %.2f %% successful, errors %v; %.0f calls/s, p99 %v, longest %v; RSS %.0f MiB",
+		total, crowd, kills, float64(out.OK)*100/float64(total), out.Errors, float64(total)/out.Elapsed.Seconds(),
+		out.P99.Round(time.Microsecond), out.Max.Round(time.Millisecond), rss(t, gateway.PID()))
+}
+
+// killer kills a random server at every tick, and says how many it killed.
+func killer(t *testing.T, gateway *mcptest.Process, every time.Duration, stop <-chan struct{}) int {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	kills := 0
+	for {
+		select {
+		case <-stop:
+			return kills
+		case <-tick.C:
+		}
+		list := servers(t, gateway)
+		victim := list[rand.IntN(len(list))]
+		if victim.PID == 0 {
+			continue // down already
+		}
+		if err := syscall.Kill(victim.PID, syscall.SIGKILL); err == nil {
+			kills++
+		} else if err != syscall.ESRCH {
+			panic(fmt.Sprintf("killing %d: %v", victim.PID, err))
+		}
+	}
+}

@@ -1,0 +1,297 @@
+// Package torture runs the product under faults and holds it to figures. The
+// tests are scaled down; TORTURE=full runs them in full size and writes the
+// figures to docs/torture.md.
+package torture
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+func full() bool { return os.Getenv("TORTURE") == "full" }
+
+// size is the size of a test: of the fast run or of the full one.
+func size(fast, whole int) int {
+	if full() {
+		return whole
+	}
+	return fast
+}
+
+// long is the same for times.
+func long(fast, whole time.Duration) time.Duration {
+	if full() {
+		return whole
+	}
+	return fast
+}
+
+// figures are what full runs measured, by test.
+var figures struct {
+	sync.Mutex
+	lines map[string]string
+}
+
+// report keeps the figures of a test for the page.
+func report(t *testing.T, id, format string, args ...any) {
+	t.Helper()
+	text := fmt.Sprintf(format, args...)
+	t.Logf("%s: %s", id, text)
+	figures.Lock()
+	defer figures.Unlock()
+	if figures.lines == nil {
+		figures.lines = map[string]string{}
+	}
+	if t.Failed() {
+		text = "**failed** " + text
+	}
+	figures.lines[id] = text
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if full() && len(figures.lines) > 0 {
+		if err := writePage("../../docs/torture.md"); err != nil {
+			fmt.Fprintln(os.Stderr, "writing the page:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+var row = regexp.MustCompile(`(?m)^\| (T\d+[a-z]?) \| (.*) \| (\d{4}-\d\d-\d\d) \|$`)
+
+// writePage puts the figures of this run among those of earlier ones.
+func writePage(path string) error {
+	type line struct{ text, date string }
+	lines := map[string]line{}
+	if old, err := os.ReadFile(path); err == nil {
+		for _, m := range row.FindAllStringSubmatch(string(old), -1) {
+			lines[m[1]] = line{m[2], m[3]}
+		}
+	}
+	for id, text := range figures.lines {
+		lines[id] = line{strings.ReplaceAll(text, "|", "/"), time.Now().UTC().Format(time.DateOnly)}
+	}
+	var b strings.Builder
+	b.WriteString("# Torture\n\nWhat the last full run of each test measured (`make torture`, `make soak`), on " +
+		fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version()) +
+		".\nThe load generator and the servers share the machine with the gateway. A test that fails says so here.\n\n| test | figures | run |\n|---|---|---|\n")
+	ids := make([]string, 0, len(lines))
+	for id := range lines {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", id, lines[id].text, lines[id].date)
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}
+
+// A hostileFarm is a config with several hostile servers that note what ran.
+type farm struct {
+	config   string
+	journals []string
+}
+
+// hostiles is a config of n hostile servers s0, s1 ... with extra members in
+// each entry.
+func hostiles(t *testing.T, n int, extra string) farm {
+	t.Helper()
+	fake := mcptest.Build(t)
+	dir := t.TempDir()
+	var f farm
+	var entries []string
+	for i := range n {
+		journal := filepath.Join(dir, fmt.Sprintf("journal-%d", i))
+		f.journals = append(f.journals, journal)
+		entries = append(entries, fmt.Sprintf(`"s%d":{"command":%q,"args":["-role","hostile","-journal",%q]%s}`, i, fake, journal, extra))
+	}
+	f.config = fmt.Sprintf(`{"mcpServers":{%s}}`, strings.Join(entries, ","))
+	return f
+}
+
+// tools are the names of one tool on all servers.
+func (f *farm) tools(tool string) []string {
+	var names []string
+	for i := range f.journals {
+		names = append(names, fmt.Sprintf("s%d__%s", i, tool))
+	}
+	return names
+}
+
+// ran counts what the servers ran, by token.
+func (f *farm) ran(t *testing.T) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for _, journal := range f.journals {
+		if _, err := os.Stat(journal); err != nil {
+			continue
+		}
+		for token, n := range mcptest.Journal(t, journal) {
+			all[token] += n
+		}
+	}
+	return all
+}
+
+// A server is one line of /status.
+type server struct {
+	Name, Status, Error string
+	PID                 int
+	Restarts            int
+}
+
+// servers asks the gateway for the state of its servers.
+func servers(t *testing.T, gateway *mcptest.Process) []server {
+	t.Helper()
+	resp, err := http.Get(gateway.URL + "/status")
+	if err != nil {
+		t.Fatalf("asking for the status: %v", err)
+	}
+	defer resp.Body.Close()
+	var page struct {
+		Schemas map[string]struct{ MCPServers []server }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
+		t.Fatalf("reading the status: %v", err)
+	}
+	var all []server
+	for _, schema := range page.Schemas {
+		all = append(all, schema.MCPServers...)
+	}
+	return all
+}
+
+// patience is how long anything may take on a busy machine.
+const patience = 30 * time.Second
+
+// eventually looks again and again, for what tells nobody when it happens.
+func eventually(t *testing.T, what string, limit time.Duration, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(limit)
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("no %s within %v", what, limit)
+		}
+	}
+}
+
+// ready waits until all servers are connected.
+func ready(t *testing.T, gateway *mcptest.Process) {
+	t.Helper()
+	eventually(t, "connected servers", patience, func() bool {
+		for _, s := range servers(t, gateway) {
+			if s.Status != "ready" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// proc reads a figure of /proc/PID/status in KiB, or plain.
+func proc(t *testing.T, pid int, field string) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatalf("reading the process: %v", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			n, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				t.Fatalf("reading %s: %v", field, err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("no %s of process %d", field, pid)
+	return 0
+}
+
+// rss is the resident memory of a process in MiB.
+func rss(t *testing.T, pid int) float64 {
+	t.Helper()
+	return float64(proc(t, pid, "VmRSS")) / 1024
+}
+
+// descriptors counts the open files of a process.
+func descriptors(t *testing.T, pid int) int {
+	t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatalf("reading the descriptors: %v", err)
+	}
+	return len(list)
+}
+
+// cpu is how long a process has computed.
+func cpu(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatalf("reading the process: %v", err)
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	fields := strings.Fields(rest)
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// healthy fails a test whose gateway panicked or raced.
+func healthy(t *testing.T, gateway *mcptest.Process) {
+	t.Helper()
+	for _, bad := range []string{"panic", "DATA RACE", "fatal error"} {
+		if strings.Contains(gateway.Stderr(), bad) {
+			t.Errorf("the gateway's log has %q", bad)
+		}
+	}
+}
+
+// build compiles the product with extra flags.
+func build(t *testing.T, flags ...string) string {
+	t.Helper()
+	root, err := mcptest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "mcp-all-in-one")
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"."})...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building: %v\n%s", err, out)
+	}
+	return path
+}
+
+// start runs a binary of the product over HTTP.
+func start(t *testing.T, path, config string, env []string, args ...string) *mcptest.Process {
+	t.Helper()
+	home := t.TempDir()
+	p := mcptest.Start(t, mcptest.Program{
+		Path: path, Args: append([]string{"http", "--mcp-config", mcptest.WriteConfig(t, config), "--port", "0"}, args...),
+		Env: append([]string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME="}, env...),
+	})
+	p.Listening()
+	return p
+}
