@@ -11,11 +11,7 @@ import (
 // getPrompt routes one prompts/get. Its arguments are the server's to judge;
 // an empty map is left out, because some servers take it for missing ones.
 func (s *Session) getPrompt(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.runPrompt(ctx, s.plain(ctx, from), req)
-	if err == nil && resp.Err == nil {
-		resp.Result = catalog.DownlevelResult(s.rules.Date, resp.Result)
-	}
-	return resp, err
+	return s.runPrompt(ctx, s.plain(ctx, from), req)
 }
 
 func (s *Session) runPrompt(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {

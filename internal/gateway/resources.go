@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -19,9 +18,7 @@ func (s *Session) readResource(ctx context.Context, from jsonrpc.Peer, req *json
 	}
 	if resp.Err != nil {
 		resp.Err = legacyNotFound(resp.Err)
-		return resp, nil
 	}
-	resp.Result = catalog.DownlevelResult(s.rules.Date, resp.Result)
 	return resp, nil
 }
 

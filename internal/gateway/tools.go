@@ -64,8 +64,8 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 }
 
-// send calls a server and gives the URIs of its answer the names that clients
-// know.
+// send calls a server and makes its answer one for this client: URIs have the
+// names that clients know, and content is what its version knows.
 func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	tasks := hasTasks(u.Features(p.caller))
 	if tasks && req.Back != nil {
@@ -79,7 +79,17 @@ func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *
 	if tasks {
 		resp.Result = s.nameTasks(u, resp.Result)
 	}
+	if p.rules.Era == mcp.Legacy && !understands(p.rules, u.Protocol()) {
+		resp.Result = catalog.DownlevelResult(p.rules.Date, resp.Result)
+	}
 	return resp, nil
+}
+
+// understands says whether a client can read whatever a server of that version
+// answers. Its answers then pass unread.
+func understands(client mcp.Version, version string) bool {
+	server, known := mcp.Lookup(version)
+	return known && server.Era == client.Era && (client.Audio || !server.Audio) && (client.Links || !server.Links)
 }
 
 // findTool finds a tool and its server. A name of a server that is still
@@ -185,9 +195,8 @@ func toolError(text string) []byte {
 	return append(b, `}],"isError":true}`...)
 }
 
-// finishTool makes a result what this client's version and dialect expect.
+// finishTool makes a result what this client's dialect expects.
 func (s *Session) finishTool(result []byte) []byte {
-	result = catalog.DownlevelResult(s.rules.Date, result)
 	if s.seed && jsonrpc.Get(result, "isError") == nil && len(result) > 0 && result[0] == '{' {
 		result = jsonrpc.Set(result, []byte("false"), "isError")
 	}
