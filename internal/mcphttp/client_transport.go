@@ -36,8 +36,8 @@ func newHTTPTransport() *http.Transport {
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 		TLSHandshakeTimeout:    10 * time.Second,
-		MaxIdleConns:           1024,
-		MaxIdleConnsPerHost:    64,
+		MaxIdleConns:           4096,
+		MaxIdleConnsPerHost:    1024, // as many as may be in flight
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true,
 	}
