@@ -48,6 +48,7 @@ func (a *app) callCommand() *cobra.Command {
 	flags.StringVar(&f.args, "args", "", a.t("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
 	flags.BoolVar(&f.noValidate, "no-validate", false, a.t("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
 	flags.StringVar(&f.save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
+	f.shared = true
 	f.addJQ(a, flags)
 	return cmd
 }

@@ -31,6 +31,7 @@ func (a *app) completeCommand() *cobra.Command {
 			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.complete(ref, argument, m.rest) })
 		})
 	cmd.Example = "  mcp-all-in-one complete demo summarize style=fo\n  mcp-all-in-one complete demo 'demo://text/{id}' id=1"
+	f.shared = true
 	f.addJQ(a, cmd.Flags())
 	return cmd
 }

@@ -16,12 +16,13 @@ import (
 func (a *app) listCommand() *cobra.Command {
 	var f probeFlags
 	var wide bool
-	cmd := a.probeCommand("list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list what a server offers", "列出服务提供的内容"), &f,
+	cmd := a.probeCommand("list [servers] | list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
 		func(cmd *cobra.Command, args []string) error { return a.runList(cmd, &f, wide, args) })
 	cmd.Aliases = []string{"ls"}
-	cmd.Example = "  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
+	cmd.Example = "  mcp-all-in-one list\n  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
 		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
 	cmd.Flags().BoolVar(&wide, "wide", false, a.t("whole descriptions and schemas", "显示完整描述与 schema"))
+	f.shared = true
 	f.addJQ(a, cmd.Flags())
 	return cmd
 }
@@ -46,8 +47,10 @@ func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []strin
 	var err error
 	if dash >= 0 {
 		m, err = a.aimCommand(f, args[dash:], take(args[:dash]))
-	} else if args = take(args); len(args) == 0 {
+	} else if args = take(args); len(args) == 0 && len(kinds) == 1 {
 		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
+	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
+		return a.listServers(cmd.Context())
 	} else {
 		m, err = a.aimWord(f, args[0], args[1:])
 	}

@@ -47,6 +47,9 @@ func (c *consoleBench) Open(ctx context.Context, t *web.Target, hooks *web.Bench
 	if opt.Info.Name != "" && opt.Info.Version == "" {
 		opt.Info.Version = mcp.ProductVersion
 	}
+	if t.Via == "gateway" {
+		opt.Measure = c.in.measure
+	}
 	s, err := probe.Open(ctx, target, opt)
 	if err != nil {
 		x.end()
@@ -181,7 +184,7 @@ func (x *benchSession) Call(ctx context.Context, method string, params json.RawM
 	if err != nil {
 		return nil, err
 	}
-	out := &web.Exchange{Result: e.Result, Total: e.Timing.Total, Gateway: e.Timing.Gateway, Transport: e.Timing.Transport, ServerTime: e.Timing.Server}
+	out := &web.Exchange{Result: e.Result, Total: e.Timing.Total, Gateway: e.Timing.Gateway, Transport: e.Timing.Transport, ServerTime: e.Timing.Server, TrafficID: e.Record}
 	if e.Err != nil {
 		out.Result, out.Error = nil, jsonrpc.AppendError(nil, e.Err)
 	}

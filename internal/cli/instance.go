@@ -58,6 +58,8 @@ type instanceOptions struct {
 	// what they read and check it with.
 	selfConfig bool
 	load       config.LoadOptions
+	// record keeps a record of the traffic on stdio too.
+	record bool
 }
 
 // newInstance starts the configured servers and returns at once.
@@ -75,9 +77,10 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now(), access: policy}
 	info := mcp.Implementation{Name: o.name, Version: mcp.ProductVersion}
 	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log})
-	if o.schema == "" {
+	if o.schema == "" || o.record {
 		in.traffic = traffic.New(traffic.Options{})
-	} else {
+	}
+	if o.schema != "" {
 		in.greeting = upstream.NewGreeting()
 		in.only = []string{o.schema}
 	}

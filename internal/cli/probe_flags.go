@@ -27,6 +27,8 @@ type probeFlags struct {
 	verbose                     int
 	trace, jq                   string
 	direct                      bool
+	// shared says that the command does not mind a gateway in between.
+	shared bool
 }
 
 func (f *probeFlags) add(a *app, flags *pflag.FlagSet) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -24,11 +25,15 @@ func (b *bout) route(opt *probe.Options) error {
 	if m.cfg != nil && opt.Roots == nil {
 		opt.Roots = m.cfg.Roots
 	}
+	if r := b.reuse(); r != nil {
+		b.through(r, opt)
+		return nil
+	}
 	if !m.merged {
 		return nil
 	}
 	in, err := newInstance(context.WithoutCancel(b.ctx), instanceOptions{
-		cfg: m.cfg, log: quietLog(), name: b.app.personality.name, schema: m.schema,
+		cfg: m.cfg, log: quietLog(), name: b.app.personality.name, schema: m.schema, level: new(slog.LevelVar), record: true,
 	})
 	if err != nil {
 		return err
@@ -38,6 +43,7 @@ func (b *bout) route(opt *probe.Options) error {
 		defer cancel()
 		in.close(ctx)
 	})
+	opt.Measure = in.measure
 	m.target = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		return b.inProcess(in, m.schema, "")
 	}}

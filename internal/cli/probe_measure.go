@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// measured is what a gateway's record says about the newest call of a method
+// since a moment: the time on the client's hop, and that on the server's.
+func measured(calls []traffic.Call, method string, began time.Time) (m probe.Measurement, ok bool) {
+	for _, c := range calls { // newest first
+		if c.Hop == traffic.HopClient && !c.FromServer && c.Method == method && !c.Start.Before(began) && c.Status != traffic.StatusPending {
+			m.Record = c.ID
+			m.Gateway = c.Total
+			break
+		}
+	}
+	if m.Record == 0 {
+		return m, false
+	}
+	for _, c := range calls {
+		if c.Parent == m.Record && c.Hop == traffic.HopServer {
+			m.Server += c.Total
+		}
+	}
+	m.Gateway = max(m.Gateway-m.Server, 0)
+	return m, true
+}
+
+// recentCalls is how far back in the record a call is looked for.
+const recentCalls = 100
+
+// measure reads the record of this very gateway.
+func (in *instance) measure(method string, began time.Time) (probe.Measurement, bool) {
+	if in.traffic == nil {
+		return probe.Measurement{}, false
+	}
+	calls, _ := in.traffic.List(nil, 0, recentCalls)
+	return measured(calls, method, began)
+}
+
+// measure reads the record of a running gateway.
+func (r *remote) measure(ctx context.Context) func(method string, began time.Time) (probe.Measurement, bool) {
+	return func(method string, began time.Time) (probe.Measurement, bool) {
+		var page struct{ Calls []traffic.Call }
+		path := fmt.Sprintf("/api/v1/traffic?limit=%d&q=%s", recentCalls, url.QueryEscape("method:"+method))
+		if r.get(ctx, path, &page) != nil {
+			return probe.Measurement{}, false // a gateway without its console keeps no record to ask for
+		}
+		return measured(page.Calls, method, began)
+	}
+}
+
+// reuse finds a running gateway that can stand for the target: for the merged
+// view always, for one server where nothing on the command line asks for a
+// connection of its own.
+func (b *bout) reuse() *remote {
+	m, f := b.aim, b.flags
+	if m.cfg == nil || f.direct || m.cfg.Access.Enabled {
+		return nil
+	}
+	own := f.protocol != "" || f.cwd != "" || len(f.env)+len(f.headers)+len(f.caps) > 0
+	if !m.merged && (!f.shared || own) {
+		return nil
+	}
+	r := b.app.running(b.ctx, m.cfg.Path)
+	if r == nil || r.URL == "" {
+		return nil
+	}
+	return r
+}
+
+// endpoint is where a running gateway serves the target.
+func (r *remote) endpoint(m *aim) string {
+	path := "/api/" + url.PathEscape(m.schema)
+	if m.server != nil {
+		path += "/s/" + url.PathEscape(m.server.Name)
+	}
+	return r.URL + path + "/mcp"
+}
+
+// through makes a running gateway the target.
+func (b *bout) through(r *remote, opt *probe.Options) {
+	b.aim.target = probe.Target{Name: b.aim.label, URL: r.endpoint(b.aim), Type: config.TypeHTTP}
+	opt.Measure = r.measure(b.ctx)
+}
