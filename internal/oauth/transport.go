@@ -91,7 +91,7 @@ func (t *Transport) again(r *http.Request, refused *http.Response, g *grant) (*h
 // forbidden remembers what a token lacks, for the next sign-in.
 func (t *Transport) forbidden(resp *http.Response, g *grant) (*http.Response, error) {
 	challenge := bearerChallenge(resp)
-	if challenge["error"] != "insufficient_scope" {
+	if code := challenge["error"]; code != "insufficient_scope" && (code != "" || challenge["scope"] == "") {
 		return resp, nil
 	}
 	discard(resp)

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -42,6 +43,7 @@ type world struct {
 type worldOptions struct {
 	limits    func(*config.Limits)
 	transport http.RoundTripper
+	tokens    *oauth.Keeper
 }
 
 func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
@@ -54,7 +56,7 @@ func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
 	ctx, cancel := context.WithCancel(context.Background())
 	launcher := stdio.NewLauncher(stdio.LauncherOptions{})
 	w.set = upstream.NewSet(ctx, upstream.Options{
-		Launcher: launcher, Transport: o.transport, Limits: &limits,
+		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Limits: &limits,
 		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Info:   []byte(`{"name":"test","version":"1"}`),
 		Roots:  func() []config.Root { return nil },
