@@ -72,8 +72,12 @@ func (a *app) mainRoot() *cobra.Command {
 // in.
 func (a *app) commands() map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
-		groupUse:   a.probeCommands(),
-		groupRun:   {a.httpCommand(), a.stdioCommand(), a.demoCommand()},
-		groupOther: {a.versionCommand(), a.completionCommand()},
+		groupUse: a.probeCommands(),
+		groupRun: {a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.uiCommand(), a.statusCommand()},
+		groupManage: {
+			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.approveCommand(),
+			a.configCommand(), a.secretCommand(), a.keyCommand(),
+		},
+		groupOther: {a.versionCommand(), a.completionCommand(), a.explainCommand()},
 	}
 }

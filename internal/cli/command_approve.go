@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+)
+
+func (a *app) approveCommand() *cobra.Command {
+	var yes bool
+	cmd := a.serverCommand("approve", a.t("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
+		func(cmd *cobra.Command, schema, name string) error { return a.approve(cmd, schema, name, yes) })
+	cmd.Long = a.t("Shows what a server that waits for approval would run, and lets it start after a yes.",
+		"显示等待批准的服务将运行的内容，确认后允许其启动。")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.t("do not ask", "不再询问"))
+	return cmd
+}
+
+// approve shows the whole entry as it is written before it asks.
+func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	s := cfg.Schema(schema).Server(name)
+	if !s.Pending {
+		return fail(exitUsage, codeNotPending, "", "%s", a.t("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
+	}
+	entry, err := a.rawEntry(cfg.Path, schema, name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.t("server", "服务"), name, entry)
+	if !yes {
+		if !isTerminal(a.Stdin) {
+			return fail(exitPending, codeNotPending, "--yes", "%s", a.t("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
+		}
+		fmt.Fprint(a.Stderr, a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] "))
+		answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+			return silent(exitDenied)
+		}
+	}
+	err = cfg.Approvals(a.home()).Approve(s, s.ApprovalHash())
+	if errors.Is(err, config.ErrChanged) {
+		return fail(exitFailure, codeEntryChanged, "", "%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = a.reloadRunning(cmd.Context(), cfg.Path)
+	return err
+}
+
+// rawEntry is an entry as the file has it, indented.
+func (a *app) rawEntry(path, schema, name string) ([]byte, error) {
+	var entry []byte
+	_, err := config.Update(path, a.writeOptions(), func(d *config.Draft) error {
+		entry = d.Entry(schema, name)
+		return errLookOnly
+	})
+	if err != nil && !errors.Is(err, errLookOnly) {
+		return nil, err
+	}
+	pretty, err := json.MarshalIndent(json.RawMessage(entry), "", "  ")
+	if err != nil {
+		return entry, nil
+	}
+	return pretty, nil
+}

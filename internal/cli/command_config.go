@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: a.t("look at and change the config file", "查看和修改配置文件"), Args: a.noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	sub := func(use, short string, run func(cmd *cobra.Command) error) {
+		cmd.AddCommand(&cobra.Command{Use: use, Short: short, Args: a.noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) }})
+	}
+	sub("path", a.t("print which file is used", "显示使用的文件"), a.configPathRun)
+	sub("show", a.t("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), a.configShow)
+	sub("edit", a.t("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), a.configEdit)
+	sub("validate", a.t("check the file", "检查文件"), a.configValidate)
+	sub("schema", a.t("print the JSON Schema of the file", "显示文件的 JSON Schema"), func(*cobra.Command) error {
+		_, err := a.Stdout.Write(config.JSONSchema())
+		return err
+	})
+	return cmd
+}
+
+func (a *app) configPathRun(*cobra.Command) error {
+	found, err := config.Discover(a.loadOptions(false))
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		writeLine(a.Stdout, map[string]any{"path": found.Path, "source": found.Source, "tried": found.Tried, "skipped": found.Skipped})
+		return nil
+	}
+	fmt.Fprintln(a.Stdout, found.Path)
+	for _, path := range found.Skipped {
+		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("not used without --project:", "未使用 --project，忽略："), path)
+	}
+	return nil
+}
+
+func (a *app) configShow(*cobra.Command) error {
+	found, err := config.Discover(a.loadOptions(false))
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(found.Path)
+	if err != nil {
+		return err
+	}
+	shown, err := config.Redact(data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "%s\n", shown)
+	return nil
+}
+
+// configEdit opens the file itself: what the person saves is what counts.
+func (a *app) configEdit(cmd *cobra.Command) error {
+	found, err := config.Discover(a.loadOptions(true))
+	if err != nil {
+		return err
+	}
+	editor := exec.CommandContext(cmd.Context(), "sh", "-c", a.editor()+` "$1"`, "sh", found.Path)
+	if runtime.GOOS == "windows" {
+		editor = exec.CommandContext(cmd.Context(), "cmd", "/c", a.editor(), found.Path)
+	}
+	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, a.Stdout, a.Stderr
+	if err := editor.Run(); err != nil {
+		return fmt.Errorf("running the editor: %w", err)
+	}
+	a.configPath = found.Path
+	if err := a.configValidate(cmd); err != nil {
+		return err
+	}
+	_, err = a.reloadRunning(cmd.Context(), found.Path)
+	return err
+}
+
+func (a *app) editor() string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if v, ok := a.Getenv(name); ok && v != "" {
+			return v
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return "notepad"
+	}
+	return "vi"
+}
+
+// configValidate walks the code of the start, and creates nothing.
+func (a *app) configValidate(*cobra.Command) error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	servers := 0
+	for _, s := range cfg.Schemas {
+		servers += len(s.Servers)
+	}
+	if a.asJSON {
+		problems := cfg.Problems
+		if problems == nil {
+			problems = []config.Problem{}
+		}
+		writeLine(a.Stdout, map[string]any{"valid": true, "path": cfg.Path, "servers": servers, "problems": problems})
+		return nil
+	}
+	for _, p := range cfg.Problems {
+		fmt.Fprintln(a.Stderr, a.problemText(p))
+	}
+	fmt.Fprintf(a.Stdout, "%s %s (%d %s)\n", a.t("ok", "通过"), cfg.Path, servers, a.t("servers", "个服务"))
+	return nil
+}

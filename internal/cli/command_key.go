@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+)
+
+// keyFlags are those of key create.
+type keyFlags struct {
+	scopes  []string
+	expires time.Duration
+}
+
+func (a *app) keyCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: a.t("the keys by which clients may enter", "管理客户端的访问密钥"), Args: a.noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var f keyFlags
+	create := &cobra.Command{Use: "create NAME", Short: a.t("make a key, and print it once", "创建密钥，只显示一次"), Args: a.argCount(1, 1),
+		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.keyCreate(cmd, args[0], f) }}
+	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.t("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; may be repeated",
+		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin，可重复"))
+	create.Flags().DurationVar(&f.expires, "expires", 0, a.t("ends after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
+	cmd.AddCommand(create,
+		&cobra.Command{Use: "ls", Short: a.t("list the keys", "列出密钥"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.keyList() }},
+		&cobra.Command{Use: "revoke ID|NAME", Short: a.t("end a key at once", "立即撤销密钥"), Args: a.argCount(1, 1),
+			RunE: func(_ *cobra.Command, args []string) error { return a.keyRevoke(args[0]) }})
+	return cmd
+}
+
+// keys opens the file of keys; where the config names none, that of the user.
+func (a *app) keys() (*access.Keys, *config.Config, string, error) {
+	cfg, err := a.load(false)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	path := cfg.Access.Keys
+	if path == "" {
+		path = filepath.Join(config.UserDir(a.home()), "keys.json")
+	}
+	keys, err := access.OpenKeys(path)
+	return keys, cfg, path, err
+}
+
+func (a *app) keyCreate(cmd *cobra.Command, name string, f keyFlags) error {
+	grant, err := access.ParseScopes(f.scopes)
+	if err != nil {
+		return fail(exitUsage, codeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin", "%v", err)
+	}
+	keys, cfg, path, err := a.keys()
+	if err != nil {
+		return err
+	}
+	var expires *time.Time
+	if f.expires > 0 {
+		at := time.Now().Add(f.expires).UTC()
+		expires = &at
+	}
+	plain, key, err := keys.Create(name, grant, expires)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		writeLine(a.Stdout, map[string]any{"key": plain, "id": key.ID, "name": key.Name, "scopes": append([]string{}, key.Scopes()...), "expires": key.Expires})
+	} else {
+		fmt.Fprintln(a.Stdout, plain)
+	}
+	if cfg.Access.Keys != "" {
+		return nil
+	}
+	return a.requireKeys(cmd, cfg, path)
+}
+
+// requireKeys makes the first key count: from the next start on, clients need
+// one.
+func (a *app) requireKeys(cmd *cobra.Command, cfg *config.Config, path string) error {
+	quoted, err := json.Marshal(path)
+	if err != nil {
+		return err
+	}
+	if _, err := config.Update(cfg.Path, a.writeOptions(), func(d *config.Draft) error { return d.SetValue("access.keys", quoted) }); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Stderr, a.t("access.keys was set in "+cfg.Path+": from its next start on, the gateway asks every client for a key",
+		"已在 "+cfg.Path+" 中设置 access.keys：网关下次启动后，所有客户端都需要密钥"))
+	if r := a.running(cmd.Context(), cfg.Path); r != nil {
+		fmt.Fprintln(a.Stderr, a.t("a gateway is running; restart it", "网关正在运行，请重启"))
+	}
+	return nil
+}
+
+func (a *app) keyList() error {
+	keys, _, _, err := a.keys()
+	if err != nil {
+		return err
+	}
+	list, err := keys.List()
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		for i := range list {
+			list[i].Hash = ""
+		}
+		writeLine(a.Stdout, append([]access.Key{}, list...))
+		return nil
+	}
+	t := &table{head: []string{"ID", a.t("NAME", "名称"), a.t("STATE", "状态"), a.t("SCOPES", "范围"), a.t("CREATED", "创建时间")}}
+	for _, k := range list {
+		state := "valid"
+		switch {
+		case k.Revoked != nil:
+			state = "revoked"
+		case !k.Valid(time.Now()):
+			state = "expired"
+		}
+		t.add(k.ID, k.Name, state, strings.Join(k.Scopes(), " "), k.Created.Format(time.RFC3339))
+	}
+	a.print(t)
+	return nil
+}
+
+func (a *app) keyRevoke(name string) error {
+	keys, _, _, err := a.keys()
+	if err != nil {
+		return err
+	}
+	key, err := keys.Revoke(name)
+	if errors.Is(err, access.ErrNoKey) {
+		return fail(exitUsage, codeNoKey, "mcp-all-in-one key ls", "%s", a.t("no valid key "+name, "没有有效的密钥 "+name))
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("revoked:", "已撤销："), key.Name)
+	return nil
+}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// addFlags are those of add.
+type addFlags struct {
+	schema, cwd, kind string
+	env, header       []string
+	replace           bool
+}
+
+func (a *app) addCommand() *cobra.Command {
+	var f addFlags
+	cmd := &cobra.Command{
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG...]",
+		Short: a.t("add a server to the config file", "向配置文件添加服务"),
+		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
+			"  mcp-all-in-one add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
+		Args: a.argCount(2, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entry, err := a.newEntry(cmd, f, args)
+			if err != nil {
+				return err
+			}
+			return a.editFile(cmd.Context(), true, func(d *config.Draft) error {
+				if d.Entry(f.schema, args[0]) != nil && !f.replace {
+					return fail(exitUsage, codeServerExists, "--replace", "%s", a.t("server "+args[0]+" exists already", "服务 "+args[0]+" 已存在"))
+				}
+				return d.SetServer(f.schema, args[0], entry)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	a.addSchemaFlag(cmd, &f.schema)
+	flags.StringArrayVarP(&f.env, "env", "e", nil, a.t("environment variable `NAME=VALUE`; may be repeated", "环境变量 `NAME=VALUE`，可重复"))
+	flags.StringArrayVarP(&f.header, "header", "H", nil, a.t("header `'NAME: VALUE'`; may be repeated", "请求头 `'NAME: VALUE'`，可重复"))
+	flags.StringVar(&f.cwd, "cwd", "", a.t("`DIR` the command starts in", "命令的工作目录 `DIR`"))
+	flags.StringVar(&f.kind, "type", "", a.t("`TYPE`: stdio, http or sse; found out when absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
+	flags.BoolVar(&f.replace, "replace", false, a.t("change the server of that name", "替换同名服务"))
+	return cmd
+}
+
+// An entry is a server as add writes it.
+type entry struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// newEntry is the entry that the arguments of add describe.
+func (a *app) newEntry(cmd *cobra.Command, f addFlags, args []string) ([]byte, error) {
+	e := entry{Type: f.kind, Cwd: f.cwd}
+	switch at := cmd.ArgsLenAtDash(); {
+	case at == 1:
+		e.Command, e.Args = args[1], args[2:]
+	case at < 0 && len(args) == 2 && isURL(args[1]):
+		e.URL = args[1]
+	default:
+		return nil, a.usageError(cmd, a.t("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
+	}
+	var err error
+	if e.Env, err = pairs(f.env, "="); err != nil {
+		return nil, a.usageError(cmd, err.Error())
+	}
+	if e.Headers, err = pairs(f.header, ":"); err != nil {
+		return nil, a.usageError(cmd, err.Error())
+	}
+	return json.Marshal(e)
+}
+
+// pairs reads NAME=VALUE or NAME: VALUE.
+func pairs(list []string, sep string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, sep)
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, fmt.Errorf("%q: NAME%sVALUE", text, sep)
+		}
+		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return values, nil
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func (a *app) addSchemaFlag(cmd *cobra.Command, schema *string) {
+	cmd.Flags().StringVar(schema, "schema", config.DefaultSchema, a.t("schema `NAME` (default)", "schema `NAME`（default）"))
+}
+
+// editFile changes the config file on behalf of the person at the command
+// line, and lets a running gateway know.
+func (a *app) editFile(ctx context.Context, create bool, edit func(*config.Draft) error) error {
+	found, err := config.Discover(a.loadOptions(create))
+	if err != nil {
+		return err
+	}
+	res, err := config.Update(found.Path, a.writeOptions(), edit)
+	if err != nil {
+		return err
+	}
+	told, err := a.reloadRunning(ctx, found.Path)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		writeLine(a.Stdout, map[string]any{"path": res.Path, "backup": res.Backup, "changed": res.Changed, "applied": told})
+		return nil
+	}
+	if !res.Changed {
+		fmt.Fprintf(a.Stderr, "%s\n", a.t("nothing changed", "没有变化"))
+		return nil
+	}
+	note := ""
+	if told {
+		note = a.t(" (the running gateway uses it now)", "（正在运行的网关已生效）")
+	}
+	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.t("written:", "已写入："), res.Path, note)
+	for _, p := range res.Config.Problems {
+		fmt.Fprintln(a.Stderr, a.problemText(p))
+	}
+	return nil
+}
+
+func (a *app) removeCommand() *cobra.Command {
+	return a.serverCommand("remove", a.t("remove a server from the config file", "从配置文件移除服务"), []string{"rm"},
+		func(cmd *cobra.Command, schema, name string) error {
+			return a.editFile(cmd.Context(), false, func(d *config.Draft) error { return d.RemoveServer(schema, name) })
+		})
+}
+
+func (a *app) enableCommand(on bool) *cobra.Command {
+	name, short := "enable", a.t("switch a server on", "启用服务")
+	if !on {
+		name, short = "disable", a.t("switch a server off", "停用服务")
+	}
+	return a.serverCommand(name, short, nil, func(cmd *cobra.Command, schema, server string) error {
+		return a.editFile(cmd.Context(), false, func(d *config.Draft) error { return d.EnableServer(schema, server, on) })
+	})
+}
+
+func (a *app) restartCommand() *cobra.Command {
+	return a.serverCommand("restart", a.t("start a server of the running gateway anew", "重启正在运行的网关中的服务"), nil,
+		func(cmd *cobra.Command, schema, name string) error {
+			r, err := a.needRunning(cmd)
+			if err != nil {
+				return err
+			}
+			return r.post(cmd.Context(), "/api/v1/servers/"+url.PathEscape(schema)+"/"+url.PathEscape(name)+"/restart", nil, nil)
+		})
+}
+
+// serverCommand is a command about one configured server.
+func (a *app) serverCommand(name, short string, aliases []string, run func(cmd *cobra.Command, schema, server string) error) *cobra.Command {
+	var schema string
+	cmd := &cobra.Command{
+		Use: name + " NAME", Short: short, Aliases: aliases, Args: a.argCount(1, 1), ValidArgsFunction: a.completeServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.findServer(schema, args[0])
+			if err != nil {
+				return err
+			}
+			return run(cmd, s.Schema, s.Name)
+		},
+	}
+	a.addSchemaFlag(cmd, &schema)
+	return cmd
+}
+
+// findServer is the configured server of a name; "schema/name" names the
+// schema too.
+func (a *app) findServer(schema, name string) (*config.Server, error) {
+	cfg, err := a.load(false)
+	if err != nil {
+		return nil, err
+	}
+	if s, n, ok := strings.Cut(name, "/"); ok && cfg.Schema(s) != nil {
+		schema, name = s, n
+	}
+	if s := cfg.Schema(schema); s != nil {
+		if server := s.Server(name); server != nil {
+			return server, nil
+		}
+	}
+	var names []string
+	for _, s := range cfg.Schemas {
+		for _, server := range s.Servers {
+			if s.Name == schema {
+				names = append(names, server.Name)
+			} else {
+				names = append(names, s.Name+"/"+server.Name)
+			}
+		}
+	}
+	hint := strings.Join(names, ", ")
+	if near := nearest(name, names); near != "" {
+		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
+	}
+	return nil, &exitError{code: exitUsage, id: codeNoServer, hint: hint,
+		err: errors.New(a.t("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务 "+name))}
+}
+
+// completeServers completes the names of configured servers.
+func (a *app) completeServers(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cfg, err := a.load(false)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, row := range configuredServers(cfg, nil) {
+		names = append(names, row.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

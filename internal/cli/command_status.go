@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: a.t("how every server is doing", "显示每个服务的状态"),
+		Long: a.t("How every server is doing: asked of the running gateway, or found out by starting\nthe servers for a moment. The exit code is 4 when one of them is down.",
+			"显示每个服务的状态：询问正在运行的网关；没有网关时短暂启动各服务。\n有服务不可用时退出码为 4。"),
+		Args: a.noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
+	}
+}
+
+func (a *app) runStatus(ctx context.Context) error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	page, err := a.statusOf(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	down := page.Summary.FailedServers > 0
+	if a.asJSON {
+		writeLine(a.Stdout, page)
+	} else {
+		a.printStatus(page)
+	}
+	if down {
+		return silent(exitUnreachable)
+	}
+	return nil
+}
+
+// statusOf asks the running gateway, else starts the servers for a moment.
+func (a *app) statusOf(ctx context.Context, cfg *config.Config) (*statusPage, error) {
+	var page statusPage
+	if r := a.running(ctx, cfg.Path); r != nil {
+		return &page, r.get(ctx, "/status", &page)
+	}
+	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name})
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, cfg.StartWait)
+	defer cancel()
+	in.settled(wait)
+	page = in.statusPage()
+	page.Server.Status = "not running"
+	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancelEnd()
+	in.close(end)
+	return &page, nil
+}
+
+// settled waits until every server has answered or failed once.
+func (in *instance) settled(ctx context.Context) {
+	for _, view := range in.set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			select {
+			case <-u.Settled():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (a *app) printStatus(page *statusPage) {
+	if isTerminal(a.Stdout) {
+		if page.Server.URL != "" {
+			fmt.Fprintf(a.Stdout, "%s %s  %s %s\n\n", a.t("running at", "运行于"), page.Server.URL, a.t("for", "已运行"), page.Server.Uptime)
+		} else {
+			fmt.Fprintf(a.Stdout, "%s\n\n", a.t("no gateway is running; the servers were started for a moment", "没有网关在运行；已短暂启动各服务"))
+		}
+	}
+	t := &table{
+		head: []string{a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TOOLS", "工具"), a.t("PROTOCOL", "协议"), "PID", a.t("REASON", "原因")},
+		paint: func(column int, cell string) colour {
+			if column != 1 {
+				return ""
+			}
+			return stateColours[upstream.State(cell)]
+		},
+	}
+	for _, name := range sortedKeys(page.Schemas) {
+		for _, s := range page.Schemas[name].Servers {
+			pid := ""
+			if s.PID > 0 {
+				pid = fmt.Sprint(s.PID)
+			}
+			t.add(a.serverLabel(page, name, s.Name), string(s.Status), s.Type, fmt.Sprint(s.ToolCount), s.Protocol, pid, s.Error)
+		}
+	}
+	a.print(t)
+}
+
+// serverLabel names a server, with its schema where there are several.
+func (a *app) serverLabel(page *statusPage, schema, name string) string {
+	if len(page.Schemas) > 1 {
+		return schema + "/" + name
+	}
+	return name
+}
+
+var stateColours = map[upstream.State]colour{
+	upstream.Ready: green, upstream.Starting: yellow, upstream.Restarting: yellow, upstream.Pending: yellow,
+	upstream.Failed: red, upstream.CrashLooping: red, upstream.SignIn: red, upstream.Unconfigured: red, upstream.Disabled: dim,
+}
+
+// listServers lists what is configured, with what a running gateway knows
+// about it. It starts nothing.
+func (a *app) listServers(ctx context.Context) error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	states := map[string]string{}
+	if r := a.running(ctx, cfg.Path); r != nil {
+		var page statusPage
+		if err := r.get(ctx, "/status", &page); err != nil {
+			return err
+		}
+		for schema, v := range page.Schemas {
+			for _, s := range v.Servers {
+				states[schema+"/"+s.Name] = string(s.Status)
+			}
+		}
+	}
+	rows := configuredServers(cfg, states)
+	if a.asJSON {
+		writeLine(a.Stdout, rows)
+		return nil
+	}
+	t := &table{head: []string{"SCHEMA", a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TARGET", "目标")}}
+	for _, s := range rows {
+		t.add(s.Schema, s.Name, s.State, s.Type, s.Target)
+	}
+	a.print(t)
+	return nil
+}
+
+// A configured is one server in the list of them.
+type configured struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Type   string `json:"type"`
+	Target string `json:"target"`
+}
+
+func configuredServers(cfg *config.Config, states map[string]string) []configured {
+	rows := []configured{}
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			row := configured{Schema: schema.Name, Name: s.Name, Type: s.Type, State: "configured", Target: targetOf(s)}
+			switch state := states[s.ID()]; {
+			case state != "":
+				row.State = state
+			case !s.Enabled || !schema.Enabled:
+				row.State = string(upstream.Disabled)
+			case s.Pending:
+				row.State = string(upstream.Pending)
+			case len(s.Missing) > 0:
+				row.State = string(upstream.Unconfigured)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// targetOf is what a server runs or dials, as one would type it.
+func targetOf(s *config.Server) string {
+	if s.URL != "" {
+		return s.URL
+	}
+	return shellLine(append([]string{s.Command}, slices.Clone(s.Args)...))
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A table is rows for a person on a terminal, and for a script behind a pipe:
+// there it has no head, no colour, and tabs between its columns.
+type table struct {
+	head []string
+	rows [][]string
+	// paint chooses the colour of a cell; nil paints nothing.
+	paint func(column int, cell string) colour
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// print writes the table to standard output.
+func (a *app) print(t *table) {
+	if !isTerminal(a.Stdout) {
+		for _, row := range t.rows {
+			for i, cell := range row {
+				row[i] = strings.NewReplacer("\t", " ", "\n", " ").Replace(cell)
+			}
+			fmt.Fprintln(a.Stdout, strings.Join(row, "\t"))
+		}
+		return
+	}
+	widths := make([]int, len(t.head))
+	for _, row := range append([][]string{t.head}, t.rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], textWidth(cell))
+		}
+	}
+	colours := a.colours(a.Stdout)
+	for n, row := range append([][]string{t.head}, t.rows...) {
+		var line strings.Builder
+		for i, cell := range row {
+			text := padRight(cell, widths[i])
+			switch {
+			case !colours:
+			case n == 0:
+				text = "\x1b[" + string(dim) + "m" + text + "\x1b[0m"
+			case t.paint != nil && t.paint(i, cell) != "":
+				text = "\x1b[" + string(t.paint(i, cell)) + "m" + text + "\x1b[0m"
+			}
+			line.WriteString(text)
+			if i < len(row)-1 {
+				line.WriteString("  ")
+			}
+		}
+		fmt.Fprintln(a.Stdout, strings.TrimRight(line.String(), " "))
+	}
+}
