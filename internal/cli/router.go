@@ -40,6 +40,10 @@ func (in *instance) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Sessi
 		End:     o.End,
 	}
 	opening.Visible, opening.Scope = in.visible(who, o.Endpoint.Schema)
+	if opening.Visible != nil {
+		schema := o.Endpoint.Schema
+		opening.Readable = func(server, _ string) bool { return who.MayRead(schema, server) }
+	}
 	if o.Transport == mcphttp.TransportModern {
 		opening.Header = o.Header
 	}

@@ -106,11 +106,8 @@ type Opening struct {
 	Principal string
 	Admin     bool
 	Visible   catalog.Visible
-	// Readable is the same for prompts and resources; MayCall says whether a
-	// tool that is seen may be called, given that it only reads. Nil allows
-	// all.
+	// Readable is the same for prompts and resources.
 	Readable catalog.Visible
-	MayCall  func(server, tool string, readOnly bool) bool
 	Scope    string
 	// Header is what came with a request outside any session.
 	Header http.Header

@@ -29,18 +29,6 @@ func (s *Session) readable() catalog.Visible {
 	return func(server, name string) bool { return server == builtin.Server || may(server, name) }
 }
 
-// allowed refuses a call that the principal may not make.
-func (s *Session) allowed(ref catalog.Ref) error {
-	if s.opening.MayCall == nil {
-		return nil
-	}
-	readOnly := ref.Item != nil && string(jsonrpc.Get(ref.Item.Annotations, "readOnlyHint")) == "true"
-	if s.opening.MayCall(ref.Server, ref.Name, readOnly) {
-		return nil
-	}
-	return mcp.Failure(mcp.PolicyDenied, ref.Server, fmt.Sprintf("your key may only read, and tool '%s' does not say that it only reads", ref.Listed))
-}
-
 // runOwn runs one of our own tools.
 func (s *Session) runOwn(ctx context.Context, p party, name string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	v := s.look()
@@ -67,11 +55,6 @@ func (s *Session) env(p party, v *view, req *jsonrpc.Request) *builtin.Env {
 			u := s.upstream(server)
 			if u == nil {
 				return nil, fmt.Errorf("server %q is gone", server)
-			}
-			if ref, miss := v.all.ToolOf(server, tool, s.opening.Visible); miss == nil {
-				if err := s.allowed(ref); err != nil {
-					return nil, err
-				}
 			}
 			params := jsonrpc.Set(req.Params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")

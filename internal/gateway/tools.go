@@ -51,9 +51,6 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if ref.Server == builtin.Server {
 		return s.runOwn(ctx, p, ref.Name, req)
 	}
-	if err := s.allowed(ref); err != nil {
-		return nil, err
-	}
 	if resp, err := checkArguments(u, ref.Item, req.Params, p.rules); resp != nil || err != nil {
 		return resp, err
 	}
