@@ -11,7 +11,11 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-const maxPooled = 64 << 10
+// answerClasses are the sizes of pooled buffers. What is larger is left to the
+// garbage collector, as is, after a while, what is in the pools.
+var answerClasses = [...]int{eventBuffer, 16 << 10, 64 << 10, 256 << 10, 5 << 18}
+
+var answerPools [len(answerClasses)]sync.Pool
 
 // An answerBuffer is memory for one answer; free gives it back.
 type answerBuffer struct {
@@ -19,27 +23,33 @@ type answerBuffer struct {
 	free func()
 }
 
-var answerBuffers sync.Pool
-
 // newAnswerBuffer returns a buffer of the given length.
 func newAnswerBuffer(size int) *answerBuffer {
-	if size > maxPooled {
-		return &answerBuffer{b: make([]byte, size), free: func() {}}
+	for i, class := range answerClasses {
+		if size > class {
+			continue
+		}
+		buf, ok := answerPools[i].Get().(*answerBuffer)
+		if !ok {
+			buf = &answerBuffer{b: make([]byte, class)}
+			buf.free = buf.giveBack
+		}
+		buf.b = buf.b[:size]
+		return buf
 	}
-	buf, ok := answerBuffers.Get().(*answerBuffer)
-	if !ok {
-		buf = &answerBuffer{}
-		buf.free = func() {
-			if cap(buf.b) <= maxPooled {
-				answerBuffers.Put(buf)
+	return &answerBuffer{b: make([]byte, size), free: func() {}}
+}
+
+// giveBack puts the buffer, which may have grown, where it fits.
+func (buf *answerBuffer) giveBack() {
+	for i := len(answerClasses) - 1; i >= 0; i-- {
+		if n := cap(buf.b); n >= answerClasses[i] {
+			if n <= 2*answerClasses[len(answerClasses)-1] {
+				answerPools[i].Put(buf)
 			}
+			return
 		}
 	}
-	if cap(buf.b) < size {
-		buf.b = make([]byte, max(size, eventBuffer))
-	}
-	buf.b = buf.b[:size]
-	return buf
 }
 
 // whole reads an answer that is one JSON body.
