@@ -166,10 +166,11 @@ type OAuth struct {
 
 // Compact says what compact mode prints.
 type Compact struct {
-	Types             bool  `json:"types" def:"true" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
-	Toon              bool  `json:"toon" doc:"Print uniform arrays as tables." zh:"以表格形式压缩同构数组。"`
-	ToonMinSize       int64 `json:"toonMinSize" def:"1" min:"0" max:"1000000" doc:"Smallest array printed as a table." zh:"使用表格的最小数组长度。"`
-	StructuredContent bool  `json:"structuredContent" doc:"Add structuredContent to what exec answers." zh:"exec 的结果附带 structuredContent。"`
+	Names             string `json:"names" def:"inspect" enum:"inspect|describe|invoke" doc:"Names of the tools: inspect and exec; describe, call and resources; or invoke and read." zh:"工具名：inspect 与 exec；describe、call 与 resources；或 invoke 与 read。"`
+	Types             bool   `json:"types" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
+	Toon              bool   `json:"toon" doc:"Print uniform arrays as tables." zh:"以表格形式压缩同构数组。"`
+	ToonMinSize       int64  `json:"toonMinSize" def:"1" min:"0" max:"1000000" doc:"Smallest array printed as a table." zh:"使用表格的最小数组长度。"`
+	StructuredContent bool   `json:"structuredContent" doc:"Add structuredContent to what exec answers." zh:"exec 的结果附带 structuredContent。"`
 }
 
 // Audit says where calls are recorded for good.

@@ -26,13 +26,6 @@ func (p Personality) mode() string {
 	return "full"
 }
 
-func (p Personality) exec() string {
-	if p == MCPX {
-		return "wrapped"
-	}
-	return ""
-}
-
 // creates reports whether the personality writes its file when it is missing.
 func (p Personality) creates() bool { return p == MCPAllInOne || p == MCPSProxy }
 

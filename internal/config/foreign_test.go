@@ -64,7 +64,7 @@ func TestMCPXFile(t *testing.T) {
 			{"name": "a.b", "type": "http", "url": "https://h/sse"}
 		],
 		"disabled_tools": ["a.b.tool", "a.other", "nobody.x"],
-		"schema_compression_enabled": false,
+		"schema_compression_enabled": true,
 		"toon_compression_enabled": true,
 		"toon_compression_min_size": 3,
 		"include_structured_content": true,
@@ -76,13 +76,13 @@ func TestMCPXFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := cfg.Schemas[0]
-	if s.Mode != "compact" || s.Exec != "wrapped" {
+	if s.Mode != "compact" || s.Exec != "" {
 		t.Errorf("mode %q, exec %q", s.Mode, s.Exec)
 	}
 	if s.Servers[1].Type != TypeSSE {
 		t.Errorf("type = %q", s.Servers[1].Type)
 	}
-	if diff := cmp.Diff(Compact{Types: false, Toon: true, ToonMinSize: 3, StructuredContent: true}, cfg.Compact); diff != "" {
+	if diff := cmp.Diff(Compact{Names: "inspect", Types: true, Toon: true, ToonMinSize: 3, StructuredContent: true}, cfg.Compact); diff != "" {
 		t.Errorf("compact (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([][]string{{"other"}, {"tool"}}, [][]string{s.Servers[0].Deny, s.Servers[1].Deny}); diff != "" {
