@@ -16,6 +16,7 @@ const (
 	codeEntryChanged   = "AIO2113"
 	codeNoSecret       = "AIO2120"
 	codeNoKey          = "AIO2130"
+	codeSignIn         = "AIO2135"
 	codeNoClient       = "AIO2140"
 	codeClientFile     = "AIO2141"
 	codeInUse          = "AIO4001"
@@ -54,6 +55,8 @@ var explanations = map[string]explanation{
 		"没有这个名称的密钥。`mcp-all-in-one secret ls` 列出全部名称。"},
 	codeNoKey: {"No valid key has this id or name. `mcp-all-in-one key ls` lists the keys.",
 		"没有这个 ID 或名称的有效访问密钥。`mcp-all-in-one key ls` 列出全部密钥。"},
+	codeSignIn: {"The sign-in to the server did not work. What the server or its authorization server says about itself is used only when it is safe: the same origin, https, PKCE, the issuer that was asked.",
+		"登录服务未成功。只有在安全时才采用服务及其授权服务器的信息：同源、https、PKCE、与所询问的签发者一致。"},
 	codeNoClient: {"This client is not known. `mcp-all-in-one import` without arguments lists the known ones and where their files are.",
 		"不认识这个客户端。不带参数的 `mcp-all-in-one import` 列出已知客户端及其文件。"},
 	codeClientFile: {"The client's file could not be read or changed; nothing was written. The message says where it stopped.",

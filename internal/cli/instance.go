@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
@@ -40,6 +41,7 @@ type instance struct {
 	traffic  *traffic.Recorder // nil on stdio
 	inbox    web.Inbox
 	access   *access.Policy
+	tokens   *oauth.Keeper
 	watchers watchers
 	// reload reads the config file again and applies it.
 	reload func() error
@@ -84,8 +86,9 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 		in.greeting = upstream.NewGreeting()
 		in.only = []string{o.schema}
 	}
+	in.openTokens(ctx)
 	in.set = upstream.NewSet(ctx, upstream.Options{
-		Launcher: in.launcher, Log: o.log, Limits: &o.cfg.Limits,
+		Launcher: in.launcher, Log: o.log, Limits: &o.cfg.Limits, Tokens: in.tokens,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.set.Snapshot().Config.Roots },
 		Memory:   upstream.OpenMemory(filepath.Join(stateDir(), "servers.json")),
@@ -119,6 +122,7 @@ func (in *instance) ownTools(o instanceOptions) *builtin.Set {
 func (in *instance) close(ctx context.Context) {
 	in.gateway.Close()
 	in.set.Close(ctx)
+	in.tokens.Close()
 	in.watchers.stop()
 	if err := in.launcher.Close(); err != nil {
 		in.log.Warn("ending the helper", "err", err)

@@ -76,7 +76,7 @@ func (a *app) commands() map[string][]*cobra.Command {
 		groupRun: {a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.uiCommand(), a.statusCommand()},
 		groupManage: {
 			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.approveCommand(),
-			a.configCommand(), a.secretCommand(), a.keyCommand(),
+			a.configCommand(), a.secretCommand(), a.keyCommand(), a.authCommand(),
 		},
 		groupOther: {a.versionCommand(), a.completionCommand(), a.explainCommand()},
 	}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/oauth"
+)
+
+func (a *app) authCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "auth", Short: a.t("sign in to servers that want it", "登录需要授权的服务"), Args: a.noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var user string
+	var noBrowser bool
+	login := a.serverCommand("login", a.t("sign in to a server in the browser", "在浏览器中登录服务"), nil,
+		func(cmd *cobra.Command, schema, name string) error {
+			return a.authLogin(cmd, schema+"/"+name, user, noBrowser)
+		})
+	login.Flags().BoolVar(&noBrowser, "no-browser", false, a.t("only print the address", "只显示地址"))
+	logout := a.serverCommand("logout", a.t("forget a sign-in, and revoke it", "注销并撤销授权"), nil,
+		func(cmd *cobra.Command, schema, name string) error { return a.authLogout(cmd, schema+"/"+name, user) })
+	for _, c := range []*cobra.Command{login, logout} {
+		c.Flags().StringVar(&user, "user", "", a.t("on behalf of a `USER` of the gateway, such as key:ID; for servers with auth.perUser",
+			"代表网关的用户 `USER`（如 key:ID）；用于 auth.perUser 的服务"))
+	}
+	status := &cobra.Command{Use: "status [NAME]", Short: a.t("list the sign-ins", "列出登录状态"), Args: a.argCount(0, 1), ValidArgsFunction: a.completeServers,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.authStatus(cmd, args) }}
+	cmd.AddCommand(login, logout, status)
+	return cmd
+}
+
+// withTokens runs a command on the tokens of a server.
+func (a *app) withTokens(cmd *cobra.Command, server string, run func(*oauth.Keeper, *config.Server) error) error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	var s *config.Server
+	if server != "" {
+		if s, err = a.findServer(config.DefaultSchema, server); err != nil {
+			return err
+		}
+	}
+	keeper := oauth.NewKeeper(cmd.Context(), tokenOptions(cfg, a.home()))
+	defer keeper.Close()
+	return run(keeper, s)
+}
+
+func (a *app) authLogin(cmd *cobra.Command, server, user string, noBrowser bool) error {
+	return a.withTokens(cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
+		got, err := keeper.Login(cmd.Context(), s, oauth.LoginOptions{
+			User: user, Base: mcphttp.NewClientTransport(),
+			Show: func(address string) {
+				fmt.Fprintf(a.Stderr, "%s\n  %s\n", a.t("Sign in here:", "请在此登录："), address)
+				if !noBrowser && openBrowser(address) != nil {
+					fmt.Fprintln(a.Stderr, a.t("No browser could be opened; open the address yourself.", "无法打开浏览器；请自行打开该地址。"))
+				}
+			},
+		})
+		if err != nil {
+			return fail(exitAuth, codeSignIn, "", "%w", err)
+		}
+		if a.asJSON {
+			writeLine(a.Stdout, got)
+			return nil
+		}
+		fmt.Fprintf(a.Stdout, "%s %s (%s)\n", a.t("signed in to", "已登录"), s.Name, got.Issuer)
+		return nil
+	})
+}
+
+func (a *app) authLogout(cmd *cobra.Command, server, user string) error {
+	return a.withTokens(cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
+		err := keeper.Logout(cmd.Context(), s, user)
+		if errors.Is(err, oauth.ErrNotSignedIn) {
+			return fail(exitUsage, codeSignIn, "mcp-all-in-one auth status", "%s: %v", s.Name, err)
+		}
+		return err
+	})
+}
+
+func (a *app) authStatus(cmd *cobra.Command, args []string) error {
+	return a.withTokens(cmd, strings.Join(args, ""), func(keeper *oauth.Keeper, s *config.Server) error {
+		list := keeper.Statuses(s)
+		if a.asJSON {
+			writeLine(a.Stdout, list)
+			return nil
+		}
+		t := &table{head: []string{a.t("server", "服务"), a.t("user", "用户"), a.t("state", "状态"), a.t("issuer", "签发者"), a.t("scopes", "范围")}}
+		for _, g := range list {
+			t.add(g.Server, g.User, a.signInState(g), g.Issuer, strings.Join(g.Scopes, " "))
+		}
+		a.print(t)
+		return nil
+	})
+}
+
+// signInState says in words how a sign-in is.
+func (a *app) signInState(g oauth.Status) string {
+	switch {
+	case g.Revoked:
+		return a.t("sign in again", "需要重新登录")
+	case len(g.Wanted) > 0:
+		return a.t("sign in again to grant ", "需要重新登录以授予 ") + strings.Join(g.Wanted, " ")
+	case g.Renews || g.Expires.IsZero():
+		return a.t("signed in", "已登录")
+	case g.Expires.Before(time.Now()):
+		return a.t("ended", "已过期")
+	}
+	return a.t("signed in until ", "已登录，至 ") + g.Expires.Local().Format("2006-01-02 15:04")
+}
