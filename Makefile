@@ -48,7 +48,7 @@ e2e: ## the source documents and pairs of versions, against the binary
 # the binaries reach that tests start.
 cover: ## at least 70 % of the statements of internal/..., with a report of cases and protocol
 	@rm -rf coverage && mkdir -p coverage/tests coverage/binaries
-	MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -cover -coverpkg=./internal/... $(UNIT) $(E2E) \
+	GOCOVERDIR=$(CURDIR)/coverage/binaries MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -cover -coverpkg=./internal/... $(UNIT) $(E2E) \
 	  -args -test.gocoverdir=$(CURDIR)/coverage/tests >coverage/tests.json || true
 	@$(GO) tool covdata textfmt -i=coverage/tests,coverage/binaries -o coverage/profile.out
 	@$(GO) tool cover -func coverage/profile.out | awk 'END { sub("%", "", $$3); print $$3 }' >coverage/percent

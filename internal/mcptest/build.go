@@ -74,7 +74,7 @@ func compile(pkg string) (string, error) {
 	fresh.Close()
 	args := []string{"build", "-o", fresh.Name()}
 	if os.Getenv(coverDir) != "" {
-		args = append(args, "-cover", "-coverpkg=./internal/...")
+		args = append(args, "-cover", "-coverpkg=./...") // without package main nothing is written
 	}
 	cmd := exec.Command("go", append(args, pkg)...)
 	cmd.Dir = root

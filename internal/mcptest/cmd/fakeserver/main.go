@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"mcp-all-in-one/internal/mcptest"
 )
@@ -35,7 +36,7 @@ func main() {
 	flag.IntVar(&o.bytes, "bytes", 1<<20, "size of the example server's large resource")
 	flag.IntVar(&o.page, "page", 0, "page size of lists")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, &o); err != nil && !errors.Is(err, mcptest.ErrExit) {
 		fmt.Fprintln(os.Stderr, "fakeserver:", err)
