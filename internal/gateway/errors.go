@@ -50,12 +50,17 @@ func clip(s string) string {
 
 // toolNotFound is the error for a name that leads to no tool.
 func (s *Session) toolNotFound(name string, miss *catalog.Miss) *jsonrpc.Error {
+	return noTool(name, miss, s.seed)
+}
+
+// noTool is the error in the dialect of the source documents, or not.
+func noTool(name string, miss *catalog.Miss, seed bool) *jsonrpc.Error {
 	if miss.Kind == catalog.Ambiguous {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Tool '%s' is ambiguous", clip(name)).
 			WithData(map[string]any{"tool": clip(name), "candidates": miss.Candidates})
 	}
 	code := int64(jsonrpc.CodeInvalidParams)
-	if s.seed {
+	if seed {
 		code = jsonrpc.CodeMethodNotFound
 	}
 	return jsonrpc.Errorf(code, "Tool '%s' not found", clip(name)).WithData(map[string]string{"tool": clip(name)})

@@ -44,7 +44,7 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if err := checkMeta(req.Params); err != nil {
 		return nil, err
 	}
-	ref, u, err := s.findTool(ctx, name)
+	ref, u, err := s.findTool(ctx, p, name)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,15 @@ func understands(client mcp.Version, version string) bool {
 
 // findTool finds a tool and its server. A name of a server that is still
 // starting waits for that server alone.
-func (s *Session) findTool(ctx context.Context, name string) (catalog.Ref, *upstream.Upstream, error) {
+func (s *Session) findTool(ctx context.Context, p party, name string) (catalog.Ref, *upstream.Upstream, error) {
+	seed := s.seed && p.rules.Era == mcp.Legacy // a modern client never speaks it
 	ref, miss := s.look().shown.ToolFor(name, s.visible())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return ref, nil, err
 		}
 		if ref, miss = s.look().shown.ToolFor(name, s.visible()); miss != nil {
-			return ref, nil, s.toolNotFound(name, miss)
+			return ref, nil, noTool(name, miss, seed)
 		}
 	}
 	if ref.Server == builtin.Server {
@@ -106,7 +107,7 @@ func (s *Session) findTool(ctx context.Context, name string) (catalog.Ref, *upst
 	}
 	u := s.upstream(ref.Server)
 	if u == nil {
-		return ref, nil, s.toolNotFound(name, &catalog.Miss{})
+		return ref, nil, noTool(name, &catalog.Miss{}, seed)
 	}
 	return ref, u, nil
 }

@@ -1,0 +1,188 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+func corpus[T any](t *testing.T, pattern string) (rows []T) {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/corpus/" + pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no corpus %s: %v", pattern, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var more []T
+		if err := json.Unmarshal(data, &more); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		rows = append(rows, more...)
+	}
+	return rows
+}
+
+// pieces is a message of testdata/corpus/J, written as a string or as a list
+// of parts.
+type pieces string
+
+func (p *pieces) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		list = []json.RawMessage{data}
+	}
+	var b strings.Builder
+	for _, raw := range list {
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			b.WriteString(text)
+			continue
+		}
+		var part struct {
+			Base64 []byte
+			Repeat string
+			Count  int
+		}
+		if err := json.Unmarshal(raw, &part); err != nil {
+			return err
+		}
+		b.Write(part.Base64)
+		if !strings.Contains(part.Repeat, "{n}") {
+			b.WriteString(strings.Repeat(part.Repeat, part.Count))
+			continue
+		}
+		for i := range part.Count {
+			b.WriteString(strings.ReplaceAll(part.Repeat, "{n}", fmt.Sprint(i)))
+		}
+	}
+	*p = pieces(b.String())
+	return nil
+}
+
+// A rig is the product under test, with one client on stdio and one over
+// HTTP, whose sessions live through all rows.
+type rig struct {
+	config  string
+	stdio   *mcptest.RawStdio
+	gateway *mcptest.Process
+	http    *mcptest.RawHTTP // a session of the newest legacy version
+	batches *mcptest.RawHTTP // one that has batches
+	echoes  int
+}
+
+func newRig(t *testing.T, config string) *rig {
+	t.Helper()
+	r := &rig{config: config, stdio: mcptest.GatewayStdio(t, config), gateway: mcptest.Gateway(t, config)}
+	if m := r.stdio.Initialize(mcp.LatestLegacy, `{}`); m.Error != nil {
+		t.Fatal(m.Raw)
+	}
+	r.http = mcptest.NewRawHTTP(t, r.gateway.URL+"/mcp")
+	r.http.Initialize(mcp.LatestLegacy, `{}`)
+	r.batches = mcptest.NewRawHTTP(t, r.gateway.URL+"/mcp")
+	r.batches.Initialize(mcp.V2025_03_26, `{}`)
+	r.stdio.Ask(`{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
+	r.http.Post(`{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
+	return r
+}
+
+// oneSecond is what an echo may take after anything.
+const oneSecond = time.Second
+
+// alive holds both sessions to an echo. A machine that is busy with something
+// else gets a second try.
+func (r *rig) alive(t *testing.T, tool, member string) {
+	t.Helper()
+	for _, front := range []string{"stdio", "http"} {
+		for try := 0; ; try++ {
+			r.echoes++
+			text := fmt.Sprintf("alive-%d", r.echoes)
+			line := fmt.Sprintf(`{"jsonrpc":"2.0","id":"echo-%d","method":"tools/call","params":{"name":%q,"arguments":{%q:%q}}}`, r.echoes, tool, member, text)
+			begun := time.Now()
+			var m mcptest.Message
+			if front == "stdio" {
+				m = r.stdio.Ask(line)
+			} else {
+				m = r.http.Post(line).Answer(t)
+			}
+			if m.Error != nil || !strings.Contains(string(m.Result), text) {
+				t.Fatalf("afterwards the session over %s answers %s", front, m.Raw)
+			}
+			took := time.Since(begun)
+			if took <= oneSecond {
+				break
+			}
+			if try > 0 {
+				t.Errorf("afterwards an echo over %s took %v", front, took)
+				break
+			}
+		}
+	}
+}
+
+// post sends a body with headers of its own.
+func (r *rig) post(t *testing.T, body string, header map[string]string) *mcptest.Reply {
+	t.Helper()
+	c := mcptest.NewRawHTTP(t, r.http.URL)
+	for name, value := range header {
+		c.Header.Set(name, value)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	reply, err := c.Try(ctx, http.MethodPost, body)
+	if err != nil {
+		t.Fatalf("posting: %v", err)
+	}
+	return reply
+}
+
+// modernHeader is what a modern request says in its header.
+func modernHeader(version, method string, params json.RawMessage) map[string]string {
+	header := map[string]string{"Mcp-Protocol-Version": version, "Mcp-Method": method}
+	var p struct {
+		Name, URI, TaskID any
+	}
+	if json.Unmarshal(params, &p) == nil {
+		for _, v := range []any{p.Name, p.URI, p.TaskID} {
+			if s, ok := v.(string); ok {
+				header["Mcp-Name"] = s
+			}
+		}
+	}
+	return header
+}
+
+// withMeta adds what every modern request carries.
+func withMeta(t *testing.T, params json.RawMessage, capabilities string) json.RawMessage {
+	t.Helper()
+	p := map[string]any{}
+	if len(params) > 0 {
+		if err := json.Unmarshal(params, &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	meta, _ := p["_meta"].(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta[mcp.MetaVersion] = mcp.LatestModern
+	meta[mcp.MetaCapabilities] = json.RawMessage(capabilities)
+	p["_meta"] = meta
+	out, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
