@@ -13,16 +13,9 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// messageBody is a request's body: one message.
-type messageBody struct{ bytes.Reader }
-
-func (*messageBody) Close() error { return nil }
-
-func newMessageBody(msg []byte) *messageBody {
-	b := &messageBody{}
-	b.Reset(msg)
-	return b
-}
+// newMessageBody is a body that net/http recognises as memory, which it then
+// sends together with the header.
+func newMessageBody(msg []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(msg)) }
 
 // request copies the prepared request; header is shared and not changed.
 func (c *Client) request(ctx context.Context, method string, header http.Header, msg []byte) *http.Request {
