@@ -152,8 +152,8 @@ func (b *bench) measure(ctx context.Context, group, size string, clients int, ta
 		}
 	}
 	for _, name := range c.names {
-		log.Printf("%-6s %-6s C=%-5d %-16s %9.0f/s %8.1f us CPU  p50 %6.0f us", group, size, clients, name,
-			c.median(name, sample.perSecond), c.median(name, sample.cpuPerCall), c.median(name, sample.p50))
+		log.Printf("%-6s %-6s C=%-5d %-16s %9.0f/s %8.1f us CPU (least %.1f)  p50 %6.0f us", group, size, clients, name,
+			c.median(name, sample.perSecond), c.median(name, sample.cpuPerCall), c.least(name, sample.cpuPerCall), c.median(name, sample.p50))
 	}
 	b.page.cells = append(b.page.cells, c)
 	return c, nil

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -179,25 +181,28 @@ func (c client) run(ctx context.Context, n int, length time.Duration, cpu func()
 		}
 		wires = append(wires, w)
 	}
-	latencies := make([][]time.Duration, n)
-	errs := make([]error, n)
+	// Connections behind the target are opened before the clock starts.
+	if _, err := busy(wires, length/4); err != nil {
+		return sample{}, err
+	}
 	before, start := cpu(), time.Now()
-	stop := start.Add(length)
+	latency, err := busy(wires, length)
+	s := sample{calls: len(latency), elapsed: time.Since(start), cpu: cpu() - before, latency: latency}
+	slices.Sort(s.latency)
+	return s, err
+}
+
+// busy calls on all connections for a while.
+func busy(wires []*wire, length time.Duration) ([]time.Duration, error) {
+	latencies := make([][]time.Duration, len(wires))
+	errs := make([]error, len(wires))
+	stop := time.Now().Add(length)
 	var wg sync.WaitGroup
 	for i, w := range wires {
 		wg.Go(func() { latencies[i], errs[i] = w.repeat(stop) })
 	}
 	wg.Wait()
-	s := sample{elapsed: time.Since(start), cpu: cpu() - before}
-	for i := range n {
-		if errs[i] != nil {
-			return s, errs[i]
-		}
-		s.calls += len(latencies[i])
-		s.latency = append(s.latency, latencies[i]...)
-	}
-	sortDurations(s.latency)
-	return s, nil
+	return slices.Concat(latencies...), errors.Join(errs...)
 }
 
 // repeat calls until stop.

@@ -3,10 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
-	"time"
 )
-
-func sortDurations(d []time.Duration) { slices.Sort(d) }
 
 // quantile is in microseconds.
 func (s sample) quantile(q float64) float64 {
@@ -62,4 +59,13 @@ func (c *cell) ratio(name, floor string, measure func(sample) float64) ratio {
 		return ratio{}
 	}
 	return ratio{median(values), slices.Min(values), slices.Max(values)}
+}
+
+// least of a measure over the rounds of one target.
+func (c *cell) least(name string, measure func(sample) float64) float64 {
+	var values []float64
+	for _, s := range c.samples[name] {
+		values = append(values, measure(s))
+	}
+	return slices.Min(values)
 }
