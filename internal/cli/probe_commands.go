@@ -16,7 +16,7 @@ import (
 func (a *app) probeCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.inspectCommand(), a.listCommand(), a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(),
-		a.pingCommand(), a.subscribeCommand(), a.watchCommand(), a.logsCommand(),
+		a.pingCommand(), a.subscribeCommand(), a.watchCommand(), a.logsCommand(), a.testCommand(),
 	}
 }
 

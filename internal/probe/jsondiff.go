@@ -1,0 +1,135 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+)
+
+// A Difference is one place where two JSON values differ. A side that has
+// nothing there is nil.
+type Difference struct {
+	Path string          `json:"path"`
+	A    json.RawMessage `json:"a,omitempty"`
+	B    json.RawMessage `json:"b,omitempty"`
+}
+
+func (d Difference) String() string {
+	switch {
+	case d.A == nil:
+		return fmt.Sprintf("%s: only in the second: %s", d.Path, clip(d.B))
+	case d.B == nil:
+		return fmt.Sprintf("%s: only in the first: %s", d.Path, clip(d.A))
+	}
+	return fmt.Sprintf("%s: %s, then %s", d.Path, clip(d.A), clip(d.B))
+}
+
+const clipAt = 120
+
+func clip(raw []byte) string {
+	if r := []rune(string(raw)); len(r) > clipAt {
+		return string(r[:clipAt]) + "…"
+	}
+	return string(raw)
+}
+
+// maxDifferences keeps a comparison readable.
+const maxDifferences = 100
+
+// DiffJSON lists where two values differ, leaving out what the paths name.
+// Numbers are equal when they are the same number.
+func DiffJSON(a, b json.RawMessage, ignore []JSONPath) ([]Difference, error) {
+	va, err := decodeSide(a)
+	if err != nil {
+		return nil, fmt.Errorf("reading the first value: %w", err)
+	}
+	vb, err := decodeSide(b)
+	if err != nil {
+		return nil, fmt.Errorf("reading the second value: %w", err)
+	}
+	for _, p := range ignore {
+		va, vb = p.Remove(va), p.Remove(vb)
+	}
+	var found []Difference
+	diff("$", va, vb, &found)
+	return found[:min(len(found), maxDifferences)], nil
+}
+
+// decodeSide reads one side; absent is null.
+func decodeSide(raw json.RawMessage) (any, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	return decodeJSON(raw)
+}
+
+func diff(path string, a, b any, found *[]Difference) {
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			diffObjects(path, x, y, found)
+			return
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			diffArrays(path, x, y, found)
+			return
+		}
+	case json.Number:
+		if y, ok := b.(json.Number); ok && sameNumber(x, y) {
+			return
+		}
+	default:
+		if a == b {
+			return
+		}
+	}
+	*found = append(*found, Difference{path, encode(a), encode(b)})
+}
+
+func diffObjects(path string, a, b map[string]any, found *[]Difference) {
+	for _, c := range children(a) {
+		at := path + "." + c.name
+		if other, ok := b[c.name]; ok {
+			diff(at, c.value, other, found)
+		} else {
+			*found = append(*found, Difference{Path: at, A: encode(c.value)})
+		}
+	}
+	for _, c := range children(b) {
+		if _, ok := a[c.name]; !ok {
+			*found = append(*found, Difference{Path: path + "." + c.name, B: encode(c.value)})
+		}
+	}
+}
+
+func diffArrays(path string, a, b []any, found *[]Difference) {
+	for i := range max(len(a), len(b)) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case i >= len(a):
+			*found = append(*found, Difference{Path: at, B: encode(b[i])})
+		case i >= len(b):
+			*found = append(*found, Difference{Path: at, A: encode(a[i])})
+		default:
+			diff(at, a[i], b[i], found)
+		}
+	}
+}
+
+func sameNumber(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	x, okX := new(big.Rat).SetString(a.String())
+	y, okY := new(big.Rat).SetString(b.String())
+	return okX && okY && x.Cmp(y) == 0
+}
+
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON
+	}
+	return raw
+}

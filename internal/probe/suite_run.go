@@ -1,0 +1,225 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A TestResult is how one test went.
+type TestResult struct {
+	Name string `json:"name"`
+	// Status is passed, failed or skipped.
+	Status   string        `json:"status"`
+	Problems []string      `json:"problems,omitempty"`
+	Took     time.Duration `json:"took"`
+	// Updated says that a snapshot was written.
+	Updated bool `json:"updated,omitempty"`
+}
+
+// A SuiteResult is how one test file went.
+type SuiteResult struct {
+	Path    string       `json:"path"`
+	Target  string       `json:"target,omitempty"`
+	Results []TestResult `json:"results"`
+}
+
+// Failed counts the tests that did not pass.
+func (r *SuiteResult) Failed() int {
+	n := 0
+	for _, t := range r.Results {
+		if t.Status == "failed" {
+			n++
+		}
+	}
+	return n
+}
+
+// A SuiteRunner runs the tests of one file on one connection.
+type SuiteRunner struct {
+	Session *Session
+	Suite   *Suite
+	// Answers is the Answerer that the session was opened with.
+	Answers *TestAnswers
+	// Update writes snapshots anew.
+	Update bool
+	// OnResult hears of each test as it ends; it may be nil.
+	OnResult func(TestResult)
+
+	tools     *Listing
+	snapshots *snapshots
+}
+
+// TestAnswers answers for whichever test runs.
+type TestAnswers struct {
+	mu     sync.Mutex
+	script *Script
+	asked  []string
+}
+
+// Answer answers for the test that runs.
+func (a *TestAnswers) Answer(ctx context.Context, q *Question) (json.RawMessage, error) {
+	a.mu.Lock()
+	a.asked = append(a.asked, q.Kind())
+	script := a.script
+	a.mu.Unlock()
+	if script == nil {
+		return nil, &PendingError{Question: *q}
+	}
+	return script.Answer(ctx, q)
+}
+
+func (a *TestAnswers) begin(t *Test) {
+	values := make(map[string]json.RawMessage)
+	for key, v := range t.Answer {
+		values[key] = jsonOf(v)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.script, a.asked = &Script{Values: values}, nil
+}
+
+func (a *TestAnswers) kinds() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.asked
+}
+
+// Run runs every test, in order.
+func (r *SuiteRunner) Run(ctx context.Context) (*SuiteResult, error) {
+	var err error
+	if r.snapshots, err = readSnapshots(r.Suite.Path); err != nil {
+		return nil, err
+	}
+	out := &SuiteResult{Path: r.Suite.Path, Target: r.Session.Target().Name}
+	for i := range r.Suite.Tests {
+		t := &r.Suite.Tests[i]
+		began := time.Now()
+		res := r.run(ctx, t)
+		res.Name, res.Took = t.Name, time.Since(began)
+		out.Results = append(out.Results, res)
+		if r.OnResult != nil {
+			r.OnResult(res)
+		}
+		if ctx.Err() != nil {
+			return out, context.Cause(ctx)
+		}
+	}
+	return out, r.snapshots.save()
+}
+
+func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
+	if t.Skip != "" {
+		return TestResult{Status: "skipped", Problems: []string{t.Skip}}
+	}
+	r.Answers.begin(t)
+	method, params, err := r.request(ctx, t)
+	if err != nil {
+		return TestResult{Status: "failed", Problems: []string{err.Error()}}
+	}
+	timeout := time.Duration(t.Timeout)
+	if timeout <= 0 {
+		timeout = time.Minute
+	}
+	var x *Exchange
+	if t.List != "" {
+		x, err = r.list(ctx, t.List)
+	} else {
+		x, err = r.Session.Call(ctx, method, params, CallOptions{Idle: timeout, Limit: 10 * timeout, OnProgress: func(Progress) {}})
+	}
+	if err != nil {
+		var pending *PendingError
+		if errors.As(err, &pending) {
+			err = fmt.Errorf("%w; the test has no answer for it", err)
+		}
+		return TestResult{Status: "failed", Problems: []string{err.Error()}}
+	}
+	j := &judgement{runner: r, test: t, x: x}
+	j.judge(ctx)
+	status := "passed"
+	if len(j.problems) > 0 {
+		status = "failed"
+	}
+	return TestResult{Status: status, Problems: j.problems, Updated: j.updated}
+}
+
+// request is what a test sends.
+func (r *SuiteRunner) request(ctx context.Context, t *Test) (string, json.RawMessage, error) {
+	switch {
+	case t.Call != "":
+		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(t.Call), "name")
+		if t.Args != nil {
+			params = jsonrpc.Set(params, jsonOf(t.Args), "arguments")
+		}
+		return mcp.MethodToolsCall, params, nil
+	case t.Read != "":
+		uri, err := ExpandTemplate(t.Read, texts(t.Args))
+		return mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), err
+	case t.Prompt != "":
+		return mcp.MethodPromptsGet, PromptParams(t.Prompt, texts(t.Args)), nil
+	case t.Complete != "":
+		ref := jsonrpc.Set([]byte(`{"type":"ref/prompt"}`), jsonrpc.Quote(t.Complete), "name")
+		if strings.Contains(t.Complete, "://") {
+			ref = jsonrpc.Set([]byte(`{"type":"ref/resource"}`), jsonrpc.Quote(t.Complete), "uri")
+		}
+		params := jsonrpc.Set([]byte(`{}`), ref, "ref")
+		for name, value := range texts(t.Args) {
+			params = jsonrpc.Set(params, jsonrpc.Quote(name), "argument", "name")
+			params = jsonrpc.Set(params, jsonrpc.Quote(value), "argument", "value")
+		}
+		return mcp.MethodComplete, params, nil
+	case t.Request != "":
+		if t.Params == nil {
+			return t.Request, nil, nil
+		}
+		return t.Request, jsonOf(t.Params), nil
+	}
+	return "", nil, nil
+}
+
+// list fetches one list to its last page, as one answer.
+func (r *SuiteRunner) list(ctx context.Context, what string) (*Exchange, error) {
+	for k := range listMethods {
+		if kindWord(k) != what {
+			continue
+		}
+		began := time.Now()
+		l, err := r.Session.List(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		raw := l.Raw
+		if raw == nil {
+			raw = []json.RawMessage{}
+		}
+		return &Exchange{Method: listMethods[k], Result: jsonOf(map[string]any{k.Member(): raw}), Timing: Timing{Total: time.Since(began)}}, nil
+	}
+	return nil, fmt.Errorf("there is no list %q: tools, resources, templates and prompts are", what)
+}
+
+func kindWord(k catalog.Kind) string {
+	if k == catalog.Templates {
+		return "templates"
+	}
+	return k.Member()
+}
+
+func texts(args map[string]any) map[string]string {
+	out := make(map[string]string, len(args))
+	for name, v := range args {
+		if s, ok := v.(string); ok {
+			out[name] = s
+			continue
+		}
+		out[name] = string(jsonOf(v))
+	}
+	return out
+}
