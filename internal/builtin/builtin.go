@@ -26,6 +26,8 @@ type Env struct {
 	// cancellation and questions included. arguments is nil when there are
 	// none.
 	Call func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error)
+	// Read reads a resource of a server as the caller itself would.
+	Read func(ctx context.Context, server, uri string) (*jsonrpc.Response, error)
 	// Ask asks the caller's client; it fails where the client does not offer
 	// that.
 	Ask func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)

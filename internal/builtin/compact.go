@@ -26,20 +26,32 @@ const maxOutline = 16 << 10
 // modes; nil when the schema shows its tools themselves. view is whose eyes
 // they are for.
 func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *config.Schema, cfg *config.Config) *Set {
-	c := compact{types: cfg.Compact.Types, toon: cfg.Compact.Toon, wrapped: schema.Exec == "wrapped" || cfg.Exec == "wrapped"}
+	c := compact{
+		types: cfg.Compact.Types, toon: cfg.Compact.Toon, wrapped: schema.Exec == "wrapped" || cfg.Exec == "wrapped",
+		structured: cfg.Compact.StructuredContent,
+	}
+	var outline string
 	switch mode {
 	case ModeCompact:
-		return NewSet([]Tool{c.inspectTool(all.Outline(view, maxOutline)), c.execTool()}, nil)
+		outline = all.Outline(view, maxOutline)
 	case ModeSearch:
 		c.search = true
-		return NewSet([]Tool{c.inspectTool(serverOutline(all, view)), c.execTool()}, nil)
+		outline = serverOutline(all, view)
+	default:
+		return nil
 	}
-	return nil
+	if names := cfg.Compact.Names; names == NamesDescribe || names == NamesInvoke {
+		return NewSet(c.later(names, outline), nil)
+	}
+	return NewSet([]Tool{c.inspectTool(outline), c.execTool()}, nil)
 }
 
 // compact is how inspect and exec of one schema behave.
 type compact struct {
-	search, types, toon, wrapped bool
+	search, types, toon bool
+	// wrapped answers in the envelope of the original; structured gives it as
+	// structured content too.
+	wrapped, structured bool
 }
 
 // serverOutline names the servers and how much each has; what it has is found
@@ -96,11 +108,7 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 		return failure(map[string]any{"error": fmt.Sprintf("Server '%s' not found", server), "available_servers": serverNames(env, view)}), nil
 	}
 	if !hasTool || tool == "" {
-		list := []inspected{}
-		for _, ref := range env.Catalog.ToolsOf(server, view) {
-			list = append(list, c.show(ref))
-		}
-		return textResult(list), nil
+		return textResult(c.toolsOf(env, view, server)), nil
 	}
 	ref, miss := env.Catalog.ToolOf(server, tool, env.Visible)
 	if miss != nil {
@@ -109,6 +117,15 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 		}), nil
 	}
 	return textResult(c.show(ref)), nil
+}
+
+// toolsOf shows all tools of a server.
+func (c compact) toolsOf(env *Env, view catalog.View, server string) []inspected {
+	list := []inspected{}
+	for _, ref := range env.Catalog.ToolsOf(server, view) {
+		list = append(list, c.show(ref))
+	}
+	return list
 }
 
 const maxFound = 20

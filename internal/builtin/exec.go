@@ -45,12 +45,9 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	if miss != nil {
 		return refuse("Tool '%s' not found on server '%s'. Available: %s", tool, server, listText(toolNames(env, view, server)))
 	}
-	inner := jsonrpc.Get(args, "arguments")
-	if len(inner) > 0 && inner[0] == 'n' {
-		inner = nil
-	}
-	if len(inner) > 0 && inner[0] != '{' {
-		return refuse("Argument validation failed: arguments must be an object")
+	inner, ok := argumentsOf(args)
+	if !ok {
+		return refuse("%s", badArguments)
 	}
 	if violations := ref.Item.Validate(orEmpty(inner)); len(violations) > 0 {
 		return refuse("%s", catalog.FailureText(violations))
@@ -64,13 +61,49 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	case resp.Err != nil:
 		return refuse("%s", resp.Err.Message)
 	}
+	return c.finish(resp, server, tool), nil
+}
+
+const badArguments = "Argument validation failed: arguments must be an object"
+
+// argumentsOf are the arguments for the tool behind; nil when there are none.
+func argumentsOf(args []byte) (inner []byte, ok bool) {
+	inner = jsonrpc.Get(args, "arguments")
+	if len(inner) == 0 || inner[0] == 'n' {
+		return nil, true
+	}
+	return inner, inner[0] == '{'
+}
+
+// finish makes a result what the configuration asks for: untouched, unless it
+// says otherwise.
+func (c compact) finish(resp *jsonrpc.Response, server, tool string) *jsonrpc.Response {
 	if c.toon {
 		resp.Result = asTables(resp.Result)
 	}
-	if c.wrapped {
-		resp.Result = textResult(envelope{Server: server, Tool: tool, Success: true, Data: dataOf(resp.Result)}).Result
+	if !c.wrapped {
+		return resp
 	}
-	return resp, nil
+	failed := string(jsonrpc.Get(resp.Result, "isError")) == "true"
+	body := envelope{Server: server, Tool: tool, Success: !failed, Data: dataOf(resp.Result)}
+	if failed {
+		text := errorText(body.Data)
+		body.Data, body.Error = json.RawMessage("null"), &text
+	}
+	wrapped := result(body, failed)
+	if c.structured && !failed {
+		wrapped = jsonrpc.Set(wrapped, jsonrpc.Set([]byte(`{}`), body.Data, "result"), "structuredContent")
+	}
+	return &jsonrpc.Response{Result: wrapped}
+}
+
+// errorText is what a tool says about its failure.
+func errorText(data json.RawMessage) string {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		return text
+	}
+	return string(data)
 }
 
 func messageOf(err error) string {

@@ -60,6 +60,9 @@ func (s *Session) env(p party, v *view, req *jsonrpc.Request) *builtin.Env {
 			params = jsonrpc.Set(params, arguments, "arguments")
 			return s.send(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: params, Back: p.back})
 		},
+		Read: func(ctx context.Context, server, uri string) (*jsonrpc.Response, error) {
+			return s.readOf(ctx, p, server, uri)
+		},
 		Ask: func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 			if !p.caller.Offer.Allows(method, params) {
 				return nil, methodNotFound(method, "the client does not offer this")
@@ -67,4 +70,19 @@ func (s *Session) env(p party, v *view, req *jsonrpc.Request) *builtin.Env {
 			return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
 		},
 	}
+}
+
+// readOf reads a resource of one server, where the principal may.
+func (s *Session) readOf(ctx context.Context, p party, server, uri string) (*jsonrpc.Response, error) {
+	owners, err := s.owners(ctx, uri, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range owners {
+		if o.upstream.Name() == server {
+			params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(o.uri), "uri")
+			return s.send(ctx, p, o.upstream, &jsonrpc.Request{Method: mcp.MethodResourcesRead, Params: params, Back: p.back})
+		}
+	}
+	return &jsonrpc.Response{Err: resourceNotFound(uri, p.rules.Era == mcp.Modern)}, nil
 }

@@ -1,0 +1,221 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// world is a catalogue of three servers, one of them down, and what calls of
+// their tools come to.
+func world(t *testing.T) *Env {
+	t.Helper()
+	tools, issues := catalog.ParseTools([][]byte{[]byte(`{"tools":[
+		{"name":"read_file","description":"Read a file","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"tail":{"type":"integer"}},"required":["path"],"additionalProperties":false}},
+		{"name":"list.all","description":"List everything","inputSchema":{"type":"object"}}]}`)})
+	if len(issues) > 0 {
+		t.Fatal(issues)
+	}
+	files := &catalog.Features{Tools: tools, Instructions: strings.Repeat("Handles files. ", 20), Capabilities: []byte(`{"tools":{}}`)}
+	all := catalog.Merge([]catalog.Source{
+		{Server: "files", Features: files}, {Server: "my.files", Features: files}, {Server: "down", State: "failed"},
+	}, catalog.Options{})
+	env := &Env{Schema: &config.Schema{}, Catalog: all}
+	env.Call = func(_ context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
+		text := jsonrpc.Quote(fmt.Sprintf("%s %s %s", server, tool, arguments))
+		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"x":1.0}`, text)}, nil
+	}
+	env.Read = func(_ context.Context, server, uri string) (*jsonrpc.Response, error) {
+		switch uri {
+		case "a:text":
+			return &jsonrpc.Response{Result: []byte(`{"contents":[{"uri":"a:text","text":"the text"}]}`)}, nil
+		case "a:both":
+			return &jsonrpc.Response{Result: []byte(`{"contents":[{"uri":"a:text","text":"t"},{"uri":"a:blob","mimeType":"image/png","blob":"QUJD"}]}`)}, nil
+		}
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(-32002, "Resource not found")}, nil
+	}
+	return env
+}
+
+func toolsFor(env *Env, mode string, change func(*config.Config, *config.Schema)) *Set {
+	cfg := &config.Config{Compact: config.Compact{Names: NamesInspect}}
+	if change != nil {
+		change(cfg, env.Schema)
+	}
+	return Compact(mode, env.Catalog, catalog.View{}, env.Schema, cfg)
+}
+
+// run calls a tool of the set and returns its text and whether it failed.
+func run(t *testing.T, set *Set, env *Env, name, args string) (string, bool) {
+	t.Helper()
+	tool := set.Tool(name)
+	if tool == nil {
+		t.Fatalf("no tool %s", name)
+	}
+	resp, err := tool.Run(t.Context(), env, []byte(args))
+	if err != nil {
+		t.Fatalf("%s %s: %v", name, args, err)
+	}
+	var result struct {
+		Content []struct{ Text string }
+		IsError bool
+	}
+	if err := json.Unmarshal(resp.Result, &result); err != nil || len(result.Content) != 1 {
+		t.Fatalf("%s %s: %s", name, args, resp.Result)
+	}
+	return result.Content[0].Text, result.IsError
+}
+
+func names(set *Set) string {
+	var list []string
+	for _, tool := range set.Tools {
+		list = append(list, tool.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestModes(t *testing.T) {
+	env := world(t)
+	for mode, want := range map[string]string{ModeCompact: "inspect exec", ModeSearch: "inspect exec"} {
+		if got := names(toolsFor(env, mode, nil)); got != want {
+			t.Errorf("%s: %s", mode, got)
+		}
+	}
+	if set := toolsFor(env, ModeFull, nil); set != nil {
+		t.Errorf("full mode has %s", names(set))
+	}
+	about := string(toolsFor(env, ModeCompact, nil).Tool("inspect").Definition)
+	for _, want := range []string{`Available tools:\n  Server: files - Handles files.`, `\n    - read_file: Read a file`, `Server: down (failed)`} {
+		if !strings.Contains(about, want) {
+			t.Errorf("inspect does not say %q: %s", want, about)
+		}
+	}
+	if line, _, _ := strings.Cut(about[strings.Index(about, "Handles"):], `\n`); len([]rune(line)) > 100 {
+		t.Errorf("instructions of %d characters", len([]rune(line)))
+	}
+}
+
+func TestExec(t *testing.T) {
+	env := world(t)
+	set := toolsFor(env, ModeCompact, nil)
+	for _, c := range []struct {
+		name, args, want string
+		failed           bool
+	}{
+		{"found", `{"server_name":"files","tool_name":"read_file","arguments":{"path":"/a"}}`, `files read_file {"path":"/a"}`, false},
+		{"no arguments", `{"server_name":"files","tool_name":"list.all"}`, `files list.all `, false},
+		{"null arguments", `{"server_name":"files","tool_name":"list.all","arguments":null}`, `files list.all `, false},
+		{"no array", `{"server_name":"files","tool_name":"list.all","arguments":[1]}`, badArguments, true},
+		{"missing", `{"server_name":"files","tool_name":"read_file"}`, "Argument validation failed: Missing required argument: 'path'", true},
+		{"unknown", `{"server_name":"files","tool_name":"read_file","arguments":{"path":"a","k":1}}`, "Argument validation failed: Unknown argument: 'k'. Available: ['path', 'tail']", true},
+		{"type", `{"server_name":"files","tool_name":"read_file","arguments":{"path":"a","tail":"x"}}`, "'tail'", true},
+		{"down", `{"server_name":"down","tool_name":"x"}`, "No active connection to server 'down' (failed)", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text, failed := run(t, set, env, "exec", c.args)
+			if failed != c.failed {
+				t.Errorf("isError %v: %s", failed, text)
+			}
+			if failed {
+				var body envelope
+				if err := json.Unmarshal([]byte(text), &body); err != nil || body.Error == nil || body.Success || string(body.Data) != "null" {
+					t.Fatalf("got %s", text)
+				}
+				text = *body.Error
+			}
+			if !strings.Contains(text, c.want) {
+				t.Errorf("got %q, want %q", text, c.want)
+			}
+		})
+	}
+}
+
+func TestExecPassesWhatItGets(t *testing.T) {
+	env := world(t)
+	set := toolsFor(env, ModeCompact, nil)
+	const odd = `{"content":[{"type":"image","data":"QUJD","mimeType":"image/png"},{"type":"hologram"}],"structuredContent":{"big":9007199254740993},"_meta":{"a":1.0},"isError":true}`
+	env.Call = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) {
+		return &jsonrpc.Response{Result: []byte(odd)}, nil
+	}
+	resp, err := set.Tool("exec").Run(t.Context(), env, []byte(`{"server_name":"files","tool_name":"list.all"}`))
+	if err != nil || string(resp.Result) != odd {
+		t.Errorf("got %s, %v", resp.Result, err)
+	}
+	env.Call = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) {
+		return nil, errors.New("the pipe broke")
+	}
+	if text, failed := run(t, set, env, "exec", `{"server_name":"files","tool_name":"list.all"}`); !failed || !strings.Contains(text, `"error": "the pipe broke"`) {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestWrapped(t *testing.T) {
+	env := world(t)
+	for _, c := range []struct{ name, result, want, structured string }{
+		{"text", `{"content":[{"type":"text","text":"plain"}]}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":"plain","error":null}`, `{"result":"plain"}`},
+		{"JSON", `{"content":[{"type":"text","text":"{\"a\":1}"}]}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":{"a":1},"error":null}`, `{"result":{"a":1}}`},
+		{"structured", `{"content":[],"structuredContent":{"b":2}}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":{"b":2},"error":null}`, `{"result":{"b":2}}`},
+		{"picture", `{"content":[{"type":"image","data":"QUJD"}]}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":[{"type":"image","data":"QUJD"}],"error":null}`, `{"result":[{"type":"image","data":"QUJD"}]}`},
+		{"failure", `{"content":[{"type":"text","text":"broken"}],"isError":true}`, `{"server_name":"files","tool_name":"list.all","success":false,"data":null,"error":"broken"}`, ``},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env.Call = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) {
+				return &jsonrpc.Response{Result: []byte(c.result)}, nil
+			}
+			set := toolsFor(env, ModeCompact, func(cfg *config.Config, _ *config.Schema) { cfg.Exec, cfg.Compact.StructuredContent = "wrapped", true })
+			resp, err := set.Tool("exec").Run(t.Context(), env, []byte(`{"server_name":"files","tool_name":"list.all"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := jsonrpc.GetString(resp.Result[len(`{"content":[`):], "text")
+			var got, want any
+			if json.Unmarshal([]byte(text), &got) != nil || json.Unmarshal([]byte(c.want), &want) != nil {
+				t.Fatalf("got %s", text)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if s := string(jsonrpc.Get(resp.Result, "structuredContent")); s != c.structured {
+				t.Errorf("structuredContent %s, want %s", s, c.structured)
+			}
+		})
+	}
+}
+
+func TestTypesAndTables(t *testing.T) {
+	env := world(t)
+	set := toolsFor(env, ModeCompact, func(cfg *config.Config, _ *config.Schema) { cfg.Compact.Types, cfg.Compact.Toon = true, true })
+	if text, _ := run(t, set, env, "inspect", `{"server_name":"files","tool_name":"read_file"}`); !strings.Contains(text, `"input_schema": "{path: string; tail?: number`) {
+		t.Errorf("as types: %s", text)
+	}
+	rows := `[{"id":1,"name":"a"},{"id":2,"name":"b"},{"id":3,"name":"c"},{"id":4,"name":"d"}]`
+	env.Call = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) {
+		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, jsonrpc.Quote(rows))}, nil
+	}
+	if text, _ := run(t, set, env, "exec", `{"server_name":"files","tool_name":"list.all"}`); !strings.HasPrefix(text, "[4]{id,name}:") {
+		t.Errorf("as a table: %s", text)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	env := world(t)
+	set := toolsFor(env, ModeSearch, nil)
+	if text, failed := run(t, set, env, "inspect", `{"query":"raed a fil"}`); failed || !strings.Contains(text, "read_file") {
+		t.Errorf("got %s", text)
+	}
+	if text, _ := run(t, set, env, "inspect", `{"query":"quantum chromodynamics"}`); text != "[]" {
+		t.Errorf("got %s", text)
+	}
+	if text, failed := run(t, set, env, "inspect", `{}`); !failed || !strings.Contains(text, "available_servers") {
+		t.Errorf("got %s", text)
+	}
+}
