@@ -77,6 +77,11 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 				items, bad = catalog.DropInvalidHeaders(items)
 				issues = append(issues, bad...)
 			}
+			if list.kind == kindTools {
+				var changed []catalog.Issue
+				items, changed = l.up.pinned(items)
+				issues = append(issues, changed...)
+			}
 			*list.into = items
 			l.up.reportIssues(list.method, issues)
 		})

@@ -142,6 +142,7 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	}
 	if was != nil && was.hash == cfg.Hash() && was.server().Runnable() == cfg.Runnable() {
 		was.config.Store(cfg)
+		was.repin()
 		return was, was
 	}
 	u = newUpstream(s.life, cfg, &s.opt)

@@ -39,6 +39,7 @@ type Status struct {
 	Dropped            map[string]int64
 	Withheld           []string // environment variables that it did not get
 	Issues             []catalog.Issue
+	Changed            []ToolChange // tools that are not what they were
 }
 
 // Status describes the upstream now.
@@ -72,6 +73,7 @@ func (u *Upstream) Status() Status {
 			s.PID = l.child.PID()
 		}
 	}
+	s.Changed = u.pins.list()
 	if f := u.primary.features.Load(); f != nil {
 		s.Tools, s.Prompts, s.Resources, s.Templates = len(f.Tools), len(f.Prompts), len(f.Resources), len(f.Templates)
 	}

@@ -39,6 +39,8 @@ type Options struct {
 	Roots func() []config.Root
 	// Memory remembers what was learnt about servers.
 	Memory *Memory
+	// Pins remember the definitions of tools; nil remembers none.
+	Pins *Pins
 	// Greeting is set where there is one client only, on stdio.
 	Greeting *Greeting
 	// Person answers a question that no client can be asked; nil, and a nil
@@ -88,6 +90,7 @@ type Upstream struct {
 	places   semaphore
 	messages messageRing
 	withheld []string
+	pins     pinner
 	issues   map[string][]catalog.Issue
 }
 
@@ -106,6 +109,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	}
 	u.config.Store(cfg)
 	u.carrier = newCarrier(opt)
+	u.pins.pins, u.pins.id = opt.Pins, cfg.ID()
 	u.life, u.kill = context.WithCancel(life)
 	u.primary = &slot{up: u, exclusive: opt.Greeting != nil}
 	return u
