@@ -43,6 +43,9 @@ func (c *Call) Bind(v any) error {
 	return nil
 }
 
+// Meta is a member of the request's _meta, nil when absent.
+func (c *Call) Meta(name string) json.RawMessage { return c.params.Meta[name] }
+
 // Offers says whether the client can be asked for a capability.
 func (c *Call) Offers(capability string) bool {
 	_, ok := c.offer[capability]
