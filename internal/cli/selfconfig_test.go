@@ -1,0 +1,288 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// settings is what a client of the self-configuration tools works with.
+type settings struct {
+	*mcptest.RawStdio
+	t      *testing.T
+	path   string
+	marker string
+	next   int
+}
+
+// openSettings runs the product over stdio with one server that is fine.
+func openSettings(t *testing.T, capabilities string, args ...string) *settings {
+	dir := t.TempDir()
+	s := &settings{t: t, path: filepath.Join(dir, "mcp.json"), marker: filepath.Join(dir, "marker")}
+	binary := mcptest.BuildProduct(t)
+	content := fmt.Sprintf(`{
+  // kept
+  "mcpServers": {"fine": {"command": %q, "args": ["demo"], "env": {"KEY": "hunter2"}}}
+}`, binary)
+	if err := os.WriteFile(s.path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.RawStdio = mcptest.StartStdio(t, mcptest.Program{
+		Path: binary, Args: append([]string{"stdio", "--watch", "-c", s.path}, args...), Env: []string{"HOME=" + dir, "XDG_STATE_HOME="},
+	})
+	s.Initialize("2025-06-18", capabilities)
+	return s
+}
+
+// run calls a tool and returns the text of its result.
+func (s *settings) run(tool, arguments string) (text string, isError bool) {
+	s.t.Helper()
+	s.next++
+	m := s.Ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"mcp-all-in-one-%s","arguments":%s}}`, s.next, tool, arguments))
+	return resultText(s.t, m)
+}
+
+func resultText(t *testing.T, m mcptest.Message) (string, bool) {
+	t.Helper()
+	var result struct {
+		Content []struct{ Text string }
+		IsError bool
+	}
+	if m.Error != nil || json.Unmarshal(m.Result, &result) != nil || len(result.Content) != 1 {
+		t.Fatalf("not a result with one text: %s", m.Raw)
+	}
+	return result.Content[0].Text, result.IsError
+}
+
+// object is run for tools that answer with JSON.
+func (s *settings) object(tool, arguments string) map[string]any {
+	s.t.Helper()
+	text, _ := s.run(tool, arguments)
+	var v map[string]any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		s.t.Fatalf("%s: %v in %s", tool, err, text)
+	}
+	return v
+}
+
+func (s *settings) file() string {
+	s.t.Helper()
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// touch is an entry that would create the marker.
+func (s *settings) touch() string {
+	return fmt.Sprintf(`"command":"touch","args":[%q]`, s.marker)
+}
+
+func quote(s string) string {
+	raw, _ := json.Marshal(s)
+	return string(raw)
+}
+
+func TestSelfConfiguration(t *testing.T) {
+	s := openSettings(t, `{}`)
+	t.Run("show", func(t *testing.T) {
+		v := s.object("show-mcp-config", `{}`)
+		if v["configPath"] != s.path || strings.Contains(fmt.Sprint(v), "hunter2") || !strings.Contains(fmt.Sprint(v), "[REDACTED]") {
+			t.Errorf("got %v", v)
+		}
+	})
+	t.Run("validate", func(t *testing.T) {
+		if v := s.object("validate-mcp-config", `{}`); v["valid"] != true || len(v["errors"].([]any)) != 0 {
+			t.Errorf("got %v", v)
+		}
+		if v := s.object("validate-mcp-config", `{"config-file":null}`); v["valid"] != false || !strings.Contains(fmt.Sprint(v["errors"]), "config-file parameter must be a string") {
+			t.Errorf("null: got %v", v)
+		}
+		if v := s.object("validate-mcp-config", `{"config-file":"missing.json"}`); v["valid"] != false || !strings.Contains(fmt.Sprint(v["errors"]), "ENOENT") {
+			t.Errorf("missing: got %v", v)
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(s.path), "missing.json")); err == nil {
+			t.Error("validating created the file")
+		}
+	})
+	t.Run("schema", func(t *testing.T) {
+		v := s.object("show-mcp-config-schema", `{}`)
+		if v["schemaVersion"] != "http://json-schema.org/draft-07/schema#" || v["schema"] == nil {
+			t.Errorf("got %v", v)
+		}
+	})
+	t.Run("confined", func(t *testing.T) {
+		for _, path := range []string{"../../../etc/passwd", "/etc/passwd", "/etc/hosts.json", "~/.ssh/id_rsa"} {
+			text, isError := s.run("show-mcp-config", `{"config-file":`+quote(path)+`}`)
+			if !isError || !strings.HasPrefix(text, "工具调用失败: ") || !strings.Contains(text, "路径遍历检测：不允许访问系统敏感文件") {
+				t.Errorf("%s: got %s", path, text)
+			}
+		}
+	})
+	t.Run("set refuses", func(t *testing.T) {
+		before := s.file()
+		if text, isError := s.run("set-mcp-config", `{}`); !isError || !strings.Contains(text, "Missing required parameter 'config-content'") {
+			t.Errorf("no content: got %s", text)
+		}
+		for _, content := range []string{`{"mcpServers":{"x":{"command":5}}}`, `{"mcpServers":`, `{"mcpServers":{},"server":{"host":"0.0.0.0"}}`} {
+			if v := s.object("set-mcp-config", `{"config-content":`+quote(content)+`}`); v["success"] != false || len(v["errors"].([]any)) == 0 {
+				t.Errorf("%s: got %v", content, v)
+			}
+		}
+		if s.file() != before {
+			t.Error("a refused change was written")
+		}
+	})
+	t.Run("set", func(t *testing.T) {
+		shown, _ := json.Marshal(s.object("show-mcp-config", `{}`)["config"])
+		changed := strings.Replace(string(shown), `"mcpServers":{`, `"mcpServers":{"new":{"command":"x"},`, 1)
+		v := s.object("set-mcp-config", `{"config-content":`+quote(changed)+`}`)
+		if v["success"] != true || v["restartRequired"] != true || v["restartMessage"] != "MCP配置已更新。请重启mcp-all-in-one服务以应用新配置。" {
+			t.Errorf("got %v", v)
+		}
+		if backup, _ := v["backupPath"].(string); !strings.HasPrefix(backup, s.path+".backup.") {
+			t.Errorf("backup %q", backup)
+		}
+		if file := s.file(); !strings.Contains(file, "hunter2") || !strings.Contains(file, `"new"`) {
+			t.Errorf("written: %s", file)
+		}
+		v = s.object("set-mcp-config", `{"config-file":"other.json","config-content":"{\"mcpServers\":{}}"}`)
+		if v["restartRequired"] != false || v["restartMessage"] != "MCP配置文件已更新" {
+			t.Errorf("other file: got %v", v)
+		}
+	})
+	t.Run("add and remove", func(t *testing.T) {
+		if v := s.object("add-mcp-server", `{"name":"one","url":"https://example.com/mcp"}`); v["success"] != true || v["applied"] != true || fmt.Sprint(v["pending"]) != "[default/one]" {
+			t.Errorf("add: got %v", v)
+		}
+		if v := s.object("add-mcp-server", `{"name":"one","command":"y"}`); v["success"] != false {
+			t.Errorf("add again: got %v", v)
+		}
+		if v := s.object("remove-mcp-server", `{"name":"one"}`); v["success"] != true {
+			t.Errorf("remove: got %v", v)
+		}
+		if v := s.object("remove-mcp-server", `{"name":"one"}`); v["success"] != false {
+			t.Errorf("remove again: got %v", v)
+		}
+		if backups, _ := filepath.Glob(s.path + ".backup.*"); len(backups) > 5 {
+			t.Errorf("%d backups are kept, want at most 5", len(backups))
+		}
+	})
+	t.Run("resource", func(t *testing.T) {
+		m := s.Ask(`{"jsonrpc":"2.0","id":"r","method":"resources/read","params":{"uri":"builtin://common_mcp_list"}}`)
+		if strings.Count(m.Raw, `\n## `) != 13 || !strings.Contains(m.Raw, "text/markdown") {
+			t.Errorf("got %.300s", m.Raw)
+		}
+	})
+}
+
+// TestSelfConfigurationAbuse tries what a client could do to run a command
+// without a person: the marker is never created.
+func TestSelfConfigurationAbuse(t *testing.T) {
+	t.Run("fault/T31", func(t *testing.T) {
+		s := openSettings(t, `{"elicitation":{}}`)
+		attempts := []struct{ name, tool, arguments string }{
+			{"add", "add-mcp-server", `{"name":"evil",` + s.touch() + `}`},
+			{"change what is fine", "add-mcp-server", `{"name":"fine","replace":true,` + s.touch() + `}`},
+			{"replace the file", "set-mcp-config", `{"apply":true,"config-content":` + quote(`{"mcpServers":{"renamed":{`+s.touch()+`}}}`) + `}`},
+			{"switch it on", "set-mcp-config", `{"apply":true,"config-content":` + quote(`{"mcpServers":{"renamed":{"enabled":true,`+s.touch()+`}}}`) + `}`},
+			{"another name", "set-mcp-config", `{"apply":true,"config-content":` + quote(`{"mcpServers":{"again":{`+s.touch()+`}}}`) + `}`},
+			{"by the environment", "add-mcp-server", `{"name":"env","command":"sh","args":["-c","touch $M"],"env":{"M":` + quote(s.marker) + `}}`},
+			{"remove and add", "remove-mcp-server", `{"name":"again"}`},
+			{"add again", "add-mcp-server", `{"name":"again",` + s.touch() + `}`},
+			{"approve by writing the record", "set-mcp-config", `{"config-file":` + quote(s.path+".pending.json") + `,"config-content":"{}"}`},
+		}
+		answers := []string{
+			`{"action":"decline"}`, `{"action":"cancel"}`, `{"action":"accept"}`, `{"action":"accept","content":{}}`,
+			`{"action":"accept","content":{"approve":false}}`, `{"action":"accept","content":{"approve":"true"}}`,
+		}
+		for i, a := range attempts {
+			s.attempt(a.tool, a.arguments, answers[i%len(answers)])
+		}
+		s.Signal(syscall.SIGHUP)
+		if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), "waits for approval") {
+			t.Errorf("the entries do not wait: %v", v)
+		}
+		s.Finish(20 * time.Second)
+		restart := mcptest.StartStdio(t, mcptest.Program{
+			Path: mcptest.BuildProduct(t), Args: []string{"stdio", "-c", s.path}, Env: []string{"HOME=" + filepath.Dir(s.path), "XDG_STATE_HOME="},
+		})
+		restart.Initialize("2025-06-18", `{}`)
+		restart.Ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		restart.Finish(20 * time.Second)
+		if _, err := os.Stat(s.marker); err == nil {
+			t.Error("the marker was created")
+		}
+		if !strings.Contains(s.Stderr(), "a client changed the configuration") {
+			t.Error("nothing was logged")
+		}
+	})
+	t.Run("accepted", func(t *testing.T) {
+		s := openSettings(t, `{"elicitation":{}}`)
+		question := s.attempt("add-mcp-server", `{"name":"wanted",`+s.touch()+`}`, `{"action":"accept","content":{"approve":true}}`)
+		if !strings.Contains(question, "touch") || !strings.Contains(question, s.marker) {
+			t.Errorf("the question does not show the whole command: %s", question)
+		}
+		waitFor(t, s.marker)
+	})
+	t.Run("over HTTP nobody", func(t *testing.T) {
+		gw := mcptest.Gateway(t, `{"mcpServers":{}}`)
+		c := mcptest.NewRawHTTP(t, gw.URL+"/mcp")
+		c.Initialize("2025-06-18", `{}`)
+		reply, err := c.Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp-all-in-one-add-mcp-server","arguments":{"name":"x","command":"y"}}}`)
+		if err != nil || !strings.Contains(string(reply.Body), "not found") {
+			t.Errorf("got %v %s", err, reply.Body)
+		}
+	})
+	t.Run("switched off", func(t *testing.T) {
+		s := openSettings(t, `{}`, "--no-self-config")
+		if m := s.Ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); strings.Contains(m.Raw, "mcp-all-in-one-") {
+			t.Errorf("shown: %s", m.Raw)
+		}
+	})
+}
+
+// attempt calls a tool, answers the question that may follow, and returns it.
+func (s *settings) attempt(tool, arguments, answer string) (question string) {
+	s.t.Helper()
+	s.next++
+	id := fmt.Sprint(s.next)
+	s.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"mcp-all-in-one-%s","arguments":%s}}`, id, tool, arguments))
+	for {
+		m := s.Expect("an answer or a question", func(m *mcptest.Message) bool {
+			return m.Method == "elicitation/create" || m.Method == "" && string(m.ID) == id
+		})
+		if m.Method == "" {
+			return question
+		}
+		question = m.Raw
+		s.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, answer))
+	}
+}
+
+// waitFor waits until a file is there.
+func waitFor(t *testing.T, path string) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s does not appear", path)
+		}
+	}
+}
