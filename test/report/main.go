@@ -20,7 +20,7 @@ func main() {
 	verify := flag.Bool("verify", false, "print a line per clause instead of the protocol table")
 	lint := flag.String("lint", "", "ok, when the linters found nothing")
 	flag.Parse()
-	r := results{shown: map[string]bool{}, output: map[string][]string{}, start: time.Now()}
+	r := results{shown: map[string]bool{}, output: map[string][]string{}}
 	if err := r.read(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(2)
@@ -41,10 +41,11 @@ type results struct {
 	passed, failed, skipped int
 	shown                   map[string]bool // requirement ids in names of passing tests
 	output                  map[string][]string
-	start                   time.Time
+	first, last             time.Time
 }
 
 type event struct {
+	Time                          time.Time
 	Action, Package, Test, Output string
 }
 
@@ -59,6 +60,10 @@ func (r *results) read(in io.Reader, out io.Writer) error {
 			fmt.Fprintln(out, lines.Text()) // of the compiler, for example
 			continue
 		}
+		if r.first.IsZero() {
+			r.first = e.Time
+		}
+		r.last = e.Time
 		r.take(&e, out)
 	}
 	return lines.Err()

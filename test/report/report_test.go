@@ -3,20 +3,19 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
-const sample = `{"Action":"run","Package":"p","Test":"TestA"}
+const sample = `{"Time":"2026-01-01T00:00:00Z","Action":"run","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Test":"TestA/req/S001-40..42_b","Output":"noise\n"}
 {"Action":"pass","Package":"p","Test":"TestA/req/S001-40..42_b"}
 {"Action":"pass","Package":"p","Test":"TestA/req/S002-1+S002-2"}
 {"Action":"output","Package":"p","Test":"TestB/req/S001-43","Output":"it broke\n"}
 {"Action":"fail","Package":"p","Test":"TestB/req/S001-43"}
-{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+{"Time":"2026-01-01T00:00:07Z","Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
 `
 
 func TestReport(t *testing.T) {
-	r := results{shown: map[string]bool{}, output: map[string][]string{}, start: time.Now()}
+	r := results{shown: map[string]bool{}, output: map[string][]string{}}
 	var out strings.Builder
 	if err := r.read(strings.NewReader(sample), &out); err != nil {
 		t.Fatal(err)
@@ -27,7 +26,7 @@ func TestReport(t *testing.T) {
 	out.Reset()
 	r.protocol(&out, "71.5")
 	for _, want := range []string{
-		"cases 3, passed 2, failed 1, skipped 0, coverage 71.5%",
+		"cases 3, passed 2, failed 1, skipped 0, coverage 71.5%, time 7s",
 		"✅ completion: 100%", "❌ roots: 0% (no test names [S001-43 S001-44])",
 	} {
 		if !strings.Contains(out.String(), want) {

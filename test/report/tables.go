@@ -72,7 +72,7 @@ func (r *results) protocol(w io.Writer, coverage string) {
 	if coverage != "" {
 		fmt.Fprintf(w, ", coverage %s%%", coverage)
 	}
-	fmt.Fprintf(w, ", time %s\n\nprotocol coverage:\n", time.Since(r.start).Round(time.Second))
+	fmt.Fprintf(w, ", time %s\n\nprotocol coverage:\n", r.last.Sub(r.first).Round(time.Second))
 	for _, p := range protocolParts {
 		shown, missing := r.share(p)
 		fmt.Fprintf(w, "%s %s: %d%%", mark(len(missing) == 0), p.name, 100*shown/len(p.ids))
