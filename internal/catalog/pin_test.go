@@ -1,10 +1,13 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -95,5 +98,17 @@ func TestLookalikes(t *testing.T) {
 	})
 	if got := Lookalikes([]Source{source("a", "same"), source("b", "same")}); len(got) != 1 || !got[0].Same {
 		t.Errorf("the same name: %v", got)
+	}
+}
+
+func TestIssuesInLogs(t *testing.T) {
+	var out bytes.Buffer
+	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(h).Warn("item has a problem", "issue", Issue{Item: "a\x1b[2J\u202e\U000E0041", Detail: "\u200b\x07"})
+	}
+	for _, r := range strings.ReplaceAll(out.String(), "\n", "") {
+		if !unicode.IsPrint(r) {
+			t.Errorf("fault/T36: %U is in the log", r)
+		}
 	}
 }

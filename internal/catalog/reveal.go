@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"unicode"
 )
@@ -41,4 +42,9 @@ func Reveal(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// LogValue is the issue for a log, which a person reads on a terminal.
+func (i Issue) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("item", Reveal(i.Item)), slog.String("detail", Reveal(i.Detail)), slog.Bool("withheld", i.Withheld))
 }

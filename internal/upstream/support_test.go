@@ -44,6 +44,7 @@ type worldOptions struct {
 	limits    func(*config.Limits)
 	transport http.RoundTripper
 	tokens    *oauth.Keeper
+	pins      *upstream.Pins
 }
 
 func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
@@ -56,7 +57,7 @@ func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
 	ctx, cancel := context.WithCancel(context.Background())
 	launcher := stdio.NewLauncher(stdio.LauncherOptions{})
 	w.set = upstream.NewSet(ctx, upstream.Options{
-		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Limits: &limits,
+		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Pins: o.pins, Limits: &limits,
 		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Info:   []byte(`{"name":"test","version":"1"}`),
 		Roots:  func() []config.Root { return nil },
