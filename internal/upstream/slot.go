@@ -105,6 +105,7 @@ func (s *slot) revive(l *link, sp spec) {
 	select {
 	case <-l.done:
 	case <-s.up.life.Done():
+		s.up.farewell(l)
 		return
 	}
 	l.close(s.up.life)

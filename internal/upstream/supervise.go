@@ -43,9 +43,7 @@ func (u *Upstream) supervise() {
 	for {
 		l, err := u.open(u.life, u.primary, u.baseSpec())
 		if u.life.Err() != nil {
-			if l != nil {
-				u.primary.link.Store(l)
-			}
+			u.farewell(l)
 			return
 		}
 		started := time.Now()
@@ -59,6 +57,7 @@ func (u *Upstream) supervise() {
 				l.close(u.life)
 				continue
 			case <-u.life.Done():
+				u.farewell(l)
 				return
 			}
 			if time.Since(started) > healthyAfter {
@@ -76,6 +75,14 @@ func (u *Upstream) supervise() {
 		if !u.rest(state, delay) {
 			return
 		}
+	}
+}
+
+// farewell ends a connection at the end of the upstream's life, which waits
+// for it: whoever closes the upstream may not know of one that is so new.
+func (u *Upstream) farewell(l *link) {
+	if l != nil {
+		l.close(context.WithoutCancel(u.life))
 	}
 }
 
