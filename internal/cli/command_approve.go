@@ -16,8 +16,8 @@ func (a *app) approveCommand() *cobra.Command {
 	var yes bool
 	cmd := a.serverCommand("approve", a.t("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return a.approve(cmd, schema, name, yes) })
-	cmd.Long = a.t("Shows what a server that waits for approval would run, and lets it start after a yes.",
-		"显示等待批准的服务将运行的内容，确认后允许其启动。")
+	cmd.Long = a.t("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them.",
+		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.t("do not ask", "不再询问"))
 	return cmd
 }
@@ -29,6 +29,9 @@ func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
 		return err
 	}
 	s := cfg.Schema(schema).Server(name)
+	if changed := a.pins().Changed(s.ID()); !s.Pending && len(changed) > 0 {
+		return a.approveTools(cmd, cfg, s, changed, yes)
+	}
 	if !s.Pending {
 		return fail(exitUsage, codeNotPending, "", "%s", a.t("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
 	}
@@ -38,13 +41,8 @@ func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
 	}
 	fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.t("server", "服务"), name, entry)
 	if !yes {
-		if !isTerminal(a.Stdin) {
-			return fail(exitPending, codeNotPending, "--yes", "%s", a.t("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
-		}
-		fmt.Fprint(a.Stderr, a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] "))
-		answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
-		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
-			return silent(exitDenied)
+		if err := a.confirm(a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
+			return err
 		}
 	}
 	err = cfg.Approvals(a.home()).Approve(s, s.ApprovalHash())
@@ -56,6 +54,19 @@ func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
 	}
 	_, err = a.reloadRunning(cmd.Context(), cfg.Path)
 	return err
+}
+
+// confirm asks a person; nil is a yes.
+func (a *app) confirm(question string) error {
+	if !isTerminal(a.Stdin) {
+		return fail(exitPending, codeNotPending, "--yes", "%s", a.t("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
+	}
+	fmt.Fprint(a.Stderr, question)
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+		return silent(exitDenied)
+	}
+	return nil
 }
 
 // rawEntry is an entry as the file has it, indented.

@@ -44,6 +44,9 @@ func describeServer(s upstream.Status) web.Server {
 	if s.State == upstream.Pending {
 		w.Pending = []string{"new"}
 	}
+	for _, c := range s.Changed {
+		w.Pending = append(w.Pending, c.Tool)
+	}
 	return w
 }
 
@@ -60,6 +63,7 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))
 	}
 	d.Entry = c.entry(schema, name)
+	d.Changes, d.Lookalikes = s.Changed, c.in.lookalikes(schema, name)
 	return d, nil
 }
 
@@ -151,6 +155,9 @@ func (c *consoleServers) Approve(_ context.Context, schema, name string) error {
 		return web.ErrNotFound
 	}
 	cfg := u.Config()
+	if !cfg.Pending {
+		return u.Approve()
+	}
 	if err := c.in.cfg.Approvals("").Approve(cfg, cfg.ApprovalHash()); err != nil {
 		return err
 	}

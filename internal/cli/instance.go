@@ -92,6 +92,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.set.Snapshot().Config.Roots },
 		Memory:   upstream.OpenMemory(filepath.Join(stateDir(), "servers.json")),
+		Pins:     openPins(),
 		Greeting: in.greeting,
 		OnChange: func(*upstream.Upstream) {
 			if in.gateway != nil {
@@ -105,6 +106,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
 		Traffic: in.traffic, Own: in.ownTools(o),
 	})
+	in.watchers.add(in.warnLookalikes())
 	in.set.Apply(o.cfg, in.only)
 	return in, nil
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/upstream"
 )
 
 // Kept stands where a secret is: the API shows it instead of the value, and an
@@ -71,6 +74,11 @@ type ServerDetail struct {
 	Stderr []string `json:"stderr,omitempty"`
 	// Withheld are names of environment variables that it did not get.
 	Withheld []string `json:"withheld,omitempty"`
+	// Changes are its tools that are no longer what they were, with an exact
+	// diff each.
+	Changes []upstream.ToolChange `json:"changes,omitempty"`
+	// Lookalikes are its tools that may be taken for others.
+	Lookalikes []catalog.Lookalike `json:"lookalikes,omitempty"`
 }
 
 // A Client is one connected session.

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// openPins is what is remembered of the tools of servers.
+func openPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(stateDir(), "pins")) }
+
+func (a *app) pins() *upstream.Pins { return openPins() }
+
+// approveTools shows how the tools of a server changed, and accepts exactly
+// what it has shown after a yes.
+func (a *app) approveTools(cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.ToolChange, yes bool) error {
+	shown := make(map[string]string, len(changed))
+	for _, c := range changed {
+		shown[c.Tool] = c.Fingerprint
+		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("tool", "工具"), catalog.Reveal(c.Tool))
+		for _, change := range c.Changes {
+			fmt.Fprintf(a.Stderr, "  %s\n", change.Path)
+			a.printSide("-", change.Was)
+			a.printSide("+", change.Now)
+		}
+	}
+	if !yes {
+		if err := a.confirm(a.t("Accept these tools as they are now? [y/N] ", "接受这些工具现在的定义吗？[y/N] ")); err != nil {
+			return err
+		}
+	}
+	if err := a.pins().Approve(s.ID(), shown); errors.Is(err, upstream.ErrChangedAgain) {
+		return fail(exitFailure, codeEntryChanged, "", "%v", err)
+	} else if err != nil {
+		return err
+	}
+	_, err := a.reloadRunning(cmd.Context(), cfg.Path)
+	return err
+}
+
+func (a *app) printSide(mark, text string) {
+	if text != "" {
+		fmt.Fprintf(a.Stderr, "    %s %s\n", mark, text)
+	}
+}
+
+// lookalikes are the tools of a schema that may be taken for one another; of
+// one server where it is named.
+func (in *instance) lookalikes(schema, server string) []catalog.Lookalike {
+	view := in.set.Snapshot().Schema(schema)
+	if view == nil {
+		return nil
+	}
+	var sources []catalog.Source
+	for _, u := range view.Upstreams {
+		sources = append(sources, catalog.Source{Server: u.Name(), Features: u.Features(nil)})
+	}
+	list := catalog.Lookalikes(sources)
+	if server == "" {
+		return list
+	}
+	return slices.DeleteFunc(list, func(l catalog.Lookalike) bool {
+		return !slices.ContainsFunc(l.Tools, func(t string) bool { return strings.HasPrefix(t, catalog.Reveal(server)+"/") })
+	})
+}
+
+// maxLookalikes bounds what is logged about servers that have endless names.
+const maxLookalikes = 1000
+
+// warnLookalikes logs, once, names that only look the same: those are made to
+// deceive. Equal names are told apart by their servers.
+func (in *instance) warnLookalikes() func() {
+	told := make(map[string]bool)
+	return func() {
+		for _, view := range in.set.Snapshot().Schemas {
+			for _, l := range in.lookalikes(view.Config.Name, "") {
+				if key := strings.Join(l.Tools, " "); !l.Same && !told[key] && len(told) < maxLookalikes {
+					told[key] = true
+					in.log.Warn("tools look alike", "schema", view.Config.Name, "tools", l.Tools)
+				}
+			}
+		}
+	}
+}
