@@ -60,7 +60,7 @@ func judge(t *testing.T, out mcptest.Outcome, total int, ran map[string]int) {
 // TestKilledServers: a server dies every 200 ms.
 func TestKilledServers(t *testing.T) {
 	t.Run("fault/T02", func(t *testing.T) {
-		killing(t, "T02", mcptest.BuildProduct(t), size(9_600, 1_000_000), 80)
+		killing(t, "T02", mcptest.BuildProduct(t), size(9_600, 2_000_000), 80)
 	})
 	t.Run("fault/T02r", func(t *testing.T) {
 		if !full() {
