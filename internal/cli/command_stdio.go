@@ -81,6 +81,7 @@ func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema st
 		Handler: s, Strict: true, MaxInFlight: in.cfg.Limits.InFlightPerSession,
 		Batch:        func() bool { v := s.Version(); return v == "" || mcp.Rules(v).Batch },
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+		OnEnd: in.gateway.Stop, // nobody listens any more
 		OnDropped: func(reason string, head []byte) {
 			hint.see(head)
 			log.Debug("ignoring what the client sent", "reason", reason, "head", fmt.Sprintf("%.200q", head))

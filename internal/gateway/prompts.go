@@ -86,7 +86,7 @@ func (s *Session) runComplete(ctx context.Context, p party, req *jsonrpc.Request
 	if !bytes.Equal(own, ref) {
 		params = jsonrpc.Set(params, own, "ref")
 	}
-	return s.call(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 }
 
 func orMiss(m *catalog.Miss) *catalog.Miss {

@@ -44,6 +44,7 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if err := checkMeta(req.Params); err != nil {
 		return nil, err
 	}
+	req = withoutNull(req)
 	ref, u, err := s.findTool(ctx, p, name)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,15 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 		params = jsonrpc.Set(params, jsonrpc.Quote(ref.Name), "name")
 	}
 	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+}
+
+// withoutNull leaves out arguments that are null: some clients write an absent
+// map so, and some servers refuse it.
+func withoutNull(req *jsonrpc.Request) *jsonrpc.Request {
+	if args := jsonrpc.Get(req.Params, "arguments"); len(args) == 0 || args[0] != 'n' {
+		return req
+	}
+	return &jsonrpc.Request{Method: req.Method, Params: jsonrpc.Set(req.Params, nil, "arguments"), Back: req.Back}
 }
 
 // send calls a server and makes its answer one for this client: URIs have the

@@ -41,6 +41,9 @@ type ConnOptions struct {
 	// before anything later is read, unless it asks the peer itself; it is
 	// never cancelled and not allowed in a batch.
 	Uncancellable string
+	// OnEnd hears that nothing more can be read, before what is in flight is
+	// waited for. It may be nil.
+	OnEnd func()
 	// OnDropped hears of what was thrown away and of panics. It may be nil
 	// and must not block; head is valid during the call only.
 	OnDropped func(reason string, head []byte)
@@ -90,6 +93,9 @@ func NewConn(s Stream, opt ConnOptions) *Conn {
 // run reads until the stream ends, then waits for what is in flight.
 func (c *Conn) run() {
 	err := c.read()
+	if c.opt.OnEnd != nil {
+		c.opt.OnEnd()
+	}
 	c.calls.fail(ErrClosed)
 	c.running.Wait()
 	c.requests.dismiss()

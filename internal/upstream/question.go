@@ -44,6 +44,9 @@ func (l *link) answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	case mcp.MethodPing:
 		return &jsonrpc.Response{Result: []byte("{}")}, true
 	case mcp.MethodRootsList:
+		if l.era == mcp.Modern {
+			return nil, false // it belongs to one request, and nothing is kept
+		}
 		if !l.slot.exclusive {
 			l.up.noteAsks(l)
 			return l.up.configuredRoots(), true
