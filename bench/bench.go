@@ -77,9 +77,12 @@ func (b *bench) stdioEntry(args ...string) entry {
 
 func httpEntry(endpoint string) entry { return entry{"type": "http", "url": endpoint} }
 
+// serveArguments make the gateway serve over HTTP.
+var serveArguments = []string{"http", "--port", "0", "--no-ui", "--log-level", "error"}
+
 // serve starts the gateway over HTTP in front of some servers.
 func (b *bench) serve(ctx context.Context, servers map[string]entry, extra map[string]any, env ...string) (*process, error) {
-	command, environ, err := b.command(servers, extra, env, "http", "--port", "0", "--no-ui", "--log-level", "error")
+	command, environ, err := b.command(servers, extra, env, serveArguments...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -93,13 +92,29 @@ func (b *bench) httpTargets(ctx context.Context) ([]served, error) {
 
 // measureStdio measures one client that keeps calls in flight on a pipe.
 func measureStdio(ctx context.Context, b *bench) error {
+	for _, size := range sizes[:3] {
+		if err := b.measurePipes(ctx, "stdio", size.name, size.tool, size.bytes, 1, 16, 64); err != nil {
+			return err
+		}
+	}
+	return b.measurePipes(ctx, "burst", sizes[0].name, sizes[0].tool, sizes[0].bytes, 16, 64)
+}
+
+// measurePipes measures one size on pipes, with some numbers of calls in
+// flight.
+func (b *bench) measurePipes(ctx context.Context, group, name, tool string, size int, flights ...int) error {
 	mark := len(b.started)
 	defer b.end(mark)
-	command, env, err := b.command(map[string]entry{"up": b.stdioEntry()}, nil, nil, "stdio", "--log-level", "error")
+	together := group == "burst"
+	var flags []string
+	if together {
+		flags = append(flags, "-together")
+	}
+	command, env, err := b.command(map[string]entry{"up": b.stdioEntry(flags...)}, nil, nil, "stdio", "--silent")
 	if err != nil {
 		return err
 	}
-	server := []string{b.exe, "upstream-stdio"}
+	server := append([]string{b.exe, "upstream-stdio"}, flags...)
 	kinds := []struct {
 		name, prefix string
 		env, command []string
@@ -108,27 +123,23 @@ func measureStdio(ctx context.Context, b *bench) error {
 		{pipeRelay, "", nil, append([]string{b.exe, "pipe-relay"}, server...)},
 		{overStdio, "up__", env, command},
 	}
-	pipes := make([]*pipe, len(kinds))
-	for i, k := range kinds {
-		if pipes[i], err = startPipe(ctx, b.dir, k.env, k.command...); err != nil {
+	var targets []target
+	for _, k := range kinds {
+		p, err := startPipe(ctx, b.dir, k.env, k.command...)
+		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
-		b.started = append(b.started, pipes[i].close)
+		b.started = append(b.started, p.close)
+		targets = append(targets, target{k.name, func(_ context.Context, n int, length time.Duration) (sample, error) {
+			return p.run(k.prefix+tool, size, n, length, together, cpuOf(p.pid()))
+		}})
 	}
-	for _, size := range sizes[:3] {
-		for _, clients := range []int{1, 16, 64} {
-			if !b.wants("stdio/" + size.name + "/" + strconv.Itoa(clients)) {
-				continue
-			}
-			var targets []target
-			for i, k := range kinds {
-				targets = append(targets, target{k.name, func(_ context.Context, n int, length time.Duration) (sample, error) {
-					return pipes[i].run(k.prefix+size.tool, size.bytes, n, length, cpuOf(pipes[i].pid()))
-				}})
-			}
-			if _, err := b.measure(ctx, "stdio", size.name, clients, targets); err != nil {
-				return err
-			}
+	for _, n := range flights {
+		if !b.wants(fmt.Sprintf("%s/%s/%d", group, name, n)) {
+			continue
+		}
+		if _, err := b.measure(ctx, group, name, n, targets); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func runFloorRaw(args []string) error {
 	if err != nil {
 		return err
 	}
-	return listenAndServe(func(client net.Conn) error {
+	return listenAndServe("127.0.0.1:0", func(client net.Conn) error {
 		server, err := net.Dial("tcp", target.Host)
 		if err != nil {
 			return err

@@ -102,8 +102,9 @@ func (p *pipe) appendCall(dst []byte, tool string) []byte {
 }
 
 // run keeps n calls in flight for a while. Each answer makes room for the next
-// call; calls that become possible together are written together.
-func (p *pipe) run(tool string, size, n int, length time.Duration, cpu func() time.Duration) (sample, error) {
+// call. Each is written by itself, or those that become possible together are
+// written together.
+func (p *pipe) run(tool string, size, n int, length time.Duration, together bool, cpu func() time.Duration) (sample, error) {
 	if err := p.tool(tool, size); err != nil {
 		return sample{}, err
 	}
@@ -112,16 +113,16 @@ func (p *pipe) run(tool string, size, n int, length time.Duration, cpu func() ti
 	var s sample
 	got := 0
 	for flying, free := 0, n; free > 0 || flying > 0; {
-		if free > 0 {
-			p.send = p.send[:0]
-			for range free {
-				p.id++
-				p.send = p.appendCall(p.send, tool)
+		for p.send = p.send[:0]; free > 0; free-- {
+			p.id++
+			flying++
+			if p.send = p.appendCall(p.send, tool); together && free > 1 {
+				continue
 			}
 			if _, err := p.in.Write(p.send); err != nil {
 				return s, err
 			}
-			flying, free = flying+free, 0
+			p.send = p.send[:0]
 		}
 		count, err := p.out.Read(p.buf)
 		if err != nil {

@@ -1,17 +1,153 @@
 package main
 
-import "fmt"
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"text/template"
+	"time"
+)
 
 // A page is what was found.
 type page struct {
-	cells []*cell
+	cells     []*cell
+	cold      []span
+	residence *residence
+	profiles  []profile
 }
 
+//go:embed page.md
+var pageText string
+
+// report writes the page.
 func (b *bench) report() error {
-	for _, c := range b.page.cells {
-		for _, n := range c.names {
-			fmt.Println(c.group, c.size, c.clients, n, "util", c.ratio(n, floorHTTPUtil, sample.perSecond), "raw", c.ratio(n, floorRaw, sample.perSecond), "relay", c.ratio(n, pipeRelay, sample.perSecond))
+	must, later := b.page.goals()
+	var out bytes.Buffer
+	err := template.Must(template.New("page").Parse(pageText)).Execute(&out, map[string]any{
+		"Date": time.Now().UTC().Format(time.DateOnly), "Go": strings.TrimPrefix(runtime.Version(), "go"), "Cores": runtime.NumCPU(),
+		"OS": runtime.GOOS + "/" + runtime.GOARCH, "Load": loadAverage(), "Rounds": b.opt.rounds, "Round": b.opt.round.String(),
+		"Must": goalTable(must), "Goals": goalTable(later), "Tables": b.page.tables(), "Profiles": b.page.profileTable(),
+		"Memory": b.page.memoryTable(), "Cold": b.page.coldTable(),
+	})
+	if err != nil {
+		return err
+	}
+	if b.opt.out == "" {
+		_, err = os.Stdout.Write(out.Bytes())
+		return err
+	}
+	return os.WriteFile(b.opt.out, out.Bytes(), 0o644)
+}
+
+func loadAverage() string {
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Fields(string(raw))[0]
+}
+
+// markdown renders a table.
+func markdown(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(head)
+	b.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
+	for _, row := range rows {
+		line(row)
+	}
+	return b.String()
+}
+
+func goalTable(goals []goal) string {
+	var rows [][]string
+	for _, g := range goals {
+		verdict := "yes"
+		if !g.met {
+			verdict = "**no**"
+		}
+		rows = append(rows, []string{g.text, g.want, g.found, g.spread, verdict})
+	}
+	return markdown([]string{"measure", "target", "found", "spread", "met"}, rows)
+}
+
+var groupTitles = []struct{ group, title, floor string }{
+	{"http", "HTTP clients", floorRaw},
+	{"stdio", "One client on stdio, a server on stdio", pipeRelay},
+	{"burst", "The same, when calls are written together", pipeRelay},
+	{"eras", "Eras of client and server, HTTP to HTTP", floorRaw},
+	{"access", "Keys", keysOff},
+	{"list", "tools/list of 1,000 tools over 10 servers", listDirect},
+	{"growth", "Servers and tools, HTTP to stdio", growthSmall},
+}
+
+// tables renders all cells, one table for each group.
+func (p *page) tables() string {
+	var b strings.Builder
+	for _, g := range groupTitles {
+		var rows [][]string
+		for _, c := range p.cells {
+			if c.group != g.group {
+				continue
+			}
+			for _, name := range c.names {
+				rows = append(rows, []string{
+					c.size, fmt.Sprint(c.clients), name, fmt.Sprintf("%.0f", c.median(name, sample.perSecond)),
+					c.ratio(name, g.floor, sample.perSecond).String(), fmt.Sprintf("%.1f", c.median(name, sample.cpuPerCall)),
+					microseconds(c.median(name, sample.p50)), microseconds(c.median(name, sample.p99)),
+				})
+			}
+		}
+		if rows != nil {
+			head := []string{"answer", "C", "target", "calls/s", "/ " + g.floor, "CPU us/call", "p50 us", "p99 us"}
+			fmt.Fprintf(&b, "### %s\n\n%s\n", g.title, markdown(head, rows))
 		}
 	}
-	return nil
+	return b.String()
+}
+
+func microseconds(v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func (p *page) profileTable() string {
+	var b strings.Builder
+	for _, f := range p.profiles {
+		var rows [][]string
+		for _, s := range f.shares {
+			rows = append(rows, []string{s.name, fmt.Sprintf("%.0f %%", s.percent)})
+		}
+		fmt.Fprintf(&b, "**%s**\n\n%s\n", f.name, markdown([]string{"where", "share"}, rows))
+	}
+	return b.String()
+}
+
+func (p *page) coldTable() string {
+	var rows [][]string
+	for _, s := range p.cold {
+		rows = append(rows, []string{s.name, s.String()})
+	}
+	return markdown([]string{"from the start of the process", "ms, median [min..max]"}, rows)
+}
+
+func (p *page) memoryTable() string {
+	r := p.residence
+	if r == nil {
+		return ""
+	}
+	return markdown([]string{"own memory, the helper apart", ""}, [][]string{
+		{"one client", fmt.Sprintf("%.1f MiB", r.before)},
+		{"100 clients, each with its stream open", fmt.Sprintf("%.1f MiB", r.with100)},
+		{"each further session with its stream", fmt.Sprintf("%.0f KiB", r.perSession)},
+		{"peak of a burst of 1 MB answers, C=16", fmt.Sprintf("%.0f MiB", r.peak)},
+		{fmt.Sprintf("%.0f s after it", r.afterWait.Seconds()), fmt.Sprintf("%.0f MiB", r.after)},
+		{"one answer of 15 MB, at its peak", fmt.Sprintf("%.0f MiB more", r.large)},
+		{fmt.Sprintf("processor time in %.0f idle seconds", r.idleOver.Seconds()), r.idle.String()},
+	})
 }

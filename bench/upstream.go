@@ -30,8 +30,8 @@ type server struct {
 
 func newServer(tools int, modern bool) *server {
 	s := &server{modern: modern, results: make(map[string][]byte)}
-	for _, size := range sizes {
-		s.results[size.tool] = s.result(fmt.Sprintf(`"content":[{"type":"text","text":"%s"}]`, text(size.bytes)))
+	for _, size := range sizes[:3] {
+		s.results[size.tool] = s.sized(size.bytes)
 	}
 	var list strings.Builder
 	for i := range tools {
@@ -65,6 +65,10 @@ func text(n int) string {
 	return b
 }
 
+func (s *server) sized(n int) []byte {
+	return s.result(`"content":[{"type":"text","text":"` + text(n) + `"}]`)
+}
+
 func (s *server) result(members string) []byte {
 	if s.modern {
 		return []byte(`{"resultType":"complete",` + members + `}`)
@@ -87,12 +91,7 @@ func (s *server) answer(buf []byte, msg []byte) (head, result []byte) {
 	head = append(append(append(buf, envelope...), id...), `,"result":`...)
 	switch method {
 	case "tools/call":
-		for _, size := range sizes {
-			if bytes.Contains(msg, []byte(size.tool)) {
-				return head, s.results[size.tool]
-			}
-		}
-		return head, s.results[sizes[0].tool]
+		return head, s.call(msg)
 	case "initialize":
 		return head, s.initialize(msg)
 	case "server/discover":
@@ -102,6 +101,19 @@ func (s *server) answer(buf []byte, msg []byte) (head, result []byte) {
 		return head, s.listing
 	}
 	return head, []byte(`{}`)
+}
+
+func (s *server) call(msg []byte) []byte {
+	for _, size := range sizes {
+		if !bytes.Contains(msg, []byte(size.tool)) {
+			continue
+		}
+		if result := s.results[size.tool]; result != nil {
+			return result
+		}
+		return s.sized(size.bytes) // too rare to be made beforehand
+	}
+	return s.results[sizes[0].tool]
 }
 
 // read finds the id and the method. Messages of the common form are not

@@ -10,19 +10,29 @@ import (
 	"strconv"
 )
 
-func upstreamFlags(name string, args []string) *server {
+// upstreamFlags are those of the two kinds of server.
+type upstreamFlags struct {
+	server   *server
+	listen   string
+	together bool
+}
+
+func parseUpstream(name string, args []string) *upstreamFlags {
+	var f upstreamFlags
 	flags := flag.NewFlagSet(name, flag.ExitOnError)
-	tools := flags.Int("tools", len(sizes), "how many tools to list")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "address to listen on, over HTTP")
+	flags.BoolVar(&f.together, "together", false, "write answers to what came together in one write, over stdio")
+	tools := flags.Int("tools", 3, "how many tools to list")
 	modern := flags.Bool("modern", false, "speak 2026-07-28 alone")
 	// ExitOnError never returns one.
 	_ = flags.Parse(args)
-	return newServer(*tools, *modern)
+	f.server = newServer(*tools, *modern)
+	return &f
 }
 
-// runUpstreamStdio answers one message per line. Answers to what came together
-// leave together.
+// runUpstreamStdio answers one message per line.
 func runUpstreamStdio(args []string) error {
-	s := upstreamFlags("upstream-stdio", args)
+	f := parseUpstream("upstream-stdio", args)
 	buf := make([]byte, 0, 256<<10)
 	var out []byte
 	for {
@@ -36,20 +46,23 @@ func runUpstreamStdio(args []string) error {
 		buf = buf[:len(buf)+n]
 		rest := buf
 		for {
-			end := bytes.IndexByte(rest, '\n')
-			if end < 0 {
+			line, behind, found := bytes.Cut(rest, []byte("\n"))
+			if !found {
 				break
 			}
-			if out, err = s.writeLine(out, rest[:end]); err != nil {
+			rest = behind
+			if out, err = f.server.writeLine(out, line); err != nil {
 				return err
 			}
-			rest = rest[end+1:]
+			if f.together && bytes.IndexByte(rest, '\n') >= 0 {
+				continue
+			}
+			if _, err := os.Stdout.Write(out); err != nil {
+				return err
+			}
+			out = out[:0]
 		}
 		buf = buf[:copy(buf, rest)]
-		if _, err := os.Stdout.Write(out); err != nil {
-			return err
-		}
-		out = out[:0]
 	}
 }
 
@@ -82,13 +95,13 @@ func refusal(id []byte) string {
 
 // runUpstreamHTTP answers over hand-written HTTP/1.1.
 func runUpstreamHTTP(args []string) error {
-	s := upstreamFlags("upstream-http", args)
-	return listenAndServe(func(conn net.Conn) error { return s.serveConn(conn) })
+	f := parseUpstream("upstream-http", args)
+	return listenAndServe(f.listen, f.server.serveConn)
 }
 
 // listenAndServe says where it listens and serves each connection.
-func listenAndServe(serve func(net.Conn) error) error {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+func listenAndServe(address string, serve func(net.Conn) error) error {
+	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
@@ -159,9 +172,12 @@ func (s *server) respond(conn net.Conn, buf *[]byte, body []byte) error {
 	return err
 }
 
-// exitWithParent ends this process when the one that started it is gone: its
-// end of our standard input closes.
+// exitWithParent ends this process when the benchmark that started it is gone:
+// its end of our standard input closes. A person's terminal is no such end.
 func exitWithParent() {
+	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return
+	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(0)
 }

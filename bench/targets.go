@@ -1,0 +1,124 @@
+package main
+
+import "fmt"
+
+// A goal is a target with what was found.
+type goal struct {
+	text   string
+	want   string
+	found  string
+	met    bool
+	spread string
+}
+
+// goals holds all targets against what was measured.
+func (p *page) goals() (must, later []goal) {
+	for _, size := range []string{"100 B", "10 KB", "1 MB"} {
+		want := map[string]float64{"100 B": 1, "10 KB": 1, "1 MB": 0.8}[size]
+		must = append(must, p.throughput("http", size, toHTTP, floorHTTPUtil, want)...)
+		if size == "1 MB" {
+			want = 0.6
+		}
+		must = append(must, p.throughput("http", size, toStdio, floorHTTPUtil, want)...)
+	}
+	must = append(must, p.throughput("stdio", "100 B", overStdio, pipeRelay, 0.4)...)
+	must = append(must, p.throughput("stdio", "10 KB", overStdio, pipeRelay, 0.5)...)
+	must = append(must, p.throughput("stdio", "1 MB", overStdio, pipeRelay, 0.5)...)
+	for _, size := range []string{"100 B", "10 KB", "1 MB"} {
+		later = append(later, p.throughput("http", size, toHTTP, floorRaw, map[bool]float64{true: 0.7, false: 0.75}[size == "1 MB"])...)
+		later = append(later, p.throughput("http", size, toStdio, floorRaw, map[bool]float64{true: 0.8, false: 1.2}[size == "1 MB"])...)
+	}
+	later = append(later, p.throughput("stdio", "", overStdio, pipeRelay, 0.7)...)
+	later = append(later, p.processorGoals()...)
+	later = append(later, p.otherGoals()...)
+	return must, later
+}
+
+// throughput makes one goal of each number of clients; an empty size means
+// all.
+func (p *page) throughput(group, size, name, floor string, want float64) []goal {
+	var list []goal
+	for _, c := range p.cells {
+		if c.group != group || size != "" && c.size != size {
+			continue
+		}
+		r := c.ratio(name, floor, sample.perSecond)
+		list = append(list, goal{
+			text: fmt.Sprintf("%s, %s, C=%d: calls per second / %s", label(group, name), c.size, c.clients, floor),
+			want: fmt.Sprintf(">= %.2f", want), found: fmt.Sprintf("%.2f", r.median), spread: fmt.Sprintf("%.2f..%.2f", r.low, r.high),
+			met: r.median >= want,
+		})
+	}
+	return list
+}
+
+func label(group, name string) string {
+	if group == "stdio" {
+		return "stdio to stdio"
+	}
+	return map[string]string{toHTTP: "HTTP to HTTP", toStdio: "HTTP to stdio"}[name]
+}
+
+func (p *page) find(group, size string, clients int) *cell {
+	for _, c := range p.cells {
+		if c.group == group && c.size == size && c.clients == clients {
+			return c
+		}
+	}
+	return nil
+}
+
+func atMost(text string, want, found float64, unit string) goal {
+	return goal{text: text, want: fmt.Sprintf("<= %.4g%s", want, unit), found: fmt.Sprintf("%.3g%s", found, unit), met: found <= want}
+}
+
+func (p *page) processorGoals() []goal {
+	var list []goal
+	cpu := func(text, group, size string, clients int, name, floor string, want float64) {
+		if c := p.find(group, size, clients); c != nil {
+			list = append(list, atMost(text, want, c.ratio(name, floor, sample.cpuPerCall).median, ""))
+		}
+	}
+	cpu("HTTP to HTTP, 100 B, C=16: CPU per call / floor-raw", "http", "100 B", 16, toHTTP, floorRaw, 1.5)
+	cpu("HTTP to stdio, 100 B, C=16: CPU per call / floor-raw", "http", "100 B", 16, toStdio, floorRaw, 1.1)
+	cpu("HTTP to HTTP, 1 MB untouched, C=16: CPU per call / floor-raw", "http", "1 MB", 16, toHTTP, floorRaw, 1.3)
+	cpu("HTTP to HTTP, 1 MB edited, C=16: CPU per call / floor-raw", "eras", "1 MB", 16, legacyToModern, floorRaw, 2)
+	cpu("keys: CPU per call with / without", "access", "100 B", 16, keysOn, keysOff, 1.1)
+	cpu("10 servers and 1,000 tools / 1 server and 10 tools: CPU per call", "growth", "100 B", 16, growthLarge, growthSmall, 1.05)
+	if few, many := p.find("http", "100 B", 16), p.find("http", "100 B", 1000); few != nil && many != nil {
+		list = append(list, atMost("HTTP to stdio, 100 B: CPU per call at C=1,000 / C=16", 1.35,
+			many.median(toStdio, sample.cpuPerCall)/few.median(toStdio, sample.cpuPerCall), ""))
+	}
+	if c := p.find("http", "100 B", 1); c != nil {
+		base := c.median(direct, sample.p50)
+		list = append(list, atMost("HTTP to HTTP, 100 B, C=1: latency added / that of floor-raw", 1.6,
+			(c.median(toHTTP, sample.p50)-base)/(c.median(floorRaw, sample.p50)-base), ""))
+	}
+	if c := p.find("http", "100 B", 16); c != nil {
+		list = append(list, atMost("HTTP to stdio, 100 B, C=16: p99 / that of floor-raw", 1.7, c.ratio(toStdio, floorRaw, sample.p99).median, ""))
+	}
+	return list
+}
+
+func (p *page) otherGoals() []goal {
+	var list []goal
+	if c := p.find("list", "0.5 MB", 1); c != nil {
+		list = append(list, atMost("tools/list of 1,000 tools, p50 / ten lists of 100", 1,
+			c.ratio(listGateway, listDirect, sample.p50).median/10, ""))
+	}
+	if r := p.residence; r != nil {
+		list = append(list,
+			atMost("memory with 10 servers, 1,000 tools and 100 clients with a stream", 30, r.with100, " MiB"),
+			atMost("memory of each further session with its stream (must 64)", 40, r.perSession, " KiB"),
+			atMost(fmt.Sprintf("memory %.0f s after a burst of 1 MB answers, C=16", r.afterWait.Seconds()), 40, r.after, " MiB"),
+			atMost(fmt.Sprintf("processor time in %.0f idle seconds, 1,000 streams open", r.idleOver.Seconds()), 0, float64(r.idle.Milliseconds()/10), " ticks"),
+		)
+	}
+	if len(p.cold) == 4 {
+		ms := func(i int) float64 { return float64(p.cold[i].median().Microseconds()) / 1e3 }
+		list = append(list,
+			atMost("cold start to the full list of ten servers, beyond one server alone", 50, ms(2)-ms(0), " ms"),
+			atMost("cold start to the first HTTP answer", 15, ms(3), " ms"))
+	}
+	return list
+}
