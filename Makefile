@@ -108,3 +108,16 @@ crosscheck: ## vet and build for Windows and macOS
 
 clean: ## remove what make built
 	rm -rf bin coverage
+
+.PHONY: bench bench-compare
+BENCHED := ./internal/jsonrpc ./internal/stdio ./internal/catalog ./internal/mcphttp ./internal/gateway
+BASE    ?= HEAD~1
+
+bench: build ## measure calls beside the floors, about ten minutes; writes docs/performance.md
+	$(GO) run ./bench -gateway $(BIN) -out docs/performance.md
+
+bench-compare: ## Go benchmarks of the hot path now and at BASE, compared (BASE=HEAD~1)
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && mkdir "$$tmp/base" && git archive $(BASE) | tar -x -C "$$tmp/base" && \
+	  run="$(GO) test -run ^$$ -bench . -benchmem -benchtime 200ms -count 6 $(BENCHED)" && \
+	  (cd "$$tmp/base" && $$run) >"$$tmp/base.txt"; $$run >"$$tmp/now.txt"; \
+	  $(GO) tool benchstat base="$$tmp/base.txt" now="$$tmp/now.txt"
