@@ -152,10 +152,8 @@ func connect(ctx context.Context, t Target, opt Options, era mcp.Era) (*Session,
 	began := time.Now()
 	var err error
 	switch {
-	case t.Dial != nil:
+	case t.Dial != nil || t.Command != "":
 		err = s.dialStream(ctx)
-	case t.Command != "":
-		err = s.dialCommand(ctx)
 	case t.Type == config.TypeSSE:
 		err = s.dialSSE(ctx)
 	default:
@@ -165,32 +163,35 @@ func connect(ctx context.Context, t Target, opt Options, era mcp.Era) (*Session,
 	return s, err
 }
 
-func (s *Session) dialStream(ctx context.Context) error {
-	stream, err := s.target.Dial(ctx)
-	if err != nil {
-		return err
+// rawStream opens the stream to something in this process, or to a command.
+func (s *Session) rawStream(ctx context.Context) (jsonrpc.Stream, error) {
+	if s.target.Dial != nil {
+		s.info.Transport = "in process"
+		return s.target.Dial(ctx)
 	}
-	s.info.Transport = "in process"
-	s.converse(stream)
-	return nil
-}
-
-func (s *Session) dialCommand(ctx context.Context) error {
 	if s.opt.Launcher == nil {
-		return errors.New("commands cannot be started here")
+		return nil, errors.New("commands cannot be started here")
 	}
 	child, err := s.opt.Launcher.Start(ctx, stdio.Command{
 		Name: s.target.Name, Path: s.target.Command, Args: s.target.Args, Env: s.target.Env, Dir: s.target.Cwd, MaxLine: s.opt.MaxMessage,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.child, s.info.Transport, s.info.PID = child, config.TypeStdio, child.PID()
-	s.converse(child.Stream())
-	if s.opt.OnLine == nil {
+	return child.Stream(), nil
+}
+
+func (s *Session) dialStream(ctx context.Context) error {
+	stream, err := s.rawStream(ctx)
+	if err != nil {
+		return err
+	}
+	s.converse(stream)
+	if s.child == nil || s.opt.OnLine == nil {
 		return nil
 	}
-	lines, stop := child.Stderr().Follow(64)
+	lines, stop := s.child.Stderr().Follow(64)
 	s.onClose(stop)
 	s.wg.Go(func() {
 		for line := range lines {

@@ -11,12 +11,19 @@ import (
 
 // Handle answers a question that the transport could not tie to a call: it
 // counts for the newest one in flight.
-func (s *Session) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if s.passTo != nil {
+		return passing{s.passTo}.Handle(ctx, from, req)
+	}
 	return s.asked(ctx, s.calls.newest(), req)
 }
 
 // HandleNotification hears what the server says.
-func (s *Session) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+func (s *Session) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if s.passTo != nil {
+		passing{s.passTo}.HandleNotification(ctx, from, n)
+		return
+	}
 	s.hear(n)
 }
 

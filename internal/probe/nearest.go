@@ -1,6 +1,10 @@
 package probe
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Nearest returns the candidate that was probably meant by a misspelt name;
 // empty when none is near.
@@ -43,4 +47,16 @@ func distance(a, b string) int {
 		before, row = row, next
 	}
 	return row[len(y)]
+}
+
+// sortedNames are the keys of both maps, each once.
+func sortedNames[V any](a, b map[string]V) []string {
+	all := make(map[string]struct{}, len(a)+len(b))
+	for name := range a {
+		all[name] = struct{}{}
+	}
+	for name := range b {
+		all[name] = struct{}{}
+	}
+	return slices.Sorted(maps.Keys(all))
 }

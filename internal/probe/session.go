@@ -28,6 +28,7 @@ type Session struct {
 
 	peer   jsonrpc.Peer
 	conn   *jsonrpc.Conn
+	passTo jsonrpc.Peer // everything goes to somebody else: a relay
 	client *mcphttp.Client
 	child  *stdio.Child
 

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/web"
+)
+
+func (a *app) inboxCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inbox [answer|decline|cancel ID [NAME=VALUE ...]]",
+		Short: a.t("see and answer the questions that wait in the running gateway", "查看并回答正在运行的网关中等待的问题"),
+		Example: "  mcp-all-in-one inbox\n  mcp-all-in-one inbox answer 3 name=Ann\n" +
+			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := a.needRunning(cmd)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.listInbox(cmd, r)
+			}
+			if len(args) < 2 {
+				return a.usageError(cmd, a.t("an ID is missing", "缺少 ID"))
+			}
+			return a.answerInbox(cmd, r, args[0], args[1], args[2:])
+		},
+	}
+	return cmd
+}
+
+func (a *app) listInbox(cmd *cobra.Command, r *remote) error {
+	questions, err := r.questions(cmd)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		writeLine(a.Stdout, map[string]any{"questions": questions})
+		return nil
+	}
+	for _, q := range questions {
+		message, _ := jsonrpc.GetString(q.Params, "message")
+		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, message)
+		for _, f := range probe.Form(jsonrpc.Get(q.Params, "requestedSchema")) {
+			fmt.Fprintf(a.Stdout, "\t%s %s\n", f.Name, f.Type)
+		}
+	}
+	return nil
+}
+
+func (r *remote) questions(cmd *cobra.Command) ([]web.Question, error) {
+	questions := []web.Question{}
+	return questions, r.get(cmd.Context(), "/api/v1/inbox", &questions)
+}
+
+func (a *app) answerInbox(cmd *cobra.Command, r *remote, verb, id string, words []string) error {
+	answer := web.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
+	if answer.Action == "" {
+		return a.usageError(cmd, fmt.Sprintf("%s %q", a.t("unknown verb", "未知的动作"), verb))
+	}
+	if answer.Action == "accept" {
+		content, err := a.inboxContent(cmd, r, id, words)
+		if err != nil {
+			return err
+		}
+		answer.Content = content
+	}
+	return r.post(cmd.Context(), "/api/v1/inbox/"+url.PathEscape(id), answer, nil)
+}
+
+// inboxContent makes the content of an answer, typed by what the question asks
+// for.
+func (a *app) inboxContent(cmd *cobra.Command, r *remote, id string, words []string) (json.RawMessage, error) {
+	questions, err := r.questions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range questions {
+		if q.ID != id {
+			continue
+		}
+		content, err := (&probe.ArgumentParser{Schema: jsonrpc.Get(q.Params, "requestedSchema")}).Parse(nil, words)
+		if err != nil {
+			return nil, fail(exitUsage, codeArgument, "", "%v", err)
+		}
+		if q.Kind != "sampling" {
+			return content, nil
+		}
+		text, _ := jsonrpc.GetString(content, "text")
+		return probe.Complete(&probe.Question{Method: "sampling/createMessage"}, jsonrpc.Quote(text))
+	}
+	return nil, fail(exitUsage, codeUsage, "mcp-all-in-one inbox", "%s %q", a.t("no question waits with the ID", "没有等待中的问题"), id)
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+)
+
+func (a *app) loadCommand() *cobra.Command {
+	var f callFlags
+	var o probe.LoadOptions
+	cmd := a.probeCommand("load TARGET TOOL [NAME=VALUE ...]", a.t("call a tool over and over, and show how long it takes", "反复调用工具并统计耗时"), &f.probeFlags,
+		func(cmd *cobra.Command, args []string) error {
+			m, err := a.aim(cmd, &f.probeFlags, args)
+			if err != nil {
+				return err
+			}
+			tool, err := m.name(a, cmd, "TOOL")
+			if err != nil {
+				return err
+			}
+			return a.once(cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.load(&f, o, tool, m.rest) })
+		})
+	cmd.Example = "  mcp-all-in-one load github search_issues query=bug --parallel 10 --duration 10s"
+	flags := cmd.Flags()
+	flags.IntVar(&o.Parallel, "parallel", 10, a.t("calls at once, at most 1000 (`N`, 10)", "同时进行的调用数，最多 1000（`N`，10）"))
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, a.t("`TIME` it takes, at most 10m (10s)", "持续时间 `TIME`，最多 10m（10s）"))
+	flags.IntVarP(&o.Count, "count", "n", 0, a.t("end after `N` calls", "`N` 次调用后结束"))
+	flags.StringVar(&f.args, "args", "", a.t("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
+	flags.BoolVar(&f.noValidate, "no-validate", false, a.t("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
+	return cmd
+}
+
+func (b *bout) load(f *callFlags, o probe.LoadOptions, name string, words []string) error {
+	if o.Parallel < 1 || o.Parallel > probe.MaxLoadParallel || o.Duration <= 0 || o.Duration > probe.MaxLoadDuration {
+		return fail(exitUsage, codeUsage, "--parallel 1..1000, --duration 1ms..10m", "%s", b.app.t("the load is out of bounds", "负载超出范围"))
+	}
+	base, err := b.app.argumentsFrom(f.args)
+	if err != nil {
+		return err
+	}
+	tool, err := b.findTool(name)
+	if err != nil && !f.noValidate {
+		return err
+	}
+	if f.noValidate {
+		tool = nil
+	}
+	args, err := b.arguments(tool, base, words)
+	if err != nil {
+		return err
+	}
+	o.Method = mcp.MethodToolsCall
+	o.Params = jsonrpc.Set(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name"), args, "arguments")
+	r := probe.Load(b.ctx, b.Session, o)
+	if b.app.asJSON {
+		writeLine(b.app.Stdout, r)
+	} else {
+		b.app.printLoad(r)
+	}
+	if r.Errors+r.ToolErrors > 0 {
+		return silent(exitTool)
+	}
+	return nil
+}
+
+func (a *app) printLoad(r *probe.LoadResult) {
+	fmt.Fprintf(a.Stdout, "%d %s, %d %s, %d %s, %.1f s, %.0f/s\n", r.Calls, a.t("calls", "次调用"), r.Errors, a.t("errors", "个错误"),
+		r.ToolErrors, a.t("tool errors", "个工具错误"), r.Seconds, r.PerSecond)
+	fmt.Fprintf(a.Stdout, "ms  min %.2f  p50 %.2f  p90 %.2f  p99 %.2f  max %.2f  %s %.2f\n", r.Min, r.P50, r.P90, r.P99, r.Max, a.t("mean", "平均"), r.Mean)
+	most := 1
+	for _, b := range r.Histogram {
+		most = max(most, b.Count)
+	}
+	for _, b := range r.Histogram {
+		fmt.Fprintf(a.Stdout, "≤ %9.3f ms  %8d  %s\n", b.UpTo, b.Count, strings.Repeat("█", (b.Count*40+most-1)/most))
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(a.Stdout, "! %s\n", p)
+	}
+}

@@ -1,0 +1,157 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// Relay stands between a client on a stream and a target, and lets everything
+// pass; opt.OnFrame hears it. It ends when the client hangs up.
+func Relay(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) error {
+	opt.withDefaults()
+	if t.Command != "" || t.Dial != nil {
+		return relayStream(ctx, client, t, opt)
+	}
+	r := &relay{target: t, opt: opt}
+	conn := jsonrpc.NewConn(client, jsonrpc.ConnOptions{
+		Handler: r, Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+		Batch: func() bool { return false },
+	})
+	r.client = conn
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	<-conn.Done()
+	if r.session != nil {
+		r.session.Close(context.WithoutCancel(ctx))
+	}
+	return conn.Err()
+}
+
+// relayStream passes whole messages, byte for byte.
+func relayStream(ctx context.Context, client jsonrpc.Stream, t Target, opt Options) error {
+	s := newSession(ctx, t, opt, mcp.Legacy)
+	server, err := s.rawStream(ctx)
+	if err != nil {
+		return &StartError{Err: err}
+	}
+	tapped := &tappedStream{server, s.tap, &s.part}
+	stop := context.AfterFunc(ctx, func() { client.Close(); tapped.Close() })
+	defer stop()
+	var wg sync.WaitGroup
+	var failed error
+	wg.Go(func() {
+		failed = pass(tapped, client)
+		client.Close()
+	})
+	err = pass(client, tapped)
+	if s.child != nil {
+		err = errors.Join(err, s.child.Stop(context.WithoutCancel(ctx)))
+	}
+	tapped.Close()
+	wg.Wait()
+	return errors.Join(err, failed)
+}
+
+// pass copies messages until one side ends.
+func pass(from, to jsonrpc.Stream) error {
+	for {
+		msg, release, err := from.Read()
+		var frame *jsonrpc.FrameError
+		if errors.As(err, &frame) {
+			continue
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, jsonrpc.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		err = to.Write(msg)
+		if release != nil {
+			release()
+		}
+		if err != nil {
+			return nil // the other side is gone, which its own reader tells
+		}
+	}
+}
+
+// A relay passes requests on to an HTTP server. The era is that of the
+// client's first message.
+type relay struct {
+	target Target
+	opt    Options
+	client *jsonrpc.Conn
+
+	mu      sync.Mutex
+	session *Session
+}
+
+// server opens the connection with the first message.
+func (r *relay) server(ctx context.Context, method string) (*Session, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.session != nil {
+		return r.session, nil
+	}
+	era := mcp.Modern
+	if method == mcp.MethodInitialize {
+		era = mcp.Legacy
+	}
+	s, err := connect(context.WithoutCancel(ctx), r.target, r.opt, era)
+	if err != nil {
+		return nil, err
+	}
+	s.passTo = r.client
+	r.session = s
+	return s, nil
+}
+
+// Handle passes a request on.
+func (r *relay) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	s, err := r.server(ctx, req.Method)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: passing{from}})
+	if err != nil && resp == nil {
+		return nil, err
+	}
+	if req.Method == mcp.MethodInitialize && resp.Err == nil && s.client != nil {
+		version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
+		s.client.SetVersion(version)
+	}
+	return resp, nil
+}
+
+// HandleNotification passes a notification on.
+func (r *relay) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	s, err := r.server(ctx, n.Method)
+	if err != nil {
+		r.opt.Log.Warn("relaying a notification", "method", n.Method, "err", err)
+		return
+	}
+	if err := s.peer.Notify(ctx, n); err != nil {
+		r.opt.Log.Warn("relaying a notification", "method", n.Method, "err", err)
+	}
+	if n.Method == mcp.NotificationInitialized && s.client != nil {
+		s.client.OpenStream(s.life)
+	}
+}
+
+// passing hands what a server says to its client.
+type passing struct{ to jsonrpc.Peer }
+
+func (p passing) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return p.to.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params})
+}
+
+func (p passing) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	// A client that is gone hears nothing, and the call ends by itself.
+	_ = p.to.Notify(ctx, n)
+}
