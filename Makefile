@@ -88,14 +88,17 @@ fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
 	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) ./$$(dirname $$file) </dev/null || exit 1; \
 	  done || exit 1; done
 
+BENCHED = ./internal/jsonrpc ./internal/stdio ./internal/catalog ./internal/mcphttp ./internal/gateway
+
 bench: build ## measure calls beside hand-written floors; writes docs/performance.md
 	$(GO) run ./bench -gateway $(BIN) -out docs/performance.md
 
-bench-compare: build ## the short benchmark of BASE=ref, then of this tree
+bench-compare: ## Go benchmarks of the hot path at BASE=ref and in this tree, with benchstat
 	@test -n "$(BASE)" || { echo "usage: make bench-compare BASE=ref"; exit 2; }
-	rm -rf bin/base && mkdir -p bin/base && git archive $(BASE) | tar -x -C bin/base
-	cd bin/base && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o mcp-all-in-one .
-	for binary in bin/base/mcp-all-in-one $(BIN); do echo "== $$binary"; $(GO) run ./bench -quick -gateway $$binary || exit 1; done
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && mkdir "$$tmp/base" && git archive $(BASE) | tar -x -C "$$tmp/base" && \
+	  run="$(GO) test -run ^$$ -bench . -benchmem -benchtime 100ms -count 6 $(BENCHED)" && \
+	  (cd "$$tmp/base" && $$run) >"$$tmp/base.txt"; $$run >"$$tmp/now.txt"; \
+	  $(GO) tool benchstat base="$$tmp/base.txt" now="$$tmp/now.txt"
 
 install: build ## the binary and the names it answers to, into PREFIX/bin
 	install -d $(DESTDIR)$(PREFIX)/bin
@@ -108,16 +111,3 @@ crosscheck: ## vet and build for Windows and macOS
 
 clean: ## remove what make built
 	rm -rf bin coverage
-
-.PHONY: bench bench-compare
-BENCHED := ./internal/jsonrpc ./internal/stdio ./internal/catalog ./internal/mcphttp ./internal/gateway
-BASE    ?= HEAD~1
-
-bench: build ## measure calls beside the floors, about ten minutes; writes docs/performance.md
-	$(GO) run ./bench -gateway $(BIN) -out docs/performance.md
-
-bench-compare: ## Go benchmarks of the hot path now and at BASE, compared (BASE=HEAD~1)
-	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && mkdir "$$tmp/base" && git archive $(BASE) | tar -x -C "$$tmp/base" && \
-	  run="$(GO) test -run ^$$ -bench . -benchmem -benchtime 200ms -count 6 $(BENCHED)" && \
-	  (cd "$$tmp/base" && $$run) >"$$tmp/base.txt"; $$run >"$$tmp/now.txt"; \
-	  $(GO) tool benchstat base="$$tmp/base.txt" now="$$tmp/now.txt"
