@@ -36,6 +36,7 @@ const patience = 20 * time.Second
 type world struct {
 	t    *testing.T
 	set  *upstream.Set
+	wait time.Duration // how long a call or a change may take
 	mu   sync.Mutex
 	bell chan struct{} // closed and replaced at every change
 }
@@ -53,7 +54,7 @@ func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
 	if o.limits != nil {
 		o.limits(&limits)
 	}
-	w := &world{t: t, bell: make(chan struct{})}
+	w := &world{t: t, wait: patience, bell: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	launcher := stdio.NewLauncher(stdio.LauncherOptions{})
 	w.set = upstream.NewSet(ctx, upstream.Options{
@@ -88,7 +89,7 @@ func (w *world) up(name string) *upstream.Upstream {
 // await waits until the server is as wanted, looking at every change.
 func (w *world) await(what, name string, wanted func(upstream.Status) bool) upstream.Status {
 	w.t.Helper()
-	late := time.NewTimer(patience)
+	late := time.NewTimer(w.wait)
 	defer late.Stop()
 	for {
 		w.mu.Lock()
@@ -135,7 +136,7 @@ func (w *world) call(name, tool, arguments string) (text, reason string) {
 }
 
 func (w *world) callAs(ctx context.Context, c *upstream.Caller, name, tool, arguments string) (text, reason string) {
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(ctx, 2*w.wait)
 	defer cancel()
 	resp, err := w.up(name).Call(ctx, c, &jsonrpc.Request{
 		Method: mcp.MethodToolsCall, Params: fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, tool, arguments),
