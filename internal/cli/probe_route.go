@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
@@ -131,35 +130,4 @@ func (b *bout) showLog(method string, params json.RawMessage) {
 		text = string(data)
 	}
 	fmt.Fprintf(b.app.Stderr, "%s %s\n", b.app.paint(dim, "["+level+"]"), text)
-}
-
-// singleServer is a configuration of nothing but one target, for a gateway in
-// this process.
-func singleServer(m *aim, protocol string) (*config.Config, error) {
-	s := config.NewServer("target")
-	s.Schema, s.Protocol, s.Enabled = config.DefaultSchema, protocol, true
-	if m.server != nil {
-		*s = *m.server
-		s.Schema, s.Protocol, s.Name = config.DefaultSchema, protocol, "target"
-	} else {
-		s.Command, s.Args, s.Cwd, s.URL, s.Type = m.target.Command, m.target.Args, m.target.Cwd, m.target.URL, m.target.Type
-		if s.Command != "" {
-			s.Type, s.InheritEnv.All = config.TypeStdio, true
-		}
-		s.Headers = make(map[string]config.Secret)
-		for name := range m.target.Header {
-			s.Headers[name] = config.Secret(m.target.Header.Get(name))
-		}
-	}
-	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), config.LoadOptions{})
-	if err != nil {
-		return nil, err
-	}
-	schema := cfg.Schema(config.DefaultSchema)
-	if schema == nil {
-		schema = config.NewSchema(config.DefaultSchema)
-		cfg.Schemas = append(cfg.Schemas, schema)
-	}
-	schema.Servers = []*config.Server{s}
-	return cfg, nil
 }
