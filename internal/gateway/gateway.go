@@ -36,6 +36,9 @@ type Options struct {
 	Greeting *upstream.Greeting
 	// Traffic keeps a record of what passes; nil keeps none.
 	Traffic *traffic.Recorder
+	// Observe hears how each call ended, on either hop; nil hears nothing. It
+	// is called on the way of the call and must not block.
+	Observe func(*traffic.Observation)
 	// Own are our own tools and resources; nil for none.
 	Own *builtin.Set
 	// Answerer is asked first what clients ask us: a person, for example. What
@@ -56,6 +59,8 @@ type Gateway struct {
 	pressure *pressure
 	seals    sealer
 	parks    parks
+	// tallies count what clients were shown.
+	tallies tallies
 	// answerer answers what clients ask us.
 	answerer Answerer
 	// listeners are the open subscriptions of modern clients.

@@ -26,6 +26,8 @@ type Session struct {
 	name    atomic.Pointer[string] // what the client calls itself
 	opened  time.Time
 	calls   atomic.Int64
+	tally   tally                  // what it was shown
+	picked  atomic.Pointer[choice] // the mode that it keeps
 
 	greetOnce sync.Once
 	waitOnce  sync.Once
@@ -58,6 +60,7 @@ func (s *Session) Close() {
 	s.subs = nil
 	s.mu.Unlock()
 	s.gw.forget(s)
+	s.bill()
 	if len(subs) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		for uri, u := range subs {
@@ -74,7 +77,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
 		s.gw.log.Debug("request", "session", s.caller.Session, "method", clip(req.Method), "bytes", len(req.Params))
 	}
-	if s.gw.opt.Traffic.Enabled() {
+	if s.gw.opt.Traffic.Enabled() || s.gw.opt.Observe != nil {
 		return s.recorded(ctx, from, req)
 	}
 	return s.handle(ctx, from, req)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -12,28 +13,72 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// traceKey leads from the context of a request to its entry in the record.
+// traceKey leads from the context of a request to its trace.
 type traceKey struct{}
 
-func traceOf(ctx context.Context) uint64 {
-	id, _ := ctx.Value(traceKey{}).(uint64)
-	return id
+// A trace is one request of a client on its way down.
+type trace struct {
+	id     uint64 // in the record
+	span   traffic.Span
+	server atomic.Pointer[upstream.Upstream] // the last one that was called because of it
 }
 
-// recorded answers a request and keeps a record of it.
+// traceOf is the entry of the request in the record.
+func traceOf(ctx context.Context) uint64 {
+	if t, ok := ctx.Value(traceKey{}).(*trace); ok {
+		return t.id
+	}
+	return 0
+}
+
+// recorded answers a request, keeps a record of it, and tells whoever
+// observes.
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	rec := s.gw.opt.Traffic
-	start := time.Now()
-	id := rec.Begin(&traffic.Call{
-		Kind: traffic.KindCall, Hop: traffic.HopClient, Start: start, Session: s.caller.Session, Client: s.clientName(),
-		Principal: s.opening.Principal, Schema: s.opening.Schema, Server: s.opening.Server,
-		Method: req.Method, Name: subject(req.Params), ReqSize: int64(len(req.Params)),
-	}, req.Params)
-	resp, err := s.handle(context.WithValue(ctx, traceKey{}, id), from, req)
+	c := s.entry(traffic.HopClient, s.opening.Server, req)
+	t := &trace{id: s.gw.opt.Traffic.Begin(&c, req.Params)}
+	if s.gw.opt.Observe != nil {
+		t.span = traffic.NewSpan(s.traceparent(req.Params))
+	}
+	resp, err := s.handle(context.WithValue(ctx, traceKey{}, t), from, req)
 	o, body := outcomeOf(ctx, resp, err)
-	o.Total = time.Since(start)
-	rec.End(id, &o, body)
+	o.Total = time.Since(c.Start)
+	if u := t.server.Load(); u != nil {
+		o.Server = u.Name()
+	}
+	s.ended(t.id, t.span, &c, &o, req.Params, body)
 	return resp, err
+}
+
+// entry begins the entry of a call in the record.
+func (s *Session) entry(hop traffic.Hop, server string, req *jsonrpc.Request) traffic.Call {
+	return traffic.Call{
+		Kind: traffic.KindCall, Hop: hop, Start: time.Now(), Session: s.caller.Session, Client: s.clientName(),
+		Principal: s.opening.Principal, Schema: s.opening.Schema, Server: server,
+		Method: req.Method, Name: subject(req.Params), ReqSize: int64(len(req.Params)),
+	}
+}
+
+// ended notes how a call ended.
+func (s *Session) ended(id uint64, span traffic.Span, c *traffic.Call, o *traffic.Outcome, params, body []byte) {
+	s.gw.opt.Traffic.End(id, o, body)
+	if s.gw.opt.Observe == nil {
+		return
+	}
+	seen := traffic.Observation{Call: *c, Span: span, Request: params}
+	seen.Status, seen.Code, seen.Reason, seen.Total, seen.ResSize = o.Status, o.Code, o.Reason, o.Total, int64(len(body))
+	if o.Server != "" {
+		seen.Server = o.Server
+	}
+	s.gw.opt.Observe(&seen)
+}
+
+// traceparent is what the client says about the trace that a request belongs
+// to.
+func (s *Session) traceparent(params []byte) string {
+	if text, ok := jsonrpc.GetString(params, "_meta", "traceparent"); ok {
+		return text
+	}
+	return s.opening.Header.Get("Traceparent")
 }
 
 // call calls a server and keeps a record of that hop.
@@ -41,22 +86,22 @@ func (s *Session) call(ctx context.Context, p party, u *upstream.Upstream, req *
 	if s.gw.pressure.level() >= refuseCallsAt {
 		return nil, shortOfMemory()
 	}
-	rec := s.gw.opt.Traffic
-	if !rec.Enabled() {
+	if !s.gw.opt.Traffic.Enabled() && s.gw.opt.Observe == nil {
 		return u.Call(ctx, p.caller, req)
 	}
-	start := time.Now()
-	id := rec.Begin(&traffic.Call{
-		Kind: traffic.KindCall, Hop: traffic.HopServer, Start: start, Session: s.caller.Session, Client: s.clientName(),
-		Principal: s.opening.Principal, Schema: s.opening.Schema, Server: u.Name(),
-		Method: req.Method, Name: subject(req.Params), ReqSize: int64(len(req.Params)), Parent: traceOf(ctx),
-		Notes: translations(p, u),
-	}, req.Params)
+	c := s.entry(traffic.HopServer, u.Name(), req)
+	c.Notes = translations(p, u)
+	var span traffic.Span
+	if t, ok := ctx.Value(traceKey{}).(*trace); ok {
+		c.Parent, span = t.id, t.span.Child()
+		t.server.Store(u)
+	}
+	id := s.gw.opt.Traffic.Begin(&c, req.Params)
 	resp, err := u.Call(ctx, p.caller, req)
 	o, body := outcomeOf(ctx, resp, err)
-	o.Total = time.Since(start)
+	o.Total = time.Since(c.Start)
 	o.ServerTime = o.Total
-	rec.End(id, &o, body)
+	s.ended(id, span, &c, &o, req.Params, body)
 	return resp, err
 }
 
@@ -115,7 +160,16 @@ func outcomeOf(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.
 	default:
 		return traffic.Outcome{Status: traffic.StatusOK}, resp.Result
 	}
-	return traffic.Outcome{Status: traffic.StatusError, Code: wire.Code}, jsonrpc.AppendError(nil, wire)
+	return traffic.Outcome{Status: traffic.StatusError, Code: wire.Code, Reason: reasonOf(wire)}, jsonrpc.AppendError(nil, wire)
+}
+
+// reasonOf is the reason of an error that we made; empty for a server's.
+func reasonOf(e *jsonrpc.Error) string {
+	if e.Raw != nil || e.Code != jsonrpc.CodeInternal {
+		return ""
+	}
+	reason, _ := jsonrpc.GetString(e.Data, "reason")
+	return reason
 }
 
 // edge is how much of a large result is looked at for its isError member.

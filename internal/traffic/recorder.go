@@ -138,7 +138,7 @@ func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
 	if e == nil || e.Status != StatusPending {
 		return
 	}
-	e.Status, e.Code = o.Status, o.Code
+	e.Status, e.Code, e.Reason = o.Status, o.Code, o.Reason
 	e.Total, e.Gateway, e.Transport, e.ServerTime = o.Total, o.Gateway, o.Transport, o.ServerTime
 	if o.Server != "" {
 		e.Server = o.Server

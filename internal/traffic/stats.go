@@ -24,7 +24,8 @@ type Stat struct {
 	Name   string `json:"name,omitempty"`
 	Calls  int64  `json:"calls"`
 	Errors int64  `json:"errors"`
-	// Reasons counts errors by status and code: "tool_error", "error -32602".
+	// Reasons counts errors: those of this gateway by their reason,
+	// "upstream_closed", others by status and code: "tool_error", "error -32602".
 	Reasons map[string]int64 `json:"reasons,omitempty"`
 	P50     time.Duration    `json:"p50"`
 	P95     time.Duration    `json:"p95"`
@@ -45,6 +46,7 @@ type statKey struct{ server, name string }
 
 type stat struct {
 	calls, errors int64
+	sum           time.Duration
 	reasons       map[string]int64
 	histogram     [histogramSteps]uint32
 	minutes       *minutes
@@ -91,6 +93,7 @@ func (s *stats) getLocked(k statKey) *stat {
 
 func (st *stat) add(c *Call, now time.Time) {
 	st.calls++
+	st.sum += c.Total
 	st.histogram[step(c.Total)]++
 	if c.Failed() {
 		st.errors++
@@ -105,8 +108,11 @@ func (st *stat) add(c *Call, now time.Time) {
 }
 
 func reason(c *Call, known map[string]int64) string {
-	r := c.Status
-	if c.Code != 0 {
+	r := c.Reason
+	if r == "" {
+		r = c.Status
+	}
+	if c.Code != 0 && c.Reason == "" {
 		r += " " + strconv.FormatInt(c.Code, 10)
 	}
 	if _, ok := known[r]; !ok && len(known) >= maxReasons {

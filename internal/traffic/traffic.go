@@ -64,6 +64,8 @@ type Call struct {
 	Name   string `json:"name,omitempty"`
 	Status string `json:"status"`
 	Code   int64  `json:"code,omitempty"`
+	// Reason is the one that this gateway gave for an error of its own.
+	Reason string `json:"-"`
 	// Total is the whole time on this hop; the other three say where it went.
 	Total      time.Duration `json:"total"`
 	Gateway    time.Duration `json:"gateway,omitempty"`
@@ -93,6 +95,7 @@ func (c *Call) Failed() bool {
 type Outcome struct {
 	Status     string
 	Code       int64
+	Reason     string
 	Total      time.Duration
 	Gateway    time.Duration
 	Transport  time.Duration

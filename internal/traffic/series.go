@@ -1,0 +1,62 @@
+package traffic
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// boundSteps are the powers of two, in microseconds, that Series counts up to:
+// about 1 ms to 4 minutes.
+var boundSteps = []int{10, 12, 14, 16, 18, 20, 22, 24, 26, 28}
+
+// Bounds are the upper bounds of the buckets of a Series.
+func Bounds() []time.Duration {
+	var list []time.Duration
+	for _, k := range boundSteps {
+		list = append(list, time.Duration(1<<k)*time.Microsecond)
+	}
+	return list
+}
+
+// A Series is what was counted of one server, or of one of its tools, since
+// the start.
+type Series struct {
+	Server, Name  string
+	Calls, Errors int64
+	Reasons       map[string]int64
+	Sum           time.Duration
+	// Buckets count the calls that took no longer than each of Bounds.
+	Buckets []int64
+}
+
+// Series returns the counters of every server and tool, by server and name.
+// The one without a server counts what clients asked this gateway.
+func (r *Recorder) Series() []Series {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]Series, 0, len(r.stats.byKey))
+	for k, st := range r.stats.byKey {
+		s := Series{Server: k.server, Name: k.name, Calls: st.calls, Errors: st.errors, Reasons: maps.Clone(st.reasons), Sum: st.sum}
+		var below int64
+		step := 0
+		for _, bound := range boundSteps {
+			for ; step < 4*bound; step++ {
+				below += int64(st.histogram[step])
+			}
+			s.Buckets = append(s.Buckets, below)
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Series) int {
+		if c := strings.Compare(a.Server, b.Server); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
