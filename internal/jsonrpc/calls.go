@@ -30,6 +30,8 @@ type call struct {
 type outcome struct {
 	resp *Response
 	err  error
+	// aborted is why nobody waits any more for what the peer still works on.
+	aborted error
 }
 
 // maxIdle is how many calls are kept for the next ones.
@@ -101,16 +103,15 @@ func (t *calls) takeLocked(id uint64) *call {
 	return k
 }
 
-// giveUp takes the call back from the table; false if its outcome is on the
-// way.
-func (t *calls) giveUp(k *call) bool {
+// giveUp takes a call back from the table; nil if its outcome is on the way.
+func (t *calls) giveUp(id uint64) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.takeLocked(k.id) == nil {
-		return false
+	k := t.takeLocked(id)
+	if k != nil {
+		t.lost++
 	}
-	t.lost++
-	return true
+	return k
 }
 
 // only takes the one call that is pending, if there is no doubt about it.
@@ -175,6 +176,9 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	c.requests.wake()
+	if b, ok := req.Back.(Abortable); ok {
+		b.Began(c, k.id)
+	}
 	if err := c.send(k.id, req); err != nil {
 		if c.calls.take(k.id) == nil {
 			<-k.outcome
@@ -185,23 +189,49 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 		}
 		return nil, fmt.Errorf("sending %s: %w", req.Method, err)
 	}
+	out := c.await(ctx, k)
+	id := k.id
+	c.calls.put(k)
+	if out.aborted != nil && req.Method != c.opt.Uncancellable {
+		c.sendCancel(id, out.aborted)
+	}
+	return out.resp, out.err
+}
+
+// await waits for the outcome of a call or the end of its context.
+func (c *Conn) await(ctx context.Context, k *call) outcome {
+	if r, ok := ctx.(*requestContext); ok && r.await(c, k.id) {
+		defer r.answered()
+		return <-k.outcome
+	}
 	select {
 	case out := <-k.outcome:
-		c.calls.put(k)
-		return out.resp, out.err
+		return out
 	case <-ctx.Done():
+		c.abandon(k.id, ctx.Err(), context.Cause(ctx))
+		return <-k.outcome
 	}
-	id := k.id
-	if !c.calls.giveUp(k) {
-		out := <-k.outcome
-		c.calls.put(k)
-		return out.resp, out.err
+}
+
+// Abort ends a call with an error and tells the peer, unless its outcome is
+// known already.
+func (c *Conn) Abort(id uint64, err error) {
+	if k := c.calls.giveUp(id); k != nil {
+		k.outcome <- outcome{err: err, aborted: err}
 	}
-	c.calls.put(k)
-	if req.Method != c.opt.Uncancellable {
-		c.sendCancel(id, context.Cause(ctx))
+}
+
+// abandon is Abort for the end of a context.
+func (c *Conn) abandon(id uint64, err, cause error) {
+	if k := c.calls.giveUp(id); k != nil {
+		k.outcome <- outcome{err: endedBy(err, cause), aborted: cause}
 	}
-	return nil, ended(ctx)
+}
+
+// An Abortable is a Back that may have to abort its call. It hears the id as
+// soon as there is one.
+type Abortable interface {
+	Began(c *Conn, id uint64)
 }
 
 func (c *Conn) send(id uint64, req *Request) error {
@@ -235,8 +265,11 @@ func (c *Conn) sendCancel(id uint64, cause error) {
 
 // ended is the error of a context, with its cause.
 func ended(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if cause == err {
+	return endedBy(ctx.Err(), context.Cause(ctx))
+}
+
+func endedBy(err, cause error) error {
+	if cause == nil || cause == err {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)

@@ -121,7 +121,7 @@ func (c *Conn) Close() error {
 	c.closing.Store(true)
 	c.calls.fail(ErrClosed)
 	c.cancel(ErrClosed)
-	c.requests.close()
+	c.requests.close(ErrClosed)
 	err := c.stream.Close()
 	<-c.done
 	return err

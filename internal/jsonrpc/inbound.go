@@ -16,8 +16,7 @@ type inbound struct {
 	id      []byte
 	hash    uint64
 	next    *inbound // same hash
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	ctx     requestContext
 	release func()
 	batch   *batch
 	state   atomic.Uint32
@@ -49,9 +48,8 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		release: release,
 		batch:   b,
 	}
-	in.ctx, in.cancel = context.WithCancelCause(c.ctx)
+	in.ctx.parent = c.ctx
 	if !c.requests.add(in, c.opt.Strict) {
-		in.cancel(nil)
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
 		in.discard()
 		return
@@ -82,7 +80,7 @@ func (in *inbound) handle() (resp *Response, err error) {
 	if in.ctx.Err() != nil {
 		return nil, in.ctx.Err()
 	}
-	return c.opt.Handler.Handle(in.ctx, in, &in.req)
+	return c.opt.Handler.Handle(&in.ctx, in, &in.req)
 }
 
 // finish sends the outcome unless the peer does not want it any more. The id
@@ -92,7 +90,7 @@ func (in *inbound) finish(resp *Response, err error) {
 	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
 	in.state.Store(requestDone)
 	c.requests.remove(in)
-	in.cancel(nil)
+	in.ctx.cancel(nil)
 	if wanted && !c.closing.Load() {
 		c.answer(in.id, outcomeOf(resp, err), in.batch)
 	}
@@ -145,7 +143,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 
 func (in *inbound) cancelByPeer() {
 	if in.state.CompareAndSwap(requestRuns, requestCancelled) {
-		in.cancel(ErrCancelled)
+		in.ctx.cancel(ErrCancelled)
 	}
 }
 

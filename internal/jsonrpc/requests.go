@@ -146,11 +146,15 @@ func (r *requests) wake() {
 	}
 }
 
-func (r *requests) close() {
+// close lets nobody wait any more and ends the contexts of all requests.
+func (r *requests) close(cause error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.closed = true
 	r.room.Broadcast()
+	r.mu.Unlock()
+	for _, in := range r.inFlight() {
+		in.ctx.cancel(cause)
+	}
 }
 
 // cancel ends the context of the request with that id.
