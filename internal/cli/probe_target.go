@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -182,6 +183,8 @@ type bout struct {
 	flags   *probeFlags
 	ctx     context.Context
 	closers []func()
+	// ignoreInterrupts leaves interrupts to somebody else.
+	ignoreInterrupts func()
 }
 
 // open connects to what is aimed at. The first interrupt cancels what runs,
@@ -244,7 +247,9 @@ func (b *bout) interruptible(ctx context.Context) context.Context {
 			}
 		}
 	}()
-	b.onClose(func() { signal.Stop(signals); close(done); cancel(nil) })
+	stop := sync.OnceFunc(func() { signal.Stop(signals); close(done) })
+	b.ignoreInterrupts = stop
+	b.onClose(func() { stop(); cancel(nil) })
 	return ctx
 }
 

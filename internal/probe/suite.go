@@ -144,6 +144,9 @@ func (s *Suite) check() error {
 		t := &s.Tests[i]
 		if t.Name == "" {
 			t.Name = t.subject()
+			for n := 2; names[t.Name]; n++ {
+				t.Name = fmt.Sprintf("%s (%d)", t.subject(), n)
+			}
 		}
 		if t.kinds() != 1 {
 			return fmt.Errorf("test %q has %d of call, read, prompt, complete, list and request; exactly one is needed", t.Name, t.kinds())
