@@ -30,6 +30,7 @@ type benches struct {
 type bench struct {
 	h      *Handler
 	id     string
+	key    string // of the target as it was asked for
 	target Target
 	opened time.Time
 
@@ -61,7 +62,7 @@ func (b *benches) open(ctx context.Context, t Target, fresh bool) (*bench, error
 	key := targetKey(t)
 	b.mu.Lock()
 	for _, x := range b.byID {
-		if !fresh && targetKey(x.target) == key && x.alive() {
+		if !fresh && x.key == key && x.alive() {
 			b.mu.Unlock()
 			return x, nil
 		}
@@ -72,7 +73,7 @@ func (b *benches) open(ctx context.Context, t Target, fresh bool) (*bench, error
 	}
 	b.mu.Unlock()
 
-	x := &bench{h: b.h, id: newSecret()[:10], target: t, opened: b.h.opt.Now(),
+	x := &bench{h: b.h, id: newSecret()[:10], key: key, target: t, opened: b.h.opt.Now(),
 		lists: map[string]json.RawMessage{}, running: map[string]*running{}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

@@ -217,6 +217,9 @@ func TestRoots(t *testing.T) {
 	c := start(t).login(ScopeCall)
 	b := c.open("demo")
 	c.want(204, "PUT", "bench/"+b+"/roots", map[string]any{"roots": []Root{{URI: "file:///home"}}})
+	if again := c.open("demo"); again != b {
+		t.Errorf("the session with its roots was left for %s", again)
+	}
 	run := c.call(b, "tools/call", `{"name":"show_roots"}`)
 	if body := c.want(200, "GET", "runs/"+run.ID+"/body", nil); !strings.Contains(string(body), "file:///home") {
 		t.Errorf("result = %s", body)

@@ -73,7 +73,7 @@ func corpusPrompts() []mcptest.Prompt {
 					return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Missing required arguments: %s", name)
 				}
 			}
-			return mcptest.UserMessage("what was sent", "arguments: %s", c.Arguments), nil
+			return mcptest.UserMessage("what was sent", "arguments: %s", orAbsent(c.Arguments)), nil
 		}
 	}
 	return []mcptest.Prompt{
@@ -82,4 +82,11 @@ func corpusPrompts() []mcptest.Prompt {
 		{Definition: `{"name":"required","arguments":[{"name":"topic","required":true}]}`, Get: shown("topic")},
 		{Definition: `{"name":"mixed","arguments":[{"name":"topic","required":true},{"name":"tone"}]}`, Get: shown("topic")},
 	}
+}
+
+func orAbsent(args json.RawMessage) string {
+	if args == nil {
+		return "absent"
+	}
+	return string(args)
 }

@@ -86,3 +86,18 @@ export async function result(page, state = "ok") {
   await pane.waitFor();
   return pane;
 }
+
+/**
+ * work is how many milliseconds the page's thread computed during f. It is the
+ * thread's own clock, so that a busy machine does not change it.
+ */
+export async function work(page, f) {
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  const read = async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+  const began = await read();
+  await f();
+  const took = (await read()) - began;
+  await cdp.detach();
+  return took;
+}

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Exact, JsonError, parse, stringify } from "../src/json/exact.ts";
 import { diff, lineDiff } from "../src/json/diff.ts";
-import { indexLines, lineAt, visible } from "../src/json/lines.ts";
+import { indexLines, lineAt, partsOf, visible } from "../src/json/lines.ts";
+import { member } from "../src/json/members.ts";
 
 test("numbers keep every digit", () => {
   for (const s of ["9007199254740993", "1.10", "1e400", "-0", "12", "0.1", "123456789012345678901234567890"]) {
@@ -55,4 +56,15 @@ test("structural diff", () => {
 test("line diff", () => {
   assert.deepEqual(lineDiff("a\nb\nc\nd", "a\nc\nx\nd").map((l) => l.kind + l.text), [" a", "-b", " c", "+x", " d"]);
   assert.deepEqual(lineDiff("same", "same"), [{ kind: " ", text: "same" }]);
+});
+
+test("members of the outermost object", () => {
+  const text = '{"content":[{"type":"text"}],"structuredContent":{"a":[1,2]},"isError":false,"e\\u0301":{}}';
+  const parts = partsOf(indexLines(text)!);
+  assert.deepEqual([...parts].map(([k, p]) => [k, text.slice(p.start, p.end)]), [
+    ["content", '[{"type":"text"}]'], ["structuredContent", '{"a":[1,2]}'], ["isError", "false"], ["e\u0301", "{}"],
+  ]);
+  assert.equal(partsOf(indexLines("[1]")!).size, 0);
+  assert.equal(member(text, "structuredContent"), '{"a":[1,2]}');
+  assert.equal(member(text, "none"), undefined);
 });

@@ -110,7 +110,7 @@ function Messages({ run }: { run?: Run }) {
       <div class="bar"><Tabs name="prompt" label={t("result")} selected={tab} onSelect={setTab} tabs={[{ id: "messages", label: t("messagesN", messages.length) }, { id: "raw", label: t("raw") }]} /></div>
       <Panel name="prompt" selected={tab} class="fill result-body">{tab === "raw" ? <JsonView text={text} label={t("raw")} /> : <div class="scroll">
         {description && <p class="description">{JSON.parse(description)}</p>}
-        {messages.map((m: any, i: number) => <section class={"msg " + m.role} key={i} data-testid="prompt-message"><h3>{m.role}</h3><Blocks content={Array.isArray(m.content) ? m.content : [m.content]} /></section>)}</div>}</Panel></>}
+        {messages.map((m: any, i: number) => <section class={"msg " + m.role} key={i} data-testid="prompt-message"><p class="role">{m.role}</p><Blocks content={Array.isArray(m.content) ? m.content : [m.content]} /></section>)}</div>}</Panel></>}
   </section>;
 }
 

@@ -61,7 +61,7 @@ export function ResourcePane({ bench, item, target, resources }: { bench: Bench;
         <div class="bar run-bar wrap"><button type="button" class="button primary" data-testid="read" disabled={!ready || !may("call")} onClick={() => void read()}>{t("read")} <kbd>{modName} ⏎</kbd></button>
           {caps.subscribe && <button type="button" class="button" aria-pressed={subscribed} disabled={!ready || !may("call")} onClick={() => void follow(!subscribed)}>{t(subscribed ? "unsubscribe" : "subscribe")}</button>}
           {subscribed && <Status tone="ok">{t("updatesN", updates.length)}</Status>}</div>
-        {updates.map((u) => <section key={u.at} class="update" aria-label={t("update")} data-testid="update"><h3>{clock(u.at)}</h3><DiffText lines={u.lines} /></section>)}
+        {updates.map((u) => <section key={u.at} class="update" aria-label={t("update") + " " + clock(u.at)} data-testid="update"><h3>{clock(u.at)}</h3><DiffText lines={u.lines} label={clock(u.at)} /></section>)}
         <RunList target={labelOf(bench)} method="resources/read" name={uri} current={runId} onShow={setRunId} />
       </div>
     </section>
@@ -92,11 +92,11 @@ function useUpdates(bench: Bench, uri: string, active: boolean, last: { current:
   }, [bench.id, uri, active]);
 }
 
-export function DiffText({ lines }: { lines: DiffLine[] }) {
+export function DiffText({ lines, label }: { lines: DiffLine[]; label: string }) {
   const near = (i: number) => lines.slice(Math.max(0, i - 2), i + 3).some((l) => l.kind !== " ");
   const shown = lines.map((l, i) => ({ l, i })).filter(({ i }) => near(i)).slice(0, 200);
   if (!shown.length) return <p class="mut">{t("noDifference")}</p>;
-  return <pre class="code text difftext" tabIndex={0} role="group" aria-label={t("differences")}>{shown.map(({ l, i }) => <span key={i} class={l.kind === "+" ? "plus" : l.kind === "-" ? "minus" : ""}>{l.kind} {l.text}{"\n"}</span>)}</pre>;
+  return <pre class="code text difftext" tabIndex={0} role="group" aria-label={t("differences") + " " + label}>{shown.map(({ l, i }) => <span key={i} class={l.kind === "+" ? "plus" : l.kind === "-" ? "minus" : ""}>{l.kind} {l.text}{"\n"}</span>)}</pre>;
 }
 
 function VariableBox(p: { bench: Bench; template: string; name: string; values: Record<string, string>; resources: Item[]; onChange: (v: string) => void }) {

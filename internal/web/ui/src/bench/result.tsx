@@ -5,12 +5,12 @@ import { bytes, clock, ns, tokens } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { Exact, isObject, parse, stringify, type Json } from "../json/exact.ts";
 import { diff } from "../json/diff.ts";
-import { members } from "../json/members.ts";
+import { linesOf, partsOf, type Part } from "../json/lines.ts";
 import { JsonView } from "../json/view.tsx";
 import { inbox } from "../live.ts";
 import { Blocks } from "../parts/content.tsx";
 import { Empty, Notice, Panel, Status, Tabs, Waterfall, errorText } from "../parts/basics.tsx";
-import { VirtualList } from "../parts/list.tsx";
+import { VirtualList, slots } from "../parts/list.tsx";
 import { go, href } from "../router.ts";
 import { validate } from "../form/validate.ts";
 import { Item as QuestionItem } from "../pages/inbox.tsx";
@@ -34,7 +34,7 @@ export function useBody(run: Run | undefined): { text?: string; error?: string }
 export function ResultPane({ run, tool, bench, target }: { run?: Run; tool?: Item; bench: Bench; target: string }) {
   const { text, error } = useBody(run);
   const [tab, setTab] = useState("");
-  const parts = useMemo(() => (text === undefined ? undefined : partsOf(text)), [text]);
+  const parts = useMemo(() => (text === undefined ? undefined : resultParts(text)), [text]);
   const table = useMemo(() => findTable(parts), [parts]);
   if (!run) return <section class="pane result-pane" aria-label={t("result")}><Empty>{t("notRun")}</Empty></section>;
   const tabs = [
@@ -53,7 +53,7 @@ export function ResultPane({ run, tool, bench, target }: { run?: Run; tool?: Ite
     {run.status === "running" ? <Progress run={run} /> : <>
       <div class="bar"><Tabs name="result" label={t("result")} selected={selected} onSelect={setTab} tabs={tabs} /></div>
       <Panel name="result" selected={selected} class="fill result-body">
-        {selected === "structured" && parts?.structured && <><SchemaCheck schema={tool?.outputSchema} value={parts.structured} /><JsonView text={parts.structured} label={t("structured")} /></>}
+        {selected === "structured" && parts?.structured && <><SchemaCheck schema={tool?.outputSchema} value={parts.structured} /><JsonView text={text!} member="structuredContent" label={t("structured")} /></>}
         {selected === "content" && parts && <div class="scroll"><Blocks content={parts.content} onLink={showLink} /></div>}
         {selected === "table" && table && <Table rows={table} />}
         {selected === "raw" && <JsonView text={text ?? JSON.stringify(run.error ?? null)} label={t("raw")} />}
@@ -66,12 +66,14 @@ export function ResultPane({ run, tool, bench, target }: { run?: Run; tool?: Ite
 
 interface Parts { structured?: string; content: any[] }
 
-/** partsOf looks over the text once; large results are not parsed. */
-function partsOf(text: string): Parts {
-  const all = new Map(members(text).map((m) => [m.key, text.slice(m.start, m.end)]));
+/** resultParts looks over the text once; large results are not parsed. */
+function resultParts(text: string): Parts {
+  const lines = linesOf(text);
+  const parts = lines ? partsOf(lines) : new Map<string, Part>();
+  const cut = (key: string) => { const p = parts.get(key); return p && text.slice(p.start, p.end); };
   let content: any[] = [];
-  try { content = JSON.parse(all.get("content") ?? all.get("contents") ?? "[]"); } catch { /* shown raw */ }
-  return { structured: all.get("structuredContent"), content: Array.isArray(content) ? content : [] };
+  try { content = JSON.parse(cut("content") ?? cut("contents") ?? "[]"); } catch { /* shown raw */ }
+  return { structured: cut("structuredContent"), content: Array.isArray(content) ? content : [] };
 }
 
 function Summary({ run }: { run: Run }) {
@@ -128,7 +130,7 @@ function Table({ rows: find }: { rows: () => Json[] }) {
   const grid = { gridTemplateColumns: `repeat(${columns.length}, minmax(80px, 220px))` };
   return <VirtualList class="grid data-table" role="grid" count={rows.length} height={25} label={t("table")} testid="table-rows"
     header={<div class="grid-head" role="rowgroup"><div class="grid-row" role="row" style={grid}>{columns.map((c) => <span key={c} role="columnheader">{c}</span>)}</div></div>}
-    row={(i, style) => <div key={i} class="grid-row" role="row" aria-rowindex={i + 1} style={{ ...style, ...grid }}>{columns.map((c) => <span key={c} role="gridcell" title={cell(rows[i]!, c).slice(0, 300)}>{cell(rows[i]!, c).slice(0, 200)}</span>)}</div>} />;
+    row={(i, style) => <div key={i % slots} class="grid-row" role="row" aria-rowindex={i + 1} style={{ ...style, ...grid }}>{columns.map((c) => <span key={c} role="gridcell" title={cell(rows[i]!, c).slice(0, 300)}>{cell(rows[i]!, c).slice(0, 200)}</span>)}</div>} />;
 }
 
 function Wire({ run }: { run: Run }) {

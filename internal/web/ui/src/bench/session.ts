@@ -37,7 +37,7 @@ export function targetOf(name: string, via: string | null): Target | undefined {
 /** nameOf is the inverse: how a session is named in a URL. */
 export function nameOf(b: Bench): string {
   const t = b.target;
-  const plain = !t.as && !t.protocol && !t.offer && !t.clientName && !t.roots?.length;
+  const plain = !t.as && !t.protocol && !t.offer && !t.clientName;
   if (t.server && plain && t.via !== "gateway") return t.server;
   if (!t.server && t.via === "gateway" && plain) return "~" + (t.schema ?? "default");
   return "@" + b.id;

@@ -6,7 +6,7 @@ import { Editor } from "../parts/editor.tsx";
 import { compile } from "../form/compile.ts";
 import { draftOf, initialDraft, read, type Draft } from "../form/draft.ts";
 import { FormView } from "../form/form.tsx";
-import { useProblems } from "../form/validate.ts";
+import { judge, useProblems } from "../form/validate.ts";
 import { tokens } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { isObject, parse, stringify, type Json } from "../json/exact.ts";
@@ -57,7 +57,7 @@ export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; ta
   const params = () => `{"name":${JSON.stringify(tool.name)},"arguments":${r.json}}`;
   const send = async (anyway: boolean) => {
     if (running || r.error) return;
-    if (bad && !anyway) { setTried(true); return; }
+    if (!anyway && (r.troubles.length || !await judge(schemaText, r.json))) { setTried(true); return; }
     setTried(false);
     setColumns([]);
     try { setRunId((await start(bench.id, "tools/call", params(), limits.value)).id); } catch (e) { toast(errorText(e), undefined, "err"); }

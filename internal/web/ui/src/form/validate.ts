@@ -16,6 +16,11 @@ export function useProblems(schema: string, value: string): Problem[] {
   return problems;
 }
 
+/** judge validates at once, for the moment of sending; a schema that cannot be checked stops nothing. */
+export async function judge(schema: string, value: string): Promise<boolean> {
+  return !schema || (await validate(schema, value).catch(() => [])).length === 0;
+}
+
 /** validate passes both as text, so that no digit is lost. */
 export async function validate(schema: string, value: string): Promise<Problem[]> {
   return (await change<{ problems: Problem[] }>("POST", "validate", new RawBody(`{"schema":${schema},"value":${value}}`))).problems;

@@ -17,15 +17,24 @@ export interface Lines {
 }
 
 class Builder {
-  size = 1 << 12;
   n = 0;
-  depth = new Uint16Array(this.size);
-  keyStart = new Int32Array(this.size);
-  keyEnd = new Int32Array(this.size);
-  start = new Int32Array(this.size);
-  end = new Int32Array(this.size);
-  close = new Int32Array(this.size);
-  children = new Int32Array(this.size);
+  depth: Uint16Array;
+  keyStart: Int32Array;
+  keyEnd: Int32Array;
+  start: Int32Array;
+  end: Int32Array;
+  close: Int32Array;
+  children: Int32Array;
+
+  constructor(private size: number) {
+    this.depth = new Uint16Array(size);
+    this.keyStart = new Int32Array(size);
+    this.keyEnd = new Int32Array(size);
+    this.start = new Int32Array(size);
+    this.end = new Int32Array(size);
+    this.close = new Int32Array(size);
+    this.children = new Int32Array(size);
+  }
 
   add(depth: number, keyStart: number, keyEnd: number, start: number, end: number): number {
     if (this.n === this.size) this.grow();
@@ -45,9 +54,40 @@ class Builder {
   }
 }
 
+const recent = new Map<string, Lines | undefined>();
+
+/** linesOf is indexLines, kept for the texts that were shown last. */
+export function linesOf(text: string): Lines | undefined {
+  if (recent.has(text)) return recent.get(text);
+  const lines = indexLines(text);
+  if (text.length > 100_000) {
+    recent.set(text, lines);
+    if (recent.size > 3) recent.delete(recent.keys().next().value!);
+  }
+  return lines;
+}
+
+/** A Part is a member of the outermost object: its first line and the line after it. */
+export interface Part { from: number; to: number; start: number; end: number }
+
+/** partsOf finds the members of the outermost object. */
+export function partsOf(lines: Lines): Map<string, Part> {
+  const out = new Map<string, Part>();
+  if (lines.text[lines.start[0]!] !== "{" || lines.close[0]! < 0) return out;
+  for (let i = 1; i < lines.close[0]!;) {
+    const close = lines.close[i]!;
+    const to = close > 0 ? close + 1 : i + 1;
+    const key = JSON.parse(lines.text.slice(lines.keyStart[i]!, lines.keyEnd[i]!)) as string;
+    out.set(key, { from: i, to, start: lines.start[i]!, end: close > 0 ? lines.end[close]! : lines.end[i]! });
+    i = to;
+  }
+  return out;
+}
+
 /** indexLines reads JSON text; undefined when it is not well formed. */
 export function indexLines(text: string): Lines | undefined {
-  const b = new Builder();
+  // A line of dense JSON is about ten characters long.
+  const b = new Builder(Math.max(64, text.length >> 3));
   const open: number[] = [];
   let keyStart = -1, keyEnd = -1;
   for (let i = 0; i < text.length; i++) {
@@ -106,11 +146,11 @@ function isKey(text: string, end: number): boolean {
   return false;
 }
 
-/** visible lists the lines that are shown when some containers are folded. */
-export function visible(lines: Lines, folded: ReadonlySet<number>): Int32Array {
-  const out = new Int32Array(lines.count);
+/** visible lists the lines from..to that are shown when some containers are folded. */
+export function visible(lines: Lines, folded: ReadonlySet<number>, from = 0, to = lines.count): Int32Array {
+  const out = new Int32Array(to - from);
   let n = 0;
-  for (let i = 0; i < lines.count; i++) {
+  for (let i = from; i < to; i++) {
     out[n++] = i;
     if (folded.has(i) && lines.close[i]! > 0) i = lines.close[i]!;
   }

@@ -3,18 +3,22 @@
 import { useMemo, useState } from "preact/hooks";
 import { t } from "../i18n/index.ts";
 import { CopyButton } from "../parts/basics.tsx";
-import { VirtualList } from "../parts/list.tsx";
-import { indexLines, lineAt, visible, type Lines } from "./lines.ts";
+import { VirtualList, slots } from "../parts/list.tsx";
+import { lineAt, linesOf, partsOf, visible, type Lines } from "./lines.ts";
 
 const longest = 400;
 
-/** fit makes the view as high as its content, up to a limit. */
-export function JsonView({ text, label, fit }: { text: string; label: string; fit?: boolean }) {
-  const lines = useMemo(() => indexLines(text), [text]);
+/**
+ * fit makes the view as high as its content, up to a limit; member shows one
+ * member of the outermost object.
+ */
+export function JsonView({ text, label, fit, member }: { text: string; label: string; fit?: boolean; member?: string }) {
+  const lines = useMemo(() => linesOf(text), [text]);
+  const part = useMemo(() => (member && lines ? partsOf(lines).get(member) : undefined), [lines, member]);
   const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
   const [find, setFind] = useState("");
   const [hit, setHit] = useState(-1);
-  const rows = useMemo(() => lines && visible(lines, folded), [lines, folded]);
+  const rows = useMemo(() => lines && visible(lines, folded, part?.from, part?.to), [lines, folded, part]);
   if (!lines || !rows) return <TextView text={text} label={label} />;
   const toggle = (line: number) => {
     const next = new Set(folded);
@@ -38,11 +42,11 @@ export function JsonView({ text, label, fit }: { text: string; label: string; fi
       <span class="space" />
       <button type="button" class="link" onClick={() => setFolded(new Set(deepContainers(lines)))}>{t("fold")}</button>
       <button type="button" class="link" onClick={() => setFolded(new Set())}>{t("unfold")}</button>
-      <CopyButton text={() => text} />
+      <CopyButton text={() => (part ? text.slice(part.start, part.end) : text)} />
     </div>
     <VirtualList class="code" count={rows.length} height={18} label={label} testid="json-lines"
       selected={hitLine >= 0 ? rows.indexOf(hitLine) : undefined}
-      row={(i, style) => <Row key={i} lines={lines} line={rows[i]!} folded={folded.has(rows[i]!)} onToggle={toggle} style={style} hit={rows[i] === hitLine} />} />
+      row={(i, style) => <Row key={i % slots} lines={lines} line={rows[i]!} folded={folded.has(rows[i]!)} onToggle={toggle} style={style} hit={rows[i] === hitLine} base={part ? 1 : 0} />} />
   </div>;
 }
 
@@ -52,16 +56,16 @@ function deepContainers(l: Lines): number[] {
   return out;
 }
 
-function Row(p: { lines: Lines; line: number; folded: boolean; hit: boolean; onToggle: (line: number) => void; style: Record<string, string> }) {
+function Row(p: { lines: Lines; line: number; base: number; folded: boolean; hit: boolean; onToggle: (line: number) => void; style: Record<string, string> }) {
   const { lines: l, line: i } = p;
   const value = l.text.slice(l.start[i]!, Math.min(l.end[i]!, l.start[i]! + longest));
   const cut = l.end[i]! - l.start[i]! - value.length;
   const opens = l.close[i]! > 0;
   const last = i === l.count - 1 || l.depth[i + 1]! < l.depth[i]!;
   return <div class={"json-line" + (p.hit ? " hit" : "")} style={p.style}>
-    <span class="indent" style={{ width: `${l.depth[i]! * 2}ch` }} />
+    <span class="indent" style={{ width: `${(l.depth[i]! - p.base) * 2}ch` }} />
     {opens ? <button type="button" class={"fold" + (p.folded ? " folded" : "")} aria-expanded={!p.folded} aria-label={t("toggle")} onClick={() => p.onToggle(i)} tabIndex={-1} /> : <span class="nofold" />}
-    {l.keyStart[i]! >= 0 && <><span class="k">{l.text.slice(l.keyStart[i]!, l.keyEnd[i]!)}</span>: </>}
+    {l.keyStart[i]! >= 0 && l.depth[i]! > p.base && <><span class="k">{l.text.slice(l.keyStart[i]!, l.keyEnd[i]!)}</span>: </>}
     <span class={kindOf(value)}>{value}</span>{cut > 0 && <span class="mut"> … {t("moreCharacters", cut)}</span>}
     {p.folded && <span class="mut"> {t("items", l.children[i]!)} {value === "[" ? "]" : "}"}</span>}
     {!opens && !last && ","}
@@ -79,5 +83,5 @@ export function TextView({ text, label }: { text: string; label: string }) {
   const lines = useMemo(() => text.split("\n"), [text]);
   if (lines.length < 400 && text.length < 60_000) return <pre class="code text" tabIndex={0} role="group" aria-label={label}>{text}</pre>;
   return <VirtualList class="code" count={lines.length} height={18} label={label}
-    row={(i, style) => <div key={i} class="json-line" style={style}>{lines[i]!.slice(0, 2000)}</div>} />;
+    row={(i, style) => <div key={i % slots} class="json-line" style={style}>{lines[i]!.slice(0, 2000)}</div>} />;
 }

@@ -11,7 +11,7 @@ import { JsonView } from "../json/view.tsx";
 import { inbox } from "../live.ts";
 import { Blocks } from "../parts/content.tsx";
 import { Empty, Notice, Status, errorText, now, toast } from "../parts/basics.tsx";
-import { useProblems } from "../form/validate.ts";
+import { judge, useProblems } from "../form/validate.ts";
 import { may } from "../state.ts";
 
 export function InboxPage() {
@@ -52,6 +52,10 @@ function Elicitation({ q }: { q: Question }) {
   const r = read(form, form.root, draft);
   const json = stringify(r.value ?? {});
   const problems = useProblems(schema ? JSON.stringify(schema) : "", json);
+  const send = async () => {
+    if (!tried && schema && !await judge(JSON.stringify(schema), json)) setTried(true);
+    else await answer(q, "accept", json);
+  };
   if (q.params?.mode === "url") return <>
     <p>{q.params.message}</p><Notice tone="warn">{t("urlWarning")}</Notice>
     <p><a href={q.params.url} target="_blank" rel="noopener noreferrer"><code>{q.params.url}</code></a></p>
@@ -60,7 +64,7 @@ function Elicitation({ q }: { q: Question }) {
     <p class="message">{q.params?.message}</p>
     <Notice tone="info">{t("trustWarning", q.server ?? "")}</Notice>
     <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id={"q" + q.id} tried={tried} />
-    <Buttons q={q} ready={!r.troubles.length} accept={() => { if (problems.length && !tried) setTried(true); else void answer(q, "accept", json); }} label={t(problems.length && tried ? "sendAnyway" : "answer")} /></>;
+    <Buttons q={q} ready={!r.troubles.length} accept={() => void send()} label={t(problems.length && tried ? "sendAnyway" : "answer")} /></>;
 }
 
 function Sampling({ q }: { q: Question }) {
@@ -70,8 +74,8 @@ function Sampling({ q }: { q: Question }) {
   const p = q.params ?? {};
   const reply = () => JSON.stringify({ role: "assistant", content: { type: "text", text }, model, stopReason: stop });
   return <>
-    {p.systemPrompt && <section class="msg system"><h3>{t("systemPrompt")}</h3><p>{p.systemPrompt}</p></section>}
-    {(p.messages ?? []).map((m: any, i: number) => <section class={"msg " + m.role} key={i}><h3>{m.role}</h3><Blocks content={Array.isArray(m.content) ? m.content : [m.content]} /></section>)}
+    {p.systemPrompt && <section class="msg system"><p class="role">{t("systemPrompt")}</p><p>{p.systemPrompt}</p></section>}
+    {(p.messages ?? []).map((m: any, i: number) => <section class={"msg " + m.role} key={i}><p class="role">{m.role}</p><Blocks content={Array.isArray(m.content) ? m.content : [m.content]} /></section>)}
     <p class="mut">{t("maxTokens")} {p.maxTokens ?? "–"}{p.temperature !== undefined ? ` · ${t("temperature")} ${p.temperature}` : ""}{p.includeContext ? ` · ${p.includeContext}` : ""}
       {p.modelPreferences?.hints?.length ? " · " + p.modelPreferences.hints.map((h: any) => h.name).join(", ") : ""}</p>
     <div class="field"><label for={"r" + q.id}>{t("reply")}</label><textarea id={"r" + q.id} rows={4} value={text} onInput={(e) => setText(e.currentTarget.value)} /></div>

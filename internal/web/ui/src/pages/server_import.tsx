@@ -54,7 +54,7 @@ export function ServerImport() {
       <button type="button" class="button" onClick={() => void pickFile(".json,application/json").then(load)}><Icon name="upload" />{t("chooseFile")}</button></div>
     <div class="field"><label for="import-text">{t("importText")}</label><textarea id="import-text" class="mono" rows={10} spellcheck={false} value={text} onInput={(e) => load(e.currentTarget.value)} /></div>
     {bad && <Notice tone="err">{bad}</Notice>}
-    {found.length > 0 && <table><thead><tr><th /><th>{t("server")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
+    {found.length > 0 && <table><thead><tr><th><span class="hidden">{t("import")}</span></th><th>{t("server")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
       {found.map((s) => <tr key={s.name}><td><input type="checkbox" aria-label={s.name} checked={chosen.has(s.name)} onChange={() => {
         const next = new Set(chosen);
         if (!next.delete(s.name)) next.add(s.name);

@@ -6,7 +6,7 @@ import { t, type Key } from "../i18n/index.ts";
 import { useShortcuts } from "../keys.ts";
 import { Empty, IconButton, Notice, Status, Waterfall, type Tone } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
-import { VirtualList } from "../parts/list.tsx";
+import { VirtualList, slots } from "../parts/list.tsx";
 import { go, href, query, segments, setQuery } from "../router.ts";
 import { remembered } from "../state.ts";
 import { Entry } from "./traffic_entry.tsx";
@@ -47,7 +47,7 @@ export function Traffic() {
     <div class="traffic-split">
       {shown.length ? <VirtualList class="grid" role="grid" count={shown.length} height={25} label={t("traffic")} testid="traffic-rows"
         selected={at >= 0 ? at : undefined} onMove={select} onOpen={select} onEnd={() => void older()} header={<HeaderRow />}
-        row={(i, style) => <CallRow key={shown[i]!.id} call={shown[i]!} style={style} on={i === at} index={i} q={q} scale={longest} />} />
+        row={(i, style) => <CallRow key={i % slots} call={shown[i]!} style={style} on={i === at} index={i} q={q} scale={longest} />} />
         : <Empty>{q ? t("nothingMatches") : t("noTraffic")}</Empty>}
       {open > 0 && <Entry id={open} onClose={close} />}
     </div>

@@ -1,0 +1,163 @@
+// Package browser clicks through the console of the real binary, in front of
+// real servers, with a real Chromium.
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// chromium finds Debian's Chromium, and installs it where that is allowed.
+func chromium() (string, error) {
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	const install = "apt-get install -y chromium fonts-noto-cjk"
+	if os.Geteuid() == 0 {
+		if err := exec.Command("sh", "-c", "apt-get update -qq; "+install).Run(); err == nil {
+			return exec.LookPath("chromium")
+		}
+	}
+	return "", fmt.Errorf("Chromium is needed; run: sudo %s", install)
+}
+
+// prepare runs a command of the setup.
+func prepare(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// install installs the packages of this folder once per lock file.
+func install(t *testing.T) {
+	t.Helper()
+	want, err := os.ReadFile("package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamp := filepath.Join("node_modules", ".installed")
+	if got, err := os.ReadFile(stamp); err == nil && bytes.Equal(got, want) {
+		return
+	}
+	prepare(t, ".", "npm", "ci", "--no-audit", "--no-fund")
+	if err := os.WriteFile(stamp, want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBrowser(t *testing.T) {
+	browser, err := chromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	install(t)
+	root, err := mcptest.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepare(t, root, "make", "internal/web/dist/index.html")
+	corpus := filepath.Join(t.TempDir(), "corpus")
+	prepare(t, root, "go", "build", "-o", corpus, "./test/browser/corpus")
+
+	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"demo":   map[string]any{"command": mcptest.Build(t), "args": []string{"-role", "demo"}, "env": map[string]string{"DEMO_KEY": "s3cret"}},
+		"modern": map[string]any{"command": mcptest.Build(t), "args": []string{"-role", "demo", "-era", "modern"}},
+		"corpus": map[string]any{"command": corpus},
+		"broken": map[string]any{"command": filepath.Join(t.TempDir(), "no-such-server")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := mcptest.Product(t, "http", "--mcp-config", mcptest.WriteConfig(t, string(config)), "--port", "0")
+	gateway := mcptest.Start(t, program)
+	base := gateway.Listening()
+	run(t, append(program.Env, "CHROMIUM="+browser, "CONSOLE_URL="+base, "CONSOLE_CODE="+code(t, program),
+		"CONSOLE_STATE="+filepath.Join(t.TempDir(), "state.json"), "CORPUS_COMMAND="+corpus))
+}
+
+// code asks the running gateway for a one-time code, as a user does.
+func code(t *testing.T, program mcptest.Program) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program.Path, "ui", "--print")
+	cmd.Env = append(os.Environ(), program.Env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("mcp-all-in-one ui --print: %v\n%s", err, out)
+	}
+	u, err := url.Parse(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(u.Fragment, "code=")
+}
+
+// run runs the scripts and makes a subtest of each of their tests.
+func run(t *testing.T, env []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.test.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"login.mjs"}, append([]string{"--test", "--test-concurrency=1", "--test-reporter=tap"}, files...)} {
+		cmd := exec.CommandContext(t.Context(), "node", args...)
+		cmd.Env = append(os.Environ(), env...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		n := report(t, out)
+		if err != nil && n == 0 {
+			t.Fatalf("node %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
+
+// report turns TAP into subtests; it returns how many failed.
+func report(t *testing.T, tap []byte) (failed int) {
+	t.Helper()
+	lines := bufio.NewScanner(bytes.NewReader(tap))
+	lines.Buffer(nil, 16<<20)
+	var name string
+	var bad bool
+	var detail []string
+	flush := func() {
+		if name == "" {
+			return
+		}
+		t.Run(name, func(t *testing.T) {
+			if bad {
+				t.Error(strings.Join(detail, "\n"))
+			}
+		})
+		name, detail = "", nil
+	}
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		_, title, isTest := strings.Cut(line, " - ")
+		isTest = isTest && (strings.HasPrefix(line, "ok ") || strings.HasPrefix(line, "not ok "))
+		if !isTest {
+			detail = append(detail, lines.Text())
+			continue
+		}
+		flush()
+		name, bad = title, strings.HasPrefix(line, "not ok ")
+		if bad {
+			failed++
+		}
+	}
+	flush()
+	return failed
+}

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, api, done, newPage, suite, visit } from "./lib.mjs";
+
+suite();
+
+test("a server that is down is on the attention list, with the reason", async () => {
+  const page = await newPage();
+  await visit(page, "overview");
+  await page.locator(".attention-card", { hasText: "broken" }).getByText(/no such file|not found|no-such-server/).waitFor();
+  await page.locator(".attention-card").getByRole("link", { name: "Open" }).first().click();
+  await page.waitForURL("**/ui/servers/default/broken");
+  await page.locator(".notice.err").waitFor();
+  await done(page);
+});
+
+test("add, disable, enable, restart, remove and undo", async () => {
+  const page = await newPage();
+  await visit(page, "servers/new");
+  await page.locator("#s-name").fill("extra");
+  await page.locator("#s-command").fill(process.env.CORPUS_COMMAND);
+  await page.locator("form").getByRole("button", { name: "Add row" }).click();
+  await page.getByLabel("Environment name 1").fill("EXTRA_KEY");
+  await page.getByLabel("Environment value 1").fill("very-secret");
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.getByTestId("confirm").getByText(process.env.CORPUS_COMMAND).waitFor();
+  await page.getByTestId("confirm").getByRole("button", { name: "Run it" }).click();
+  await page.waitForURL("**/ui/servers/default/extra");
+  await page.locator("main [data-state=up]").first().waitFor();
+
+  const detail = await api(page, "GET", "servers/default/extra");
+  assert.ok(!JSON.stringify(detail.body).includes("very-secret"), "a secret was read back");
+  await page.getByTestId("tab-config").click();
+  assert.equal(await page.getByLabel("Environment value 1").inputValue(), "***");
+  await accessible(page);
+
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.locator("main [data-state=disabled]").first().waitFor();
+  await page.getByRole("button", { name: "Enable" }).click();
+  await page.locator("main [data-state=up]").first().waitFor();
+  await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByText("extra restarts.").waitFor();
+  await page.locator("main [data-state=up]").first().waitFor();
+  await page.locator(".button.danger").click();
+  await page.waitForURL("**/ui/servers");
+  await page.getByTestId("server-extra").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByTestId("server-extra").locator("[data-state=up]").waitFor();
+  await page.getByTestId("server-extra").getByRole("button", { name: "Remove" }).click();
+  await page.getByTestId("server-extra").waitFor({ state: "detached" });
+  await done(page);
+});
+
+test("the handshake and the last stderr are shown", async () => {
+  const page = await newPage();
+  await visit(page, "servers/default/corpus");
+  await page.getByText('"serverInfo"').waitFor();
+  await page.getByText("corpus is listening").first().waitFor();
+  await done(page);
+});
+
+test("import shows what will run, and saves it", async () => {
+  const page = await newPage();
+  await visit(page, "servers/import");
+  await page.locator("#import-text").fill(JSON.stringify({ servers: { imported: { type: "stdio", command: process.env.CORPUS_COMMAND } } }));
+  await page.locator("td code", { hasText: process.env.CORPUS_COMMAND }).waitFor();
+  await accessible(page);
+  await page.getByRole("button", { name: "Import 1" }).click();
+  await page.waitForURL("**/ui/servers");
+  await page.getByTestId("server-imported").locator("[data-state=up]").waitFor();
+  await page.getByTestId("server-imported").getByRole("button", { name: "Remove" }).click();
+  await page.getByTestId("server-imported").waitFor({ state: "detached" });
+  await done(page);
+});
+
+test("export is a config file without secrets", async () => {
+  const page = await newPage();
+  await visit(page, "servers");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
+  const chunks = [];
+  for await (const c of await file.createReadStream()) chunks.push(c);
+  const text = Buffer.concat(chunks).toString();
+  assert.ok(JSON.parse(text).mcpServers.demo.command);
+  assert.ok(!text.includes("s3cret"));
+  await done(page);
+});
+
+test("a setting is changed in the file and shown again", async () => {
+  const page = await newPage();
+  await visit(page, "settings?q=startWait");
+  const box = page.locator("[id='set-startWait']");
+  await box.fill("12s");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText(/startWait was saved/).waitFor();
+  await page.reload();
+  await box.waitFor();
+  assert.equal(await box.inputValue(), "12s");
+  await done(page);
+});

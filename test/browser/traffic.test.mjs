@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, api, base, commandLine, done, newPage, suite, visit, work } from "./lib.mjs";
+
+suite();
+
+const headers = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
+
+/** connect opens a session of a client at the gateway's own endpoint. */
+async function connect(name) {
+  const send = async (body, session) => fetch(base + "/mcp", { method: "POST", headers: { ...headers, ...(session ? { "Mcp-Session-Id": session } : {}) }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
+  const first = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name, version: "1.0" } } });
+  await first.text();
+  const session = first.headers.get("mcp-session-id");
+  await (await send({ method: "notifications/initialized" }, session)).text();
+  let id = 1;
+  return async (method, params) => (await send({ id: ++id, method, params }, session)).text();
+}
+
+/** toolName is how the gateway names a tool of a server. */
+async function toolName(call, tool) {
+  const list = JSON.parse((await call("tools/list", {})).replace(/^.*?data: /s, "").trim().split("\n")[0]);
+  return list.result.tools.map((x) => x.name).find((n) => n.startsWith("demo") && n.endsWith(tool));
+}
+
+test("calls of a client appear as they happen, with both hops and what was translated", async () => {
+  const page = await newPage();
+  await visit(page, "traffic");
+  const call = await connect("test-client");
+  const name = await toolName(call, "echo");
+  await call("tools/call", { name, arguments: { message: "from a client" } });
+  const row = page.locator(".grid-row", { hasText: "test-client" }).filter({ hasText: name }).first();
+  await row.waitFor();
+  await row.locator("a").click();
+  const entry = page.getByTestId("entry");
+  await entry.getByText('"from a client"').first().waitFor();
+  await entry.getByRole("tab", { name: "Client ↔ gateway" }).waitFor();
+  await entry.getByRole("tab", { name: "Gateway ↔ server" }).click();
+  await entry.locator("[role=tabpanel]").getByText('"echo"').first().waitFor();
+  await entry.getByLabel("Translated on the way").waitFor();
+  assert.match(await commandLine(page), /^mcp-all-in-one traffic --open \d+$/);
+  await accessible(page);
+  await entry.getByRole("link", { name: "Open in Bench" }).click();
+  await page.waitForURL(/bench\/demo\/tools\/echo\?a=/);
+  await page.locator("#t_message").waitFor();
+  assert.equal(await page.locator("#t_message").inputValue(), "from a client");
+  await done(page);
+});
+
+test("the filter is the gateway's grammar; a wrong one says what is wrong", async () => {
+  const page = await newPage();
+  const call = await connect("filter-client");
+  const name = await toolName(call, "fail");
+  await call("tools/call", { name, arguments: {} });
+  await visit(page, "traffic?q=" + encodeURIComponent("client:filter-client status:tool_error hop:client"));
+  await page.locator(".vlist-rows .grid-row", { hasText: name }).waitFor();
+  assert.equal(await page.locator(".vlist-rows .grid-row").count(), 1);
+  await page.locator("[data-filter]").fill("colour:red");
+  await page.getByText('unknown field "colour"').waitFor();
+  await page.locator("[data-filter]").fill("client:filter-client dur:>1h");
+  await page.getByText("Nothing matches.").waitFor();
+  await done(page);
+});
+
+test("pause holds new rows back", async () => {
+  const page = await newPage();
+  await visit(page, "traffic");
+  const call = await connect("paused-client");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "held" } });
+  const { body } = await api(page, "GET", "traffic?q=client:paused-client");
+  assert.ok(body.calls.length > 0);
+  await page.getByText("paused", { exact: false }).first().waitFor();
+  assert.equal(await page.locator(".grid-row", { hasText: "paused-client" }).count(), 0);
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.locator(".grid-row", { hasText: "paused-client" }).first().waitFor();
+  await done(page);
+});
+
+test("export is JSON lines with bodies", async () => {
+  const page = await newPage();
+  await visit(page, "traffic");
+  const text = await (await page.request.get(base + "/api/v1/traffic/export?q=client:test-client")).text();
+  const lines = text.trim().split("\n").map((l) => JSON.parse(l));
+  assert.ok(lines.some((l) => JSON.stringify(l.request ?? "").includes("from a client")));
+  await done(page);
+});
+
+test("ten thousand rows: at most 200 in the page, no task over 50 ms while scrolling", async () => {
+  const page = await newPage();
+  const calls = await Promise.all(Array.from({ length: 8 }, (_, i) => connect("load-" + i)));
+  const name = await toolName(calls[0], "echo");
+  const need = 10_000 - (await api(page, "GET", "traffic?limit=1")).body.rev / 2;
+  await Promise.all(calls.map(async (call) => {
+    for (let i = 0; i < Math.max(100, need / 8 / 2 + 50); i++) await call("tools/call", { name, arguments: { message: "x" } });
+  }));
+  await visit(page, "traffic?q=" + encodeURIComponent("kind:call"));
+  const list = page.getByTestId("traffic-rows");
+  await list.waitFor();
+  for (let i = 0; i < 40; i++) {
+    await list.evaluate((el) => { el.scrollTop = el.scrollHeight; });
+    await page.waitForTimeout(50);
+    if (await list.evaluate((el) => Number(el.getAttribute("aria-rowcount"))) >= 9_000) break;
+  }
+  const count = await list.evaluate((el) => Number(el.getAttribute("aria-rowcount")));
+  assert.ok(count >= 9_000, `${count} rows`);
+  await page.getByRole("button", { name: "Pause" }).click();
+  const steps = 60;
+  let worst = 0;
+  for (let i = 0; i < steps; i++) {
+    const ms = await work(page, () => list.evaluate((el, at) => new Promise((r) => {
+      el.scrollTop = el.scrollHeight * at;
+      requestAnimationFrame(() => requestAnimationFrame(r));
+    }), i / steps));
+    if (i > 2) worst = Math.max(worst, ms);
+  }
+  assert.ok(worst < 50, `${worst} ms of work in one step`);
+  assert.ok(await page.locator(".vlist-rows .grid-row").count() <= 200);
+  await done(page);
+});
