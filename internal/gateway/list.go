@@ -20,6 +20,10 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 	s.settle(ctx)
 	now := s.look()
 	s.remember(now)
+	if req.Method == mcp.MethodToolsList {
+		s.keep(now)
+		s.showed(now)
+	}
 	return listAs(req, now.shown, s.listView(listKinds[req.Method]))
 }
 

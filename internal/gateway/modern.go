@@ -47,7 +47,11 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		return s.discover(p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)
-		return listAs(req, s.look().shown, s.modernView(listKinds[req.Method]))
+		now := s.look()
+		if req.Method == mcp.MethodToolsList {
+			s.showed(now)
+		}
+		return listAs(req, now.shown, s.modernView(listKinds[req.Method]))
 	case mcp.MethodToolsCall:
 		if err := s.checkParamHeaders(req); err != nil {
 			return nil, err

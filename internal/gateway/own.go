@@ -44,7 +44,11 @@ func (s *Session) runOwn(ctx context.Context, p party, name string, req *jsonrpc
 		return nil, invalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
 	}
 	s.settle(ctx)
-	return tool.Run(ctx, s.env(p, s.look(), req), args)
+	resp, err := tool.Run(ctx, s.env(p, s.look(), req), args)
+	if err == nil && resp.Err == nil {
+		s.inspected(name, resp.Result)
+	}
+	return resp, err
 }
 
 // env is what a tool of ours may reach on behalf of a party.

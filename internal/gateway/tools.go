@@ -103,12 +103,12 @@ func understands(client mcp.Version, version string) bool {
 // starting waits for that server alone.
 func (s *Session) findTool(ctx context.Context, p party, name string) (catalog.Ref, *upstream.Upstream, error) {
 	seed := s.seed && p.rules.Era == mcp.Legacy // a modern client never speaks it
-	ref, miss := s.look().shown.ToolFor(name, s.visible())
+	ref, miss := s.toolFor(name)
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return ref, nil, err
 		}
-		if ref, miss = s.look().shown.ToolFor(name, s.visible()); miss != nil {
+		if ref, miss = s.toolFor(name); miss != nil {
 			return ref, nil, noTool(name, miss, seed)
 		}
 	}
@@ -120,6 +120,21 @@ func (s *Session) findTool(ctx context.Context, p party, name string) (catalog.R
 		return ref, nil, noTool(name, &catalog.Miss{}, seed)
 	}
 	return ref, u, nil
+}
+
+// toolFor finds a tool among what the client is shown. Where the mode is ours
+// to choose, the names of the other modes count too: the choice may have
+// changed since the client saw a list.
+func (s *Session) toolFor(name string) (catalog.Ref, *catalog.Miss) {
+	v := s.look()
+	ref, miss := v.shown.ToolFor(name, s.visible())
+	if miss == nil || v.choice.mode == "" {
+		return ref, miss
+	}
+	if v.compact.Tool(name) != nil {
+		return catalog.Ref{Server: builtin.Server, Name: name}, nil
+	}
+	return v.all.ToolFor(name, s.visible())
 }
 
 // missing deals with a name that leads nowhere yet: it waits for the server

@@ -19,6 +19,9 @@ type view struct {
 	shown    *catalog.Catalog // what is listed, and can be called by name
 	all      *catalog.Catalog // what the servers have
 	compact  *builtin.Set     // stands for all tools; nil outside the compact modes
+	mode     string           // full, compact or search
+	choice   choice           // of a schema in auto mode
+	cost     costs
 }
 
 // look returns the session's view of the present state. It costs two atomic
@@ -55,15 +58,34 @@ func (c *viewCache) get(s *Session) view {
 	snap := s.gw.set.Snapshot().Schema(s.opening.Schema)
 	if snap == nil {
 		none := catalog.Merge(nil, catalog.Options{})
-		return view{shown: none, all: none}
+		return view{shown: none, all: none, cost: s.measure(none, none)}
 	}
 	sources, id := s.sources(snap)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	mode := s.mode()
+	if mode != builtin.ModeAuto || s.opening.Server != "" {
+		return c.load(id+mode, func() view { return s.merge(sources, mode) })
+	}
+	full := c.load(id+builtin.ModeFull, func() view { return s.merge(sources, builtin.ModeFull) })
+	picked := s.pick(full)
+	v := full
+	if small := picked.mode; small != builtin.ModeFull {
+		v = c.load(id+small, func() view { return s.merge(sources, small) })
+	} else {
+		// A client that was shown them before may call them still.
+		v.compact = c.load(id+builtin.ModeCompact, func() view { return s.merge(sources, builtin.ModeCompact) }).compact
+	}
+	v.choice = picked
+	return v
+}
+
+// load returns what is kept under an id, or makes it.
+func (c *viewCache) load(id string, merge func() view) view {
 	if v, ok := c.byID[id]; ok {
 		return v
 	}
-	v := s.merge(sources)
+	v := merge()
 	if c.byID == nil {
 		c.byID = make(map[string]view)
 	}
@@ -78,15 +100,16 @@ func (c *viewCache) get(s *Session) view {
 
 // merge makes the catalogues of a view: what the servers have, and what is
 // shown of it.
-func (s *Session) merge(sources []catalog.Source) view {
+func (s *Session) merge(sources []catalog.Source, mode string) view {
 	opt := catalog.Options{Meta: s.gw.resultMeta()}
-	v := view{all: catalog.Merge(sources, opt)}
+	v := view{all: catalog.Merge(sources, opt), mode: mode}
 	v.shown = v.all
+	v.cost = s.measure(v.all, v.all)
 	if s.opening.Server != "" {
 		return v
 	}
 	eyes := catalog.View{Scope: s.opening.Scope, Visible: s.opening.Visible}
-	if v.compact = builtin.Compact(s.mode(), v.all, eyes, s.schemaConfig(), s.gw.config()); v.compact != nil {
+	if v.compact = builtin.Compact(mode, v.all, eyes, s.schemaConfig(), s.gw.config()); v.compact != nil {
 		hidden := make([]catalog.Source, len(sources))
 		for i, src := range sources {
 			hidden[i] = src.WithoutTools()
@@ -96,6 +119,7 @@ func (s *Session) merge(sources []catalog.Source) view {
 	}
 	if own := s.own(); own != nil {
 		v.shown = catalog.Merge(append(sources[:len(sources):len(sources)], own.Source()), opt)
+		v.cost = s.measure(v.shown, v.all)
 	}
 	return v
 }

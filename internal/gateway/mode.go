@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"fmt"
+
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+)
+
+// What a task is taken to cost beside the list of tools: so many tools are
+// looked up in the compact modes, and each is one more turn of the model.
+const (
+	lookupsPerTask = 3
+	tokensPerTurn  = 1500
+	foundPerSearch = 20
+)
+
+// A choice is the mode that clients are shown, and why.
+type choice struct{ mode, why string }
+
+// choose picks the mode in which a typical task costs least. most is how many
+// tools the client can take; 0 when that is not known.
+func choose(r catalog.Receipt, tools, most int) choice {
+	if tools == 0 {
+		return choice{builtin.ModeFull, "there are no tools yet"}
+	}
+	one := r.Full.Tokens / tools
+	full := r.Full.Tokens
+	compact := r.Compact.Tokens + lookupsPerTask*(one+tokensPerTurn)
+	search := r.Search.Tokens + lookupsPerTask*(min(tools, foundPerSearch)*one+tokensPerTurn)
+	numbers := fmt.Sprintf("a task costs about %d tokens in full mode, %d in compact mode, %d in search mode (%d tools)", full, compact, search, tools)
+	switch {
+	case most > 0 && tools > most && compact <= search:
+		return choice{builtin.ModeCompact, fmt.Sprintf("the client takes %d tools at most; %s", most, numbers)}
+	case most > 0 && tools > most:
+		return choice{builtin.ModeSearch, fmt.Sprintf("the client takes %d tools at most; %s", most, numbers)}
+	case full <= compact && full <= search:
+		return choice{builtin.ModeFull, numbers}
+	case compact <= search:
+		return choice{builtin.ModeCompact, numbers}
+	}
+	return choice{builtin.ModeSearch, numbers}
+}
+
+// pick decides what an auto schema shows to this session. Sessions keep what
+// they were first shown; a modern request is judged by the tools alone, never
+// by who sends it.
+func (s *Session) pick(full view) choice {
+	if kept := s.picked.Load(); kept != nil {
+		return *kept
+	}
+	most := 0
+	if limits := limitsOf(s.clientName()); limits != nil {
+		most = limits.tools
+	}
+	return choose(full.cost.all(), full.shown.Count(catalog.Tools, catalog.View{Scope: s.scope(), Visible: s.opening.Visible}), most)
+}
+
+// keep lets a session go on with the mode that it was first shown.
+func (s *Session) keep(v *view) {
+	if v.choice.mode == "" || !s.opening.Session || !s.picked.CompareAndSwap(nil, &v.choice) {
+		return
+	}
+	s.gw.log.Info("mode chosen", "schema", s.opening.Schema, "session", s.caller.Session, "mode", v.choice.mode, "why", v.choice.why)
+}

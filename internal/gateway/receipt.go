@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+)
+
+// A Receipt is what clients were shown, what that cost them, and what it would
+// have cost otherwise. Tokens are estimates.
+type Receipt struct {
+	Session string `json:"session,omitempty"`
+	Client  string `json:"client,omitempty"`
+	Mode    string `json:"mode"`
+	Why     string `json:"why,omitempty"` // of a mode that was chosen
+	Tools   int    `json:"tools"`
+	// Lists is how often the tools were listed, Shown what that came to.
+	Lists int64        `json:"lists"`
+	Shown catalog.Cost `json:"shown"`
+	// Inspections is how often tools were looked up in the compact modes,
+	// Inspected what the answers came to.
+	Inspections int64        `json:"inspections"`
+	Inspected   catalog.Cost `json:"inspected"`
+	// List is what one list of the tools costs in each mode.
+	List catalog.Receipt `json:"list"`
+	// Warnings say what known clients cannot take of it.
+	Warnings []string `json:"warnings"`
+}
+
+// A SchemaReceipt is the receipt of a schema since the start, with those of
+// the sessions that are open.
+type SchemaReceipt struct {
+	Receipt
+	Sessions []Receipt `json:"sessions"`
+}
+
+// A tally counts what clients were shown.
+type tally struct {
+	lists, shownBytes, shownTokens       atomic.Int64
+	inspections, foundBytes, foundTokens atomic.Int64
+}
+
+func (t *tally) list(c catalog.Cost) {
+	t.lists.Add(1)
+	t.shownBytes.Add(int64(c.Bytes))
+	t.shownTokens.Add(int64(c.Tokens))
+}
+
+func (t *tally) inspect(c catalog.Cost) {
+	t.inspections.Add(1)
+	t.foundBytes.Add(int64(c.Bytes))
+	t.foundTokens.Add(int64(c.Tokens))
+}
+
+func (t *tally) fill(r *Receipt) {
+	r.Lists, r.Inspections = t.lists.Load(), t.inspections.Load()
+	r.Shown = catalog.Cost{Bytes: int(t.shownBytes.Load()), Tokens: int(t.shownTokens.Load())}
+	r.Inspected = catalog.Cost{Bytes: int(t.foundBytes.Load()), Tokens: int(t.foundTokens.Load())}
+}
+
+// tallies are those of the schemas.
+type tallies struct {
+	mu sync.Mutex
+	by map[string]*tally
+}
+
+func (t *tallies) of(schema string) *tally {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.by[schema]
+	if one == nil {
+		if t.by == nil {
+			t.by = make(map[string]*tally)
+		}
+		one = &tally{}
+		t.by[schema] = one
+	}
+	return one
+}
+
+// showed notes that the session was shown its tools.
+func (s *Session) showed(v *view) {
+	if s.opening.Server != "" {
+		return
+	}
+	cost := v.cost.in(v.mode)
+	s.tally.list(cost)
+	s.gw.tallies.of(s.opening.Schema).list(cost)
+}
+
+// inspected notes what one of our own tools answered.
+func (s *Session) inspected(tool string, result []byte) {
+	if tool != "inspect" && tool != "describe" {
+		return
+	}
+	cost := catalog.CostOf(result)
+	s.tally.inspect(cost)
+	s.gw.tallies.of(s.opening.Schema).inspect(cost)
+}
+
+// receipt is what the session was shown so far.
+func (s *Session) receipt() Receipt {
+	v := s.look()
+	eyes := catalog.View{Scope: s.scope(), Visible: s.opening.Visible}
+	r := Receipt{
+		Session: s.caller.Session, Client: s.clientName(), Mode: v.choice.mode, Why: v.choice.why, List: v.cost.all(),
+		Tools: v.shown.Count(catalog.Tools, eyes), Warnings: []string{},
+	}
+	if r.Mode == "" {
+		r.Mode = s.mode()
+	}
+	if limits := limitsOf(r.Client); limits != nil {
+		r.Warnings = limits.exceeded(v.shown.List(catalog.Tools, eyes), r.Tools)
+	}
+	s.tally.fill(&r)
+	return r
+}
+
+// Receipts are those of every schema that can be opened.
+func (g *Gateway) Receipts() map[string]SchemaReceipt {
+	all := make(map[string]SchemaReceipt)
+	for _, name := range g.SchemaNames() {
+		s, err := g.Open(Opening{Schema: name, Stdio: g.opt.Greeting != nil})
+		if err != nil {
+			continue // it is being removed
+		}
+		r := SchemaReceipt{Receipt: s.receipt(), Sessions: []Receipt{}}
+		g.tallies.of(name).fill(&r.Receipt)
+		r.Warnings = limitWarnings(s.look(), catalog.View{})
+		all[name] = r
+	}
+	g.mu.Lock()
+	var open []*Session
+	for s := range g.sessions {
+		open = append(open, s)
+	}
+	g.mu.Unlock()
+	for _, s := range open {
+		if r, ok := all[s.opening.Schema]; ok && s.opening.Server == "" {
+			r.Sessions = append(r.Sessions, s.receipt())
+			all[s.opening.Schema] = r
+		}
+	}
+	return all
+}
+
+// bill logs what a session was shown, at its end.
+func (s *Session) bill() {
+	if s.opening.Server != "" || s.tally.lists.Load() == 0 {
+		return
+	}
+	r := s.receipt()
+	s.gw.log.Info("session receipt", "session", r.Session, "client", clip(r.Client), "mode", r.Mode, "lists", r.Lists,
+		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
+		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
+	for _, w := range r.Warnings {
+		s.gw.log.Warn("client limit", "session", r.Session, "warning", w)
+	}
+}
+
+// costs are what a list of the tools costs in each mode, each worked out when
+// it is first asked for.
+type costs struct{ full, compact, search func() catalog.Cost }
+
+func (c costs) all() catalog.Receipt {
+	return catalog.Receipt{Full: c.full(), Compact: c.compact(), Search: c.search()}
+}
+
+// in is what one list costs in a mode.
+func (c costs) in(mode string) catalog.Cost {
+	switch mode {
+	case builtin.ModeCompact:
+		return c.compact()
+	case builtin.ModeSearch:
+		return c.search()
+	}
+	return c.full()
+}
+
+// measure prepares the costs of a view: full is what full mode shows, all what
+// the compact modes stand for.
+func (s *Session) measure(full, all *catalog.Catalog) costs {
+	eyes := catalog.View{Scope: s.scope(), Visible: s.opening.Visible}
+	schema, cfg := s.schemaConfig(), s.gw.config()
+	small := func(mode string) func() catalog.Cost {
+		return sync.OnceValue(func() catalog.Cost {
+			set := builtin.Compact(mode, all, eyes, schema, cfg)
+			return catalog.CostOf(catalog.Merge([]catalog.Source{set.Source()}, catalog.Options{}).List(catalog.Tools, catalog.View{}))
+		})
+	}
+	return costs{
+		full:    sync.OnceValue(func() catalog.Cost { return catalog.CostOf(full.List(catalog.Tools, eyes)) }),
+		compact: small(builtin.ModeCompact), search: small(builtin.ModeSearch),
+	}
+}
