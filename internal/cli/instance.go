@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
@@ -42,6 +43,8 @@ type instance struct {
 	inbox    web.Inbox
 	access   *access.Policy
 	tokens   *oauth.Keeper
+	audit    *telemetry.Audit  // nil when not configured
+	tracer   *telemetry.Tracer // nil when not configured
 	watchers watchers
 	// reload reads the config file again and applies it.
 	reload func() error
@@ -104,7 +107,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	})
 	in.gateway = gateway.New(gateway.Options{
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
-		Traffic: in.traffic, Own: in.ownTools(o),
+		Traffic: in.traffic, Observe: in.openTelemetry(ctx), Own: in.ownTools(o),
 	})
 	in.watchers.add(in.warnLookalikes())
 	in.set.Apply(o.cfg, in.only)
@@ -125,6 +128,7 @@ func (in *instance) close(ctx context.Context) {
 	in.gateway.Close()
 	in.set.Close(ctx)
 	in.tokens.Close()
+	in.closeTelemetry()
 	in.watchers.stop()
 	if err := in.launcher.Close(); err != nil {
 		in.log.Warn("ending the helper", "err", err)

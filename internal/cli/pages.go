@@ -29,6 +29,9 @@ func (rt *router) health(w http.ResponseWriter, _ *http.Request) {
 	}
 	services := []service{}
 	connected, status := 0, "ok"
+	if rt.in.audit != nil && rt.in.audit.Failing() {
+		status = "degraded"
+	}
 	for _, s := range rt.in.statuses() {
 		services = append(services, service{s.Name, s.Schema, s.State, s.Reason})
 		switch s.State {

@@ -80,6 +80,8 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rt.index(w, r)
 	case "/status", "/api/status":
 		rt.status(w, r)
+	case "/metrics":
+		rt.metrics(w, r)
 	case "/sse":
 		rt.mcp.ServeSSE(w, r, mcphttp.Endpoint{Schema: rt.defaultSchema()}, "/message", who)
 	case "/message":

@@ -1,0 +1,248 @@
+package telemetry
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/traffic"
+)
+
+const (
+	auditQueue = 4096
+	auditRing  = 4096 // entries kept in memory while the disk refuses
+	auditFlush = 200 * time.Millisecond
+	auditRetry = 5 * time.Second
+)
+
+// An Entry is one line of the audit trail.
+type Entry struct {
+	Time      time.Time `json:"time"`
+	Principal string    `json:"principal,omitempty"`
+	Session   string    `json:"session,omitempty"`
+	Client    string    `json:"client,omitempty"`
+	Schema    string    `json:"schema,omitempty"`
+	Server    string    `json:"server,omitempty"`
+	Method    string    `json:"method"`
+	// Name is the tool, the prompt or the URI.
+	Name string `json:"name,omitempty"`
+	// Arguments is the SHA-256 of the arguments: what was passed can be
+	// proved, not read.
+	Arguments string  `json:"arguments,omitempty"`
+	Outcome   string  `json:"outcome"`
+	Code      int64   `json:"code,omitempty"`
+	Reason    string  `json:"reason,omitempty"`
+	Millis    float64 `json:"ms"`
+	Request   int64   `json:"requestBytes"`
+	Response  int64   `json:"responseBytes"`
+	Trace     string  `json:"trace,omitempty"`
+}
+
+// An Audit writes who called what, and how it ended, to a file that begins
+// anew when it is full. Calls never wait for the disk: entries are written in
+// batches, kept in memory while the disk refuses, and dropped, oldest first,
+// when that is full.
+type Audit struct {
+	conf    config.Audit
+	log     *slog.Logger
+	queue   chan Entry
+	stop    chan struct{}
+	done    chan struct{}
+	once    sync.Once
+	dropped atomic.Int64
+	failing atomic.Bool
+
+	file *os.File
+	size int64
+	ring [][]byte // lines that are not on the disk yet
+}
+
+// NewAudit starts an audit trail.
+func NewAudit(conf config.Audit, log *slog.Logger) *Audit {
+	a := &Audit{conf: conf, log: log, queue: make(chan Entry, auditQueue), stop: make(chan struct{}), done: make(chan struct{})}
+	go a.run()
+	return a
+}
+
+// Observe takes one call, if it is one that somebody answers for.
+func (a *Audit) Observe(o *traffic.Observation) {
+	if o.Hop != traffic.HopClient || !audited(o.Method) {
+		return
+	}
+	e := Entry{
+		Time: o.Start.UTC(), Principal: o.Principal, Session: o.Session, Client: o.Client, Schema: o.Schema, Server: o.Server,
+		Method: o.Method, Name: o.Name, Outcome: o.Status, Code: o.Code, Reason: o.Reason,
+		Millis: float64(o.Total.Microseconds()) / 1000, Request: o.ReqSize, Response: o.ResSize,
+	}
+	if args := jsonrpc.Get(o.Request, "arguments"); args != nil {
+		sum := sha256.Sum256(args)
+		e.Arguments = hex.EncodeToString(sum[:])
+	}
+	if o.Span.Trace != [16]byte{} {
+		e.Trace = hex.EncodeToString(o.Span.Trace[:])
+	}
+	select {
+	case a.queue <- e:
+	default:
+		a.dropped.Add(1)
+	}
+}
+
+// audited leaves out what every client asks all the time and nobody answers
+// for.
+func audited(method string) bool {
+	return method != "ping" && !strings.HasSuffix(method, "/list") && !strings.HasPrefix(method, "notifications/") &&
+		method != "server/discover" && method != "subscriptions/listen"
+}
+
+// Dropped counts the entries that were lost.
+func (a *Audit) Dropped() int64 { return a.dropped.Load() }
+
+// Failing says that the disk refuses, so that entries are in memory only.
+func (a *Audit) Failing() bool { return a.failing.Load() }
+
+// Close writes what is left and ends the trail.
+func (a *Audit) Close() {
+	a.once.Do(func() { close(a.stop) })
+	<-a.done
+}
+
+func (a *Audit) run() {
+	defer close(a.done)
+	tick := time.NewTicker(auditFlush)
+	defer tick.Stop()
+	var tried time.Time
+	for {
+		select {
+		case e := <-a.queue:
+			a.keep(e)
+		case <-tick.C:
+			if len(a.ring) > 0 && (!a.Failing() || time.Since(tried) > auditRetry) {
+				tried = time.Now()
+				a.flush()
+			}
+		case <-a.stop:
+			for len(a.queue) > 0 {
+				a.keep(<-a.queue)
+			}
+			a.flush()
+			a.dropped.Add(int64(len(a.ring)))
+			if a.file != nil {
+				a.file.Close()
+			}
+			return
+		}
+	}
+}
+
+func (a *Audit) keep(e Entry) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		a.dropped.Add(1)
+		return
+	}
+	if len(a.ring) == auditRing {
+		if !a.Failing() {
+			a.flush()
+		}
+		if len(a.ring) == auditRing {
+			a.ring = append(a.ring[:0:0], a.ring[1:]...)
+			a.dropped.Add(1)
+		}
+	}
+	a.ring = append(a.ring, append(line, '\n'))
+}
+
+// flush writes the lines that wait, as far as the disk takes them.
+func (a *Audit) flush() {
+	for len(a.ring) > 0 {
+		n, err := a.write()
+		a.ring = a.ring[n:]
+		if err != nil {
+			if !a.failing.Swap(true) {
+				a.log.Error("audit trail cannot be written; it is kept in memory", "path", a.conf.File, "err", err)
+			}
+			return
+		}
+	}
+	a.ring = nil
+	if a.failing.Swap(false) {
+		a.log.Info("audit trail is written again", "path", a.conf.File)
+	}
+}
+
+// write writes as many waiting lines as fit into the file, in one go, and says
+// how many.
+func (a *Audit) write() (int, error) {
+	if err := a.open(); err != nil {
+		return 0, err
+	}
+	var batch []byte
+	n := 0
+	for n < len(a.ring) && (n == 0 || a.size+int64(len(batch)+len(a.ring[n])) <= a.conf.MaxSize) {
+		batch = append(batch, a.ring[n]...)
+		n++
+	}
+	before := a.size
+	written, err := a.file.Write(batch)
+	a.size += int64(written)
+	if err != nil {
+		// Half a line would spoil the next one.
+		if a.file.Truncate(before) == nil {
+			a.size = before
+		}
+		a.file.Close()
+		a.file = nil
+		return 0, err
+	}
+	return n, nil
+}
+
+// open opens the file, or the next one when it is full.
+func (a *Audit) open() error {
+	if a.file != nil && a.size+int64(len(a.ring[0])) > a.conf.MaxSize && a.size > 0 {
+		a.file.Close()
+		a.file = nil
+		a.rotate()
+	}
+	if a.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(a.conf.File), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(a.conf.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return err
+	}
+	a.file, a.size = f, info.Size()
+	return nil
+}
+
+// rotate makes room for a new file: name.1 is the youngest of the old ones.
+func (a *Audit) rotate() {
+	name := func(i int) string { return fmt.Sprintf("%s.%d", a.conf.File, i) }
+	if a.conf.MaxFiles <= 1 {
+		os.Remove(a.conf.File)
+		return
+	}
+	for i := a.conf.MaxFiles - 2; i > 0; i-- {
+		os.Rename(name(i), name(i+1))
+	}
+	os.Rename(a.conf.File, name(1))
+}
