@@ -177,7 +177,7 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	c.requests.wake()
 	if b, ok := req.Back.(Abortable); ok {
-		b.Began(c, k.id)
+		b.Began(k.id)
 	}
 	if err := c.send(k.id, req); err != nil {
 		if c.calls.take(k.id) == nil {
@@ -231,7 +231,7 @@ func (c *Conn) abandon(id uint64, err, cause error) {
 // An Abortable is a Back that may have to abort its call. It hears the id as
 // soon as there is one.
 type Abortable interface {
-	Began(c *Conn, id uint64)
+	Began(id uint64)
 }
 
 func (c *Conn) send(id uint64, req *Request) error {

@@ -43,8 +43,13 @@ func (r *requestContext) Deadline() (time.Time, bool) { return r.parent.Deadline
 func (r *requestContext) Done() <-chan struct{} { return r.context().Done() }
 
 // Value implements context.Context. Package context finds a context that can
-// be waited for by asking for a value.
-func (r *requestContext) Value(key any) any { return r.context().Value(key) }
+// be waited for by asking for a value, and finds our parent's at least.
+func (r *requestContext) Value(key any) any {
+	if r.parent.Value(key) == nil {
+		return nil
+	}
+	return r.context().Value(key)
+}
 
 // Err implements context.Context.
 func (r *requestContext) Err() error {

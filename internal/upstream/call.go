@@ -16,6 +16,10 @@ type call struct {
 	link   *link
 	caller *Caller
 	back   jsonrpc.Handler
+	// A plain call over a pipe is aborted by its id there; all others have a
+	// context of their own.
+	conn   *jsonrpc.Conn
+	id     atomic.Uint64
 	cancel context.CancelCauseFunc
 
 	prev, next *call // in link.calls
@@ -31,6 +35,17 @@ type call struct {
 }
 
 var errIdle = errors.New("the server showed no sign of life")
+
+// Began hears the id that the call has on its connection.
+func (k *call) Began(id uint64) { k.id.Store(id) }
+
+func (k *call) abort(err error) {
+	if k.cancel != nil {
+		k.cancel(err)
+		return
+	}
+	k.conn.Abort(k.id.Load(), err)
+}
 
 // Handle answers a question that the server asked on the stream of this call.
 func (k *call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {

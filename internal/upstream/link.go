@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"sync"
@@ -51,12 +52,14 @@ type link struct {
 // begin enters a call into the table of those in flight. It happens before the
 // call is written: a fast server asks before the write returns.
 func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (context.Context, *call, []byte) {
-	ctx, cancel := context.WithCancelCause(ctx)
 	now := time.Now().UnixNano()
-	k := &call{link: l, caller: c, back: req.Back, cancel: cancel, started: now, idle: l.up.idleFor(req)}
+	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
 	k.active.Store(now)
+	if k.conn, _ = l.peer.(*jsonrpc.Conn); k.conn == nil || l.era != c.Era {
+		ctx, k.cancel = context.WithCancelCause(ctx)
+	}
 	params := req.Params
-	if token := jsonrpc.Get(params, "_meta", "progressToken"); token != nil && req.Back != nil {
+	if token := progressToken(params); token != nil && req.Back != nil {
 		k.token = l.tokens.Add(1)
 		k.original = token
 		params = jsonrpc.Set(params, strconv.AppendUint(nil, k.token, 10), "_meta", "progressToken")
@@ -95,7 +98,17 @@ func (l *link) end(k *call) {
 		delete(l.byToken, k.token)
 	}
 	l.mu.Unlock()
-	k.cancel(nil)
+	if k.cancel != nil {
+		k.cancel(nil)
+	}
+}
+
+// progressToken is the raw token in params, nil when there is none.
+func progressToken(params []byte) []byte {
+	if !bytes.Contains(params, []byte("progressToken")) && bytes.IndexByte(params, '\\') < 0 {
+		return nil
+	}
+	return jsonrpc.Get(params, "_meta", "progressToken")
 }
 
 const sweepEvery = time.Second
@@ -117,7 +130,7 @@ func (l *link) sweep() {
 	defer l.mu.Unlock()
 	for k := l.first; k != nil; k = k.next {
 		if err := k.expired(now, hard); err != nil {
-			k.cancel(err)
+			k.abort(err)
 		}
 	}
 	if l.first == nil {

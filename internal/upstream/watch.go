@@ -22,12 +22,18 @@ func newWatched(s jsonrpc.Stream) *watched {
 // Read is called by one goroutine, and not again after it failed.
 func (w *watched) Read() ([]byte, func(), error) {
 	msg, release, err := w.Stream.Read()
+	if err != nil {
+		w.failed(err)
+	}
+	return msg, release, err
+}
+
+func (w *watched) failed(err error) {
 	var frame *jsonrpc.FrameError
-	if err != nil && !errors.As(err, &frame) {
+	if !errors.As(err, &frame) {
 		w.err = err
 		close(w.ended)
 	}
-	return msg, release, err
 }
 
 // exitWait is how long a server that closed its output may take to exit.
