@@ -168,7 +168,7 @@ func servers(t *testing.T, gateway *mcptest.Process) []server {
 		Schemas map[string]struct{ MCPServers []server }
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
-		t.Fatalf("reading the status: %v", err)
+		t.Fatalf("reading the status, %s: %v", resp.Status, err)
 	}
 	var all []server
 	for _, schema := range page.Schemas {
