@@ -33,7 +33,15 @@ type Receipt struct {
 // the sessions that are open.
 type SchemaReceipt struct {
 	Receipt
+	// Advice is the mode that auto would choose.
+	Advice   Advice    `json:"advice"`
 	Sessions []Receipt `json:"sessions"`
+}
+
+// Advice is a mode, and why.
+type Advice struct {
+	Mode string `json:"mode"`
+	Why  string `json:"why"`
 }
 
 // A tally counts what clients were shown.
@@ -128,7 +136,10 @@ func (g *Gateway) Receipts() map[string]SchemaReceipt {
 		}
 		r := SchemaReceipt{Receipt: s.receipt(), Sessions: []Receipt{}}
 		g.tallies.of(name).fill(&r.Receipt)
-		r.Warnings = limitWarnings(s.look(), catalog.View{})
+		v := s.look()
+		best := choose(r.List, v.all.Count(catalog.Tools, catalog.View{}), 0)
+		r.Advice = Advice{best.mode, best.why}
+		r.Warnings = limitWarnings(v, catalog.View{})
 		all[name] = r
 	}
 	g.mu.Lock()
