@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -77,6 +78,8 @@ type statusSchema struct {
 	Servers          []statusMCPServer `json:"mcpServers"`
 	TotalTools       int               `json:"totalTools"`
 	ConnectedServers int               `json:"connectedServers"`
+	// Receipt is what clients were shown of it, and what that cost them.
+	Receipt *gateway.SchemaReceipt `json:"receipt,omitempty"`
 }
 
 type statusMCPServer struct {
@@ -115,8 +118,12 @@ func (in *instance) statusPage() statusPage {
 		Schemas: make(map[string]statusSchema),
 		Summary: statusSummary{TotalSchemas: len(in.set.Snapshot().Config.Schemas)},
 	}
+	receipts := in.gateway.Receipts()
 	for _, view := range in.set.Snapshot().Schemas {
 		schema := statusSchema{Status: "active", Servers: []statusMCPServer{}}
+		if r, ok := receipts[view.Config.Name]; ok {
+			schema.Receipt = &r
+		}
 		for _, u := range view.Upstreams {
 			schema.add(u.Status())
 		}
