@@ -73,7 +73,7 @@ func (a *app) mainRoot() *cobra.Command {
 func (a *app) commands() map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
 		groupUse: a.probeCommands(),
-		groupRun: {a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.uiCommand(), a.statusCommand()},
+		groupRun: {a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.uiCommand(), a.statusCommand(), a.costCommand()},
 		groupManage: {
 			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.approveCommand(),
 			a.configCommand(), a.secretCommand(), a.keyCommand(), a.authCommand(),
