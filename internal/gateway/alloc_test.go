@@ -1,0 +1,130 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// memoryServer answers in memory, so that what is counted is ours alone.
+type memoryServer struct{ result string }
+
+func (m memoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost {
+		return &http.Response{StatusCode: http.StatusMethodNotAllowed, Body: http.NoBody, Header: http.Header{}}, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	method, _ := jsonrpc.GetString(body, "method")
+	id := jsonrpc.Get(body, "id")
+	result := m.result
+	switch {
+	case id == nil:
+		return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Header: http.Header{}}, nil
+	case method == mcp.MethodInitialize:
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"memory","version":"1"}}`
+	case method == mcp.MethodToolsList:
+		result = `{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}`
+	}
+	answer := fmt.Appendf(make([]byte, 0, len(result)+64), `{"jsonrpc":"2.0","id":%s,"result":`, id)
+	answer = append(append(answer, result...), '}')
+	return &http.Response{
+		StatusCode: http.StatusOK, ContentLength: int64(len(answer)), Body: io.NopCloser(bytes.NewReader(answer)),
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}, nil
+}
+
+// memorySession is a session in front of one server in memory.
+func memorySession(tb testing.TB, result string) *gateway.Session {
+	tb.Helper()
+	server := config.NewServer("up")
+	server.Schema, server.Type, server.URL = config.DefaultSchema, config.TypeHTTP, "http://127.0.0.1:1/mcp"
+	schema := config.NewSchema(config.DefaultSchema)
+	schema.Servers = append(schema.Servers, server)
+	cfg := &config.Config{Schemas: []*config.Schema{schema}, Limits: config.DefaultLimits(), Compat: "auto"}
+	log := slog.New(slog.DiscardHandler)
+	set := upstream.NewSet(tb.Context(), upstream.Options{
+		Transport: memoryServer{result}, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
+		Roots: func() []config.Root { return nil }, Memory: upstream.OpenMemory(filepath.Join(tb.TempDir(), "servers.json")),
+	})
+	gw := gateway.New(gateway.Options{Set: set, Log: log, Info: mcp.Implementation{Name: "test", Version: "1"}})
+	set.Apply(cfg, nil)
+	tb.Cleanup(func() {
+		gw.Close()
+		set.Close(context.WithoutCancel(tb.Context()))
+	})
+	s, err := gw.Open(gateway.Opening{Schema: config.DefaultSchema, Session: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+var callEcho = &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"up__echo","arguments":{"text":"hello"}}`)}
+
+func call(tb testing.TB, s *gateway.Session) {
+	resp, err := s.Handle(tb.Context(), nil, callEcho)
+	if err != nil || resp.Err != nil {
+		tb.Fatalf("calling: %v, %+v", err, resp)
+	}
+	resp.Release()
+}
+
+const smallResult = `{"content":[{"type":"text","text":"hello"}]}`
+
+// TestAllocations bounds what one call allocates between the two transports,
+// the client of the server's transport and the server in memory included.
+func TestAllocations(t *testing.T) {
+	s := memorySession(t, smallResult)
+	call(t, s)
+	if n := testing.AllocsPerRun(200, func() { call(t, s) }); n > maxAllocations {
+		t.Errorf("a call makes %.0f allocations, more than %d", n, maxAllocations)
+	}
+}
+
+// maxAllocations is what was measured, with a little room.
+const maxAllocations = 42
+
+// TestLargeAnswerIsNotCopied bounds the bytes, so that nobody copies an answer
+// on its way through.
+func TestLargeAnswerIsNotCopied(t *testing.T) {
+	large := `{"content":[{"type":"text","text":"` + string(bytes.Repeat([]byte("x"), 1<<20)) + `"}]}`
+	s := memorySession(t, large)
+	call(t, s)
+	const calls = 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range calls {
+		call(t, s)
+	}
+	runtime.ReadMemStats(&after)
+	// The server in memory makes one copy itself, and pooled buffers may be
+	// lost to a collection; a copy of ours would be a megabyte more.
+	if got := (after.TotalAlloc - before.TotalAlloc) / calls; got > 5<<19 {
+		t.Errorf("a call with an answer of 1 MiB allocates %d bytes", got)
+	}
+}
+
+func BenchmarkDispatch(b *testing.B) {
+	s := memorySession(b, smallResult)
+	call(b, s)
+	b.ReportAllocs()
+	for b.Loop() {
+		call(b, s)
+	}
+}
