@@ -106,7 +106,7 @@ func (in *instance) serverMetrics(p *telemetry.Page) {
 		name, kind, help string
 		value            func(*upstream.Status) float64
 	}{
-		{"up", telemetry.Gauge, "1 when the server is connected.", func(s *upstream.Status) float64 { return flag(s.State == upstream.Ready) }},
+		{"up", telemetry.Gauge, "1 when the server is connected.", func(s *upstream.Status) float64 { return oneIf(s.State == upstream.Ready) }},
 		{"running", telemetry.Gauge, "Calls that the server is working on.", func(s *upstream.Status) float64 { return float64(s.Running) }},
 		{"queued", telemetry.Gauge, "Calls that wait for a place.", func(s *upstream.Status) float64 { return float64(s.Queued) }},
 		{"connections", telemetry.Gauge, "Connections to the server.", func(s *upstream.Status) float64 { return float64(s.Connections) }},
@@ -131,7 +131,7 @@ func (in *instance) serverMetrics(p *telemetry.Page) {
 	}
 }
 
-func flag(b bool) float64 {
+func oneIf(b bool) float64 {
 	if b {
 		return 1
 	}
