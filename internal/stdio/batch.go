@@ -16,6 +16,7 @@ type batch struct {
 	first  []byte // a block of our own, kept; it grows as needed
 	pooled []*[chunkSize]byte
 	size   int
+	left   [][]byte // of bufs, not written yet
 }
 
 func (b *batch) add(parts [][]byte, delim byte) {
@@ -57,9 +58,11 @@ func (b *batch) closeSmall() {
 	}
 }
 
-func (b *batch) vector() [][]byte {
+// vector is what is left to be written; the writer drops what it has written.
+func (b *batch) vector() *[][]byte {
 	b.closeSmall()
-	return b.bufs
+	b.left = b.bufs
+	return &b.left
 }
 
 // reset empties the batch for its next use.

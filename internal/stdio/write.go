@@ -90,44 +90,58 @@ func (q *writeQueue) write(parts [][]byte) error {
 	return q.err
 }
 
-// lead writes the batch that holds the caller's message; q.mu is held and is
-// unlocked. Unless it has to wait, a full pipe or further messages are left to
-// the flusher.
+// leadBatches is how many batches one writer writes before it leaves what
+// comes to the flusher: its own message has been out since the first.
+const leadBatches = 4
+
+// lead writes the batch that holds the caller's message, and a few that come
+// meanwhile; q.mu is held and is unlocked. Unless it has to wait, a full pipe is
+// left to the flusher.
 func (q *writeQueue) lead(wait bool) error {
+	defer q.mu.Unlock()
 	if q.crowded {
 		// Whoever is about to write joins: one system call instead of many.
 		q.mu.Unlock()
 		runtime.Gosched()
 		q.mu.Lock()
 	}
-	first := q.written + 1
-	b, upto := q.takeLocked()
-	q.crowded = upto > first
-	q.mu.Unlock()
-	bufs := b.vector()
-	err := q.flush(&bufs, wait)
+	var first error
+	for n := range leadBatches {
+		from := q.written + 1
+		b, upto := q.takeLocked()
+		q.crowded = upto > from
+		q.mu.Unlock()
+		left := b.vector()
+		err := q.flush(left, wait && n == 0)
+		q.mu.Lock()
+		if n == 0 {
+			first = err
+		}
+		if err == nil && len(*left) > 0 {
+			q.flusher.Go(func() { q.finishBatch(b, upto) })
+			return first
+		}
+		if q.doneLocked(b, upto, err); !q.busy {
+			return first
+		}
+	}
+	q.flusher.Go(q.drain)
+	return first
+}
 
+// finishBatch writes the rest of a batch, and what has come meanwhile.
+func (q *writeQueue) finishBatch(b *batch, upto uint64) {
+	err := q.flush(&b.left, true)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err == nil && len(bufs) > 0 {
-		q.flusher.Go(func() {
-			err := q.flush(&bufs, true)
-			q.mu.Lock()
-			defer q.mu.Unlock()
-			q.doneLocked(b, upto, err)
-			q.drainLocked()
-		})
-		return nil
-	}
 	q.doneLocked(b, upto, err)
-	if q.busy {
-		q.flusher.Go(func() {
-			q.mu.Lock()
-			defer q.mu.Unlock()
-			q.drainLocked()
-		})
-	}
-	return err
+	q.drainLocked()
+}
+
+func (q *writeQueue) drain() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.drainLocked()
 }
 
 // drainLocked writes until nothing is queued.
@@ -135,8 +149,7 @@ func (q *writeQueue) drainLocked() {
 	for q.busy {
 		b, upto := q.takeLocked()
 		q.mu.Unlock()
-		bufs := b.vector()
-		err := q.flush(&bufs, true)
+		err := q.flush(b.vector(), true)
 		q.mu.Lock()
 		q.doneLocked(b, upto, err)
 	}
