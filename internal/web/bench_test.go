@@ -171,12 +171,12 @@ func TestPromptArguments(t *testing.T) {
 
 func TestPromptWithoutArgumentsSucceeds(t *testing.T) {
 	c := start(t).login(ScopeCall)
-	b := c.open("corpus")
+	b := c.open("prompts")
 	t.Run("req/S004-2", func(t *testing.T) {
-		run := c.call(b, "prompts/get", `{"name":"plain","arguments":{}}`)
+		run := c.call(b, "prompts/get", `{"name":"no_arguments","arguments":{}}`)
 		var wire []Frame
 		c.get("runs/"+run.ID+"/body?part=wire", &wire)
-		if run.Status != "ok" || !strings.Contains(wire[0].Body, `"method":"prompts/get","params":{"name":"plain"}}`) {
+		if run.Status != "ok" || !strings.Contains(wire[0].Body, `"method":"prompts/get","params":{"name":"no_arguments"}}`) {
 			t.Errorf("run = %+v, wire = %+v", run, wire)
 		}
 	})

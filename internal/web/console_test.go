@@ -2,15 +2,12 @@ package web
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,27 +18,6 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// TestMain serves the console over the working backends of these tests when
-// WEB_LISTEN names an address, for building the page.
-func TestMain(m *testing.M) {
-	addr := os.Getenv("WEB_LISTEN")
-	if addr == "" {
-		os.Exit(m.Run())
-	}
-	opt := memoryOptions()
-	h, err := New(context.Background(), opt)
-	if err != nil {
-		panic(err)
-	}
-	go memoryTraffic(opt.Traffic)
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("http://%s/ui/#code=%s\n", addr, h.NewCode(admin))
-	panic(http.Serve(l, h))
-}
-
 var admin = Identity{Name: "local", Scope: ScopeAdmin}
 
 func memoryOptions() Options {
@@ -51,7 +27,7 @@ func memoryOptions() Options {
 		Servers: newMemoryServers(),
 		Traffic: record,
 		Bench: &memoryBench{record, map[string]*mcptest.Server{
-			"demo": mcptest.Demo(), "prompts": example, "example-server": example, "corpus": corpusServer()}},
+			"demo": mcptest.Demo(), "prompts": example, "example-server": example}},
 		Inbox: &Inbox{},
 		Settings: &memorySettings{values: map[string]json.RawMessage{
 			"server.port": json.RawMessage("3095"), "startWait": json.RawMessage(`"10s"`)}},
@@ -61,23 +37,6 @@ func memoryOptions() Options {
 		Validate: validate,
 		Version:  "0.0.0-test",
 		Endpoint: "http://127.0.0.1:3095/mcp",
-	}
-}
-
-// memoryTraffic plays clients that call all the time.
-func memoryTraffic(r *traffic.Recorder) {
-	for i := 0; ; i++ {
-		root := r.Begin(&traffic.Call{Hop: traffic.HopClient, Client: "claude-code", Schema: "default", Method: "tools/call", Name: "demo__echo"},
-			[]byte(`{"name":"demo__echo","arguments":{"message":"hi"}}`))
-		child := r.Begin(&traffic.Call{Hop: traffic.HopServer, Parent: root, Client: "claude-code", Server: "demo", Schema: "default", Method: "tools/call", Name: "echo"},
-			[]byte(`{"name":"echo","arguments":{"message":"hi"}}`))
-		took := time.Duration(20+i*37%400) * time.Millisecond
-		<-time.After(took)
-		status := []string{"ok", "ok", "ok", "ok", "ok", "ok", "tool_error"}[i%7]
-		body := []byte(`{"content":[{"type":"text","text":"hi"}]}`)
-		r.End(child, &traffic.Outcome{Status: status, Total: took, Transport: took / 8, ServerTime: took - took/8}, body)
-		r.End(root, &traffic.Outcome{Status: status, Total: took + time.Millisecond, Gateway: time.Millisecond, Transport: took / 8,
-			ServerTime: took - took/8, Server: "demo", Notes: []string{"name: demo__echo became echo (prefix of the server)"}}, body)
 	}
 }
 

@@ -88,16 +88,37 @@ export async function result(page, state = "ok") {
 }
 
 /**
- * work is how many milliseconds the page's thread computed during f. It is the
- * thread's own clock, so that a busy machine does not change it.
+ * work is how many milliseconds of script, style and layout the page's thread
+ * did during f. It is the thread's own clock, so that a busy machine does not
+ * change it.
  */
 export async function work(page, f) {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
-  const read = async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+  const counted = ["ScriptDuration", "LayoutDuration", "RecalcStyleDuration"];
+  const read = async () => (await cdp.send("Performance.getMetrics")).metrics.filter((m) => counted.includes(m.name)).reduce((n, m) => n + m.value * 1000, 0);
   const began = await read();
   await f();
   const took = (await read()) - began;
   await cdp.detach();
   return took;
+}
+
+const headers = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
+
+/** connect opens a session of a client at the gateway's own endpoint. */
+export async function connect(name) {
+  const send = async (body, session) => fetch(base + "/mcp", { method: "POST", headers: { ...headers, ...(session ? { "Mcp-Session-Id": session } : {}) }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
+  const first = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name, version: "1.0" } } });
+  await first.text();
+  const session = first.headers.get("mcp-session-id");
+  await (await send({ method: "notifications/initialized" }, session)).text();
+  let id = 1;
+  return async (method, params) => (await send({ id: ++id, method, params }, session)).text();
+}
+
+/** toolName is how the gateway names a tool of a server. */
+export async function toolName(call, tool, server = "demo") {
+  const list = JSON.parse((await call("tools/list", {})).replace(/^.*?data: /s, "").trim().split("\n")[0]);
+  return list.result.tools.map((x) => x.name).find((n) => n.startsWith(server) && n.endsWith(tool));
 }

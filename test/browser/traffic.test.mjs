@@ -1,33 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, api, base, commandLine, done, newPage, suite, visit, work } from "./lib.mjs";
+import { accessible, api, base, commandLine, connect, done, newPage, suite, toolName, visit, work } from "./lib.mjs";
 
 suite();
-
-const headers = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
-
-/** connect opens a session of a client at the gateway's own endpoint. */
-async function connect(name) {
-  const send = async (body, session) => fetch(base + "/mcp", { method: "POST", headers: { ...headers, ...(session ? { "Mcp-Session-Id": session } : {}) }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
-  const first = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name, version: "1.0" } } });
-  await first.text();
-  const session = first.headers.get("mcp-session-id");
-  await (await send({ method: "notifications/initialized" }, session)).text();
-  let id = 1;
-  return async (method, params) => (await send({ id: ++id, method, params }, session)).text();
-}
-
-/** toolName is how the gateway names a tool of a server. */
-async function toolName(call, tool) {
-  const list = JSON.parse((await call("tools/list", {})).replace(/^.*?data: /s, "").trim().split("\n")[0]);
-  return list.result.tools.map((x) => x.name).find((n) => n.startsWith("demo") && n.endsWith(tool));
-}
 
 test("calls of a client appear as they happen, with both hops and what was translated", async () => {
   const page = await newPage();
   await visit(page, "traffic");
   const call = await connect("test-client");
-  const name = await toolName(call, "echo");
+  // A client of the legacy era calls a server of the modern one.
+  const name = await toolName(call, "echo", "modern");
   await call("tools/call", { name, arguments: { message: "from a client" } });
   const row = page.locator(".grid-row", { hasText: "test-client" }).filter({ hasText: name }).first();
   await row.waitFor();
@@ -37,11 +19,12 @@ test("calls of a client appear as they happen, with both hops and what was trans
   await entry.getByRole("tab", { name: "Client ↔ gateway" }).waitFor();
   await entry.getByRole("tab", { name: "Gateway ↔ server" }).click();
   await entry.locator("[role=tabpanel]").getByText('"echo"').first().waitFor();
-  await entry.getByLabel("Translated on the way").waitFor();
+  await entry.getByLabel("Translated on the way").getByText(/bridged from 2025-11-25 to 2026-07-28/).waitFor();
+  await entry.getByLabel("Translated on the way").getByText(`${name} became echo`).waitFor();
   assert.match(await commandLine(page), /^mcp-all-in-one traffic --open \d+$/);
   await accessible(page);
   await entry.getByRole("link", { name: "Open in Bench" }).click();
-  await page.waitForURL(/bench\/demo\/tools\/echo\?a=/);
+  await page.waitForURL(/bench\/modern\/tools\/echo\?a=/);
   await page.locator("#t_message").waitFor();
   assert.equal(await page.locator("#t_message").inputValue(), "from a client");
   await done(page);

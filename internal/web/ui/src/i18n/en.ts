@@ -197,6 +197,7 @@ export const en = {
   relatedCount: "Related {0}",
   remove: "Remove",
   removed: "{0} was removed.",
+  renamed: "{0} became {1}: the server's own name",
   replaces: "replaces the one you have",
   reply: "Reply",
   request: "Request",

@@ -199,6 +199,7 @@ export const zh: Record<keyof typeof en, string> = {
   relatedCount: "相关 {0}",
   remove: "移除",
   removed: "已移除 {0}。",
+  renamed: "{0} 变为 {1}：服务器自身的名称",
   replaces: "将替换现有条目",
   reply: "回复",
   request: "请求",

@@ -30,7 +30,7 @@ export function Entry({ id, onClose }: { id: number; onClose: () => void }) {
       <span class="mut">{clock(call.start)} · {call.client} → {call.server}</span><span class="space" />
       <OpenInBench calls={hops} /><IconButton icon="close" label={t("close")} onClick={onClose} /></div>
     <Timing c={hops.find((c) => c.hop === "client") ?? call} />
-    {related.some((c) => c.notes?.length) && <ul class="notes" aria-label={t("translated")}>{related.flatMap((c) => (c.notes ?? []).map((n, i) => <li key={`${c.id}-${i}`}><span class="tag">{c.hop}</span> {n}</li>))}</ul>}
+    <Notes related={related} hops={hops} />
     <div class="bar"><Tabs name="entry" label={t("hops")} selected={selected} onSelect={setTab} tabs={tabs} /></div>
     <Panel name="entry" selected={selected} class="fill">
       {hop ? <div class="bodies"><Body key={`${hop.id}q`} call={hop} side="req" size={hop.reqSize} /><Body key={`${hop.id}s${hop.status}`} call={hop} side="res" size={hop.resSize} /></div>
@@ -38,6 +38,14 @@ export function Entry({ id, onClose }: { id: number; onClose: () => void }) {
           {!others.length && <li class="mut">{t("nothingElse")}</li>}</ul>}
     </Panel>
   </aside>;
+}
+
+/** Notes say what was translated between the hops, and why. */
+function Notes({ related, hops }: { related: Call[]; hops: Call[] }) {
+  const list = related.flatMap((c) => c.notes ?? []);
+  const [near, far] = [hops.find((c) => c.hop === "client"), hops.find((c) => c.hop === "server")];
+  if (near?.name && far?.name && near.name !== far.name) list.push(t("renamed", near.name, far.name));
+  return list.length ? <ul class="notes" aria-label={t("translated")}>{list.map((n) => <li key={n}>{n}</li>)}</ul> : null;
 }
 
 function Timing({ c }: { c: Call }) {

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** Browsers stop at about 33 million pixels; beyond this we scale. */
 const tallest = 8_000_000;
-const overscan = 12;
+const overscan = 6;
 /** slots are enough keys for the rows in view: elements are reused, not replaced. */
 export const slots = 256;
 
