@@ -49,16 +49,18 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		batch:   b,
 	}
 	in.ctx.parent = c.ctx
-	if !c.requests.add(in, c.opt.Strict) {
+	c.running.Add(1)
+	w, admitted := c.requests.admit(in, &c.opt, c.asking)
+	switch admitted {
+	case requestRefused:
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
 		in.discard()
+		c.running.Done()
+		return
+	case requestQueued:
 		return
 	}
-	c.running.Add(1)
-	if !c.requests.enter(in, c.opt.MaxInFlight, c.asking) {
-		return
-	}
-	c.start(in)
+	c.start(w, in)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
 		c.requests.await(in, c.asking) // what comes next may depend on it
 	}

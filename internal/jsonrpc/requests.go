@@ -47,19 +47,6 @@ func (r *requests) find(hash uint64, id []byte) *inbound {
 	return in
 }
 
-// add notes that a request is in flight; false if its id is already and must
-// not be.
-func (r *requests) add(in *inbound, unique bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if unique && r.find(in.hash, in.id) != nil {
-		return false
-	}
-	in.next = r.byID[in.hash]
-	r.byID[in.hash] = in
-	return true
-}
-
 // remove forgets the id of a request, so that it can be used again.
 func (r *requests) remove(in *inbound) {
 	r.mu.Lock()
@@ -81,26 +68,44 @@ func (r *requests) remove(in *inbound) {
 	}
 }
 
-// enter reports whether the request may run now. It waits for room, but when
-// we ourselves wait for the peer it queues the request and lets the reader go
-// on: the answers that would make room may be behind it.
-func (r *requests) enter(in *inbound, limit int, asking func() bool) bool {
+// What admit says of a request.
+type admission uint8
+
+const (
+	requestStarts admission = iota
+	requestQueued
+	requestRefused
+)
+
+// admit notes that a request is in flight, unless its id is already and must
+// not be. It waits for room, but when we ourselves wait for the peer it queues
+// the request and lets the reader go on: the answers that would make room may be
+// behind it. w is a worker for what starts, nil if none waits.
+func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) (w *worker, a admission) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.running >= limit {
+	if opt.Strict && r.find(in.hash, in.id) != nil {
+		return nil, requestRefused
+	}
+	in.next = r.byID[in.hash]
+	r.byID[in.hash] = in
+	if r.running >= opt.MaxInFlight {
 		r.parked.Store(true)
 		defer r.parked.Store(false)
 	}
-	for r.running >= limit && !r.closed {
+	for r.running >= opt.MaxInFlight && !r.closed {
 		if asking() && len(r.queue) < maxQueued && r.queued < maxQueuedBytes {
 			r.queue = append(r.queue, in)
 			r.queued += len(in.req.Params)
-			return false
+			return nil, requestQueued
 		}
 		r.room.Wait()
 	}
 	r.running++
-	return true
+	if n := len(r.idle); n > 0 {
+		w, r.idle = r.idle[n-1], r.idle[:n-1]
+	}
+	return w, requestStarts
 }
 
 // leave makes room, or returns the next request that waits for it. With none

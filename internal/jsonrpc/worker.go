@@ -8,28 +8,15 @@ type worker struct {
 	next chan *inbound
 }
 
-// start gives a request to a worker, the one that worked last if there is one.
-// As many are kept as ran at once.
-func (c *Conn) start(in *inbound) {
-	if w := c.requests.worker(); w != nil {
+// start gives a request to a worker that waits, or to a new one. As many are
+// kept as ran at once.
+func (c *Conn) start(w *worker, in *inbound) {
+	if w != nil {
 		w.next <- in
 		return
 	}
-	w := &worker{conn: c, next: make(chan *inbound, 1)}
+	w = &worker{conn: c, next: make(chan *inbound, 1)}
 	c.workers.Go(func() { w.run(in) })
-}
-
-// worker returns one that waits, nil if there is none.
-func (r *requests) worker() *worker {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := len(r.idle)
-	if n == 0 {
-		return nil
-	}
-	w := r.idle[n-1]
-	r.idle = r.idle[:n-1]
-	return w
 }
 
 // run answers a request, then those that waited for its place, then those that
