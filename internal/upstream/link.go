@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -111,7 +112,22 @@ func progressToken(params []byte) []byte {
 	return jsonrpc.Get(params, "_meta", "progressToken")
 }
 
-const sweepEvery = time.Second
+const (
+	sweepEvery = time.Second
+	// stuckAfter is how long a call that was ended may take to return.
+	stuckAfter = 5 * time.Second
+)
+
+var errStuck = errors.New("it does not read what we send")
+
+// unblock gives a connection up that cannot even be written to: closing it is
+// what ends the write. Whoever closes the link waits for it.
+func (l *link) unblock() {
+	l.finish(errStuck)
+	if conn, ok := l.peer.(*jsonrpc.Conn); ok {
+		go conn.Close()
+	}
+}
 
 // armSweepLocked looks for calls past their limits, once a second, while there
 // are calls: no timer per call, and none when idle.
@@ -129,8 +145,14 @@ func (l *link) sweep() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for k := l.first; k != nil; k = k.next {
-		if err := k.expired(now, hard); err != nil {
+		err := k.expired(now, hard)
+		switch {
+		case err == nil:
+		case k.overdue == 0:
+			k.overdue = now
 			k.abort(err)
+		case time.Duration(now-k.overdue) > stuckAfter:
+			l.unblock()
 		}
 	}
 	if l.first == nil {
