@@ -78,6 +78,7 @@ func (a *app) commands() map[string][]*cobra.Command {
 			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.approveCommand(),
 			a.configCommand(), a.secretCommand(), a.keyCommand(), a.authCommand(),
 		},
-		groupOther: {a.versionCommand(), a.completionCommand(), a.explainCommand()},
+		groupClient: {a.importCommand(), a.connectCommand(), a.disconnectCommand(), a.exportCommand(), a.runCommand()},
+		groupOther:  {a.versionCommand(), a.completionCommand(), a.explainCommand(), a.doctorCommand()},
 	}
 }

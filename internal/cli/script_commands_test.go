@@ -25,8 +25,8 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"fetch":   scriptFetch,
 }
 
-// patience is how long a script waits for what must happen.
-const patience = 20 * time.Second
+// scriptPatience is how long a script waits for what must happen.
+const scriptPatience = 20 * time.Second
 
 // scriptStatus runs a program and demands an exit code: status 2 mcp-all-in-one
 // list. Its output can be matched with grep on the files out and err.
@@ -100,7 +100,7 @@ func (w *watched) String() string {
 
 // find waits until the output matches.
 func (w *watched) find(re *regexp.Regexp, ended <-chan struct{}) (string, error) {
-	deadline := time.After(patience)
+	deadline := time.After(scriptPatience)
 	for {
 		if m := re.FindString(w.String()); m != "" {
 			return m, nil
@@ -167,7 +167,7 @@ func (b *background) end() {
 	b.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-b.ended:
-	case <-time.After(patience):
+	case <-time.After(scriptPatience):
 		b.cmd.Process.Kill()
 		<-b.ended
 	}
@@ -208,7 +208,7 @@ func scriptFetch(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
-	client := http.Client{Timeout: patience}
+	client := http.Client{Timeout: scriptPatience}
 	resp, err := client.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// A client is a program that has MCP servers in a file of its own.
+type client struct {
+	id, name string
+	// files are where its file may be, the best place first. ~ is the home,
+	// @ is where the system keeps settings of programs.
+	files []string
+	// variable names a directory that replaces the first file's, and base the
+	// file's name in it.
+	variable, base string
+	format         clientFormat
+	key            string // what holds the servers
+	list           bool   // the servers are a list of objects with a name
+	// entry is how the client starts a command.
+	entry func(command string, args []string) any
+	// remote is how it dials a URL; nil when it cannot.
+	remote func(url string) any
+}
+
+// A clientFormat is the syntax of a client's file.
+type clientFormat string
+
+const (
+	clientJSON clientFormat = "json" // comments and trailing commas are allowed
+	clientTOML clientFormat = "toml"
+	clientYAML clientFormat = "yaml"
+)
+
+// plainEntry is how most clients start a command.
+func plainEntry(command string, args []string) any {
+	return struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}{command, args}
+}
+
+func typedEntry(command string, args []string) any {
+	return struct {
+		Type    string   `json:"type"`
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}{"stdio", command, args}
+}
+
+// urlUnder is how a client dials a URL: the key that it calls it by, and the
+// type where it wants one.
+func urlUnder(key, kind string) func(url string) any {
+	return func(url string) any {
+		entry := map[string]string{key: url}
+		if kind != "" {
+			entry["type"] = kind
+		}
+		return entry
+	}
+}
+
+// clients are those that we know the files of.
+func clients() []client {
+	return []client{
+		{id: "claude-desktop", name: "Claude Desktop", files: []string{"@/Claude/claude_desktop_config.json", "~/.config/claude/claude_desktop_config.json"}, key: "mcpServers", entry: plainEntry},
+		{id: "claude-code", name: "Claude Code", files: []string{"~/.claude.json"}, variable: "CLAUDE_CONFIG_DIR", base: ".claude.json", key: "mcpServers", entry: typedEntry, remote: urlUnder("url", "http")},
+		{id: "cursor", name: "Cursor", files: []string{"~/.cursor/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "vscode", name: "VS Code", files: []string{"@/Code/User/mcp.json", "@/Code - Insiders/User/mcp.json"}, key: "servers", entry: typedEntry, remote: urlUnder("url", "http")},
+		{id: "copilot", name: "Copilot CLI", files: []string{"~/.copilot/mcp-config.json"}, variable: "COPILOT_HOME", base: "mcp-config.json", key: "mcpServers", entry: copilotEntry, remote: urlUnder("url", "http")},
+		{id: "windsurf", name: "Windsurf", files: []string{"~/.codeium/windsurf/mcp_config.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("serverUrl", "")},
+		{id: "zed", name: "Zed", files: []string{"~/.config/zed/settings.json", "@/Zed/settings.json"}, key: "context_servers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "codex", name: "Codex", files: []string{"~/.codex/config.toml"}, variable: "CODEX_HOME", base: "config.toml", format: clientTOML, key: "mcp_servers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "gemini", name: "Gemini CLI", files: []string{"~/.gemini/settings.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("httpUrl", "")},
+		{id: "opencode", name: "OpenCode", files: []string{"~/.config/opencode/opencode.jsonc", "~/.config/opencode/opencode.json"}, key: "mcp", entry: opencodeEntry, remote: urlUnder("url", "remote")},
+		{id: "cline", name: "Cline", files: []string{"@/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "@/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/Documents/Cline/MCP/cline_mcp_settings.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "streamableHttp")},
+		{id: "lmstudio", name: "LM Studio", files: []string{"~/.lmstudio/mcp.json", "~/.cache/lm-studio/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "kiro", name: "Kiro", files: []string{"~/.kiro/settings/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "goose", name: "Goose", files: []string{"~/.config/goose/config.yaml", "@/Block/goose/config/config.yaml"}, format: clientYAML, key: "extensions", entry: gooseEntry},
+		{id: "continue", name: "Continue", files: []string{"~/.continue/config.yaml"}, format: clientYAML, key: "mcpServers", list: true, entry: plainEntry},
+		{id: "crush", name: "Crush", files: []string{"~/.config/crush/crush.json"}, key: "mcp", entry: typedEntry, remote: urlUnder("url", "http")},
+	}
+}
+
+func copilotEntry(command string, args []string) any {
+	return map[string]any{"type": "local", "command": command, "args": args, "tools": []string{"*"}}
+}
+
+func opencodeEntry(command string, args []string) any {
+	return map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}
+}
+
+func gooseEntry(command string, args []string) any {
+	return map[string]any{"type": "stdio", "name": ownEntry, "cmd": command, "args": args, "enabled": true}
+}
+
+// ownEntry is the name under which clients know us.
+const ownEntry = "mcp-all-in-one"
+
+// findClient is the client of an id, or of something near it.
+func (a *app) findClient(id string) (*client, error) {
+	var ids []string
+	for _, c := range clients() {
+		if c.id == id {
+			return &c, nil
+		}
+		ids = append(ids, c.id)
+	}
+	hint := strings.Join(ids, ", ")
+	if near := nearest(id, ids); near != "" {
+		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
+	}
+	return nil, fail(exitUsage, codeNoClient, hint, "%s %q", a.t("unknown client", "未知的客户端"), id)
+}
+
+// paths are where the client's file may be on this machine.
+func (c *client) paths(home string, getenv func(string) (string, bool)) []string {
+	var list []string
+	if dir, ok := getenv(c.variable); ok && dir != "" && c.variable != "" {
+		list = append(list, filepath.Join(dir, c.base))
+	}
+	for _, f := range c.files {
+		switch {
+		case strings.HasPrefix(f, "~/"):
+			f = filepath.Join(home, f[2:])
+		case strings.HasPrefix(f, "@/"):
+			f = filepath.Join(settingsDir(home, getenv), f[2:])
+		}
+		list = append(list, filepath.FromSlash(f))
+	}
+	return list
+}
+
+// settingsDir is where the system keeps settings of programs.
+func settingsDir(home string, getenv func(string) (string, bool)) string {
+	switch runtime.GOOS {
+	case "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	case "windows":
+		if dir, ok := getenv("APPDATA"); ok && dir != "" {
+			return dir
+		}
+		return filepath.Join(home, "AppData", "Roaming")
+	}
+	if dir, ok := getenv("XDG_CONFIG_HOME"); ok && filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(home, ".config")
+}
+
+// file is the client's file: the first that exists, else where it would be.
+func (a *app) clientFile(c *client) (path string, exists bool) {
+	paths := c.paths(a.home(), a.Getenv)
+	for _, p := range paths {
+		if _, err := os.Stat(p); err == nil {
+			return p, true
+		}
+	}
+	return paths[0], false
+}
+
+// A foreign is one server in a client's file.
+type foreign struct {
+	name string
+	raw  json.RawMessage // as JSON
+}
+
+// readClient lists the servers in a client's file.
+func (a *app) readClient(c *client, path string) ([]foreign, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := parseClient(data, c)
+	if err != nil {
+		return nil, fail(exitUsage, codeClientFile, "", "%s: %v", path, err)
+	}
+	return list, nil
+}

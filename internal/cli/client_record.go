@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// A connection is how a client's file was changed, so that it can be undone.
+type connection struct {
+	File   string `json:"file"`
+	Backup string `json:"backup,omitempty"` // empty when there was no file before
+	Hash   string `json:"hash"`             // of what was written
+	// Moved are the servers that were taken out of the file.
+	Moved map[string]json.RawMessage `json:"moved,omitempty"`
+}
+
+func connectionsFile() string { return filepath.Join(stateDir(), "connections.json") }
+
+// connections are those that were made on this machine, by client.
+func connections() (map[string]connection, error) {
+	all := map[string]connection{}
+	data, err := os.ReadFile(connectionsFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	return all, err
+}
+
+// remember records a connection; nil forgets it.
+func remember(id string, c *connection) error {
+	all, err := connections()
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		delete(all, id)
+	} else {
+		all[id] = *c
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(stateDir(), 0o700); err != nil {
+		return err
+	}
+	return writeAtOnce(connectionsFile(), data, 0o600)
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,273 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// A machine is a home with one client's file in it.
+type machine struct {
+	t      *testing.T
+	client client
+	file   string
+	sample []byte
+}
+
+// samples are real files of each client: comments, odd layout and all.
+func newMachine(t *testing.T, id string) *machine {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CODEX_HOME", "APPDATA", config.EnvConfig} {
+		t.Setenv(name, "")
+	}
+	a := &app{Env: Env{Getenv: os.LookupEnv}}
+	c, err := a.findClient(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, client: *c, file: c.paths(home, os.LookupEnv)[0]}
+	matches, _ := filepath.Glob(filepath.Join("testdata", "client", id+".*"))
+	if len(matches) != 1 {
+		t.Fatalf("samples of %s: %v", id, matches)
+	}
+	if m.sample, err = os.ReadFile(matches[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(m.file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(m.file, m.sample, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// run runs the program and returns what it printed.
+func (m *machine) run(want int, args ...string) (stdout, stderr string) {
+	m.t.Helper()
+	var out, errs bytes.Buffer
+	code := Run(context.Background(), Env{Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
+	if code != want {
+		m.t.Fatalf("%v: exit code %d, want %d\n%s%s", args, code, want, out.String(), errs.String())
+	}
+	return out.String(), errs.String()
+}
+
+func (m *machine) content() string {
+	m.t.Helper()
+	data, err := os.ReadFile(m.file)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// comments are the comments of the sample.
+func (m *machine) comments() []string {
+	var list []string
+	for line := range strings.Lines(string(m.sample)) {
+		for _, mark := range []string{" // ", "/* ", "# "} {
+			if i := strings.Index(line, mark); i >= 0 && !strings.Contains(line, "://") {
+				list = append(list, strings.TrimSpace(line[i:]))
+			}
+		}
+	}
+	return list
+}
+
+func TestConnect(t *testing.T) {
+	for _, c := range clients() {
+		t.Run(c.id, func(t *testing.T) {
+			m := newMachine(t, c.id)
+			diff, _ := m.run(0, "connect", c.id, "--dry-run")
+			if m.content() != string(m.sample) {
+				t.Fatal("a dry run wrote the file")
+			}
+			if !strings.Contains(diff, "+++ ") || !strings.Contains(diff, "mcp-all-in-one") {
+				t.Errorf("the difference does not show: %s", diff)
+			}
+			m.run(0, "connect", c.id)
+			for _, comment := range m.comments() {
+				if !strings.Contains(m.content(), comment) {
+					t.Errorf("comment %q is lost in\n%s", comment, m.content())
+				}
+			}
+			m.hasOwnEntry()
+			if info, err := os.Stat(m.file); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("the mode is %v %v", info.Mode(), err)
+			}
+			_, again := m.run(0, "connect", c.id)
+			if !strings.Contains(again, "already") {
+				t.Errorf("connecting again: %s", again)
+			}
+			m.run(0, "disconnect", c.id)
+			if diff := cmp.Diff(string(m.sample), m.content()); diff != "" {
+				t.Errorf("disconnecting does not restore (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// hasOwnEntry demands our entry beside all the others.
+func (m *machine) hasOwnEntry() {
+	m.t.Helper()
+	before, err := parseClient(m.sample, &m.client)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	after, err := parseClient([]byte(m.content()), &m.client)
+	if err != nil {
+		m.t.Fatalf("%v in\n%s", err, m.content())
+	}
+	names := map[string]bool{}
+	for _, s := range after {
+		names[s.name] = true
+	}
+	for _, s := range before {
+		if !names[s.name] {
+			m.t.Errorf("server %s is lost in\n%s", s.name, m.content())
+		}
+	}
+	if !names[ownEntry] || len(after) != len(before)+1 {
+		m.t.Errorf("servers are %v in\n%s", names, m.content())
+	}
+}
+
+// TestDisconnectAfterAChange undoes only our own change of a file that was
+// edited since.
+func TestDisconnectAfterAChange(t *testing.T) {
+	for id, comment := range map[string]string{"cursor": "\n// added later\n", "codex": "\n# added later\n", "goose": "\n# added later\n", "zed": "\n// added later\n"} {
+		t.Run(id, func(t *testing.T) {
+			m := newMachine(t, id)
+			m.run(0, "connect", id, "--move")
+			if err := os.WriteFile(m.file, []byte(m.content()+comment), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			m.run(0, "disconnect", id)
+			got := m.content()
+			servers, err := parseClient([]byte(got), &m.client)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, got)
+			}
+			want, err := parseClient(m.sample, &m.client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(servers) != len(want) || !strings.Contains(got, "added later") || strings.Contains(got, "mcp-all-in-one") {
+				t.Errorf("left is\n%s", got)
+			}
+		})
+	}
+}
+
+func TestConnectWithoutAFile(t *testing.T) {
+	m := newMachine(t, "cursor")
+	if err := os.Remove(m.file); err != nil {
+		t.Fatal(err)
+	}
+	m.run(0, "connect", "cursor", "--url", "http://127.0.0.1:3095/mcp")
+	if !strings.Contains(m.content(), `"url": "http://127.0.0.1:3095/mcp"`) {
+		t.Errorf("written: %s", m.content())
+	}
+	m.run(0, "disconnect", "cursor")
+	if _, err := os.Stat(m.file); err == nil {
+		t.Errorf("a file is left that was not there: %s", m.content())
+	}
+	m.run(2, "connect", "goose", "--url", "http://127.0.0.1:3095/mcp")
+	m.run(2, "connect", "cusor")
+	out, _ := m.run(0, "export", "codex")
+	if !strings.Contains(out, "[mcp_servers.mcp-all-in-one]\nargs = [\"stdio\"]\ncommand = ") {
+		t.Errorf("exported: %s", out)
+	}
+}
+
+func TestImport(t *testing.T) {
+	want := map[string]string{
+		"claude-desktop": `{"filesystem":{"args":["-y","@modelcontextprotocol/server-filesystem","/Users/me/Desktop"],"command":"npx"},"github":{"args":["run","-i","--rm","-e","GITHUB_PERSONAL_ACCESS_TOKEN","ghcr.io/github/github-mcp-server"],"command":"docker","env":{"GITHUB_PERSONAL_ACCESS_TOKEN":"ghp_0123456789abcdef"}}}`,
+		"claude-code":    `{"db":{"args":["-y","@bytebase/dbhub"],"command":"npx","env":{"DSN":"${DSN:-sqlite://x}"}},"sentry":{"type":"http","url":"https://mcp.sentry.dev/mcp"}}`,
+		"cursor":         `{"linear":{"url":"https://mcp.linear.app/sse"},"local":{"args":["${HOME}/server.js"],"command":"node","env":{"API_KEY":"${env:API_KEY}"}}}`,
+		"vscode":         `{"fetch":{"args":["mcp-server-fetch"],"command":"uvx"},"perplexity":{"args":["-y","server-perplexity-ask"],"command":"npx","env":{"PERPLEXITY_API_KEY":"${secret:perplexity-key}"}}}`,
+		"copilot":        `{"docs":{"allow":["search","read"],"type":"http","url":"https://example.com/mcp"},"playwright":{"args":["@playwright/mcp@latest"],"command":"npx"}}`,
+		"windsurf":       `{"figma":{"headers":{"Authorization":"Bearer figd_0123456789"},"url":"https://mcp.figma.com/mcp"},"memory":{"args":["-y","@modelcontextprotocol/server-memory"],"command":"npx","deny":["delete_entities"],"enabled":false}}`,
+		"zed":            `{"postgres":{"args":["-y","@zeddotdev/postgres"],"command":"npx","env":{"DATABASE_URL":"postgres://localhost"}},"time":{"args":["mcp-server-time"],"command":"uvx","enabled":false}}`,
+		"codex":          `{"docs":{"headers":{"Authorization":"Bearer ${DOCS_TOKEN}"},"timeout":"45s","url":"https://example.com/mcp"},"local":{"allow":["git_log","git_diff"],"args":["mcp-server-git"],"command":"uvx","env":{"LEVEL":"debug"},"inheritEnv":["GIT_SSH"]}}`,
+		"gemini":         `{"new":{"allow":["a"],"deny":["b"],"headers":{"X-Api-Key":"${GEMINI_TOOL_KEY}"},"type":"http","url":"https://example.com/mcp"},"old":{"timeout":30000,"type":"sse","url":"http://localhost:8080/sse"}}`,
+		"opencode":       `{"everything":{"args":["-y","@modelcontextprotocol/server-everything"],"command":"npx","enabled":true,"env":{"A":"b"}},"jira":{"enabled":false,"url":"https://jira.example.com/mcp"}}`,
+		"goose":          `{"fetch":{"args":["mcp-server-fetch"],"command":"uvx","enabled":true,"inheritEnv":["HTTP_PROXY_USER"],"timeout":"300s"}}`,
+		"continue":       `{"sqlite":{"args":["mcp-server-sqlite"],"command":"uvx","env":{"A":"b"}}}`,
+		"crush":          `{"fs":{"args":["fs.js"],"command":"node"},"gh":{"type":"http","url":"https://api.githubcopilot.com/mcp/"}}`,
+	}
+	for id, servers := range want {
+		t.Run(id, func(t *testing.T) {
+			m := newMachine(t, id)
+			m.run(0, "import", id)
+			out, _ := m.run(0, "export", "json")
+			var got struct{ MCPServers map[string]map[string]any }
+			var expect map[string]map[string]any
+			if err := json.Unmarshal([]byte(out), &got); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal([]byte(servers), &expect); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(expect, got.MCPServers); diff != "" {
+				t.Errorf("imported (-want +got):\n%s", diff)
+			}
+			if m.content() != string(m.sample) {
+				t.Error("importing changed the client's file")
+			}
+			m.run(0, "config", "validate")
+			again, _ := m.run(0, "import", id)
+			if strings.Contains(again, "\timported") {
+				t.Errorf("imported twice: %s", again)
+			}
+		})
+	}
+}
+
+func TestImportSaysWhatIsLeft(t *testing.T) {
+	m := newMachine(t, "gemini")
+	_, notes := m.run(0, "import", "gemini", "--dry-run")
+	if !strings.Contains(notes, "not taken over: trust") {
+		t.Errorf("notes: %s", notes)
+	}
+	if _, err := os.Stat(filepath.Join(os.Getenv("HOME"), ".mcp-all-in-one")); err == nil {
+		t.Error("a dry run wrote something")
+	}
+	list, _ := m.run(0, "import")
+	if !strings.HasPrefix(list, "gemini\t2\t2\t0\t0\t") {
+		t.Errorf("listed: %s", list)
+	}
+}
+
+func TestImportStoresSecrets(t *testing.T) {
+	m := newMachine(t, "windsurf")
+	m.run(0, "import", "windsurf", "--store-secrets")
+	out, _ := m.run(0, "export", "json")
+	if strings.Contains(out, "figd_") || !strings.Contains(out, "Bearer ${secret:figma-authorization}") {
+		t.Errorf("exported: %s", out)
+	}
+	got, err := config.NewFileStore(config.UserDir(os.Getenv("HOME"))).Get("figma-authorization")
+	if err != nil || got != "figd_0123456789" {
+		t.Errorf("stored: %q %v", got, err)
+	}
+}
+
+func TestUnifiedDiff(t *testing.T) {
+	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
+	after := "a\nb\nC\nd\ne\nf\ng\nh\ni\nj\nk\n"
+	want := "--- x\n+++ x\n@@ -1,6 +1,6 @@\n a\n b\n-c\n+C\n d\n e\n f\n@@ -8,3 +8,4 @@\n h\n i\n j\n+k\n"
+	if diff := cmp.Diff(want, unifiedDiff("x", []byte(before), []byte(after))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

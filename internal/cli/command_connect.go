@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// connectFlags are those of connect.
+type connectFlags struct {
+	schema, url        string
+	print, dryRun, all bool
+}
+
+func (a *app) connectCommand() *cobra.Command {
+	var f connectFlags
+	cmd := &cobra.Command{
+		Use:     "connect CLIENT",
+		Short:   a.t("write this gateway into a client's file", "将本网关写入客户端的配置文件"),
+		Long:    a.t("Writes this gateway into a client's file: shows the difference, keeps a backup, and\nleaves everything else as it is. `disconnect` undoes it.", "将本网关写入客户端的配置文件：显示差异、保留备份、其余内容不变。\n可用 `disconnect` 撤销。"),
+		Example: "  mcp-all-in-one connect cursor --dry-run\n  mcp-all-in-one connect claude-desktop --move",
+		Args:    a.argCount(1, 1), ValidArgsFunction: a.completeClients,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.connect(cmd, f, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.schema, "schema", "", a.t("schema `NAME` that the client gets", "客户端使用的 schema `NAME`"))
+	flags.StringVar(&f.url, "url", "", a.t("connect over HTTP to this `URL` instead of starting a command", "通过 HTTP 连接此 `URL`，而不是启动命令"))
+	flags.BoolVar(&f.print, "print", false, a.t("print the entry and write nothing", "只输出条目，不写入"))
+	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
+	flags.BoolVar(&f.all, "move", false, a.t("move the client's own servers behind this gateway", "将客户端自己的服务移到本网关之后"))
+	return cmd
+}
+
+func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
+	c, err := a.findClient(id)
+	if err != nil {
+		return err
+	}
+	entry, err := a.ownEntryFor(c, f)
+	if err != nil {
+		return err
+	}
+	if f.print {
+		return a.printEntry(c, entry)
+	}
+	path, _ := a.clientFile(c)
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	servers, err := a.readClient(c, path)
+	if err != nil {
+		return err
+	}
+	after, conn := before, connection{File: path, Moved: map[string]json.RawMessage{}}
+	var moving []translation
+	for _, s := range servers {
+		t := a.translate(c, s)
+		if !f.all || t.skip != "" || s.name == ownEntry {
+			continue
+		}
+		moving = append(moving, t)
+		conn.Moved[s.name] = s.raw
+		if after, err = editClient(c, after, s.name, nil); err != nil {
+			return a.clientError(path, err)
+		}
+	}
+	if !hasEntry(servers, entry) {
+		if after, err = editClient(c, after, ownEntry, entry); err != nil {
+			return a.clientError(path, err)
+		}
+	}
+	if string(after) == string(before) {
+		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is connected already", "无需修改：已经连接"))
+		return nil
+	}
+	fmt.Fprint(a.Stdout, unifiedDiff(path, before, after))
+	if f.dryRun {
+		return nil
+	}
+	if len(moving) > 0 {
+		if _, err := a.importAll(cmd, moving, importFlags{}); err != nil {
+			return err
+		}
+	}
+	return a.saveConnection(c, conn, before, after)
+}
+
+// hasEntry says whether a client has this very entry of ours already.
+func hasEntry(servers []foreign, entry any) bool {
+	for _, s := range servers {
+		if s.name != ownEntry {
+			continue
+		}
+		var have, want any
+		raw, err := json.Marshal(entry)
+		if err != nil || json.Unmarshal(raw, &want) != nil || json.Unmarshal(s.raw, &have) != nil {
+			return false
+		}
+		if m, ok := have.(map[string]any); ok && m["name"] == ownEntry {
+			if w, ok := want.(map[string]any); ok {
+				w["name"] = ownEntry // a list's items carry it
+			}
+		}
+		return reflect.DeepEqual(have, want)
+	}
+	return false
+}
+
+func (a *app) saveConnection(c *client, conn connection, before, after []byte) error {
+	var err error
+	if conn.Backup, err = replaceClientFile(conn.File, before, after); err != nil {
+		return a.clientError(conn.File, err)
+	}
+	conn.Hash = hashOf(after)
+	if all, err := connections(); err == nil && all[c.id].Hash == hashOf(before) {
+		// Connected twice: what was there before the first time counts.
+		conn.Backup = all[c.id].Backup
+		maps.Copy(conn.Moved, all[c.id].Moved)
+	}
+	if err := remember(c.id, &conn); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("connected:", "已连接："), c.name)
+	if conn.Backup != "" {
+		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("backup:", "备份："), conn.Backup)
+	}
+	fmt.Fprintf(a.Stderr, "%s mcp-all-in-one disconnect %s\n", a.t("undo:", "撤销："), c.id)
+	fmt.Fprintln(a.Stderr, a.t("Restart "+c.name+" so that it reads its file again.", "请重启 "+c.name+" 以重新读取配置。"))
+	return nil
+}
+
+func (a *app) clientError(path string, err error) error {
+	return fail(exitFailure, codeClientFile, "", "%s: %v", path, err)
+}
+
+// ownEntryFor is how the client reaches this gateway.
+func (a *app) ownEntryFor(c *client, f connectFlags) (any, error) {
+	if f.url != "" {
+		if c.remote == nil {
+			return nil, fail(exitUsage, codeUsage, a.t("leave --url out", "请不要使用 --url"), "%s", a.t(c.name+" cannot dial a URL from its file", c.name+" 的配置文件不支持 URL"))
+		}
+		return c.remote(f.url), nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"stdio"}
+	if a.configPath != "" {
+		found, err := config.Discover(a.loadOptions(false))
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--mcp-config", found.Path)
+	}
+	if f.schema != "" {
+		args = append(args, "--schema", f.schema)
+	}
+	return c.entry(exe, args), nil
+}
+
+// printEntry prints the file that a client would have with nothing but us.
+func (a *app) printEntry(c *client, entry any) error {
+	data, err := editClient(c, nil, ownEntry, entry)
+	if err != nil {
+		return err
+	}
+	_, err = a.Stdout.Write(data)
+	return err
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var f connectFlags
+	cmd := &cobra.Command{
+		Use:   "export CLIENT|json",
+		Short: a.t("print this gateway for a client's file, or the servers as JSON", "输出客户端所需的配置，或以 JSON 输出全部服务"),
+		Args:  a.argCount(1, 1), ValidArgsFunction: a.completeClients,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "json" {
+				return a.exportJSON()
+			}
+			c, err := a.findClient(args[0])
+			if err != nil {
+				return err
+			}
+			entry, err := a.ownEntryFor(c, f)
+			if err != nil {
+				return err
+			}
+			return a.printEntry(c, entry)
+		},
+	}
+	cmd.Flags().StringVar(&f.schema, "schema", "", a.t("schema `NAME` that the client gets", "客户端使用的 schema `NAME`"))
+	cmd.Flags().StringVar(&f.url, "url", "", a.t("`URL` of the gateway, for clients that dial", "网关的 `URL`"))
+	return cmd
+}
+
+// exportJSON prints the servers in the shape that most programs read.
+func (a *app) exportJSON() error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	servers := map[string]json.RawMessage{}
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			if servers[s.Name], err = a.rawEntry(cfg.Path, schema.Name, s.Name); err != nil {
+				return err
+			}
+		}
+	}
+	raw, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "%s\n", raw)
+	return nil
+}
+
+func (a *app) completeClients(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	for _, c := range clients() {
+		ids = append(ids, c.id)
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) disconnectCommand() *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "disconnect CLIENT",
+		Short: a.t("take this gateway out of a client's file again", "从客户端的配置文件中移除本网关"),
+		Long: a.t("Takes this gateway out of a client's file again. A file that nobody has touched since\ngets its old content back to the byte; in another one only our change is undone.",
+			"从客户端的配置文件中移除本网关。此后未被改动的文件恢复原样；\n否则只撤销我们的修改。"),
+		Args: a.argCount(1, 1), ValidArgsFunction: a.completeClients,
+		RunE: func(_ *cobra.Command, args []string) error { return a.disconnect(args[0], dryRun) },
+	}
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
+	return cmd
+}
+
+func (a *app) disconnect(id string, dryRun bool) error {
+	c, err := a.findClient(id)
+	if err != nil {
+		return err
+	}
+	all, err := connections()
+	if err != nil {
+		return err
+	}
+	conn, known := all[id]
+	if !known {
+		conn.File, _ = a.clientFile(c)
+	}
+	before, err := os.ReadFile(conn.File)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	after, err := undone(c, conn, before)
+	if err != nil {
+		return a.clientError(conn.File, err)
+	}
+	if string(after) == string(before) {
+		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is not connected", "无需修改：尚未连接"))
+		return remember(id, nil)
+	}
+	fmt.Fprint(a.Stdout, unifiedDiff(conn.File, before, after))
+	if dryRun {
+		return nil
+	}
+	if known && conn.Backup == "" && conn.Hash == hashOf(before) {
+		err = os.Remove(conn.File) // it was not there before
+	} else {
+		_, err = replaceClientFile(conn.File, before, after)
+	}
+	if err != nil {
+		return a.clientError(conn.File, err)
+	}
+	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("disconnected:", "已断开："), c.name)
+	return remember(id, nil)
+}
+
+// undone is a client's file without our change.
+func undone(c *client, conn connection, now []byte) ([]byte, error) {
+	if conn.Hash != "" && conn.Hash == hashOf(now) {
+		if conn.Backup == "" {
+			return nil, nil
+		}
+		if old, err := os.ReadFile(conn.Backup); err == nil {
+			return old, nil
+		}
+	}
+	servers, err := parseClient(now, c)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, s := range servers {
+		there[s.name] = true
+	}
+	after := now
+	if there[ownEntry] {
+		if after, err = editClient(c, after, ownEntry, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range sortedKeys(conn.Moved) {
+		if there[name] {
+			continue
+		}
+		var entry any
+		if err := json.Unmarshal(conn.Moved[name], &entry); err != nil {
+			return nil, err
+		}
+		if after, err = editClient(c, after, name, entry); err != nil {
+			return nil, err
+		}
+	}
+	return after, nil
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [SERVER]",
+		Short: a.t("look for what is wrong, and say what to do", "检查问题并给出修正建议"),
+		Long: a.t("Looks at the config file and the programs that it names, starts every server for a\nmoment, and says what is wrong and what to do. The exit code is 4 when a server is down.",
+			"检查配置文件及其中的程序，短暂启动每个服务，说明问题与修正方法。\n有服务不可用时退出码为 4。"),
+		Args: a.argCount(0, 1), ValidArgsFunction: a.completeServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.doctor(cmd.Context(), strings.Join(args, ""))
+		},
+	}
+}
+
+// A finding is one thing that was looked at.
+type finding struct {
+	OK     bool   `json:"ok"`
+	What   string `json:"what"`
+	Detail string `json:"detail,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+}
+
+func (a *app) doctor(ctx context.Context, only string) error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	findings := []finding{{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}}
+	for _, p := range cfg.Problems {
+		findings = append(findings, finding{OK: p.Severity == config.SeverityWarning, What: a.problemText(p)})
+	}
+	findings = append(findings, a.examine(ctx, cfg, only)...)
+	bad := false
+	for _, f := range findings {
+		bad = bad || !f.OK
+	}
+	if a.asJSON {
+		writeLine(a.Stdout, findings)
+	} else {
+		a.printFindings(findings)
+	}
+	if bad {
+		return silent(exitUnreachable)
+	}
+	return nil
+}
+
+func (a *app) printFindings(findings []finding) {
+	for _, f := range findings {
+		mark := "✓"
+		if !f.OK {
+			mark = "✗"
+		}
+		fmt.Fprintf(a.Stdout, "%s %s\n", mark, strings.TrimSpace(f.What+"  "+strings.ReplaceAll(f.Detail, "\n", "\n    ")))
+		if f.Fix != "" {
+			fmt.Fprintf(a.Stdout, "    %s  %s\n", a.t("fix", "修正"), f.Fix)
+		}
+	}
+}
+
+// examine starts the servers for a moment and looks at each.
+func (a *app) examine(ctx context.Context, cfg *config.Config, only string) []finding {
+	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name})
+	if err != nil {
+		return []finding{{What: err.Error()}}
+	}
+	wait, cancel := context.WithTimeout(ctx, cfg.StartWait)
+	defer cancel()
+	in.settled(wait)
+	var findings []finding
+	for _, view := range in.set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			if only == "" || only == u.Name() {
+				findings = append(findings, a.diagnose(u))
+			}
+		}
+	}
+	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancelEnd()
+	in.close(end)
+	if only != "" && len(findings) == 0 {
+		findings = append(findings, finding{What: only, Detail: a.t("no such server", "没有这个服务"), Fix: "mcp-all-in-one list"})
+	}
+	return findings
+}
+
+// diagnose says how one server is, and why.
+func (a *app) diagnose(u *upstream.Upstream) finding {
+	st, cfg := u.Status(), u.Config()
+	f := finding{What: st.Name, Detail: string(st.State)}
+	switch st.State {
+	case upstream.Ready:
+		f.OK = true
+		f.Detail = fmt.Sprintf("%s, %s %s, %d %s", st.State, a.t("protocol", "协议"), st.Version, st.Tools, a.t("tools", "个工具"))
+		return f
+	case upstream.Disabled:
+		f.OK = true
+		return f
+	case upstream.Pending:
+		f.Fix = "mcp-all-in-one approve " + st.Name
+		return f
+	case upstream.SignIn:
+		f.Detail, f.Fix = st.Reason, "mcp-all-in-one auth login "+st.Name
+		return f
+	}
+	f.Detail = st.Reason
+	for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
+		f.Detail += "\n" + line
+	}
+	if len(st.Withheld) > 0 {
+		f.Detail += "\n" + a.t("variables that it did not get: ", "未传递的环境变量：") + strings.Join(st.Withheld, ", ")
+		f.Fix = a.t("name those that it needs in its inheritEnv", "将需要的变量写入 inheritEnv")
+	}
+	if cfg.Command != "" {
+		if _, err := exec.LookPath(cfg.Command); err != nil {
+			f.Fix = a.whereIs(cfg.Command)
+		}
+	}
+	return f
+}
+
+// whereIs looks for a program in the places that a shell adds to PATH.
+func (a *app) whereIs(program string) string {
+	home := a.home()
+	for _, pattern := range []string{
+		".nvm/versions/node/*/bin", ".volta/bin", ".local/bin", ".cargo/bin", ".bun/bin", ".deno/bin", ".asdf/shims", "go/bin",
+	} {
+		dirs, _ := filepath.Glob(filepath.Join(home, pattern)) // the pattern is ours
+		for _, dir := range dirs {
+			if info, err := os.Stat(filepath.Join(dir, program)); err == nil && !info.IsDir() {
+				return a.t("found at ", "位于 ") + filepath.Join(dir, program) + a.t("; write the whole path as its command", "；请在 command 中写完整路径")
+			}
+		}
+	}
+	return a.t("install "+program+", or write the whole path as its command", "请安装 "+program+"，或在 command 中写完整路径")
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/traffic"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	f := serveFlags{noUI: true, noSelfConfig: true, port: 0}
+	cmd := &cobra.Command{
+		Use:   "run -- CLIENT [ARG...]",
+		Short: a.t("start a client with this gateway for one session", "启动客户端，仅在本次会话中使用本网关"),
+		Long: a.t("Starts a client with this gateway wired in for one session; no file is touched.\nKnown are claude, codex, copilot and opencode. For any other program, {url} and {config}\nin its arguments stand for the gateway's address and for a file with it. At the end a\nreceipt says what was called.",
+			"启动客户端，并仅在本次会话中接入本网关；不修改任何文件。\n支持 claude、codex、copilot 与 opencode。其他程序可在参数中使用 {url} 与 {config}，\n分别代表网关地址和含有该地址的文件。结束时输出本次调用的清单。"),
+		Example: "  mcp-all-in-one run -- claude\n  mcp-all-in-one run -- my-agent --mcp-config {config}",
+		Args:    a.argCount(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() != 0 {
+				return a.usageError(cmd, a.t("the client comes after --", "客户端命令写在 -- 之后"))
+			}
+			return a.runClient(cmd.Context(), f, args)
+		},
+	}
+	f.log.add(a, cmd.Flags())
+	return cmd
+}
+
+// runClient serves one client that we start ourselves.
+func (a *app) runClient(ctx context.Context, f serveFlags, words []string) error {
+	cfg, err := a.loadForServe()
+	if err != nil {
+		return err
+	}
+	if f.log.level == "" {
+		f.log.level = "error" // the terminal is the client's
+	}
+	log, level, closeLog, err := f.log.open(a, cfg)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	life := newLifetime(ctx)
+	defer life.stop()
+	in, err := newInstance(life.hard, instanceOptions{cfg: cfg, log: log, level: level, name: a.personality.name})
+	if err != nil {
+		return err
+	}
+	in.reloader(a, f)
+	fr, err := in.listen(life.hard, a, "127.0.0.1", 0, f)
+	if err != nil {
+		in.close(life.hard)
+		return err
+	}
+	begun := time.Now()
+	code, err := a.start(ctx, in, words)
+	life.finish()
+	receipt := in.traffic.Stats()
+	fr.drain(life.hard)
+	in.close(life.hard)
+	if err != nil {
+		return err
+	}
+	a.printReceipt(receipt, time.Since(begun))
+	if code != 0 {
+		return silent(code)
+	}
+	return nil
+}
+
+// start runs the client until it ends, and returns its exit code.
+func (a *app) start(ctx context.Context, in *instance, words []string) (int, error) {
+	dir, err := os.MkdirTemp("", "mcp-all-in-one-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	words, env, err := wire(in.url+"/mcp", dir, words)
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
+	cmd.Env = append(os.Environ(), env...)
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		return max(exit.ExitCode(), exitFailure), nil
+	case err != nil:
+		return 0, fail(exitUnreachable, codeNotStarted, "", "%v", err)
+	}
+	return 0, nil
+}
+
+// wire gives a client the gateway's address in the way that it reads it.
+func wire(url, dir string, words []string) (wired, env []string, err error) {
+	file := filepath.Join(dir, "mcp.json")
+	content := map[string]any{"mcpServers": map[string]any{ownEntry: map[string]string{"type": "http", "url": url}}}
+	words = slices.Clone(words)
+	switch strings.TrimSuffix(filepath.Base(words[0]), ".exe") {
+	case "claude":
+		words = append(words, "--mcp-config", file)
+	case "codex":
+		words = slices.Insert(words, 1, "-c", "mcp_servers."+ownEntry+".url="+tomlString(url))
+	case "copilot":
+		words = append(words, "--additional-mcp-config", "@"+file)
+	case "opencode":
+		content = map[string]any{"mcp": map[string]any{ownEntry: map[string]any{"type": "remote", "url": url, "enabled": true}}}
+		env = []string{"OPENCODE_CONFIG=" + file}
+	}
+	for i := range words {
+		words[i] = strings.NewReplacer("{url}", url, "{config}", file).Replace(words[i])
+	}
+	raw, err := json.MarshalIndent(content, "", "  ")
+	if err == nil {
+		err = os.WriteFile(file, raw, 0o600)
+	}
+	return words, append(env, "MCP_AIO_URL="+url), err
+}
+
+// printReceipt says what the client called, on standard error.
+func (a *app) printReceipt(stats []traffic.Stat, took time.Duration) {
+	total, failed := int64(0), int64(0)
+	stats = slices.DeleteFunc(stats, func(s traffic.Stat) bool { return s.Server == "" || s.Name == "" })
+	for _, s := range stats {
+		total += s.Calls
+		failed += s.Errors
+	}
+	fmt.Fprintf(a.Stderr, a.t("%s: %d calls, %d failed, %v\n", "%s：%d 次调用，%d 次失败，%v\n"), a.personality.name, total, failed, took.Round(time.Second))
+	for _, s := range stats {
+		fmt.Fprintf(a.Stderr, "  %s.%s  %d\n", s.Server, s.Name, s.Calls)
+	}
+}

@@ -1,0 +1,40 @@
+package config
+
+import "fmt"
+
+// SetMember returns a file of any program with the value at a path of keys set
+// to a JSON value, or taken out when value is nil. Comments and layout stay.
+// Of a list the items that are objects with a name are told apart by it.
+func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte, error) {
+	c := &collector{}
+	root := &node{kind: kindObject}
+	if text, ok := decodeText(data, &collector{}); ok {
+		data = text
+		if root = parse(text, format, c); root == nil {
+			return nil, c.err()
+		}
+	} else if len(data) > 0 {
+		if _, ok := decodeText(data, c); !ok && len(c.problems) > 0 && c.problems[0].Code != codeEmpty {
+			return nil, c.err()
+		}
+		data = nil
+	}
+	if root.kind != kindObject {
+		return nil, fmt.Errorf("the file holds %s, not an object", root.kind)
+	}
+	var v *node
+	if value != nil {
+		if v = parse(value, FormatJSON, c); v == nil {
+			return nil, c.err()
+		}
+	}
+	steps := make([]step, len(path))
+	for i, key := range path {
+		steps[i] = keyStep(key)
+	}
+	next := replaceAt(root, steps, v)
+	if len(data) == 0 {
+		return render(next, format), nil
+	}
+	return rewrite(data, format, root, next)
+}
