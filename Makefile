@@ -8,7 +8,7 @@ UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
-E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix')
 
 .PHONY: help build run vet check test lint cover verify docs e2e interop-deps interop conformance matrix torture fuzz bench bench-compare install crosscheck clean
 
@@ -26,8 +26,9 @@ $(DIST)/index.html: $(UI_FILES)
 run: build ## build, then serve over HTTP
 	$(BIN) http
 
-check: vet ## formatting, vet, unit tests with the race detector (about 2 minutes)
+check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
 	$(GO) test -race $(UNIT)
+	$(GO) test ./test/matrix
 
 vet:
 	@files=$$($(GO) list -f '{{.Dir}}' ./... | xargs gofmt -l); \
@@ -38,11 +39,11 @@ lint: vet ## gofmt, go vet, staticcheck, tidy modules
 	$(GO) tool staticcheck ./...
 	$(GO) mod tidy -diff
 
-test: check lint e2e interop conformance ## everything that guards a change (about 15 minutes)
+test: check lint crosscheck e2e interop conformance ## everything that guards a change (about 15 minutes)
 	$(GO) test -count=1 ./test/requirements
 
 e2e: ## the source documents and pairs of versions, against the binary
-	$(GO) test -count=1 -timeout 10m $(E2E)
+	$(GO) test -count=1 -timeout 10m -p 1 $(E2E)
 
 # Coverage counts what the tests of a package reach in any package, and what
 # the binaries reach that tests start. Two tests look at the standard error of
