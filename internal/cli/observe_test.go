@@ -1,0 +1,234 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// An upstreamServer is a small server over HTTP that keeps everything it was
+// sent. It answers the tool "fail" with an error and all others with a text.
+type upstreamServer struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen bytes.Buffer
+}
+
+func newUpstreamServer(t *testing.T) *upstreamServer {
+	t.Helper()
+	u := &upstreamServer{}
+	u.Server = httptest.NewServer(http.HandlerFunc(u.serve))
+	t.Cleanup(u.Close)
+	return u
+}
+
+func (u *upstreamServer) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	u.mu.Lock()
+	fmt.Fprintf(&u.seen, "%s %s %v\n%s\n", r.Method, r.URL, r.Header, body)
+	u.mu.Unlock()
+	id := jsonrpc.Get(body, "id")
+	if r.Method != http.MethodPost || id == nil {
+		w.WriteHeader(map[bool]int{true: http.StatusAccepted, false: http.StatusMethodNotAllowed}[r.Method == http.MethodPost])
+		return
+	}
+	answer := `"result":{"content":[{"type":"text","text":"ok"}]}`
+	switch method, _ := jsonrpc.GetString(body, "method"); method {
+	case "initialize":
+		answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}`
+	case "tools/list":
+		answer = `"result":{"tools":[{"name":"good","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		if name, _ := jsonrpc.GetString(body, "params", "name"); name == "fail" {
+			answer = `"error":{"code":-32050,"message":"no"}`
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, id, answer)
+}
+
+func (u *upstreamServer) received() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.seen.String()
+}
+
+// spansOf is a collector that keeps the bodies it was sent.
+func spansOf(t *testing.T) (url string, bodies func() string) {
+	t.Helper()
+	var mu sync.Mutex
+	var all bytes.Buffer
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = io.Copy(&all, r.Body)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return all.String()
+	}
+}
+
+// ask posts one request with headers and returns the status and the body.
+func ask(t *testing.T, method, url, body string, header map[string]string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for name, v := range header {
+		req.Header.Set(name, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+// One gateway with keys, metrics, traces and an audit trail; what each says of
+// the same calls.
+func TestObserved(t *testing.T) {
+	up := newUpstreamServer(t)
+	collector, spans := spansOf(t)
+	dir := t.TempDir()
+	keys, err := access.OpenKeys(filepath.Join(dir, "keys.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _, err := keys.Create("ann", access.Grant{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound, _, err := keys.Create("bound", access.Grant{Servers: []string{"other"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trail := filepath.Join(dir, "audit.jsonl")
+	gw := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q,"type":"http","protocol":"legacy"}},
+		"access":{"keys":%q},"audit":{"file":%q},"tracing":{"url":%q}}`, up.URL, filepath.Join(dir, "keys.json"), trail, collector))
+	mine := map[string]string{
+		"Authorization": "Bearer " + key, "Cookie": "session=cookie-canary", "X-Api-Key": "api-key-canary", "Proxy-Authorization": "proxy-canary",
+	}
+	for _, name := range []string{"up__good", "up__good", "up__fail", "up__absent"} {
+		status, body := ask(t, http.MethodPost, gw.URL+"/mcp", fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{"secret":"argument-canary"},"_meta":{"traceparent":%q}}}`, name, traceparent), mine)
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d %s", name, status, body)
+		}
+	}
+
+	t.Run("metrics need a key that sees everything", func(t *testing.T) {
+		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil); status != http.StatusUnauthorized {
+			t.Errorf("without a key: %d", status)
+		}
+		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + bound}); status != http.StatusForbidden {
+			t.Errorf("with a key for another server: %d", status)
+		}
+	})
+	_, page := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + key})
+	t.Run("metrics", func(t *testing.T) {
+		if problems, err := promlint.New(strings.NewReader(page)).Lint(); err != nil || len(problems) > 0 {
+			t.Errorf("Prometheus says %v, %v", problems, err)
+		}
+		for _, line := range []string{
+			`mcp_gateway_server_up{schema="default",server="up"} 1`,
+			`mcp_gateway_server_calls_total{server="up"} 3`,
+			`mcp_gateway_tool_calls_total{server="up",tool="good"} 2`,
+			`mcp_gateway_server_errors_total{server="up",reason="error -32050"} 1`,
+			`mcp_gateway_server_call_duration_seconds_count{server="up"} 3`,
+			`mcp_gateway_server_restarts_total{schema="default",server="up"} 0`,
+			`mcp_gateway_client_calls_total 4`,
+		} {
+			if !strings.Contains(page, line+"\n") {
+				t.Errorf("no line %s in\n%s", line, page)
+			}
+		}
+	})
+
+	gw.Signal(os.Interrupt)
+	gw.Wait(20 * time.Second)
+	t.Run("audit", func(t *testing.T) {
+		raw, err := os.ReadFile(trail)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for line := range strings.Lines(string(raw)) {
+			var e struct{ Principal, Server, Method, Name, Outcome, Arguments, Trace string }
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(e.Principal, "key:") || e.Method != "tools/call" || len(e.Arguments) != 64 || e.Trace != traceparent[3:35] {
+				t.Errorf("entry %s", line)
+			}
+			got = append(got, e.Server+" "+e.Name+" "+e.Outcome)
+		}
+		if want := "up up__good ok|up up__good ok|up up__fail error| up__absent error"; strings.Join(got, "|") != want {
+			t.Errorf("audit %v, want %s", got, want)
+		}
+	})
+	t.Run("traces", func(t *testing.T) {
+		text := spans()
+		if n := strings.Count(text, `"traceId":"`+traceparent[3:35]+`"`); n != 7 {
+			t.Errorf("%d spans, want four of the client's calls and three to the server", n)
+		}
+		if !strings.Contains(text, `"parentSpanId":"`+traceparent[36:52]+`"`) {
+			t.Error("no span is a child of the client's")
+		}
+	})
+	t.Run("traceparent is passed on untouched", func(t *testing.T) {
+		if n := strings.Count(up.received(), `"traceparent":"`+traceparent+`"`); n != 3 {
+			t.Errorf("the server got it %d times", n)
+		}
+	})
+	t.Run("corpus/A14", func(t *testing.T) {
+		for _, canary := range []string{key, "cookie-canary", "api-key-canary", "proxy-canary"} {
+			if strings.Contains(up.received(), canary) {
+				t.Errorf("the server was sent %s", canary)
+			}
+		}
+	})
+	t.Run("fault/T33", func(t *testing.T) {
+		raw, _ := os.ReadFile(trail)
+		all := page + string(raw) + spans() + gw.Stderr()
+		for _, canary := range []string{key, "cookie-canary", "api-key-canary", "proxy-canary", "argument-canary"} {
+			if strings.Contains(all, canary) {
+				t.Errorf("%s is shown", canary)
+			}
+		}
+	})
+}
+
+func TestMetricsSwitchedOff(t *testing.T) {
+	gw := mcptest.Gateway(t, `{"mcpServers":{},"metrics":{"enabled":false}}`)
+	if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil); status != http.StatusNotFound {
+		t.Errorf("status %d", status)
+	}
+}
