@@ -27,6 +27,7 @@ type upstreamServer struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen bytes.Buffer
+	evil string // added to the definition of "good"
 }
 
 func newUpstreamServer(t *testing.T) *upstreamServer {
@@ -52,7 +53,10 @@ func (u *upstreamServer) serve(w http.ResponseWriter, r *http.Request) {
 	case "initialize":
 		answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}`
 	case "tools/list":
-		answer = `"result":{"tools":[{"name":"good","inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}}]}`
+		u.mu.Lock()
+		extra := u.evil
+		u.mu.Unlock()
+		answer = `"result":{"tools":[{"name":"good"` + extra + `,"inputSchema":{"type":"object"}},{"name":"fail","inputSchema":{"type":"object"}}]}`
 	case "tools/call":
 		if name, _ := jsonrpc.GetString(body, "params", "name"); name == "fail" {
 			answer = `"error":{"code":-32050,"message":"no"}`
