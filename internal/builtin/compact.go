@@ -22,6 +22,12 @@ const (
 // maxOutline bounds the catalogue in the description of inspect.
 const maxOutline = 16 << 10
 
+// NamesAll says whether the tools of compact mode name every tool that they
+// stand for. Where they cannot, only a search finds one.
+func NamesAll(all *catalog.Catalog, view catalog.View) bool {
+	return all.OutlineNames(view, maxOutline)
+}
+
 // Compact is the two tools that stand for all tools of a schema in the compact
 // modes; nil when the schema shows its tools themselves. view is whose eyes
 // they are for.

@@ -92,6 +92,12 @@ func (c *Catalog) Outline(v View, limit int) string {
 	return cut(outline, limit)
 }
 
+// OutlineNames says whether an outline of at most limit bytes still names
+// every tool.
+func (c *Catalog) OutlineNames(v View, limit int) bool {
+	return limit <= 0 || len(c.outline(v, 1)) <= limit
+}
+
 func (c *Catalog) outline(v View, omit int) string {
 	var b strings.Builder
 	b.WriteString("Available tools:")

@@ -18,9 +18,10 @@ const (
 // A choice is the mode that clients are shown, and why.
 type choice struct{ mode, why string }
 
-// choose picks the mode in which a typical task costs least. most is how many
-// tools the client can take; 0 when that is not known.
-func choose(r catalog.Receipt, tools, most int) choice {
+// choose picks the mode in which a typical task costs least. named says that
+// compact mode names every tool; most is how many tools the client can take, 0
+// when that is not known.
+func choose(r catalog.Receipt, tools int, named bool, most int) choice {
 	if tools == 0 {
 		return choice{builtin.ModeFull, "there are no tools yet"}
 	}
@@ -29,17 +30,19 @@ func choose(r catalog.Receipt, tools, most int) choice {
 	compact := r.Compact.Tokens + lookupsPerTask*(one+tokensPerTurn)
 	search := r.Search.Tokens + lookupsPerTask*(min(tools, foundPerSearch)*one+tokensPerTurn)
 	numbers := fmt.Sprintf("a task costs about %d tokens in full mode, %d in compact mode, %d in search mode (%d tools)", full, compact, search, tools)
-	switch {
-	case most > 0 && tools > most && compact <= search:
-		return choice{builtin.ModeCompact, fmt.Sprintf("the client takes %d tools at most; %s", most, numbers)}
-	case most > 0 && tools > most:
-		return choice{builtin.ModeSearch, fmt.Sprintf("the client takes %d tools at most; %s", most, numbers)}
-	case full <= compact && full <= search:
-		return choice{builtin.ModeFull, numbers}
-	case compact <= search:
-		return choice{builtin.ModeCompact, numbers}
+	small, least := builtin.ModeSearch, search
+	// A model that sees the names need not guess what to search for, which is
+	// worth a little.
+	if named && compact <= search+search/4 {
+		small, least = builtin.ModeCompact, compact
 	}
-	return choice{builtin.ModeSearch, numbers}
+	switch {
+	case most > 0 && tools > most:
+		return choice{small, fmt.Sprintf("the client takes %d tools at most; %s", most, numbers)}
+	case full <= least:
+		return choice{builtin.ModeFull, numbers}
+	}
+	return choice{small, numbers}
 }
 
 // pick decides what an auto schema shows to this session. Sessions keep what
@@ -53,7 +56,7 @@ func (s *Session) pick(full view) choice {
 	if limits := limitsOf(s.clientName()); limits != nil {
 		most = limits.tools
 	}
-	return choose(full.cost.all(), full.shown.Count(catalog.Tools, catalog.View{Scope: s.scope(), Visible: s.opening.Visible}), most)
+	return choose(full.cost.all(), full.cost.tools(), full.cost.named(), most)
 }
 
 // keep lets a session go on with the mode that it was first shown.

@@ -137,7 +137,7 @@ func (g *Gateway) Receipts() map[string]SchemaReceipt {
 		r := SchemaReceipt{Receipt: s.receipt(), Sessions: []Receipt{}}
 		g.tallies.of(name).fill(&r.Receipt)
 		v := s.look()
-		best := choose(r.List, v.all.Count(catalog.Tools, catalog.View{}), 0)
+		best := choose(r.List, v.cost.tools(), v.cost.named(), 0)
 		r.Advice = Advice{best.mode, best.why}
 		r.Warnings = limitWarnings(v, catalog.View{})
 		all[name] = r
@@ -173,7 +173,11 @@ func (s *Session) bill() {
 
 // costs are what a list of the tools costs in each mode, each worked out when
 // it is first asked for.
-type costs struct{ full, compact, search func() catalog.Cost }
+type costs struct {
+	full, compact, search func() catalog.Cost
+	tools                 func() int
+	named                 func() bool // compact mode names every tool
+}
 
 func (c costs) all() catalog.Receipt {
 	return catalog.Receipt{Full: c.full(), Compact: c.compact(), Search: c.search()}
@@ -204,5 +208,7 @@ func (s *Session) measure(full, all *catalog.Catalog) costs {
 	return costs{
 		full:    sync.OnceValue(func() catalog.Cost { return catalog.CostOf(full.List(catalog.Tools, eyes)) }),
 		compact: small(builtin.ModeCompact), search: small(builtin.ModeSearch),
+		tools: sync.OnceValue(func() int { return full.Count(catalog.Tools, eyes) }),
+		named: sync.OnceValue(func() bool { return builtin.NamesAll(all, eyes) }),
 	}
 }
