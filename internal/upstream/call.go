@@ -30,7 +30,7 @@ type call struct {
 
 	active    atomic.Int64 // unix nanoseconds of the last sign of life
 	started   int64
-	overdue   int64 // when it was ended for its silence; guarded by link.mu
+	overdue   int64        // when it was ended for its silence; guarded by link.mu
 	questions atomic.Int32 // open questions to the client
 	idle      time.Duration
 }
