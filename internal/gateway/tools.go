@@ -37,38 +37,53 @@ func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 
 // runTool finds the tool, checks the arguments and calls the server.
 func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	name, ok := jsonrpc.GetString(req.Params, "name")
-	if !ok || name == "" {
+	c := readToolCall(req.Params)
+	if c.name == "" {
 		return nil, invalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
 	}
-	if err := checkMeta(req.Params); err != nil {
+	if err := checkToken(jsonrpc.Get(c.meta, "progressToken")); err != nil {
 		return nil, err
 	}
-	req = withoutNull(req)
-	ref, u, err := s.findTool(ctx, p, name)
+	params := req.Params
+	if len(c.arguments) > 0 && c.arguments[0] == 'n' {
+		// Some clients write an absent map so, and some servers refuse it.
+		params, c.arguments = jsonrpc.Set(params, nil, "arguments"), nil
+	}
+	ref, u, err := s.findTool(ctx, p, c.name)
 	if err != nil {
 		return nil, err
 	}
 	if ref.Server == builtin.Server {
-		return s.runOwn(ctx, p, ref.Name, req)
+		return s.runOwn(ctx, p, ref.Name, &jsonrpc.Request{Method: req.Method, Params: params, Back: req.Back})
 	}
-	if resp, err := checkArguments(u, ref.Item, req.Params, p.rules); resp != nil || err != nil {
+	if resp, err := checkArguments(u, ref.Item, c.arguments, p.rules); resp != nil || err != nil {
 		return resp, err
 	}
-	params := req.Params
-	if ref.Name != name {
+	if ref.Name != c.name {
 		params = jsonrpc.Set(params, jsonrpc.Quote(ref.Name), "name")
 	}
 	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 }
 
-// withoutNull leaves out arguments that are null: some clients write an absent
-// map so, and some servers refuse it.
-func withoutNull(req *jsonrpc.Request) *jsonrpc.Request {
-	if args := jsonrpc.Get(req.Params, "arguments"); len(args) == 0 || args[0] != 'n' {
-		return req
+// A toolCall is what we read of the params of tools/call.
+type toolCall struct {
+	name            string // empty when it is no text
+	arguments, meta []byte // raw, nil when absent
+}
+
+// readToolCall reads params in one pass: they may be large.
+func readToolCall(params []byte) (c toolCall) {
+	for key, value := range jsonrpc.Members(params) {
+		switch key {
+		case "name":
+			c.name, _ = jsonrpc.Text(value)
+		case "arguments":
+			c.arguments = value
+		case "_meta":
+			c.meta = value
+		}
 	}
-	return &jsonrpc.Request{Method: req.Method, Params: jsonrpc.Set(req.Params, nil, "arguments"), Back: req.Back}
+	return c
 }
 
 // send calls a server and makes its answer one for this client: URIs have the
@@ -164,8 +179,7 @@ func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
 
 // checkArguments checks what can be checked before anything is sent. Clients
 // of versions that ask for it get a tool error, which their model can read.
-func checkArguments(u *upstream.Upstream, item *catalog.Item, params []byte, rules mcp.Version) (*jsonrpc.Response, error) {
-	args := jsonrpc.Get(params, "arguments")
+func checkArguments(u *upstream.Upstream, item *catalog.Item, args []byte, rules mcp.Version) (*jsonrpc.Response, error) {
 	if len(args) > 0 && args[0] != '{' {
 		return nil, invalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
 	}
@@ -228,11 +242,11 @@ func (s *Session) finishTool(result []byte) []byte {
 
 // checkMeta refuses a progress token that could not be echoed.
 func checkMeta(params []byte) error {
-	token := jsonrpc.Get(params, "_meta", "progressToken")
-	if token == nil {
-		return nil
-	}
-	if token[0] == '"' {
+	return checkToken(jsonrpc.Get(params, "_meta", "progressToken"))
+}
+
+func checkToken(token []byte) error {
+	if token == nil || token[0] == '"' {
 		return nil
 	}
 	for _, c := range token {

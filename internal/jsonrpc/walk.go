@@ -119,7 +119,11 @@ func Get(obj []byte, path ...string) []byte {
 // GetString returns the text of a string member; false when it is absent or
 // no string.
 func GetString(obj []byte, path ...string) (string, bool) {
-	raw := Get(obj, path...)
+	return Text(Get(obj, path...))
+}
+
+// Text returns the text of a raw value; false when it is no string.
+func Text(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
