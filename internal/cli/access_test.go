@@ -1,0 +1,157 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// TestKeys lets clients in by key, shows each what it may see, and ends the
+// sessions of a key that is revoked.
+func TestKeys(t *testing.T) {
+	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
+	path := filepath.Join(dir, "mcp.json")
+	content := fmt.Sprintf(`{"access":{"keys":%q},"mcpServers":{"one":{"command":%q,"args":["demo"]},"two":{"command":%q,"args":["demo"]}}}`,
+		filepath.Join(dir, "keys.json"), binary, binary)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
+	command := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command(binary, append(args, "-c", path)...)
+		cmd.Env = append(os.Environ(), env...)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	all := command("key", "create", "all")
+	admin := command("key", "create", "boss", "--scope", "admin")
+	bound := command("key", "create", "bound", "--scope", "server:one", "--scope", "tool:echo")
+	gateway := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", path}, Env: env})
+	url := gateway.Listening()
+
+	open := func(t *testing.T, key string) *mcptest.RawHTTP {
+		t.Helper()
+		c := mcptest.NewRawHTTP(t, url+"/mcp")
+		c.Header.Set("Authorization", "Bearer "+key)
+		if m := c.Initialize("2025-06-18", `{}`); m.Error != nil {
+			t.Fatalf("initialize: %+v", m.Error)
+		}
+		return c
+	}
+	list := func(t *testing.T, key string) string {
+		t.Helper()
+		reply, err := open(t, key).Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(reply.Body)
+	}
+	t.Run("fault/T29", func(t *testing.T) {
+		for _, header := range []string{"", "Bearer aio_wrong", "Basic eDp5", "Bearer " + all + "x"} {
+			c := mcptest.NewRawHTTP(t, url+"/mcp")
+			if header != "" {
+				c.Header.Set("Authorization", header)
+			}
+			reply, err := c.Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+			if err != nil || reply.Status != http.StatusUnauthorized {
+				t.Errorf("%q: %v %d", header, err, reply.Status)
+			}
+		}
+	})
+	t.Run("everything", func(t *testing.T) {
+		got := list(t, all)
+		if !strings.Contains(got, "one__echo") || !strings.Contains(got, "two__add") || strings.Contains(got, "mcp-all-in-one-set") {
+			t.Errorf("got %.500s", got)
+		}
+	})
+	t.Run("admin", func(t *testing.T) {
+		if got := list(t, admin); !strings.Contains(got, "mcp-all-in-one-set-mcp-config") {
+			t.Errorf("got %.500s", got)
+		}
+	})
+	t.Run("bound", func(t *testing.T) {
+		got := list(t, bound)
+		if !strings.Contains(got, "one__echo") || strings.Contains(got, "one__add") || strings.Contains(got, "two__") {
+			t.Errorf("got %.500s", got)
+		}
+		reply, err := open(t, bound).Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"two__echo","arguments":{"message":"x"}}}`)
+		if err != nil || !strings.Contains(string(reply.Body), "not found") {
+			t.Errorf("another server's tool: %v %s", err, reply.Body)
+		}
+	})
+	t.Run("revoked", func(t *testing.T) {
+		c := open(t, all)
+		command("key", "revoke", "all")
+		deadline := time.After(20 * time.Second)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			reply, err := c.Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+			if err == nil && reply.Status == http.StatusUnauthorized {
+				break
+			}
+			select {
+			case <-tick.C:
+			case <-deadline:
+				t.Fatal("the key still opens the door")
+			}
+		}
+		if !strings.Contains(gateway.Stderr(), "ending the sessions of a key") {
+			t.Error("its sessions go on")
+		}
+	})
+}
+
+// TestStdioIsSmaller compares what one schema over stdio needs with what three
+// need over HTTP.
+func TestStdioIsSmaller(t *testing.T) {
+	t.Run("req/S003-44", func(t *testing.T) {
+		binary := mcptest.BuildProduct(t)
+		entry := fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, binary)
+		config := `{"server":{"port":0},"schemas":{"default":` + entry + `,"workspace":` + entry + `,"tools":` + entry + `}}`
+		stdio := mcptest.GatewayStdio(t, config)
+		stdio.Initialize("2025-06-18", `{}`)
+		stdio.Ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		web := mcptest.Gateway(t, config)
+		for _, schema := range []string{"default", "workspace", "tools"} {
+			c := mcptest.NewRawHTTP(t, web.URL+"/api/"+schema+"/mcp")
+			c.Initialize("2025-06-18", `{}`)
+			if _, err := c.Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		small, large := resident(t, stdio.PID()), resident(t, web.PID())
+		t.Logf("stdio %d KiB, HTTP %d KiB", small, large)
+		if small >= large {
+			t.Errorf("stdio needs %d KiB, HTTP %d KiB", small, large)
+		}
+	})
+}
+
+// resident is how much memory a process has, in KiB.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var kib int
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
+			return kib
+		}
+	}
+	t.Fatal("no VmRSS")
+	return 0
+}

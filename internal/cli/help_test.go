@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	cmdflag "flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+var update = cmdflag.Bool("update", false, "rewrite the golden help")
+
+// TestHelp holds the help of every command, in both languages, against what
+// was agreed on.
+func TestHelp(t *testing.T) {
+	for _, lang := range []string{"en", "zh"} {
+		for name, p := range personalities() {
+			if name == "aio" || name == "mcps_proxy" {
+				continue
+			}
+			t.Run(lang+"/"+name, func(t *testing.T) {
+				a := &app{personality: p, chinese: lang == "zh"}
+				var got bytes.Buffer
+				writeAllHelp(&got, p.root(a), name, lang)
+				golden(t, filepath.Join("testdata", "help", name+"."+lang+".txt"), got.Bytes())
+			})
+		}
+	}
+}
+
+// writeAllHelp prints the help of a command and of those below it, through the
+// front door.
+func writeAllHelp(w *bytes.Buffer, cmd *cobra.Command, name, lang string) {
+	cmd.InitDefaultHelpFlag()
+	words := strings.Fields(cmd.CommandPath())[1:]
+	args := append(append([]string{name}, words...), "--help")
+	w.WriteString("$ " + strings.Join(args, " ") + "\n")
+	getenv := func(key string) (string, bool) { return lang, key == "MCP_AIO_LANG" }
+	if code := Run(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: w, Stderr: w, Getenv: getenv}); code != 0 {
+		w.WriteString("exit " + string(rune('0'+code)) + "\n")
+	}
+	w.WriteString("\n")
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "help" {
+			writeAllHelp(w, c, name, lang)
+		}
+	}
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is stale; run the test with -update (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestChineseHelpHasNoEnglish finds texts that nobody translated: every line
+// that says what something does has a Chinese character in it.
+func TestChineseHelpHasNoEnglish(t *testing.T) {
+	a := &app{personality: personalities()["mcp-all-in-one"], chinese: true}
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		if cmd.Short != "" && !strings.ContainsFunc(cmd.Short, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff }) {
+			t.Errorf("%s: %q is not translated", cmd.CommandPath(), cmd.Short)
+		}
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				check(c)
+			}
+		}
+	}
+	check(a.mainRoot())
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReference holds the page about the command line against the commands.
+func TestReference(t *testing.T) {
+	var page bytes.Buffer
+	page.WriteString(referenceHead)
+	fmt.Fprintf(&page, "\n## Error codes\n\nThose of the config file, AIO20.., are explained by `mcp-all-in-one explain` too.\n\n| code | meaning |\n|---|---|\n")
+	for _, code := range sortedKeys(explanations) {
+		fmt.Fprintf(&page, "| %s | %s |\n", code, strings.ReplaceAll(explanations[code].en, "|", "\\|"))
+	}
+	page.WriteString("\n## Every command\n\nAs `--help` prints it.\n")
+	for _, name := range []string{"mcp-all-in-one", "mcps-proxy", "mcpx", "mcpx-sse", "mcpx-toolkit", "mcp-tester"} {
+		p := personalities()[name]
+		var help bytes.Buffer
+		writeAllHelp(&help, p.root(&app{personality: p}), name, "en")
+		fmt.Fprintf(&page, "\n### %s\n\n```text\n%s\n```\n", name, strings.TrimSpace(help.String()))
+	}
+	golden(t, filepath.Join("..", "..", "docs", "cli.md"), page.Bytes())
+}
+
+const referenceHead = "# The command line\n" + `
+One binary, called by several names. ` + "`make install`" + ` puts the names in place; the first argument works too:
+` + "`mcp-all-in-one mcpx config.json`" + ` is ` + "`mcpx config.json`" + `.
+
+| name | is | default file | port |
+|---|---|---|---|
+| ` + "`mcp-all-in-one`, `aio`" + ` | the gateway and the tester | ` + "`~/.mcp-all-in-one/mcp.json`" + ` | 3095 |
+| ` + "`mcps-proxy`, `mcps_proxy`" + ` | groups of servers over HTTP, or one group over stdio | ` + "`~/.mcps-proxy/config.json`" + ` | 3095 |
+| ` + "`mcpx`" + ` | two tools for all, over stdio | ` + "`~/.mcpx/config.json`" + ` | |
+| ` + "`mcpx-sse`" + ` | the same over HTTP, at ` + "`/mcp/`" + ` | ` + "`~/.mcpx/config.json`" + ` | 8000 |
+| ` + "`mcpx-toolkit`" + ` | the same with the console, on the next free port | ` + "`~/.mcpx/config.json`" + ` | 8000 |
+| ` + "`mcp-tester`" + ` | the console in the browser | none needed | 3095 |
+
+## Which config file
+
+The flag; ` + "`MCP_AIO_CONFIG`" + `; the file of the table above; ` + "`$XDG_CONFIG_HOME/mcp-all-in-one/config.yaml`" + ` or ` + "`.json`" + `;
+` + "`/etc/mcp-all-in-one`" + `. The first one found is used, nothing is merged. A file in the working tree is used with
+` + "`--project`" + ` only, and its servers start after ` + "`mcp-all-in-one approve`" + `.
+
+## Output
+
+Results go to standard output, everything else to standard error. On a terminal lists are tables; behind a pipe they are
+columns between tabs, without a head. ` + "`--json`" + ` writes JSON, errors included. Colour is for terminals; ` + "`NO_COLOR`" + ` turns
+it off. Texts are English or Simplified Chinese by ` + "`LC_ALL`, `LC_MESSAGES`, `LANG`" + `, or by ` + "`MCP_AIO_LANG`" + `.
+
+## A running gateway
+
+` + "`status`, `list`, `restart`, `approve`, `ui`" + ` and every command that changes the file reach a gateway that runs with the same
+file through a socket that only its user can open. Without one, ` + "`status`" + ` starts the servers for a moment.
+
+## Exit codes
+
+| code | meaning | code | meaning |
+|---|---|---|---|
+| 0 | fine | 6 | a schema or a lint rule is broken |
+| 1 | something else went wrong | 7 | a test failed, or a difference was found |
+| 2 | usage, or the config file | 8 | out of time, or cancelled |
+| 3 | a login is needed | 9 | refused |
+| 4 | a server is down | 10 | somebody has to answer first |
+| 5 | the tool failed, or is unknown | 130 | interrupted |
+
+` + "`mcps-proxy`, `mcpx`, `mcpx-sse` and `mcpx-toolkit`" + ` end with 1 for every error of theirs, as they always did.
+`
