@@ -174,7 +174,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 	if err != nil {
 		return nil, err
 	}
-	defer in.close(context.WithoutCancel(ctx))
+	defer in.end(ctx)
 	f := *c.flags
 	f.protocol = client
 	m := &aim{label: c.aim.label}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,6 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/stdio"
 )
 
 func (a *app) recordCommand() *cobra.Command {
@@ -47,11 +45,10 @@ func (a *app) record(cmd *cobra.Command, f *probeFlags, args []string) error {
 	b := &bout{app: a, aim: m, flags: f}
 	b.ctx = b.interruptible(cmd.Context())
 	defer b.close()
-	exe, err := os.Executable()
+	launcher, err := newLauncher()
 	if err != nil {
 		return err
 	}
-	launcher := stdio.NewLauncher(stdio.LauncherOptions{Exe: exe})
 	b.onClose(func() { launcher.Close() })
 	opt := probe.Options{Launcher: launcher}
 	if err := b.route(&opt); err != nil {

@@ -12,10 +12,32 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/stdio"
 )
 
-// farewell is how long ending a connection may take.
-const farewell = 10 * time.Second
+const (
+	// farewell is how long ending a connection may take.
+	farewell = 10 * time.Second
+	// patience is how long a server may take to end by itself when its input
+	// does: many never do, and a person waits.
+	patience = 500 * time.Millisecond
+)
+
+// newLauncher starts servers for one command.
+func newLauncher() (*stdio.Launcher, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding our own program: %w", err)
+	}
+	return stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, StdinGrace: patience}), nil
+}
+
+// end stops a gateway that lived for one command.
+func (in *instance) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*patience)
+	defer cancel()
+	in.close(ctx)
+}
 
 // route decides how the target is reached: as it is, or for the merged view
 // through a gateway, a running one or one of our own for this call.
@@ -37,11 +59,7 @@ func (b *bout) route(opt *probe.Options) error {
 	if err != nil {
 		return err
 	}
-	b.onClose(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), farewell)
-		defer cancel()
-		in.close(ctx)
-	})
+	b.onClose(func() { in.end(b.ctx) })
 	opt.Measure = in.measure
 	m.target = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		return b.inProcess(in, m.schema, "")

@@ -196,11 +196,10 @@ func (a *app) open(ctx context.Context, f *probeFlags, m *aim, adjust func(*prob
 	}
 	b := &bout{app: a, aim: m, flags: f}
 	b.ctx = b.interruptible(ctx)
-	exe, err := os.Executable()
+	launcher, err := newLauncher()
 	if err != nil {
-		return nil, fmt.Errorf("finding our own program: %w", err)
+		return nil, err
 	}
-	launcher := stdio.NewLauncher(stdio.LauncherOptions{Exe: exe})
 	opt.Launcher = launcher
 	b.onClose(func() { launcher.Close() })
 	if err := b.route(&opt); err != nil {
