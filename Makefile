@@ -112,3 +112,12 @@ crosscheck: ## vet and build for Windows and macOS
 
 clean: ## remove what make built
 	rm -rf bin coverage
+
+.PHONY: torture soak
+
+torture: ## the fault tests in full size; writes docs/torture.md (about an hour)
+	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/torture
+	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Envelopes|Methods|Servers|Framing' ./internal/gateway
+
+soak: ## 30 minutes of mixed use with faults (SOAK=30m); writes docs/torture.md
+	TORTURE=full SOAK=$(or $(SOAK),30m) $(GO) test -count=1 -timeout 10h -v -run '^TestSoak$$' ./test/torture
