@@ -10,7 +10,7 @@ UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/nul
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix')
 
-.PHONY: help build run vet check test lint cover verify docs e2e interop-deps interop conformance matrix torture fuzz bench bench-compare install crosscheck clean
+.PHONY: help build run vet check test lint cover verify docs e2e interop-deps interop conformance matrix torture soak fuzz bench bench-compare install crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,8 +79,12 @@ matrix: interop-deps ## every pair of versions, every kind of upstream; writes d
 	MATRIX=full $(GO) test -count=1 -timeout 20m ./test/matrix
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance$$' -v ./test/interop -matrix -update
 
-torture: ## the fault tests at full length
-	TORTURE=full $(GO) test -count=1 -timeout 90m -v ./test/torture
+torture: ## the fault tests in full size; writes docs/torture.md (about an hour)
+	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/torture
+	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Envelopes|Methods|Servers|Framing' ./internal/gateway
+
+soak: ## 30 minutes of mixed use with faults (SOAK=30m); writes docs/torture.md
+	TORTURE=full SOAK=$(or $(SOAK),30m) $(GO) test -count=1 -timeout 10h -v -run '^TestSoak$$' ./test/torture
 
 fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
 	@grep -rl --include='*_test.go' '^func Fuzz' internal | while read -r file; do \
@@ -112,12 +116,3 @@ crosscheck: ## vet and build for Windows and macOS
 
 clean: ## remove what make built
 	rm -rf bin coverage
-
-.PHONY: torture soak
-
-torture: ## the fault tests in full size; writes docs/torture.md (about an hour)
-	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/torture
-	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Envelopes|Methods|Servers|Framing' ./internal/gateway
-
-soak: ## 30 minutes of mixed use with faults (SOAK=30m); writes docs/torture.md
-	TORTURE=full SOAK=$(or $(SOAK),30m) $(GO) test -count=1 -timeout 10h -v -run '^TestSoak$$' ./test/torture
