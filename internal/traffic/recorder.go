@@ -47,6 +47,8 @@ type entry struct {
 	Call
 	reqHead, resHead span
 	reqBody, resBody span
+	// below sums up the calls to servers that this one caused.
+	below struct{ total, transport, server time.Duration }
 }
 
 type change struct {
@@ -140,6 +142,7 @@ func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
 	}
 	e.Status, e.Code, e.Reason = o.Status, o.Code, o.Reason
 	e.Total, e.Gateway, e.Transport, e.ServerTime = o.Total, o.Gateway, o.Transport, o.ServerTime
+	r.splitLocked(e)
 	if o.Server != "" {
 		e.Server = o.Server
 	}
@@ -150,6 +153,22 @@ func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
 	e.resHead, e.resBody = r.keepLocked(res)
 	r.stats.addLocked(&e.Call, r.now())
 	r.changedLocked(change{call: id})
+}
+
+// splitLocked says where the time of a client's call went from the calls to
+// servers below it, when whoever recorded it did not.
+func (r *Recorder) splitLocked(e *entry) {
+	if e.Hop == HopServer {
+		if up := r.entryLocked(e.Parent); up != nil {
+			up.below.total += e.Total
+			up.below.transport += e.Transport
+			up.below.server += e.ServerTime
+		}
+		return
+	}
+	if e.below.total > 0 && e.Gateway+e.Transport+e.ServerTime == 0 {
+		e.Gateway, e.Transport, e.ServerTime = max(e.Total-e.below.total, 0), e.below.transport, e.below.server
+	}
 }
 
 // Add records what has already ended: a notification, or a call in one step.

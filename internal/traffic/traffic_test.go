@@ -47,6 +47,22 @@ func TestBeginEnd(t *testing.T) {
 	}
 }
 
+func TestTimeIsSplitByHops(t *testing.T) {
+	r := New(Options{})
+	root := r.Begin(&Call{Hop: HopClient, Method: "tools/call"}, nil)
+	for _, ms := range []time.Duration{3, 4} {
+		c := call("github", "search")
+		c.Parent = root
+		child := r.Begin(c, nil)
+		r.End(child, &Outcome{Status: StatusOK, Total: ms * time.Millisecond, ServerTime: (ms - 1) * time.Millisecond, Transport: time.Millisecond}, nil)
+	}
+	r.End(root, &Outcome{Status: StatusOK, Total: 9 * time.Millisecond}, nil)
+	got, _ := r.Get(root)
+	if got.Gateway != 2*time.Millisecond || got.Transport != 2*time.Millisecond || got.ServerTime != 5*time.Millisecond {
+		t.Errorf("gateway %v, transport %v, server %v", got.Gateway, got.Transport, got.ServerTime)
+	}
+}
+
 func TestDisabledRecordsNothing(t *testing.T) {
 	r := New(Options{})
 	r.SetEnabled(false)

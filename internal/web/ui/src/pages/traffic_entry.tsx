@@ -26,7 +26,7 @@ export function Entry({ id, onClose }: { id: number; onClose: () => void }) {
   const selected = tabs.some((x) => x.id === tab) ? tab : String(hops.find((c) => c.id === id)?.id ?? tabs[0]!.id);
   const hop = hops.find((c) => String(c.id) === selected);
   return <aside class="entry" aria-label={t("entryTitle")} data-testid="entry">
-    <div class="bar wrap"><h2><code>{call.name || call.method}</code></h2><Status tone={toneOfCall(call)} state={call.status}>{statusName(call)}</Status>
+    <div class="bar"><h2><code>{call.name || call.method}</code></h2><Status tone={toneOfCall(call)} state={call.status}>{statusName(call)}</Status>
       <span class="mut">{clock(call.start)} · {call.client} → {call.server}</span><span class="space" />
       <OpenInBench calls={hops} /><IconButton icon="close" label={t("close")} onClick={onClose} /></div>
     <Timing c={hops.find((c) => c.hop === "client") ?? call} />
