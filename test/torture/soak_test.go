@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// soakTime is how long the soak takes: SOAK says, 30 minutes in a full run.
+// soakTime is how long the soak takes, as SOAK says.
 func soakTime(t *testing.T) time.Duration {
 	t.Helper()
 	if text := os.Getenv("SOAK"); text != "" {
@@ -79,6 +79,9 @@ func TestSoak(t *testing.T) {
 			t.Errorf("RSS grew from %.1f to %.1f MiB", early, late)
 		}
 		healthy(t, gateway)
+		if os.Getenv("SOAK") == "" {
+			return // too short for the page
+		}
 		report(t, "T38", "%v: %d calls in %d sessions, %d servers killed, %d calls told so, 0 wrong; RSS %.1f MiB in the first third, %.1f MiB at the end; at most %d descriptors, %d at the end",
 			whole, ok.Load()+told.Load(), sessions.Load(), kills, told.Load(), early, late, files, descriptors(t, gateway.PID()))
 	})
