@@ -178,6 +178,7 @@ func (g *Gateway) Close() {
 	g.Stop()
 	g.changes.stop()
 	g.parks.close()
+	g.pressure.stop()
 }
 
 const defaultStartWait = 10 * time.Second

@@ -22,6 +22,10 @@ const (
 const (
 	measureEvery = 100 * time.Millisecond
 	collectEvery = 2 * time.Second
+	// quietAfter is how long nothing must be called until memory above
+	// quietAbove is given back: nothing would be collected otherwise.
+	quietAfter = 20 * time.Second
+	quietAbove = 32 << 20
 )
 
 // pressure refuses work before the memory runs out. It measures when somebody
@@ -36,6 +40,7 @@ type pressure struct {
 	percent atomic.Int64
 	mu      sync.Mutex
 	swept   time.Time
+	quiet   *time.Timer
 }
 
 func newPressure(configured func() int64, drop func()) *pressure {
@@ -73,6 +78,10 @@ func (p *pressure) level() int64 {
 
 func (p *pressure) measure(now time.Time) {
 	p.next.Store(now.Add(measureEvery).UnixNano())
+	used := p.used()
+	if used > quietAbove {
+		p.rest()
+	}
 	limit := p.natural
 	if c := p.configured(); c > 0 {
 		limit = uint64(c)
@@ -80,7 +89,7 @@ func (p *pressure) measure(now time.Time) {
 	if limit == 0 {
 		return
 	}
-	percent := int64(p.used() * 100 / limit)
+	percent := int64(used * 100 / limit)
 	if percent >= dropCachesAt && now.Sub(p.swept) > collectEvery {
 		// What is in use may be waste that was not collected yet.
 		p.swept = now
@@ -89,6 +98,24 @@ func (p *pressure) measure(now time.Time) {
 		percent = int64(p.used() * 100 / limit)
 	}
 	p.percent.Store(percent)
+}
+
+// rest gives memory back once nothing has been called for a while.
+func (p *pressure) rest() {
+	if p.quiet == nil {
+		p.quiet = time.AfterFunc(quietAfter, debug.FreeOSMemory)
+		return
+	}
+	p.quiet.Reset(quietAfter)
+}
+
+// stop keeps the timer of rest from outliving the gateway.
+func (p *pressure) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.quiet != nil {
+		p.quiet.Stop()
+	}
 }
 
 func shortOfMemory() *jsonrpc.Error {
