@@ -3,9 +3,9 @@ package seeds
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
@@ -254,8 +254,13 @@ func TestGolden001(t *testing.T) {
 	config := `{"mcpServers":{"example":` + child(t, "-role", "example") + `},` +
 		`"roots":[{"uri":"file:///Users/test/project","name":"test-project"},{"uri":"file:///Users/test/documents","name":"documents"}],` +
 		`"answers":{"elicitation":{"fields":{"name":"张三"}}}}`
-	over(t, config, func(t *testing.T, w wire) { converse(t, w, "s001.txt") }, "--no-self-config")
-	if _, err := os.Stat("testdata/s001.txt"); err != nil {
-		t.Error(err)
-	}
+	over(t, config, func(t *testing.T, w wire) {
+		start := time.Now()
+		converse(t, w, "s001.txt")
+		t.Run("req/S001-2", func(t *testing.T) {
+			if took := time.Since(start); took > 30*time.Second {
+				t.Errorf("the whole conversation took %v, a case of it may take 30 s", took)
+			}
+		})
+	}, "--no-self-config")
 }
