@@ -33,7 +33,7 @@ func NamesAll(all *catalog.Catalog, view catalog.View) bool {
 // they are for.
 func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *config.Schema, cfg *config.Config) *Set {
 	c := compact{
-		types: cfg.Compact.Types, toon: cfg.Compact.Toon, wrapped: schema.Exec == "wrapped" || cfg.Exec == "wrapped",
+		types: cfg.Compact.Types, toon: cfg.Compact.Toon, rows: int(cfg.Compact.ToonMinSize), wrapped: schema.Exec == "wrapped" || cfg.Exec == "wrapped",
 		structured: cfg.Compact.StructuredContent,
 	}
 	var outline string
@@ -55,6 +55,7 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *confi
 // compact is how inspect and exec of one schema behave.
 type compact struct {
 	search, types, toon bool
+	rows                int // fewest rows of a table
 	// wrapped answers in the envelope of the original; structured gives it as
 	// structured content too.
 	wrapped, structured bool

@@ -204,6 +204,10 @@ func TestTypesAndTables(t *testing.T) {
 	if text, _ := run(t, set, env, "exec", `{"server_name":"files","tool_name":"list.all"}`); !strings.HasPrefix(text, "[4]{id,name}:") {
 		t.Errorf("as a table: %s", text)
 	}
+	set = toolsFor(env, ModeCompact, func(cfg *config.Config, _ *config.Schema) { cfg.Compact.Toon, cfg.Compact.ToonMinSize = true, 5 })
+	if text, _ := run(t, set, env, "exec", `{"server_name":"files","tool_name":"list.all"}`); text != rows {
+		t.Errorf("an array that is too short: %s", text)
+	}
 }
 
 func TestSearch(t *testing.T) {

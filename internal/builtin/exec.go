@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
@@ -79,7 +80,7 @@ func argumentsOf(args []byte) (inner []byte, ok bool) {
 // says otherwise.
 func (c compact) finish(resp *jsonrpc.Response, server, tool string) *jsonrpc.Response {
 	if c.toon {
-		resp.Result = asTables(resp.Result)
+		resp.Result = asTables(resp.Result, c.rows)
 	}
 	if !c.wrapped {
 		return resp
@@ -166,8 +167,8 @@ func orArray(raw []byte) []byte {
 }
 
 // asTables writes text blocks that hold uniform JSON as tables, where that
-// loses nothing and is shorter.
-func asTables(result []byte) []byte {
+// loses nothing and is shorter. An array needs so many rows.
+func asTables(result []byte, rows int) []byte {
 	content := jsonrpc.Get(result, "content")
 	if len(content) == 0 || content[0] != '[' {
 		return result
@@ -178,7 +179,7 @@ func asTables(result []byte) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		if text, ok := jsonrpc.GetString(block, "text"); ok && jsonrpc.Valid([]byte(text)) {
+		if text, ok := jsonrpc.GetString(block, "text"); ok && jsonrpc.Valid([]byte(text)) && length(text) >= rows {
 			if table, ok := catalog.Toon([]byte(text)); ok {
 				block, changed = jsonrpc.Set(block, jsonrpc.Quote(table), "text"), true
 			}
@@ -189,6 +190,20 @@ func asTables(result []byte) []byte {
 		return result
 	}
 	return jsonrpc.Set(result, append(out, ']'), "content")
+}
+
+// length is how many elements a JSON array has; an object counts as long
+// enough.
+func length(text string) int {
+	text = strings.TrimSpace(text)
+	if text[0] != '[' {
+		return math.MaxInt
+	}
+	n := 0
+	for range jsonrpc.Elements([]byte(text)) {
+		n++
+	}
+	return n
 }
 
 // textResult is a tool result with one block: v as indented JSON.
