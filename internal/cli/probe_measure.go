@@ -65,7 +65,7 @@ func (b *bout) reuse() *remote {
 	if m.cfg == nil || f.direct || m.cfg.Access.Enabled {
 		return nil
 	}
-	own := f.protocol != "" || f.cwd != "" || len(f.env)+len(f.headers)+len(f.caps) > 0
+	own := m.server != nil && f.protocol != m.server.Protocol || f.cwd != "" || len(f.env)+len(f.headers)+len(f.caps) > 0
 	if !m.merged && (!f.shared || own) {
 		return nil
 	}

@@ -95,7 +95,7 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 	if near := probe.Nearest(head, names); near != "" {
 		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
 	}
-	return &exitError{code: exitUsage, id: codeUsage, hint: hint,
+	return &exitError{code: exitUsage, id: codeNoServer, hint: hint,
 		err: fmt.Errorf("%s %q", a.t("no configured server is called", "没有名为此的已配置服务："), word),
 		details: []detail{
 			{a.t("config", "配置"), cfg.Path}, {a.t("servers", "服务"), strings.Join(names, ", ")},
