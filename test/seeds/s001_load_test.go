@@ -20,7 +20,7 @@ func TestDocument001Concurrency(t *testing.T) {
 	w := mcptest.GatewayStdio(t, serversConfig("hostile", child(t, "-role", "hostile", "-journal", journal)))
 	shake(t, stdioWire{w})
 	w.Ask(request(2, "tools/list", ""))
-	const calls, pause = 10, 500
+	const calls, pause = 10, 1500
 	start := time.Now()
 	for i := range calls {
 		w.Send(call(100+i, "hostile__sleep", fmt.Sprintf(`{"ms":%d,"token":"t%d"}`, pause, i)))
