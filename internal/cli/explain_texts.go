@@ -29,7 +29,7 @@ const (
 // An explanation says at length what a code means.
 type explanation struct{ en, zh string }
 
-// explanations by code; the tester's are beside the tester.
+// explanations by code, the tester's included.
 var explanations = map[string]explanation{
 	codeUnknownCommand: {"There is no command of this name. `mcp-all-in-one help` lists the commands.",
 		"没有这个命令。`mcp-all-in-one help` 列出全部命令。"},
@@ -69,6 +69,21 @@ var explanations = map[string]explanation{
 		"找到了正在运行的网关，但它没有完成请求。提示是网关给出的。"},
 	codeNoConsole: {"The gateway runs without its console. Start it without --no-ui.",
 		"网关没有提供控制台。启动时不要使用 --no-ui。"},
+	codeAuth: {"The target wants credentials that it did not get, or refused them. Set its headers, or sign in with `mcp-all-in-one auth login NAME`.",
+		"目标需要凭据，或拒绝了凭据。请设置 headers，或用 `mcp-all-in-one auth login NAME` 登录。"},
+	codeOutput: {"The server's answer does not fit the schema that it gave for its output.",
+		"服务的结果不符合它自己声明的输出 schema。"},
+	codeTimeout: {"No answer came in time; --timeout sets how long to wait. Whether the tool ran to its end is not known.",
+		"在限定时间内没有应答；--timeout 可调整等待时间。无法得知工具是否执行完毕。"},
+	codeInterrupted: {"You interrupted the call; the server was told.", "调用被中断，已通知服务。"},
+	codeUnreachable: {"Nothing answered at the target: the program could not be started, the address refused, or the handshake failed. The message holds the cause as it came.",
+		"目标没有应答：程序无法启动、地址拒绝连接，或握手失败。提示中是原始原因。"},
+	codeTool: {"The tool ran and said that it failed. Its own text is printed; the gateway has nothing to add.",
+		"工具已运行并报告失败。输出的是工具自己的文字。"},
+	codeUnknownTool: {"The server offers nothing of this name. `mcp-all-in-one list TARGET` shows what it offers.",
+		"服务没有提供这个名称的内容。`mcp-all-in-one list TARGET` 列出其提供的内容。"},
+	codeArgument: {"An argument does not fit the tool's schema, so nothing was sent. `--no-validate` sends it all the same.",
+		"参数不符合工具的 schema，因此没有发送。`--no-validate` 可强制发送。"},
 	codeNotStarted: {"The server's process could not be started, or ended before it answered. Its last lines on standard error say most; `mcp-all-in-one doctor NAME` looks for the cause.",
 		"服务进程无法启动，或在应答之前退出。它在标准错误中的最后几行最有价值；`mcp-all-in-one doctor NAME` 会查找原因。"},
 }

@@ -1,0 +1,54 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// TestStdioIsSmaller compares what one schema over stdio needs with what three
+// need over HTTP.
+func TestStdioIsSmaller(t *testing.T) {
+	t.Run("req/S003-44", func(t *testing.T) {
+		binary := mcptest.BuildProduct(t)
+		entry := fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, binary)
+		config := `{"server":{"port":0},"schemas":{"default":` + entry + `,"workspace":` + entry + `,"tools":` + entry + `}}`
+		stdio := mcptest.GatewayStdio(t, config)
+		stdio.Initialize("2025-06-18", `{}`)
+		stdio.Ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		web := mcptest.Gateway(t, config)
+		for _, schema := range []string{"default", "workspace", "tools"} {
+			c := mcptest.NewRawHTTP(t, web.URL+"/api/"+schema+"/mcp")
+			c.Initialize("2025-06-18", `{}`)
+			if _, err := c.Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		small, large := resident(t, stdio.PID()), resident(t, web.PID())
+		t.Logf("stdio %d KiB, HTTP %d KiB", small, large)
+		if small >= large {
+			t.Errorf("stdio needs %d KiB, HTTP %d KiB", small, large)
+		}
+	})
+}
+
+// resident is how much memory a process has, in KiB.
+func resident(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var kib int
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
+			return kib
+		}
+	}
+	t.Fatal("no VmRSS")
+	return 0
+}
