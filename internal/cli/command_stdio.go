@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -120,14 +121,17 @@ func (a *app) stdioSchema(cfg *config.Config, name string) (string, error) {
 	if schema != nil && schema.Enabled {
 		return name, nil
 	}
+	// The words are those that scripts look for.
+	said := fmt.Sprintf("Schema '%s' not found. Available schemas: %s", name, strings.Join(cfg.Names(), ", "))
+	if schema != nil {
+		said = fmt.Sprintf("Schema '%s' is disabled in configuration", name)
+	}
 	e := &exitError{
-		code: exitFailure, id: codeNoSchema, plain: a.personality.plain,
-		err:  fmt.Errorf("Schema '%s' not found. Available schemas: %s", name, strings.Join(cfg.Names(), ", ")),
+		code: exitFailure, id: codeNoSchema, plain: a.personality.plain, err: errors.New(said),
 		hint: a.t("use --schema with one of them", "使用 --schema 指定其中之一"),
 	}
 	if schema != nil {
 		e.id = codeSchemaOff
-		e.err = fmt.Errorf("Schema '%s' is disabled in configuration", name)
 		e.hint = a.t("enable it in "+cfg.Path, "在 "+cfg.Path+" 中启用它")
 	}
 	if a.personality.example != "" {
