@@ -83,35 +83,49 @@ func toolsOf(t *testing.T, m mcptest.Message) map[string]tool {
 
 var standardCodes = map[int64]bool{-32700: true, -32600: true, -32601: true, -32602: true, -32603: true}
 
+// A conversation000 is what was answered in the one session of the document.
+type conversation000 struct {
+	w                          *mcptest.RawStdio
+	hello, list, now, found    mcptest.Message
+	nowhere, noQuery, noMethod mcptest.Message
+	again, bye                 mcptest.Message
+	all                        []mcptest.Message // in the order of the document
+	tools                      map[string]tool
+	code                       int    // of the exit
+	noted                      string // the file with the arguments of uvx
+}
+
 // TestDocument000 is the whole conversation of the document in one session.
 func TestDocument000(t *testing.T) {
 	setKey(t, validKey)
 	config, noted := sample(t)
 	w := mcptest.GatewayStdio(t, config, "--no-self-config")
-	hello := w.Ask(initialize000)
+	c := &conversation000{w: w, noted: noted, hello: w.Ask(initialize000)}
 	w.Send(initialized)
-	list, now, found := w.Ask(list000), w.Ask(time000), w.Ask(search000)
-	nowhere, noQuery, noMethod := w.Ask(nowhere000), w.Ask(noQuery000), w.Ask(noMethod000)
-	again := w.Ask(strings.Replace(time000, `"id":3`, `"id":33`, 1))
-	bye := w.Ask(shutdown000)
+	c.list, c.now, c.found = w.Ask(list000), w.Ask(time000), w.Ask(search000)
+	c.nowhere, c.noQuery, c.noMethod = w.Ask(nowhere000), w.Ask(noQuery000), w.Ask(noMethod000)
+	c.again = w.Ask(strings.Replace(time000, `"id":3`, `"id":33`, 1))
+	c.bye = w.Ask(shutdown000)
 	w.Send(exit000)
-	code := w.Wait(patience)
-	all := []mcptest.Message{hello, list, now, found, nowhere, noQuery, noMethod, bye}
-	tools := toolsOf(t, list)
-	t.Run("req/S000-1", func(t *testing.T) {
-		if hello.Error != nil || tools["Time__get_current_time"].Name == "" || tools["zhipu-web-search__web_search"].Name == "" {
-			t.Errorf("not both services: %s", list.Raw)
-		}
-	})
+	c.code = w.Wait(patience)
+	c.all = []mcptest.Message{c.hello, c.list, c.now, c.found, c.nowhere, c.noQuery, c.noMethod, c.bye}
+	c.tools = toolsOf(t, c.list)
+	handshake000(t, c)
+	listed000(t, c)
+	errors000(t, c)
+	rules000(t, c)
+}
+
+func handshake000(t *testing.T, c *conversation000) {
 	var welcome struct {
 		ProtocolVersion string
 		Capabilities    map[string]json.RawMessage
 		ServerInfo      json.RawMessage
 	}
-	decode(t, hello.Result, &welcome)
+	decode(t, c.hello.Result, &welcome)
 	t.Run("req/S000-2", func(t *testing.T) {
-		if welcome.ProtocolVersion != "2025-06-18" || string(hello.ID) != "1" {
-			t.Error(hello.Raw)
+		if welcome.ProtocolVersion != "2025-06-18" || string(c.hello.ID) != "1" {
+			t.Error(c.hello.Raw)
 		}
 	})
 	t.Run("req/S000-3", func(t *testing.T) {
@@ -125,17 +139,25 @@ func TestDocument000(t *testing.T) {
 		sameJSON(t, "serverInfo", string(welcome.ServerInfo), `{"name":"mcp-all-in-one","version":"1.0.0"}`)
 	})
 	t.Run("req/S000-6", func(t *testing.T) {
-		if rest := w.Unclaimed(); len(rest) > 0 {
+		if rest := c.w.Unclaimed(); len(rest) > 0 {
 			t.Errorf("lines that nobody asked for: %q", rest)
 		}
 	})
+}
+
+func listed000(t *testing.T, c *conversation000) {
+	t.Run("req/S000-1", func(t *testing.T) {
+		if c.hello.Error != nil || c.tools["Time__get_current_time"].Name == "" || c.tools["zhipu-web-search__web_search"].Name == "" {
+			t.Errorf("not both services: %s", c.list.Raw)
+		}
+	})
 	t.Run("req/S000-7", func(t *testing.T) {
-		if list.Error != nil || len(tools) == 0 {
-			t.Error(list.Raw)
+		if c.list.Error != nil || len(c.tools) == 0 {
+			t.Error(c.list.Raw)
 		}
 	})
 	t.Run("req/S000-8", func(t *testing.T) {
-		got := tools["Time__get_current_time"]
+		got := c.tools["Time__get_current_time"]
 		if got.Description != "[Time] Get the current time in a specified timezone" {
 			t.Errorf("description %q", got.Description)
 		}
@@ -143,41 +165,44 @@ func TestDocument000(t *testing.T) {
 			`{"type":"object","properties":{"timezone":{"type":"string","description":"IANA timezone identifier (e.g., 'Asia/Shanghai')"}}}`)
 	})
 	t.Run("req/S000-9", func(t *testing.T) {
-		got := tools["zhipu-web-search__web_search"]
+		got := c.tools["zhipu-web-search__web_search"]
 		if got.Description != "[zhipu-web-search] Search the web using Zhipu AI" {
 			t.Errorf("description %q", got.Description)
 		}
 		sameJSON(t, "inputSchema", string(got.InputSchema), `{"type":"object","properties":{"query":{"type":"string","description":"Search query"},`+
 			`"num_results":{"type":"number","description":"Number of results to return (default: 10)"}},"required":["query"]}`)
 	})
-	t.Run("req/S000-10", func(t *testing.T) { schemasUnchanged(t, tools) })
+	t.Run("req/S000-10", func(t *testing.T) { schemasUnchanged(t, c.tools) })
 	t.Run("req/S000-11", func(t *testing.T) {
-		if got := textOf(t, now); !regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+08:00$`).MatchString(got) {
+		if got := textOf(t, c.now); !regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+08:00$`).MatchString(got) {
 			t.Errorf("the time is %q", got)
 		}
 	})
 	t.Run("req/S000-12", func(t *testing.T) {
-		if got := textOf(t, found); !strings.HasPrefix(got, "Web search results for 'Model Context Protocol':\n1. ") || strings.Count(got, "\n") != 3 {
+		if got := textOf(t, c.found); !strings.HasPrefix(got, "Web search results for 'Model Context Protocol':\n1. ") || strings.Count(got, "\n") != 3 {
 			t.Errorf("found %q", got)
 		}
 	})
+}
+
+func errors000(t *testing.T, c *conversation000) {
 	t.Run("req/S000-14", func(t *testing.T) {
-		wantError(t, nowhere, -32601, "Tool 'nonexistent_tool' not found", `{"tool":"nonexistent_tool"}`)
+		wantError(t, c.nowhere, -32601, "Tool 'nonexistent_tool' not found", `{"tool":"nonexistent_tool"}`)
 	})
 	t.Run("req/S000-15", func(t *testing.T) {
-		wantError(t, noQuery, -32602, "Invalid params: Missing required parameter 'query'", `{"parameter":"query"}`)
+		wantError(t, c.noQuery, -32602, "Invalid params: Missing required parameter 'query'", `{"parameter":"query"}`)
 	})
 	t.Run("req/S000-16", func(t *testing.T) {
-		wantError(t, noMethod, -32601, "Method 'invalid/method' not found", `{"method":"invalid/method","reason":"Method not found"}`)
+		wantError(t, c.noMethod, -32601, "Method 'invalid/method' not found", `{"method":"invalid/method","reason":"Method not found"}`)
 	})
-	t.Run("req/S000-17", func(t *testing.T) { wantResult(t, bye, `{}`) })
+	t.Run("req/S000-17", func(t *testing.T) { wantResult(t, c.bye, `{}`) })
 	t.Run("req/S000-18", func(t *testing.T) {
-		if code != 0 || len(w.Unclaimed()) > 0 {
-			t.Errorf("exit code %d, %q", code, w.Unclaimed())
+		if c.code != 0 || len(c.w.Unclaimed()) > 0 {
+			t.Errorf("exit code %d, %q", c.code, c.w.Unclaimed())
 		}
 	})
 	t.Run("req/S000-19+S000-20", func(t *testing.T) {
-		for i, m := range all {
+		for i, m := range c.all {
 			// ParseMessage has held the version against 2.0 already.
 			if string(m.ID) != fmt.Sprint(i+1) || (m.Error == nil) == (m.Result == nil) {
 				t.Errorf("answer %d: %s", i+1, m.Raw)
@@ -185,21 +210,24 @@ func TestDocument000(t *testing.T) {
 		}
 	})
 	t.Run("req/S000-21", func(t *testing.T) {
-		for _, m := range []mcptest.Message{nowhere, noQuery, noMethod} {
+		for _, m := range []mcptest.Message{c.nowhere, c.noQuery, c.noMethod} {
 			if !standardCodes[m.Error.Code] {
 				t.Errorf("code %d is not one of JSON-RPC", m.Error.Code)
 			}
 		}
 	})
+}
+
+func rules000(t *testing.T, c *conversation000) {
 	t.Run("req/S000-22", func(t *testing.T) {
-		for name := range tools {
+		for name := range c.tools {
 			if !strings.HasPrefix(name, "Time__") && !strings.HasPrefix(name, "zhipu-web-search__") {
 				t.Errorf("tool %q", name)
 			}
 		}
 	})
 	t.Run("req/S000-24", func(t *testing.T) {
-		for name, one := range tools {
+		for name, one := range c.tools {
 			service, _, _ := strings.Cut(name, "__")
 			if !strings.HasPrefix(one.Description, "["+service+"] ") {
 				t.Errorf("%s: %q", name, one.Description)
@@ -208,46 +236,46 @@ func TestDocument000(t *testing.T) {
 	})
 	t.Run("req/S000-26+S000-27", func(t *testing.T) {
 		for _, service := range []string{"Time__", "zhipu-web-search__"} {
-			if !strings.Contains(list.Raw, service) {
-				t.Errorf("nothing of %s in %s", service, list.Raw)
+			if !strings.Contains(c.list.Raw, service) {
+				t.Errorf("nothing of %s in %s", service, c.list.Raw)
 			}
 		}
 	})
 	t.Run("req/S000-30", func(t *testing.T) {
-		args, err := os.ReadFile(noted)
+		args, err := os.ReadFile(c.noted)
 		if err != nil || strings.TrimSpace(string(args)) != "mcp-server-time --local-timezone=Asia/Shanghai" {
 			t.Errorf("uvx got %q, %v", args, err)
 		}
 	})
 	t.Run("req/S000-31", func(t *testing.T) {
-		if len(tools) != 2 {
-			t.Errorf("%d tools", len(tools))
+		if len(c.tools) != 2 {
+			t.Errorf("%d tools", len(c.tools))
 		}
 	})
 	t.Run("req/S000-32", func(t *testing.T) {
-		for i, m := range all {
+		for i, m := range c.all {
 			if failed := m.Error != nil; failed != (i >= 4 && i <= 6) {
 				t.Errorf("step %d: %s", i+1, m.Raw)
 			}
 		}
 	})
 	t.Run("req/S000-33+S000-34", func(t *testing.T) {
-		for _, m := range []mcptest.Message{now, found} {
+		for _, m := range []mcptest.Message{c.now, c.found} {
 			if textOf(t, m) == "" {
 				t.Error(m.Raw)
 			}
 		}
 	})
 	t.Run("req/S000-35", func(t *testing.T) {
-		for _, m := range []mcptest.Message{nowhere, noQuery, noMethod} {
+		for _, m := range []mcptest.Message{c.nowhere, c.noQuery, c.noMethod} {
 			if m.Error.Code == 0 || len(m.Error.Message) < 10 {
 				t.Error(m.Raw)
 			}
 		}
 	})
 	t.Run("req/S000-36", func(t *testing.T) {
-		if again.Error != nil {
-			t.Errorf("after the errors: %s", again.Raw)
+		if c.again.Error != nil {
+			t.Errorf("after the errors: %s", c.again.Raw)
 		}
 	})
 }
