@@ -118,7 +118,11 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 		return nil, &StartError{Err: err}
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, opt.Handshake, errHandshake)
+	limit := opt.Handshake
+	if stdio.Fetches(t.Command) {
+		limit = max(limit, firstFetch)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the server did not answer the handshake within %s: %w", limit, errHandshake))
 	defer cancel()
 	if err := s.greet(ctx, p); err != nil {
 		return nil, s.explain(ctx, err)

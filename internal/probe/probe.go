@@ -113,13 +113,16 @@ type Measurement struct {
 
 const (
 	defaultHandshake = 30 * time.Second
+	// firstFetch is how long a command that may have to download its program
+	// is waited for.
+	firstFetch = 5 * time.Minute
 	// eraProbe is how long a server may take to answer server/discover before
 	// it counts as one that does not know it.
 	eraProbe = 2 * time.Second
 )
 
 var (
-	errHandshake = errors.New("the server did not answer the handshake in time")
+	errHandshake = errors.New("it did not answer in time")
 	// ErrIdle ends a call whose server showed no sign of life.
 	ErrIdle = errors.New("the server showed no sign of life in time")
 	// ErrLimit ends a call that took longer than it may.

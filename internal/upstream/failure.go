@@ -194,10 +194,23 @@ func (u *Upstream) explainExit(l *link, err error) error {
 	if !l.alive() && l.err != nil {
 		err = fmt.Errorf("the server ended during the handshake: %w", l.err)
 	}
-	if lines := l.child.Stderr().Lines(5); len(lines) > 0 {
+	if lines := lastWords(l.child.Stderr().Lines(40)); len(lines) > 0 {
 		err = fmt.Errorf("%w; it said: %s", err, strings.Join(lines, " | "))
 	}
 	return err
+}
+
+const maxWords = 5
+
+// lastWords are the lines that say most about an end: from the one that names
+// an error on, else the last ones.
+func lastWords(lines []string) []string {
+	for i, line := range lines {
+		if strings.Contains(strings.ToLower(line), "error") {
+			return lines[i:min(i+maxWords, len(lines))]
+		}
+	}
+	return lines[max(0, len(lines)-maxWords):]
 }
 
 // explainStart says what a program that could not be started did not get.

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/stdio"
 )
 
 // A Greeting is what the only client of a stdio session says about itself. Its
@@ -41,7 +43,8 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) error {
 		}
 		l.offer = sp.offer
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, u.limits.Handshake, errHandshake)
+	limit := u.greetLimit()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLate(limit))
 	defer cancel()
 	if sp.era == mcp.Modern {
 		err := l.discover(ctx, sp)
@@ -64,7 +67,24 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) error {
 // counts as one that does not know it.
 const eraProbe = 2 * time.Second
 
-var errHandshake = errors.New("the server did not answer the handshake in time")
+var errHandshake = errors.New("the server did not answer in time")
+
+// firstFetch is how long a server may take to be greeted for the first time
+// when its command may have to download it. Ending it earlier would leave half
+// a download behind, every time anew.
+const firstFetch = 5 * time.Minute
+
+func (u *Upstream) greetLimit() time.Duration {
+	if !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.server().Command) {
+		return max(u.limits.Handshake, firstFetch)
+	}
+	return u.limits.Handshake
+}
+
+// tooLate is why a handshake ended, with the way out.
+func tooLate(limit time.Duration) error {
+	return fmt.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", limit, errHandshake)
+}
 
 // await waits for the greeting and takes the client's words over.
 func (sp *spec) await(ctx context.Context, u *Upstream) error {
@@ -135,7 +155,7 @@ func (l *link) discover(ctx context.Context, sp spec) error {
 	}
 	l.version = mcp.LatestModern
 	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Info: sp.info})
-	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
+	resp, err := l.ours(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
 	if err != nil {
 		return cause(ctx, err)
 	}

@@ -154,7 +154,8 @@ func (u *Upstream) rest(state State, delay time.Duration) bool {
 	case <-u.life.Done():
 		return false
 	}
-	u.setState(Starting, nil)
+	_, why := u.State() // until it is up, that is still why it is not
+	u.setState(Starting, why)
 	return true
 }
 
@@ -168,6 +169,7 @@ func (u *Upstream) up(l *link) {
 	}
 	u.mu.Unlock()
 	u.primary.features.CompareAndSwap(nil, l.loaded) // the grace ended meanwhile
+	u.greeted.Store(true)
 	u.setState(Ready, nil)
 	u.log.Info("upstream connected", "version", l.version)
 }

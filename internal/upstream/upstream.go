@@ -69,6 +69,7 @@ type Upstream struct {
 	background sync.WaitGroup
 	primary    *slot
 	wake       chan struct{} // a person asked for a restart
+	greeted    atomic.Bool   // it was up once
 	probing    sync.Mutex
 
 	mu       sync.Mutex
