@@ -28,7 +28,7 @@ func outcomes(action string, without int) string {
 	var b strings.Builder
 	for n := 1; n <= 40; n++ {
 		if n != without {
-			fmt.Fprintf(&b, `{"Action":%q,"Package":"p","Test":"Test/req/S002-%d"}`+"\n", action, n)
+			fmt.Fprintf(&b, `{"Action":%q,"Package":"p","Test":"Test/%s/S002-%d"}`+"\n", action, "req", n)
 		}
 	}
 	return b.String()
