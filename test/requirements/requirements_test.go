@@ -235,7 +235,7 @@ func natural(a, b string) int {
 		head := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz")
 		letters := strings.TrimRight(head, "0123456789")
 		n := 0
-		fmt.Sscan(head[len(letters):], &n)
+		fmt.Sscanf(head[len(letters):], "%d", &n)
 		return letters, n, s[len(head):]
 	}
 	la, na, ta := split(a)
@@ -246,5 +246,8 @@ func natural(a, b string) int {
 	if na != nb {
 		return na - nb
 	}
-	return strings.Compare(ta, tb)
+	if c := strings.Compare(ta, tb); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b) // A9 and A09
 }
