@@ -69,9 +69,9 @@ func goalTable(goals []goal) string {
 		if !g.met {
 			verdict = "**no**"
 		}
-		rows = append(rows, []string{g.text, g.want, g.found, g.spread, verdict})
+		rows = append(rows, []string{g.text, g.want, g.found, g.spread, g.best, verdict})
 	}
-	return markdown([]string{"measure", "target", "found", "spread", "met"}, rows)
+	return markdown([]string{"measure", "target", "found", "spread", "best rounds", "met"}, rows)
 }
 
 var groupTitles = []struct{ group, title, floor string }{

@@ -30,11 +30,7 @@ func median(values []float64) float64 {
 
 // median of a measure over the rounds of one target.
 func (c *cell) median(name string, measure func(sample) float64) float64 {
-	var values []float64
-	for _, s := range c.samples[name] {
-		values = append(values, measure(s))
-	}
-	return median(values)
+	return median(c.values(name, measure))
 }
 
 // A ratio of two targets, round by round: both had the same machine.
@@ -61,11 +57,19 @@ func (c *cell) ratio(name, floor string, measure func(sample) float64) ratio {
 	return ratio{median(values), slices.Min(values), slices.Max(values)}
 }
 
-// least of a measure over the rounds of one target.
+// least and most of a measure over the rounds of one target.
 func (c *cell) least(name string, measure func(sample) float64) float64 {
-	var values []float64
+	return slices.Min(c.values(name, measure))
+}
+
+func (c *cell) most(name string, measure func(sample) float64) float64 {
+	return slices.Max(c.values(name, measure))
+}
+
+func (c *cell) values(name string, measure func(sample) float64) []float64 {
+	values := make([]float64, 0, len(c.samples[name]))
 	for _, s := range c.samples[name] {
 		values = append(values, measure(s))
 	}
-	return slices.Min(values)
+	return values
 }
