@@ -33,6 +33,7 @@ func (l *link) loadFeatures(ctx context.Context) error {
 	}
 	l.loaded = f
 	l.slot.features.Store(f)
+	l.refresh.start()
 	return nil
 }
 
@@ -151,6 +152,7 @@ type refresher struct {
 	mu      sync.Mutex
 	dirty   kind
 	running bool
+	loaded  bool // the first load is over
 	stopped bool
 	timer   *time.Timer
 }
@@ -161,7 +163,19 @@ func (r *refresher) mark(k kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dirty |= k
-	if r.running || r.stopped {
+	r.armLocked()
+}
+
+// start lets what changed during the first load be fetched again.
+func (r *refresher) start() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loaded = true
+	r.armLocked()
+}
+
+func (r *refresher) armLocked() {
+	if r.dirty == 0 || r.running || r.stopped || !r.loaded {
 		return
 	}
 	r.running = true
