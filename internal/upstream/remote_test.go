@@ -256,6 +256,7 @@ func TestStorm(t *testing.T) {
 			w := newWorld(t, worldOptions{transport: line}, list...)
 			pass(30 * time.Second) // simulated
 			line.down.Store(false)
+			mu.Lock()
 			most := 0
 			for _, n := range attempts {
 				most = max(most, n)
@@ -271,6 +272,7 @@ func TestStorm(t *testing.T) {
 			if worst, mean := slices.Max(seconds[4:30]), sum/30; worst > 3*mean {
 				t.Errorf("%d attempts in one second, %d on the average", worst, mean)
 			}
+			mu.Unlock()
 			pass(15 * time.Second) // simulated
 			for i := range many {
 				if s := w.up(fmt.Sprintf("s%d", i)).Status(); s.State != upstream.Ready {
