@@ -32,7 +32,7 @@ func writePage(t *testing.T, rows []string) {
 	page := "# Conformance\n\n" +
 		"The official conformance suite runs as the client of `/s/everything/mcp`. Behind the gateway stands the fixture\n" +
 		"of the official Go SDK, over stdio or HTTP, with its tools under their own names. A scenario passes when a check of\n" +
-		"its own succeeds and none fails; one that merely does not run does not count. Written by `make matrix`.\n\n" +
+		"its own succeeds and none fails; one that merely does not run does not count. Written by `make conformance`.\n\n" +
 		"| revision | upstream | `protocol` | required scenarios that pass | the rest |\n|---|---|---|---|---|\n" +
 		strings.Join(rows, "")
 	if err := os.WriteFile("../../docs/conformance.md", []byte(page), 0o644); err != nil {

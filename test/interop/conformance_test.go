@@ -132,11 +132,16 @@ var stamped = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 // that a check of its own succeeded and none failed.
 func conformance(t *testing.T, url, revision string) map[string]string {
 	t.Helper()
+	return runSuite(t, url, "--requirements", revision)
+}
+
+func runSuite(t *testing.T, url string, args ...string) map[string]string {
+	t.Helper()
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	suite := filepath.Join(cache, "npm", "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
-	cmd := exec.CommandContext(ctx, node(t), suite, "server", "--url", url, "--requirements", revision, "--output-dir", dir)
+	cmd := exec.CommandContext(ctx, node(t), append([]string{suite, "server", "--url", url, "--output-dir", dir}, args...)...)
 	cmd.Dir = filepath.Join(cache, "npm")
 	out, err := cmd.CombinedOutput() // exits with a failure when a scenario fails
 	folders, readErr := os.ReadDir(dir)

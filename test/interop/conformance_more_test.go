@@ -1,0 +1,59 @@
+package interop
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// TestConformanceUnscored runs what the revision of 2025-11-25 has beside the
+// required scenarios. server-sse-polling is left out: it wants a stream where
+// a plain answer does.
+func TestConformanceUnscored(t *testing.T) {
+	g := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"command":%q}`, everythingServer(t))))
+	for _, name := range []string{"json-schema-2020-12", "server-session-lifecycle"} {
+		t.Run("fault/T43 "+name, func(t *testing.T) {
+			verdicts := runSuite(t, g.URL+"/s/everything/mcp", "--scenario", name)
+			if len(verdicts) == 0 {
+				t.Fatal("it did not run")
+			}
+			for scenario, why := range verdicts {
+				if why != "" {
+					t.Errorf("%s: %s", scenario, why)
+				}
+			}
+		})
+	}
+}
+
+// TestConformanceTogether runs three suites at once, each session with a
+// server of its own: they do not disturb each other.
+func TestConformanceTogether(t *testing.T) {
+	if !*matrix {
+		t.Log("one suite at a time in this run; -matrix runs three at once")
+	}
+	suites := 1
+	if *matrix {
+		suites = 3
+	}
+	g := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"command":%q,"share":"session"}`, everythingServer(t))))
+	results := make([]map[string]string, suites)
+	var wg sync.WaitGroup
+	for i := range suites {
+		wg.Go(func() { results[i] = conformance(t, g.URL+"/s/everything/mcp", "2025-11-25") })
+	}
+	wg.Wait()
+	for i, verdicts := range results {
+		for _, name := range required(t, "2025-11-25") {
+			if why, ran := verdicts[name]; !ran || why != "" {
+				t.Errorf("fault/T43 suite %d: %s: ran %v, %s", i, name, ran, why)
+			}
+		}
+		if !maps.Equal(verdicts, results[0]) {
+			t.Errorf("suite %d ended otherwise than the first", i)
+		}
+	}
+}
