@@ -29,26 +29,25 @@ func moreFiles(t *testing.T) {
 }
 
 // idler is a session with an open stream that nothing is said on.
-func idler(t *testing.T, gateway *mcptest.Process) (net.Conn, error) {
+func idler(gateway *mcptest.Process) (conn net.Conn, id string, err error) {
 	host := strings.TrimPrefix(gateway.URL, "http://")
-	conn, err := net.Dial("tcp", host)
-	if err != nil {
-		return nil, err
+	if conn, err = net.Dial("tcp", host); err != nil {
+		return nil, "", err
 	}
 	body := mcptest.InitializeLine(mcp.LatestLegacy, `{}`)
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s", host, len(body), body)
 	head := make([]byte, 8192)
 	n, err := conn.Read(head)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	_, rest, ok := strings.Cut(string(head[:n]), "Mcp-Session-Id: ")
 	if !ok {
-		return nil, fmt.Errorf("no session: %.200s", head[:n])
+		return nil, "", fmt.Errorf("no session: %.200s", head[:n])
 	}
-	id, _, _ := strings.Cut(rest, "\r\n")
+	id, _, _ = strings.Cut(rest, "\r\n")
 	fmt.Fprintf(conn, "GET /mcp HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\n\r\n", host, id)
-	return conn, nil
+	return conn, id, nil
 }
 
 // TestIdleSessions: many sessions with open streams cost little.
@@ -61,17 +60,16 @@ func TestIdleSessions(t *testing.T) {
 		echoes(t, gateway.URL+"/mcp", "s0__echo", 4, 400)
 		before := rss(t, gateway.PID())
 		many := size(300, 9_900)
-		conns := make([]net.Conn, many)
+		conns, ids := make([]net.Conn, many), make([]string, many)
 		var wg sync.WaitGroup
 		for w := range 20 {
 			wg.Go(func() {
 				for i := w; i < many; i += 20 {
-					conn, err := idler(t, gateway)
-					if err != nil {
+					var err error
+					if conns[i], ids[i], err = idler(gateway); err != nil {
 						t.Errorf("session %d: %v", i, err)
 						return
 					}
-					conns[i] = conn
 				}
 			})
 		}
@@ -89,10 +87,15 @@ func TestIdleSessions(t *testing.T) {
 		if full() && (each > 64 || share > 5) {
 			t.Errorf("%.1f KiB a session, %.1f %% of a core", each, share)
 		}
-		for _, conn := range conns {
+		c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
+		for i, conn := range conns {
+			c.Header.Set("Mcp-Session-Id", ids[i])
+			c.Do(http.MethodDelete, "")
 			conn.Close()
 		}
+		echoes(t, gateway.URL+"/mcp", "s0__echo", 4, 400)
 		eventually(t, "descriptors given back", patience, func() bool { return descriptors(t, gateway.PID()) < 100 })
+		eventually(t, "memory given back", 2*time.Minute, func() bool { return rss(t, gateway.PID()) <= before*1.1+15 })
 		healthy(t, gateway)
 		report(t, "T39", "%d idle sessions with open streams: %.1f KiB each, %.2f %% of a core, echo p99 %v; RSS %.0f MiB before, %.0f with them, %.0f after they left",
 			many, each, share, p99(took), before, with, rss(t, gateway.PID()))
@@ -111,7 +114,7 @@ func TestReconnectingClients(t *testing.T) {
 		begun := time.Now()
 		for range many {
 			wg.Go(func() {
-				conn, err := idler(t, gateway)
+				conn, _, err := idler(gateway)
 				if err != nil {
 					t.Errorf("a client was turned away: %v", err)
 					return

