@@ -41,7 +41,6 @@ type link struct {
 	doneOnce sync.Once
 	err      error // why it ended; read after done
 
-	inflight  atomic.Int64
 	tokens    atomic.Uint64
 	mu        sync.Mutex
 	first     *call // in-flight calls, newest first
