@@ -48,7 +48,7 @@ func (p *page) throughput(group, size, name, floor string, want float64) []goal 
 			text: fmt.Sprintf("%s, %s, C=%d: calls per second / %s", label(group, name), c.size, c.clients, floor),
 			want: fmt.Sprintf(">= %.2f", want), found: fmt.Sprintf("%.2f", r.median), spread: fmt.Sprintf("%.2f..%.2f", r.low, r.high),
 			best: fmt.Sprintf("%.2f", c.most(name, sample.perSecond)/c.most(floor, sample.perSecond)),
-			met: r.median >= want,
+			met:  r.median >= want,
 		})
 	}
 	return list
