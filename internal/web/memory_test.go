@@ -217,14 +217,13 @@ func (s *memorySession) Call(ctx context.Context, method string, params json.Raw
 		return nil, err
 	}
 	ex := &Exchange{Total: took, Transport: o.Transport, ServerTime: o.ServerTime, TrafficID: id}
-	body := resp.Result
+	body := slices.Clone(resp.Result)
 	if resp.Err != nil {
 		o.Status, o.Code = traffic.StatusError, resp.Err.Code
 		body = jsonrpc.AppendError(nil, resp.Err)
 		ex.Error = body
 	} else {
-		ex.Result = slices.Clone(resp.Result)
-		body = ex.Result
+		ex.Result = body
 	}
 	ex.Wire = []Frame{{Sent: true, Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)},
 		{At: took, Body: string(body)}}
