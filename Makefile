@@ -27,8 +27,8 @@ run: build ## build, then serve over HTTP
 	$(BIN) http
 
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
-	$(GO) test -race $(UNIT)
-	$(GO) test ./test/matrix
+	test/again.sh -race -- $(UNIT)
+	test/again.sh -- ./test/matrix
 
 vet:
 	@files=$$($(GO) list -f '{{.Dir}}' ./... | xargs gofmt -l); \
@@ -43,7 +43,7 @@ test: check lint crosscheck e2e interop conformance-once ## everything that guar
 	$(GO) test -count=1 ./test/requirements
 
 e2e: ## the source documents and pairs of versions, against the binary
-	$(GO) test -count=1 -timeout 10m -p 1 $(E2E)
+	test/again.sh -count=1 -timeout 15m -p 1 -- $(E2E)
 
 # Coverage counts what the tests of a package reach in any package, and what
 # the binaries reach that tests start. Two tests look at the standard error of
@@ -70,10 +70,10 @@ interop-deps: ## install the published clients and servers that tests run agains
 	test/interop/deps.sh
 
 interop: interop-deps ## official SDKs and published servers around the gateway
-	$(GO) test -count=1 -timeout 10m -skip '^TestConformance' ./test/interop
+	test/again.sh -count=1 -timeout 15m -skip '^TestConformance' -- ./test/interop
 
 conformance-once: interop-deps ## the official conformance suite, once per era, and with the gateway as its client
-	$(GO) test -count=1 -timeout 15m -run '^TestConformance' -v ./test/interop
+	test/again.sh -count=1 -timeout 15m -run '^TestConformance' -v -- ./test/interop
 
 conformance: interop-deps ## the official conformance suite before every kind of upstream; writes docs/conformance.md
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance' -v ./test/interop -matrix -update
