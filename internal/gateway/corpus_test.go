@@ -119,6 +119,9 @@ func (e *envelope) overStdio(t *testing.T, r *rig) {
 	if got := codeOf(&m); got != code {
 		t.Errorf("stdio: code %d, want %d: %.200s", got, code, m.Raw)
 	}
+	for range strings.Count(string(e.In), "\n") { // each line is one more message
+		r.stdio.Expect("an answer to the next line", func(m *mcptest.Message) bool { return m.Error != nil && (m.ID == nil || string(m.ID) == "null") })
+	}
 }
 
 func codeOf(m *mcptest.Message) int64 {
