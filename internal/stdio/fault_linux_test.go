@@ -107,7 +107,7 @@ func TestRestarts(t *testing.T) {
 		if n := runtime.NumGoroutine(); n > routines+5 {
 			t.Errorf("%d goroutines, %d before", n, routines)
 		}
-		if now := rssKiB(t, helper); now > rss+512 && !raceDetector {
+		if now := rssKiB(t, helper); now > rss+2048 && !raceDetector {
 			t.Errorf("the helper takes %d KiB, %d before", now, rss)
 		}
 	})
