@@ -57,12 +57,19 @@ const topics = "servers,inbox,clients,bench,traffic,logs";
 
 export function startLive(): void {
   const channel = new BroadcastChannel("mcp-all-in-one");
+  let leads = false;
   channel.onmessage = (e) => {
+    if (e.data.ask) {
+      if (leads) channel.postMessage({ online: online.peek(), id: eventId.peek() });
+      return;
+    }
     online.value = e.data.online;
     if (e.data.id) eventId.value = e.data.id;
     if (e.data.topic) deliver(e.data.topic, e.data.data);
   };
-  const lead = () => read(channel);
+  const lead = () => { leads = true; read(channel); };
+  // A tab that comes later hears at once how the stream is doing.
+  channel.postMessage({ ask: true });
   // Without locks (plain http on another host) each tab reads its own stream.
   if (navigator.locks) void navigator.locks.request("mcp-all-in-one", () => { lead(); return new Promise(() => {}); });
   else lead();
