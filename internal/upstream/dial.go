@@ -99,7 +99,7 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	l := u.newLink(s, sp)
 	child, err := u.opt.Launcher.Start(ctx, u.command())
 	if err != nil {
-		return nil, u.explainStart(err)
+		return nil, err
 	}
 	if s == u.primary {
 		u.keepStderr(child.Stderr())

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
@@ -211,12 +210,4 @@ func lastWords(lines []string) []string {
 		}
 	}
 	return lines[max(0, len(lines)-maxWords):]
-}
-
-// explainStart says what a program that could not be started did not get.
-func (u *Upstream) explainStart(err error) error {
-	if u.server().Type != config.TypeStdio {
-		return err
-	}
-	return fmt.Errorf("starting %q: %w", u.server().Command, err)
 }
