@@ -51,6 +51,11 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 		return nil, err
 	}
 	s.subs.restore(ctx, l)
+	if c := s.owner(); c != nil && l.era == mcp.Legacy {
+		if err := l.setLevel(ctx, c.LogLevel); err != nil {
+			u.log.Debug("setting the level again", "err", err)
+		}
+	}
 	l.startListening()
 	return l, nil
 }

@@ -83,6 +83,7 @@ func TestDocument001OwnLog(t *testing.T) {
 	})
 	t.Run("req/S001-29", func(t *testing.T) {
 		level("error")
+		w.Ask(request(21, "ping", `{}`)) // what was logged before the level is out by now
 		before := len(w.Stderr())
 		w.Ask(request(22, "tools/list", `{}`))
 		w.Ask(call(23, "example_tool", `{"param1":"x"}`))
