@@ -136,7 +136,7 @@ func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.
 	} else if string(params) == `{}` {
 		params = nil
 	}
-	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: method, Params: params, Back: l})
+	resp, err := l.ours(ctx, &jsonrpc.Request{Method: method, Params: params, Back: l})
 	if lost := refusal(err); lost != nil && l.era == mcp.Legacy && statusOf(err) != http.StatusTooManyRequests && statusOf(err) != http.StatusServiceUnavailable {
 		l.finish(err)
 	}

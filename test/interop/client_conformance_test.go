@@ -96,9 +96,9 @@ func TestConformanceAsClient(t *testing.T) {
 					"--spec-version", set.revision, "--force", "--output-dir", dir)
 				cmd.Dir = filepath.Join(cache, "npm")
 				cmd.Env = append(os.Environ(), driverVariable+"=1", "INTEROP_GATEWAY="+product, "INTEROP_CLIENT="+client)
-				out, err := cmd.CombinedOutput()
+				out, err := cmd.CombinedOutput() // also fails where a recommendation is not followed
 				succeeded, failed := clientChecks(t, dir)
-				if err != nil || succeeded == 0 || len(failed) > 0 {
+				if succeeded == 0 || len(failed) > 0 {
 					t.Errorf("%d checks succeeded, failed: %s (%v)\n%.6000s", succeeded, strings.Join(failed, "; "), err, out)
 				}
 			})
