@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcphttp"
@@ -103,10 +104,19 @@ func (f *front) drain(ctx context.Context) {
 	if err := f.console.Close(); err != nil {
 		f.in.log.Debug("closing the console", "err", err)
 	}
+	// The last answers are written, but perhaps not sent yet.
+	last, stop := context.WithTimeout(ctx, lastAnswers)
+	defer stop()
+	if f.http.Shutdown(last) == nil {
+		return
+	}
 	if err := f.http.Close(); err != nil {
 		f.in.log.Debug("closing the listener", "err", err)
 	}
 }
+
+// lastAnswers is how long connections may take to carry what was answered.
+const lastAnswers = time.Second
 
 func (f *front) serve() {
 	if err := f.http.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
