@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,6 +35,8 @@ func TestSoak(t *testing.T) {
 	t.Run("fault/T38", func(t *testing.T) {
 		whole := soakTime(t)
 		f := hostiles(t, 4, `,"restartDelay":"50ms","retries":1000`)
+		// Those who leave without a word are forgotten after a while.
+		f.config = strings.Replace(f.config, `{"mcpServers"`, `{"limits":{"sessionIdle":"10s"},"mcpServers"`, 1)
 		path := mcptest.WriteConfig(t, f.config)
 		gateway := mcptest.Start(t, mcptest.Program{
 			Path: mcptest.BuildProduct(t), Args: []string{"http", "--mcp-config", path, "--port", "0", "--watch"},
@@ -134,7 +137,10 @@ func soakSession(t *testing.T, ctx context.Context, url string, rng *rand.Rand, 
 			t.Errorf("%s: %s", line, m.Raw)
 		}
 	}
-	if rng.IntN(2) == 0 { // the others just leave
+	c.Header.Set("Connection", "close")
+	if rng.IntN(2) == 0 {
+		send(`{"jsonrpc":"2.0","id":"last","method":"ping"}`) // leaves without a word
+	} else {
 		if reply, err := c.Try(ctx, http.MethodDelete, ""); err == nil && reply.Status >= 400 {
 			t.Errorf("ending a session: %d", reply.Status)
 		}
