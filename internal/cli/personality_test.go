@@ -31,7 +31,7 @@ func TestPersonalities(t *testing.T) {
 		{"req/S002-29", "mcpx_one_down"},
 	} {
 		t.Run(c.id, func(t *testing.T) {
-			testscript.Run(t, scriptParams("", filepath.Join("testdata", "personality", c.file+".txtar")))
+			testscript.Run(t, scriptParams(t, "", filepath.Join("testdata", "personality", c.file+".txtar")))
 		})
 	}
 }

@@ -91,7 +91,7 @@ func (b *bout) watch(opt *probe.Options) error {
 		}
 		w := probe.NewCaptureWriter(file, b.aim.label)
 		b.onClose(func() {
-			if err := w.Close(); err != nil {
+			if err := w.Err(); err != nil {
 				fmt.Fprintf(b.app.Stderr, "%s: %v\n", b.app.t("recording", "记录"), err)
 			}
 			file.Close()

@@ -66,7 +66,7 @@ func program(ts *testscript.TestScript, args []string) *exec.Cmd {
 	}
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "MCP_AIO_LANG", "NO_COLOR", "TMPDIR", "LANG", "EDITOR", "BROWSED"} {
+	for _, name := range []string{"HOME", "PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "MCP_AIO_LANG", "NO_COLOR", "TMPDIR", "LANG", "EDITOR", "BROWSED", "GOCOVERDIR"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}

@@ -7,36 +7,34 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestMain lets scripts run the program: the test binary under its names.
+// TestMain lets the test binary be the helper and the demo server of a gateway
+// that a test runs in its own process.
 func TestMain(m *testing.M) {
-	run := func() {
+	if len(os.Args) > 1 && (os.Args[1] == helperCommand || os.Args[1] == "demo") {
 		os.Exit(Run(context.Background(), Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 	}
-	commands := map[string]func(){}
-	for name := range personalities() {
-		commands[name] = run
-	}
-	if len(os.Args) > 1 && (os.Args[1] == helperCommand || os.Args[1] == "demo") {
-		run() // as a part of a gateway that a test runs in its own process
-	}
-	testscript.Main(m, commands)
+	os.Exit(m.Run())
 }
 
 // TestScripts runs every script of testdata: a command line each.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, scriptParams(filepath.Join("testdata", "script")))
+	testscript.Run(t, scriptParams(t, filepath.Join("testdata", "script")))
 }
 
 // scriptParams give each script a home of its own and the commands of
 // script_commands_test.go.
-func scriptParams(dir string, files ...string) testscript.Params {
+func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
+	bin := installed(t)
 	return testscript.Params{
 		Dir: dir, Files: files, Cmds: scriptCommands, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
+			e.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 			// A socket's path is short.
@@ -48,7 +46,21 @@ func scriptParams(dir string, files ...string) testscript.Params {
 			e.Setenv("XDG_RUNTIME_DIR", run)
 			e.Setenv("MCP_AIO_LANG", "en")
 			e.Setenv("NO_COLOR", "1")
+			if dir := os.Getenv("GOCOVERDIR"); dir != "" {
+				e.Setenv("GOCOVERDIR", dir)
+			}
 			return os.MkdirAll(home, 0o700)
 		},
 	}
+}
+
+// installed is a folder with the product under each of its names.
+func installed(t *testing.T) string {
+	product, dir := mcptest.BuildProduct(t), t.TempDir()
+	for name := range personalities() {
+		if err := os.Symlink(product, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }

@@ -36,17 +36,18 @@ type captureLine struct {
 	Text    string          `json:"text,omitempty"`
 }
 
-// A CaptureWriter records frames. Its methods may be called concurrently.
+// A CaptureWriter records frames. Its methods may be called concurrently. Each
+// frame is written at once, so that a recorder that is killed loses nothing.
 type CaptureWriter struct {
 	mu    sync.Mutex
-	w     *bufio.Writer
+	w     io.Writer
 	began time.Time
 	err   error
 }
 
 // NewCaptureWriter begins a recording.
 func NewCaptureWriter(w io.Writer, target string) *CaptureWriter {
-	c := &CaptureWriter{w: bufio.NewWriter(w), began: time.Now()}
+	c := &CaptureWriter{w: w, began: time.Now()}
 	c.line(captureHead{Format: captureFormat, Target: target, Started: c.began.UTC()})
 	return c
 }
@@ -80,13 +81,10 @@ func (c *CaptureWriter) Write(f Frame) {
 	c.line(l)
 }
 
-// Close ends the recording and tells the first thing that went wrong.
-func (c *CaptureWriter) Close() error {
+// Err tells the first thing that went wrong.
+func (c *CaptureWriter) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.w.Flush(); c.err == nil {
-		c.err = err
-	}
 	return c.err
 }
 

@@ -24,7 +24,7 @@ func recordDemo(t *testing.T, protocol string) *Capture {
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"two"}}`)
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"ask_name"}`)
 	s.Close(t.Context())
-	if err := w.Close(); err != nil {
+	if err := w.Err(); err != nil {
 		t.Fatal(err)
 	}
 	c, err := ReadCapture(&file)
