@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
