@@ -33,6 +33,17 @@ func newRaw(t *testing.T, capabilities string, results map[string]string) *raw {
 	return r
 }
 
+// speak makes the server one that speaks a single version.
+func (r *raw) speak(version string) {
+	hello := r.results[mcp.MethodInitialize]
+	if mcp.Rules(version).Era == mcp.Legacy {
+		r.results[mcp.MethodInitialize] = strings.Replace(hello, mcp.V2025_11_25, version, 1)
+		return
+	}
+	delete(r.results, mcp.MethodInitialize)
+	r.results[mcp.MethodDiscover] = `{"resultType":"complete","supportedVersions":["` + version + `"],` + hello[strings.Index(hello, `"capabilities"`):]
+}
+
 func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)

@@ -108,10 +108,12 @@ func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *
 }
 
 // understands says whether a client can read whatever a server of that version
-// answers. Its answers then pass unread.
+// answers. Its answers then pass unread. For a client without the newer kinds of
+// content they never do: servers agree to an old version in the handshake and
+// answer with what their tools always answered with.
 func understands(client mcp.Version, version string) bool {
 	server, known := mcp.Lookup(version)
-	return known && server.Era == client.Era && (client.Audio || !server.Audio) && (client.Links || !server.Links)
+	return known && server.Era == client.Era && client.Audio && client.Links
 }
 
 // findTool finds a tool and its server. A name of a server that is still
