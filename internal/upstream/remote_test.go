@@ -318,3 +318,50 @@ func TestModernServer(t *testing.T) {
 		w.echo("a", "alive")
 	})
 }
+
+// TestVersionRefused has a modern server refuse the version that it is spoken
+// to in: it is told again in one that it names, and greeted anew where it names
+// none of ours.
+func TestVersionRefused(t *testing.T) {
+	refuse := func(method, supported string, times int) func(http.ResponseWriter, *http.Request, string, int) bool {
+		return func(w http.ResponseWriter, r *http.Request, got string, n int) bool {
+			if got != method || n > times {
+				return false
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":[%s],"requested":%q}}}`,
+				supported, r.Header.Get("MCP-Protocol-Version"))
+			return true
+		}
+	}
+	y := newToy()
+	y.modern, y.bend = true, refuse(mcp.MethodDiscover, `"2099-01-01","2026-07-28"`, 1)
+	bubble(t, "bridge/version refused at discovery", y, func(t *testing.T, w *world, _ *wire) {
+		if s := w.state("a", upstream.Ready); s.Era != "modern" || y.seen[mcp.MethodDiscover] != 2 || y.seen[mcp.MethodInitialize] != 0 {
+			t.Errorf("era %s, asked %v", s.Era, y.seen)
+		}
+	})
+	y = newToy()
+	y.modern, y.bend = true, refuse(mcp.MethodToolsCall, `"2026-07-28"`, 1)
+	bubble(t, "bridge/version refused at a call", y, func(t *testing.T, w *world, _ *wire) {
+		w.state("a", upstream.Ready)
+		if text, reason := w.call("a", "echo", `{"token":"t"}`); text != "t" || y.times("t") != 1 {
+			t.Errorf("%q, %s, ran %d times", text, reason, y.times("t"))
+		}
+	})
+	y = newToy()
+	y.modern = true
+	bubble(t, "bridge/version gone", y, func(t *testing.T, w *world, _ *wire) {
+		w.state("a", upstream.Ready)
+		y.mu.Lock()
+		y.modern, y.bend = false, refuse(mcp.MethodToolsCall, `"2025-06-18"`, 1)
+		y.mu.Unlock()
+		if text, reason := w.call("a", "echo", `{"token":"t"}`); text != "t" || y.times("t") != 1 {
+			t.Errorf("%q, %s, ran %d times", text, reason, y.times("t"))
+		}
+		if s := w.state("a", upstream.Ready); s.Era != "legacy" {
+			t.Errorf("era %s after the server was replaced", s.Era)
+		}
+	})
+}

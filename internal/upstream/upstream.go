@@ -189,6 +189,13 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	}
 	defer release()
 	resp, err = l.call(ctx, c, req)
+	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
+		// It was replaced by one that speaks other versions: greet it anew.
+		u.opt.Memory.setEras(u.hash, erasUnknown)
+		err = &lost{resp.Err}
+		l.refused(ctx, err)
+		return nil, err, false
+	}
 	if err == nil {
 		return resp, nil, true
 	}
