@@ -167,15 +167,21 @@ func (f *family) index(list []proc) {
 }
 
 func (f *family) descends(p proc) bool {
+	_, ok := f.top(p)
+	return ok
+}
+
+// top is the child of the family's own process that p descends from.
+func (f *family) top(p proc) (proc, bool) {
 	for range 1000 {
 		if p.ppid == f.self {
-			return true
+			return p, true
 		}
 		parent, ok := f.table[p.ppid]
 		if !ok || p.ppid <= 1 {
-			return false
+			return proc{}, false
 		}
 		p = parent
 	}
-	return false
+	return proc{}, false
 }

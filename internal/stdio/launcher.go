@@ -30,8 +30,7 @@ type grace struct{ stdin, term, kill time.Duration }
 
 // A Launcher starts children through one helper process, which kills them all
 // with everything they forked when we end, however we end. Should the helper
-// itself be killed, its children and their process groups die with it, but not
-// what they put into sessions of their own; the next Start makes a new helper.
+// itself be killed, we kill what it leaves; the next Start makes a new helper.
 // Its methods may be called concurrently.
 type Launcher struct {
 	opt      LauncherOptions

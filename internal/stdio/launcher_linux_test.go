@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -155,23 +156,53 @@ func TestDeadChildTakesItsTree(t *testing.T) {
 }
 
 func TestHelperDies(t *testing.T) {
-	l := newTestLauncher(t)
-	roll := newRoll(t)
-	c := mustStart(t, l, roleCommand("parent", roll.path))
-	roll.enrolled(t, 2)
-	if err := unix.Kill(helperPID(t, l), unix.SIGKILL); err != nil {
+	for _, kind := range []struct {
+		name string
+		cmd  func(fifo string) Command
+	}{
+		{"group", func(fifo string) Command { return roleCommand("parent", fifo) }},
+		{"setsid", func(fifo string) Command { return roleCommand("parent", fifo, "setsid") }},
+		{"daemon", func(fifo string) Command { return roleCommand("daemon", fifo) }},
+	} {
+		t.Run("fault/F12 helper killed, "+kind.name, func(t *testing.T) {
+			l, spared := newTestLauncher(t), newTestLauncher(t)
+			other := mustStart(t, spared, roleCommand("echo"))
+			ours := exec.Command("sleep", "1000")
+			if err := ours.Start(); err != nil {
+				t.Fatal(err)
+			}
+			roll := newRoll(t)
+			c := mustStart(t, l, kind.cmd(roll.path))
+			roll.enrolled(t, 2)
+			if err := unix.Kill(helperPID(t, l), unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if status := waitDone(t, c); !errors.Is(status.Err, errHelperDied) {
+				t.Errorf("exit = %s", status)
+			}
+			roll.empty(t, 3*time.Second)
+			echoes(t, mustStart(t, l, roleCommand("echo")), "again")
+			echoes(t, other, "not touched")
+			if err := ours.Process.Signal(unix.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			if err := ours.Wait(); err == nil || err.Error() != "signal: terminated" {
+				t.Errorf("a process that is no server: %v", err)
+			}
+			if z := zombiesOf(os.Getpid()); len(z) > 0 {
+				t.Errorf("zombies: %v", z)
+			}
+		})
+	}
+}
+
+func echoes(t *testing.T, c *Child, line string) {
+	t.Helper()
+	if err := c.Stream().Write([]byte(line)); err != nil {
 		t.Fatal(err)
 	}
-	if status := waitDone(t, c); !errors.Is(status.Err, errHelperDied) {
-		t.Errorf("exit = %s", status)
-	}
-	roll.empty(t, 3*time.Second)
-	next := mustStart(t, l, roleCommand("echo"))
-	if err := next.Stream().Write([]byte("again")); err != nil {
-		t.Fatal(err)
-	}
-	if got := readLine(t, next); got != "again" {
-		t.Errorf("got %q", got)
+	if got := readLine(t, c); got != line {
+		t.Errorf("got %q, want %q", got, line)
 	}
 }
 

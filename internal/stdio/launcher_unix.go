@@ -128,14 +128,14 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	cmd.Stderr = os.Stderr
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if err := startReaped(cmd); err != nil {
 		ours.Close()
 		return nil, err
 	}
 	h := &helperClient{cmd: cmd, children: make(map[uint64]*Child), dead: make(chan struct{})}
 	if h.link, err = newLink(ours); err != nil {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		_ = waitReaped(cmd)
 		return nil, err
 	}
 	return h, nil
@@ -234,12 +234,12 @@ func exitStatus(r report) ExitStatus {
 	return ExitStatus{Code: r.Code}
 }
 
-// settle waits for the helper process. What it did not report dead is killed
-// by its process group, as far as the helper's own death has not done that.
+// settle waits for the helper process. Should it not have ended by itself, what
+// it left is killed here, as far as its own death has not done that.
 func (h *helperClient) settle() {
 	h.link.conn.Close()
 	timer := time.AfterFunc(helperWait, func() { _ = h.cmd.Process.Kill() })
-	_ = h.cmd.Wait()
+	err := waitReaped(h.cmd)
 	timer.Stop()
 	h.mu.Lock()
 	left := h.children
@@ -249,6 +249,11 @@ func (h *helperClient) settle() {
 		if c.pid > 0 {
 			_ = unix.Kill(-c.pid, unix.SIGKILL)
 		}
+	}
+	if err != nil {
+		killStrays()
+	}
+	for _, c := range left {
 		c.ended(ExitStatus{Code: -1, Err: errHelperDied})
 	}
 	close(h.dead)
