@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
@@ -17,16 +18,18 @@ func (s *Server) Drain(ctx context.Context) {
 	s.drain.Do(func() { close(s.draining) })
 	s.posts.cancel(ErrDraining, func(p *post) bool { return p.method == mcp.MethodListen })
 	lines := s.lines()
+	var told sync.WaitGroup
 	for _, l := range lines {
-		l.endInput()
+		told.Go(func() {
+			l.conn.Drain(ctx, draining())
+			l.endInput()
+		})
 	}
 	if s.finished(ctx, lines) {
 		return
 	}
+	told.Wait()
 	s.posts.cancelAll(ErrDraining)
-	for _, l := range lines {
-		l.ss.close(ErrDraining)
-	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 	defer cancel()
 	s.finished(grace, lines)
@@ -41,7 +44,7 @@ func (s *Server) finished(ctx context.Context, lines []*sseLine) bool {
 	}
 	for _, l := range lines {
 		select {
-		case <-l.conn.Done():
+		case <-l.served:
 		case <-ctx.Done():
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 )
@@ -73,17 +74,65 @@ func TestDrain(t *testing.T) {
 				t.Errorf("%d %s", a.status, a.body)
 			}
 		}
-		if ev, err := sse.next(); err == nil && strings.Contains(string(ev.Data), "released") {
-			finished++
-		}
-		if finished != 2 {
-			t.Errorf("%d calls finished, 2 were released", finished)
-		}
 		if took := take2(t, drained, time.Minute); took < 30*time.Second || took > 36*time.Second {
 			t.Errorf("drained after %v", took)
 		}
+		if ev := sse.want(`"id":1`); strings.Contains(string(ev.Data), "released") {
+			finished++
+		} else if !strings.Contains(string(ev.Data), `"reason":"draining"`) {
+			t.Errorf("%s", ev.Data)
+		}
+		sse.wantEnd()
+		if finished != 2 {
+			t.Errorf("%d calls finished, 2 were released", finished)
+		}
 		w.close()
 	})
+}
+
+// What still runs at the end of a drain gets its one answer, whatever carries
+// it, before the stream that carries it ends.
+func TestDrainAnswersStreams(t *testing.T) {
+	t.Run("fault/T09", func(t *testing.T) { synctest.Test(t, drainAnswersStreams) })
+}
+
+func drainAnswersStreams(t *testing.T) {
+	w := newMemoryWorld(t, mcphttp.ServerLimits{})
+	id := w.initialize(mcp.V2025_06_18)
+	sse, url := w.dialSSE()
+	for i := range 3 {
+		w.send("POST", url, callBody(i, "wait", "sse", i))
+		take(t, w.started)
+	}
+	sse.want("progress")
+	sse.want("progress")
+	session := w.listen(callBody(7, "wait", "session", 1), "Mcp-Session-Id", id)
+	session.want("progress")
+	take(t, w.started)
+	modern := w.listen(modernCall(8, "wait", "modern", 1), modernHeader("tools/call", "wait")...)
+	modern.want("progress")
+	take(t, w.started)
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	go func() {
+		w.srv.Drain(ctx)
+		w.srv.Close()
+	}()
+	got := make(map[string]bool)
+	for range 3 {
+		m, _ := jsonrpc.ScanAnswer(sse.want(`"reason":"draining"`, `-32603`).Data, nil)
+		got[string(m.ID)] = true
+	}
+	if len(got) != 3 {
+		t.Errorf("answered: %v", got)
+	}
+	sse.wantEnd()
+	session.want(`"id":7`, `"reason":"draining"`, `-32603`)
+	session.wantEnd()
+	modern.want(`"id":8`, `"reason":"draining"`, `-32603`)
+	modern.wantEnd()
+	w.close()
 }
 
 // take2 is take with another patience.

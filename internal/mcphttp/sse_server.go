@@ -40,6 +40,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	defer ss.close(ErrSessionEnded)
+	defer close(ss.line.served)
 	k := newSink(w, r, &s.lim)
 	ss.line.out.attach(k)
 	ss.countStreams(1)
@@ -56,7 +57,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 
 // openLine makes the handler of an SSE session and the connection to it.
 func (s *Server) openLine(ss *session, r *http.Request) error {
-	l := &sseLine{ss: ss, in: make(chan []byte), eof: make(chan struct{})}
+	l := &sseLine{ss: ss, in: make(chan []byte), eof: make(chan struct{}), served: make(chan struct{})}
 	l.out = ss.journal.newStream(nil)
 	h := &lateHandler{}
 	conn := jsonrpc.NewConn(l, jsonrpc.ConnOptions{
@@ -84,12 +85,13 @@ type lateHandler struct{ jsonrpc.Handler }
 
 // An sseLine is the message stream of one SSE session: POSTs in, events out.
 type sseLine struct {
-	ss   *session
-	conn *jsonrpc.Conn
-	in   chan []byte
-	out  *stream
-	once sync.Once
-	eof  chan struct{} // nothing more is read
+	ss     *session
+	conn   *jsonrpc.Conn
+	in     chan []byte
+	out    *stream
+	once   sync.Once
+	eof    chan struct{} // nothing more is read
+	served chan struct{} // nothing more is written
 }
 
 // Read returns the next message that the client posted.
