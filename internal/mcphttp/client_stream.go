@@ -17,6 +17,9 @@ const (
 	retryFloor = 500 * time.Millisecond
 	retryCap   = 30 * time.Second
 	maxResumes = 5
+	// goneAfter is how long a server that does not even answer may take to
+	// come back before its stream is given up.
+	goneAfter = 2500 * time.Millisecond
 )
 
 // A position is where a broken stream goes on, and when.
@@ -138,8 +141,10 @@ func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer,
 
 // resume continues a stream behind its last event.
 func (c *Client) resume(ctx context.Context, pos *position) (io.ReadCloser, error) {
-	for failures := 0; ; failures++ {
-		if err := pause(ctx, pos.delay(failures)); err != nil {
+	begun := time.Now()
+	wait := pos.delay(0)
+	for failures := 1; ; failures++ {
+		if err := pause(ctx, wait); err != nil {
 			return nil, err
 		}
 		body, err := c.get(ctx, pos.id)
@@ -149,12 +154,20 @@ func (c *Client) resume(ctx context.Context, pos *position) (io.ReadCloser, erro
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		if failures+1 >= maxResumes || !worthAnotherTry(err) {
+		wait = pos.delay(failures)
+		gone := !answered(err) && time.Since(begun)+wait > goneAfter
+		if failures >= maxResumes || gone || !worthAnotherTry(err) {
 			// Not wrapped: a refusal of this request says nothing about the one
 			// whose answer is missing, which has reached the server.
 			return nil, fmt.Errorf("%w: resuming it: %v", ErrStreamEnded, err)
 		}
 	}
+}
+
+// answered says that there is a server, whatever it said.
+func answered(err error) bool {
+	var status *StatusError
+	return errors.As(err, &status)
 }
 
 func worthAnotherTry(err error) bool {
