@@ -45,7 +45,7 @@ func describeServer(s upstream.Status) web.Server {
 		w.Pending = []string{"new"}
 	}
 	for _, c := range s.Changed {
-		w.Pending = append(w.Pending, c.Tool)
+		w.Pending = append(w.Pending, c.Name)
 	}
 	return w
 }

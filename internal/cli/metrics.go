@@ -111,7 +111,7 @@ func (in *instance) serverMetrics(p *telemetry.Page) {
 		{"queued", telemetry.Gauge, "Calls that wait for a place.", func(s *upstream.Status) float64 { return float64(s.Queued) }},
 		{"connections", telemetry.Gauge, "Connections to the server.", func(s *upstream.Status) float64 { return float64(s.Connections) }},
 		{"tools", telemetry.Gauge, "Tools that the server offers.", func(s *upstream.Status) float64 { return float64(s.Tools) }},
-		{"tools_changed", telemetry.Gauge, "Tools whose definition changed and was not approved.", func(s *upstream.Status) float64 { return float64(len(s.Changed)) }},
+		{"tools_changed", telemetry.Gauge, "Tools, prompts and instructions that changed and were not approved.", func(s *upstream.Status) float64 { return float64(len(s.Changed)) }},
 		{"restarts_total", telemetry.Counter, "How often the connection ended.", func(s *upstream.Status) float64 { return float64(s.Restarts) }},
 	} {
 		p.Family("mcp_gateway_server_"+m.name, m.kind, m.help)

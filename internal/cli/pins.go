@@ -14,18 +14,19 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// openPins is what is remembered of the tools of servers.
+// openPins is what is remembered of the definitions of servers.
 func openPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(stateDir(), "pins")) }
 
 func (a *app) pins() *upstream.Pins { return openPins() }
 
-// approveTools shows how the tools of a server changed, and accepts exactly
-// what it has shown after a yes.
-func (a *app) approveTools(cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.ToolChange, yes bool) error {
-	shown := make(map[string]string, len(changed))
+// approveTools shows how the definitions of a server changed, and accepts
+// exactly what it has shown after a yes.
+func (a *app) approveTools(cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.DefinitionChange, yes bool) error {
 	for _, c := range changed {
-		shown[c.Tool] = c.Fingerprint
-		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("tool", "工具"), catalog.Reveal(c.Tool))
+		a.printChanged(c)
+		for _, found := range c.Suspicious {
+			fmt.Fprintf(a.Stderr, "  ! %s: %s\n", a.t("gives orders to the model", "向模型下达指令"), found)
+		}
 		for _, change := range c.Changes {
 			fmt.Fprintf(a.Stderr, "  %s\n", change.Path)
 			a.printSide("-", change.Was)
@@ -33,17 +34,26 @@ func (a *app) approveTools(cmd *cobra.Command, cfg *config.Config, s *config.Ser
 		}
 	}
 	if !yes {
-		if err := a.confirm(a.t("Accept these tools as they are now? [y/N] ", "接受这些工具现在的定义吗？[y/N] ")); err != nil {
+		if err := a.confirm(a.t("Accept this as it is now? [y/N] ", "接受现在的定义吗？[y/N] ")); err != nil {
 			return err
 		}
 	}
-	if err := a.pins().Approve(s.ID(), shown); errors.Is(err, upstream.ErrChangedAgain) {
+	if err := a.pins().Approve(s.ID(), changed); errors.Is(err, upstream.ErrChangedAgain) {
 		return fail(exitFailure, codeEntryChanged, "", "%v", err)
 	} else if err != nil {
 		return err
 	}
 	_, err := a.reloadRunning(cmd.Context(), cfg.Path)
 	return err
+}
+
+// printChanged names what changed. Of instructions there is one text.
+func (a *app) printChanged(c upstream.DefinitionChange) {
+	kind := a.t(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
+	if c.Kind != c.Name {
+		kind += " " + catalog.Reveal(c.Name)
+	}
+	fmt.Fprintln(a.Stderr, kind)
 }
 
 func (a *app) printSide(mark, text string) {

@@ -71,7 +71,7 @@ type Server struct {
 	Share        string                `json:"share" def:"auto" enum:"auto|all|session" doc:"Who shares one connection to it." zh:"连接的共享方式。"`
 	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
 	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"What is checked of a call's arguments before it is sent." zh:"发送前检查哪些参数。"`
-	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool's definition changes." zh:"工具定义变化时的处理。"`
+	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model." zh:"工具、提示或说明变化或向模型下达指令时的处理。"`
 	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
 	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示名的策略。"`
 	Resources    map[string]Policy     `json:"resources" doc:"Policy by resource URI." zh:"按资源 URI 的策略。"`

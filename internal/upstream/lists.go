@@ -46,19 +46,20 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 	if old != nil {
 		draft = catalog.Features{Tools: old.Tools, Prompts: old.Prompts, Resources: old.Resources, Templates: old.Templates}
 	}
-	draft.Instructions = l.instructions
+	draft.Instructions = l.up.pinnedInstructions(l.instructions)
 	draft.Capabilities = l.capabilities
 	lists := []struct {
 		kind   kind
 		method string
 		caps   string
+		pin    string // "" for what is not pinned
 		parse  func([][]byte) ([]catalog.Item, []catalog.Issue)
 		into   *[]catalog.Item
 	}{
-		{kindTools, mcp.MethodToolsList, "tools", catalog.ParseTools, &draft.Tools},
-		{kindPrompts, mcp.MethodPromptsList, "prompts", catalog.ParsePrompts, &draft.Prompts},
-		{kindResources, mcp.MethodResourcesList, "resources", catalog.ParseResources, &draft.Resources},
-		{kindResources, mcp.MethodTemplatesList, "resources", catalog.ParseTemplates, &draft.Templates},
+		{kindTools, mcp.MethodToolsList, "tools", pinTool, catalog.ParseTools, &draft.Tools},
+		{kindPrompts, mcp.MethodPromptsList, "prompts", pinPrompt, catalog.ParsePrompts, &draft.Prompts},
+		{kindResources, mcp.MethodResourcesList, "resources", "", catalog.ParseResources, &draft.Resources},
+		{kindResources, mcp.MethodTemplatesList, "resources", "", catalog.ParseTemplates, &draft.Templates},
 	}
 	var wg sync.WaitGroup
 	errs := make([]error, len(lists))
@@ -78,11 +79,13 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 				items, bad = catalog.DropInvalidHeaders(items)
 				issues = append(issues, bad...)
 			}
-			if list.kind == kindTools {
-				var changed []catalog.Issue
-				items, changed = l.up.pinned(items)
-				issues = append(issues, changed...)
+			var said []catalog.Issue
+			if list.pin != "" {
+				items, said = l.up.pinned(list.pin, items)
+			} else if l.up.server().Pin != pinOff {
+				said = doubts(suspicionsOf(items))
 			}
+			issues = append(issues, said...)
 			*list.into = items
 			l.up.reportIssues(list.method, issues)
 		})

@@ -3,10 +3,12 @@ package upstream
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // The values of a server's pin.
@@ -15,62 +17,116 @@ const (
 	pinHold = "hold"
 )
 
-// A ToolChange is a tool whose definition is no longer the one that was first
-// seen, or last approved.
-type ToolChange struct {
-	Tool string `json:"tool"`
+// What is pinned.
+const (
+	pinTool         = "tool"
+	pinPrompt       = "prompt"
+	pinInstructions = "instructions"
+)
+
+// A DefinitionChange is a tool, a prompt or the instructions of a server that
+// are no longer what was first seen, or last approved, or that are not to be
+// listed unseen.
+type DefinitionChange struct {
+	// Kind is tool, prompt or instructions.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
 	// Withheld says that it is not listed until somebody approves it.
 	Withheld bool `json:"withheld"`
 	// Fingerprint is that of the new definition.
 	Fingerprint string           `json:"fingerprint"`
 	Changes     []catalog.Change `json:"changes"`
+	// Suspicious are its texts that give orders to the model.
+	Suspicious []catalog.Suspicion `json:"suspicious,omitempty"`
 }
 
-// A pinner holds the tools of one server against what is remembered of them.
+// A pinner holds the definitions of one server against what is remembered of
+// them.
 type pinner struct {
 	pins *Pins
 	id   string
 
 	mu      sync.Mutex
-	book    pinBook
+	book    *pinFile
 	read    pinStamp // the state of the file that book is from
 	mode    string
-	changed []ToolChange
+	changed map[string][]DefinitionChange // by kind
 }
 
-// check returns the tools that may be listed, and what is to be said about
-// those that changed. A tool that is new is remembered and listed.
-func (p *pinner) check(items []catalog.Item, mode string) ([]catalog.Item, []catalog.Issue, error) {
+// check returns the items that may be listed, and what is to be said about
+// those that changed or give orders. What is new is remembered and listed,
+// unless it gives orders and mode is hold.
+func (p *pinner) check(kind string, items []catalog.Item, mode string) ([]catalog.Item, []catalog.Issue, error) {
 	if p.pins == nil || mode == pinOff {
 		p.mu.Lock()
-		p.mode, p.changed = mode, nil
+		p.mode = mode
+		delete(p.changed, kind)
 		p.mu.Unlock()
 		return items, nil, nil
 	}
+	suspicions := suspicionsOf(items)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = mode
 	p.loadLocked()
+	var doubt map[string][]catalog.Suspicion
+	if mode == pinHold {
+		doubt = suspicions
+	}
 	var err error
-	if p.book.learn(items) {
+	if p.book.of(kind).learn(items, doubt) {
 		// What a disk refuses to keep is kept in memory.
-		var next pinBook
-		if err = p.pins.update(p.id, func(b pinBook) pinBook { b.learn(items); next = b; return b }); err == nil {
+		var next *pinFile
+		if err = p.pins.update(p.id, func(f *pinFile) { f.of(kind).learn(items, doubt); next = f }); err == nil {
 			p.book = next
 		}
 		p.read = p.pins.stamp(p.id)
 	}
-	p.changed = p.book.changes(items, mode == pinHold)
-	var issues []catalog.Issue
-	for _, c := range p.changed {
-		issues = append(issues, catalog.Issue{Item: c.Tool, Withheld: c.Withheld, Detail: c.text()})
+	changed := p.book.of(kind).changes(kind, items, mode == pinHold)
+	if p.changed == nil {
+		p.changed = make(map[string][]DefinitionChange)
 	}
-	if mode == pinHold && len(p.changed) > 0 {
-		items = slices.DeleteFunc(slices.Clone(items), func(it catalog.Item) bool {
-			return slices.ContainsFunc(p.changed, func(c ToolChange) bool { return c.Tool == it.Key })
-		})
+	p.changed[kind] = changed
+	var issues []catalog.Issue
+	held := make(map[string]bool)
+	for i := range changed {
+		c := &changed[i]
+		held[c.Name] = true
+		issues = append(issues, catalog.Issue{Item: c.Name, Withheld: c.Withheld, Detail: c.text()})
+	}
+	if mode != pinHold {
+		return items, append(issues, doubts(suspicions)...), err
+	}
+	if len(held) > 0 {
+		items = slices.DeleteFunc(slices.Clone(items), func(it catalog.Item) bool { return held[it.Key] })
 	}
 	return items, issues, err
+}
+
+// suspicionsOf are the items that give orders to the model, by their names.
+func suspicionsOf(items []catalog.Item) map[string][]catalog.Suspicion {
+	found := make(map[string][]catalog.Suspicion)
+	for i := range items {
+		if list := catalog.Suspicions(items[i].Raw); list != nil {
+			found[items[i].Key] = list
+		}
+	}
+	return found
+}
+
+func doubts(suspicions map[string][]catalog.Suspicion) (issues []catalog.Issue) {
+	for _, name := range slices.Sorted(maps.Keys(suspicions)) {
+		issues = append(issues, catalog.Issue{Item: name, Detail: givesOrders(suspicions[name])})
+	}
+	return issues
+}
+
+func givesOrders(list []catalog.Suspicion) string {
+	text := "it gives orders to the model: " + list[0].String()
+	if n := len(list) - 1; n > 0 {
+		text += fmt.Sprintf("; and %d more", n)
+	}
+	return text
 }
 
 func (p *pinner) loadLocked() {
@@ -90,15 +146,18 @@ func (p *pinner) outdated(mode string) bool {
 	return p.mode != "" && (p.mode != mode || mode != pinOff && p.pins.stamp(p.id) != p.read)
 }
 
-func (p *pinner) list() []ToolChange {
+func (p *pinner) list() []DefinitionChange {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.changed
+	return slices.Concat(p.changed[pinTool], p.changed[pinPrompt], p.changed[pinInstructions])
 }
 
 // text says in one line what changed.
-func (c *ToolChange) text() string {
+func (c *DefinitionChange) text() string {
 	text := "its definition changed"
+	if c.Suspicious != nil {
+		text = givesOrders(c.Suspicious)
+	}
 	if c.Withheld {
 		text += ", so it is withheld until it is approved"
 	}
@@ -118,16 +177,30 @@ func orNothing(s string) string {
 	return s
 }
 
-// pinned holds the tools of a list against what is remembered of them.
-func (u *Upstream) pinned(items []catalog.Item) ([]catalog.Item, []catalog.Issue) {
-	items, issues, err := u.pins.check(items, u.server().Pin)
+// pinned holds the items of a list against what is remembered of them.
+func (u *Upstream) pinned(kind string, items []catalog.Item) ([]catalog.Item, []catalog.Issue) {
+	items, issues, err := u.pins.check(kind, items, u.server().Pin)
 	if err != nil {
-		u.log.Warn("remembering tools", "err", err)
+		u.log.Warn("remembering definitions", "kind", kind, "err", err)
 	}
 	return items, issues
 }
 
-// repin fetches the tools again when they have to be checked anew.
+// pinnedInstructions are the instructions of the server as far as they may be
+// passed on.
+func (u *Upstream) pinnedInstructions(text string) string {
+	if text == "" {
+		return ""
+	}
+	items, issues := u.pinned(pinInstructions, []catalog.Item{{Key: pinInstructions, Raw: jsonrpc.Quote(text)}})
+	u.reportIssues(pinInstructions, issues)
+	if len(items) == 0 {
+		return ""
+	}
+	return text
+}
+
+// repin fetches the lists again when they have to be checked anew.
 func (u *Upstream) repin() {
 	if !u.pins.outdated(u.server().Pin) {
 		return
@@ -140,17 +213,14 @@ func (u *Upstream) repin() {
 	u.mu.Unlock()
 	for _, s := range slots {
 		if l := s.current(); l != nil {
-			l.refresh.mark(kindTools)
+			l.refresh.mark(kindTools | kindPrompts)
 		}
 	}
 }
 
-// Approve accepts the changed tools as they are now.
+// Approve accepts what changed as it is now.
 func (u *Upstream) Approve() error {
-	shown := make(map[string]string)
-	for _, c := range u.pins.list() {
-		shown[c.Tool] = c.Fingerprint
-	}
+	shown := u.pins.list()
 	if len(shown) == 0 {
 		return nil
 	}

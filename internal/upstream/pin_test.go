@@ -26,8 +26,10 @@ import (
 // A shelf is a server whose tools are whatever it is given, byte for byte.
 type shelf struct {
 	*httptest.Server
-	mu    sync.Mutex
-	tools []string
+	mu           sync.Mutex
+	tools        []string
+	prompts      []string
+	instructions string
 }
 
 func newShelf(t *testing.T, tools ...string) *shelf {
@@ -44,6 +46,12 @@ func (sh *shelf) set(tools ...string) {
 	sh.tools = tools
 }
 
+func (sh *shelf) talk(instructions string, prompts ...string) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.instructions, sh.prompts = instructions, prompts
+}
+
 func (sh *shelf) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	id := jsonrpc.Get(body, "id")
@@ -54,7 +62,13 @@ func (sh *shelf) serve(w http.ResponseWriter, r *http.Request) {
 	result := `{}`
 	switch method, _ := jsonrpc.GetString(body, "method"); method {
 	case "initialize":
-		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"shelf","version":"1"}}`
+		sh.mu.Lock()
+		result = fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"prompts":{}},"serverInfo":{"name":"shelf","version":"1"},"instructions":%q}`, sh.instructions)
+		sh.mu.Unlock()
+	case "prompts/list":
+		sh.mu.Lock()
+		result = `{"prompts":[` + strings.Join(sh.prompts, ",") + `]}`
+		sh.mu.Unlock()
 	case "tools/list":
 		sh.mu.Lock()
 		result = `{"tools":[` + strings.Join(sh.tools, ",") + `]}`
@@ -130,7 +144,7 @@ func TestRugPull(t *testing.T) {
 				t.Errorf("listed after the change (-want +got):\n%s", diff)
 			}
 			changed := w.up("shelf").Status().Changed
-			if len(changed) != 1 || changed[0].Tool != "mail" || !changed[0].Withheld || len(changed[0].Changes) != 1 || changed[0].Changes[0].Path != f[2] {
+			if len(changed) != 1 || changed[0].Name != "mail" || !changed[0].Withheld || len(changed[0].Changes) != 1 || changed[0].Changes[0].Path != f[2] {
 				t.Fatalf("changed: %+v", changed)
 			}
 			if c := changed[0].Changes[0]; !printable(c.Was+c.Now) || c.Was == c.Now {
@@ -239,7 +253,7 @@ func TestPinModes(t *testing.T) {
 		sh.set(evil)
 		w.again("shelf")
 		pins := upstream.OpenPins(dir)
-		if err := pins.Approve("default/shelf", map[string]string{"mail": "other"}); err == nil {
+		if err := pins.Approve("default/shelf", []upstream.DefinitionChange{{Kind: "tool", Name: "mail", Fingerprint: "other"}}); err == nil {
 			t.Error("approved")
 		}
 		if list := pins.Changed("default/shelf"); len(list) != 1 {

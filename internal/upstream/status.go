@@ -39,7 +39,7 @@ type Status struct {
 	Dropped            map[string]int64
 	Withheld           []string // environment variables that it did not get
 	Issues             []catalog.Issue
-	Changed            []ToolChange // tools that are not what they were
+	Changed            []DefinitionChange // what is not what it was
 }
 
 // Status describes the upstream now.

@@ -57,7 +57,7 @@ type Server struct {
 	Resources int    `json:"resources"`
 	Prompts   int    `json:"prompts"`
 	Restarts  int    `json:"restarts"`
-	// Pending is what waits for approval: "new", or names of changed tools.
+	// Pending is what waits for approval: "new", or what changed.
 	Pending []string `json:"pending,omitempty"`
 }
 
@@ -74,9 +74,9 @@ type ServerDetail struct {
 	Stderr []string `json:"stderr,omitempty"`
 	// Withheld are names of environment variables that it did not get.
 	Withheld []string `json:"withheld,omitempty"`
-	// Changes are its tools that are no longer what they were, with an exact
-	// diff each.
-	Changes []upstream.ToolChange `json:"changes,omitempty"`
+	// Changes are its tools, prompts and instructions that are no longer what
+	// they were, or give orders to the model, with an exact diff each.
+	Changes []upstream.DefinitionChange `json:"changes,omitempty"`
 	// Lookalikes are its tools that may be taken for others.
 	Lookalikes []catalog.Lookalike `json:"lookalikes,omitempty"`
 }
