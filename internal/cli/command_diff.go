@@ -61,7 +61,7 @@ func (a *app) features(ctx context.Context, f probeFlags, words, command []strin
 	var m *aim
 	var err error
 	if len(words) == 1 {
-		m, err = a.aimWord(&f, words[0], nil)
+		m, err = a.aimWord(ctx, &f, words[0], nil)
 	} else {
 		m, err = a.aimCommand(&f, command, nil)
 	}

@@ -52,7 +52,7 @@ func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []strin
 	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
 		return a.listServers(cmd.Context())
 	} else {
-		m, err = a.aimWord(f, args[0], args[1:])
+		m, err = a.aimWord(cmd.Context(), f, args[0], args[1:])
 	}
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func (a *app) record(cmd *cobra.Command, f *probeFlags, args []string) error {
 	} else if len(args) < 2 {
 		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
 	} else {
-		m, err = a.aimWord(f, args[1], nil)
+		m, err = a.aimWord(cmd.Context(), f, args[1], nil)
 	}
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *app) replay(cmd *cobra.Command, f *probeFlags, ignore, args []string) e
 	} else if len(args) < 2 {
 		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
 	} else {
-		m, err = a.aimWord(f, args[1], nil)
+		m, err = a.aimWord(cmd.Context(), f, args[1], nil)
 	}
 	if err != nil {
 		return err

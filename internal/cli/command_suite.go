@@ -87,7 +87,7 @@ func (a *app) testOnce(ctx context.Context, f *suiteFlags, paths, command []stri
 // runSuite runs one file on one connection.
 func (a *app) runSuite(ctx context.Context, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
 	flags := f.probeFlags
-	m, err := a.aimSuite(&flags, f.target, s, command)
+	m, err := a.aimSuite(ctx, &flags, f.target, s, command)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (a *app) runSuite(ctx context.Context, f *suiteFlags, s *probe.Suite, comma
 }
 
 // aimSuite finds what a file tests: what the command line says, else the file.
-func (a *app) aimSuite(f *probeFlags, target string, s *probe.Suite, command []string) (*aim, error) {
+func (a *app) aimSuite(ctx context.Context, f *probeFlags, target string, s *probe.Suite, command []string) (*aim, error) {
 	for _, name := range sortedKeys(s.Headers) {
 		f.headers = append(f.headers, name+": "+os.ExpandEnv(s.Headers[name]))
 	}
@@ -126,9 +126,9 @@ func (a *app) aimSuite(f *probeFlags, target string, s *probe.Suite, command []s
 	case len(command) > 0:
 		return a.aimCommand(f, command, nil)
 	case target != "":
-		return a.aimWord(f, target, nil)
+		return a.aimWord(ctx, f, target, nil)
 	case s.Target != "":
-		return a.aimWord(f, s.Target, nil)
+		return a.aimWord(ctx, f, s.Target, nil)
 	case s.URL != "":
 		return a.aimURL(f, s.URL, nil)
 	case len(s.Command) == 1:

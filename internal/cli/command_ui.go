@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -51,16 +52,18 @@ func (a *app) openConsole(url string) {
 
 // needRunning finds the running gateway of our config file, or says that there
 // is none.
-func (a *app) needRunning(cmd *cobra.Command) (*remote, error) {
+func (a *app) needRunning(cmd *cobra.Command) (*remote, error) { return a.runningHere(cmd.Context()) }
+
+func (a *app) runningHere(ctx context.Context) (*remote, error) {
 	path := ""
 	if found, err := config.Discover(a.loadOptions(false)); err == nil {
 		path = found.Path
 	}
-	if r := a.running(cmd.Context(), path); r != nil {
+	if r := a.running(ctx, path); r != nil {
 		return r, nil
 	}
 	if a.configPath == "" {
-		if r := a.running(cmd.Context(), ""); r != nil {
+		if r := a.running(ctx, ""); r != nil {
 			return r, nil
 		}
 	}

@@ -40,7 +40,7 @@ func controlDir() string {
 
 // openControl opens the channel of an instance. The console behind it sees
 // token on every request.
-func (in *instance) openControl(ctx context.Context, console *web.Handler, token string) (*control, error) {
+func (in *instance) openControl(ctx context.Context, f *front, token string) (*control, error) {
 	dir := controlDir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (in *instance) openControl(ctx context.Context, console *web.Handler, token
 		ln.Close()
 		return nil, err
 	}
-	c.http = &http.Server{Handler: in.controlHandler(console, token), ReadHeaderTimeout: in.cfg.Limits.ReadHeader}
+	c.http = &http.Server{Handler: in.controlHandler(f, token), ReadHeaderTimeout: in.cfg.Limits.ReadHeader}
 	go func() {
 		defer close(c.done)
 		if err := c.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -72,8 +72,9 @@ func (in *instance) openControl(ctx context.Context, console *web.Handler, token
 	return c, nil
 }
 
-func (in *instance) controlHandler(console *web.Handler, token string) http.Handler {
-	mux := http.NewServeMux()
+func (in *instance) controlHandler(f *front, token string) http.Handler {
+	mux, console := http.NewServeMux(), f.console
+	in.controlMCP(mux, f.mcp)
 	mux.HandleFunc("GET /local", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, controlInfo{os.Getpid(), in.name, in.cfg.Path, in.url, in.console})
 	})

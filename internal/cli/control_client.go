@@ -20,7 +20,8 @@ import (
 // A remote is a running gateway, reached over its control channel.
 type remote struct {
 	controlInfo
-	http *http.Client
+	socket string
+	http   *http.Client
 }
 
 // controlTimeout bounds what a running gateway may take to answer.
@@ -45,7 +46,7 @@ func gateways(ctx context.Context) []*remote {
 }
 
 func dialControl(path string) *remote {
-	return &remote{http: &http.Client{Timeout: controlTimeout, Transport: &http.Transport{
+	return &remote{socket: path, http: &http.Client{Timeout: controlTimeout, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", path)

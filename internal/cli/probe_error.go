@@ -62,14 +62,15 @@ func (a *app) probeError(err error, m *aim) error {
 
 // Codes of the tester's errors.
 const (
-	codeAuth        = "AIO3001"
-	codeUnreachable = "AIO4101"
-	codeTool        = "AIO5001"
-	codeUnknownTool = "AIO5002"
-	codeArgument    = "AIO5003"
-	codeOutput      = "AIO6001"
-	codeTimeout     = "AIO8001"
-	codeInterrupted = "AIO8002"
+	codeNotConnected = "AIO2142"
+	codeAuth         = "AIO3001"
+	codeUnreachable  = "AIO4101"
+	codeTool         = "AIO5001"
+	codeUnknownTool  = "AIO5002"
+	codeArgument     = "AIO5003"
+	codeOutput       = "AIO6001"
+	codeTimeout      = "AIO8001"
+	codeInterrupted  = "AIO8002"
 )
 
 // wireExit is the exit code for an error that a server, or a gateway before

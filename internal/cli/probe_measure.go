@@ -62,31 +62,22 @@ func (r *remote) measure(ctx context.Context) func(method string, began time.Tim
 // connection of its own.
 func (b *bout) reuse() *remote {
 	m, f := b.aim, b.flags
-	if m.cfg == nil || f.direct || m.cfg.Access.Enabled {
+	if m.via != nil {
+		return m.via
+	}
+	if m.cfg == nil || f.direct {
 		return nil
 	}
 	own := m.server != nil && f.protocol != m.server.Protocol || f.cwd != "" || len(f.env)+len(f.headers)+len(f.caps) > 0
 	if !m.merged && (!f.shared || own) {
 		return nil
 	}
-	r := b.app.running(b.ctx, m.cfg.Path)
-	if r == nil || r.URL == "" {
-		return nil
-	}
-	return r
-}
-
-// endpoint is where a running gateway serves the target.
-func (r *remote) endpoint(m *aim) string {
-	path := "/api/" + url.PathEscape(m.schema)
-	if m.server != nil {
-		path += "/s/" + url.PathEscape(m.server.Name)
-	}
-	return r.URL + path + "/mcp"
+	return b.app.running(b.ctx, m.cfg.Path)
 }
 
 // through makes a running gateway the target.
 func (b *bout) through(r *remote, opt *probe.Options) {
-	b.aim.target = probe.Target{Name: b.aim.label, URL: r.endpoint(b.aim), Type: config.TypeHTTP}
+	secrets := b.aim.target.Secrets // those of the entry may be in the answers
+	b.aim.target = probe.Target{Name: b.aim.label, URL: r.endpoint(b.aim), Type: config.TypeHTTP, Socket: r.socket, Secrets: secrets}
 	opt.Measure = r.measure(b.ctx)
 }

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/web"
 )
 
 // A aim is what one command of the tester talks to: a server, and what is left
@@ -28,11 +29,15 @@ type aim struct {
 	schema string
 	cfg    *config.Config
 	server *config.Server
-	rest   []string
+	// like is the connected client whose view is meant, via the gateway that
+	// it is connected to.
+	like *web.Client
+	via  *remote
+	rest []string
 }
 
-// aim finds the target: a command after --, a URL, the point, or a configured
-// name, of which name.tool is short for name tool.
+// aim finds the target: a command after --, a URL, the point, a connected
+// client, or a configured name, of which name.tool is short for name tool.
 func (a *app) aim(cmd *cobra.Command, f *probeFlags, args []string) (*aim, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
@@ -43,12 +48,15 @@ func (a *app) aim(cmd *cobra.Command, f *probeFlags, args []string) (*aim, error
 	if len(args) == 0 {
 		return nil, a.usageError(cmd, a.t("a target is missing", "缺少目标"))
 	}
-	return a.aimWord(f, args[0], args[1:])
+	return a.aimWord(cmd.Context(), f, args[0], args[1:])
 }
 
-func (a *app) aimWord(f *probeFlags, word string, rest []string) (*aim, error) {
+func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []string) (*aim, error) {
 	if strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") {
 		return a.aimURL(f, word, rest)
+	}
+	if name, ok := strings.CutPrefix(word, "@"); ok {
+		return a.aimClient(ctx, f, name, rest)
 	}
 	cfg, err := a.load(false)
 	if err != nil {

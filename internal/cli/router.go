@@ -28,22 +28,13 @@ type router struct {
 
 // open makes the session of a new client.
 func (in *instance) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
-	who := access.From(ctx)
-	if !who.MaySee(o.Endpoint.Schema, o.Endpoint.Server, "") {
-		// As if it were not there: what exists is not told.
-		return nil, jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", o.Endpoint.Schema)
+	opening, err := in.opening(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	opening := gateway.Opening{
-		Schema: o.Endpoint.Schema, Server: o.Endpoint.Server, Client: o.Client, Principal: o.Principal, Admin: who.MayConfigure(),
-		Strict:  o.Transport == mcphttp.TransportSSE,
-		Session: o.Transport == mcphttp.TransportSession || o.Transport == mcphttp.TransportSSE,
-		End:     o.End,
-	}
-	opening.Visible, opening.Scope = in.visible(who, o.Endpoint.Schema)
-	if opening.Visible != nil {
-		schema := o.Endpoint.Schema
-		opening.Readable = func(server, _ string) bool { return who.MayRead(schema, server) }
-	}
+	opening.Client, opening.End = o.Client, o.End
+	opening.Strict = o.Transport == mcphttp.TransportSSE
+	opening.Session = o.Transport == mcphttp.TransportSession || o.Transport == mcphttp.TransportSSE
 	if o.Transport == mcphttp.TransportModern {
 		opening.Header = o.Header
 	}
@@ -57,6 +48,29 @@ func (in *instance) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Sessi
 		return nil, err
 	}
 	return s, nil
+}
+
+// opening is what a new client may see and do: by who it is, or like the
+// client that it imitates.
+func (in *instance) opening(ctx context.Context, o *mcphttp.Opening) (gateway.Opening, error) {
+	if like, ok := imitated(ctx); ok {
+		opening, ok := in.gateway.Imitate(like)
+		if !ok {
+			return opening, jsonrpc.Errorf(http.StatusNotFound, "Client '%s' is not connected", like)
+		}
+		return opening, nil
+	}
+	who, schema := access.From(ctx), o.Endpoint.Schema
+	if !who.MaySee(schema, o.Endpoint.Server, "") {
+		// As if it were not there: what exists is not told.
+		return gateway.Opening{}, jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", schema)
+	}
+	opening := gateway.Opening{Schema: schema, Server: o.Endpoint.Server, Principal: o.Principal, Admin: who.MayConfigure()}
+	opening.Visible, opening.Scope = in.visible(who, schema)
+	if opening.Visible != nil {
+		opening.Readable = func(server, _ string) bool { return who.MayRead(schema, server) }
+	}
+	return opening, nil
 }
 
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {

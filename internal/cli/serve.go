@@ -46,11 +46,11 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 		ln.Close()
 		return nil, err
 	}
-	if f.control, err = in.openControl(ctx, f.console, token); err != nil {
-		in.log.Warn("commands cannot reach this gateway", "err", err)
-	}
 	limits := serverLimits(&in.cfg.Limits)
 	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: in.open, Limits: limits, Log: in.log})
+	if f.control, err = in.openControl(ctx, f, token); err != nil {
+		in.log.Warn("commands cannot reach this gateway", "err", err)
+	}
 	rt := &router{in: in, mcp: f.mcp, guard: in.guard(host)}
 	if in.console {
 		rt.console = f.console

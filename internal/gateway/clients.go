@@ -34,6 +34,23 @@ func (g *Gateway) Clients() []Client {
 	return clients
 }
 
+// Imitate returns an Opening that sees and may do what a connected session
+// does; false when there is no such session.
+func (g *Gateway) Imitate(session string) (Opening, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for s := range g.sessions {
+		if s.caller.Session == session {
+			o := s.opening
+			return Opening{
+				Schema: o.Schema, Server: o.Server, Principal: o.Principal, Admin: o.Admin,
+				Visible: o.Visible, Readable: o.Readable, Scope: o.Scope,
+			}, true
+		}
+	}
+	return Opening{}, false
+}
+
 func (s *Session) describe() Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()

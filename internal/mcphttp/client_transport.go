@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -21,6 +22,20 @@ func NewClientTransport() *ClientTransport {
 	// stands in front of TLS keeps connections for a minute or more.
 	t.plain.IdleConnTimeout = 4 * time.Second
 	t.secure.IdleConnTimeout = 55 * time.Second
+	return t
+}
+
+// NewSocketTransport carries requests over a Unix socket, whatever host their
+// URLs name.
+func NewSocketTransport(path string) *ClientTransport {
+	t := NewClientTransport()
+	for _, side := range []*http.Transport{t.plain, t.secure} {
+		side.Proxy = nil
+		side.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", path)
+		}
+	}
 	return t
 }
 

@@ -224,6 +224,9 @@ func (s *Session) dialHTTP() {
 
 func (s *Session) clientOptions() mcphttp.ClientOptions {
 	base := mcphttp.NewClientTransport()
+	if s.target.Socket != "" {
+		base = mcphttp.NewSocketTransport(s.target.Socket)
+	}
 	s.onClose(base.CloseIdleConnections)
 	return mcphttp.ClientOptions{
 		URL: s.target.URL, Header: s.target.Header, Handler: s, Modern: s.info.Era == mcp.Modern,

@@ -37,6 +37,9 @@ type Target struct {
 	// Type is config.TypeHTTP, config.TypeSSE, or config.TypeAuto to find out.
 	Type   string
 	Header http.Header
+	// Socket is the Unix socket on which the URL is served; empty where the
+	// URL itself says where.
+	Socket string
 
 	// Dial opens a stream to something that runs in this process.
 	Dial func(ctx context.Context) (jsonrpc.Stream, error)

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// controlMCP lets the user's own programs be clients of this gateway: at
+// /mcp/SCHEMA and /mcp/SCHEMA/SERVER as the user, at /as/SESSION like a client
+// that is connected. Who can open the socket is the user, so no key is asked
+// for.
+func (in *instance) controlMCP(mux *http.ServeMux, server *mcphttp.Server) {
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		ep := mcphttp.Endpoint{Schema: r.PathValue("schema"), Server: r.PathValue("server")}
+		ctx := access.With(r.Context(), in.localUser())
+		if session := r.PathValue("session"); session != "" {
+			ctx = context.WithValue(ctx, imitatedKey{}, session)
+		}
+		server.ServeMCP(w, r.WithContext(ctx), ep, in.localUser().ID)
+	}
+	mux.HandleFunc("/mcp/{schema}", serve)
+	mux.HandleFunc("/mcp/{schema}/{server}", serve)
+	mux.HandleFunc("/as/{session}", serve)
+}
+
+// localUser is whom the control channel vouches for. It sees what clients see:
+// the tools that change the configuration are for those who were given them.
+func (in *instance) localUser() access.Principal {
+	if !in.access.Required {
+		return access.Anonymous // and shares the servers with the others
+	}
+	who := access.Local
+	who.Admin = false
+	return who
+}
+
+type imitatedKey struct{}
+
+// imitated is the session of the client that a new one is to be like.
+func imitated(ctx context.Context) (session string, ok bool) {
+	session, ok = ctx.Value(imitatedKey{}).(string)
+	return session, ok
+}
+
+// endpoint is where a running gateway serves the target, on its socket.
+func (r *remote) endpoint(m *aim) string {
+	const base = "http://localhost"
+	switch {
+	case m.like != nil:
+		return base + "/as/" + url.PathEscape(m.like.Session)
+	case m.server != nil:
+		return base + "/mcp/" + url.PathEscape(m.schema) + "/" + url.PathEscape(m.server.Name)
+	}
+	return base + "/mcp/" + url.PathEscape(m.schema)
+}

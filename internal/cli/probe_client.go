@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/web"
+)
+
+// aimClient aims at the running gateway as a connected client sees it: its
+// names, its rights, its version, what it offers. The command line may still
+// choose another version or offer.
+func (a *app) aimClient(ctx context.Context, f *probeFlags, name string, rest []string) (*aim, error) {
+	r, err := a.runningHere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var clients []web.Client
+	if err := r.get(ctx, "/api/v1/clients", &clients); err != nil {
+		return nil, err
+	}
+	c := findClient(clients, name)
+	if c == nil {
+		var names []string
+		for _, known := range clients {
+			names = append(names, "@"+known.Name+" (@"+known.Session+")")
+		}
+		connected := strings.Join(names, ", ")
+		if connected == "" {
+			connected = a.t("none", "无")
+		}
+		return nil, &exitError{code: exitUsage, id: codeNotConnected,
+			err:     fmt.Errorf("%s %q", a.t("no client is connected that is called", "没有这个名称的已连接客户端："), name),
+			details: []detail{{a.t("connected", "已连接"), connected}}}
+	}
+	if f.protocol == "" {
+		f.protocol = c.Protocol
+	}
+	if f.client == "" {
+		f.client = strings.TrimSuffix(c.Name+"/"+c.Version, "/")
+	}
+	if len(f.caps) == 0 && len(c.Capabilities) > 0 {
+		f.caps = []string{string(c.Capabilities)}
+	}
+	return &aim{label: "@" + name, merged: true, like: c, via: r, schema: c.Schema, rest: rest}, nil
+}
+
+// findClient finds a client by its session, or the newest by its name.
+func findClient(clients []web.Client, name string) *web.Client {
+	var found *web.Client
+	for i := range clients { // oldest first
+		c := &clients[i]
+		if c.Session == name {
+			return c
+		}
+		if strings.EqualFold(c.Name, name) {
+			found = c
+		}
+	}
+	return found
+}
