@@ -47,7 +47,7 @@ func Run(ctx context.Context, env Env) int {
 	args := a.identify()
 	root := a.personality.root(a)
 	if a.personality.own {
-		args = a.shortForm(root, args)
+		args = shieldTerms(a.shortForm(root, args), firstWord(root, args))
 	}
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
