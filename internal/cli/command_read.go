@@ -63,6 +63,9 @@ func (b *bout) show(method string, params json.RawMessage, save string, answered
 	if b.flags.wantsSummary(b.app) {
 		b.app.summary(b.app.Stderr, x)
 	}
+	if x.IsToolError() {
+		return silent(exitTool)
+	}
 	return nil
 }
 

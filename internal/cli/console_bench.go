@@ -211,6 +211,9 @@ func (x *benchSession) SetRoots(ctx context.Context, roots []web.Root) error {
 	return x.session.SetRoots(ctx, benchRoots(roots))
 }
 
+// Redact replaces the secrets of the target.
+func (x *benchSession) Redact(raw []byte) []byte { return x.session.Redact(raw) }
+
 // Close ends the connection.
 func (x *benchSession) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)

@@ -26,7 +26,7 @@ type probeFlags struct {
 	idle, limit                 time.Duration
 	verbose                     int
 	trace, jq                   string
-	direct                      bool
+	direct, noHistory           bool
 	// shared says that the command does not mind a gateway in between.
 	shared bool
 }
@@ -48,6 +48,7 @@ func (f *probeFlags) add(a *app, flags *pflag.FlagSet) {
 	flags.CountVarP(&f.verbose, "verbose", "v", a.t("show the messages; twice: the headers too", "显示消息；两次则包括请求头"))
 	flags.StringVar(&f.trace, "trace", "", a.t("record the messages to `FILE`", "将消息记录到 `FILE`"))
 	flags.BoolVar(&f.direct, "direct", false, a.t("do not use a gateway that is running", "不使用正在运行的网关"))
+	flags.BoolVar(&f.noHistory, "no-history", false, a.t("do not keep what is sent in the history", "不记入历史"))
 }
 
 func (f *probeFlags) addJQ(a *app, flags *pflag.FlagSet) {

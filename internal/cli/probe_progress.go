@@ -15,6 +15,7 @@ func (b *bout) send(method string, params json.RawMessage) (*probe.Exchange, err
 	p := &progressLine{app: b.app, began: time.Now(), live: isTerminal(b.app.Stderr)}
 	x, err := b.Call(b.ctx, method, params, probe.CallOptions{Idle: b.flags.idle, Limit: b.flags.limit, OnProgress: p.show})
 	p.clear()
+	b.remember(method, params, p.began, x, err)
 	return x, err
 }
 

@@ -53,7 +53,7 @@ it off. Texts are English or Simplified Chinese by ` + "`LC_ALL`, `LC_MESSAGES`,
 
 ## A running gateway
 
-` + "`status`, `list`, `restart`, `approve`, `ui`" + ` and every command that changes the file reach a gateway that runs with the same
+` + "`status`, `list`, `restart`, `approve`, `ui`, `traffic`, `inbox`, the tester" + ` and every command that changes the file reach a gateway that runs with the same
 file through a socket that only its user can open. Without one, ` + "`status`" + ` starts the servers for a moment.
 
 ## Exit codes

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,6 +26,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"gateway": scriptGateway,
 	"stop":    scriptStop,
 	"fetch":   scriptFetch,
+	"control": scriptControl,
 }
 
 // scriptPatience is how long a script waits for what must happen.
@@ -189,6 +193,22 @@ func scriptStop(ts *testscript.TestScript, _ bool, args []string) {
 	if got := b.cmd.ProcessState.ExitCode(); got != want {
 		ts.Fatalf("the gateway ended with %d\n%s", got, b.out)
 	}
+}
+
+// scriptControl asks a running gateway over its socket: control PATH. The answer
+// is in the file answer.
+func scriptControl(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: control PATH")
+	}
+	sockets, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "mcp-all-in-one", "*.sock"))
+	ts.Check(err)
+	if len(sockets) != 1 {
+		ts.Fatalf("%d gateways are running", len(sockets))
+	}
+	var answer json.RawMessage
+	ts.Check(dialControl(sockets[0]).get(context.Background(), args[0], &answer))
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), answer, 0o600))
 }
 
 // scriptFetch asks over HTTP: fetch STATUS PATH [BODY [HEADER...]]. The answer

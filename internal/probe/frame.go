@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // A Frame is one message as it went over the wire, secrets replaced.
@@ -52,8 +54,12 @@ type tap struct {
 func newTap(t *Target, onFrame func(Frame)) *tap {
 	p := &tap{header: t.Header, onFrame: onFrame}
 	for _, s := range t.Secrets {
-		if len(s) >= shortest {
-			p.secrets = append(p.secrets, []byte(s))
+		if len(s) < shortest {
+			continue
+		}
+		p.secrets = append(p.secrets, []byte(s))
+		if quoted := jsonrpc.Quote(s); len(quoted) != len(s)+2 {
+			p.secrets = append(p.secrets, quoted[1:len(quoted)-1]) // as JSON writes it
 		}
 	}
 	return p

@@ -82,6 +82,14 @@ func (s *Session) Stderr(n int) []string {
 	return s.child.Stderr().Lines(n)
 }
 
+// Redact replaces the target's secrets.
+func (s *Session) Redact(raw []byte) []byte {
+	if raw == nil {
+		return nil
+	}
+	return s.tap.redact(raw)
+}
+
 // Notify sends a notification as it is.
 func (s *Session) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	return s.peer.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})

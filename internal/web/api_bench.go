@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 )
 
 const maxPages = 1000
@@ -219,33 +220,38 @@ func (h *Handler) putBenchRoots(w http.ResponseWriter, r *request) {
 func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
 	q := r.URL.Query()
 	if q.Has("export") {
+		all, err := h.history.Export()
+		if err != nil {
+			failWith(w, err)
+			return
+		}
 		w.Header().Set("Content-Disposition", `attachment; filename="mcp-request-history.json"`)
-		reply(w, http.StatusOK, h.history.export())
+		reply(w, http.StatusOK, all)
 		return
 	}
-	reply(w, http.StatusOK, h.history.list(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, maxRuns))))
+	runs, err := h.history.List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, probe.MaxRuns)))
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, runs)
 }
 
 // postRuns imports a history that was exported.
 func (h *Handler) postRuns(w http.ResponseWriter, r *request) {
-	var runs []keptRun
+	var runs []probe.KeptRun
 	if !read(w, r.Request, &runs) {
 		return
 	}
-	for i := range runs {
-		if runs[i].ID == "" || runs[i].Status == "running" {
-			fail(w, http.StatusBadRequest, "bad_request", "this is not an exported history")
-			return
-		}
-	}
-	for i := range runs {
-		h.history.add(&runs[i].Run, runs[i].Result, nil)
+	if err := h.history.Import(runs); err != nil {
+		fail(w, http.StatusBadRequest, "bad_request", err.Error())
+		return
 	}
 	reply(w, http.StatusOK, map[string]int{"imported": len(runs)})
 }
 
 func (h *Handler) deleteRuns(w http.ResponseWriter, _ *request) {
-	if err := h.history.clear(); err != nil {
+	if err := h.history.Clear(); err != nil {
 		failWith(w, err)
 		return
 	}
@@ -253,7 +259,7 @@ func (h *Handler) deleteRuns(w http.ResponseWriter, _ *request) {
 }
 
 func (h *Handler) getRun(w http.ResponseWriter, r *request) {
-	k, ok := h.history.get(r.params["run"])
+	k, ok := h.history.Get(r.params["run"])
 	if !ok {
 		fail(w, http.StatusNotFound, "not_found", "this run is no longer kept")
 		return
@@ -263,13 +269,13 @@ func (h *Handler) getRun(w http.ResponseWriter, r *request) {
 
 // getRunBody serves the result byte for byte, with ranges, or the wire.
 func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
-	k, ok := h.history.get(r.params["run"])
+	k, ok := h.history.Get(r.params["run"])
 	if !ok {
 		fail(w, http.StatusNotFound, "not_found", "this run is no longer kept")
 		return
 	}
 	if r.URL.Query().Get("part") == "wire" {
-		wire := k.wire
+		wire := k.Wire
 		if wire == nil {
 			wire = []Frame{}
 		}

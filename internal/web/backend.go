@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -159,6 +160,8 @@ type BenchSession interface {
 	Notify(ctx context.Context, method string, params json.RawMessage) error
 	// SetRoots changes what roots/list answers and says so to the server.
 	SetRoots(ctx context.Context, roots []Root) error
+	// Redact replaces the secrets of the target in what is kept.
+	Redact(raw []byte) []byte
 	Close() error
 }
 
@@ -187,14 +190,7 @@ type Exchange struct {
 }
 
 // A Frame is one message on the wire, secrets redacted.
-type Frame struct {
-	Sent bool `json:"sent"`
-	// At is when, after the beginning of the call.
-	At     time.Duration     `json:"at"`
-	Status int               `json:"status,omitempty"`
-	Header map[string]string `json:"header,omitempty"`
-	Body   string            `json:"body"`
-}
+type Frame = probe.WireFrame
 
 // A Problem is one violation of a schema.
 type Problem struct {

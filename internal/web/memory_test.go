@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -240,6 +241,10 @@ func (s *memorySession) SetRoots(ctx context.Context, roots []Root) error {
 	s.roots = roots
 	s.mu.Unlock()
 	return s.Notify(ctx, mcp.NotificationRootsList, nil)
+}
+
+func (s *memorySession) Redact(raw []byte) []byte {
+	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(Kept))
 }
 
 func (s *memorySession) Close() error {

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 )
 
 const (
@@ -24,31 +25,7 @@ var (
 )
 
 // A Run is one call of the tester.
-type Run struct {
-	ID     string          `json:"id"`
-	Bench  string          `json:"bench,omitempty"`
-	Target string          `json:"target"`
-	Method string          `json:"method"`
-	Name   string          `json:"name,omitempty"`
-	Params json.RawMessage `json:"params,omitempty"`
-	Start  time.Time       `json:"start"`
-	// Status is running, ok, tool_error, error, failed, cancelled or timeout.
-	Status     string          `json:"status"`
-	Message    string          `json:"message,omitempty"`
-	Error      json.RawMessage `json:"error,omitempty"`
-	Total      time.Duration   `json:"total"`
-	Gateway    time.Duration   `json:"gateway,omitempty"`
-	Transport  time.Duration   `json:"transport,omitempty"`
-	ServerTime time.Duration   `json:"serverTime,omitempty"`
-	ReqSize    int64           `json:"reqSize"`
-	ResSize    int64           `json:"resSize"`
-	TrafficID  uint64          `json:"trafficId,omitempty"`
-	// Kept says that the result can still be read.
-	Kept bool `json:"kept"`
-	// Quiet runs are the page's own questions, such as completions: they are
-	// left out of the history.
-	Quiet bool `json:"quiet,omitempty"`
-}
+type Run = probe.Run
 
 // running is a run that has not ended.
 type running struct {
@@ -77,7 +54,7 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{ID: newSecret()[:12], Bench: x.id, Target: x.label(), Method: body.Method, Params: params,
+	run := &Run{ID: newSecret()[:12], Bench: x.id, Target: x.label(), From: x.from(), Method: body.Method, Params: x.session.Redact(params),
 		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: body.Quiet}
 	limit := min(time.Duration(body.Limit)*time.Millisecond, longestRun)
 	if limit <= 0 {
@@ -93,7 +70,7 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	x.mu.Lock()
 	x.running[run.ID] = r
 	x.mu.Unlock()
-	x.h.history.add(run, nil, nil)
+	x.keep(probe.KeptRun{Run: *run})
 	x.publish(benchEvent{Type: "run", Run: run})
 	sent := params
 	if params != nil && (body.Method == mcp.MethodToolsCall || body.Method == mcp.MethodResourcesRead) {
@@ -119,14 +96,32 @@ func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
 	if err != nil {
 		done.Status, done.Message = outcomeOf(ctx, err)
 	} else {
-		result, wire = ex.Result, ex.Wire
-		done.fill(ex)
+		result, wire = x.session.Redact(ex.Result), ex.Wire
+		ex.Error = x.session.Redact(ex.Error)
+		fill(&done, ex)
 	}
 	x.mu.Lock()
 	delete(x.running, run.ID)
 	x.mu.Unlock()
-	x.h.history.add(&done, result, wire)
+	x.keep(probe.KeptRun{Run: done, Result: result, Wire: wire})
 	x.publish(benchEvent{Type: "run", Run: &done})
+}
+
+// keep records a run. A full disk must not break a test: it is in memory.
+func (x *bench) keep(k probe.KeptRun) {
+	if err := x.h.history.Add(k); err != nil {
+		x.h.opt.Log.Warn("keeping a run", "err", err)
+	}
+}
+
+// from is the target as it can be used again.
+func (x *bench) from() *probe.RunTarget {
+	t := x.target
+	out := &probe.RunTarget{Server: t.Server, Schema: t.Schema, URL: t.URL, Protocol: t.Protocol}
+	if t.Command != "" {
+		out.Command = append([]string{t.Command}, t.Args...)
+	}
+	return out.Redacted()
 }
 
 func outcomeOf(ctx context.Context, err error) (status, message string) {
@@ -141,7 +136,8 @@ func outcomeOf(ctx context.Context, err error) (status, message string) {
 	}
 }
 
-func (r *Run) fill(ex *Exchange) {
+// fill says how a run ended.
+func fill(r *Run, ex *Exchange) {
 	if ex.Total > 0 {
 		r.Total = ex.Total
 	}
@@ -165,11 +161,10 @@ func (x *bench) label() string {
 	case t.Server != "":
 		return t.Server
 	case t.Command != "":
-		return commandLine(t.Command, t.Args)
-	case t.URL != "":
-		return t.URL
+		words := x.from().Command
+		return commandLine(words[0], words[1:])
 	default:
-		return "gateway " + t.Schema
+		return x.from().String()
 	}
 }
 

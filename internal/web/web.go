@@ -11,10 +11,12 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -54,7 +56,7 @@ type Handler struct {
 	logins  *logins
 	hub     *hub
 	bench   *benches
-	history *history
+	history *probe.History
 	undos   *undos
 	routes  []route
 
@@ -98,7 +100,7 @@ func (h *Handler) Close() error {
 	h.cancel(errClosed)
 	h.bench.closeAll()
 	h.wg.Wait()
-	return h.history.close()
+	return nil
 }
 
 // NewCode makes a one-time code for logging in with the given scopes. It lives
@@ -137,3 +139,16 @@ func (h *Handler) clients() []Client {
 	}
 	return h.opt.Clients()
 }
+
+// openHistory opens the history that the tester on the command line keeps too.
+func openHistory(dir string) (*probe.History, error) {
+	if dir == "" {
+		return probe.OpenHistory(""), nil
+	}
+	history := probe.OpenHistory(filepath.Join(dir, HistoryFile))
+	_, err := history.List("", "", "", 0)
+	return history, err
+}
+
+// HistoryFile is the name of the history in Options.StateDir.
+const HistoryFile = "runs.jsonl"

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/web"
+)
+
+// openHistory is the history of the tester, the same for the console.
+func openHistory() *probe.History {
+	return probe.OpenHistory(filepath.Join(stateDir(), "console", web.HistoryFile))
+}
+
+// remember keeps what was sent and how it ended. A history that cannot be
+// written breaks nothing.
+func (b *bout) remember(method string, params json.RawMessage, began time.Time, x *probe.Exchange, err error) {
+	if b.flags.noHistory {
+		return
+	}
+	k := probe.KeptRun{Run: probe.Run{
+		ID: strings.ToLower(rand.Text()[:10]), Target: b.aim.label, From: b.aim.from(), Method: method, Name: subjectOf(params),
+		Params: b.Redact(params), Start: began, Total: time.Since(began), ReqSize: int64(len(params)),
+	}}
+	if k.From != nil {
+		k.From.Protocol = b.flags.protocol
+		k.Target = k.From.String()
+	}
+	k.Status, k.Message = failureOf(err)
+	if err == nil {
+		b.outcome(&k, x)
+	}
+	if err := openHistory().Add(k); err != nil && b.flags.verbose > 0 {
+		fmt.Fprintf(b.app.Stderr, "%v\n", err)
+	}
+}
+
+// outcome is how a request ended that was answered.
+func (b *bout) outcome(k *probe.KeptRun, x *probe.Exchange) {
+	t := x.Timing
+	k.Total, k.Gateway, k.Transport, k.ServerTime, k.TrafficID = t.Total, t.Gateway, t.Transport, t.Server, x.Record
+	k.Status, k.Kept, k.Result, k.ResSize = "ok", true, b.Redact(x.Result), int64(len(x.Result))
+	switch {
+	case x.Err != nil:
+		k.Status, k.Kept, k.Result, k.Message = "error", false, nil, x.Err.Message
+		k.Error = b.Redact(jsonrpc.AppendError(nil, x.Err))
+		k.ResSize = int64(len(k.Error))
+	case x.IsToolError():
+		k.Status = "tool_error"
+	}
+}
+
+func failureOf(err error) (status, message string) {
+	switch {
+	case err == nil:
+		return "", ""
+	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
+		return "cancelled", err.Error()
+	case errors.Is(err, probe.ErrIdle), errors.Is(err, probe.ErrLimit):
+		return "timeout", err.Error()
+	}
+	return "failed", err.Error()
+}
+
+// from is the target as it can be used again; nil for a client that will not
+// be connected any more.
+func (m *aim) from() *probe.RunTarget {
+	t := &probe.RunTarget{Schema: m.schema}
+	switch {
+	case m.like != nil:
+		return nil
+	case m.server != nil:
+		t.Server = m.server.Name
+	case m.merged:
+	case m.target.Command != "":
+		t.Command = append([]string{m.target.Command}, m.target.Args...)
+	default:
+		t.URL = m.target.URL
+	}
+	return t.Redacted()
+}
+
+func subjectOf(params json.RawMessage) string {
+	for _, key := range []string{"name", "uri"} {
+		if s, ok := jsonrpc.GetString(params, key); ok {
+			return s
+		}
+	}
+	return ""
+}
