@@ -86,8 +86,7 @@ func readToolCall(params []byte) (c toolCall) {
 	return c
 }
 
-// send calls a server and makes its answer one for this client: URIs have the
-// names that clients know, and content is what its version knows.
+// send calls a server and makes its answer one for this client.
 func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	tasks := hasTasks(u.Features(p.caller))
 	if tasks && req.Back != nil {
@@ -97,14 +96,20 @@ func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
-	resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
+	s.adapt(p.rules, u, resp)
 	if tasks {
 		resp.Result = s.nameTasks(u, resp.Result)
 	}
-	if p.rules.Era == mcp.Legacy && !understands(p.rules, u.Protocol()) {
-		resp.Result = catalog.DownlevelResult(p.rules.Date, resp.Result)
-	}
 	return resp, nil
+}
+
+// adapt makes the answer of a server one for this client: URIs have the names
+// that clients know, and content is what its version knows.
+func (s *Session) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
+	resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
+	if rules.Era == mcp.Legacy && !understands(rules, u.Protocol()) {
+		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result)
+	}
 }
 
 // understands says whether a client can read whatever a server of that version

@@ -25,6 +25,10 @@ type calls struct {
 type call struct {
 	id      uint64
 	outcome chan outcome
+	// done hears the outcome instead, where nobody waits; ctx is then the
+	// request that the call serves.
+	done Completion
+	ctx  *requestContext
 }
 
 type outcome struct {
@@ -37,12 +41,13 @@ type outcome struct {
 // maxIdle is how many calls are kept for the next ones.
 const maxIdle = 64
 
-// add takes a slot for a new call.
-func (t *calls) add() (*call, error) {
+// add takes a slot for a new call. One that has a Completion belongs to whoever
+// takes it again: its id is all that may be used here.
+func (t *calls) add(done Completion, ctx *requestContext) (*call, uint64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
-		return nil, t.err
+		return nil, 0, t.err
 	}
 	if n := int(t.pending.Load()); 2*n >= len(t.slots) {
 		t.grow()
@@ -56,16 +61,17 @@ func (t *calls) add() (*call, error) {
 	} else {
 		k = &call{outcome: make(chan outcome, 1)}
 	}
-	k.id = t.last
+	k.id, k.done, k.ctx = t.last, done, ctx
 	t.slots[k.id&mask] = k
 	t.pending.Add(1)
-	return k, nil
+	return k, k.id, nil
 }
 
 // put takes back a call whose outcome was received, or never sent.
 func (t *calls) put(k *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	k.done, k.ctx = nil, nil
 	if len(t.idle) < maxIdle {
 		t.idle = append(t.idle, k)
 	}
@@ -140,19 +146,24 @@ func (t *calls) found(id uint64) bool {
 	return id <= t.last
 }
 
-// fail ends all calls, and those to come, with err.
-func (t *calls) fail(err error) {
+// fail refuses calls from now on and returns those that wait.
+func (t *calls) fail(err error) []*call {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	slots := t.slots
 	if t.err == nil {
 		t.err = err
 	}
 	t.slots = nil
 	t.pending.Store(0)
-	t.mu.Unlock()
-	for _, k := range slots {
+	return slots
+}
+
+// failCalls ends all calls, and those to come.
+func (c *Conn) failCalls() {
+	for _, k := range c.calls.fail(ErrClosed) {
 		if k != nil {
-			k.outcome <- outcome{err: err}
+			c.settleCall(nil, k, outcome{err: ErrClosed})
 		}
 	}
 }
@@ -171,16 +182,16 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	k, err := c.calls.add()
+	k, id, err := c.calls.add(nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	c.requests.wake()
 	if b, ok := req.Back.(Abortable); ok {
-		b.Began(k.id)
+		b.Began(id)
 	}
-	if err := c.send(k.id, req); err != nil {
-		if c.calls.take(k.id) == nil {
+	if err := c.send(id, req); err != nil {
+		if c.calls.take(id) == nil {
 			<-k.outcome
 		}
 		c.calls.put(k)
@@ -190,7 +201,6 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 		return nil, fmt.Errorf("sending %s: %w", req.Method, err)
 	}
 	out := c.await(ctx, k)
-	id := k.id
 	c.calls.put(k)
 	if out.aborted != nil && req.Method != c.opt.Uncancellable {
 		c.sendCancel(id, out.aborted)
@@ -217,14 +227,14 @@ func (c *Conn) await(ctx context.Context, k *call) outcome {
 // known already.
 func (c *Conn) Abort(id uint64, err error) {
 	if k := c.calls.giveUp(id); k != nil {
-		k.outcome <- outcome{err: err, aborted: err}
+		c.settleCall(nil, k, outcome{err: err, aborted: err})
 	}
 }
 
 // abandon is Abort for the end of a context.
 func (c *Conn) abandon(id uint64, err, cause error) {
 	if k := c.calls.giveUp(id); k != nil {
-		k.outcome <- outcome{err: endedBy(err, cause), aborted: cause}
+		c.settleCall(nil, k, outcome{err: endedBy(err, cause), aborted: cause})
 	}
 }
 
@@ -240,7 +250,7 @@ func (c *Conn) send(id uint64, req *Request) error {
 	o.head = append(o.head, idFirst...)
 	o.head = strconv.AppendUint(o.head, id, 10)
 	o.head = append(o.head, ',')
-	return o.sendCall(c.stream, req.Method, req.Params)
+	return c.stream.Write(o.call(req.Method, req.Params)...)
 }
 
 // sendCancel tells the peer that nobody waits for id any more. It does not

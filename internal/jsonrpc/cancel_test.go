@@ -81,6 +81,9 @@ func TestConnCancelReceived(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"slow"}`,
 			`{"jsonrpc":"2.0","id":"1","method":"slow"}`,
 			`{"jsonrpc":"2.0","id":2,"method":"initialize"}`,
+		)
+		synctest.Wait() // what is cancelled before it runs never runs
+		send(t, s,
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`,
 			`{"jsonrpc":"2.0","method":"notifications/cancelled"}`,
 			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`,

@@ -54,11 +54,13 @@ type ConnOptions struct {
 // A Conn speaks JSON-RPC over a Stream, as the one who asks and as the one
 // who answers.
 type Conn struct {
-	stream Stream
-	opt    ConnOptions
-	lim    ScanLimits
-	ctx    context.Context // of handlers; ends with Close
-	cancel context.CancelCauseFunc
+	stream  Stream
+	queue   Queue   // stream, where it can; else nil
+	relayer Relayer // the handler, where it can; else nil
+	opt     ConnOptions
+	lim     ScanLimits
+	ctx     context.Context // of handlers; ends with Close
+	cancel  context.CancelCauseFunc
 
 	calls    calls
 	requests requests
@@ -82,7 +84,8 @@ func NewConn(s Stream, opt ConnOptions) *Conn {
 	if opt.MaxInFlight <= 0 {
 		opt.MaxInFlight = 64
 	}
-	c := &Conn{stream: s, opt: opt, lim: opt.Limits.orDefaults(), done: make(chan struct{})}
+	c := &Conn{stream: s, queue: queueOf(s), opt: opt, lim: opt.Limits.orDefaults(), done: make(chan struct{})}
+	c.relayer, _ = opt.Handler.(Relayer)
 	// A connection outlives whoever accepted it: its end is Close.
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.requests.init()
@@ -96,7 +99,7 @@ func (c *Conn) run() {
 	if c.opt.OnEnd != nil {
 		c.opt.OnEnd()
 	}
-	c.calls.fail(ErrClosed)
+	c.failCalls()
 	c.running.Wait()
 	c.requests.dismiss()
 	c.workers.Wait()
@@ -119,7 +122,7 @@ func (c *Conn) run() {
 // cancels the handlers and waits for them, so a handler must not call it.
 func (c *Conn) Close() error {
 	c.closing.Store(true)
-	c.calls.fail(ErrClosed)
+	c.failCalls()
 	c.cancel(ErrClosed)
 	c.requests.close(ErrClosed)
 	err := c.stream.Close()
@@ -150,7 +153,7 @@ func (c *Conn) Notify(_ context.Context, n *Notification) error {
 	o := newOutgoing()
 	defer o.free()
 	o.head = append(o.head, `{"jsonrpc":"2.0",`...)
-	return o.sendCall(c.stream, n.Method, n.Params)
+	return c.stream.Write(o.call(n.Method, n.Params)...)
 }
 
 // abort ends a connection that cannot be written to any more.

@@ -112,9 +112,11 @@ func TestScanCorpus(t *testing.T) {
 		}
 		t.Run(row.name(), func(t *testing.T) {
 			data := row.In.bytes(t)
+			// Enough for a busy machine, too little for work that grows with
+			// the square.
 			start := time.Now()
 			msg, err := Scan(data, nil)
-			if took := time.Since(start); took > 2*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("%d bytes took %v", len(data), took)
 			}
 			var code int64

@@ -21,6 +21,9 @@ type inbound struct {
 	batch   *batch
 	state   atomic.Uint32
 	left    bool // has given up its place; see requests.leave
+	// completed says that a request that was passed on has its outcome.
+	completed atomic.Bool
+	idBytes   [24]byte
 }
 
 // States of an inbound.
@@ -31,7 +34,7 @@ const (
 )
 
 // accept takes a request of the peer.
-func (c *Conn) accept(msg *Message, release func(), b *batch) {
+func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 	if last := c.draining.Load(); last != nil {
 		c.answer(msg.ID, &Response{Err: last}, b)
 		if b != nil {
@@ -50,8 +53,10 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 	in.ctx.parent = c.ctx
 	c.running.Add(1)
-	w, admitted := c.requests.admit(in, &c.opt, c.asking)
-	switch admitted {
+	if c.requests.full(c.opt.MaxInFlight) {
+		t.end()
+	}
+	switch c.requests.admit(in, &c.opt, c.asking) {
 	case requestRefused:
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
 		in.discard()
@@ -60,8 +65,13 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	case requestQueued:
 		return
 	}
-	c.start(w, in)
+	if c.relay(t, in) {
+		free(release)
+		return
+	}
+	c.start(in)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
+		t.end()
 		c.requests.await(in, c.asking) // what comes next may depend on it
 	}
 }
@@ -88,16 +98,20 @@ func (in *inbound) handle() (resp *Response, err error) {
 // finish sends the outcome unless the peer does not want it any more. The id
 // is free before the answer is out: the peer may use it at once.
 func (in *inbound) finish(resp *Response, err error) {
-	c := in.conn
-	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
-	in.state.Store(requestDone)
-	c.requests.remove(in)
-	in.ctx.cancel(nil)
-	if wanted && !c.closing.Load() {
-		c.answer(in.id, outcomeOf(resp, err), in.batch)
+	if in.end() {
+		in.conn.answer(in.id, outcomeOf(resp, err), in.batch)
 	}
 	resp.Release()
 	in.discard()
+}
+
+// end forgets the request and reports whether the peer wants its answer.
+func (in *inbound) end() bool {
+	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
+	in.state.Store(requestDone)
+	in.conn.requests.remove(in)
+	in.ctx.cancel(nil)
+	return wanted && !in.conn.closing.Load()
 }
 
 func (in *inbound) discard() {
@@ -129,7 +143,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 		return
 	}
 	o := newOutgoing()
-	err := o.sendAnswer(c.stream, id, resp)
+	err := c.stream.Write(o.answer(id, resp)...)
 	o.free()
 	if err == nil {
 		return

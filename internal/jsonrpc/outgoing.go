@@ -20,29 +20,30 @@ func (o *outgoing) free() {
 	}
 }
 
-func (o *outgoing) send(s Stream, payload []byte) error {
+// around returns the message with its payload.
+func (o *outgoing) around(payload []byte) [][]byte {
 	o.parts = [3][]byte{o.head, payload, o.tail}
-	return s.Write(o.parts[:]...)
+	return o.parts[:]
 }
 
-// sendCall sends a request or notification whose head is begun.
-func (o *outgoing) sendCall(s Stream, method string, params []byte) error {
+// call completes a request or notification whose head is begun.
+func (o *outgoing) call(method string, params []byte) [][]byte {
 	o.head = append(o.head, `"method":`...)
 	o.head = appendQuoted(o.head, method)
 	if params != nil {
 		o.head = append(o.head, `,"params":`...)
 	}
 	o.tail = append(o.tail, '}')
-	return o.send(s, params)
+	return o.around(params)
 }
 
-// sendAnswer sends a response; see AppendResponse for the place of its id.
-func (o *outgoing) sendAnswer(s Stream, id []byte, r *Response) error {
+// answer makes a response; see AppendResponse for the place of its id.
+func (o *outgoing) answer(id []byte, r *Response) [][]byte {
 	o.tail = appendIDLast(o.tail, id)
 	if r.Err != nil {
 		o.head = AppendError(append(o.head, `{"jsonrpc":"2.0","error":`...), r.Err)
-		return o.send(s, nil)
+		return o.around(nil)
 	}
 	o.head = append(o.head, resultMid...)
-	return o.send(s, r.Result)
+	return o.around(r.Result)
 }

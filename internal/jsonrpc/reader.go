@@ -7,12 +7,17 @@ import (
 
 // read takes messages from the stream until it ends.
 func (c *Conn) read() error {
+	var t Turn
 	for {
+		if c.queue != nil && !c.queue.Ready() {
+			t.end()
+		}
 		data, release, err := c.stream.Read()
 		if err == nil {
-			c.take(data, release)
+			c.take(&t, data, release)
 			continue
 		}
+		t.end()
 		var frame *FrameError
 		if !errors.As(err, &frame) {
 			return err
@@ -22,10 +27,10 @@ func (c *Conn) read() error {
 }
 
 // take routes one message.
-func (c *Conn) take(data []byte, release func()) {
+func (c *Conn) take(t *Turn, data []byte, release func()) {
 	if !c.opt.Strict {
 		if id, result, ok := PeekAnswer(data); ok {
-			c.finishCall(id, outcome{resp: &Response{Result: result, release: release}}, data)
+			c.finishCall(t, id, outcome{resp: &Response{Result: result, release: release}}, data)
 			return
 		}
 	}
@@ -33,13 +38,13 @@ func (c *Conn) take(data []byte, release func()) {
 	case skipSpace(data, 0) == len(data):
 		free(release)
 	case IsBatch(data):
-		c.takeBatch(data, release)
+		c.takeBatch(t, data, release)
 	default:
 		if msg, err := c.scan(data); err != nil {
 			c.reject(&msg, data, err, nil)
 			free(release)
 		} else {
-			c.route(&msg, data, release, nil)
+			c.route(t, &msg, data, release, nil)
 		}
 	}
 }
@@ -70,15 +75,15 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		return
 	}
 	if k := c.calls.take(id); k != nil {
-		k.outcome <- outcome{err: fmt.Errorf("%w: %s", ErrBadAnswer, err.Message)}
+		c.settleCall(nil, k, outcome{err: fmt.Errorf("%w: %s", ErrBadAnswer, err.Message)})
 	}
 }
 
 // route hands a good message to whom it concerns.
-func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
+func (c *Conn) route(t *Turn, msg *Message, data []byte, release func(), b *batch) {
 	switch msg.Kind {
 	case KindRequest:
-		c.accept(msg, release, b)
+		c.accept(t, msg, release, b)
 	case KindNotification:
 		if msg.Method == c.opt.CancelMethod && msg.Method != "" {
 			if id := Get(msg.Params, "requestId"); id != nil {
@@ -94,7 +99,7 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 			resp.Err = ParseError(msg.Err)
 		}
 		if id, ok := decimal(msg.ID); ok {
-			c.finishCall(id, outcome{resp: resp}, data)
+			c.finishCall(t, id, outcome{resp: resp}, data)
 			return
 		}
 		c.dropped("answer to no call of ours", data)
@@ -104,10 +109,10 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 
 // finishCall gives a call its outcome; an answer that no call waits for is
 // thrown away.
-func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
-	c.settle(id)
+func (c *Conn) finishCall(t *Turn, id uint64, out outcome, data []byte) {
+	c.settle(t, id)
 	if k := c.calls.take(id); k != nil {
-		k.outcome <- out
+		c.settleCall(t, k, out)
 		return
 	}
 	if c.calls.found(id) {
@@ -134,6 +139,6 @@ func (c *Conn) takeBroken(frame *FrameError) {
 		k = c.calls.only()
 	}
 	if k != nil {
-		k.outcome <- outcome{err: fmt.Errorf("%w: %s", ErrTooLarge, frame.Error())}
+		c.settleCall(nil, k, outcome{err: fmt.Errorf("%w: %s", ErrTooLarge, frame.Error())})
 	}
 }

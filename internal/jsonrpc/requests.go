@@ -80,12 +80,12 @@ const (
 // admit notes that a request is in flight, unless its id is already and must
 // not be. It waits for room, but when we ourselves wait for the peer it queues
 // the request and lets the reader go on: the answers that would make room may be
-// behind it. w is a worker for what starts, nil if none waits.
-func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) (w *worker, a admission) {
+// behind it.
+func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) admission {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if opt.Strict && r.find(in.hash, in.id) != nil {
-		return nil, requestRefused
+		return requestRefused
 	}
 	in.next = r.byID[in.hash]
 	r.byID[in.hash] = in
@@ -97,19 +97,37 @@ func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) (w *
 		if asking() && len(r.queue) < maxQueued && r.queued < maxQueuedBytes {
 			r.queue = append(r.queue, in)
 			r.queued += len(in.req.Params)
-			return nil, requestQueued
+			return requestQueued
 		}
 		r.room.Wait()
 	}
 	r.running++
-	if n := len(r.idle); n > 0 {
-		w, r.idle = r.idle[n-1], r.idle[:n-1]
+	return requestStarts
+}
+
+// full says whether the next request has to wait.
+func (r *requests) full(limit int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.running >= limit
+}
+
+// worker is one that waits, nil if there is none.
+func (r *requests) worker() *worker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(r.idle)
+	if n == 0 {
+		return nil
 	}
-	return w, requestStarts
+	w := r.idle[n-1]
+	r.idle = r.idle[:n-1]
+	return w
 }
 
 // leave makes room, or returns the next request that waits for it. With none
-// left the worker waits for one; the last result says that it shall not.
+// left the worker, if there is one, waits for one; the last result says that it
+// shall not.
 func (r *requests) leave(in *inbound, w *worker) (next *inbound, dismissed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +144,9 @@ func (r *requests) leave(in *inbound, w *worker) (next *inbound, dismissed bool)
 	if r.over {
 		return nil, true
 	}
-	r.idle = append(r.idle, w)
+	if w != nil {
+		r.idle = append(r.idle, w)
+	}
 	return nil, false
 }
 

@@ -10,7 +10,8 @@ type worker struct {
 
 // start gives a request to a worker that waits, or to a new one. As many are
 // kept as ran at once.
-func (c *Conn) start(w *worker, in *inbound) {
+func (c *Conn) start(in *inbound) {
+	w := c.requests.worker()
 	if w != nil {
 		w.next <- in
 		return

@@ -60,6 +60,20 @@ func (r *lineReader) next() ([]byte, func(), error) {
 	}
 }
 
+// ready says whether next returns without reading.
+func (r *lineReader) ready() bool {
+	if r.err != nil {
+		return true
+	}
+	i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim)
+	if i < 0 {
+		r.scanned = r.end
+		return false
+	}
+	r.scanned += i // next finds it at once
+	return true
+}
+
 // fill reads more behind what is unread, moving and growing the chunk as
 // needed.
 func (r *lineReader) fill() {

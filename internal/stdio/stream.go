@@ -82,6 +82,17 @@ func (s *Stream) Write(parts ...[]byte) error {
 	return s.out.write(parts)
 }
 
+// Queue takes a small message that the next Flush or Write sends. It reports
+// false when the message is large, has line breaks, or too much waits already.
+func (s *Stream) Queue(parts ...[]byte) bool { return s.out.queue(parts) }
+
+// Flush begins to write what is queued. What the pipe does not take at once is
+// left to a goroutine.
+func (s *Stream) Flush() { s.out.kick() }
+
+// Ready says whether a whole line is at hand. Only the reader may ask.
+func (s *Stream) Ready() bool { return s.in.ready() }
+
 // CloseWrite waits a moment for what is queued, then closes the writer if it
 // can be closed; reading goes on.
 func (s *Stream) CloseWrite() error {

@@ -64,6 +64,7 @@ func (q *writeQueue) write(parts [][]byte) error {
 	}
 	q.mu.Lock()
 	for q.err == nil && q.pending > 0 && q.pending+size > maxPending {
+		q.kickLocked()
 		q.changed.Wait()
 	}
 	if q.err != nil {
@@ -88,6 +89,52 @@ func (q *writeQueue) write(parts [][]byte) error {
 		q.changed.Wait()
 	}
 	return q.err
+}
+
+// queue takes a message without writing it, where that needs no waiting.
+func (q *writeQueue) queue(parts [][]byte) bool {
+	size := 1
+	for _, p := range parts {
+		size += len(p)
+		if q.breaks(p) {
+			return false
+		}
+	}
+	if size > largePart {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err != nil || q.pending+size > maxPending {
+		return false
+	}
+	q.next.add(parts, q.delim)
+	q.pending += size
+	q.queued++
+	return true
+}
+
+// kick writes what is queued, unless somebody writes already and will find it.
+func (q *writeQueue) kick() {
+	q.mu.Lock()
+	if q.vec == nil { // it cannot but wait
+		q.kickLocked()
+	}
+	if q.busy || q.err != nil || q.next.size == 0 {
+		q.mu.Unlock()
+		return
+	}
+	q.busy, q.crowded = true, false
+	// What goes wrong is told to whoever writes next.
+	_ = q.lead(false)
+}
+
+// kickLocked has what is queued written by a goroutine of its own.
+func (q *writeQueue) kickLocked() {
+	if !q.busy && q.err == nil && q.next.size > 0 {
+		q.busy = true
+		q.flusher.Go(q.drain)
+	}
 }
 
 // leadBatches is how many batches one writer writes before it leaves what
@@ -208,6 +255,7 @@ func (q *writeQueue) finish(limit time.Duration) {
 	defer timer.Stop()
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.kickLocked()
 	for q.err == nil && q.pending > 0 && !late {
 		q.changed.Wait()
 	}

@@ -33,6 +33,10 @@ type call struct {
 	overdue   int64        // when it was ended for its silence; guarded by link.mu
 	questions atomic.Int32 // open questions to the client
 	idle      time.Duration
+
+	// ctx and done are those of a call that nobody waits for.
+	ctx  context.Context
+	done jsonrpc.Completion
 }
 
 var errIdle = errors.New("the server showed no sign of life")

@@ -52,9 +52,7 @@ type link struct {
 // begin enters a call into the table of those in flight. It happens before the
 // call is written: a fast server asks before the write returns.
 func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (context.Context, *call, []byte) {
-	now := time.Now().UnixNano()
-	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
-	k.active.Store(now)
+	k := l.newCall(c, req)
 	if k.conn, _ = l.peer.(*jsonrpc.Conn); k.conn == nil || l.era != c.Era {
 		ctx, k.cancel = context.WithCancelCause(ctx)
 	}
@@ -64,7 +62,20 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 		k.original = token
 		params = jsonrpc.Set(params, strconv.AppendUint(nil, k.token, 10), "_meta", "progressToken")
 	}
+	l.enter(k)
+	return ctx, k, params
+}
+
+func (l *link) newCall(c *Caller, req *jsonrpc.Request) *call {
+	now := time.Now().UnixNano()
+	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
+	k.active.Store(now)
+	return k
+}
+
+func (l *link) enter(k *call) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	k.next = l.first
 	if l.first != nil {
 		l.first.prev = k
@@ -80,8 +91,6 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 		l.sweeping = true
 		l.armSweepLocked()
 	}
-	l.mu.Unlock()
-	return ctx, k, params
 }
 
 func (l *link) end(k *call) {

@@ -19,6 +19,9 @@ func newWatched(s jsonrpc.Stream) *watched {
 	return &watched{Stream: s, ended: make(chan struct{})}
 }
 
+// Unwrap is the stream itself.
+func (w *watched) Unwrap() jsonrpc.Stream { return w.Stream }
+
 // Read is called by one goroutine, and not again after it failed.
 func (w *watched) Read() ([]byte, func(), error) {
 	msg, release, err := w.Stream.Read()

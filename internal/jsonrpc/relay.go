@@ -1,0 +1,214 @@
+package jsonrpc
+
+import (
+	"context"
+	"strconv"
+)
+
+// A Relayer is a Handler that can pass a request on without waiting for the
+// answer: no goroutine stands still for it.
+type Relayer interface {
+	// Relay begins to answer a request and does not wait. It reports false,
+	// having done nothing, when the request is one for Handle. Otherwise done
+	// hears the outcome exactly once. Params are valid until Relay returns.
+	Relay(ctx context.Context, t *Turn, from Peer, req *Request, done Completion) bool
+}
+
+// A Completion hears the outcome of what was begun.
+type Completion interface {
+	// Complete must not wait: the goroutine in whose turn it is called reads
+	// for others too. Without a turn it has a goroutine to itself.
+	Complete(t *Turn, resp *Response, err error)
+}
+
+// A Queue is a Stream that takes messages without waiting. A Stream around one
+// has the method Unwrap.
+type Queue interface {
+	Stream
+	// Queue takes a small message that the next Flush or Write sends. It
+	// reports false when it would have to wait, or when the message is large.
+	Queue(parts ...[]byte) bool
+	// Flush begins to write what is queued and does not wait.
+	Flush()
+	// Ready says whether Read returns at once. Only the reader asks.
+	Ready() bool
+}
+
+func queueOf(s Stream) Queue {
+	for s != nil {
+		if q, ok := s.(Queue); ok {
+			return q
+		}
+		u, ok := s.(interface{ Unwrap() Stream })
+		if !ok {
+			return nil
+		}
+		s = u.Unwrap()
+	}
+	return nil
+}
+
+// A Turn is what one goroutine does between two waits. What it queues is
+// written at the end: one system call instead of many.
+type Turn struct {
+	dirty  []Queue
+	queued int
+}
+
+// maxTurn is how many messages are queued before they are written, so that
+// those who get them can begin.
+const maxTurn = 32
+
+func (t *Turn) add(q Queue) {
+	for _, d := range t.dirty {
+		if d == q {
+			q = nil
+			break
+		}
+	}
+	if q != nil {
+		t.dirty = append(t.dirty, q)
+	}
+	if t.queued++; t.queued >= maxTurn {
+		t.end()
+	}
+}
+
+func (t *Turn) end() {
+	for i, q := range t.dirty {
+		q.Flush()
+		t.dirty[i] = nil
+	}
+	t.dirty, t.queued = t.dirty[:0], 0
+}
+
+// relay passes a request on, where the handler can.
+func (c *Conn) relay(t *Turn, in *inbound) (begun bool) {
+	if c.relayer == nil || c.queue == nil || in.batch != nil {
+		return false
+	}
+	// Whoever answers too early must not find a buffer that is still read: it
+	// stays the reader's, and only the id is needed later.
+	message := in.release
+	in.id, in.release = append(in.idBytes[:0], in.id...), nil
+	defer func() {
+		if !begun {
+			in.release = message
+		}
+	}()
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(in.req.Method, v)
+			in.Complete(nil, nil, Errorf(CodeInternal, "internal error"))
+			begun = true
+		}
+	}()
+	return c.relayer.Relay(&in.ctx, t, in, &in.req, in)
+}
+
+// Complete implements Completion for a request that was passed on.
+func (in *inbound) Complete(t *Turn, resp *Response, err error) {
+	if in.completed.Swap(true) {
+		resp.Release()
+		return
+	}
+	c := in.conn
+	if t == nil {
+		in.finish(resp, err)
+		in.leave()
+		return
+	}
+	if in.end() {
+		out := outcomeOf(resp, err)
+		if !c.queueAnswer(t, in.id, out) {
+			// It is large, or the peer does not read: t must not wait for that.
+			go func() {
+				c.answer(in.id, out, nil)
+				resp.Release()
+				in.leave()
+			}()
+			return
+		}
+	}
+	resp.Release()
+	in.leave()
+}
+
+// leave makes room for the next request after one that had no worker.
+func (in *inbound) leave() {
+	c := in.conn
+	if next, _ := c.requests.leave(in, nil); next != nil {
+		c.start(next)
+	}
+	c.running.Done()
+}
+
+func (c *Conn) queueAnswer(t *Turn, id []byte, resp *Response) bool {
+	o := newOutgoing()
+	defer o.free()
+	if !c.queue.Queue(o.answer(id, resp)...) {
+		return false
+	}
+	t.add(c.queue)
+	return true
+}
+
+// Begin is Call for whoever does not wait: done hears the outcome. It reports
+// false, and nothing was sent, when the request cannot be queued at once or ctx
+// is not that of a request of a peer.
+func (c *Conn) Begin(ctx context.Context, t *Turn, req *Request, done Completion) bool {
+	r, ok := ctx.(*requestContext)
+	if !ok || c.queue == nil || req.Method == c.opt.Uncancellable {
+		return false
+	}
+	_, id, err := c.calls.add(done, r)
+	if err != nil {
+		return false
+	}
+	if b, ok := req.Back.(Abortable); ok {
+		b.Began(id)
+	}
+	if r.await(c, id) && c.queueCall(t, id, req) {
+		c.requests.wake()
+		return true
+	}
+	r.answered()
+	k := c.calls.take(id)
+	if k == nil {
+		return true // it has ended meanwhile, and done hears how
+	}
+	c.calls.put(k)
+	return false
+}
+
+func (c *Conn) queueCall(t *Turn, id uint64, req *Request) bool {
+	o := newOutgoing()
+	defer o.free()
+	o.head = append(o.head, idFirst...)
+	o.head = strconv.AppendUint(o.head, id, 10)
+	o.head = append(o.head, ',')
+	if !c.queue.Queue(o.call(req.Method, req.Params)...) {
+		return false
+	}
+	t.add(c.queue)
+	return true
+}
+
+// settleCall gives a call its outcome.
+func (c *Conn) settleCall(t *Turn, k *call, out outcome) {
+	done, ctx, id := k.done, k.ctx, k.id
+	if done == nil {
+		k.outcome <- out
+		return
+	}
+	c.calls.put(k)
+	ctx.answered()
+	if out.aborted != nil {
+		c.sendCancel(id, out.aborted)
+	}
+	if t == nil { // whoever ended it may hold locks
+		go done.Complete(nil, out.resp, out.err)
+		return
+	}
+	done.Complete(t, out.resp, out.err)
+}
