@@ -17,8 +17,12 @@ import (
 // that look for leaked secrets.
 const keyPrefix = "aio_"
 
-// ErrNoKey is a key that does not exist.
-var ErrNoKey = errors.New("no such key")
+var (
+	// ErrNoKey is a key that does not exist.
+	ErrNoKey = errors.New("no such key")
+	// ErrKeyExists is a valid key of the same name.
+	ErrKeyExists = errors.New("a valid key has this name")
+)
 
 // A Key is what is kept of a key: never the key itself.
 type Key struct {
@@ -68,7 +72,8 @@ func OpenKeys(path string) (*Keys, error) {
 	return k, k.err
 }
 
-// Create makes a key and returns it in plain, this once.
+// Create makes a key and returns it in plain, this once. Valid keys have
+// different names, so that a name says which one to revoke.
 func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain string, key Key, err error) {
 	var random [32]byte
 	rand.Read(random[:])
@@ -78,7 +83,12 @@ func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain strin
 		ID: rand.Text()[:12], Name: name, Hash: hex.EncodeToString(hash[:]), Grant: grant,
 		Created: time.Now().UTC().Truncate(time.Second), Expires: expires,
 	}
-	err = k.change(func(list []Key) ([]Key, error) { return append(list, key), nil })
+	err = k.change(func(list []Key) ([]Key, error) {
+		if slices.ContainsFunc(list, func(other Key) bool { return other.Name == name && other.Valid(key.Created) }) {
+			return nil, fmt.Errorf("%w: %q", ErrKeyExists, name)
+		}
+		return append(list, key), nil
+	})
 	return plain, key, err
 }
 

@@ -83,8 +83,12 @@ func TestRevoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, key := create(t, ours, "ci", Grant{}, nil)
+	past := time.Now().Add(-time.Hour)
+	create(t, ours, "twin", Grant{}, &past)
 	create(t, ours, "twin", Grant{}, nil)
-	create(t, ours, "twin", Grant{}, nil)
+	if _, _, err := ours.Create("twin", Grant{}, nil); !errors.Is(err, ErrKeyExists) {
+		t.Errorf("a second valid key of the same name: %v", err)
+	}
 
 	ended := make(chan string, 10)
 	stop := ours.OnRevoke(func(id string) { ended <- id })

@@ -51,10 +51,10 @@ func (f *front) guardKeys(ctx context.Context) {
 
 // admit lets a request in, with who sent it in its context; nil after it has
 // answered the request itself.
-func (rt *router) admit(w http.ResponseWriter, r *http.Request) *http.Request {
+func (rt *router) admit(w http.ResponseWriter, r *http.Request, path string) *http.Request {
 	p, refused := rt.in.access.Authenticate(r)
 	if refused != nil {
-		refused.Write(w)
+		rt.refuse(w, path, refused)
 		return nil
 	}
 	return r.WithContext(access.With(r.Context(), p))

@@ -59,7 +59,7 @@ func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
 // confirm asks a person; nil is a yes.
 func (a *app) confirm(question string) error {
 	if !isTerminal(a.Stdin) {
-		return fail(exitPending, codeNotPending, "--yes", "%s", a.t("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
+		return fail(exitPending, codeConfirm, "--yes", "%s", a.t("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
 	}
 	fmt.Fprint(a.Stderr, question)
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')

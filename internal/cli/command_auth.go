@@ -43,7 +43,7 @@ func (a *app) withTokens(cmd *cobra.Command, server string, run func(*oauth.Keep
 	}
 	var s *config.Server
 	if server != "" {
-		if s, err = a.findServer(config.DefaultSchema, server); err != nil {
+		if s, err = a.findServer("auth "+cmd.Name(), config.DefaultSchema, server); err != nil {
 			return err
 		}
 	}

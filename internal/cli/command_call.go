@@ -42,7 +42,7 @@ func (a *app) callCommand() *cobra.Command {
 		"调用任意服务的工具。参数按工具的 schema 解析类型：\n  name=文本  name:=JSON  a.b[0]=文本  name=@文件  name:=@文件")
 	cmd.Example = "  mcp-all-in-one call github search_issues query=bug per_page=5\n" +
 		"  mcp-all-in-one github.search_issues query=bug --jq '.structuredContent.items[].title'\n" +
-		"  mcp-all-in-one call add a=1 b=2 -- npx -y @modelcontextprotocol/server-everything\n" +
+		"  mcp-all-in-one call add a=1 b=2 -- mcp-all-in-one demo\n" +
 		"  mcp-all-in-one call https://example.com/mcp echo --args @arguments.json"
 	flags := cmd.Flags()
 	flags.StringVar(&f.args, "args", "", a.t("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))

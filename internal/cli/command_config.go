@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +16,20 @@ func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: a.t("look at and change the config file", "查看和修改配置文件"), Args: a.noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	sub := func(use, short string, run func(cmd *cobra.Command) error) {
-		cmd.AddCommand(&cobra.Command{Use: use, Short: short, Args: a.noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) }})
+		one := &cobra.Command{Use: use, Short: short, Args: a.noArgs}
+		if strings.HasSuffix(use, "[FILE]") {
+			one.Args = a.argCount(0, 1)
+		}
+		one.RunE = func(cmd *cobra.Command, args []string) error {
+			a.takeConfig(args)
+			return run(cmd)
+		}
+		cmd.AddCommand(one)
 	}
 	sub("path", a.t("print which file is used", "显示使用的文件"), a.configPathRun)
-	sub("show", a.t("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), a.configShow)
-	sub("edit", a.t("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), a.configEdit)
-	sub("validate", a.t("check the file", "检查文件"), a.configValidate)
+	sub("show [FILE]", a.t("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), a.configShow)
+	sub("edit [FILE]", a.t("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), a.configEdit)
+	sub("validate [FILE]", a.t("check the file", "检查文件"), a.configValidate)
 	sub("schema", a.t("print the JSON Schema of the file", "显示文件的 JSON Schema"), func(*cobra.Command) error {
 		_, err := a.Stdout.Write(config.JSONSchema())
 		return err

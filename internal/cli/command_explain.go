@@ -2,16 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
 )
-
-// verbs stand for what a message is about.
-var verbs = regexp.MustCompile(`%(\[\d\])?[a-z]`)
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
@@ -21,21 +18,33 @@ func (a *app) explainCommand() *cobra.Command {
 		Args:    a.argCount(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				for _, code := range sortedKeys(explanations) {
+				for _, code := range codes() {
 					fmt.Fprintln(a.Stdout, code)
 				}
 				return nil
 			}
 			code := strings.ToUpper(args[0])
-			if e, ok := explanations[code]; ok {
+			if e, ok := explain(code); ok {
 				fmt.Fprintf(a.Stdout, "%s\n%s\n", code, a.t(e.en, e.zh))
-				return nil
-			}
-			if en, zh, ok := config.Explain(code); ok {
-				fmt.Fprintf(a.Stdout, "%s\n%s\n", code, verbs.ReplaceAllString(a.t(en, zh), "…"))
 				return nil
 			}
 			return fail(exitUsage, codeUsage, "mcp-all-in-one explain", "%s", a.t("no code "+code, "没有代码 "+code))
 		},
 	}
+}
+
+// explain finds what a code means: ours, or one of the config file.
+func explain(code string) (explanation, bool) {
+	if e, ok := explanations[code]; ok {
+		return e, true
+	}
+	en, zh, ok := config.Explain(code)
+	return explanation{en, zh}, ok
+}
+
+// codes are all that the program can print.
+func codes() []string {
+	list := append(config.Codes(), sortedKeys(explanations)...)
+	slices.Sort(list)
+	return list
 }

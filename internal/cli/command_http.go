@@ -37,7 +37,7 @@ func (a *app) httpCommand() *cobra.Command {
 		Aliases: []string{"serve", "sse"},
 		Short:   a.t("serve over HTTP, with the console", "以 HTTP 提供服务，带控制台"),
 		Args:    a.noArgs,
-		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 0.0.0.0 -p 3095 -c ~/mcp.json",
+		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 127.0.0.1 -p 3095 -c ~/mcp.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("port") {
 				f.port = -1

@@ -66,6 +66,9 @@ func (a *app) keyCreate(cmd *cobra.Command, name string, f keyFlags) error {
 		expires = &at
 	}
 	plain, key, err := keys.Create(name, grant, expires)
+	if errors.Is(err, access.ErrKeyExists) {
+		return fail(exitUsage, codeKeyExists, a.again("key", "revoke", name), "%s", a.t("a valid key is called "+name+" already", "已有名为 "+name+" 的有效密钥"))
+	}
 	if err != nil {
 		return err
 	}

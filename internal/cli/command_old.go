@@ -91,7 +91,7 @@ func (a *app) oldValidate() error {
 		}
 	}
 	for _, p := range cfg.Problems {
-		fmt.Fprintln(a.Stderr, a.problemText(p))
+		fmt.Fprintln(a.Stderr, p.Chinese())
 	}
 	return nil
 }
@@ -128,7 +128,10 @@ func (a *app) oldSet() error {
 	var content any
 	if err := json.Unmarshal(data, &content); err != nil {
 		fmt.Fprintln(a.Stderr, "❌ JSON格式错误")
-		fmt.Fprintln(a.Stderr, err)
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			fmt.Fprintf(a.Stderr, "位置: 第 %d 个字节\n", syntax.Offset)
+		}
 		return silent(exitFailure)
 	}
 	found, err := config.Discover(a.loadOptions(true))
@@ -144,13 +147,19 @@ func (a *app) oldSet() error {
 	return nil
 }
 
-// oldFailure prints what is wrong with a config file the way scripts know it.
+// oldFailure prints what is wrong with a config file the way scripts know it:
+// in Chinese throughout, as the old spellings always spoke.
 func (a *app) oldFailure(err error) error {
 	var load *config.LoadError
 	switch {
-	case errors.Is(err, os.ErrNotExist), errors.As(err, &load) && load.Has("AIO2001"):
+	case errors.As(err, &load) && load.Has("AIO2001"):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")
-		fmt.Fprintln(a.Stderr, err)
+		for _, p := range load.Problems {
+			fmt.Fprintln(a.Stderr, p.Chinese())
+		}
+	case errors.Is(err, os.ErrNotExist):
+		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")
+		fmt.Fprintf(a.Stderr, "路径: %s\n", a.configPath)
 	case errors.As(err, &load):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件验证失败")
 		n := 0
@@ -163,7 +172,7 @@ func (a *app) oldFailure(err error) error {
 			if where == "" {
 				where = p.Place()
 			}
-			fmt.Fprintf(a.Stderr, "%d. %s: %s\n", n, where, a.t(p.Message, p.MessageZH))
+			fmt.Fprintf(a.Stderr, "%d. %s: %s\n", n, where, p.MessageZH)
 		}
 	default:
 		return err

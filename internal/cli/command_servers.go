@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -18,6 +17,7 @@ type addFlags struct {
 	schema, cwd, kind string
 	env, header       []string
 	replace           bool
+	createSchema      bool
 }
 
 func (a *app) addCommand() *cobra.Command {
@@ -26,6 +26,7 @@ func (a *app) addCommand() *cobra.Command {
 		Use:   "add NAME URL | add NAME -- COMMAND [ARG...]",
 		Short: a.t("add a server to the config file", "向配置文件添加服务"),
 		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
+			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  mcp-all-in-one add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
 		Args: a.argCount(2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,8 +35,13 @@ func (a *app) addCommand() *cobra.Command {
 				return err
 			}
 			return a.editFile(cmd.Context(), true, func(d *config.Draft) error {
+				if f.createSchema {
+					if err := d.AddSchema(f.schema); err != nil {
+						return err
+					}
+				}
 				if d.Entry(f.schema, args[0]) != nil && !f.replace {
-					return fail(exitUsage, codeServerExists, "--replace", "%s", a.t("server "+args[0]+" exists already", "服务 "+args[0]+" 已存在"))
+					return fail(exitUsage, codeServerExists, a.t("--replace changes it", "--replace 可修改它"), "%s", a.t("server "+args[0]+" exists already", "服务 "+args[0]+" 已存在"))
 				}
 				return d.SetServer(f.schema, args[0], entry)
 			})
@@ -47,6 +53,7 @@ func (a *app) addCommand() *cobra.Command {
 	flags.StringArrayVarP(&f.header, "header", "H", nil, a.t("header `'NAME: VALUE'`; may be repeated", "请求头 `'NAME: VALUE'`，可重复"))
 	flags.StringVar(&f.cwd, "cwd", "", a.t("`DIR` the command starts in", "命令的工作目录 `DIR`"))
 	flags.StringVar(&f.kind, "type", "", a.t("`TYPE`: stdio, http or sse; found out when absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
+	flags.BoolVar(&f.createSchema, "create-schema", false, a.t("add the schema of --schema when there is none", "--schema 指定的 schema 不存在时创建它"))
 	flags.BoolVar(&f.replace, "replace", false, a.t("change the server of that name", "替换同名服务"))
 	return cmd
 }
@@ -173,7 +180,7 @@ func (a *app) serverCommand(name, short string, aliases []string, run func(cmd *
 	cmd := &cobra.Command{
 		Use: name + " NAME", Short: short, Aliases: aliases, Args: a.argCount(1, 1), ValidArgsFunction: a.completeServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.findServer(schema, args[0])
+			s, err := a.findServer(cmd.Name(), schema, args[0])
 			if err != nil {
 				return err
 			}
@@ -182,39 +189,6 @@ func (a *app) serverCommand(name, short string, aliases []string, run func(cmd *
 	}
 	a.addSchemaFlag(cmd, &schema)
 	return cmd
-}
-
-// findServer is the configured server of a name; "schema/name" names the
-// schema too.
-func (a *app) findServer(schema, name string) (*config.Server, error) {
-	cfg, err := a.load(false)
-	if err != nil {
-		return nil, err
-	}
-	if s, n, ok := strings.Cut(name, "/"); ok && cfg.Schema(s) != nil {
-		schema, name = s, n
-	}
-	if s := cfg.Schema(schema); s != nil {
-		if server := s.Server(name); server != nil {
-			return server, nil
-		}
-	}
-	var names []string
-	for _, s := range cfg.Schemas {
-		for _, server := range s.Servers {
-			if s.Name == schema {
-				names = append(names, server.Name)
-			} else {
-				names = append(names, s.Name+"/"+server.Name)
-			}
-		}
-	}
-	hint := strings.Join(names, ", ")
-	if near := nearest(name, names); near != "" {
-		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
-	}
-	return nil, &exitError{code: exitUsage, id: codeNoServer, hint: hint,
-		err: errors.New(a.t("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务 "+name))}
 }
 
 // completeServers completes the names of configured servers.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,11 @@ func (a *app) uiCommand() *cobra.Command {
 func (a *app) openConsole(url string) {
 	if err := openBrowser(url); err != nil {
 		fmt.Fprintf(a.Stdout, "%s %s\n", a.t("open", "请打开"), url)
+		return
 	}
+	page, _, _ := strings.Cut(url, "#") // the code logs in once, and the browser has it
+	fmt.Fprintf(a.Stderr, "%s %s\n%s %s\n", a.t("opened in the browser:", "已在浏览器中打开："), page,
+		a.t("to print an address that logs in:", "输出可直接登录的地址："), a.again("ui", "--print"))
 }
 
 // needRunning finds the running gateway of our config file, or says that there

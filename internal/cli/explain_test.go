@@ -1,40 +1,54 @@
 package cli
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-
-	"mcp-all-in-one/internal/config"
 )
 
-// TestEveryCodeIsExplained finds codes in the source that explain does not
-// know.
+// TestEveryCodeIsExplained finds codes in the source of the whole program, and
+// demands for each a whole explanation in both languages.
 func TestEveryCodeIsExplained(t *testing.T) {
-	files, err := os.ReadDir(".")
+	found := map[string]string{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, code := range regexp.MustCompile(`AIO\d{4}`).FindAllString(string(source), -1) {
+			found[code] = path
+		}
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+	if len(found) < 60 {
+		t.Errorf("only %d codes found", len(found))
+	}
+	listed := codes()
+	for code, path := range found {
+		e, ok := explain(code)
+		if !ok || !slices.Contains(listed, code) {
+			t.Errorf("%s: %s is not explained", path, code)
 			continue
 		}
-		source, err := os.ReadFile(f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, code := range regexp.MustCompile(`"(AIO\d{4})"`).FindAllStringSubmatch(string(source), -1) {
-			found++
-			e, ours := explanations[code[1]]
-			_, _, theirs := config.Explain(code[1])
-			if !ours && !theirs || ours && (e.en == "" || e.zh == "") {
-				t.Errorf("%s: %s is not explained in both languages", f.Name(), code[1])
+		for language, text := range map[string]string{"English": e.en, "Chinese": e.zh} {
+			if len(text) < 30 || strings.ContainsAny(text, "…%") {
+				t.Errorf("%s in %s is no explanation: %q", code, language, text)
 			}
 		}
+		if !regexp.MustCompile(`\p{Han}{2}`).MatchString(e.zh) || regexp.MustCompile(`\p{Han}`).MatchString(e.en) {
+			t.Errorf("%s is explained in the wrong language", code)
+		}
 	}
-	if found < 20 {
-		t.Errorf("only %d codes found", found)
+	for _, code := range listed {
+		if found[code] == "" {
+			t.Errorf("%s is explained, and nothing says it", code)
+		}
 	}
 }

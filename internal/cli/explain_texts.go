@@ -14,8 +14,13 @@ const (
 	codeServerExists   = "AIO2111"
 	codeNotPending     = "AIO2112"
 	codeEntryChanged   = "AIO2113"
+	codeServerOff      = "AIO2114"
+	codeConfirm        = "AIO2115"
+	codeUnset          = "AIO2040" // as config says it
+	codeUnapproved     = "AIO2060" // as config says it
 	codeNoSecret       = "AIO2120"
 	codeNoKey          = "AIO2130"
+	codeKeyExists      = "AIO2131"
 	codeSignIn         = "AIO2135"
 	codeNoClient       = "AIO2140"
 	codeClientFile     = "AIO2141"
@@ -51,10 +56,16 @@ var explanations = map[string]explanation{
 		"该服务不在等待批准：它由人写入，或已经批准。"},
 	codeEntryChanged: {"The entry changed between being shown and being approved, so nothing was approved. Look at it again.",
 		"条目在显示之后又被修改，因此没有批准。请重新查看。"},
+	codeConfirm: {"The command asks a person before it goes on, and its input is not a terminal. Read what it printed, then say yes in advance with --yes.",
+		"该命令需要人工确认，但标准输入不是终端。请先阅读其输出，再用 --yes 预先确认。"},
+	codeServerOff: {"The server is in the config file and switched off, so nothing is started and nothing is called. `mcp-all-in-one enable NAME` switches it on.",
+		"该服务在配置文件中已停用，因此不会启动，也不会调用。`mcp-all-in-one enable NAME` 可启用它。"},
 	codeNoSecret: {"No secret of this name is stored. `mcp-all-in-one secret ls` lists the names.",
 		"没有这个名称的密钥。`mcp-all-in-one secret ls` 列出全部名称。"},
 	codeNoKey: {"No valid key has this id or name. `mcp-all-in-one key ls` lists the keys.",
 		"没有这个 ID 或名称的有效访问密钥。`mcp-all-in-one key ls` 列出全部密钥。"},
+	codeKeyExists: {"A valid key has this name already. Names tell keys apart when one is revoked: choose another name, or revoke that key first.",
+		"已有同名的有效访问密钥。撤销时以名称区分：请换一个名称，或先撤销该密钥。"},
 	codeSignIn: {"The sign-in to the server did not work. What the server or its authorization server says about itself is used only when it is safe: the same origin, https, PKCE, the issuer that was asked.",
 		"登录服务未成功。只有在安全时才采用服务及其授权服务器的信息：同源、https、PKCE、与所询问的签发者一致。"},
 	codeNoClient: {"This client is not known. `mcp-all-in-one import` without arguments lists the known ones and where their files are.",
@@ -69,21 +80,6 @@ var explanations = map[string]explanation{
 		"找到了正在运行的网关，但它没有完成请求。提示是网关给出的。"},
 	codeNoConsole: {"The gateway runs without its console. Start it without --no-ui.",
 		"网关没有提供控制台。启动时不要使用 --no-ui。"},
-	codeAuth: {"The target wants credentials that it did not get, or refused them. Set its headers, or sign in with `mcp-all-in-one auth login NAME`.",
-		"目标需要凭据，或拒绝了凭据。请设置 headers，或用 `mcp-all-in-one auth login NAME` 登录。"},
-	codeOutput: {"The server's answer does not fit the schema that it gave for its output.",
-		"服务的结果不符合它自己声明的输出 schema。"},
-	codeTimeout: {"No answer came in time; --timeout sets how long to wait. Whether the tool ran to its end is not known.",
-		"在限定时间内没有应答；--timeout 可调整等待时间。无法得知工具是否执行完毕。"},
-	codeInterrupted: {"You interrupted the call; the server was told.", "调用被中断，已通知服务。"},
-	codeUnreachable: {"Nothing answered at the target: the program could not be started, the address refused, or the handshake failed. The message holds the cause as it came.",
-		"目标没有应答：程序无法启动、地址拒绝连接，或握手失败。提示中是原始原因。"},
-	codeTool: {"The tool ran and said that it failed. Its own text is printed; the gateway has nothing to add.",
-		"工具已运行并报告失败。输出的是工具自己的文字。"},
-	codeUnknownTool: {"The server offers nothing of this name. `mcp-all-in-one list TARGET` shows what it offers.",
-		"服务没有提供这个名称的内容。`mcp-all-in-one list TARGET` 列出其提供的内容。"},
-	codeArgument: {"An argument does not fit the tool's schema, so nothing was sent. `--no-validate` sends it all the same.",
-		"参数不符合工具的 schema，因此没有发送。`--no-validate` 可强制发送。"},
 	codeNotStarted: {"The server's process could not be started, or ended before it answered. Its last lines on standard error say most; `mcp-all-in-one doctor NAME` looks for the cause.",
 		"服务进程无法启动，或在应答之前退出。它在标准错误中的最后几行最有价值；`mcp-all-in-one doctor NAME` 会查找原因。"},
 }

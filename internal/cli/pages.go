@@ -125,7 +125,7 @@ func (in *instance) statusPage() statusPage {
 			schema.Receipt = &r
 		}
 		for _, u := range view.Upstreams {
-			schema.add(u.Status())
+			schema.add(u.Status(), in.cfg.StartWait)
 		}
 		page.Schemas[view.Config.Name] = schema
 		page.Summary.ActiveSchemas++
@@ -141,10 +141,10 @@ func (in *instance) statusPage() statusPage {
 	return page
 }
 
-func (s *statusSchema) add(st upstream.Status) {
+func (s *statusSchema) add(st upstream.Status, patience time.Duration) {
 	row := statusMCPServer{
 		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
-		Protocol: st.Version, PID: st.PID, Restarts: st.Restarts, Error: st.Reason,
+		Protocol: st.Version, PID: st.PID, Restarts: st.Restarts, Error: whyNot(st, patience),
 	}
 	if st.State == upstream.Ready {
 		s.ConnectedServers++
@@ -152,4 +152,13 @@ func (s *statusSchema) add(st upstream.Status) {
 	}
 	s.TotalTools += st.Tools
 	s.Servers = append(s.Servers, row)
+}
+
+// whyNot says why a server that should run does not; empty when it does, or
+// may still come up in time.
+func whyNot(st upstream.Status, patience time.Duration) string {
+	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason == "" && waited >= patience {
+		return fmt.Sprintf("it has not answered for %v", waited.Round(time.Second))
+	}
+	return st.Reason
 }

@@ -113,12 +113,8 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 // aimServer is a configured server, with what the command line adds.
 func (a *app) aimServer(f *probeFlags, m *aim) error {
 	s := *m.server
-	if len(s.Missing) > 0 {
-		return fail(exitUsage, codeUsage, a.t("set them in the environment", "请在环境变量中设置"), "%s %s",
-			a.t("the entry uses variables that are not set:", "配置使用了未设置的变量："), strings.Join(s.Missing, ", "))
-	}
-	if s.Pending {
-		return fail(exitDenied, codeUsage, a.personality.name+" approve "+s.Name, "%s %q", a.t("nobody has approved server", "尚未批准服务"), s.Name)
+	if err := a.usable(&s); err != nil {
+		return err
 	}
 	env, secrets, err := f.environment(a)
 	if err != nil {

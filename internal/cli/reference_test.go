@@ -12,9 +12,10 @@ import (
 func TestReference(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(referenceHead)
-	fmt.Fprintf(&page, "\n## Error codes\n\nThose of the config file, AIO20.., are explained by `mcp-all-in-one explain` too.\n\n| code | meaning |\n|---|---|\n")
-	for _, code := range sortedKeys(explanations) {
-		fmt.Fprintf(&page, "| %s | %s |\n", code, strings.ReplaceAll(explanations[code].en, "|", "\\|"))
+	fmt.Fprintf(&page, "\n## Error codes\n\nAs `mcp-all-in-one explain CODE` says it.\n\n| code | meaning |\n|---|---|\n")
+	for _, code := range codes() {
+		e, _ := explain(code)
+		fmt.Fprintf(&page, "| %s | %s |\n", code, strings.ReplaceAll(e.en, "|", "\\|"))
 	}
 	page.WriteString("\n## Every command\n\nAs `--help` prints it.\n")
 	for _, name := range []string{"mcp-all-in-one", "mcps-proxy", "mcpx", "mcpx-sse", "mcpx-toolkit", "mcp-tester"} {

@@ -24,6 +24,10 @@ func (a *app) report(err error) int {
 	if errors.As(err, &load) {
 		return a.reportConfig(load)
 	}
+	var missing *config.NameError
+	if errors.As(err, &missing) {
+		return a.report(a.nameError(missing))
+	}
 	a.printError(&exitError{code: exitFailure, err: err, plain: a.personality.plain})
 	return exitFailure
 }
@@ -53,6 +57,8 @@ func mcpxHeadline(e *config.LoadError) string {
 		}
 	}
 	switch {
+	case e.Has("AIO2001") && file == "":
+		return "Config file not found: name one, or create ~/.mcpx/config.json, such as {\"mcp_servers\": []}"
 	case e.Has("AIO2001"):
 		return "Config file not found: " + file
 	case e.Has("AIO2009"), e.Has("AIO2007"), e.Has("AIO2011"):
@@ -81,7 +87,7 @@ func (a *app) printError(e *exitError) {
 	if e.hint != "" {
 		rows = append(rows[:len(rows):len(rows)], detail{a.t("fix", "修正"), e.hint})
 	}
-	if _, known := explanations[e.id]; known && !e.plain {
+	if _, known := explain(e.id); known && !e.plain {
 		rows = append(rows[:len(rows):len(rows)], detail{a.t("more", "详情"), a.personality.name + " explain " + e.id})
 	}
 	for _, row := range rows {
@@ -116,7 +122,7 @@ func (a *app) printProblems(problems []config.Problem) {
 // problemText is a problem of the config file in the user's language.
 func (a *app) problemText(p config.Problem) string {
 	if a.chinese {
-		p.Message, p.Hint = p.MessageZH, p.HintZH
+		return p.Chinese()
 	}
 	return p.String()
 }

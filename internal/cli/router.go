@@ -81,11 +81,15 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rt.open(w, r, path) {
 		return
 	}
-	if r = rt.admit(w, r); r == nil {
+	if r = rt.admit(w, r, path); r == nil {
 		return
 	}
 	who := access.From(r.Context()).ID
 	if ep, ok := rt.endpoint(path); ok {
+		if e := rt.missing(r, ep); e != nil {
+			writeRPCError(w, http.StatusNotFound, e)
+			return
+		}
 		rt.mcp.ServeMCP(w, r, ep, who)
 		return
 	}
@@ -199,6 +203,10 @@ func (rt *router) endpoints() []string {
 	list := []string{"/mcp", "/sse", "/health", "/ready", "/status"}
 	for _, name := range rt.in.gateway.SchemaNames() {
 		list = append(list, "/api/"+name+"/mcp")
+	}
+	list = append(list, "/s/{server}/mcp", "/api/{schema}/s/{server}/mcp")
+	if rt.console != nil {
+		list = append(list, "/ui/", "/api/v1/openapi.json")
 	}
 	return list
 }

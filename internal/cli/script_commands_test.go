@@ -155,7 +155,7 @@ func scriptGateway(ts *testscript.TestScript, neg bool, args []string) {
 	servers, err := b.out.find(configuredCount, b.ended)
 	ts.Check(err)
 	// As many servers as there are have come up or failed.
-	_, err = b.out.find(regexp.MustCompile(`(?s)`+strings.Repeat(`(✅|❌) .*`, must(strconv.Atoi(strings.Fields(servers)[1])))), b.ended)
+	_, err = b.out.find(regexp.MustCompile(`(?s)`+strings.Repeat(`(✅|❌|○) .*`, must(strconv.Atoi(strings.Fields(servers)[1])))), b.ended)
 	ts.Check(err)
 	ts.Setenv("URL", url)
 }

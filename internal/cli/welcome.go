@@ -78,6 +78,9 @@ func (a *app) announce(ctx context.Context, u *upstream.Upstream) {
 	case upstream.Ready:
 		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.t("tools", "个工具"))
 	case upstream.Disabled:
+		fmt.Fprintf(a.Stdout, "○ %s  %s\n", st.Name, a.t("disabled", "已停用"))
+	case upstream.Pending:
+		fmt.Fprintf(a.Stdout, "❌ %s  %s\n", st.Name, a.t("waits for approval", "等待批准"))
 	default:
 		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, st.State, st.Reason)
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // ErrChanged is what Approve says when the entry is no longer the one that
@@ -155,8 +157,30 @@ func (r *reader) approvals() {
 	for _, schema := range r.cfg.Schemas {
 		for _, s := range schema.Servers {
 			if s.Pending = a.pending(rec, s); s.Pending {
-				r.c.add(SeverityDisabled, pos{s.Line, s.Column}, s.ID(), codePending, s.Name)
+				p := r.c.add(SeverityDisabled, pos{s.Line, s.Column}, s.ID(), codePending, s.Name)
+				p.Hint += ": " + r.approveCommand(s)
+				p.HintZH += "：" + r.approveCommand(s)
 			}
 		}
 	}
+}
+
+// approveCommand is what a person types to approve a server of this file.
+func (r *reader) approveCommand(s *Server) string {
+	line := "mcp-all-in-one approve " + s.Name
+	if s.Schema != DefaultSchema {
+		line += " --schema " + s.Schema
+	}
+	if r.cfg.Project {
+		line += " --project"
+	}
+	// Another program's file, or one that was named, must be named again.
+	if r.cfg.Project || r.o.Path != "" || r.o.Personality != MCPAllInOne {
+		path := r.cfg.Path
+		if strings.ContainsAny(path, " \t'\"$&;()") {
+			path = strconv.Quote(path)
+		}
+		line += " -c " + path
+	}
+	return line
 }

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 )
@@ -16,6 +19,11 @@ func (r *reader) checkTop() {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
 			r.c.add(SeverityError, r.place(path), path, codeURL, safeURL(text), "is not an http address")
+		}
+	}
+	if path := r.cfg.Access.Keys; path != "" && r.cfg.Access.Enabled {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			r.c.add(SeverityWarning, r.place("access.keys"), "access.keys", codeNoKeys, path)
 		}
 	}
 	if !r.cfg.Access.Enabled && !IsLoopback(r.cfg.Server.Host) {

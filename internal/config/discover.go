@@ -57,7 +57,7 @@ func Discover(o LoadOptions) (Found, error) {
 	found := Found{Skipped: o.projectFiles()}
 	if o.Project {
 		if len(found.Skipped) == 0 {
-			return found, notFound(projectNames(o.Personality))
+			return found, notFound(projectNames(o.Personality), nil)
 		}
 		return Found{Path: found.Skipped[0], Source: "project", Project: true}, nil
 	}
@@ -69,7 +69,7 @@ func Discover(o LoadOptions) (Found, error) {
 		found.Tried = append(found.Tried, c.Path)
 	}
 	if !o.Create || !o.Personality.creates() {
-		return found, notFound(found.Tried)
+		return found, notFound(found.Tried, found.Skipped)
 	}
 	found.Path, found.Source = o.ownFile(), "personality"
 	return o.create(found)
@@ -91,10 +91,17 @@ func (o LoadOptions) named(path, source string) (Found, error) {
 	return found, nil // reading it says what is wrong with it
 }
 
-func notFound(tried []string) error {
+// notFound says where the file was looked for, and which file of the working
+// tree was passed over.
+func notFound(tried, skipped []string) error {
 	e := fileError("", codeNotFound)
-	e.Problems[0].Message += "; looked for " + strings.Join(tried, ", ")
-	e.Problems[0].MessageZH += "；已查找 " + strings.Join(tried, "、")
+	p := &e.Problems[0]
+	p.Message += "; looked for " + strings.Join(tried, ", ")
+	p.MessageZH += "；已查找 " + strings.Join(tried, "、")
+	if len(skipped) > 0 {
+		p.Hint = "a file of the working tree is used only when it is named: --config " + skipped[0]
+		p.HintZH = "工作目录中的文件只有在指定时才使用：--config " + skipped[0]
+	}
 	return e
 }
 

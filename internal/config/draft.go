@@ -60,15 +60,9 @@ func (d *Draft) addServer(schema, name string, v *node) error {
 	if l == nil {
 		return fmt.Errorf("%s has a shape that a server cannot be added to", d.path)
 	}
-	path := l.holder
-	if l.shape == ShapeSchemas {
-		i := slices.IndexFunc(l.schemas, func(s schemaEntry) bool { return s.name == schema })
-		if i < 0 {
-			return fmt.Errorf("schema %q not found in %s", schema, d.path)
-		}
-		path = append(slices.Clip(l.schemas[i].path), keyStep("mcpServers"))
-	} else if schema != DefaultSchema && schema != "" {
-		return fmt.Errorf("schema %q not found in %s", schema, d.path)
+	path, err := d.serversOf(l, schema)
+	if err != nil {
+		return err
 	}
 	holder := d.root.at(path)
 	if holder != nil && holder.kind == kindArray {
@@ -132,10 +126,6 @@ func (d *Draft) Replace(data []byte) error {
 	}
 	d.root = root
 	return nil
-}
-
-func (d *Draft) noServer(schema, name string) error {
-	return fmt.Errorf("server %q not found in schema %q of %s", name, schema, d.path)
 }
 
 func (d *Draft) find(schema, name string) *entry {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,9 +157,19 @@ func TestProxyFile(t *testing.T) {
 		}
 	})
 	t.Run("two shapes", func(t *testing.T) {
-		p := refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "schemas": {"b": {"mcpServers": {}}}}`, codeTwoShapes)
-		if !strings.Contains(p.Message, "mcpServers, and as schemas at line 1") {
+		p := refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "mcp_servers": [{"name": "b", "command": "y"}]}`, codeTwoShapes)
+		if !strings.Contains(p.Message, "mcp_servers, and as mcpServers at line 1") {
 			t.Errorf("problem = %v", p)
+		}
+		p = refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "schemas": {"default": {"mcpServers": {}}}}`, codeTwoShapes)
+		if !strings.Contains(p.Hint, "schemas.default.mcpServers") {
+			t.Errorf("problem = %v", p)
+		}
+	})
+	t.Run("mcpServers beside schemas", func(t *testing.T) {
+		cfg := mustLoad(t, "a.json", `{"schemas": {"work": {"mcpServers": {"b": {"command": "y"}}}}, "mcpServers": {"a": {"command": "x"}}}`, nil)
+		if got := cfg.Names(); !slices.Equal(got, []string{"default", "work"}) || cfg.Schema("default").Server("a") == nil || cfg.Schema("work").Server("b") == nil {
+			t.Errorf("schemas = %v", got)
 		}
 	})
 }

@@ -46,13 +46,21 @@ func (p Problem) Place() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// String returns the problem in one line.
-func (p Problem) String() string {
+// String returns the problem in one line, in English.
+func (p Problem) String() string { return p.line(p.Severity.String()) }
+
+// Chinese returns the problem in one line, in Chinese.
+func (p Problem) Chinese() string {
+	p.Message, p.Hint = p.MessageZH, p.HintZH
+	return p.line([...]string{"警告", "停用", "错误"}[p.Severity])
+}
+
+func (p Problem) line(severity string) string {
 	var b strings.Builder
 	if place := p.Place(); place != "" {
 		b.WriteString(place + ": ")
 	}
-	fmt.Fprintf(&b, "%s[%s]: ", p.Severity, p.Code)
+	fmt.Fprintf(&b, "%s[%s]: ", severity, p.Code)
 	if p.Path != "" {
 		b.WriteString(p.Path + ": ")
 	}
@@ -95,7 +103,7 @@ func newProblem(sev Severity, code string, args ...any) Problem {
 	t := texts[code]
 	return Problem{
 		Severity: sev, Code: code,
-		Message: fmt.Sprintf(t.en, args...), MessageZH: fmt.Sprintf(t.zh, args...),
+		Message: fmt.Sprintf(t.en, args...), MessageZH: fmt.Sprintf(t.zh, inChinese(t.en, args)...),
 		Hint: t.hint, HintZH: t.hintZH,
 	}
 }

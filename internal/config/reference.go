@@ -127,7 +127,8 @@ Recognised by their keys.
 | ` + "`{name: {\"command\" or \"url\": ...}}`" + ` | a bare map |
 | ` + "`{\"mcp-tester.servers\": [{\"name\": ..., ...}]}`" + ` | MCP Tester's settings |
 
-All but the fourth fill the schema ` + "`default`" + `.
+All but the fourth fill the schema ` + "`default`" + `. ` + "`mcpServers`" + ` may stand beside ` + "`schemas`" + `, which then has no ` + "`default`" + ` of its own; any other two
+shapes in one file are refused. ` + "`mcp-all-in-one add NAME --schema work --create-schema ...`" + ` adds a schema.
 
 ## Variables
 

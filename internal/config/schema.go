@@ -30,7 +30,7 @@ func JSONSchema() []byte {
 	props.members = append(props.members, root.get("properties").members...)
 
 	out := object("$schema", SchemaVersion, "title", "mcp-all-in-one",
-		"description", "Configuration of mcp-all-in-one. Servers are given in exactly one of mcpServers, servers, mcp_servers and schemas.",
+		"description", "Configuration of mcp-all-in-one. Servers are given in one of mcpServers, servers, mcp_servers and schemas; mcpServers beside schemas is the schema default.",
 		"type", "object", "properties", props,
 		"anyOf", required("mcpServers", "servers", "mcp_servers", "schemas"),
 		"definitions", object("server", server, "schema", schema))

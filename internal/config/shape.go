@@ -27,6 +27,7 @@ type schemaEntry struct {
 type layout struct {
 	shape   Shape
 	holder  []step // where the servers are; of ShapeSchemas: the schemas
+	beside  []step // mcpServers beside schemas: the schema default; nil when there is none
 	schemas []schemaEntry
 	entries []entry
 	top     *node // the other keys, named as ours
@@ -61,6 +62,7 @@ func takeApart(root *node, c *collector) *layout {
 	}
 	if l.shape == ShapeSchemas {
 		l.takeSchemas(root.at(l.holder), c)
+		l.takeBeside(root, c)
 	} else {
 		l.schemas = []schemaEntry{{name: DefaultSchema}}
 		l.takeServers(root.at(l.holder), DefaultSchema, l.holder, c)
@@ -87,6 +89,8 @@ func findHolder(root *node, c *collector) *layout {
 		first := root.at(found.holder)
 		switch {
 		case len(n.members)+len(n.items) == 0:
+		case found.shape == ShapeSchemas && h.shape == ShapeServers && len(first.members) > 0 && found.beside == nil:
+			found.beside = h.path
 		case len(first.members)+len(first.items) == 0:
 			found = &layout{shape: h.shape, holder: h.path}
 		default:
@@ -146,6 +150,23 @@ func (l *layout) takeSchemas(n *node, c *collector) {
 			}
 		}
 	}
+}
+
+// takeBeside takes mcpServers beside schemas: most files begin with the one,
+// and groups come later.
+func (l *layout) takeBeside(root *node, c *collector) {
+	if l.beside == nil {
+		return
+	}
+	n := root.at(l.beside)
+	if i := slices.IndexFunc(l.schemas, func(s schemaEntry) bool { return s.name == DefaultSchema }); i >= 0 {
+		at := l.schemas[i].at
+		p := c.add(SeverityError, n.pos, pathText(l.beside), codeTwoShapes, pathText(l.beside), pathText(l.schemas[i].path), at.line, at.col)
+		p.Hint, p.HintZH = "both are the schema default: move the servers into schemas.default.mcpServers", "两者都是 schema default：请把服务移到 schemas.default.mcpServers"
+		return
+	}
+	l.schemas = slices.Insert(l.schemas, 0, schemaEntry{name: DefaultSchema})
+	l.takeServers(n, DefaultSchema, l.beside, c)
 }
 
 // takeServers takes the servers out of an object by name, or of a list of

@@ -41,6 +41,7 @@ const (
 	codeHeader      = "AIO2043"
 	codeExposed     = "AIO2050"
 	codeAnyOrigin   = "AIO2051"
+	codeNoKeys      = "AIO2052"
 	codePending     = "AIO2060"
 	codeMarks       = "AIO2061"
 )
@@ -88,13 +89,7 @@ var texts = map[string]text{
 	codeHeader:      {"%q cannot be the name of a header", "%q 不能作为请求头名称", "use letters, digits and -", "请使用字母、数字和 -"},
 	codeExposed:     {"%s can be reached by others, and access is not set up", "%s 可被他人访问，但未配置 access", "set access.keys or access.oauth, or listen on 127.0.0.1", "请配置 access.keys 或 access.oauth，或监听 127.0.0.1"},
 	codeAnyOrigin:   {`origin "*" is not used: %s`, `来源 "*" 不生效：%s`, "name the origins, or set access", "请列出来源，或配置 access"},
+	codeNoKeys:      {"the file of keys %s is not there, so no key lets anybody in", "密钥文件 %s 不存在，因此没有任何密钥可用", "make the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},
 	codePending:     {"server %q waits for approval and is not started", "服务 %q 等待批准，未启动", "read its command, then approve it", "请确认其命令后批准"},
 	codeMarks:       {"the record of unapproved servers cannot be read: %s", "无法读取待批准记录：%s", "repair it; deleting it approves everything", "请修复；删除它等于批准全部"},
-}
-
-// Explain returns what a code of this package means, in English and Chinese;
-// false when it is none of ours.
-func Explain(code string) (en, zh string, ok bool) {
-	t, ok := texts[code]
-	return t.en, t.zh, ok
 }

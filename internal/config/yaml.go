@@ -160,7 +160,7 @@ func (y *yamlReader) alias(n *node, t *ast.AliasNode, path string) (*node, int) 
 	name := t.Value.GetToken().Value
 	a, ok := y.anchors[name]
 	if !ok {
-		y.c.add(SeverityError, n.pos, path, codeSyntax, fmt.Sprintf("alias *%s has no anchor before it", name))
+		y.c.add(SeverityError, n.pos, path, codeSyntax, fmt.Sprintf("no anchor stands before alias *%s", name))
 		return n, 1
 	}
 	y.aliased += a.size
@@ -249,6 +249,6 @@ func (y *yamlReader) scalar(n *node, v ast.Node, path string) {
 	case *ast.InfinityNode, *ast.NanNode:
 		n.kind, n.text = kindString, n.raw
 	default:
-		y.c.add(SeverityError, n.pos, path, codeSyntax, fmt.Sprintf("%s cannot be used here", v.Type()))
+		y.c.add(SeverityError, n.pos, path, codeSyntax, fmt.Sprintf("cannot be used here: %s", v.Type()))
 	}
 }

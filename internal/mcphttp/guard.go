@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -35,7 +36,7 @@ type Guard struct {
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
 	own := g.listener(r)
 	if !g.hostAllowed(r, own) {
-		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "host not allowed")
+		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("host %.200q not allowed: add it to server.hosts of the config file", r.Host))
 		return false
 	}
 	origins := r.Header["Origin"]
@@ -51,7 +52,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	if !g.originAllowed(r, origins[0], own) {
-		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "origin not allowed")
+		refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, fmt.Sprintf("origin %.200q not allowed: add it to server.cors.origins of the config file", origins[0]))
 		return false
 	}
 	return !g.share(w, r, origins[0])

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -38,7 +39,11 @@ func (c *Call) Bind(v any) error {
 		return nil
 	}
 	if err := json.Unmarshal(c.Arguments, v); err != nil {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "reading arguments: %v", err)
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && wrong.Field != "" {
+			return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "argument %s must not be a %s", strings.ToLower(wrong.Field), wrong.Value)
+		}
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "the arguments are not an object of the tool's schema")
 	}
 	return nil
 }

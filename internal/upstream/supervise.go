@@ -53,7 +53,8 @@ func (u *Upstream) supervise() {
 			case <-l.done:
 				err = l.err
 			case <-u.wake:
-				u.down(Restarting, errors.New("restarted by a person"))
+				u.log.Info("restarting on request")
+				u.down(Restarting, nil)
 				l.close(u.life)
 				continue
 			case <-u.life.Done():

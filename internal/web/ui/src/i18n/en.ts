@@ -252,6 +252,7 @@ export const en = {
   size: "size",
   skip: "Skip to content",
   slowest: "Slowest",
+  someStarting: "{0} starting.",
   source: "Source",
   state: "State",
   state_auth: "sign-in needed",

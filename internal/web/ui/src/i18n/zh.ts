@@ -254,6 +254,7 @@ export const zh: Record<keyof typeof en, string> = {
   size: "大小",
   skip: "跳到内容",
   slowest: "最慢",
+  someStarting: "{0} 个服务启动中。",
   source: "来源",
   state: "状态",
   state_auth: "需要登录",

@@ -48,10 +48,11 @@ function reasons(stats: Stat[]): [string, number][] {
 function Attention({ stats }: { stats: Map<string, Stat> }) {
   const list = servers.value.filter((s) => ["down", "auth", "pending"].includes(s.state));
   const failing = servers.value.filter((s) => s.state === "up" && (stats.get(s.name)?.calls ?? 0) >= 10 && stats.get(s.name)!.errors / stats.get(s.name)!.calls > 0.2);
+  const starting = servers.value.filter((s) => s.state === "starting").length;
   const n = list.length + failing.length + inbox.value.length;
   return <section class={"card attention-card" + (n ? " due" : "")} aria-labelledby="attention-h">
     <h2 id="attention-h">{t("attention")}{n ? ` · ${n}` : ""}</h2>
-    {!n && <p class="quiet"><Status tone="ok">{t("allWell")}</Status></p>}
+    {!n && (starting ? <p class="quiet"><Status tone="busy">{t("someStarting", starting)}</Status></p> : <p class="quiet"><Status tone="ok">{t("allWell")}</Status></p>)}
     <ul class="plain">
       {list.map((s) => <li key={s.schema + s.name}><Status tone={toneOf(s)}><b>{s.name}</b> — {reasonOf(s)}</Status> <a href={href(["servers", s.schema, s.name])}>{t(s.state === "pending" ? "review" : "open")}</a></li>)}
       {failing.map((s) => <li key={"f" + s.name}><Status tone="warn"><b>{s.name}</b> — {t("failing", stats.get(s.name)!.errors, stats.get(s.name)!.calls)}</Status> <a href={href(["traffic"], { q: `server:${s.name} -status:ok` })}>{t("traffic")}</a></li>)}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestExamples parses every example of every help text: the command is there,
+// so are its flags, and it takes that many arguments.
+func TestExamples(t *testing.T) {
+	checked := 0
+	for name, p := range personalities() {
+		for _, chinese := range []bool{false, true} {
+			for _, line := range examplesOf(p.root(&app{personality: p, chinese: chinese})) {
+				checked++
+				words := exampleWords(t, line)
+				if words == nil {
+					continue
+				}
+				if err := parseExample(words); err != nil {
+					t.Errorf("%s: %q: %v", name, line, err)
+				}
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d examples found", checked)
+	}
+}
+
+func examplesOf(cmd *cobra.Command) []string {
+	var lines []string
+	for line := range strings.Lines(cmd.Example) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	for _, c := range cmd.Commands() {
+		lines = append(lines, examplesOf(c)...)
+	}
+	return lines
+}
+
+var exampleWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
+
+// exampleWords cuts a line as a shell does, without what it pipes and
+// redirects.
+func exampleWords(t *testing.T, line string) []string {
+	var words []string
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "source <("), ")")
+	for _, w := range exampleWord.FindAllString(line, -1) {
+		if w == "<" || w == ">" || w == "|" || strings.HasPrefix(w, "#") {
+			break
+		}
+		words = append(words, strings.Trim(w, `'"`))
+	}
+	if len(words) == 0 {
+		t.Errorf("%q has no command", line)
+	}
+	return words
+}
+
+// parseExample lets a fresh command tree take the words apart.
+func parseExample(words []string) error {
+	a := &app{Env: Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}}
+	args := a.identify()
+	root := a.personality.root(a)
+	if len(args) > 0 && strings.Contains(args[0], ".") && a.personality.own {
+		args = append([]string{"call"}, args...) // short for it
+	}
+	for _, c := range root.Commands() {
+		stub(c)
+	}
+	stub(root)
+	root.SetArgs(slices.Clone(args))
+	if found, _, err := root.Find(args); err == nil && found == root && root.HasSubCommands() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		return a.unknownCommand(root, args[0])
+	}
+	return root.Execute()
+}
+
+// stub leaves the arguments of a command to be checked, and runs nothing.
+func stub(cmd *cobra.Command) {
+	cmd.PersistentPreRunE, cmd.PreRunE = nil, nil
+	cmd.Run, cmd.RunE = nil, func(*cobra.Command, []string) error { return nil }
+	for _, c := range cmd.Commands() {
+		stub(c)
+	}
+}

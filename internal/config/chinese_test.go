@@ -1,0 +1,63 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// english is what a Chinese reader should not meet: two words in a row,
+// outside of what is quoted from the file.
+var (
+	quoted  = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\$\{[^}]*\}|mcp-all-in-one secret set \S+|chmod \S+|--[a-z-]+`)
+	english = regexp.MustCompile(`[A-Za-z]{2,} [a-z]{2,}`)
+)
+
+// TestProblemsInChinese reads every file of the corpus, and those below, and
+// looks for words that were left in English.
+func TestProblemsInChinese(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(corpusDir, "*"))
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	bad := map[string]string{}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad[filepath.Base(f)] = string(data)
+	}
+	for i, content := range []string{
+		`{"mcpServers": {"a": 1}}`, `{"mcpServers": []} x`, `{"mcpServers": {"a": {"command": "x", "args": "y"}}}`, `{"mcpServers": {"a": {"command": "x", "type": "http"}}}`,
+		`{"mcpServers": {"a": {"url": "https://h", "type": "stdio", "protocol": "old"}}}`, `{"mcpServers": {"a": {"url": "x y"}}}`,
+		`{"mcpServers": {"a": {"command": "x", "timeout": "soon", "env": {"A": 1, "": "b"}, "headers": {"b c": "d"}, "trust": true, "envFile": "e"}}}`,
+		`{"schemas": {"v1": {}, "1a": {}}}`, `{"mcpServers": {}, "server": {"port": "many", "cors": {"origins": ["*"]}}, "roots": [{"uri": "http://x"}]}`,
+		`{"mcpServers": {}, "limits": {"clientMessage": "huge"}, "health_check_enabled": true, "inputs": [], "cli": {"stdio": {"delimiter": "ab"}}}`,
+		`{"mcpServers"`, `{"mcpServers": `, `{"mcpServers": {"a": `, `{"mcpServers": "x`, `{"mcpServers": {}} /* no end`, `{mcpServers: {}}`, `[]`, `{}`,
+		`{"mcpServers": {}, "servers": {"a": {"command": "x"}}, "mcp_servers": [{"command": "y"}]}`,
+	} {
+		bad["own"+string(rune('a'+i))+".json"] = content
+	}
+	for name, content := range bad {
+		path := write(t, name, content)
+		cfg, err := Load(options(t, path, nil))
+		var problems []Problem
+		if load, ok := err.(*LoadError); ok {
+			problems = load.Problems
+		} else if cfg != nil {
+			problems = cfg.Problems
+		}
+		for _, p := range problems {
+			if p.Code == codeSyntax && strings.HasSuffix(name, ".yaml") {
+				continue // the words of the YAML parser
+			}
+			p.File, p.Path = "", ""
+			if rest := quoted.ReplaceAllString(p.Chinese(), ""); english.MatchString(rest) {
+				t.Errorf("%s: %s", name, p.Chinese())
+			}
+		}
+	}
+}
