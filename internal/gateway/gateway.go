@@ -138,7 +138,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
-	s.caller = &upstream.Caller{Principal: o.Principal, Version: mcp.V2025_06_18, Handler: outside{s}}
+	s.caller = &upstream.Caller{Principal: o.Principal, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{s, server} }}
 	if o.Session {
 		s.caller.Session = formatID(g.ids.Add(1))
 	}
@@ -184,7 +184,10 @@ func (g *Gateway) Close() {
 const defaultStartWait = 10 * time.Second
 
 // outside hears what a server says to a session outside any call.
-type outside struct{ s *Session }
+type outside struct {
+	s      *Session
+	server string
+}
 
 func (o outside) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if o.s.opening.Client == nil {
@@ -195,6 +198,6 @@ func (o outside) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reques
 
 func (o outside) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
 	if o.s.opening.Client != nil {
-		o.s.pass(ctx, o.s.opening.Client, n)
+		o.s.pass(ctx, o.s.opening.Client, o.s.nameTask(o.server, n))
 	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -62,6 +63,14 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if uris != nil {
 		honoured = jsonrpc.Set(honoured, uris, "resourceSubscriptions")
 	}
+	watched, ids := l.watch(ctx, p, jsonrpc.Get(wanted, "taskIds"))
+	defer l.unwatch(p, watched)
+	if ids != nil {
+		honoured = jsonrpc.Set(honoured, ids, "taskIds")
+	}
+	for _, u := range ownersOf(owned, watched) {
+		u.Listening(ctx, p.caller)
+	}
 	ack := jsonrpc.Set([]byte(`{}`), honoured, "notifications")
 	if err := l.tell(ctx, mcp.NotificationListening, ack); err != nil {
 		return nil, err
@@ -81,13 +90,32 @@ func requestID(from jsonrpc.Peer) []byte {
 	return []byte("null")
 }
 
+// heard is a resource or a task that a listener hears about.
+type heard struct {
+	owner *upstream.Upstream
+	id    string // as its owner knows it
+}
+
+// ownersOf are the servers of what is heard about, each once.
+func ownersOf(lists ...[]heard) []*upstream.Upstream {
+	var owners []*upstream.Upstream
+	for _, list := range lists {
+		for _, h := range list {
+			if !slices.Contains(owners, h.owner) {
+				owners = append(owners, h.owner)
+			}
+		}
+	}
+	return owners
+}
+
 // subscribe asks the owners of the wanted resources and returns those that
 // agreed.
-func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) (map[string]*upstream.Upstream, []byte) {
+func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) ([]heard, []byte) {
 	if len(wanted) == 0 || wanted[0] != '[' {
 		return nil, nil
 	}
-	owned := make(map[string]*upstream.Upstream)
+	var owned []heard
 	uris := []byte{'['}
 	for raw := range jsonrpc.Elements(wanted) {
 		uri, ok := jsonrpc.GetString(append(append([]byte(`{"u":`), raw...), '}'), "u")
@@ -102,7 +130,7 @@ func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) (map[s
 		if err != nil || resp.Err != nil {
 			continue
 		}
-		owned[owners[0].uri] = owners[0].upstream
+		owned = append(owned, heard{owners[0].upstream, owners[0].uri})
 		if len(uris) > 1 {
 			uris = append(uris, ',')
 		}
@@ -111,14 +139,14 @@ func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) (map[s
 	return owned, append(uris, ']')
 }
 
-func (l *listener) unsubscribe(p party, owned map[string]*upstream.Upstream) {
+func (l *listener) unsubscribe(p party, owned []heard) {
 	if len(owned) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
-	for uri, u := range owned {
-		u.Unsubscribe(ctx, p.caller, uri, l)
+	for _, h := range owned {
+		h.owner.Unsubscribe(ctx, p.caller, h.id, l)
 	}
 }
 
@@ -128,9 +156,9 @@ func (l *listener) tell(ctx context.Context, method string, params []byte) error
 	return l.from.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
 }
 
-// Updated tells the client that a resource changed.
+// Updated tells the client that a resource or a task changed.
 func (l *listener) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
-	params := n.Params
+	params := l.s.nameTask(server, n).Params
 	if uri, ok := jsonrpc.GetString(params, "uri"); ok {
 		if out := l.s.look().all.OutURI(server, uri); out != uri {
 			params = jsonrpc.Set(params, jsonrpc.Quote(out), "uri")

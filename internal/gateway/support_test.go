@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -22,11 +23,12 @@ type raw struct {
 	*httptest.Server
 	results map[string]string
 	got     chan string
+	says    chan string // notifications on the stream of subscriptions/listen
 }
 
 // newRaw serves a legacy server. Methods without a result are not found.
 func newRaw(t *testing.T, capabilities string, results map[string]string) *raw {
-	r := &raw{results: results, got: make(chan string, 100)}
+	r := &raw{results: results, got: make(chan string, 100), says: make(chan string)}
 	results[mcp.MethodInitialize] = `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"raw","version":"1"}}`
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
@@ -58,6 +60,10 @@ func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	if m.Method == mcp.MethodListen && r.results[mcp.MethodDiscover] != "" {
+		r.stream(w, req, string(m.ID), jsonrpc.Get(m.Params, "notifications"))
+		return
+	}
 	result, ok := r.results[m.Method]
 	if !ok {
 		w.Header().Set("Content-Type", "application/json")
@@ -69,6 +75,30 @@ func (r *raw) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Write(jsonrpc.AppendResponse(nil, m.ID, &jsonrpc.Response{Result: []byte(result)}))
+}
+
+// stream answers subscriptions/listen: what the test says, for as long as the
+// client listens.
+func (r *raw) stream(w http.ResponseWriter, req *http.Request, id string, honoured []byte) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	tell := func(method, members string) {
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":{%s,\"_meta\":{%q:%s}}}\n\n", method, members, mcp.MetaSubscriptionID, id)
+		w.(http.Flusher).Flush()
+	}
+	tell(mcp.NotificationListening, `"notifications":`+string(honoured))
+	says := r.says
+	if jsonrpc.Get(honoured, "taskIds") == nil {
+		says = nil // about to be replaced
+	}
+	for {
+		select {
+		case line := <-says:
+			method, members, _ := strings.Cut(line, " ")
+			tell(method, members)
+		case <-req.Context().Done():
+			return
+		}
+	}
 }
 
 // sent waits for a request that the server got.

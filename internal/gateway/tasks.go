@@ -17,11 +17,9 @@ import (
 // id of a task says which one it belongs to.
 
 const (
-	taskSeparator     = "~"
-	tasksExtension    = "io.modelcontextprotocol/tasks"
-	relatedTask       = "io.modelcontextprotocol/related-task"
-	notificationTasks = "notifications/tasks"
-	maxTaskResult     = 256 << 10 // a result that announces a task is small
+	taskSeparator = "~"
+	relatedTask   = "io.modelcontextprotocol/related-task"
+	maxTaskResult = 256 << 10 // a result that announces a task is small
 )
 
 // capabilities are ours, with what the servers add that needs nothing of us
@@ -37,7 +35,7 @@ func (s *Session) capabilities(era mcp.Era, version string, offer mcp.Offer) []b
 			caps = jsonrpc.Set(caps, tasks, "tasks")
 		}
 		for id, settings := range jsonrpc.Members(orEmptyObject(jsonrpc.Get(f.Capabilities, "extensions"))) {
-			if id == tasksExtension && era == mcp.Legacy || era == mcp.Legacy && jsonrpc.Get(orEmptyObject(offer.Extensions), id) == nil {
+			if id == mcp.TasksExtension && era == mcp.Legacy || era == mcp.Legacy && jsonrpc.Get(orEmptyObject(offer.Extensions), id) == nil {
 				continue
 			}
 			caps = jsonrpc.Set(caps, settings, "extensions", id)
@@ -52,12 +50,8 @@ func (s *Session) task(ctx context.Context, p party, req *jsonrpc.Request) (*jso
 	if !ok {
 		return nil, invalidParams("taskId must be a string")
 	}
-	server, own := s.opening.Server, id
-	if server == "" {
-		server, own, ok = strings.Cut(id, taskSeparator)
-	}
-	u := s.upstream(server)
-	if !ok || u == nil || s.opening.Visible != nil && !s.opening.Visible(server, "") {
+	u, own := s.taskOwner(id)
+	if u == nil {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", clip(id))
 	}
 	params := req.Params
@@ -65,6 +59,18 @@ func (s *Session) task(ctx context.Context, p party, req *jsonrpc.Request) (*jso
 		params = jsonrpc.Set(params, jsonrpc.Quote(own), "taskId")
 	}
 	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+}
+
+// taskOwner is the server in the id of a task, and the id that it knows.
+func (s *Session) taskOwner(id string) (u *upstream.Upstream, own string) {
+	server, own, ok := s.opening.Server, id, true
+	if server == "" {
+		server, own, ok = strings.Cut(id, taskSeparator)
+	}
+	if !ok || s.opening.Visible != nil && !s.opening.Visible(server, "") {
+		return nil, ""
+	}
+	return s.upstream(server), own
 }
 
 // listTasks joins the tasks of every server that lists them.
@@ -97,15 +103,51 @@ func (s *Session) listTasks(ctx context.Context, p party, req *jsonrpc.Request) 
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), append(list, ']'), "tasks")}, nil
 }
 
+// watch asks the owners of the wanted tasks and returns those that can tell.
+func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, []byte) {
+	if len(wanted) == 0 || wanted[0] != '[' || jsonrpc.Get(orEmptyObject(p.caller.Offer.Extensions), mcp.TasksExtension) == nil {
+		return nil, nil
+	}
+	var watched []heard
+	ids := []byte{'['}
+	for raw := range jsonrpc.Elements(wanted) {
+		id, ok := jsonrpc.Text(raw)
+		if !ok || len(watched) >= maxSubscriptions {
+			continue
+		}
+		u, own := l.s.taskOwner(id)
+		if u == nil || !hasTasks(u.Features(p.caller)) || !u.WatchTask(ctx, p.caller, own, l) {
+			continue
+		}
+		watched = append(watched, heard{u, own})
+		if len(ids) > 1 {
+			ids = append(ids, ',')
+		}
+		ids = append(ids, raw...)
+	}
+	return watched, append(ids, ']')
+}
+
+func (l *listener) unwatch(p party, watched []heard) {
+	if len(watched) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	for _, w := range watched {
+		w.owner.UnwatchTask(ctx, p.caller, w.id, l)
+	}
+}
+
 // nameTasks gives the tasks that a result names ids that lead back to their
 // server.
-func (s *Session) nameTasks(u *upstream.Upstream, result []byte) []byte {
+func (s *Session) nameTasks(server string, result []byte) []byte {
 	if s.opening.Server != "" || len(result) > maxTaskResult || !bytes.Contains(result, []byte(`"taskId"`)) {
 		return result
 	}
 	for _, path := range [][]string{{"taskId"}, {"task", "taskId"}, {"_meta", relatedTask, "taskId"}} {
 		if id, ok := jsonrpc.GetString(result, path...); ok {
-			result = jsonrpc.Set(result, jsonrpc.Quote(u.Name()+taskSeparator+id), path...)
+			result = jsonrpc.Set(result, jsonrpc.Quote(server+taskSeparator+id), path...)
 		}
 	}
 	tasks := jsonrpc.Get(result, "tasks")
@@ -118,25 +160,37 @@ func (s *Session) nameTasks(u *upstream.Upstream, result []byte) []byte {
 			list = append(list, ',')
 		}
 		if id, ok := jsonrpc.GetString(task, "taskId"); ok {
-			task = jsonrpc.Set(task, jsonrpc.Quote(u.Name()+taskSeparator+id), "taskId")
+			task = jsonrpc.Set(task, jsonrpc.Quote(server+taskSeparator+id), "taskId")
 		}
 		list = append(list, task...)
 	}
 	return jsonrpc.Set(result, append(list, ']'), "tasks")
 }
 
-// taskBack names the tasks in what a server says while it works.
+// nameTask is a notification of a server with its tasks named.
+func (s *Session) nameTask(server string, n *jsonrpc.Notification) *jsonrpc.Notification {
+	if !strings.HasPrefix(n.Method, mcp.NotificationTasks) {
+		return n
+	}
+	return &jsonrpc.Notification{Method: n.Method, Params: s.nameTasks(server, n.Params)}
+}
+
+// taskBack names the tasks in what a server says and asks while it works.
 type taskBack struct {
 	jsonrpc.Handler
-	s *Session
-	u *upstream.Upstream
+	s      *Session
+	server string
+}
+
+func (b taskBack) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if params := b.s.nameTasks(b.server, req.Params); len(params) != len(req.Params) {
+		req = &jsonrpc.Request{Method: req.Method, Params: params, Back: req.Back}
+	}
+	return b.Handler.Handle(ctx, from, req)
 }
 
 func (b taskBack) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
-	if strings.HasPrefix(n.Method, notificationTasks) {
-		n = &jsonrpc.Notification{Method: n.Method, Params: b.s.nameTasks(b.u, n.Params)}
-	}
-	b.Handler.HandleNotification(ctx, from, n)
+	b.Handler.HandleNotification(ctx, from, b.s.nameTask(b.server, n))
 }
 
 // hasTasks says whether a server may make tasks, in either dialect.

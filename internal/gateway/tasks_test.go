@@ -1,9 +1,14 @@
 package gateway
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -66,6 +71,95 @@ func TestTasks(t *testing.T) {
 		}
 		if caps := s.capabilities(mcp.Modern, mcp.LatestModern, mcp.Offer{}); strings.Contains(string(caps), `"tasks"`) {
 			t.Errorf("a modern client is told of the old dialect: %s", caps)
+		}
+	})
+}
+
+// told is a client that keeps what it is told.
+type told struct {
+	nobody
+	notes chan string
+}
+
+func (c told) Notify(_ context.Context, n *jsonrpc.Notification) error {
+	c.notes <- n.Method + " " + string(n.Params)
+	return nil
+}
+
+func (told) RequestID() []byte { return []byte("7") }
+
+// next waits for what the client is told.
+func (c told) next(t *testing.T, method string) string {
+	t.Helper()
+	timeout := time.After(5 * time.Second)
+	for {
+		select {
+		case note := <-c.notes:
+			if params, ok := strings.CutPrefix(note, method+" "); ok {
+				return params
+			}
+		case <-timeout:
+			t.Fatalf("nobody said %s", method)
+		}
+	}
+}
+
+// TestTaskNotifications has a modern client listen to tasks of two servers
+// that give the same id.
+func TestTaskNotifications(t *testing.T) {
+	modern := func() *raw {
+		r := newRaw(t, `{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`, map[string]string{mcp.MethodToolsList: taskTools})
+		r.speak(mcp.LatestModern)
+		return r
+	}
+	old := newRaw(t, `{"tools":{},"tasks":{}}`, map[string]string{mcp.MethodToolsList: taskTools})
+	for _, at := range []struct{ endpoint, prefix string }{{"", "b~"}, {"b", ""}} {
+		t.Run("bridge/H10 notifications at "+at.endpoint, func(t *testing.T) {
+			a, b := modern(), modern()
+			g := newGateway(t, map[string]string{"a": a.URL, "b": b.URL, "old": old.URL}, nil)
+			s, err := g.Open(Opening{Schema: config.DefaultSchema, Server: at.endpoint, Client: nobody{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			s.settle(t.Context())
+			client := told{notes: make(chan string, 100)}
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			defer cancel()
+			wg.Go(func() {
+				s.Handle(ctx, client, &jsonrpc.Request{Method: mcp.MethodListen, Params: []byte(`{"notifications":{"taskIds":["` + at.prefix + `t1","old~t1","gone~t1"]},"_meta":{` +
+					`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}`)})
+			})
+			want := `"taskIds":["` + at.prefix + `t1"`
+			if ack := client.next(t, mcp.NotificationListening); !strings.Contains(ack, want) || at.endpoint == "" && (strings.Contains(ack, "gone") || strings.Contains(ack, "old")) {
+				t.Errorf("honoured: %s", ack)
+			}
+			b.says <- `notifications/tasks "taskId":"t1","status":"completed"`
+			if note := client.next(t, mcp.NotificationTasks); note != `{"taskId":"`+at.prefix+`t1","status":"completed","_meta":{"io.modelcontextprotocol/subscriptionId":7}}` {
+				t.Errorf("told %s", note)
+			}
+		})
+	}
+	t.Run("bridge/H10 not without the extension", func(t *testing.T) {
+		g := newGateway(t, map[string]string{"b": modern().URL}, nil)
+		s, err := g.Open(Opening{Schema: config.DefaultSchema, Client: nobody{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		client := told{notes: make(chan string, 100)}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		wg.Go(func() {
+			s.Handle(ctx, client, &jsonrpc.Request{Method: mcp.MethodListen, Params: []byte(`{"notifications":{"taskIds":["b~t1"]},"_meta":{` +
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`)})
+		})
+		if ack := client.next(t, mcp.NotificationListening); strings.Contains(ack, "taskIds") {
+			t.Errorf("honoured: %s", ack)
 		}
 	})
 }

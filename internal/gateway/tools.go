@@ -90,7 +90,7 @@ func readToolCall(params []byte) (c toolCall) {
 func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	tasks := hasTasks(u.Features(p.caller))
 	if tasks && req.Back != nil {
-		req.Back = taskBack{req.Back, s, u}
+		req.Back = taskBack{req.Back, s, u.Name()}
 	}
 	resp, err := s.call(ctx, p, u, req)
 	if err != nil || resp.Err != nil {
@@ -98,7 +98,7 @@ func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *
 	}
 	s.adapt(p.rules, u, resp)
 	if tasks {
-		resp.Result = s.nameTasks(u, resp.Result)
+		resp.Result = s.nameTasks(u.Name(), resp.Result)
 	}
 	return resp, nil
 }

@@ -45,6 +45,7 @@ const (
 	NotificationUpdated   = "notifications/resources/updated"
 	NotificationElicited  = "notifications/elicitation/complete"
 	NotificationListening = "notifications/subscriptions/acknowledged"
+	NotificationTasks     = "notifications/tasks" // also begins the one of 2025-11-25
 )
 
 // Keys of _meta that the protocol itself uses since 2026-07-28.
@@ -56,6 +57,9 @@ const (
 	MetaServerInfo     = "io.modelcontextprotocol/serverInfo"
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 )
+
+// TasksExtension is the id of the extension that has tasks since 2026-07-28.
+const TasksExtension = "io.modelcontextprotocol/tasks"
 
 // Error codes of MCP.
 const (

@@ -21,9 +21,9 @@ type Caller struct {
 	Info []byte
 	// LogLevel is what the client wants to hear; empty means nothing.
 	LogLevel string
-	// Handler hears what a server says to this session outside any call. It
-	// may be nil.
-	Handler jsonrpc.Handler
+	// Outside hears what the named server says to this session outside any
+	// call. It may be nil.
+	Outside func(server string) jsonrpc.Handler
 
 	mu    sync.Mutex
 	bound map[*Upstream]binding

@@ -22,6 +22,11 @@ type listener struct {
 	latest atomic.Pointer[listening]
 	dirty  chan struct{}
 	wg     sync.WaitGroup
+
+	mu    sync.Mutex
+	asked int           // how often a new request was asked for
+	told  int           // the part of asked that the server was told
+	moved chan struct{} // closed and replaced when told grows
 }
 
 // A listening is one open subscriptions/listen request.
@@ -40,20 +45,68 @@ func (l *link) startListening() {
 		return
 	}
 	ctx, cancel := context.WithCancel(l.up.life)
-	n := &listener{link: l, ctx: ctx, cancel: cancel, dirty: make(chan struct{}, 1)}
+	n := &listener{link: l, ctx: ctx, cancel: cancel, dirty: make(chan struct{}, 1), moved: make(chan struct{})}
 	l.listen = n
 	n.wg.Go(n.run)
 }
 
-// again asks for a new request with the resources wanted now.
+// again asks for a new request with what is wanted now.
 func (n *listener) again() {
 	if n == nil {
 		return
 	}
+	n.mu.Lock()
+	n.asked++
+	n.mu.Unlock()
 	select {
 	case n.dirty <- struct{}{}:
 	default:
 	}
+}
+
+// settle waits until the server has confirmed all that was asked for: what
+// happens from then on is heard. A server that does not confirm is waited for
+// as long as one request is.
+func (n *listener) settle(ctx context.Context) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	target := n.asked
+	n.mu.Unlock()
+	for {
+		n.mu.Lock()
+		done, moved := n.told >= target, n.moved
+		n.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return
+		case <-n.ctx.Done():
+			return
+		case <-n.link.done:
+			return
+		}
+	}
+}
+
+// asking is how much was asked for before the next request.
+func (n *listener) asking() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.asked
+}
+
+// confirm notes that so much was told to the server.
+func (n *listener) confirm(asked int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.told = asked
+	close(n.moved)
+	n.moved = make(chan struct{})
 }
 
 func (n *listener) stop() {
@@ -74,10 +127,12 @@ func (n *listener) run() {
 	delay := listenBackoff
 	for {
 		old := n.latest.Load()
+		asked := n.asking()
 		cur := n.start()
 		if cur.confirmed() {
 			delay = listenBackoff
 		}
+		n.confirm(asked)
 		if old != nil {
 			old.cancel()
 		}
@@ -110,17 +165,14 @@ func (n *listener) start() *listening {
 	ctx, cancel := context.WithCancel(n.ctx)
 	g := &listening{listener: n, cancel: cancel, acked: make(chan struct{}), done: make(chan struct{})}
 	params := []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
-	if uris := n.link.slot.subs.uris(); len(uris) > 0 {
-		list := []byte{'['}
-		for i, uri := range uris {
-			if i > 0 {
-				list = append(list, ',')
-			}
-			list = append(list, jsonrpc.Quote(uri)...)
-		}
-		params = jsonrpc.Set(params, append(list, ']'), "notifications", "resourceSubscriptions")
+	params = withIDs(params, "resourceSubscriptions", n.link.slot.subs.ids())
+	tasks := n.link.slot.tasks.ids()
+	params = withIDs(params, "taskIds", tasks)
+	offer := n.link.offer
+	if len(tasks) > 0 {
+		offer.Extensions = []byte(`{"` + mcp.TasksExtension + `":{}}`)
 	}
-	params = n.link.withMeta(params, &Caller{Offer: n.link.offer, Era: mcp.Modern})
+	params = n.link.withMeta(params, &Caller{Offer: offer, Era: mcp.Modern})
 	n.latest.Store(g)
 	n.wg.Go(func() {
 		defer close(g.done)
@@ -131,6 +183,21 @@ func (n *listener) start() *listening {
 		}
 	})
 	return g
+}
+
+// withIDs adds a filter to the notifications that are asked for.
+func withIDs(params []byte, filter string, ids []string) []byte {
+	if len(ids) == 0 {
+		return params
+	}
+	list := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, jsonrpc.Quote(id)...)
+	}
+	return jsonrpc.Set(params, append(list, ']'), "notifications", filter)
 }
 
 // acknowledged notes that the server confirmed the latest request. Over a pipe

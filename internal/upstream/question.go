@@ -23,8 +23,8 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		if k := l.newest(allowed); k != nil {
 			return k.ask(ctx, from, req)
 		}
-		if owner.Handler != nil && owner.Offer.Allows(req.Method, req.Params) {
-			return owner.Handler.Handle(ctx, from, req)
+		if owner.Outside != nil && owner.Offer.Allows(req.Method, req.Params) {
+			return owner.Outside(l.up.name).Handle(ctx, from, req)
 		}
 		return refuse(req), nil
 	}
@@ -91,7 +91,14 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 		return
 	case mcp.NotificationUpdated:
 		if l.up.passes() {
-			l.slot.subs.updated(ctx, l.up.name, n)
+			uri, _ := jsonrpc.GetString(n.Params, "uri")
+			l.slot.subs.tell(ctx, l.up.name, uri, n)
+		}
+		return
+	case mcp.NotificationTasks:
+		if l.up.passes() {
+			id, _ := jsonrpc.GetString(n.Params, "taskId")
+			l.slot.tasks.tell(ctx, l.up.name, id, n)
 		}
 		return
 	case mcp.NotificationListening:
@@ -113,8 +120,8 @@ func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notifi
 	if owner := l.slot.owner(); owner != nil {
 		if k := l.newest(heard); k != nil {
 			k.back.HandleNotification(ctx, from, n)
-		} else if owner.Handler != nil {
-			owner.Handler.HandleNotification(ctx, from, n)
+		} else if owner.Outside != nil {
+			owner.Outside(l.up.name).HandleNotification(ctx, from, n)
 		}
 		return
 	}

@@ -25,7 +25,8 @@ type slot struct {
 
 	link     atomic.Pointer[link]
 	features atomic.Pointer[catalog.Features]
-	subs     subscriptions
+	subs     subscriptions // of resources, by URI
+	tasks    subscriptions // of tasks of the modern era, by id
 
 	mu     sync.Mutex
 	closed bool
@@ -109,7 +110,7 @@ func (s *slot) revive(l *link, sp spec) {
 		return
 	}
 	l.close(s.up.life)
-	for tries := 0; len(s.subs.uris()) > 0 && s.up.server().Restart; tries++ {
+	for tries := 0; len(s.subs.ids())+len(s.tasks.ids()) > 0 && s.up.server().Restart; tries++ {
 		if wait(s.up.life, jitter(min(s.up.server().RestartDelay, backoffBase<<min(tries, 16)))) != nil {
 			return
 		}

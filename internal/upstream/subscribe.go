@@ -8,67 +8,67 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// A Subscriber hears that a resource was updated. It must be comparable.
+// A Subscriber hears that a resource or a task was updated. It must be
+// comparable.
 type Subscriber interface {
 	Updated(ctx context.Context, server string, n *jsonrpc.Notification)
 }
 
-// subscriptions is who wants to hear about which resource of one slot. They
-// outlive the connection: the next one is told again.
+// subscriptions is who wants to hear about what of one slot. They outlive the
+// connection: the next one is told again.
 type subscriptions struct {
 	mu   sync.Mutex
 	byID map[string]map[Subscriber]struct{}
 }
 
-// add notes a subscriber; first says that it is the first one of the uri.
-func (s *subscriptions) add(uri string, who Subscriber) (first bool) {
+// add notes a subscriber; first says that it is the first one of the id.
+func (s *subscriptions) add(id string, who Subscriber) (first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	set := s.byID[uri]
+	set := s.byID[id]
 	if set == nil {
 		if s.byID == nil {
 			s.byID = make(map[string]map[Subscriber]struct{})
 		}
 		set = make(map[Subscriber]struct{})
-		s.byID[uri] = set
+		s.byID[id] = set
 		first = true
 	}
 	set[who] = struct{}{}
 	return first
 }
 
-// remove forgets a subscriber; last says that nobody is left for the uri.
-func (s *subscriptions) remove(uri string, who Subscriber) (last bool) {
+// remove forgets a subscriber; last says that nobody is left for the id.
+func (s *subscriptions) remove(id string, who Subscriber) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	set := s.byID[uri]
+	set := s.byID[id]
 	if _, ok := set[who]; !ok {
 		return false
 	}
 	delete(set, who)
 	if len(set) == 0 {
-		delete(s.byID, uri)
+		delete(s.byID, id)
 		return true
 	}
 	return false
 }
 
-func (s *subscriptions) uris() []string {
+func (s *subscriptions) ids() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	uris := make([]string, 0, len(s.byID))
-	for uri := range s.byID {
-		uris = append(uris, uri)
+	ids := make([]string, 0, len(s.byID))
+	for id := range s.byID {
+		ids = append(ids, id)
 	}
-	return uris
+	return ids
 }
 
-// updated tells everybody who subscribed to the resource.
-func (s *subscriptions) updated(ctx context.Context, server string, n *jsonrpc.Notification) {
-	uri, _ := jsonrpc.GetString(n.Params, "uri")
+// tell tells everybody who subscribed to the id.
+func (s *subscriptions) tell(ctx context.Context, server, id string, n *jsonrpc.Notification) {
 	s.mu.Lock()
 	var who []Subscriber
-	for w := range s.byID[uri] {
+	for w := range s.byID[id] {
 		who = append(who, w)
 	}
 	s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *subscriptions) restore(ctx context.Context, l *link) {
 	if l.era == mcp.Modern {
 		return // its one listen request names them
 	}
-	for _, uri := range s.uris() {
+	for _, uri := range s.ids() {
 		if _, err := l.ask(ctx, mcp.MethodSubscribe, uriParams(uri)); err != nil {
 			l.up.log.Warn("subscribing again", "uri", uri, "err", err)
 		}
@@ -133,3 +133,43 @@ func (u *Upstream) Unsubscribe(ctx context.Context, c *Caller, uri string, who S
 }
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }
+
+// WatchTask makes who hear about a task of a modern server; false means that
+// the server cannot tell.
+func (u *Upstream) WatchTask(ctx context.Context, c *Caller, id string, who Subscriber) bool {
+	l, release, err := u.acquire(ctx, c, mcp.MethodTasksGet)
+	if err != nil {
+		return false
+	}
+	defer release()
+	if l.era != mcp.Modern {
+		return false
+	}
+	if l.slot.tasks.add(id, who) {
+		l.listen.again()
+	}
+	return true
+}
+
+// UnwatchTask undoes WatchTask.
+func (u *Upstream) UnwatchTask(ctx context.Context, c *Caller, id string, who Subscriber) {
+	l, release, err := u.acquire(ctx, c, mcp.MethodTasksGet)
+	if err != nil {
+		return
+	}
+	defer release()
+	if l.slot.tasks.remove(id, who) {
+		l.listen.again()
+	}
+}
+
+// Listening waits until a modern server has confirmed what c subscribed to and
+// watches, for a bounded time.
+func (u *Upstream) Listening(ctx context.Context, c *Caller) {
+	l, release, err := u.acquire(ctx, c, mcp.MethodListen)
+	if err != nil {
+		return
+	}
+	defer release()
+	l.listen.settle(ctx)
+}
