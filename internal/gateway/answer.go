@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/safehttp"
 )
 
 // configured answers what clients ask us: first whoever is there, then a model
@@ -19,7 +20,7 @@ type configured struct {
 }
 
 func newAnswerer(cfg func() *config.Config, first Answerer) Answerer {
-	return &configured{cfg: cfg, first: first, client: newBackendClient()}
+	return &configured{cfg: cfg, first: first, client: safehttp.NewConfigured(0)}
 }
 
 // Answer implements Answerer.

@@ -14,12 +14,6 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// newBackendClient follows no redirect: the key is for the configured address
-// alone.
-func newBackendClient() *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
 // sample lets the configured model write the message.
 func (c *configured) sample(ctx context.Context, cfg *config.Config, params []byte) (*jsonrpc.Response, error) {
 	chat, err := chatRequest(&cfg.Sampling, params)

@@ -3,15 +3,11 @@ package oauth
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/safehttp"
@@ -80,57 +76,6 @@ func self(m map[string]any, url string) map[string]any {
 		out[name] = v
 	}
 	return out
-}
-
-// A canary on this machine must hear nothing of a server that is elsewhere.
-func TestFetchesReachNothingPrivate(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var heard atomic.Int32
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			heard.Add(1)
-			c.Close()
-		}
-	}()
-	t.Cleanup(func() { ln.Close(); <-done })
-	port := itoa(ln.Addr().(*net.TCPAddr).Port)
-	s := &config.Server{Name: "hub", URL: "https://hub.example/mcp"}
-	fetch, err := newFetch(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &finder{server: s, fetch: fetch, base: plain}
-	for _, host := range []string{
-		"127.0.0.1", "localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0", "0.0.0.0", "127.0.0.1.",
-	} {
-		for _, scheme := range []string{"http", "https"} {
-			place := scheme + "://" + host + ":" + port
-			t.Run("fault/T27/"+place, func(t *testing.T) {
-				if _, err := f.getJSON(t.Context(), place, new(any)); err == nil {
-					t.Error("metadata was fetched")
-				}
-				if _, err := f.register(t.Context(), &oauthex.AuthServerMeta{RegistrationEndpoint: place}, "http://127.0.0.1/callback"); err == nil {
-					t.Error("a client was registered")
-				}
-				x := exchange{fetch: fetch, grant: &grant{TokenURL: place, RevokeURL: place, Resource: s.URL, Access: "a", Refresh: "r"}}
-				if x.refresh(t.Context()) == nil || x.revoke(t.Context()) == nil || x.redeem(t.Context(), "c", "v") == nil {
-					t.Error("a token went there")
-				}
-			})
-		}
-	}
-	if n := heard.Load(); n != 0 {
-		t.Errorf("fault/T27: %d connections to the canary", n)
-	}
 }
 
 func TestCallback(t *testing.T) {

@@ -118,16 +118,28 @@ func checkURL(u *url.URL, allow []netip.Prefix) error {
 	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
-		if u.Scheme == "http" && !(len(allow) > 0 && strings.EqualFold(host, "localhost")) {
-			return refuse("http, only https is fetched")
-		}
-		return nil
+		return checkName(u.Scheme, strings.ToLower(strings.TrimSuffix(host, ".")), allow)
 	}
 	if u.Scheme == "http" && !(addr.IsLoopback() && contains(addr, allow)) {
 		return refuse("http, only https is fetched")
 	}
 	if !Public(addr) && !contains(addr, allow) {
 		return refuse("%s is not a public address", addr)
+	}
+	return nil
+}
+
+// checkName refuses the names that can only be this machine's, unless it is
+// allowed, and all others without TLS.
+func checkName(scheme, name string, allow []netip.Prefix) error {
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		if contains(netip.AddrFrom4([4]byte{127, 0, 0, 1}), allow) || contains(netip.IPv6Loopback(), allow) {
+			return nil
+		}
+		return refuse("%s is not a public address", name)
+	}
+	if scheme == "http" {
+		return refuse("http, only https is fetched")
 	}
 	return nil
 }

@@ -1,7 +1,8 @@
 // Package safehttp is the one HTTP client for every outbound byte that does
-// not go to a configured server: metadata, keys, registries.
+// not go to a configured server: metadata, keys, registries, and what else the
+// configuration names.
 //
-// The URLs it fetches come from strangers. What decides is the address that a
+// Most URLs it fetches come from strangers. What decides is the address that a
 // connection is made to, checked after the name was resolved; names are never
 // trusted. It refuses to know what it fetches.
 package safehttp

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/safehttp"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -49,8 +50,7 @@ type Tracer struct {
 func NewTracer(ctx context.Context, conf config.Tracing, version string, log *slog.Logger) *Tracer {
 	t := &Tracer{
 		conf: conf, version: version, log: log, queue: make(chan span, spanQueue), stop: make(chan struct{}), done: make(chan struct{}),
-		client: &http.Client{Timeout: spanTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConns: 1, IdleConnTimeout: time.Minute}},
+		client: safehttp.NewConfigured(spanTimeout),
 	}
 	t.life, t.kill = context.WithCancel(ctx)
 	go t.run()

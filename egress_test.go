@@ -1,0 +1,76 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// egress is every file of the product that makes an HTTP client, a transport
+// or a connection, with the test that shows where it may lead to. What
+// addresses of strangers lead to is fetched through safehttp alone; icons,
+// schemas and links in content are never fetched.
+var egress = map[string]struct{ why, test string }{
+	"internal/safehttp/safehttp.go":        {"addresses that strangers name", "internal/safehttp TestForbiddenURLs"},
+	"internal/safehttp/configured.go":      {"the sampling backend and the collector, as configured", "internal/safehttp TestConfigured"},
+	"internal/mcphttp/client_transport.go": {"configured servers, redirects off", "internal/mcphttp TestServerLeadsNowhere"},
+	"internal/access/oauth_keys.go":        {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
+	"internal/cli/control_client.go":       {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
+	"internal/oauth/discover.go":           {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
+	"internal/access/oauth.go":             {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
+	"internal/telemetry/otlp.go":           {"the collector, over safehttp", "internal/safehttp TestConfigured"},
+	"internal/gateway/answer.go":           {"the sampling backend, over safehttp", "internal/safehttp TestConfigured"},
+}
+
+var dials = regexp.MustCompile(`http\.(Client|Transport)\{|http\.Default(Client|Transport)|http\.(Get|Head|Post|PostForm)\(|net\.(Dial\w*\(|Dialer\b)|tls\.Dial|safehttp\.New`)
+
+func TestEveryWayOutIsKnown(t *testing.T) {
+	found := make(map[string]bool)
+	err := filepath.WalkDir("internal", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/mcptest/") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && dials.Match(text) {
+			found[filepath.ToSlash(path)] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range found {
+		if _, known := egress[path]; !known {
+			t.Errorf("fault/T27: %s connects to somewhere: fetch through safehttp, and add it to the table with a test", path)
+		}
+	}
+	for path, way := range egress {
+		if !found[path] {
+			t.Errorf("%s connects to nowhere any more", path)
+		}
+		dir, test, _ := strings.Cut(way.test, " ")
+		if !hasTest(t, dir, test) {
+			t.Errorf("%s: there is no test %s", path, way.test)
+		}
+	}
+}
+
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "func "+name+"(t *testing.T)") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,72 @@
+package mcptest
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// A Canary is a listener on this machine that nobody may connect to.
+type Canary struct {
+	// Forms are URLs that lead there, or elsewhere in this network, however
+	// they are written; none of them needs a name server.
+	Forms []string
+	heard atomic.Int32
+}
+
+// NewCanary starts a canary. It reads the forms of the package safehttp, so it
+// is for tests of packages beside that.
+func NewCanary(t TB) *Canary {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listening: %v", err)
+	}
+	c := &Canary{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			c.heard.Add(1)
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		ln.Close()
+		<-done
+		if n := c.heard.Load(); n > 0 {
+			t.Errorf("%d connections to the canary", n)
+		}
+	})
+	text, err := os.ReadFile("../safehttp/testdata/forms.txt")
+	if err != nil {
+		t.Fatalf("reading the forms: %v", err)
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	for line := range strings.Lines(string(text)) {
+		form, err := strconv.Unquote(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatalf("form %s: %v", line, err)
+		}
+		if !strings.Contains(form, "a.localhost") && !strings.Contains(form, "localdomain") && !strings.Contains(form, "xn--") {
+			c.Forms = append(c.Forms, strings.ReplaceAll(form, "PORT", port))
+		}
+	}
+	return c
+}
+
+// ListenElsewhere listens at another address of this machine than the canary.
+func ListenElsewhere(t TB) net.Listener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Fatalf("listening: %v", err)
+	}
+	return ln
+}
