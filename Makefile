@@ -78,7 +78,7 @@ conformance-once: interop-deps ## the official conformance suite, once per era, 
 conformance: interop-deps ## the official conformance suite before every kind of upstream; writes docs/conformance.md
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance' -v ./test/interop -matrix -update
 
-matrix: ## every client version before every server version, over stdio and HTTP on either side
+matrix: interop-deps ## every client version before every server version, over stdio and HTTP on either side, and the SDKs
 	MATRIX=full $(GO) test -count=1 -timeout 20m -v ./test/matrix
 
 torture: ## the fault tests in full size; writes docs/torture.md (about an hour)

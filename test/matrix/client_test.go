@@ -29,6 +29,16 @@ type client struct {
 // offers is what the client lets servers ask.
 const offers = `{"roots":{},"sampling":{},"elicitation":{}}`
 
+// newClient is a client of a gateway, or of one more process of it.
+func newClient(t *testing.T, date, front, url, config string) *client {
+	version, _ := mcp.Lookup(date)
+	c := &client{t: t, version: version, url: url}
+	if front == "stdio" {
+		c.stdio = mcptest.GatewayStdio(t, config)
+	}
+	return c
+}
+
 func (c *client) open() {
 	c.t.Helper()
 	if c.version.Era == mcp.Modern {

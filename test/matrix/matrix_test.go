@@ -6,7 +6,6 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,31 +19,35 @@ var transports = []string{"stdio", "http"}
 // TestMatrix runs the diagonal: equal versions and the two corners, where the
 // eras differ most. MATRIX=full runs every cell.
 func TestMatrix(t *testing.T) {
-	full := os.Getenv("MATRIX") == "full"
 	dates := mcp.AllVersions()
 	slices.Reverse(dates)
-	for _, server := range dates {
+	every := func(string, string) bool { return true }
+	eachServer(t, every, func(t *testing.T, server, config, url string) {
+		for _, date := range dates {
+			if !full() && !onDiagonal(date, server, dates) {
+				continue
+			}
+			for _, front := range transports {
+				t.Run(fmt.Sprintf("client %s over %s", date, front), func(t *testing.T) {
+					cell(t, newClient(t, date, front, url, config), server)
+				})
+			}
+		}
+	})
+}
+
+// eachServer runs a gateway before our own server of each version, over each
+// transport, where that is wanted.
+func eachServer(t *testing.T, wanted func(server, back string) bool, run func(t *testing.T, server, config, url string)) {
+	for _, server := range mcp.AllVersions() {
 		for _, back := range transports {
+			if !wanted(server, back) {
+				continue
+			}
 			t.Run(fmt.Sprintf("server %s over %s", server, back), func(t *testing.T) {
 				t.Parallel()
 				config := upstream(t, server, back)
-				gateway := mcptest.Gateway(t, config, "--log-level", "debug")
-				url := gateway.URL + "/mcp"
-				for _, date := range dates {
-					if !full && !onDiagonal(date, server, dates) {
-						continue
-					}
-					for _, front := range transports {
-						t.Run(fmt.Sprintf("client %s over %s", date, front), func(t *testing.T) {
-							version, _ := mcp.Lookup(date)
-							c := &client{t: t, version: version, url: url}
-							if front == "stdio" {
-								c.stdio = mcptest.GatewayStdio(t, config)
-							}
-							cell(t, c, server)
-						})
-					}
-				}
+				run(t, server, config, mcptest.Gateway(t, config, "--log-level", "debug").URL+"/mcp")
 			})
 		}
 	}
