@@ -18,6 +18,7 @@ func (in *instance) newConsole(ctx context.Context, a *app, token string) (*web.
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, app: a}, Traffic: in.traffic, Bench: newConsoleBench(in, a), Inbox: &in.inbox,
 		Settings: &consoleSettings{in: in, app: a}, Clients: in.consoleClients, Validate: validateAgainst,
+		Reload:   func() (web.Reload, error) { return in.reload() },
 		Bearer:   func(r *http.Request) (web.Identity, bool) { return in.consoleBearer(r, token) },
 		StateDir: filepath.Join(stateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
 	})

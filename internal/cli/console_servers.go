@@ -109,7 +109,8 @@ func (c *consoleServers) edit(change func(*config.Draft) error) error {
 	if _, err := config.Update(c.in.cfg.Path, c.app.writeOptions(), change); err != nil {
 		return err
 	}
-	return c.in.reload()
+	_, err := c.in.reload()
+	return err
 }
 
 // Save writes one entry, new or changed.
@@ -164,7 +165,8 @@ func (c *consoleServers) Approve(_ context.Context, schema, name string) error {
 	if err := c.in.cfg.Approvals("").Approve(cfg, cfg.ApprovalHash()); err != nil {
 		return err
 	}
-	return c.in.reload()
+	_, err := c.in.reload()
+	return err
 }
 
 // Watch calls changed whenever List would differ.

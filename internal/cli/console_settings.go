@@ -35,5 +35,6 @@ func (c *consoleSettings) Set(_ context.Context, key string, value json.RawMessa
 	if err != nil {
 		return err
 	}
-	return c.in.reload()
+	_, err = c.in.reload()
+	return err
 }

@@ -80,7 +80,7 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.statusPage()) })
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, _ *http.Request) {
-		if err := in.reload(); err != nil {
+		if _, err := in.reload(); err != nil {
 			writeJSON(w, http.StatusConflict, map[string]any{"error": map[string]string{"message": err.Error()}})
 			return
 		}

@@ -47,7 +47,7 @@ type instance struct {
 	tracer   *telemetry.Tracer // nil when not configured
 	watchers watchers
 	// reload reads the config file again and applies it.
-	reload func() error
+	reload func() (web.Reload, error)
 }
 
 // instanceOptions say what kind of instance is wanted.
@@ -119,7 +119,7 @@ func (in *instance) ownTools(o instanceOptions) *builtin.Set {
 	if !o.selfConfig {
 		return nil
 	}
-	self := &builtin.SelfConfig{Path: o.cfg.Path, Load: o.load, Log: o.log, Apply: func() error { return in.reload() }}
+	self := &builtin.SelfConfig{Path: o.cfg.Path, Load: o.load, Log: o.log, Apply: func() error { _, err := in.reload(); return err }}
 	return self.Set()
 }
 

@@ -2,13 +2,15 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/web"
 )
 
 // A reloader applies a changed config file while the gateway runs: on SIGHUP,
-// and by itself with --watch. A file that cannot be read changes nothing.
+// through the API, and by itself with --watch. A file that cannot be read changes nothing.
 type reloader struct {
 	in    *instance
 	app   *app
@@ -34,7 +36,7 @@ func (r *reloader) start(life *lifetime) {
 		for {
 			select {
 			case <-life.hangup:
-				if err := r.reload(); err != nil {
+				if _, err := r.reload(); err != nil {
 					r.in.log.Error("config not reloaded", "err", err)
 				}
 			case <-ctx.Done():
@@ -63,15 +65,14 @@ func (r *reloader) stop() {
 }
 
 // reload reads the file again and applies it.
-func (r *reloader) reload() error {
+func (r *reloader) reload() (web.Reload, error) {
 	o := r.app.loadOptions(false)
 	o.Path = r.in.cfg.Path
 	cfg, err := config.Load(o)
 	if err != nil {
-		return err
+		return web.Reload{}, err
 	}
-	r.apply(cfg)
-	return nil
+	return r.apply(cfg), nil
 }
 
 func (r *reloader) deliver(cfg *config.Config, err error) {
@@ -82,7 +83,8 @@ func (r *reloader) deliver(cfg *config.Config, err error) {
 	r.apply(cfg)
 }
 
-func (r *reloader) apply(cfg *config.Config) {
+// apply makes a configuration count, and says what it changed.
+func (r *reloader) apply(cfg *config.Config) web.Reload {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.flags.apply(cfg)
@@ -90,6 +92,32 @@ func (r *reloader) apply(cfg *config.Config) {
 		addDemo(cfg)
 	}
 	r.app.warn(r.in.log, cfg)
+	report := r.report(cfg)
 	r.in.set.Apply(cfg, r.in.only)
-	r.in.log.Info("config applied", "path", cfg.Path)
+	r.in.log.Info("config applied", "path", cfg.Path, "added", report.Added, "removed", report.Removed, "changed", report.Changed)
+	return report
+}
+
+// report compares a configuration with the one in use.
+func (r *reloader) report(cfg *config.Config) web.Reload {
+	report := web.Reload{Path: cfg.Path, Added: []string{}, Removed: []string{}, Changed: []string{}, Problems: []string{}}
+	ids := func(into *[]string, lists ...[]*config.Server) {
+		for _, list := range lists {
+			for _, s := range list {
+				*into = append(*into, s.ID())
+			}
+		}
+	}
+	for _, d := range config.Diff(r.in.set.Snapshot().Config, cfg) {
+		if r.in.only != nil && !slices.Contains(r.in.only, d.Schema) {
+			continue
+		}
+		ids(&report.Added, d.Added)
+		ids(&report.Removed, d.Removed)
+		ids(&report.Changed, d.Changed, d.Updated)
+	}
+	for _, p := range cfg.Problems {
+		report.Problems = append(report.Problems, p.String())
+	}
+	return report
 }

@@ -23,22 +23,30 @@ type settings struct {
 	next   int
 }
 
-// openSettings runs the product over stdio with one server that is fine.
+// openSettings runs the product over stdio with one server that is fine, and
+// shakes hands.
 func openSettings(t *testing.T, capabilities string, args ...string) *settings {
+	s := settingsOf(t, "", args...)
+	s.Initialize("2025-06-18", capabilities)
+	return s
+}
+
+// settingsOf runs the product with one server that is fine and others.
+func settingsOf(t *testing.T, others string, args ...string) *settings {
 	dir := t.TempDir()
 	s := &settings{t: t, path: filepath.Join(dir, "mcp.json"), marker: filepath.Join(dir, "marker")}
 	binary := mcptest.BuildProduct(t)
 	content := fmt.Sprintf(`{
   // kept
-  "mcpServers": {"fine": {"command": %q, "args": ["demo"], "env": {"KEY": "hunter2"}}}
-}`, binary)
+  "startWait": "1m",
+  "mcpServers": {"fine": {"command": %q, "args": ["demo"], "env": {"KEY": "hunter2"}}%s}
+}`, binary, others)
 	if err := os.WriteFile(s.path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.RawStdio = mcptest.StartStdio(t, mcptest.Program{
 		Path: binary, Args: append([]string{"stdio", "--watch", "-c", s.path}, args...), Env: []string{"HOME=" + dir, "XDG_STATE_HOME="},
 	})
-	s.Initialize("2025-06-18", capabilities)
 	return s
 }
 

@@ -145,4 +145,11 @@ In every string, those in lists included. What a variable holds is taken literal
 
 A server with a variable that is not defined is switched off, and we say so; the others run.
 
+## When the file changes
+
+A running gateway reads its file again on SIGHUP, with ` + "`--watch`" + ` whenever it changes, on ` + "`POST /api/v1/reload`" + ` (admin scope), and after
+every change that the console or a command such as ` + "`add`" + ` makes. Only what changed is touched: other servers keep their process, calls
+in flight finish, and clients hear of each changed list once. A file that cannot be used changes nothing and is reported.
+The sections server, access, logging, audit and tracing count from the next start.
+
 `

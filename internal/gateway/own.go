@@ -32,9 +32,9 @@ func (s *Session) readable() catalog.Visible {
 // runOwn runs one of our own tools.
 func (s *Session) runOwn(ctx context.Context, p party, name string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	v := s.look()
-	tool := v.compact.Tool(name)
+	tool, about := v.compact.Tool(name), true
 	if tool == nil {
-		tool = s.own().Tool(name)
+		tool, about = s.own().Tool(name), false
 	}
 	if tool == nil {
 		return nil, s.toolNotFound(name, &catalog.Miss{})
@@ -43,7 +43,11 @@ func (s *Session) runOwn(ctx context.Context, p party, name string, req *jsonrpc
 	if len(args) > 0 && args[0] != '{' {
 		return nil, invalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
 	}
-	s.settle(ctx)
+	if about {
+		// It is about the servers. Those that look after the configuration are
+		// the way out when one of them hangs.
+		s.settle(ctx)
+	}
 	resp, err := tool.Run(ctx, s.env(p, s.look(), req), args)
 	if err == nil && resp.Err == nil {
 		s.inspected(name, resp.Result)

@@ -48,6 +48,17 @@ func (h *Handler) postValidate(w http.ResponseWriter, r *request) {
 	reply(w, http.StatusOK, map[string][]Problem{"problems": problems})
 }
 
+// postReload applies the config file as it is now. A file that cannot be used
+// changes nothing.
+func (h *Handler) postReload(w http.ResponseWriter, _ *request) {
+	report, err := h.opt.Reload()
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, report)
+}
+
 func (h *Handler) getSettings(w http.ResponseWriter, _ *request) {
 	reply(w, http.StatusOK, h.opt.Settings.List())
 }

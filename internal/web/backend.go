@@ -82,6 +82,18 @@ type ServerDetail struct {
 	Lookalikes []catalog.Lookalike `json:"lookalikes,omitempty"`
 }
 
+// A Reload says what reading the config file again has changed.
+type Reload struct {
+	Path string `json:"path"`
+	// Added, Removed and Changed are servers as schema/name. What is in none
+	// of them was not touched.
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+	Changed []string `json:"changed"`
+	// Problems are what the file's readers should know.
+	Problems []string `json:"problems"`
+}
+
 // A Client is one connected session.
 type Client struct {
 	Session      string          `json:"session"`

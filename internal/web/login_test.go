@@ -163,6 +163,8 @@ func TestScopes(t *testing.T) {
 		{ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
 		{ScopeCall, "POST", "codes", nil, 403},
 		{ScopeAdmin, "POST", "codes", nil, 200},
+		{ScopeCall, "POST", "reload", nil, 403},
+		{ScopeAdmin, "POST", "reload", nil, 200},
 	} {
 		t.Run(tt.scope+" "+tt.method+" "+tt.path, func(t *testing.T) {
 			start(t).login(tt.scope).want(tt.want, tt.method, tt.path, tt.body)

@@ -69,6 +69,7 @@ func (h *Handler) table() []route {
 		{"DELETE", "servers/{schema}/{name}", ScopeAdmin, h.deleteServer},
 		{"POST", "servers/{schema}/{name}/{action}", ScopeAdmin, h.postServer},
 		{"POST", "undo/{undo}", ScopeAdmin, h.postUndo},
+		{"POST", "reload", ScopeAdmin, h.postReload},
 		{"GET", "clients", ScopeRead, h.getClients},
 		{"GET", "traffic", ScopeRead, h.getTraffic},
 		{"GET", "traffic/export", ScopeRead, h.getTrafficExport},

@@ -27,6 +27,8 @@ type Options struct {
 	Bench    Bench
 	Inbox    *Inbox
 	Settings Settings
+	// Reload reads the config file again and applies it.
+	Reload func() (Reload, error)
 	// Clients lists who is connected.
 	Clients func() []Client
 	// Validate checks a value against a JSON Schema with the code the command
