@@ -9,8 +9,8 @@ import (
 )
 
 // standardFiles opens standard input for the poller, and output too when both
-// are one socket, as inetd passes it. Otherwise output stays blocking, because
-// standard error is often the same pipe.
+// are one socket, as inetd passes it. Otherwise the description of output stays
+// as it is, because standard error often shares it.
 func standardFiles() (in, out *os.File) {
 	in, out = os.Stdin, os.Stdout
 	if !isPipe(in) || unix.SetNonblock(unix.Stdin, true) != nil {
@@ -21,7 +21,7 @@ func standardFiles() (in, out *os.File) {
 			out = os.NewFile(uintptr(unix.Stdout), "stdout")
 		}
 	}
-	return os.NewFile(uintptr(unix.Stdin), "stdin"), out
+	return os.NewFile(uintptr(unix.Stdin), "stdin"), pollable(out)
 }
 
 func isPipe(f *os.File) bool {

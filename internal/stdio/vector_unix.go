@@ -22,6 +22,8 @@ type fileVector struct {
 	bufs *[][]byte
 	wait bool
 	err  error
+	// blocks says that writing waits even where it is told not to.
+	blocks bool
 }
 
 // newVectorWriter returns nil when w is not a file.
@@ -36,8 +38,14 @@ func newVectorWriter(w io.Writer) vectorWriter {
 	}
 	v := &fileVector{raw: raw}
 	v.try = v.once
+	raw.Control(func(fd uintptr) {
+		flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0)
+		v.blocks = err != nil || flags&unix.O_NONBLOCK == 0
+	})
 	return v
 }
+
+func (v *fileVector) mayBlock() bool { return v.blocks }
 
 func (v *fileVector) writev(bufs *[][]byte, wait bool) error {
 	v.bufs, v.wait, v.err = bufs, wait, nil

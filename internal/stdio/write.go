@@ -21,6 +21,8 @@ var errLineBreak = errors.New("message has a raw line break where JSON allows no
 // returns with buffers left.
 type vectorWriter interface {
 	writev(bufs *[][]byte, wait bool) error
+	// mayBlock says that the writer waits all the same.
+	mayBlock() bool
 }
 
 // A writeQueue combines concurrent writes. Whoever finds nobody writing
@@ -117,7 +119,7 @@ func (q *writeQueue) queue(parts [][]byte) bool {
 // kick writes what is queued, unless somebody writes already and will find it.
 func (q *writeQueue) kick() {
 	q.mu.Lock()
-	if q.vec == nil { // it cannot but wait
+	if q.vec == nil || q.vec.mayBlock() {
 		q.kickLocked()
 	}
 	if q.busy || q.err != nil || q.next.size == 0 {
