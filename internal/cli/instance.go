@@ -38,6 +38,7 @@ type instance struct {
 	port     int
 	console  bool // the console is served
 	draining atomic.Bool
+	hits     config.Hits
 	wg       sync.WaitGroup
 	traffic  *traffic.Recorder // nil on stdio
 	inbox    web.Inbox
@@ -91,7 +92,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	}
 	in.openTokens(ctx)
 	in.set = upstream.NewSet(ctx, upstream.Options{
-		Launcher: in.launcher, Log: o.log, Limits: &o.cfg.Limits, Tokens: in.tokens,
+		Launcher: in.launcher, Log: o.log, Limits: &o.cfg.Limits, Hits: &in.hits, Tokens: in.tokens,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.set.Snapshot().Config.Roots },
 		Memory:   upstream.OpenMemory(filepath.Join(stateDir(), "servers.json")),
@@ -107,7 +108,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	})
 	in.gateway = gateway.New(gateway.Options{
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
-		Traffic: in.traffic, Observe: in.openTelemetry(ctx), Own: in.ownTools(o),
+		Traffic: in.traffic, Observe: in.openTelemetry(ctx), Own: in.ownTools(o), Hits: &in.hits,
 	})
 	in.watchers.add(in.warnLookalikes())
 	in.set.Apply(o.cfg, in.only)

@@ -53,6 +53,10 @@ func (in *instance) metricsPage(front mcphttp.ServerStats) []byte {
 	p.Sample(float64(front.Dropped))
 	p.Family("mcp_gateway_client_streams_cut_off_total", telemetry.Counter, "Streams closed because the client did not read.")
 	p.Sample(float64(front.CutOff))
+	p.Family("mcp_gateway_limit_hits_total", telemetry.Counter, "How often each limit was reached, by its key in the configuration.")
+	for _, hit := range in.hits.List() {
+		p.Sample(float64(hit.Count), "limit", hit.Limit)
+	}
 	return p.Bytes()
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -63,6 +64,8 @@ type statusPage struct {
 	Server  statusServer            `json:"server"`
 	Schemas map[string]statusSchema `json:"schemas"`
 	Summary statusSummary           `json:"summary"`
+	// Limits are those that were reached, and how often.
+	Limits map[string]int64 `json:"limits,omitempty"`
 }
 
 type statusServer struct {
@@ -108,6 +111,13 @@ func (rt *router) status(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, rt.in.statusPage())
 }
 
+func (p *statusPage) hit(h config.Hit) {
+	if p.Limits == nil {
+		p.Limits = make(map[string]int64)
+	}
+	p.Limits[h.Limit] = h.Count
+}
+
 func (in *instance) statusPage() statusPage {
 	up := time.Since(in.started).Round(time.Second)
 	page := statusPage{
@@ -117,6 +127,11 @@ func (in *instance) statusPage() statusPage {
 		},
 		Schemas: make(map[string]statusSchema),
 		Summary: statusSummary{TotalSchemas: len(in.set.Snapshot().Config.Schemas)},
+	}
+	for _, hit := range in.hits.List() {
+		if hit.Count > 0 {
+			page.hit(hit)
+		}
 	}
 	receipts := in.gateway.Receipts()
 	for _, view := range in.set.Snapshot().Schemas {

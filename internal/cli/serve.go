@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/web"
 )
@@ -47,6 +48,7 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 		return nil, err
 	}
 	limits := serverLimits(&in.cfg.Limits)
+	limits.Hits = &in.hits
 	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: in.open, Limits: limits, Log: in.log})
 	if f.control, err = in.openControl(ctx, f, token); err != nil {
 		in.log.Warn("commands cannot reach this gateway", "err", err)
@@ -85,8 +87,13 @@ func serverLimits(l *config.Limits) mcphttp.ServerLimits {
 	return mcphttp.ServerLimits{
 		Body: l.ClientMessage, InFlight: l.InFlightPerSession, Sessions: l.Sessions,
 		QueueMessages: l.OutboundMessages, QueueBytes: int(l.OutboundBytes), SessionIdle: l.SessionIdle,
+		PerPrincipal: l.SessionsPerKey, Scan: scanLimits(l),
 		BodyIdle: l.BodyIdle, WriteIdle: l.WriteIdle, KeepAlive: l.KeepAlive, HeaderBytes: int(l.HeaderBytes), ReadHeader: l.ReadHeader,
 	}
+}
+
+func scanLimits(l *config.Limits) jsonrpc.ScanLimits {
+	return jsonrpc.ScanLimits{Depth: l.Depth, IDBytes: l.IDBytes, Batch: l.Batch}
 }
 
 // drain refuses what is new, lets what is in flight finish within the bound,

@@ -44,6 +44,8 @@ type Options struct {
 	// Answerer is asked first what clients ask us: a person, for example. What
 	// it leaves is answered from the configuration. It may be nil.
 	Answerer Answerer
+	// Hits count the limits that were reached; nil counts none.
+	Hits *config.Hits
 	// Exit is called when the client on stdio says goodbye.
 	Exit func()
 }
@@ -131,7 +133,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: view.Config.Names()}
 	}
 	if o.Session && !o.Stdio && g.pressure.level() >= refuseSessionsAt {
-		return nil, shortOfMemory()
+		return nil, g.shortOfMemory()
 	}
 	s := &Session{gw: g, opening: o, opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
 	// Until it has shaken hands, a client counts as one of the source

@@ -118,7 +118,8 @@ func (p *pressure) stop() {
 	}
 }
 
-func shortOfMemory() *jsonrpc.Error {
+func (g *Gateway) shortOfMemory() *jsonrpc.Error {
+	g.opt.Hits.Add("memory")
 	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
 }
 

@@ -84,7 +84,7 @@ func (s *Session) traceparent(params []byte) string {
 // call calls a server and keeps a record of that hop.
 func (s *Session) call(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if s.gw.pressure.level() >= refuseCallsAt {
-		return nil, shortOfMemory()
+		return nil, s.gw.shortOfMemory()
 	}
 	if !s.gw.opt.Traffic.Enabled() && s.gw.opt.Observe == nil {
 		return u.Call(ctx, p.caller, req)

@@ -1,8 +1,5 @@
 package jsonrpc
 
-// MaxBatch is how many messages one batch may hold.
-const MaxBatch = 50
-
 // IsBatch reports whether data begins like an array.
 func IsBatch(data []byte) bool {
 	i := skipSpace(data, 0)
@@ -24,8 +21,8 @@ func SplitBatch(data []byte, lim *ScanLimits) ([][]byte, *Error) {
 	}
 	var parts [][]byte
 	for part := range Elements(data) {
-		if len(parts) == MaxBatch {
-			return nil, Errorf(CodeInvalidRequest, "batch of more than %d messages", MaxBatch)
+		if limit := lim.orDefaults().Batch; len(parts) == limit {
+			return nil, overLimit("batch", "batch of more than %d messages", limit)
 		}
 		parts = append(parts, part)
 	}

@@ -93,6 +93,9 @@ type Error struct {
 	// Raw is the error object as the other side sent it; when it is set it is
 	// relayed as it is.
 	Raw json.RawMessage
+	// Limit names the bound of ScanLimits that was exceeded, for whoever counts;
+	// it is not sent.
+	Limit string
 }
 
 // Codes of JSON-RPC 2.0.

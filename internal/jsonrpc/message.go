@@ -42,6 +42,7 @@ type Message struct {
 type ScanLimits struct {
 	Depth       int // nesting counted from the root, 1,000
 	IDBytes     int // 1,024
+	Batch       int // messages in one batch, 50
 	MethodBytes int // 256
 	Keys        int // members of one object, 100,000
 	NumberBytes int // 10,000
@@ -50,6 +51,7 @@ type ScanLimits struct {
 var defaultLimits = ScanLimits{
 	Depth:       1000,
 	IDBytes:     1024,
+	Batch:       50,
 	MethodBytes: 256,
 	Keys:        100_000,
 	NumberBytes: 10_000,
@@ -66,6 +68,7 @@ func (l *ScanLimits) orDefaults() ScanLimits {
 	}{
 		{&r.Depth, defaultLimits.Depth},
 		{&r.IDBytes, defaultLimits.IDBytes},
+		{&r.Batch, defaultLimits.Batch},
 		{&r.MethodBytes, defaultLimits.MethodBytes},
 		{&r.Keys, defaultLimits.Keys},
 		{&r.NumberBytes, defaultLimits.NumberBytes},
@@ -112,7 +115,7 @@ func (m *members) message(lim *ScanLimits) (Message, *Error) {
 				return msg, Errorf(CodeInvalidRequest, "id must be a string or a number")
 			}
 		case len(m.id) > lim.IDBytes:
-			return msg, Errorf(CodeInvalidRequest, "id of %d bytes is over the limit of %d", len(m.id), lim.IDBytes)
+			return msg, overLimit("idBytes", "id of %d bytes is over the limit of %d", len(m.id), lim.IDBytes)
 		}
 		msg.ID = m.id
 	}

@@ -76,6 +76,13 @@ func (s *scanner) free() {
 	scanners.Put(s)
 }
 
+// overLimit is the error of a message that exceeds one of ScanLimits.
+func overLimit(limit, format string, args ...any) *Error {
+	err := Errorf(CodeInvalidRequest, format, args...)
+	err.Limit = limit
+	return err
+}
+
 // complain notes what is wrong; the first complaint counts.
 func (s *scanner) complain(code int64, format string, args ...any) {
 	if s.err == nil {

@@ -21,7 +21,9 @@ func skipSpace(d []byte, i int) int {
 // push opens an object or array; it reports false past the depth limit.
 func (s *scanner) push(object bool) bool {
 	if len(s.frames) >= s.lim.Depth {
-		s.complain(CodeInvalidRequest, "nested deeper than %d levels", s.lim.Depth)
+		if s.err == nil {
+			s.err = overLimit("depth", "nested deeper than %d levels", s.lim.Depth)
+		}
 		return false
 	}
 	s.frames = append(s.frames, frame{

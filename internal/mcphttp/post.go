@@ -90,6 +90,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 // dropped like any that nobody waits for.
 func (p *post) failScan(m *jsonrpc.Message, err *jsonrpc.Error) {
 	legacy := !isModern(p.version)
+	p.countLimit(err)
 	switch {
 	case legacy && m.Result != nil && m.Err != nil:
 		p.srv.dropped.Add(1)
@@ -98,6 +99,13 @@ func (p *post) failScan(m *jsonrpc.Message, err *jsonrpc.Error) {
 		p.fail(http.StatusOK, m.ID, err)
 	default:
 		p.fail(http.StatusBadRequest, m.ID, err)
+	}
+}
+
+// countLimit counts a message that was refused for its size.
+func (p *post) countLimit(err *jsonrpc.Error) {
+	if err.Limit != "" {
+		p.srv.lim.Hits.Add(err.Limit)
 	}
 }
 
@@ -147,6 +155,13 @@ func duplicate() *jsonrpc.Error {
 func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.Message) *jsonrpc.Response {
 	ss := p.session
 	defer ss.finish(m.ID)
+	select {
+	case ss.slots <- struct{}{}:
+		defer func() { <-ss.slots }()
+		return p.run(ctx, ss.handler, from, m)
+	default:
+	}
+	p.srv.lim.Hits.Add("inFlightPerSession")
 	select {
 	case ss.slots <- struct{}{}:
 		defer func() { <-ss.slots }()

@@ -58,6 +58,7 @@ func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
 	}
 	parts, err := jsonrpc.SplitBatch(body, &p.srv.lim.Scan)
 	if err != nil {
+		p.countLimit(err)
 		return nil, err
 	}
 	msgs := make([]batched, len(parts))

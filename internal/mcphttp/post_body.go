@@ -53,6 +53,7 @@ func (p *bufferPool) put(b *[]byte) {
 func (p *post) readBody() ([]byte, bool) {
 	lim, announced := &p.srv.lim, p.r.ContentLength
 	if announced > lim.Body {
+		lim.Hits.Add("clientMessage")
 		p.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
 		return nil, false
 	}
@@ -73,12 +74,14 @@ func (p *post) readBody() ([]byte, bool) {
 		*p.buf = b
 		switch {
 		case int64(len(b)) > lim.Body:
+			lim.Hits.Add("clientMessage")
 			p.refuseBody(http.StatusRequestEntityTooLarge, "body over the limit")
 		case err == nil:
 			continue
 		case err == io.EOF:
 			return b, true
 		case errors.Is(err, os.ErrDeadlineExceeded):
+			lim.Hits.Add("bodyIdle")
 			p.refuseBody(http.StatusRequestTimeout, "body did not arrive in time")
 		default:
 			p.refuseBody(http.StatusBadRequest, "body could not be read")

@@ -63,7 +63,7 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 // answer, only when initialize succeeds.
 func (p *post) serveInitialize(m *jsonrpc.Message) {
 	s := p.srv
-	if !s.table.reserve(s.lim.Sessions) {
+	if !s.table.reserve(p.principal, &s.lim) {
 		refuseOverload(p.w)
 		return
 	}
@@ -72,7 +72,7 @@ func (p *post) serveInitialize(m *jsonrpc.Message) {
 	defer p.end()
 	resp, err := p.initialize(ctx, ss, m)
 	if err != nil || resp == nil || resp.Err != nil || p.r.Context().Err() != nil {
-		s.table.release()
+		s.table.release(p.principal)
 		ss.close(ErrSessionEnded)
 		if err != nil {
 			p.failOpen(m.ID, err)

@@ -111,7 +111,7 @@ func NewServer(opt ServerOptions) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.table.byID = make(map[string]*session)
+	s.table.byID, s.table.of = make(map[string]*session), make(map[string]int)
 	s.work.Go(s.pulse)
 	return s
 }

@@ -21,7 +21,7 @@ func (s *Server) Drain(ctx context.Context) {
 	var told sync.WaitGroup
 	for _, l := range lines {
 		told.Go(func() {
-			l.conn.Drain(ctx, draining())
+			s.lim.Hits.AddN("drain", l.conn.Drain(ctx, draining()))
 			l.endInput()
 		})
 	}
@@ -29,6 +29,7 @@ func (s *Server) Drain(ctx context.Context) {
 		return
 	}
 	told.Wait()
+	s.lim.Hits.AddN("drain", s.posts.len())
 	s.posts.cancelAll(ErrDraining)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
 	defer cancel()

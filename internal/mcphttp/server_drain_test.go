@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
@@ -97,7 +98,8 @@ func TestDrainAnswersStreams(t *testing.T) {
 }
 
 func drainAnswersStreams(t *testing.T) {
-	w := newMemoryWorld(t, mcphttp.ServerLimits{})
+	hits := new(config.Hits)
+	w := newMemoryWorld(t, mcphttp.ServerLimits{Hits: hits})
 	id := w.initialize(mcp.V2025_06_18)
 	sse, url := w.dialSSE()
 	for i := range 3 {
@@ -132,7 +134,19 @@ func drainAnswersStreams(t *testing.T) {
 	session.wantEnd()
 	modern.want(`"id":8`, `"reason":"draining"`, `-32603`)
 	modern.wantEnd()
+	if n := hitsOf(hits, "drain"); n != 5 {
+		t.Errorf("%d calls are counted", n)
+	}
 	w.close()
+}
+
+func hitsOf(hits *config.Hits, limit string) int64 {
+	for _, hit := range hits.List() {
+		if hit.Limit == limit {
+			return hit.Count
+		}
+	}
+	return -1
 }
 
 // take2 is take with another patience.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -14,6 +15,7 @@ type ServerLimits struct {
 	Body          int64         // bytes of one POST, 10 MiB
 	InFlight      int           // requests of one session running at once, 64
 	Sessions      int           // 10,000
+	PerPrincipal  int           // sessions of one principal, no limit
 	QueueMessages int           // waiting toward one client, 1,024
 	QueueBytes    int           // waiting toward one client, 8 MiB
 	ReplayBytes   int           // kept for resumption, 1 MiB per session
@@ -25,6 +27,7 @@ type ServerLimits struct {
 	HeaderBytes   int           // 64 KiB
 	ReadHeader    time.Duration // 10 s
 	Scan          jsonrpc.ScanLimits
+	Hits          *config.Hits // counts what is reached; nil counts nothing
 }
 
 func (l ServerLimits) orDefaults() ServerLimits {

@@ -48,5 +48,6 @@ func (ss *session) tick() {
 		return
 	}
 	ss.mu.Unlock()
+	ss.srv.lim.Hits.Add("sessionIdle")
 	ss.close(errIdle)
 }

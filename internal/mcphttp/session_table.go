@@ -11,7 +11,8 @@ import (
 type table struct {
 	mu       sync.RWMutex
 	byID     map[string]*session
-	reserved int // sessions that are about to be added
+	of       map[string]int // sessions by principal, those that are about to be added too
+	reserved int            // sessions that are about to be added
 }
 
 // get finds a session of principal. A session of somebody else and one
@@ -26,15 +27,27 @@ func (t *table) get(id, principal string) *session {
 	return ss
 }
 
-// reserve makes room for one more session, if there is any.
-func (t *table) reserve(limit int) bool {
+// reserve makes room for one more session of principal, if there is any.
+func (t *table) reserve(principal string, lim *ServerLimits) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.byID)+t.reserved >= limit {
+	switch {
+	case len(t.byID)+t.reserved >= lim.Sessions:
+		lim.Hits.Add("sessions")
+		return false
+	case principal != "" && lim.PerPrincipal > 0 && t.of[principal] >= lim.PerPrincipal:
+		lim.Hits.Add("sessionsPerKey")
 		return false
 	}
 	t.reserved++
+	t.of[principal]++
 	return true
+}
+
+func (t *table) lessOfLocked(principal string) {
+	if t.of[principal]--; t.of[principal] == 0 {
+		delete(t.of, principal)
+	}
 }
 
 // add fills a reserved place; release gives it back unused.
@@ -45,10 +58,11 @@ func (t *table) add(ss *session) {
 	t.byID[ss.id] = ss
 }
 
-func (t *table) release() {
+func (t *table) release(principal string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.reserved--
+	t.lessOfLocked(principal)
 }
 
 func (t *table) remove(ss *session) {
@@ -56,6 +70,7 @@ func (t *table) remove(ss *session) {
 	defer t.mu.Unlock()
 	if t.byID[ss.id] == ss {
 		delete(t.byID, ss.id)
+		t.lessOfLocked(ss.principal)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 )
@@ -195,4 +196,31 @@ func TestIdleSessionsExpire(t *testing.T) {
 		}
 		w.close()
 	})
+}
+
+// One key does not take all the room.
+func TestSessionsOfOneKey(t *testing.T) {
+	hits := new(config.Hits)
+	w := newWorld(t, mcphttp.ServerLimits{PerPrincipal: 2, Hits: hits})
+	a := w.initialize(mcp.V2025_06_18, "Test-Principal", "a")
+	w.initialize(mcp.V2025_06_18, "Test-Principal", "a")
+	for path, got := range map[string]answer{
+		"initialize": w.post(initializeBody(mcp.V2025_06_18), "Test-Principal", "a"),
+		"sse":        w.send("GET", strings.TrimSuffix(w.url, "/mcp")+"/sse", "", "Test-Principal", "a", "Accept", "text/event-stream"),
+	} {
+		if got.status != 503 || !strings.Contains(got.body, "overloaded") {
+			t.Errorf("%s: the third session: %d %s", path, got.status, got.body)
+		}
+	}
+	w.initialize(mcp.V2025_06_18, "Test-Principal", "b")
+	for range 3 {
+		w.initialize(mcp.V2025_06_18) // of nobody in particular
+	}
+	if got := w.send("DELETE", w.url, "", "Mcp-Session-Id", a, "Test-Principal", "a"); got.status != 204 {
+		t.Fatalf("DELETE: %d", got.status)
+	}
+	w.initialize(mcp.V2025_06_18, "Test-Principal", "a")
+	if n := hitsOf(hits, "sessionsPerKey"); n != 2 {
+		t.Errorf("%d refusals are counted", n)
+	}
 }

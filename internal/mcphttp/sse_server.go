@@ -25,7 +25,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	case s.isDraining():
 		refuseDraining(w)
 		return
-	case !s.table.reserve(s.lim.Sessions):
+	case !s.table.reserve(principal, &s.lim):
 		refuseOverload(w)
 		return
 	}
@@ -33,7 +33,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	ss.enter()
 	defer ss.leave()
 	if err := s.openLine(ss, r); err != nil {
-		s.table.release()
+		s.table.release(principal)
 		ss.close(ErrSessionEnded)
 		s.log.Error("session not opened", "err", err)
 		refuse(w, http.StatusInternalServerError, jsonrpc.CodeInternal, "internal error")

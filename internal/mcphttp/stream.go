@@ -48,7 +48,8 @@ func (st *stream) appendLocked(msg []byte, lim *ServerLimits) bool {
 		st.keepAllLocked()
 		return true
 	}
-	if st.fresh > lim.QueueMessages || st.unkept-len(msg) > lim.QueueBytes {
+	if limit := overQueue(st.fresh, st.unkept-len(msg), lim); limit != "" {
+		lim.Hits.Add(limit)
 		st.owner.cut(errCutOff)
 		st.owner = nil
 		st.keepAllLocked()
@@ -56,6 +57,17 @@ func (st *stream) appendLocked(msg []byte, lim *ServerLimits) bool {
 	}
 	signal(st.wake)
 	return true
+}
+
+// overQueue names the limit that so much waiting for a client exceeds.
+func overQueue(messages, bytes int, lim *ServerLimits) string {
+	switch {
+	case messages > lim.QueueMessages:
+		return "outboundMessages"
+	case bytes > lim.QueueBytes:
+		return "outboundBytes"
+	}
+	return ""
 }
 
 // keepAllLocked hands all frames to the journal, for a later connection.

@@ -18,7 +18,8 @@ func (o *outbox) push(msg []byte, lim *ServerLimits) (dropped int) {
 	o.mu.Lock()
 	o.msgs = append(o.msgs, msg)
 	o.bytes += len(msg)
-	for len(o.msgs) > lim.QueueMessages || o.bytes-len(msg) > lim.QueueBytes {
+	for limit := overQueue(len(o.msgs), o.bytes-len(msg), lim); limit != ""; limit = overQueue(len(o.msgs), o.bytes-len(msg), lim) {
+		lim.Hits.Add(limit)
 		o.popLocked()
 		dropped++
 	}

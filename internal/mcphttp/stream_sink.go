@@ -90,6 +90,7 @@ func (k *sink) reason(err error) error {
 	case k.isGone():
 		return k.why
 	case errors.Is(err, os.ErrDeadlineExceeded):
+		k.lim.Hits.Add("writeIdle")
 		return errCutOff
 	}
 	return err

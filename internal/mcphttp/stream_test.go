@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
@@ -211,7 +212,8 @@ func TestSlowReaders(t *testing.T) {
 	})
 	t.Run("fault/P9", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			w := newMemoryWorld(t, mcphttp.ServerLimits{QueueMessages: 20})
+			hits := new(config.Hits)
+			w := newMemoryWorld(t, mcphttp.ServerLimits{QueueMessages: 20, Hits: hits})
 			id := w.initialize(mcp.V2025_06_18)
 			resp := w.stuck("", "Mcp-Session-Id", id)
 			big := &jsonrpc.Notification{Method: "notifications/message", Params: []byte(`{"data":"` + strings.Repeat("x", 100<<10) + `"}`)}
@@ -224,6 +226,9 @@ func TestSlowReaders(t *testing.T) {
 			}
 			if s := w.srv.Stats(); s.CutOff == 0 || s.Dropped == 0 {
 				t.Errorf("%+v", s)
+			}
+			if n := hitsOf(hits, "outboundMessages"); n == 0 {
+				t.Error("nothing is counted")
 			}
 			resp.Body.Close()
 			w.close()

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +40,10 @@ type call struct {
 	done jsonrpc.Completion
 }
 
-var errIdle = errors.New("the server showed no sign of life")
+var (
+	errIdle = errors.New("the server showed no sign of life")
+	errLong = fmt.Errorf("%w of an end", errIdle)
+)
 
 // Began hears the id that the call has on its connection.
 func (k *call) Began(id uint64) { k.id.Store(id) }
@@ -120,7 +124,7 @@ func (k *call) isToken(raw []byte) bool {
 // expired says why the call has to end now, nil while it may go on.
 func (k *call) expired(now int64, hard time.Duration) error {
 	if hard > 0 && time.Duration(now-k.started) > hard {
-		return errIdle
+		return errLong
 	}
 	if k.questions.Load() == 0 && k.idle > 0 && time.Duration(now-k.active.Load()) > k.idle {
 		return errIdle

@@ -29,6 +29,7 @@ func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
 	case errors.Is(err, errIdle):
 		return mcp.Failure(mcp.UpstreamTimeout, u.name, fmt.Sprintf("server %q did not answer in time; whether the call ran is unknown", u.name))
 	case errors.Is(err, jsonrpc.ErrTooLarge) || errors.As(err, &limit):
+		u.opt.Hits.Add("serverMessage")
 		return mcp.Failure(mcp.ResponseTooLarge, u.name, fmt.Sprintf("the answer of server %q is over the limit of %d bytes", u.name, u.limits.ServerMessage))
 	case errors.Is(err, jsonrpc.ErrBadAnswer):
 		return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("server %q answered, but not as the protocol has it: %v", u.name, err))

@@ -36,7 +36,7 @@ func (g *Greeting) Set(c *Caller) {
 // A legacy server never sees a modern message first: it has answered
 // initialize, so there is nothing to ask. That spares old servers the probe
 // that some of them answer by exiting and others not at all.
-func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) error {
+func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) {
 	if sp.greeting != nil {
 		if err := sp.await(ctx, u); err != nil {
 			return err
@@ -46,6 +46,11 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) error {
 	limit := u.greetLimit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLate(limit))
 	defer cancel()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), errHandshake) {
+			u.opt.Hits.Add("handshake")
+		}
+	}()
 	if sp.era == mcp.Modern {
 		err := l.discover(ctx, sp)
 		if err == nil || !sp.probe || !l.alive() || ctx.Err() != nil {
@@ -53,7 +58,7 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) error {
 		}
 		return l.initialize(ctx, sp)
 	}
-	err := l.initialize(ctx, sp)
+	err = l.initialize(ctx, sp)
 	if err == nil || !sp.probe || !l.alive() || !answersOtherEra(err) {
 		return err
 	}

@@ -158,6 +158,7 @@ func (l *link) sweep() {
 		case err == nil:
 		case k.overdue == 0:
 			k.overdue = now
+			l.up.opt.Hits.Add(map[bool]string{true: "callTotal", false: "callIdle"}[err == errLong])
 			k.abort(err)
 		case time.Duration(now-k.overdue) > stuckAfter:
 			l.unblock()

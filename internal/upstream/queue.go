@@ -38,8 +38,10 @@ func (u *Upstream) enter(ctx context.Context) error {
 		return nil
 	default:
 	}
+	u.opt.Hits.Add("inFlightPerServer")
 	if u.queued.Add(1) > int64(u.limits.QueuedPerServer) {
 		u.queued.Add(-1)
+		u.opt.Hits.Add("queuedPerServer")
 		return mcp.Failure(mcp.Overloaded, u.name,
 			fmt.Sprintf("server %q has %d calls running and %d waiting", u.name, u.limits.InFlightPerServer, u.limits.QueuedPerServer))
 	}

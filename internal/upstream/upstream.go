@@ -33,6 +33,8 @@ type Options struct {
 	Tokens *oauth.Keeper
 	Log    *slog.Logger
 	Limits *config.Limits
+	// Hits count the limits that were reached; nil counts none.
+	Hits *config.Hits
 	// Info is the clientInfo that we show on shared connections, raw.
 	Info []byte
 	// Roots are the configured ones.

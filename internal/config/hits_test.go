@@ -1,0 +1,27 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Every limit has its counter, but for those that nothing can count.
+func TestEveryLimitIsCounted(t *testing.T) {
+	silent := []string{"keepAlive", "headerBytes", "readHeader"}
+	var h Hits
+	for field := range reflect.TypeFor[Limits]().Fields() {
+		if name := field.Tag.Get("json"); !slices.Contains(silent, name) {
+			h.Add(name)
+		}
+	}
+	for _, hit := range h.List() {
+		if hit.Count != 1 {
+			t.Errorf("%s was reached %d times", hit.Limit, hit.Count)
+		}
+	}
+	if !slices.IsSorted(counted) {
+		t.Error("not in order")
+	}
+	(*Hits)(nil).Add("batch")
+}
