@@ -43,13 +43,14 @@ func (a *app) callCommand() *cobra.Command {
 	cmd.Example = "  mcp-all-in-one call github search_issues query=bug per_page=5\n" +
 		"  mcp-all-in-one github.search_issues query=bug --jq '.structuredContent.items[].title'\n" +
 		"  mcp-all-in-one call add a=1 b=2 -- mcp-all-in-one demo\n" +
+		"  mcp-all-in-one call get-sum a=1 b=2 -- npx -y @modelcontextprotocol/server-everything\n" +
 		"  mcp-all-in-one call https://example.com/mcp echo --args @arguments.json"
 	flags := cmd.Flags()
 	flags.StringVar(&f.args, "args", "", a.t("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
 	flags.BoolVar(&f.noValidate, "no-validate", false, a.t("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
 	flags.StringVar(&f.save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.shared = true
-	f.addJQ(a, flags)
+	f.addOutput(a, flags, formats)
 	return cmd
 }
 

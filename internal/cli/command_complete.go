@@ -32,7 +32,7 @@ func (a *app) completeCommand() *cobra.Command {
 		})
 	cmd.Example = "  mcp-all-in-one complete demo summarize style=fo\n  mcp-all-in-one complete demo 'demo://text/{id}' id=1"
 	f.shared = true
-	f.addJQ(a, cmd.Flags())
+	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }
 
@@ -59,7 +59,7 @@ func (b *bout) complete(ref, argument string, context []string) error {
 	if err := b.app.answered(x, b.aim); err != nil {
 		return err
 	}
-	if b.app.asJSON || b.flags.jq != "" {
+	if b.flags.structured(b.app) {
 		return b.app.printResult(b.flags, x.Result, "")
 	}
 	for raw := range jsonrpc.Elements(jsonrpc.Get(x.Result, "completion", "values")) {

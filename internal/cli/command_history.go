@@ -113,7 +113,7 @@ func (a *app) historyRerun() *cobra.Command {
 		"重新发送请求，目标相同或另行指定。首次使用的请求头与环境变量不会保存，需要时请重新给出。")
 	cmd.Flags().StringVar(&save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.shared = true
-	f.addJQ(a, cmd.Flags())
+	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }
 

@@ -25,7 +25,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		})
 	cmd.Example = "  mcp-all-in-one inspect github\n  mcp-all-in-one inspect https://example.com/mcp --protocol modern\n" +
 		"  mcp-all-in-one inspect -- npx -y @modelcontextprotocol/server-everything"
-	f.addJQ(a, cmd.Flags())
+	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (b *bout) inspect() error {
 		}
 		r.Lists = append(r.Lists, listed(l, time.Since(began)))
 	}
-	if b.app.asJSON || b.flags.jq != "" {
+	if b.flags.structured(b.app) {
 		raw, err := json.Marshal(r)
 		if err != nil {
 			return err

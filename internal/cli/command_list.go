@@ -23,7 +23,7 @@ func (a *app) listCommand() *cobra.Command {
 		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
 	cmd.Flags().BoolVar(&wide, "wide", false, a.t("whole descriptions and schemas", "显示完整描述与 schema"))
 	f.shared = true
-	f.addJQ(a, cmd.Flags())
+	f.addOutput(a, cmd.Flags(), listFormats)
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []strin
 	if len(m.rest) > 0 {
 		name = m.rest[0]
 	}
-	return a.once(cmd.Context(), f, m, func(b *bout) error { return b.list(kinds, name, wide) })
+	return a.once(cmd.Context(), f, m, func(b *bout) error { return b.list(kinds, name, wide || f.output == "wide") })
 }
 
 // list prints the lists of a server.
@@ -85,8 +85,11 @@ func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
 			found = true
 			l.Items, l.Raw = []catalog.Item{*item}, []json.RawMessage{item.Raw}
 		}
-		if a.asJSON || b.flags.jq != "" {
+		if b.flags.structured(a) {
 			all[k.Member()] = append([]json.RawMessage{}, l.Raw...)
+			continue
+		}
+		if a.printListAs(b.flags.output, l) {
 			continue
 		}
 		a.printListing(l, wide || name != "", len(kinds) > 1)
@@ -94,7 +97,7 @@ func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
 	if name != "" && !found {
 		return fail(exitTool, codeUnknownTool, "", "%s %q", a.t("the server offers nothing called", "服务没有提供"), name)
 	}
-	if a.asJSON || b.flags.jq != "" {
+	if b.flags.structured(a) {
 		raw, err := json.Marshal(all)
 		if err != nil {
 			return err

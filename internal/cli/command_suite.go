@@ -25,8 +25,8 @@ func (a *app) testCommand() *cobra.Command {
 	var f suiteFlags
 	cmd := a.probeCommand("test [PATH ...]", a.t("run test files", "运行测试文件"), &f.probeFlags,
 		func(cmd *cobra.Command, args []string) error { return a.runTests(cmd, &f, args) })
-	cmd.Long = a.t("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.",
-		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。")
+	cmd.Long = a.t("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
+		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+suiteFormat)
 	cmd.Example = "  mcp-all-in-one test mcp-tests/github.yaml\n  mcp-all-in-one test --junit report.xml --target https://staging.example.com/mcp\n" +
 		"  mcp-all-in-one test from-traffic 'server:github since:10m' > mcp-tests/github.yaml"
 	flags := cmd.Flags()
@@ -38,6 +38,26 @@ func (a *app) testCommand() *cobra.Command {
 	cmd.AddCommand(a.fromTrafficCommand())
 	return cmd
 }
+
+// suiteFormat is a test file that has a bit of everything.
+const suiteFormat = `  target: github                # a target; or url: https://…, or command: npx -y …
+  protocol: auto                # also: headers: {NAME: $VALUE}, env: {NAME: $VALUE}
+  tests:
+    - name: search returns items
+      call: search_issues       # or read, prompt, complete, list, or request with params
+      args: {query: bug, per_page: 5}
+      answer: {elicitation: {confirm: true}, sampling: Hello}
+      timeout: 10s
+      expect:                   # all of it must hold
+        is_error: false         # or error: CODE or a part of the message
+        schema: output          # or a JSON Schema
+        jq: .total_count > 0    # or several
+        contains: bug           # also not_contains, text, equals
+        snapshot: {ignore: ["$..updated_at"]}
+        max_ms: 2000            # also max_bytes, max_tokens
+        sent: {has: params.name, not_has: params._meta, equals: {method: tools/call}}
+        progress: 1             # at least so many
+        asked: elicitation`
 
 func (a *app) runTests(cmd *cobra.Command, f *suiteFlags, paths []string) error {
 	var command []string

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,12 @@ func (a *app) probeCommands() []*cobra.Command {
 
 // probeCommand is the frame of a command that talks to a server.
 func (a *app) probeCommand(use, short string, f *probeFlags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: run}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
+		if err := errors.Join(f.checkProtocol(a), f.checkOutput(a)); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}}
 	f.add(a, cmd.Flags())
 	return cmd
 }

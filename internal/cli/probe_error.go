@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -49,6 +50,7 @@ func (a *app) probeError(err error, m *aim) error {
 		}
 	case errors.As(err, &start):
 		e.code, e.id, e.err = exitUnreachable, codeUnreachable, start.Err
+		e.hint = a.otherURL(m, status)
 		if len(start.Stderr) > 0 {
 			e.details = append(e.details, detail{a.t("it said", "输出"), strings.Join(start.Stderr, "\n")})
 		}
@@ -58,6 +60,16 @@ func (a *app) probeError(err error, m *aim) error {
 		e.code, e.id = exitUnreachable, codeUnreachable
 	}
 	return e
+}
+
+// otherURL is the address that was probably meant: most servers are at /mcp.
+func (a *app) otherURL(m *aim, status *mcphttp.StatusError) string {
+	u, err := url.Parse(m.target.URL)
+	if err != nil || status == nil || status.Status != http.StatusNotFound && status.Status != http.StatusMethodNotAllowed || strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
+		return ""
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/mcp"
+	return a.t("most servers are at /mcp; try ", "多数服务位于 /mcp；请尝试 ") + u.Redacted()
 }
 
 // Codes of the tester's errors.
@@ -122,6 +134,19 @@ func (a *app) printPending(p *probe.PendingError) {
 		pending["schema"] = json.RawMessage(schema)
 	}
 	writeLine(a.Stdout, map[string]any{"pending": pending})
-	fmt.Fprintf(a.Stderr, "%s\n", a.t("the server asks a question; answer it with --answer JSON, or run this on a terminal",
-		"服务提出了问题；请用 --answer JSON 回答，或在终端中运行"))
+	fmt.Fprintf(a.Stderr, "%s --answer '%s'%s\n", a.t("the server asks a question; answer it with", "服务提出了问题；请用"), exampleAnswer(&q),
+		a.t(", or run this on a terminal", " 回答，或在终端中运行"))
+}
+
+// exampleAnswer shows how a question could be answered.
+func exampleAnswer(q *probe.Question) string {
+	fields := probe.Form(jsonrpc.Get(q.Params, "requestedSchema"))
+	if len(fields) == 0 {
+		return fmt.Sprintf(`{"%s": …}`, q.Kind())
+	}
+	var names []string
+	for _, f := range fields {
+		names = append(names, fmt.Sprintf(`"%s": …`, f.Name))
+	}
+	return fmt.Sprintf(`{"%s": {%s}}`, q.Kind(), strings.Join(names, ", "))
 }

@@ -25,8 +25,10 @@ type probeFlags struct {
 	level                       string
 	idle, limit                 time.Duration
 	verbose                     int
-	trace, jq                   string
-	direct, noHistory           bool
+	trace, jq, output           string
+	// formats are those that the command can write.
+	formats           []string
+	direct, noHistory bool
 	// shared says that the command does not mind a gateway in between.
 	shared bool
 }
@@ -49,10 +51,6 @@ func (f *probeFlags) add(a *app, flags *pflag.FlagSet) {
 	flags.StringVar(&f.trace, "trace", "", a.t("record the messages to `FILE`", "将消息记录到 `FILE`"))
 	flags.BoolVar(&f.direct, "direct", false, a.t("do not use a gateway that is running", "不使用正在运行的网关"))
 	flags.BoolVar(&f.noHistory, "no-history", false, a.t("do not keep what is sent in the history", "不记入历史"))
-}
-
-func (f *probeFlags) addJQ(a *app, flags *pflag.FlagSet) {
-	flags.StringVar(&f.jq, "jq", "", a.t("`EXPRESSION` that picks from the JSON", "从 JSON 中选取的表达式 `EXPRESSION`"))
 }
 
 // header reads the headers of the command line.
@@ -86,8 +84,20 @@ func (f *probeFlags) environment(a *app) (map[string]string, []string, error) {
 	return env, secrets, nil
 }
 
+// checkProtocol refuses what is no version before anything is started.
+func (f *probeFlags) checkProtocol(a *app) error {
+	if f.protocol == "" || probe.ValidProtocol(f.protocol) {
+		return nil
+	}
+	return fail(exitUsage, codeUsage, "--protocol auto, legacy, modern, "+strings.Join(mcp.AllVersions(), ", "),
+		"%s %q", a.t("this is not a protocol version:", "这不是协议版本："), f.protocol)
+}
+
 // options are which client is played.
 func (f *probeFlags) options(a *app) (probe.Options, error) {
+	if err := f.checkProtocol(a); err != nil {
+		return probe.Options{}, err
+	}
 	opt := probe.Options{Protocol: f.protocol, LogLevel: f.level, Handshake: min(f.idle, 30*time.Second)}
 	if f.client != "" {
 		name, version, ok := strings.Cut(f.client, "/")
@@ -179,7 +189,7 @@ func (f *probeFlags) answerer(a *app) (probe.Answerer, error) {
 	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(data, &values); err != nil {
-		return nil, fail(exitUsage, codeUsage, `--answer '{"elicitation":{"name":"Ann"},"sampling":"Hello"}'`, "%s: %v", a.t("the answers are not a JSON object", "回答不是 JSON 对象"), err)
+		return nil, fail(exitUsage, codeUsage, `--answer '{"elicitation":{"name":"Ann"},"sampling":"Hello"}'`, "%s: %v", a.t("the answers are not ask, fail, decline or a JSON object", "回答不是 ask、fail、decline 或 JSON 对象"), err)
 	}
 	return &probe.Script{Values: values, Else: probe.Pending}, nil
 }

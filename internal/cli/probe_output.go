@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,6 +29,9 @@ func (a *app) printResult(f *probeFlags, result json.RawMessage, save string) er
 	case a.asJSON:
 		a.printJSON(result)
 		return a.saveBlocks(result, save)
+	}
+	if done, err := a.printAs(f.output, result); done {
+		return errors.Join(err, a.saveBlocks(result, save))
 	}
 	blocks := probe.Blocks(result)
 	for i, b := range blocks {

@@ -12,13 +12,15 @@ type table struct {
 	rows [][]string
 	// paint chooses the colour of a cell; nil paints nothing.
 	paint func(column int, cell string) colour
+	// aligned makes it one for a person behind a pipe too.
+	aligned bool
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // print writes the table to standard output.
 func (a *app) print(t *table) {
-	if !isTerminal(a.Stdout) {
+	if !isTerminal(a.Stdout) && !t.aligned {
 		for _, row := range t.rows {
 			for i, cell := range row {
 				row[i] = strings.NewReplacer("\t", " ", "\n", " ").Replace(cell)

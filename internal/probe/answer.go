@@ -74,8 +74,9 @@ var Decline Answerer = AnswerFunc(func(_ context.Context, q *Question) (json.Raw
 })
 
 // Script answers from prepared values: by kind ("elicitation", "sampling",
-// "roots"), or by the message of the question before that. What it holds no
-// answer for goes to Else.
+// "roots"), or by the message of the question before that. Values that are
+// named like the fields of a form are the answer to it. What it holds no answer
+// for goes to Else.
 type Script struct {
 	Values map[string]json.RawMessage
 	Else   Answerer
@@ -89,10 +90,31 @@ func (s *Script) Answer(ctx context.Context, q *Question) (json.RawMessage, erro
 			return Complete(q, value)
 		}
 	}
+	if s.fits(q) {
+		content := []byte(`{}`)
+		for name, value := range s.Values {
+			content = jsonrpc.Set(content, value, name)
+		}
+		return Complete(q, content)
+	}
 	if s.Else == nil {
 		return nil, &PendingError{Question: *q}
 	}
 	return s.Else.Answer(ctx, q)
+}
+
+// fits says that all values are fields of the form that is asked for.
+func (s *Script) fits(q *Question) bool {
+	fields := jsonrpc.Get(q.Params, "requestedSchema", "properties")
+	if q.Method != mcp.MethodElicit || fields == nil || len(s.Values) == 0 {
+		return false
+	}
+	for name := range s.Values {
+		if jsonrpc.Get(fields, name) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Complete makes the result of a question from what a person writes: the

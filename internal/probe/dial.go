@@ -81,7 +81,7 @@ func planOf(o *Options) (plan, error) {
 	case "modern":
 		return plan{era: mcp.Modern, version: mcp.LatestModern}, nil
 	}
-	if _, err := time.Parse(time.DateOnly, o.Protocol); err != nil {
+	if !ValidProtocol(o.Protocol) {
 		return plan{}, fmt.Errorf("protocol %q is none of auto, legacy, modern and a date", o.Protocol)
 	}
 	p := plan{version: o.Protocol}
@@ -89,6 +89,16 @@ func planOf(o *Options) (plan, error) {
 		p.era = mcp.Modern
 	}
 	return p, nil
+}
+
+// ValidProtocol says whether Options.Protocol can be that: a word, or a date.
+// A date that no version has can be proposed too.
+func ValidProtocol(text string) bool {
+	if text == "auto" || text == mcp.Legacy.String() || text == mcp.Modern.String() {
+		return true
+	}
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }
 
 // maySpeakOther says whether a refused handshake may mean that the server
@@ -139,15 +149,30 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 func (s *Session) explain(ctx context.Context, err error) error {
 	failed := &StartError{Err: err}
 	if s.child != nil {
-		if s.ended() {
-			<-s.child.Done()
-			failed.Err = fmt.Errorf("the server ended during the handshake: %s", s.child.Exit())
+		if s.hasEnded(ctx, err) {
+			failed.Err = fmt.Errorf("the command ended before the handshake: %s", s.child.Exit())
 		}
 		failed.Stderr = s.child.Stderr().Lines(5)
 	}
 	s.opt.OnDown = nil
 	s.Close(context.WithoutCancel(ctx))
 	return failed
+}
+
+// hasEnded says whether the command is gone after a handshake that failed. Its
+// pipes break a moment before its end is known.
+func (s *Session) hasEnded(ctx context.Context, err error) bool {
+	wait := lastBreath
+	var answered *jsonrpc.Error
+	if ctx.Err() != nil || errors.As(err, &answered) {
+		wait = 0 // it spoke, or it is merely slow
+	}
+	select {
+	case <-s.child.Done():
+		return true
+	case <-time.After(wait):
+		return false
+	}
 }
 
 // connect opens the transport.

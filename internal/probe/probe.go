@@ -122,6 +122,8 @@ const (
 	// eraProbe is how long a server may take to answer server/discover before
 	// it counts as one that does not know it.
 	eraProbe = 2 * time.Second
+	// lastBreath is how long a command may take to end after its pipes did.
+	lastBreath = 2 * time.Second
 )
 
 var (
