@@ -29,15 +29,7 @@ func (a *app) recordCommand() *cobra.Command {
 
 func (a *app) record(cmd *cobra.Command, f *probeFlags, args []string) error {
 	file := args[0]
-	var m *aim
-	var err error
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		m, err = a.aimCommand(f, args[dash:], nil)
-	} else if len(args) < 2 {
-		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
-	} else {
-		m, err = a.aimWord(cmd.Context(), f, args[1], nil)
-	}
+	m, err := a.aimRest(cmd, f, args)
 	if err != nil {
 		return err
 	}
@@ -85,14 +77,7 @@ func (a *app) replay(cmd *cobra.Command, f *probeFlags, ignore, args []string) e
 	if err != nil {
 		return err
 	}
-	var m *aim
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		m, err = a.aimCommand(f, args[dash:], nil)
-	} else if len(args) < 2 {
-		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
-	} else {
-		m, err = a.aimWord(cmd.Context(), f, args[1], nil)
-	}
+	m, err := a.aimRest(cmd, f, args)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (a *app) shellCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.runShell(cmd.Context(), &f, m)
+			return a.runShell(cmd.Context(), &f, m, nil)
 		})
 	cmd.Long = a.t("Open one connection and use it line by line, with history and completion on a terminal.\nWrite help for the commands.",
 		"打开一个连接并逐行使用；在终端上有历史与补全。\n输入 help 查看命令。")
@@ -45,8 +45,8 @@ type lineReader interface {
 	close()
 }
 
-func (a *app) runShell(ctx context.Context, f *probeFlags, m *aim) error {
-	b, err := a.open(ctx, f, m, nil)
+func (a *app) runShell(ctx context.Context, f *probeFlags, m *aim, adjust func(*probe.Options)) error {
+	b, err := a.open(ctx, f, m, adjust)
 	if err != nil {
 		return err
 	}

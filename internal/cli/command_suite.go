@@ -28,14 +28,14 @@ func (a *app) testCommand() *cobra.Command {
 	cmd.Long = a.t("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
 		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+suiteFormat)
 	cmd.Example = "  mcp-all-in-one test mcp-tests/github.yaml\n  mcp-all-in-one test --junit report.xml --target https://staging.example.com/mcp\n" +
-		"  mcp-all-in-one test from-traffic 'server:github since:10m' > mcp-tests/github.yaml"
+		"  mcp-all-in-one test record github github\n  mcp-all-in-one test from-traffic 'server:github since:10m' > mcp-tests/github.yaml"
 	flags := cmd.Flags()
 	flags.StringVar(&f.target, "target", "", a.t("`TARGET` to test instead of the one in the files", "替代文件中的测试目标 `TARGET`"))
 	flags.StringVar(&f.junit, "junit", "", a.t("write a JUnit report to `FILE`", "将 JUnit 报告写入 `FILE`"))
 	flags.StringVar(&f.report, "report", "", a.t("write a JSON report to `FILE`", "将 JSON 报告写入 `FILE`"))
 	flags.BoolVar(&f.update, "update", false, a.t("write the snapshots anew", "更新快照"))
 	flags.BoolVar(&f.watch, "watch", false, a.t("run again when a file changes", "文件变化时重新运行"))
-	cmd.AddCommand(a.fromTrafficCommand())
+	cmd.AddCommand(a.fromTrafficCommand(), a.testRecordCommand())
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func (a *app) runTests(cmd *cobra.Command, f *suiteFlags, paths []string) error 
 		paths, command = paths[:dash], paths[dash:]
 	}
 	if len(paths) == 0 {
-		paths = []string{"mcp-tests"}
+		paths = []string{testFolder}
 	}
 	if !f.watch {
 		return a.testOnce(cmd.Context(), f, paths, command)

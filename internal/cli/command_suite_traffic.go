@@ -43,7 +43,7 @@ func (a *app) suiteFromTraffic(cmd *cobra.Command, what string) ([]byte, error) 
 		if err != nil {
 			return nil, err
 		}
-		return probe.SuiteFrom("", capture.Turns()), nil
+		return probe.SuiteFrom(nil, capture.Turns()), nil
 	}
 	r, err := a.needRunning(cmd)
 	if err != nil {
@@ -53,7 +53,11 @@ func (a *app) suiteFromTraffic(cmd *cobra.Command, what string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return probe.SuiteFrom(server, turns), nil
+	var from *probe.RunTarget
+	if server != "" {
+		from = &probe.RunTarget{Server: server}
+	}
+	return probe.SuiteFrom(from, turns), nil
 }
 
 func (a *app) readCapture(path string) (*probe.Capture, error) {
