@@ -50,6 +50,7 @@ func (a *app) callCommand() *cobra.Command {
 	flags.BoolVar(&f.noValidate, "no-validate", false, a.t("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
 	flags.StringVar(&f.save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.shared = true
+	cmd.ValidArgsFunction = a.completeTarget(&f.probeFlags, 0, catalog.Tools)
 	f.addOutput(a, flags, formats)
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -32,6 +33,7 @@ func (a *app) completeCommand() *cobra.Command {
 		})
 	cmd.Example = "  mcp-all-in-one complete demo summarize style=fo\n  mcp-all-in-one complete demo 'demo://text/{id}' id=1"
 	f.shared = true
+	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Prompts, catalog.Templates)
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }

@@ -65,7 +65,7 @@ func (a *app) historyRun(id string) (probe.KeptRun, error) {
 
 func (a *app) historyShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: a.t("show a request and its answer", "显示请求及其回答"), Args: a.argCount(1, 1),
+		Use: "show ID", Short: a.t("show a request and its answer", "显示请求及其回答"), Args: a.argCount(1, 1), ValidArgsFunction: a.completeRun,
 		RunE: func(_ *cobra.Command, args []string) error {
 			k, err := a.historyRun(args[0])
 			if err != nil {
@@ -113,6 +113,7 @@ func (a *app) historyRerun() *cobra.Command {
 		"重新发送请求，目标相同或另行指定。首次使用的请求头与环境变量不会保存，需要时请重新给出。")
 	cmd.Flags().StringVar(&save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.shared = true
+	cmd.ValidArgsFunction = a.completeRun
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }

@@ -23,6 +23,7 @@ func (a *app) listCommand() *cobra.Command {
 		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
 	cmd.Flags().BoolVar(&wide, "wide", false, a.t("whole descriptions and schemas", "显示完整描述与 schema"))
 	f.shared = true
+	cmd.ValidArgsFunction = a.completeList(&f)
 	f.addOutput(a, cmd.Flags(), listFormats)
 	return cmd
 }

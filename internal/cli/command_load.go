@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
@@ -27,6 +28,7 @@ func (a *app) loadCommand() *cobra.Command {
 			}
 			return a.once(cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.load(&f, o, tool, m.rest) })
 		})
+	cmd.ValidArgsFunction = a.completeTarget(&f.probeFlags, 0, catalog.Tools)
 	cmd.Example = "  mcp-all-in-one load github search_issues query=bug --parallel 10 --duration 10s"
 	flags := cmd.Flags()
 	flags.IntVar(&o.Parallel, "parallel", 10, a.t("calls at once, at most 1000 (`N`, 10)", "同时进行的调用数，最多 1000（`N`，10）"))

@@ -29,6 +29,7 @@ func (a *app) promptCommand() *cobra.Command {
 	cmd.Example = "  mcp-all-in-one prompt demo greeting\n  mcp-all-in-one prompt demo summarize text=@notes.txt style=formal"
 	cmd.Flags().BoolVar(&noValidate, "no-validate", false, a.t("send the arguments whatever the prompt declares", "不按声明校验，直接发送"))
 	f.shared = true
+	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Prompts)
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
@@ -30,6 +31,7 @@ func (a *app) readCommand() *cobra.Command {
 	cmd.Example = "  mcp-all-in-one read demo demo://clock\n  mcp-all-in-one read demo 'demo://text/{id}' id=2"
 	cmd.Flags().StringVar(&save, "save", "", a.t("write every block to `DIR`", "将每一块写入 `DIR`"))
 	f.shared = true
+	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Resources, catalog.Templates)
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }

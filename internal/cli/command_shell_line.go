@@ -133,7 +133,7 @@ func (s *shell) candidates(before []string) []string {
 		if len(before) == 1 {
 			return s.known(catalog.Prompts).Keys()
 		}
-		return promptNames(s.known(catalog.Prompts).Find(before[1]))
+		return s.wordsOf(catalog.Prompts, before[1])
 	case "tools":
 		return s.known(catalog.Tools).Keys()
 	case "call":
@@ -142,29 +142,16 @@ func (s *shell) candidates(before []string) []string {
 			return s.known(catalog.Tools).Keys()
 		}
 	}
-	tool := s.known(catalog.Tools).Find(before[0])
-	if tool == nil {
-		return nil
-	}
-	var names []string
-	for _, f := range probe.Form(tool.InputSchema) {
-		names = append(names, f.Name+"=")
-		for _, c := range f.Choices {
-			names = append(names, f.Name+"="+c)
-		}
-	}
-	return names
+	return s.wordsOf(catalog.Tools, before[0])
 }
 
-func promptNames(it *catalog.Item) []string {
+// wordsOf are the arguments of an item.
+func (s *shell) wordsOf(k catalog.Kind, name string) []string {
+	it := s.known(k).Find(name)
 	if it == nil {
 		return nil
 	}
-	var names []string
-	for _, arg := range probe.PromptArguments(it.Raw) {
-		names = append(names, arg.Name+"=")
-	}
-	return names
+	return argumentWords(k, it)
 }
 
 // known is a list of the server, fetched once.

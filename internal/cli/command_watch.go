@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
@@ -52,6 +53,7 @@ func (a *app) subscribeCommand() *cobra.Command {
 				return func() { b.unsubscribe(stop) }, nil
 			}, only)
 		})
+	cmd.ValidArgsFunction = a.completeTarget(&f.probeFlags, 0, catalog.Resources)
 	f.add(a, cmd)
 	return cmd
 }

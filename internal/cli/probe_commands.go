@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,9 @@ func (a *app) probeCommand(use, short string, f *probeFlags, run func(cmd *cobra
 		}
 		return run(cmd, args)
 	}}
+	if at := slices.Index(strings.Fields(use), "TARGET"); at > 0 {
+		cmd.ValidArgsFunction = a.completeTarget(f, at-1)
+	}
 	f.add(a, cmd.Flags())
 	return cmd
 }

@@ -31,6 +31,30 @@ func ExpandTemplate(template string, values map[string]string) (string, error) {
 	}
 }
 
+// TemplateVariables are the names that a URI template has, in their order.
+func TemplateVariables(template string) []string {
+	var names []string
+	for {
+		_, rest, ok := strings.Cut(template, "{")
+		if !ok {
+			return names
+		}
+		expression, after, ok := strings.Cut(rest, "}")
+		if !ok {
+			return names
+		}
+		if expression != "" {
+			if _, operator := operators[expression[0]]; operator {
+				expression = expression[1:]
+			}
+		}
+		for name := range strings.SplitSeq(expression, ",") {
+			names = append(names, strings.TrimSuffix(name, "*"))
+		}
+		template = after
+	}
+}
+
 // operators of RFC 6570: what comes first, what separates, whether names are
 // written, whether reserved characters pass.
 var operators = map[byte]struct {
