@@ -17,10 +17,20 @@ type Grant struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Admin may change the configuration.
 	Admin bool `json:"admin,omitempty"`
+	// Mode and Fit say what its holder is shown, whatever the schema says.
+	Mode string `json:"mode,omitempty"`
+	Fit  string `json:"fit,omitempty"`
+}
+
+// ways are what the mode and the fit of a grant may be: what the same keys of a
+// schema may be.
+var ways = map[string][]string{
+	"mode": {"full", "compact", "search", "auto"},
+	"fit":  {"off", "auto", "claude", "cursor", "gemini", "openai", "vscode", "windsurf"},
 }
 
 // ParseScopes reads a grant from scopes as people write them: schema:NAME,
-// server:NAME, tool:NAME, readonly, admin.
+// server:NAME, tool:NAME, readonly, admin, mode:NAME, fit:NAME.
 func ParseScopes(scopes []string) (Grant, error) {
 	var g Grant
 	for _, scope := range scopes {
@@ -29,12 +39,18 @@ func ParseScopes(scopes []string) (Grant, error) {
 		switch {
 		case list != nil && pattern != "":
 			*list = append(*list, pattern)
+		case kind == "mode" && slices.Contains(ways[kind], pattern):
+			g.Mode = pattern
+		case kind == "fit" && slices.Contains(ways[kind], pattern):
+			g.Fit = pattern
+		case ways[kind] != nil:
+			return Grant{}, fmt.Errorf("scope %q: %s is one of %s", scope, kind, strings.Join(ways[kind], ", "))
 		case kind == "readonly" && !bound:
 			g.ReadOnly = true
 		case kind == "admin" && !bound:
 			g.Admin = true
 		default:
-			return Grant{}, fmt.Errorf("scope %q is none of schema:NAME, server:NAME, tool:NAME, readonly, admin", scope)
+			return Grant{}, fmt.Errorf("scope %q is none of schema:NAME, server:NAME, tool:NAME, readonly, admin, mode:NAME, fit:NAME", scope)
 		}
 	}
 	return g, nil
@@ -57,6 +73,12 @@ func (g Grant) Scopes() []string {
 	}
 	if g.Admin {
 		scopes = append(scopes, "admin")
+	}
+	if g.Mode != "" {
+		scopes = append(scopes, "mode:"+g.Mode)
+	}
+	if g.Fit != "" {
+		scopes = append(scopes, "fit:"+g.Fit)
 	}
 	return scopes
 }

@@ -117,6 +117,10 @@ type Catalog struct {
 		mu sync.Mutex
 		by map[string]*Catalog
 	}
+	fits struct {
+		mu sync.Mutex
+		by map[string]*fitNames
+	}
 }
 
 // Merge makes one namespace of the given servers, in their order.

@@ -24,7 +24,7 @@ func (c *Catalog) render(r *rendering, key viewKey, may Visible) {
 		if len(r.ends) > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, c.written(key.kind, e, key.modern)...)
+		out = append(out, c.fitting(key.fit, e, c.written(key.kind, e, key.modern))...)
 		r.ends = append(r.ends, len(out))
 	}
 	out = append(out, ']')
@@ -75,6 +75,20 @@ func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
 		server := c.sources[e.source].Server
 		raw = c.outMember(server, raw, "_meta", "ui", "resourceUri")
 		raw = c.outMember(server, raw, "_meta", "ui/resourceUri")
+	}
+	return raw
+}
+
+// fitting is a tool as a client with a fit takes it.
+func (c *Catalog) fitting(f *Fit, e *entry, raw []byte) []byte {
+	if f == nil {
+		return raw
+	}
+	if short := c.fitted(f).to[e]; short != "" {
+		raw = jsonrpc.Set(raw, jsonrpc.Quote(short), "name")
+	}
+	if schema := f.Schema(e.item.InputSchema); !same(schema, e.item.InputSchema) {
+		raw = jsonrpc.Set(raw, schema, "inputSchema")
 	}
 	return raw
 }

@@ -21,6 +21,8 @@ type View struct {
 	// UI says that the client shows the interfaces of tools. One that does not
 	// is not shown the tools that are for interfaces alone.
 	UI bool
+	// Fit is what the client takes of a tool; nil for everything.
+	Fit *Fit
 	// Scope names what Visible lets through. A filter without a scope is
 	// evaluated each time.
 	Scope   string
@@ -40,6 +42,7 @@ type viewKey struct {
 	kind       Kind
 	modern, ui bool
 	scope      string
+	fit        *Fit // of Fits, or nil
 }
 
 // rendering is one list as one kind of client sees it.
@@ -98,6 +101,9 @@ func (vc *viewCache) evictLocked() {
 
 func (c *Catalog) rendering(k Kind, v *View) *rendering {
 	key := viewKey{kind: k, modern: v.modern(), ui: v.UI && k == Tools, scope: v.Scope}
+	if k == Tools {
+		key.fit = v.Fit
+	}
 	if v.Visible != nil && v.Scope == "" {
 		r := &rendering{}
 		c.render(r, key, v.Visible)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,16 @@ func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
 	row(a.t("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
 	table.Flush()
 	fmt.Fprintf(a.Stdout, "  %s %s: %s\n", a.t("auto would choose", "auto 会选择"), r.Advice.Mode, r.Advice.Why)
+	for _, one := range slices.Concat(r.Keys, r.Sessions) {
+		if one.Why == "" {
+			continue
+		}
+		who := a.t("session", "会话") + " " + one.Session + " " + one.Client
+		if one.Session == "" {
+			who = a.t("key", "密钥") + " " + one.Key
+		}
+		fmt.Fprintf(a.Stdout, "  %s: %s %s: %s\n", strings.TrimSpace(who), a.t("auto chose", "auto 选择了"), one.Mode, one.Why)
+	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(a.Stdout, "  %s %s\n", a.t("note:", "注意："), w)
 	}

@@ -27,8 +27,8 @@ func (a *app) keyCommand() *cobra.Command {
 	create := &cobra.Command{Use: "create NAME", Short: a.t("make a key, and print it once", "创建密钥，只显示一次"), Args: a.argCount(1, 1),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.keyCreate(cmd, args[0], f) }}
-	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.t("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; may be repeated",
-		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin，可重复"))
+	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.t("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown; may be repeated",
+		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式；可重复"))
 	create.Flags().DurationVar(&f.expires, "expires", 0, a.t("ends after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
 		&cobra.Command{Use: "ls", Short: a.t("list the keys", "列出密钥"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.keyList() }},
@@ -54,7 +54,7 @@ func (a *app) keys() (*access.Keys, *config.Config, string, error) {
 func (a *app) keyCreate(cmd *cobra.Command, name string, f keyFlags) error {
 	grant, err := access.ParseScopes(f.scopes)
 	if err != nil {
-		return fail(exitUsage, codeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin", "%v", err)
+		return fail(exitUsage, codeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin|mode:NAME|fit:NAME", "%v", err)
 	}
 	keys, cfg, path, err := a.keys()
 	if err != nil {

@@ -65,7 +65,7 @@ func (in *instance) opening(ctx context.Context, o *mcphttp.Opening) (gateway.Op
 		// As if it were not there: what exists is not told.
 		return gateway.Opening{}, jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", schema)
 	}
-	opening := gateway.Opening{Schema: schema, Server: o.Endpoint.Server, Principal: o.Principal, Admin: who.MayConfigure()}
+	opening := gateway.Opening{Schema: schema, Server: o.Endpoint.Server, Principal: o.Principal, Admin: who.MayConfigure(), Mode: who.Mode, Fit: who.Fit}
 	opening.Visible, opening.Scope = in.visible(who, schema)
 	if opening.Visible != nil {
 		opening.Readable = func(server, _ string) bool { return who.MayRead(schema, server) }

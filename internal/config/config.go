@@ -61,6 +61,7 @@ type Config struct {
 	Compat    string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
 	Mode      string        `json:"mode" enum:"full|compact|search|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
 	Naming    string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
+	Fit       string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
 	Exec      string        `json:"exec" enum:"wrapped" doc:"Set to wrapped, exec answers {server_name, tool_name, success, data, error}." zh:"设为 wrapped 时，exec 返回包装后的结果。"`
 	Compact   Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
 	Tokens    string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`

@@ -44,7 +44,7 @@ func (g *Gateway) Imitate(session string) (Opening, bool) {
 			o := s.opening
 			return Opening{
 				Schema: o.Schema, Server: o.Server, Principal: o.Principal, Admin: o.Admin,
-				Visible: o.Visible, Readable: o.Readable, Scope: o.Scope,
+				Visible: o.Visible, Readable: o.Readable, Scope: o.Scope, Mode: o.Mode, Fit: o.Fit,
 			}, true
 		}
 	}

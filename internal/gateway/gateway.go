@@ -116,6 +116,9 @@ type Opening struct {
 	// Readable is the same for prompts and resources.
 	Readable catalog.Visible
 	Scope    string
+	// Mode and Fit are what the principal is shown, whatever the schema says;
+	// empty for what the schema says.
+	Mode, Fit string
 	// Header is what came with a request outside any session.
 	Header http.Header
 	// End ends the session; nil where there is none to end.

@@ -1,10 +1,15 @@
 package gateway
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcp"
 )
 
 func TestChoose(t *testing.T) {
@@ -54,11 +59,73 @@ func TestLimitsOf(t *testing.T) {
 }
 
 func TestLimitsExceeded(t *testing.T) {
-	list := []byte(`{"tools":[{"name":"short"},{"name":"` + strings.Repeat("n", 61) + `"}]}`)
-	if got := limitsOf("cursor").exceeded(list, 41); len(got) != 2 || !strings.Contains(got[0], "is shown 41") || !strings.Contains(got[1], "names of 60 characters; 1 are longer") {
+	list := []string{`{"name":"` + strings.Repeat("n", 61) + `","inputSchema":{"type":"object"}}`}
+	for i := range 40 {
+		list = append(list, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"}}`, i))
+	}
+	list[1] = `{"name":"t0","inputSchema":{"type":"object","properties":{"l":{"type":"array"}}}}`
+	tools, _ := catalog.ParseTools([][]byte{[]byte(`{"tools":[` + strings.Join(list, ",") + `]}`)})
+	shown := catalog.Merge([]catalog.Source{{Server: "s", Features: &catalog.Features{Tools: tools}, Policy: catalog.Policy{Naming: catalog.NamingNone}}}, catalog.Options{})
+	got := limitsOf("cursor").exceeded(shown, catalog.View{})
+	for i, want := range []string{"is shown 41", "names of 60 characters; 1 are longer", "refuse parts of 1 schemas, such as an array without items in t0"} {
+		if len(got) != 3 || !strings.Contains(got[i], want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+	if got := limitsOf("cursor").exceeded(shown, catalog.View{Fit: catalog.FitOf("cursor")}); len(got) != 1 {
+		t.Errorf("what fits is said: %q", got)
+	}
+	if got := limitsOf("claude").exceeded(shown, catalog.View{}); len(got) != 0 {
 		t.Errorf("got %q", got)
 	}
-	if got := limitsOf("claude").exceeded(list, 5000); len(got) != 0 {
-		t.Errorf("got %q", got)
+}
+
+// TestAutoPerKey has two keys of one schema that see different numbers of
+// tools: each is shown the mode that costs it least, and the receipts say why.
+func TestAutoPerKey(t *testing.T) {
+	var list []string
+	for i := range 300 {
+		list = append(list, fmt.Sprintf(`{"name":"t%d","description":%q,"inputSchema":{"type":"object"}}`, i, strings.Repeat("does a thing ", 40)))
+	}
+	r := newRaw(t, `{"tools":{}}`, map[string]string{mcp.MethodToolsList: `{"tools":[` + strings.Join(list, ",") + `]}`})
+	g := newGateway(t, map[string]string{"s": r.URL}, func(c *config.Config) { c.Schemas[0].Mode = builtin.ModeAuto })
+	few := func(_, tool string) bool { return tool == "" || tool == "t1" || tool == "t2" }
+	for _, tt := range []struct {
+		key, mode string
+		visible   catalog.Visible
+		own       string // the key's own mode
+	}{
+		{"key:all", builtin.ModeCompact, nil, ""},
+		{"key:few", builtin.ModeFull, few, ""},
+		{"key:full", builtin.ModeFull, nil, builtin.ModeFull},
+	} {
+		for _, era := range []string{"legacy", "modern"} {
+			t.Run(tt.key+" "+era, func(t *testing.T) {
+				s, err := g.Open(Opening{Schema: config.DefaultSchema, Session: era == "legacy", Client: nobody{}, Principal: tt.key, Visible: tt.visible, Scope: tt.key, Mode: tt.own})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				params := `{}`
+				if era == "modern" {
+					params = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
+				} else {
+					ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+				}
+				got := ask(t, s, mcp.MethodToolsList, params)
+				if compact := strings.Contains(got, `"exec"`); compact != (tt.mode == builtin.ModeCompact) {
+					t.Errorf("shown %.200s", got)
+				}
+				all := g.Receipts()[config.DefaultSchema]
+				receipts := all.Keys
+				if era == "legacy" {
+					receipts = all.Sessions
+				}
+				at := slices.IndexFunc(receipts, func(r Receipt) bool { return r.Key == tt.key })
+				if at < 0 || receipts[at].Mode != tt.mode || receipts[at].Lists == 0 || (receipts[at].Why != "") != (tt.own == "") {
+					t.Errorf("the receipts are %+v", receipts)
+				}
+			})
+		}
 	}
 }

@@ -176,8 +176,9 @@ func (s *Session) checkParamHeaders(req *jsonrpc.Request) error {
 		return nil
 	}
 	name, _ := jsonrpc.GetString(req.Params, "name")
-	ref, miss := s.look().shown.ToolFor(name, s.visible())
-	if miss != nil || ref.Item == nil {
+	fit := s.fit(mcp.Modern)
+	ref, miss := s.look().shown.ToolFitting(fit, name, s.visible())
+	if miss != nil || ref.Item == nil || fit != nil && !fit.Takes("x-mcp-header") {
 		return nil
 	}
 	args := jsonrpc.Get(req.Params, "arguments")

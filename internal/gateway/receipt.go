@@ -6,12 +6,14 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // A Receipt is what clients were shown, what that cost them, and what it would
 // have cost otherwise. Tokens are estimates.
 type Receipt struct {
 	Session string `json:"session,omitempty"`
+	Key     string `json:"key,omitempty"` // who it was that was shown it
 	Client  string `json:"client,omitempty"`
 	Mode    string `json:"mode"`
 	Why     string `json:"why,omitempty"` // of a mode that was chosen
@@ -36,6 +38,8 @@ type SchemaReceipt struct {
 	// Advice is the mode that auto would choose.
 	Advice   Advice    `json:"advice"`
 	Sessions []Receipt `json:"sessions"`
+	// Keys are those that listed the tools last, with what each was shown.
+	Keys []Receipt `json:"keys"`
 }
 
 // Advice is a mode, and why.
@@ -68,10 +72,11 @@ func (t *tally) fill(r *Receipt) {
 	r.Inspected = catalog.Cost{Bytes: int(t.foundBytes.Load()), Tokens: int(t.foundTokens.Load())}
 }
 
-// tallies are those of the schemas.
+// tallies are those of the schemas, and of the keys by schema.
 type tallies struct {
-	mu sync.Mutex
-	by map[string]*tally
+	mu   sync.Mutex
+	by   map[string]*tally
+	keys map[string][]Receipt
 }
 
 func (t *tallies) of(schema string) *tally {
@@ -96,6 +101,9 @@ func (s *Session) showed(v *view) {
 	cost := v.cost.in(v.mode)
 	s.tally.list(cost)
 	s.gw.tallies.of(s.opening.Schema).list(cost)
+	if s.opening.Principal != "" {
+		s.showedKey(v, cost)
+	}
 }
 
 // inspected notes what one of our own tools answered.
@@ -113,14 +121,15 @@ func (s *Session) receipt() Receipt {
 	v := s.look()
 	eyes := catalog.View{Scope: s.scope(), Visible: s.opening.Visible}
 	r := Receipt{
-		Session: s.caller.Session, Client: s.clientName(), Mode: v.choice.mode, Why: v.choice.why, List: v.cost.all(),
+		Session: s.caller.Session, Key: s.opening.Principal, Client: s.clientName(), Mode: v.choice.mode, Why: v.choice.why, List: v.cost.all(),
 		Tools: v.shown.Count(catalog.Tools, eyes), Warnings: []string{},
 	}
 	if r.Mode == "" {
 		r.Mode = s.mode()
 	}
 	if limits := limitsOf(r.Client); limits != nil {
-		r.Warnings = limits.exceeded(v.shown.List(catalog.Tools, eyes), r.Tools)
+		eyes.Fit = s.fit(mcp.Legacy)
+		r.Warnings = append(r.Warnings, limits.exceeded(v.shown, eyes)...)
 	}
 	s.tally.fill(&r)
 	return r
@@ -134,12 +143,12 @@ func (g *Gateway) Receipts() map[string]SchemaReceipt {
 		if err != nil {
 			continue // it is being removed
 		}
-		r := SchemaReceipt{Receipt: s.receipt(), Sessions: []Receipt{}}
+		r := SchemaReceipt{Receipt: s.receipt(), Sessions: []Receipt{}, Keys: g.tallies.shownTo(name)}
 		g.tallies.of(name).fill(&r.Receipt)
 		v := s.look()
 		best := choose(r.List, v.cost.tools(), v.cost.named(), 0)
 		r.Advice = Advice{best.mode, best.why}
-		r.Warnings = limitWarnings(v, catalog.View{})
+		r.Warnings = limitWarnings(v, catalog.View{Fit: s.fit(mcp.Modern)})
 		all[name] = r
 	}
 	g.mu.Lock()

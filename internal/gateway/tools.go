@@ -127,6 +127,9 @@ func (s *Session) findTool(ctx context.Context, p party, name string) (catalog.R
 	seed := s.seed && p.rules.Era == mcp.Legacy // a modern client never speaks it
 	ref, miss := s.toolFor(name)
 	if miss != nil {
+		ref, miss = s.shortened(p, name, miss)
+	}
+	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return ref, nil, err
 		}

@@ -157,8 +157,13 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	return sources, id.String()
 }
 
-// mode is what the schema shows: its tools, or two that stand for them.
-func (s *Session) mode() string { return s.schemaConfig().Mode }
+// mode is what the session is shown: the tools, or two that stand for them.
+func (s *Session) mode() string {
+	if s.opening.Mode != "" {
+		return s.opening.Mode
+	}
+	return s.schemaConfig().Mode
+}
 
 func (s *Session) schemaConfig() *config.Schema {
 	if v := s.gw.set.Snapshot().Schema(s.opening.Schema); v != nil {

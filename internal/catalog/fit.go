@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Fit is what a kind of client, or the model behind it, takes of the
+// definition of a tool. Tools are shown cut to it; calls are held against the
+// whole schema all the same, and a shortened name leads back to its tool.
+type Fit struct {
+	Name string
+	// Length is the longest name of a tool; 0 for any.
+	Length int
+	// Flat says that a schema must not be a choice or a combination of others
+	// at its top: their properties are joined.
+	Flat bool
+	// Items says that an array must say what is in it.
+	Items bool
+	// Keywords are all that a schema may have; nil for any. References are
+	// then written out, and what can be said in another way is.
+	Keywords []string
+	// Formats are all that format may be; nil for any.
+	Formats []string
+}
+
+// Fits are the kinds that are known, from what the makers publish: Anthropic's
+// and OpenAI's tool definitions, the Schema of the Gemini API, and what editors
+// were seen to refuse.
+var Fits = []Fit{
+	{Name: "claude", Length: 64, Flat: true},
+	{Name: "cursor", Length: 60, Flat: true, Items: true},
+	{Name: "gemini", Length: 63, Flat: true, Items: true,
+		Keywords: []string{"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties",
+			"required", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "anyOf", "items", "minimum", "maximum", "default"},
+		Formats: []string{"enum", "date-time", "float", "double", "int32", "int64"}},
+	{Name: "openai", Length: 64, Flat: true, Items: true},
+	{Name: "vscode", Length: 64, Flat: true, Items: true},
+	{Name: "windsurf", Length: 64, Flat: true, Items: true},
+}
+
+// FitOf returns the fit of that name; nil when there is none.
+func FitOf(name string) *Fit {
+	if i := slices.IndexFunc(Fits, func(f Fit) bool { return f.Name == name }); i >= 0 {
+		return &Fits[i]
+	}
+	return nil
+}
+
+// shortens says whether a name is longer than the fit takes.
+func (f *Fit) shortens(name string) bool { return f != nil && f.Length > 0 && len(name) > f.Length }
+
+// Takes says whether a schema may have a keyword.
+func (f *Fit) Takes(keyword string) bool {
+	return f.Keywords == nil || slices.Contains(f.Keywords, keyword)
+}
+
+// Refuses says what of a tool's schema is not taken: the first keyword that
+// has to be rewritten; empty when nothing has to be.
+func (f *Fit) Refuses(schema []byte) string {
+	w := fitter{fit: f, root: schema}
+	w.schema(schema, true)
+	return w.first
+}
+
+// Schema is a schema as the fit takes it. The same slice comes back when
+// nothing has to change.
+func (f *Fit) Schema(schema []byte) []byte {
+	w := fitter{fit: f, root: schema}
+	out := w.schema(schema, true)
+	if w.first == "" {
+		return schema
+	}
+	return out
+}
+
+// fitNames are the shortened names of one fit, and back, and what it refuses
+// of the schemas.
+type fitNames struct {
+	to      map[*entry]string
+	from    map[string]*entry
+	refused map[*entry]string
+}
+
+// fitted returns the tools whose names the fit shortens. No two get the same
+// name, and none gets one that is listed already.
+func (c *Catalog) fitted(f *Fit) *fitNames {
+	c.fits.mu.Lock()
+	defer c.fits.mu.Unlock()
+	if n := c.fits.by[f.Name]; n != nil {
+		return n
+	}
+	n := &fitNames{to: make(map[*entry]string), from: make(map[string]*entry), refused: make(map[*entry]string)}
+	for _, e := range c.tools.order {
+		if keyword := f.Refuses(e.item.InputSchema); keyword != "" {
+			n.refused[e] = keyword
+		}
+		if !f.shortens(e.listed) {
+			continue
+		}
+		mark := c.mark(8, e)
+		short := cutTo(f.Length, e.listed, mark)
+		for c.tools.listed[short] != nil || n.from[short] != nil {
+			mark = digest(8, mark)
+			short = cutTo(f.Length, e.listed, mark)
+		}
+		n.to[e], n.from[short] = short, e
+	}
+	if c.fits.by == nil {
+		c.fits.by = make(map[string]*fitNames)
+	}
+	c.fits.by[f.Name] = n
+	return n
+}
+
+// Unfit counts the tools whose schemas a fit does not take as they are, with an
+// example and why.
+func (c *Catalog) Unfit(f *Fit, may Visible) (count int, example, keyword string) {
+	refused := c.fitted(f).refused
+	for _, e := range c.tools.order {
+		if refused[e] != "" && c.sees(e, may) {
+			count, example, keyword = count+1, e.listed, refused[e]
+		}
+	}
+	return count, example, keyword
+}
+
+// ToolFitting is ToolFor for a client that is shown tools cut to a fit; f may
+// be nil.
+func (c *Catalog) ToolFitting(f *Fit, name string, may Visible) (Ref, *Miss) {
+	if f != nil && strings.Contains(name, "_") {
+		if e := c.fitted(f).from[name]; c.sees(e, may) {
+			return c.ref(e), nil
+		}
+	}
+	return c.ToolFor(name, may)
+}

@@ -1,0 +1,276 @@
+package catalog
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+const (
+	maxFitDepth = 12       // levels of a schema whose references are written out
+	maxFitBytes = 64 << 10 // of one schema as it is written
+)
+
+// A fitter rewrites one schema for a fit. Members keep their order.
+type fitter struct {
+	fit   *Fit
+	root  []byte
+	first string   // the first keyword that was rewritten
+	open  []string // references that are being written out
+	depth int
+	size  int
+}
+
+func (w *fitter) changed(keyword string) {
+	if w.first == "" {
+		w.first = keyword
+	}
+}
+
+// members are what a schema is written from, in order.
+type members struct {
+	keys   []string
+	values [][]byte
+}
+
+func (m *members) set(key string, value []byte) {
+	if i := slices.Index(m.keys, key); i >= 0 {
+		m.values[i] = value
+		return
+	}
+	m.keys, m.values = append(m.keys, key), append(m.values, value)
+}
+
+func (m *members) get(key string) []byte {
+	if i := slices.Index(m.keys, key); i >= 0 {
+		return m.values[i]
+	}
+	return nil
+}
+
+func (m *members) bytes() []byte {
+	out := []byte{'{'}
+	for i, key := range m.keys {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, jsonrpc.Quote(key)...), ':'), m.values[i]...)
+	}
+	return append(out, '}')
+}
+
+// schema is one schema, or one within another, as the fit takes it.
+func (w *fitter) schema(raw []byte, top bool) []byte {
+	if len(raw) == 0 || raw[0] != '{' {
+		if w.fit.Keywords == nil {
+			return raw
+		}
+		w.changed("a schema that is " + string(raw))
+		return []byte(`{}`)
+	}
+	if w.depth++; w.depth > maxFitDepth && w.fit.Keywords != nil || w.size > maxFitBytes {
+		w.depth--
+		w.changed("a schema of many levels")
+		return []byte(`{}`)
+	}
+	defer func() { w.depth-- }()
+	if ref, ok := jsonrpc.GetString(raw, "$ref"); ok && !w.fit.Takes("$ref") {
+		return w.written(ref, raw, top)
+	}
+	var m members
+	var notes []string
+	for key, value := range jsonrpc.Members(raw) {
+		if note := w.member(&m, key, value); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	w.join(&m, raw, top)
+	w.items(&m, jsonrpc.Get(raw, "prefixItems") != nil)
+	if len(notes) > 0 {
+		text, _ := jsonrpc.Text(m.get("description"))
+		m.set("description", jsonrpc.Quote(strings.TrimSpace(text+" ("+strings.Join(notes, "; ")+")")))
+	}
+	out := m.bytes()
+	w.size += len(out)
+	return out
+}
+
+// member writes one keyword. What cannot be said is returned as a note for the
+// model to read.
+func (w *fitter) member(m *members, key string, value []byte) (note string) {
+	switch {
+	case key == "properties":
+		m.set(key, w.each(value))
+	case key == "items" && value[0] == '{', key == "additionalProperties" && value[0] == '{' && w.fit.Takes(key):
+		m.set(key, w.schema(value, false))
+	case key == "anyOf" && value[0] == '[':
+		m.set(key, w.all(value))
+	case w.fit.Keywords == nil:
+		m.set(key, value)
+	case key == "items":
+		w.changed("items") // one schema for each place
+	case key == "oneOf" && value[0] == '[':
+		w.changed(key)
+		m.set("anyOf", w.all(value))
+	case key == "const":
+		w.changed(key)
+		return w.enum(m, append(append([]byte{'['}, value...), ']'))
+	case key == "enum":
+		return w.enum(m, value)
+	case key == "type" && value[0] == '[':
+		w.types(m, value)
+	case key == "format" && !slices.Contains(w.fit.Formats, unquoted(value)),
+		!w.fit.Takes(key):
+		w.changed(key)
+		if isScalar(value) && key[0] != '$' {
+			return key + ": " + unquoted(value)
+		}
+	default:
+		m.set(key, value)
+	}
+	return ""
+}
+
+// items makes an array say what is in it. Where the first places have schemas
+// of their own, items is not about all of them.
+func (w *fitter) items(m *members, placed bool) {
+	switch {
+	case placed && !w.fit.Takes("prefixItems") && m.get("items") != nil:
+		m.set("items", []byte(`{}`))
+	case w.fit.Items && !placed && string(m.get("type")) == `"array"` && m.get("items") == nil:
+		w.changed("an array without items")
+		m.set("items", []byte(`{}`))
+	}
+}
+
+func (w *fitter) each(properties []byte) []byte {
+	var m members
+	for name, sub := range jsonrpc.Members(properties) {
+		m.set(name, w.schema(sub, false))
+	}
+	return m.bytes()
+}
+
+func (w *fitter) all(list []byte) []byte {
+	out := []byte{'['}
+	for sub := range jsonrpc.Elements(list) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, w.schema(sub, false)...)
+	}
+	return append(out, ']')
+}
+
+// enum keeps a choice of texts; any other is told in words.
+func (w *fitter) enum(m *members, list []byte) string {
+	for v := range jsonrpc.Elements(list) {
+		if v[0] != '"' {
+			w.changed("enum")
+			return "one of " + string(bytes.Trim(list, "[]"))
+		}
+	}
+	m.set("enum", list)
+	if m.get("type") == nil {
+		m.set("type", []byte(`"string"`))
+	}
+	return ""
+}
+
+// types writes a list of types as one that may be null, or as a choice.
+func (w *fitter) types(m *members, list []byte) {
+	w.changed("type")
+	var kinds [][]byte
+	for v := range jsonrpc.Elements(list) {
+		if string(v) == `"null"` {
+			m.set("nullable", []byte("true"))
+		} else {
+			kinds = append(kinds, v)
+		}
+	}
+	if len(kinds) == 1 {
+		m.set("type", kinds[0])
+		return
+	}
+	choice := []byte{'['}
+	for i, v := range kinds {
+		if i > 0 {
+			choice = append(choice, ',')
+		}
+		choice = append(append(append(choice, `{"type":`...), v...), '}')
+	}
+	if len(kinds) > 0 && m.get("anyOf") == nil {
+		m.set("anyOf", append(choice, ']'))
+	}
+}
+
+// written is what a reference leads to, with what stands beside it. One that
+// leads into itself ends.
+func (w *fitter) written(ref string, beside []byte, top bool) []byte {
+	w.changed("$ref")
+	target := w.find(ref)
+	if target == nil || slices.Contains(w.open, ref) {
+		if kind := jsonrpc.Get(target, "type"); len(kind) > 0 && kind[0] == '"' {
+			return []byte(`{"type":` + string(kind) + `}`)
+		}
+		return []byte(`{}`)
+	}
+	w.open = append(w.open, ref)
+	defer func() { w.open = w.open[:len(w.open)-1] }()
+	whole := target
+	for key, value := range jsonrpc.Members(beside) {
+		if key != "$ref" && target[0] == '{' {
+			whole = jsonrpc.Set(whole, value, key)
+		}
+	}
+	return w.schema(whole, top)
+}
+
+// find is the part of the schema that a reference of its own names.
+func (w *fitter) find(ref string) []byte {
+	path, local := strings.CutPrefix(ref, "#")
+	if !local {
+		return nil
+	}
+	at := w.root
+	for token := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		if path == "" {
+			break
+		}
+		if len(at) == 0 || at[0] != '{' && at[0] != '[' {
+			return nil
+		}
+		if at[0] == '{' {
+			at = jsonrpc.Get(at, unescapePointer(token))
+			continue
+		}
+		i, err := strconv.Atoi(token)
+		if err != nil {
+			return nil
+		}
+		at = nth(at, i)
+	}
+	return at
+}
+
+func nth(list []byte, i int) []byte {
+	for v := range jsonrpc.Elements(list) {
+		if i == 0 {
+			return v
+		}
+		i--
+	}
+	return nil
+}
+
+func isScalar(raw []byte) bool { return len(raw) > 0 && raw[0] != '{' && raw[0] != '[' }
+
+func unquoted(raw []byte) string {
+	if s, ok := jsonrpc.Text(raw); ok {
+		return s
+	}
+	return string(raw)
+}

@@ -1,0 +1,170 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+func TestFitSchema(t *testing.T) {
+	for _, tt := range []struct{ name, fit, in, out string }{
+		{"untouched", "gemini", `{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"integer","minimum":1}},"required":["b"]}`, ""},
+		{"order stays", "gemini", `{"$schema":"x","type":"object","properties":{"z":{"type":"string"},"a":{"type":"string","const":"k"}}}`,
+			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string","enum":["k"]}}}`},
+		{"a bound in words", "gemini", `{"type":"object","properties":{"n":{"type":"number","description":"size","exclusiveMinimum":0,"examples":[1]}}}`,
+			`{"type":"object","properties":{"n":{"type":"number","description":"size (exclusiveMinimum: 0)"}}}`},
+		{"numbers in words", "gemini", `{"properties":{"n":{"enum":[1,2]}}}`, `{"properties":{"n":{"description":"(one of 1,2)"}}}`},
+		{"null", "gemini", `{"properties":{"n":{"type":["string","null"]}}}`, `{"properties":{"n":{"nullable":true,"type":"string"}}}`},
+		{"types", "gemini", `{"properties":{"n":{"type":["string","integer"]}}}`, `{"properties":{"n":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`},
+		{"reference", "gemini", `{"properties":{"p":{"$ref":"#/$defs/P","description":"where"}},"$defs":{"P":{"type":"object","properties":{"x":{"type":"number"}}}}}`,
+			`{"properties":{"p":{"type":"object","properties":{"x":{"type":"number"}},"description":"where"}}}`},
+		{"reference into itself", "gemini", `{"properties":{"t":{"$ref":"#/$defs/T"}},"$defs":{"T":{"type":"object","properties":{"sub":{"$ref":"#/$defs/T"}}}}}`,
+			`{"properties":{"t":{"type":"object","properties":{"sub":{"type":"object"}}}}}`},
+		{"choice within", "gemini", `{"properties":{"c":{"oneOf":[{"type":"string"},{"const":"x"}]}}}`,
+			`{"properties":{"c":{"anyOf":[{"type":"string"},{"enum":["x"],"type":"string"}]}}}`},
+		{"tuple", "gemini", `{"properties":{"t":{"type":"array","items":[{"type":"string"}]}}}`, `{"properties":{"t":{"type":"array","items":{}}}}`},
+		{"combination within", "gemini", `{"properties":{"c":{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}}}]}}}`,
+			`{"properties":{"c":{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}}}`},
+		{"references stay", "openai", `{"type":"object","properties":{"p":{"$ref":"#/$defs/P"}},"$defs":{"P":{"type":"string"}}}`, ""},
+		{"array", "openai", `{"type":"object","properties":{"l":{"type":"array"}}}`, `{"type":"object","properties":{"l":{"type":"array","items":{}}}}`},
+		{"choice at the top", "claude", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"anyOf":[{"properties":{"b":{"type":"string"}},"required":["b"]},{"required":["a"]}]}`,
+			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}`},
+		{"combination at the top", "claude", `{"type":"object","allOf":[{"$ref":"#/$defs/A"},{"required":["x","y"]}],"required":["x"],"$defs":{"A":{"properties":{"x":{"type":"string"}}}}}`,
+			`{"type":"object","required":["x","y"],"$defs":{"A":{"properties":{"x":{"type":"string"}}}},"properties":{"x":{"type":"string"}}}`},
+		{"choice within stays", "claude", `{"type":"object","properties":{"c":{"oneOf":[{"type":"string"},{"type":"null"}]}}}`, ""},
+	} {
+		t.Run(tt.fit+" "+tt.name, func(t *testing.T) {
+			in := []byte(tt.in)
+			out := FitOf(tt.fit).Schema(in)
+			if tt.out == "" {
+				if !same(in, out) || FitOf(tt.fit).Refuses(in) != "" {
+					t.Errorf("it was changed: %s, for %s", out, FitOf(tt.fit).Refuses(in))
+				}
+				return
+			}
+			equalTo(t, tt.out, string(out))
+			equalTo(t, tt.in, string(in))
+			if again := FitOf(tt.fit).Schema(out); !same(again, out) && tt.name != "types" {
+				t.Errorf("what was cut is cut again: %s", again)
+			}
+			if FitOf(tt.fit).Refuses(in) == "" {
+				t.Error("it does not say what is refused")
+			}
+		})
+	}
+}
+
+// TestFitKeepsArguments holds every fit against the official suite: arguments
+// that the whole schema takes are taken by what is shown too, so that a client
+// that checks them sends them.
+func TestFitKeepsArguments(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(suiteDir(t), "draft2020-12", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no suite: %v", err)
+	}
+	held := 0
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cases []suiteCase
+		if err := json.Unmarshal(raw, &cases); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			for i := range Fits {
+				held += fitHolds(t, filepath.Base(file), &Fits[i], c)
+			}
+		}
+	}
+	if held < 3000 {
+		t.Errorf("only %d arguments were held against a fit", held)
+	}
+}
+
+func fitHolds(t *testing.T, file string, f *Fit, c suiteCase) (held int) {
+	w := fitter{fit: f, root: c.Schema}
+	cut, err := decode(w.schema(c.Schema, false)) // within: joined choices take less
+	if err != nil {
+		t.Fatalf("%s: %s for %s: %v", file, c.Description, f.Name, err)
+	}
+	doc, err := compileSchema(withNulls(cut))
+	if err != nil {
+		return 0 // it needs another document
+	}
+	for _, test := range c.Tests {
+		value, err := decode(test.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !test.Valid {
+			continue
+		}
+		held++
+		if found := doc.validate(value); found != nil {
+			t.Errorf("%s: %s: %s: %s is shown a schema that refuses %s: %v", file, c.Description, test.Description, f.Name, test.Data, found)
+		}
+	}
+	return held
+}
+
+// withNulls says in JSON Schema what nullable says.
+func withNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k := range v {
+			v[k] = withNulls(v[k])
+		}
+		if v["nullable"] == true {
+			delete(v, "nullable")
+			return map[string]any{"anyOf": []any{map[string]any{"type": "null"}, v}}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withNulls(v[i])
+		}
+	}
+	return v
+}
+
+// TestFitNames finds every tool by the name that each kind of client is shown.
+func TestFitNames(t *testing.T) {
+	var items []string
+	for i := range 40 {
+		items = append(items, fmt.Sprintf(`{"name":"%s_%d","inputSchema":{"type":"object"}}`, strings.Repeat("long", 13), i))
+	}
+	tools, _ := ParseTools([][]byte{[]byte(`{"tools":[` + strings.Join(items, ",") + `]}`)})
+	for _, naming := range []Naming{NamingPrefix, NamingNone} {
+		c := Merge([]Source{{Server: "a", Features: &Features{Tools: tools}, Policy: Policy{Naming: naming}},
+			{Server: "b", Features: &Features{Tools: tools}}}, Options{})
+		for i := range Fits {
+			t.Run(fmt.Sprintf("%s names %v", Fits[i].Name, naming), func(t *testing.T) {
+				seen := map[Ref]string{}
+				for raw := range jsonrpc.Elements(jsonrpc.Get(c.List(Tools, View{Fit: &Fits[i]}), "tools")) {
+					name, _ := jsonrpc.GetString(raw, "name")
+					ref, miss := c.ToolFitting(&Fits[i], name, nil)
+					if miss != nil || len(name) > Fits[i].Length {
+						t.Fatalf("%s (%d characters): %v", name, len(name), miss)
+					}
+					ref.Item = nil
+					if other, twice := seen[ref]; twice {
+						t.Errorf("%s and %s lead to %v", name, other, ref)
+					}
+					seen[ref] = name
+					if whole, miss := c.ToolFor(ref.Listed, nil); miss != nil || whole.Name != ref.Name {
+						t.Errorf("the whole name %s leads to %v", ref.Listed, whole)
+					}
+				}
+				if len(seen) != 80 {
+					t.Errorf("%d tools", len(seen))
+				}
+			})
+		}
+	}
+}
