@@ -52,8 +52,10 @@ COVER_SKIP := TestStandardError/fault/F30
 
 cover: ## at least 70 % of the statements of internal/..., with a report of cases and protocol
 	@rm -rf coverage && mkdir -p coverage/tests coverage/binaries
-	GOCOVERDIR=$(CURDIR)/coverage/binaries MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -skip '$(COVER_SKIP)' -cover -coverpkg=./internal/... $(UNIT) $(E2E) \
-	  -args -test.gocoverdir=$(CURDIR)/coverage/tests >coverage/tests.json || true
+	@run() { GOCOVERDIR=$(CURDIR)/coverage/binaries MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -timeout 30m \
+	    -skip '$(COVER_SKIP)' -cover -coverpkg=./internal/... "$$@" -args -test.gocoverdir=$(CURDIR)/coverage/tests >>coverage/tests.json; }; \
+	  run $(UNIT) $(E2E) || { again=$$($(GO) run ./test/report -again <coverage/tests.json); \
+	    echo "once more, alone: $$again"; run -p 1 -count=1 $$again || true; }
 	@$(GO) tool covdata textfmt -i=coverage/tests,coverage/binaries -o coverage/profile.out
 	@$(GO) tool cover -func coverage/profile.out | awk 'END { sub("%", "", $$3); print $$3 }' >coverage/percent
 	@$(GO) run ./test/report -coverage "$$(cat coverage/percent)" <coverage/tests.json

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,12 +20,22 @@ func main() {
 	coverage := flag.String("coverage", "", "the covered share of statements, in percent")
 	verify := flag.Bool("verify", false, "print a line per clause instead of the protocol table")
 	lint := flag.String("lint", "", "ok, when the linters found nothing")
+	again := flag.Bool("again", false, "print the packages that failed, and nothing else")
 	flag.Parse()
-	r := results{shown: map[string]bool{}, output: map[string][]string{}}
-	if err := r.read(os.Stdin, os.Stdout); err != nil {
+	r := newResults()
+	out := io.Writer(os.Stdout)
+	if *again {
+		out = io.Discard
+	}
+	if err := r.read(os.Stdin, out); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(2)
 	}
+	if *again {
+		fmt.Println(strings.Join(r.down(), " "))
+		return
+	}
+	r.sum()
 	ok := r.failed == 0
 	if *verify {
 		ok = r.clauses(os.Stdout, *coverage, *lint == "ok") && ok
@@ -38,10 +49,47 @@ func main() {
 
 // results are what the tests came to.
 type results struct {
+	tally
+	packages    map[string]*tally
+	shown       map[string]bool // requirement ids in names of passing tests
+	output      map[string][]string
+	first, last time.Time
+}
+
+// A tally counts the tests of one package. One that ran again counts as it
+// ended the last time: a busy machine misses deadlines that a quiet one meets.
+type tally struct {
 	passed, failed, skipped int
-	shown                   map[string]bool // requirement ids in names of passing tests
-	output                  map[string][]string
-	first, last             time.Time
+	down                    bool // the package failed, with or without a test
+}
+
+func newResults() *results {
+	return &results{packages: map[string]*tally{}, shown: map[string]bool{}, output: map[string][]string{}}
+}
+
+// sum adds the packages up. One that ended without saying which test failed is
+// one failure.
+func (r *results) sum() {
+	for _, t := range r.packages {
+		r.passed += t.passed
+		r.failed += t.failed
+		r.skipped += t.skipped
+		if t.down && t.failed == 0 {
+			r.failed++
+		}
+	}
+}
+
+// down are the packages that failed.
+func (r *results) down() []string {
+	var names []string
+	for name, t := range r.packages {
+		if t.down {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 type event struct {
@@ -71,6 +119,11 @@ func (r *results) read(in io.Reader, out io.Writer) error {
 
 func (r *results) take(e *event, out io.Writer) {
 	key := e.Package + " " + e.Test
+	t := r.packages[e.Package]
+	if t == nil || e.Action == "start" {
+		t = &tally{}
+		r.packages[e.Package] = t
+	}
 	switch e.Action {
 	case "output", "build-output":
 		if e.Test == "" {
@@ -80,17 +133,19 @@ func (r *results) take(e *event, out io.Writer) {
 		r.output[key] = append(r.output[key], e.Output)
 	case "pass":
 		if e.Test != "" {
-			r.passed++
+			t.passed++
 			r.note(e.Test)
 		}
 		delete(r.output, key)
 	case "skip":
 		if e.Test != "" {
-			r.skipped++
+			t.skipped++
 		}
 	case "fail":
 		if e.Test != "" {
-			r.failed++
+			t.failed++
+		} else {
+			t.down = true
 		}
 		fmt.Fprint(out, strings.Join(r.output[key], ""))
 		delete(r.output, key)

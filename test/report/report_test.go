@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -15,7 +16,7 @@ const sample = `{"Time":"2026-01-01T00:00:00Z","Action":"run","Package":"p","Tes
 `
 
 func TestReport(t *testing.T) {
-	r := results{shown: map[string]bool{}, output: map[string][]string{}}
+	r := newResults()
 	var out strings.Builder
 	if err := r.read(strings.NewReader(sample), &out); err != nil {
 		t.Fatal(err)
@@ -24,6 +25,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("what is passed on: %q", got)
 	}
 	out.Reset()
+	r.sum()
 	r.protocol(&out, "71.5")
 	for _, want := range []string{
 		"cases 3, passed 2, failed 1, skipped 0, coverage 71.5%, time 7s",
@@ -39,5 +41,33 @@ func TestReport(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "✅ 条款 1") || !strings.Contains(out.String(), "❌ 条款 2") {
 		t.Errorf("clauses:\n%s", out.String())
+	}
+}
+
+// TestAgain has a package fail without a test, and pass when it runs again.
+func TestAgain(t *testing.T) {
+	const first = `{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"fail","Package":"p"}
+{"Action":"start","Package":"q"}
+{"Action":"pass","Package":"q"}
+`
+	const second = `{"Action":"start","Package":"p"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestB"}
+{"Action":"pass","Package":"p"}
+`
+	for input, want := range map[string]struct {
+		failed, passed int
+		down           string
+	}{first: {1, 1, "p"}, first + second: {0, 2, ""}} {
+		r := newResults()
+		if err := r.read(strings.NewReader(input), io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		r.sum()
+		if r.failed != want.failed || r.passed != want.passed || strings.Join(r.down(), " ") != want.down {
+			t.Errorf("failed %d, passed %d, down %q; want %+v", r.failed, r.passed, r.down(), want)
+		}
 	}
 }

@@ -228,6 +228,7 @@ func TestDocument003HTTP(t *testing.T) {
 		}
 	})
 	t.Run("req/S003-4", func(t *testing.T) {
+		at("default").ask(request(4, "tools/list", "")) // a first list waits for all servers
 		var status struct {
 			Server struct {
 				Status, URL, Uptime string
