@@ -10,22 +10,13 @@ import (
 )
 
 // TestKeychain keeps tokens in a real keychain: it runs itself again in a
-// session bus of its own with gnome-keyring on it. Where those are not
-// installed there is nothing to test; the encrypted file is the default.
+// session bus of its own with gnome-keyring on it.
 func TestKeychain(t *testing.T) {
 	if os.Getenv("OAUTH_TEST_KEYCHAIN") == "1" {
 		testKeychain(t)
 		return
 	}
-	bus, err := exec.LookPath("dbus-run-session")
-	if err != nil {
-		t.Log("no dbus-run-session here")
-		return
-	}
-	if _, err := exec.LookPath("gnome-keyring-daemon"); err != nil {
-		t.Log("no gnome-keyring-daemon here")
-		return
-	}
+	bus := needKeyring(t)
 	script := `printf '\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1 && exec "$0" -test.run '^TestKeychain$' -test.v`
 	cmd := exec.CommandContext(t.Context(), bus, "--", "sh", "-c", script, os.Args[0])
 	cmd.Env = append(os.Environ(), "OAUTH_TEST_KEYCHAIN=1", "HOME="+t.TempDir(), "XDG_RUNTIME_DIR="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir())
@@ -33,6 +24,30 @@ func TestKeychain(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestKeychain") {
 		t.Fatalf("%v\n%s", err, out)
 	}
+}
+
+// needKeyring returns the program that runs others on a bus of their own. What
+// is not installed is installed where we may.
+func needKeyring(t *testing.T) string {
+	t.Helper()
+	const install = "apt-get install -y --no-install-recommends dbus gnome-keyring"
+	find := func() (bus string, err error) {
+		if _, err = exec.LookPath("gnome-keyring-daemon"); err == nil {
+			bus, err = exec.LookPath("dbus-run-session")
+		}
+		return bus, err
+	}
+	bus, err := find()
+	if err != nil && os.Geteuid() == 0 {
+		if out, failed := exec.CommandContext(t.Context(), "sh", "-c", "apt-get update -qq; "+install).CombinedOutput(); failed != nil {
+			t.Logf("%s: %v\n%s", install, failed, out)
+		}
+		bus, err = find()
+	}
+	if err != nil {
+		t.Fatalf("%v: install it with\n\t%s", err, install)
+	}
+	return bus
 }
 
 func testKeychain(t *testing.T) {
