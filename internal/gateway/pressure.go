@@ -36,7 +36,7 @@ type pressure struct {
 	drop       func()       // gives up what can be made again
 	used       func() uint64
 
-	next    atomic.Int64 // when to measure again, in Unix nanoseconds
+	next    atomic.Int64 // when to measure again, in nanoseconds since begun
 	percent atomic.Int64
 	mu      sync.Mutex
 	swept   time.Time
@@ -59,6 +59,9 @@ func memoryLimit() uint64 {
 	return machineMemory() / 2
 }
 
+// begun is what moments are counted from: the time of day may be set.
+var begun = time.Now()
+
 // memoryInUse is what the process holds of the system's memory.
 func memoryInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
@@ -69,7 +72,7 @@ func memoryInUse() uint64 {
 // level is the share of the memory that is in use, in per cent.
 func (p *pressure) level() int64 {
 	now := time.Now()
-	if now.UnixNano() >= p.next.Load() && p.mu.TryLock() {
+	if int64(now.Sub(begun)) >= p.next.Load() && p.mu.TryLock() {
 		defer p.mu.Unlock()
 		p.measure(now)
 	}
@@ -77,7 +80,7 @@ func (p *pressure) level() int64 {
 }
 
 func (p *pressure) measure(now time.Time) {
-	p.next.Store(now.Add(measureEvery).UnixNano())
+	p.next.Store(int64(now.Add(measureEvery).Sub(begun)))
 	used := p.used()
 	if used > quietAbove {
 		p.rest()

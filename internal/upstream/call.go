@@ -114,7 +114,7 @@ func (u *Upstream) passes() bool {
 	return false
 }
 
-func (k *call) touch() { k.active.Store(time.Now().UnixNano()) }
+func (k *call) touch() { k.active.Store(ticks()) }
 
 func (k *call) isToken(raw []byte) bool {
 	n, ok := parseToken(raw)

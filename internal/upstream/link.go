@@ -67,7 +67,7 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 }
 
 func (l *link) newCall(c *Caller, req *jsonrpc.Request) *call {
-	now := time.Now().UnixNano()
+	now := ticks()
 	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
 	k.active.Store(now)
 	return k
@@ -148,7 +148,7 @@ func (l *link) armSweepLocked() {
 }
 
 func (l *link) sweep() {
-	now := time.Now().UnixNano()
+	now := ticks()
 	hard := l.up.limits.CallTotal
 	l.mu.Lock()
 	defer l.mu.Unlock()

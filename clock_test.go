@@ -1,0 +1,53 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// wallClock is every file of the product that turns a moment into a number of
+// the time of day, and why it may. What measures a time, or waits, must not:
+// the time of day may be set forth or back while it runs.
+var wallClock = map[string]string{
+	"internal/upstream/pinbook.go": "tells two states of a file apart",
+	"internal/gateway/seal.go":     "a handle expires by the time of day",
+	"internal/gateway/retry.go":    "a handle expires by the time of day",
+	"internal/gateway/clients.go":  "an order in a list",
+	"internal/telemetry/otlp.go":   "what a collector is told",
+	"internal/cli/metrics.go":      "what Prometheus is told",
+	"internal/stdio/read.go":       "what a person is told",
+	"internal/traffic/stats.go":    "the minute that a figure belongs to",
+}
+
+var timeOfDay = regexp.MustCompile(`\.Unix(Nano|Milli|Micro)?\(\)|\.Round\(0\)`)
+
+// fault/T19, fault/F19
+func TestTimesAreMonotonic(t *testing.T) {
+	found := make(map[string]bool)
+	err := filepath.WalkDir("internal", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/mcptest/") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && timeOfDay.Match(text) {
+			found[filepath.ToSlash(path)] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range found {
+		if wallClock[path] == "" {
+			t.Errorf("fault/T19: %s counts in the time of day: use time.Since, or add it to the table with a reason", path)
+		}
+	}
+	for path := range wallClock {
+		if !found[path] {
+			t.Errorf("%s does not use the time of day any more", path)
+		}
+	}
+}
