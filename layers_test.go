@@ -17,13 +17,14 @@ const module = "mcp-all-in-one"
 // listed here is not a package of this project.
 var layers = map[string][]string{
 	"jsonrpc":   {},
+	"wire":      {},
 	"config":    {},
 	"mcp":       {"jsonrpc", "config"},
 	"traffic":   {"jsonrpc", "config"},
 	"safehttp":  {"jsonrpc", "config"},
 	"telemetry": {"jsonrpc", "config", "traffic", "safehttp"},
 	"stdio":     {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
-	"mcphttp":   {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"mcphttp":   {"jsonrpc", "config", "mcp", "traffic", "safehttp", "wire"},
 	"oauth":     {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
 	"access":    {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
 	"catalog":   {"jsonrpc", "mcp", "config"},
@@ -34,7 +35,7 @@ var layers = map[string][]string{
 	"web": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
 		"catalog", "upstream", "builtin", "gateway", "probe"},
 	"cli": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
-		"catalog", "upstream", "builtin", "gateway", "probe", "web", "mcptest", "telemetry"},
+		"catalog", "upstream", "builtin", "gateway", "probe", "web", "mcptest", "telemetry", "wire"},
 	"mcptest":                {"jsonrpc", "mcp", "stdio", "mcphttp"},
 	"mcptest/cmd/fakeserver": {"mcptest"},
 }

@@ -86,7 +86,7 @@ func (a *app) start(ctx context.Context, in *instance, words []string) (int, err
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	words, env, err := wire(in.url+"/mcp", dir, words)
+	words, env, err := addressed(in.url+"/mcp", dir, words)
 	if err != nil {
 		return 0, err
 	}
@@ -104,8 +104,8 @@ func (a *app) start(ctx context.Context, in *instance, words []string) (int, err
 	return 0, nil
 }
 
-// wire gives a client the gateway's address in the way that it reads it.
-func wire(url, dir string, words []string) (wired, env []string, err error) {
+// addressed gives a client the gateway's address in the way that it reads it.
+func addressed(url, dir string, words []string) (wired, env []string, err error) {
 	file := filepath.Join(dir, "mcp.json")
 	content := map[string]any{"mcpServers": map[string]any{ownEntry: map[string]string{"type": "http", "url": url}}}
 	words = slices.Clone(words)

@@ -14,13 +14,14 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/wire"
 )
 
 // A front is an instance that clients reach over HTTP.
 type front struct {
 	in       *instance
 	mcp      *mcphttp.Server
-	http     *http.Server
+	http     *wire.Front
 	console  *web.Handler
 	control  *control // nil when it could not be opened
 	listener net.Listener
@@ -57,7 +58,7 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 	if in.console {
 		rt.console = f.console
 	}
-	f.http = mcphttp.HTTPServer(rt, limits, in.log)
+	f.http = wire.NewFront(mcphttp.HTTPServer(rt, limits, in.log), ln)
 	f.guardKeys(ctx)
 	go f.serve()
 	return f, nil
@@ -126,7 +127,7 @@ func (f *front) drain(ctx context.Context) {
 const lastAnswers = time.Second
 
 func (f *front) serve() {
-	if err := f.http.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := f.http.Serve(); !errors.Is(err, http.ErrServerClosed) {
 		f.failed <- fmt.Errorf("serving: %w", err)
 	}
 }

@@ -1,0 +1,193 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+const (
+	// readSize is the buffer of a connection: a request with a small body.
+	readSize = 4 << 10
+	// lingering is how long a connection that is closed with input unread
+	// stays: closing it at once would take the answer away.
+	lingering = 500 * time.Millisecond
+)
+
+// A conn is one connection that we serve ourselves.
+type conn struct {
+	front *Front
+	nc    net.Conn
+	ctx   context.Context // of the connection
+	buf   []byte          // buf[start:end] is read and not used
+	start int
+	end   int
+	head  head
+	due   time.Time // the deadline for reading that is set
+	body  body
+	out   answer
+	// request0 is what all requests have in common.
+	request0 http.Request
+
+	mu      sync.Mutex
+	busy    bool      // a request is being answered
+	since   time.Time // when that began
+	retired bool      // closed as soon as it is not busy
+	watch   *watch    // somebody looks whether the client is still there
+}
+
+func newConn(f *Front, nc net.Conn) *conn {
+	c := &conn{front: f, nc: nc, buf: make([]byte, readSize)}
+	c.ctx = context.WithValue(context.Background(), http.ServerContextKey, f.server)
+	c.ctx = context.WithValue(c.ctx, http.LocalAddrContextKey, nc.LocalAddr())
+	c.out.init(c)
+	c.request0 = http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String()}
+	return c
+}
+
+// serve answers requests until one is not ours or the connection ends.
+func (c *conn) serve() {
+	defer c.front.drop(c)
+	first := true
+	for {
+		raw, ok := c.readHead(first)
+		if !ok {
+			c.nc.Close()
+			return
+		}
+		if raw == nil || !c.head.again(raw) && !c.head.parse(raw) {
+			c.handOver()
+			return
+		}
+		first = false
+		c.start += len(raw)
+		if !c.answer() {
+			return
+		}
+	}
+}
+
+// readHead returns the next head, nil when what has come is not for us to read;
+// false means that the connection ended.
+func (c *conn) readHead(first bool) ([]byte, bool) {
+	wait := c.front.server.IdleTimeout
+	if first {
+		wait = c.front.server.ReadHeaderTimeout
+	}
+	for {
+		if have := c.buf[c.start:c.end]; len(have) > 0 {
+			if n := headEnd(have); n >= 4 {
+				return have[:n], true
+			}
+			if have[0] != 'P' {
+				return nil, true
+			}
+			if wait = c.front.server.ReadHeaderTimeout; c.end == len(c.buf) && !c.room() {
+				return nil, true
+			}
+			c.due = time.Time{} // counted from now, and once
+			if !c.readMore(wait) {
+				return nil, false
+			}
+			if headEnd(c.buf[c.start:c.end]) < 4 {
+				return nil, true // whoever sends it in pieces may be slow for long
+			}
+			continue
+		}
+		c.start, c.end = 0, 0
+		if !c.readMore(wait) {
+			return nil, false
+		}
+	}
+}
+
+// room makes room behind what is unread; false when there can be none.
+func (c *conn) room() bool {
+	if c.start > 0 {
+		c.end = copy(c.buf, c.buf[c.start:c.end])
+		c.start = 0
+		return true
+	}
+	if len(c.buf) >= maxHead {
+		return false
+	}
+	c.buf = append(c.buf, make([]byte, maxHead-len(c.buf))...)
+	return true
+}
+
+// readMore reads once. Deadlines are moved only when they have come near: that
+// costs as much as reading.
+func (c *conn) readMore(wait time.Duration) bool {
+	if now := time.Now(); c.due.Sub(now) < wait/2 || c.due.Sub(now) > wait {
+		c.due = now.Add(wait)
+		if wait == 0 {
+			c.due = time.Time{}
+		}
+		c.nc.SetReadDeadline(c.due)
+	}
+	n, err := c.nc.Read(c.buf[c.end:])
+	c.end += n
+	return n > 0 && err == nil
+}
+
+// handOver gives the connection to net/http, which sees it from the beginning
+// of the request that is not ours.
+func (c *conn) handOver() {
+	c.nc.SetReadDeadline(time.Time{})
+	c.nc.SetWriteDeadline(time.Time{})
+	c.front.over.give(c.nc, c.buf[c.start:c.end])
+}
+
+// answer answers one request; false means that the connection is closed.
+func (c *conn) answer() bool {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	r := c.request(ctx)
+	c.begin(cancel)
+	ok := c.handle(r)
+	watched := c.finish()
+	keep := c.out.close() && ok && watched && c.body.skip()
+	if keep && !c.isRetired() {
+		return true
+	}
+	c.hangUp()
+	return false
+}
+
+func (c *conn) request(ctx context.Context) *http.Request {
+	c.body.begin(c, c.head.length)
+	r := &c.request0
+	r.URL, r.RequestURI, r.Header, r.Host = c.head.url, c.head.url.Path, c.head.header, c.head.host
+	if r.ContentLength, r.Body = c.head.length, &c.body; c.head.length == 0 {
+		r.Body = http.NoBody
+	}
+	return r.WithContext(ctx)
+}
+
+// handle runs the handler; false means that it panicked.
+func (c *conn) handle(r *http.Request) (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.out.abort()
+			if log := c.front.server.ErrorLog; log != nil && v != http.ErrAbortHandler {
+				log.Printf("panic serving %v: %v\n%s", c.nc.RemoteAddr(), v, debug.Stack())
+			}
+		}
+	}()
+	c.front.server.Handler.ServeHTTP(&c.out, r)
+	return true
+}
+
+// hangUp closes the connection. With input left it first says only that
+// nothing follows.
+func (c *conn) hangUp() {
+	if c.body.left > 0 {
+		if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+			<-time.After(lingering)
+		}
+	}
+	c.nc.Close()
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+)
+
+// watchAfter is how long a request runs before somebody looks whether its
+// client is still there. Most are answered long before.
+const watchAfter = 100 * time.Millisecond
+
+var errGone = errors.New("the client closed the connection")
+
+// A watch reads while a request is answered: the end of the connection ends the
+// request, anything else is the next one.
+type watch struct {
+	cancel context.CancelCauseFunc
+	done   chan struct{} // nil until it reads
+	gone   bool          // read after done
+}
+
+// begin notes that a request is being answered.
+func (c *conn) begin(cancel context.CancelCauseFunc) {
+	c.mu.Lock()
+	c.busy, c.since = true, time.Now()
+	c.watch = &watch{cancel: cancel}
+	c.mu.Unlock()
+	if !c.front.armed.Load() {
+		c.front.arm()
+	}
+}
+
+// finish ends the watch; false means that the connection is gone.
+func (c *conn) finish() bool {
+	c.mu.Lock()
+	w := c.watch
+	c.busy, c.watch = false, nil
+	c.mu.Unlock()
+	if w.done == nil {
+		return true
+	}
+	c.due = time.Unix(1, 0)
+	c.nc.SetReadDeadline(c.due)
+	<-w.done
+	c.due = time.Time{}
+	c.nc.SetReadDeadline(c.due)
+	return !w.gone
+}
+
+// arm has long requests looked for, as long as there are requests.
+func (f *Front) arm() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.armed.Swap(true) {
+		return
+	}
+	if f.sweeper == nil {
+		f.sweeper = time.AfterFunc(watchAfter, f.sweep)
+	} else {
+		f.sweeper.Reset(watchAfter)
+	}
+}
+
+func (f *Front) sweep() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, busy := time.Now(), false
+	for c := range f.conns {
+		if c.look(now) {
+			busy = true
+		}
+	}
+	if f.armed.Store(busy); busy {
+		f.sweeper.Reset(watchAfter)
+	}
+}
+
+// look begins to watch a request that has run for a while; true means that one
+// runs.
+func (c *conn) look(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.busy && c.watch.done == nil && now.Sub(c.since) >= watchAfter && c.body.all.Load() {
+		c.watch.done = make(chan struct{})
+		c.nc.SetReadDeadline(time.Time{}) // before finish sets another
+		go c.read(c.watch)
+	}
+	return c.busy
+}
+
+// read waits for whatever comes next. The handler has read the body, so the
+// buffer is ours meanwhile.
+func (c *conn) read(w *watch) {
+	defer close(w.done)
+	if c.start == c.end {
+		c.start, c.end = 0, 0
+	}
+	if c.end == len(c.buf) {
+		return // the next request is there; it may wait
+	}
+	n, err := c.nc.Read(c.buf[c.end:])
+	c.end += n
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	w.gone = true
+	w.cancel(errGone)
+}
+
+// retire closes the connection, when it has answered.
+func (c *conn) retire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retired = true
+	if !c.busy {
+		c.nc.Close()
+	}
+}
+
+func (c *conn) isRetired() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retired
+}
