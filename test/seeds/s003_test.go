@@ -242,7 +242,10 @@ func TestDocument003HTTP(t *testing.T) {
 			}
 			Summary map[string]int
 		}
-		decode(t, []byte(get(t, p.URL+"/api/status")), &status)
+		eventually(t, func() bool { // servers start side by side, and nothing has waited for all of them
+			decode(t, []byte(get(t, p.URL+"/api/status")), &status)
+			return status.Summary["connectedServers"] == status.Summary["totalServers"]
+		})
 		if status.Server.Status != "running" || !strings.HasSuffix(p.URL, fmt.Sprint(status.Server.Port)) || len(status.Server.Uptime) != len("00:00:00") {
 			t.Errorf("server: %+v", status.Server)
 		}
