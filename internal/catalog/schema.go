@@ -9,11 +9,14 @@ import (
 )
 
 // document is one JSON Schema, draft 4 to 2020-12, ready to hold values
-// against. It never reaches out: a reference that leads outside is an error.
+// against. It never reaches out: a reference that leads outside is an error,
+// unless what it leads to is at hand.
 type document struct {
 	raw       any
-	draft7    bool // $ref stands alone, $id may be an anchor
-	tracks    bool // some part asks what the others left unevaluated
+	known     func(uri string) ([]byte, bool) // what is at hand
+	others    map[string]any                  // of it, what was needed
+	draft7    bool                            // $ref stands alone, $id may be an anchor
+	tracks    bool                            // some part asks what the others left unevaluated
 	root      *part
 	parts     map[string]*part     // by JSON pointer
 	resources map[string]*resource // by absolute URI
@@ -86,8 +89,11 @@ const documentURI = "mcp://schema/input"
 
 var errNotFetched = errors.New("it is not in the schema and never fetched")
 
-func compileSchema(raw any) (*document, error) {
-	d := &document{raw: raw, parts: make(map[string]*part), resources: make(map[string]*resource)}
+func compileSchema(raw any) (*document, error) { return compileWith(raw, metaschema) }
+
+// compileWith compiles a schema that may lead to those that are at hand.
+func compileWith(raw any, known func(uri string) ([]byte, bool)) (*document, error) {
+	d := &document{raw: raw, known: known, others: make(map[string]any), parts: make(map[string]*part), resources: make(map[string]*resource)}
 	if obj, ok := raw.(map[string]any); ok {
 		dialect, _ := obj["$schema"].(string)
 		d.draft7 = strings.Contains(dialect, "json-schema.org/draft-0")

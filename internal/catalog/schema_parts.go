@@ -129,7 +129,9 @@ func (d *document) lookup(from *resource, ref string) *part {
 	uri, fragment := split(resolveURI(from.uri, ref))
 	in := d.resources[uri]
 	if in == nil {
-		return nil
+		if in = d.load(uri); in == nil {
+			return nil
+		}
 	}
 	if decoded, err := url.PathUnescape(fragment); err == nil {
 		fragment = decoded
@@ -151,6 +153,10 @@ func (d *document) lookup(from *resource, ref string) *part {
 // at finds a value of the document by its JSON pointer.
 func (d *document) at(pointer string) (any, bool) {
 	v := d.raw
+	if other, ok := strings.CutPrefix(pointer, outside); ok {
+		uri, rest, _ := strings.Cut(other, outside)
+		v, pointer = d.others[uri], rest
+	}
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if pointer == "" {
 			break
