@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,10 +19,12 @@ func (a *app) secretCommand() *cobra.Command {
 		Long: a.t("Keeps secrets out of the config file, where ${secret:NAME} stands for one.",
 			"将密钥保存在配置文件之外；配置中用 ${secret:NAME} 引用。"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(
-		&cobra.Command{Use: "set NAME", Short: a.t("store a secret, read from standard input", "保存密钥（从标准输入读取）"), Args: a.argCount(1, 1),
-			Example: "  mcp-all-in-one secret set github < token.txt",
-			RunE:    func(_ *cobra.Command, args []string) error { return a.secretSet(args[0]) }},
+	var keychain bool
+	set := &cobra.Command{Use: "set NAME", Short: a.t("store a secret, read from standard input", "保存密钥（从标准输入读取）"), Args: a.argCount(1, 1),
+		Example: "  mcp-all-in-one secret set github < token.txt\n  mcp-all-in-one secret set github --keychain",
+		RunE:    func(_ *cobra.Command, args []string) error { return a.secretSet(args[0], keychain) }}
+	set.Flags().BoolVar(&keychain, "keychain", false, a.t("keep it in the keychain of the system instead of the encrypted file", "保存到系统钥匙串，而不是加密文件"))
+	cmd.AddCommand(set,
 		&cobra.Command{Use: "ls", Short: a.t("list the names", "列出名称"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.secretList() }},
 		&cobra.Command{Use: "rm NAME", Short: a.t("remove a secret", "删除密钥"), Args: a.argCount(1, 1),
 			RunE: func(_ *cobra.Command, args []string) error {
@@ -35,7 +38,7 @@ func (a *app) secretCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) secrets() *config.FileStore { return config.NewFileStore(config.UserDir(a.home())) }
+func (a *app) secrets() *config.UserStore { return config.NewUserStore(config.UserDir(a.home())) }
 
 // home is the user's home directory.
 func (a *app) home() string {
@@ -43,7 +46,7 @@ func (a *app) home() string {
 	return home
 }
 
-func (a *app) secretSet(name string) error {
+func (a *app) secretSet(name string, keychain bool) error {
 	var value []byte
 	var err error
 	if file, ok := a.Stdin.(*os.File); ok && isTerminal(file) {
@@ -63,10 +66,20 @@ func (a *app) secretSet(name string) error {
 	if err := os.MkdirAll(config.UserDir(a.home()), 0o700); err != nil {
 		return err
 	}
-	if err := a.secrets().Set(name, text); err != nil {
+	if err := a.storeSecret(name, text, keychain); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s ${secret:%s}\n", a.t("use it as", "引用方式"), name)
+	return nil
+}
+
+func (a *app) storeSecret(name, value string, keychain bool) error {
+	if !keychain {
+		return a.secrets().Set(name, value)
+	}
+	if err := a.secrets().SetInKeychain(name, value); err != nil {
+		return fail(exitFailure, codeKeychain, a.t("leave --keychain out: the encrypted file needs no keychain", "不使用 --keychain：加密文件不需要钥匙串"), "%v", err)
+	}
 	return nil
 }
 
@@ -75,11 +88,18 @@ func (a *app) secretList() error {
 	if err != nil {
 		return err
 	}
+	chained, err := a.secrets().Keychain()
+	if err != nil {
+		return err
+	}
 	if a.asJSON {
 		writeLine(a.Stdout, append([]string{}, names...))
 		return nil
 	}
 	for _, name := range names {
+		if slices.Contains(chained, name) {
+			name += "\t" + a.t("keychain", "钥匙串")
+		}
 		fmt.Fprintln(a.Stdout, name)
 	}
 	return nil

@@ -19,6 +19,7 @@ const (
 	codeUnset          = "AIO2040" // as config says it
 	codeUnapproved     = "AIO2060" // as config says it
 	codeNoSecret       = "AIO2120"
+	codeKeychain       = "AIO2121"
 	codeNoKey          = "AIO2130"
 	codeKeyExists      = "AIO2131"
 	codeSignIn         = "AIO2135"
@@ -62,6 +63,8 @@ var explanations = map[string]explanation{
 		"该服务在配置文件中已停用，因此不会启动，也不会调用。`mcp-all-in-one enable NAME` 可启用它。"},
 	codeNoSecret: {"No secret of this name is stored. `mcp-all-in-one secret ls` lists the names.",
 		"没有这个名称的密钥。`mcp-all-in-one secret ls` 列出全部名称。"},
+	codeKeychain: {"The keychain of the system (Secret Service, Keychain or Credential Manager) could not be reached or is locked. Unlock it, or leave --keychain out: the encrypted file needs none.",
+		"无法访问系统钥匙串（Secret Service、Keychain 或凭据管理器），或它已锁定。请解锁，或不使用 --keychain：加密文件不需要钥匙串。"},
 	codeNoKey: {"No valid key has this id or name. `mcp-all-in-one key ls` lists the keys.",
 		"没有这个 ID 或名称的有效访问密钥。`mcp-all-in-one key ls` 列出全部密钥。"},
 	codeKeyExists: {"A valid key has this name already. Names tell keys apart when one is revoked: choose another name, or revoke that key first.",

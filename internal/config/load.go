@@ -19,7 +19,7 @@ type LoadOptions struct {
 	Home        string                      // "" is the user's
 	WorkDir     string                      // "" is the process's
 	System      string                      // "" is /etc/mcp-all-in-one
-	Secrets     Store                       // nil is the encrypted file in Home
+	Secrets     Store                       // nil is that of the user in Home
 }
 
 func (o LoadOptions) withDefaults() LoadOptions {
@@ -39,7 +39,7 @@ func (o LoadOptions) withDefaults() LoadOptions {
 		o.System = "/etc/mcp-all-in-one"
 	}
 	if o.Secrets == nil && o.Home != "" {
-		o.Secrets = NewFileStore(UserDir(o.Home))
+		o.Secrets = NewUserStore(UserDir(o.Home))
 	}
 	return o
 }

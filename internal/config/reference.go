@@ -139,7 +139,7 @@ In every string, those in lists included. What a variable holds is taken literal
 | ` + "`${VAR}`, `${env:VAR}`" + ` | the environment variable |
 | ` + "`${VAR:-text}`" + ` | the variable, or the text when it is unset or empty |
 | ` + "`${file:path}`" + ` | the content of a file without its last line break; relative to the config file |
-| ` + "`${secret:name}`" + ` | a stored secret |
+| ` + "`${secret:name}`" + ` | a secret that ` + "`mcp-all-in-one secret set`" + ` has stored, in an encrypted file or the keychain |
 | ` + "`${userHome}`, `${workspaceFolder}`" + ` | the home directory, the working directory |
 | ` + "`$${VAR}`" + ` | ` + "`${VAR}`" + ` itself |
 
@@ -150,6 +150,6 @@ A server with a variable that is not defined is switched off, and we say so; the
 A running gateway reads its file again on SIGHUP, with ` + "`--watch`" + ` whenever it changes, on ` + "`POST /api/v1/reload`" + ` (admin scope), and after
 every change that the console or a command such as ` + "`add`" + ` makes. Only what changed is touched: other servers keep their process, calls
 in flight finish, and clients hear of each changed list once. A file that cannot be used changes nothing and is reported.
-The sections server, access, logging, audit and tracing count from the next start.
+The sections server, access, logging, limits, audit and tracing count from the next start.
 
 `

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// UserStore keeps a user's secrets: in the encrypted file, or one by one in
+// the keychain where the user wants that. Without such a wish the keychain is
+// never asked: on a machine without a desktop there is none.
+type UserStore struct {
+	*FileStore
+	chain *KeyringStore
+}
+
+// NewUserStore returns the store of the user whose directory dir is.
+func NewUserStore(dir string) *UserStore { return &UserStore{NewFileStore(dir), NewKeyringStore()} }
+
+// mark says that the keychain holds something of ours.
+func (s *UserStore) mark() string { return filepath.Join(s.dir, "secrets.keychain") }
+
+func (s *UserStore) chained() bool {
+	_, err := os.Stat(s.mark())
+	return err == nil
+}
+
+// Get returns the secret of that name.
+func (s *UserStore) Get(name string) (string, error) {
+	v, err := s.FileStore.Get(name)
+	if errors.Is(err, ErrNoSecret) && s.chained() {
+		return s.chain.Get(name)
+	}
+	return v, err
+}
+
+// Set stores a secret in the file; one of the same name in the keychain is
+// removed.
+func (s *UserStore) Set(name, value string) error {
+	if err := s.FileStore.Set(name, value); err != nil || !s.chained() {
+		return err
+	}
+	return ignoreMissing(s.chain.Delete(name))
+}
+
+// SetInKeychain stores a secret in the keychain; one of the same name in the
+// file is removed.
+func (s *UserStore) SetInKeychain(name, value string) error {
+	if err := s.chain.Set(name, value); err != nil {
+		return err
+	}
+	if err := replaceFile(osDisk{}, s.mark(), nil, 0o600); err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.file()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return ignoreMissing(s.FileStore.Delete(name))
+}
+
+// Delete removes a secret; ErrNoSecret when there is none of that name.
+func (s *UserStore) Delete(name string) error {
+	err := s.FileStore.Delete(name)
+	if errors.Is(err, ErrNoSecret) && s.chained() {
+		return s.chain.Delete(name)
+	}
+	return err
+}
+
+// List returns the names of all secrets in order; Keychain those of them that
+// are in the keychain.
+func (s *UserStore) List() ([]string, error) {
+	names, err := s.FileStore.List()
+	if err != nil {
+		return names, err
+	}
+	chained, err := s.Keychain()
+	names = appendNew(names, chained...)
+	slices.Sort(names)
+	return names, err
+}
+
+// Keychain returns the names of the secrets in the keychain.
+func (s *UserStore) Keychain() ([]string, error) {
+	if !s.chained() {
+		return nil, nil
+	}
+	return s.chain.List()
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, ErrNoSecret) {
+		return nil
+	}
+	return err
+}
