@@ -15,6 +15,8 @@ type client struct {
 	// files are where its file may be, the best place first. ~ is the home,
 	// @ is where the system keeps settings of programs.
 	files []string
+	// project are the files that it reads in a working tree.
+	project []string
 	// variable names a directory that replaces the first file's, and base the
 	// file's name in it.
 	variable, base string
@@ -68,21 +70,21 @@ func urlUnder(key, kind string) func(url string) any {
 func clients() []client {
 	return []client{
 		{id: "claude-desktop", name: "Claude Desktop", files: []string{"@/Claude/claude_desktop_config.json", "~/.config/claude/claude_desktop_config.json"}, key: "mcpServers", entry: plainEntry},
-		{id: "claude-code", name: "Claude Code", files: []string{"~/.claude.json"}, variable: "CLAUDE_CONFIG_DIR", base: ".claude.json", key: "mcpServers", entry: typedEntry, remote: urlUnder("url", "http")},
-		{id: "cursor", name: "Cursor", files: []string{"~/.cursor/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "vscode", name: "VS Code", files: []string{"@/Code/User/mcp.json", "@/Code - Insiders/User/mcp.json"}, key: "servers", entry: typedEntry, remote: urlUnder("url", "http")},
-		{id: "copilot", name: "Copilot CLI", files: []string{"~/.copilot/mcp-config.json"}, variable: "COPILOT_HOME", base: "mcp-config.json", key: "mcpServers", entry: copilotEntry, remote: urlUnder("url", "http")},
+		{id: "claude-code", name: "Claude Code", files: []string{"~/.claude.json"}, variable: "CLAUDE_CONFIG_DIR", base: ".claude.json", project: []string{".mcp.json"}, key: "mcpServers", entry: typedEntry, remote: urlUnder("url", "http")},
+		{id: "cursor", name: "Cursor", files: []string{"~/.cursor/mcp.json"}, project: []string{".cursor/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "vscode", name: "VS Code", files: []string{"@/Code/User/mcp.json", "@/Code - Insiders/User/mcp.json"}, project: []string{".vscode/mcp.json"}, key: "servers", entry: typedEntry, remote: urlUnder("url", "http")},
+		{id: "copilot", name: "Copilot CLI", files: []string{"~/.copilot/mcp-config.json"}, variable: "COPILOT_HOME", base: "mcp-config.json", project: []string{".mcp.json", ".github/mcp.json"}, key: "mcpServers", entry: copilotEntry, remote: urlUnder("url", "http")},
 		{id: "windsurf", name: "Windsurf", files: []string{"~/.codeium/windsurf/mcp_config.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("serverUrl", "")},
-		{id: "zed", name: "Zed", files: []string{"~/.config/zed/settings.json", "@/Zed/settings.json"}, key: "context_servers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "codex", name: "Codex", files: []string{"~/.codex/config.toml"}, variable: "CODEX_HOME", base: "config.toml", format: clientTOML, key: "mcp_servers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "gemini", name: "Gemini CLI", files: []string{"~/.gemini/settings.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("httpUrl", "")},
+		{id: "zed", name: "Zed", files: []string{"~/.config/zed/settings.json", "@/Zed/settings.json"}, project: []string{".zed/settings.json"}, key: "context_servers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "codex", name: "Codex", files: []string{"~/.codex/config.toml"}, variable: "CODEX_HOME", base: "config.toml", format: clientTOML, project: []string{".codex/config.toml"}, key: "mcp_servers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "gemini", name: "Gemini CLI", files: []string{"~/.gemini/settings.json"}, project: []string{".gemini/settings.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("httpUrl", "")},
 		{id: "opencode", name: "OpenCode", files: []string{"~/.config/opencode/opencode.jsonc", "~/.config/opencode/opencode.json"}, key: "mcp", entry: opencodeEntry, remote: urlUnder("url", "remote")},
 		{id: "cline", name: "Cline", files: []string{"@/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "@/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/Documents/Cline/MCP/cline_mcp_settings.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "streamableHttp")},
 		{id: "lmstudio", name: "LM Studio", files: []string{"~/.lmstudio/mcp.json", "~/.cache/lm-studio/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "kiro", name: "Kiro", files: []string{"~/.kiro/settings/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
+		{id: "kiro", name: "Kiro", files: []string{"~/.kiro/settings/mcp.json"}, project: []string{".kiro/settings/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
 		{id: "goose", name: "Goose", files: []string{"~/.config/goose/config.yaml", "@/Block/goose/config/config.yaml"}, format: clientYAML, key: "extensions", entry: gooseEntry},
 		{id: "continue", name: "Continue", files: []string{"~/.continue/config.yaml"}, format: clientYAML, key: "mcpServers", list: true, entry: plainEntry},
-		{id: "crush", name: "Crush", files: []string{"~/.config/crush/crush.json"}, key: "mcp", entry: typedEntry, remote: urlUnder("url", "http")},
+		{id: "crush", name: "Crush", files: []string{"~/.config/crush/crush.json"}, project: []string{".crush.json"}, key: "mcp", entry: typedEntry, remote: urlUnder("url", "http")},
 	}
 }
 

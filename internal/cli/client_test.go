@@ -271,3 +271,52 @@ func TestUnifiedDiff(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestImportScopes imports what a client has for one working tree: the user's
+// own at once, a file of the tree only when it is asked for.
+func TestImportScopes(t *testing.T) {
+	m := newMachine(t, "claude-code")
+	tree := t.TempDir()
+	t.Chdir(tree)
+	if err := os.Mkdir(".git", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, content string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, _ := json.Marshal(here)
+	write(m.file, `{"projects": {`+string(quoted)+`: {"mcpServers": {"mine": {"command": "local"}, "both": {"command": "near"}}}}, "mcpServers": {"both": {"command": "far"}}}`)
+	write(".mcp.json", `{"mcpServers": {"theirs": {"command": "project"}}}`)
+	write(".cursor/mcp.json", `{"mcpServers": {"cursor": {"command": "project"}}}`)
+	write(".codex/config.toml", "[mcp_servers.codex]\ncommand = \"project\"\n")
+
+	list, _ := m.run(0, "import")
+	for _, row := range []string{"claude-code\t2\t2\t0\t0\tlocal\t", "claude-code\t1\t1\t0\t0\tproject\t", "cursor\t1\t1\t0\t0\tproject\t", "codex\t1\t1\t0\t0\tproject\t"} {
+		if !strings.Contains(list, row) {
+			t.Errorf("no %q in\n%s", row, list)
+		}
+	}
+	m.run(0, "import", "claude-code")
+	out, _ := m.run(0, "export", "json")
+	if !strings.Contains(out, `"mine"`) || !strings.Contains(out, `"near"`) || strings.Contains(out, `"far"`) || strings.Contains(out, `"theirs"`) {
+		t.Errorf("imported: %s", out)
+	}
+	m.run(2, "import", "cursor")
+	m.run(0, "import", "claude-code", "cursor", "codex", "--from-project")
+	out, _ = m.run(0, "export", "json")
+	for _, name := range []string{"mine", "theirs", "cursor", "codex"} {
+		if !strings.Contains(out, `"`+name+`"`) {
+			t.Errorf("no %s in %s", name, out)
+		}
+	}
+}

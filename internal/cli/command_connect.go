@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 type connectFlags struct {
 	schema, url        string
 	print, dryRun, all bool
+	wait               time.Duration
 }
 
 func (a *app) connectCommand() *cobra.Command {
@@ -24,16 +26,22 @@ func (a *app) connectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "connect CLIENT",
 		Short:   a.t("write this gateway into a client's file", "将本网关写入客户端的配置文件"),
-		Long:    a.t("Writes this gateway into a client's file: shows the difference, keeps a backup, and\nleaves everything else as it is. `disconnect` undoes it.", "将本网关写入客户端的配置文件：显示差异、保留备份、其余内容不变。\n可用 `disconnect` 撤销。"),
+		Long:    a.t("Writes this gateway into a client's file: shows the difference, keeps a backup, and\nleaves everything else as it is. `disconnect` undoes it. On a terminal it then waits\nuntil the client has come.", "将本网关写入客户端的配置文件：显示差异、保留备份、其余内容不变。\n可用 `disconnect` 撤销。在终端中，随后等待客户端连接。"),
 		Example: "  mcp-all-in-one connect cursor --dry-run\n  mcp-all-in-one connect claude-desktop --move",
 		Args:    a.argCount(1, 1), ValidArgsFunction: a.completeClients,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.connect(cmd, f, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("wait") && !isTerminal(a.Stderr) {
+				f.wait = 0 // a script has better things to do
+			}
+			return a.connect(cmd, f, args[0])
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.schema, "schema", "", a.t("schema `NAME` that the client gets", "客户端使用的 schema `NAME`"))
 	flags.StringVar(&f.url, "url", "", a.t("connect over HTTP to this `URL` instead of starting a command", "通过 HTTP 连接此 `URL`，而不是启动命令"))
 	flags.BoolVar(&f.print, "print", false, a.t("print the entry and write nothing", "只输出条目，不写入"))
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
+	flags.DurationVar(&f.wait, "wait", clientWait, a.t("`TIME` to wait for the client to come (30s on a terminal, else 0)", "等待客户端连接的时间 `TIME`（终端中为 30s，否则为 0）"))
 	flags.BoolVar(&f.all, "move", false, a.t("move the client's own servers behind this gateway", "将客户端自己的服务移到本网关之后"))
 	return cmd
 }
@@ -90,7 +98,11 @@ func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
 			return err
 		}
 	}
-	return a.saveConnection(c, conn, before, after)
+	save := func() error { return a.saveConnection(c, conn, before, after) }
+	if f.wait <= 0 {
+		return save()
+	}
+	return a.awaitClient(cmd.Context(), c, f, save)
 }
 
 // hasEntry says whether a client has this very entry of ours already.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 type importFlags struct {
 	schema                        string
 	dryRun, replace, storeSecrets bool
+	tree                          bool
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -25,9 +25,9 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT|FILE|-]...",
 		Short: a.t("take over the servers of other programs", "导入其他程序的服务"),
-		Long: a.t("Takes over the servers of other programs. Without arguments it only lists what there\nis. What cannot be taken over is said; secrets can be moved into the secret store.",
-			"导入其他程序的服务。不带参数时只列出可导入的内容。\n无法导入的内容会逐项说明；密钥可以移入密钥库。"),
-		Example: "  mcp-all-in-one import\n  mcp-all-in-one import cursor claude-code --dry-run\n  mcp-all-in-one import vscode --store-secrets\n  mcp-all-in-one import ./mcp.json",
+		Long: a.t("Takes over the servers of other programs. Without arguments it only lists what there\nis. What cannot be taken over is said; secrets can be moved into the secret store.\nFiles of the working tree, such as .cursor/mcp.json, are read with --from-project.",
+			"导入其他程序的服务。不带参数时只列出可导入的内容。\n无法导入的内容会逐项说明；密钥可以移入密钥库。\n使用 --from-project 读取工作目录中的文件，如 .cursor/mcp.json。"),
+		Example: "  mcp-all-in-one import\n  mcp-all-in-one import cursor claude-code --dry-run\n  mcp-all-in-one import vscode --store-secrets\n  mcp-all-in-one import cursor --from-project\n  mcp-all-in-one import ./mcp.json",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -40,103 +40,15 @@ func (a *app) importCommand() *cobra.Command {
 	a.addSchemaFlag(cmd, &f.schema)
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, a.t("say what would be done and write nothing", "只说明将做什么，不写入"))
 	flags.BoolVar(&f.replace, "replace", false, a.t("replace servers of the same name that differ", "替换同名但内容不同的服务"))
+	flags.BoolVar(&f.tree, "from-project", false, a.t("read the files of the working tree too", "同时读取工作目录中的文件"))
 	flags.BoolVar(&f.storeSecrets, "store-secrets", false, a.t("move secrets into the secret store", "将密钥移入密钥库"))
 	return cmd
-}
-
-// importSources lists the clients that have servers, and what they would add.
-func (a *app) importSources() error {
-	have := a.haveEntries(config.DefaultSchema)
-	type source struct {
-		Client   string `json:"client"`
-		File     string `json:"file"`
-		Servers  int    `json:"servers"`
-		New      int    `json:"new"`
-		Same     int    `json:"same"`
-		Conflict int    `json:"conflicting"`
-		Error    string `json:"error,omitempty"`
-	}
-	rows := []source{}
-	for _, c := range clients() {
-		path, exists := a.clientFile(&c)
-		if !exists {
-			continue
-		}
-		row := source{Client: c.id, File: path}
-		servers, err := a.readClient(&c, path)
-		if err != nil {
-			row.Error = err.Error()
-		}
-		for _, s := range servers {
-			t := a.translate(&c, s)
-			if t.skip != "" {
-				continue
-			}
-			row.Servers++
-			switch have.compare(t) {
-			case "new":
-				row.New++
-			case "same":
-				row.Same++
-			default:
-				row.Conflict++
-			}
-		}
-		rows = append(rows, row)
-	}
-	if a.asJSON {
-		writeLine(a.Stdout, rows)
-		return nil
-	}
-	t := &table{head: []string{a.t("CLIENT", "客户端"), a.t("SERVERS", "服务"), a.t("NEW", "新增"), a.t("SAME", "相同"), a.t("CONFLICTING", "冲突"), a.t("FILE", "文件")}}
-	for _, r := range rows {
-		t.add(r.Client, fmt.Sprint(r.Servers), fmt.Sprint(r.New), fmt.Sprint(r.Same), fmt.Sprint(r.Conflict), r.File)
-	}
-	a.print(t)
-	if len(rows) == 0 {
-		fmt.Fprintln(a.Stderr, a.t("no client with a file was found", "没有找到客户端的配置文件"))
-	}
-	return nil
-}
-
-// entries are servers as a file has them, by name.
-type entries map[string]map[string]any
-
-// haveEntries are the servers of our own file.
-func (a *app) haveEntries(schema string) entries {
-	have := entries{}
-	cfg, err := a.load(false)
-	if err != nil || cfg.Schema(schema) == nil {
-		return have
-	}
-	for _, s := range cfg.Schema(schema).Servers {
-		raw, err := a.rawEntry(cfg.Path, schema, s.Name)
-		var entry map[string]any
-		if err == nil && json.Unmarshal(raw, &entry) == nil {
-			have[s.Name] = entry
-		}
-	}
-	return have
-}
-
-// compare says whether an entry is new, the same, or in conflict.
-func (h entries) compare(t translation) string {
-	old, ok := h[t.name]
-	if !ok {
-		return "new"
-	}
-	raw, err := json.Marshal(t.entry)
-	var entry map[string]any
-	if err == nil && json.Unmarshal(raw, &entry) == nil && reflect.DeepEqual(old, entry) {
-		return "same"
-	}
-	return "conflict"
 }
 
 func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error {
 	var list []translation
 	for _, arg := range args {
-		found, err := a.source(arg)
+		found, err := a.source(arg, f.tree)
 		if err != nil {
 			return err
 		}
@@ -160,7 +72,7 @@ func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error 
 }
 
 // source reads the servers of a client, of a file, or of standard input.
-func (a *app) source(arg string) ([]translation, error) {
+func (a *app) source(arg string, tree bool) ([]translation, error) {
 	c := &client{id: "file", key: "mcpServers"}
 	var servers []foreign
 	var err error
@@ -172,12 +84,20 @@ func (a *app) source(arg string) ([]translation, error) {
 		if c, err = a.findClient(arg); err != nil {
 			return nil, err
 		}
-		path, exists := a.clientFile(c)
-		if !exists {
-			return nil, fail(exitUsage, codeClientFile, strings.Join(c.paths(a.home(), a.Getenv), ", "), "%s", a.t(c.name+" has no file here", "没有 "+c.name+" 的配置文件"))
+		places := a.clientSources(c, tree)
+		if len(places) == 0 {
+			hint := a.t("looked for ", "已查找 ") + strings.Join(c.paths(a.home(), a.Getenv), ", ")
+			if len(a.clientSources(c, true)) > 0 {
+				hint = a.t("--from-project reads that of the working tree", "--from-project 读取工作目录中的文件")
+			}
+			return nil, fail(exitUsage, codeClientFile, hint, "%s", a.t(c.name+" has no file here", "没有 "+c.name+" 的配置文件"))
 		}
-		if servers, err = a.readClient(c, path); err != nil {
-			return nil, err
+		for _, place := range places {
+			more, err := a.readSource(c, place)
+			if err != nil {
+				return nil, err
+			}
+			servers = append(servers, more...)
 		}
 	}
 	var list []translation

@@ -79,7 +79,7 @@ func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema st
 	}
 	defer s.Close()
 	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
-		Handler: s, Strict: true, MaxInFlight: in.cfg.Limits.InFlightPerSession, Limits: scanLimits(&in.cfg.Limits),
+		Handler: &greeter{Session: s}, Strict: true, MaxInFlight: in.cfg.Limits.InFlightPerSession, Limits: scanLimits(&in.cfg.Limits),
 		Batch:        func() bool { v := s.Version(); return v == "" || mcp.Rules(v).Batch },
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 		OnEnd: in.gateway.Stop, // nobody listens any more

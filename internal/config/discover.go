@@ -148,7 +148,7 @@ func projectNames(p Personality) []string {
 // working directory, and what is above it in the same repository.
 func (o LoadOptions) projectFiles() []string {
 	var files []string
-	for _, dir := range workingTree(o.WorkDir) {
+	for _, dir := range WorkingTree(o.WorkDir) {
 		for _, name := range projectNames(o.Personality) {
 			path := filepath.Join(dir, name)
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -159,9 +159,9 @@ func (o LoadOptions) projectFiles() []string {
 	return files
 }
 
-// workingTree returns dir and its parents up to the root of the repository;
+// WorkingTree returns dir and its parents up to the root of the repository;
 // only dir when there is no repository.
-func workingTree(dir string) []string {
+func WorkingTree(dir string) []string {
 	var dirs []string
 	for d := dir; ; d = filepath.Dir(d) {
 		dirs = append(dirs, d)

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 )
@@ -91,6 +92,14 @@ func (p *Process) Listening() string {
 		p.t.Fatalf("the program does not say where it listens\n%s", p.Stderr())
 	}
 	return p.URL
+}
+
+// Says waits until the program writes a line with that text to stderr.
+func (p *Process) Says(text string) {
+	p.t.Helper()
+	if _, err := p.stderr.Find(deadline, func(line string) bool { return strings.Contains(line, text) }); err != nil {
+		p.t.Fatalf("the program does not say %q: %v\n%s", text, err, p.Stderr())
+	}
 }
 
 // PID is the process id.

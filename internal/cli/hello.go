@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A hello is a client that has just connected.
+type hello struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// waitingDir is where commands that wait for a client leave a file each. A
+// gateway over stdio has no listener, so it tells them there.
+func waitingDir() string { return filepath.Join(stateDir(), "waiting") }
+
+// A greeter is the handler of a session over stdio that tells whoever waits
+// for a client that one is there.
+type greeter struct {
+	*gateway.Session
+	told atomic.Bool
+}
+
+var _ jsonrpc.Relayer = (*greeter)(nil) // calls pass as they do without it
+
+// Handle passes a request on. The first that is answered and says whose it is
+// is told: initialize, or any of the modern era.
+func (g *greeter) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	var who hello
+	if !g.told.Load() {
+		who = clientOf(req.Params)
+	}
+	resp, err := g.Session.Handle(ctx, from, req)
+	if who.Name != "" && err == nil && resp.Err == nil && g.told.CompareAndSwap(false, true) {
+		tellHello(who)
+	}
+	return resp, err
+}
+
+// clientOf is who sends a greeting, of either era.
+func clientOf(params []byte) hello {
+	info := jsonrpc.Get(params, "clientInfo")
+	if info == nil {
+		info = jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.MetaClientInfo)
+	}
+	var h hello
+	h.Name, _ = jsonrpc.GetString(info, "name")
+	h.Version, _ = jsonrpc.GetString(info, "version")
+	return h
+}
+
+// tellHello writes who came into every file that waits. What cannot be written
+// is not waited for any more.
+func tellHello(h hello) {
+	files, _ := filepath.Glob(filepath.Join(waitingDir(), "*.wait")) // the pattern is ours
+	raw, err := json.Marshal(h)
+	if err != nil {
+		return
+	}
+	for _, path := range files {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			continue
+		}
+		f.Write(append(raw, '\n'))
+		f.Close()
+	}
+}
+
+// awaitHello waits until a client greets one of our gateways over stdio; false
+// when ctx ends first. begin is called when nothing can be missed any more.
+func awaitHello(ctx context.Context, begin func() error) (hello, bool, error) {
+	if err := os.MkdirAll(waitingDir(), 0o700); err != nil {
+		return hello{}, false, err
+	}
+	f, err := os.CreateTemp(waitingDir(), "*.wait")
+	if err != nil {
+		return hello{}, false, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if err := begin(); err != nil {
+		return hello{}, false, err
+	}
+	return poll(ctx, func() (h hello, ok bool) {
+		data, err := os.ReadFile(f.Name())
+		line, _, whole := bytes.Cut(data, []byte("\n"))
+		return h, err == nil && whole && json.Unmarshal(line, &h) == nil
+	})
+}
+
+// helloPause is how often it is looked whether somebody came.
+const helloPause = 100 * time.Millisecond
+
+// poll looks until there is something, or ctx ends.
+func poll(ctx context.Context, look func() (hello, bool)) (hello, bool, error) {
+	tick := time.NewTicker(helloPause)
+	defer tick.Stop()
+	for {
+		if h, ok := look(); ok {
+			return h, true, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return hello{}, false, nil
+		}
+	}
+}
