@@ -46,8 +46,9 @@ e2e: ## the source documents and pairs of versions, against the binary
 	test/again.sh -count=1 -timeout 15m -p 1 -- $(E2E)
 
 # Coverage counts what the tests of a package reach in any package, and what
-# the binaries reach that tests start. Two tests look at the standard error of
-# children, where an instrumented binary complains; make check runs them.
+# the binaries reach that tests start: servers, gateways, and the product in
+# the scripts of internal/cli. One test reads the standard error of a child,
+# where an instrumented binary complains; make check runs it.
 COVER_SKIP := TestStandardError/fault/F30
 
 cover: ## at least 70 % of the statements of internal/..., with a report of cases and protocol
