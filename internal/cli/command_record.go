@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -139,32 +137,4 @@ func ignoredPaths(texts []string) ([]probe.JSONPath, error) {
 		paths = append(paths, p)
 	}
 	return paths, nil
-}
-
-func (a *app) mockCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "mock FILE",
-		Short: a.t("be the server of a recording, over stdio", "作为录制中的服务（stdio）"),
-		Long: a.t("Answer a client on standard input and output as the server of a recording did.",
-			"通过标准输入输出，按录制中服务的回答来回答客户端。"),
-		Example: "  mcp-all-in-one list tools -- mcp-all-in-one mock run.mcpcap",
-		Args:    a.argCount(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			capture, err := a.readCapture(args[0])
-			if err != nil {
-				return err
-			}
-			return a.serveMock(cmd.Context(), capture)
-		},
-	}
-}
-
-func (a *app) serveMock(ctx context.Context, capture *probe.Capture) error {
-	conn := jsonrpc.NewConn(a.plainStream(), jsonrpc.ConnOptions{
-		Handler: probe.NewMock(capture), Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
-	})
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
-	<-conn.Done()
-	return conn.Err()
 }

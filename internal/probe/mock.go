@@ -34,11 +34,16 @@ func NewMock(c *Capture) *Mock {
 // again gets the next answer, and the last one from then on. A call of the
 // same tool with other arguments gets the nearest that there is.
 func (m *Mock) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	version, modern := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
 	params := bareParams(append(json.RawMessage(nil), req.Params...))
 	name := subjectName(params)
-	t := m.pick(func(t *Turn) bool { return t.Method == req.Method && sameJSON(t.Params, params) })
-	if t == nil && (name != "" || req.Method == mcp.MethodInitialize) {
-		t = m.pick(func(t *Turn) bool { return t.Method == req.Method && subjectName(t.Params) == name })
+	fits := func(t *Turn) bool { return t.Method == req.Method && (modern || !isInputRequired(t.Result)) }
+	t := m.pick(func(t *Turn) bool { return fits(t) && sameJSON(t.Params, params) })
+	if t == nil && (name != "" || req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover) {
+		t = m.pick(func(t *Turn) bool { return fits(t) && subjectName(t.Params) == name })
+	}
+	if t == nil {
+		t = m.otherHandshake(req, version)
 	}
 	switch {
 	case t == nil && req.Method == mcp.MethodPing:
@@ -50,7 +55,7 @@ func (m *Mock) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (
 	case t.Err != nil:
 		return &jsonrpc.Response{Err: jsonrpc.ParseError(t.Err)}, nil
 	}
-	return &jsonrpc.Response{Result: t.Result}, nil
+	return &jsonrpc.Response{Result: inEra(req.Method, t.Result, modern)}, nil
 }
 
 // HandleNotification hears nothing.

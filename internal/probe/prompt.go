@@ -20,6 +20,25 @@ func PromptParams(name string, args map[string]string) json.RawMessage {
 	return params
 }
 
+// TidyPrompt applies the same rule to params that somebody else has written:
+// arguments that are null are left out, and the whole member when nothing is
+// left.
+func TidyPrompt(params json.RawMessage) json.RawMessage {
+	arguments := jsonrpc.Get(params, "arguments")
+	given := false
+	for name, value := range jsonrpc.Members(arguments) {
+		if string(value) == "null" {
+			params = jsonrpc.Set(params, nil, "arguments", name)
+		} else {
+			given = true
+		}
+	}
+	if !given && arguments != nil {
+		params = jsonrpc.Set(params, nil, "arguments")
+	}
+	return params
+}
+
 // A PromptArgument is one argument that a prompt declares.
 type PromptArgument struct {
 	Name        string `json:"name"`

@@ -58,6 +58,33 @@ func fussy() *mcptest.Server {
 	return s
 }
 
+// TestPromptRuleIsOfTheProtocol sends params as a page or a script may write
+// them to a server that refuses what the rule leaves out.
+func TestPromptRuleIsOfTheProtocol(t *testing.T) {
+	for _, protocol := range []string{"legacy", "modern"} {
+		s := mustOpen(t, inMemory(t, fussy()), Options{Protocol: protocol})
+		for written, want := range map[string]string{
+			`{"name":"none"}`:                                       "arguments: ",
+			`{"name":"none","arguments":{}}`:                        "arguments: ",
+			`{"name":"optional","arguments":null}`:                  "arguments: ",
+			`{"name":"optional","arguments":{"o":null}}`:            "arguments: ",
+			`{"name":"optional","arguments":{"o":""}}`:              `arguments: {"o":""}`,
+			`{"name":"mixed","arguments":{"o":null,"r":"x","z":1}}`: `arguments: {"r":"x","z":1}`,
+		} {
+			t.Run("req/S004-8/"+protocol+"/"+written, func(t *testing.T) {
+				x := mustCall(t, s, mcp.MethodPromptsGet, string(TidyPrompt(json.RawMessage(written))))
+				if got := TextOf(x.Result); got != want {
+					t.Errorf("%q, want %q", got, want)
+				}
+			})
+		}
+		x, err := s.Call(t.Context(), mcp.MethodPromptsGet, json.RawMessage(`{"name":"none","arguments":{}}`), CallOptions{})
+		if err != nil || x.Err == nil {
+			t.Errorf("the server takes what the rule leaves out: %v %v", x, err)
+		}
+	}
+}
+
 func TestPromptsOverTheWire(t *testing.T) {
 	for _, protocol := range []string{"legacy", "modern"} {
 		s := mustOpen(t, inMemory(t, fussy()), Options{Protocol: protocol})

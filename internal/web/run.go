@@ -178,7 +178,7 @@ func nameOf(params json.RawMessage) string {
 }
 
 // prepare checks params and applies the one rule that belongs to the protocol
-// and not to a form: a prompt without arguments has no arguments member.
+// and not to a form.
 func prepare(method string, params json.RawMessage) (json.RawMessage, error) {
 	params = bytes.TrimSpace(params)
 	if len(params) == 0 || string(params) == "null" {
@@ -190,23 +190,5 @@ func prepare(method string, params json.RawMessage) (json.RawMessage, error) {
 	if method != mcp.MethodPromptsGet {
 		return params, nil
 	}
-	return promptParams(params), nil
-}
-
-// promptParams leaves out arguments that are null, and the whole member when
-// nothing is left. Empty strings stay: the server decides about them.
-func promptParams(params json.RawMessage) json.RawMessage {
-	arguments := jsonrpc.Get(params, "arguments")
-	given := false
-	for name, value := range jsonrpc.Members(arguments) {
-		if string(value) == "null" {
-			params = jsonrpc.Set(params, nil, "arguments", name)
-		} else {
-			given = true
-		}
-	}
-	if !given && arguments != nil {
-		params = jsonrpc.Set(params, nil, "arguments")
-	}
-	return params
+	return probe.TidyPrompt(params), nil
 }
