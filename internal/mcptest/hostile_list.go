@@ -19,7 +19,7 @@ func (h *Hostile) listTools(id json.RawMessage) {
 		list = append(list, fmt.Sprintf(`{"name":"new_%d","inputSchema":{"type":"object"}}`, n))
 	}
 	if h.has("bad-tools") {
-		list = append(list, BadTools...)
+		list = append(list, BadTools()...)
 	}
 	next := ""
 	if h.has("cursor-loop") {
@@ -36,25 +36,27 @@ func (h *Hostile) describe(name string) string {
 }
 
 // BadTools are definitions that a client must not see, or not as they are:
-// one per defect.
-var BadTools = []string{
-	`{"name":"no_schema"}`,
-	`{"name":"null_schema","inputSchema":null}`,
-	`{"name":"text_schema","inputSchema":"object"}`,
-	`{"name":"array_schema","inputSchema":{"type":"array"}}`,
-	`{"name":"","inputSchema":{"type":"object"}}`,
-	`{"name":42,"inputSchema":{"type":"object"}}`,
-	`"not an object"`,
-	`{"name":"echo","description":"a second echo","inputSchema":{"type":"object"}}`,
-	`{"name":"` + strings.Repeat("long", 40) + `","inputSchema":{"type":"object"}}`,
-	`{"name":"ansi\u001b[2Jname","inputSchema":{"type":"object"}}`,
-	`{"name":"emoji_😀","inputSchema":{"type":"object"}}`,
-	`{"name":"a__b","inputSchema":{"type":"object"}}`,
-	`{"name":"../path/name","inputSchema":{"type":"object"}}`,
-	`{"name":"long_description","description":"` + strings.Repeat("word ", 200_000) + `","inputSchema":{"type":"object"}}`,
-	`{"name":"bidi","description":"a \u202e b \u200b c","inputSchema":{"type":"object"}}`,
-	`{"name":"bad_header","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}}`,
-	`{"name":"remote_ref","inputSchema":{"type":"object","properties":{"a":{"$ref":"http://169.254.169.254/schema"}}}}`,
-	`{"name":"script_icon","icons":[{"src":"javascript:alert(1)"}],"inputSchema":{"type":"object"}}`,
-	`{"name":"odd_output","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}`,
+// one per defect. One is large, so they are made when they are wanted.
+func BadTools() []string {
+	return []string{
+		`{"name":"no_schema"}`,
+		`{"name":"null_schema","inputSchema":null}`,
+		`{"name":"text_schema","inputSchema":"object"}`,
+		`{"name":"array_schema","inputSchema":{"type":"array"}}`,
+		`{"name":"","inputSchema":{"type":"object"}}`,
+		`{"name":42,"inputSchema":{"type":"object"}}`,
+		`"not an object"`,
+		`{"name":"echo","description":"a second echo","inputSchema":{"type":"object"}}`,
+		`{"name":"` + strings.Repeat("long", 40) + `","inputSchema":{"type":"object"}}`,
+		`{"name":"ansi\u001b[2Jname","inputSchema":{"type":"object"}}`,
+		`{"name":"emoji_😀","inputSchema":{"type":"object"}}`,
+		`{"name":"a__b","inputSchema":{"type":"object"}}`,
+		`{"name":"../path/name","inputSchema":{"type":"object"}}`,
+		`{"name":"long_description","description":"` + strings.Repeat("word ", 200_000) + `","inputSchema":{"type":"object"}}`,
+		`{"name":"bidi","description":"a \u202e b \u200b c","inputSchema":{"type":"object"}}`,
+		`{"name":"bad_header","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}}`,
+		`{"name":"remote_ref","inputSchema":{"type":"object","properties":{"a":{"$ref":"http://169.254.169.254/schema"}}}}`,
+		`{"name":"script_icon","icons":[{"src":"javascript:alert(1)"}],"inputSchema":{"type":"object"}}`,
+		`{"name":"odd_output","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}`,
+	}
 }
