@@ -67,6 +67,9 @@ func TestKeys(t *testing.T) {
 			if err != nil || reply.Status != http.StatusUnauthorized {
 				t.Errorf("%q: %v %d", header, err, reply.Status)
 			}
+			if m := mcptest.ParseMessage(t, string(reply.Body)); m.Error == nil || reply.Header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%q: %v %s", header, reply.Header, reply.Body)
+			}
 		}
 	})
 	t.Run("everything", func(t *testing.T) {

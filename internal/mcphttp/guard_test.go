@@ -75,6 +75,18 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestGuardSaysTheWayOut demands that a refusal names what was refused, and the
+// setting that would allow it.
+func TestGuardSaysTheWayOut(t *testing.T) {
+	local := &mcphttp.Guard{Loopback: true}
+	if w := guarded(local, "POST", "gw.example:3095", false); !strings.Contains(w.Body.String(), `gw.example:3095`) || !strings.Contains(w.Body.String(), "server.hosts") {
+		t.Errorf("host: %s", w.Body)
+	}
+	if w := guarded(local, "POST", "127.0.0.1:3095", false, "Origin", "https://app.example"); !strings.Contains(w.Body.String(), `https://app.example`) || !strings.Contains(w.Body.String(), "server.cors.origins") {
+		t.Errorf("origin: %s", w.Body)
+	}
+}
+
 func TestPreflight(t *testing.T) {
 	ask := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "mcp-param-region, x-evil, mcp-param-, Mcp-Param-a b", "Access-Control-Request-Private-Network", "true"}
 	named := &mcphttp.Guard{Origins: []string{"https://app.example"}}
