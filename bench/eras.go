@@ -62,15 +62,21 @@ func measureEras(ctx context.Context, b *bench) error {
 }
 
 const (
-	keysOff = "without keys"
-	keysOn  = "with keys"
+	keysOff    = "metrics, without keys"
+	keysOn     = "metrics, with keys"
+	metricsOff = "no metrics, without keys"
 )
 
-// measureAccess measures what it costs to ask every client for a key.
+// measureAccess measures what it costs to ask every client for a key, and to
+// count every call for /metrics.
 func measureAccess(ctx context.Context, b *bench) error {
 	mark := len(b.started)
 	defer b.end(mark)
 	open, err := b.serve(ctx, map[string]entry{"up": b.stdioEntry()}, nil)
+	if err != nil {
+		return err
+	}
+	uncounted, err := b.serve(ctx, map[string]entry{"up": b.stdioEntry()}, map[string]any{"metrics": map[string]any{"enabled": false}})
 	if err != nil {
 		return err
 	}
@@ -92,6 +98,7 @@ func measureAccess(ctx context.Context, b *bench) error {
 	b.started = append(b.started, guarded.stop)
 	size := sizes[0]
 	_, err = b.measure(ctx, "access", size.name, 16, []target{
+		httpCall(metricsOff, uncounted.endpoint, "up__", size.tool, size.bytes, uncounted.pid),
 		httpCall(keysOff, open.endpoint, "up__", size.tool, size.bytes, open.pid),
 		httpCall(keysOn, guarded.endpoint, "up__", size.tool, size.bytes, guarded.pid, func(c *client) { c.key = key }),
 	})

@@ -79,7 +79,7 @@ var groupTitles = []struct{ group, title, floor string }{
 	{"stdio", "One client on stdio, a server on stdio", pipeRelay},
 	{"burst", "The same, when calls are written together", pipeRelay},
 	{"eras", "Eras of client and server, HTTP to HTTP", floorRaw},
-	{"access", "Keys", keysOff},
+	{"access", "Keys and metrics", metricsOff},
 	{"list", "tools/list of 1,000 tools over 10 servers", listDirect},
 	{"growth", "Servers and tools, HTTP to stdio", growthSmall},
 }

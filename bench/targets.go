@@ -86,6 +86,7 @@ func (p *page) processorGoals() []goal {
 	cpu("HTTP to HTTP, 1 MB untouched, C=16: CPU per call / floor-raw", "http", "1 MB", 16, toHTTP, floorRaw, 1.3)
 	cpu("HTTP to HTTP, 1 MB edited, C=16: CPU per call / floor-raw", "eras", "1 MB", 16, legacyToModern, floorRaw, 2)
 	cpu("keys: CPU per call with / without", "access", "100 B", 16, keysOn, keysOff, 1.1)
+	cpu("metrics: CPU per call with / without", "access", "100 B", 16, keysOff, metricsOff, 1.1)
 	cpu("10 servers and 1,000 tools / 1 server and 10 tools: CPU per call", "growth", "100 B", 16, growthLarge, growthSmall, 1.05)
 	if few, many := p.find("http", "100 B", 16), p.find("http", "100 B", 1000); few != nil && many != nil {
 		list = append(list, atMost("HTTP to stdio, 100 B: CPU per call at C=1,000 / C=16", 1.35,
