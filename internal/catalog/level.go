@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"strconv"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -12,6 +13,7 @@ import (
 type topLevel struct {
 	resultType, ttl, scope        bool
 	structured, content, messages []byte
+	meta                          []byte
 }
 
 func readTop(result []byte) topLevel {
@@ -30,6 +32,8 @@ func readTop(result []byte) topLevel {
 			t.content = value
 		case "messages":
 			t.messages = value
+		case "_meta":
+			t.meta = value
 		}
 	}
 	return t
@@ -44,7 +48,10 @@ func DownlevelResult(version string, result []byte) []byte {
 	}
 	t := readTop(result)
 	if t.resultType {
-		result = withoutIdentity(jsonrpc.Set(result, nil, "resultType"))
+		result = jsonrpc.Set(result, nil, "resultType")
+		if jsonrpc.Get(t.meta, mcp.MetaServerInfo) != nil {
+			result = withoutIdentity(result)
+		}
 	}
 	if t.ttl {
 		result = jsonrpc.Set(result, nil, "ttlMs")
@@ -69,9 +76,6 @@ func DownlevelResult(version string, result []byte) []byte {
 // withoutIdentity removes who made a modern result: older clients were told
 // when they shook hands.
 func withoutIdentity(result []byte) []byte {
-	if jsonrpc.Get(result, "_meta", mcp.MetaServerInfo) == nil {
-		return result
-	}
 	result = jsonrpc.Set(result, nil, "_meta", mcp.MetaServerInfo)
 	for range jsonrpc.Members(jsonrpc.Get(result, "_meta")) {
 		return result
@@ -135,7 +139,19 @@ func UplevelResult(version string, result []byte) []byte {
 	if mcp.Rules(version).Era != mcp.Modern || jsonrpc.Get(result, "resultType") != nil {
 		return result
 	}
-	return jsonrpc.Set(result, []byte(`"complete"`), "resultType")
+	// At the front: a large result has been read to its end once, which is
+	// enough.
+	rest := bytes.TrimLeft(result, " \t\r\n")
+	if len(rest) == 0 || rest[0] != '{' {
+		return result
+	}
+	const first = `{"resultType":"complete"`
+	out := make([]byte, 0, len(first)+len(rest))
+	out = append(out, first...)
+	if rest = rest[1:]; !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("}")) {
+		out = append(out, ',')
+	}
+	return append(out, rest...)
 }
 
 // UplevelCacheable is UplevelResult for a result that modern clients may keep;

@@ -42,7 +42,7 @@ func TestDownlevelResult(t *testing.T) {
 
 func TestUplevelResult(t *testing.T) {
 	for _, tt := range []struct{ version, in, out string }{
-		{"2026-07-28", `{"content":[]}`, `{"content":[],"resultType":"complete"}`},
+		{"2026-07-28", `{"content":[]}`, `{"resultType":"complete","content":[]}`},
 		{"2026-07-28", `{}`, `{"resultType":"complete"}`},
 		{"2026-07-28", `{"resultType":"input_required"}`, `{"resultType":"input_required"}`},
 		{"2025-11-25", `{"content":[]}`, `{"content":[]}`},
@@ -51,8 +51,8 @@ func TestUplevelResult(t *testing.T) {
 			equalTo(t, tt.out, string(UplevelResult(tt.version, []byte(tt.in))))
 		})
 	}
-	equalTo(t, `{"contents":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"contents":[]}`))))
-	equalTo(t, `{"ttlMs":9,"resultType":"complete","cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"ttlMs":9}`))))
+	equalTo(t, `{"resultType":"complete","contents":[],"ttlMs":0,"cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"contents":[]}`))))
+	equalTo(t, `{"resultType":"complete","ttlMs":9,"cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"ttlMs":9}`))))
 }
 
 func BenchmarkDownlevelUnchanged(b *testing.B) {

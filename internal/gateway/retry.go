@@ -63,8 +63,11 @@ func orEmptyArray(raw []byte) []byte {
 // was made for.
 func (s *Session) wrapState(req *jsonrpc.Request, resp *jsonrpc.Response) *jsonrpc.Response {
 	kind, _ := jsonrpc.GetString(resp.Result, "resultType")
+	if kind != "input_required" { // what may be large is read once
+		return resp
+	}
 	state, ok := jsonrpc.GetString(resp.Result, "requestState")
-	if kind != "input_required" || !ok || strings.HasPrefix(state, sealPrefix) {
+	if !ok || strings.HasPrefix(state, sealPrefix) {
 		return resp
 	}
 	resp.Result = jsonrpc.Set(resp.Result, jsonrpc.Quote(s.seal(req, sealed{State: state})), "requestState")
