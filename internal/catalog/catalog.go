@@ -72,6 +72,8 @@ type Item struct {
 	InputSchema, OutputSchema, Annotations []byte
 	// Required names the arguments that a tool's input schema demands.
 	Required []string
+	// NeedsTask says that a tool runs as a task of 2025-11-25 alone.
+	NeedsTask bool
 
 	rules *rules
 }

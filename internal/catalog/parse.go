@@ -128,6 +128,9 @@ func newItem(k Kind, raw []byte) Item {
 			it.OutputSchema = value
 		case "annotations":
 			it.Annotations = value
+		case "execution":
+			support, _ := jsonrpc.GetString(value, "taskSupport")
+			it.NeedsTask = support == "required"
 		}
 		if name == "name" {
 			it.Name = shared(value)

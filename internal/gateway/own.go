@@ -66,7 +66,8 @@ func (s *Session) env(p party, v *view, req *jsonrpc.Request) *builtin.Env {
 			}
 			params := jsonrpc.Set(req.Params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")
-			return s.send(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: params, Back: p.back})
+			ref, _ := v.all.ToolOf(server, tool, nil)
+			return s.perform(ctx, p, u, ref.Item, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: params, Back: p.back})
 		},
 		Read: func(ctx context.Context, server, uri string) (*jsonrpc.Response, error) {
 			return s.readOf(ctx, p, server, uri)

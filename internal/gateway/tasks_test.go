@@ -75,6 +75,56 @@ func TestTasks(t *testing.T) {
 	})
 }
 
+// TestTaskDriven calls a tool that runs as a task alone for clients that have no
+// tasks of that kind, and leaves it to those that do.
+func TestTaskDriven(t *testing.T) {
+	for _, tt := range []struct {
+		version string
+		driven  bool
+		mode    string
+	}{{mcp.V2024_11_05, true, ""}, {mcp.V2025_06_18, true, ""}, {mcp.V2025_11_25, false, ""}, {mcp.V2026_07_28, true, ""}, {mcp.V2026_07_28, true, "compact"}} {
+		t.Run("bridge/H10 driven for "+tt.version+" "+tt.mode, func(t *testing.T) {
+			r := newRaw(t, `{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}`, map[string]string{
+				mcp.MethodToolsList:   strings.Replace(taskTools, "optional", "required", 1),
+				mcp.MethodToolsCall:   `{"task":{"taskId":"t1","status":"working"}}`,
+				mcp.MethodTasksResult: `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`,
+			})
+			g := newGateway(t, map[string]string{"a": r.URL}, func(c *config.Config) { c.Schemas[0].Mode = tt.mode })
+			s, err := g.Open(Opening{Schema: config.DefaultSchema, Session: tt.version != mcp.LatestModern, Client: nobody{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			s.settle(t.Context())
+			call := `{"name":"a__slow","arguments":{}}`
+			if tt.mode == "compact" {
+				call = `{"name":"exec","arguments":{"server_name":"a","tool_name":"slow"}}`
+			}
+			if tt.version == mcp.LatestModern {
+				call = strings.TrimSuffix(call, "}") + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
+			} else {
+				ask(t, s, mcp.MethodInitialize, `{"protocolVersion":"`+tt.version+`","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+			}
+			got := ask(t, s, mcp.MethodToolsCall, call)
+			if !tt.driven {
+				if !strings.Contains(got, `"taskId":"a~t1"`) {
+					t.Errorf("answered %s", got)
+				}
+				return
+			}
+			if !strings.Contains(got, "done") || strings.Contains(got, "t1") {
+				t.Errorf("answered %s", got)
+			}
+			if sent := r.sent(t, mcp.MethodToolsCall); !strings.Contains(sent, `"task":{}`) {
+				t.Errorf("the server was asked for no task: %s", sent)
+			}
+			if sent := r.sent(t, mcp.MethodTasksResult); !strings.Contains(sent, `"taskId":"t1"`) {
+				t.Errorf("the server was asked for %s", sent)
+			}
+		})
+	}
+}
+
 // told is a client that keeps what it is told.
 type told struct {
 	nobody

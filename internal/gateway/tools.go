@@ -62,7 +62,7 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if ref.Name != c.name {
 		params = jsonrpc.Set(params, jsonrpc.Quote(ref.Name), "name")
 	}
-	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+	return s.perform(ctx, p, u, ref.Item, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
 }
 
 // A toolCall is what we read of the params of tools/call.
