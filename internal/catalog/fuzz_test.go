@@ -12,6 +12,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
+// fault/T40
+//
 // FuzzName: whatever servers and tools are called, every listed name fits,
 // leads back to its tool, differs from the others and does not depend on the
 // order of arrival.

@@ -110,6 +110,13 @@ func keyTag(key []byte) uint64 {
 // add takes a key into the innermost object and complains if it is there.
 func (s *scanner) add(span keySpan, key []byte) {
 	f := &s.frames[len(s.frames)-1]
+	switch len(s.frames) {
+	case 2: // in params, or in what nobody forwards
+		s.inner = string(key) == inner[0] || string(key) == inner[1]
+		s.odd = s.odd || isVariant(key)
+	case 3:
+		s.odd = s.odd || s.inner && isVariant(key)
+	}
 	own := s.keys[f.keys:]
 	if len(own) >= s.lim.Keys {
 		s.complain(CodeInvalidRequest, "object of more than %d keys", s.lim.Keys)

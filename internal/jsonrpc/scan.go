@@ -14,10 +14,14 @@ func Scan(data []byte, lim *ScanLimits) (Message, *Error) {
 	s.envelope(&env)
 	err := s.err
 	msg, bad := env.message(&s.lim)
+	odd := s.odd
 	s.free()
 	if err != nil {
 		msg.Kind = KindInvalid
 		return msg, err
+	}
+	if odd && bad == nil && len(msg.Params) > 0 {
+		msg.Params = exact(msg.Params)
 	}
 	return msg, bad
 }
@@ -40,6 +44,8 @@ type scanner struct {
 	lim       ScanLimits
 	err       *Error
 	checkKeys bool
+	inner     bool // the last member of params is one of inner
+	odd       bool // there may be a variant of routed
 	frames    []frame
 	keySet
 }
@@ -70,7 +76,7 @@ func newScanner(data []byte, lim *ScanLimits) *scanner {
 const keepKeys = 4096
 
 func (s *scanner) free() {
-	s.data, s.err = nil, nil
+	s.data, s.err, s.inner, s.odd = nil, nil, false, false
 	s.frames = s.frames[:0]
 	s.keySet.reset()
 	scanners.Put(s)

@@ -1,0 +1,26 @@
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// A server that does not look at the case of members runs the tool that we
+// let through, not one that was smuggled past us.
+func TestSmuggledNames(t *testing.T) {
+	gw := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"d":{"command":%q,"args":["demo"],"deny":["add"]}}}`, mcptest.BuildProduct(t)))
+	c := mcptest.NewRawHTTP(t, gw.URL+"/mcp")
+	for _, params := range []string{
+		`{"name":"d__echo","Name":"add","arguments":{"message":"hello","a":1,"b":2}}`,
+		`{"Name":"add","name":"d__echo","arguments":{"message":"hello","a":1,"b":2}}`,
+		`{"name":"d__echo","arguments":{"message":"hello"},"Arguments":{"message":"evil"}}`,
+		`{"name":"d__echo","NAME":"add","arguments":{"message":"hello","a":1,"b":2}}`,
+	} {
+		if got := string(c.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`).Body); !strings.Contains(got, "hello") || strings.Contains(got, "sum") {
+			t.Errorf("corpus/J55: %s: %s", params, got)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package gateway
+
+import (
+	"testing"
+	"time"
+)
+
+// FuzzSeal: no handle opens but one of ours, unchanged, for whom and for what
+// it was made.
+//
+// fault/T40
+func FuzzSeal(f *testing.F) {
+	s := newSealer()
+	good := s.seal(sealed{Park: "p", Principal: "a", Digest: "d", Expires: time.Now().Add(time.Hour).Unix()})
+	f.Add(good, "a", "d")
+	f.Add(good, "b", "d")
+	f.Add(good[:len(good)-1], "a", "d")
+	f.Add(good+"A", "a", "d")
+	f.Add("aio1.", "a", "d")
+	f.Add("aio1.AAAA\n", "", "")
+	f.Fuzz(func(t *testing.T, handle, principal, digest string) {
+		v, ours, err := s.open(handle, principal, digest)
+		right := handle == good && principal == "a" && digest == "d"
+		if ours && (err == nil) != right || right && v.Park != "p" {
+			t.Fatalf("%q for %q, %q: %+v, %v", handle, principal, digest, v, err)
+		}
+	})
+}

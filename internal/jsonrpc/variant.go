@@ -1,0 +1,82 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Many servers take "Name" for "name": the readers of some languages do not
+// look at the case of a member, nor at the long s and the Kelvin sign, and take
+// the last one that fits. We route and judge by the exact names, so whatever
+// others would take for one of them must not reach a server.
+
+// routed are the members of params, and of the objects in inner, that decide
+// where a request goes, what it may do or whose it is.
+var routed = map[string]string{}
+
+func init() {
+	for _, name := range []string{
+		"name", "arguments", "uri", "_meta", "cursor", "ref", "argument", "level", "type", "task", "taskId", "context", "requestId", "requestState",
+		"inputResponses", "inputRequests", "protocolVersion", "capabilities", "clientInfo", "progressToken", "notifications", "resources",
+		"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities",
+		"io.modelcontextprotocol/logLevel", "io.modelcontextprotocol/related-task",
+	} {
+		routed[strings.ToLower(name)] = name
+	}
+}
+
+// inner are the members of params that have such members themselves.
+var inner = [...]string{"_meta", "ref"}
+
+// longestRouted bounds what may be a variant: a letter may take three bytes.
+const longestRouted = 3 * len("io.modelcontextprotocol/clientCapabilities")
+
+// isVariant says whether a key is another way to write one of routed.
+func isVariant(key []byte) bool {
+	if len(key) < 3 || len(key) > longestRouted {
+		return false
+	}
+	var folded [longestRouted]byte
+	text := folded[:0]
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case 'A' <= c && c <= 'Z':
+			text = append(text, c|0x20)
+		case c < 0x80:
+			text = append(text, c)
+		case bytes.HasPrefix(key[i:], []byte("ſ")):
+			text = append(text, 's')
+			i++
+		case bytes.HasPrefix(key[i:], []byte("\u212a")): // the Kelvin sign
+			text = append(text, 'k')
+			i += 2
+		default:
+			return false
+		}
+	}
+	name, ok := routed[string(text)]
+	return ok && name != string(key)
+}
+
+// exact is params without the variants of routed.
+func exact(params []byte) []byte {
+	out := withoutVariants(params)
+	for _, name := range inner {
+		if value := Get(out, name); len(value) > 0 && value[0] == '{' {
+			if clean := withoutVariants(value); len(clean) != len(value) {
+				out = Set(out, clean, name)
+			}
+		}
+	}
+	return out
+}
+
+func withoutVariants(object []byte) []byte {
+	out := object
+	for name := range Members(object) {
+		if isVariant([]byte(name)) {
+			out = Set(out, nil, name)
+		}
+	}
+	return out
+}
