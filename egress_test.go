@@ -16,6 +16,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/safehttp/safehttp.go":        {"addresses that strangers name", "internal/safehttp TestForbiddenURLs"},
 	"internal/safehttp/configured.go":      {"the sampling backend and the collector, as configured", "internal/safehttp TestConfigured"},
 	"internal/mcphttp/client_transport.go": {"configured servers, redirects off", "internal/mcphttp TestServerLeadsNowhere"},
+	"internal/probe/trace.go":              {"the url of a configured server, without credentials, redirects off", "internal/probe TestTrace"},
 	"internal/access/oauth_keys.go":        {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
 	"internal/cli/control_client.go":       {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
 	"internal/oauth/discover.go":           {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},

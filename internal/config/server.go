@@ -90,6 +90,7 @@ type Server struct {
 // ToolPolicy changes how one tool is offered.
 type ToolPolicy struct {
 	Enabled     *bool         `json:"enabled" doc:"Offer it." zh:"是否提供。"`
+	Ask         bool          `json:"ask" doc:"Each call waits until a person allows it in the console's inbox." zh:"每次调用都要等人在控制台的待办中允许。"`
 	Rename      string        `json:"rename" doc:"Name it is listed under." zh:"列出时的名称。"`
 	Description string        `json:"description" doc:"Description it is listed with." zh:"列出时的描述。"`
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -61,8 +62,9 @@ func (s *Session) describe() Client {
 	case s.opening.Strict:
 		transport = "sse"
 	}
+	version, _ := jsonrpc.GetString(s.caller.Info, "version")
 	return Client{
-		Session: s.caller.Session, Name: s.clientName(), Protocol: s.version, Transport: transport,
+		Session: s.caller.Session, Name: s.clientName(), Version: version, Protocol: s.version, Transport: transport,
 		Schema: s.opening.Schema, Principal: s.opening.Principal, Since: s.opened, Calls: s.calls.Load(), Offer: s.caller.Offer,
 	}
 }

@@ -46,6 +46,12 @@ type Options struct {
 	Answerer Answerer
 	// Hits count the limits that were reached; nil counts none.
 	Hits *config.Hits
+	// Approve puts a call to a person and says whether it may run; nil lets
+	// nobody say yes.
+	Approve func(context.Context, Approval) bool
+	// OnClients is called whenever Clients would list others; it must not
+	// block. It may be nil.
+	OnClients func()
 	// Exit is called when the client on stdio says goodbye.
 	Exit func()
 }
@@ -151,6 +157,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 		g.mu.Lock()
 		g.sessions[s] = struct{}{}
 		g.mu.Unlock()
+		g.tellClients()
 	}
 	return s, nil
 }
@@ -169,8 +176,18 @@ func (g *Gateway) config() *config.Config { return g.set.Snapshot().Config }
 // forget drops a session that ended.
 func (g *Gateway) forget(s *Session) {
 	g.mu.Lock()
+	_, known := g.sessions[s]
 	delete(g.sessions, s)
 	g.mu.Unlock()
+	if known {
+		g.tellClients()
+	}
+}
+
+func (g *Gateway) tellClients() {
+	if g.opt.OnClients != nil {
+		g.opt.OnClients()
+	}
 }
 
 // Stop ends the open subscriptions of modern clients with a result, so that

@@ -51,6 +51,7 @@ func (s *Session) initialize(req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	name, _ := jsonrpc.GetString(info, "name")
 	s.name.Store(&name)
 	s.mu.Unlock()
+	s.gw.tellClients()
 	s.greet(s.caller)
 	return &jsonrpc.Response{Result: s.welcome(version, caps)}, nil
 }

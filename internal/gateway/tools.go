@@ -59,6 +59,9 @@ func (s *Session) runTool(ctx context.Context, p party, req *jsonrpc.Request) (*
 	if resp, err := checkArguments(u, ref.Item, c.arguments, p.rules); resp != nil || err != nil {
 		return resp, err
 	}
+	if err := s.ask(ctx, u, &ref, c.arguments); err != nil {
+		return nil, err
+	}
 	if ref.Name != c.name {
 		params = jsonrpc.Set(params, jsonrpc.Quote(ref.Name), "name")
 	}

@@ -176,6 +176,23 @@ func Lint(ctx context.Context, s *Session) ([]Finding, error) {
 	return found, nil
 }
 
+// LintFeatures looks at what a connected server has told already.
+func LintFeatures(f *catalog.Features) []Finding {
+	found := []Finding{}
+	if f == nil {
+		return found
+	}
+	for _, list := range []struct {
+		kind  catalog.Kind
+		items []catalog.Item
+	}{{catalog.Tools, f.Tools}, {catalog.Resources, f.Resources}, {catalog.Templates, f.Templates}, {catalog.Prompts, f.Prompts}} {
+		for i := range list.items {
+			found = append(found, lintItem(list.kind, &list.items[i])...)
+		}
+	}
+	return found
+}
+
 func listCost(l *Listing) int {
 	n := 0
 	for _, raw := range l.Raw {

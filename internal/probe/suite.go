@@ -125,6 +125,11 @@ func ReadSuite(path string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ParseSuite(path, data)
+}
+
+// ParseSuite reads the content of a test file.
+func ParseSuite(path string, data []byte) (*Suite, error) {
 	s := &Suite{Path: path}
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s: %s", path, yaml.FormatError(err, false, true))
@@ -133,6 +138,14 @@ func ReadSuite(path string) (*Suite, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
+}
+
+// Argv is the command that is tested; nil when none is.
+func (s *Suite) Argv() []string {
+	if len(s.Command) == 1 {
+		return strings.Fields(s.Command[0])
+	}
+	return s.Command
 }
 
 func (s *Suite) check() error {
