@@ -1,12 +1,10 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"reflect"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,91 +56,34 @@ func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
 	if f.print {
 		return a.printEntry(c, entry)
 	}
-	path, _ := a.clientFile(c)
-	before, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	servers, err := a.readClient(c, path)
+	change, err := a.planConnect(c, entry, f.all)
 	if err != nil {
 		return err
 	}
-	after, conn := before, connection{File: path, Moved: map[string]json.RawMessage{}}
-	var moving []translation
-	for _, s := range servers {
-		t := a.translate(c, s)
-		if !f.all || t.skip != "" || s.name == ownEntry {
-			continue
-		}
-		moving = append(moving, t)
-		conn.Moved[s.name] = s.raw
-		if after, err = editClient(c, after, s.name, nil); err != nil {
-			return a.clientError(path, err)
-		}
-	}
-	if !hasEntry(servers, entry) {
-		if after, err = editClient(c, after, ownEntry, entry); err != nil {
-			return a.clientError(path, err)
-		}
-	}
-	if string(after) == string(before) {
+	if change.nothing() {
 		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is connected already", "无需修改：已经连接"))
 		return nil
 	}
-	fmt.Fprint(a.Stdout, unifiedDiff(path, before, after))
+	fmt.Fprint(a.Stdout, change.diff())
 	if f.dryRun {
 		return nil
 	}
-	if len(moving) > 0 {
-		if _, err := a.importAll(cmd, moving, importFlags{}); err != nil {
-			return err
-		}
-	}
-	save := func() error { return a.saveConnection(c, conn, before, after) }
+	save := func() error { return a.saveConnection(cmd.Context(), change) }
 	if f.wait <= 0 {
 		return save()
 	}
 	return a.awaitClient(cmd.Context(), c, f, save)
 }
 
-// hasEntry says whether a client has this very entry of ours already.
-func hasEntry(servers []foreign, entry any) bool {
-	for _, s := range servers {
-		if s.name != ownEntry {
-			continue
-		}
-		var have, want any
-		raw, err := json.Marshal(entry)
-		if err != nil || json.Unmarshal(raw, &want) != nil || json.Unmarshal(s.raw, &have) != nil {
-			return false
-		}
-		if m, ok := have.(map[string]any); ok && m["name"] == ownEntry {
-			if w, ok := want.(map[string]any); ok {
-				w["name"] = ownEntry // a list's items carry it
-			}
-		}
-		return reflect.DeepEqual(have, want)
-	}
-	return false
-}
-
-func (a *app) saveConnection(c *client, conn connection, before, after []byte) error {
-	var err error
-	if conn.Backup, err = replaceClientFile(conn.File, before, after); err != nil {
-		return a.clientError(conn.File, err)
-	}
-	conn.Hash = hashOf(after)
-	if all, err := connections(); err == nil && all[c.id].Hash == hashOf(before) {
-		// Connected twice: what was there before the first time counts.
-		conn.Backup = all[c.id].Backup
-		maps.Copy(conn.Moved, all[c.id].Moved)
-	}
-	if err := remember(c.id, &conn); err != nil {
+// saveConnection makes the change, and says how to undo it.
+func (a *app) saveConnection(ctx context.Context, change *clientChange) error {
+	c := change.client
+	if err := a.makeConnection(ctx, change); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("connected:", "已连接："), c.name)
-	if conn.Backup != "" {
-		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("backup:", "备份："), conn.Backup)
+	if change.conn.Backup != "" {
+		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("backup:", "备份："), change.conn.Backup)
 	}
 	fmt.Fprintf(a.Stderr, "%s mcp-all-in-one disconnect %s\n", a.t("undo:", "撤销："), c.id)
 	fmt.Fprintln(a.Stderr, a.t("Restart "+c.name+" so that it reads its file again.", "请重启 "+c.name+" 以重新读取配置。"))

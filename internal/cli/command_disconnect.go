@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 
@@ -28,40 +27,23 @@ func (a *app) disconnect(id string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	all, err := connections()
+	change, err := a.planDisconnect(c)
 	if err != nil {
 		return err
 	}
-	conn, known := all[id]
-	if !known {
-		conn.File, _ = a.clientFile(c)
-	}
-	before, err := os.ReadFile(conn.File)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	after, err := undone(c, conn, before)
-	if err != nil {
-		return a.clientError(conn.File, err)
-	}
-	if string(after) == string(before) {
+	if change.nothing() {
 		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is not connected", "无需修改：尚未连接"))
-		return remember(id, nil)
+		return a.endConnection(change)
 	}
-	fmt.Fprint(a.Stdout, unifiedDiff(conn.File, before, after))
+	fmt.Fprint(a.Stdout, change.diff())
 	if dryRun {
 		return nil
 	}
-	if known && conn.Backup == "" && conn.Hash == hashOf(before) {
-		err = os.Remove(conn.File) // it was not there before
-	} else {
-		_, err = replaceClientFile(conn.File, before, after)
-	}
-	if err != nil {
-		return a.clientError(conn.File, err)
+	if err := a.endConnection(change); err != nil {
+		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("disconnected:", "已断开："), c.name)
-	return remember(id, nil)
+	return nil
 }
 
 // undone is a client's file without our change.

@@ -25,6 +25,7 @@ type serveFlags struct {
 	noCORS               bool
 	corsOrigin           string
 	open                 bool   // open the console in the browser
+	show                 bool   // print its address, with a one-time code
 	endpoint             string // what the welcome names; /mcp when empty
 	attempts             int    // ports to try, one after the other
 	log                  logFlags
@@ -93,6 +94,9 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	}
 	reload.start(life)
 	a.welcome(life.soft, in, f, demo)
+	if f.show {
+		fmt.Fprintln(a.Stdout, consoleURL(in, fr.console))
+	}
 	if f.open {
 		a.openConsole(consoleURL(in, fr.console))
 	}

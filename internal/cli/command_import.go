@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error 
 		}
 		list = append(list, found...)
 	}
-	done, err := a.importAll(cmd, list, f)
+	done, err := a.importAll(cmd.Context(), list, f)
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ type imported struct {
 }
 
 // importAll writes servers into our file, in one write.
-func (a *app) importAll(cmd *cobra.Command, list []translation, f importFlags) ([]imported, error) {
+func (a *app) importAll(ctx context.Context, list []translation, f importFlags) ([]imported, error) {
 	if f.schema == "" {
 		f.schema = config.DefaultSchema
 	}
@@ -198,7 +199,7 @@ func (a *app) importAll(cmd *cobra.Command, list []translation, f importFlags) (
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.reloadRunning(cmd.Context(), found.Path)
+	_, err = a.reloadRunning(ctx, found.Path)
 	return done, err
 }
 

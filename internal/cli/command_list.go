@@ -16,7 +16,7 @@ import (
 func (a *app) listCommand() *cobra.Command {
 	var f probeFlags
 	var wide bool
-	cmd := a.probeCommand("list [servers] | list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
+	cmd := a.probeCommand("list [servers|clients] | list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
 		func(cmd *cobra.Command, args []string) error { return a.runList(cmd, &f, wide, args) })
 	cmd.Aliases = []string{"ls"}
 	cmd.Example = "  mcp-all-in-one list\n  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
@@ -52,6 +52,8 @@ func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []strin
 		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
 	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
 		return a.listServers(cmd.Context())
+	} else if len(args) == 1 && args[0] == "clients" {
+		return a.listClients(cmd)
 	} else {
 		m, err = a.aimWord(cmd.Context(), f, args[0], args[1:])
 	}

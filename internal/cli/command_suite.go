@@ -151,10 +151,8 @@ func (a *app) aimSuite(ctx context.Context, f *probeFlags, target string, s *pro
 		return a.aimWord(ctx, f, s.Target, nil)
 	case s.URL != "":
 		return a.aimURL(f, s.URL, nil)
-	case len(s.Command) == 1:
-		return a.aimCommand(f, strings.Fields(s.Command[0]), nil)
-	case len(s.Command) > 1:
-		return a.aimCommand(f, s.Command, nil)
+	case len(s.Argv()) > 0:
+		return a.aimCommand(f, s.Argv(), nil)
 	}
 	return nil, fail(exitUsage, codeUsage, a.t("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
 		"%s %s", s.Path, a.t("does not say what is tested", "没有说明测试目标"))

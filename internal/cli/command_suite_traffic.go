@@ -1,21 +1,12 @@
 package cli
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/traffic"
 )
 
 func (a *app) fromTrafficCommand() *cobra.Command {
@@ -49,15 +40,17 @@ func (a *app) suiteFromTraffic(cmd *cobra.Command, what string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	turns, server, err := r.turns(cmd.Context(), what)
-	if err != nil {
+	var draft struct {
+		Servers []string `json:"servers"`
+		Text    string   `json:"text"`
+	}
+	if err := r.post(cmd.Context(), "/api/v1/suites/draft", map[string]string{"q": what}, &draft); err != nil {
 		return nil, err
 	}
-	var from *probe.RunTarget
-	if server != "" {
-		from = &probe.RunTarget{Server: server}
+	if len(draft.Servers) > 1 {
+		return nil, fail(exitUsage, codeUsage, "server:"+draft.Servers[0], "the calls are of several servers: %s", strings.Join(draft.Servers, ", "))
 	}
-	return probe.SuiteFrom(from, turns), nil
+	return []byte(draft.Text), nil
 }
 
 func (a *app) readCapture(path string) (*probe.Capture, error) {
@@ -71,64 +64,4 @@ func (a *app) readCapture(path string) (*probe.Capture, error) {
 		return nil, fail(exitUsage, codeUsage, a.t("recordings are made with record, or with --trace", "录制文件由 record 或 --trace 生成"), "%s: %v", path, err)
 	}
 	return c, nil
-}
-
-// turns reads the calls to servers that a running gateway recorded.
-func (r *remote) turns(ctx context.Context, filter string) ([]probe.Turn, string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/traffic/export?q="+url.QueryEscape(filter), nil)
-	if err != nil {
-		return nil, "", err
-	}
-	resp, err := r.http.Do(req)
-	if err != nil {
-		return nil, "", fmt.Errorf("asking the running gateway: %w", err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, "", controlFailure(resp)
-	}
-	var turns []probe.Turn
-	servers := make(map[string]bool)
-	lines := bufio.NewReader(resp.Body)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if turn, server, ok := recordedTurn(line); ok {
-			turns = append(turns, turn)
-			servers[server] = true
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, "", err
-		}
-	}
-	names := sortedKeys(servers)
-	if len(names) > 1 {
-		return nil, "", fail(exitUsage, codeUsage, "server:"+names[0], "the calls are of several servers: %s", strings.Join(names, ", "))
-	}
-	return turns, strings.Join(names, ""), nil
-}
-
-// recordedTurn is one call to a server, as the record exports it.
-func recordedTurn(line []byte) (probe.Turn, string, bool) {
-	var entry struct {
-		traffic.Call
-		Request  json.RawMessage `json:"request"`
-		Response json.RawMessage `json:"response"`
-	}
-	if json.Unmarshal(line, &entry) != nil || entry.Hop != traffic.HopServer || entry.FromServer || entry.Status == traffic.StatusPending {
-		return probe.Turn{}, "", false
-	}
-	t := probe.Turn{Method: entry.Method, Params: entry.Request, Took: entry.Total}
-	if entry.Status == traffic.StatusError {
-		t.Err = json.RawMessage(fmt.Sprintf(`{"code":%d}`, entry.Code))
-	} else {
-		t.Result = json.RawMessage(`{}`)
-	}
-	if entry.Status == traffic.StatusToolError {
-		t.Result = json.RawMessage(`{"isError":true}`)
-	}
-	known := entry.Method == mcp.MethodToolsCall || entry.Method == mcp.MethodResourcesRead || entry.Method == mcp.MethodPromptsGet
-	return t, entry.Server, known && len(entry.Request) > 0 && entry.Request[0] == '{'
 }

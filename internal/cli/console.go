@@ -17,7 +17,8 @@ import (
 func (in *instance) newConsole(ctx context.Context, a *app, token string) (*web.Handler, error) {
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, app: a}, Traffic: in.traffic, Bench: newConsoleBench(in, a), Inbox: &in.inbox,
-		Settings: &consoleSettings{in: in, app: a}, Clients: in.consoleClients, Validate: validateAgainst,
+		Settings: &consoleSettings{in: in, app: a}, Catalog: &consoleCatalog{in: in, app: a}, Programs: &consolePrograms{in: in, app: a},
+		Doctor: &consoleDoctor{in: in, app: a}, Suites: in.suiteOptions(a), Clients: in.consoleClients, Validate: validateAgainst,
 		Reload:   func() (web.Reload, error) { return in.reload() },
 		Bearer:   func(r *http.Request) (web.Identity, bool) { return in.consoleBearer(r, token) },
 		StateDir: filepath.Join(stateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
@@ -71,4 +72,11 @@ func (in *instance) consoleBearer(r *http.Request, token string) (web.Identity, 
 	}
 	// The console shows everything; who may see a part of it may not enter.
 	return web.Identity{}, false
+}
+
+// speaking is the app in the language of whoever looks at the page.
+func (a *app) speaking(lang web.Lang) *app {
+	other := *a
+	other.chinese = lang == web.Chinese
+	return &other
 }

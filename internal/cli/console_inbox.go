@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"time"
 
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/web"
@@ -34,4 +36,22 @@ func (in *instance) person(ctx context.Context, server string, req *jsonrpc.Requ
 		result = jsonrpc.Set(result, answer.Content, "content")
 	}
 	return &jsonrpc.Response{Result: result}
+}
+
+// approvalWait is how long a call waits for a person's yes.
+const approvalWait = 2 * time.Minute
+
+// approve puts a call to the person at the console, or at the command inbox.
+func (in *instance) approve(ctx context.Context, a gateway.Approval) bool {
+	if in.url == "" {
+		return false // on stdio there is no console
+	}
+	ctx, cancel := context.WithTimeout(ctx, approvalWait)
+	defer cancel()
+	arguments := a.Arguments
+	if arguments == nil {
+		arguments = json.RawMessage("{}")
+	}
+	answer, err := in.inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, Params: arguments})
+	return err == nil && answer.Action == "accept"
 }

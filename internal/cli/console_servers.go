@@ -9,6 +9,8 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -150,6 +152,33 @@ func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
 	}
 	u.Restart()
 	return nil
+}
+
+// SignIn begins a sign-in. It goes on until the person is back or gives up.
+func (c *consoleServers) SignIn(ctx context.Context, schema, name string) (string, error) {
+	u := c.find(schema, name)
+	if u == nil {
+		return "", web.ErrNotFound
+	}
+	shown := make(chan string, 1)
+	ended := make(chan error, 1)
+	c.in.wg.Go(func() {
+		_, err := c.in.tokens.Login(ctx, u.Config(), oauth.LoginOptions{
+			Base: mcphttp.NewClientTransport(), Show: func(address string) { shown <- address },
+		})
+		if err != nil {
+			c.in.log.Warn("signing in", "server", name, "err", err)
+		} else {
+			c.in.signedIn()
+		}
+		ended <- err
+	})
+	select {
+	case address := <-shown:
+		return address, nil
+	case err := <-ended:
+		return "", err
+	}
 }
 
 // Approve lets a pending entry run.

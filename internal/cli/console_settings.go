@@ -16,12 +16,12 @@ type consoleSettings struct {
 }
 
 // List describes every value that the file may set.
-func (c *consoleSettings) List() []web.Setting {
+func (c *consoleSettings) List(lang web.Lang) []web.Setting {
 	settings := []web.Setting{}
 	for _, v := range config.Values(c.in.set.Snapshot().Config) {
 		settings = append(settings, web.Setting{
 			Key: v.Key, Value: v.Value, Default: v.Default, Source: v.Source, Restart: v.Restart,
-			Doc: c.app.t(v.Doc, v.DocZH), Secret: v.Secret, Choices: v.Choices,
+			Doc: c.app.speaking(lang).t(v.Doc, v.DocZH), Secret: v.Secret, Choices: v.Choices,
 		})
 	}
 	return settings

@@ -47,6 +47,8 @@ type instance struct {
 	audit    *telemetry.Audit  // nil when not configured
 	tracer   *telemetry.Tracer // nil when not configured
 	watchers watchers
+	// guests hear that a client came or went.
+	guests watchers
 	// reload reads the config file again and applies it.
 	reload func() (web.Reload, error)
 }
@@ -109,6 +111,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	in.gateway = gateway.New(gateway.Options{
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
 		Traffic: in.traffic, Observe: in.openTelemetry(ctx), Own: in.ownTools(o), Hits: &in.hits,
+		OnClients: in.guests.changed, Approve: in.approve,
 	})
 	in.watchers.add(in.warnLookalikes())
 	in.set.Apply(o.cfg, in.only)
@@ -131,6 +134,7 @@ func (in *instance) close(ctx context.Context) {
 	in.tokens.Close()
 	in.closeTelemetry()
 	in.watchers.stop()
+	in.guests.stop()
 	if err := in.launcher.Close(); err != nil {
 		in.log.Warn("ending the helper", "err", err)
 	}

@@ -48,6 +48,7 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 		ln.Close()
 		return nil, err
 	}
+	in.guests.add(f.console.ClientsChanged)
 	limits := serverLimits(&in.cfg.Limits)
 	limits.Hits = &in.hits
 	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: in.open, Limits: limits, Log: in.log})

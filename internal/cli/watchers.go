@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// watchers hear, a moment later and never twice at once, that something about
-// the servers changed.
+// watchers hear, a moment later and never twice at once, that something
+// changed.
 type watchers struct {
 	mu      sync.Mutex
 	list    []func()

@@ -286,6 +286,10 @@ func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
 		fail(w, http.StatusNotFound, "not_found", "this result is no longer kept")
 		return
 	}
+	if r.URL.Query().Has("path") {
+		part(w, r, k.Result, true)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	http.ServeContent(w, r.Request, "", k.Start, bytes.NewReader(k.Result))

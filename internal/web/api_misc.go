@@ -59,8 +59,8 @@ func (h *Handler) postReload(w http.ResponseWriter, _ *request) {
 	reply(w, http.StatusOK, report)
 }
 
-func (h *Handler) getSettings(w http.ResponseWriter, _ *request) {
-	reply(w, http.StatusOK, h.opt.Settings.List())
+func (h *Handler) getSettings(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, h.opt.Settings.List(r.lang()))
 }
 
 func (h *Handler) putSetting(w http.ResponseWriter, r *request) {

@@ -134,9 +134,13 @@ func (h *Handler) postServer(w http.ResponseWriter, r *request) {
 		"restart": s.Restart,
 		"approve": s.Approve,
 	}
+	if r.params["action"] == "signin" {
+		h.signIn(w, r)
+		return
+	}
 	action := actions[r.params["action"]]
 	if action == nil {
-		fail(w, http.StatusNotFound, "not_found", "the actions are enable, disable, restart and approve")
+		fail(w, http.StatusNotFound, "not_found", "the actions are enable, disable, restart, approve and signin")
 		return
 	}
 	if err := action(r.Context(), r.params["schema"], r.params["name"]); err != nil {
@@ -144,4 +148,14 @@ func (h *Handler) postServer(w http.ResponseWriter, r *request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// signIn answers the address where a person signs in; the page opens it.
+func (h *Handler) signIn(w http.ResponseWriter, r *request) {
+	address, err := h.opt.Servers.SignIn(h.ctx, r.params["schema"], r.params["name"])
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, map[string]string{"address": address})
 }

@@ -120,6 +120,10 @@ func (h *Handler) getTrafficBody(w http.ResponseWriter, r *request) {
 		fail(w, http.StatusNotFound, "not_found", "this body is no longer kept")
 		return
 	}
+	if r.URL.Query().Has("path") {
+		part(w, r, body, whole)
+		return
+	}
 	slice(w, r, body, whole)
 }
 

@@ -15,8 +15,12 @@ import (
 // entry that is saved with it keeps the value that is stored.
 const Kept = "***"
 
-// ErrNotFound is returned by a backend for a name it does not know.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound is returned by a backend for a name it does not know.
+	ErrNotFound = errors.New("not found")
+	// ErrChanged is returned for a change that is not the one that was shown.
+	ErrChanged = errors.New("the file has changed since; look at the difference again")
+)
 
 var errClosed = errors.New("the console is closing")
 
@@ -32,6 +36,9 @@ type Servers interface {
 	Remove(ctx context.Context, schema, name string) (undo func(context.Context) error, err error)
 	SetEnabled(ctx context.Context, schema, name string, on bool) error
 	Restart(ctx context.Context, schema, name string) error
+	// SignIn begins a sign-in and returns the address where a person goes on;
+	// the server's state says when it is done.
+	SignIn(ctx context.Context, schema, name string) (address string, err error)
 	// Approve accepts what is pending: a new entry, or changed tools.
 	Approve(ctx context.Context, schema, name string) error
 	// Watch calls changed, never concurrently, whenever List would differ. It
@@ -213,7 +220,7 @@ type Problem struct {
 
 // Settings are the values of the config that are not servers.
 type Settings interface {
-	List() []Setting
+	List(lang Lang) []Setting
 	// Set writes one value to the config file.
 	Set(ctx context.Context, key string, value json.RawMessage) error
 }

@@ -72,6 +72,10 @@ func failWith(w http.ResponseWriter, err error) {
 		fail(w, http.StatusNotFound, "not_found", err.Error())
 		return
 	}
+	if errors.Is(err, ErrChanged) {
+		fail(w, http.StatusConflict, "changed", err.Error())
+		return
+	}
 	fail(w, http.StatusUnprocessableEntity, "refused", err.Error())
 }
 

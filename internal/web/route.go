@@ -47,6 +47,14 @@ type request struct {
 	id     Identity
 }
 
+// lang is the language that the page is in.
+func (r *request) lang() Lang {
+	if strings.HasPrefix(strings.ToLower(r.Header.Get("Accept-Language")), "zh") {
+		return Chinese
+	}
+	return English
+}
+
 type route struct {
 	method  string
 	pattern string // segments; {x} is a parameter
@@ -71,6 +79,19 @@ func (h *Handler) table() []route {
 		{"POST", "undo/{undo}", ScopeAdmin, h.postUndo},
 		{"POST", "reload", ScopeAdmin, h.postReload},
 		{"GET", "clients", ScopeRead, h.getClients},
+		{"GET", "catalog", ScopeRead, h.getCatalog},
+		{"PUT", "catalog/{schema}/{server}/{kind}/{name}", ScopeAdmin, h.putCatalog},
+		{"GET", "programs", ScopeRead, h.getPrograms},
+		{"POST", "programs/{program}/plan", ScopeAdmin, h.postPlan},
+		{"POST", "programs/{program}/apply", ScopeAdmin, h.postApply},
+		{"GET", "doctor", ScopeRead, h.getDoctor},
+		{"GET", "suites", ScopeRead, h.getSuites},
+		{"POST", "suites/draft", ScopeRead, h.postDraft},
+		{"GET", "suites/{suite}", ScopeRead, h.getSuite},
+		{"PUT", "suites/{suite}", ScopeAdmin, h.putSuite},
+		{"DELETE", "suites/{suite}", ScopeAdmin, h.deleteSuite},
+		{"POST", "suites/{suite}/run", ScopeCall, h.postSuiteRun},
+		{"DELETE", "suites/{suite}/run", ScopeCall, h.deleteSuiteRun},
 		{"GET", "traffic", ScopeRead, h.getTraffic},
 		{"GET", "traffic/export", ScopeRead, h.getTrafficExport},
 		{"GET", "traffic/{id}", ScopeRead, h.getTrafficEntry},

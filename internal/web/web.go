@@ -27,6 +27,10 @@ type Options struct {
 	Bench    Bench
 	Inbox    *Inbox
 	Settings Settings
+	Catalog  Catalog
+	Programs Programs
+	Doctor   Doctor
+	Suites   SuiteOptions
 	// Reload reads the config file again and applies it.
 	Reload func() (Reload, error)
 	// Clients lists who is connected.
@@ -60,6 +64,7 @@ type Handler struct {
 	bench   *benches
 	history *probe.History
 	undos   *undos
+	suites  *suites
 	routes  []route
 
 	ctx    context.Context
@@ -91,6 +96,9 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h.hub = newHub()
 	h.bench = newBenches(h)
 	h.undos = &undos{now: opt.Now}
+	if h.suites, err = openSuites(h, opt.Suites); err != nil {
+		return nil, err
+	}
 	h.routes = h.table()
 	h.opt.Inbox.watch(func() { h.hub.publish("inbox", h.opt.Inbox.List()) })
 	h.opt.Servers.Watch(func() { h.hub.publish("servers", h.opt.Servers.List()) })

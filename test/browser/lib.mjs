@@ -107,9 +107,9 @@ export async function work(page, f) {
 const headers = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
 
 /** connect opens a session of a client at the gateway's own endpoint. */
-export async function connect(name) {
+export async function connect(name, capabilities = {}) {
   const send = async (body, session) => fetch(base + "/mcp", { method: "POST", headers: { ...headers, ...(session ? { "Mcp-Session-Id": session } : {}) }, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
-  const first = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name, version: "1.0" } } });
+  const first = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities, clientInfo: { name, version: "1.0" } } });
   await first.text();
   const session = first.headers.get("mcp-session-id");
   await (await send({ method: "notifications/initialized" }, session)).text();

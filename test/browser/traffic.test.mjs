@@ -60,6 +60,24 @@ test("pause holds new rows back", async () => {
   await done(page);
 });
 
+test("a body of megabytes is a tree that is read part by part", async () => {
+  const page = await newPage();
+  await visit(page, "traffic"); // whole bodies are kept while a console is open
+  await page.locator("footer [data-state=ok]").waitFor();
+  const call = await connect("large-client");
+  await call("tools/call", { name: await toolName(call, "large", "corpus"), arguments: { megabytes: 2 } });
+  const read = [];
+  page.on("response", async (r) => { if (r.url().includes("/body?") && r.url().includes("path=")) read.push((await r.body()).length); });
+  await page.locator(".grid-row", { hasText: "large-client" }).filter({ hasText: "large" }).first().locator("a").click();
+  const tree = page.getByTestId("tree");
+  await tree.getByRole("button", { name: /structuredContent|content/ }).first().click();
+  await tree.getByRole("button", { name: /items|0/ }).first().click();
+  await tree.locator(".nest .nest li").first().waitFor();
+  await accessible(page);
+  assert.ok(read.length >= 3 && read.every((n) => n < 300_000), `${read} bytes`);
+  await done(page);
+});
+
 test("export is JSON lines with bodies", async () => {
   const page = await newPage();
   await visit(page, "traffic");

@@ -1,4 +1,5 @@
 // The JSON API as the page sees it; /api/v1/openapi.json describes it.
+import { lang } from "./i18n/index.ts";
 
 export interface Server {
   schema: string; name: string;
@@ -9,7 +10,10 @@ export interface Server {
 
 export interface ServerDetail extends Server {
   entry: Record<string, unknown> | null; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
+  changes?: ToolChange[]; lookalikes?: { tools: string[]; same: boolean }[];
 }
+
+export interface ToolChange { tool: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[] }
 
 export interface Client {
   session: string; name?: string; version?: string; protocol?: string; transport: string; schema?: string;
@@ -66,10 +70,35 @@ export interface Setting {
   key: string; value: unknown; default?: unknown; source: string; restart?: boolean; doc?: string; secret?: boolean; choices?: string[];
 }
 
+export interface Cost { bytes: number; tokens: number }
+export interface Fit { client: string; tools: number; maxTools?: number; maxName?: number; longNames?: number }
+export interface CatalogRow {
+  kind: "tool" | "prompt"; server: string; own: string; listed?: string; title?: string; description?: string; effect?: string;
+  cost: Cost; on: boolean; issues?: { code: string; with?: string[] }[];
+}
+export interface CatalogPage {
+  schema: string; schemas: string[]; mode: string; advice: { mode: string; why: string }; list: { full: Cost; compact: Cost; search: Cost };
+  fits: Fit[]; rows: CatalogRow[]; lens?: { session: string; client: string; mode: string; tools: number; shown: Cost; warnings: string[]; listed: string[] };
+}
+
+export interface Program { id: string; name: string; file: string; found: boolean; connected: boolean; undo: boolean; servers: string[]; dials: boolean; error?: string }
+export interface ConnectPlan { file: string; diff: string; mark: string; moving: string[]; snippet?: string; backup?: string }
+
+export interface Leg { name: string; ok: boolean; took: number; detail?: string }
+export interface LintFinding { severity: string; rule: string; kind: string; item?: string; message: string }
+export interface Finding { schema?: string; name?: string; ok: boolean; what: string; detail?: string; fix?: string; command?: string; way?: Leg[]; lint?: LintFinding[] }
+
+export interface TestResult { name: string; status: "passed" | "failed" | "skipped"; problems?: string[]; took: number; updated?: boolean }
+export interface SuiteRun { start: string; took: number; passed: number; failed: number; skipped: number; error?: string; results?: TestResult[] }
+export interface Suite { name: string; path: string; target?: string; tests: number; error?: string; running?: TestResult[]; isRunning?: boolean; runs: SuiteRun[]; text?: string }
+
 export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
 
 export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number }
 export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
+
+export interface PartItem { key: string; kind: string; size: number; count?: number; value?: unknown }
+export interface Part { path: string; kind: string; size: number; count?: number; offset?: number; items?: PartItem[]; value?: unknown; whole: boolean }
 
 /** A refusal of the API. run is a command that waits for a yes. */
 export class ApiError extends Error {
@@ -82,7 +111,8 @@ export class ApiError extends Error {
 export const hooks = { onLogin: () => {} };
 
 async function send(method: string, path: string, body?: string): Promise<Response> {
-  const headers: Record<string, string> = {};
+  // The page's own language, for texts that only the gateway has.
+  const headers: Record<string, string> = { "Accept-Language": lang.value };
   if (method !== "GET") headers["X-MCP-AIO"] = "1";
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let resp: Response;

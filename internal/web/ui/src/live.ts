@@ -1,12 +1,16 @@
 // One event stream for all tabs: the tab that holds the lock reads it and
 // passes events on.
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { get } from "./api.ts";
 import type { Bench, Call, Client, Line, Question, Run, Server } from "./api.ts";
 
 export const servers = signal<Server[]>([]);
 export const inbox = signal<Question[]>([]);
 export const clients = signal<Client[]>([]);
+/** approvals are servers and changed tools that wait for a yes. */
+export const approvals = computed(() => servers.value.filter((s) => s.state === "pending" || s.pending?.length));
+/** waitingCount is how much waits for a person. */
+export const waitingCount = computed(() => inbox.value.length + approvals.value.length);
 export const benches = signal<Bench[]>([]);
 /** online is whether the stream is open, in this tab or another. */
 export const online = signal(false);
@@ -17,10 +21,10 @@ export interface BenchEvent {
   bench?: string; run?: Run; runId?: string; method?: string; params?: any; text?: string; at?: string;
 }
 
-interface Topics { traffic: Call[]; logs: Line[]; bench: BenchEvent; reset: unknown }
+interface Topics { traffic: Call[]; logs: Line[]; bench: BenchEvent; tests: { suite: string }; reset: unknown }
 type Listener<T> = (data: T) => void;
 const listeners: { [K in keyof Topics]: Set<Listener<Topics[K]>> } = {
-  traffic: new Set(), logs: new Set(), bench: new Set(), reset: new Set(),
+  traffic: new Set(), logs: new Set(), bench: new Set(), tests: new Set(), reset: new Set(),
 };
 
 /** on follows a topic until the returned function is called. */
@@ -53,7 +57,7 @@ export async function refresh(): Promise<void> {
   await refreshBenches();
 }
 
-const topics = "servers,inbox,clients,bench,traffic,logs";
+const topics = "servers,inbox,clients,bench,tests,traffic,logs";
 
 export function startLive(): void {
   const channel = new BroadcastChannel("mcp-all-in-one");

@@ -14,9 +14,11 @@ interface Entry { group: string; text: string; hint?: string; run: () => void }
 function entries(): Entry[] {
   const page = (id: string, text: string): Entry => ({ group: t("pages"), text, run: () => go("/ui/" + id) });
   return [
-    page("overview", t("overview")), page("servers", t("servers")), page("traffic", t("traffic")), page("bench", t("bench")),
-    page("inbox", t("inbox")), page("settings", t("settings")),
+    page("overview", t("overview")), page("servers", t("servers")), page("catalog", t("catalog")), page("clients", t("clientsTitle")), page("traffic", t("traffic")),
+    page("inbox", t("inbox")), page("bench", t("bench")), page("tests", t("tests")), page("doctor", t("doctor")), page("settings", t("settings")),
     { group: t("actions"), text: t("addServer"), run: () => go("/ui/servers/new") },
+    { group: t("actions"), text: t("connectAnother"), run: () => go("/ui/clients") },
+    { group: t("actions"), text: t("fromTraffic"), run: () => go("/ui/tests/new") },
     { group: t("actions"), text: t("connectAny"), run: () => go("/ui/bench") },
     { group: t("actions"), text: t("theme"), run: () => { theme.value = theme.value === "dark" ? "light" : "dark"; } },
     { group: t("actions"), text: lang.value === "en" ? "中文" : "English", run: () => setLang(lang.value === "en" ? "zh-CN" : "en") },

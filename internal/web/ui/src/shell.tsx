@@ -1,11 +1,12 @@
 // The frame around every screen.
-import type { ComponentType } from "preact";
+import { Fragment, type ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { commandLine } from "./cli.ts";
+import { count } from "./format.ts";
 import { lang, setLang, t, type Key } from "./i18n/index.ts";
 import { focusFilter, modName, shortcuts, startKeys, useShortcuts, type Shortcut } from "./keys.ts";
-import { inbox, online, servers } from "./live.ts";
+import { clients, online, servers, waitingCount } from "./live.ts";
 import { Overview } from "./pages/overview.tsx";
 import { Palette, paletteOpen } from "./palette.tsx";
 import { CopyButton, Empty, IconButton, Notice, Status, Toasts, errorText } from "./parts/basics.tsx";
@@ -13,15 +14,19 @@ import { Icon, type IconName } from "./parts/icons.tsx";
 import { go, segments } from "./router.ts";
 import { dark, session, theme } from "./state.ts";
 
-interface Screen { id: string; icon: IconName; label: Key; load: () => Promise<ComponentType> }
+interface Screen { id: string; icon: IconName; label: Key; group?: Key; load: () => Promise<ComponentType> }
 
 const screens: Screen[] = [
-  { id: "overview", icon: "overview", label: "overview", load: async () => Overview },
+  { id: "overview", icon: "overview", label: "overview", group: "operate", load: async () => Overview },
   { id: "servers", icon: "servers", label: "servers", load: async () => (await import("./pages/servers.tsx")).Servers },
+  { id: "catalog", icon: "catalog", label: "catalog", load: async () => (await import("./pages/catalog.tsx")).Catalog },
+  { id: "clients", icon: "clients", label: "clientsTitle", load: async () => (await import("./pages/clients.tsx")).Clients },
   { id: "traffic", icon: "traffic", label: "traffic", load: async () => (await import("./pages/traffic.tsx")).Traffic },
-  { id: "bench", icon: "bench", label: "bench", load: async () => (await import("./bench/page.tsx")).BenchPage },
   { id: "inbox", icon: "inbox", label: "inbox", load: async () => (await import("./pages/inbox.tsx")).InboxPage },
-  { id: "settings", icon: "settings", label: "settings", load: async () => (await import("./pages/settings.tsx")).SettingsPage },
+  { id: "bench", icon: "bench", label: "bench", group: "test", load: async () => (await import("./bench/page.tsx")).BenchPage },
+  { id: "tests", icon: "tests", label: "tests", load: async () => (await import("./pages/tests.tsx")).Tests },
+  { id: "doctor", icon: "doctor", label: "doctor", load: async () => (await import("./pages/doctor.tsx")).Doctor },
+  { id: "settings", icon: "settings", label: "settings", group: "system", load: async () => (await import("./pages/settings.tsx")).SettingsPage },
 ];
 
 const helpOpen = signal(false);
@@ -35,7 +40,11 @@ const global: Shortcut[] = [
   { keys: "g o", label: "overview", run: () => go("/ui/overview") },
   { keys: "g s", label: "servers", run: () => go("/ui/servers") },
   { keys: "g t", label: "traffic", run: () => go("/ui/traffic") },
+  { keys: "g c", label: "catalog", run: () => go("/ui/catalog") },
+  { keys: "g l", label: "clientsTitle", run: () => go("/ui/clients") },
   { keys: "g b", label: "bench", run: () => go("/ui/bench") },
+  { keys: "g x", label: "tests", run: () => go("/ui/tests") },
+  { keys: "g d", label: "doctor", run: () => go("/ui/doctor") },
   { keys: "g e", label: "settings", run: () => go("/ui/settings") },
 ];
 
@@ -43,7 +52,7 @@ export function Shell() {
   useShortcuts(global);
   const id = segments.value[0] ?? "overview";
   const screen = screens.find((s) => s.id === id);
-  const waiting = inbox.value.length;
+  const waiting = waitingCount.value;
   useEffect(() => {
     const title = screen ? t(screen.label) : "";
     document.title = (waiting ? `(${waiting}) ` : "") + title + " · mcp-all-in-one";
@@ -76,8 +85,8 @@ function Header() {
     <span class="pill endpoint"><span class="mut">{t("endpoint")}</span> <code>{session.value!.endpoint}</code> <CopyButton text={() => session.value!.endpoint} /></span>
     <span class="space" />
     <button type="button" class="pill search" onClick={() => { paletteOpen.value = true; }}><Icon name="search" /><span>{t("paletteHint")}</span> <kbd>{modName} K</kbd></button>
-    <a class={"pill" + (inbox.value.length ? " attention" : "")} href="/ui/inbox" data-testid="inbox-badge">
-      {inbox.value.length ? <Status tone="warn">{t("inboxCount", inbox.value.length)}</Status> : t("inbox")}</a>
+    <a class={"pill" + (waitingCount.value ? " attention" : "")} href="/ui/inbox" data-testid="inbox-badge">
+      {waitingCount.value ? <Status tone="warn">{t("inboxCount", waitingCount.value)}</Status> : t("inbox")}</a>
     <a class="pill" href="/ui/servers"><Status tone={up < counted ? "warn" : "ok"}>{t("upCount", up, counted)}</Status></a>
     <button type="button" class="pill" lang={lang.value === "en" ? "zh-CN" : "en"} data-testid="language"
       onClick={() => setLang(lang.value === "en" ? "zh-CN" : "en")}>{lang.value === "en" ? "中文" : "English"}</button>
@@ -86,10 +95,11 @@ function Header() {
 }
 
 function Nav({ current }: { current: string }) {
-  const counts: Record<string, number> = { servers: servers.value.length, inbox: inbox.value.length };
+  const tools = servers.value.reduce((n, s) => n + s.tools, 0);
+  const counts: Record<string, number> = { servers: servers.value.length, catalog: tools, clients: clients.value.length, inbox: waitingCount.value };
   return <nav aria-label={t("navigation")}>
-    {screens.map((s) => <a key={s.id} href={"/ui/" + s.id} aria-current={s.id === current ? "page" : undefined}>
-      <Icon name={s.icon} /><span>{t(s.label)}</span>{counts[s.id] ? <i>{counts[s.id]}</i> : null}</a>)}
+    {screens.map((s) => <Fragment key={s.id}>{s.group && <span class="nav-group" aria-hidden="true">{t(s.group)}</span>}<a href={"/ui/" + s.id} aria-current={s.id === current ? "page" : undefined}>
+      <Icon name={s.icon} /><span>{t(s.label)}</span>{counts[s.id] ? <i>{count(counts[s.id]!)}</i> : null}</a></Fragment>)}
   </nav>;
 }
 

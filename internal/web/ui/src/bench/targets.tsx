@@ -32,8 +32,17 @@ export function Targets() {
 const viaOf = (b: Bench) => (b.target.via === "gateway" ? "gateway" : undefined);
 const offers = ["sampling", "elicitation", "roots"];
 
+/** configured are the targets of the config file, as a value and a label. */
+function configured(): [string, string][] {
+  const list: [Target, string][] = [];
+  for (const s of servers.value) list.push([{ server: s.name, schema: s.schema, via: "direct" }, s.name], [{ server: s.name, schema: s.schema, via: "gateway" }, t("viaGatewayOf", s.name)]);
+  for (const schema of new Set(servers.value.map((s) => s.schema))) list.push([{ schema, via: "gateway" }, t("wholeGateway", schema)]);
+  return list.map(([target, label]) => [JSON.stringify(target), label]);
+}
+
 function ConnectForm() {
   const [end, setEnd] = useState(emptyEndpoint);
+  const [what, setWhat] = useState(may("admin") ? "" : configured()[0]?.[0] ?? "");
   const [protocol, setProtocol] = useState("auto");
   const [as, setAs] = useState("");
   const [identity, setIdentity] = useState({ name: "", version: "" });
@@ -41,7 +50,7 @@ function ConnectForm() {
   const [error, setError] = useState<{ text: string; lines?: string[] }>();
   const [run, setRun] = useState("");
   const [busy, setBusy] = useState(false);
-  const target = (): Target => ({ ...fieldsOf(end), protocol: protocol === "auto" ? undefined : protocol, as: as || undefined,
+  const target = (): Target => ({ ...(what ? JSON.parse(what) as Target : fieldsOf(end)), protocol: protocol === "auto" ? undefined : protocol, as: as || undefined,
     clientName: identity.name || undefined, clientVersion: identity.version || undefined, offer: offer.length === offers.length ? undefined : offer });
   const submit = async (confirm?: string) => {
     setBusy(true);
@@ -53,12 +62,14 @@ function ConnectForm() {
     }
     setBusy(false);
   };
-  const ready = complete(end) && may("admin") && !busy;
+  const ready = (what ? may("call") : complete(end) && may("admin")) && !busy;
   return <form class="card connect" aria-labelledby="h-connect" onSubmit={(e) => { e.preventDefault(); if (ready) void submit(); }}>
     <h2 id="h-connect">{t("connectAny")}</h2>
-    {!may("admin") && <Notice tone="warn">{t("needsAdmin")}</Notice>}
-    <EndpointFields id="c" value={end} onChange={setEnd} />
-    <details><summary>{t("asWhom")}</summary>
+    <div class="field"><label for="c-what">{t("target")}</label><select id="c-what" value={what} onChange={(e) => setWhat(e.currentTarget.value)}><option value="">{t("commandOrURL")}</option>
+      {configured().map(([value, label]) => <option key={value} value={value}>{label}</option>)}</select></div>
+    {!what && !may("admin") && <Notice tone="warn">{t("needsAdmin")}</Notice>}
+    {!what && <EndpointFields id="c" value={end} onChange={setEnd} />}
+    <details open={!!what}><summary>{t("asWhom")}</summary>
       <div class="two">
         <div class="field"><label for="c-protocol">{t("protocol")}</label><select id="c-protocol" value={protocol} onChange={(e) => setProtocol(e.currentTarget.value)}>
           {["auto", "legacy", "modern", "2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"].map((v) => <option key={v}>{v}</option>)}</select></div>

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { RawBody, change, path, type Question } from "../api.ts";
+import { RawBody, change, get, path, type Question, type Server, type ServerDetail } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
 import { read, type Draft } from "../form/draft.ts";
@@ -8,17 +8,33 @@ import { age } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
-import { inbox } from "../live.ts";
+import { approvals, inbox, waitingCount } from "../live.ts";
+import { href } from "../router.ts";
+import { act } from "./servers.tsx";
 import { Blocks } from "../parts/content.tsx";
-import { Empty, Notice, Status, errorText, now, toast } from "../parts/basics.tsx";
+import { Empty, Notice, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { judge, useProblems } from "../form/validate.ts";
 import { may } from "../state.ts";
 
 export function InboxPage() {
   useEffect(() => { commandLine.value = command("inbox"); }, []);
   return <div class="page inbox-page"><div class="bar"><h1>{t("inbox")}</h1><span class="mut">{t("inboxText")}</span></div>
-    {inbox.value.length ? inbox.value.map((q) => <Item key={q.id} q={q} />) : <Empty>{t("inboxEmpty")}</Empty>}
+    {approvals.value.map((s) => <PendingServer key={s.schema + "/" + s.name} s={s} />)}
+    {inbox.value.map((q) => <Item key={q.id} q={q} />)}
+    {!waitingCount.value && <Empty>{t("inboxEmpty")}</Empty>}
   </div>;
+}
+
+/** PendingServer is a server that nobody has let run yet, or whose tools have changed. */
+function PendingServer({ s }: { s: Server }) {
+  const fresh = s.state === "pending";
+  const { value: d } = useLoad(() => get<ServerDetail>(path("servers", s.schema, s.name)), [s.schema, s.name]);
+  return <article class="card question" aria-label={`${t("kind_approval")} ${s.name}`} data-testid={"approval-" + s.name}>
+    <header class="bar"><Status tone="warn"><b>{t("kind_approval")}</b></Status> <b>{s.name}</b><span class="mut">{t(fresh ? "newServer" : "changedTools", s.pending?.length ?? 0)}</span></header>
+    {fresh ? d?.entry && <div class="json-box"><JsonView fit text={JSON.stringify(d.entry)} label={t("entry")} /></div> : <ul class="plain">{s.pending?.map((x) => <li key={x}><code>{x}</code></li>)}</ul>}
+    <div class="bar"><button type="button" class="button primary" disabled={!may("admin")} onClick={() => void act(s, "approve")}>{t("approve")}</button>
+      <a class="button" href={href(["servers", s.schema, s.name], { tab: fresh ? "config" : "history" })}>{t("review")}</a></div>
+  </article>;
 }
 
 async function answer(q: Question, action: "accept" | "decline" | "cancel", content?: string): Promise<void> {

@@ -6,6 +6,7 @@ import { t } from "../i18n/index.ts";
 import { clients, inbox, on, servers } from "../live.ts";
 import { Empty, Notice, Spark, Status, now, useLoad } from "../parts/basics.tsx";
 import { href } from "../router.ts";
+import { may } from "../state.ts";
 import { reasonOf, stateName, toneOf } from "./server_state.ts";
 
 export function Overview() {
@@ -45,17 +46,26 @@ function reasons(stats: Stat[]): [string, number][] {
   return [...sum].sort((a, b) => b[1] - a[1]).slice(0, 3);
 }
 
+/** hour sums the calls and errors of the last hour. */
+function hour(s: Stat | undefined): { calls: number; errors: number } {
+  const sum = (list?: number[]) => (list ?? []).reduce((a, b) => a + b, 0);
+  return { calls: sum(s?.perMinute), errors: sum(s?.errorsPerMinute) };
+}
+
 function Attention({ stats }: { stats: Map<string, Stat> }) {
-  const list = servers.value.filter((s) => ["down", "auth", "pending"].includes(s.state));
-  const failing = servers.value.filter((s) => s.state === "up" && (stats.get(s.name)?.calls ?? 0) >= 10 && stats.get(s.name)!.errors / stats.get(s.name)!.calls > 0.2);
+  const list = servers.value.filter((s) => ["down", "auth", "pending"].includes(s.state) || s.pending?.length);
+  const failing = servers.value.filter((s) => s.state === "up" && hour(stats.get(s.name)).errors > 0 && hour(stats.get(s.name)).errors >= 0.1 * hour(stats.get(s.name)).calls);
   const starting = servers.value.filter((s) => s.state === "starting").length;
   const n = list.length + failing.length + inbox.value.length;
+  const where = (s: Server) => href(["servers", s.schema, s.name], { tab: s.state !== "pending" && s.pending?.length ? "history" : undefined });
   return <section class={"card attention-card" + (n ? " due" : "")} aria-labelledby="attention-h">
     <h2 id="attention-h">{t("attention")}{n ? ` · ${n}` : ""}</h2>
-    {!n && (starting ? <p class="quiet"><Status tone="busy">{t("someStarting", starting)}</Status></p> : <p class="quiet"><Status tone="ok">{t("allWell")}</Status></p>)}
+    {!n && <p class="quiet"><Status tone={starting ? "busy" : servers.value.length ? "ok" : "idle"}>{starting ? t("someStarting", starting) : t(servers.value.length ? "allWell" : "noServers")}</Status></p>}
     <ul class="plain">
-      {list.map((s) => <li key={s.schema + s.name}><Status tone={toneOf(s)}><b>{s.name}</b> — {reasonOf(s)}</Status> <a href={href(["servers", s.schema, s.name])}>{t(s.state === "pending" ? "review" : "open")}</a></li>)}
-      {failing.map((s) => <li key={"f" + s.name}><Status tone="warn"><b>{s.name}</b> — {t("failing", stats.get(s.name)!.errors, stats.get(s.name)!.calls)}</Status> <a href={href(["traffic"], { q: `server:${s.name} -status:ok` })}>{t("traffic")}</a></li>)}
+      {list.map((s) => <li key={s.schema + s.name}><Status tone={s.state === "up" ? "warn" : toneOf(s)}><b>{s.name}</b> — {reasonOf(s)}</Status> <a href={where(s)}>{t(s.pending?.length ? "review" : "open")}</a>
+        {s.state === "auth" && may("admin") && <> <button type="button" class="link" onClick={() => void import("./servers.tsx").then((m) => m.signIn(s))}>{t("signIn")}</button></>}
+        {s.state === "down" && <> <a href={href(["doctor", s.schema, s.name])}>{t("doctor")}</a></>}</li>)}
+      {failing.map((s) => <li key={"f" + s.name}><Status tone="warn"><b>{s.name}</b> — {t("failing", hour(stats.get(s.name)).errors, hour(stats.get(s.name)).calls)}</Status> <a href={href(["traffic"], { q: `server:${s.name} -status:ok` })}>{t("traffic")}</a></li>)}
       {inbox.value.map((q) => <li key={"q" + q.id}><Status tone="warn">{t("waitingQuestion", q.kind, q.server ?? "")}</Status> <a href="/ui/inbox">{t("answer")}</a></li>)}
     </ul>
   </section>;
@@ -70,7 +80,7 @@ function ServerTable({ list, stats }: { list: Server[]; stats: Map<string, Stat>
         return <tr key={s.schema + "/" + s.name}>
           <td><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a>{s.schema !== "default" && <span class="mut"> {s.schema}</span>}</td>
           <td><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status></td>
-          <td class="mut">{s.transport} {s.protocol}{s.pid ? ` · pid ${s.pid}` : ""}</td>
+          <td class="mut rest">{s.transport} {s.protocol}{s.pid ? ` · pid ${s.pid}` : ""}</td>
           <td class="r">{s.tools}</td><td class="r">{count(st?.calls ?? 0)}</td><td class="r">{st?.calls ? ns(st.p95) : "–"}</td>
           <td class={"r" + (st?.errors ? " err" : "")}>{st?.errors ?? 0}</td>
           <td class="spark-cell"><Spark values={st?.perMinute ?? [0]} errors={st?.errorsPerMinute} label={t("callsHour") + " " + s.name} /></td>
@@ -94,8 +104,8 @@ function Failures({ rev }: { rev: number }) {
 }
 
 function ClientsCard({ list }: { list: Client[] }) {
-  return <section class="card" aria-labelledby="clients-h"><h2 id="clients-h">{t("clients")}</h2>
+  return <section class="card" aria-labelledby="clients-h"><h2 id="clients-h"><a href="/ui/clients">{t("clients")}</a></h2>
     {list.length ? <ul class="plain">{list.map((c) => <li key={c.session}><Status tone="ok">{c.name || t("unnamed")} {c.version}</Status> <span class="mut">{c.protocol} · {t("callsCount", count(c.calls))}</span></li>)}</ul>
-      : <p class="mut">{t("noClients")}</p>}
+      : <p class="mut">{t("noClients")} <a href="/ui/clients">{t("connect")}</a></p>}
   </section>;
 }

@@ -8,7 +8,8 @@ import { CopyButton, Empty, Notice, Panel, Status, Tabs, now, useLoad } from "..
 import { JsonView } from "../json/view.tsx";
 import { href, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
-import { act, remove } from "./servers.tsx";
+import { act, remove, signIn } from "./servers.tsx";
+import { History } from "./server_history.tsx";
 import { ServerEdit } from "./server_edit.tsx";
 import { reasonOf, stateName, toneOf } from "./server_state.ts";
 
@@ -16,7 +17,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
   const state = servers.value.find((s) => s.schema === schema && s.name === name);
   const { value: d, error, reload } = useLoad(() => get<ServerDetail>(path("servers", schema, name)), [schema, name, JSON.stringify(state)]);
   const tab = query.value.get("tab") ?? "status";
-  useEffect(() => { commandLine.value = command(tab === "logs" ? "logs" : "inspect", name); }, [name, tab]);
+  useEffect(() => { commandLine.value = command(tab === "logs" ? "logs" : tab === "history" ? "approve" : "inspect", name); }, [name, tab]);
   if (error && !d) return <Notice tone="err">{error}</Notice>;
   if (!d) return null;
   const off = d.state === "disabled";
@@ -28,6 +29,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
       <a class="button primary" href={href(["bench", name])}>{t("bench")}</a>
       {may("admin") && <>
         {d.state === "pending" && <button type="button" class="button" onClick={() => act(d, "approve")}>{t("approve")}</button>}
+        {d.state === "auth" && <button type="button" class="button primary" onClick={() => void signIn(d)}>{t("signIn")}</button>}
         <button type="button" class="button" onClick={() => act(d, "restart")} disabled={off}>{t("restart")}</button>
         <button type="button" class="button" onClick={() => act(d, off ? "enable" : "disable")}>{t(off ? "enable" : "disable")}</button>
         <button type="button" class="button danger" onClick={() => remove(d)}>{t("remove")}</button>
@@ -36,10 +38,12 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
     {d.state !== "up" && d.reason && <Notice tone={d.state === "down" || d.state === "auth" ? "err" : "warn"}>{reasonOf(d)}
       {d.withheld?.length ? <div>{t("withheld", d.withheld.join(", "))}</div> : null}</Notice>}
     <div class="bar"><Tabs name="server" label={name} selected={tab} onSelect={(id) => setQuery({ tab: id })}
-      tabs={[{ id: "status", label: t("status") }, { id: "config", label: t("config") }, { id: "logs", label: t("logs") }]} /></div>
+      tabs={[{ id: "status", label: t("status") }, { id: "config", label: t("config") }, { id: "logs", label: t("logs") }, { id: "history", label: d.changes?.length ? `${t("changesTab")} ${d.changes.length}` : t("changesTab") }]} />
+      <span class="space" /><a href={href(["doctor", schema, name])}>{t("doctor")}</a></div>
     <Panel name="server" selected={tab} class="fill">
       {tab === "status" && <StatusTab d={d} />}
       {tab === "config" && <ServerEdit detail={d} onSaved={reload} />}
+      {tab === "history" && <History d={d} />}
       {tab === "logs" && <Logs name={name} stderr={d.stderr ?? []} />}
     </Panel>
   </div>;

@@ -29,6 +29,17 @@ export async function act(s: { schema: string; name: string }, action: "enable" 
   } catch (e) { toast(errorText(e), undefined, "err"); }
 }
 
+/** signIn opens the page where a person signs in; the server's state says when it is done. */
+export async function signIn(s: { schema: string; name: string }): Promise<void> {
+  // Opened at once: a browser blocks a tab that comes later than the click.
+  const tab = window.open("about:blank", "_blank");
+  try {
+    const { address } = await change<{ address: string }>("POST", path("servers", s.schema, s.name, "signin"));
+    if (tab) { tab.opener = null; tab.location.href = address; } else location.href = address;
+    toast(t("signInOpened", s.name));
+  } catch (e) { tab?.close(); toast(errorText(e), undefined, "err"); }
+}
+
 /** remove takes a server away, with a way back. */
 export async function remove(s: { schema: string; name: string }): Promise<void> {
   try {
@@ -74,7 +85,7 @@ function ServerRow({ s }: { s: Server }) {
   const off = s.state === "disabled";
   return <tr data-testid={"server-" + s.name}>
     <td><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a> <span class="mut">{s.schema !== "default" ? s.schema : ""} {s.title} {s.version}</span></td>
-    <td><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status>
+    <td class="rest"><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status>
       {s.state !== "up" && s.reason && <span class="mut reason" title={s.reason}> {reasonOf(s)}</span>}</td>
     <td class="mut">{s.transport} {s.protocol}{s.pid ? ` · pid ${s.pid}` : ""}</td>
     <td class="r">{s.tools}</td><td class="r">{s.resources}</td><td class="r">{s.prompts}</td><td class="r">{s.restarts}</td>
@@ -82,6 +93,7 @@ function ServerRow({ s }: { s: Server }) {
       <a href={href(["bench", s.name])}>{t("bench")}</a>
       {may("admin") && <>
         {s.state === "pending" && <button type="button" class="link" onClick={() => act(s, "approve")}>{t("approve")}</button>}
+        {s.state === "auth" && <button type="button" class="link" onClick={() => void signIn(s)}>{t("signIn")}</button>}
         <button type="button" class="link" onClick={() => act(s, "restart")} disabled={off}>{t("restart")}</button>
         <button type="button" class="link" onClick={() => act(s, off ? "enable" : "disable")}>{t(off ? "enable" : "disable")}</button>
         <button type="button" class="link danger" onClick={() => remove(s)}>{t("remove")}</button>

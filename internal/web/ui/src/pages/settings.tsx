@@ -8,7 +8,7 @@ import { query, setQuery } from "../router.ts";
 import { may, session, theme, type Theme } from "../state.ts";
 
 export function SettingsPage() {
-  const { value, error, reload } = useLoad(() => get<Setting[]>("settings"), []);
+  const { value, error, reload } = useLoad(() => get<Setting[]>("settings"), [lang.value]);
   const q = (query.value.get("q") ?? "").toLowerCase();
   useEffect(() => { commandLine.value = command("config", "show"); }, []);
   const list = (value ?? []).filter((s) => (s.key + " " + (s.doc ?? "")).toLowerCase().includes(q));

@@ -40,6 +40,7 @@ export function Traffic() {
         onInput={(e) => setQuery({ q: e.currentTarget.value })} />
       <IconButton icon={paused.value ? "play" : "pause"} label={t(paused.value ? "resume" : "pause")} pressed={paused.value} onClick={() => setPaused(!paused.value)} />
       <label class="check"><input type="checkbox" checked={hops.value} onChange={(e) => { hops.value = e.currentTarget.checked; }} />{t("bothHops")}</label>
+      <a class="button" href={href(["tests", "new"], { q })}><Icon name="tests" />{t("makeTests")}</a>
       <a class="button" href={"/api/v1/traffic/export?q=" + encodeURIComponent(q)} download="traffic.jsonl"><Icon name="download" />{t("export")}</a>
     </div>
     {problem.value && <Notice tone="err">{problem.value}</Notice>}

@@ -7,6 +7,7 @@ import { parse, stringify, isObject, type Json } from "../json/exact.ts";
 import { JsonView, TextView } from "../json/view.tsx";
 import { IconButton, Notice, Panel, Status, Tabs, Waterfall, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
+import { PartTree } from "../parts/tree.tsx";
 import { href } from "../router.ts";
 import { encodeArgs } from "../bench/args.ts";
 import { failed, statusName, toneOfCall } from "./traffic.tsx";
@@ -62,14 +63,20 @@ function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: num
     setSlice(s);
     setText(s ? so + s.text : so);
   };
+  // A large body is a tree that the gateway cuts; the text is there as well.
+  const [asText, setAsText] = useState(false);
+  const large = size > 262_144;
   useEffect(() => { if (size) void load("", 0); }, [call.id, size]);
   const got = slice ? slice.offset + new Blob([slice.text]).size : 0;
   const label = t(side === "req" ? "request" : "response");
-  return <section aria-label={label}><div class="bar"><h3>{label}</h3><span class="mut">{bytes(size)}</span></div>
+  const tree = large && !asText && slice?.whole;
+  return <section aria-label={label}><div class="bar"><h3>{label}</h3><span class="mut">{bytes(size)}</span><span class="space" />
+    {large && slice?.whole && <button type="button" class="link" onClick={() => setAsText(!asText)}>{t(asText ? "tree" : "text")}</button>}</div>
     {!size && <p class="mut pad">{call.status === "pending" && side === "res" ? t("call_pending") : t("noBody")}</p>}
     {slice && !slice.whole && <Notice tone="info">{t("onlyHead", bytes(slice.size))}</Notice>}
-    {text !== undefined && (slice && got >= slice.size ? <JsonView text={text} label={label} /> : <TextView text={text} label={label} />)}
-    {slice && got < slice.size && <button type="button" class="button" onClick={() => void load(text ?? "", got)}>{t("loadMore", bytes(slice.size - got))}</button>}
+    {tree && <PartTree url={`${path("traffic", call.id, "body")}?side=${side}`} label={label} />}
+    {!tree && text !== undefined && (slice && got >= slice.size ? <JsonView text={text} label={label} /> : <TextView text={text} label={label} />)}
+    {!tree && slice && got < slice.size && <button type="button" class="button" onClick={() => void load(text ?? "", got)}>{t("loadMore", bytes(slice.size - got))}</button>}
     {size > 0 && text === undefined && slice === undefined && <p class="mut pad">…</p>}
   </section>;
 }

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"reflect"
+)
+
+// A clientChange is a change of a client's file that was not made yet.
+type clientChange struct {
+	client        *client
+	conn          connection
+	before, after []byte
+	moving        []translation
+	// remove says that there was no file before we made it.
+	remove bool
+}
+
+func (c *clientChange) nothing() bool { return string(c.after) == string(c.before) }
+func (c *clientChange) diff() string  { return unifiedDiff(c.conn.File, c.before, c.after) }
+
+// planConnect works out how a client's file changes when this gateway is put
+// into it under entry, with its own servers moved behind us where move says
+// so.
+func (a *app) planConnect(c *client, entry any, move bool) (*clientChange, error) {
+	path, _ := a.clientFile(c)
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	servers, err := a.readClient(c, path)
+	if err != nil {
+		return nil, err
+	}
+	change := &clientChange{client: c, before: before, after: before, conn: connection{File: path, Moved: map[string]json.RawMessage{}}}
+	for _, s := range servers {
+		t := a.translate(c, s)
+		if !move || t.skip != "" || s.name == ownEntry {
+			continue
+		}
+		change.moving = append(change.moving, t)
+		change.conn.Moved[s.name] = s.raw
+		if change.after, err = editClient(c, change.after, s.name, nil); err != nil {
+			return nil, a.clientError(path, err)
+		}
+	}
+	if !hasEntry(servers, entry) {
+		if change.after, err = editClient(c, change.after, ownEntry, entry); err != nil {
+			return nil, a.clientError(path, err)
+		}
+	}
+	return change, nil
+}
+
+// makeConnection writes what was planned, and remembers how to undo it.
+func (a *app) makeConnection(ctx context.Context, change *clientChange) error {
+	if len(change.moving) > 0 {
+		if _, err := a.importAll(ctx, change.moving, importFlags{}); err != nil {
+			return err
+		}
+	}
+	conn, err := &change.conn, error(nil)
+	if conn.Backup, err = replaceClientFile(conn.File, change.before, change.after); err != nil {
+		return a.clientError(conn.File, err)
+	}
+	conn.Hash = hashOf(change.after)
+	if all, err := connections(); err == nil && all[change.client.id].Hash == hashOf(change.before) {
+		// Connected twice: what was there before the first time counts.
+		conn.Backup = all[change.client.id].Backup
+		maps.Copy(conn.Moved, all[change.client.id].Moved)
+	}
+	return remember(change.client.id, conn)
+}
+
+// planDisconnect works out how a client's file changes when we leave it.
+func (a *app) planDisconnect(c *client) (*clientChange, error) {
+	all, err := connections()
+	if err != nil {
+		return nil, err
+	}
+	conn, known := all[c.id]
+	if !known {
+		conn.File, _ = a.clientFile(c)
+	}
+	before, err := os.ReadFile(conn.File)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	after, err := undone(c, conn, before)
+	if err != nil {
+		return nil, a.clientError(conn.File, err)
+	}
+	return &clientChange{client: c, conn: conn, before: before, after: after,
+		remove: known && conn.Backup == "" && conn.Hash == hashOf(before)}, nil
+}
+
+// endConnection writes what planDisconnect planned.
+func (a *app) endConnection(change *clientChange) error {
+	var err error
+	switch {
+	case change.nothing():
+	case change.remove:
+		err = os.Remove(change.conn.File)
+	default:
+		_, err = replaceClientFile(change.conn.File, change.before, change.after)
+	}
+	if err != nil {
+		return a.clientError(change.conn.File, err)
+	}
+	return remember(change.client.id, nil)
+}
+
+// hasEntry says whether a client has this very entry of ours already.
+func hasEntry(servers []foreign, entry any) bool {
+	for _, s := range servers {
+		if s.name != ownEntry {
+			continue
+		}
+		var have, want any
+		raw, err := json.Marshal(entry)
+		if err != nil || json.Unmarshal(raw, &want) != nil || json.Unmarshal(s.raw, &have) != nil {
+			return false
+		}
+		if m, ok := have.(map[string]any); ok && m["name"] == ownEntry {
+			if w, ok := want.(map[string]any); ok {
+				w["name"] = ownEntry // a list's items carry it
+			}
+		}
+		return reflect.DeepEqual(have, want)
+	}
+	return false
+}

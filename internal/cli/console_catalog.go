@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// consoleCatalog shows what clients are shown, and changes it.
+type consoleCatalog struct {
+	in  *instance
+	app *app
+}
+
+// Look is the catalogue of a schema, or of the schema of a session.
+func (c *consoleCatalog) Look(schema, session string) (web.CatalogPage, error) {
+	page := web.CatalogPage{Schemas: c.in.gateway.SchemaNames()}
+	if session != "" {
+		lens, ok := c.in.gateway.Lens(session)
+		if !ok {
+			return page, fmt.Errorf("the client of session %s: %w", session, web.ErrNotFound)
+		}
+		page.Lens = &lens
+		for _, client := range c.in.gateway.Clients() {
+			if client.Session == session {
+				schema = client.Schema
+			}
+		}
+	}
+	if schema == "" {
+		schema = config.DefaultSchema
+		if len(page.Schemas) > 0 {
+			schema = page.Schemas[0]
+		}
+	}
+	view := c.in.set.Snapshot().Schema(schema)
+	if view == nil {
+		return page, fmt.Errorf("schema %q: %w", schema, web.ErrNotFound)
+	}
+	receipt := c.in.gateway.Receipts()[schema]
+	page.Schema, page.Mode, page.Advice, page.List = schema, receipt.Mode, receipt.Advice, receipt.List
+	page.Fits = c.in.gateway.Fits(schema)
+	page.Rows = catalog.Inventory(sourcesOf(view))
+	return page, nil
+}
+
+// sourcesOf are the servers of a schema as every client sees them.
+func sourcesOf(view *upstream.SchemaView) []catalog.Source {
+	var sources []catalog.Source
+	for _, u := range view.Upstreams {
+		state, _ := u.State()
+		if state == upstream.Disabled || state == upstream.Pending {
+			continue
+		}
+		policy := u.Policy()
+		if view.Config.Naming == "none" {
+			policy.Naming = catalog.NamingNone
+		}
+		sources = append(sources, catalog.Source{Server: u.Name(), Features: u.Features(nil), Policy: policy, State: string(state)})
+	}
+	return sources
+}
+
+// Switch writes into the config file whether clients see a tool or prompt.
+func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name string, on bool) error {
+	edit := &consoleServers{in: c.in, app: c.app}
+	return edit.edit(func(d *config.Draft) error {
+		entry := d.Entry(schema, server)
+		if entry == nil {
+			return fmt.Errorf("server %q: %w", server, web.ErrNotFound)
+		}
+		return d.SetServer(schema, server, switched(entry, kind+"s", name, on))
+	})
+}
+
+// switched is an entry with one of its items switched. What needs no saying is
+// not said: an item is on unless the entry says otherwise.
+func switched(entry []byte, member, name string, on bool) []byte {
+	filtered := jsonrpc.Get(entry, "allow") != nil || jsonrpc.Get(entry, "deny") != nil || jsonrpc.Get(entry, "disabled_tools") != nil
+	if !on || filtered {
+		return jsonrpc.Set(entry, fmt.Append(nil, on), member, name, "enabled")
+	}
+	for _, path := range [][]string{{member, name, "enabled"}, {member, name}, {member}} {
+		value := jsonrpc.Get(entry, path...)
+		if value == nil || len(path) < 3 && hasMembers(value) {
+			continue
+		}
+		entry = jsonrpc.Set(entry, nil, path...)
+	}
+	return entry
+}
+
+func hasMembers(object []byte) bool {
+	for range jsonrpc.Members(object) {
+		return true
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// consoleDoctor looks at the running servers, as doctor does at its own.
+type consoleDoctor struct {
+	in  *instance
+	app *app
+}
+
+// Examine looks at one server, or at the file and everything in it.
+func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang web.Lang) ([]web.Finding, error) {
+	a, snapshot := c.app.speaking(lang), c.in.set.Snapshot()
+	findings := []web.Finding{}
+	if name == "" {
+		findings = append(findings, web.Finding{OK: true, What: a.t("config file", "配置文件"), Detail: snapshot.Config.Path})
+		for _, p := range snapshot.Config.Problems {
+			findings = append(findings, web.Finding{OK: p.Severity == config.SeverityWarning, What: a.t("config file", "配置文件"), Detail: a.problemText(p)})
+		}
+	}
+	var list []*upstream.Upstream
+	for _, view := range snapshot.Schemas {
+		for _, u := range view.Upstreams {
+			if name == "" || u.Name() == name && (schema == "" || schema == view.Config.Name) {
+				list = append(list, u)
+			}
+		}
+	}
+	if name != "" && len(list) == 0 {
+		return nil, fmt.Errorf("server %q: %w", name, web.ErrNotFound)
+	}
+	servers := make([]web.Finding, len(list))
+	var wg sync.WaitGroup
+	for i, u := range list {
+		wg.Go(func() { servers[i] = examineServer(ctx, a, u) })
+	}
+	wg.Wait()
+	return append(findings, servers...), nil
+}
+
+func examineServer(ctx context.Context, a *app, u *upstream.Upstream) web.Finding {
+	f, st := a.diagnose(u), u.Status()
+	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: probe.LintFeatures(u.Features(nil))}
+	switch st.State {
+	case upstream.Pending, upstream.SignIn:
+		out.Fix, out.Command = "", f.Fix
+	}
+	if url := u.Config().URL; url != "" && st.State != upstream.Disabled && st.State != upstream.Pending {
+		out.Way = probe.Trace(ctx, url)
+		if last := out.Way[len(out.Way)-1]; !out.OK && !last.OK && out.Fix == "" {
+			out.Fix = a.wayOut(last.Name)
+		}
+	}
+	return out
+}
+
+// wayOut is what to do where the way to a server ends.
+func (a *app) wayOut(leg string) string {
+	switch leg {
+	case "dns":
+		return a.t("correct the host name in its url", "请更正 url 中的主机名")
+	case "tcp":
+		return a.t("start the server, or correct the port in its url", "请启动该服务，或更正 url 中的端口")
+	case "tls":
+		return a.t("renew its certificate, or let this machine trust who issued it", "请更新其证书，或让本机信任其签发者")
+	case "auth":
+		return a.t("put its key into headers, or ask its owner how to sign in", "请在 headers 中填写密钥，或询问服务提供方如何登录")
+	}
+	return a.t("look at the server's own log", "请查看该服务自己的日志")
+}

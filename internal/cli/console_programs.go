@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/web"
+)
+
+// consolePrograms connects the clients on this machine, as connect does.
+type consolePrograms struct {
+	in  *instance
+	app *app
+}
+
+// List describes every client that we know the file of.
+func (c *consolePrograms) List() []web.Program {
+	made, err := connections()
+	if err != nil {
+		c.in.log.Warn("reading the connections", "err", err)
+	}
+	list := []web.Program{}
+	for _, cl := range clients() {
+		path, found := c.app.clientFile(&cl)
+		_, undo := made[cl.id]
+		p := web.Program{ID: cl.id, Name: cl.name, File: path, Found: found, Undo: undo, Dials: cl.remote != nil, Servers: []string{}}
+		servers, err := c.app.readClient(&cl, path)
+		if err != nil {
+			p.Error = err.Error()
+		}
+		for _, s := range servers {
+			if s.name == ownEntry {
+				p.Connected = true
+			} else {
+				p.Servers = append(p.Servers, s.name)
+			}
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// change plans what the page asks for.
+func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*clientChange, any, error) {
+	cl, err := a.findClient(id)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", err, web.ErrNotFound)
+	}
+	if how.Disconnect {
+		change, err := a.planDisconnect(cl)
+		return change, nil, err
+	}
+	f := connectFlags{schema: how.Schema}
+	if how.URL {
+		f.url = c.in.url + "/mcp"
+		if how.Schema != "" {
+			f.url = c.in.url + "/api/" + how.Schema + "/mcp"
+		}
+	}
+	entry, err := a.ownEntryFor(cl, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	change, err := a.planConnect(cl, entry, how.Move)
+	return change, entry, err
+}
+
+// Plan says what would change.
+func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang web.Lang) (web.ConnectPlan, error) {
+	a := c.app.speaking(lang)
+	change, entry, err := c.change(a, id, how)
+	if err != nil {
+		return web.ConnectPlan{}, err
+	}
+	plan := describeChange(a, change)
+	if entry != nil {
+		if alone, err := editClient(change.client, nil, ownEntry, entry); err == nil {
+			plan.Snippet = string(alone)
+		}
+	}
+	return plan, nil
+}
+
+// Apply makes exactly the change that was shown.
+func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectOptions, mark string, lang web.Lang) (web.ConnectPlan, error) {
+	a := c.app.speaking(lang)
+	change, _, err := c.change(a, id, how)
+	if err != nil {
+		return web.ConnectPlan{}, err
+	}
+	if change.mark() != mark {
+		return web.ConnectPlan{}, web.ErrChanged
+	}
+	if how.Disconnect {
+		err = a.endConnection(change)
+	} else if !change.nothing() {
+		err = a.makeConnection(ctx, change)
+	}
+	plan := describeChange(a, change)
+	plan.Backup = change.conn.Backup
+	return plan, err
+}
+
+func (c *clientChange) mark() string { return hashOf([]byte(hashOf(c.before) + hashOf(c.after))) }
+
+// describeChange shows a change without the secrets of the servers around it.
+func describeChange(a *app, change *clientChange) web.ConnectPlan {
+	plan := web.ConnectPlan{File: change.conn.File, Mark: change.mark(), Moving: []string{}}
+	for _, t := range change.moving {
+		plan.Moving = append(plan.Moving, t.name)
+	}
+	if change.nothing() {
+		return plan
+	}
+	plan.Diff = change.diff()
+	for _, content := range [][]byte{change.before, change.after} {
+		servers, err := parseClient(content, change.client)
+		if err != nil {
+			continue
+		}
+		for _, s := range servers {
+			plan.Diff = maskValues(plan.Diff, s.raw)
+		}
+	}
+	return plan
+}
+
+// maskValues hides the values of an entry's environment and headers in a text.
+func maskValues(text string, entry json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(entry, &fields) != nil {
+		return text
+	}
+	for _, key := range []string{"env", "environment", "envs", "headers", "http_headers"} {
+		var values map[string]string
+		if json.Unmarshal(fields[key], &values) != nil {
+			continue
+		}
+		for _, v := range values {
+			if quoted, err := json.Marshal(v); err == nil && v != "" {
+				text = strings.ReplaceAll(text, string(quoted), `"`+web.Kept+`"`)
+			}
+			if len(v) >= 6 {
+				text = strings.ReplaceAll(text, v, web.Kept)
+			}
+		}
+	}
+	return text
+}

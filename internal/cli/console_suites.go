@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/web"
+)
+
+// suiteDir holds the test files: mcp-tests where we were started, as test
+// takes it, else beside the config file.
+func (in *instance) suiteDir() string {
+	if dir, err := filepath.Abs("mcp-tests"); err == nil {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+	}
+	if in.cfg.Path == "" {
+		return filepath.Join(stateDir(), "mcp-tests")
+	}
+	return filepath.Join(filepath.Dir(in.cfg.Path), "mcp-tests")
+}
+
+// suiteOptions let the console run test files.
+func (in *instance) suiteOptions(a *app) web.SuiteOptions {
+	bench := &consoleBench{in: in, app: a}
+	return web.SuiteOptions{Dir: in.suiteDir(), Open: func(ctx context.Context, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
+		x := &benchSession{}
+		target, err := bench.target(suiteTarget(in, s), x)
+		if err != nil {
+			return nil, nil, err
+		}
+		session, err := probe.Open(ctx, target, probe.Options{
+			Protocol: s.Protocol, Answer: answers, Launcher: in.launcher, MaxMessage: in.cfg.Limits.ServerMessage,
+			Log: in.log, Handshake: in.cfg.Limits.Handshake,
+		})
+		if err != nil {
+			x.end()
+			return nil, nil, err
+		}
+		x.session = session
+		return session, func() { _ = x.Close() }, nil
+	}}
+}
+
+// suiteTarget is what a file tests, in the words of the console: a configured
+// server, this gateway, a URL or a command.
+func suiteTarget(in *instance, s *probe.Suite) *web.Target {
+	t := &web.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
+	if argv := s.Argv(); len(argv) > 0 {
+		t.Command, t.Args = argv[0], argv[1:]
+	}
+	switch {
+	case s.Target == ".":
+		t.Via = "gateway"
+	case s.Target != "":
+		t.Server, t.Schema = s.Target, config.DefaultSchema
+		for _, schema := range in.set.Snapshot().Config.Schemas {
+			if schema.Server(s.Target) != nil {
+				t.Schema = schema.Name
+				break
+			}
+		}
+	}
+	return t
+}
+
+func expanded(values map[string]string) map[string]string {
+	out := make(map[string]string, len(values))
+	for name, v := range values {
+		out[name] = os.ExpandEnv(v)
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"net/http"
+)
+
+func (h *Handler) getCatalog(w http.ResponseWriter, r *request) {
+	q := r.URL.Query()
+	page, err := h.opt.Catalog.Look(q.Get("schema"), q.Get("as"))
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, page)
+}
+
+func (h *Handler) putCatalog(w http.ResponseWriter, r *request) {
+	var body struct {
+		On bool `json:"on"`
+	}
+	if !read(w, r.Request, &body) {
+		return
+	}
+	p := r.params
+	if p["kind"] != "tool" && p["kind"] != "prompt" {
+		fail(w, http.StatusNotFound, "not_found", "the kinds are tool and prompt")
+		return
+	}
+	if err := h.opt.Catalog.Switch(r.Context(), p["schema"], p["server"], p["kind"], p["name"], body.On); err != nil {
+		failWith(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (h *Handler) getPrograms(w http.ResponseWriter, _ *request) {
+	reply(w, http.StatusOK, h.opt.Programs.List())
+}
+
+func (h *Handler) postPlan(w http.ResponseWriter, r *request) {
+	var how ConnectOptions
+	if !read(w, r.Request, &how) {
+		return
+	}
+	plan, err := h.opt.Programs.Plan(r.params["program"], how, r.lang())
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, plan)
+}
+
+func (h *Handler) postApply(w http.ResponseWriter, r *request) {
+	var body struct {
+		ConnectOptions
+		Mark string `json:"mark"`
+	}
+	if !read(w, r.Request, &body) {
+		return
+	}
+	plan, err := h.opt.Programs.Apply(r.Context(), r.params["program"], body.ConnectOptions, body.Mark, r.lang())
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, plan)
+}
+
+func (h *Handler) getDoctor(w http.ResponseWriter, r *request) {
+	q := r.URL.Query()
+	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), r.lang())
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusOK, findings)
+}

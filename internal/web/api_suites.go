@@ -1,0 +1,268 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// suiteBody describes one test file.
+type suiteBody struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	// Target is what it tests, in words.
+	Target string `json:"target,omitempty"`
+	Tests  int    `json:"tests"`
+	// Error says why the file cannot be used.
+	Error string `json:"error,omitempty"`
+	// Running are the results so far of a run that has not ended.
+	Running []probe.TestResult `json:"running,omitempty"`
+	IsRun   bool               `json:"isRunning,omitempty"`
+	// Runs are oldest first; only the last has results.
+	Runs []SuiteRun `json:"runs"`
+	// Text is the file, for one suite only.
+	Text string `json:"text,omitempty"`
+}
+
+type suitesBody struct {
+	Dir    string      `json:"dir"`
+	Suites []suiteBody `json:"suites"`
+}
+
+func (s *suites) describe(name, path string) suiteBody {
+	b := suiteBody{Name: name, Path: path, Runs: []SuiteRun{}}
+	if suite, err := probe.ReadSuite(path); err != nil {
+		b.Error = err.Error()
+	} else {
+		b.Target, b.Tests = targetOfSuite(suite), len(suite.Tests)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b.Runs = append(b.Runs, s.runs[name]...)
+	if p := s.running[name]; p != nil {
+		b.IsRun, b.Running = true, slices.Clone(p.results)
+	}
+	return b
+}
+
+func targetOfSuite(s *probe.Suite) string {
+	switch {
+	case s.Target != "":
+		return s.Target
+	case s.URL != "":
+		return s.URL
+	case len(s.Argv()) > 0:
+		return commandLine(s.Argv()[0], s.Argv()[1:])
+	}
+	return ""
+}
+
+func (h *Handler) getSuites(w http.ResponseWriter, _ *request) {
+	body := suitesBody{Dir: h.suites.opt.Dir, Suites: []suiteBody{}}
+	for _, name := range h.suites.names() {
+		if path, err := h.suites.path(name); err == nil {
+			body.Suites = append(body.Suites, h.suites.describe(name, path))
+		}
+	}
+	reply(w, http.StatusOK, body)
+}
+
+// suitePath answers a refusal itself.
+func (h *Handler) suitePath(w http.ResponseWriter, r *request) (string, bool) {
+	path, err := h.suites.path(r.params["suite"])
+	if err != nil {
+		fail(w, http.StatusBadRequest, "bad_request", err.Error())
+	}
+	return path, err == nil
+}
+
+func (h *Handler) getSuite(w http.ResponseWriter, r *request) {
+	path, ok := h.suitePath(w, r)
+	if !ok {
+		return
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		fail(w, http.StatusNotFound, "not_found", "there is no test file "+path)
+		return
+	}
+	body := h.suites.describe(r.params["suite"], path)
+	body.Text = string(text)
+	reply(w, http.StatusOK, body)
+}
+
+// putSuite writes a test file that can be read; another is refused.
+func (h *Handler) putSuite(w http.ResponseWriter, r *request) {
+	var body struct {
+		Text string `json:"text"`
+	}
+	path, ok := h.suitePath(w, r)
+	if !ok || !read(w, r.Request, &body) {
+		return
+	}
+	if _, err := probe.ParseSuite(path, []byte(body.Text)); err != nil {
+		failWith(w, err)
+		return
+	}
+	err := os.MkdirAll(h.suites.opt.Dir, 0o755)
+	if err == nil {
+		err = writeFile(path, []byte(body.Text))
+	}
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	h.suites.tell(r.params["suite"])
+	reply(w, http.StatusOK, h.suites.describe(r.params["suite"], path))
+}
+
+func (h *Handler) deleteSuite(w http.ResponseWriter, r *request) {
+	path, ok := h.suitePath(w, r)
+	if !ok {
+		return
+	}
+	was, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = ErrNotFound
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	name := r.params["suite"]
+	h.suites.tell(name)
+	reply(w, http.StatusOK, map[string]string{"undo": h.undos.add(func(context.Context) error {
+		defer h.suites.tell(name)
+		return writeFile(path, was)
+	})})
+}
+
+type suiteRunBody struct {
+	// Update writes the snapshots anew.
+	Update bool `json:"update"`
+	// Confirm is the command line that the page has shown.
+	Confirm string `json:"confirm"`
+}
+
+func (h *Handler) postSuiteRun(w http.ResponseWriter, r *request) {
+	var body suiteRunBody
+	path, ok := h.suitePath(w, r)
+	if !ok || !read(w, r.Request, &body) {
+		return
+	}
+	suite, err := probe.ReadSuite(path)
+	if err != nil {
+		failWith(w, err)
+		return
+	}
+	argv := suite.Argv()
+	if suite.URL != "" || len(argv) > 0 {
+		if !r.id.May(ScopeAdmin) {
+			fail(w, http.StatusForbidden, "scope", "testing what is not configured needs the scope "+ScopeAdmin)
+			return
+		}
+		if len(argv) > 0 && !confirmed(w, argv[0], argv[1:], body.Confirm) {
+			return
+		}
+	}
+	if err := h.suites.start(r.params["suite"], suite, body.Update); err != nil {
+		failWith(w, err)
+		return
+	}
+	reply(w, http.StatusAccepted, h.suites.describe(r.params["suite"], path))
+}
+
+func (h *Handler) deleteSuiteRun(w http.ResponseWriter, r *request) {
+	h.suites.mu.Lock()
+	p := h.suites.running[r.params["suite"]]
+	h.suites.mu.Unlock()
+	if p == nil {
+		fail(w, http.StatusGone, "gone", "this run has ended")
+		return
+	}
+	p.cancel()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+type draftBody struct {
+	Server string `json:"server,omitempty"`
+	// Servers are all that the calls were to; a test file has one.
+	Servers []string `json:"servers"`
+	Calls   int      `json:"calls"`
+	Text    string   `json:"text"`
+}
+
+// postDraft makes a test file from calls that really happened. It is not
+// saved.
+func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
+	var body struct {
+		Q string `json:"q"`
+	}
+	if !read(w, r.Request, &body) {
+		return
+	}
+	f, err := traffic.ParseFilter(body.Q)
+	if err != nil {
+		fail(w, http.StatusBadRequest, "filter", err.Error())
+		return
+	}
+	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
+	out := draftBody{Servers: []string{}}
+	var turns []probe.Turn
+	for _, c := range slices.Backward(calls) {
+		if t, ok := h.turn(&c); ok {
+			turns = append(turns, t)
+			if !slices.Contains(out.Servers, c.Server) {
+				out.Servers = append(out.Servers, c.Server)
+			}
+		}
+	}
+	slices.Sort(out.Servers)
+	if len(out.Servers) <= 1 {
+		out.Server = strings.Join(out.Servers, "")
+		var from *probe.RunTarget
+		if out.Server != "" {
+			from = &probe.RunTarget{Server: out.Server}
+		}
+		out.Text = string(probe.SuiteFrom(from, turns))
+	}
+	out.Calls = len(turns)
+	reply(w, http.StatusOK, out)
+}
+
+// turn is one call to a server as a test can repeat it.
+func (h *Handler) turn(c *traffic.Call) (probe.Turn, bool) {
+	switch c.Method {
+	case mcp.MethodToolsCall, mcp.MethodResourcesRead, mcp.MethodPromptsGet:
+	default:
+		return probe.Turn{}, false
+	}
+	if c.Hop != traffic.HopServer || c.FromServer || c.Status == traffic.StatusPending {
+		return probe.Turn{}, false
+	}
+	params, whole := h.opt.Traffic.Body(c.ID, traffic.Request)
+	if !whole || len(params) == 0 || params[0] != '{' {
+		return probe.Turn{}, false
+	}
+	t := probe.Turn{Method: c.Method, Params: params, Took: c.Total}
+	switch c.Status {
+	case traffic.StatusError:
+		t.Err, _ = json.Marshal(map[string]int64{"code": c.Code})
+	case traffic.StatusToolError:
+		t.Result = json.RawMessage(`{"isError":true}`)
+	default:
+		t.Result = json.RawMessage(`{}`)
+	}
+	return t, true
+}

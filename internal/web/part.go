@@ -1,0 +1,161 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+const (
+	// maxInline is how large a member may be to be sent with its parent.
+	maxInline = 4 << 10
+	maxItems  = 1000
+)
+
+// partBody is one value inside a body, with a page of what it holds. A page
+// costs what it shows, however large the body is.
+type partBody struct {
+	// Path is the JSON Pointer that was asked for.
+	Path string `json:"path"`
+	// Kind is object, array, string, number, boolean or null.
+	Kind string `json:"kind"`
+	Size int    `json:"size"`
+	// Count is how many members or items an object or array has.
+	Count  int        `json:"count,omitempty"`
+	Offset int64      `json:"offset,omitempty"`
+	Items  []partItem `json:"items,omitempty"`
+	// Value is that of anything else, when it is not too large.
+	Value json.RawMessage `json:"value,omitempty"`
+	// Whole says that all of the body was kept.
+	Whole bool `json:"whole"`
+}
+
+// partItem is one member of an object or item of an array.
+type partItem struct {
+	Key   string `json:"key"`
+	Kind  string `json:"kind"`
+	Size  int    `json:"size"`
+	Count int    `json:"count,omitempty"`
+	// Value is absent when it is large: ask for its own path.
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// part answers the value of the parameter path in a body of JSON.
+func part(w http.ResponseWriter, r *request, body []byte, whole bool) {
+	path := r.URL.Query().Get("path")
+	if !whole || !jsonrpc.Valid(body) {
+		fail(w, http.StatusUnprocessableEntity, "cut", "only the beginning of this body was kept; read it without path")
+		return
+	}
+	value, err := at(body, path)
+	if err != nil {
+		fail(w, http.StatusNotFound, "not_found", err.Error())
+		return
+	}
+	out := partBody{Path: path, Kind: kindOf(value), Size: len(value), Whole: whole, Count: countOf(value)}
+	if out.Kind != "object" && out.Kind != "array" {
+		if len(value) <= maxSlice {
+			out.Value = value
+		}
+		reply(w, http.StatusOK, out)
+		return
+	}
+	out.Offset = r.number("offset", 0, int64(out.Count))
+	limit, left := int(r.number("limit", 200, maxItems)), maxSlice
+	out.Items = []partItem{}
+	n := 0
+	for key, v := range inside(value) {
+		if n++; int64(n) <= out.Offset {
+			continue
+		}
+		if len(out.Items) >= limit {
+			break
+		}
+		item := partItem{Key: key, Kind: kindOf(v), Size: len(v)}
+		if len(v) <= maxInline && len(v) <= left {
+			item.Value = v
+			left -= len(v)
+		} else {
+			item.Count = countOf(v)
+		}
+		out.Items = append(out.Items, item)
+	}
+	reply(w, http.StatusOK, out)
+}
+
+// at follows a JSON Pointer (RFC 6901).
+func at(value []byte, pointer string) ([]byte, error) {
+	if pointer == "" {
+		return trim(value), nil
+	}
+	if pointer[0] != '/' {
+		return nil, fmt.Errorf("path %q is not a JSON Pointer: it must begin with /", pointer)
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for step := range strings.SplitSeq(pointer[1:], "/") {
+		key, found := unescape.Replace(step), false
+		for k, v := range inside(value) {
+			if k == key {
+				value, found = v, true
+				break
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no %q on the path %s", key, pointer)
+		}
+	}
+	return trim(value), nil
+}
+
+// inside are the members of an object, or the items of an array by number.
+func inside(value []byte) func(yield func(string, []byte) bool) {
+	value = trim(value)
+	if kindOf(value) == "array" {
+		return func(yield func(string, []byte) bool) {
+			n := 0
+			for v := range jsonrpc.Elements(value) {
+				if !yield(strconv.Itoa(n), v) {
+					return
+				}
+				n++
+			}
+		}
+	}
+	if kindOf(value) == "object" {
+		return jsonrpc.Members(value)
+	}
+	return func(func(string, []byte) bool) {}
+}
+
+func countOf(value []byte) int {
+	n := 0
+	for range inside(value) {
+		n++
+	}
+	return n
+}
+
+func trim(value []byte) []byte { return bytes.TrimSpace(value) }
+
+func kindOf(value []byte) string {
+	switch value = trim(value); {
+	case len(value) == 0:
+		return "null"
+	case value[0] == '{':
+		return "object"
+	case value[0] == '[':
+		return "array"
+	case value[0] == '"':
+		return "string"
+	case value[0] == 't' || value[0] == 'f':
+		return "boolean"
+	case value[0] == 'n':
+		return "null"
+	}
+	return "number"
+}

@@ -1,0 +1,163 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/probe"
+)
+
+const maxSuiteRuns = 40
+
+// suites are the test files and how they went, oldest run first.
+type suites struct {
+	h    *Handler
+	opt  SuiteOptions
+	file string // keeps the runs; empty for nowhere
+
+	mu      sync.Mutex
+	runs    map[string][]SuiteRun
+	running map[string]*suiteProgress
+}
+
+// suiteProgress is a run that has not ended.
+type suiteProgress struct {
+	cancel  context.CancelFunc
+	results []probe.TestResult
+}
+
+func openSuites(h *Handler, opt SuiteOptions) (*suites, error) {
+	s := &suites{h: h, opt: opt, runs: map[string][]SuiteRun{}, running: map[string]*suiteProgress{}}
+	if h.opt.StateDir == "" {
+		return s, nil
+	}
+	s.file = filepath.Join(h.opt.StateDir, "suites.json")
+	data, err := os.ReadFile(s.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the runs of tests: %w", err)
+	}
+	if json.Unmarshal(data, &s.runs) != nil {
+		s.runs = map[string][]SuiteRun{} // a file that was cut by a crash
+	}
+	return s, nil
+}
+
+var suiteName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+
+// path is the file of a suite, whether or not it is there.
+func (s *suites) path(name string) (string, error) {
+	if !suiteName.MatchString(name) {
+		return "", fmt.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", name)
+	}
+	for _, end := range []string{".yaml", ".yml"} {
+		path := filepath.Join(s.opt.Dir, name+end)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return filepath.Join(s.opt.Dir, name+".yaml"), nil
+}
+
+func (s *suites) names() []string {
+	files, err := probe.FindSuites([]string{s.opt.Dir})
+	if err != nil {
+		return nil // there is no such folder yet
+	}
+	var names []string
+	for _, f := range files {
+		base := filepath.Base(f)
+		names = append(names, strings.TrimSuffix(base, filepath.Ext(base)))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// start runs a suite; what happens is told as events.
+func (s *suites) start(name string, suite *probe.Suite, update bool) error {
+	ctx, cancel := context.WithCancel(s.h.ctx)
+	p := &suiteProgress{cancel: cancel, results: []probe.TestResult{}}
+	s.mu.Lock()
+	if s.running[name] != nil {
+		s.mu.Unlock()
+		cancel()
+		return fmt.Errorf("%s runs already", name)
+	}
+	s.running[name] = p
+	s.mu.Unlock()
+	s.tell(name)
+	s.h.wg.Go(func() {
+		defer cancel()
+		s.finish(name, s.run(ctx, name, suite, update, p))
+	})
+	return nil
+}
+
+func (s *suites) run(ctx context.Context, name string, suite *probe.Suite, update bool, p *suiteProgress) SuiteRun {
+	run := SuiteRun{Start: s.h.opt.Now()}
+	began := time.Now()
+	answers := &probe.TestAnswers{}
+	session, end, err := s.opt.Open(ctx, suite, answers)
+	if err == nil {
+		runner := &probe.SuiteRunner{Session: session, Suite: suite, Answers: answers, Update: update, OnResult: func(r probe.TestResult) {
+			s.mu.Lock()
+			p.results = append(p.results, r)
+			s.mu.Unlock()
+			s.tell(name)
+		}}
+		_, err = runner.Run(ctx)
+		end()
+	}
+	if err != nil {
+		run.Error = err.Error()
+	}
+	run.Took = time.Since(began)
+	s.mu.Lock()
+	run.Results = slices.Clone(p.results)
+	s.mu.Unlock()
+	for _, r := range run.Results {
+		switch r.Status {
+		case "passed":
+			run.Passed++
+		case "failed":
+			run.Failed++
+		default:
+			run.Skipped++
+		}
+	}
+	return run
+}
+
+// finish keeps a run; of older ones only the counts are kept.
+func (s *suites) finish(name string, run SuiteRun) {
+	s.mu.Lock()
+	delete(s.running, name)
+	list := s.runs[name]
+	for i := range list {
+		list[i].Results = nil
+	}
+	list = append(list, run)
+	s.runs[name] = list[max(0, len(list)-maxSuiteRuns):]
+	data, err := json.Marshal(s.runs)
+	s.mu.Unlock()
+	if err == nil && s.file != "" {
+		err = writeFile(s.file, data)
+	}
+	if err != nil {
+		s.h.opt.Log.Warn("keeping the runs of tests", "err", err)
+	}
+	s.tell(name)
+}
+
+func (s *suites) tell(name string) { s.h.hub.publish("tests", map[string]string{"suite": name}) }

@@ -1,0 +1,65 @@
+// Who is connected, and how to connect more.
+import { useEffect, useState } from "preact/hooks";
+import { get, type Client, type Program } from "../api.ts";
+import { command, commandLine } from "../cli.ts";
+import { age, count } from "../format.ts";
+import { t } from "../i18n/index.ts";
+import { clients } from "../live.ts";
+import { CopyButton, Empty, Notice, Status, now, useLoad } from "../parts/basics.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { go, href, segments } from "../router.ts";
+import { may, session } from "../state.ts";
+import { Wizard } from "./connect.tsx";
+
+export function Clients() {
+  const chosen = segments.value[1];
+  const { value, error, reload } = useLoad(() => get<Program[]>("programs"), []);
+  const program = value?.find((p) => p.id === chosen);
+  useEffect(() => { if (!chosen) commandLine.value = command("list", "clients"); }, [chosen]);
+  return <div class="page clients-page">
+    <div class="bar"><h1>{t("clientsTitle")}</h1><span class="mut">{t("clientsText")}</span></div>
+    {error && <Notice tone="err">{error}</Notice>}
+    <div class="clients-grid">
+      <section class="card" aria-labelledby="h-here"><h2 id="h-here">{t("clients")}{clients.value.length ? ` · ${clients.value.length}` : ""}</h2>
+        {clients.value.length ? <ul class="plain client-list">{clients.value.map((c) => <Connected key={c.session} c={c} />)}</ul> : <Empty>{t("noClients")}</Empty>}
+        <ByHand />
+      </section>
+      <section class="card" aria-labelledby="h-more"><h2 id="h-more">{t("connectAnother")}</h2>
+        {program ? <Wizard key={program.id} program={program} onDone={reload} onClose={() => go("/ui/clients")} />
+          : <ul class="plain program-list">{ordered(value ?? []).map((p) => <ProgramRow key={p.id} p={p} />)}</ul>}
+      </section>
+    </div>
+  </div>;
+}
+
+/** ordered puts first what is there. */
+const ordered = (list: Program[]) => [...list].sort((a, b) => Number(b.found) - Number(a.found));
+
+function Connected({ c }: { c: Client }) {
+  const offers = Object.keys(c.capabilities ?? {});
+  return <li data-testid={"client-" + c.name}>
+    <Status tone="ok"><b>{c.name || t("unnamed")}</b> {c.version}</Status>
+    <span class="mut">{c.transport} {c.protocol}{c.schema && c.schema !== "default" ? ` · ${c.schema}` : ""}{c.principal ? ` · ${c.principal}` : ""}{c.since ? ` · ${age(c.since, now.value)}` : ""}</span>
+    <span class="offers">{offers.length ? offers.map((o) => <span class="tag" key={o}>{o}</span>) : <span class="mut">{t("offersNothing")}</span>}</span>
+    <span class="mut">{t("callsCount", count(c.calls))}</span>
+    <span class="links"><a href={href(["catalog"], { as: c.session })}>{t("lens")}</a> <a href={href(["traffic"], { q: "session:" + c.session })}>{t("traffic")}</a></span>
+  </li>;
+}
+
+function ByHand() {
+  const snippet = JSON.stringify({ mcpServers: { "mcp-all-in-one": { type: "http", url: session.value!.endpoint } } }, null, 2);
+  return <details><summary>{t("byHand")}</summary><p class="mut">{t("byHandText")}</p>
+    <pre class="code text" tabIndex={0} role="group" aria-label={t("byHand")}>{snippet}</pre><CopyButton text={() => snippet} /></details>;
+}
+
+function ProgramRow({ p }: { p: Program }) {
+  const [shown, setShown] = useState(false);
+  const state = p.connected ? "ok" : p.error ? "err" : "idle";
+  return <li data-testid={"program-" + p.id}>
+    <Status tone={state} state={p.connected ? "connected" : p.found ? "found" : "absent"}><b>{p.name}</b></Status>
+    <code class="mut file" title={p.file}>{p.error || (p.found ? p.file : t("notInstalled"))}</code>
+    <span class="links">{p.servers.length > 0 && <button type="button" class="link" aria-expanded={shown} onClick={() => setShown(!shown)}>{t("ownServers", p.servers.length)}</button>}
+      {may("admin") && !p.error && <a class="button" href={href(["clients", p.id])}><Icon name={p.connected ? "power" : "plus"} />{t(p.connected ? "disconnect" : "connect")}…</a>}</span>
+    {shown && <p class="mut wide">{p.servers.join(", ")}</p>}
+  </li>;
+}

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, api, commandLine, connect, done, newPage, suite, toolName, visit } from "./lib.mjs";
+
+suite();
+
+test("the catalog shows names, cost, limits and equal names", async () => {
+  const page = await newPage();
+  await visit(page, "catalog");
+  const row = page.getByTestId("row-demo-echo");
+  await row.getByText("demo__echo").waitFor();
+  assert.match(await row.innerText(), /same name as (modern|corpus)\/echo/);
+  await page.getByText("Context cost per conversation").waitFor();
+  await page.getByLabel("Limits of clients").getByText(/of at most 40 tools/).waitFor();
+  assert.equal(await commandLine(page), "mcp-all-in-one cost");
+  await page.locator("[data-filter]").fill("demo add");
+  await page.getByTestId("row-demo-add").waitFor();
+  await page.getByTestId("row-demo-echo").waitFor({ state: "detached" });
+  await done(page);
+});
+
+test("a tool is switched off for every client, and on again", async () => {
+  const page = await newPage();
+  const call = await connect("catalog-client");
+  await visit(page, "catalog?q=demo+get_audio");
+  const row = page.getByTestId("row-demo-get_audio");
+  await row.getByRole("checkbox").uncheck();
+  await page.getByText("get_audio is switched off.").waitFor();
+  await row.getByText("switched off").waitFor();
+  assert.equal(await toolName(call, "get_audio", "demo"), undefined);
+  const { body } = await api(page, "GET", "servers/default/demo");
+  assert.deepEqual(body.entry.tools, { get_audio: { enabled: false } });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await row.getByText("demo__get_audio").waitFor();
+  assert.equal(await toolName(call, "get_audio", "demo"), "demo__get_audio");
+  // What needs no saying is not left in the file.
+  assert.equal((await api(page, "GET", "servers/default/demo")).body.entry.tools, undefined);
+  await done(page);
+});
+
+test("the lens shows what one connected client sees", async () => {
+  const page = await newPage();
+  await connect("lens-client");
+  await visit(page, "clients");
+  const client = page.getByTestId("client-lens-client");
+  await client.getByRole("link", { name: "what it sees" }).click();
+  await page.waitForURL(/catalog\?as=/);
+  await page.getByTestId("row-demo-echo").getByText("shown", { exact: true }).waitFor();
+  assert.match(await page.getByTestId("lens").locator("option:checked").innerText(), /lens-client/);
+  await accessible(page);
+  await done(page);
+});
