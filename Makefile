@@ -10,7 +10,7 @@ UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/nul
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix')
 
-.PHONY: help build run vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install crosscheck clean
+.PHONY: help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,12 +23,22 @@ $(DIST)/index.html: $(UI_FILES)
 	  cd $(UI) && npm ci --no-audit --no-fund && npm run build && touch $(CURDIR)/$@; \
 	else echo "npm not found: building without the web page"; fi
 
+vsix: build ## mcp-tester-VERSION.vsix, the tester in an editor tab of VS Code
+	rm -f mcp-tester-*.vsix
+	cd vscode && npm ci --no-audit --no-fund && npm run build
+	$(GO) run ./vscode/pack vscode .
+
 run: build ## build, then serve over HTTP
 	$(BIN) http
 
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
 	test/again.sh -race -- $(UNIT)
 	test/again.sh -- ./test/matrix
+	$(MAKE) ui-test
+
+ui-test: ## unit tests of the page: forms over their golden corpus, JSON
+	@if command -v npm >/dev/null; then cd $(UI) && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm test; \
+	  else echo "npm not found: the page is not tested"; fi
 
 vet:
 	@files=$$($(GO) list -f '{{.Dir}}' ./... | xargs gofmt -l); \
@@ -120,4 +130,4 @@ crosscheck: ## build for Windows and macOS
 	for os in windows darwin; do echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(GO) build ./... || exit 1; done
 
 clean: ## remove what make built
-	rm -rf bin coverage
+	rm -rf bin coverage mcp-tester-*.vsix vscode/out vscode/page

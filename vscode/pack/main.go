@@ -1,0 +1,129 @@
+// Command pack puts the built extension into a .vsix: a zip with a manifest
+// that VS Code reads. The same content gives the same bytes.
+package main
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// extension is what we read of package.json.
+type extension struct {
+	Name, DisplayName, Description, Version, Publisher, Icon string
+	Categories, Keywords                                     []string
+	Engines                                                  struct{ VSCode string }
+}
+
+const types = `<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension=".json" ContentType="application/json"/><Default Extension=".vsixmanifest" ContentType="text/xml"/><Default Extension=".js" ContentType="application/javascript"/><Default Extension=".css" ContentType="text/css"/><Default Extension=".md" ContentType="text/markdown"/><Default Extension=".txt" ContentType="text/plain"/><Default Extension=".png" ContentType="image/png"/></Types>
+`
+
+const manifest = `<?xml version="1.0" encoding="utf-8"?>
+<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
+  <Metadata>
+    <Identity Language="en-US" Id="%s" Version="%s" Publisher="%s"/>
+    <DisplayName>%s</DisplayName>
+    <Description xml:space="preserve">%s</Description>
+    <Tags>%s</Tags>
+    <Categories>%s</Categories>
+    <Properties><Property Id="Microsoft.VisualStudio.Code.Engine" Value="%s"/><Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="workspace"/></Properties>
+    <License>extension/LICENSE.txt</License>
+    <Icon>extension/%s</Icon>
+  </Metadata>
+  <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
+  <Dependencies/>
+  <Assets>
+    <Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Content.Details" Path="extension/README.md" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Content.Changelog" Path="extension/CHANGELOG.md" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Content.License" Path="extension/LICENSE.txt" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Icons.Default" Path="extension/%s" Addressable="true"/>
+  </Assets>
+</PackageManifest>
+`
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) != 3 {
+		log.Fatal("usage: pack EXTENSION-FOLDER OUTPUT-FOLDER")
+	}
+	name, err := pack(os.Args[1], os.Args[2])
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(name)
+}
+
+func pack(from, to string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(from, "package.json"))
+	if err != nil {
+		return "", err
+	}
+	var e extension
+	if err := json.Unmarshal(data, &e); err != nil {
+		return "", err
+	}
+	files := map[string][]byte{"[Content_Types].xml": []byte(types)}
+	files["extension.vsixmanifest"] = fmt.Appendf(nil, manifest, e.Name, e.Version, e.Publisher, e.DisplayName, e.Description,
+		strings.Join(e.Keywords, ","), strings.Join(e.Categories, ","), e.Engines.VSCode, e.Icon, e.Icon)
+	for _, part := range []string{"package.json", "README.md", "CHANGELOG.md", "media", "out", "page"} {
+		if err := take(files, from, part); err != nil {
+			return "", err
+		}
+	}
+	if files["extension/LICENSE.txt"], err = os.ReadFile(filepath.Join(from, "..", "LICENSE")); err != nil {
+		return "", err
+	}
+	name := filepath.Join(to, fmt.Sprintf("%s-%s.vsix", e.Name, e.Version))
+	return name, write(name, files)
+}
+
+// take reads a file or a folder.
+func take(files map[string][]byte, root, part string) error {
+	return filepath.WalkDir(filepath.Join(root, part), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		files["extension/"+filepath.ToSlash(rel)], err = os.ReadFile(path)
+		return err
+	})
+}
+
+func write(name string, files map[string][]byte) error {
+	out, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	z := zip.NewWriter(out)
+	names := make([]string, 0, len(files))
+	for n := range files {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: n, Method: zip.Deflate, Modified: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)})
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(files[n]); err != nil {
+			return err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return out.Close()
+}
