@@ -57,8 +57,8 @@ e2e: ## the source documents and pairs of versions, against the binary
 
 # Coverage counts what the tests of a package reach in any package, and what
 # the binaries reach that tests start: servers, gateways, and the product in
-# the scripts of internal/cli. One test reads the standard error of a child,
-# where an instrumented binary complains; make check runs it.
+# the scripts of internal/cli. Two tests read the standard error of a child,
+# where an instrumented binary complains; make check runs them.
 COVER_SKIP := TestStandardError/fault/F30|TestScripts/probe_call
 
 cover: ## at least 70 % of the statements of internal/..., with a report of cases and protocol
