@@ -58,14 +58,20 @@ func (f *Fit) Takes(keyword string) bool {
 // Refuses says what of a tool's schema is not taken: the first keyword that
 // has to be rewritten; empty when nothing has to be.
 func (f *Fit) Refuses(schema []byte) string {
+	if len(schema) > maxFitBytes {
+		return ""
+	}
 	w := fitter{fit: f, root: schema}
 	w.schema(schema, true)
 	return w.first
 }
 
 // Schema is a schema as the fit takes it. The same slice comes back when
-// nothing has to change.
+// nothing has to change, and for one that is too large to be looked at.
 func (f *Fit) Schema(schema []byte) []byte {
+	if len(schema) > maxFitBytes {
+		return schema
+	}
 	w := fitter{fit: f, root: schema}
 	out := w.schema(schema, true)
 	if w.first == "" {

@@ -58,7 +58,7 @@ func (w *fitter) take(m *members, part []byte, always bool) {
 		w.open = append(w.open, ref)
 		defer func() { w.open = w.open[:len(w.open)-1] }()
 	}
-	if len(part) == 0 || part[0] != '{' {
+	if len(part) == 0 || part[0] != '{' || w.spent() {
 		return
 	}
 	for key, value := range jsonrpc.Members(part) {

@@ -11,7 +11,8 @@ import (
 
 const (
 	maxFitDepth = 12       // levels of a schema whose references are written out
-	maxFitBytes = 64 << 10 // of one schema as it is written
+	maxFitBytes = 64 << 10 // of one schema, before and after
+	maxFitSteps = 10_000   // schemas within one, as often as they are written
 )
 
 // A fitter rewrites one schema for a fit. Members keep their order.
@@ -22,6 +23,14 @@ type fitter struct {
 	open  []string // references that are being written out
 	depth int
 	size  int
+	steps int
+}
+
+// spent says that a schema would cost too much to write out: what is left of it
+// may then be anything.
+func (w *fitter) spent() bool {
+	w.steps++
+	return w.steps > maxFitSteps || w.size > maxFitBytes
 }
 
 func (w *fitter) changed(keyword string) {
@@ -71,7 +80,7 @@ func (w *fitter) schema(raw []byte, top bool) []byte {
 		w.changed("a schema that is " + string(raw))
 		return []byte(`{}`)
 	}
-	if w.depth++; w.depth > maxFitDepth && w.fit.Keywords != nil || w.size > maxFitBytes {
+	if w.depth++; w.depth > maxFitDepth && w.fit.Keywords != nil || w.spent() {
 		w.depth--
 		w.changed("a schema of many levels")
 		return []byte(`{}`)
@@ -125,7 +134,7 @@ func (w *fitter) member(m *members, key string, value []byte) (note string) {
 	case key == "format" && !slices.Contains(w.fit.Formats, unquoted(value)),
 		!w.fit.Takes(key):
 		w.changed(key)
-		if isScalar(value) && key[0] != '$' {
+		if isScalar(value) && !strings.HasPrefix(key, "$") {
 			return key + ": " + unquoted(value)
 		}
 	default:

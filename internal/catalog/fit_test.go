@@ -168,3 +168,41 @@ func TestFitNames(t *testing.T) {
 		}
 	}
 }
+
+// doubling is a small schema that is enormous when it is written out: each of
+// its parts has the next one twice.
+func doubling(keyword string) []byte {
+	var defs []string
+	for i := range 60 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{%q:[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, keyword, i+1, i+1))
+	}
+	return []byte(`{"type":"object",` + fmt.Sprintf(`%q:[{"$ref":"#/$defs/d0"}]`, keyword) + `,"$defs":{` + strings.Join(defs, ",") + `,"d60":{"properties":{"a":{"type":"string"}}}}}`)
+}
+
+func TestFitIsBounded(t *testing.T) {
+	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
+		for i := range Fits {
+			if out := Fits[i].Schema(doubling(keyword)); len(out) > 4*maxFitBytes || !json.Valid(out) {
+				t.Errorf("%s of %s: %d bytes", Fits[i].Name, keyword, len(out))
+			}
+		}
+	}
+}
+
+// FuzzFit cuts any schema: what comes out is JSON, and of a bounded size.
+func FuzzFit(f *testing.F) {
+	f.Add([]byte(`{"type":["object","null"],"properties":{"a":{"$ref":"#"},"b":{"enum":[1,null]},"c":{"items":[true]}},"allOf":[{"$ref":"#/properties/a"},false]}`))
+	f.Add([]byte(`{"$ref":"#/$defs/a/0","$defs":{"a":[{"oneOf":[{},{"const":[]}]}]},"description":7}`))
+	f.Add([]byte(`{"":0}`))
+	f.Add(doubling("anyOf"))
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		if !json.Valid(schema) || len(schema) > maxFitBytes {
+			return
+		}
+		for i := range Fits {
+			if out := Fits[i].Schema(schema); !json.Valid(out) || len(out) > len(schema)+4*maxFitBytes {
+				t.Errorf("%s: %d bytes: %.200s", Fits[i].Name, len(out), out)
+			}
+		}
+	})
+}
