@@ -122,6 +122,7 @@ func TestConformanceAsClient(t *testing.T) {
 				cmd.Env = append(os.Environ(), driverVariable+"=1", "INTEROP_GATEWAY="+product, "INTEROP_CLIENT="+client)
 				out, err := cmd.CombinedOutput()
 				succeeded, failed := clientChecks(t, dir)
+				seen.client = append(seen.client, fmt.Sprintf("| %s | `%s` | %d of %d | %s |\n", set.revision, name, succeeded, succeeded+len(failed), strings.Join(failed, "; ")))
 				if succeeded == 0 || len(failed) > 0 {
 					t.Errorf("%d checks succeeded, failed: %s (%v)\n%.6000s", succeeded, strings.Join(failed, "; "), err, out)
 				}

@@ -32,28 +32,37 @@ func TestConformanceUnscored(t *testing.T) {
 // TestConformanceTogether runs three suites at once, each session with a
 // server of its own: they do not disturb each other.
 func TestConformanceTogether(t *testing.T) {
-	if !*matrix {
+	suites, revisions := 1, []string{"2025-11-25"}
+	if *matrix {
+		suites, revisions = 3, []string{"2025-11-25", "2026-07-28"}
+	} else {
 		t.Log("one suite at a time in this run; -matrix runs three at once")
 	}
-	suites := 1
-	if *matrix {
-		suites = 3
+	for _, revision := range revisions {
+		t.Run("fault/T43 "+revision, func(t *testing.T) { together(t, suites, revision) })
 	}
+}
+
+func together(t *testing.T, suites int, revision string) {
 	g := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"command":%q,"share":"session"}`, everythingServer(t))))
 	results := make([]map[string]string, suites)
 	var wg sync.WaitGroup
 	for i := range suites {
-		wg.Go(func() { results[i] = conformance(t, g.URL+"/s/everything/mcp", "2025-11-25") })
+		wg.Go(func() { results[i] = conformance(t, g.URL+"/s/everything/mcp", revision) })
 	}
 	wg.Wait()
 	for i, verdicts := range results {
-		for _, name := range required(t, "2025-11-25") {
+		for _, name := range required(t, revision) {
 			if why, ran := verdicts[name]; !ran || why != "" {
-				t.Errorf("fault/T43 suite %d: %s: ran %v, %s", i, name, ran, why)
+				t.Errorf("suite %d: %s: ran %v, %s", i, name, ran, why)
 			}
 		}
 		if !maps.Equal(verdicts, results[0]) {
 			t.Errorf("suite %d ended otherwise than the first", i)
 		}
+	}
+	if suites > 1 && !t.Failed() {
+		n := len(required(t, revision))
+		seen.together = append(seen.together, fmt.Sprintf("| %s | %d | %d of %d in each |\n", revision, suites, n, n))
 	}
 }
