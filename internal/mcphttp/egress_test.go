@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -15,9 +16,10 @@ import (
 // What goes to a server goes nowhere else, wherever the server sends it.
 func TestServerLeadsNowhere(t *testing.T) {
 	canary := mcptest.NewCanary(t)
-	var to string
+	var to atomic.Value // a server may still read it when the next round begins
+	to.Store("")
 	redirect := func(w http.ResponseWriter, status int) {
-		w.Header().Set("Location", to)
+		w.Header().Set("Location", to.Load().(string))
 		w.WriteHeader(status)
 	}
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -32,13 +34,14 @@ func TestServerLeadsNowhere(t *testing.T) {
 				redirect(w, status)
 			}))
 			defer srv.Close()
-			for _, to = range canary.Forms {
+			for _, form := range canary.Forms {
+				to.Store(form)
 				c := mcphttp.NewClient(mcphttp.ClientOptions{URL: srv.URL + "/mcp", Header: http.Header{"X-Api-Key": {"k"}, "Authorization": {"Bearer t"}}})
 				if _, err := c.Call(t.Context(), &jsonrpc.Request{Method: mcp.MethodInitialize}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := c.Call(t.Context(), &jsonrpc.Request{Method: mcp.MethodToolsCall}); err == nil {
-					t.Errorf("a call was answered from %q", to)
+					t.Errorf("a call was answered from %q", form)
 				}
 				c.OpenStream(t.Context())
 				_ = c.Close(t.Context()) // its DELETE is redirected too
@@ -47,10 +50,11 @@ func TestServerLeadsNowhere(t *testing.T) {
 		t.Run(fmt.Sprintf("fault/T27/sse %d", status), func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { redirect(w, status) }))
 			defer srv.Close()
-			for _, to = range canary.Forms {
+			for _, form := range canary.Forms {
+				to.Store(form)
 				if s, err := mcphttp.DialSSE(t.Context(), mcphttp.ClientOptions{URL: srv.URL + "/sse"}); err == nil {
 					s.Close()
-					t.Errorf("connected to %q", to)
+					t.Errorf("connected to %q", form)
 				}
 			}
 		})
@@ -62,10 +66,11 @@ func TestServerLeadsNowhere(t *testing.T) {
 				return
 			}
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", to)
+			fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", to.Load())
 		}))
 		defer srv.Close()
-		for _, to = range canary.Forms {
+		for _, form := range canary.Forms {
+			to.Store(form)
 			if s, err := mcphttp.DialSSE(t.Context(), mcphttp.ClientOptions{URL: srv.URL + "/sse"}); err == nil {
 				_ = s.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 				s.Close()
