@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+var errBodyClosed = errors.New("read on the closed body of an answer")
+
+// A clientBody is the body of an answer, and all that its exchange holds until
+// the body ends. Close may be called while Read waits.
+type clientBody struct {
+	c        *Client
+	conn     *clientConn
+	stop     func() bool // the context no longer closes conn; nil when it never did
+	released atomic.Bool // conn is no longer ours
+
+	mu sync.Mutex // of what follows; held while Read waits
+	in *clientBuffer
+	clientFraming
+	left   int64 // of the body, or of the chunk
+	behind bool  // a chunk has begun, so that its end comes before the next one
+	excess int64 // what chunks are wrapped in, beyond what is usual
+	err    error // of every further Read
+
+	resp http.Response
+}
+
+// begin returns the answer; the exchange is over when it has no body.
+func (b *clientBody) begin(f clientFraming) *http.Response {
+	b.clientFraming = f
+	if f.length == 0 {
+		b.finish(io.EOF)
+		b.resp.Body = http.NoBody
+		return &b.resp
+	}
+	b.left = max(f.length, 0)
+	b.resp.Body = b
+	return &b.resp
+}
+
+// Read returns what has arrived; it does not wait for p to be full.
+func (b *clientBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil || len(p) == 0 {
+		return 0, b.err
+	}
+	n, err := b.readSome(p)
+	if err != nil {
+		b.finish(err)
+	}
+	return n, b.err
+}
+
+func (b *clientBody) readSome(p []byte) (int, error) {
+	switch {
+	case b.chunked:
+		return b.readChunks(p)
+	case b.length < 0:
+		return b.in.read(p, true)
+	}
+	n, err := b.in.read(p[:min(int64(len(p)), b.left)], true)
+	b.left -= int64(n)
+	if b.left == 0 {
+		return n, io.EOF
+	}
+	return n, cutOff(err)
+}
+
+// cutOff is err as what it means inside a body.
+func cutOff(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// finish ends the exchange, with io.EOF when all has been read.
+func (b *clientBody) finish(err error) {
+	if err != io.EOF {
+		if cause := context.Cause(b.resp.Request.Context()); cause != nil {
+			err = cause
+		} else if b.released.Load() {
+			err = errBodyClosed
+		}
+	}
+	// What came behind the end answers nothing that was asked.
+	b.release(err == io.EOF && b.keep && len(b.in.unread()) == 0)
+	b.in.free()
+	b.in, b.err = nil, err
+}
+
+// release gives the connection away, once.
+func (b *clientBody) release(keep bool) {
+	if b.released.Swap(true) {
+		return
+	}
+	if b.stop != nil && !b.stop() {
+		keep = false // the context has ended and is closing it
+	}
+	if keep {
+		b.c.pool.put(b.conn, b.c.rest)
+		return
+	}
+	b.conn.Close()
+}
+
+// Close ends the exchange. A connection whose answer was not read to its end
+// is closed.
+func (b *clientBody) Close() error {
+	b.release(false)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.finish(errBodyClosed)
+		b.err = errBodyClosed
+	}
+	return nil
+}
