@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/wire"
 )
 
 const maxErrorBody = 64 << 10
@@ -63,7 +64,8 @@ func (e *AnswerError) Unwrap() error { return jsonrpc.ErrBadAnswer }
 func NotSent(err error) bool {
 	var op *net.OpError
 	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &certificate)
+	var unwritten *wire.NotSentError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &certificate) || errors.As(err, &unwritten)
 }
 
 // newStatusError reads the body of an answer that is not 2xx.

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"mcp-all-in-one/internal/wire"
 )
 
 // A ClientTransport carries requests to servers over kept connections. It follows no
@@ -12,6 +14,7 @@ import (
 // takes; a peer that has vanished is noticed by the kernel.
 type ClientTransport struct {
 	plain, secure *http.Transport
+	short         *wire.Client // what plain need not carry
 }
 
 // NewClientTransport returns a ClientTransport; clients may share it.
@@ -22,6 +25,7 @@ func NewClientTransport() *ClientTransport {
 	// stands in front of TLS keeps connections for a minute or more.
 	t.plain.IdleConnTimeout = 4 * time.Second
 	t.secure.IdleConnTimeout = 55 * time.Second
+	t.short = wire.NewClient(t.plain)
 	return t
 }
 
@@ -63,11 +67,11 @@ func (t *ClientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme == "https" {
 		return t.secure.RoundTrip(r)
 	}
-	return t.plain.RoundTrip(r)
+	return t.short.RoundTrip(r)
 }
 
 // CloseIdleConnections closes the connections that carry nothing.
 func (t *ClientTransport) CloseIdleConnections() {
-	t.plain.CloseIdleConnections()
+	t.short.CloseIdleConnections() // and those of plain
 	t.secure.CloseIdleConnections()
 }
