@@ -194,6 +194,9 @@ func TestOriginMatrix(t *testing.T) {
 			}
 		}
 	}
+	if status, _ := l.raw(t, "OPTIONS", "*", "Host: evil.example\r\n"); status != 403 {
+		t.Errorf("fault/T30: OPTIONS * for another host: %d", status)
+	}
 	t.Logf("%d requests", asked)
 }
 

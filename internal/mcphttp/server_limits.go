@@ -63,6 +63,8 @@ func HTTPServer(h http.Handler, lim ServerLimits, log *slog.Logger) *http.Server
 		MaxHeaderBytes:    lim.HeaderBytes,
 		IdleTimeout:       2 * time.Minute,
 		ConnState:         spareDescriptors,
+		// Nothing is answered before the guard has seen it, "OPTIONS *" neither.
+		DisableGeneralOptionsHandler: true,
 	}
 	if log != nil {
 		srv.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)

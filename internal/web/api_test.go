@@ -252,9 +252,17 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// Whatever a path says, what is served is a file of the page, with the policy
+// that keeps a page from running what a server wrote.
+//
+// fault/T34
 func TestEveryAnswerHasThePolicy(t *testing.T) {
 	c := start(t)
-	for _, path := range []string{"/ui/", "/api/v1/session", "/elsewhere"} {
+	for _, path := range []string{
+		"/ui/", "/api/v1/session", "/elsewhere", "/ui/../../../etc/passwd", "/ui/%2e%2e/%2e%2e/%2e%2e/etc/passwd", "/ui/..%2f..%2f..%2fetc%2fpasswd", "/ui//etc/passwd",
+		"/ui/assets/../../../../etc/passwd", "/ui/assets/%2e%2e/api_test.go", `/ui/assets/..\..\api_test.go`, "/ui/assets/x%00.js", "/ui/<script>alert(1)</script>",
+		"/api/v1/logs/..%2f..%2f..%2fetc%2fpasswd", "/api/v1/servers/default/%3Cscript%3E", "/api/v1/<img src=x onerror=alert(1)>",
+	} {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", c.url+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +271,14 @@ func TestEveryAnswerHasThePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
+		if err != nil || strings.Contains(string(body), "root:") || strings.Contains(string(body), "package web") || strings.Contains(string(body), "<script>alert") || strings.Contains(string(body), "<img src=x") {
+			t.Errorf("%s: %.300s, %v", path, body, err)
+		}
+		if resp.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(resp.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+			t.Errorf("%s: header %v", path, resp.Header)
+		}
 		csp := resp.Header.Get("Content-Security-Policy")
 		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: policy = %q", path, csp)
