@@ -153,6 +153,7 @@ func (f *farm) edits() error {
 	return err
 }
 
+// fault/F16
 func TestReloadUnderLoad(t *testing.T) {
 	t.Run("fault/T17", func(t *testing.T) {
 		dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 )
 
 // orders is how often the corpus is run on one session: once as written, and
-// with TORTURE set three times shuffled.
+// with TORTURE set three times shuffled (fault/T41).
 func orders() int {
 	if os.Getenv("TORTURE") != "" {
 		return 4

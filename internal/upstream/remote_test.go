@@ -228,6 +228,7 @@ func TestTimeout(t *testing.T) {
 }
 
 // TestStorm: many servers on a host that is away for a while.
+// fault/F22
 func TestStorm(t *testing.T) {
 	t.Run("fault/T42", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,78 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// TestExplicitCancel: a cancel reaches the server with its own id, soon, and
+// the client hears nothing more of that call.
+func TestExplicitCancel(t *testing.T) {
+	t.Run("fault/F15", func(t *testing.T) {
+		p, gateway := newPatient(t)
+		c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
+		c.Initialize(mcp.LatestLegacy, `{}`)
+		var worst time.Duration
+		for i := range size(20, 500) {
+			token := fmt.Sprintf("cancel-%d", i)
+			sent := make(chan time.Time, 1)
+			go func() {
+				<-p.begun(token)
+				sent <- time.Now()
+				c.Post(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%q}}`, token))
+			}()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":"p__wait","arguments":{"token":%q,"ms":60000}}}`, token, token))
+			cancel()
+			if err != nil || len(reply.Messages) > 0 {
+				t.Fatalf("the client got %+v, %v", reply, err)
+			}
+			at := p.await(token, patience)
+			if at.IsZero() {
+				t.Fatalf("call %d was not cancelled at the server", i)
+			}
+			worst = max(worst, at.Sub(<-sent))
+		}
+		if full() && worst > 500*time.Millisecond {
+			t.Errorf("a cancel took %v", worst)
+		}
+	})
+}
+
+// TestSlowServer: one server that takes long, with all its places taken, is
+// nobody else's problem.
+func TestSlowServer(t *testing.T) {
+	t.Run("fault/F6", func(t *testing.T) {
+		f := hostiles(t, 2, "")
+		gateway := mcptest.Gateway(t, strings.Replace(f.config, "{", `{"limits":{"inFlightPerServer":8,"queuedPerServer":64},`, 1))
+		ready(t, gateway)
+		url := gateway.URL + "/mcp"
+		n := size(400, 8000)
+		calm := echoes(t, url, "s1__echo", 8, n)
+		var wg sync.WaitGroup
+		stop, halt := context.WithCancel(t.Context())
+		for w := range 40 { // 8 run, 32 wait
+			c := mcptest.NewRawHTTP(t, url)
+			wg.Go(func() {
+				for stop.Err() == nil {
+					_, _ = c.Try(stop, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"s0__sleep","arguments":{"ms":500}}}`, w))
+				}
+			})
+		}
+		busy := echoes(t, url, "s1__echo", 8, n)
+		halt()
+		wg.Wait()
+		if p99(busy) > 500*time.Millisecond+2*p99(calm) {
+			t.Errorf("echo p99 %v before, %v beside a slow server", p99(calm), p99(busy))
+		}
+		t.Logf("echo p99 %v before, %v beside a slow server", p99(calm), p99(busy))
+	})
+}
