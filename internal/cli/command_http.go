@@ -40,8 +40,11 @@ func (a *app) httpCommand() *cobra.Command {
 		Args:    a.noArgs,
 		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 127.0.0.1 -p 3095 -c ~/mcp.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("port") {
+			switch {
+			case !cmd.Flags().Changed("port"):
 				f.port = -1
+			case f.port < 0 || f.port > 65535:
+				return fail(exitUsage, codePort, "--port 3095", "%s", a.t(fmt.Sprintf("%d is not a port", f.port), fmt.Sprintf("%d 不是端口", f.port)))
 			}
 			cors, err := cmd.Flags().GetBool("cors")
 			f.noCORS = err == nil && !cors

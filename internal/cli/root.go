@@ -116,7 +116,7 @@ func (a *app) unknownCommand(cmd *cobra.Command, name string) error {
 func nearest(name string, names []string) string {
 	best, least := "", len([]rune(name))/3+2
 	for _, n := range names {
-		if d := distance(name, n); d < least || strings.HasPrefix(n, name) && len(name) > 1 && best == "" {
+		if d := distance(name, n); d < least && d < len([]rune(name)) || strings.HasPrefix(n, name) && len(name) > 1 && best == "" {
 			best, least = n, min(d, least)
 		}
 	}

@@ -31,7 +31,7 @@ func Reference() []byte {
 	}
 	b.WriteString("\n## Problems\n\n| code | meaning | 含义 |\n|---|---|---|\n")
 	for _, code := range slices.Sorted(maps.Keys(texts)) {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(placeless(texts[code].en)), cell(placeless(texts[code].zh)))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(explanations[code].en), cell(explanations[code].zh))
 	}
 	return []byte(b.String())
 }
@@ -87,11 +87,6 @@ func code(s string) string {
 
 // cell keeps a text from ending its cell.
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
-
-// placeless takes the verbs out of a format.
-func placeless(s string) string {
-	return strings.NewReplacer("%[1]q", "…", "%[2]q", "…", "%q", "…", "%s", "…", "%d", "…").Replace(s)
-}
 
 const referenceIntro = `# Configuration
 
