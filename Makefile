@@ -63,7 +63,7 @@ COVER_SKIP := TestStandardError/fault/F30|TestScripts/probe_call
 
 cover: ## at least 70 % of the statements of internal/..., with a report of cases and protocol
 	@rm -rf coverage && mkdir -p coverage/tests coverage/binaries
-	@run() { GOCOVERDIR=$(CURDIR)/coverage/binaries MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -timeout 30m \
+	@run() { MCPTEST_COVERDIR=$(CURDIR)/coverage/binaries $(GO) test -json -timeout 30m \
 	    -skip '$(COVER_SKIP)' -cover -coverpkg=./internal/... "$$@" -args -test.gocoverdir=$(CURDIR)/coverage/tests >>coverage/tests.json; }; \
 	  run $(UNIT) $(E2E) || { again=$$($(GO) run ./test/report -again <coverage/tests.json); \
 	    echo "once more, alone: $$again"; run -p 1 -count=1 $$again || true; }

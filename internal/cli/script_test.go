@@ -46,7 +46,7 @@ func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 			e.Setenv("XDG_RUNTIME_DIR", run)
 			e.Setenv("MCP_AIO_LANG", "en")
 			e.Setenv("NO_COLOR", "1")
-			if dir := os.Getenv("GOCOVERDIR"); dir != "" {
+			if dir := mcptest.CoverDir(); dir != "" {
 				e.Setenv("GOCOVERDIR", dir)
 			}
 			return os.MkdirAll(home, 0o700)

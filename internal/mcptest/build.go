@@ -33,6 +33,11 @@ func BuildProduct(t TB) string {
 // binaries that tests run.
 const coverDir = "MCPTEST_COVERDIR"
 
+// CoverDir is where the binaries that tests run leave what they covered; empty
+// when nobody counts. It cannot be GOCOVERDIR itself: go test sets that for the
+// test's own process.
+func CoverDir() string { return os.Getenv(coverDir) }
+
 // buildPackage compiles a main package of this module. The binary stays in a
 // folder that all test processes of this working tree share: Go's build cache
 // makes the second build a copy.
@@ -73,7 +78,7 @@ func compile(pkg string) (string, error) {
 	}
 	fresh.Close()
 	args := []string{"build", "-o", fresh.Name()}
-	if os.Getenv(coverDir) != "" {
+	if CoverDir() != "" {
 		args = append(args, "-cover", "-coverpkg=./...") // without package main nothing is written
 	}
 	cmd := exec.Command("go", append(args, pkg)...)

@@ -41,7 +41,7 @@ func Start(t TB, p Program) *Process {
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.Dir = p.Dir
 	cmd.Env = append(os.Environ(), p.Env...)
-	if dir := os.Getenv(coverDir); dir != "" {
+	if dir := CoverDir(); dir != "" {
 		cmd.Env = append(cmd.Env, "GOCOVERDIR="+dir)
 	}
 	proc := &Process{t: t, cmd: cmd, stdout: newLines(), stderr: newLines(), done: make(chan struct{})}
