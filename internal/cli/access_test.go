@@ -37,6 +37,7 @@ func TestKeys(t *testing.T) {
 	all := command("key", "create", "all")
 	admin := command("key", "create", "boss", "--scope", "admin")
 	bound := command("key", "create", "bound", "--scope", "server:one", "--scope", "tool:echo")
+	compact := command("key", "create", "compact", "--scope", "mode:compact")
 	gateway := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", path}, Env: env})
 	url := gateway.Listening()
 
@@ -81,6 +82,14 @@ func TestKeys(t *testing.T) {
 	t.Run("admin", func(t *testing.T) {
 		if got := list(t, admin); !strings.Contains(got, "mcp-all-in-one-set-mcp-config") {
 			t.Errorf("got %.500s", got)
+		}
+	})
+	t.Run("a mode of its own", func(t *testing.T) {
+		if got := list(t, compact); !strings.Contains(got, `"name":"exec"`) || strings.Contains(got, `"name":"one__echo"`) {
+			t.Errorf("got %.500s", got)
+		}
+		if got := list(t, all); strings.Contains(got, `"name":"exec"`) {
+			t.Errorf("another key got %.500s", got)
 		}
 	})
 	t.Run("bound", func(t *testing.T) {
