@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mcp-all-in-one/internal/jsonrpc"
 )
 
 // scriptCommands are what scripts can do besides running programs.
@@ -195,11 +197,11 @@ func scriptStop(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptControl asks a running gateway over its socket: control PATH. The answer
-// is in the file answer.
+// scriptControl asks a running gateway over its socket: control PATH [BODY]. The
+// answer is in the file answer; $ID is the id in it.
 func scriptControl(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: control PATH")
+	if neg || len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: control PATH [BODY]")
 	}
 	sockets, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_RUNTIME_DIR"), "mcp-all-in-one", "*.sock"))
 	ts.Check(err)
@@ -207,8 +209,15 @@ func scriptControl(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%d gateways are running", len(sockets))
 	}
 	var answer json.RawMessage
-	ts.Check(dialControl(sockets[0]).get(context.Background(), args[0], &answer))
+	if len(args) == 1 {
+		ts.Check(dialControl(sockets[0]).get(context.Background(), args[0], &answer))
+	} else {
+		ts.Check(dialControl(sockets[0]).post(context.Background(), args[0], json.RawMessage(args[1]), &answer))
+	}
 	ts.Check(os.WriteFile(ts.MkAbs("answer"), answer, 0o600))
+	if id, ok := jsonrpc.GetString(answer, "id"); ok {
+		ts.Setenv("ID", id)
+	}
 }
 
 // scriptFetch asks over HTTP: fetch STATUS PATH [BODY [HEADER...]]. The answer

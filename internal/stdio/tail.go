@@ -62,14 +62,16 @@ func (t *Tail) Lines(n int) []string {
 	return lines
 }
 
-// Follow returns a channel of the lines that come from now on, escaped like
-// those of Lines, and a function that ends it. A follower that falls behind
-// misses lines; the child never waits. The channel is closed when the child's
-// standard error ends.
+// Follow returns a channel of the lines, escaped like those of Lines, and a
+// function that ends it: first what has been written already, as much of it as
+// the buffer holds, then what comes. A follower that falls behind misses lines;
+// the child never waits. The channel is closed when the child's standard error
+// ends.
 func (t *Tail) Follow(buffer int) (lines <-chan string, stop func()) {
 	ch := make(chan string, max(buffer, 1))
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.catchUpLocked(ch)
 	if t.closed {
 		close(ch)
 		return ch, func() {}
@@ -79,6 +81,22 @@ func (t *Tail) Follow(buffer int) (lines <-chan string, stop func()) {
 	}
 	t.followers[ch] = struct{}{}
 	return ch, func() { t.unfollow(ch) }
+}
+
+// catchUpLocked gives a new follower the lines that have ended; the rest is
+// the beginning of the next one.
+func (t *Tail) catchUpLocked(ch chan string) {
+	written := t.buf[max(0, len(t.buf)-tailSize):]
+	end := bytes.LastIndexByte(written, '\n') + 1
+	if end > 0 {
+		lines := strings.Split(string(written[:end-1]), "\n")
+		for _, line := range lines[max(0, len(lines)-cap(ch)):] {
+			ch <- escape(strings.TrimSuffix(line, "\r"))
+		}
+	}
+	if len(t.followers) == 0 && len(written)-end < tailLine {
+		t.line = append(t.line[:0], written[end:]...)
+	}
 }
 
 func (t *Tail) unfollow(ch chan string) {

@@ -43,25 +43,28 @@ func TestTailEscapes(t *testing.T) {
 
 func TestTailFollow(t *testing.T) {
 	var tail Tail
-	fmt.Fprint(&tail, "before\n")
+	fmt.Fprint(&tail, "before\no")
 	lines, stop := tail.Follow(10)
 	slow, _ := tail.Follow(1)
-	fmt.Fprint(&tail, "one\ntw")
+	fmt.Fprint(&tail, "ne\ntw")
 	fmt.Fprint(&tail, "o\n"+strings.Repeat("z", tailLine+5)+"\nrest")
 	tail.close()
 	var got []string
 	for line := range lines {
 		got = append(got, line)
 	}
-	want := []string{"one", "two", strings.Repeat("z", tailLine), "zzzzz", "rest"}
+	want := []string{"before", "one", "two", strings.Repeat("z", tailLine), "zzzzz", "rest"}
 	if !slices.Equal(got, want) {
 		t.Errorf("followed %.60q", got)
 	}
-	if line, ok := <-slow; line != "one" || !ok {
+	if line, ok := <-slow; line != "before" || !ok {
 		t.Errorf("the slow one got %q", line)
 	}
 	stop()
 	late, _ := tail.Follow(1)
+	if line, ok := <-late; !ok || line[0] != 'z' {
+		t.Errorf("who comes late got %.60q", line)
+	}
 	if _, ok := <-late; ok {
 		t.Error("a tail that has ended has another line")
 	}
