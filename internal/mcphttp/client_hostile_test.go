@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/wire"
 )
 
 // What a server must not do to us: each has its own error, nothing grows
@@ -145,5 +147,8 @@ func TestNotSent(t *testing.T) {
 	cut := serve(t, ClientOptions{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := cut.Call(t.Context(), &jsonrpc.Request{Method: "x"}); err == nil || NotSent(err) {
 		t.Errorf("cut off: %v counts as not sent", err)
+	}
+	if err := fmt.Errorf("calling: %w", &wire.NotSentError{Err: net.ErrClosed}); !NotSent(err) {
+		t.Errorf("closed before the first byte: %v counts as sent", err)
 	}
 }

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package wire
 
@@ -51,7 +51,8 @@ const benchBody = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name
 
 func benchCalls(b *testing.B, rt http.RoundTripper, p *player) {
 	ctx := b.Context()
-	header := newPost(ctx, p.url, "").Header
+	base := newPost(ctx, p.url, benchBody)
+	header := base.Header
 	header["Accept"] = []string{"application/json, text/event-stream"}
 	header["Mcp-Session-Id"] = []string{"0123456789abcdef"}
 	b.ReportAllocs()
@@ -60,8 +61,8 @@ func benchCalls(b *testing.B, rt http.RoundTripper, p *player) {
 	b.RunParallel(func(pb *testing.PB) {
 		buf := make([]byte, 64<<10)
 		for pb.Next() {
-			req := newPost(ctx, p.url, benchBody)
-			req.Header = header
+			req := base.WithContext(ctx)
+			req.Body, _ = base.GetBody()
 			resp, err := rt.RoundTrip(req)
 			if err != nil {
 				b.Error(err)
