@@ -87,7 +87,7 @@ func FuzzScan(f *testing.F) {
 			delete(want, "params")
 		}
 		if params := want["params"]; len(params) > 0 && params[0] == '{' {
-			want["params"] = exact(params)
+			want["params"] = exact(method, params)
 		}
 		if msg.Method != method || !bytes.Equal(msg.ID, want["id"]) || !bytes.Equal(msg.Params, want["params"]) ||
 			!bytes.Equal(msg.Result, want["result"]) || !bytes.Equal(msg.Err, want["error"]) {

@@ -21,7 +21,7 @@ func Scan(data []byte, lim *ScanLimits) (Message, *Error) {
 		return msg, err
 	}
 	if odd && bad == nil && len(msg.Params) > 0 {
-		msg.Params = exact(msg.Params)
+		msg.Params = exact(msg.Method, msg.Params)
 	}
 	return msg, bad
 }

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -58,8 +59,18 @@ func isVariant(key []byte) bool {
 	return ok && name != string(key)
 }
 
+// families are the methods that are routed by such members. What a method of
+// somebody's own means by its params nobody here knows: they pass as they are.
+var families = [...]string{
+	"tools/", "prompts/", "resources/", "completion/", "logging/", "tasks/", "subscriptions/", "sampling/", "elicitation/", "roots/",
+	"server/", "notifications/", "initialize",
+}
+
 // exact is params without the variants of routed.
-func exact(params []byte) []byte {
+func exact(method string, params []byte) []byte {
+	if !slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(method, f) }) {
+		return params
+	}
 	out := withoutVariants(params)
 	for _, name := range inner {
 		if value := Get(out, name); len(value) > 0 && value[0] == '{' {

@@ -29,4 +29,8 @@ func TestVariants(t *testing.T) {
 			}
 		})
 	}
+	own := `{"Name":"a","Type":1}`
+	if msg, _ := Scan([]byte(`{"jsonrpc":"2.0","id":1,"method":"acme/find","params":`+own+`}`), nil); string(msg.Params) != own {
+		t.Errorf("a method of somebody's own lost %s", msg.Params)
+	}
 }
