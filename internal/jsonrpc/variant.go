@@ -66,9 +66,13 @@ var families = [...]string{
 	"server/", "notifications/", "initialize",
 }
 
+func isRouted(method string) bool {
+	return slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(method, f) })
+}
+
 // exact is params without the variants of routed.
 func exact(method string, params []byte) []byte {
-	if !slices.ContainsFunc(families[:], func(f string) bool { return strings.HasPrefix(method, f) }) {
+	if !isRouted(method) {
 		return params
 	}
 	out := withoutVariants(params)
