@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, done, newPage, result, suite, visit } from "./lib.mjs";
+import { accessible, api, connect, done, newPage, result, suite, toolName, visit } from "./lib.mjs";
 
 suite();
 
@@ -60,4 +61,27 @@ test("a question is a badge and a title, never a modal", async () => {
   await card.getByRole("button", { name: "Decline" }).click();
   await result(caller);
   await done(inbox);
+});
+
+test("approval: a call whose policy is to ask runs after a yes, and not without", async () => {
+  const page = await newPage();
+  const { body } = await api(page, "GET", "servers/default/demo");
+  await api(page, "PUT", "servers/default/demo", { entry: { ...body.entry, tools: { echo: { ask: true } } }, confirm: "" });
+  const call = await connect("careful-client");
+  const name = await toolName(call, "echo");
+  await visit(page, "inbox");
+  for (const [button, want] of [["Allow once", /"did it"/], ["Deny", /nobody gave it/]]) {
+    const answer = call("tools/call", { name, arguments: { message: "did it" } });
+    const card = page.getByTestId("question-approval");
+    await card.getByText("for careful-client", { exact: false }).waitFor();
+    await card.getByText('"did it"').waitFor();
+    await accessible(page);
+    await card.getByRole("button", { name: button }).click();
+    assert.match(await answer, want);
+    await card.waitFor({ state: "detached" });
+  }
+  // A tool that is not asked about is not held up.
+  assert.match(await call("tools/call", { name: await toolName(call, "add"), arguments: { a: 1, b: 2 } }), /3/);
+  await api(page, "PUT", "servers/default/demo", { entry: body.entry, confirm: "" });
+  await done(page);
 });

@@ -1,10 +1,20 @@
 // Pictures for the documentation; UPDATE=1 writes them to docs/screenshots.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { before, test } from "node:test";
 import { base, connect, done, newPage, result, suite, toolName, visit } from "./lib.mjs";
 
 suite();
 const folder = new URL("../../docs/screenshots/", import.meta.url).pathname;
+
+// A client's file and a test file, so that there is something to see.
+before(() => {
+  mkdirSync(join(process.env.HOME, ".cursor"), { recursive: true });
+  writeFileSync(join(process.env.HOME, ".cursor", "mcp.json"), '{\n  "mcpServers": {\n    "github": {\n      "command": "npx",\n      "args": ["-y", "@modelcontextprotocol/server-github"]\n    }\n  }\n}\n');
+  const folder = join(dirname(process.env.CONSOLE_CONFIG), "mcp-tests");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "demo.yaml"), "target: demo\ntests:\n  - name: adds\n    call: add\n    args: { a: 1, b: 2 }\n    expect: { jq: '.sum == 3' }\n  - name: echoes\n    call: echo\n    args: { message: hi }\n    expect: { contains: hi }\n");
+});
 
 // Clients that work with the gateway, so that there is something to see.
 before(async () => {
@@ -22,14 +32,22 @@ async function shoot(page, name) {
   await page.mouse.move(0, 0);
   const picture = { path: process.env.UPDATE ? `${folder}${name}.png` : undefined };
   if (picture.path) mkdirSync(folder, { recursive: true });
-  // The port differs from run to run.
-  await page.evaluate((at) => { document.querySelectorAll("code").forEach((c) => { c.textContent = c.textContent.replace(at, "http://127.0.0.1:3095"); }); }, base);
+  // The port and the folders differ from run to run.
+  const names = [[base, "http://127.0.0.1:3095"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"]];
+  await page.evaluate((names) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) for (const [from, to] of names) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
+  }, names);
   await page.screenshot(picture);
 }
 
 const pictures = [
   ["overview", "overview", {}],
   ["servers", "servers", {}],
+  ["catalog", "catalog", {}],
+  ["clients", "clients/cursor", {}],
+  ["tests", "tests", {}],
+  ["doctor", "doctor", {}],
   ["traffic", "traffic", {}],
   ["bench-dark-zh", "bench/demo/tools/add", { lang: "zh-CN", dark: true }],
   ["bench", "bench/demo/tools/add", {}],
@@ -46,6 +64,12 @@ for (const [name, path, options] of pictures) {
       await page.getByTestId("run").click();
       await (await result(page)).getByText('"sum"').first().waitFor();
     }
+    if (name === "clients") await page.getByTestId("diff").waitFor();
+    if (name === "tests") {
+      await page.getByTestId("suite-demo").getByRole("button", { name: "Run" }).click();
+      await page.getByTestId("suite-demo").locator("[data-state=passed]").waitFor();
+    }
+    if (name === "doctor") await page.getByTestId("finding-demo").waitFor();
     if (name === "traffic") {
       await page.locator(".vlist-rows .grid-row a").nth(2).click();
       await page.getByTestId("entry").locator(".json-line").first().waitFor();

@@ -1,3 +1,4 @@
+import { Component } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Call } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -32,6 +33,7 @@ export function Traffic() {
     { keys: "j", label: "next", run: () => select(at + 1) }, { keys: "k", label: "previous", run: () => select(Math.max(0, at - 1)) },
     { keys: "p", label: "pause", run: () => setPaused(!paused.value) }, { keys: "Escape", label: "close", run: close },
   ]);
+  const suffix = q ? "?" + new URLSearchParams({ q }) : "";
   const longest = useMemo(() => shown.slice(0, 200).reduce((m, c) => Math.max(m, c.total), 1), [shown]);
   return <div class={"traffic-page" + (open ? " split" : "")}>
     <div class="bar">
@@ -48,7 +50,7 @@ export function Traffic() {
     <div class="traffic-split">
       {shown.length ? <VirtualList class="grid" role="grid" count={shown.length} height={25} label={t("traffic")} testid="traffic-rows"
         selected={at >= 0 ? at : undefined} onMove={select} onOpen={select} onEnd={() => void older()} header={<HeaderRow />}
-        row={(i, style) => <CallRow key={i % slots} call={shown[i]!} style={style} on={i === at} index={i} q={q} scale={longest} />} />
+        row={(i, style) => <CallRow key={i % slots} call={shown[i]!} style={style} on={i === at} index={i} suffix={suffix} scale={longest} />} />
         : <Empty>{q ? t("nothingMatches") : t("noTraffic")}</Empty>}
       {open > 0 && <Entry id={open} onClose={close} />}
     </div>
@@ -62,18 +64,27 @@ function HeaderRow() {
   return <div class="grid-head" role="rowgroup"><div class="grid-row" role="row">{heads.map(([k, c]) => <span role="columnheader" key={k} class={"c-" + k + " " + c}>{t(k)}</span>)}</div></div>;
 }
 
-function CallRow({ call: c, style, on, index, q, scale }: { call: Call; style: Record<string, string>; on: boolean; index: number; q: string; scale: number }) {
-  return <div class={"grid-row" + (on ? " on" : "")} role="row" aria-rowindex={index + 1} aria-selected={on} style={style}>
-    <span role="gridcell" class="c-time mut"><a href={href(["traffic", String(c.id)], { q })} tabIndex={-1}>{clock(c.start)}</a></span>
-    <span role="gridcell" class="c-client">{c.bench ? <span class="tag">{t("bench")}</span> : c.client}</span>
-    <span role="gridcell" class="c-server"><b>{c.server}</b></span>
-    <span role="gridcell" class="c-method mut">{c.fromServer ? "← " : ""}{c.parent && c.hop === "server" ? "↳ " : ""}{c.method}</span>
-    <span role="gridcell" class="c-name"><code>{c.name}</code></span>
-    <span role="gridcell" class="c-status"><Status tone={toneOfCall(c)} state={c.status}>{c.status === "ok" ? "" : statusName(c)}</Status></span>
-    <span role="gridcell" class="c-duration r">{c.status === "pending" ? "…" : ns(c.total)}</span>
-    <span role="gridcell" class="c-size r mut">{bytes(c.resSize)}</span>
-    <span role="gridcell" class="c-where"><Waterfall total={c.total} gateway={c.gateway} transport={c.transport} server={c.serverTime} failed={failed(c)} scale={scale} /></span>
-  </div>;
+interface RowProps { call: Call; style: Record<string, string>; on: boolean; index: number; suffix: string; scale: number }
+
+/** CallRow renders again only when what it shows has changed: scrolling moves most rows as they are. */
+class CallRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const p = this.props;
+    return p.call !== next.call || p.on !== next.on || p.index !== next.index || p.suffix !== next.suffix || p.scale !== next.scale || p.style.transform !== next.style.transform;
+  }
+  override render({ call: c, style, on, index, suffix, scale }: RowProps) {
+    return <div class={on ? "grid-row on" : "grid-row"} role="row" aria-rowindex={index + 1} aria-selected={on} style={style}>
+      <span role="gridcell" class="c-time mut"><a href={`/ui/traffic/${c.id}${suffix}`} tabIndex={-1}>{clock(c.start)}</a></span>
+      <span role="gridcell" class="c-client">{c.bench ? <span class="tag">{t("bench")}</span> : c.client}</span>
+      <span role="gridcell" class="c-server"><b>{c.server}</b></span>
+      <span role="gridcell" class="c-method mut">{c.fromServer ? "← " : ""}{c.parent && c.hop === "server" ? "↳ " : ""}{c.method}</span>
+      <span role="gridcell" class="c-name"><code>{c.name}</code></span>
+      <span role="gridcell" class="c-status"><Status tone={toneOfCall(c)} state={c.status}>{c.status === "ok" ? "" : statusName(c)}</Status></span>
+      <span role="gridcell" class="c-duration r">{c.status === "pending" ? "…" : ns(c.total)}</span>
+      <span role="gridcell" class="c-size r mut">{bytes(c.resSize)}</span>
+      <span role="gridcell" class="c-where"><Waterfall total={c.total} gateway={c.gateway} transport={c.transport} server={c.serverTime} failed={failed(c)} scale={scale} /></span>
+    </div>;
+  }
 }
 
 /** Bars show how the newest calls are spread over time; errors in red. */

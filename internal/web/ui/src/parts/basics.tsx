@@ -126,15 +126,12 @@ export function useLoad<T>(load: () => Promise<T>, deps: unknown[]): { value?: T
   return { ...state, reload: () => setAgain((n) => n + 1) };
 }
 
-/** Waterfall is one bar: gateway, transport, server. */
+/** Waterfall is one bar: gateway, transport, server. It is one element with a gradient, because lists have many. */
 export function Waterfall(p: { total: number; gateway?: number; transport?: number; server?: number; failed?: boolean; scale?: number }) {
-  const whole = Math.max(p.scale ?? p.total, 1);
-  const share = (n = 0) => `${Math.min(100, (n / whole) * 100)}%`;
-  const rest = p.server ?? Math.max(0, p.total - (p.gateway ?? 0) - (p.transport ?? 0));
-  return <span class="waterfall" aria-hidden="true">
-    <i class="gw" style={{ width: share(p.gateway) }} /><i class="net" style={{ width: share(p.transport) }} />
-    <i class={p.failed ? "bad" : "srv"} style={{ width: share(rest) }} />
-  </span>;
+  const whole = Math.max(p.scale ?? p.total, 1), gateway = p.gateway ?? 0, transport = p.transport ?? 0;
+  const end = gateway + transport + (p.server ?? Math.max(0, p.total - gateway - transport));
+  const share = (n: number) => `${Math.min(100, (n / whole) * 100)}%`;
+  return <span class={p.failed ? "waterfall bad" : "waterfall"} aria-hidden="true" style={{ "--a": share(gateway), "--b": share(gateway + transport), "--c": share(end) }} />;
 }
 
 /** Spark draws counts as bars, errors on top. */
