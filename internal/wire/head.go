@@ -160,7 +160,7 @@ func unusual(name, value string) bool {
 func isHost(s string) bool {
 	for i := range len(s) {
 		c := s[i]
-		if !isLetter(c) && !isDigit(c) && c != '.' && c != '-' && c != ':' && c != '[' && c != ']' {
+		if !isLetter(c) && !isDigit(c) && c != '.' && c != '-' && c != '_' && c != ':' && c != '[' && c != ']' {
 			return false
 		}
 	}

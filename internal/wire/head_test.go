@@ -18,6 +18,7 @@ var heads = []struct {
 }{
 	{"plain", true, "POST /mcp HTTP/1.1\r\nHost: localhost:3095\r\nContent-Length: 2\r\n\r\n"},
 	{"of a group", true, "POST /s/my_server-2/mcp HTTP/1.1\r\nHost: [::1]:80\r\ncontent-length: 0\r\nAccept: application/json, text/event-stream\r\nAccept: */*\r\nX-Empty:\r\n\r\n"},
+	{"host of a container", true, "POST /mcp HTTP/1.1\r\nHost: my_server:3095\r\nContent-Length: 2\r\n\r\n"},
 	{"kept", true, "POST /mcp HTTP/1.1\r\nHost: a\r\nConnection: Keep-Alive\r\nContent-Length: 12 \r\n\r\n"},
 	{"GET", false, "GET /mcp HTTP/1.1\r\nHost: a\r\n\r\n"},
 	{"another path", false, "POST /api/v1/servers HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n"},
