@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, api, commandLine, connect, done, newPage, result, suite, visit, work } from "./lib.mjs";
+import { accessible, api, commandLine, done, newPage, result, suite, visit, work } from "./lib.mjs";
 
 suite();
 
@@ -294,43 +294,5 @@ test("the history is exported and imported", async () => {
   assert.ok(exported.body.some((r) => r.params?.arguments?.message === "kept" && r.result));
   const imported = await api(page, "POST", "runs", exported.body);
   assert.equal(imported.body.imported, exported.body.length);
-  await done(page);
-});
-
-test("era: a configured server is spoken to in the era that is chosen", async () => {
-  const page = await newPage();
-  for (const [target, choice, want] of [["modern", "2026-07-28", "2026-07-28"], ["demo", "2025-03-26", "2025-03-26"], ["demo", "legacy", "2025-11-25"]]) {
-    await visit(page, "bench");
-    await page.getByLabel("Target").selectOption({ label: target });
-    await page.getByLabel("Protocol", { exact: true }).selectOption(choice);
-    await page.getByRole("button", { name: "Connect", exact: true }).click();
-    await page.waitForURL(/bench\/@/);
-    await page.locator("main .bar", { hasText: want }).first().waitFor();
-  }
-  // One that it does not speak is an error that says so.
-  await visit(page, "bench");
-  await page.getByLabel("Target").selectOption({ label: "demo" });
-  await page.getByLabel("Protocol", { exact: true }).selectOption("modern");
-  await page.getByRole("button", { name: "Connect", exact: true }).click();
-  await page.locator(".connect .notice.err").waitFor();
-  await done(page);
-});
-
-test("as a client: the tester offers what that client offers, and is told its name", async () => {
-  const page = await newPage();
-  await connect("rooted-client", { roots: { listChanged: true } });
-  await visit(page, "bench");
-  await page.getByLabel("Target").selectOption({ label: "demo via gateway" });
-  await page.getByLabel("As client").selectOption({ label: "rooted-client 1.0" });
-  await page.getByRole("button", { name: "Connect", exact: true }).click();
-  await page.waitForURL(/bench\/@/);
-  await page.getByTestId("feature-list").getByText("ask_name").first().click();
-  await page.getByTestId("run").click();
-  // That client cannot be asked, so neither can the tester.
-  await page.locator("[data-testid=result]:not([data-state=running])").waitFor();
-  assert.equal(await page.getByTestId("question-elicitation").count(), 0);
-  await page.getByTestId("feature-list").getByText("show_roots").first().click();
-  await page.getByTestId("run").click();
-  await result(page);
   await done(page);
 });
