@@ -155,6 +155,10 @@ func (a *answer) writeHead() {
 			a.out = appendField(a.out, name, v)
 		}
 	}
+	if !a.last && !a.conn.body.here() { // nobody reads on, so nothing can follow
+		a.last = true
+		a.out = append(a.out, "Connection: close\r\n"...)
+	}
 	switch {
 	case a.chunked:
 		a.out = append(a.out, "Transfer-Encoding: chunked\r\n"...)

@@ -58,6 +58,11 @@ func (b *body) took(n int, err error) (int, error) {
 // Close implements io.Closer; what is left is skipped when all is answered.
 func (b *body) Close() error { return nil }
 
+// here says that all of it has been read, or can be without waiting.
+func (b *body) here() bool {
+	return b.left == 0 || b.left <= int64(b.conn.end-b.conn.start)
+}
+
 // skip passes over what the handler did not read, where that is at hand.
 func (b *body) skip() bool {
 	n := min(int64(b.conn.end-b.conn.start), b.left)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -76,6 +77,8 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 	wait := c.front.server.IdleTimeout
 	if first {
 		wait = c.front.server.ReadHeaderTimeout
+	} else if !c.between(wait) {
+		return nil, false
 	}
 	for {
 		if have := c.buf[c.start:c.end]; len(have) > 0 {
@@ -89,8 +92,8 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 				return nil, true
 			}
 			c.due = time.Time{} // counted from now, and once
-			if !c.readMore(wait) {
-				return nil, false
+			if err := c.readMore(wait); err != nil {
+				return nil, err == io.EOF // half a head is answered, if it is wrong
 			}
 			if headEnd(c.buf[c.start:c.end]) < 4 {
 				return nil, true // whoever sends it in pieces may be slow for long
@@ -98,10 +101,32 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 			continue
 		}
 		c.start, c.end = 0, 0
-		if !c.readMore(wait) {
+		if c.readMore(wait) != nil {
 			return nil, false
 		}
 	}
+}
+
+// between waits for the next request as net/http does: for four bytes, and line
+// breaks among them are left out, since some clients send one behind a body.
+func (c *conn) between(wait time.Duration) bool {
+	for c.end-c.start < 4 {
+		if c.start == c.end {
+			c.start, c.end = 0, 0
+		} else if c.end == len(c.buf) {
+			c.room()
+		}
+		if c.readMore(wait) != nil {
+			return false
+		}
+	}
+	for range 4 {
+		if b := c.buf[c.start]; b != '\r' && b != '\n' {
+			break
+		}
+		c.start++
+	}
+	return true
 }
 
 // room makes room behind what is unread; false when there can be none.
@@ -120,7 +145,7 @@ func (c *conn) room() bool {
 
 // readMore reads once. Deadlines are moved only when they have come near: that
 // costs as much as reading.
-func (c *conn) readMore(wait time.Duration) bool {
+func (c *conn) readMore(wait time.Duration) error {
 	if now := time.Now(); c.due.Sub(now) < wait/2 || c.due.Sub(now) > wait {
 		c.due = now.Add(wait)
 		if wait == 0 {
@@ -130,7 +155,7 @@ func (c *conn) readMore(wait time.Duration) bool {
 	}
 	n, err := c.nc.Read(c.buf[c.end:])
 	c.end += n
-	return n > 0 && err == nil
+	return err
 }
 
 // handOver gives the connection to net/http, which sees it from the beginning
@@ -146,11 +171,14 @@ func (c *conn) answer() bool {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
 	r := c.request(ctx)
-	c.begin(cancel)
+	if !c.begin(cancel) {
+		c.nc.Close() // nobody would hear the answer
+		return false
+	}
 	ok := c.handle(r)
-	watched := c.finish()
+	watched := c.unwatch()
 	keep := c.out.close() && ok && watched && c.body.skip()
-	if keep && !c.isRetired() {
+	if c.rest() && keep {
 		return true
 	}
 	c.hangUp()

@@ -113,6 +113,9 @@ var conversations = map[string]string{
 	"then nonsense":     post("1") + "\x16\x03\x01nonsense\r\n\r\n",
 	"smuggled":          post("1") + "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + post("2"),
 	"two lengths":       post("1") + "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
+	"line break behind": post("1") + "\r\n" + post("2") + "\r\n\r\n\r\n" + post("3"),
+	"a byte behind":     post("1") + "x",
+	"wrong half head":   post("1") + "POST /mcp HTTP/1.1\r\nHost a\r\n\n",
 	"body not complete": "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc",
 }
 
@@ -157,7 +160,9 @@ func talk(t *testing.T, addr, said string) (answers []string) {
 		if resp.Header.Get("Content-Type") == "text/plain; charset=utf-8" {
 			resp.Header.Del("Content-Type") // net/http guesses it
 		}
-		answers = append(answers, fmt.Sprintf("%d %v close=%v %d bytes %.40q %v", resp.StatusCode, resp.Header, resp.Close, len(body), body, err))
+		// Nothing can follow a body that the client does not end, said or not.
+		last := resp.Close || strings.Contains(resp.Header.Get("X-Seen"), "EOF")
+		answers = append(answers, fmt.Sprintf("%d %v close=%v %d bytes %.40q %v", resp.StatusCode, resp.Header, last, len(body), body, err))
 	}
 }
 

@@ -21,22 +21,37 @@ type watch struct {
 	gone   bool          // read after done
 }
 
-// begin notes that a request is being answered.
-func (c *conn) begin(cancel context.CancelCauseFunc) {
+// begin notes that a request is being answered; false means that the connection
+// is closed.
+func (c *conn) begin(cancel context.CancelCauseFunc) bool {
 	c.mu.Lock()
+	if c.retired {
+		c.mu.Unlock()
+		return false
+	}
 	c.busy, c.since = true, time.Now()
 	c.watch = &watch{cancel: cancel}
 	c.mu.Unlock()
 	if !c.front.armed.Load() {
 		c.front.arm()
 	}
+	return true
 }
 
-// finish ends the watch; false means that the connection is gone.
-func (c *conn) finish() bool {
+// rest notes that the answer is written; false means that no other request
+// follows.
+func (c *conn) rest() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = false
+	return !c.retired
+}
+
+// unwatch ends the watch; false means that the connection is gone.
+func (c *conn) unwatch() bool {
 	c.mu.Lock()
 	w := c.watch
-	c.busy, c.watch = false, nil
+	c.watch = nil
 	c.mu.Unlock()
 	if w.done == nil {
 		return true
@@ -66,13 +81,16 @@ func (f *Front) arm() {
 func (f *Front) sweep() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// Not after looking: a request that begins behind our back has to see it.
+	f.armed.Store(false)
 	now, busy := time.Now(), false
 	for c := range f.conns {
 		if c.look(now) {
 			busy = true
 		}
 	}
-	if f.armed.Store(busy); busy {
+	if busy {
+		f.armed.Store(true)
 		f.sweeper.Reset(watchAfter)
 	}
 }
@@ -82,12 +100,12 @@ func (f *Front) sweep() {
 func (c *conn) look(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.busy && c.watch.done == nil && now.Sub(c.since) >= watchAfter && c.body.all.Load() {
+	if c.watch != nil && c.watch.done == nil && now.Sub(c.since) >= watchAfter && c.body.all.Load() {
 		c.watch.done = make(chan struct{})
-		c.nc.SetReadDeadline(time.Time{}) // before finish sets another
+		c.nc.SetReadDeadline(time.Time{}) // before unwatch sets another
 		go c.read(c.watch)
 	}
-	return c.busy
+	return c.watch != nil
 }
 
 // read waits for whatever comes next. The handler has read the body, so the
@@ -117,10 +135,4 @@ func (c *conn) retire() {
 	if !c.busy {
 		c.nc.Close()
 	}
-}
-
-func (c *conn) isRetired() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.retired
 }

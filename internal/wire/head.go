@@ -151,7 +151,7 @@ func unusual(name, value string) bool {
 	case "Connection":
 		return !strings.EqualFold(value, "keep-alive")
 	case "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Expect", "Keep-Alive", "Proxy-Connection",
-		"Http2-Settings", "Content_length", "Transfer_encoding":
+		"Http2-Settings", "Content_length", "Transfer_encoding", "Pragma":
 		return true
 	}
 	return false

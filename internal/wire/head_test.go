@@ -53,6 +53,7 @@ var heads = []struct {
 	{"connection names a field", false, "POST /mcp HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Content-Length\r\nContent-Length: 2\r\n\r\n"},
 	{"upgrade", false, "POST /mcp HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\n"},
 	{"expect", false, "POST /mcp HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"},
+	{"a field that net/http adds to", false, "POST /mcp HTTP/1.1\r\nHost: a\r\nPragma: no-cache\r\nContent-Length: 2\r\n\r\n"},
 	{"underscore", false, "POST /mcp HTTP/1.1\r\nHost: a\r\nContent_Length: 9\r\nContent-Length: 2\r\n\r\n"},
 	{"empty name", false, "POST /mcp HTTP/1.1\r\nHost: a\r\n: x\r\nContent-Length: 2\r\n\r\n"},
 	{"no colon", false, "POST /mcp HTTP/1.1\r\nHost: a\r\nX\r\nContent-Length: 2\r\n\r\n"},
