@@ -29,6 +29,7 @@ func TestPersonalities(t *testing.T) {
 		{"req/S002-27", "mcpx_no_reload"},
 		{"req/S002-28", "mcpx_bad_config"},
 		{"req/S002-29", "mcpx_one_down"},
+		{"mcpx/usage", "mcpx_usage"},
 	} {
 		t.Run(c.id, func(t *testing.T) {
 			testscript.Run(t, scriptParams(t, "", filepath.Join("testdata", "personality", c.file+".txtar")))

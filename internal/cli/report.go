@@ -18,7 +18,7 @@ func (a *app) report(err error) int {
 		if e.err != nil {
 			a.printError(e)
 		}
-		return e.code
+		return a.exitCode(e.code)
 	}
 	var load *config.LoadError
 	if errors.As(err, &load) {
@@ -30,6 +30,15 @@ func (a *app) report(err error) int {
 	}
 	a.printError(&exitError{code: exitFailure, err: err, plain: a.personality.plain})
 	return exitFailure
+}
+
+// exitCode is the one that scripts for the program know: those of the older
+// programs know only 1.
+func (a *app) exitCode(code int) int {
+	if a.personality.plain && code != exitOK && code != exitInterrupted {
+		return exitFailure
+	}
+	return code
 }
 
 // reportConfig says what is wrong with the config file, in the words of the
@@ -88,7 +97,8 @@ func (a *app) printError(e *exitError) {
 		rows = append(rows[:len(rows):len(rows)], detail{a.t("fix", "修正"), e.hint})
 	}
 	if _, known := explain(e.id); known && !e.plain {
-		rows = append(rows[:len(rows):len(rows)], detail{a.t("more", "详情"), a.personality.name + " explain " + e.id})
+		// The other programs that this one is do not have the command.
+		rows = append(rows[:len(rows):len(rows)], detail{a.t("more", "详情"), "mcp-all-in-one explain " + e.id})
 	}
 	for _, row := range rows {
 		fmt.Fprintf(a.Stderr, "  %s  %s\n", padRight(row.label, 8), strings.ReplaceAll(row.text, "\n", "\n            "))
