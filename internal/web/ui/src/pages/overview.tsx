@@ -73,18 +73,18 @@ function Attention({ stats }: { stats: Map<string, Stat> }) {
 
 function ServerTable({ list, stats }: { list: Server[]; stats: Map<string, Stat> }) {
   return <section class="card table-card" aria-label={t("servers")}>
-    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table>
+    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table class="stack">
       <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("transport")}</th><th class="r">{t("tools")}</th><th class="r">{t("calls")}</th><th class="r">p95</th><th class="r">{t("errors")}</th><th>{t("lastHour")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
       <tbody>{list.map((s) => {
         const st = stats.get(s.name);
         return <tr key={s.schema + "/" + s.name}>
-          <td><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a>{s.schema !== "default" && <span class="mut"> {s.schema}</span>}</td>
+          <td class="who line"><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a>{s.schema !== "default" && <span class="mut"> {s.schema}</span>}</td>
           <td><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status></td>
-          <td class="mut rest">{s.transport} {s.protocol}{s.pid ? ` · pid ${s.pid}` : ""}</td>
-          <td class="r">{s.tools}</td><td class="r">{count(st?.calls ?? 0)}</td><td class="r">{st?.calls ? ns(st.p95) : "–"}</td>
-          <td class={"r" + (st?.errors ? " err" : "")}>{st?.errors ?? 0}</td>
+          <td class="mut" title={`${s.protocol ?? ""}${s.pid ? ` · pid ${s.pid}` : ""}`}>{s.transport}</td>
+          <td class="r" data-label={t("tools")}>{s.tools}</td><td class="r" data-label={t("calls")}>{count(st?.calls ?? 0)}</td><td class="r" data-label="p95">{st?.calls ? ns(st.p95) : "–"}</td>
+          <td class={"r" + (st?.errors ? " err" : "")} data-label={t("errors")}>{st?.errors ?? 0}</td>
           <td class="spark-cell"><Spark values={st?.perMinute ?? [0]} errors={st?.errorsPerMinute} label={t("callsHour") + " " + s.name} /></td>
-          <td><a href={href(["bench", s.name])}>{t("bench")}</a> · <a href={href(["servers", s.schema, s.name], { tab: "logs" })}>{t("logs")}</a></td>
+          <td class="actions line"><a href={href(["bench", s.name])}>{t("bench")}</a> <a href={href(["servers", s.schema, s.name], { tab: "logs" })}>{t("logs")}</a></td>
         </tr>;
       })}</tbody></table></div>
       : <Empty>{t("noServers")} <a href="/ui/servers/new">{t("addServer")}</a></Empty>}

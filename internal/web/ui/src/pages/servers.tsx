@@ -74,7 +74,7 @@ function ServerList() {
       <button type="button" class="button" onClick={save} disabled={busy}><Icon name="download" />{t("export")}</button>
       {may("admin") && <a class="button primary" href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
     </div>
-    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table class="servers">
+    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table class="servers stack">
       <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("transport")}</th><th class="r">{t("tools")}</th><th class="r">{t("resources")}</th><th class="r">{t("prompts")}</th><th class="r">{t("restarts")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
       <tbody>{list.map((s) => <ServerRow key={s.schema + "/" + s.name} s={s} />)}</tbody></table></div>
       : <Empty>{servers.value.length ? t("nothingMatches") : t("noServers")}</Empty>}
@@ -84,12 +84,12 @@ function ServerList() {
 function ServerRow({ s }: { s: Server }) {
   const off = s.state === "disabled";
   return <tr data-testid={"server-" + s.name}>
-    <td><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a> <span class="mut">{s.schema !== "default" ? s.schema : ""} {s.title} {s.version}</span></td>
+    <td class="who line"><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a> <span class="mut" title={`${s.title ?? ""} ${s.version ?? ""}`}>{s.schema !== "default" ? s.schema : ""} {s.title} {s.version}</span></td>
     <td class="rest"><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status>
       {s.state !== "up" && s.reason && <span class="mut reason" title={s.reason}> {reasonOf(s)}</span>}</td>
-    <td class="mut">{s.transport} {s.protocol}{s.pid ? ` · pid ${s.pid}` : ""}</td>
-    <td class="r">{s.tools}</td><td class="r">{s.resources}</td><td class="r">{s.prompts}</td><td class="r">{s.restarts}</td>
-    <td class="actions">
+    <td class="mut" title={s.pid ? `pid ${s.pid}` : undefined}>{s.transport} {s.protocol}</td>
+    <td class="r" data-label={t("tools")}>{s.tools}</td><td class="r" data-label={t("resources")}>{s.resources}</td><td class="r" data-label={t("prompts")}>{s.prompts}</td><td class="r" data-label={t("restarts")}>{s.restarts}</td>
+    <td class="actions line">
       <a href={href(["bench", s.name])}>{t("bench")}</a>
       {may("admin") && <>
         {s.state === "pending" && <button type="button" class="link" onClick={() => act(s, "approve")}>{t("approve")}</button>}

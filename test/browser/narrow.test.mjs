@@ -1,0 +1,62 @@
+// What a window of 1,300 px and a phone must still show.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accessible, api, done, newPage, suite, visit } from "./lib.mjs";
+import { addPending } from "./pending.mjs";
+
+suite();
+
+/** outside are the parts that are not wholly inside the frame around them. */
+const outside = (page, parts, frame) => page.evaluate(([parts, frame]) => [...document.querySelectorAll(parts)].flatMap((e) => {
+  const own = e.getBoundingClientRect(), around = e.closest(frame).getBoundingClientRect();
+  const inside = own.width > 0 && own.left >= around.left && own.right <= Math.min(around.right, innerWidth) + 0.5;
+  return inside ? [] : [`${e.textContent}: ${own.left} to ${own.right} in ${around.left} to ${around.right}`];
+}), [parts, frame]);
+
+const sizes = [1300, 1000, 390];
+
+test("every action of every server is inside its card", async () => {
+  const page = await newPage();
+  await addPending(page, "waits-with-quite-a-long-name-of-its-own", { command: process.env.CORPUS_COMMAND });
+  for (const lang of ["en", "zh-CN"]) {
+    for (const width of sizes) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const [path, frame, least] of [["servers", ".table-scroll", 5 * 4 + 1], ["overview", ".card", 5 * 2]]) {
+        await visit(page, `${path}?lang=${lang}`);
+        await page.locator("main .actions").nth(4).waitFor();
+        assert.ok(await page.locator("main .actions > *").count() >= least);
+        assert.deepEqual(await outside(page, "main .actions > *", frame), [], `${path} at ${width} px in ${lang}`);
+      }
+      await accessible(page);
+    }
+  }
+  await api(page, "DELETE", "servers/default/waits-with-quite-a-long-name-of-its-own");
+  await done(page);
+});
+
+test("a long reason stays in its card", async () => {
+  const page = await newPage();
+  const entry = { command: "/" + Array.from({ length: 12 }, (_, i) => `home/ada/.tools/bin${i}:`).join("") };
+  const confirm = (await api(page, "PUT", "servers/default/long", { entry, confirm: "" })).body.error.run;
+  await api(page, "PUT", "servers/default/long", { entry, confirm });
+  for (const width of sizes) {
+    await page.setViewportSize({ width, height: 800 });
+    await visit(page, "overview");
+    const card = page.locator(".attention-card");
+    await card.getByText("bin11:").waitFor();
+    const [shown, needed] = await card.evaluate((e) => [e.clientWidth, e.scrollWidth]);
+    assert.ok(needed <= shown, `${needed} px of text in ${shown} at ${width}`);
+  }
+  await api(page, "DELETE", "servers/default/long");
+  await done(page);
+});
+
+test("the navigation of a phone is one line in either language", async () => {
+  for (const lang of ["en", "zh-CN"]) {
+    const page = await newPage({ lang, width: 390, height: 800 });
+    await visit(page, "overview");
+    const tall = await page.locator("nav a").evaluateAll((list) => list.filter((e) => e.getBoundingClientRect().height > 40).map((e) => e.textContent));
+    assert.deepEqual(tall, []);
+    await done(page);
+  }
+});
