@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"os"
 	"reflect"
+
+	"mcp-all-in-one/internal/config"
 )
 
 // A clientChange is a change of a client's file that was not made yet.
@@ -14,18 +17,40 @@ type clientChange struct {
 	client        *client
 	conn          connection
 	before, after []byte
-	moving        []translation
+	// moving are the client's servers that go behind us into the schema into,
+	// moved what became of them; leaving are those that go back.
+	moving       []translation
+	into         string
+	storeSecrets bool
+	moved        []imported
+	leaving      []addition
+	// staying are those that are not moved, and why.
+	staying []imported
 	// remove says that there was no file before we made it.
 	remove bool
 }
 
 func (c *clientChange) nothing() bool { return string(c.after) == string(c.before) }
-func (c *clientChange) diff() string  { return unifiedDiff(c.conn.File, c.before, c.after) }
+
+// diff shows the change without the secrets of the servers around it.
+func (c *clientChange) diff() string {
+	text := unifiedDiff(c.conn.File, c.before, c.after)
+	for _, content := range [][]byte{c.before, c.after} {
+		servers, err := parseClient(content, c.client)
+		if err != nil {
+			continue
+		}
+		for _, s := range servers {
+			text = maskValues(text, s.raw)
+		}
+	}
+	return text
+}
 
 // planConnect works out how a client's file changes when this gateway is put
-// into it under entry, with its own servers moved behind us where move says
-// so.
-func (a *app) planConnect(c *client, entry any, move bool) (*clientChange, error) {
+// into it under entry, with its own servers moved behind us where the flags
+// say so.
+func (a *app) planConnect(c *client, entry any, f connectFlags) (*clientChange, error) {
 	path, _ := a.clientFile(c)
 	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -35,16 +60,11 @@ func (a *app) planConnect(c *client, entry any, move bool) (*clientChange, error
 	if err != nil {
 		return nil, err
 	}
-	change := &clientChange{client: c, before: before, after: before, conn: connection{File: path, Moved: map[string]json.RawMessage{}}}
-	for _, s := range servers {
-		t := a.translate(c, s)
-		if !move || t.skip != "" || s.name == ownEntry {
-			continue
-		}
-		change.moving = append(change.moving, t)
-		change.conn.Moved[s.name] = s.raw
-		if change.after, err = editClient(c, change.after, s.name, nil); err != nil {
-			return nil, a.clientError(path, err)
+	change := &clientChange{client: c, before: before, after: before, conn: connection{File: path, Moved: map[string]json.RawMessage{}},
+		into: cmp.Or(f.schema, config.DefaultSchema), storeSecrets: f.storeSecrets}
+	if f.all {
+		if err := a.planMove(change, servers); err != nil {
+			return nil, err
 		}
 	}
 	if !hasEntry(servers, entry) {
@@ -57,10 +77,8 @@ func (a *app) planConnect(c *client, entry any, move bool) (*clientChange, error
 
 // makeConnection writes what was planned, and remembers how to undo it.
 func (a *app) makeConnection(ctx context.Context, change *clientChange) error {
-	if len(change.moving) > 0 {
-		if _, err := a.importAll(ctx, change.moving, importFlags{}); err != nil {
-			return err
-		}
+	if err := a.moveServers(ctx, change); err != nil {
+		return err
 	}
 	conn, err := &change.conn, error(nil)
 	if conn.Backup, err = replaceClientFile(conn.File, change.before, change.after); err != nil {
@@ -71,6 +89,7 @@ func (a *app) makeConnection(ctx context.Context, change *clientChange) error {
 		// Connected twice: what was there before the first time counts.
 		conn.Backup = all[change.client.id].Backup
 		maps.Copy(conn.Moved, all[change.client.id].Moved)
+		conn.Added = append(conn.Added, all[change.client.id].Added...)
 	}
 	return remember(change.client.id, conn)
 }
@@ -93,12 +112,15 @@ func (a *app) planDisconnect(c *client) (*clientChange, error) {
 	if err != nil {
 		return nil, a.clientError(conn.File, err)
 	}
-	return &clientChange{client: c, conn: conn, before: before, after: after,
-		remove: known && conn.Backup == "" && conn.Hash == hashOf(before)}, nil
+	change := &clientChange{client: c, conn: conn, before: before, after: after,
+		remove: known && conn.Backup == "" && conn.Hash == hashOf(before)}
+	a.planReturn(change, all)
+	return change, nil
 }
 
-// endConnection writes what planDisconnect planned.
-func (a *app) endConnection(change *clientChange) error {
+// endConnection writes what planDisconnect planned: the client's file first,
+// so that no server is ever in neither.
+func (a *app) endConnection(ctx context.Context, change *clientChange) error {
 	var err error
 	switch {
 	case change.nothing():
@@ -109,6 +131,9 @@ func (a *app) endConnection(change *clientChange) error {
 	}
 	if err != nil {
 		return a.clientError(change.conn.File, err)
+	}
+	if err := a.returnServers(ctx, change.leaving); err != nil {
+		return err
 	}
 	return remember(change.client.id, nil)
 }

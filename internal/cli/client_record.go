@@ -16,6 +16,8 @@ type connection struct {
 	Hash   string `json:"hash"`             // of what was written
 	// Moved are the servers that were taken out of the file.
 	Moved map[string]json.RawMessage `json:"moved,omitempty"`
+	// Added are those of them that our own file did not have before.
+	Added []addition `json:"added,omitempty"`
 }
 
 func connectionsFile() string { return filepath.Join(stateDir(), "connections.json") }

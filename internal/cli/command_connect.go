@@ -16,6 +16,7 @@ import (
 type connectFlags struct {
 	schema, url        string
 	print, dryRun, all bool
+	storeSecrets       bool
 	wait               time.Duration
 }
 
@@ -41,6 +42,7 @@ func (a *app) connectCommand() *cobra.Command {
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
 	flags.DurationVar(&f.wait, "wait", clientWait, a.t("`TIME` to wait for the client to come (30s on a terminal, else 0)", "等待客户端连接的时间 `TIME`（终端中为 30s，否则为 0）"))
 	flags.BoolVar(&f.all, "move", false, a.t("move the client's own servers behind this gateway", "将客户端自己的服务移到本网关之后"))
+	flags.BoolVar(&f.storeSecrets, "store-secrets", false, a.t("with --move, move secrets into the secret store", "与 --move 一起使用，将密钥移入密钥库"))
 	return cmd
 }
 
@@ -56,17 +58,20 @@ func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
 	if f.print {
 		return a.printEntry(c, entry)
 	}
-	change, err := a.planConnect(c, entry, f.all)
+	change, err := a.planConnect(c, entry, f)
 	if err != nil {
 		return err
 	}
 	if change.nothing() {
+		a.sayMoved("", nil, change.staying)
 		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is connected already", "无需修改：已经连接"))
 		return nil
 	}
 	fmt.Fprint(a.Stdout, change.diff())
 	if f.dryRun {
-		return nil
+		would, err := a.importAll(cmd.Context(), change.moving, importFlags{schema: change.into, storeSecrets: f.storeSecrets, dryRun: true})
+		a.sayMoved(a.t("would move:", "将移动："), would, change.staying)
+		return err
 	}
 	save := func() error { return a.saveConnection(cmd.Context(), change) }
 	if f.wait <= 0 {
@@ -81,6 +86,7 @@ func (a *app) saveConnection(ctx context.Context, change *clientChange) error {
 	if err := a.makeConnection(ctx, change); err != nil {
 		return err
 	}
+	a.sayMoved(a.t("moved:", "已移动："), change.moved, change.staying)
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("connected:", "已连接："), c.name)
 	if change.conn.Backup != "" {
 		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("backup:", "备份："), change.conn.Backup)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,16 +14,16 @@ func (a *app) disconnectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disconnect CLIENT",
 		Short: a.t("take this gateway out of a client's file again", "从客户端的配置文件中移除本网关"),
-		Long: a.t("Takes this gateway out of a client's file again. A file that nobody has touched since\ngets its old content back to the byte; in another one only our change is undone.",
-			"从客户端的配置文件中移除本网关。此后未被改动的文件恢复原样；\n否则只撤销我们的修改。"),
+		Long: a.t("Takes this gateway out of a client's file again. A file that nobody has touched since\ngets its old content back to the byte; in another one only our change is undone.\nServers that `connect --move` took leave the gateway's file, unless they were changed\nthere since.",
+			"从客户端的配置文件中移除本网关。此后未被改动的文件恢复原样；\n否则只撤销我们的修改。\n由 `connect --move` 移入网关的服务会从网关的文件中移除，除非此后被修改过。"),
 		Args: a.argCount(1, 1), ValidArgsFunction: a.completeClients,
-		RunE: func(_ *cobra.Command, args []string) error { return a.disconnect(args[0], dryRun) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.disconnect(cmd.Context(), args[0], dryRun) },
 	}
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
 	return cmd
 }
 
-func (a *app) disconnect(id string, dryRun bool) error {
+func (a *app) disconnect(ctx context.Context, id string, dryRun bool) error {
 	c, err := a.findClient(id)
 	if err != nil {
 		return err
@@ -33,13 +34,19 @@ func (a *app) disconnect(id string, dryRun bool) error {
 	}
 	if change.nothing() {
 		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is not connected", "无需修改：尚未连接"))
-		return a.endConnection(change)
+	} else {
+		fmt.Fprint(a.Stdout, change.diff())
 	}
-	fmt.Fprint(a.Stdout, change.diff())
+	for _, add := range change.leaving {
+		fmt.Fprintf(a.Stderr, "%s %s (%s)\n", a.t("taken out of the gateway:", "从网关移除："), add.Name, add.Config)
+	}
+	for _, d := range change.staying {
+		fmt.Fprintf(a.Stderr, "%s: %s\n", d.Name, d.Outcome)
+	}
 	if dryRun {
 		return nil
 	}
-	if err := a.endConnection(change); err != nil {
+	if err := a.endConnection(ctx, change); err != nil || change.nothing() {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("disconnected:", "已断开："), c.name)

@@ -148,6 +148,7 @@ type imported struct {
 	Name    string   `json:"name"`
 	Outcome string   `json:"outcome"`
 	Notes   []string `json:"notes,omitempty"`
+	added   bool
 }
 
 // importAll writes servers into our file, in one write.
@@ -168,7 +169,7 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 		case how == "conflict" && !f.replace:
 			d.Outcome = a.t("skipped: another server has this name (--replace)", "跳过：已有同名服务（--replace）")
 		default:
-			d.Outcome = a.t("imported", "已导入")
+			d.Outcome, d.added = a.t("imported", "已导入"), true
 			if err := a.secure(&t, &d, f); err != nil {
 				return nil, err
 			}

@@ -52,7 +52,7 @@ func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*cl
 		change, err := a.planDisconnect(cl)
 		return change, nil, err
 	}
-	f := connectFlags{schema: how.Schema}
+	f := connectFlags{schema: how.Schema, all: how.Move}
 	if how.URL {
 		f.url = c.in.url + "/mcp"
 		if how.Schema != "" {
@@ -63,7 +63,7 @@ func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*cl
 	if err != nil {
 		return nil, nil, err
 	}
-	change, err := a.planConnect(cl, entry, how.Move)
+	change, err := a.planConnect(cl, entry, f)
 	return change, entry, err
 }
 
@@ -74,7 +74,7 @@ func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang web.Lang)
 	if err != nil {
 		return web.ConnectPlan{}, err
 	}
-	plan := describeChange(a, change)
+	plan := describeChange(change)
 	if entry != nil {
 		if alone, err := editClient(change.client, nil, ownEntry, entry); err == nil {
 			plan.Snippet = string(alone)
@@ -94,35 +94,25 @@ func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectO
 		return web.ConnectPlan{}, web.ErrChanged
 	}
 	if how.Disconnect {
-		err = a.endConnection(change)
+		err = a.endConnection(ctx, change)
 	} else if !change.nothing() {
 		err = a.makeConnection(ctx, change)
 	}
-	plan := describeChange(a, change)
+	plan := describeChange(change)
 	plan.Backup = change.conn.Backup
 	return plan, err
 }
 
 func (c *clientChange) mark() string { return hashOf([]byte(hashOf(c.before) + hashOf(c.after))) }
 
-// describeChange shows a change without the secrets of the servers around it.
-func describeChange(a *app, change *clientChange) web.ConnectPlan {
+// describeChange is a change for the page to show.
+func describeChange(change *clientChange) web.ConnectPlan {
 	plan := web.ConnectPlan{File: change.conn.File, Mark: change.mark(), Moving: []string{}}
 	for _, t := range change.moving {
 		plan.Moving = append(plan.Moving, t.name)
 	}
-	if change.nothing() {
-		return plan
-	}
-	plan.Diff = change.diff()
-	for _, content := range [][]byte{change.before, change.after} {
-		servers, err := parseClient(content, change.client)
-		if err != nil {
-			continue
-		}
-		for _, s := range servers {
-			plan.Diff = maskValues(plan.Diff, s.raw)
-		}
+	if !change.nothing() {
+		plan.Diff = change.diff()
 	}
 	return plan
 }
@@ -134,11 +124,12 @@ func maskValues(text string, entry json.RawMessage) string {
 		return text
 	}
 	for _, key := range []string{"env", "environment", "envs", "headers", "http_headers"} {
-		var values map[string]string
+		var values map[string]any // a number beside the secrets must not save them
 		if json.Unmarshal(fields[key], &values) != nil {
 			continue
 		}
-		for _, v := range values {
+		for _, value := range values {
+			v, _ := value.(string)
 			if quoted, err := json.Marshal(v); err == nil && v != "" {
 				text = strings.ReplaceAll(text, string(quoted), `"`+web.Kept+`"`)
 			}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// moving is a client with two servers, one of which has a secret, and a
+// gateway whose file is ours.
+func moving(t *testing.T, ours string) (m *machine, gateway string) {
+	t.Helper()
+	m = newMachine(t, "cursor")
+	gateway = filepath.Join(t.TempDir(), "mcp.json")
+	m.sample = []byte(`{"mcpServers": {"files": {"command": "fs", "args": ["/tmp"]},` + "\n" +
+		`"api": {"command": "api", "env": {"API_TOKEN": "sk-0123456789", "PORT": 8080}}}}` + "\n")
+	for path, text := range map[string]string{m.file: string(m.sample), gateway: ours} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("MCP_AIO_LANG", "en")
+	return m, gateway
+}
+
+func fileText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func says(t *testing.T, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q is missing in\n%s", w, text)
+		}
+	}
+}
+
+// TestMoveKeepsAnotherOfThisName leaves a server with the client when the
+// gateway has another one of its name, and says so.
+func TestMoveKeepsAnotherOfThisName(t *testing.T) {
+	m, gateway := moving(t, `{"mcpServers": {"files": {"command": "fs", "args": ["/srv"]}}}`)
+	for _, test := range []struct{ flag, word string }{{"--dry-run", "would move: api\n"}, {"--dry-run=false", "\nmoved: api\n"}} {
+		out, errs := m.run(0, "-c", gateway, "connect", "cursor", "--move", test.flag)
+		says(t, "\n"+errs, "not moved: files: the gateway has another server of this name", test.word, "secrets in plain text; --store-secrets")
+		says(t, out, `"API_TOKEN": "***"`)
+		if strings.Contains(out+errs, "sk-0123456789") {
+			t.Errorf("a secret shows:\n%s%s", out, errs)
+		}
+	}
+	says(t, m.content(), `"/tmp"`, ownEntry)
+	says(t, fileText(t, gateway), `"/srv"`, `"api"`)
+}
+
+func TestMoveStoresSecrets(t *testing.T) {
+	m, gateway := moving(t, `{"mcpServers": {}}`)
+	m.run(0, "-c", gateway, "connect", "cursor", "--move", "--store-secrets")
+	text := fileText(t, gateway)
+	says(t, text, "${secret:api-api_token}")
+	if strings.Contains(text, "sk-0123456789") {
+		t.Errorf("the secret is in the file: %s", text)
+	}
+}
+
+// TestDisconnectReturnsServers takes moved servers out of the gateway's file
+// again, all but those that were there before or were changed since.
+func TestDisconnectReturnsServers(t *testing.T) {
+	const own = `{"mcpServers": {"own": {"command": "own"}, "files": {"command": "fs", "args": ["/tmp"]}}}`
+	for name, test := range map[string]struct{ edit, left string }{
+		"unchanged": {"", ""},
+		"changed":   {`"PORT": 9090`, `"api"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, gateway := moving(t, own)
+			m.run(0, "-c", gateway, "connect", "cursor", "--move")
+			text := fileText(t, gateway)
+			says(t, text, `"api"`)
+			if test.edit != "" {
+				text = strings.Replace(text, `"PORT": 8080`, test.edit, 1)
+				says(t, text, test.edit)
+				if err := os.WriteFile(gateway, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, errs := m.run(0, "-c", gateway, "disconnect", "cursor", "--dry-run")
+			if got := fileText(t, gateway); got != text {
+				t.Errorf("a dry run wrote %s", got)
+			}
+			m.run(0, "-c", gateway, "disconnect", "cursor")
+			if m.content() != string(m.sample) {
+				t.Errorf("the client has %s", m.content())
+			}
+			got := fileText(t, gateway)
+			says(t, got, `"own"`, `"files"`, test.left)
+			if test.left == "" {
+				says(t, errs, "taken out of the gateway: api")
+				if strings.Contains(got, `"api"`) {
+					t.Errorf("left is %s", got)
+				}
+			} else {
+				says(t, errs, "api: changed since")
+			}
+		})
+	}
+}
+
+// TestDisconnectLeavesWhatOthersUse keeps a server that two clients moved.
+func TestDisconnectLeavesWhatOthersUse(t *testing.T) {
+	m, gateway := moving(t, `{"mcpServers": {}}`)
+	home := os.Getenv("HOME")
+	kiro := filepath.Join(home, ".kiro", "settings", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(kiro), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kiro, m.sample, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.run(0, "-c", gateway, "connect", "cursor", "--move")
+	m.run(0, "-c", gateway, "connect", "kiro", "--move")
+	_, errs := m.run(0, "-c", gateway, "disconnect", "cursor")
+	says(t, errs, "files: kiro uses it through the gateway")
+	says(t, fileText(t, gateway), `"files"`, `"api"`)
+}
