@@ -51,6 +51,9 @@ func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 		release: release,
 		batch:   b,
 	}
+	if c.relays(b) { // the id outlives the message; others see it once it is admitted
+		in.id = append(in.idBytes[:0], msg.ID...)
+	}
 	in.ctx.parent = c.ctx
 	c.running.Add(1)
 	if c.requests.full(c.opt.MaxInFlight) {

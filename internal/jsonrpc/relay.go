@@ -82,15 +82,20 @@ func (t *Turn) end() {
 	t.dirty, t.queued = t.dirty[:0], 0
 }
 
+// relays says whether requests may be passed on.
+func (c *Conn) relays(b *batch) bool {
+	return c.relayer != nil && c.queue != nil && b == nil
+}
+
 // relay passes a request on, where the handler can.
 func (c *Conn) relay(t *Turn, in *inbound) (begun bool) {
-	if c.relayer == nil || c.queue == nil || in.batch != nil {
+	if !c.relays(in.batch) {
 		return false
 	}
 	// Whoever answers too early must not find a buffer that is still read: it
 	// stays the reader's, and only the id is needed later.
 	message := in.release
-	in.id, in.release = append(in.idBytes[:0], in.id...), nil
+	in.release = nil
 	defer func() {
 		if !begun {
 			in.release = message
