@@ -113,6 +113,9 @@ func (a *app) answered(x *probe.Exchange, m *aim) error {
 		return nil
 	}
 	e := &exitError{code: wireExit(x.Err), id: codeTool, err: fmt.Errorf("%s (%d)", x.Err.Message, x.Err.Code)}
+	if e.code == exitUnreachable {
+		e.id = codeUnreachable
+	}
 	e.details = append(e.details, detail{a.t("target", "目标"), m.label}, detail{a.t("method", "方法"), x.Method})
 	if len(x.Err.Data) > 0 {
 		e.details = append(e.details, detail{a.t("data", "数据"), string(x.Err.Data)})

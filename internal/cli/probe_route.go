@@ -47,6 +47,11 @@ func (b *bout) route(opt *probe.Options) error {
 		opt.Roots = m.cfg.Roots
 	}
 	if r := b.reuse(); r != nil {
+		if m.server != nil {
+			if err := b.serverUp(r); err != nil {
+				return b.app.probeError(err, m)
+			}
+		}
 		b.through(r, opt)
 		return nil
 	}
