@@ -108,12 +108,13 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 	switch st.State {
 	case upstream.Ready:
 		f.OK = true
-		f.Detail = fmt.Sprintf("%s, %s %s, %d %s", st.State, a.t("protocol", "协议"), st.Version, st.Tools, a.t("tools", "个工具"))
+		f.Detail = fmt.Sprintf("%s, %s %s, %d %s", a.t("ready", "就绪"), a.t("protocol", "协议"), st.Version, st.Tools, a.t("tools", "个工具"))
 		return f
 	case upstream.Disabled:
-		f.OK = true
+		f.OK, f.Detail = true, a.t("disabled", "已停用")
 		return f
 	case upstream.Pending:
+		f.Detail = a.t("waits for approval", "等待批准")
 		f.Fix = "mcp-all-in-one approve " + st.Name
 		return f
 	case upstream.SignIn:

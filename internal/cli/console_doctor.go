@@ -22,10 +22,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang w
 	a, snapshot := c.app.speaking(lang), c.in.set.Snapshot()
 	findings := []web.Finding{}
 	if name == "" {
-		findings = append(findings, web.Finding{OK: true, What: a.t("config file", "配置文件"), Detail: snapshot.Config.Path})
-		for _, p := range snapshot.Config.Problems {
-			findings = append(findings, web.Finding{OK: p.Severity == config.SeverityWarning, What: a.t("config file", "配置文件"), Detail: a.problemText(p)})
-		}
+		findings = append(findings, a.examineFile(snapshot.Config))
 	}
 	var list []*upstream.Upstream
 	for _, view := range snapshot.Schemas {
@@ -45,6 +42,19 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang w
 	}
 	wg.Wait()
 	return append(findings, servers...), nil
+}
+
+// examineFile is one finding, whatever is wrong with the file. A server that
+// waits for approval is a finding of its own.
+func (a *app) examineFile(cfg *config.Config) web.Finding {
+	f := web.Finding{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}
+	for _, p := range cfg.Problems {
+		if p.Code != codeUnapproved {
+			f.OK = f.OK && p.Severity == config.SeverityWarning
+			f.Detail += "\n" + a.problemText(p)
+		}
+	}
+	return f
 }
 
 func examineServer(ctx context.Context, a *app, u *upstream.Upstream) web.Finding {

@@ -60,3 +60,20 @@ test("the navigation of a phone is one line in either language", async () => {
     await done(page);
   }
 });
+
+test("settings are wide enough to read and to edit on a phone", async () => {
+  const page = await newPage({ lang: "zh-CN", width: 390, height: 800 });
+  await visit(page, "settings");
+  const port = page.locator("[id='set-server.port']");
+  await port.waitFor();
+  const narrow = await page.locator("table.settings input").evaluateAll((list) => list.filter((e) => e.getBoundingClientRect().width < 200).map((e) => e.id));
+  assert.deepEqual(narrow, []);
+  assert.deepEqual(await outside(page, ".settings .tag", ".table-scroll"), []);
+  // What is not set is empty, and the port is the one that is listened on.
+  assert.equal(await page.locator("[id='set-server.hosts']").inputValue(), "");
+  assert.equal(await port.inputValue(), "");
+  assert.equal(await port.getAttribute("placeholder"), "自动：" + new URL(page.url()).port);
+  assert.deepEqual(await page.locator(".settings .tag", { hasText: /^(default|file|env|flag)$/ }).count(), 0);
+  await accessible(page);
+  await done(page);
+});

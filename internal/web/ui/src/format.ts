@@ -1,5 +1,5 @@
 // Numbers as people read them.
-import { lang } from "./i18n/index.ts";
+import { lang, t } from "./i18n/index.ts";
 
 /** ns formats a duration in nanoseconds. */
 export function ns(n: number | undefined): string {
@@ -45,8 +45,8 @@ export function ago(iso: string, now: number): string {
 /** age is a length of time since then: 3 d, 20 min. */
 export function age(iso: string, now: number): string {
   const s = Math.max(0, Math.round((now - Date.parse(iso)) / 1000));
-  if (s < 60) return s + " s";
-  if (s < 3600) return Math.round(s / 60) + " min";
-  if (s < 86400) return Math.round(s / 3600) + " h";
-  return Math.round(s / 86400) + " d";
+  if (s < 60) return t("age_s", s);
+  if (s < 3600) return t("age_min", Math.round(s / 60));
+  if (s < 86400) return t("age_h", Math.round(s / 3600));
+  return t("age_d", Math.round(s / 86400));
 }

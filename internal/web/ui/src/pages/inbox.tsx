@@ -10,7 +10,7 @@ import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
 import { approvals, inbox, waitingCount } from "../live.ts";
 import { href } from "../router.ts";
-import { act } from "./servers.tsx";
+import { act, remove } from "./servers.tsx";
 import { Blocks } from "../parts/content.tsx";
 import { Empty, Notice, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { judge, useProblems } from "../form/validate.ts";
@@ -33,7 +33,8 @@ function PendingServer({ s }: { s: Server }) {
     <header class="bar"><Status tone="warn"><b>{t("kind_approval")}</b></Status> <b>{s.name}</b><span class="mut">{t(fresh ? "newServer" : "changedTools", s.pending?.length ?? 0)}</span></header>
     {fresh ? d?.entry && <div class="json-box"><JsonView fit text={JSON.stringify(d.entry)} label={t("entry")} /></div> : <ul class="plain">{s.pending?.map((x) => <li key={x}><code>{x}</code></li>)}</ul>}
     <div class="bar"><button type="button" class="button primary" disabled={!may("admin")} onClick={() => void act(s, "approve")}>{t("approve")}</button>
-      <a class="button" href={href(["servers", s.schema, s.name], { tab: fresh ? "config" : "history" })}>{t("review")}</a></div>
+      <a class="button" href={href(["servers", s.schema, s.name], { tab: fresh ? "config" : "history" })}>{t("review")}</a>
+      {fresh && <button type="button" class="button danger" disabled={!may("admin")} onClick={() => void remove(s)}>{t("remove")}</button>}</div>
   </article>;
 }
 
@@ -45,7 +46,7 @@ async function answer(q: Question, action: "accept" | "decline" | "cancel", cont
 
 export function Item({ q }: { q: Question }) {
   const left = q.deadline ? Math.max(0, Math.round((Date.parse(q.deadline) - now.value) / 1000)) : undefined;
-  return <article class="card question" aria-label={`${q.kind} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
+  return <article class="card question" aria-label={`${t(`kind_${q.kind}`)} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
     <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>
       <span class="mut">{q.client ? t("forClient", q.client) : ""} · {t("waiting", age(q.asked, now.value))}{left !== undefined ? " · " + t("secondsLeft", left) : ""}</span></header>
     {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : <Approval q={q} />}

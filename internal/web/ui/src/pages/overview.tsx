@@ -66,7 +66,7 @@ function Attention({ stats }: { stats: Map<string, Stat> }) {
         {s.state === "auth" && may("admin") && <> <button type="button" class="link" onClick={() => void import("./servers.tsx").then((m) => m.signIn(s))}>{t("signIn")}</button></>}
         {s.state === "down" && <> <a href={href(["doctor", s.schema, s.name])}>{t("doctor")}</a></>}</li>)}
       {failing.map((s) => <li key={"f" + s.name}><Status tone="warn"><b>{s.name}</b> — {t("failing", hour(stats.get(s.name)).errors, hour(stats.get(s.name)).calls)}</Status> <a href={href(["traffic"], { q: `server:${s.name} -status:ok` })}>{t("traffic")}</a></li>)}
-      {inbox.value.map((q) => <li key={"q" + q.id}><Status tone="warn">{t("waitingQuestion", q.kind, q.server ?? "")}</Status> <a href="/ui/inbox">{t("answer")}</a></li>)}
+      {inbox.value.map((q) => <li key={"q" + q.id}><Status tone="warn">{t("waitingQuestion", t(`kind_${q.kind}`), q.server ?? "")}</Status> <a href="/ui/inbox">{t("answer")}</a></li>)}
     </ul>
   </section>;
 }

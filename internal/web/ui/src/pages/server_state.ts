@@ -7,4 +7,4 @@ const tones: Record<Server["state"], Tone> = { up: "ok", starting: "busy", down:
 
 export const toneOf = (s: Server): Tone => tones[s.state];
 export const stateName = (s: Server) => t(("state_" + s.state) as Key);
-export const reasonOf = (s: Server) => s.reason || (s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));
+export const reasonOf = (s: Server) => s.reason || (s.state !== "pending" && s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));

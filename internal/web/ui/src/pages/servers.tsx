@@ -44,7 +44,7 @@ export async function signIn(s: { schema: string; name: string }): Promise<void>
 export async function remove(s: { schema: string; name: string }): Promise<void> {
   try {
     const { undo } = await change<{ undo: string }>("DELETE", path("servers", s.schema, s.name));
-    go("/ui/servers");
+    if (segments.peek()[0] === "servers") go("/ui/servers");
     toast(t("removed", s.name), { label: "undo", run: () => void change("POST", path("undo", undo)).catch((e) => toast(errorText(e), undefined, "err")) });
   } catch (e) { toast(errorText(e), undefined, "err"); }
 }
