@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (a *app) translate(c *client, f foreign) translation {
 		t.skip = a.t("part of the client itself", "客户端自带")
 		return t
 	}
-	if isOwnCommand(in["command"]) || isOwnCommand(in["cmd"]) {
+	if startsGateway(in) {
 		t.skip = a.t("this gateway", "即本网关")
 		return t
 	}
@@ -46,17 +47,35 @@ func (a *app) translate(c *client, f foreign) translation {
 	return t
 }
 
-// isOwnCommand says whether a client's entry starts us.
-func isOwnCommand(v any) bool {
-	word, ok := v.(string)
-	if list, isList := v.([]any); isList && len(list) > 0 {
-		word, ok = list[0].(string)
-	}
-	if !ok {
+// startsGateway says whether a client's entry starts us as a gateway. The
+// small servers that we can be are servers like any other.
+func startsGateway(in map[string]any) bool {
+	line := slices.Concat(words(in["command"]), words(in["cmd"]), words(in["args"]))
+	if len(line) == 0 {
 		return false
 	}
-	_, known := personalities()[strings.TrimSuffix(word[strings.LastIndexAny(word, `/\`)+1:], ".exe")]
-	return known
+	p, known := personalities()[strings.TrimSuffix(line[0][strings.LastIndexAny(line[0], `/\`)+1:], ".exe")]
+	if !known || !p.own {
+		return known
+	}
+	args := line[1:]
+	at := firstWord((&app{Env: Env{Getenv: os.LookupEnv}}).mainRoot(), args)
+	return at < 0 || !slices.Contains([]string{"demo", "mock", "record"}, args[at])
+}
+
+// words are those of a command that may be a text or a list.
+func words(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var list []string
+		for _, word := range v {
+			list = append(list, fmt.Sprint(word))
+		}
+		return list
+	}
+	return nil
 }
 
 // renamed are the keys that mean the same under another name.

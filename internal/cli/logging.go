@@ -34,7 +34,7 @@ func (f *logFlags) open(a *app, cfg *config.Config) (*slog.Logger, *slog.LevelVa
 	}
 	l, ok := slogLevels[name]
 	if !ok {
-		return nil, nil, nil, fail(exitUsage, codeLogLevel, "--log-level error|warn|info|debug", "unknown log level %q", name)
+		return nil, nil, nil, fail(exitUsage, codeLogLevel, "--log-level error|warn|info|debug", "%s %q", a.t("unknown log level", "未知的日志级别"), name)
 	}
 	level.Set(l)
 	if f.silent {

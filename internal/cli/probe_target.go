@@ -103,6 +103,12 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 	if near := probe.Nearest(head, names); near != "" {
 		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
 	}
+	for _, s := range cfg.Schemas {
+		if name, _ := splitName(s, word); s.Server(word) != nil || s.Server(name) != nil {
+			hint = a.t("it is in another schema: --schema ", "它在另一个 schema 中：--schema ") + s.Name
+			break
+		}
+	}
 	return &exitError{code: exitUsage, id: codeNoServer, hint: hint,
 		err: fmt.Errorf("%s %q", a.t("no configured server is called", "没有名为此的已配置服务："), word),
 		details: []detail{

@@ -114,7 +114,7 @@ func (a *app) unknownCommand(cmd *cobra.Command, name string) error {
 
 // nearest is the name that was probably meant; empty when none is near.
 func nearest(name string, names []string) string {
-	best, least := "", len([]rune(name))/3+2
+	best, least := "", len([]rune(name))/3+1
 	for _, n := range names {
 		if d := distance(name, n); d < least && d < len([]rune(name)) || strings.HasPrefix(n, name) && len(name) > 1 && best == "" {
 			best, least = n, min(d, least)

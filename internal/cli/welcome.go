@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/upstream"
@@ -16,13 +18,8 @@ func (a *app) wantsDemo() bool {
 
 // addDemo gives a gateway without any server something to show.
 func addDemo(cfg *config.Config) bool {
-	for _, s := range cfg.Schemas {
-		if len(s.Servers) > 0 {
-			return false
-		}
-	}
 	exe, err := os.Executable()
-	if err != nil {
+	if err != nil || hasServers(cfg) {
 		return false
 	}
 	server := config.NewServer("demo")
@@ -34,6 +31,18 @@ func addDemo(cfg *config.Config) bool {
 	}
 	schema.Servers = append(schema.Servers, server)
 	return true
+}
+
+func hasServers(cfg *config.Config) bool {
+	return slices.ContainsFunc(cfg.Schemas, func(s *config.Schema) bool { return len(s.Servers) > 0 })
+}
+
+// showsDemo says whether a gateway that runs with our file has only the demo
+// server to show.
+func (a *app) showsDemo() bool {
+	cfg, err := a.load(false)
+	var missing *config.LoadError
+	return a.wantsDemo() && (err == nil && !hasServers(cfg) || errors.As(err, &missing) && missing.Has("AIO2001"))
 }
 
 // welcome tells a person where everything is, then how each server came up.

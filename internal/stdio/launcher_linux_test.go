@@ -278,7 +278,7 @@ func TestStartErrors(t *testing.T) {
 	}{
 		{"empty", Command{}, fs.ErrInvalid, []string{"no command"}},
 		{"not found", Command{Path: "no-such-command"}, fs.ErrNotExist,
-			[]string{`"no-such-command"`, "not found in PATH (/bin:/nowhere)"}},
+			[]string{`"no-such-command"`, "command not found in PATH"}},
 		{"found elsewhere", Command{Path: "npx-of-nvm"}, fs.ErrNotExist,
 			[]string{"there is " + dir + "/.nvm/versions/node/v22.1.0/bin/npx-of-nvm", "PATH"}},
 		{"corpus/C08", Command{Path: "npx -y server"}, fs.ErrNotExist, []string{`put "npx" into command`, "args"}},
@@ -298,6 +298,9 @@ func TestStartErrors(t *testing.T) {
 			var start *StartError
 			if !errors.As(err, &start) || !errors.Is(err, tt.is) {
 				t.Fatalf("err = %v", err)
+			}
+			if strings.Contains(err.Error(), "/nowhere") || tt.name == "not found" && start.Searched != "/bin:/nowhere" {
+				t.Errorf("error %q, searched %q: PATH belongs into the second alone", err, start.Searched)
 			}
 			for _, part := range tt.want {
 				if !strings.Contains(err.Error(), part) {

@@ -18,6 +18,8 @@ type StartError struct {
 	Reason string
 	// Hint says what to do about it; empty when we do not know.
 	Hint string
+	// Searched is the PATH in which the command was not found.
+	Searched string
 	// Err is the cause, for errors.Is; fs.ErrNotExist for what was not found.
 	Err error
 }
@@ -115,11 +117,12 @@ func lookPath(cmd Command) (string, error) {
 	if unusable != nil {
 		return "", unusable
 	}
-	reason := fmt.Sprintf("command not found in PATH (%s)", path)
+	reason := "command not found in PATH"
 	if path == "" {
 		reason = "command not found: its PATH is empty"
 	}
 	e := startError(cmd, fs.ErrNotExist, "%s", reason)
+	e.Searched = path
 	e.Hint = spacesHint(cmd.Path)
 	if e.Hint == "" {
 		e.Hint = foundElsewhere(cmd)

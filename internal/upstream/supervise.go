@@ -3,10 +3,13 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/stdio"
 )
 
 // A State is where an upstream is in its life.
@@ -66,7 +69,7 @@ func (u *Upstream) supervise() {
 			}
 		}
 		ends = recent(ends)
-		if l != nil || u.transport() == config.TypeStdio {
+		if l != nil || u.transport() == config.TypeStdio && !neverRan(err) {
 			ends = append(ends, time.Now())
 		}
 		state, delay := u.judge(err, tries, len(ends))
@@ -97,6 +100,13 @@ func (u *Upstream) bury(l *link) {
 	default:
 		u.background.Go(func() { l.close(u.life) })
 	}
+}
+
+// neverRan says that there was no process: one that cannot be started, such as
+// a command that is not installed, has not crashed.
+func neverRan(err error) bool {
+	var start *stdio.StartError
+	return errors.As(err, &start)
 }
 
 func recent(ends []time.Time) []time.Time {
@@ -171,6 +181,7 @@ func (u *Upstream) up(l *link) {
 	u.mu.Unlock()
 	u.primary.features.CompareAndSwap(nil, l.loaded) // the grace ended meanwhile
 	u.greeted.Store(true)
+	u.lastDown = ""
 	u.setState(Ready, nil)
 	u.log.Info("upstream connected", "version", l.version)
 }
@@ -186,7 +197,13 @@ func (u *Upstream) down(state State, err error) {
 	}
 	u.mu.Unlock()
 	u.setState(state, err)
-	u.log.Warn("upstream down", "state", string(state), "err", err)
+	level := slog.LevelWarn
+	if again := fmt.Sprint(state, err); again == u.lastDown {
+		level = slog.LevelDebug // it has been said
+	} else {
+		u.lastDown = again
+	}
+	u.log.Log(u.life, level, "upstream down", "state", string(state), "err", err)
 }
 
 // unlist forgets what a server offered that has been down for too long.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -46,6 +47,7 @@ type worldOptions struct {
 	transport http.RoundTripper
 	tokens    *oauth.Keeper
 	pins      *upstream.Pins
+	log       io.Writer // instead of the test's own
 }
 
 func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
@@ -57,9 +59,12 @@ func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
 	w := &world{t: t, wait: patience, bell: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	launcher := stdio.NewLauncher(stdio.LauncherOptions{})
+	if o.log == nil {
+		o.log = t.Output()
+	}
 	w.set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Pins: o.pins, Limits: &limits,
-		Log:    slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log:    slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Info:   []byte(`{"name":"test","version":"1"}`),
 		Roots:  func() []config.Root { return nil },
 		Memory: upstream.OpenMemory(""), OnChange: func(*upstream.Upstream) { w.ring() },

@@ -83,6 +83,7 @@ type Upstream struct {
 	settled  chan struct{} // closed when it has answered or failed once
 	moved    chan struct{} // closed and replaced at every change of state
 	restarts int
+	lastDown string // what the log said last; only supervise uses it
 	stderr   *stdio.Tail
 	grace    *time.Timer // ends what a server that is down still has listed
 	counts   map[string]int64

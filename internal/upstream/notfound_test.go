@@ -1,0 +1,44 @@
+package upstream_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// TestNotInstalled holds that a command that is not there has failed, not
+// crashed, and that the log says so once.
+func TestNotInstalled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	log, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	gone := config.NewServer("gone")
+	gone.Schema, gone.Type, gone.Command = "default", config.TypeStdio, "no-such-command-here"
+	gone.RestartDelay = time.Millisecond
+	w := newWorld(t, worldOptions{log: log}, gone)
+	st := w.await("tried often", "gone", func(s upstream.Status) bool { return s.Restarts > 8 && s.State != upstream.Starting })
+	if st.State != upstream.Failed || st.Reason != `starting "no-such-command-here": command not found in PATH` {
+		t.Errorf("state %s: %s", st.State, st.Reason)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned, all := 0, strings.Count(string(text), `msg="upstream down"`)
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "level=WARN") && strings.Contains(line, `msg="upstream down"`) {
+			warned++
+		}
+	}
+	if warned != 1 || all < 8 {
+		t.Errorf("%d warnings among %d lines, want one\n%s", warned, all, text)
+	}
+}
