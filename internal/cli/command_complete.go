@@ -31,7 +31,7 @@ func (a *app) completeCommand() *cobra.Command {
 			}
 			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.complete(ref, argument, m.rest) })
 		})
-	cmd.Example = "  mcp-all-in-one complete demo summarize style=fo\n  mcp-all-in-one complete demo 'demo://text/{id}' id=1"
+	cmd.Example = "  mcp-all-in-one complete summarize style=fo -- mcp-all-in-one demo\n  mcp-all-in-one complete 'demo://text/{id}' id=1 -- mcp-all-in-one demo"
 	f.shared = true
 	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Prompts, catalog.Templates)
 	f.addOutput(a, cmd.Flags(), formats)

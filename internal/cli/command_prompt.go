@@ -26,7 +26,7 @@ func (a *app) promptCommand() *cobra.Command {
 			}
 			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.prompt(name, m.rest, noValidate) })
 		})
-	cmd.Example = "  mcp-all-in-one prompt demo greeting\n  mcp-all-in-one prompt demo summarize text=@notes.txt style=formal"
+	cmd.Example = "  mcp-all-in-one prompt greeting -- mcp-all-in-one demo\n  mcp-all-in-one prompt summarize text=@notes.txt style=formal -- mcp-all-in-one demo"
 	cmd.Flags().BoolVar(&noValidate, "no-validate", false, a.t("send the arguments whatever the prompt declares", "不按声明校验，直接发送"))
 	f.shared = true
 	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Prompts)

@@ -28,7 +28,7 @@ func (a *app) readCommand() *cobra.Command {
 			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.read(uri, m.rest, save) })
 		})
 	cmd.Long = a.t("Read a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
-	cmd.Example = "  mcp-all-in-one read demo demo://clock\n  mcp-all-in-one read demo 'demo://text/{id}' id=2"
+	cmd.Example = "  mcp-all-in-one read demo://clock -- mcp-all-in-one demo\n  mcp-all-in-one read 'demo://text/{id}' id=2 -- mcp-all-in-one demo"
 	cmd.Flags().StringVar(&save, "save", "", a.t("write every block to `DIR`", "将每一块写入 `DIR`"))
 	f.shared = true
 	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Resources, catalog.Templates)

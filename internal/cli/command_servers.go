@@ -142,7 +142,7 @@ func (a *app) editFile(ctx context.Context, create bool, edit func(*config.Draft
 	}
 	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.t("written:", "已写入："), res.Path, note)
 	if told && demo && hasServers(res.Config) {
-		fmt.Fprintln(a.Stderr, a.t("the demo server has ended, now that there is another; keep it with: ", "已有其他服务，演示服务已结束；如需保留：")+a.again("add", "demo", "--", "mcp-all-in-one", "demo"))
+		fmt.Fprintln(a.Stderr, a.t("the demo server has ended, now that there is another; keep it with: ", "已有其他服务，演示服务已结束；如需保留：")+a.again("add", "demo")+" -- mcp-all-in-one demo")
 	}
 	for _, p := range res.Config.Problems {
 		fmt.Fprintln(a.Stderr, a.problemText(p))
