@@ -122,6 +122,9 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 		return f
 	}
 	f.Detail = st.Reason
+	if _, why := u.State(); searched(why) != "" {
+		f.Detail += "\nPATH: " + searched(why)
+	}
 	for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
 		f.Detail += "\n" + line
 	}

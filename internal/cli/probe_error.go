@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/stdio"
 )
 
 // probeError gives an error of the tester its exit code and says what to do.
@@ -51,6 +52,9 @@ func (a *app) probeError(err error, m *aim) error {
 	case errors.As(err, &start):
 		e.code, e.id, e.err = exitUnreachable, codeUnreachable, start.Err
 		e.hint = a.otherURL(m, status)
+		if path := searched(err); path != "" {
+			e.details = append(e.details, detail{"PATH", path})
+		}
 		if len(start.Stderr) > 0 {
 			e.details = append(e.details, detail{a.t("it said", "输出"), strings.Join(start.Stderr, "\n")})
 		}
@@ -60,6 +64,16 @@ func (a *app) probeError(err error, m *aim) error {
 		e.code, e.id = exitUnreachable, codeUnreachable
 	}
 	return e
+}
+
+// searched is the PATH in which a command was not found; empty when that is not
+// what is wrong.
+func searched(err error) string {
+	var start *stdio.StartError
+	if !errors.As(err, &start) {
+		return ""
+	}
+	return start.Searched
 }
 
 // otherURL is the address that was probably meant: most servers are at /mcp.
