@@ -97,6 +97,9 @@ func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
 		}
 		a.printListing(l, wide || name != "", len(kinds) > 1)
 	}
+	if err := b.sayMissing(); err != nil {
+		return err
+	}
 	if name != "" && !found {
 		return fail(exitTool, codeUnknownTool, "", "%s %q", a.t("the server offers nothing called", "服务没有提供"), name)
 	}

@@ -47,8 +47,9 @@ func (b *bout) route(opt *probe.Options) error {
 		opt.Roots = m.cfg.Roots
 	}
 	if r := b.reuse(); r != nil {
+		b.status = func() (page statusPage, err error) { err = r.get(b.ctx, "/status", &page); return page, err }
 		if m.server != nil {
-			if err := b.serverUp(r); err != nil {
+			if err := b.serverUp(); err != nil {
 				return b.app.probeError(err, m)
 			}
 		}
@@ -65,6 +66,7 @@ func (b *bout) route(opt *probe.Options) error {
 		return err
 	}
 	b.onClose(func() { in.end(b.ctx) })
+	b.status = func() (statusPage, error) { return in.statusPage(), nil }
 	opt.Measure = in.measure
 	m.target = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		return b.inProcess(in, m.schema, "")

@@ -193,6 +193,8 @@ type bout struct {
 	flags   *probeFlags
 	ctx     context.Context
 	closers []func()
+	// status asks the gateway behind the merged view how its servers are.
+	status func() (statusPage, error)
 	// ignoreInterrupts leaves interrupts to somebody else.
 	ignoreInterrupts func()
 }

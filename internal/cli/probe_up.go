@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -11,14 +12,14 @@ import (
 // serverUp says why a server of a running gateway cannot be asked: the lists
 // of one that is down are empty, which would pass for a server that has
 // nothing. One that is starting is waited for, as long as a list would.
-func (b *bout) serverUp(r *remote) error {
+func (b *bout) serverUp() error {
 	end := time.NewTimer(b.aim.cfg.StartWait)
 	defer end.Stop()
 	tick := time.NewTicker(helloPause)
 	defer tick.Stop()
 	for {
-		var page statusPage
-		if err := r.get(b.ctx, "/status", &page); err != nil {
+		page, err := b.status()
+		if err != nil {
 			return err
 		}
 		rows := page.Schemas[b.aim.schema].Servers
@@ -50,4 +51,28 @@ func (b *bout) unavailable(reason string) error {
 	return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("doctor", name),
 		err:     fmt.Errorf("%s: %s", a.t("server "+name+" is not available", "服务 "+name+" 不可用"), reason),
 		details: []detail{{a.t("target", "目标"), b.aim.label}}}
+}
+
+// sayMissing names on stderr the servers that a merged list is without.
+func (b *bout) sayMissing() error {
+	if b.aim.like != nil || !b.aim.merged {
+		return nil
+	}
+	page, err := b.status()
+	if err != nil {
+		return err
+	}
+	a := b.app
+	for _, s := range page.Schemas[b.aim.schema].Servers {
+		switch s.Status {
+		case upstream.Ready, upstream.Disabled:
+			continue
+		}
+		why := s.Error
+		if why == "" && s.Status == upstream.Starting {
+			why = a.t("it is still starting", "仍在启动")
+		}
+		fmt.Fprintf(a.Stderr, "%s %s: %s\n", a.t("not in the list:", "未列出："), s.Name, cmp.Or(why, string(s.Status)))
+	}
+	return nil
 }
