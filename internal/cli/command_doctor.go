@@ -44,6 +44,9 @@ func (a *app) doctor(ctx context.Context, only string) error {
 	}
 	findings := []finding{{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}}
 	for _, p := range cfg.Problems {
+		if only != "" && aboutAnother(cfg, p, only) {
+			continue
+		}
 		findings = append(findings, finding{OK: p.Severity == config.SeverityWarning, What: a.problemText(p)})
 	}
 	findings = append(findings, a.examine(ctx, cfg, only)...)
@@ -60,6 +63,19 @@ func (a *app) doctor(ctx context.Context, only string) error {
 		return silent(exitUnreachable)
 	}
 	return nil
+}
+
+// aboutAnother says whether a problem is one of another server than the one
+// that is asked about.
+func aboutAnother(cfg *config.Config, p config.Problem, only string) bool {
+	for _, schema := range cfg.Schemas {
+		for _, name := range schema.Names() {
+			if name != only && strings.Contains(p.Path+".", "mcpServers."+name+".") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (a *app) printFindings(findings []finding) {
