@@ -16,10 +16,60 @@ func (a *app) approveCommand() *cobra.Command {
 	var yes bool
 	cmd := a.serverCommand("approve", a.t("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return a.approve(cmd, schema, name, yes) })
-	cmd.Long = a.t("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them.",
-		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。")
+	cmd.Long = a.t("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
+		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
+	cmd.Use, cmd.Args = "approve [NAME]", a.argCount(0, 1)
+	one := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return a.listWaiting()
+		}
+		return one(cmd, args)
+	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.t("do not ask", "不再询问"))
 	return cmd
+}
+
+// waiting is a server that waits for approval, or whose tools have changed.
+type waiting struct {
+	Schema  string   `json:"schema"`
+	Name    string   `json:"name"`
+	New     bool     `json:"new"`
+	Changed []string `json:"changed,omitempty"`
+}
+
+// listWaiting lists what approve can be asked for.
+func (a *app) listWaiting() error {
+	cfg, err := a.load(false)
+	if err != nil {
+		return err
+	}
+	list, t := []waiting{}, &table{head: []string{a.t("SERVER", "服务"), "SCHEMA", a.t("WAITS FOR", "等待")}}
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Pending}
+			what := a.t("its first start", "首次启动")
+			if !s.Pending {
+				for _, c := range a.pins().Changed(s.ID()) {
+					w.Changed = append(w.Changed, c.Name)
+				}
+				what = a.t("changed: ", "变更：") + strings.Join(w.Changed, ", ")
+			}
+			if w.New || len(w.Changed) > 0 {
+				list = append(list, w)
+				t.add(w.Name, w.Schema, what)
+			}
+		}
+	}
+	switch {
+	case a.asJSON:
+		writeLine(a.Stdout, list)
+	case len(list) == 0:
+		fmt.Fprintln(a.Stderr, a.t("nothing waits for approval", "没有等待批准的内容"))
+	default:
+		a.print(t)
+	}
+	return nil
 }
 
 // approve shows the whole entry as it is written before it asks.
