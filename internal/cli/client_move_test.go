@@ -127,3 +127,15 @@ func TestDisconnectLeavesWhatOthersUse(t *testing.T) {
 	says(t, errs, "files: kiro uses it through the gateway")
 	says(t, fileText(t, gateway), `"files"`, `"api"`)
 }
+
+func TestMaskValues(t *testing.T) {
+	for entry, want := range map[string]string{
+		`{"env":{"A":"secret-long-one","B":"secret-long"}}`:      `{"env":{"A":"***","B":"***"}}`,
+		`{"command":{"path":"x","env":{"TOKEN":"sk-012345"}}}`:   `{"command":{"path":"x","env":{"TOKEN":"***"}}}`,
+		`{"headers":{"Authorization":"Bearer abc","X-Size":10}}`: `{"headers":{"Authorization":"***","X-Size":10}}`,
+	} {
+		if got := maskValues(entry, []byte(entry)); got != want {
+			t.Errorf("%s is shown as %s, want %s", entry, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/web"
@@ -119,24 +120,36 @@ func describeChange(change *clientChange) web.ConnectPlan {
 
 // maskValues hides the values of an entry's environment and headers in a text.
 func maskValues(text string, entry json.RawMessage) string {
-	var fields map[string]json.RawMessage
+	var fields map[string]any
 	if json.Unmarshal(entry, &fields) != nil {
 		return text
 	}
-	for _, key := range []string{"env", "environment", "envs", "headers", "http_headers"} {
-		var values map[string]any // a number beside the secrets must not save them
-		if json.Unmarshal(fields[key], &values) != nil {
-			continue
+	values := hiddenValues(fields)
+	if command, ok := fields["command"].(map[string]any); ok { // as in older versions of Zed
+		values = append(values, hiddenValues(command)...)
+	}
+	// The longest first: what is left of one that holds another would show.
+	slices.SortFunc(values, func(v, w string) int { return len(w) - len(v) })
+	for _, v := range values {
+		if quoted, err := json.Marshal(v); err == nil {
+			text = strings.ReplaceAll(text, string(quoted), `"`+web.Kept+`"`)
 		}
-		for _, value := range values {
-			v, _ := value.(string)
-			if quoted, err := json.Marshal(v); err == nil && v != "" {
-				text = strings.ReplaceAll(text, string(quoted), `"`+web.Kept+`"`)
-			}
-			if len(v) >= 6 {
-				text = strings.ReplaceAll(text, v, web.Kept)
-			}
+		if len(v) >= 6 {
+			text = strings.ReplaceAll(text, v, web.Kept)
 		}
 	}
 	return text
+}
+
+func hiddenValues(fields map[string]any) []string {
+	var list []string
+	for _, key := range []string{"env", "environment", "envs", "headers", "http_headers"} {
+		values, _ := fields[key].(map[string]any)
+		for _, value := range values {
+			if v, _ := value.(string); v != "" {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
 }
