@@ -44,16 +44,31 @@ func ParseScopes(scopes []string) (Grant, error) {
 		case kind == "fit" && slices.Contains(ways[kind], pattern):
 			g.Fit = pattern
 		case ways[kind] != nil:
-			return Grant{}, fmt.Errorf("scope %q: %s is one of %s", scope, kind, strings.Join(ways[kind], ", "))
+			return Grant{}, &ScopeError{Scope: scope, Kind: kind, Known: ways[kind]}
 		case kind == "readonly" && !bound:
 			g.ReadOnly = true
 		case kind == "admin" && !bound:
 			g.Admin = true
 		default:
-			return Grant{}, fmt.Errorf("scope %q is none of schema:NAME, server:NAME, tool:NAME, readonly, admin, mode:NAME, fit:NAME", scope)
+			return Grant{}, &ScopeError{Scope: scope, Known: []string{"schema:NAME", "server:NAME", "tool:NAME", "readonly", "admin", "mode:NAME", "fit:NAME"}}
 		}
 	}
 	return g, nil
+}
+
+// A ScopeError is a scope that there is not.
+type ScopeError struct {
+	Scope string
+	Kind  string   // set where only what follows it is wrong
+	Known []string // what there is
+}
+
+func (e *ScopeError) Error() string {
+	known := strings.Join(e.Known, ", ")
+	if e.Kind != "" {
+		return fmt.Sprintf("scope %q: %s is one of %s", e.Scope, e.Kind, known)
+	}
+	return fmt.Sprintf("scope %q is none of %s", e.Scope, known)
 }
 
 // Scopes writes the grant the way ParseScopes reads it.

@@ -54,6 +54,9 @@ func (a *app) withTokens(cmd *cobra.Command, server string, run func(*oauth.Keep
 
 func (a *app) authLogin(cmd *cobra.Command, server, user string, noBrowser bool) error {
 	return a.withTokens(cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
+		if s.URL == "" {
+			return fail(exitAuth, codeSignIn, "", a.t("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录"), s.Name)
+		}
 		got, err := keeper.Login(cmd.Context(), s, oauth.LoginOptions{
 			User: user, Base: mcphttp.NewClientTransport(),
 			Show: func(address string) {

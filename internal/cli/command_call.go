@@ -167,7 +167,7 @@ func violations(tool *catalog.Item, wrong []catalog.Violation) string {
 
 // badArguments is what is wrong with the arguments, before anything was sent.
 func (b *bout) badArguments(err error) error {
-	return &exitError{code: exitUsage, id: codeArgument, err: err,
+	return &exitError{code: exitUsage, id: codeArgument, err: b.app.argumentError(err),
 		hint: b.app.t("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
 }
 

@@ -84,7 +84,7 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	}
 	for _, given := range sortedKeys(values) {
 		if !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00"+given+"\x00") {
-			return b.badArguments(&probe.ArgumentError{Argument: given, Problem: fmt.Sprintf("unknown argument %q", given), Nearest: probe.Nearest(given, names)})
+			return b.badArguments(&probe.ArgumentError{Argument: given, Problem: fmt.Sprintf("unknown argument %q", given), Nearest: probe.Nearest(given, names), Unknown: true})
 		}
 	}
 	if err := probe.CheckPrompt(declared, values); err != nil {

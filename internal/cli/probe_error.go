@@ -53,6 +53,10 @@ func (a *app) probeError(err error, m *aim) error {
 		e.code, e.id, e.err = exitUnreachable, codeUnreachable, start.Err
 		e.hint = a.otherURL(m, status)
 		if path := searched(err); path != "" {
+			var missing *stdio.StartError
+			if a.chinese && errors.As(err, &missing) && missing.Hint == "" {
+				e.err = fmt.Errorf("启动 %q 失败：在 PATH 中找不到该命令", missing.Command)
+			}
 			e.details = append(e.details, detail{"PATH", path})
 		}
 		if len(start.Stderr) > 0 {
@@ -64,6 +68,25 @@ func (a *app) probeError(err error, m *aim) error {
 		e.code, e.id = exitUnreachable, codeUnreachable
 	}
 	return e
+}
+
+// argumentError says in the user's language what is wrong with an argument.
+func (a *app) argumentError(err error) error {
+	var bad *probe.ArgumentError
+	if !a.chinese || !errors.As(err, &bad) {
+		return err
+	}
+	near := ""
+	if bad.Nearest != "" {
+		near = fmt.Sprintf("；是否要用 %q？", bad.Nearest)
+	}
+	switch {
+	case bad.Unknown:
+		return fmt.Errorf("未知参数 %q%s", bad.Argument, near)
+	case bad.Want != "":
+		return fmt.Errorf("参数 %q：类型应为 %s，实际为 %q", bad.Argument, bad.Want, bad.Given)
+	}
+	return err
 }
 
 // searched is the PATH in which a command was not found; empty when that is not

@@ -19,6 +19,11 @@ type ArgumentError struct {
 	// Nearest is the right name that was probably meant; empty when none is
 	// near.
 	Nearest string
+	// Unknown says that there is no argument of this name. Want is the type
+	// that it should have had instead of what was Given; empty when something
+	// else is wrong.
+	Unknown     bool
+	Want, Given string
 }
 
 func (e *ArgumentError) Error() string {
@@ -114,7 +119,7 @@ func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err
 func (p *ArgumentParser) value(key string, path []step, value string, isJSON bool) (any, error) {
 	schema, nearest, known := schemaAt(p.Schema, path)
 	if !known && !p.Any && len(p.Schema) > 0 {
-		return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("unknown argument %q", key), Nearest: nearest}
+		return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("unknown argument %q", key), Nearest: nearest, Unknown: true}
 	}
 	if isJSON {
 		if !jsonrpc.Valid([]byte(value)) {
@@ -124,7 +129,7 @@ func (p *ArgumentParser) value(key string, path []step, value string, isJSON boo
 	}
 	typed, err := typeBySchema(schema, value)
 	if err != nil && !p.Any {
-		return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("argument %q: %v", key, err)}
+		return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("argument %q: %v", key, err), Want: typesOf(schema)[0], Given: value}
 	}
 	if err != nil {
 		return value, nil
