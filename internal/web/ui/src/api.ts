@@ -10,10 +10,10 @@ export interface Server {
 
 export interface ServerDetail extends Server {
   entry: Record<string, unknown> | null; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
-  changes?: ToolChange[]; lookalikes?: { tools: string[]; same: boolean }[];
+  changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
 }
 
-export interface ToolChange { tool: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[] }
+export interface Definition { kind: "tool" | "prompt" | "instructions"; name: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[]; suspicious?: { path: string; text: string }[] }
 
 export interface Client {
   session: string; name?: string; version?: string; protocol?: string; transport: string; schema?: string;

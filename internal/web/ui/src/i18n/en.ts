@@ -180,6 +180,7 @@ export const en = {
   logout: "Log out",
   logs: "Logs",
   longNames: "{0} names over {1} characters",
+  changed_tool: "Tool", changed_prompt: "Prompt", changed_instructions: "Instructions", ordersModel: "This reads like an order to the model:",
   lookalikes: "Tools that may be taken for one another",
   makeTests: "Make tests",
   maxTokens: "max tokens",
