@@ -47,9 +47,9 @@ test("tests are made from what a client really did", async () => {
   await visit(page, "traffic?q=" + encodeURIComponent("client:maker server:demo"));
   await page.getByRole("link", { name: "Make tests" }).click();
   await page.waitForURL(/tests\/new\?q=/);
-  assert.equal(await commandLine(page), "mcp-all-in-one test from-traffic 'client:maker server:demo'");
   const box = page.getByRole("textbox", { name: "File" });
   await box.waitFor();
+  assert.equal(await commandLine(page), "mcp-all-in-one test from-traffic 'client:maker server:demo'");
   assert.match(await box.inputValue(), /call: echo[\s\S]*from a maker[\s\S]*call: fail[\s\S]*is_error: true/);
   await accessible(page);
   await page.getByLabel("Name", { exact: true }).fill("made");
