@@ -140,13 +140,18 @@ func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) ([]hea
 }
 
 func (l *listener) unsubscribe(p party, owned []heard) {
-	if len(owned) == 0 {
+	release(owned, func(ctx context.Context, h heard) { h.owner.Unsubscribe(ctx, p.caller, h.id, l) })
+}
+
+// release ends what a listener heard, within a bound: whoever listened is gone.
+func release(held []heard, end func(context.Context, heard)) {
+	if len(held) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()
-	for _, h := range owned {
-		h.owner.Unsubscribe(ctx, p.caller, h.id, l)
+	for _, h := range held {
+		end(ctx, h)
 	}
 }
 

@@ -129,14 +129,7 @@ func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, 
 }
 
 func (l *listener) unwatch(p party, watched []heard) {
-	if len(watched) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
-	defer cancel()
-	for _, w := range watched {
-		w.owner.UnwatchTask(ctx, p.caller, w.id, l)
-	}
+	release(watched, func(ctx context.Context, h heard) { h.owner.UnwatchTask(ctx, p.caller, h.id, l) })
 }
 
 // nameTasks gives the tasks that a result names ids that lead back to their
