@@ -10,10 +10,11 @@ import (
 // whole schema all the same, and a shortened name leads back to its tool.
 type Fit struct {
 	Name string
-	// Length is the longest name of a tool; 0 for any.
+	// Length is the longest name of a tool that leaves room for what the client
+	// writes before it; 0 for any.
 	Length int
-	// Flat says that a schema must not be a choice or a combination of others
-	// at its top: their properties are joined.
+	// Flat says that a schema must not be a choice or a combination of others,
+	// or a set of values, at its top: the properties of the others are joined.
 	Flat bool
 	// Items says that an array must say what is in it.
 	Items bool
@@ -24,19 +25,29 @@ type Fit struct {
 	Formats []string
 }
 
-// Fits are the kinds that are known, from what the makers publish: Anthropic's
-// and OpenAI's tool definitions, the Schema of the Gemini API, and what editors
-// were seen to refuse.
+// ourName is the name that connect gives this gateway in a client's file. Clients
+// write it before the names of tools, and count it.
+const ourName = "mcp-all-in-one"
+
+// Fits are the kinds that are known. Where each figure comes from, and of when
+// it is, is in docs/compact.md under "What clients take".
 var Fits = []Fit{
-	{Name: "claude", Length: 64, Flat: true},
-	{Name: "cursor", Length: 60, Flat: true, Items: true},
-	{Name: "gemini", Length: 63, Flat: true, Items: true,
+	// Claude Code writes mcp__ENTRY__ before a name; a name that it looks up
+	// later may have 64 characters with that. Claude Desktop takes 64 without.
+	{Name: "claude", Length: 64 - len("mcp__"+ourName+"__"), Flat: true},
+	// Cursor leaves out a tool that has 60 characters with its server's name.
+	{Name: "cursor", Length: 59 - len(ourName), Flat: true, Items: true},
+	// Gemini CLI writes mcp_ENTRY_ before a name and cuts the whole to 63.
+	{Name: "gemini", Length: 63 - len("mcp_"+ourName+"_"), Flat: true, Items: true,
 		Keywords: []string{"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties",
 			"required", "minProperties", "maxProperties", "minLength", "maxLength", "pattern", "anyOf", "items", "minimum", "maximum", "default"},
 		Formats: []string{"enum", "date-time", "float", "double", "int32", "int64"}},
+	// The API; Codex shortens the names itself.
 	{Name: "openai", Length: 64, Flat: true, Items: true},
-	{Name: "vscode", Length: 64, Flat: true, Items: true},
-	{Name: "windsurf", Length: 64, Flat: true, Items: true},
+	// VS Code writes at most 18 characters before a name and cuts the whole to 64.
+	{Name: "vscode", Length: 64 - 18, Flat: true, Items: true},
+	// Windsurf shows the refusals of OpenAI's API; it says nothing of names.
+	{Name: "windsurf", Flat: true, Items: true},
 }
 
 // FitOf returns the fit of that name; nil when there is none.

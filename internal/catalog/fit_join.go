@@ -34,7 +34,7 @@ func (w *fitter) join(m *members, raw []byte, top bool) {
 			w.take(m, part, false)
 		}
 	}
-	for _, keyword := range []string{"not", "enum"} {
+	for _, keyword := range []string{"not", "enum", "const"} {
 		if m.get(keyword) != nil {
 			w.changed(keyword)
 			w.remove(m, keyword)

@@ -12,23 +12,21 @@ import (
 type clientLimit struct {
 	match string // in the name that the client gives, lower case
 	title string
-	tools int // at once; 0 for any number
-	about string
-	name  int    // characters of a tool's name; 0 for any length
+	tools int    // at once; 0 for any number
 	fit   string // what it takes of a tool
 }
 
-// clientLimits is what the makers of clients say, or what their clients were
-// seen to do.
+// clientLimits is what the makers of clients publish. Where each figure comes
+// from, and of when it is, is in docs/compact.md under "What clients take".
 var clientLimits = []clientLimit{
-	{"cursor", "Cursor", 40, "40 tools (80 in newer versions)", 60, "cursor"},
-	{"visual studio code", "VS Code", 128, "128 tools", 64, "vscode"},
-	{"vscode", "VS Code", 128, "128 tools", 64, "vscode"},
-	{"windsurf", "Windsurf", 100, "100 tools", 64, "windsurf"},
-	{"claude", "Claude", 0, "", 64, "claude"},
-	{"gemini", "Gemini", 0, "", 63, "gemini"},
-	{"codex", "OpenAI", 128, "128 tools", 64, "openai"},
-	{"openai", "OpenAI", 128, "128 tools", 64, "openai"},
+	{"cursor", "Cursor", 0, "cursor"}, // 40 until 2.4 of January 2026, which loads tools when they are needed
+	{"visual studio code", "VS Code", 128, "vscode"},
+	{"vscode", "VS Code", 128, "vscode"},
+	{"windsurf", "Windsurf", 100, "windsurf"},
+	{"claude", "Claude", 0, "claude"},
+	{"gemini", "Gemini", 128, "gemini"},
+	{"codex", "Codex", 0, "openai"}, // it looks tools up when there are more than 100
+	{"openai", "OpenAI", 128, "openai"},
 }
 
 // limitsOf finds the limits of a client by its name; nil when it is not known.
@@ -48,18 +46,12 @@ func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []stri
 	var warnings []string
 	list, tools := shown.List(catalog.Tools, eyes), shown.Count(catalog.Tools, eyes)
 	if l.tools > 0 && tools > l.tools {
-		warnings = append(warnings, fmt.Sprintf("%s takes %s and is shown %d; use mode compact, or switch tools off", l.title, l.about, tools))
-	}
-	long, example := 0, ""
-	for tool := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(list, "tools"))) {
-		if name, _ := jsonrpc.GetString(tool, "name"); l.name > 0 && len(name) > l.name {
-			long, example = long+1, name
-		}
-	}
-	if long > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s takes names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name", l.title, l.name, long, example))
+		warnings = append(warnings, fmt.Sprintf("%s takes %d tools and is shown %d; use mode compact, or switch tools off", l.title, l.tools, tools))
 	}
 	fit := catalog.FitOf(l.fit)
+	if long, example := longer(list, fit.Length); long > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s has room for names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name", l.title, fit.Length, long, example))
+	}
 	if eyes.Fit == fit {
 		return warnings
 	}
@@ -67,6 +59,17 @@ func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []stri
 		warnings = append(warnings, fmt.Sprintf("the models of %s refuse parts of %d schemas, such as %s in %s; set fit", l.title, count, keyword, example))
 	}
 	return warnings
+}
+
+// longer counts the tools of a list with names of more characters than the
+// limit, with an example; 0 is no limit.
+func longer(list []byte, limit int) (count int, example string) {
+	for tool := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(list, "tools"))) {
+		if name, _ := jsonrpc.GetString(tool, "name"); limit > 0 && len(name) > limit {
+			count, example = count+1, name
+		}
+	}
+	return count, example
 }
 
 // limitWarnings says, for every known client, what of a view it could not

@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +62,7 @@ func TestFit(t *testing.T) {
 			}
 			name, _ := jsonrpc.GetString(tool, "name")
 			shown := string(jsonrpc.Get(tool, "inputSchema"))
-			if cut := len(name) <= 63 && !strings.Contains(shown, `"exclusiveMinimum":`); cut != tt.cut {
+			if cut := len(name) <= catalog.FitOf("gemini").Length && !strings.Contains(shown, `"exclusiveMinimum":`); cut != tt.cut {
 				t.Fatalf("shown %s with %s", name, shown)
 			}
 			if got := ask(t, s, mcp.MethodToolsCall, strings.NewReplacer("NAME", name, ":N", ":1").Replace(call)); !strings.Contains(got, "done") {
@@ -97,5 +100,32 @@ func TestFitNames(t *testing.T) {
 	}
 	if _, err := access.ParseScopes([]string{"fit:nobody"}); err == nil {
 		t.Error("a key may have a fit that there is not")
+	}
+}
+
+// TestLimitsPage holds the table of the documentation, and that each row says
+// where it comes from, against what is built in.
+func TestLimitsPage(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "compact.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	number := func(n int) string {
+		if n == 0 {
+			return " "
+		}
+		return fmt.Sprintf(" %d ", n)
+	}
+	for i := range clientLimits {
+		l := &clientLimits[i]
+		row := fmt.Sprintf("\n| %s | `%s` |%s|%s|", l.title, l.fit, number(l.tools), number(catalog.FitOf(l.fit).Length))
+		if !strings.Contains(page, row) {
+			t.Errorf("the page does not have %q", row)
+		}
+		_, source, found := strings.Cut(page, "\n- **"+l.title+".**")
+		if source, _, _ = strings.Cut(source, "\n- **"); !found || !strings.Contains(source, "](https://") {
+			t.Errorf("the page does not say where the figures of %s come from", l.title)
+		}
 	}
 }

@@ -65,12 +65,9 @@ func (g *Gateway) Fits(schema string) []Fit {
 			continue
 		}
 		seen[l.title] = true
-		fit := Fit{Client: l.title, Tools: v.shown.Count(catalog.Tools, catalog.View{}), MaxTools: l.tools, MaxName: l.name}
-		for tool := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(v.shown.List(catalog.Tools, catalog.View{}), "tools"))) {
-			if name, _ := jsonrpc.GetString(tool, "name"); l.name > 0 && len(name) > l.name {
-				fit.LongNames++
-			}
-		}
+		most := catalog.FitOf(l.fit).Length
+		long, _ := longer(v.shown.List(catalog.Tools, catalog.View{}), most)
+		fit := Fit{Client: l.title, Tools: v.shown.Count(catalog.Tools, catalog.View{}), MaxTools: l.tools, MaxName: most, LongNames: long}
 		fits = append(fits, fit)
 	}
 	return fits

@@ -48,6 +48,7 @@ func TestChoose(t *testing.T) {
 func TestLimitsOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"cursor-vscode": "Cursor", "Visual Studio Code": "VS Code", "windsurf-client": "Windsurf", "claude-ai": "Claude",
+		"claude-code": "Claude", "gemini-cli-mcp-client": "Gemini", "codex-mcp-client": "Codex", "openai-mcp": "OpenAI",
 	} {
 		if l := limitsOf(name); l == nil || l.title != want {
 			t.Errorf("%s: %+v", name, l)
@@ -59,24 +60,35 @@ func TestLimitsOf(t *testing.T) {
 }
 
 func TestLimitsExceeded(t *testing.T) {
-	list := []string{`{"name":"` + strings.Repeat("n", 61) + `","inputSchema":{"type":"object"}}`}
-	for i := range 40 {
+	list := []string{`{"name":"` + strings.Repeat("n", 47) + `","inputSchema":{"type":"object"}}`}
+	for i := range 100 {
 		list = append(list, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"}}`, i))
 	}
 	list[1] = `{"name":"t0","inputSchema":{"type":"object","properties":{"l":{"type":"array"}}}}`
 	tools, _ := catalog.ParseTools([][]byte{[]byte(`{"tools":[` + strings.Join(list, ",") + `]}`)})
 	shown := catalog.Merge([]catalog.Source{{Server: "s", Features: &catalog.Features{Tools: tools}, Policy: catalog.Policy{Naming: catalog.NamingNone}}}, catalog.Options{})
-	got := limitsOf("cursor").exceeded(shown, catalog.View{})
-	for i, want := range []string{"is shown 41", "names of 60 characters; 1 are longer", "refuse parts of 1 schemas, such as an array without items in t0"} {
-		if len(got) != 3 || !strings.Contains(got[i], want) {
-			t.Errorf("got %q, want %s", got, want)
+	const arrays, names = "refuse parts of 1 schemas, such as an array without items in t0", "1 are longer, such as nnn"
+	for _, tt := range []struct {
+		client, fit string
+		want        []string
+	}{
+		{"windsurf", "", []string{"takes 100 tools and is shown 101", arrays}},
+		{"windsurf", "windsurf", []string{"is shown 101"}},
+		{"vscode", "", []string{"room for names of 46 characters; " + names, arrays}},
+		{"cursor", "", []string{"room for names of 45 characters; " + names, arrays}},
+		{"claude-code", "", []string{"room for names of 43 characters; " + names}},
+		{"codex-mcp-client", "openai", nil},
+	} {
+		got := limitsOf(tt.client).exceeded(shown, catalog.View{Fit: catalog.FitOf(tt.fit)})
+		if len(got) != len(tt.want) {
+			t.Errorf("%s with %q: got %q, want %q", tt.client, tt.fit, got, tt.want)
+			continue
 		}
-	}
-	if got := limitsOf("cursor").exceeded(shown, catalog.View{Fit: catalog.FitOf("cursor")}); len(got) != 1 {
-		t.Errorf("what fits is said: %q", got)
-	}
-	if got := limitsOf("claude").exceeded(shown, catalog.View{}); len(got) != 0 {
-		t.Errorf("got %q", got)
+		for i, want := range tt.want {
+			if !strings.Contains(got[i], want) {
+				t.Errorf("%s with %q: got %q, want %q", tt.client, tt.fit, got[i], want)
+			}
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ test("the catalog shows names, cost, limits and equal names", async () => {
   await row.getByText("demo__echo").waitFor();
   assert.match(await row.innerText(), /same name as (modern|corpus)\/echo/);
   await page.getByText("Context cost per conversation").waitFor();
-  await page.getByLabel("Limits of clients").getByText(/of at most 40 tools/).waitFor();
+  await page.getByLabel("Limits of clients").getByText(/of at most 100 tools/).waitFor();
   assert.equal(await commandLine(page), "mcp-all-in-one cost");
   await page.locator("[data-filter]").fill("demo add");
   await page.getByTestId("row-demo-add").waitFor();

@@ -65,7 +65,7 @@ func TestAutoMode(t *testing.T) {
 		client string
 		mode   string
 	}{
-		{5, "somebody", "full"}, {60, "somebody", "full"}, {60, "Cursor", "compact"}, {1000, "somebody", "compact"}, {3000, "somebody", "search"},
+		{5, "somebody", "full"}, {60, "somebody", "full"}, {60, "Cursor", "full"}, {110, "somebody", "full"}, {110, "Windsurf", "compact"}, {1000, "somebody", "compact"}, {3000, "somebody", "search"},
 	} {
 		t.Run(fmt.Sprintf("%d tools for %s", c.tools, c.client), func(t *testing.T) {
 			p := mcptest.Gateway(t, compactConfig("auto", "", "example", child(t, "-role", "example", "-tools", fmt.Sprint(c.tools-1))), "--no-self-config")
@@ -104,12 +104,13 @@ func TestClientLimits(t *testing.T) {
 	w.ask(request(2, "tools/list", ""))
 	r := receiptOf(t, p.URL)
 	all := strings.Join(r.Warnings, "\n")
-	for _, want := range []string{"Cursor takes 40 tools", "VS Code takes 128 tools", "Windsurf takes 100 tools", "Cursor takes names of 60 characters"} {
+	for _, want := range []string{"Gemini takes 128 tools", "VS Code takes 128 tools", "Windsurf takes 100 tools", "Cursor has room for names of 45 characters"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning %q: %s", want, all)
 		}
 	}
-	if len(r.Sessions) != 1 || len(r.Sessions[0].Warnings) != 1 || !strings.Contains(r.Sessions[0].Warnings[0], "VS Code takes 128 tools") {
+	if len(r.Sessions) != 1 || len(r.Sessions[0].Warnings) != 2 || !strings.Contains(r.Sessions[0].Warnings[0], "VS Code takes 128 tools") ||
+		!strings.Contains(r.Sessions[0].Warnings[1], "VS Code has room for names of 46 characters") {
 		t.Errorf("the session: %+v", r.Sessions)
 	}
 }
@@ -120,7 +121,7 @@ func TestCostCommand(t *testing.T) {
 	if code := p.Wait(patience); code != 0 {
 		t.Fatalf("exit code %d: %s", code, p.Stderr())
 	}
-	for _, want := range []string{"schema default", "one list, full", "auto would choose compact", "Cursor takes 40 tools"} {
+	for _, want := range []string{"schema default", "one list, full", "auto would choose compact", "Windsurf takes 100 tools"} {
 		if !strings.Contains(p.Stdout(), want) {
 			t.Errorf("it does not say %q:\n%s", want, p.Stdout())
 		}
