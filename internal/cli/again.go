@@ -25,7 +25,7 @@ func (a *app) again(words ...string) string {
 
 // againFor is a command about one server.
 func (a *app) againFor(command string, s *config.Server) string {
-	words := []string{command, s.Name}
+	words := append(strings.Fields(command), s.Name)
 	if s.Schema != config.DefaultSchema {
 		words = append(words, "--schema", s.Schema)
 	}

@@ -107,6 +107,14 @@ func TestAuthLogin(t *testing.T) {
 	awaitTrue(t, "the server wants a sign-in", func() bool {
 		return strings.Contains(status(), `"sign_in"`) && strings.Contains(status(), "sign in: mcp-all-in-one auth login hub")
 	})
+	// Neither way to the server shows an empty list.
+	for _, args := range [][]string{{"list", "hub"}, {"list", "tools", "hub", "--direct"}, {"call", "hub", "good"}, {"inspect", "hub"}} {
+		refused := run(args...)
+		if code := refused.Wait(20 * time.Second); code != 3 || !strings.Contains(refused.Stderr(), "server hub needs a sign-in") ||
+			!strings.Contains(refused.Stderr(), "fix       mcp-all-in-one auth login hub -c "+file) {
+			t.Errorf("%v before the sign-in: exit code %d: %s%s", args, code, refused.Stdout(), refused.Stderr())
+		}
+	}
 	login := run("auth", "login", "hub", "--no-browser")
 	awaitTrue(t, "the address is printed", func() bool { return address.MatchString(login.Stderr()) })
 	resp, err := http.Get(address.FindString(login.Stderr()))
@@ -122,12 +130,16 @@ func TestAuthLogin(t *testing.T) {
 		t.Errorf("a call: %s", body)
 	}
 
+	inspected := run("inspect", "hub", "-vv")
+	if code := inspected.Wait(20 * time.Second); code != 0 || !strings.Contains(inspected.Stdout(), "tools ") {
+		t.Errorf("inspect after the sign-in: exit code %d: %s", code, inspected.Stderr())
+	}
 	shown := run("auth", "status", "--json")
 	shown.Wait(20 * time.Second)
 	if !strings.Contains(shown.Stdout(), hub.URL) {
 		t.Errorf("auth status: %s", shown.Stdout())
 	}
-	for name, text := range map[string]string{"status": shown.Stdout(), "login": login.Stdout() + login.Stderr(), "gateway": gw.Stderr() + status()} {
+	for name, text := range map[string]string{"inspect": inspected.Stdout() + inspected.Stderr(), "status": shown.Stdout(), "login": login.Stdout() + login.Stderr(), "gateway": gw.Stderr() + status()} {
 		if strings.Contains(text, "canary") {
 			t.Errorf("fault/T33: %s shows a token", name)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -39,6 +40,9 @@ type finding struct {
 
 func (a *app) doctor(ctx context.Context, only string) error {
 	cfg, err := a.load(false)
+	if r := a.stale(ctx, err); r != nil {
+		return a.doctorStale(ctx, r, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -54,15 +58,45 @@ func (a *app) doctor(ctx context.Context, only string) error {
 	for _, f := range findings {
 		bad = bad || !f.OK
 	}
+	a.showFindings(findings)
+	if bad {
+		return silent(exitUnreachable)
+	}
+	return nil
+}
+
+// doctorStale looks at a file that cannot be read, and at the gateway that
+// still runs with what it said before.
+func (a *app) doctorStale(ctx context.Context, r *remote, broken error) error {
+	var findings []finding
+	var load *config.LoadError
+	if errors.As(broken, &load) {
+		for _, p := range load.Problems {
+			findings = append(findings, finding{What: a.problemText(p)})
+		}
+	}
+	var page statusPage
+	if err := r.get(ctx, "/status", &page); err != nil {
+		return err
+	}
+	findings = append(findings, finding{OK: true, What: a.t("running gateway", "正在运行的网关"), Detail: strings.TrimSpace(r.URL + "  " + a.staleNote(r)),
+		Fix: fmt.Sprintf(a.t("correct the file (%s checks it); kill -HUP %d makes the gateway read it", "请修正文件（用 %s 检查）；kill -HUP %d 使网关重新读取"), a.again("config", "validate"), r.PID)})
+	for _, schema := range sortedKeys(page.Schemas) {
+		for _, s := range page.Schemas[schema].Servers {
+			ok := s.Status == upstream.Ready || s.Status == upstream.Disabled
+			findings = append(findings, finding{OK: ok, What: a.serverLabel(&page, schema, s.Name), Detail: strings.TrimSpace(string(s.Status) + "  " + s.Error)})
+		}
+	}
+	a.showFindings(findings)
+	return silent(exitUsage)
+}
+
+func (a *app) showFindings(findings []finding) {
 	if a.asJSON {
 		writeLine(a.Stdout, findings)
 	} else {
 		a.printFindings(findings)
 	}
-	if bad {
-		return silent(exitUnreachable)
-	}
-	return nil
 }
 
 // aboutAnother says whether a problem is one of another server than the one

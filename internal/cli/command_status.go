@@ -25,11 +25,11 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) runStatus(ctx context.Context) error {
-	cfg, err := a.load(false)
-	if err != nil {
-		return err
+	cfg, broken := a.loadToAsk()
+	page, err := a.staleStatus(ctx, broken)
+	if broken == nil {
+		page, err = a.statusOf(ctx, cfg)
 	}
-	page, err := a.statusOf(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -39,10 +39,25 @@ func (a *app) runStatus(ctx context.Context) error {
 	} else {
 		a.printStatus(page)
 	}
+	if broken != nil {
+		return broken
+	}
 	if down {
 		return silent(exitUnreachable)
 	}
 	return nil
+}
+
+// staleStatus asks the gateway that runs with a file that is broken by now;
+// without one it is the error.
+func (a *app) staleStatus(ctx context.Context, broken error) (*statusPage, error) {
+	r := a.stale(ctx, broken)
+	if r == nil {
+		return nil, broken
+	}
+	fmt.Fprintln(a.Stderr, a.staleNote(r))
+	var page statusPage
+	return &page, r.get(ctx, "/status", &page)
 }
 
 // statusOf asks the running gateway, else starts the servers for a moment.
@@ -124,7 +139,7 @@ var stateColours = map[upstream.State]colour{
 // listServers lists what is configured, with what a running gateway knows
 // about it. It starts nothing.
 func (a *app) listServers(ctx context.Context) error {
-	cfg, err := a.load(false)
+	cfg, err := a.loadToAsk()
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (a *app) shortForm(root *cobra.Command, args []string) []string {
 		command = "inspect"
 	default:
 		a.configPath = configIn(args)
-		cfg, err := a.load(false)
+		cfg, _, err := a.loadWithDemo()
 		a.configPath = ""
 		if err != nil {
 			return args

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -31,6 +32,7 @@ func (a *app) probeError(err error, m *aim) error {
 		status  *mcphttp.StatusError
 		wire    *jsonrpc.Error
 		network *net.OpError
+		signIn  *oauth.SignInError
 	)
 	switch {
 	case errors.As(err, &pending):
@@ -39,6 +41,8 @@ func (a *app) probeError(err error, m *aim) error {
 	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
 		e.code, e.id = exitInterrupted, codeInterrupted
 		e.err = errors.New(a.t("cancelled", "已取消"))
+	case errors.As(err, &signIn) && m.server != nil:
+		return a.needsSignIn(m.server)
 	case errors.Is(err, probe.ErrIdle):
 		e.code, e.id, e.hint = exitTimeout, codeTimeout, a.t("--timeout TIME allows a longer silence", "--timeout TIME 可延长静默时间")
 	case errors.Is(err, probe.ErrLimit):

@@ -68,11 +68,17 @@ func (b *bout) reuse() *remote {
 	if m.cfg == nil || f.direct {
 		return nil
 	}
-	own := m.server != nil && f.protocol != m.server.Protocol || f.cwd != "" || len(f.env)+len(f.headers)+len(f.caps) > 0
+	own := m.server != nil && f.protocol != m.server.Protocol || f.ownConnection()
 	if !m.merged && (!f.shared || own) {
 		return nil
 	}
 	return b.app.running(b.ctx, m.cfg.Path)
+}
+
+// ownConnection says that the command line asks for more than a shared
+// connection has.
+func (f *probeFlags) ownConnection() bool {
+	return f.cwd != "" || len(f.env)+len(f.headers)+len(f.caps) > 0
 }
 
 // through makes a running gateway the target.

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -57,6 +59,7 @@ func (b *bout) route(opt *probe.Options) error {
 		return nil
 	}
 	if !m.merged {
+		b.carryTokens()
 		return nil
 	}
 	in, err := newInstance(context.WithoutCancel(b.ctx), instanceOptions{
@@ -72,6 +75,17 @@ func (b *bout) route(opt *probe.Options) error {
 		return b.inProcess(in, m.schema, "")
 	}}
 	return nil
+}
+
+// carryTokens lets the tester use what signing in to a configured server gave.
+func (b *bout) carryTokens() {
+	m := b.aim
+	if m.server == nil || m.target.URL == "" || m.target.Header.Get("Authorization") != "" {
+		return
+	}
+	keeper := oauth.NewKeeper(b.ctx, tokenOptions(m.cfg, b.app.home()))
+	b.onClose(keeper.Close)
+	m.target.Carry = func(base http.RoundTripper) http.RoundTripper { return keeper.Transport(m.server, "", base) }
 }
 
 // inProcess makes a session of a gateway in this process.

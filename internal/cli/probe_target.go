@@ -29,8 +29,8 @@ type aim struct {
 	schema string
 	cfg    *config.Config
 	server *config.Server
-	// like is the connected client whose view is meant, via the gateway that
-	// it is connected to.
+	// like is the connected client whose view is meant. Where via is set, only
+	// that gateway can be asked.
 	like *web.Client
 	via  *remote
 	rest []string
@@ -58,7 +58,7 @@ func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []st
 	if name, ok := strings.CutPrefix(word, "@"); ok {
 		return a.aimClient(ctx, f, name, rest)
 	}
-	cfg, err := a.load(false)
+	cfg, running, err := a.loadOrRunning(ctx, f, word == ".")
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []st
 	if err != nil {
 		return nil, err
 	}
-	m := &aim{cfg: cfg, schema: schema, rest: rest, label: word}
+	m := &aim{cfg: cfg, schema: schema, rest: rest, label: word, via: running}
 	if word == "." {
 		m.merged = true
 		return m, nil
@@ -83,6 +83,9 @@ func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []st
 		m.rest = append([]string{tool}, rest...)
 	}
 	m.label = name
+	if running != nil {
+		return m, nil
+	}
 	return m, a.aimServer(f, m)
 }
 

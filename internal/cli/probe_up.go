@@ -2,10 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -30,6 +32,9 @@ func (b *bout) serverUp() error {
 		if rows[i].ToolCount > 0 || !slices.Contains(silentStates, rows[i].Status) {
 			return nil
 		}
+		if rows[i].Status == upstream.SignIn {
+			return b.app.needsSignIn(b.aim.server)
+		}
 		if rows[i].Status != upstream.Starting || rows[i].Error != "" {
 			return b.unavailable(rows[i].Error)
 		}
@@ -44,13 +49,19 @@ func (b *bout) serverUp() error {
 }
 
 // silentStates are those in which a server that never answered shows nothing.
-var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream.CrashLooping, upstream.Stopped, upstream.Unconfigured}
+var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream.CrashLooping, upstream.Stopped, upstream.Unconfigured, upstream.SignIn}
 
 func (b *bout) unavailable(reason string) error {
 	a, name := b.app, b.aim.server.Name
 	return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("doctor", name),
 		err:     fmt.Errorf("%s: %s", a.t("server "+name+" is not available", "服务 "+name+" 不可用"), reason),
 		details: []detail{{a.t("target", "目标"), b.aim.label}}}
+}
+
+// needsSignIn says that a server waits for a person, and how to sign in to it.
+func (a *app) needsSignIn(s *config.Server) error {
+	return &exitError{code: exitAuth, id: codeAuth, hint: a.againFor("auth login", s),
+		err: errors.New(a.t("server "+s.Name+" needs a sign-in", "服务 "+s.Name+" 需要登录"))}
 }
 
 // sayMissing names on stderr the servers that a merged list is without.

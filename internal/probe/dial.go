@@ -253,9 +253,13 @@ func (s *Session) clientOptions() mcphttp.ClientOptions {
 		base = mcphttp.NewSocketTransport(s.target.Socket)
 	}
 	s.onClose(base.CloseIdleConnections)
+	var carrier http.RoundTripper = base
+	if s.target.Carry != nil {
+		carrier = s.target.Carry(base) // below the tap, which shows what it sees
+	}
 	return mcphttp.ClientOptions{
 		URL: s.target.URL, Header: s.target.Header, Handler: s, Modern: s.info.Era == mcp.Modern,
-		Transport: &tappedTransport{RoundTripper: base, tap: s.tap}, MaxMessage: s.opt.MaxMessage, Log: s.opt.Log,
+		Transport: &tappedTransport{RoundTripper: carrier, tap: s.tap}, MaxMessage: s.opt.MaxMessage, Log: s.opt.Log,
 		ParamHeaders: s.paramHeaders,
 		OnDown:       s.lost,
 	}

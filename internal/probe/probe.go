@@ -40,6 +40,9 @@ type Target struct {
 	// Socket is the Unix socket on which the URL is served; empty where the
 	// URL itself says where.
 	Socket string
+	// Carry puts what a sign-in gave before the connections to the URL; nil
+	// where nobody has to sign in.
+	Carry func(http.RoundTripper) http.RoundTripper
 
 	// Dial opens a stream to something that runs in this process.
 	Dial func(ctx context.Context) (jsonrpc.Stream, error)
