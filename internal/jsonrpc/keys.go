@@ -68,7 +68,7 @@ func (s *scanner) key(i int) (int, []byte) {
 		key = d[i : end-1]
 		if escaped {
 			from := len(s.text)
-			s.text = appendUnescaped(s.text, key)
+			s.text = AppendUnescaped(s.text, key)
 			key = s.text[from:]
 		}
 		tag = keyTag(key)

@@ -58,12 +58,12 @@ func unquote(raw []byte) string {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	return string(appendUnescaped(nil, inner))
+	return string(AppendUnescaped(nil, inner))
 }
 
-// appendUnescaped appends the text between the quotes of a JSON string. A
+// AppendUnescaped appends the text between the quotes of a JSON string. A
 // lone surrogate becomes U+FFFD; what is no escape stays as it is.
-func appendUnescaped(dst, inner []byte) []byte {
+func AppendUnescaped(dst, inner []byte) []byte {
 	for {
 		n := bytes.IndexByte(inner, '\\')
 		if n < 0 || n+1 >= len(inner) {

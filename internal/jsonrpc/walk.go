@@ -85,7 +85,7 @@ func (w *walker) key() []byte {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}
-	return appendUnescaped(nil, inner)
+	return AppendUnescaped(nil, inner)
 }
 
 func (w *walker) raw() []byte { return w.data[w.value:w.end:w.end] }

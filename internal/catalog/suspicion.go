@@ -1,0 +1,137 @@
+package catalog
+
+import (
+	"bytes"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A Suspicion is a text in a definition that speaks to the model as its user
+// would, not about the thing that it describes.
+type Suspicion struct {
+	// Path leads to the text, as in Change.
+	Path string `json:"path"`
+	// Text is what was found, with every hidden character made visible.
+	Text string `json:"text"`
+}
+
+func (s Suspicion) String() string {
+	if s.Path == "" {
+		return strconv.Quote(s.Text)
+	}
+	return s.Path + " says " + strconv.Quote(s.Text)
+}
+
+// maxSuspicions bounds what is said about one definition.
+const maxSuspicions = 10
+
+// Suspicions are the texts anywhere in a definition, names of members
+// included, that give orders to the model.
+func Suspicions(definition []byte) []Suspicion {
+	if harmless(definition) {
+		return nil
+	}
+	var found []Suspicion
+	look := func(path, words string) {
+		if s := suspicious(words); s != "" && len(found) < maxSuspicions {
+			found = append(found, Suspicion{Reveal(path), Reveal(s)})
+		}
+	}
+	var walk func(path string, value []byte)
+	walk = func(path string, value []byte) {
+		if len(value) == 0 {
+			return
+		}
+		switch value[0] {
+		case '{':
+			for name, inner := range jsonrpc.Members(value) {
+				at := join(path, name)
+				look(at, name)
+				walk(at, inner)
+			}
+		case '[':
+			i := 0
+			for inner := range jsonrpc.Elements(value) {
+				walk(path+"["+strconv.Itoa(i)+"]", inner)
+				i++
+			}
+		case '"':
+			look(path, text(value))
+		}
+	}
+	walk("", definition)
+	return found
+}
+
+// harmless says that nothing in a definition gives orders, which is so of nearly
+// all: one pass over the whole, structure and all, spares them the walk.
+func harmless(definition []byte) bool {
+	if bytes.IndexByte(definition, '\\') >= 0 {
+		definition = jsonrpc.AppendUnescaped(make([]byte, 0, len(definition)), definition)
+	}
+	return begun(plainText(definition)) == 0
+}
+
+// suspicious is the part of a text that gives orders, "" when there is none.
+func suspicious(text string) string {
+	plain := plainText([]byte(text))
+	set := begun(plain)
+	for i := 0; set>>i != 0; i++ {
+		if set>>i&1 == 0 {
+			continue
+		}
+		if found := wordings[i].find(string(plain)); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// plainText is a text as a model reads it: without what does not show, in
+// lower case and Latin letters, with single spaces.
+func plainText(s []byte) []byte {
+	plain := make([]byte, 0, len(s))
+	space := true
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c > ' ' && c < utf8.RuneSelf {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			plain = append(plain, c)
+			space = false
+			i++
+			continue
+		}
+		r, n := rune(c), 1
+		if c >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(s[i:])
+		}
+		i += n
+		switch {
+		case unicode.IsSpace(r):
+			if !space {
+				plain = append(plain, ' ')
+			}
+			space = true
+			continue
+		case r < ' ' || isUnseen(r):
+			continue
+		case r == '’':
+			r = '\''
+		case r >= 0xff01 && r <= 0xff5e:
+			r = unicode.ToLower(r - (0xff01 - '!'))
+		default:
+			r = unicode.ToLower(r)
+			if latin, ok := looksLike[r]; ok {
+				r = latin
+			}
+		}
+		space = false
+		plain = utf8.AppendRune(plain, r)
+	}
+	return plain
+}
