@@ -47,8 +47,8 @@ type pinner struct {
 	id   string
 
 	mu      sync.Mutex
-	book    *pinFile
-	read    pinStamp // the state of the file that book is from
+	kept    *pinFile // what no disk keeps; nil while the file has it all
+	read    pinStamp // the state of the file that was checked against
 	mode    string
 	changed map[string][]DefinitionChange // by kind
 }
@@ -68,21 +68,21 @@ func (p *pinner) check(kind string, items []catalog.Item, mode string) ([]catalo
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = mode
-	p.loadLocked()
+	book := p.loadLocked()
 	var doubt map[string][]catalog.Suspicion
 	if mode == pinHold {
 		doubt = suspicions
 	}
 	var err error
-	if p.book.of(kind).learn(items, doubt) {
-		// What a disk refuses to keep is kept in memory.
-		var next *pinFile
-		if err = p.pins.update(p.id, func(f *pinFile) { f.of(kind).learn(items, doubt); next = f }); err == nil {
-			p.book = next
+	if book.of(kind).learn(items, doubt) {
+		err = p.pins.update(p.id, func(f *pinFile) { f.of(kind).learn(items, doubt); book = f })
+		p.kept = nil
+		if err != nil {
+			p.kept = book.clone()
 		}
 		p.read = p.pins.stamp(p.id)
 	}
-	changed := p.book.of(kind).changes(kind, items, mode == pinHold)
+	changed := book.of(kind).changes(kind, items, mode == pinHold)
 	if p.changed == nil {
 		p.changed = make(map[string][]DefinitionChange)
 	}
@@ -129,10 +129,15 @@ func givesOrders(list []catalog.Suspicion) string {
 	return text
 }
 
-func (p *pinner) loadLocked() {
-	if now := p.pins.stamp(p.id); p.book == nil || now != p.read {
-		p.book, p.read = p.pins.load(p.id), now
+// loadLocked is what is remembered. It is read anew each time: it is as large as
+// all definitions, and lists seldom change.
+func (p *pinner) loadLocked() *pinFile {
+	now := p.pins.stamp(p.id)
+	if p.kept != nil && now == p.read {
+		return p.kept
 	}
+	p.kept, p.read = nil, now
+	return p.pins.load(p.id)
 }
 
 // outdated says that what was last checked has to be checked again: somebody

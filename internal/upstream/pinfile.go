@@ -1,0 +1,153 @@
+package upstream
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A pinFile is what is remembered of one server, by kind. It is read and
+// written as bytes: every start reads what all servers ever offered.
+type pinFile struct {
+	server string
+	books  map[string]pinBook
+}
+
+// pinKinds are the kinds in the order in which a file has them.
+var pinKinds = []string{pinTool, pinPrompt, pinInstructions}
+
+// pinMember is where a file has the definitions of a kind.
+var pinMember = map[string]string{pinTool: "tools", pinPrompt: "prompts", pinInstructions: "instructions"}
+
+func newPinFile(id string) *pinFile {
+	return &pinFile{server: id, books: make(map[string]pinBook)}
+}
+
+// of is the book of one kind.
+func (f *pinFile) of(kind string) pinBook {
+	if f.books[kind] == nil {
+		f.books[kind] = make(pinBook)
+	}
+	return f.books[kind]
+}
+
+// readPinFile reads a file; what is not ours, or cut off, has nothing to say.
+// Definitions are spans of raw.
+func readPinFile(id string, raw []byte) *pinFile {
+	f := newPinFile(id)
+	if server, _ := jsonrpc.GetString(raw, "server"); server != id {
+		return f
+	}
+	for _, kind := range pinKinds {
+		book := f.of(kind)
+		for name, known := range jsonrpc.Members(jsonrpc.Get(raw, pinMember[kind])) {
+			p := &pin{definition: jsonrpc.Get(known, "definition"), pending: jsonrpc.Get(known, "pending")}
+			if p.definition != nil || p.pending != nil {
+				book[name] = p
+			}
+		}
+	}
+	return f
+}
+
+// appendTo appends the file as it is written.
+func (f *pinFile) appendTo(out []byte) []byte {
+	out = append(append(out, `{"server":`...), jsonrpc.Quote(f.server)...)
+	for _, kind := range pinKinds {
+		book := f.books[kind]
+		if len(book) == 0 && kind != pinTool {
+			continue
+		}
+		out = append(append(append(out, `,"`...), pinMember[kind]...), `":{`...)
+		for i, name := range slices.Sorted(maps.Keys(book)) {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(append(out, jsonrpc.Quote(name)...), ':')
+			out = book[name].appendTo(out)
+		}
+		out = append(out, '}')
+	}
+	return append(out, '}', '\n')
+}
+
+// A pinBook is what is remembered of one kind, by name.
+type pinBook map[string]*pin
+
+// A pin is one definition: that which counts, none when nobody has approved
+// any, and another one that nobody has approved.
+type pin struct{ definition, pending []byte }
+
+func (p *pin) appendTo(out []byte) []byte {
+	out = append(out, '{')
+	if p.definition != nil {
+		out = append(append(out, `"definition":`...), p.definition...)
+	}
+	if p.pending != nil {
+		if p.definition != nil {
+			out = append(out, ',')
+		}
+		out = append(append(out, `"pending":`...), p.pending...)
+	}
+	return append(out, '}')
+}
+
+// maxPins bounds what is remembered of one kind.
+const maxPins = 20_000
+
+// learn remembers items that are new and definitions that differ, as spans of
+// the items. What is new and doubtful counts only once it is approved. It says
+// whether there was anything to learn.
+func (b pinBook) learn(items []catalog.Item, doubtful map[string][]catalog.Suspicion) bool {
+	news := false
+	for i := range items {
+		item := &items[i]
+		known := b[item.Key]
+		switch {
+		case known == nil && len(b) >= maxPins:
+		case known == nil && doubtful[item.Key] != nil:
+			b[item.Key] = &pin{pending: item.Raw}
+			news = true
+		case known == nil:
+			b[item.Key] = &pin{definition: item.Raw}
+			news = true
+		case known.definition == nil && doubtful[item.Key] == nil:
+			*known = pin{definition: item.Raw}
+			news = true
+		case known.definition != nil && sameDefinition(known.definition, item.Raw):
+			news = news || known.pending != nil
+			known.pending = nil
+		case known.pending == nil || !sameDefinition(known.pending, item.Raw):
+			known.pending = item.Raw
+			news = true
+		}
+	}
+	return news
+}
+
+// clone is a copy that keeps nothing else in memory.
+func (f *pinFile) clone() *pinFile { return readPinFile(f.server, f.appendTo(nil)) }
+
+// changes are the items of a list that differ from what counts.
+func (b pinBook) changes(kind string, items []catalog.Item, withheld bool) []DefinitionChange {
+	var list []DefinitionChange
+	for i := range items {
+		if known := b[items[i].Key]; known != nil && known.pending != nil {
+			c := known.change(kind, items[i].Key)
+			c.Withheld = withheld
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// change is how what is pending differs from what counts.
+func (p *pin) change(kind, name string) DefinitionChange {
+	return DefinitionChange{
+		Kind: kind, Name: strings.Clone(name), Fingerprint: catalog.Fingerprint(p.pending),
+		Changes: catalog.Changes(p.definition, p.pending), Suspicious: catalog.Suspicions(p.pending),
+	}
+}

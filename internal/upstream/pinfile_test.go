@@ -1,0 +1,65 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"mcp-all-in-one/internal/catalog"
+)
+
+// What is written is JSON that reads back as it was, and a file that was cut
+// off keeps what is whole in it.
+func TestPinFile(t *testing.T) {
+	f := newPinFile("main/\"quoted\"")
+	f.of(pinTool).learn([]catalog.Item{{Key: "b", Raw: []byte(`{"name":"b"}`)}, {Key: "a\u2028\x01", Raw: []byte(`{"name":"a","x":[1,{"y":"\u00e9"}]}`)}}, nil)
+	f.of(pinTool).learn([]catalog.Item{{Key: "b", Raw: []byte(`{"name":"b","title":"B"}`)}}, nil)
+	f.of(pinInstructions).learn([]catalog.Item{{Key: pinInstructions, Raw: []byte(`"Be kind."`)}},
+		map[string][]catalog.Suspicion{pinInstructions: {{}}})
+	raw := f.appendTo(nil)
+
+	var read struct {
+		Server       string
+		Tools        map[string]map[string]json.RawMessage
+		Prompts      map[string]map[string]json.RawMessage
+		Instructions map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &read); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	if read.Server != f.server || len(read.Tools) != 2 || read.Prompts != nil || string(read.Tools["b"]["pending"]) != `{"name":"b","title":"B"}` ||
+		read.Instructions[pinInstructions]["definition"] != nil || string(read.Instructions[pinInstructions]["pending"]) != `"Be kind."` {
+		t.Errorf("%s", raw)
+	}
+	if again := readPinFile(f.server, raw).appendTo(nil); !bytes.Equal(again, raw) {
+		t.Errorf("\n%s became\n%s", raw, again)
+	}
+	if other := readPinFile("main/other", raw); len(other.of(pinTool)) != 0 {
+		t.Error("another server's file is believed")
+	}
+	for i := range raw {
+		for _, kind := range pinKinds {
+			for name, p := range readPinFile(f.server, raw[:i]).of(kind) {
+				if known := f.of(kind)[name]; known == nil || p.definition != nil && !bytes.Equal(p.definition, known.definition) {
+					t.Fatalf("of %d bytes, %q is %s", i, name, p.definition)
+				}
+			}
+		}
+	}
+}
+
+// A server's definitions are in the catalogue and in the file, not in memory a
+// second time.
+func TestPinnerForgets(t *testing.T) {
+	p := pinner{pins: OpenPins(t.TempDir()), id: "main/a"}
+	items := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
+	for range 2 {
+		if _, _, err := p.check(pinTool, items, ""); err != nil || p.kept != nil {
+			t.Fatalf("%v, kept %v", err, p.kept)
+		}
+	}
+	items[0].Raw = []byte(`{"name":"x","title":"X"}`)
+	if _, issues, err := p.check(pinTool, items, ""); err != nil || len(issues) != 1 || p.kept != nil {
+		t.Errorf("%v, %v, kept %v", issues, err, p.kept)
+	}
+}
