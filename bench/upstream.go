@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // sizes are the texts that the server's tools answer with.
@@ -21,17 +22,17 @@ var sizes = []struct {
 }
 
 // A server is an MCP server that costs as little as can be: it looks for the
-// name of the tool and answers with bytes that were made beforehand.
+// name of the tool and answers with bytes that were made at the first call.
 type server struct {
 	modern  bool
 	listing []byte
-	results map[string][]byte
+	results map[string]func() []byte
 }
 
 func newServer(tools int, modern bool) *server {
-	s := &server{modern: modern, results: make(map[string][]byte)}
+	s := &server{modern: modern, results: make(map[string]func() []byte)}
 	for _, size := range sizes[:3] {
-		s.results[size.tool] = s.sized(size.bytes)
+		s.results[size.tool] = sync.OnceValue(func() []byte { return s.sized(size.bytes) })
 	}
 	var list strings.Builder
 	for i := range tools {
@@ -109,11 +110,11 @@ func (s *server) call(msg []byte) []byte {
 			continue
 		}
 		if result := s.results[size.tool]; result != nil {
-			return result
+			return result()
 		}
-		return s.sized(size.bytes) // too rare to be made beforehand
+		return s.sized(size.bytes) // too rare to be kept
 	}
-	return s.results[sizes[0].tool]
+	return s.results[sizes[0].tool]()
 }
 
 // read finds the id and the method. Messages of the common form are not
