@@ -1,9 +1,9 @@
 package catalog
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -301,11 +301,18 @@ func literal(v []byte) string {
 	return string(v)
 }
 
-var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
-
 func memberName(name string) string {
-	if identifier.MatchString(name) {
+	if isIdentifier(name) {
 		return name
 	}
 	return string(jsonrpc.Quote(name))
+}
+
+func isIdentifier(name string) bool {
+	for i, r := range name {
+		if !unicode.IsLetter(r) && r != '_' && r != '$' && (i == 0 || !unicode.IsNumber(r)) {
+			return false
+		}
+	}
+	return name != ""
 }

@@ -60,7 +60,7 @@ var toolRules = []struct {
 	{"tool-schema-required", "error", requiredUnknown},
 	{"tool-schema-names", "error", func(it *catalog.Item) string {
 		for _, f := range Form(it.InputSchema) {
-			if !argumentName.MatchString(f.Name) {
+			if len(f.Name) > maxArgumentName || !argumentName.MatchString(f.Name) {
 				return fmt.Sprintf("its argument %q has a name that some models' APIs refuse", f.Name)
 			}
 		}
@@ -94,9 +94,12 @@ var toolRules = []struct {
 	}},
 }
 
+// maxArgumentName is the longest that providers of models take.
+const maxArgumentName = 64
+
 var (
 	toolName     = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
 )
 
 func when(wrong bool, format string, args ...any) string {

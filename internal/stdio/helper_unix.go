@@ -84,7 +84,6 @@ func RunHelper(context.Context) int {
 	// Handled, not ignored: what is ignored stays ignored in children.
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP)
-	debug.FreeOSMemory()
 
 	s := &starter{link: link, self: os.Getpid(), kids: make(map[uint64]*kid), look: time.NewTimer(time.Hour)}
 	s.family.init(s.self)
