@@ -55,6 +55,7 @@ func readPinFile(id string, raw []byte) *pinFile {
 
 // appendTo appends the file as it is written.
 func (f *pinFile) appendTo(out []byte) []byte {
+	out = slices.Grow(out, f.size())
 	out = append(append(out, `{"server":`...), jsonrpc.Quote(f.server)...)
 	for _, kind := range pinKinds {
 		book := f.books[kind]
@@ -72,6 +73,17 @@ func (f *pinFile) appendTo(out []byte) []byte {
 		out = append(out, '}')
 	}
 	return append(out, '}', '\n')
+}
+
+// size is about how long the file is.
+func (f *pinFile) size() int {
+	n := 100 + len(f.server)
+	for _, book := range f.books {
+		for name, p := range book {
+			n += 40 + len(name) + len(p.definition) + len(p.pending)
+		}
+	}
+	return n
 }
 
 // A pinBook is what is remembered of one kind, by name.
