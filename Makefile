@@ -33,6 +33,7 @@ run: build ## build, then serve over HTTP
 
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
 	test/again.sh -race -- $(UNIT)
+	$(GO) test -tags purego ./internal/jsonrpc # as where there is no assembly for it
 	test/again.sh -- ./test/matrix
 	$(MAKE) ui-test
 

@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -58,99 +57,6 @@ func scanShape(data []byte, env *members, lim *ScanLimits) *Error {
 	return nil
 }
 
-const tooDeep = -2
-
-// shapeEnd returns the end of the value at i if its strings end and its
-// brackets match, -1 if not, and tooDeep past the given depth.
-func shapeEnd(d []byte, i, depth int) int {
-	if i >= len(d) {
-		return -1
-	}
-	if d[i] != '{' && d[i] != '[' {
-		return skipValue(d, i)
-	}
-	var fixed [16]uint64 // one bit per level: is it an object?
-	kinds := fixed[:]
-	if depth > 64*len(fixed) {
-		kinds = make([]uint64, depth/64+1)
-	}
-	level := 0
-	for i < len(d) {
-		c := d[i]
-		switch marks[c] {
-		case plain:
-		case quote:
-			if i = skipString(d, i); i < 0 {
-				return -1
-			}
-			continue
-		case opening:
-			if level >= depth {
-				return tooDeep
-			}
-			bit := uint64(1) << (level & 63)
-			if c == '{' {
-				kinds[level>>6] |= bit
-			} else {
-				kinds[level>>6] &^= bit
-			}
-			level++
-		case closing:
-			level--
-			if (kinds[level>>6]>>(level&63)&1 == 1) != (c == '}') {
-				return -1
-			}
-			if level == 0 {
-				return i + 1
-			}
-		}
-		i++
-	}
-	return -1
-}
-
-// marks are the characters that shape JSON.
-var marks = [256]uint8{'"': quote, '{': opening, '[': opening, '}': closing, ']': closing}
-
-const (
-	plain = iota
-	quote
-	opening
-	closing
-)
-
-// skipValue returns the end of the value at i, or -1. It counts brackets
-// without telling their kinds and trusts everything else.
-func skipValue(d []byte, i int) int {
-	if i >= len(d) {
-		return -1
-	}
-	switch d[i] {
-	case '"':
-		return skipString(d, i)
-	case '{', '[':
-	default:
-		return skipScalar(d, i)
-	}
-	for level := 0; i < len(d); {
-		switch marks[d[i]] {
-		case quote:
-			if i = skipString(d, i); i < 0 {
-				return -1
-			}
-			continue
-		case opening:
-			level++
-		case closing:
-			if level--; level == 0 {
-				return i + 1
-			}
-		}
-		i++
-	}
-	return -1
-}
-
 // skipScalar returns the end of the number or word at i, or -1 if there is
 // none.
 func skipScalar(d []byte, i int) int {
@@ -186,19 +92,5 @@ func skipString(d []byte, i int) int {
 		}
 		i += 2
 	}
-	for start := i; i <= len(d); i++ {
-		n := bytes.IndexByte(d[i:], '"')
-		if n < 0 {
-			return -1
-		}
-		i += n
-		slashes := 0
-		for i-slashes > start && d[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes&1 == 0 {
-			return i + 1
-		}
-	}
-	return -1
+	return skipText(d, i)
 }

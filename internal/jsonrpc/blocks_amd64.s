@@ -1,0 +1,112 @@
+//go:build !purego
+
+#include "textflag.h"
+
+// FILL sets the 16 bytes of x to the one that v repeats.
+#define FILL(v, x) \
+	MOVQ v, AX \
+	MOVQ AX, x \
+	PUNPCKLQDQ x, x
+
+// EQUAL compares the block in X0 to X3 with x, into X4 to X7.
+#define EQUAL(x) \
+	MOVO X0, X4 \
+	MOVO X1, X5 \
+	MOVO X2, X6 \
+	MOVO X3, X7 \
+	PCMPEQB x, X4 \
+	PCMPEQB x, X5 \
+	PCMPEQB x, X6 \
+	PCMPEQB x, X7
+
+// GATHER makes one bit of each byte of a, b, c and d.
+#define GATHER(a, b, c, d, out) \
+	PMOVMSKB a, out \
+	PMOVMSKB b, BX \
+	PMOVMSKB c, R8 \
+	PMOVMSKB d, R9 \
+	SHLQ $16, BX \
+	SHLQ $32, R8 \
+	SHLQ $48, R9 \
+	ORQ BX, out \
+	ORQ R9, R8 \
+	ORQ R8, out
+
+// func blockMasks(p *[64]byte) (quotes, slashes, opens, closes uint64)
+TEXT ·blockMasks(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), SI
+	FILL($0x2222222222222222, X8) // "
+	FILL($0x5c5c5c5c5c5c5c5c, X9) // backslash
+	FILL($0x7b7b7b7b7b7b7b7b, X10) // {, and [ with the bit of X12
+	FILL($0x7d7d7d7d7d7d7d7d, X11) // }, and ]
+	FILL($0x2020202020202020, X12)
+	MOVOU (SI), X0
+	MOVOU 16(SI), X1
+	MOVOU 32(SI), X2
+	MOVOU 48(SI), X3
+	EQUAL(X8)
+	GATHER(X4, X5, X6, X7, AX)
+	MOVQ AX, quotes+8(FP)
+	EQUAL(X9)
+	GATHER(X4, X5, X6, X7, AX)
+	MOVQ AX, slashes+16(FP)
+	POR X12, X0
+	POR X12, X1
+	POR X12, X2
+	POR X12, X3
+	EQUAL(X10)
+	GATHER(X4, X5, X6, X7, AX)
+	MOVQ AX, opens+24(FP)
+	EQUAL(X11)
+	GATHER(X4, X5, X6, X7, AX)
+	MOVQ AX, closes+32(FP)
+	RET
+
+// func plainText(p *byte, n int) (plain int, quotes, slashes uint64)
+TEXT ·plainText(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+	XORQ DX, DX
+	FILL($0x2222222222222222, X8)
+	FILL($0x5c5c5c5c5c5c5c5c, X9)
+	SUBQ $64, CX
+
+next:
+	CMPQ DX, CX
+	JGT none
+	MOVOU (SI)(DX*1), X0
+	MOVOU 16(SI)(DX*1), X1
+	MOVOU 32(SI)(DX*1), X2
+	MOVOU 48(SI)(DX*1), X3
+	EQUAL(X8)
+	PCMPEQB X9, X0
+	PCMPEQB X9, X1
+	PCMPEQB X9, X2
+	PCMPEQB X9, X3
+	MOVO X4, X10
+	POR X5, X10
+	POR X6, X10
+	POR X7, X10
+	POR X0, X10
+	POR X1, X10
+	POR X2, X10
+	POR X3, X10
+	PMOVMSKB X10, AX
+	TESTL AX, AX
+	JNZ found
+	ADDQ $64, DX
+	JMP next
+
+found:
+	GATHER(X4, X5, X6, X7, AX)
+	GATHER(X0, X1, X2, X3, DI)
+	MOVQ DX, plain+16(FP)
+	MOVQ AX, quotes+24(FP)
+	MOVQ DI, slashes+32(FP)
+	RET
+
+none:
+	MOVQ DX, plain+16(FP)
+	MOVQ $0, quotes+24(FP)
+	MOVQ $0, slashes+32(FP)
+	RET

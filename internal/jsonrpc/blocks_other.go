@@ -1,0 +1,48 @@
+//go:build !amd64 || purego
+
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// blockMasks tells where in a block quotes, backslashes, opening and closing
+// brackets stand: one bit for each byte.
+func blockMasks(p *[64]byte) (quotes, slashes, opens, closes uint64) {
+	for n := 0; n < 64; n += 8 {
+		w := binary.LittleEndian.Uint64(p[n:])
+		folded := w | 0x20*lanes // makes braces of brackets
+		quotes |= equal(w, '"') << n
+		slashes |= equal(w, '\\') << n
+		opens |= equal(folded, '{') << n
+		closes |= equal(folded, '}') << n
+	}
+	return quotes, slashes, opens, closes
+}
+
+// equal has one bit for each byte of w, set where it is c.
+func equal(w uint64, c byte) uint64 {
+	w ^= uint64(c) * lanes
+	zero := ^((w&^highBits + (highBits - lanes)) | w) & highBits
+	return zero >> 7 * 0x0102040810204080 >> 56
+}
+
+// skipText returns the end of the string that i stands in, or -1.
+func skipText(d []byte, i int) int {
+	for start := i; i < len(d); i++ {
+		n := bytes.IndexByte(d[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		slashes := 0
+		for i-slashes > start && d[i-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes&1 == 0 {
+			return i + 1
+		}
+	}
+	return -1
+}

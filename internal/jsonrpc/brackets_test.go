@@ -1,0 +1,86 @@
+package jsonrpc
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// endByByte is skipValue for an object or an array, one byte after the other.
+func endByByte(d []byte) int {
+	level, inside := 0, false
+	for i := 0; i < len(d); i++ {
+		switch c := d[i]; {
+		case c == '\\' && !inside:
+			return -1
+		case c == '\\':
+			i++
+		case c == '"':
+			inside = !inside
+		case inside:
+		case c == '{' || c == '[':
+			level++
+		case c == '}' || c == ']':
+			if level--; level == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// checkBrackets holds what is computed for blocks against what is read byte by
+// byte.
+func checkBrackets(t *testing.T, d []byte) {
+	t.Helper()
+	want := endByByte(d)
+	if got := skipValue(d, 0); got != want && !backslashBehind(d, want) {
+		t.Errorf("skipValue = %d, want %d, of %q", got, want, d)
+	}
+	if got := shapeEnd(d, 0, len(d)); got >= 0 && got != want {
+		t.Errorf("shapeEnd = %d, want %d or an error, of %q", got, want, d)
+	}
+	inner := d[1:]
+	if got, want := skipText(inner, 0), stringEndByByte(inner); got != want {
+		t.Errorf("skipText = %d, want %d, of %q", got, want, inner)
+	}
+}
+
+// backslashBehind says that a backslash stands outside strings in the block in
+// which the value ends: that it is refused for it is no harm.
+func backslashBehind(d []byte, end int) bool {
+	return end >= 0 && strings.ContainsRune(string(d[end:]), '\\')
+}
+
+func stringEndByByte(d []byte) int {
+	for i := 0; i < len(d); i++ {
+		switch d[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func TestBracketsByByte(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, alphabet := range []string{`"\{}[]ab`, `"\ab`, `{}[]"`, `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\{}[]`} {
+		for range 20_000 {
+			d := []byte{"{["[random.IntN(2)]}
+			for range random.IntN(300) {
+				d = append(d, alphabet[random.IntN(len(alphabet))])
+			}
+			checkBrackets(t, d)
+		}
+	}
+}
+
+func FuzzBrackets(f *testing.F) {
+	f.Add(`["` + strings.Repeat(`\\`, 100) + `"]`)
+	f.Add(`{"a":"` + strings.Repeat("x", 61) + `\"","b":[{}]}`)
+	f.Fuzz(func(t *testing.T, rest string) {
+		checkBrackets(t, append([]byte{'{'}, rest...))
+	})
+}
