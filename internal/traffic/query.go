@@ -134,7 +134,7 @@ func (r *Recorder) Lines(server string, after uint64, limit int) []Line {
 	defer r.mu.Unlock()
 	var out []Line
 	for id := r.lineID; id > after && len(out) < limit; id-- {
-		l := &r.lines[id%uint64(len(r.lines))]
+		l := r.lines.at(id)
 		if l.ID != id {
 			break
 		}

@@ -13,7 +13,7 @@ type Options struct {
 	Calls int
 	// Lines is how many log lines are kept (5,000).
 	Lines int
-	// HeadBytes bounds the first bytes of bodies (16 MiB).
+	// HeadBytes bounds the first bytes of bodies (8 MiB).
 	HeadBytes int64
 	// BodyBytes bounds whole bodies, kept while attached (64 MiB).
 	BodyBytes int64
@@ -30,13 +30,13 @@ type Recorder struct {
 
 	mu     sync.Mutex
 	ids    uint64
-	calls  []entry // by id modulo cap
+	calls  slots[entry]
 	heads  *byteRing
 	bodies *byteRing
 	lineID uint64
-	lines  []Line
+	lines  slots[Line]
 	// revs maps a revision to what changed in it.
-	revs  []change
+	revs  slots[change]
 	rev   uint64
 	subs  map[*Subscription]struct{}
 	stats stats
@@ -65,7 +65,7 @@ func New(opt Options) *Recorder {
 		opt.Lines = 5_000
 	}
 	if opt.HeadBytes <= 0 {
-		opt.HeadBytes = 16 << 20
+		opt.HeadBytes = 8 << 20
 	}
 	if opt.BodyBytes <= 0 {
 		opt.BodyBytes = 64 << 20
@@ -75,9 +75,9 @@ func New(opt Options) *Recorder {
 	}
 	r := &Recorder{
 		now:    opt.Now,
-		calls:  make([]entry, opt.Calls),
-		lines:  make([]Line, opt.Lines),
-		revs:   make([]change, 2*opt.Calls),
+		calls:  newSlots[entry](opt.Calls),
+		lines:  newSlots[Line](opt.Lines),
+		revs:   newSlots[change](2 * opt.Calls),
 		heads:  newByteRing(opt.HeadBytes),
 		bodies: newByteRing(opt.BodyBytes),
 		subs:   make(map[*Subscription]struct{}),
@@ -204,13 +204,13 @@ func (r *Recorder) AddLine(l Line) {
 	defer r.mu.Unlock()
 	r.lineID++
 	l.ID = r.lineID
-	r.lines[l.ID%uint64(len(r.lines))] = l
+	*r.lines.at(l.ID) = l
 	r.changedLocked(change{line: l.ID})
 }
 
 func (r *Recorder) addLocked(c *Call, req []byte) *entry {
 	r.ids++
-	e := &r.calls[r.ids%uint64(len(r.calls))]
+	e := r.calls.at(r.ids)
 	*e = entry{Call: *c}
 	e.ID = r.ids
 	if e.Kind == "" {
@@ -238,16 +238,18 @@ func (r *Recorder) keepLocked(body []byte) (head, whole span) {
 }
 
 func (r *Recorder) entryLocked(id uint64) *entry {
-	e := &r.calls[id%uint64(len(r.calls))]
-	if e.ID != id || id == 0 {
+	if id == 0 || id > r.ids {
 		return nil
 	}
-	return e
+	if e := r.calls.at(id); e.ID == id {
+		return e
+	}
+	return nil
 }
 
 func (r *Recorder) changedLocked(c change) {
 	r.rev++
-	r.revs[r.rev%uint64(len(r.revs))] = c
+	*r.revs.at(r.rev) = c
 	for s := range r.subs {
 		select {
 		case s.wake <- struct{}{}:

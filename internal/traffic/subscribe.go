@@ -66,7 +66,7 @@ func (s *Subscription) Take() Batch {
 	r := s.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.rev > r.rev || r.rev-s.rev > uint64(len(r.revs)) {
+	if s.rev > r.rev || r.rev-s.rev > r.revs.size {
 		s.rev = r.rev
 		return Batch{Rev: r.rev, Reset: true}
 	}
@@ -74,10 +74,10 @@ func (s *Subscription) Take() Batch {
 	seen := map[uint64]bool{}
 	for s.rev < r.rev && len(b.Calls)+len(b.Lines) < maxBatch {
 		s.rev++
-		c := r.revs[s.rev%uint64(len(r.revs))]
+		c := r.revs.at(s.rev)
 		if c.line != 0 {
-			if l := r.lines[c.line%uint64(len(r.lines))]; l.ID == c.line {
-				b.Lines = append(b.Lines, l)
+			if l := r.lines.at(c.line); l.ID == c.line {
+				b.Lines = append(b.Lines, *l)
 			}
 		} else if e := r.entryLocked(c.call); e != nil && !seen[c.call] {
 			seen[c.call] = true

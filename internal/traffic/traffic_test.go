@@ -97,6 +97,34 @@ func TestRingKeepsTheLast(t *testing.T) {
 	}
 }
 
+// What could be remembered is made when there is something to remember.
+func TestIdleRecorderIsSmall(t *testing.T) {
+	r := New(Options{})
+	r.Get(1)
+	r.Lines("", 0, 10)
+	made := func() (n int) {
+		for _, block := range r.calls.blocks {
+			n += len(block)
+		}
+		return n
+	}
+	if n := made(); n != 0 {
+		t.Errorf("%d entries without a call", n)
+	}
+	for range 300 {
+		r.Add(call("a", "b"), nil, nil)
+	}
+	if n := made(); n != 3*slotBlock {
+		t.Errorf("%d entries for 300 calls", n)
+	}
+	for range 10_000 {
+		r.Add(call("a", "b"), nil, nil)
+	}
+	if n := made(); n != 10_000 {
+		t.Errorf("%d entries, not the 10,000 that there may be", n)
+	}
+}
+
 func TestBodies(t *testing.T) {
 	big := []byte(strings.Repeat("0123456789", 100_000))
 	r := New(Options{BodyBytes: 4 << 20})
