@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
@@ -97,7 +98,7 @@ func (p *pressure) measure(now time.Time) {
 		// What is in use may be waste that was not collected yet.
 		p.swept = now
 		p.drop()
-		debug.FreeOSMemory()
+		giveBack()
 		percent = int64(p.used() * 100 / limit)
 	}
 	p.percent.Store(percent)
@@ -106,10 +107,17 @@ func (p *pressure) measure(now time.Time) {
 // rest gives memory back once nothing has been called for a while.
 func (p *pressure) rest() {
 	if p.quiet == nil {
-		p.quiet = time.AfterFunc(quietAfter, debug.FreeOSMemory)
+		p.quiet = time.AfterFunc(quietAfter, giveBack)
 		return
 	}
 	p.quiet.Reset(quietAfter)
+}
+
+// giveBack returns what is not used to the system. What is in a pool outlives
+// one collection, so there are two; large answers leave most of it there.
+func giveBack() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
 
 // stop keeps the timer of rest from outliving the gateway.

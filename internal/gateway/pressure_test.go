@@ -1,6 +1,9 @@
 package gateway
 
-import "testing"
+import (
+	"sync"
+	"testing"
+)
 
 func TestPressure(t *testing.T) {
 	t.Run("fault/F28", func(t *testing.T) {
@@ -24,5 +27,17 @@ func TestPressure(t *testing.T) {
 	})
 	if memoryLimit() == 0 || memoryInUse() == 0 {
 		t.Errorf("limit %d, in use %d", memoryLimit(), memoryInUse())
+	}
+}
+
+// Large answers leave their buffers in pools, which outlive one collection.
+func TestGiveBackEmptiesPools(t *testing.T) {
+	var pool sync.Pool
+	for range 100 {
+		pool.Put(new([1 << 16]byte))
+	}
+	giveBack()
+	if pool.Get() != nil {
+		t.Error("a pooled buffer is still there")
 	}
 }
