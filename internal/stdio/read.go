@@ -159,13 +159,15 @@ func (r *lineReader) long() ([]byte, func(), error) {
 	}
 }
 
-// grow makes room for one more read behind the first size bytes. Buffers are
-// doubled, and never made much larger than a line may be.
+// grow makes room for one more read behind the first size bytes. Each buffer is
+// four times the last one, so that all those given up are small beside it, and
+// none is made much larger than a line may be. What is not read into costs
+// nothing.
 func (r *lineReader) grow(l *lease, size int) *lease {
 	if len(l.buf)-size >= chunkSize/2 {
 		return l
 	}
-	larger := borrow(int(min(2*int64(len(l.buf)), max(r.limit, int64(size))+chunkSize)))
+	larger := borrow(int(min(4*int64(len(l.buf)), max(r.limit, int64(size))+chunkSize)))
 	copy(larger.buf, l.buf[:size])
 	l.giveBack()
 	return larger

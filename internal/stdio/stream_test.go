@@ -170,6 +170,30 @@ func TestHugeLines(t *testing.T) {
 	})
 }
 
+// A long line costs little more than one buffer: those that were too small for
+// it are small.
+func TestLongLineMemory(t *testing.T) {
+	const size = 15 << 20
+	line := append(bytes.Repeat([]byte{'x'}, size), '\n')
+	for _, tc := range []struct {
+		name       string
+		limit      int64
+		most, read int
+	}{{"within the limit", 16 << 20, 25 << 20, size}, {"past the limit", 1 << 20, 4 << 20, 0}} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := NewStream(bytes.NewReader(line), io.Discard, StreamOptions{MaxLine: tc.limit})
+			defer s.Close()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			msg, _, _ := s.Read()
+			runtime.ReadMemStats(&after)
+			if used := int(after.TotalAlloc - before.TotalAlloc); len(msg) != tc.read || used > tc.most {
+				t.Errorf("%d bytes read, %d allocated", len(msg), used)
+			}
+		})
+	}
+}
+
 func TestSplitWrites(t *testing.T) {
 	t.Run("fault/T14", func(t *testing.T) {
 		random := rand.New(rand.NewPCG(14, 14))
