@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"reflect"
 
@@ -85,11 +84,8 @@ func (a *app) makeConnection(ctx context.Context, change *clientChange) error {
 		return a.clientError(conn.File, err)
 	}
 	conn.Hash = hashOf(change.after)
-	if all, err := connections(); err == nil && all[change.client.id].Hash == hashOf(change.before) {
-		// Connected twice: what was there before the first time counts.
-		conn.Backup = all[change.client.id].Backup
-		maps.Copy(conn.Moved, all[change.client.id].Moved)
-		conn.Added = append(conn.Added, all[change.client.id].Added...)
+	if all, err := connections(); err == nil {
+		conn.follow(all[change.client.id], change.before)
 	}
 	return remember(change.client.id, conn)
 }

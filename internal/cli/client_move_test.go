@@ -139,3 +139,47 @@ func TestMaskValues(t *testing.T) {
 		}
 	}
 }
+
+// TestConnectAgainAfterHandEdits undoes both connections when the client's file
+// was changed between them.
+func TestConnectAgainAfterHandEdits(t *testing.T) {
+	m, gateway := moving(t, `{"mcpServers": {}}`)
+	m.run(0, "-c", gateway, "connect", "cursor", "--move")
+	edited := strings.Replace(m.content(), `"mcpServers": {`, `"theme": "dark", "mcpServers": {"mine": {"command": "later"},`, 1)
+	says(t, edited, `"mine"`, `"theme"`)
+	if err := os.WriteFile(m.file, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.run(0, "-c", gateway, "connect", "cursor", "--move")
+	if text := m.content(); strings.Contains(text, `"mine"`) {
+		t.Errorf("it was not moved: %s", text)
+	}
+	_, errs := m.run(0, "-c", gateway, "disconnect", "cursor")
+	says(t, errs, "taken out of the gateway: api", "taken out of the gateway: files", "taken out of the gateway: mine")
+	text := m.content()
+	says(t, text, `"theme": "dark"`, `"mine"`, `"files"`, `"api"`, `"sk-0123456789"`)
+	if strings.Contains(text, ownEntry) {
+		t.Errorf("it is still connected: %s", text)
+	}
+	if got := fileText(t, gateway); strings.Contains(got, "command") {
+		t.Errorf("the gateway keeps %s", got)
+	}
+}
+
+// TestConnectAgainElsewhere undoes a second connection that only changed the
+// entry, after a change by hand.
+func TestConnectAgainElsewhere(t *testing.T) {
+	m, gateway := moving(t, `{"mcpServers": {}}`)
+	m.run(0, "-c", gateway, "connect", "cursor")
+	edited := strings.Replace(m.content(), `"/tmp"`, `"/srv"`, 1)
+	if err := os.WriteFile(m.file, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.run(0, "-c", gateway, "connect", "cursor", "--url", "http://127.0.0.1:3095/mcp")
+	says(t, m.content(), "3095")
+	m.run(0, "-c", gateway, "disconnect", "cursor")
+	says(t, m.content(), `"/srv"`, `"api"`)
+	if strings.Contains(m.content(), ownEntry) {
+		t.Errorf("it is still connected: %s", m.content())
+	}
+}

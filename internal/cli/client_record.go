@@ -7,17 +7,45 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // A connection is how a client's file was changed, so that it can be undone.
 type connection struct {
 	File   string `json:"file"`
 	Backup string `json:"backup,omitempty"` // empty when there was no file before
-	Hash   string `json:"hash"`             // of what was written
+	Hash   string `json:"hash"`             // of what was written; empty when the backup is not what was there before
 	// Moved are the servers that were taken out of the file.
 	Moved map[string]json.RawMessage `json:"moved,omitempty"`
 	// Added are those of them that our own file did not have before.
 	Added []addition `json:"added,omitempty"`
+}
+
+// follow takes over what an earlier connection of the same file has to undo.
+// What was there before the first time counts; where the file was changed by
+// hand in between, no backup is that, and only our own changes are undone.
+func (c *connection) follow(earlier connection, before []byte) {
+	if earlier.File != c.File {
+		return
+	}
+	if earlier.Hash == hashOf(before) {
+		c.Backup = earlier.Backup
+	} else {
+		c.Hash = ""
+	}
+	for name, entry := range earlier.Moved {
+		if c.Moved[name] == nil {
+			c.Moved[name] = entry
+		}
+	}
+	for _, was := range earlier.Added {
+		again := func(is addition) bool {
+			return is.Config == was.Config && is.Schema == was.Schema && is.Name == was.Name
+		}
+		if !slices.ContainsFunc(c.Added, again) {
+			c.Added = append(c.Added, was)
+		}
+	}
 }
 
 func connectionsFile() string { return filepath.Join(stateDir(), "connections.json") }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -138,13 +137,17 @@ func (a *app) printEntry(c *client, entry any) error {
 
 func (a *app) exportCommand() *cobra.Command {
 	var f connectFlags
+	var withSecrets bool
 	cmd := &cobra.Command{
 		Use:   "export CLIENT|json",
 		Short: a.t("print this gateway for a client's file, or the servers as JSON", "输出客户端所需的配置，或以 JSON 输出全部服务"),
-		Args:  a.argCount(1, 1), ValidArgsFunction: a.completeClients,
+		Long: a.t("Prints this gateway for a client's file, or with json the servers of the config file\nin the shape that most programs read. Variables stay as they are written; secrets that\nstand in the file are printed with --with-secrets only.",
+			"输出客户端所需的配置；json 以多数程序可读的格式输出配置文件中的服务。\n变量保持原样；写在文件中的密钥只有加 --with-secrets 才会输出。"),
+		Example: "  mcp-all-in-one export cursor\n  mcp-all-in-one export json --with-secrets > servers.json",
+		Args:    a.argCount(1, 1), ValidArgsFunction: a.completeClients,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "json" {
-				return a.exportJSON()
+				return a.exportJSON(withSecrets)
 			}
 			c, err := a.findClient(args[0])
 			if err != nil {
@@ -159,29 +162,8 @@ func (a *app) exportCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.schema, "schema", "", a.t("schema `NAME` that the client gets", "客户端使用的 schema `NAME`"))
 	cmd.Flags().StringVar(&f.url, "url", "", a.t("`URL` of the gateway, for clients that dial", "网关的 `URL`"))
+	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false, a.t("with json, print the secrets that stand in the file", "与 json 一起使用，输出写在文件中的密钥"))
 	return cmd
-}
-
-// exportJSON prints the servers in the shape that most programs read.
-func (a *app) exportJSON() error {
-	cfg, err := a.load(false)
-	if err != nil {
-		return err
-	}
-	servers := map[string]json.RawMessage{}
-	for _, schema := range cfg.Schemas {
-		for _, s := range schema.Servers {
-			if servers[s.Name], err = a.rawEntry(cfg.Path, schema.Name, s.Name); err != nil {
-				return err
-			}
-		}
-	}
-	raw, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.Stdout, "%s\n", raw)
-	return nil
 }
 
 func (a *app) completeClients(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

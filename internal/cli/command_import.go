@@ -174,7 +174,7 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 				return nil, err
 			}
 			adding = append(adding, t)
-			have[t.name] = t.entry
+			have.named[t.name] = t.entry
 		}
 		done = append(done, d)
 	}

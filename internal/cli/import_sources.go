@@ -68,35 +68,71 @@ func (a *app) importSources() error {
 }
 
 // entries are servers as a file has them, by name.
-type entries map[string]map[string]any
+type entries struct {
+	named map[string]map[string]any
+	path  string
+	load  config.LoadOptions
+}
 
 // haveEntries are the servers of our own file.
 func (a *app) haveEntries(schema string) entries {
-	have := entries{}
+	have := entries{named: map[string]map[string]any{}, load: a.loadOptions(false)}
 	cfg, err := a.load(false)
 	if err != nil || cfg.Schema(schema) == nil {
 		return have
 	}
+	have.path = cfg.Path
 	for _, s := range cfg.Schema(schema).Servers {
 		raw, err := a.rawEntry(cfg.Path, schema, s.Name)
 		var entry map[string]any
 		if err == nil && json.Unmarshal(raw, &entry) == nil {
-			have[s.Name] = entry
+			have.named[s.Name] = entry
 		}
 	}
 	return have
 }
 
-// compare says whether an entry is new, the same, or in conflict.
+// compare says whether an entry is new, the same, or in conflict. The same are
+// also two that mean the same: one with a secret, the other with its name.
 func (h entries) compare(t translation) string {
-	old, ok := h[t.name]
+	old, ok := h.named[t.name]
 	if !ok {
 		return "new"
 	}
 	raw, err := json.Marshal(t.entry)
 	var entry map[string]any
-	if err == nil && json.Unmarshal(raw, &entry) == nil && reflect.DeepEqual(old, entry) {
+	if err == nil && json.Unmarshal(raw, &entry) == nil && (reflect.DeepEqual(old, entry) || h.meansSame(t.name, old, entry)) {
 		return "same"
 	}
 	return "conflict"
+}
+
+// meansSame reads two entries as our file would, with their variables.
+func (h entries) meansSame(name string, one, other map[string]any) bool {
+	read := func(entry map[string]any) *config.Config {
+		raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
+		if err != nil {
+			return nil
+		}
+		cfg, err := config.Check(h.path, raw, h.load)
+		if err != nil {
+			return nil
+		}
+		server := cfg.Schema(config.DefaultSchema).Server(name)
+		if server == nil || len(server.Missing) > 0 {
+			return nil
+		}
+		server.Vars = nil // how it is written is no difference
+		return cfg
+	}
+	a, b := read(one), read(other)
+	if a == nil || b == nil {
+		return false
+	}
+	for _, d := range config.Diff(a, b) {
+		if !d.Empty() {
+			return false
+		}
+	}
+	return true
 }
