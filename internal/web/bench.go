@@ -73,7 +73,7 @@ func (b *benches) open(ctx context.Context, t Target, fresh bool) (*bench, error
 	}
 	b.mu.Unlock()
 
-	x := &bench{h: b.h, id: newSecret()[:10], key: key, target: t, opened: b.h.opt.Now(),
+	x := &bench{h: b.h, id: newID(), key: key, target: t, opened: b.h.opt.Now(),
 		lists: map[string]json.RawMessage{}, running: map[string]*running{}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

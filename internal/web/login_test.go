@@ -182,3 +182,15 @@ func TestBearer(t *testing.T) {
 	c.want(401, "GET", "session", nil, "Authorization", "Bearer bad")
 	c.want(403, "POST", "codes", nil, "Authorization", "Bearer good")
 }
+
+// TestIDs are written on command lines, where a dash begins a flag.
+func TestIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 2000 {
+		id := newID()
+		if strings.Trim(id, "0123456789abcdef") != "" || len(id) != 12 || seen[id] {
+			t.Fatalf("an id is %q", id)
+		}
+		seen[id] = true
+	}
+}

@@ -54,7 +54,7 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{ID: newSecret()[:12], Bench: x.id, Target: x.label(), From: x.from(), Method: body.Method, Params: x.session.Redact(params),
+	run := &Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: body.Method, Params: x.session.Redact(params),
 		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: body.Quiet}
 	limit := min(time.Duration(body.Limit)*time.Millisecond, longestRun)
 	if limit <= 0 {
