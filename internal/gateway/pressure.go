@@ -71,8 +71,9 @@ func memoryInUse() uint64 {
 }
 
 // level is the share of the memory that is in use, in per cent.
-func (p *pressure) level() int64 {
-	now := time.Now()
+func (p *pressure) level() int64 { return p.levelAt(time.Now()) }
+
+func (p *pressure) levelAt(now time.Time) int64 {
 	if int64(now.Sub(begun)) >= p.next.Load() && p.mu.TryLock() {
 		defer p.mu.Unlock()
 		p.measure(now)

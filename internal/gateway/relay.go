@@ -14,12 +14,12 @@ import (
 // what clients send, is passed on without a goroutine that waits for it.
 // Whatever is not plain is left to Handle.
 func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer, req *jsonrpc.Request, done jsonrpc.Completion) bool {
-	if req.Method != mcp.MethodToolsCall || s.watched(ctx) || isModern(req) || s.gw.pressure.level() >= refuseCallsAt {
+	if req.Method != mcp.MethodToolsCall || s.watched(ctx) || s.gw.pressure.levelAt(t.Now()) >= refuseCallsAt {
 		return false
 	}
 	s.greet(s.caller)
 	c := readToolCall(req.Params)
-	if c.name == "" || len(c.arguments) > 0 && c.arguments[0] != '{' {
+	if c.name == "" || c.meta != nil || len(c.arguments) > 0 && c.arguments[0] != '{' {
 		return false
 	}
 	ref, miss := s.toolFor(c.name)

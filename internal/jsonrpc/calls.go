@@ -71,10 +71,28 @@ func (t *calls) add(done Completion, ctx *requestContext) (*call, uint64, error)
 func (t *calls) put(k *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.putLocked(k)
+}
+
+func (t *calls) putLocked(k *call) {
 	k.done, k.ctx = nil, nil
 	if len(t.idle) < maxIdle {
 		t.idle = append(t.idle, k)
 	}
+}
+
+// claim is take for the answer of the peer. Where nobody waits for it, it
+// returns who hears of it, and no call: that is put back already.
+func (t *calls) claim(id uint64) (*call, Completion, *requestContext) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.takeLocked(id)
+	if k == nil || k.done == nil {
+		return k, nil, nil
+	}
+	done, ctx := k.done, k.ctx
+	t.putLocked(k)
+	return nil, done, ctx
 }
 
 func (t *calls) grow() {

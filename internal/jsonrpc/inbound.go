@@ -56,10 +56,7 @@ func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 	}
 	in.ctx.parent = c.ctx
 	c.running.Add(1)
-	if c.requests.full(c.opt.MaxInFlight) {
-		t.end()
-	}
-	switch c.requests.admit(in, &c.opt, c.asking) {
+	switch c.requests.admit(t, in, &c.opt, c.asking) {
 	case requestRefused:
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
 		in.discard()

@@ -111,7 +111,12 @@ func (c *Conn) route(t *Turn, msg *Message, data []byte, release func(), b *batc
 // thrown away.
 func (c *Conn) finishCall(t *Turn, id uint64, out outcome, data []byte) {
 	c.settle(t, id)
-	if k := c.calls.take(id); k != nil {
+	k, done, ctx := c.calls.claim(id)
+	switch {
+	case done != nil:
+		c.complete(t, id, done, ctx, out)
+		return
+	case k != nil:
 		c.settleCall(t, k, out)
 		return
 	}

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"strconv"
+	"time"
 )
 
 // A Relayer is a Handler that can pass a request on without waiting for the
@@ -53,6 +54,16 @@ func queueOf(s Stream) Queue {
 type Turn struct {
 	dirty  []Queue
 	queued int
+	now    time.Time
+}
+
+// Now is the time of the turn: asking for it once for each message costs more
+// than a turn takes.
+func (t *Turn) Now() time.Time {
+	if t.now.IsZero() {
+		t.now = time.Now()
+	}
+	return t.now
 }
 
 // maxTurn is how many messages are queued before they are written, so that
@@ -79,7 +90,7 @@ func (t *Turn) end() {
 		q.Flush()
 		t.dirty[i] = nil
 	}
-	t.dirty, t.queued = t.dirty[:0], 0
+	t.dirty, t.queued, t.now = t.dirty[:0], 0, time.Time{}
 }
 
 // relays says whether requests may be passed on.
@@ -201,12 +212,17 @@ func (c *Conn) queueCall(t *Turn, id uint64, req *Request) bool {
 
 // settleCall gives a call its outcome.
 func (c *Conn) settleCall(t *Turn, k *call, out outcome) {
-	done, ctx, id := k.done, k.ctx, k.id
-	if done == nil {
+	if k.done == nil {
 		k.outcome <- out
 		return
 	}
+	done, ctx, id := k.done, k.ctx, k.id
 	c.calls.put(k)
+	c.complete(t, id, done, ctx, out)
+}
+
+// complete tells the outcome of a call that nobody waits for.
+func (c *Conn) complete(t *Turn, id uint64, done Completion, ctx *requestContext, out outcome) {
 	ctx.answered()
 	if out.aborted != nil {
 		c.sendCancel(id, out.aborted)

@@ -80,8 +80,8 @@ const (
 // admit notes that a request is in flight, unless its id is already and must
 // not be. It waits for room, but when we ourselves wait for the peer it queues
 // the request and lets the reader go on: the answers that would make room may be
-// behind it.
-func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) admission {
+// behind it. Before either, the turn ends.
+func (r *requests) admit(t *Turn, in *inbound, opt *ConnOptions, asking func() bool) admission {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if opt.Strict && r.find(in.hash, in.id) != nil {
@@ -90,6 +90,7 @@ func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) admi
 	in.next = r.byID[in.hash]
 	r.byID[in.hash] = in
 	if r.running >= opt.MaxInFlight {
+		t.end()
 		r.parked.Store(true)
 		defer r.parked.Store(false)
 	}
@@ -103,13 +104,6 @@ func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) admi
 	}
 	r.running++
 	return requestStarts
-}
-
-// full says whether the next request has to wait.
-func (r *requests) full(limit int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.running >= limit
 }
 
 // worker is one that waits, nil if there is none.

@@ -37,6 +37,10 @@ func isVariant(key []byte) bool {
 	if len(key) < 3 || len(key) > longestRouted {
 		return false
 	}
+	switch string(key) { // what nearly all requests have
+	case "name", "arguments", "_meta":
+		return false
+	}
 	var folded [longestRouted]byte
 	text := folded[:0]
 	for i := 0; i < len(key); i++ {

@@ -52,7 +52,7 @@ type link struct {
 // begin enters a call into the table of those in flight. It happens before the
 // call is written: a fast server asks before the write returns.
 func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (context.Context, *call, []byte) {
-	k := l.newCall(c, req)
+	k := l.newCall(c, req, ticks())
 	if k.conn, _ = l.peer.(*jsonrpc.Conn); k.conn == nil || l.era != c.Era {
 		ctx, k.cancel = context.WithCancelCause(ctx)
 	}
@@ -66,8 +66,7 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 	return ctx, k, params
 }
 
-func (l *link) newCall(c *Caller, req *jsonrpc.Request) *call {
-	now := ticks()
+func (l *link) newCall(c *Caller, req *jsonrpc.Request, now int64) *call {
 	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
 	k.active.Store(now)
 	return k

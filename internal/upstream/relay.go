@@ -7,13 +7,13 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Begin is Call for whoever does not wait: done hears the outcome. It reports
-// false, and has done nothing, when the call is more than passing bytes on: it
-// would have to wait for a connection or a place, it reports progress, or it
-// has to be translated.
+// Begin is Call, with params that have no _meta, for whoever does not wait:
+// done hears the outcome. It reports false, and has done nothing, when the call
+// is more than passing bytes on: it would have to wait for a connection or a
+// place, or has to be translated.
 func (u *Upstream) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *jsonrpc.Request, done jsonrpc.Completion) bool {
 	l := u.pipeFor(c)
-	if l == nil || progressToken(req.Params) != nil {
+	if l == nil {
 		return false
 	}
 	select {
@@ -22,7 +22,7 @@ func (u *Upstream) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *j
 	default:
 		return false
 	}
-	k := l.newCall(c, req)
+	k := l.newCall(c, req, int64(t.Now().Sub(begun)))
 	k.conn = l.peer.(*jsonrpc.Conn)
 	k.ctx, k.done = ctx, done
 	l.enter(k)
@@ -40,10 +40,11 @@ func (u *Upstream) pipeFor(c *Caller) *link {
 	if c.Era != mcp.Legacy {
 		return nil
 	}
-	if b := c.binding(u); b.pool != "" && !b.together {
+	b := c.binding(u)
+	if b.pool != "" && !b.together {
 		return nil // each call has a connection of its own
 	}
-	s := u.slotOf(c)
+	s := u.slotFor(b, c)
 	if s == nil {
 		return nil
 	}

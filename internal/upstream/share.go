@@ -38,7 +38,10 @@ const quietPool = "quiet"
 
 // slotOf is the slot that c uses now, nil when it has none yet.
 func (u *Upstream) slotOf(c *Caller) *slot {
-	b := c.binding(u)
+	return u.slotFor(c.binding(u), c)
+}
+
+func (u *Upstream) slotFor(b binding, c *Caller) *slot {
 	if !b.own && b.pool == "" {
 		return u.primary
 	}
