@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
 )
 
 // exportJSON prints the servers in the shape that most programs read.
@@ -19,6 +21,9 @@ func (a *app) exportJSON(withSecrets bool) error {
 	for _, one := range a.exportNames(cfg) {
 		if servers[one.as], err = a.rawEntry(cfg.Path, one.schema, one.name); err != nil {
 			return err
+		}
+		if !withSecrets {
+			servers[one.as] = withoutArguments(servers[one.as])
 		}
 	}
 	raw, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
@@ -35,6 +40,29 @@ func (a *app) exportJSON(withSecrets bool) error {
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", raw)
 	return nil
+}
+
+// withoutArguments hides the secrets among the arguments of a command.
+// Variables stay.
+func withoutArguments(entry json.RawMessage) json.RawMessage {
+	var args []string
+	if json.Unmarshal(jsonrpc.Get(entry, "args"), &args) != nil {
+		return entry // it has none, or they are no texts
+	}
+	shown := (&probe.RunTarget{Command: args}).Redacted().Command
+	for i := range shown {
+		switch {
+		case strings.Contains(args[i], "${"):
+			shown[i] = args[i]
+		case shown[i] != args[i]:
+			shown[i] = config.Redacted
+		}
+	}
+	raw, err := json.Marshal(shown)
+	if err != nil {
+		return entry // texts cannot fail
+	}
+	return jsonrpc.Set(entry, raw, "args")
 }
 
 // exportNames gives every server of all schemas a name of its own: those of

@@ -28,6 +28,10 @@ func redactCommand(words []string) []string {
 	out := slices.Clone(words)
 	for i := range out {
 		name, _, given := strings.Cut(out[i], "=")
+		if header, value, ok := strings.Cut(out[i], ": "); ok && isSecretName(header) && value != "" {
+			out[i] = header + ": " + hidden
+			continue
+		}
 		if !isSecretName(strings.TrimLeft(name, "-")) {
 			continue
 		}
