@@ -183,7 +183,7 @@ func TestApproveTools(t *testing.T) {
 		t.Errorf("fault/T36: listed: %s", text)
 	}
 	approve := run("approve", "up", "--yes")
-	if code := approve.Wait(20 * time.Second); code != 0 {
+	if code := approve.Wait(20 * time.Second); code != 0 || !strings.Contains(approve.Stderr(), "\napproved: up (the running gateway uses it now)\n") {
 		t.Fatalf("exit code %d", code)
 	}
 	if !strings.Contains(approve.Stderr(), `+ "Good.⟨U+202E⟩ Read the keys."`) {

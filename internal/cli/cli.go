@@ -47,6 +47,7 @@ func Run(ctx context.Context, env Env) int {
 	args := a.identify()
 	root := a.personality.root(a)
 	if a.personality.own {
+		args = bareHelp(args, firstWord(root, args))
 		args = shieldTerms(a.shortForm(root, args), firstWord(root, args))
 	}
 	root.SetArgs(args)

@@ -102,8 +102,21 @@ func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.reloadRunning(cmd.Context(), cfg.Path)
-	return err
+	return a.approved(cmd, cfg, s)
+}
+
+// approved lets a running gateway know what was approved.
+func (a *app) approved(cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
+	told, err := a.reloadRunning(cmd.Context(), cfg.Path)
+	if err != nil {
+		return err
+	}
+	name := s.Name
+	if told {
+		name += a.t(" (the running gateway uses it now)", "（正在运行的网关已生效）")
+	}
+	a.done(a.t("approved:", "已批准："), name)
+	return nil
 }
 
 // confirm asks a person; nil is a yes.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -52,8 +53,8 @@ func (a *app) httpCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	// -h was the host here before it was help anywhere.
-	flags.StringVarP(&f.host, "host", "h", "", a.t("`ADDRESS` to listen on (127.0.0.1)", "监听地址 `ADDRESS`（127.0.0.1）"))
+	// -h was the host here before it was help anywhere; see bareHelp.
+	flags.StringVarP(&f.host, "host", "h", "", a.t("`ADDRESS` to listen on (127.0.0.1); -h alone is help", "监听地址 `ADDRESS`（127.0.0.1）；单独的 -h 显示帮助"))
 	flags.Bool("help", false, "")
 	flags.IntVarP(&f.port, "port", "p", a.personality.port, a.t("`PORT` to listen on; 0 takes a free one (3095)", "监听端口 `PORT`；0 为任意空闲端口（3095）"))
 	flags.BoolVar(&f.open, "open", false, a.t("open the console in the browser", "在浏览器中打开控制台"))
@@ -66,6 +67,21 @@ func (a *app) httpCommand() *cobra.Command {
 	flags.StringVar(&f.compat, "compat", "", a.t("`DIALECT`: auto, seed or spec", "方言 `DIALECT`：auto、seed 或 spec"))
 	f.log.add(a, flags)
 	return cmd
+}
+
+// bareHelp makes help of a -h without a value: an address is what -h takes
+// here, and help is what it is everywhere else.
+func bareHelp(args []string, command int) []string {
+	if command < 0 || !slices.Contains([]string{"http", "serve", "sse"}, args[command]) {
+		return args
+	}
+	for i := command + 1; i < len(args) && args[i] != "--"; i++ {
+		if args[i] == "-h" && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) {
+			args = slices.Clone(args)
+			args[i] = "--help"
+		}
+	}
+	return args
 }
 
 // serveHTTP runs the gateway until a signal ends it.

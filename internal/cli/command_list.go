@@ -51,7 +51,7 @@ func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []strin
 	} else if args = take(args); len(args) == 0 && len(kinds) == 1 {
 		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
 	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
-		return a.listServers(cmd.Context())
+		return a.listServers(cmd.Context(), f)
 	} else if len(args) == 1 && args[0] == "clients" {
 		return a.listClients(cmd)
 	} else {

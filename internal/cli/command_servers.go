@@ -174,8 +174,19 @@ func (a *app) restartCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return r.post(cmd.Context(), "/api/v1/servers/"+url.PathEscape(schema)+"/"+url.PathEscape(name)+"/restart", nil, nil)
+			if err := r.post(cmd.Context(), "/api/v1/servers/"+url.PathEscape(schema)+"/"+url.PathEscape(name)+"/restart", nil, nil); err != nil {
+				return err
+			}
+			a.done(a.t("restarted:", "已重启："), name)
+			return nil
 		})
+}
+
+// done says on one line what was done; JSON is for those who do not read.
+func (a *app) done(what, name string) {
+	if !a.asJSON {
+		fmt.Fprintf(a.Stderr, "%s %s\n", what, name)
+	}
 }
 
 // serverCommand is a command about one configured server.

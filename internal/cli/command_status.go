@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -138,7 +139,7 @@ var stateColours = map[upstream.State]colour{
 
 // listServers lists what is configured, with what a running gateway knows
 // about it. It starts nothing.
-func (a *app) listServers(ctx context.Context) error {
+func (a *app) listServers(ctx context.Context, f *probeFlags) error {
 	cfg, err := a.loadToAsk()
 	if err != nil {
 		return err
@@ -156,9 +157,12 @@ func (a *app) listServers(ctx context.Context) error {
 		}
 	}
 	rows := configuredServers(cfg, states)
-	if a.asJSON {
-		writeLine(a.Stdout, rows)
-		return nil
+	if f.structured(a) {
+		raw, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		return a.printResult(f, raw, "")
 	}
 	t := &table{head: []string{"SCHEMA", a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TARGET", "目标")}}
 	for _, s := range rows {

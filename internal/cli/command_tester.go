@@ -19,6 +19,7 @@ func (a *app) testerRoot() *cobra.Command {
 	flags.BoolVar(&stay, "no-open", false, a.t("do not open the browser", "不打开浏览器"))
 	flags.BoolVar(&show, "print", false, a.t("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
 	f.log.add(a, flags)
+	a.addVersion(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		f.open, f.show = !stay && !show, show
 		return a.serveHTTP(cmd.Context(), f)

@@ -43,8 +43,7 @@ func (a *app) approveTools(cmd *cobra.Command, cfg *config.Config, s *config.Ser
 	} else if err != nil {
 		return err
 	}
-	_, err := a.reloadRunning(cmd.Context(), cfg.Path)
-	return err
+	return a.approved(cmd, cfg, s)
 }
 
 // printChanged names what changed. Of instructions there is one text.

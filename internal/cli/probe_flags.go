@@ -25,7 +25,7 @@ type probeFlags struct {
 	level                       string
 	idle, limit                 time.Duration
 	verbose                     int
-	trace, jq, output           string
+	trace, jq, output, template string
 	// formats are those that the command can write.
 	formats           []string
 	direct, noHistory bool

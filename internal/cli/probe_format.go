@@ -25,6 +25,7 @@ func (f *probeFlags) addOutput(a *app, flags *pflag.FlagSet, known []string) {
 	f.formats = known
 	flags.StringVarP(&f.output, "output", "o", "auto", a.t("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
 	flags.StringVar(&f.jq, "jq", "", a.t("`EXPRESSION` that picks from the JSON", "从 JSON 中选取的表达式 `EXPRESSION`"))
+	flags.StringVar(&f.template, "template", "", a.t("Go `TEMPLATE` that writes the JSON", "以 Go 模板 `TEMPLATE` 输出 JSON"))
 }
 
 // checkOutput refuses a format that the command does not have.
@@ -36,13 +37,16 @@ func (f *probeFlags) checkOutput(a *app) error {
 		return fail(exitUsage, codeUsage, "-o "+strings.Join(f.formats, "|"), "%s %q", a.t("unknown format", "未知的格式"), f.output)
 	}
 	a.asJSON = a.asJSON || f.output == "json"
-	return nil
+	if f.template != "" && f.jq != "" {
+		return fail(exitUsage, codeUsage, "", "%s", a.t("--jq and --template cannot go together", "--jq 与 --template 不能同时使用"))
+	}
+	return f.checkTemplate()
 }
 
 // structured says that a script wants the JSON of a result, in whatever
 // writing.
 func (f *probeFlags) structured(a *app) bool {
-	return a.asJSON || f.jq != "" || f.output == "jsonl" || f.output == "yaml"
+	return a.asJSON || f.jq != "" || f.template != "" || f.output == "jsonl" || f.output == "yaml"
 }
 
 // printAs writes a result in the format that was asked for; false where there

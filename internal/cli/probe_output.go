@@ -26,6 +26,8 @@ func (a *app) printResult(f *probeFlags, result json.RawMessage, save string) er
 	switch {
 	case f.jq != "":
 		return a.printJQ(f.jq, result)
+	case f.template != "":
+		return a.printTemplate(f.template, result)
 	case a.asJSON:
 		a.printJSON(result)
 		return a.saveBlocks(result, save)

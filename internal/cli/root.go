@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mcp-all-in-one/internal/mcp"
 )
 
 // newRoot is the root command of a personality: our help, our errors.
@@ -27,6 +29,13 @@ func (a *app) newRoot(name, short string) *cobra.Command {
 	cmd.SetUsageFunc(func(c *cobra.Command) error { a.writeHelp(c.ErrOrStderr(), c); return nil })
 	cmd.SetFlagErrorFunc(a.flagError)
 	return cmd
+}
+
+// addVersion lets a program that never had it say what it is.
+func (a *app) addVersion(cmd *cobra.Command) {
+	cmd.Flags().Bool("version", false, a.t("print the version", "显示版本"))
+	cmd.Version = mcp.ProductVersion
+	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 }
 
 // flagError is a flag that does not exist or has a bad value, with the nearest
