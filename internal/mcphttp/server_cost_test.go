@@ -104,7 +104,7 @@ func TestIdleSessionsAreCheap(t *testing.T) {
 		}
 		each := (inUse() - memory) / int64(len(ids))
 		t.Logf("%d bytes an idle stream", each)
-		if each > 64<<10 {
+		if each > 20<<10 {
 			t.Errorf("%d bytes an idle stream", each)
 		}
 	})

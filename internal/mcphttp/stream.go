@@ -9,6 +9,7 @@ import (
 var (
 	errCutOff    = errors.New("the client does not read")
 	errTakenOver = errors.New("the stream goes on over another connection")
+	errLeft      = errors.New("the client is gone")
 )
 
 // A stream is one sequence of messages toward a client. It outlives the
@@ -191,8 +192,8 @@ func (st *stream) pump(k *sink, session context.Context, stop <-chan struct{}) e
 				return err
 			}
 			timer.Reset(k.untilKeepAlive())
-		case <-k.r.Context().Done():
-			return context.Cause(k.r.Context())
+		case <-k.left:
+			return errLeft
 		case <-session.Done():
 			return context.Cause(session)
 		case <-stop:

@@ -52,12 +52,18 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	if ss == nil {
 		return
 	}
-	defer ss.leave()
 	if s.isDraining() {
 		refuseDraining(w)
+		ss.leave()
 		return
 	}
-	k := newSink(w, r, &s.lim)
+	ss.countStreams(1) // before the client knows
+	k := takeStream(w, r, &s.lim)
+	if k == nil {
+		ss.countStreams(-1)
+		ss.leave()
+		return
+	}
 	var st *stream
 	if last := r.Header[headerLastEvent]; len(last) == 1 {
 		st = ss.journal.find(last[0], k)
@@ -67,13 +73,29 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		st = ss.journal.newStream(&ss.out)
 		st.attach(k)
 	}
-	ss.countStreams(1)
-	defer ss.countStreams(-1)
-	if err := k.start(st, primes(ss) && !resumed); err != nil {
-		st.detach(k)
+	prime := primes(ss) && !resumed
+	if k.conn == nil {
+		ss.carry(st, k, prime)
 		return
 	}
-	s.gone(st.pump(k, ss.ctx, s.draining))
+	// The session waits for it: it ends when the session does.
+	go ss.carry(st, k, prime)
+}
+
+// carry writes a stream until it ends, and leaves the session.
+func (ss *session) carry(st *stream, k *sink, prime bool) {
+	defer ss.leave()
+	defer ss.countStreams(-1)
+	if k.conn != nil {
+		defer func() { k.conn.close(k.isGone()) }()
+	}
+	if prime {
+		if err := k.write(appendPriming(nil, st.id)); err != nil {
+			st.detach(k)
+			return
+		}
+	}
+	ss.srv.gone(st.pump(k, ss.ctx, ss.srv.draining))
 }
 
 // gone counts streams that were closed because nobody read them.

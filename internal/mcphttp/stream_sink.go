@@ -12,11 +12,25 @@ import (
 // writeStep is how much of an answer is written under one deadline.
 const writeStep = 64 << 10
 
+// A carrier is what events are written to: an HTTP answer, or its connection.
+type carrier interface {
+	Write(p []byte) (int, error)
+	Flush() error
+	SetWriteDeadline(t time.Time) error
+}
+
+// An answerCarrier is an HTTP answer.
+type answerCarrier struct {
+	http.ResponseWriter
+	*http.ResponseController
+}
+
 // A sink is one HTTP answer that carries a stream.
 type sink struct {
+	out  carrier
+	conn *streamConn // out, when it is a connection
 	w    http.ResponseWriter
-	r    *http.Request
-	rc   *http.ResponseController
+	left <-chan struct{} // closed when the client is gone; nil when gone tells that too
 	lim  *ServerLimits
 	once sync.Once
 	gone chan struct{}
@@ -24,7 +38,8 @@ type sink struct {
 }
 
 func newSink(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink {
-	return &sink{w: w, r: r, rc: http.NewResponseController(w), lim: lim, gone: make(chan struct{})}
+	out := answerCarrier{w, http.NewResponseController(w)}
+	return &sink{out: out, w: w, left: r.Context().Done(), lim: lim, gone: make(chan struct{})}
 }
 
 // cut makes the pump of k return, out of a write that hangs if need be.
@@ -32,7 +47,7 @@ func (k *sink) cut(why error) {
 	k.once.Do(func() {
 		k.why = why
 		close(k.gone)
-		k.rc.SetWriteDeadline(time.Now())
+		k.out.SetWriteDeadline(time.Now())
 	})
 }
 
@@ -62,15 +77,15 @@ func (k *sink) write(b []byte) error {
 	for len(b) > 0 {
 		step := b[:min(len(b), writeStep)]
 		b = b[len(step):]
-		k.rc.SetWriteDeadline(time.Now().Add(k.lim.WriteIdle))
+		k.out.SetWriteDeadline(time.Now().Add(k.lim.WriteIdle))
 		if k.isGone() { // its deadline may just have been lost to ours
 			return k.why
 		}
-		if _, err := k.w.Write(step); err != nil {
+		if _, err := k.out.Write(step); err != nil {
 			return k.reason(err)
 		}
 	}
-	return k.reason(k.rc.Flush())
+	return k.reason(k.out.Flush())
 }
 
 func (k *sink) isGone() bool {
@@ -105,13 +120,23 @@ var (
 // start sends the header of an event stream and, for prime, an event that
 // gives the client an id to resume from.
 func (k *sink) start(st *stream, prime bool) error {
+	k.writeHeader()
+	if prime {
+		return k.write(appendPriming(nil, st.id))
+	}
+	return k.out.Flush()
+}
+
+// header sends the header of an event stream.
+func (k *sink) header() error {
+	k.writeHeader()
+	return k.out.Flush()
+}
+
+func (k *sink) writeHeader() {
 	h := k.w.Header()
 	h["Content-Type"] = typeEvents
 	h["Cache-Control"] = cacheNever
 	h["X-Accel-Buffering"] = bufferingNever
 	k.w.WriteHeader(http.StatusOK)
-	if prime {
-		return k.write(appendPriming(nil, st.id))
-	}
-	return k.rc.Flush()
 }

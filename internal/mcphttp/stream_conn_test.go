@@ -1,0 +1,81 @@
+package mcphttp_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// rawGet opens a stream of a session and returns its connection.
+func (w *world) rawGet(id, proto, more string) net.Conn {
+	w.t.Helper()
+	host := strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), "/mcp")
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		w.t.Fatal(err)
+	}
+	request := "GET /mcp " + proto + "\r\nHost: " + host + "\r\nAccept: text/event-stream\r\nMcp-Session-Id: " + id + "\r\n\r\n" + more
+	if _, err := io.WriteString(conn, request); err != nil {
+		w.t.Fatal(err)
+	}
+	return conn
+}
+
+// readTo reads until a mark has come.
+func readTo(t *testing.T, conn net.Conn, mark string) string {
+	t.Helper()
+	var got strings.Builder
+	buf := make([]byte, 1)
+	for !strings.HasSuffix(got.String(), mark) {
+		n, err := conn.Read(buf)
+		if err != nil {
+			t.Fatalf("%q, then %v", got.String(), err)
+		}
+		got.Write(buf[:n])
+	}
+	return got.String()
+}
+
+// What a stream outside calls says reaches every client whole, and the end of
+// the session ends it as HTTP does.
+func TestStreamIsCarriedByItsConnection(t *testing.T) {
+	for _, tc := range []struct{ name, proto, more, head, end string }{
+		{"chunked", "HTTP/1.1", "", "Connection: close", "\r\n0\r\n\r\n"},
+		{"chunked, with input", "HTTP/1.1", "GET / HTTP/1.1\r\n\r\n", "Connection: close", "\r\n0\r\n\r\n"},
+		{"HTTP/1.0", "HTTP/1.0", "", "text/event-stream", "}\n\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, mcphttp.ServerLimits{})
+			id := w.initialize(mcp.V2025_06_18)
+			conn := w.rawGet(id, tc.proto, tc.more)
+			head := readTo(t, conn, "\r\n\r\n")
+			if !strings.HasPrefix(head, tc.proto+" 200") || !strings.Contains(head, tc.head) {
+				t.Errorf("%q", head)
+			}
+			for i := range 3 {
+				if err := w.opening(0).Client.Notify(t.Context(), note(i)); err != nil {
+					t.Fatal(err)
+				}
+				readTo(t, conn, fmt.Sprintf("n%d.", i))
+			}
+			if a := w.send(http.MethodDelete, w.url, "", "Mcp-Session-Id", id); a.status != http.StatusNoContent {
+				t.Fatalf("status %d", a.status)
+			}
+			rest, err := io.ReadAll(conn)
+			if err != nil && tc.more == "" || !strings.HasSuffix(string(rest), tc.end) {
+				t.Errorf("%q, then %v", rest, err)
+			}
+		})
+	}
+}
