@@ -211,7 +211,7 @@ func TestImport(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			m := newMachine(t, id)
 			m.run(0, "import", id)
-			out, _ := m.run(0, "export", "json")
+			out, _ := m.run(0, "export", "json", "--with-secrets")
 			var got struct{ MCPServers map[string]map[string]any }
 			var expect map[string]map[string]any
 			if err := json.Unmarshal([]byte(out), &got); err != nil {
@@ -253,7 +253,7 @@ func TestImportSaysWhatIsLeft(t *testing.T) {
 func TestImportStoresSecrets(t *testing.T) {
 	m := newMachine(t, "windsurf")
 	m.run(0, "import", "windsurf", "--store-secrets")
-	out, _ := m.run(0, "export", "json")
+	out, _ := m.run(0, "export", "json", "--with-secrets")
 	if strings.Contains(out, "figd_") || !strings.Contains(out, "Bearer ${secret:figma-authorization}") {
 		t.Errorf("exported: %s", out)
 	}
@@ -307,13 +307,13 @@ func TestImportScopes(t *testing.T) {
 		}
 	}
 	m.run(0, "import", "claude-code")
-	out, _ := m.run(0, "export", "json")
+	out, _ := m.run(0, "export", "json", "--with-secrets")
 	if !strings.Contains(out, `"mine"`) || !strings.Contains(out, `"near"`) || strings.Contains(out, `"far"`) || strings.Contains(out, `"theirs"`) {
 		t.Errorf("imported: %s", out)
 	}
 	m.run(2, "import", "cursor")
 	m.run(0, "import", "claude-code", "cursor", "codex", "--from-project")
-	out, _ = m.run(0, "export", "json")
+	out, _ = m.run(0, "export", "json", "--with-secrets")
 	for _, name := range []string{"mine", "theirs", "cursor", "codex"} {
 		if !strings.Contains(out, `"`+name+`"`) {
 			t.Errorf("no %s in %s", name, out)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/config"
 )
 
 // A translation is a client's entry in our words.
@@ -39,6 +41,9 @@ func (a *app) translate(c *client, f foreign) translation {
 		if !t.take(c, key, in[key]) {
 			t.notes = append(t.notes, a.t("not taken over: ", "未导入：")+key)
 		}
+	}
+	if n := strings.Count(string(f.raw), config.Redacted); n > 0 {
+		t.notes = append(t.notes, fmt.Sprintf(a.t("%d values say %s: write them yourself, or export with --with-secrets", "%d 个值为 %s：请自行填写，或用 --with-secrets 导出"), n, config.Redacted))
 	}
 	t.variables(a)
 	if t.entry["command"] == nil && t.entry["url"] == nil {
