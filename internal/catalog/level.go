@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"strconv"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -40,24 +39,32 @@ func readTop(result []byte) topLevel {
 }
 
 // DownlevelResult makes a result readable for a client of an older version.
-// The same slice comes back when nothing has to change.
-func DownlevelResult(version string, result []byte) []byte {
+// The same slice comes back when nothing has to change. Where it is owned,
+// members are removed in its own memory.
+func DownlevelResult(version string, result []byte, owned bool) []byte {
 	rules := mcp.Rules(version)
 	if rules.Era == mcp.Modern || len(result) == 0 {
 		return result
 	}
 	t := readTop(result)
+	remove := func(path ...string) { result = jsonrpc.Set(result, nil, path...) }
+	if owned && t.structured == nil && t.messages == nil && rules.Audio && rules.Links { // nothing of t is needed any more
+		remove = func(path ...string) { result = jsonrpc.Cut(result, path...) }
+	}
 	if t.resultType {
-		result = jsonrpc.Set(result, nil, "resultType")
-		if jsonrpc.Get(t.meta, mcp.MetaServerInfo) != nil {
-			result = withoutIdentity(result)
+		switch identity, beside := identityIn(t.meta); {
+		case identity && beside:
+			remove("_meta", mcp.MetaServerInfo)
+		case identity:
+			remove("_meta")
 		}
+		remove("resultType")
 	}
 	if t.ttl {
-		result = jsonrpc.Set(result, nil, "ttlMs")
+		remove("ttlMs")
 	}
 	if t.scope {
-		result = jsonrpc.Set(result, nil, "cacheScope")
+		remove("cacheScope")
 	}
 	if !rules.Audio || !rules.Links {
 		result = olderContent(rules, t, result)
@@ -73,14 +80,17 @@ func DownlevelResult(version string, result []byte) []byte {
 	return result
 }
 
-// withoutIdentity removes who made a modern result: older clients were told
-// when they shook hands.
-func withoutIdentity(result []byte) []byte {
-	result = jsonrpc.Set(result, nil, "_meta", mcp.MetaServerInfo)
-	for range jsonrpc.Members(jsonrpc.Get(result, "_meta")) {
-		return result
+// identityIn says whether meta tells who made a modern result, of which older
+// clients were told when they shook hands, and whether it tells more.
+func identityIn(meta []byte) (identity, beside bool) {
+	for name := range jsonrpc.Members(meta) {
+		if name == mcp.MetaServerInfo {
+			identity = true
+		} else {
+			beside = true
+		}
 	}
-	return jsonrpc.Set(result, nil, "_meta")
+	return identity, beside
 }
 
 // olderContent replaces the kinds of content that the version does not know.
@@ -134,33 +144,22 @@ func textBlock(s string) []byte {
 
 // UplevelResult makes the result of a legacy server one that a client of the
 // given version can read: modern ones are told that it is complete. The same
-// slice comes back when nothing has to change.
-func UplevelResult(version string, result []byte) []byte {
+// slice comes back when nothing has to change. Where it is owned, what is behind
+// it is written to.
+func UplevelResult(version string, result []byte, owned bool) []byte {
 	if mcp.Rules(version).Era != mcp.Modern || jsonrpc.Get(result, "resultType") != nil {
 		return result
 	}
-	// At the front: a large result has been read to its end once, which is
-	// enough.
-	rest := bytes.TrimLeft(result, " \t\r\n")
-	if len(rest) == 0 || rest[0] != '{' {
-		return result
-	}
-	const first = `{"resultType":"complete"`
-	out := make([]byte, 0, len(first)+len(rest))
-	out = append(out, first...)
-	if rest = rest[1:]; !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("}")) {
-		out = append(out, ',')
-	}
-	return append(out, rest...)
+	return jsonrpc.Add(result, `"resultType":"complete"`, owned)
 }
 
 // UplevelCacheable is UplevelResult for a result that modern clients may keep;
 // they are told not to.
-func UplevelCacheable(version string, result []byte) []byte {
+func UplevelCacheable(version string, result []byte, owned bool) []byte {
 	if mcp.Rules(version).Era != mcp.Modern {
 		return result
 	}
-	result = UplevelResult(version, result)
+	result = UplevelResult(version, result, owned)
 	if jsonrpc.Get(result, "ttlMs") == nil {
 		result = jsonrpc.Set(result, []byte("0"), "ttlMs")
 	}

@@ -30,29 +30,45 @@ func TestDownlevelResult(t *testing.T) {
 	} {
 		t.Run(tt.id, func(t *testing.T) {
 			in := []byte(tt.in)
-			out := DownlevelResult(tt.version, in)
+			out := DownlevelResult(tt.version, in, false)
 			equalTo(t, tt.out, string(out))
 			equalTo(t, tt.in, string(in))
 			if tt.in == tt.out && !same(in, out) {
 				t.Error("an unchanged result was copied")
 			}
+			equalTo(t, tt.out, string(DownlevelResult(tt.version, in, true)))
 		})
 	}
 }
 
 func TestUplevelResult(t *testing.T) {
 	for _, tt := range []struct{ version, in, out string }{
-		{"2026-07-28", `{"content":[]}`, `{"resultType":"complete","content":[]}`},
+		{"2026-07-28", `{"content":[]}`, `{"content":[],"resultType":"complete"}`},
 		{"2026-07-28", `{}`, `{"resultType":"complete"}`},
 		{"2026-07-28", `{"resultType":"input_required"}`, `{"resultType":"input_required"}`},
 		{"2025-11-25", `{"content":[]}`, `{"content":[]}`},
 	} {
 		t.Run("bridge/U/"+tt.in, func(t *testing.T) {
-			equalTo(t, tt.out, string(UplevelResult(tt.version, []byte(tt.in))))
+			equalTo(t, tt.out, string(UplevelResult(tt.version, []byte(tt.in), false)))
+			equalTo(t, tt.out, string(UplevelResult(tt.version, append(make([]byte, 0, 256), tt.in...), true)))
 		})
 	}
-	equalTo(t, `{"resultType":"complete","contents":[],"ttlMs":0,"cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"contents":[]}`))))
-	equalTo(t, `{"resultType":"complete","ttlMs":9,"cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"ttlMs":9}`))))
+	equalTo(t, `{"contents":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"contents":[]}`), false)))
+	equalTo(t, `{"ttlMs":9,"resultType":"complete","cacheScope":"private"}`, string(UplevelCacheable("2026-07-28", []byte(`{"ttlMs":9}`), false)))
+}
+
+// TestLevelsInPlace sees that an owned result of a megabyte is not copied to be
+// edited.
+func TestLevelsInPlace(t *testing.T) {
+	large := `{"content":[{"type":"text","text":"` + strings.Repeat("x", 1<<20) + `"}]}`
+	buf := make([]byte, 0, len(large)+64)
+	if n := testing.AllocsPerRun(5, func() { UplevelResult("2026-07-28", append(buf, large...), true) }); n > 0 {
+		t.Errorf("adding a member makes %v allocations", n)
+	}
+	modern := `{"resultType":"complete",` + large[1:]
+	if n := testing.AllocsPerRun(5, func() { DownlevelResult("2025-11-25", append(buf, modern...), true) }); n > 2 {
+		t.Errorf("removing a member makes %v allocations", n)
+	}
 }
 
 func BenchmarkDownlevelUnchanged(b *testing.B) {
@@ -60,6 +76,6 @@ func BenchmarkDownlevelUnchanged(b *testing.B) {
 	b.SetBytes(int64(len(result)))
 	b.ReportAllocs()
 	for b.Loop() {
-		DownlevelResult("2025-06-18", result)
+		DownlevelResult("2025-06-18", result, false)
 	}
 }

@@ -74,7 +74,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 
 func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if err == nil && resp.Err == nil {
-		resp.Result = catalog.UplevelResult(mcp.LatestModern, resp.Result)
+		resp.Result = catalog.UplevelResult(mcp.LatestModern, resp.Result, resp.Owned())
 	}
 	return resp, err
 }

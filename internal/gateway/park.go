@@ -88,10 +88,10 @@ type runFunc func(context.Context, party, *jsonrpc.Request) (*jsonrpc.Response, 
 
 // parkable runs a request during which a legacy server may ask. Where it does,
 // the client is told what is asked, and the call waits for the client's retry.
-func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, run runFunc, finish func(string, []byte) []byte) (*jsonrpc.Response, error) {
+func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, run runFunc, finish func(string, []byte, bool) []byte) (*jsonrpc.Response, error) {
 	resp, err := s.parked(ctx, from, p, req, run)
 	if err == nil && resp.Err == nil {
-		resp.Result = finish(mcp.LatestModern, resp.Result)
+		resp.Result = finish(mcp.LatestModern, resp.Result, resp.Owned())
 	}
 	return resp, err
 }

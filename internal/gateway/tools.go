@@ -111,7 +111,7 @@ func (s *Session) send(ctx context.Context, p party, u *upstream.Upstream, req *
 func (s *Session) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
 	resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
 	if rules.Era == mcp.Legacy && !understands(rules, u.Protocol()) {
-		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result)
+		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result, resp.Owned())
 	}
 }
 

@@ -73,6 +73,10 @@ func NewResponse(result []byte, release func()) *Response {
 	return &Response{Result: result, release: release}
 }
 
+// Owned says that Result may be edited where it stands: it is in a buffer that
+// was lent for this response alone.
+func (r *Response) Owned() bool { return r.release != nil }
+
 // Release gives the buffer behind Result back to whoever lent it. Result must
 // not be used afterwards. Forgetting it costs garbage, never correctness.
 func (r *Response) Release() {

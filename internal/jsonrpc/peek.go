@@ -24,6 +24,8 @@ const (
 //
 // Up to PeekUnread bytes the result gets a shape scan; above, only head and
 // tail are read. Whatever looks different is for ScanAnswer.
+//
+// The capacity of result is what data has behind its beginning.
 func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	for len(data) > 0 && (data[len(data)-1] == '\r' || data[len(data)-1] == ' ') {
 		data = data[:len(data)-1]
@@ -49,7 +51,7 @@ func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	if len(data) <= PeekUnread && shapeEnd(result, 0, defaultLimits.Depth-1) != len(result) {
 		return 0, nil, false
 	}
-	return id, result[:len(result):len(result)], true
+	return id, result, true
 }
 
 // peekIDLast reads an answer, without its last brace, that ends in its id.

@@ -52,14 +52,20 @@ func (w *walker) seek(name string) (behind int, found bool) {
 
 // remove returns the data without the current member and one comma.
 func (w *walker) remove(behind int) []byte {
-	start, end := w.name, w.end
+	start, end := w.span(behind)
+	out := make([]byte, 0, len(w.data)-(end-start))
+	return append(append(out, w.data[:start]...), w.data[end:]...)
+}
+
+// span is what has to go with the current member: one comma too.
+func (w *walker) span(behind int) (start, end int) {
+	start, end = w.name, w.end
 	if behind >= 0 {
 		start = behind
 	} else if i := skipSpace(w.data, end); i < len(w.data) && w.data[i] == ',' {
 		end = skipSpace(w.data, i+1)
 	}
-	out := make([]byte, 0, len(w.data)-(end-start))
-	return append(append(out, w.data[:start]...), w.data[end:]...)
+	return start, end
 }
 
 // splice replaces obj[start:end] by value, under the keys of path, between

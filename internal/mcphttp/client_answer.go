@@ -15,6 +15,9 @@ import (
 // garbage collector, as is, after a while, what is in the pools.
 var answerClasses = [...]int{eventBuffer, 16 << 10, 64 << 10, 256 << 10, 5 << 18}
 
+// editRoom is what a large answer has behind it, for what is added to it.
+const editRoom = 64
+
 var answerPools [len(answerClasses)]sync.Pool
 
 // An answerBuffer is memory for one answer; free gives it back.
@@ -37,7 +40,7 @@ func newAnswerBuffer(size int) *answerBuffer {
 		buf.b = buf.b[:size]
 		return buf
 	}
-	return &answerBuffer{b: make([]byte, size), free: func() {}}
+	return &answerBuffer{b: make([]byte, size, size+editRoom), free: func() {}}
 }
 
 // giveBack puts the buffer, which may have grown, where it fits.

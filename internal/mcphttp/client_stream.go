@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -124,7 +125,8 @@ func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox
 // consider returns the response when data is the one we wait for, and hands on
 // whatever else it is.
 func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer, in *inbox) *jsonrpc.Response {
-	if id, result, ok := jsonrpc.PeekAnswer(data); ok && id == x.id {
+	// Behind it the next event may stand.
+	if id, result, ok := jsonrpc.PeekAnswer(slices.Clip(data)); ok && id == x.id {
 		return jsonrpc.NewResponse(result, buf.free)
 	}
 	msg, bad := jsonrpc.ScanAnswer(data, nil)
