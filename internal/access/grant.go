@@ -1,9 +1,10 @@
 package access
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Grant says what its holder may see and do. An empty list binds nothing.
@@ -63,12 +64,15 @@ type ScopeError struct {
 	Known []string // what there is
 }
 
-func (e *ScopeError) Error() string {
-	known := strings.Join(e.Known, ", ")
+func (e *ScopeError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *ScopeError) In(l say.Lang) string {
+	known := strings.Join(e.Known, say.New(", ", "、").In(l))
 	if e.Kind != "" {
-		return fmt.Sprintf("scope %q: %s is one of %s", e.Scope, e.Kind, known)
+		return say.New("scope %q: %s is one of %s", "范围 %q 无效，可用：%[3]s（%[2]s）", e.Scope, e.Kind, known).In(l)
 	}
-	return fmt.Sprintf("scope %q is none of %s", e.Scope, known)
+	return say.New("scope %q is none of %s", "范围 %q 无效，可用：%s", e.Scope, known).In(l)
 }
 
 // Scopes writes the grant the way ParseScopes reads it.

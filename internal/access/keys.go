@@ -6,11 +6,11 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // keyPrefix tells our keys from the tokens of others, to us and to scanners
@@ -19,9 +19,9 @@ const keyPrefix = "aio_"
 
 var (
 	// ErrNoKey is a key that does not exist.
-	ErrNoKey = errors.New("no such key")
+	ErrNoKey = say.Errorf("no such key", "没有这个访问密钥")
 	// ErrKeyExists is a valid key of the same name.
-	ErrKeyExists = errors.New("a valid key has this name")
+	ErrKeyExists = say.Errorf("a valid key has this name", "已有同名的有效访问密钥")
 )
 
 // A Key is what is kept of a key: never the key itself.
@@ -85,7 +85,7 @@ func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain strin
 	}
 	err = k.change(func(list []Key) ([]Key, error) {
 		if slices.ContainsFunc(list, func(other Key) bool { return other.Name == name && other.Valid(key.Created) }) {
-			return nil, fmt.Errorf("%w: %q", ErrKeyExists, name)
+			return nil, say.Errorf("%w: %q", "%w：%q", ErrKeyExists, name)
 		}
 		return append(list, key), nil
 	})
@@ -120,12 +120,12 @@ func findKey(list []Key, idOrName string) (int, error) {
 			continue
 		}
 		if found >= 0 {
-			return 0, fmt.Errorf("several keys are named %q: use the id", idOrName)
+			return 0, say.Errorf("several keys are named %q: use the id", "有多个访问密钥名为 %q：请使用 ID", idOrName)
 		}
 		found = i
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("%w: %q", ErrNoKey, idOrName)
+		return 0, say.Errorf("%w: %q", "%w：%q", ErrNoKey, idOrName)
 	}
 	return found, nil
 }

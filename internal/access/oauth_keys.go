@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // fetchEvery bounds how often tokens with unknown keys make us fetch; after a
@@ -22,7 +23,7 @@ const (
 )
 
 // errNoKeys means that a signature could not be checked.
-var errNoKeys = errors.New("the issuer's keys are not to be had")
+var errNoKeys = say.Errorf("the issuer's keys are not to be had", "无法获得签发者的公钥")
 
 // issuerKeys are the keys of an issuer: found through its metadata, kept, and
 // fetched again when a token names one that is new.
@@ -92,7 +93,7 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	may := k.mayFetchLocked(time.Now())
 	k.mu.Unlock()
 	if !may {
-		return nil, errors.New("the keys were fetched a moment ago")
+		return nil, say.Errorf("the keys were fetched a moment ago", "公钥刚刚获取过")
 	}
 	r = r.Clone(r.Context())
 	r.Header.Del("Cache-Control") // else a redirect would be refused
@@ -138,20 +139,20 @@ func (k *issuerKeys) metadata(ctx context.Context, address string) (string, erro
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s answered %d", address, resp.StatusCode)
+		return "", say.Errorf("%s answered %d", "%s 返回 %d", address, resp.StatusCode)
 	}
 	var doc struct {
 		Issuer string `json:"issuer"`
 		JWKS   string `json:"jwks_uri"`
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
-		return "", fmt.Errorf("reading %s: %w", address, err)
+		return "", say.Errorf("reading %s: %w", "读取 %s 失败：%w", address, err)
 	}
 	if doc.Issuer != k.issuer {
-		return "", fmt.Errorf("%s is the metadata of another issuer", address)
+		return "", say.Errorf("%s is the metadata of another issuer", "%s 是其他签发者的元数据", address)
 	}
 	if doc.JWKS == "" {
-		return "", fmt.Errorf("%s names no keys", address)
+		return "", say.Errorf("%s names no keys", "%s 没有给出公钥", address)
 	}
 	return doc.JWKS, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 )
 
 // maxCredential is far above any key or token.
@@ -143,9 +144,10 @@ func (p *Policy) RequireAuth(addr string) error {
 	if config.IsLoopback(host) {
 		return nil
 	}
+	where := say.Plain(host)
 	if host == "" {
-		host = "every address of this machine"
+		where = say.New("every address of this machine", "本机的所有地址")
 	}
-	return fmt.Errorf("listening on %s would let others in, and access is not set up: "+
-		"create a key and set access.keys, or set access.oauth, or listen on 127.0.0.1", host)
+	return say.Errorf("listening on %v would let others in, and access is not set up: create a key and set access.keys, or set access.oauth, or listen on 127.0.0.1",
+		"监听 %v 会让他人进入，而访问控制尚未设置：请创建访问密钥并设置 access.keys，或设置 access.oauth，或只监听 127.0.0.1", where)
 }

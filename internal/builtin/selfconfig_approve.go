@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // entries are the servers of a file as they are written, by id; nil when the
@@ -39,7 +40,7 @@ func (c *SelfConfig) entries(path string) map[string][]byte {
 	return entries
 }
 
-var errLookOnly = errors.New("nothing is to be written")
+var errLookOnly = say.Errorf("nothing is to be written", "无需写入")
 
 // askApproval puts each pending server of a write to the person at the client,
 // where that client can ask, and returns those that still wait.

@@ -3,11 +3,12 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // What a server's schema, and one validation with it, may cost us.
@@ -24,7 +25,7 @@ const (
 
 func withinBudget(schema []byte) error {
 	if len(schema) > maxSchemaBytes {
-		return fmt.Errorf("the schema has more than %d bytes", maxSchemaBytes)
+		return say.Errorf("the schema has more than %d bytes", "schema 超过 %d 字节", maxSchemaBytes)
 	}
 	count, depth, deepest := 0, 0, 0
 	inString := false
@@ -46,10 +47,10 @@ func withinBudget(schema []byte) error {
 		}
 	}
 	if count > maxSubschemas {
-		return fmt.Errorf("the schema has more than %d parts", maxSubschemas)
+		return say.Errorf("the schema has more than %d parts", "schema 超过 %d 个部分", maxSubschemas)
 	}
 	if deepest > maxSchemaDepth {
-		return fmt.Errorf("the schema is nested more than %d levels deep", maxSchemaDepth)
+		return say.Errorf("the schema is nested more than %d levels deep", "schema 嵌套超过 %d 层", maxSchemaDepth)
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func decode(raw []byte) (any, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("reading JSON: %v", err)
+		return nil, say.Errorf("reading JSON: %v", "读取 JSON 失败：%v", err)
 	}
 	return tamed(v), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // evaluation holds one value against a document.
@@ -89,7 +91,7 @@ func (e *evaluation) check(p *part, v any, where *at, judged *seen, tell bool) b
 	}
 	if p.verdict != nil {
 		if !*p.verdict && tell {
-			e.note(where, "no value here", "")
+			e.note(where, say.New("no value here", "此处没有值"), say.Text{})
 		}
 		return *p.verdict
 	}
@@ -156,12 +158,12 @@ func (e *evaluation) compositions(p *part, v any, where *at, own *seen, tell boo
 			e.alternatives(p.oneOf, v, where, tell)
 			ok = false
 		case n > 1:
-			e.tell(tell, where, "exactly one of the allowed forms", strconv.Itoa(n)+" that fit")
+			e.tell(tell, where, say.New("exactly one of the allowed forms", "允许的形式中的恰好一种"), say.New("%d that fit", "符合其中 %d 种", n))
 			ok = false
 		}
 	}
 	if p.not != nil && e.check(p.not, v, where, nil, false) {
-		e.tell(tell, where, "something else than what is excluded", show(v))
+		e.tell(tell, where, say.New("something else than what is excluded", "被排除之外的值"), say.Plain(show(v)))
 		ok = false
 	}
 	if p.condition != nil {
@@ -190,37 +192,37 @@ func (e *evaluation) fitting(parts []*part, v any, where *at, own *seen) int {
 
 func (e *evaluation) assertions(p *part, v any, where *at, tell bool) bool {
 	if len(p.types) > 0 && !slices.ContainsFunc(p.types, func(t string) bool { return isType(v, t) }) {
-		e.tell(tell, where, strings.Join(p.types, " or "), typeOf(v))
+		e.tell(tell, where, typesText(p.types), say.Plain(typeOf(v)))
 		return false
 	}
 	ok := true
 	if p.enum != nil && !p.enumKeys[canonical(v)] {
 		if tell {
-			e.note(where, "one of "+showAll(p.enum), show(v))
+			e.note(where, say.New("one of %s", "%s 之一", showAll(p.enum)), say.Plain(show(v)))
 		}
 		ok = false
 	}
 	if p.hasConstant && canonical(v) != p.constantKey {
-		e.tell(tell, where, show(p.constant), show(v))
+		e.tell(tell, where, say.Plain(show(p.constant)), say.Plain(show(v)))
 		ok = false
 	}
 	switch v := v.(type) {
 	case json.Number:
 		return e.number(p, v, where, tell) && ok
 	case string:
-		ok = e.sizes(p, "Length", "characters", utf8.RuneCountInString(v), where, tell) && ok
+		ok = e.sizes(p, "Length", say.New("characters", "个字符"), utf8.RuneCountInString(v), where, tell) && ok
 		if p.pattern != nil && !p.pattern.match(v) {
-			e.tell(tell, where, "text that matches "+p.pattern.expr.String(), show(v))
+			e.tell(tell, where, say.New("text that matches %s", "符合 %s 的文本", p.pattern.expr.String()), say.Plain(show(v)))
 			ok = false
 		}
 	case []any:
-		ok = e.sizes(p, "Items", "items", len(v), where, tell) && ok
+		ok = e.sizes(p, "Items", say.New("items", "项"), len(v), where, tell) && ok
 		if p.unique && !allDifferent(v) {
-			e.tell(tell, where, "items that are all different", "")
+			e.tell(tell, where, say.New("items that are all different", "互不相同的项"), say.Text{})
 			ok = false
 		}
 	case map[string]any:
-		ok = e.sizes(p, "Properties", "members", len(v), where, tell) && ok
+		ok = e.sizes(p, "Properties", say.New("members", "个成员"), len(v), where, tell) && ok
 	}
 	return ok
 }
@@ -233,38 +235,43 @@ func (e *evaluation) number(p *part, v json.Number, where *at, tell bool) bool {
 	ok := true
 	for _, l := range p.limits {
 		c := n.Cmp(l.bound)
-		fits, word := true, ""
+		fits, word := true, say.Text{}
+		bound := showNumber(l.bound)
 		switch l.keyword {
 		case "minimum":
-			fits, word = c >= 0, "at least "
+			fits, word = c >= 0, say.New("at least %s", "不小于 %s 的值", bound)
 		case "maximum":
-			fits, word = c <= 0, "at most "
+			fits, word = c <= 0, say.New("at most %s", "不大于 %s 的值", bound)
 		case "exclusiveMinimum":
-			fits, word = c > 0, "more than "
+			fits, word = c > 0, say.New("more than %s", "大于 %s 的值", bound)
 		case "exclusiveMaximum":
-			fits, word = c < 0, "less than "
+			fits, word = c < 0, say.New("less than %s", "小于 %s 的值", bound)
 		case "multipleOf":
-			fits, word = new(big.Rat).Quo(n, l.bound).IsInt(), "a multiple of "
+			fits, word = new(big.Rat).Quo(n, l.bound).IsInt(), say.New("a multiple of %s", "%s 的倍数", bound)
 		}
 		if !fits {
-			e.tell(tell, where, word+showNumber(l.bound), clip(string(v)))
+			e.tell(tell, where, word, say.Plain(clip(string(v))))
 			ok = false
 		}
 	}
 	return ok
 }
 
-func (e *evaluation) sizes(p *part, suffix, unit string, n int, where *at, tell bool) bool {
+func (e *evaluation) sizes(p *part, suffix string, unit say.Text, n int, where *at, tell bool) bool {
 	ok := true
 	for _, s := range p.sizes {
 		if s.keyword == "min"+suffix && n < s.bound {
-			e.tell(tell, where, "at least "+strconv.Itoa(s.bound)+" "+unit, strconv.Itoa(n))
+			e.tell(tell, where, say.New("at least %d %v", "至少 %d %v", s.bound, unit), say.Plain(strconv.Itoa(n)))
 			ok = false
 		}
 		if s.keyword == "max"+suffix && n > s.bound {
-			e.tell(tell, where, "at most "+strconv.Itoa(s.bound)+" "+unit, strconv.Itoa(n))
+			e.tell(tell, where, say.New("at most %d %v", "至多 %d %v", s.bound, unit), say.Plain(strconv.Itoa(n)))
 			ok = false
 		}
 	}
 	return ok
+}
+
+func typesText(types []string) say.Text {
+	return say.Pair(strings.Join(types, " or "), strings.Join(types, " 或 "))
 }

@@ -2,11 +2,11 @@ package catalog
 
 import (
 	"bytes"
-	"fmt"
 	"net/url"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A strict client refuses a whole list for one member of the wrong type, so
@@ -45,17 +45,17 @@ func typeMark(raw []byte) byte {
 
 // mender makes one item fit for every client.
 type mender struct {
-	notes []string
-	fatal string
+	notes []say.Text
+	fatal say.Text
 }
 
-func (m *mender) note(format string, args ...any) {
-	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+func (m *mender) note(en, zh string, args ...any) {
+	m.notes = append(m.notes, say.New(en, zh, args...))
 }
 
-func (m *mender) fail(format string, args ...any) {
-	if m.fatal == "" {
-		m.fatal = fmt.Sprintf(format, args...)
+func (m *mender) fail(en, zh string, args ...any) {
+	if m.fatal.Empty() {
+		m.fatal = say.New(en, zh, args...)
 	}
 }
 
@@ -71,13 +71,13 @@ func (m *mender) item(k Kind, raw []byte) []byte {
 	default:
 		raw = m.fit(raw, resourceShape, k.key())
 		raw = m.within(raw, "annotations", func(v []byte) []byte { return m.fit(v, audienceShape) })
-		if jsonrpc.Get(raw, "name") == nil && m.fatal == "" {
-			m.note("it has no name; its %s stands in", k.key())
+		if jsonrpc.Get(raw, "name") == nil && m.fatal.Empty() {
+			m.note("it has no name; its %s stands in", "它没有名称，以 %s 代替", k.key())
 			raw = jsonrpc.Set(raw, jsonrpc.Get(raw, k.key()), "name")
 		}
 	}
 	if key, _ := jsonrpc.GetString(raw, k.key()); strings.TrimSpace(key) == "" {
-		m.fail("its %s is empty", k.key())
+		m.fail("its %s is empty", "它的 %s 为空", k.key())
 	}
 	return m.within(raw, "icons", m.icons)
 }
@@ -85,7 +85,7 @@ func (m *mender) item(k Kind, raw []byte) []byte {
 // within edits one member that is there.
 func (m *mender) within(obj []byte, member string, edit func([]byte) []byte) []byte {
 	value := jsonrpc.Get(obj, member)
-	if value == nil || m.fatal != "" {
+	if value == nil || !m.fatal.Empty() {
 		return obj
 	}
 	if edited := edit(value); !same(edited, value) {
@@ -101,13 +101,13 @@ func (m *mender) fit(obj []byte, s shape, required ...string) []byte {
 		if want := s[name]; want != 0 && typeMark(value) != want {
 			out = jsonrpc.Set(out, nil, name)
 			if value[0] != 'n' {
-				m.note("its %s is of the wrong type and left out", name)
+				m.note("its %s is of the wrong type and left out", "它的 %s 类型不符，已略去", name)
 			}
 		}
 	}
 	for _, name := range required {
 		if jsonrpc.Get(out, name) == nil {
-			m.fail("it has no proper %s", name)
+			m.fail("it has no proper %s", "它没有有效的 %s", name)
 		}
 	}
 	return out
@@ -117,7 +117,7 @@ func (m *mender) fit(obj []byte, s shape, required ...string) []byte {
 // for an empty map or for nothing.
 func (m *mender) inputSchema(schema []byte) []byte {
 	if kind, _ := jsonrpc.GetString(schema, "type"); kind != "object" {
-		m.fail("the type of its inputSchema is not \"object\"")
+		m.fail("the type of its inputSchema is not \"object\"", "它的 inputSchema 的 type 不是 \"object\"")
 		return schema
 	}
 	required := jsonrpc.Get(schema, "required")
@@ -126,7 +126,7 @@ func (m *mender) inputSchema(schema []byte) []byte {
 	case required[0] == 'n':
 		schema = jsonrpc.Set(schema, nil, "required")
 	case !isStrings(required):
-		m.fail("required in its inputSchema is not a list of names")
+		m.fail("required in its inputSchema is not a list of names", "它的 inputSchema 的 required 不是名称数组")
 	}
 	props := jsonrpc.Get(schema, "properties")
 	switch {
@@ -134,10 +134,10 @@ func (m *mender) inputSchema(schema []byte) []byte {
 	case props[0] == 'n':
 		schema = jsonrpc.Set(schema, nil, "properties")
 	case props[0] == '[' && emptyArray(props):
-		m.note("properties in its inputSchema is an empty array and taken as an empty object")
+		m.note("properties in its inputSchema is an empty array and taken as an empty object", "它的 inputSchema 的 properties 是空数组，按空对象处理")
 		schema = jsonrpc.Set(schema, []byte("{}"), "properties")
 	case props[0] != '{':
-		m.fail("properties in its inputSchema is not an object")
+		m.fail("properties in its inputSchema is not an object", "它的 inputSchema 的 properties 不是对象")
 	default:
 		for name, value := range jsonrpc.Members(props) {
 			switch value[0] {
@@ -147,7 +147,7 @@ func (m *mender) inputSchema(schema []byte) []byte {
 			case 'f':
 				schema = jsonrpc.Set(schema, []byte(`{"not":{}}`), "properties", name)
 			default:
-				m.fail("the schema of its argument %q is not an object", name)
+				m.fail("the schema of its argument %q is not an object", "它的参数 %q 的 schema 不是对象", name)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func isStrings(arr []byte) bool {
 func (m *mender) arguments(list []byte) []byte {
 	return editElements(list, func(arg []byte) []byte {
 		if arg[0] != '{' {
-			m.fail("one of its arguments is not an object")
+			m.fail("one of its arguments is not an object", "它的某个参数不是对象")
 			return arg
 		}
 		return m.fit(arg, argumentShape, "name")
@@ -189,7 +189,7 @@ func (m *mender) icons(list []byte) []byte {
 		src, _ := jsonrpc.GetString(icon, "src")
 		u, err := url.Parse(src)
 		if err != nil || (u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "data") {
-			m.note("an icon is left out: only https, http and data are shown")
+			m.note("an icon is left out: only https, http and data are shown", "略去了一个图标：只显示 https、http 和 data")
 			return nil
 		}
 		return m.fit(icon, iconShape)

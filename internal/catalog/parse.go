@@ -2,11 +2,11 @@ package catalog
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"unsafe"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // Issue is something that a server's list should not have had in it.
@@ -14,7 +14,7 @@ type Issue struct {
 	// Item is the name or URI of the item; empty when it has none.
 	Item string
 	// Detail says what is wrong.
-	Detail string
+	Detail say.Text
 	// Withheld says that the item is not listed. Otherwise it is, mended or as
 	// it came.
 	Withheld bool
@@ -54,32 +54,32 @@ func parse(k Kind, pages [][]byte) ([]Item, []Issue) {
 func (p *parser) page(page []byte) {
 	list := jsonrpc.Get(page, p.kind.Member())
 	if len(list) == 0 || list[0] != '[' {
-		p.report("", true, "a page has no list %q", p.kind.Member())
+		p.report("", true, "a page has no list %q", "某一页没有列表 %q", p.kind.Member())
 		return
 	}
 	// Items are spans of this one copy; the page may stand in a buffer that
 	// its owner uses again.
 	for raw := range jsonrpc.Elements(bytes.Clone(list)) {
 		if len(p.items) == maxItems {
-			p.report("", true, "more than %d items; the rest is left out", maxItems)
+			p.report("", true, "more than %d items; the rest is left out", "超过 %d 项；其余已略去", maxItems)
 			return
 		}
 		p.item(raw)
 	}
 }
 
-func (p *parser) report(item string, withheld bool, format string, args ...any) {
-	p.issues = append(p.issues, Issue{Item: item, Withheld: withheld, Detail: fmt.Sprintf(format, args...)})
+func (p *parser) report(item string, withheld bool, en, zh string, args ...any) {
+	p.issues = append(p.issues, Issue{Item: item, Withheld: withheld, Detail: say.New(en, zh, args...)})
 }
 
 func (p *parser) item(raw []byte) {
 	key, _ := jsonrpc.GetString(raw, p.kind.key())
 	if !jsonrpc.Valid(raw) || raw[0] != '{' {
-		p.report(key, true, "it is not a JSON object")
+		p.report(key, true, "it is not a JSON object", "它不是 JSON 对象")
 		return
 	}
 	if member, twice := duplicateMember(raw); twice {
-		p.report(key, true, "it has %q twice", member)
+		p.report(key, true, "it has %q twice", "它的 %q 出现了两次", member)
 		return
 	}
 	if bytes.IndexByte(raw, '\n') >= 0 || bytes.IndexByte(raw, '\r') >= 0 {
@@ -87,28 +87,28 @@ func (p *parser) item(raw []byte) {
 	}
 	m := mender{}
 	raw = m.item(p.kind, raw)
-	if m.fatal != "" {
-		p.report(key, true, "%s", m.fatal)
+	if !m.fatal.Empty() {
+		p.report(key, true, "%v", "%v", m.fatal)
 		return
 	}
 	if p.seen[key] {
-		p.report(key, true, "another item has the same %s", p.kind.key())
+		p.report(key, true, "another item has the same %s", "另一项有相同的 %s", p.kind.key())
 		return
 	}
 	p.seen[key] = true
 	for _, note := range m.notes {
-		p.report(key, false, "%s", note)
+		p.report(key, false, "%v", "%v", note)
 	}
 	item := newItem(p.kind, raw)
 	for _, text := range [...]string{item.Name, item.Title, item.Description} {
 		if hasHidden(text) {
-			p.report(key, false, "it has control, bidirectional or tag characters; they are removed where it is listed")
+			p.report(key, false, "it has control, bidirectional or tag characters; they are removed where it is listed", "它含有控制、双向或标签字符；列出时会删除")
 			break
 		}
 	}
 	if bytes.Contains(item.InputSchema, []byte("$ref")) && bytes.Contains(item.InputSchema, []byte("://")) {
 		if err := item.Unvalidated(); err != nil {
-			p.report(key, false, "its arguments cannot be validated: %v", err)
+			p.report(key, false, "its arguments cannot be validated: %v", "无法校验它的参数：%v", err)
 		}
 	}
 	p.items = append(p.items, item)

@@ -36,7 +36,7 @@ func TestParseWithholds(t *testing.T) {
 				keys = append(keys, it.Key)
 			}
 			equalTo(t, []string{"good", "other"}, keys)
-			if len(issues) != 1 || !issues[0].Withheld || !strings.Contains(issues[0].Detail, tt.says) {
+			if len(issues) != 1 || !issues[0].Withheld || !strings.Contains(issues[0].Detail.String(), tt.says) {
 				t.Errorf("issues: %+v", issues)
 			}
 		})
@@ -73,7 +73,7 @@ func TestParseMends(t *testing.T) {
 	}
 	t.Run("corpus/U14", func(t *testing.T) {
 		items, issues := ParseTools(page("tools", `{"name":"n","inputSchema":{"type":"object","properties":{"a":{"$ref":"http://169.254.169.254/x"}}}}`))
-		if len(items) != 1 || len(issues) != 1 || !strings.Contains(issues[0].Detail, "169.254.169.254") {
+		if len(items) != 1 || len(issues) != 1 || !strings.Contains(issues[0].Detail.String(), "169.254.169.254") {
 			t.Fatalf("items %d, issues %+v", len(items), issues)
 		}
 		if items[0].Unvalidated() == nil || items[0].Validate([]byte(`{"a":1}`)) != nil {

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/say"
 )
 
 func TestFingerprint(t *testing.T) {
@@ -104,7 +106,7 @@ func TestLookalikes(t *testing.T) {
 func TestIssuesInLogs(t *testing.T) {
 	var out bytes.Buffer
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
-		slog.New(h).Warn("item has a problem", "issue", Issue{Item: "a\x1b[2J\u202e\U000E0041", Detail: "\u200b\x07"})
+		slog.New(h).Warn("item has a problem", "issue", Issue{Item: "a\x1b[2J\u202e\U000E0041", Detail: say.Plain("\u200b\x07")})
 	}
 	for _, r := range strings.ReplaceAll(out.String(), "\n", "") {
 		if !unicode.IsPrint(r) {

@@ -144,7 +144,7 @@ func (c *Catalog) about(k Kind, e *entry) string {
 // schema: it refuses the whole list for one that is not of type object.
 func legacyOutput(schema []byte) bool {
 	m := mender{}
-	return same(m.inputSchema(schema), schema) && m.fatal == ""
+	return same(m.inputSchema(schema), schema) && m.fatal.Empty()
 }
 
 // forInterfaceOnly says whether a tool is meant to be called by the interface

@@ -46,5 +46,5 @@ func Reveal(s string) string {
 
 // LogValue is the issue for a log, which a person reads on a terminal.
 func (i Issue) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("item", Reveal(i.Item)), slog.String("detail", Reveal(i.Detail)), slog.Bool("withheld", i.Withheld))
+	return slog.GroupValue(slog.String("item", Reveal(i.Item)), slog.String("detail", Reveal(i.Detail.String())), slog.Bool("withheld", i.Withheld))
 }

@@ -2,10 +2,10 @@ package catalog
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math/big"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // document is one JSON Schema, draft 4 to 2020-12, ready to hold values
@@ -87,7 +87,7 @@ type size struct {
 
 const documentURI = "mcp://schema/input"
 
-var errNotFetched = errors.New("it is not in the schema and never fetched")
+var errNotFetched = say.Errorf("it is not in the schema and never fetched", "它不在 schema 中，也不会从网络获取")
 
 func compileSchema(raw any) (*document, error) { return compileWith(raw, metaschema) }
 
@@ -238,5 +238,5 @@ func count(v any) (int, bool) {
 }
 
 func (d *document) unresolved(p *part, ref string) error {
-	return fmt.Errorf("the reference %q at #%s: %w", ref, p.pointer, errNotFetched)
+	return say.Errorf("the reference %q at #%s: %w", "引用 %q（位于 #%s）：%w", ref, p.pointer, errNotFetched)
 }

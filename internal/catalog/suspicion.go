@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A Suspicion is a text in a definition that speaks to the model as its user
@@ -18,11 +19,14 @@ type Suspicion struct {
 	Text string `json:"text"`
 }
 
-func (s Suspicion) String() string {
+func (s Suspicion) String() string { return s.In(say.English) }
+
+// In says it in a language.
+func (s Suspicion) In(l say.Lang) string {
 	if s.Path == "" {
 		return strconv.Quote(s.Text)
 	}
-	return s.Path + " says " + strconv.Quote(s.Text)
+	return say.New("%s says %q", "%s 中写着 %q", s.Path, s.Text).In(l)
 }
 
 // maxSuspicions bounds what is said about one definition.

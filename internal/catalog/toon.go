@@ -2,13 +2,13 @@ package catalog
 
 import (
 	"bytes"
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // Toon writes a JSON object or array in TOON, a notation that names the
@@ -225,4 +225,4 @@ func (w *toonWriter) checked(s string) string {
 	return s
 }
 
-var errToon = errors.New("malformed TOON")
+var errToon = say.Errorf("malformed TOON", "TOON 格式不正确")

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // MissingRequired finds the first required argument that args has not. Without
@@ -78,7 +79,7 @@ func (it *Item) Validate(args []byte) []Violation {
 	}
 	value, err := decode(args)
 	if err != nil {
-		return []Violation{{Want: "JSON", Message: "Arguments: expected JSON"}}
+		return []Violation{{Want: say.Plain("JSON"), Message: say.New("Arguments: expected JSON", "参数：应为 JSON")}}
 	}
 	return r.doc.validate(value)
 }

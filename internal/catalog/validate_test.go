@@ -76,7 +76,12 @@ func TestValidate(t *testing.T) {
 		{"req/C-41/not-an-object", `[]`, "", "object", "array", "Arguments: expected object, got array"},
 	} {
 		t.Run(tt.id, func(t *testing.T) {
-			equalTo(t, []Violation{{strings.ReplaceAll(strings.ReplaceAll(strings.TrimPrefix(tt.path, "/"), "/", "."), "~1", "/"), tt.path, tt.want, tt.got, tt.message}}, it.Validate([]byte(tt.args)))
+			var got []string
+			for _, v := range it.Validate([]byte(tt.args)) {
+				got = append(got, v.Argument, v.Path, v.Want.String(), v.Got.String(), v.Message.String())
+			}
+			argument := strings.ReplaceAll(strings.ReplaceAll(strings.TrimPrefix(tt.path, "/"), "/", "."), "~1", "/")
+			equalTo(t, []string{argument, tt.path, tt.want, tt.got, tt.message}, got)
 		})
 	}
 	t.Run("req/S002-10/text", func(t *testing.T) {

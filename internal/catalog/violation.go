@@ -3,10 +3,11 @@ package catalog
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // Violation is one thing that is wrong with a call's arguments.
@@ -16,8 +17,10 @@ type Violation struct {
 	// Path is the JSON pointer into the arguments.
 	Path string
 	// Want and Got say what was expected and what was there.
-	Want, Got string
-	Message   string
+	Want, Got say.Text
+	Message   say.Text
+	// Unknown says that there is no such argument.
+	Unknown bool
 }
 
 const (
@@ -29,21 +32,21 @@ const (
 func FailureText(vs []Violation) string {
 	messages := make([]string, len(vs))
 	for i, v := range vs {
-		messages[i] = v.Message
+		messages[i] = v.Message.String()
 	}
 	return "Argument validation failed: " + strings.Join(messages, "; ")
 }
 
 // note adds a complaint about the value at a place.
-func (e *evaluation) note(where *at, want, got string) {
+func (e *evaluation) note(where *at, want, got say.Text) {
 	v := violationAt(where)
 	v.Want, v.Got = want, got
-	v.Message = fmt.Sprintf("Argument '%s': expected %s", v.Argument, want)
+	v.Message = say.New("Argument '%s': expected %v", "参数 '%s'：应为 %v", v.Argument, want)
 	if v.Argument == "" {
-		v.Message = "Arguments: expected " + want
+		v.Message = say.New("Arguments: expected %v", "参数：应为 %v", want)
 	}
-	if got != "" {
-		v.Message += ", got " + got
+	if !got.Empty() {
+		v.Message = say.New("%v, got %v", "%v，实际为 %v", v.Message, got)
 	}
 	e.add(v)
 }
@@ -55,7 +58,7 @@ func (e *evaluation) add(v Violation) {
 	}
 }
 
-func (e *evaluation) tell(tell bool, where *at, want, got string) {
+func (e *evaluation) tell(tell bool, where *at, want, got say.Text) {
 	if tell {
 		e.note(where, want, got)
 	}
@@ -63,16 +66,16 @@ func (e *evaluation) tell(tell bool, where *at, want, got string) {
 
 func (e *evaluation) missing(where *at) {
 	v := violationAt(where)
-	v.Want = "a value"
-	v.Message = fmt.Sprintf("Missing required argument: '%s'", v.Argument)
+	v.Want = say.New("a value", "一个值")
+	v.Message = say.New("Missing required argument: '%s'", "缺少必需的参数：'%s'", v.Argument)
 	e.add(v)
 }
 
 // unknown complains about a member that may not be there.
 func (e *evaluation) unknown(p *part, where *at) {
 	v := violationAt(where)
-	v.Want = "no such argument"
-	v.Message = fmt.Sprintf("Unknown argument: '%s'. Available: [%s]", v.Argument, strings.Join(p.known(), ", "))
+	v.Want, v.Unknown = say.New("no such argument", "没有这个参数"), true
+	v.Message = say.New("Unknown argument: '%s'. Available: [%s]", "未知参数：'%s'。可用：[%s]", v.Argument, strings.Join(p.known(), ", "))
 	e.add(v)
 }
 
@@ -94,24 +97,28 @@ func (e *evaluation) alternatives(parts []*part, v any, where *at, tell bool) {
 	}
 	path := violationAt(where).Path
 	outer := e.found
-	var wants []string
-	got := ""
+	var wants []say.Text
+	var got say.Text
 	for _, sub := range parts {
 		e.found = nil
 		e.check(sub, v, where, nil, true)
 		if len(e.found) != 1 || e.found[0].Path != path {
-			wants, got = nil, ""
+			wants, got = nil, say.Text{}
 			break
 		}
 		got = e.found[0].Got
-		if !slices.Contains(wants, e.found[0].Want) {
-			wants = append(wants, e.found[0].Want)
+		if want := e.found[0].Want; !slices.ContainsFunc(wants, func(t say.Text) bool { return t.String() == want.String() }) {
+			wants = append(wants, want)
 		}
 	}
 	e.found = outer
-	want := "one of the allowed forms"
-	if len(wants) > 0 {
-		want = strings.Join(wants, " or ")
+	if len(wants) == 0 {
+		e.note(where, say.New("one of the allowed forms", "允许的形式之一"), got)
+		return
+	}
+	want := wants[0]
+	for _, other := range wants[1:] {
+		want = say.New("%v or %v", "%v 或 %v", want, other)
 	}
 	e.note(where, want, got)
 }
@@ -128,9 +135,9 @@ func violationAt(where *at) Violation {
 // sorted puts complaints in the order of their places and keeps the first.
 func sorted(found []Violation) []Violation {
 	slices.SortFunc(found, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message.String(), b.Message.String()))
 	})
-	found = slices.Compact(found)
+	found = slices.CompactFunc(found, func(a, b Violation) bool { return a.Path == b.Path && a.Message.String() == b.Message.String() })
 	return found[:min(len(found), maxViolations)]
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // newPolicy is who may enter, as the config file says.
@@ -28,7 +28,7 @@ func newPolicy(cfg *config.Config) (*access.Policy, error) {
 		}
 	}
 	if p.Required && p.Keys == nil && p.Tokens == nil {
-		return nil, errors.New("access is enabled, and neither access.keys nor access.oauth is set: nobody could enter")
+		return nil, say.Errorf("access is enabled, and neither access.keys nor access.oauth is set: nobody could enter", "已启用 access，但没有设置 access.keys 或 access.oauth：任何人都无法进入")
 	}
 	return p, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -26,7 +27,7 @@ type Env struct {
 type app struct {
 	Env
 	personality personality
-	chinese     bool
+	lang        say.Lang
 	// Flags that every command has.
 	configPath string
 	project    bool
@@ -43,7 +44,7 @@ func Run(ctx context.Context, env Env) int {
 	if a.Getenv == nil {
 		a.Getenv = os.LookupEnv
 	}
-	a.chinese = speaksChinese(a.Getenv)
+	a.lang = language(a.Getenv)
 	args := a.identify()
 	root := a.personality.root(a)
 	if a.personality.own {
@@ -87,20 +88,20 @@ func (a *app) identify() []string {
 
 // t chooses between the two languages.
 func (a *app) t(en, zh string) string {
-	if a.chinese {
+	if a.lang == say.Chinese {
 		return zh
 	}
 	return en
 }
 
-// speaksChinese says whether the user reads Simplified Chinese.
-func speaksChinese(getenv func(string) (string, bool)) bool {
+// language is the one that the user reads.
+func language(getenv func(string) (string, bool)) say.Lang {
 	for _, name := range []string{"MCP_AIO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
 		if v, ok := getenv(name); ok && v != "" {
-			return strings.HasPrefix(strings.ToLower(v), "zh")
+			return say.ByTag(v)
 		}
 	}
-	return false
+	return say.English
 }
 
 // load reads the configuration of this run.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -10,6 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // parseClient lists the servers in the content of a client's file.
@@ -36,7 +36,7 @@ func parseClient(data []byte, c *client) ([]foreign, error) {
 			}
 		}
 	default:
-		return nil, fmt.Errorf("%s is not what holds servers", c.key)
+		return nil, say.Errorf("%s is not what holds servers", "%s 中不是服务", c.key)
 	}
 	return list, nil
 }

@@ -26,7 +26,7 @@ func (a *app) translate(c *client, f foreign) translation {
 	t := translation{name: f.name, entry: map[string]any{}}
 	var in map[string]any
 	if err := json.Unmarshal(f.raw, &in); err != nil {
-		t.skip = err.Error()
+		t.skip = a.lang.Of(err)
 		return t
 	}
 	if in["bundled"] == true || in["type"] == "builtin" || in["type"] == "platform" {

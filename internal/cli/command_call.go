@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 // callFlags are those of call.
@@ -104,7 +105,7 @@ func (b *bout) findTool(name string) (*catalog.Item, error) {
 		return tool, nil
 	}
 	a := b.app
-	e := &exitError{code: exitTool, id: codeUnknownTool, err: fmt.Errorf("%s %q", a.t("the server has no tool", "服务没有工具"), name)}
+	e := &exitError{code: exitTool, id: codeUnknownTool, err: say.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
 	e.details = []detail{{a.t("target", "目标"), b.aim.label}, {a.t("tools", "工具"), shortList(tools.Keys())}}
 	if near := probe.Nearest(name, tools.Keys()); near != "" {
 		e.hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
@@ -142,32 +143,32 @@ func (b *bout) arguments(tool *catalog.Item, base json.RawMessage, words []strin
 		}
 	}
 	if wrong := tool.Validate(args); len(wrong) > 0 {
-		return nil, b.badArguments(errors.New(violations(tool, wrong)))
+		return nil, b.badArguments(violations(tool, wrong))
 	}
 	return args, nil
 }
 
 // violations names what is wrong with arguments, a line each, with the nearest
 // right name for an unknown one.
-func violations(tool *catalog.Item, wrong []catalog.Violation) string {
+func violations(tool *catalog.Item, wrong []catalog.Violation) error {
 	var known []string
 	for _, f := range probe.Form(tool.InputSchema) {
 		known = append(known, f.Name)
 	}
-	var lines []string
+	var lines []error
 	for _, v := range wrong {
-		line := v.Message
-		if near := probe.Nearest(v.Argument, known); v.Want == "no such argument" && near != "" {
-			line += fmt.Sprintf("; did you mean %q?", near)
+		line := say.Errorf("%v", "%v", v.Message)
+		if near := probe.Nearest(v.Argument, known); v.Unknown && near != "" {
+			line = say.Errorf("%v; did you mean %q?", "%v；是否要用 %q？", v.Message, near)
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n")
+	return errors.Join(lines...)
 }
 
 // badArguments is what is wrong with the arguments, before anything was sent.
 func (b *bout) badArguments(err error) error {
-	return &exitError{code: exitUsage, id: codeArgument, err: b.app.argumentError(err),
+	return &exitError{code: exitUsage, id: codeArgument, err: err,
 		hint: b.app.t("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
 }
 
@@ -218,5 +219,14 @@ func (b *bout) checkOutput(tool *catalog.Item, x *probe.Exchange) error {
 		return nil // a schema that cannot be used is for lint to tell
 	}
 	return fail(exitInvalid, codeOutput, b.app.t("the server breaks its own output schema", "服务违反了自己的输出 schema"),
-		"structuredContent: %s", strings.Join(wrong, "; "))
+		"structuredContent: %v", joined(wrong))
+}
+
+// joined is several texts in one line.
+func joined(texts []say.Text) say.Text {
+	line := texts[0]
+	for _, t := range texts[1:] {
+		line = say.New("%v; %v", "%v；%v", line, t)
+	}
+	return line
 }

@@ -57,6 +57,7 @@ type pairing struct {
 	Steps       int                    `json:"steps"`
 	Differences []probe.StepDifference `json:"differences,omitempty"`
 	Failed      string                 `json:"failed,omitempty"`
+	failed      error
 }
 
 var bothEras = []string{mcp.Legacy.String(), mcp.Modern.String()}
@@ -107,12 +108,12 @@ func (a *app) printPairing(p *pairing) {
 	fmt.Fprintf(a.Stdout, "%s %s %s → %s %s (%s %s): %d %s\n", mark, a.t("client", "客户端"), p.Client, a.t("server", "服务"), p.Server,
 		a.t("against direct", "对照直连"), p.Against, p.Steps, a.t("requests", "个请求"))
 	if p.Failed != "" {
-		fmt.Fprintf(a.Stdout, "    %s\n", p.Failed)
+		fmt.Fprintf(a.Stdout, "    %s\n", a.lang.Of(p.failed))
 	}
 	for _, s := range p.Differences {
 		fmt.Fprintf(a.Stdout, "    %s\n", s.Step)
 		for _, d := range s.Differences {
-			fmt.Fprintf(a.Stdout, "        %s\n", d)
+			fmt.Fprintf(a.Stdout, "        %s\n", d.In(a.lang))
 		}
 	}
 }
@@ -158,7 +159,7 @@ func (c *comparison) through(ctx context.Context, client, server string) pairing
 		p.Differences, err = probe.CompareOutcomes(c.steps, c.direct[p.Against], outcomes, c.ignore)
 	}
 	if err != nil {
-		p.Failed = err.Error()
+		p.Failed, p.failed = err.Error(), err
 	}
 	return p
 }

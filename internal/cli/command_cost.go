@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) costCommand() *cobra.Command {
@@ -74,7 +75,7 @@ func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
 	row(a.t("lists shown so far", "已展示的列表"), r.Lists, r.Shown)
 	row(a.t("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
 	table.Flush()
-	fmt.Fprintf(a.Stdout, "  %s %s: %s\n", a.t("auto would choose", "auto 会选择"), r.Advice.Mode, r.Advice.Why)
+	fmt.Fprintf(a.Stdout, "  %s %s: %s\n", a.t("auto would choose", "auto 会选择"), r.Advice.Mode, a.t(r.Advice.Why, r.Advice.WhyZH))
 	for _, one := range slices.Concat(r.Keys, r.Sessions) {
 		if one.Why == "" {
 			continue
@@ -83,9 +84,13 @@ func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
 		if one.Session == "" {
 			who = a.t("key", "密钥") + " " + one.Key
 		}
-		fmt.Fprintf(a.Stdout, "  %s: %s %s: %s\n", strings.TrimSpace(who), a.t("auto chose", "auto 选择了"), one.Mode, one.Why)
+		fmt.Fprintf(a.Stdout, "  %s: %s %s: %s\n", strings.TrimSpace(who), a.t("auto chose", "auto 选择了"), one.Mode, a.t(one.Why, one.WhyZH))
 	}
-	for _, w := range r.Warnings {
+	warnings := r.Warnings
+	if a.lang == say.Chinese {
+		warnings = r.WarningsZH
+	}
+	for _, w := range warnings {
 		fmt.Fprintf(a.Stdout, "  %s %s\n", a.t("note:", "注意："), w)
 	}
 }

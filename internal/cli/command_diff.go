@@ -38,7 +38,7 @@ func (a *app) diff(cmd *cobra.Command, f *probeFlags, args []string) error {
 		writeLine(a.Stdout, map[string]any{"changes": append([]probe.FeatureChange{}, changes...)})
 	} else {
 		for _, c := range changes {
-			fmt.Fprintln(a.Stdout, c)
+			fmt.Fprintln(a.Stdout, c.In(a.lang))
 		}
 	}
 	if len(changes) > 0 {

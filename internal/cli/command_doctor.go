@@ -129,7 +129,7 @@ func (a *app) printFindings(findings []finding) {
 func (a *app) examine(ctx context.Context, cfg *config.Config, only string) []finding {
 	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name})
 	if err != nil {
-		return []finding{{What: err.Error()}}
+		return []finding{{What: a.lang.Of(err)}}
 	}
 	wait, cancel := context.WithTimeout(ctx, cfg.StartWait)
 	defer cancel()
@@ -168,10 +168,10 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 		f.Fix = "mcp-all-in-one approve " + st.Name
 		return f
 	case upstream.SignIn:
-		f.Detail, f.Fix = st.Reason, "mcp-all-in-one auth login "+st.Name
+		f.Detail, f.Fix = st.Reason.In(a.lang), "mcp-all-in-one auth login "+st.Name
 		return f
 	}
-	f.Detail = st.Reason
+	f.Detail = st.Reason.In(a.lang)
 	if _, why := u.State(); searched(why) != "" {
 		f.Detail += "\nPATH: " + searched(why)
 	}

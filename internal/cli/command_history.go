@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,7 +84,7 @@ func (a *app) historyShow() *cobra.Command {
 			case k.Result != nil:
 				fmt.Fprintf(a.Stdout, "← %s\n", k.Result)
 			case k.Message != "":
-				fmt.Fprintf(a.Stdout, "✗ %s\n", k.Message)
+				fmt.Fprintf(a.Stdout, "✗ %s\n", cmp.Or(a.t(k.Message, k.MessageZH), k.Message))
 			default:
 				fmt.Fprintln(a.Stdout, a.t("the answer was too large to keep", "回答过大，未保存"))
 			}

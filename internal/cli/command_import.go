@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 )
 
 // importFlags are those of import.
@@ -192,7 +193,7 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 				err = d.SetServer(f.schema, t.name, raw)
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
+				return say.Errorf("%s: %w", "%s：%w", t.name, err)
 			}
 		}
 		return nil

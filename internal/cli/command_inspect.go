@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -66,6 +67,10 @@ func (b *bout) inspect() error {
 		Session: i.SessionID, Capabilities: i.Capabilities, Instructions: i.Instructions, Lists: []inspectionList{},
 		Dial: asMs(i.Dial), Handshake: asMs(i.Greet),
 	}
+	lang := b.app.lang
+	if b.flags.structured(b.app) {
+		lang = say.English
+	}
 	for _, k := range allKinds {
 		if !b.Offers(k) {
 			continue
@@ -75,7 +80,7 @@ func (b *bout) inspect() error {
 		if err != nil {
 			return err
 		}
-		r.Lists = append(r.Lists, listed(l, time.Since(began)))
+		r.Lists = append(r.Lists, listed(l, time.Since(began), lang))
 	}
 	if b.flags.structured(b.app) {
 		raw, err := json.Marshal(r)
@@ -90,7 +95,7 @@ func (b *bout) inspect() error {
 
 func asMs(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func listed(l *probe.Listing, took time.Duration) inspectionList {
+func listed(l *probe.Listing, took time.Duration, lang say.Lang) inspectionList {
 	cost := catalog.Cost{}
 	for _, raw := range l.Raw {
 		c := catalog.CostOf(raw)
@@ -98,7 +103,7 @@ func listed(l *probe.Listing, took time.Duration) inspectionList {
 	}
 	out := inspectionList{Kind: kindName(l.Kind), Count: len(l.Raw), Pages: l.Pages, Bytes: cost.Bytes, Tokens: cost.Tokens, Ms: asMs(took)}
 	for _, issue := range l.Issues {
-		out.Issues = append(out.Issues, strings.TrimPrefix(issue.Item+": "+issue.Detail, ": "))
+		out.Issues = append(out.Issues, strings.TrimPrefix(issue.Item+": "+issue.Detail.In(lang), ": "))
 	}
 	return out
 }

@@ -53,10 +53,6 @@ func (a *app) keys() (*access.Keys, *config.Config, string, error) {
 
 func (a *app) keyCreate(cmd *cobra.Command, name string, f keyFlags) error {
 	grant, err := access.ParseScopes(f.scopes)
-	var bad *access.ScopeError
-	if a.chinese && errors.As(err, &bad) {
-		err = fmt.Errorf("范围 %q 无效，可用：%s", bad.Scope, strings.Join(bad.Known, "、"))
-	}
 	if err != nil {
 		return fail(exitUsage, codeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin|mode:NAME|fit:NAME", "%v", err)
 	}

@@ -83,7 +83,7 @@ func (a *app) printLoad(r *probe.LoadResult) {
 	for _, b := range r.Histogram {
 		fmt.Fprintf(a.Stdout, "≤ %9.3f ms  %8d  %s\n", b.UpTo, b.Count, strings.Repeat("█", (b.Count*40+most-1)/most))
 	}
-	for _, p := range r.Problems {
-		fmt.Fprintf(a.Stdout, "! %s\n", p)
+	for i, p := range r.Problems {
+		fmt.Fprintf(a.Stdout, "! %s\n", a.t(p, r.ProblemsZH[i]))
 	}
 }

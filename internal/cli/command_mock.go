@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) mockCommand() *cobra.Command {
@@ -84,7 +85,7 @@ func (a *app) serveMockHTTP(ctx context.Context, capture *probe.Capture, port in
 	fmt.Fprintf(a.Stdout, "http://%s/mcp\n", ln.Addr())
 	if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		front.Close()
-		return fmt.Errorf("serving: %w", err)
+		return say.Errorf("serving: %w", "提供服务失败：%w", err)
 	}
 	return nil
 }

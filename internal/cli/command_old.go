@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // noPath stands for a flag that was given without its path.
@@ -91,7 +92,7 @@ func (a *app) oldValidate() error {
 		}
 	}
 	for _, p := range cfg.Problems {
-		fmt.Fprintln(a.Stderr, p.Chinese())
+		fmt.Fprintln(a.Stderr, p.In(say.Chinese))
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (a *app) oldShow() error {
 func (a *app) oldSet() error {
 	data, err := io.ReadAll(a.Stdin)
 	if err != nil {
-		return fmt.Errorf("reading standard input: %w", err)
+		return say.Errorf("reading standard input: %w", "读取标准输入失败：%w", err)
 	}
 	var content any
 	if err := json.Unmarshal(data, &content); err != nil {
@@ -155,7 +156,7 @@ func (a *app) oldFailure(err error) error {
 	case errors.As(err, &load) && load.Has("AIO2001"):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")
 		for _, p := range load.Problems {
-			fmt.Fprintln(a.Stderr, p.Chinese())
+			fmt.Fprintln(a.Stderr, p.In(say.Chinese))
 		}
 	case errors.Is(err, os.ErrNotExist):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")

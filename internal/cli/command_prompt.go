@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) promptCommand() *cobra.Command {
@@ -50,7 +50,7 @@ func (b *bout) prompt(name string, words []string, noValidate bool) error {
 			return nil
 		}
 		e := a.answered(x, m).(*exitError)
-		e.err = fmt.Errorf("%s: %s", a.t("getting the prompt failed", "获取提示词失败"), x.Err.Message)
+		e.err = say.Errorf("getting the prompt failed: %s", "获取提示词失败：%s", x.Err.Message)
 		return e
 	})
 }
@@ -84,7 +84,7 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	}
 	for _, given := range sortedKeys(values) {
 		if !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00"+given+"\x00") {
-			return b.badArguments(&probe.ArgumentError{Argument: given, Problem: fmt.Sprintf("unknown argument %q", given), Nearest: probe.Nearest(given, names), Unknown: true})
+			return b.badArguments(probe.UnknownArgument(given, probe.Nearest(given, names)))
 		}
 	}
 	if err := probe.CheckPrompt(declared, values); err != nil {

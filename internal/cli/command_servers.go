@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 )
 
 // addFlags are those of add.
@@ -82,10 +83,10 @@ func (a *app) newEntry(cmd *cobra.Command, f addFlags, args []string) ([]byte, e
 	}
 	var err error
 	if e.Env, err = pairs(f.env, "="); err != nil {
-		return nil, a.usageError(cmd, err.Error())
+		return nil, a.usageError(cmd, a.lang.Of(err))
 	}
 	if e.Headers, err = pairs(f.header, ":"); err != nil {
-		return nil, a.usageError(cmd, err.Error())
+		return nil, a.usageError(cmd, a.lang.Of(err))
 	}
 	return json.Marshal(e)
 }
@@ -96,7 +97,7 @@ func pairs(list []string, sep string) (map[string]string, error) {
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, sep)
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, fmt.Errorf("%q: NAME%sVALUE", text, sep)
+			return nil, say.Errorf("%q: NAME%sVALUE", "%q：应为 NAME%sVALUE", text, sep)
 		}
 		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}

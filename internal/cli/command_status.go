@@ -118,7 +118,7 @@ func (a *app) printStatus(page *statusPage) {
 			if s.PID > 0 {
 				pid = fmt.Sprint(s.PID)
 			}
-			t.add(a.serverLabel(page, name, s.Name), string(s.Status), s.Type, fmt.Sprint(s.ToolCount), s.Protocol, pid, s.Error)
+			t.add(a.serverLabel(page, name, s.Name), string(s.Status), s.Type, fmt.Sprint(s.ToolCount), s.Protocol, pid, a.t(s.Error, s.ErrorZH))
 		}
 	}
 	a.print(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 // suiteFlags are those of test.
@@ -174,7 +175,11 @@ func (a *app) printTest(n int, r probe.TestResult) {
 	}
 	fmt.Fprintln(a.Stdout, line)
 	if r.Status == "failed" {
-		for _, p := range r.Problems {
+		problems := r.Problems
+		if a.lang == say.Chinese {
+			problems = r.ProblemsZH
+		}
+		for _, p := range problems {
 			fmt.Fprintf(a.Stdout, "    %s\n", strings.ReplaceAll(p, "\n", "\n    "))
 		}
 	}

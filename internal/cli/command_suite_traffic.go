@@ -48,7 +48,7 @@ func (a *app) suiteFromTraffic(cmd *cobra.Command, what string) ([]byte, error) 
 		return nil, err
 	}
 	if len(draft.Servers) > 1 {
-		return nil, fail(exitUsage, codeUsage, "server:"+draft.Servers[0], "the calls are of several servers: %s", strings.Join(draft.Servers, ", "))
+		return nil, fail(exitUsage, codeUsage, "server:"+draft.Servers[0], "%s: %s", a.t("the calls are of several servers", "这些调用属于多个服务"), strings.Join(draft.Servers, ", "))
 	}
 	return []byte(draft.Text), nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -146,7 +146,7 @@ func (r *remote) events(ctx context.Context, topics string) (*eventStream, error
 	patient.Timeout = 0
 	resp, err := patient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("asking the running gateway: %w", err)
+		return nil, say.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
@@ -157,7 +157,7 @@ func (r *remote) events(ctx context.Context, topics string) (*eventStream, error
 
 func (e *eventStream) close() { e.body.Body.Close() }
 
-var errNoEvent = errors.New("the stream has ended")
+var errNoEvent = say.Errorf("the stream has ended", "流已结束")
 
 // next waits for the next event.
 func (e *eventStream) next() (topic string, data []byte, err error) {

@@ -77,7 +77,7 @@ func (b *bout) unsubscribe(stop func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), farewell)
 	defer cancel()
 	if err := stop(ctx); err != nil {
-		fmt.Fprintf(b.app.Stderr, "%v\n", err)
+		fmt.Fprintln(b.app.Stderr, b.app.lang.Of(err))
 	}
 }
 

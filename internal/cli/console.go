@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -43,14 +44,16 @@ func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
 	definition := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
 	items, issues := catalog.ParseTools([][]byte{definition})
 	if len(items) != 1 {
-		return nil, fail(exitInvalid, "", "", "the schema cannot be used: %v", issues)
+		return nil, say.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
 	}
 	if err := items[0].Unvalidated(); err != nil {
 		return nil, err
 	}
 	problems := []web.Problem{}
 	for _, v := range items[0].Validate(value) {
-		problems = append(problems, web.Problem{Path: v.Path, Message: v.Message})
+		p := web.Problem{Path: v.Path}
+		p.Message, p.MessageZH = v.Message.Both()
+		problems = append(problems, p)
 	}
 	return problems, nil
 }
@@ -75,8 +78,8 @@ func (in *instance) consoleBearer(r *http.Request, token string) (web.Identity, 
 }
 
 // speaking is the app in the language of whoever looks at the page.
-func (a *app) speaking(lang web.Lang) *app {
+func (a *app) speaking(lang say.Lang) *app {
 	other := *a
-	other.chinese = lang == web.Chinese
+	other.lang = lang
 	return &other
 }

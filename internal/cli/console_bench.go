@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/web"
 )
@@ -81,14 +81,14 @@ func (c *consoleBench) target(t *web.Target, x *benchSession) (probe.Target, err
 	case t.Server != "":
 		s := snapshot.Config.Schema(schema)
 		if s == nil || s.Server(t.Server) == nil {
-			return probe.Target{}, fmt.Errorf("server %q: %w", t.Server, web.ErrNotFound)
+			return probe.Target{}, say.Errorf("server %q: %w", "服务 %q：%w", t.Server, web.ErrNotFound)
 		}
 		server := s.Server(t.Server)
 		switch {
 		case server.Pending:
-			return probe.Target{}, fmt.Errorf("server %q has not been approved", t.Server)
+			return probe.Target{}, say.Errorf("server %q has not been approved", "服务 %q 尚未批准", t.Server)
 		case len(server.Missing) > 0:
-			return probe.Target{}, fmt.Errorf("server %q uses variables that are not set: %v", t.Server, server.Missing)
+			return probe.Target{}, say.Errorf("server %q uses variables that are not set: %v", "服务 %q 使用了未定义的变量：%v", t.Server, server.Missing)
 		}
 		return probe.TargetOf(server, os.Environ()), nil
 	case t.Command != "":
@@ -106,7 +106,7 @@ func (c *consoleBench) target(t *web.Target, x *benchSession) (probe.Target, err
 		}
 		return target, nil
 	}
-	return probe.Target{}, errors.New("nothing to connect to was named")
+	return probe.Target{}, say.Errorf("nothing to connect to was named", "没有指定要连接的目标")
 }
 
 // offer is what the page lets servers ask for; that of a connected client

@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -23,7 +24,7 @@ func (c *consoleCatalog) Look(schema, session string) (web.CatalogPage, error) {
 	if session != "" {
 		lens, ok := c.in.gateway.Lens(session)
 		if !ok {
-			return page, fmt.Errorf("the client of session %s: %w", session, web.ErrNotFound)
+			return page, say.Errorf("the client of session %s: %w", "会话 %s 的客户端：%w", session, web.ErrNotFound)
 		}
 		page.Lens = &lens
 		for _, client := range c.in.gateway.Clients() {
@@ -40,7 +41,7 @@ func (c *consoleCatalog) Look(schema, session string) (web.CatalogPage, error) {
 	}
 	view := c.in.set.Snapshot().Schema(schema)
 	if view == nil {
-		return page, fmt.Errorf("schema %q: %w", schema, web.ErrNotFound)
+		return page, say.Errorf("schema %q: %w", "schema %q：%w", schema, web.ErrNotFound)
 	}
 	receipt := c.in.gateway.Receipts()[schema]
 	page.Schema, page.Mode, page.Advice, page.List = schema, receipt.Mode, receipt.Advice, receipt.List
@@ -72,7 +73,7 @@ func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name st
 	return edit.edit(func(d *config.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {
-			return fmt.Errorf("server %q: %w", server, web.ErrNotFound)
+			return say.Errorf("server %q: %w", "服务 %q：%w", server, web.ErrNotFound)
 		}
 		return d.SetServer(schema, server, switched(entry, kind+"s", name, on))
 	})

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -38,9 +39,10 @@ func (c *consoleServers) List() []web.Server {
 
 func (in *instance) describeServer(s upstream.Status) web.Server {
 	w := web.Server{
-		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Reason: whyNot(s, in.cfg.StartWait), Since: s.Since, Transport: s.Type,
+		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Since: s.Since, Transport: s.Type,
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts,
 	}
+	w.Reason, w.ReasonZH = whyNot(s, in.cfg.StartWait).Both()
 	if w.State == "starting" && w.Reason != "" {
 		w.State = "down" // and tried again just now
 	}
@@ -90,7 +92,7 @@ func (c *consoleServers) entry(schema, name string) json.RawMessage {
 	return entry
 }
 
-var errLookOnly = errors.New("nothing is to be written")
+var errLookOnly = say.Errorf("nothing is to be written", "无需写入")
 
 func orNull(raw []byte) []byte {
 	if len(raw) == 0 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -79,16 +80,16 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 		writeJSON(w, http.StatusOK, controlInfo{os.Getpid(), in.name, in.cfg.Path, in.url, in.console})
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.statusPage()) })
-	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := in.reload(); err != nil {
-			writeJSON(w, http.StatusConflict, map[string]any{"error": map[string]string{"message": err.Error()}})
+			refuseControl(w, r, http.StatusConflict, say.Why(err))
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	mux.HandleFunc("POST /code", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
 		if !in.console {
-			writeJSON(w, http.StatusNotFound, map[string]any{"error": map[string]string{"message": "the gateway runs without its console"}})
+			refuseControl(w, r, http.StatusNotFound, say.New("the gateway runs without its console", "网关没有提供控制台"))
 			return
 		}
 		code := console.NewCode(web.Identity{Name: "local", Scope: web.ScopeAdmin})
@@ -100,6 +101,12 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 		console.ServeHTTP(w, r)
 	})
 	return mux
+}
+
+// refuseControl answers a command in its user's language.
+func refuseControl(w http.ResponseWriter, r *http.Request, status int, why say.Text) {
+	lang := say.ByTag(r.Header.Get("Accept-Language"))
+	writeJSON(w, status, map[string]any{"error": map[string]string{"message": why.In(lang)}})
 }
 
 func (c *control) close() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -22,6 +22,7 @@ type remote struct {
 	controlInfo
 	socket string
 	http   *http.Client
+	lang   say.Lang // in which it is to answer
 }
 
 // controlTimeout bounds what a running gateway may take to answer.
@@ -59,6 +60,7 @@ func dialControl(path string) *remote {
 func (a *app) running(ctx context.Context, config string) *remote {
 	list := gateways(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
+		list[i].lang = a.lang
 		if list[i].Config == config {
 			return list[i]
 		}
@@ -92,9 +94,10 @@ func (r *remote) do(ctx context.Context, method, path string, body, into any) er
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(web.ChangeHeader, "1")
+	req.Header.Set("Accept-Language", r.lang.Tag())
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("asking the running gateway: %w", err)
+		return say.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {

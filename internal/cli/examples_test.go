@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // TestExamples parses every example of every help text: the command is there,
@@ -14,8 +16,8 @@ import (
 func TestExamples(t *testing.T) {
 	checked := 0
 	for name, p := range personalities() {
-		for _, chinese := range []bool{false, true} {
-			for _, line := range examplesOf(p.root(&app{personality: p, chinese: chinese})) {
+		for _, lang := range []say.Lang{say.English, say.Chinese} {
+			for _, line := range examplesOf(p.root(&app{personality: p, lang: lang})) {
 				checked++
 				words := exampleWords(t, line)
 				if words == nil {

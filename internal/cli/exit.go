@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // Exit codes. 3 to 6 are those of the official inspector's command line, so
@@ -47,9 +49,19 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// fail ends the program with a code, a message and the way out.
+// In says it in a language, as far as it has not been said in one already.
+func (e *exitError) In(l say.Lang) string {
+	if e.err == nil {
+		return e.Error()
+	}
+	return l.Of(e.err)
+}
+
+// fail ends the program with a code, a message and the way out. The format has
+// no words of its own: those are among the arguments, in the user's language
+// or in both.
 func fail(code int, id, hint, format string, args ...any) error {
-	return &exitError{code: code, id: id, hint: hint, err: fmt.Errorf(format, args...)}
+	return &exitError{code: code, id: id, hint: hint, err: say.Errorf(format, format, args...)}
 }
 
 // silent ends the program with a code; what was to be said has been said.

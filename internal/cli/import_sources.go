@@ -26,7 +26,7 @@ func (a *app) importSources() error {
 		row := source{Client: c.id, Scope: place.scope, File: place.path}
 		servers, err := a.readSource(c, place)
 		if err != nil {
-			row.Error = err.Error()
+			row.Error = a.lang.Of(err)
 		}
 		for _, s := range servers {
 			t := a.translate(c, s)

@@ -49,7 +49,7 @@ func (f *logFlags) open(a *app, cfg *config.Config) (*slog.Logger, *slog.LevelVa
 		file, err := openRotated(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
 		if err != nil {
 			// A log that cannot be written never stops the service.
-			fmt.Fprintf(a.Stderr, "%s: %v\n", a.t("log file", "日志文件"), err)
+			fmt.Fprintf(a.Stderr, "%s: %s\n", a.t("log file", "日志文件"), a.lang.Of(err))
 		} else {
 			out = append(out, file)
 			closeLog = func() { file.Close() }

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -35,7 +36,7 @@ func (rt *router) health(w http.ResponseWriter, _ *http.Request) {
 		status = "degraded"
 	}
 	for _, s := range rt.in.statuses() {
-		services = append(services, service{s.Name, s.Schema, s.State, s.Reason})
+		services = append(services, service{s.Name, s.Schema, s.State, s.Reason.String()})
 		switch s.State {
 		case upstream.Ready:
 			connected++
@@ -95,6 +96,7 @@ type statusMCPServer struct {
 	PID           int            `json:"pid,omitempty"`
 	Restarts      int            `json:"restarts"`
 	Error         string         `json:"error,omitempty"`
+	ErrorZH       string         `json:"errorZH,omitempty"`
 	LastConnected string         `json:"lastConnected,omitempty"`
 }
 
@@ -159,8 +161,9 @@ func (in *instance) statusPage() statusPage {
 func (s *statusSchema) add(st upstream.Status, patience time.Duration) {
 	row := statusMCPServer{
 		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
-		Protocol: st.Version, PID: st.PID, Restarts: st.Restarts, Error: whyNot(st, patience),
+		Protocol: st.Version, PID: st.PID, Restarts: st.Restarts,
 	}
+	row.Error, row.ErrorZH = whyNot(st, patience).Both()
 	if st.State == upstream.Ready {
 		s.ConnectedServers++
 		row.LastConnected = st.Since.UTC().Format(time.RFC3339)
@@ -171,9 +174,9 @@ func (s *statusSchema) add(st upstream.Status, patience time.Duration) {
 
 // whyNot says why a server that should run does not; empty when it does, or
 // may still come up in time.
-func whyNot(st upstream.Status, patience time.Duration) string {
-	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason == "" && waited >= patience {
-		return fmt.Sprintf("it has not answered for %v", waited.Round(time.Second))
+func whyNot(st upstream.Status, patience time.Duration) say.Text {
+	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason.Empty() && waited >= patience {
+		return say.New("it has not answered for %v", "它已有 %v 没有应答", waited.Round(time.Second))
 	}
 	return st.Reason
 }

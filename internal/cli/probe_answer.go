@@ -65,7 +65,7 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 	}
 	content, err := (&probe.ArgumentParser{Schema: schema}).Parse(nil, words)
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "  %v\n", err)
+		fmt.Fprintf(a.Stderr, "  %s\n", a.lang.Of(err))
 		return t.elicit(ctx, q)
 	}
 	return probe.Complete(q, content)

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -31,7 +31,7 @@ func (a *app) aimClient(ctx context.Context, f *probeFlags, name string, rest []
 			connected = a.t("none", "无")
 		}
 		return nil, &exitError{code: exitUsage, id: codeNotConnected,
-			err:     fmt.Errorf("%s %q", a.t("no client is connected that is called", "没有这个名称的已连接客户端："), name),
+			err:     say.Errorf("no client is connected that is called %q", "没有名为 %q 的已连接客户端", name),
 			details: []detail{{a.t("connected", "已连接"), connected}}}
 	}
 	if f.protocol == "" {

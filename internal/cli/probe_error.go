@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -57,10 +58,6 @@ func (a *app) probeError(err error, m *aim) error {
 		e.code, e.id, e.err = exitUnreachable, codeUnreachable, start.Err
 		e.hint = a.otherURL(m, status)
 		if path := searched(err); path != "" {
-			var missing *stdio.StartError
-			if a.chinese && errors.As(err, &missing) && missing.Hint == "" {
-				e.err = fmt.Errorf("启动 %q 失败：在 PATH 中找不到该命令", missing.Command)
-			}
 			e.details = append(e.details, detail{"PATH", path})
 		}
 		if len(start.Stderr) > 0 {
@@ -72,25 +69,6 @@ func (a *app) probeError(err error, m *aim) error {
 		e.code, e.id = exitUnreachable, codeUnreachable
 	}
 	return e
-}
-
-// argumentError says in the user's language what is wrong with an argument.
-func (a *app) argumentError(err error) error {
-	var bad *probe.ArgumentError
-	if !a.chinese || !errors.As(err, &bad) {
-		return err
-	}
-	near := ""
-	if bad.Nearest != "" {
-		near = fmt.Sprintf("；是否要用 %q？", bad.Nearest)
-	}
-	switch {
-	case bad.Unknown:
-		return fmt.Errorf("未知参数 %q%s", bad.Argument, near)
-	case bad.Want != "":
-		return fmt.Errorf("参数 %q：类型应为 %s，实际为 %q", bad.Argument, bad.Want, bad.Given)
-	}
-	return err
 }
 
 // searched is the PATH in which a command was not found; empty when that is not
@@ -153,7 +131,7 @@ func (a *app) answered(x *probe.Exchange, m *aim) error {
 	if x.Err == nil {
 		return nil
 	}
-	e := &exitError{code: wireExit(x.Err), id: codeTool, err: fmt.Errorf("%s (%d)", x.Err.Message, x.Err.Code)}
+	e := &exitError{code: wireExit(x.Err), id: codeTool, err: say.Errorf("%s (%d)", "服务返回错误：%s（%d）", x.Err.Message, x.Err.Code)}
 	if e.code == exitUnreachable {
 		e.id = codeUnreachable
 	}

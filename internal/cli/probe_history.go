@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -34,12 +35,13 @@ func (b *bout) remember(method string, params json.RawMessage, began time.Time, 
 		k.From.Protocol = b.flags.protocol
 		k.Target = k.From.String()
 	}
-	k.Status, k.Message = failureOf(err)
+	k.Status = failureOf(err)
+	k.Message, k.MessageZH = say.Why(err).Both()
 	if err == nil {
 		b.outcome(&k, x)
 	}
 	if err := openHistory().Add(k); err != nil && b.flags.verbose > 0 {
-		fmt.Fprintf(b.app.Stderr, "%v\n", err)
+		fmt.Fprintln(b.app.Stderr, b.app.lang.Of(err))
 	}
 }
 
@@ -58,16 +60,16 @@ func (b *bout) outcome(k *probe.KeptRun, x *probe.Exchange) {
 	}
 }
 
-func failureOf(err error) (status, message string) {
+func failureOf(err error) (status string) {
 	switch {
 	case err == nil:
-		return "", ""
+		return ""
 	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
-		return "cancelled", err.Error()
+		return "cancelled"
 	case errors.Is(err, probe.ErrIdle), errors.Is(err, probe.ErrLimit):
-		return "timeout", err.Error()
+		return "timeout"
 	}
-	return "failed", err.Error()
+	return "failed"
 }
 
 // from is the target as it can be used again; nil for a client that will not

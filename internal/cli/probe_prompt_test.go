@@ -24,7 +24,7 @@ func TestPromptsOnTheCommandLine(t *testing.T) {
 		{"req/S004-9", []string{"summarize", "text=x"}, 0, "plain style", `"arguments":{"text":"x"}`},
 		{"req/S004-10", []string{"summarize"}, 2, `missing required argument "text"`, "-"},
 		{"req/S004-11", []string{"greeting"}, 0, "Say hello to me.", `"params":{"name":"greeting","_meta"`},
-		{"req/S004-23", []string{"summarize", "--no-validate"}, 5, "获取提示词失败: Missing required argument: text", `"params":{"name":"summarize","_meta"`},
+		{"req/S004-23", []string{"summarize", "--no-validate"}, 5, "获取提示词失败：Missing required argument: text", `"params":{"name":"summarize","_meta"`},
 	} {
 		t.Run(tt.id, func(t *testing.T) {
 			args := append([]string{"prompt", "-v"}, tt.args...)

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -29,7 +30,7 @@ const (
 func newLauncher() (*stdio.Launcher, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding our own program: %w", err)
+		return nil, say.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
 	}
 	return stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, StdinGrace: patience}), nil
 }
@@ -113,7 +114,7 @@ func (b *bout) watch(opt *probe.Options) error {
 		w := probe.NewCaptureWriter(file, b.aim.label)
 		b.onClose(func() {
 			if err := w.Err(); err != nil {
-				fmt.Fprintf(b.app.Stderr, "%s: %v\n", b.app.t("recording", "记录"), err)
+				fmt.Fprintf(b.app.Stderr, "%s: %s\n", b.app.t("recording", "记录"), b.app.lang.Of(err))
 			}
 			file.Close()
 		})

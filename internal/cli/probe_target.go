@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -14,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/web"
 )
@@ -113,7 +113,7 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 		}
 	}
 	return &exitError{code: exitUsage, id: codeNoServer, hint: hint,
-		err: fmt.Errorf("%s %q", a.t("no configured server is called", "没有名为此的已配置服务："), word),
+		err: say.Errorf("no configured server is called %q", "没有名为 %q 的已配置服务", word),
 		details: []detail{
 			{a.t("config", "配置"), cfg.Path}, {a.t("servers", "服务"), strings.Join(names, ", ")},
 		}}

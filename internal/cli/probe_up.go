@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -36,7 +37,7 @@ func (b *bout) serverUp() error {
 			return b.app.needsSignIn(b.aim.server)
 		}
 		if rows[i].Status != upstream.Starting || rows[i].Error != "" {
-			return b.unavailable(rows[i].Error)
+			return b.unavailable(b.app.t(rows[i].Error, rows[i].ErrorZH))
 		}
 		select {
 		case <-tick.C:
@@ -54,7 +55,7 @@ var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream
 func (b *bout) unavailable(reason string) error {
 	a, name := b.app, b.aim.server.Name
 	return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("doctor", name),
-		err:     fmt.Errorf("%s: %s", a.t("server "+name+" is not available", "服务 "+name+" 不可用"), reason),
+		err:     say.Errorf("server %s is not available: %s", "服务 %s 不可用：%s", name, reason),
 		details: []detail{{a.t("target", "目标"), b.aim.label}}}
 }
 
@@ -79,7 +80,7 @@ func (b *bout) sayMissing() error {
 		case upstream.Ready, upstream.Disabled:
 			continue
 		}
-		why := s.Error
+		why := a.t(s.Error, s.ErrorZH)
 		if why == "" && s.Status == upstream.Starting {
 			why = a.t("it is still starting", "仍在启动")
 		}

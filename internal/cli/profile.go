@@ -22,7 +22,7 @@ func (a *app) profile() func() {
 		err = pprof.StartCPUProfile(file)
 	}
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "%s: %v\n", profileVariable, err)
+		fmt.Fprintf(a.Stderr, "%s: %s\n", profileVariable, a.lang.Of(err))
 		return func() {}
 	}
 	return func() {

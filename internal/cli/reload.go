@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -100,7 +101,7 @@ func (r *reloader) apply(cfg *config.Config) web.Reload {
 
 // report compares a configuration with the one in use.
 func (r *reloader) report(cfg *config.Config) web.Reload {
-	report := web.Reload{Path: cfg.Path, Added: []string{}, Removed: []string{}, Changed: []string{}, Problems: []string{}}
+	report := web.Reload{Path: cfg.Path, Added: []string{}, Removed: []string{}, Changed: []string{}, Problems: []string{}, ProblemsZH: []string{}}
 	ids := func(into *[]string, lists ...[]*config.Server) {
 		for _, list := range lists {
 			for _, s := range list {
@@ -118,6 +119,7 @@ func (r *reloader) report(cfg *config.Config) web.Reload {
 	}
 	for _, p := range cfg.Problems {
 		report.Problems = append(report.Problems, p.String())
+		report.ProblemsZH = append(report.ProblemsZH, p.In(say.Chinese))
 	}
 	return report
 }

@@ -84,13 +84,13 @@ func (a *app) printError(e *exitError) {
 		return
 	}
 	if e.plain {
-		fmt.Fprintf(a.Stderr, "Error: %v\n", e.err)
+		fmt.Fprintf(a.Stderr, "Error: %s\n", a.lang.Of(e.err))
 	} else {
 		label := a.t("error", "错误")
 		if e.id != "" {
 			label += "[" + e.id + "]"
 		}
-		fmt.Fprintf(a.Stderr, "%s: %v\n", a.paint(red, label), e.err)
+		fmt.Fprintf(a.Stderr, "%s: %s\n", a.paint(red, label), a.lang.Of(e.err))
 	}
 	rows := e.details
 	if e.hint != "" {
@@ -131,8 +131,5 @@ func (a *app) printProblems(problems []config.Problem) {
 
 // problemText is a problem of the config file in the user's language.
 func (a *app) problemText(p config.Problem) string {
-	if a.chinese {
-		return p.Chinese()
-	}
-	return p.String()
+	return p.In(a.lang)
 }

@@ -65,7 +65,11 @@ func (a *app) flagMessage(err error) string {
 	case errors.As(err, &bad):
 		return a.t("bad value for --", "选项值无效 --") + bad.GetFlag().Name + ": " + bad.GetValue()
 	}
-	return err.Error()
+	var syntax *pflag.InvalidSyntaxError
+	if errors.As(err, &syntax) {
+		return a.t("bad flag syntax: ", "选项的写法不正确：") + syntax.GetSpecifiedFlag()
+	}
+	return a.lang.Of(err)
 }
 
 func flagNames(cmd *cobra.Command) []string {

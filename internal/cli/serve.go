@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/wire"
 )
@@ -37,7 +37,7 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s port %d: %w", host, port, err)
+		return nil, say.Errorf("listening on %s port %d: %w", "监听 %s 端口 %d 失败：%w", host, port, err)
 	}
 	in.port = ln.Addr().(*net.TCPAddr).Port
 	in.url = "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.port))
@@ -129,6 +129,6 @@ const lastAnswers = time.Second
 
 func (f *front) serve() {
 	if err := f.http.Serve(); !errors.Is(err, http.ErrServerClosed) {
-		f.failed <- fmt.Errorf("serving: %w", err)
+		f.failed <- say.Errorf("serving: %w", "提供服务失败：%w", err)
 	}
 }

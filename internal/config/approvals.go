@@ -3,17 +3,18 @@ package config
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // ErrChanged is what Approve says when the entry is no longer the one that
 // the person has seen.
-var ErrChanged = errors.New("the entry has changed since it was shown")
+var ErrChanged = say.Errorf("the entry has changed since it was shown", "条目在显示之后又被修改")
 
 // Approvals records which servers of one file a person has still to approve.
 //
@@ -102,7 +103,7 @@ func (a *Approvals) Approve(s *Server, shown string) error {
 
 func (a *Approvals) change(d disk, edit func(marks map[string]string) error) error {
 	if err := os.MkdirAll(filepath.Dir(a.record), 0o700); err != nil {
-		return fmt.Errorf("recording approvals: %w", err)
+		return say.Errorf("recording approvals: %w", "记录批准失败：%w", err)
 	}
 	unlock, err := lock(a.record)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a *Approvals) change(d disk, edit func(marks map[string]string) error) err
 	}
 	data, err := json.MarshalIndent(rec, "", "  ")
 	if err != nil {
-		return fmt.Errorf("recording approvals: %w", err)
+		return say.Errorf("recording approvals: %w", "记录批准失败：%w", err)
 	}
 	return replaceFile(d, a.record, append(data, '\n'), 0o600)
 }
@@ -138,7 +139,7 @@ func (a *Approvals) read() (approvalRecord, error) {
 		err = json.Unmarshal(data, &rec)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", a.record, err)
+		return nil, say.Errorf("reading %s: %w", "读取 %s 失败：%w", a.record, err)
 	}
 	return rec, nil
 }
@@ -151,7 +152,7 @@ func (r *reader) approvals() {
 	a := ApprovalsOf(r.cfg.Path, r.o.Home, r.cfg.Project)
 	rec, err := a.read()
 	if err != nil {
-		r.c.add(SeverityError, pos{}, "", codeMarks, err.Error())
+		r.c.add(SeverityError, pos{}, "", codeMarks, err)
 		return
 	}
 	for _, schema := range r.cfg.Schemas {

@@ -1,12 +1,13 @@
 package config
 
 import (
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // keptBackups is how many backups of a file stay.
@@ -24,7 +25,7 @@ func backup(d disk, path string, data []byte, mode fs.FileMode, now time.Time) (
 		}
 	}
 	if err := replaceFile(d, name, data, mode); err != nil {
-		return "", fmt.Errorf("the file was not changed because its backup failed: %w", err)
+		return "", say.Errorf("the file was not changed because its backup failed: %w", "备份失败，因此没有修改文件：%w", err)
 	}
 	names := Backups(path)
 	for _, old := range names[min(keptBackups, len(names)):] {

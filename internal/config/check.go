@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // maxName bounds the name of a server, in characters.
@@ -23,25 +25,26 @@ var (
 // reservedSchemas are the names that URLs of ours already mean.
 var reservedSchemas = map[string]bool{"v1": true, "status": true, "s": true}
 
-// nameFault returns what is wrong with the name of a server, or "".
-func nameFault(name string) string {
+// nameFault returns what is wrong with the name of a server; empty when
+// nothing is.
+func nameFault(name string) say.Text {
 	if name == "" {
-		return "is empty"
+		return say.New("is empty", "名称为空")
 	}
 	if len([]rune(name)) > maxName {
-		return "is too long"
+		return say.New("is too long", "名称过长")
 	}
 	for _, r := range name {
 		switch {
 		case unicode.IsSpace(r):
-			return "has white space in it"
+			return say.New("has white space in it", "含有空白字符")
 		case strings.ContainsRune("${}", r):
-			return "has one of $ { } in it"
+			return say.New("has one of $ { } in it", "含有 $ { } 之一")
 		case unicode.IsControl(r) || !unicode.IsPrint(r):
-			return "has a character in it that does not show"
+			return say.New("has a character in it that does not show", "含有不可见字符")
 		}
 	}
-	return ""
+	return say.Text{}
 }
 
 // fold maps names that people cannot tell apart to one: case, and the
@@ -90,7 +93,7 @@ func (k *serverChecker) run() {
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
-		k.report(SeverityError, "protocol", codeNotOneOf, p, "auto, legacy, modern, or a date such as 2025-11-25")
+		k.report(SeverityError, "protocol", codeNotOneOf, p, say.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
 	}
 }
 
@@ -107,9 +110,9 @@ func (k *serverChecker) target() {
 	case s.URL != "" && s.Type == "":
 		s.Type = TypeAuto
 	case s.Command != "" && s.Type != TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, s.Type, "a url")
+		k.report(SeverityError, "type", codeTypeTarget, s.Type, say.New("a url", "一个 url"))
 	case s.URL != "" && s.Type == TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, s.Type, "a command")
+		k.report(SeverityError, "type", codeTypeTarget, s.Type, say.New("a command", "一个 command"))
 	}
 }
 
@@ -119,16 +122,16 @@ func (k *serverChecker) url() {
 		return
 	}
 	u, err := url.Parse(k.s.URL)
-	fault := ""
+	var fault say.Text
 	switch {
 	case err != nil:
-		fault = "cannot be read"
+		fault = say.New("cannot be read", "无法解析")
 	case u.Scheme != "http" && u.Scheme != "https":
-		fault = "is neither http nor https"
+		fault = say.New("is neither http nor https", "既不是 http 也不是 https")
 	case u.Hostname() == "":
-		fault = "names no host"
+		fault = say.New("names no host", "没有主机名")
 	}
-	if fault != "" {
+	if !fault.Empty() {
 		k.report(SeverityError, "url", codeURL, safeURL(shown(n)), fault)
 		return
 	}
@@ -190,7 +193,7 @@ func (k *serverChecker) headers() {
 			k.c.add(SeverityError, m.pos, join(k.path, "headers"), codeHeader, m.key)
 		}
 		if strings.ContainsAny(k.s.Headers[m.key].Reveal(), "\r\n\x00") {
-			k.c.add(SeverityError, m.value.pos, join(k.path, "headers."+m.key), codeCharacter, "the header", "a line break or NUL")
+			k.c.add(SeverityError, m.value.pos, join(k.path, "headers."+m.key), codeCharacter, say.New("the header", "请求头"), say.New("a line break or NUL", "换行或 NUL"))
 		}
 	}
 }
@@ -198,12 +201,12 @@ func (k *serverChecker) headers() {
 func (k *serverChecker) auth() {
 	for _, text := range k.s.Auth.Allow {
 		if _, err := netip.ParsePrefix(text); err != nil {
-			k.report(SeverityError, "auth", codeNotOneOf, text, "a network such as 10.0.0.0/8")
+			k.report(SeverityError, "auth", codeNotOneOf, text, say.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
 		}
 	}
 	if issuer := k.s.Auth.Issuer; issuer != "" {
 		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
-			k.report(SeverityError, "auth", codeURL, safeURL(issuer), "is not the https address of an issuer")
+			k.report(SeverityError, "auth", codeURL, safeURL(issuer), say.New("is not the https address of an issuer", "不是签发者的 https 地址"))
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // checkTop holds the sections beside the servers against the rules that no
@@ -18,7 +20,7 @@ func (r *reader) checkTop() {
 	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS, "tracing.url": r.cfg.Tracing.URL} {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-			r.c.add(SeverityError, r.place(path), path, codeURL, safeURL(text), "is not an http address")
+			r.c.add(SeverityError, r.place(path), path, codeURL, safeURL(text), say.New("is not an http address", "不是 http 地址"))
 		}
 	}
 	if path := r.cfg.Access.Keys; path != "" && r.cfg.Access.Enabled {
@@ -54,7 +56,7 @@ func (r *reader) checkStdio() {
 		return
 	}
 	if len(d) != 1 || d[0] >= 0x20 || d == "\t" {
-		r.c.add(SeverityWarning, r.place("cli.stdio.delimiter"), "cli.stdio.delimiter", codeReplaced, "a delimiter is one control character", "\n")
+		r.c.add(SeverityWarning, r.place("cli.stdio.delimiter"), "cli.stdio.delimiter", codeReplaced, say.New("a delimiter is one control character", "分隔符应为一个控制字符"), "\n")
 		s.Delimiter = "\n"
 	}
 }
@@ -65,12 +67,12 @@ func (r *reader) checkCORS() {
 	if !slices.Contains(cors.Origins, "*") {
 		return
 	}
-	reason := ""
+	var reason say.Text
 	switch {
 	case cors.Credentials:
-		reason = "it never goes with credentials"
+		reason = say.New("it never goes with credentials", "它不能与 credentials 同用")
 	case !r.cfg.Access.Enabled && !cors.AllowAnyOrigin:
-		reason = "any web page could use the gateway"
+		reason = say.New("any web page could use the gateway", "任何网页都能使用网关")
 	default:
 		return
 	}
@@ -81,7 +83,7 @@ func (r *reader) checkCORS() {
 func (r *reader) checkRoots() {
 	for _, root := range r.cfg.Roots {
 		if !strings.HasPrefix(root.URI, "file://") {
-			r.c.add(SeverityError, r.place("roots"), "roots", codeURL, root.URI, "is not a file:// URI")
+			r.c.add(SeverityError, r.place("roots"), "roots", codeURL, root.URI, say.New("is not a file:// URI", "不是 file:// URI"))
 		}
 	}
 }

@@ -1,14 +1,15 @@
 package config
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // ErrConfined is what a path outside the configuration gets.
-var ErrConfined = errors.New("路径遍历检测：不允许访问系统敏感文件")
+var ErrConfined = say.Errorf("路径遍历检测：不允许访问系统敏感文件", "路径遍历检测：不允许访问系统敏感文件")
 
 // Confine returns the file that a client may name: the current config file,
 // or a config file in its directory or one of the directories where we look

@@ -1,16 +1,17 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // create writes the first file of a personality, with its directory, unless
 // somebody else just did.
 func (o LoadOptions) create(found Found) (Found, error) {
 	if err := os.MkdirAll(filepath.Dir(found.Path), 0o700); err != nil {
-		return found, fmt.Errorf("creating the config file: %w", err)
+		return found, say.Errorf("creating the config file: %w", "创建配置文件失败：%w", err)
 	}
 	unlock, err := lock(found.Path)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // decoder fills structs from nodes and reports what does not fit.
@@ -143,7 +145,7 @@ func (d *decoder) text(n *node, path string, nul bool) (string, bool) {
 		return "", false
 	}
 	if !nul && strings.IndexByte(n.text, 0) >= 0 {
-		d.report(n, path, codeCharacter, "the text", "a NUL character")
+		d.report(n, path, codeCharacter, say.New("the text", "文本"), say.New("a NUL character", "NUL 字符"))
 		return "", false
 	}
 	return n.text, true
@@ -206,7 +208,7 @@ func (d *decoder) integer(n *node, v reflect.Value, f field, path string) {
 	}
 	x, err := strconv.ParseFloat(n.text, 64)
 	if err != nil || x != math.Trunc(x) {
-		d.report(n, path, codeUnit, shown(n), "a whole number")
+		d.report(n, path, codeUnit, shown(n), say.New("a whole number", "整数"))
 		return
 	}
 	lo, hi := bound(f.min, math.MinInt64), bound(f.max, math.MaxInt64)
@@ -226,7 +228,7 @@ func bound(s string, none int64) int64 {
 
 func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, codeWrongType, "a duration", n.kind)
+		d.report(n, path, codeWrongType, say.New("a duration", "时长"), n.kind)
 		return
 	}
 	x, err := parseDuration(n.text)
@@ -245,7 +247,7 @@ func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
 
 func (d *decoder) size(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, codeWrongType, "a size", n.kind)
+		d.report(n, path, codeWrongType, say.New("a size", "大小"), n.kind)
 		return
 	}
 	x, err := parseSize(n.text)

@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"strconv"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // list fills a slice. A string is not a list of one: splitting it would be
@@ -77,7 +79,7 @@ func (d *decoder) inherit(n *node, v reflect.Value, path string) {
 	case n.kind == kindArray:
 		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
 	default:
-		d.report(n, path, codeWrongType, `a list of names or "all"`, n.kind)
+		d.report(n, path, codeWrongType, say.New(`a list of names or "all"`, `名称数组或 "all"`), n.kind)
 		return
 	}
 	v.Set(reflect.ValueOf(out))

@@ -1,12 +1,13 @@
 package config
 
 import (
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // disk is what writing a file needs of the file system. Tests put one in its
@@ -52,7 +53,7 @@ func replaceFile(d disk, path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	f, err := d.CreateTemp(dir, tempPattern(path))
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return say.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
 	}
 	err = fillFile(f, data, mode)
 	if err == nil {
@@ -61,10 +62,10 @@ func replaceFile(d disk, path string, data []byte, mode fs.FileMode) error {
 	}
 	if err != nil {
 		d.Remove(f.Name())
-		return fmt.Errorf("writing %s: %w", path, err)
+		return say.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
 	}
 	if err := d.SyncDir(dir); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return say.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
 	}
 	return nil
 }

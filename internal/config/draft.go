@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // Draft is a file being changed.
@@ -58,7 +60,7 @@ func (d *Draft) addServer(schema, name string, v *node) error {
 	}
 	l := takeApart(d.root, &collector{})
 	if l == nil {
-		return fmt.Errorf("%s has a shape that a server cannot be added to", d.path)
+		return say.Errorf("%s has a shape that a server cannot be added to", "%s 的结构无法添加服务", d.path)
 	}
 	path, err := d.serversOf(l, schema)
 	if err != nil {
@@ -150,7 +152,7 @@ func (d *Draft) find(schema, name string) *entry {
 // content renders the draft.
 func (d *Draft) content() ([]byte, error) {
 	if d.root == nil {
-		return nil, fmt.Errorf("%s: nothing to write", d.path)
+		return nil, say.Errorf("%s: nothing to write", "%s：没有可写入的内容", d.path)
 	}
 	if d.old == nil {
 		return render(d.root, d.format), nil

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"mcp-all-in-one/internal/say"
+)
 
 // serverNames are the names that other programs give to our keys.
 var serverNames = map[string]string{
@@ -15,10 +19,10 @@ var serverNames = map[string]string{
 }
 
 // serverIdle are keys of other programs that mean nothing to a gateway.
-var serverIdle = map[string]string{
-	"autoApprove": "the client asks, not the gateway", "alwaysAllow": "the client asks, not the gateway",
-	"trust": "the client asks, not the gateway", "envFile": "write the variables into env",
-	"description": "", "gallery": "", "version": "", "iconPath": "", "source": "", "name": "", "$schema": "",
+var serverIdle = map[string]say.Text{
+	"autoApprove": say.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "alwaysAllow": say.New("the client asks, not the gateway", "由客户端询问，而不是网关"),
+	"trust": say.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "envFile": say.New("write the variables into env", "请把变量写入 env"),
+	"description": {}, "gallery": {}, "version": {}, "iconPath": {}, "source": {}, "name": {}, "$schema": {},
 }
 
 // typeNames are the names that other programs give to the transports.
@@ -35,13 +39,13 @@ var topNames = map[string]string{
 
 // topIdle are keys of other programs at the top of a file that mean nothing
 // here.
-var topIdle = map[string]string{
-	"health_check_enabled":           "every server is watched all the time",
-	"health_check_interval":          "every server is watched all the time",
-	"health_check_timeout":           "limits.handshake bounds a greeting",
-	"health_check_failure_threshold": "retries of a server says when it is down",
-	"inputs":                         "write ${secret:name} instead of ${input:name}",
-	"$schema":                        "",
+var topIdle = map[string]say.Text{
+	"health_check_enabled":           say.New("every server is watched all the time", "每个服务始终受到监视"),
+	"health_check_interval":          say.New("every server is watched all the time", "每个服务始终受到监视"),
+	"health_check_timeout":           say.New("limits.handshake bounds a greeting", "由 limits.handshake 限定握手时间"),
+	"health_check_failure_threshold": say.New("retries of a server says when it is down", "由服务的 retries 决定何时判定为不可用"),
+	"inputs":                         say.New("write ${secret:name} instead of ${input:name}", "请用 ${secret:name} 代替 ${input:name}"),
+	"$schema":                        {},
 }
 
 // takeTop keeps the keys beside the servers, under our names.
@@ -58,7 +62,7 @@ func (l *layout) takeTop(root *node, c *collector) {
 		ours, renamed := topNames[m.key]
 		switch {
 		case m.key == "compact" || m.key == "disabled_tools" || isHolder(m.key):
-		case idle && reason == "":
+		case idle && reason.Empty():
 		case idle:
 			c.add(SeverityWarning, m.pos, m.key, codeNoEffect, m.key, reason)
 		case renamed:
@@ -97,7 +101,7 @@ func ownServer(n *node, path string, c *collector) *node {
 	for _, m := range n.members {
 		reason, idle := serverIdle[m.key]
 		switch {
-		case idle && reason != "":
+		case idle && !reason.Empty():
 			c.add(SeverityWarning, m.pos, join(path, m.key), codeNoEffect, m.key, reason)
 		case idle:
 		case m.key == "disabled" && m.value.kind == kindBool:

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // maxDepth bounds the nesting of a file; the deepest key needs nine.
@@ -25,7 +27,7 @@ func parseJSON(data []byte, c *collector) *node {
 	}
 	v, err := hujson.Parse(data)
 	if err != nil {
-		at, text := jsonError(err, data, lines)
+		at, text := jsonError(err, lines)
 		c.add(SeverityError, at, "", codeSyntax, text)
 		return nil
 	}
@@ -83,22 +85,22 @@ func skipComment(data []byte, i int) int {
 var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
 
 // jsonError takes the place out of the parser's text.
-func jsonError(err error, data []byte, lines lineIndex) (pos, string) {
+func jsonError(err error, lines lineIndex) (pos, say.Text) {
 	m := hujsonPlace.FindStringSubmatch(err.Error())
 	if m == nil {
-		return pos{1, 1}, err.Error()
+		return pos{1, 1}, say.Parser(err.Error())
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
 	at := lines.pos(lines.starts[line-1] + col - 1)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return at, "the file ends in the middle of a value: " + m[3]
+		return at, say.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", say.Parser(m[3]))
 	}
 	text, _, _ := strings.Cut(m[3], "invalid literal:") // what follows may be a secret
 	if text == "" {
-		text = "not a valid string, number, true, false or null"
+		return at, say.New("not a valid string, number, true, false or null", "不是有效的字符串、数字、true、false 或 null")
 	}
-	return at, text
+	return at, say.Parser(text)
 }
 
 // jsonReader turns the parser's tree into ours.

@@ -3,10 +3,11 @@ package config
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/zalando/go-keyring"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // KeyringStore keeps secrets in the user's own keychain: the Secret Service
@@ -27,7 +28,7 @@ const keyringIndex = "names of secrets"
 
 // Get returns the secret of that name.
 func (s *KeyringStore) Get(name string) (string, error) {
-	if nameFault(name) != "" {
+	if !nameFault(name).Empty() {
 		return "", ErrNoSecret
 	}
 	v, err := keyring.Get(s.service, name)
@@ -35,7 +36,7 @@ func (s *KeyringStore) Get(name string) (string, error) {
 		return "", ErrNoSecret
 	}
 	if err != nil {
-		return "", fmt.Errorf("asking the keychain: %w", err)
+		return "", say.Errorf("asking the keychain: %w", "查询系统钥匙串失败：%w", err)
 	}
 	return v, nil
 }
@@ -51,25 +52,25 @@ func (s *KeyringStore) List() ([]string, error) {
 		err = json.Unmarshal([]byte(text), &names)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking the keychain: %w", err)
+		return nil, say.Errorf("asking the keychain: %w", "查询系统钥匙串失败：%w", err)
 	}
 	return names, nil
 }
 
 // Set stores a secret, replacing one of the same name.
 func (s *KeyringStore) Set(name, value string) error {
-	if fault := nameFault(name); fault != "" {
-		return fmt.Errorf("secret name %q %s", name, fault)
+	if fault := nameFault(name); !fault.Empty() {
+		return say.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
 	}
 	if err := keyring.Set(s.service, name, value); err != nil {
-		return fmt.Errorf("telling the keychain: %w", err)
+		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	return s.index(func(names []string) []string { return appendNew(names, name) })
 }
 
 // Delete removes a secret; ErrNoSecret when there is none of that name.
 func (s *KeyringStore) Delete(name string) error {
-	if nameFault(name) != "" {
+	if !nameFault(name).Empty() {
 		return ErrNoSecret
 	}
 	err := keyring.Delete(s.service, name)
@@ -77,7 +78,7 @@ func (s *KeyringStore) Delete(name string) error {
 		return ErrNoSecret
 	}
 	if err != nil {
-		return fmt.Errorf("telling the keychain: %w", err)
+		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	return s.index(func(names []string) []string {
 		return slices.DeleteFunc(names, func(n string) bool { return n == name })
@@ -93,10 +94,10 @@ func (s *KeyringStore) index(change func([]string) []string) error {
 	slices.Sort(names)
 	text, err := json.Marshal(names)
 	if err != nil {
-		return fmt.Errorf("telling the keychain: %w", err)
+		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	if err := keyring.Set(s.service, keyringIndex, string(text)); err != nil {
-		return fmt.Errorf("telling the keychain: %w", err)
+		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // schema reads one schema without its servers.
@@ -13,9 +15,9 @@ func (r *reader) schema(e schemaEntry) {
 	switch {
 	case e.value == nil:
 	case !schemaName.MatchString(e.name):
-		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, "is not allowed")
+		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, say.New("is not allowed", "不允许使用"))
 	case reservedSchemas[e.name]:
-		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, "is taken by a URL of the gateway")
+		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, say.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
 	}
 	if e.value != nil {
 		var refs references
@@ -42,7 +44,7 @@ func firstOf(values ...string) string {
 func (r *reader) server(schema *Schema, e entry) {
 	path := pathText(e.path)
 	s := &Server{Name: e.name, Schema: schema.Name, Line: e.at.line, Column: e.at.col}
-	if fault := nameFault(e.name); fault != "" {
+	if fault := nameFault(e.name); !fault.Empty() {
 		r.c.add(SeverityError, e.at, path, codeServerName, e.name, fault)
 	}
 	own := ownServer(e.value, path, r.c)
@@ -152,7 +154,7 @@ func (r *reader) deniedTools() {
 			}
 		}
 		if best == nil {
-			r.c.add(SeverityWarning, n.items[i].pos, "disabled_tools", codeNoEffect, name, "it names no server")
+			r.c.add(SeverityWarning, n.items[i].pos, "disabled_tools", codeNoEffect, name, say.New("it names no server", "它不对应任何服务"))
 			continue
 		}
 		best.Deny = append(slices.Clip(best.Deny), name[len(best.Name)+1:])

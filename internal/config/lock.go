@@ -1,10 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // lockWait is how long a writer waits for another one.
@@ -26,7 +27,7 @@ func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		writing.Unlock()
-		return nil, fmt.Errorf("locking %s: %w", path, err)
+		return nil, say.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
 	}
 	deadline := time.Now().Add(lockWait)
 	for {
@@ -41,9 +42,9 @@ func lock(path string) (unlock func(), err error) {
 		f.Close()
 		writing.Unlock()
 		if err == nil {
-			err = fmt.Errorf("another process has been writing it for %v", lockWait)
+			err = say.Errorf("another process has been writing it for %v", "另一进程已写入 %v 之久", lockWait)
 		}
-		return nil, fmt.Errorf("locking %s: %w", path, err)
+		return nil, say.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
 	}
 	return func() {
 		f.Close() // closing releases; the file stays, for removing it races

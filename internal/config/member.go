@@ -1,6 +1,8 @@
 package config
 
-import "fmt"
+import (
+	"mcp-all-in-one/internal/say"
+)
 
 // SetMember returns a file of any program with the value at a path of keys set
 // to a JSON value, or taken out when value is nil. Comments and layout stay.
@@ -20,7 +22,7 @@ func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte
 		data = nil
 	}
 	if root.kind != kindObject {
-		return nil, fmt.Errorf("the file holds %s, not an object", root.kind)
+		return nil, say.Errorf("the file holds %s, not an object", "文件的内容是%s，而不是对象", root.kind)
 	}
 	var v *node
 	if value != nil {

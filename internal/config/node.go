@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // pos is a place in a file; lines and columns count from 1, columns in
@@ -22,8 +24,14 @@ const (
 	kindObject
 )
 
-func (k kind) String() string {
-	return [...]string{"null", "a boolean", "a number", "a string", "a list", "an object"}[k]
+func (k kind) String() string { return k.In(say.English) }
+
+// In names the kind in a language.
+func (k kind) In(l say.Lang) string { return kindNames[k].In(l) }
+
+var kindNames = [...]say.Text{
+	say.Plain("null"), say.New("a boolean", "布尔值"), say.New("a number", "数字"), say.New("a string", "字符串"),
+	say.New("a list", "数组"), say.New("an object", "对象"),
 }
 
 // node is one value of a file, whatever its format, with its place.

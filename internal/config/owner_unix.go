@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // checkOwner refuses a file that everybody may write, because writing it is
@@ -27,9 +29,9 @@ func checkOwner(info fs.FileInfo, insecure bool, c *collector) {
 	}
 	switch {
 	case owner > 0 && owner != os.Geteuid():
-		c.add(SeverityWarning, pos{}, "", codeOwner, fmt.Sprintf("it belongs to user %d", owner))
+		c.add(SeverityWarning, pos{}, "", codeOwner, say.New("it belongs to user %d", "属于用户 %d", owner))
 	case mode&0o020 != 0:
-		c.add(SeverityWarning, pos{}, "", codeOwner, fmt.Sprintf("mode %04o", mode))
+		c.add(SeverityWarning, pos{}, "", codeOwner, say.New("mode %04o", "权限 %04o", uint32(mode)))
 	}
 }
 

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Severity says what a problem costs.
@@ -47,15 +49,15 @@ func (p Problem) Place() string {
 }
 
 // String returns the problem in one line, in English.
-func (p Problem) String() string { return p.line(p.Severity.String()) }
+func (p Problem) String() string { return p.In(say.English) }
 
-// Chinese returns the problem in one line, in Chinese.
-func (p Problem) Chinese() string {
-	p.Message, p.Hint = p.MessageZH, p.HintZH
-	return p.line([...]string{"警告", "停用", "错误"}[p.Severity])
-}
-
-func (p Problem) line(severity string) string {
+// In returns the problem in one line, in a language.
+func (p Problem) In(l say.Lang) string {
+	severity := p.Severity.String()
+	if l == say.Chinese {
+		p.Message, p.Hint = p.MessageZH, p.HintZH
+		severity = [...]string{"警告", "停用", "错误"}[p.Severity]
+	}
 	var b strings.Builder
 	if place := p.Place(); place != "" {
 		b.WriteString(place + ": ")
@@ -78,11 +80,14 @@ type LoadError struct {
 }
 
 // Error returns the errors, one a line.
-func (e *LoadError) Error() string {
+func (e *LoadError) Error() string { return e.In(say.English) }
+
+// In returns the errors in a language, one a line.
+func (e *LoadError) In(l say.Lang) string {
 	var lines []string
 	for _, p := range e.Problems {
 		if p.Severity == SeverityError {
-			lines = append(lines, p.String())
+			lines = append(lines, p.In(l))
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -101,11 +106,9 @@ func (e *LoadError) Has(code string) bool {
 // newProblem fills in the texts of code; args belong to its message.
 func newProblem(sev Severity, code string, args ...any) Problem {
 	t := texts[code]
-	return Problem{
-		Severity: sev, Code: code,
-		Message: fmt.Sprintf(t.en, args...), MessageZH: fmt.Sprintf(t.zh, inChinese(t.en, args)...),
-		Hint: t.hint, HintZH: t.hintZH,
-	}
+	p := Problem{Severity: sev, Code: code, Hint: t.hint, HintZH: t.hintZH}
+	p.Message, p.MessageZH = say.New(t.en, t.zh, args...).Both()
+	return p
 }
 
 // fileError is a LoadError about a whole file.

@@ -3,13 +3,14 @@ package config
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -18,8 +19,8 @@ const (
 )
 
 var (
-	errNotRegular = errors.New("not a regular file")
-	errTooLarge   = errors.New("file too large")
+	errNotRegular = say.Errorf("not a regular file", "不是普通文件")
+	errTooLarge   = say.Errorf("file too large", "文件过大")
 )
 
 // readRegular reads a regular file of at most limit bytes. It looks before it
@@ -83,14 +84,14 @@ func decodeText(data []byte, c *collector) ([]byte, bool) {
 		c.add(SeverityError, pos{1, 1}, "", codeEncoding, "UTF-16")
 		return nil, false
 	case len(data) >= 2 && (data[0] == 0) != (data[1] == 0):
-		c.add(SeverityError, pos{1, 1}, "", codeEncoding, "UTF-16 without a byte order mark")
+		c.add(SeverityError, pos{1, 1}, "", codeEncoding, say.New("UTF-16 without a byte order mark", "无字节序标记的 UTF-16"))
 		return nil, false
 	}
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			c.add(SeverityError, newLineIndex(data).pos(i), "", codeEncoding, fmt.Sprintf("byte 0x%02X", data[i]))
+			c.add(SeverityError, newLineIndex(data).pos(i), "", codeEncoding, say.New("byte 0x%02X", "字节 0x%02X", data[i]))
 			return nil, false
 		}
 		i += size
@@ -137,25 +138,25 @@ func parse(data []byte, format Format, c *collector) *node {
 	return n
 }
 
-func fileKind(info fs.FileInfo) string {
+func fileKind(info fs.FileInfo) say.Text {
 	switch m := info.Mode(); {
 	case m.IsDir():
-		return "a directory"
+		return say.New("a directory", "目录")
 	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
+		return say.New("a pipe", "管道")
 	case m&fs.ModeDevice != 0:
-		return "a device"
+		return say.New("a device", "设备")
 	case m&fs.ModeSocket != 0:
-		return "a socket"
+		return say.New("a socket", "套接字")
 	}
-	return "something else"
+	return say.New("something else", "其他类型")
 }
 
 // plainError drops the path that a problem names already.
-func plainError(err error) string {
+func plainError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
-		return pe.Err.Error()
+		return pe.Err
 	}
-	return err.Error()
+	return err
 }

@@ -1,11 +1,12 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // Redacted stands for a secret in what Redact returns.
@@ -102,7 +103,7 @@ func secretURL(s string) bool {
 func unredact(n, old *node) (*node, error) {
 	if n.kind == kindString && n.text == Redacted {
 		if old == nil || old.kind >= kindArray {
-			return nil, fmt.Errorf("%s stands for a secret that the file does not have", Redacted)
+			return nil, say.Errorf("%s stands for a secret that the file does not have", "%s 代表的密钥不在文件中", Redacted)
 		}
 		return old, nil
 	}
@@ -111,7 +112,7 @@ func unredact(n, old *node) (*node, error) {
 	var err error
 	for i, m := range c.members {
 		if c.members[i].value, err = unredact(m.value, old.get(m.key)); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.key, err)
+			return nil, say.Errorf("%s: %w", "%s：%w", m.key, err)
 		}
 	}
 	for i, v := range c.items {

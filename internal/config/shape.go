@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"slices"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // entry is one server where the file has it.
@@ -193,7 +195,7 @@ func (l *layout) takeServers(n *node, schema string, path []step, c *collector) 
 		for i, item := range n.items {
 			name := item.get("name")
 			if item.kind == kindObject && (name == nil || name.kind != kindString) {
-				c.add(SeverityError, item.pos, pathText(append(slices.Clone(path), indexStep(i))), codeServerName, "", "is missing")
+				c.add(SeverityError, item.pos, pathText(append(slices.Clone(path), indexStep(i))), codeServerName, "", say.New("is missing", "缺少名称"))
 				continue
 			}
 			at, text := item.pos, ""

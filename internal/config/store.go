@@ -6,12 +6,13 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Store keeps secrets by name, for ${secret:name}.
@@ -21,7 +22,7 @@ type Store interface {
 }
 
 // ErrNoSecret is what a Store says about a name it does not know.
-var ErrNoSecret = errors.New("no such secret")
+var ErrNoSecret = say.Errorf("no such secret", "没有这个密钥")
 
 // FileStore keeps secrets in one encrypted file with its key beside it. That
 // keeps them out of backups, logs and screens, not from whoever can read the
@@ -57,8 +58,8 @@ func (s *FileStore) List() ([]string, error) {
 
 // Set stores a secret, replacing one of the same name.
 func (s *FileStore) Set(name, value string) error {
-	if fault := nameFault(name); fault != "" {
-		return fmt.Errorf("secret name %q %s", name, fault)
+	if fault := nameFault(name); !fault.Empty() {
+		return say.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
 	}
 	return s.change(func(all map[string]string) error {
 		all[name] = value
@@ -79,7 +80,7 @@ func (s *FileStore) Delete(name string) error {
 
 func (s *FileStore) change(edit func(map[string]string) error) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("storing secrets: %w", err)
+		return say.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
 	}
 	unlock, err := lock(s.file())
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *FileStore) change(edit func(map[string]string) error) error {
 	}
 	plain, err := json.Marshal(all)
 	if err != nil {
-		return fmt.Errorf("storing secrets: %w", err)
+		return say.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
 	}
 	box, err := s.cipher(true)
 	if err != nil {
@@ -113,21 +114,21 @@ func (s *FileStore) read() (map[string]string, error) {
 		return all, nil
 	}
 	if err != nil {
-		return all, fmt.Errorf("reading secrets: %w", err)
+		return all, say.Errorf("reading secrets: %w", "读取密钥失败：%w", err)
 	}
 	box, err := s.cipher(false)
 	if err != nil {
 		return all, err
 	}
 	if len(data) < box.NonceSize() {
-		return all, errors.New("reading secrets: the file is cut short")
+		return all, say.Errorf("reading secrets: the file is cut short", "读取密钥失败：文件不完整")
 	}
 	plain, err := box.Open(nil, data[:box.NonceSize()], data[box.NonceSize():], nil)
 	if err != nil {
-		return all, errors.New("reading secrets: the key does not fit, or the file was changed")
+		return all, say.Errorf("reading secrets: the key does not fit, or the file was changed", "读取密钥失败：加密密钥不符，或文件已被改动")
 	}
 	if err := json.Unmarshal(plain, &all); err != nil {
-		return all, errors.New("reading secrets: the content is not ours")
+		return all, say.Errorf("reading secrets: the content is not ours", "读取密钥失败：内容不是本程序写入的")
 	}
 	return all, nil
 }
@@ -143,13 +144,13 @@ func (s *FileStore) cipher(create bool) (cipher.AEAD, error) {
 			return nil, err
 		}
 	case err != nil:
-		return nil, fmt.Errorf("reading the key of the secrets: %w", err)
+		return nil, say.Errorf("reading the key of the secrets: %w", "读取加密密钥失败：%w", err)
 	case exposed(info.Mode()):
-		return nil, fmt.Errorf("%s can be read by others (mode %04o): chmod 600 it", s.keyFile(), info.Mode().Perm())
+		return nil, say.Errorf("%s can be read by others (mode %04o): chmod 600 it", "其他用户可读 %s（权限 %04o）：请执行 chmod 600", s.keyFile(), info.Mode().Perm())
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil || len(key) != 32 {
-		return nil, errors.New("the key of the secrets is not 32 bytes long")
+		return nil, say.Errorf("the key of the secrets is not 32 bytes long", "加密密钥的长度不是 32 字节")
 	}
 	return cipher.NewGCM(block)
 }

@@ -1,16 +1,17 @@
 package config
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 var (
-	errDuration = errors.New(`a duration such as "30s", or a number of milliseconds`)
-	errSize     = errors.New(`a size such as "10MiB", or a number of bytes`)
+	errDuration = say.Errorf(`a duration such as "30s", or a number of milliseconds`, `时长（如 "30s"，或毫秒数）`)
+	errSize     = say.Errorf(`a size such as "10MiB", or a number of bytes`, `大小（如 "10MiB"，或字节数）`)
 )
 
 // parseDuration reads "30s"; a bare number counts milliseconds.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // debounce is how long a file must be left alone before it is read.
@@ -40,14 +41,14 @@ type Watcher struct {
 func Watch(cfg *Config, o LoadOptions, deliver func(*Config, error)) (*Watcher, error) {
 	n, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, fmt.Errorf("watching %s: %w", cfg.Path, err)
+		return nil, say.Errorf("watching %s: %w", "监视 %s 失败：%w", cfg.Path, err)
 	}
 	o.Path, o.Create, o.Project = cfg.Path, false, cfg.Project
 	w := &Watcher{path: cfg.Path, load: o, deliver: deliver, notify: n, dirs: map[string]bool{}, stop: make(chan struct{})}
 	w.follow()
 	if len(w.dirs) == 0 {
 		n.Close()
-		return nil, fmt.Errorf("watching %s: its directory cannot be watched", cfg.Path)
+		return nil, say.Errorf("watching %s: its directory cannot be watched", "监视 %s 失败：无法监视其所在目录", cfg.Path)
 	}
 	w.last, _ = w.fingerprint()
 	w.done.Go(w.run)

@@ -92,7 +92,7 @@ func fixedElicitation(answer *config.ElicitationAnswer, params []byte) (*jsonrpc
 	}
 	form := catalog.Item{InputSchema: schema}
 	if bad := form.Validate(content); len(bad) > 0 {
-		return nil, methodNotFound(mcp.MethodElicit, "answers.elicitation does not fit: "+bad[0].Message)
+		return nil, methodNotFound(mcp.MethodElicit, "answers.elicitation does not fit: "+bad[0].Message.String())
 	}
 	return &jsonrpc.Response{Result: append(append([]byte(`{"action":"accept","content":`), content...), '}')}, nil
 }

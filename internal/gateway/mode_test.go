@@ -35,10 +35,10 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := choose(c.r, c.tools, c.named, c.most)
-			if got.mode != c.want || got.why == "" {
+			if got.mode != c.want || got.why.Empty() {
 				t.Errorf("got %+v, want %s", got, c.want)
 			}
-			if c.most > 0 && c.tools > c.most && !strings.Contains(got.why, "at most") {
+			if c.most > 0 && c.tools > c.most && !strings.Contains(got.why.String(), "at most") {
 				t.Errorf("it does not say why: %s", got.why)
 			}
 		})
@@ -85,7 +85,7 @@ func TestLimitsExceeded(t *testing.T) {
 			continue
 		}
 		for i, want := range tt.want {
-			if !strings.Contains(got[i], want) {
+			if !strings.Contains(got[i].String(), want) {
 				t.Errorf("%s with %q: got %q, want %q", tt.client, tt.fit, got[i], want)
 			}
 		}

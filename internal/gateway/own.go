@@ -2,12 +2,12 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // visible is what the session's principal may see; our own tools are shown by
@@ -62,7 +62,7 @@ func (s *Session) env(p party, v *view, req *jsonrpc.Request) *builtin.Env {
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			u := s.upstream(server)
 			if u == nil {
-				return nil, fmt.Errorf("server %q is gone", server)
+				return nil, say.Errorf("server %q is gone", "服务 %q 已不存在", server)
 			}
 			params := jsonrpc.Set(req.Params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -18,7 +19,7 @@ const (
 	maxParks  = 10_000
 )
 
-var errExpired = errors.New("the client did not answer in time")
+var errExpired = say.Errorf("the client did not answer in time", "客户端未及时应答")
 
 // A park is a call to a legacy server that waits for answers of a modern
 // client. The client was told what is asked and went away; its retry resumes

@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // A Receipt is what clients were shown, what that cost them, and what it would
@@ -17,6 +18,7 @@ type Receipt struct {
 	Client  string `json:"client,omitempty"`
 	Mode    string `json:"mode"`
 	Why     string `json:"why,omitempty"` // of a mode that was chosen
+	WhyZH   string `json:"whyZH,omitempty"`
 	Tools   int    `json:"tools"`
 	// Lists is how often the tools were listed, Shown what that came to.
 	Lists int64        `json:"lists"`
@@ -28,7 +30,8 @@ type Receipt struct {
 	// List is what one list of the tools costs in each mode.
 	List catalog.Receipt `json:"list"`
 	// Warnings say what known clients cannot take of it.
-	Warnings []string `json:"warnings"`
+	Warnings   []string `json:"warnings"`
+	WarningsZH []string `json:"warningsZH"`
 }
 
 // A SchemaReceipt is the receipt of a schema since the start, with those of
@@ -44,8 +47,9 @@ type SchemaReceipt struct {
 
 // Advice is a mode, and why.
 type Advice struct {
-	Mode string `json:"mode"`
-	Why  string `json:"why"`
+	Mode  string `json:"mode"`
+	Why   string `json:"why"`
+	WhyZH string `json:"whyZH"`
 }
 
 // A tally counts what clients were shown.
@@ -121,18 +125,26 @@ func (s *Session) receipt() Receipt {
 	v := s.look()
 	eyes := catalog.View{Scope: s.scope(), Visible: s.opening.Visible}
 	r := Receipt{
-		Session: s.caller.Session, Key: s.opening.Principal, Client: s.clientName(), Mode: v.choice.mode, Why: v.choice.why, List: v.cost.all(),
-		Tools: v.shown.Count(catalog.Tools, eyes), Warnings: []string{},
+		Session: s.caller.Session, Key: s.opening.Principal, Client: s.clientName(), Mode: v.choice.mode, List: v.cost.all(),
+		Tools: v.shown.Count(catalog.Tools, eyes),
 	}
+	r.Why, r.WhyZH = v.choice.why.Both()
+	r.warn(nil)
 	if r.Mode == "" {
 		r.Mode = s.mode()
 	}
 	if limits := limitsOf(r.Client); limits != nil {
 		eyes.Fit = s.fit(mcp.Legacy)
-		r.Warnings = append(r.Warnings, limits.exceeded(v.shown, eyes)...)
+		r.warn(limits.exceeded(v.shown, eyes))
 	}
 	s.tally.fill(&r)
 	return r
+}
+
+// warn sets the warnings; a list without any is not null.
+func (r *Receipt) warn(list []say.Text) {
+	en, zh := say.Both(list)
+	r.Warnings, r.WarningsZH = append([]string{}, en...), append([]string{}, zh...)
 }
 
 // Receipts are those of every schema that can be opened.
@@ -147,8 +159,9 @@ func (g *Gateway) Receipts() map[string]SchemaReceipt {
 		g.tallies.of(name).fill(&r.Receipt)
 		v := s.look()
 		best := choose(r.List, v.cost.tools(), v.cost.named(), 0)
-		r.Advice = Advice{best.mode, best.why}
-		r.Warnings = limitWarnings(v, catalog.View{Fit: s.fit(mcp.Modern)})
+		r.Advice.Mode = best.mode
+		r.Advice.Why, r.Advice.WhyZH = best.why.Both()
+		r.warn(limitWarnings(v, catalog.View{Fit: s.fit(mcp.Modern)}))
 		all[name] = r
 	}
 	g.mu.Lock()

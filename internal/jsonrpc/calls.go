@@ -2,10 +2,11 @@ package jsonrpc
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // calls holds the calls that wait for their answers. Ids count upwards; the
@@ -216,7 +217,7 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 		if c.closing.Load() {
 			return nil, ErrClosed
 		}
-		return nil, fmt.Errorf("sending %s: %w", req.Method, err)
+		return nil, say.Errorf("sending %s: %w", "发送 %s 失败：%w", req.Method, err)
 	}
 	out := c.await(ctx, k)
 	c.calls.put(k)
@@ -300,5 +301,5 @@ func endedBy(err, cause error) error {
 	if cause == nil || cause == err {
 		return err
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+	return say.Errorf("%w: %w", "%w：%w", err, cause)
 }

@@ -6,19 +6,21 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // How a call or a request ends without an answer.
 var (
 	// ErrClosed means that the connection ended.
-	ErrClosed = errors.New("connection closed")
+	ErrClosed = say.Errorf("connection closed", "连接已关闭")
 	// ErrCancelled is the cause of a handler's context when the peer
 	// cancelled the request.
-	ErrCancelled = errors.New("cancelled by the peer")
+	ErrCancelled = say.Errorf("cancelled by the peer", "已由对方取消")
 	// ErrTooLarge means that the answer was over the limit of the stream.
-	ErrTooLarge = errors.New("answer too large")
+	ErrTooLarge = say.Errorf("answer too large", "应答过大")
 	// ErrBadAnswer means that an answer came that could not be understood.
-	ErrBadAnswer = errors.New("answer not understood")
+	ErrBadAnswer = say.Errorf("answer not understood", "无法理解应答")
 )
 
 // ConnOptions says how a Conn behaves.

@@ -2,8 +2,9 @@ package jsonrpc
 
 import (
 	"bytes"
-	"fmt"
 	"sync"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A batch gathers the answers to the requests that came in one array.
@@ -91,7 +92,7 @@ func (b *batch) done() {
 	}
 	if len(b.out) > 0 && !b.conn.closing.Load() {
 		if err := b.conn.stream.Write(b.out, []byte{']'}); err != nil {
-			b.conn.abort(fmt.Errorf("sending the answers to a batch: %w", err))
+			b.conn.abort(say.Errorf("sending the answers to a batch: %w", "发送批量应答失败：%w", err))
 		}
 	}
 	free(b.release)

@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"runtime/debug"
 	"sync/atomic"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // An inbound is one request of the peer, and the way back to it while it runs.
@@ -154,7 +156,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 		return
 	}
 	c.dropped("answer not sent", id)
-	c.abort(fmt.Errorf("sending an answer: %w", err))
+	c.abort(say.Errorf("sending an answer: %w", "发送应答失败：%w", err))
 }
 
 func (in *inbound) cancelByPeer() {

@@ -9,6 +9,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Peer is whoever can be asked.
@@ -130,6 +132,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
 }
 
+// In says it in a language; the message is the other side's own.
+func (e *Error) In(l say.Lang) string {
+	return say.New("%s (code %d)", "%s（错误码 %d）", e.Message, e.Code).In(l)
+}
+
 // A Stream carries whole messages in both directions.
 type Stream interface {
 	// Read returns the next message. The buffer belongs to the caller until
@@ -151,9 +158,12 @@ type FrameError struct {
 	// Head is the beginning of what was skipped, for finding its id.
 	Head []byte
 	// Reason says what was wrong with it.
-	Reason string
+	Reason say.Text
 }
 
-func (e *FrameError) Error() string {
-	return fmt.Sprintf("%s (%d bytes)", e.Reason, e.Size)
+func (e *FrameError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *FrameError) In(l say.Lang) string {
+	return say.New("%v (%d bytes)", "%v（%d 字节）", e.Reason, e.Size).In(l)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 func TestPipe(t *testing.T) {
@@ -95,7 +97,7 @@ func TestConnAnswerTooLarge(t *testing.T) {
 		a, b := Pipe()
 		c := NewConn(&mute{b, func(size int) error {
 			if size > 150 {
-				return &FrameError{Size: int64(size), Reason: "line too long"}
+				return &FrameError{Size: int64(size), Reason: say.Plain("line too long")}
 			}
 			return nil
 		}}, ConnOptions{Handler: echo, Strict: true})

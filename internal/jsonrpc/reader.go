@@ -2,7 +2,8 @@ package jsonrpc
 
 import (
 	"errors"
-	"fmt"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // read takes messages from the stream until it ends.
@@ -75,7 +76,7 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		return
 	}
 	if k := c.calls.take(id); k != nil {
-		c.settleCall(nil, k, outcome{err: fmt.Errorf("%w: %s", ErrBadAnswer, err.Message)})
+		c.settleCall(nil, k, outcome{err: say.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)})
 	}
 }
 
@@ -135,7 +136,7 @@ func (c *Conn) takeBroken(frame *FrameError) {
 		c.answer(id, &Response{Err: Errorf(CodeInvalidRequest, "%s", frame.Error())}, nil)
 		return
 	}
-	c.dropped(frame.Reason, frame.Head)
+	c.dropped(frame.Reason.String(), frame.Head)
 	var k *call
 	if n, ok := decimal(id); ok {
 		k = c.calls.take(n)
@@ -144,6 +145,6 @@ func (c *Conn) takeBroken(frame *FrameError) {
 		k = c.calls.only()
 	}
 	if k != nil {
-		c.settleCall(nil, k, outcome{err: fmt.Errorf("%w: %s", ErrTooLarge, frame.Error())})
+		c.settleCall(nil, k, outcome{err: say.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // answerClasses are the sizes of pooled buffers. What is larger is left to the
@@ -77,9 +78,9 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Res
 			return out, nil
 		}
 	}
-	reason := "the answer does not belong to the request"
+	reason := say.New("the answer does not belong to the request", "应答与请求不对应")
 	if bad != nil {
-		reason = "the answer cannot be read: " + bad.Message
+		reason = say.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)
 	}
 	return nil, &AnswerError{Reason: reason, Head: append([]byte(nil), buf.b[:min(len(buf.b), 512)]...)}
 }
@@ -122,7 +123,7 @@ func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 func (x *exchange) fromBatch(ctx context.Context, buf *answerBuffer) (*jsonrpc.Response, error) {
 	parts, bad := jsonrpc.SplitBatch(buf.b, nil)
 	if bad != nil {
-		return nil, &AnswerError{Reason: "the answer cannot be read: " + bad.Message}
+		return nil, &AnswerError{Reason: say.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)}
 	}
 	in := x.c.newInbox(x.req.Back)
 	var out *jsonrpc.Response
@@ -138,7 +139,7 @@ func (x *exchange) fromBatch(ctx context.Context, buf *answerBuffer) (*jsonrpc.R
 		in.take(ctx, &msg)
 	}
 	if out == nil {
-		return nil, &AnswerError{Reason: "the answer does not belong to the request"}
+		return nil, &AnswerError{Reason: say.New("the answer does not belong to the request", "应答与请求不对应")}
 	}
 	return out, nil
 }

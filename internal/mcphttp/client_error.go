@@ -3,7 +3,6 @@ package mcphttp
 import (
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/wire"
 )
 
@@ -18,7 +18,7 @@ const maxErrorBody = 64 << 10
 
 // ErrStreamEnded is a call whose stream ended before its answer and could not
 // be resumed.
-var ErrStreamEnded = errors.New("the server ended the stream before its answer")
+var ErrStreamEnded = say.Errorf("the server ended the stream before its answer", "服务在应答之前结束了流")
 
 // A StatusError is an answer with a status other than 2xx.
 type StatusError struct {
@@ -31,29 +31,35 @@ type StatusError struct {
 	Modern bool
 }
 
-func (e *StatusError) Error() string {
-	text := fmt.Sprintf("the server answered %d %s", e.Status, http.StatusText(e.Status))
+func (e *StatusError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *StatusError) In(l say.Lang) string {
+	text := say.New("the server answered %d %s", "服务返回 %d %s", e.Status, http.StatusText(e.Status))
 	if e.Status/100 == 3 {
 		if to, err := url.Parse(e.Header.Get("Location")); err == nil && to.Host != "" {
-			return text + ", a redirect to " + to.Scheme + "://" + to.Host + " that is not followed"
+			text = say.New("%v, a redirect to %s://%s that is not followed", "%v，重定向到 %s://%s，不会跟随", text, to.Scheme, to.Host)
 		}
 	}
-	return text
+	return text.In(l)
 }
 
 // An AnswerError is an answer of 2xx that is not MCP.
 type AnswerError struct {
-	Reason string
+	Reason say.Text
 	// ContentType is what the server called it; Head is how it begins.
 	ContentType string
 	Head        []byte
 }
 
-func (e *AnswerError) Error() string {
+func (e *AnswerError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *AnswerError) In(l say.Lang) string {
 	if e.ContentType != "" {
-		return fmt.Sprintf("%s (%s)", e.Reason, e.ContentType)
+		return say.New("%v (%s)", "%v（%s）", e.Reason, e.ContentType).In(l)
 	}
-	return e.Reason
+	return e.Reason.In(l)
 }
 
 // Unwrap makes it one of the answers that nobody understands.

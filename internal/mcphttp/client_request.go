@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // newMessageBody is a body that net/http recognises as memory, which it then
@@ -77,7 +78,7 @@ func (x *exchange) run(ctx context.Context) (*jsonrpc.Response, error) {
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		resp.Body.Close()
-		return nil, &AnswerError{Reason: "the answer is compressed, which nobody asked for", ContentType: encoding}
+		return nil, &AnswerError{Reason: say.New("the answer is compressed, which nobody asked for", "应答经过压缩，而请求并未要求"), ContentType: encoding}
 	}
 	if x.req.Method == mcp.MethodInitialize && !c.opt.Modern {
 		if err := c.openSession(resp.Header.Get(headerSession)); err != nil {
@@ -93,9 +94,9 @@ func (x *exchange) run(ctx context.Context) (*jsonrpc.Response, error) {
 		return x.stream(ctx, resp.Body)
 	}
 	head := readHead(resp.Body, 512)
-	reason := "the answer is neither JSON nor an event stream"
+	reason := say.New("the answer is neither JSON nor an event stream", "应答既不是 JSON，也不是事件流")
 	if len(head) == 0 {
-		reason = "the answer is empty"
+		reason = say.New("the answer is empty", "应答为空")
 	}
 	return nil, &AnswerError{Reason: reason, ContentType: contentType, Head: head}
 }
@@ -109,7 +110,7 @@ func (x *exchange) message() []byte {
 func (c *Client) openSession(id string) error {
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7e || i > 4<<10 {
-			return &AnswerError{Reason: "the session id is not usable"}
+			return &AnswerError{Reason: say.New("the session id is not usable", "会话 ID 无法使用")}
 		}
 	}
 	c.setState(id, "")

@@ -3,7 +3,6 @@ package mcphttp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -77,7 +77,7 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) (*jsonrpc.Res
 			return nil, err
 		}
 		if x.c.opt.Modern || pos.id == "" {
-			return nil, fmt.Errorf("%w: %w", ErrStreamEnded, err)
+			return nil, say.Errorf("%w: %w", "%w：%w", ErrStreamEnded, err)
 		}
 		if body, err = x.c.resume(ctx, &pos); err != nil {
 			return nil, err
@@ -161,7 +161,7 @@ func (c *Client) resume(ctx context.Context, pos *position) (io.ReadCloser, erro
 		if failures >= maxResumes || gone || !worthAnotherTry(err) {
 			// Not wrapped: a refusal of this request says nothing about the one
 			// whose answer is missing, which has reached the server.
-			return nil, fmt.Errorf("%w: resuming it: %v", ErrStreamEnded, err)
+			return nil, say.Errorf("%w: resuming it: %v", "%w：恢复失败：%v", ErrStreamEnded, err)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func (c *Client) get(ctx context.Context, lastEvent string) (io.ReadCloser, erro
 		return nil, newStatusError(resp)
 	}
 	if ct := resp.Header.Get("Content-Type"); mediaType(ct) != "text/event-stream" || resp.Header.Get("Content-Encoding") != "" {
-		return nil, &AnswerError{Reason: "the answer is not an event stream", ContentType: ct, Head: readHead(resp.Body, 512)}
+		return nil, &AnswerError{Reason: say.New("the answer is not an event stream", "应答不是事件流"), ContentType: ct, Head: readHead(resp.Body, 512)}
 	}
 	return resp.Body, nil
 }

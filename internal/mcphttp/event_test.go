@@ -148,7 +148,7 @@ func FuzzEventReader(f *testing.F) {
 			var frame *jsonrpc.FrameError
 			switch {
 			case errors.As(err, &frame):
-				reasons = append(reasons, frame.Reason)
+				reasons = append(reasons, frame.Reason.String())
 			case err != nil:
 				return all, append(reasons, err.Error())
 			default:

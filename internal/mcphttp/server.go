@@ -8,7 +8,6 @@ package mcphttp
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A Transport says how a client reached us.
@@ -67,11 +67,11 @@ type Session interface {
 
 // ErrDraining is the cause of a handler's context that ends because the server
 // drains. A handler that only listens should return its result then.
-var ErrDraining = errors.New("the server is shutting down")
+var ErrDraining = say.Errorf("the server is shutting down", "服务正在关闭")
 
 // ErrSessionEnded is the cause of a handler's context that ends with its
 // session.
-var ErrSessionEnded = errors.New("the session has ended")
+var ErrSessionEnded = say.Errorf("the session has ended", "会话已结束")
 
 // ServerOptions say what a Server serves.
 type ServerOptions struct {

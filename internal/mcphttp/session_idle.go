@@ -1,11 +1,12 @@
 package mcphttp
 
 import (
-	"errors"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
-var errIdle = errors.New("nothing was heard of the client for too long")
+var errIdle = say.Errorf("nothing was heard of the client for too long", "客户端长时间没有消息")
 
 // watch starts the clock of a session that has just entered the table. The
 // clock is one entry in the runtime's timer heap, not a goroutine.

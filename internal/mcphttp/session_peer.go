@@ -2,16 +2,16 @@ package mcphttp
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 var (
-	errNoStream  = errors.New("the client cannot be asked: it accepts no text/event-stream")
-	errStateless = errors.New("the client cannot be asked: it has no session")
+	errNoStream  = say.Errorf("the client cannot be asked: it accepts no text/event-stream", "无法询问客户端：它不接受 text/event-stream")
+	errStateless = say.Errorf("the client cannot be asked: it has no session", "无法询问客户端：它没有会话")
 )
 
 // Notify says something to the client outside any call. It waits for a stream

@@ -2,14 +2,15 @@ package mcphttp
 
 import (
 	"context"
-	"errors"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 var (
-	errCutOff    = errors.New("the client does not read")
-	errTakenOver = errors.New("the stream goes on over another connection")
-	errLeft      = errors.New("the client is gone")
+	errCutOff    = say.Errorf("the client does not read", "客户端不读取内容")
+	errTakenOver = say.Errorf("the stream goes on over another connection", "流已转到另一连接")
+	errLeft      = say.Errorf("the client is gone", "客户端已离开")
 )
 
 // A stream is one sequence of messages toward a client. It outlives the

@@ -3,7 +3,6 @@ package oauth
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"html"
 	"net"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const callbackPath = "/callback"
@@ -42,7 +43,7 @@ func listenCallback(ctx context.Context, port int, before string) (net.Listener,
 	if port != 0 {
 		ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return nil, fmt.Errorf("listening for the answer: %w", err)
+			return nil, say.Errorf("listening for the answer: %w", "监听登录结果失败：%w", err)
 		}
 		return ln, nil
 	}
@@ -53,7 +54,7 @@ func listenCallback(ctx context.Context, port int, before string) (net.Listener,
 	}
 	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("listening for the answer: %w", err)
+		return nil, say.Errorf("listening for the answer: %w", "监听登录结果失败：%w", err)
 	}
 	return ln, nil
 }
@@ -74,7 +75,7 @@ func (c *callback) wait(ctx context.Context) (string, error) {
 	case <-c.done:
 		return c.code, c.err
 	case <-ctx.Done():
-		return "", fmt.Errorf("waiting for the sign-in: %w", context.Cause(ctx))
+		return "", say.Errorf("waiting for the sign-in: %w", "等待登录：%w", context.Cause(ctx))
 	}
 }
 
@@ -132,17 +133,17 @@ func (c *callback) take(q url.Values) (status int, text string) {
 func (c *callback) judge(q url.Values) (string, error) {
 	switch iss := q.Get("iss"); {
 	case iss != "" && iss != c.issuer:
-		return "", untrusted("the answer came from another issuer")
+		return "", untrusted("the answer came from another issuer", "登录结果来自其他签发者")
 	case iss == "" && c.issued:
-		return "", untrusted("the answer does not name its issuer")
+		return "", untrusted("the answer does not name its issuer", "登录结果没有写明签发者")
 	}
 	if code := q.Get("error"); code != "" {
-		return "", fmt.Errorf("the authorization server refused: %s", plainCode(code))
+		return "", say.Errorf("the authorization server refused: %s", "授权服务器拒绝了请求：%s", plainCode(code))
 	}
 	if code := q.Get("code"); code != "" {
 		return code, nil
 	}
-	return "", errors.New("the answer has no code")
+	return "", say.Errorf("the answer has no code", "登录结果中没有授权码")
 }
 
 // plainCode is an error code of OAuth, and nothing else.

@@ -3,7 +3,6 @@ package oauth
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -16,6 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/safehttp"
+	"mcp-all-in-one/internal/say"
 )
 
 // maxIssuers bounds the authorization servers that a server may name.
@@ -41,7 +41,7 @@ type finder struct {
 func newFetch(s *config.Server) (*http.Client, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of %q: %w", s.Name, err)
+		return nil, say.Errorf("the URL of %q: %w", "%q 的 URL：%w", s.Name, err)
 	}
 	var allow []netip.Prefix
 	if config.IsLoopback(u.Hostname()) {
@@ -52,7 +52,7 @@ func newFetch(s *config.Server) (*http.Client, error) {
 	for _, text := range s.Auth.Allow {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("auth.allow of %q: %w", s.Name, err)
+			return nil, say.Errorf("auth.allow of %q: %w", "%q 的 auth.allow：%w", s.Name, err)
 		}
 		allow = append(allow, p)
 	}
@@ -81,14 +81,14 @@ func (f *finder) find(ctx context.Context) (*authority, error) {
 		}
 	}
 	if want := f.server.Auth.Issuer; want != "" && !sameIssuer(want, issuer) {
-		return nil, untrusted("it names the issuer %q, and auth.issuer says %q", issuer, want)
+		return nil, untrusted("it names the issuer %q, and auth.issuer says %q", "它声明的签发者是 %q，而 auth.issuer 为 %q", issuer, want)
 	}
 	a.meta, err = auth.GetAuthServerMetadata(ctx, issuer, f.fetch)
 	switch {
 	case err != nil:
-		return nil, untrusted("%v", err)
+		return nil, untrusted("%v", "%v", err)
 	case a.meta == nil && meta != nil:
-		return nil, untrusted("%s publishes no metadata", issuer)
+		return nil, untrusted("%s publishes no metadata", "%s 没有发布元数据", issuer)
 	case a.meta == nil:
 		a.meta = &oauthex.AuthServerMeta{
 			Issuer: issuer, AuthorizationEndpoint: issuer + "/authorize", TokenEndpoint: issuer + "/token",
@@ -104,7 +104,7 @@ func (f *finder) challenge(ctx context.Context) (map[string]string, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.server.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	if err != nil {
-		return nil, fmt.Errorf("asking %q: %w", f.server.Name, err)
+		return nil, say.Errorf("asking %q: %w", "询问 %q 失败：%w", f.server.Name, err)
 	}
 	for name, value := range f.server.Headers {
 		req.Header.Set(name, value.Reveal())
@@ -113,7 +113,7 @@ func (f *finder) challenge(ctx context.Context) (map[string]string, error) {
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := f.base.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("asking %q: %w", f.server.Name, err)
+		return nil, say.Errorf("asking %q: %w", "询问 %q 失败：%w", f.server.Name, err)
 	}
 	defer resp.Body.Close()
 	return bearerChallenge(resp), nil
@@ -142,7 +142,7 @@ func bearerChallenge(resp *http.Response) map[string]string {
 func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(f.server.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of %q: %w", f.server.Name, err)
+		return nil, say.Errorf("the URL of %q: %w", "%q 的 URL：%w", f.server.Name, err)
 	}
 	const wellKnown = "/.well-known/oauth-protected-resource"
 	places := []string{origin(f.server.URL) + wellKnown}
@@ -151,7 +151,7 @@ func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.P
 	}
 	if named != "" {
 		if origin(named) != origin(f.server.URL) {
-			return nil, untrusted("its resource_metadata is at another origin")
+			return nil, untrusted("its resource_metadata is at another origin", "它的 resource_metadata 属于其他来源")
 		}
 		places = []string{named}
 	}
@@ -159,13 +159,13 @@ func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.P
 		meta := new(oauthex.ProtectedResourceMetadata)
 		found, err := f.getJSON(ctx, place, meta)
 		if err != nil {
-			return nil, untrusted("%v", err)
+			return nil, untrusted("%v", "%v", err)
 		}
 		if !found {
 			continue
 		}
 		if !covers(meta.Resource, u) {
-			return nil, untrusted("its metadata is about %q", meta.Resource)
+			return nil, untrusted("its metadata is about %q", "它的元数据描述的是 %q", meta.Resource)
 		}
 		return meta, nil
 	}
@@ -188,14 +188,14 @@ func (f *finder) getJSON(ctx context.Context, place string, into any) (bool, err
 	case resp.StatusCode >= 400 && resp.StatusCode < 500:
 		return false, nil
 	case resp.StatusCode != http.StatusOK:
-		return false, fmt.Errorf("%s answered %d", place, resp.StatusCode)
+		return false, say.Errorf("%s answered %d", "%s 返回 %d", place, resp.StatusCode)
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return false, err
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return false, fmt.Errorf("what %s answered is not its metadata", place)
+		return false, say.Errorf("what %s answered is not its metadata", "%s 返回的内容不是它的元数据", place)
 	}
 	return true, nil
 }
@@ -203,11 +203,11 @@ func (f *finder) getJSON(ctx context.Context, place string, into any) (bool, err
 // choose takes the configured issuer where there is one, else the first.
 func (f *finder) choose(issuers []string) (string, error) {
 	if len(issuers) == 0 || len(issuers) > maxIssuers {
-		return "", untrusted("it names %d authorization servers", len(issuers))
+		return "", untrusted("it names %d authorization servers", "它声明了 %d 个授权服务器", len(issuers))
 	}
 	for _, issuer := range issuers {
 		if err := f.usable(issuer); err != nil {
-			return "", untrusted("authorization server %q: %v", issuer, err)
+			return "", untrusted("authorization server %q: %v", "授权服务器 %q：%v", issuer, err)
 		}
 	}
 	if i := slices.IndexFunc(issuers, func(s string) bool { return sameIssuer(s, f.server.Auth.Issuer) }); i >= 0 {
@@ -219,13 +219,13 @@ func (f *finder) choose(issuers []string) (string, error) {
 // check refuses an authorization server that does not do what protects us.
 func (f *finder) check(m *oauthex.AuthServerMeta) error {
 	if !slices.Contains(m.CodeChallengeMethodsSupported, "S256") {
-		return untrusted("%s does not support PKCE with S256", m.Issuer)
+		return untrusted("%s does not support PKCE with S256", "%s 不支持 S256 的 PKCE", m.Issuer)
 	}
 	for _, e := range []struct{ name, url string }{
 		{"authorization_endpoint", m.AuthorizationEndpoint}, {"token_endpoint", m.TokenEndpoint},
 	} {
 		if err := f.usable(e.url); err != nil {
-			return untrusted("%s %q: %v", e.name, e.url, err)
+			return untrusted("%s %q: %v", "%s %q：%v", e.name, e.url, err)
 		}
 	}
 	if m.RevocationEndpoint != "" && f.usable(m.RevocationEndpoint) != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // An exchange is with the token endpoint of one grant's issuer.
@@ -43,7 +44,7 @@ func (x *exchange) context(ctx context.Context) context.Context {
 func (x *exchange) redeem(ctx context.Context, code, verifier string) error {
 	token, err := x.config("").Exchange(x.context(ctx), code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return fmt.Errorf("getting a token: %w", plainly(err))
+		return say.Errorf("getting a token: %w", "获取令牌失败：%w", plainly(err))
 	}
 	return x.take(token)
 }
@@ -60,11 +61,11 @@ func (x *exchange) refresh(ctx context.Context) error {
 // take puts a token into the grant after a look at whether it can be used.
 func (x *exchange) take(token *oauth2.Token) error {
 	if !strings.EqualFold(token.Type(), "Bearer") {
-		return untrusted("the token is none that we can use: its type is %q", token.TokenType)
+		return untrusted("the token is none that we can use: its type is %q", "令牌的类型 %q 无法使用", token.TokenType)
 	}
 	for i := range len(token.AccessToken) {
 		if c := token.AccessToken[i]; c <= ' ' || c > '~' {
-			return untrusted("the token cannot stand in a header")
+			return untrusted("the token cannot stand in a header", "令牌不能写入请求头")
 		}
 	}
 	g := x.grant
@@ -102,7 +103,7 @@ func (x *exchange) revoke(ctx context.Context) error {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.RevokeURL, strings.NewReader(form.Encode()))
 	if err != nil {
-		return fmt.Errorf("revoking the grant: %w", err)
+		return say.Errorf("revoking the grant: %w", "撤销授权失败：%w", err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if g.Client.InHeader {
@@ -110,11 +111,11 @@ func (x *exchange) revoke(ctx context.Context) error {
 	}
 	resp, err := x.fetch.Do(req)
 	if err != nil {
-		return fmt.Errorf("revoking the grant: %w", err)
+		return say.Errorf("revoking the grant: %w", "撤销授权失败：%w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("revoking the grant: %s answered %d", g.Issuer, resp.StatusCode)
+		return say.Errorf("revoking the grant: %s answered %d", "撤销授权失败：%s 返回 %d", g.Issuer, resp.StatusCode)
 	}
 	return nil
 }
@@ -139,9 +140,9 @@ func plainly(err error) error {
 		return err
 	}
 	if answer.ErrorCode != "" {
-		return errors.New("the authorization server refused: " + plainCode(answer.ErrorCode))
+		return say.Errorf("the authorization server refused: %s", "授权服务器拒绝了请求：%s", plainCode(answer.ErrorCode))
 	}
-	return fmt.Errorf("the authorization server answered %d", answer.Response.StatusCode)
+	return say.Errorf("the authorization server answered %d", "授权服务器返回 %d", answer.Response.StatusCode)
 }
 
 // forResource adds the resource, which RFC 8707 has every token request name,

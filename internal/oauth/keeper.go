@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 )
 
 // A Store keeps texts by name where others cannot read them.
@@ -198,14 +198,14 @@ func modified(path string) time.Time {
 func (k *Keeper) keep(g *grant) (Status, error) {
 	text, err := json.Marshal(g)
 	if err != nil {
-		return Status{}, fmt.Errorf("keeping the token: %w", err)
+		return Status{}, say.Errorf("keeping the token: %w", "保存令牌失败：%w", err)
 	}
 	err = k.opt.Store.Set(g.name(), string(text))
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.grants = append(slices.DeleteFunc(slices.Clone(k.grants), func(old *grant) bool { return old.name() == g.name() }), g)
 	if err != nil {
-		return g.status(), fmt.Errorf("keeping the token: %w", err)
+		return g.status(), say.Errorf("keeping the token: %w", "保存令牌失败：%w", err)
 	}
 	k.touchLocked()
 	return g.status(), nil

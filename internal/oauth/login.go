@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 )
 
 // loginTime is how long a person has to sign in.
@@ -81,9 +81,9 @@ func signable(s *config.Server) error {
 	u, err := url.Parse(s.URL)
 	switch {
 	case s.URL == "" || err != nil:
-		return fmt.Errorf("%q is not reached over HTTP, so there is nothing to sign in to", s.Name)
+		return say.Errorf("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录", s.Name)
 	case u.User != nil || hasAuthorization(s):
-		return fmt.Errorf("%q has a credential in the configuration already", s.Name)
+		return say.Errorf("%q has a credential in the configuration already", "%q 在配置中已有凭据", s.Name)
 	}
 	return nil
 }
@@ -142,4 +142,4 @@ func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) erro
 }
 
 // ErrNotSignedIn is a logout where there is no grant.
-var ErrNotSignedIn = errors.New("nobody is signed in")
+var ErrNotSignedIn = say.Errorf("nobody is signed in", "无人登录")

@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"mcp-all-in-one/internal/safehttp"
+	"mcp-all-in-one/internal/say"
 )
 
 // clientName is what people read on the page that asks for their consent.
@@ -31,7 +31,7 @@ func (f *finder) client(ctx context.Context, m *oauthex.AuthServerMeta, redirect
 	case earlier != nil && earlier.Dynamic && earlier.Redirect == redirect:
 		return *earlier, nil
 	case m.RegistrationEndpoint == "":
-		return client{}, fmt.Errorf("%s registers no clients by itself: register one there and set auth.clientId of %q", m.Issuer, f.server.Name)
+		return client{}, say.Errorf("%s registers no clients by itself: register one there and set auth.clientId of %q", "%s 不支持自动注册客户端：请在那里注册，并设置 %q 的 auth.clientId", m.Issuer, f.server.Name)
 	}
 	return f.register(ctx, m, redirect)
 }
@@ -47,10 +47,10 @@ func isDocument(id string) bool {
 func checkDocument(id string) error {
 	u, err := url.Parse(id)
 	if err != nil || strings.Trim(u.Path, "/") == "" || u.Fragment != "" {
-		return fmt.Errorf("auth.clientId %q names no document", id)
+		return say.Errorf("auth.clientId %q names no document", "auth.clientId %q 不指向任何文档", id)
 	}
 	if err := safehttp.CheckURL(id, safehttp.Options{}); err != nil {
-		return fmt.Errorf("auth.clientId %q: %w", id, err)
+		return say.Errorf("auth.clientId %q: %w", "auth.clientId %q：%w", id, err)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func inHeader(m *oauthex.AuthServerMeta) bool {
 // register makes a client by RFC 7591.
 func (f *finder) register(ctx context.Context, m *oauthex.AuthServerMeta, redirect string) (client, error) {
 	if err := f.usable(m.RegistrationEndpoint); err != nil {
-		return client{}, untrusted("registration_endpoint %q: %v", m.RegistrationEndpoint, err)
+		return client{}, untrusted("registration_endpoint %q: %v", "registration_endpoint %q：%v", m.RegistrationEndpoint, err)
 	}
 	method := "none"
 	if len(m.TokenEndpointAuthMethodsSupported) > 0 && !slices.Contains(m.TokenEndpointAuthMethodsSupported, "none") {
@@ -78,13 +78,13 @@ func (f *finder) register(ctx context.Context, m *oauthex.AuthServerMeta, redire
 		TokenEndpointAuthMethod: method,
 	}, f.fetch)
 	if err != nil {
-		return client{}, fmt.Errorf("registering at %s: %w", m.Issuer, err)
+		return client{}, say.Errorf("registering at %s: %w", "在 %s 注册失败：%w", m.Issuer, err)
 	}
 	if answer.ClientID == "" {
-		return client{}, untrusted("%s gave no client id", m.Issuer)
+		return client{}, untrusted("%s gave no client id", "%s 没有给出客户端 ID", m.Issuer)
 	}
 	if len(answer.RedirectURIs) > 0 && !slices.Contains(answer.RedirectURIs, redirect) {
-		return client{}, untrusted("%s registered another redirect_uri than ours", m.Issuer)
+		return client{}, untrusted("%s registered another redirect_uri than ours", "%s 注册的 redirect_uri 与请求的不同", m.Issuer)
 	}
 	return client{
 		ID: answer.ClientID, Secret: answer.ClientSecret, Redirect: redirect, Dynamic: true,

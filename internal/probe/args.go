@@ -2,36 +2,37 @@ package probe
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // An ArgumentError is an argument that cannot be what the tool wants. It is
 // found before anything is sent.
 type ArgumentError struct {
 	Argument string
-	Problem  string
+	Problem  say.Text
 	// Nearest is the right name that was probably meant; empty when none is
 	// near.
 	Nearest string
-	// Unknown says that there is no argument of this name. Want is the type
-	// that it should have had instead of what was Given; empty when something
-	// else is wrong.
-	Unknown     bool
-	Want, Given string
 }
 
-func (e *ArgumentError) Error() string {
-	text := e.Problem
+func (e *ArgumentError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *ArgumentError) In(l say.Lang) string {
 	if e.Nearest != "" {
-		text += fmt.Sprintf("; did you mean %q?", e.Nearest)
+		return say.New("%v; did you mean %q?", "%v；是否要用 %q？", e.Problem, e.Nearest).In(l)
 	}
-	return text
+	return e.Problem.In(l)
+}
+
+// UnknownArgument is the error for a name that is none of those there are.
+func UnknownArgument(name, nearest string) *ArgumentError {
+	return &ArgumentError{Argument: name, Problem: say.New("unknown argument %q", "未知参数 %q", name), Nearest: nearest}
 }
 
 // An ArgumentParser turns what a person types into the arguments of a tool.
@@ -63,13 +64,13 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 		args = json.RawMessage(`{}`)
 	}
 	if args[0] != '{' || !jsonrpc.Valid(args) {
-		return nil, errors.New("the arguments are not a JSON object")
+		return nil, say.Errorf("the arguments are not a JSON object", "参数不是 JSON 对象")
 	}
 	var tree any
 	dec := json.NewDecoder(strings.NewReader(string(args)))
 	dec.UseNumber()
 	if err := dec.Decode(&tree); err != nil {
-		return nil, fmt.Errorf("reading the arguments: %w", err)
+		return nil, say.Errorf("reading the arguments: %w", "读取参数失败：%w", err)
 	}
 	for _, word := range words {
 		key, value, isJSON, err := p.split(word)
@@ -85,7 +86,7 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 			return nil, err
 		}
 		if tree, err = place(tree, path, typed); err != nil {
-			return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("%q: %v", key, err)}
+			return nil, &ArgumentError{Argument: key, Problem: say.New("%q: %v", "参数 %q：%v", key, err)}
 		}
 	}
 	if len(words) == 0 {
@@ -98,7 +99,7 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err error) {
 	key, value, ok := strings.Cut(word, "=")
 	if !ok || key == "" {
-		return "", "", false, &ArgumentError{Argument: word, Problem: fmt.Sprintf("%q is not an argument: write name=value", word)}
+		return "", "", false, &ArgumentError{Argument: word, Problem: say.New("%q is not an argument: write name=value", "%q 不是参数：请写成 名称=值", word)}
 	}
 	key, isJSON = strings.CutSuffix(key, ":")
 	if name, isFile := strings.CutPrefix(value, "@"); isFile && name != "" {
@@ -108,7 +109,7 @@ func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err
 		}
 		data, err := read(name)
 		if err != nil {
-			return "", "", false, &ArgumentError{Argument: key, Problem: fmt.Sprintf("argument %q: %v", key, err)}
+			return "", "", false, &ArgumentError{Argument: key, Problem: say.New("argument %q: %v", "参数 %q：%v", key, err)}
 		}
 		value = string(data)
 	}
@@ -119,17 +120,17 @@ func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err
 func (p *ArgumentParser) value(key string, path []step, value string, isJSON bool) (any, error) {
 	schema, nearest, known := schemaAt(p.Schema, path)
 	if !known && !p.Any && len(p.Schema) > 0 {
-		return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("unknown argument %q", key), Nearest: nearest, Unknown: true}
+		return nil, UnknownArgument(key, nearest)
 	}
 	if isJSON {
 		if !jsonrpc.Valid([]byte(value)) {
-			return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("argument %q is not JSON: %.60s", key, value)}
+			return nil, &ArgumentError{Argument: key, Problem: say.New("argument %q is not JSON: %.60s", "参数 %q 不是 JSON：%.60s", key, value)}
 		}
 		return json.RawMessage(value), nil
 	}
 	typed, err := typeBySchema(schema, value)
 	if err != nil && !p.Any {
-		return nil, &ArgumentError{Argument: key, Problem: fmt.Sprintf("argument %q: %v", key, err), Want: typesOf(schema)[0], Given: value}
+		return nil, &ArgumentError{Argument: key, Problem: say.New("argument %q: %v", "参数 %q：%v", key, err)}
 	}
 	if err != nil {
 		return value, nil
@@ -160,13 +161,13 @@ func typeAs(kind, value string) (any, error) {
 	case "integer":
 		if _, err := strconv.ParseInt(value, 10, 64); err != nil {
 			if f, ferr := strconv.ParseFloat(value, 64); ferr != nil || f != float64(int64(f)) {
-				return nil, fmt.Errorf("expected integer, got %q", value)
+				return nil, say.Errorf("expected integer, got %q", "类型应为 integer，实际为 %q", value)
 			}
 		}
 		return json.Number(value), nil
 	case "number":
 		if _, err := strconv.ParseFloat(value, 64); err != nil || !jsonrpc.Valid([]byte(value)) {
-			return nil, fmt.Errorf("expected number, got %q", value)
+			return nil, say.Errorf("expected number, got %q", "类型应为 number，实际为 %q", value)
 		}
 		return json.Number(value), nil
 	case "boolean":
@@ -174,21 +175,21 @@ func typeAs(kind, value string) (any, error) {
 		case "true", "false":
 			return value == "true", nil
 		}
-		return nil, fmt.Errorf("expected true or false, got %q", value)
+		return nil, say.Errorf("expected true or false, got %q", "应为 true 或 false，实际为 %q", value)
 	case "null":
 		if value == "null" {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("expected null, got %q", value)
+		return nil, say.Errorf("expected null, got %q", "类型应为 null，实际为 %q", value)
 	case "object", "array":
 		open := map[string]byte{"object": '{', "array": '['}[kind]
 		if value != "" && value[0] == open && jsonrpc.Valid([]byte(value)) {
 			return json.RawMessage(value), nil
 		}
 		if kind == "array" && !strings.HasPrefix(value, "{") {
-			return nil, fmt.Errorf("expected an array: write name[0]=… or name:=[…], got %q", value)
+			return nil, say.Errorf("expected an array: write name[0]=… or name:=[…], got %q", "应为数组：请写成 名称[0]=… 或 名称:=[…]，实际为 %q", value)
 		}
-		return nil, fmt.Errorf("expected an object: write name.member=… or name:={…}, got %q", value)
+		return nil, say.Errorf("expected an object: write name.member=… or name:={…}, got %q", "应为对象：请写成 名称.成员=… 或 名称:={…}，实际为 %q", value)
 	}
 	return value, nil
 }

@@ -2,13 +2,12 @@ package probe
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A step leads one level into a value: a member, or an element.
@@ -23,7 +22,7 @@ func parsePath(key string) ([]step, error) {
 	var name strings.Builder
 	flush := func() error {
 		if name.Len() == 0 {
-			return fmt.Errorf("argument %q has an empty name in it", key)
+			return say.Errorf("argument %q has an empty name in it", "参数 %q 中有空的名称", key)
 		}
 		path = append(path, step{name: name.String(), index: -1})
 		name.Reset()
@@ -49,11 +48,11 @@ func parsePath(key string) ([]step, error) {
 			}
 			end := strings.IndexByte(key[i:], ']')
 			if end < 0 {
-				return nil, fmt.Errorf("argument %q: a [ is not closed", key)
+				return nil, say.Errorf("argument %q: a [ is not closed", "参数 %q：[ 没有闭合", key)
 			}
 			n, err := strconv.Atoi(key[i+1 : i+end])
 			if err != nil || n < 0 || n > maxIndex {
-				return nil, fmt.Errorf("argument %q: %q is not an index", key, key[i+1:i+end])
+				return nil, say.Errorf("argument %q: %q is not an index", "参数 %q：%q 不是下标", key, key[i+1:i+end])
 			}
 			path = append(path, step{index: n})
 			i += end
@@ -90,7 +89,7 @@ func place(tree any, path []step, value any) (any, error) {
 	if s.index >= 0 {
 		list, ok := tree.([]any)
 		if !ok && tree != nil {
-			return nil, errors.New("what is there is not an array")
+			return nil, say.Errorf("what is there is not an array", "该处的值不是数组")
 		}
 		for len(list) <= s.index {
 			list = append(list, nil)
@@ -101,7 +100,7 @@ func place(tree any, path []step, value any) (any, error) {
 	}
 	object, ok := tree.(map[string]any)
 	if !ok && tree != nil {
-		return nil, errors.New("what is there is not an object")
+		return nil, say.Errorf("what is there is not an object", "该处的值不是对象")
 	}
 	if object == nil {
 		object = make(map[string]any)

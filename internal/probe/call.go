@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/say"
 )
 
 // CallOptions bound one call.
@@ -122,7 +122,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 			return nil
 		}
 		if x.Rounds++; x.Rounds > maxRounds {
-			return fmt.Errorf("the server asked more than %d rounds of questions for one call", maxRounds)
+			return say.Errorf("the server asked more than %d rounds of questions for one call", "服务在一次调用中提问超过 %d 轮", maxRounds)
 		}
 		if params, err = s.nextRound(ctx, r, x); err != nil || x.Err != nil {
 			return err
@@ -164,7 +164,7 @@ func (s *Session) nextRound(ctx context.Context, r *running, x *Exchange) (json.
 				failed = err
 			case resp.Err != nil:
 				// A modern answer cannot be an error: the call ends here.
-				failed = fmt.Errorf("the question %s was refused: %w", method, resp.Err)
+				failed = say.Errorf("the question %s was refused: %w", "问题 %s 被拒绝：%w", method, resp.Err)
 			default:
 				answers = jsonrpc.Set(answers, resp.Result, key)
 			}

@@ -1,31 +1,30 @@
 package probe
 
 import (
-	"fmt"
-
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/say"
 )
 
 // CheckJSON holds a value against a JSON Schema. It returns what is wrong, a
 // line each; an error says that the schema cannot be used.
-func CheckJSON(schema, value []byte) ([]string, error) {
+func CheckJSON(schema, value []byte) ([]say.Text, error) {
 	page := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
 	items, issues := catalog.ParseTools([][]byte{page})
 	if len(items) != 1 {
-		return nil, fmt.Errorf("the schema cannot be used: %v", issues)
+		return nil, say.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
 	}
 	if err := items[0].Unvalidated(); err != nil {
 		return nil, err
 	}
-	var lines []string
+	var lines []say.Text
 	for _, v := range items[0].Validate(value) {
-		where := v.Argument
-		if where == "" {
-			where = "the value"
+		where := say.Plain(v.Argument)
+		if v.Argument == "" {
+			where = say.New("the value", "该值")
 		}
-		line := where + ": expected " + v.Want
-		if v.Got != "" {
-			line += ", got " + v.Got
+		line := say.New("%v: expected %v", "%v：应为 %v", where, v.Want)
+		if !v.Got.Empty() {
+			line = say.New("%v, got %v", "%v，实际为 %v", line, v.Got)
 		}
 		lines = append(lines, line)
 	}
@@ -34,13 +33,13 @@ func CheckJSON(schema, value []byte) ([]string, error) {
 
 // CheckOutput holds a tool's result against its output schema. A tool that
 // failed, or has no such schema, has nothing to keep to.
-func CheckOutput(tool *catalog.Item, x *Exchange) ([]string, error) {
+func CheckOutput(tool *catalog.Item, x *Exchange) ([]say.Text, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 || x.Err != nil || x.IsToolError() {
 		return nil, nil
 	}
 	value := structured(x.Result)
 	if value == nil {
-		return []string{"structuredContent is missing although the tool has an output schema"}, nil
+		return []say.Text{say.New("structuredContent is missing although the tool has an output schema", "缺少 structuredContent，而该工具声明了输出 schema")}, nil
 	}
 	return CheckJSON(tool.OutputSchema, value)
 }

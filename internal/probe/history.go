@@ -22,6 +22,7 @@ type Run struct {
 	// Status is running, ok, tool_error, error, failed, cancelled or timeout.
 	Status     string          `json:"status"`
 	Message    string          `json:"message,omitempty"`
+	MessageZH  string          `json:"messageZH,omitempty"`
 	Error      json.RawMessage `json:"error,omitempty"`
 	Total      time.Duration   `json:"total"`
 	Gateway    time.Duration   `json:"gateway,omitempty"`

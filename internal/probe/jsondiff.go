@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Difference is one place where two JSON values differ. A side that has
@@ -14,14 +16,17 @@ type Difference struct {
 	B    json.RawMessage `json:"b,omitempty"`
 }
 
-func (d Difference) String() string {
+func (d Difference) String() string { return d.In(say.English) }
+
+// In says it in a language.
+func (d Difference) In(l say.Lang) string {
 	switch {
 	case d.A == nil:
-		return fmt.Sprintf("%s: only in the second: %s", d.Path, clip(d.B))
+		return say.New("%s: only in the second: %s", "%s：只在后者中：%s", d.Path, clip(d.B)).In(l)
 	case d.B == nil:
-		return fmt.Sprintf("%s: only in the first: %s", d.Path, clip(d.A))
+		return say.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, clip(d.A)).In(l)
 	}
-	return fmt.Sprintf("%s: %s, then %s", d.Path, clip(d.A), clip(d.B))
+	return say.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, clip(d.A), clip(d.B)).In(l)
 }
 
 const clipAt = 120
@@ -41,11 +46,11 @@ const maxDifferences = 100
 func DiffJSON(a, b json.RawMessage, ignore []JSONPath) ([]Difference, error) {
 	va, err := decodeSide(a)
 	if err != nil {
-		return nil, fmt.Errorf("reading the first value: %w", err)
+		return nil, say.Errorf("reading the first value: %w", "读取第一个值失败：%w", err)
 	}
 	vb, err := decodeSide(b)
 	if err != nil {
-		return nil, fmt.Errorf("reading the second value: %w", err)
+		return nil, say.Errorf("reading the second value: %w", "读取第二个值失败：%w", err)
 	}
 	for _, p := range ignore {
 		va, vb = p.Remove(va), p.Remove(vb)

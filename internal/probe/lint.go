@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -10,87 +9,95 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A Finding is something that clients or models will stumble over.
 type Finding struct {
 	// Severity is error for what clients refuse, warning for the rest.
-	Severity string `json:"severity"`
-	Rule     string `json:"rule"`
-	Kind     string `json:"kind"`
-	Item     string `json:"item,omitempty"`
-	Message  string `json:"message"`
+	Severity  string `json:"severity"`
+	Rule      string `json:"rule"`
+	Kind      string `json:"kind"`
+	Item      string `json:"item,omitempty"`
+	Message   string `json:"message"`
+	MessageZH string `json:"messageZH"`
+}
+
+func newFinding(severity, rule, kind, item string, message say.Text) Finding {
+	f := Finding{Severity: severity, Rule: rule, Kind: kind, Item: item}
+	f.Message, f.MessageZH = message.Both()
+	return f
 }
 
 // rules of the linter, one check each.
 var toolRules = []struct {
 	name, severity string
-	check          func(it *catalog.Item) string
+	check          func(it *catalog.Item) say.Text
 }{
-	{"tool-name-length", "error", func(it *catalog.Item) string {
-		return when(len(it.Name) > 64, "its name has %d characters; several clients refuse more than 64", len(it.Name))
+	{"tool-name-length", "error", func(it *catalog.Item) say.Text {
+		return when(len(it.Name) > 64, "its name has %d characters; several clients refuse more than 64", "名称有 %d 个字符；不少客户端拒绝超过 64 个字符的名称", len(it.Name))
 	}},
-	{"tool-name-characters", "error", func(it *catalog.Item) string {
-		return when(!toolName.MatchString(it.Name), "its name has characters beyond letters, digits, _ and -; several clients refuse it")
+	{"tool-name-characters", "error", func(it *catalog.Item) say.Text {
+		return when(!toolName.MatchString(it.Name), "its name has characters beyond letters, digits, _ and -; several clients refuse it", "名称含有字母、数字、_ 和 - 之外的字符；不少客户端会拒绝")
 	}},
-	{"tool-description", "warning", func(it *catalog.Item) string {
-		return when(strings.TrimSpace(it.Description) == "", "it has no description, so a model has to guess what it does")
+	{"tool-description", "warning", func(it *catalog.Item) say.Text {
+		return when(strings.TrimSpace(it.Description) == "", "it has no description, so a model has to guess what it does", "没有描述，模型只能猜测它的用途")
 	}},
-	{"tool-description-length", "warning", func(it *catalog.Item) string {
-		return when(len(it.Description) > 4096, "its description has %d bytes; every conversation pays for that", len(it.Description))
+	{"tool-description-length", "warning", func(it *catalog.Item) say.Text {
+		return when(len(it.Description) > 4096, "its description has %d bytes; every conversation pays for that", "描述有 %d 字节；每次对话都要为此付出上下文", len(it.Description))
 	}},
-	{"tool-schema-type", "error", func(it *catalog.Item) string {
+	{"tool-schema-type", "error", func(it *catalog.Item) say.Text {
 		kind, _ := jsonrpc.GetString(it.InputSchema, "type")
-		return when(kind != "object", "its input schema must have the type object")
+		return when(kind != "object", "its input schema must have the type object", "输入 schema 的 type 必须是 object")
 	}},
-	{"tool-schema-top", "error", func(it *catalog.Item) string {
+	{"tool-schema-top", "error", func(it *catalog.Item) say.Text {
 		for _, key := range []string{"anyOf", "oneOf", "allOf", "enum", "not"} {
 			if jsonrpc.Get(it.InputSchema, key) != nil {
-				return fmt.Sprintf("its input schema has %s at the top, which some models' APIs refuse", key)
+				return say.New("its input schema has %s at the top, which some models' APIs refuse", "输入 schema 的顶层有 %s，部分模型的 API 会拒绝", key)
 			}
 		}
-		return ""
+		return say.Text{}
 	}},
-	{"tool-schema-usable", "error", func(it *catalog.Item) string {
+	{"tool-schema-usable", "error", func(it *catalog.Item) say.Text {
 		if err := it.Unvalidated(); err != nil {
-			return fmt.Sprintf("its input schema cannot be used: %v", err)
+			return say.New("its input schema cannot be used: %v", "输入 schema 无法使用：%v", err)
 		}
-		return ""
+		return say.Text{}
 	}},
 	{"tool-schema-required", "error", requiredUnknown},
-	{"tool-schema-names", "error", func(it *catalog.Item) string {
+	{"tool-schema-names", "error", func(it *catalog.Item) say.Text {
 		for _, f := range Form(it.InputSchema) {
 			if len(f.Name) > maxArgumentName || !argumentName.MatchString(f.Name) {
-				return fmt.Sprintf("its argument %q has a name that some models' APIs refuse", f.Name)
+				return say.New("its argument %q has a name that some models' APIs refuse", "参数 %q 的名称会被部分模型的 API 拒绝", f.Name)
 			}
 		}
-		return ""
+		return say.Text{}
 	}},
-	{"tool-argument-type", "warning", func(it *catalog.Item) string {
-		return arguments(it, "have no type", func(f Field, _ []byte) bool { return f.Type == "" })
+	{"tool-argument-type", "warning", func(it *catalog.Item) say.Text {
+		return arguments(it, "its arguments %s have no type", "参数 %s 没有 type", func(f Field, _ []byte) bool { return f.Type == "" })
 	}},
-	{"tool-argument-description", "warning", func(it *catalog.Item) string {
-		return arguments(it, "have no description", func(f Field, _ []byte) bool { return f.Description == "" })
+	{"tool-argument-description", "warning", func(it *catalog.Item) say.Text {
+		return arguments(it, "its arguments %s have no description", "参数 %s 没有描述", func(f Field, _ []byte) bool { return f.Description == "" })
 	}},
-	{"tool-schema-array", "error", func(it *catalog.Item) string {
-		return arguments(it, "are arrays without items, which some models' APIs refuse", func(f Field, sub []byte) bool {
+	{"tool-schema-array", "error", func(it *catalog.Item) say.Text {
+		return arguments(it, "its arguments %s are arrays without items, which some models' APIs refuse", "参数 %s 是没有 items 的数组，部分模型的 API 会拒绝", func(f Field, sub []byte) bool {
 			return f.Type == "array" && jsonrpc.Get(sub, "items") == nil && jsonrpc.Get(sub, "prefixItems") == nil
 		})
 	}},
 	{"tool-schema-default", "warning", wrongDefault},
-	{"tool-annotations", "warning", func(it *catalog.Item) string {
+	{"tool-annotations", "warning", func(it *catalog.Item) say.Text {
 		both := string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" && string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true"
-		return when(both, "it says that it only reads and that it destroys")
+		return when(both, "it says that it only reads and that it destroys", "它同时声明只读与破坏性")
 	}},
-	{"tool-header", "error", func(it *catalog.Item) string {
+	{"tool-header", "error", func(it *catalog.Item) say.Text {
 		if err := catalog.InvalidHeaders(it); err != nil {
-			return err.Error() + "; over HTTP clients must not use it"
+			return say.New("%v; over HTTP clients must not use it", "%v；客户端不得通过 HTTP 使用它", err)
 		}
-		return ""
+		return say.Text{}
 	}},
-	{"tool-output-schema", "error", func(it *catalog.Item) string {
+	{"tool-output-schema", "error", func(it *catalog.Item) say.Text {
 		kind, _ := jsonrpc.GetString(it.OutputSchema, "type")
-		return when(len(it.OutputSchema) > 0 && kind != "object", "its output schema must have the type object")
+		return when(len(it.OutputSchema) > 0 && kind != "object", "its output schema must have the type object", "输出 schema 的 type 必须是 object")
 	}},
 }
 
@@ -102,38 +109,38 @@ var (
 	argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
 )
 
-func when(wrong bool, format string, args ...any) string {
+func when(wrong bool, en, zh string, args ...any) say.Text {
 	if !wrong {
-		return ""
+		return say.Text{}
 	}
-	return fmt.Sprintf(format, args...)
+	return say.New(en, zh, args...)
 }
 
-func requiredUnknown(it *catalog.Item) string {
+func requiredUnknown(it *catalog.Item) say.Text {
 	var names []string
 	for _, f := range Form(it.InputSchema) {
 		names = append(names, f.Name)
 	}
 	for _, name := range it.Required {
 		if !slices.Contains(names, name) {
-			return fmt.Sprintf("it requires %q, which its properties do not have", name)
+			return say.New("it requires %q, which its properties do not have", "required 中的 %q 不在 properties 中", name)
 		}
 	}
-	return ""
+	return say.Text{}
 }
 
 // arguments names those that something is wrong with.
-func arguments(it *catalog.Item, what string, wrong func(f Field, schema []byte) bool) string {
+func arguments(it *catalog.Item, en, zh string, wrong func(f Field, schema []byte) bool) say.Text {
 	var names []string
 	for _, f := range Form(it.InputSchema) {
 		if wrong(f, resolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))) {
 			names = append(names, f.Name)
 		}
 	}
-	return when(len(names) > 0, "its arguments %s %s", strings.Join(names, ", "), what)
+	return when(len(names) > 0, en, zh, strings.Join(names, ", "))
 }
 
-func wrongDefault(it *catalog.Item) string {
+func wrongDefault(it *catalog.Item) say.Text {
 	for _, f := range Form(it.InputSchema) {
 		sub := resolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))
 		value := jsonrpc.Get(sub, "default")
@@ -142,10 +149,10 @@ func wrongDefault(it *catalog.Item) string {
 		}
 		wrapped := jsonrpc.Set([]byte(`{"type":"object"}`), sub, "properties", "value")
 		if wrong, err := CheckJSON(wrapped, jsonrpc.Set([]byte(`{}`), value, "value")); err == nil && len(wrong) > 0 {
-			return fmt.Sprintf("the default of %q breaks its own schema: %s", f.Name, wrong[0])
+			return say.New("the default of %q breaks its own schema: %v", "%q 的默认值不符合自己的 schema：%v", f.Name, wrong[0])
 		}
 	}
-	return ""
+	return say.Text{}
 }
 
 // costly is how much a list of tools may cost before it is worth a word.
@@ -167,13 +174,14 @@ func Lint(ctx context.Context, s *Session) ([]Finding, error) {
 			if issue.Withheld {
 				severity = "error"
 			}
-			found = append(found, Finding{severity, "list", kindWord(k), issue.Item, issue.Detail})
+			found = append(found, newFinding(severity, "list", kindWord(k), issue.Item, issue.Detail))
 		}
 		for i := range l.Items {
 			found = append(found, lintItem(k, &l.Items[i])...)
 		}
 		if cost := listCost(l); k == catalog.Tools && cost > costly {
-			found = append(found, Finding{"warning", "tools-cost", "tools", "", fmt.Sprintf("the list costs about %d tokens in every conversation", cost)})
+			found = append(found, newFinding("warning", "tools-cost", "tools", "",
+				say.New("the list costs about %d tokens in every conversation", "该列表在每次对话中约占 %d 个 token", cost)))
 		}
 	}
 	return found, nil
@@ -206,9 +214,9 @@ func listCost(l *Listing) int {
 
 func lintItem(k catalog.Kind, it *catalog.Item) []Finding {
 	var found []Finding
-	add := func(severity, rule, message string) {
-		if message != "" {
-			found = append(found, Finding{severity, rule, kindWord(k), it.Key, message})
+	add := func(severity, rule string, message say.Text) {
+		if !message.Empty() {
+			found = append(found, newFinding(severity, rule, kindWord(k), it.Key, message))
 		}
 	}
 	switch k {
@@ -217,18 +225,18 @@ func lintItem(k catalog.Kind, it *catalog.Item) []Finding {
 			add(r.severity, r.name, r.check(it))
 		}
 	case catalog.Prompts:
-		add("warning", "prompt-description", when(it.Description == "", "it has no description"))
+		add("warning", "prompt-description", when(it.Description == "", "it has no description", "没有描述"))
 		for _, arg := range PromptArguments(it.Raw) {
-			add("warning", "prompt-argument-description", when(arg.Description == "", "its argument %q has no description", arg.Name))
+			add("warning", "prompt-argument-description", when(arg.Description == "", "its argument %q has no description", "参数 %q 没有描述", arg.Name))
 		}
 	case catalog.Resources:
 		u, err := url.Parse(it.Key)
-		add("error", "resource-uri", when(err != nil || u.Scheme == "", "its URI is not absolute"))
+		add("error", "resource-uri", when(err != nil || u.Scheme == "", "its URI is not absolute", "URI 不是绝对的"))
 		mime, _ := jsonrpc.GetString(it.Raw, "mimeType")
-		add("warning", "resource-mime", when(mime == "", "it has no mimeType"))
+		add("warning", "resource-mime", when(mime == "", "it has no mimeType", "没有 mimeType"))
 	case catalog.Templates:
-		add("error", "template-braces", when(strings.Count(it.Key, "{") != strings.Count(it.Key, "}"), "a brace is not closed"))
-		add("warning", "template-description", when(it.Description == "", "it has no description"))
+		add("error", "template-braces", when(strings.Count(it.Key, "{") != strings.Count(it.Key, "}"), "a brace is not closed", "花括号没有闭合"))
+		add("warning", "template-description", when(it.Description == "", "it has no description", "没有描述"))
 	}
 	return found
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // callPatience bounds a call that nobody watches.
@@ -45,7 +47,8 @@ type LoadResult struct {
 	Max        float64      `json:"max"`
 	Histogram  []LoadBucket `json:"histogram"`
 	// Problems are the first few different errors.
-	Problems []string `json:"problems,omitempty"`
+	Problems   []string `json:"problems,omitempty"`
+	ProblemsZH []string `json:"problemsZH,omitempty"`
 }
 
 // A LoadBucket counts the calls that took at most UpTo milliseconds and longer
@@ -109,7 +112,7 @@ func (r *LoadResult) count(x *Exchange, err error) {
 	if err != nil {
 		r.Errors++
 		if text := err.Error(); len(r.Problems) < maxProblems && !slices.Contains(r.Problems, text) {
-			r.Problems = append(r.Problems, text)
+			r.Problems, r.ProblemsZH = append(r.Problems, text), append(r.ProblemsZH, say.Chinese.Of(err))
 		}
 		return
 	}

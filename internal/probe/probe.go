@@ -10,7 +10,6 @@ package probe
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -130,13 +130,13 @@ const (
 )
 
 var (
-	errHandshake = errors.New("it did not answer in time")
+	errHandshake = say.Errorf("it did not answer in time", "未及时应答")
 	// ErrIdle ends a call whose server showed no sign of life.
-	ErrIdle = errors.New("the server showed no sign of life in time")
+	ErrIdle = say.Errorf("the server showed no sign of life in time", "服务在限定时间内没有任何响应")
 	// ErrLimit ends a call that took longer than it may.
-	ErrLimit = errors.New("the call took longer than it may")
+	ErrLimit = say.Errorf("the call took longer than it may", "调用超过了总时限")
 	// ErrCancelled ends a call that the user cancelled.
-	ErrCancelled = errors.New("cancelled by the user")
+	ErrCancelled = say.Errorf("cancelled by the user", "已由用户取消")
 )
 
 // Info is what the handshake said.

@@ -2,11 +2,11 @@ package probe
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // PromptParams are the params of prompts/get. Without arguments the member is
@@ -61,7 +61,12 @@ func PromptArguments(prompt []byte) []PromptArgument {
 // A MissingError is a required argument that was not given.
 type MissingError struct{ Name string }
 
-func (e *MissingError) Error() string { return fmt.Sprintf("missing required argument %q", e.Name) }
+func (e *MissingError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *MissingError) In(l say.Lang) string {
+	return say.New("missing required argument %q", "缺少必需的参数 %q", e.Name).In(l)
+}
 
 // CheckPrompt says which required argument is missing, before anything is
 // sent. An empty string that somebody gave on purpose is not missing.

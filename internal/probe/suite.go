@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Suite is one test file.
@@ -132,10 +134,10 @@ func ReadSuite(path string) (*Suite, error) {
 func ParseSuite(path string, data []byte) (*Suite, error) {
 	s := &Suite{Path: path}
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("%s: %s", path, yaml.FormatError(err, false, true))
+		return nil, say.Errorf("%s: %v", "%s：%v", path, yamlFault(err))
 	}
 	if err := s.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, say.Errorf("%s: %w", "%s：%w", path, err)
 	}
 	return s, nil
 }
@@ -150,7 +152,7 @@ func (s *Suite) Argv() []string {
 
 func (s *Suite) check() error {
 	if len(s.Tests) == 0 {
-		return errors.New("there are no tests in it")
+		return say.Errorf("there are no tests in it", "其中没有测试")
 	}
 	names := make(map[string]bool)
 	for i := range s.Tests {
@@ -162,10 +164,10 @@ func (s *Suite) check() error {
 			}
 		}
 		if t.kinds() != 1 {
-			return fmt.Errorf("test %q has %d of call, read, prompt, complete, list and request; exactly one is needed", t.Name, t.kinds())
+			return say.Errorf("test %q has %d of call, read, prompt, complete, list and request; exactly one is needed", "测试 %q 含有 call、read、prompt、complete、list 和 request 中的 %d 项；应恰好有一项", t.Name, t.kinds())
 		}
 		if names[t.Name] {
-			return fmt.Errorf("two tests are called %q", t.Name)
+			return say.Errorf("two tests are called %q", "有两个测试都叫 %q", t.Name)
 		}
 		names[t.Name] = true
 	}
@@ -216,4 +218,15 @@ func jsonOf(v any) json.RawMessage {
 		return nil
 	}
 	return raw
+}
+
+// yamlFault is what the parser says, with the place in the file.
+func yamlFault(err error) say.Text {
+	en := yaml.FormatError(err, false, true)
+	var at yaml.Error
+	if !errors.As(err, &at) {
+		return say.Plain(en)
+	}
+	zh := say.Parser(at.GetMessage()).In(say.Chinese)
+	return say.Pair(en, yaml.FormatErrorWithToken(zh, at.GetToken(), false, true))
 }

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A judgement holds one answer against what was expected.
@@ -18,12 +19,12 @@ type judgement struct {
 	runner   *SuiteRunner
 	test     *Test
 	x        *Exchange
-	problems []string
+	problems []say.Text
 	updated  bool
 }
 
-func (j *judgement) fail(format string, args ...any) {
-	j.problems = append(j.problems, fmt.Sprintf(format, args...))
+func (j *judgement) fail(en, zh string, args ...any) {
+	j.problems = append(j.problems, say.New(en, zh, args...))
 }
 
 func (j *judgement) judge(ctx context.Context) {
@@ -39,10 +40,10 @@ func (j *judgement) judge(ctx context.Context) {
 		j.snapshot(e.Snapshot)
 	}
 	if got := j.runner.Answers.kinds(); len(e.Asked) > 0 && !slices.Equal(got, e.Asked) {
-		j.fail("the server asked %v, expected %v", got, e.Asked)
+		j.fail("the server asked %v, expected %v", "服务询问了 %v，应为 %v", got, e.Asked)
 	}
 	if j.x.Notices < e.Progress {
-		j.fail("%d progress notifications, expected at least %d", j.x.Notices, e.Progress)
+		j.fail("%d progress notifications, expected at least %d", "收到 %d 次进度通知，应至少 %d 次", j.x.Notices, e.Progress)
 	}
 }
 
@@ -51,23 +52,23 @@ func (j *judgement) judge(ctx context.Context) {
 func (j *judgement) outcome(e *Expect) bool {
 	if e.Error != nil {
 		if j.x.Err == nil {
-			j.fail("it succeeded, expected the error %v", e.Error)
+			j.fail("it succeeded, expected the error %v", "调用成功，应返回错误 %v", e.Error)
 			return false
 		}
 		want := fmt.Sprint(e.Error)
 		if strconv.FormatInt(j.x.Err.Code, 10) != want && !strings.Contains(j.x.Err.Message, want) {
-			j.fail("error %d %q, expected %q", j.x.Err.Code, j.x.Err.Message, want)
+			j.fail("error %d %q, expected %q", "返回错误 %d %q，应为 %q", j.x.Err.Code, j.x.Err.Message, want)
 		}
 		j.sent(e.Sent)
 		return false
 	}
 	if j.x.Err != nil {
-		j.fail("the server answered the error %d: %s", j.x.Err.Code, j.x.Err.Message)
+		j.fail("the server answered the error %d: %s", "服务返回错误 %d：%s", j.x.Err.Code, j.x.Err.Message)
 		return false
 	}
 	wantFailure := e.IsError != nil && *e.IsError
 	if got := j.x.IsToolError(); got != wantFailure {
-		j.fail("isError is %v, expected %v: %s", got, wantFailure, clip([]byte(TextOf(j.x.Result))))
+		j.fail("isError is %v, expected %v: %s", "isError 为 %v，应为 %v：%s", got, wantFailure, clip([]byte(TextOf(j.x.Result))))
 	}
 	return true
 }
@@ -75,14 +76,14 @@ func (j *judgement) outcome(e *Expect) bool {
 func (j *judgement) limits(e *Expect) {
 	ms := float64(j.x.Timing.Total) / float64(time.Millisecond)
 	if e.MaxMS > 0 && ms > e.MaxMS {
-		j.fail("it took %.0f ms, at most %g are allowed", ms, e.MaxMS)
+		j.fail("it took %.0f ms, at most %g are allowed", "耗时 %.0f ms，最多允许 %g ms", ms, e.MaxMS)
 	}
 	cost := catalog.CostOf(j.x.Result)
 	if e.MaxBytes > 0 && cost.Bytes > e.MaxBytes {
-		j.fail("the answer has %d bytes, at most %d are allowed", cost.Bytes, e.MaxBytes)
+		j.fail("the answer has %d bytes, at most %d are allowed", "应答有 %d 字节，最多允许 %d 字节", cost.Bytes, e.MaxBytes)
 	}
 	if e.MaxTokens > 0 && cost.Tokens > e.MaxTokens {
-		j.fail("the answer has about %d tokens, at most %d are allowed", cost.Tokens, e.MaxTokens)
+		j.fail("the answer has about %d tokens, at most %d are allowed", "应答约有 %d 个 token，最多允许 %d 个", cost.Tokens, e.MaxTokens)
 	}
 }
 
@@ -104,29 +105,29 @@ func (j *judgement) value() json.RawMessage {
 func (j *judgement) content(e *Expect) {
 	text := TextOf(j.x.Result)
 	if e.Text != nil && text != *e.Text {
-		j.fail("the text is %q, expected %q", text, *e.Text)
+		j.fail("the text is %q, expected %q", "文本为 %q，应为 %q", text, *e.Text)
 	}
 	for _, part := range e.Contains {
 		if !strings.Contains(text, part) {
-			j.fail("the text has no %q in it: %s", part, clip([]byte(text)))
+			j.fail("the text has no %q in it: %s", "文本中没有 %q：%s", part, clip([]byte(text)))
 		}
 	}
 	for _, part := range e.NotContains {
 		if strings.Contains(text, part) {
-			j.fail("the text has %q in it", part)
+			j.fail("the text has %q in it", "文本中有 %q", part)
 		}
 	}
 	for _, expression := range e.JQ {
 		results, err := JQ(expression, j.value())
 		switch {
 		case err != nil:
-			j.fail("jq %s: %v", expression, err)
+			j.fail("jq %s: %v", "jq %s：%v", expression, err)
 		case len(results) != 1 || string(results[0]) != "true":
-			j.fail("jq %s gives %s, expected true; the value is %s", expression, joinRaw(results), clip(j.value()))
+			j.fail("jq %s gives %s, expected true; the value is %s", "jq %s 的结果为 %s，应为 true；值为 %s", expression, joinRaw(results), clip(j.value()))
 		}
 	}
 	if e.Equals != nil {
-		j.differences("the answer", jsonOf(e.Equals), j.value(), nil)
+		j.differences(say.New("the answer", "应答"), jsonOf(e.Equals), j.value(), nil)
 	}
 }
 
@@ -138,14 +139,14 @@ func joinRaw(list []json.RawMessage) string {
 	return clip([]byte(strings.Join(parts, " ")))
 }
 
-func (j *judgement) differences(what string, want, got json.RawMessage, ignore []JSONPath) {
+func (j *judgement) differences(what say.Text, want, got json.RawMessage, ignore []JSONPath) {
 	found, err := DiffJSON(want, got, ignore)
 	if err != nil {
-		j.fail("%s: %v", what, err)
+		j.fail("%v: %v", "%v：%v", what, err)
 		return
 	}
 	for _, d := range found {
-		j.fail("%s differs: %s", what, d)
+		j.fail("%v differs: %v", "%v不同：%v", what, d)
 	}
 }
 
@@ -163,51 +164,51 @@ func (j *judgement) sent(e *Sent) {
 	}
 	value, err := decodeSide(message)
 	if err != nil || message == nil {
-		j.fail("what was sent is not known")
+		j.fail("what was sent is not known", "发送的内容未知")
 		return
 	}
 	look := func(path string) []any {
 		p, err := ParseJSONPath(path)
 		if err != nil {
-			j.fail("%v", err)
+			j.fail("%v", "%v", err)
 		}
 		return p.Find(value)
 	}
 	for _, path := range e.Has {
 		if len(look(path)) == 0 {
-			j.fail("what was sent has no %s: %s", path, clip(message))
+			j.fail("what was sent has no %s: %s", "发送的内容中没有 %s：%s", path, clip(message))
 		}
 	}
 	for _, path := range e.NotHas {
 		if len(look(path)) > 0 {
-			j.fail("what was sent has %s: %s", path, clip(message))
+			j.fail("what was sent has %s: %s", "发送的内容中有 %s：%s", path, clip(message))
 		}
 	}
 	for path, want := range e.Equals {
 		found := look(path)
 		if len(found) != 1 {
-			j.fail("what was sent has %d of %s", len(found), path)
+			j.fail("what was sent has %d of %s", "发送的内容中有 %d 个 %s", len(found), path)
 			continue
 		}
-		j.differences("sent "+path, jsonOf(want), encode(found[0]), nil)
+		j.differences(say.New("sent %s", "发送的 %s ", path), jsonOf(want), encode(found[0]), nil)
 	}
 }
 
 func (j *judgement) schema(ctx context.Context, schema any) {
-	var wrong []string
+	var wrong []say.Text
 	var err error
 	switch s := schema.(type) {
 	case nil:
 		return
 	case string:
 		if s != "output" || j.test.Call == "" {
-			j.fail("schema must be \"output\", for a call, or a JSON Schema")
+			j.fail("schema must be \"output\", for a call, or a JSON Schema", "schema 应为 \"output\"（用于 call），或一个 JSON Schema")
 			return
 		}
 		var tool *catalog.Item
 		if tool, err = j.tool(ctx); err == nil {
 			if len(tool.OutputSchema) == 0 {
-				j.fail("the tool has no output schema")
+				j.fail("the tool has no output schema", "该工具没有输出 schema")
 				return
 			}
 			wrong, err = CheckOutput(tool, j.x)
@@ -216,10 +217,10 @@ func (j *judgement) schema(ctx context.Context, schema any) {
 		wrong, err = CheckJSON(jsonOf(s), j.value())
 	}
 	if err != nil {
-		j.fail("schema: %v", err)
+		j.fail("schema: %v", "schema：%v", err)
 	}
 	for _, line := range wrong {
-		j.fail("schema: %s", line)
+		j.fail("schema: %v", "schema：%v", line)
 	}
 }
 
@@ -235,7 +236,7 @@ func (j *judgement) tool(ctx context.Context) (*catalog.Item, error) {
 	if tool := r.tools.Find(j.test.Call); tool != nil {
 		return tool, nil
 	}
-	return nil, fmt.Errorf("the server has no tool %q", j.test.Call)
+	return nil, say.Errorf("the server has no tool %q", "服务没有工具 %q", j.test.Call)
 }
 
 func (j *judgement) snapshot(s *Snapshot) {
@@ -243,7 +244,7 @@ func (j *judgement) snapshot(s *Snapshot) {
 	for _, text := range s.Ignore {
 		p, err := ParseJSONPath(text)
 		if err != nil {
-			j.fail("%v", err)
+			j.fail("%v", "%v", err)
 			return
 		}
 		ignore = append(ignore, p)
@@ -255,5 +256,5 @@ func (j *judgement) snapshot(s *Snapshot) {
 		j.updated = true
 		return
 	}
-	j.differences("the snapshot", before, j.value(), ignore)
+	j.differences(say.New("the snapshot", "快照"), before, j.value(), ignore)
 }

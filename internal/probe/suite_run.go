@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -12,15 +11,17 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // A TestResult is how one test went.
 type TestResult struct {
 	Name string `json:"name"`
 	// Status is passed, failed or skipped.
-	Status   string        `json:"status"`
-	Problems []string      `json:"problems,omitempty"`
-	Took     time.Duration `json:"took"`
+	Status     string        `json:"status"`
+	Problems   []string      `json:"problems,omitempty"`
+	ProblemsZH []string      `json:"problemsZH,omitempty"`
+	Took       time.Duration `json:"took"`
 	// Updated says that a snapshot was written.
 	Updated bool `json:"updated,omitempty"`
 }
@@ -118,12 +119,12 @@ func (r *SuiteRunner) Run(ctx context.Context) (*SuiteResult, error) {
 
 func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	if t.Skip != "" {
-		return TestResult{Status: "skipped", Problems: []string{t.Skip}}
+		return testResult("skipped", say.Plain(t.Skip))
 	}
 	r.Answers.begin(t)
 	method, params, err := r.request(ctx, t)
 	if err != nil {
-		return TestResult{Status: "failed", Problems: []string{err.Error()}}
+		return testResult("failed", say.Why(err))
 	}
 	timeout := time.Duration(t.Timeout)
 	if timeout <= 0 {
@@ -138,9 +139,9 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	if err != nil {
 		var pending *PendingError
 		if errors.As(err, &pending) {
-			err = fmt.Errorf("%w; the test has no answer for it", err)
+			err = say.Errorf("%w; the test has no answer for it", "%w；该测试没有给出回答", err)
 		}
-		return TestResult{Status: "failed", Problems: []string{err.Error()}}
+		return testResult("failed", say.Why(err))
 	}
 	j := &judgement{runner: r, test: t, x: x}
 	j.judge(ctx)
@@ -148,7 +149,15 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	if len(j.problems) > 0 {
 		status = "failed"
 	}
-	return TestResult{Status: status, Problems: j.problems, Updated: j.updated}
+	result := testResult(status, j.problems...)
+	result.Updated = j.updated
+	return result
+}
+
+func testResult(status string, problems ...say.Text) TestResult {
+	r := TestResult{Status: status}
+	r.Problems, r.ProblemsZH = say.Both(problems)
+	return r
 }
 
 // request is what a test sends.
@@ -202,7 +211,7 @@ func (r *SuiteRunner) list(ctx context.Context, what string) (*Exchange, error) 
 		}
 		return &Exchange{Method: listMethods[k], Result: jsonOf(map[string]any{k.Member(): raw}), Timing: Timing{Total: time.Since(began)}}, nil
 	}
-	return nil, fmt.Errorf("there is no list %q: tools, resources, templates and prompts are", what)
+	return nil, say.Errorf("there is no list %q: tools, resources, templates and prompts are", "没有列表 %q：可用的是 tools、resources、templates 和 prompts", what)
 }
 
 func kindWord(k catalog.Kind) string {

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // snapshots are what the answers of a test file were, in a file beside it.
@@ -26,7 +27,7 @@ func readSnapshots(suite string) (*snapshots, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, &s.values); err != nil {
-		return nil, fmt.Errorf("reading the snapshots in %s: %w", s.path, err)
+		return nil, say.Errorf("reading the snapshots in %s: %w", "读取 %s 中的快照失败：%w", s.path, err)
 	}
 	return s, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // ExpandTemplate fills in the variables of a URI template (RFC 6570, without
@@ -19,7 +21,7 @@ func ExpandTemplate(template string, values map[string]string) (string, error) {
 		}
 		end := strings.IndexByte(rest[open:], '}')
 		if end < 0 {
-			return "", fmt.Errorf("the template %q has a { that is not closed", template)
+			return "", say.Errorf("the template %q has a { that is not closed", "模板 %q 中的 { 没有闭合", template)
 		}
 		out.WriteString(rest[:open])
 		piece, err := expandExpression(rest[open+1:open+end], values)

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Leg is one step of the way to a server over HTTP.
@@ -19,6 +21,16 @@ type Leg struct {
 	OK     bool          `json:"ok"`
 	Took   time.Duration `json:"took"`
 	Detail string        `json:"detail,omitempty"`
+	// DetailZH is Detail in Chinese.
+	DetailZH string `json:"detailZH,omitempty"`
+}
+
+func newLeg(name string, took time.Duration, detail string, err error) Leg {
+	leg := Leg{Name: name, OK: err == nil, Took: took, Detail: detail, DetailZH: detail}
+	if err != nil {
+		leg.Detail, leg.DetailZH = say.Why(err).Both()
+	}
+	return leg
 }
 
 // stepTime is how long each step may take.
@@ -29,7 +41,7 @@ const stepTime = 10 * time.Second
 func Trace(ctx context.Context, address string) []Leg {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return []Leg{{Name: "dns", Detail: fmt.Sprintf("%q is no address", address)}}
+		return []Leg{newLeg("dns", 0, "", say.Errorf("%q is no address", "%q 不是地址", address))}
 	}
 	t := &tracer{ctx: ctx, url: u, steps: []Leg{}}
 	if t.dns() && t.tcp() && t.tls() {
@@ -55,10 +67,7 @@ func (t *tracer) step(name string, run func(context.Context) (string, error)) bo
 	defer cancel()
 	began := time.Now()
 	detail, err := run(ctx)
-	if err != nil {
-		detail = err.Error()
-	}
-	t.steps = append(t.steps, Leg{Name: name, OK: err == nil, Took: time.Since(began), Detail: detail})
+	t.steps = append(t.steps, newLeg(name, time.Since(began), detail, err))
 	return err == nil
 }
 
@@ -134,14 +143,14 @@ func (t *tracer) http() {
 		defer resp.Body.Close()
 		status, challenge = resp.StatusCode, resp.Header.Get("WWW-Authenticate")
 		if status >= 500 {
-			return "", fmt.Errorf("the server answers %s", resp.Status)
+			return "", say.Errorf("the server answers %s", "服务返回 %s", resp.Status)
 		}
 		return resp.Status, nil
 	})
 	if ok && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
 		t.step("auth", func(context.Context) (string, error) {
 			if challenge == "" {
-				return "", fmt.Errorf("the server wants a sign-in and does not say where")
+				return "", say.Errorf("the server wants a sign-in and does not say where", "服务要求登录，但没有说明在哪里登录")
 			}
 			return challenge, nil
 		})

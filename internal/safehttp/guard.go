@@ -93,7 +93,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 func CheckURL(raw string, opt Options) error {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return refuse("not a URL")
+		return refuse("not a URL", "不是 URL")
 	}
 	return checkURL(u, opt.Allow)
 }
@@ -101,11 +101,11 @@ func CheckURL(raw string, opt Options) error {
 func checkURL(u *url.URL, allow []netip.Prefix) error {
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
-		return refuse("scheme %q", u.Scheme)
+		return refuse("scheme %q", "协议 %q", u.Scheme)
 	case u.User != nil:
-		return refuse("a URL with a user name")
+		return refuse("a URL with a user name", "URL 含有用户名")
 	case u.Opaque != "" || u.Host == "":
-		return refuse("a URL without a host")
+		return refuse("a URL without a host", "URL 没有主机名")
 	}
 	host := u.Hostname()
 	if err := checkHost(host); err != nil {
@@ -113,7 +113,7 @@ func checkURL(u *url.URL, allow []netip.Prefix) error {
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return refuse("port %q", port)
+			return refuse("port %q", "端口 %q", port)
 		}
 	}
 	addr, err := netip.ParseAddr(host)
@@ -121,10 +121,10 @@ func checkURL(u *url.URL, allow []netip.Prefix) error {
 		return checkName(u.Scheme, strings.ToLower(strings.TrimSuffix(host, ".")), allow)
 	}
 	if u.Scheme == "http" && !(addr.IsLoopback() && contains(addr, allow)) {
-		return refuse("http, only https is fetched")
+		return refuse("http, only https is fetched", "http；只允许 https")
 	}
 	if !Public(addr) && !contains(addr, allow) {
-		return refuse("%s is not a public address", addr)
+		return refuse("%s is not a public address", "%s 不是公网地址", addr)
 	}
 	return nil
 }
@@ -136,10 +136,10 @@ func checkName(scheme, name string, allow []netip.Prefix) error {
 		if contains(netip.AddrFrom4([4]byte{127, 0, 0, 1}), allow) || contains(netip.IPv6Loopback(), allow) {
 			return nil
 		}
-		return refuse("%s is not a public address", name)
+		return refuse("%s is not a public address", "%s 不是公网地址", name)
 	}
 	if scheme == "http" {
-		return refuse("http, only https is fetched")
+		return refuse("http, only https is fetched", "http；只允许 https")
 	}
 	return nil
 }
@@ -148,32 +148,32 @@ func checkName(scheme, name string, allow []netip.Prefix) error {
 // written in the one usual way.
 func checkHost(host string) error {
 	if len(host) > 253 {
-		return refuse("a host of %d bytes", len(host))
+		return refuse("a host of %d bytes", "主机名长达 %d 字节", len(host))
 	}
 	for i := range len(host) {
 		c := host[i]
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._:", c) >= 0 {
 			continue
 		}
-		return refuse("a host with the character %q", c)
+		return refuse("a host with the character %q", "主机名含有字符 %q", c)
 	}
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if addr.Is4In6() || addr.Zone() != "" {
-			return refuse("the address form %s", addr)
+			return refuse("the address form %s", "地址形式 %s", addr)
 		}
 		return nil
 	}
 	if strings.Contains(host, ":") {
-		return refuse("the address form %s", host)
+		return refuse("the address form %s", "地址形式 %s", host)
 	}
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	last := labels[len(labels)-1]
 	if _, err := strconv.ParseUint(last, 0, 64); err == nil || allDigits(last) {
-		return refuse("the address form %s", host)
+		return refuse("the address form %s", "地址形式 %s", host)
 	}
 	for _, label := range labels {
 		if label == "" {
-			return refuse("the host %q", host)
+			return refuse("the host %q", "主机 %q", host)
 		}
 	}
 	return nil

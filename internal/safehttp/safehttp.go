@@ -12,12 +12,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"syscall"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -30,17 +31,22 @@ const (
 )
 
 // ErrTooLarge is a body over MaxBody.
-var ErrTooLarge = fmt.Errorf("the body is larger than %d bytes", MaxBody)
+var ErrTooLarge = say.Errorf("the body is larger than %d bytes", "内容超过 %d 字节", MaxBody)
 
 // A RefusedError says why something was not fetched.
 type RefusedError struct {
-	Reason string
+	Reason say.Text
 }
 
-func (e *RefusedError) Error() string { return "refused: " + e.Reason }
+func (e *RefusedError) Error() string { return e.In(say.English) }
 
-func refuse(format string, args ...any) error {
-	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
+// In says it in a language.
+func (e *RefusedError) In(l say.Lang) string {
+	return say.New("refused: %v", "已拒绝：%v", e.Reason).In(l)
+}
+
+func refuse(en, zh string, args ...any) error {
+	return &RefusedError{Reason: say.New(en, zh, args...)}
 }
 
 // Loopback lets this machine be fetched from, also without TLS.
@@ -101,18 +107,18 @@ func newTransport(opt Options, allow []netip.Prefix, plain bool) *http.Transport
 
 func checkDial(network, address string, allow []netip.Prefix, plain bool) error {
 	if network != "tcp4" && network != "tcp6" {
-		return refuse("network %s", network)
+		return refuse("network %s", "网络 %s", network)
 	}
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return refuse("address %s", address)
+		return refuse("address %s", "地址 %s", address)
 	}
 	addr := target.Addr().Unmap()
 	if plain && !addr.IsLoopback() {
-		return refuse("%s without TLS", addr)
+		return refuse("%s without TLS", "%s 没有 TLS", addr)
 	}
 	if !Public(addr) && !contains(addr, allow) {
-		return refuse("%s is not a public address", addr)
+		return refuse("%s is not a public address", "%s 不是公网地址", addr)
 	}
 	return nil
 }
@@ -121,15 +127,15 @@ func checkDial(network, address string, allow []netip.Prefix, plain bool) error 
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if first.Method != http.MethodGet && first.Method != http.MethodHead {
-		return refuse("a redirect of a %s", first.Method)
+		return refuse("a redirect of a %s", "%s 请求的重定向", first.Method)
 	}
 	for name := range first.Header {
 		if !harmless[name] {
-			return refuse("a redirect of a request with the header %s", name)
+			return refuse("a redirect of a request with the header %s", "带有请求头 %s 的请求的重定向", name)
 		}
 	}
 	if len(via) > maxRedirects {
-		return refuse("more than %d redirects", maxRedirects)
+		return refuse("more than %d redirects", "重定向超过 %d 次", maxRedirects)
 	}
 	next.Header.Del("Referer") // it would tell one stranger about another
 	return nil

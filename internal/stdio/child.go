@@ -2,11 +2,12 @@ package stdio
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // stderrWait is how long the end of standard error is awaited after a child
@@ -148,7 +149,7 @@ func (c *Child) Stop(ctx context.Context) error {
 	if c.wait(context.WithoutCancel(ctx), c.grace.kill) {
 		return nil
 	}
-	return fmt.Errorf("stopping %q: process %d still runs %v after it was killed", c.name, c.pid, c.grace.kill)
+	return say.Errorf("stopping %q: process %d still runs %v after it was killed", "停止 %q 失败：进程 %d 在被终止 %v 之后仍在运行", c.name, c.pid, c.grace.kill)
 }
 
 // Kill ends the child and everything it forked. It does not wait for Done.

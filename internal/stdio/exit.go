@@ -1,6 +1,8 @@
 package stdio
 
-import "fmt"
+import (
+	"mcp-all-in-one/internal/say"
+)
 
 // An ExitStatus is how a child ended.
 type ExitStatus struct {
@@ -13,13 +15,16 @@ type ExitStatus struct {
 }
 
 // String tells how the child ended: "exit status 1", "killed by SIGKILL".
-func (s ExitStatus) String() string {
+func (s ExitStatus) String() string { return s.In(say.English) }
+
+// In tells how the child ended in a language.
+func (s ExitStatus) In(l say.Lang) string {
 	switch {
 	case s.Err != nil:
-		return s.Err.Error()
+		return l.Of(s.Err)
 	case s.Signal != "":
-		return "killed by " + s.Signal
+		return say.New("killed by %s", "被 %s 终止", s.Signal).In(l)
 	default:
-		return fmt.Sprintf("exit status %d", s.Code)
+		return say.New("exit status %d", "退出状态 %d", s.Code).In(l)
 	}
 }

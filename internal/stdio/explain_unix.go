@@ -18,14 +18,14 @@ func explain(cmd Command, path string, failure error) error {
 		return nil
 	case errors.Is(failure, unix.ENOENT):
 		if program := interpreter(path); program != "" {
-			return startError(cmd, failure, "%s needs %s, which does not exist", path, program)
+			return startError(cmd, failure, "%s needs %s, which does not exist", "%s 需要 %s，而它不存在", path, program)
 		}
 	case errors.Is(failure, unix.ENOEXEC):
-		return startError(cmd, failure, "%s is not a program of this machine and has no #! line", path)
+		return startError(cmd, failure, "%s is not a program of this machine and has no #! line", "%s 不是本机的程序，也没有 #! 行", path)
 	case errors.Is(failure, unix.E2BIG):
-		return startError(cmd, failure, "its arguments and environment are too large")
+		return startError(cmd, failure, "its arguments and environment are too large", "参数与环境变量过大")
 	}
-	return startError(cmd, failure, "%s: %v", path, failure)
+	return startError(cmd, failure, "%s: %v", "%s：%v", path, failure)
 }
 
 // interpreter is what the #! line of a script names.

@@ -2,12 +2,13 @@ package stdio
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // LauncherOptions are the settings of a Launcher; the zero value is usable.
@@ -44,7 +45,7 @@ type Launcher struct {
 	closed bool
 }
 
-var errLauncherClosed = errors.New("starting a server: the launcher is closed")
+var errLauncherClosed = say.Errorf("starting a server: the launcher is closed", "启动服务失败：启动器已关闭")
 
 // NewLauncher makes a Launcher. The helper starts with the first child.
 func NewLauncher(opt LauncherOptions) *Launcher {
@@ -78,7 +79,7 @@ func (l *Launcher) Start(ctx context.Context, cmd Command) (*Child, error) {
 	if cmd.Dir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
-			return nil, startError(cmd, err, "working directory: %v", err)
+			return nil, startError(cmd, err, "working directory: %v", "工作目录：%v", err)
 		}
 		cmd.Dir = dir
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // helperSocket is the file descriptor of the socket in the helper.
@@ -23,7 +25,7 @@ const helperSocket = 3
 // before it is killed itself.
 const helperWait = 10 * time.Second
 
-var errHelperDied = errors.New("the helper process that starts servers died, and they with it")
+var errHelperDied = say.Errorf("the helper process that starts servers died, and they with it", "启动服务的辅助进程已结束，各服务随之结束")
 
 // platform is the current helper.
 type platform struct {
@@ -58,7 +60,7 @@ func (l *Launcher) spawnOnce(ctx context.Context, cmd Command, path string) (*Ch
 	}
 	p, err := newPipes()
 	if err != nil {
-		return nil, startError(cmd, err, "making its pipes: %v", err)
+		return nil, startError(cmd, err, "making its pipes: %v", "创建管道失败：%v", err)
 	}
 	defer closeAll(p.child[:])
 	c, err := l.adopt(cmd, p)
@@ -92,7 +94,7 @@ func (l *Launcher) helper() (*helperClient, error) {
 	}
 	h, err := startHelper(l.opt)
 	if err != nil {
-		return nil, fmt.Errorf("starting the helper process: %w", err)
+		return nil, say.Errorf("starting the helper process: %w", "启动辅助进程失败：%w", err)
 	}
 	p.current = h
 	l.opt.Log.Debug("helper started", "pid", h.cmd.Process.Pid)
@@ -173,7 +175,7 @@ func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path st
 		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
 			return errHelperDied
 		}
-		return startError(cmd, err, "telling the helper: %v", err)
+		return startError(cmd, err, "telling the helper: %v", "通知辅助进程失败：%v", err)
 	}
 	select {
 	case <-c.started:

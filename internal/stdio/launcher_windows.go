@@ -2,7 +2,6 @@ package stdio
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // platform holds the jobs of all children. Each is killed as a whole when its
@@ -36,14 +37,14 @@ func RunHelper(context.Context) int {
 func (l *Launcher) spawn(_ context.Context, cmd Command, path string) (*Child, error) {
 	p, err := newPipes()
 	if err != nil {
-		return nil, startError(cmd, err, "making its pipes: %v", err)
+		return nil, startError(cmd, err, "making its pipes: %v", "创建管道失败：%v", err)
 	}
 	defer closeAll(p.child[:])
 	ours := []*os.File{p.stdin, p.stdout, p.stderr}
 	j, err := newJob()
 	if err != nil {
 		closeAll(ours)
-		return nil, startError(cmd, err, "making its job: %v", err)
+		return nil, startError(cmd, err, "making its job: %v", "创建作业失败：%v", err)
 	}
 	c, err := l.adopt(cmd, p)
 	if err != nil {
@@ -55,7 +56,7 @@ func (l *Launcher) spawn(_ context.Context, cmd Command, path string) (*Child, e
 	process := execCommand(cmd, path, p)
 	if err := startInJob(process, j); err != nil {
 		j.close()
-		failure := startError(cmd, err, "%v", err)
+		failure := startError(cmd, err, "%v", "%v", err)
 		c.ended(ExitStatus{Code: -1, Err: failure})
 		c.stream.Close()
 		return nil, failure
@@ -132,11 +133,11 @@ func newJob() (*job, error) {
 func (j *job) assign(pid uint32) error {
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
 	if err != nil {
-		return fmt.Errorf("opening the process: %w", err)
+		return say.Errorf("opening the process: %w", "打开进程失败：%w", err)
 	}
 	defer windows.CloseHandle(process)
 	if err := windows.AssignProcessToJobObject(j.handle, process); err != nil {
-		return fmt.Errorf("putting the process into its job: %w", err)
+		return say.Errorf("putting the process into its job: %w", "将进程放入作业失败：%w", err)
 	}
 	return nil
 }
@@ -145,7 +146,7 @@ func (j *job) assign(pid uint32) error {
 func resume(pid uint32) error {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
-		return fmt.Errorf("listing threads: %w", err)
+		return say.Errorf("listing threads: %w", "列出线程失败：%w", err)
 	}
 	defer windows.CloseHandle(snapshot)
 	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
@@ -156,17 +157,17 @@ func resume(pid uint32) error {
 		}
 		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
 		if err != nil {
-			return fmt.Errorf("opening the main thread: %w", err)
+			return say.Errorf("opening the main thread: %w", "打开主线程失败：%w", err)
 		}
 		_, err = windows.ResumeThread(thread)
 		windows.CloseHandle(thread)
 		if err != nil {
-			return fmt.Errorf("resuming the main thread: %w", err)
+			return say.Errorf("resuming the main thread: %w", "恢复主线程失败：%w", err)
 		}
 		found = true
 	}
 	if !found {
-		return errors.New("the main thread was not found")
+		return say.Errorf("the main thread was not found", "找不到主线程")
 	}
 	return nil
 }

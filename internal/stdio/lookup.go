@@ -2,12 +2,13 @@ package stdio
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A StartError says why a command could not be started.
@@ -15,21 +16,23 @@ type StartError struct {
 	// Command is the command as it was given.
 	Command string
 	// Reason says what is wrong with it.
-	Reason string
+	Reason say.Text
 	// Hint says what to do about it; empty when we do not know.
-	Hint string
+	Hint say.Text
 	// Searched is the PATH in which the command was not found.
 	Searched string
 	// Err is the cause, for errors.Is; fs.ErrNotExist for what was not found.
 	Err error
 }
 
-func (e *StartError) Error() string {
-	text := fmt.Sprintf("starting %q: %s", e.Command, e.Reason)
-	if e.Hint != "" {
-		text += "; " + e.Hint
+func (e *StartError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *StartError) In(l say.Lang) string {
+	if e.Hint.Empty() {
+		return say.New("starting %q: %v", "启动 %q 失败：%v", e.Command, e.Reason).In(l)
 	}
-	return text
+	return say.New("starting %q: %v; %v", "启动 %q 失败：%v；%v", e.Command, e.Reason, e.Hint).In(l)
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
@@ -38,10 +41,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 // PATH that the child will have.
 func resolve(cmd Command) (string, error) {
 	if strings.ContainsRune(cmd.Path, 0) || containsNUL(cmd.Args) || containsNUL(cmd.Env) {
-		return "", startError(cmd, fs.ErrInvalid, "command, arguments and environment must not contain NUL")
+		return "", startError(cmd, fs.ErrInvalid, "command, arguments and environment must not contain NUL", "命令、参数与环境变量不能含有 NUL")
 	}
 	if cmd.Path == "" {
-		return "", startError(cmd, fs.ErrInvalid, "no command is given")
+		return "", startError(cmd, fs.ErrInvalid, "no command is given", "没有给出命令")
 	}
 	if err := checkDir(cmd); err != nil {
 		return "", err
@@ -63,11 +66,11 @@ func checkDir(cmd Command) error {
 	info, err := os.Stat(cmd.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return startError(cmd, err, "working directory %q does not exist", cmd.Dir)
+		return startError(cmd, err, "working directory %q does not exist", "工作目录 %q 不存在", cmd.Dir)
 	case err != nil:
-		return startError(cmd, err, "working directory: %v", err)
+		return startError(cmd, err, "working directory: %v", "工作目录：%v", err)
 	case !info.IsDir():
-		return startError(cmd, fs.ErrInvalid, "working directory %q is not a directory", cmd.Dir)
+		return startError(cmd, fs.ErrInvalid, "working directory %q is not a directory", "工作目录 %q 不是目录", cmd.Dir)
 	}
 	return nil
 }
@@ -77,16 +80,16 @@ func checkFile(cmd Command, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e := startError(cmd, fs.ErrNotExist, "no such file: %s", path)
+		e := startError(cmd, fs.ErrNotExist, "no such file: %s", "没有这个文件：%s", path)
 		e.Hint = spacesHint(cmd.Path)
 		return e
 	case err != nil:
-		return startError(cmd, err, "%v", err)
+		return startError(cmd, err, "%v", "%v", err)
 	case info.IsDir():
-		return startError(cmd, fs.ErrInvalid, "%s is a directory", path)
+		return startError(cmd, fs.ErrInvalid, "%s is a directory", "%s 是目录", path)
 	case !isExecutable(info):
-		e := startError(cmd, fs.ErrPermission, "%s is not executable", path)
-		e.Hint = "make it so with chmod +x, or run it with its interpreter as command"
+		e := startError(cmd, fs.ErrPermission, "%s is not executable", "%s 没有执行权限", path)
+		e.Hint = say.New("make it so with chmod +x, or run it with its interpreter as command", "请执行 chmod +x，或以其解释器作为 command")
 		return e
 	}
 	return nil
@@ -117,14 +120,13 @@ func lookPath(cmd Command) (string, error) {
 	if unusable != nil {
 		return "", unusable
 	}
-	reason := "command not found in PATH"
+	e := startError(cmd, fs.ErrNotExist, "command not found in PATH", "在 PATH 中找不到该命令")
 	if path == "" {
-		reason = "command not found: its PATH is empty"
+		e.Reason = say.New("command not found: its PATH is empty", "找不到该命令：PATH 为空")
 	}
-	e := startError(cmd, fs.ErrNotExist, "%s", reason)
 	e.Searched = path
 	e.Hint = spacesHint(cmd.Path)
-	if e.Hint == "" {
+	if e.Hint.Empty() {
 		e.Hint = foundElsewhere(cmd)
 	}
 	return "", e
@@ -140,7 +142,7 @@ var toolDirs = []string{
 }
 
 // foundElsewhere looks where the command usually is.
-func foundElsewhere(cmd Command) string {
+func foundElsewhere(cmd Command) say.Text {
 	home := envValue(cmd.Env, "HOME")
 	if home == "" {
 		home, _ = os.UserHomeDir()
@@ -156,24 +158,24 @@ func foundElsewhere(cmd Command) string {
 		matches, _ := filepath.Glob(filepath.Join(dir, cmd.Path))
 		for i := len(matches) - 1; i >= 0; i-- {
 			if checkFile(cmd, matches[i]) == nil {
-				return fmt.Sprintf("there is %s: use that path, or add %s to PATH in its env",
+				return say.New("there is %s: use that path, or add %s to PATH in its env", "它位于 %s：请使用该路径，或把 %s 加入其 env 的 PATH",
 					matches[i], filepath.Dir(matches[i]))
 			}
 		}
 	}
-	return ""
+	return say.Text{}
 }
 
-func spacesHint(command string) string {
+func spacesHint(command string) say.Text {
 	name, _, found := strings.Cut(strings.TrimSpace(command), " ")
 	if !found {
-		return ""
+		return say.Text{}
 	}
-	return fmt.Sprintf("the command is one file name: put %q into command and the rest into args", name)
+	return say.New("the command is one file name: put %q into command and the rest into args", "command 只能是一个文件名：请把 %q 写入 command，其余写入 args", name)
 }
 
-func startError(cmd Command, cause error, format string, args ...any) *StartError {
-	return &StartError{Command: cmd.Path, Reason: fmt.Sprintf(format, args...), Err: cause}
+func startError(cmd Command, cause error, en, zh string, args ...any) *StartError {
+	return &StartError{Command: cmd.Path, Reason: say.New(en, zh, args...), Err: cause}
 }
 
 func hasSeparator(name string) bool {

@@ -3,12 +3,12 @@ package stdio
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A lineReader cuts a byte stream into lines. Short lines are copied out of
@@ -210,7 +210,7 @@ func (r *lineReader) tooLong(line []byte, size int64) error {
 	return &jsonrpc.FrameError{
 		Size:   size,
 		Head:   bytes.Clone(line[:min(len(line), headSize)]),
-		Reason: fmt.Sprintf("line longer than %d bytes", r.limit),
+		Reason: say.New("line longer than %d bytes", "一行超过 %d 字节", r.limit),
 	}
 }
 

@@ -3,13 +3,14 @@
 package stdio
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // Where orphans go to the nearest reaper, we are one too: what a helper leaves
@@ -31,7 +32,7 @@ func startReaped(cmd *exec.Cmd) error {
 	helpers.Lock()
 	defer helpers.Unlock()
 	if err := becomeReaper(); err != nil {
-		return fmt.Errorf("becoming the reaper of all descendants: %w", err)
+		return say.Errorf("becoming the reaper of all descendants: %w", "无法接管所有子进程：%w", err)
 	}
 	if err := cmd.Start(); err != nil {
 		return err

@@ -2,8 +2,6 @@ package stdio
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -12,9 +10,10 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
-var errLineBreak = errors.New("message has a raw line break where JSON allows none; it was not written")
+var errLineBreak = say.Errorf("message has a raw line break where JSON allows none; it was not written", "消息中有 JSON 不允许的换行；没有写入")
 
 // A vectorWriter writes several buffers with one system call. It drops what
 // it has written from bufs. When it may not wait and the pipe is full it
@@ -218,7 +217,7 @@ func (q *writeQueue) doneLocked(b *batch, upto uint64, err error) {
 	b.reset()
 	q.spare = b
 	if err != nil && q.err == nil {
-		q.err = fmt.Errorf("writing to pipe: %w", err)
+		q.err = say.Errorf("writing to pipe: %w", "写入管道失败：%w", err)
 	}
 	if q.err != nil {
 		q.pending -= q.next.size
@@ -262,7 +261,7 @@ func (q *writeQueue) finish(limit time.Duration) {
 		q.changed.Wait()
 	}
 	if q.err == nil {
-		q.err = fmt.Errorf("writing to pipe: %w", os.ErrClosed)
+		q.err = say.Errorf("writing to pipe: %w", "写入管道失败：%w", os.ErrClosed)
 	}
 	q.changed.Broadcast()
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/safehttp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -226,7 +226,7 @@ func (t *Tracer) post(batch []span) error {
 		}},
 	}}})
 	if err != nil {
-		return fmt.Errorf("encoding spans: %w", err)
+		return say.Errorf("encoding spans: %w", "编码 span 失败：%w", err)
 	}
 	req, err := http.NewRequestWithContext(t.life, http.MethodPost, strings.TrimSuffix(t.conf.URL, "/")+"/v1/traces", bytes.NewReader(body))
 	if err != nil {
@@ -243,7 +243,7 @@ func (t *Tracer) post(batch []span) error {
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("the collector answered %d", resp.StatusCode)
+		return say.Errorf("the collector answered %d", "收集器返回 %d", resp.StatusCode)
 	}
 	return nil
 }

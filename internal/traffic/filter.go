@@ -2,10 +2,11 @@ package traffic
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Filter selects entries. The grammar, shared by the console and the command
@@ -40,10 +41,15 @@ type textTerm struct {
 // A FilterError says which term of a filter is wrong.
 type FilterError struct {
 	Term   string
-	Reason string
+	Reason say.Text
 }
 
-func (e *FilterError) Error() string { return fmt.Sprintf("filter term %q: %s", e.Term, e.Reason) }
+func (e *FilterError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *FilterError) In(l say.Lang) string {
+	return say.New("filter term %q: %v", "过滤条件 %q：%v", e.Term, e.Reason).In(l)
+}
 
 // ParseFilter reads a filter. The empty string matches everything.
 func ParseFilter(s string) (*Filter, error) {
@@ -127,7 +133,7 @@ func (f *Filter) add(word string) error {
 	}
 	value = strings.Trim(value, `"`)
 	if value == "" {
-		return &FilterError{word, "a value is missing"}
+		return &FilterError{word, say.New("a value is missing", "缺少值")}
 	}
 	if field == "text" {
 		f.texts = append(f.texts, textTerm{not, []byte(strings.ToLower(value))})
@@ -135,7 +141,7 @@ func (f *Filter) add(word string) error {
 	}
 	match, err := fieldMatch(field, value)
 	if err != nil {
-		return &FilterError{word, err.Error()}
+		return &FilterError{word, say.Why(err)}
 	}
 	f.terms = append(f.terms, term{not, match})
 	return nil

@@ -2,13 +2,12 @@ package upstream
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // A call is one request that a server is working on. It answers what the
@@ -41,8 +40,8 @@ type call struct {
 }
 
 var (
-	errIdle = errors.New("the server showed no sign of life")
-	errLong = fmt.Errorf("%w of an end", errIdle)
+	errIdle = say.Errorf("the server showed no sign of life", "服务没有任何响应")
+	errLong = say.Errorf("%w of an end", "%w：一直没有结束", errIdle)
 )
 
 // Began hears the id that the call has on its connection.

@@ -2,18 +2,22 @@ package upstream
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A MissingError names the variables that an entry needs and that are not
 // set.
 type MissingError struct{ Names []string }
 
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("not set: %s", strings.Join(e.Names, ", "))
+func (e *MissingError) Error() string { return e.In(say.English) }
+
+// In says it in a language.
+func (e *MissingError) In(l say.Lang) string {
+	return say.New("not set: %s", "未定义的变量：%s", strings.Join(e.Names, ", ")).In(l)
 }
 
 const idleCheck = 20 * time.Millisecond

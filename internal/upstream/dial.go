@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/say"
 )
 
 // A spec says how a connection is to be opened.
@@ -29,7 +30,7 @@ type spec struct {
 // dialHold is how long one server counts among those being connected to.
 const dialHold = 2 * time.Second
 
-var errStopped = errors.New("the server was stopped")
+var errStopped = say.Errorf("the server was stopped", "服务已停止")
 
 // open makes a connection for a slot: transport, handshake, lists,
 // subscriptions.

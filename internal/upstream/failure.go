@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/say"
 )
 
 // failure turns what went wrong on the way into the one error that the client
@@ -120,6 +121,9 @@ func isAuth(err error) bool {
 type lost struct{ err error }
 
 func (l *lost) Error() string { return l.err.Error() }
+
+func (l *lost) In(lang say.Lang) string { return lang.Of(l.err) }
+
 func (l *lost) Unwrap() error { return l.err }
 
 // refusal returns err as a *lost when it is one: our session is unknown there,
@@ -192,10 +196,10 @@ func (u *Upstream) explainExit(l *link, err error) error {
 		return err
 	}
 	if !l.alive() && l.err != nil {
-		err = fmt.Errorf("the server ended during the handshake: %w", l.err)
+		err = say.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", l.err)
 	}
 	if lines := lastWords(l.child.Stderr().Lines(40)); len(lines) > 0 {
-		err = fmt.Errorf("%w; it said: %s", err, strings.Join(lines, " | "))
+		err = say.Errorf("%w; it said: %s", "%w；它的输出：%s", err, strings.Join(lines, " | "))
 	}
 	return err
 }

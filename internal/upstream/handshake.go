@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -72,7 +73,7 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 // counts as one that does not know it.
 const eraProbe = 2 * time.Second
 
-var errHandshake = errors.New("the server did not answer in time")
+var errHandshake = say.Errorf("the server did not answer in time", "服务未及时应答")
 
 // firstFetch is how long a server may take to be greeted for the first time
 // when its command may have to download it. Ending it earlier would leave half
@@ -88,7 +89,7 @@ func (u *Upstream) greetLimit() time.Duration {
 
 // tooLate is why a handshake ended, with the way out.
 func tooLate(limit time.Duration) error {
-	return fmt.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", limit, errHandshake)
+	return say.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, errHandshake)
 }
 
 // await waits for the greeting and takes the client's words over.
@@ -139,7 +140,7 @@ func (l *link) initialize(ctx context.Context, sp spec) error {
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	if v, ok := mcp.Lookup(version); !ok || v.Era != mcp.Legacy {
-		return fmt.Errorf("the server answered with protocol version %q, which is none of %v", version, mcp.Versions(mcp.Legacy))
+		return say.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
 	}
 	l.version, l.speaks = version, []string{version}
 	l.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
@@ -175,7 +176,7 @@ func (l *link) discover(ctx context.Context, sp spec) error {
 		}
 	}
 	if !slices.Contains(speaks, mcp.LatestModern) {
-		return fmt.Errorf("the server speaks %v, none of which is modern", speaks)
+		return say.Errorf("the server speaks %v, none of which is modern", "服务支持 %v，其中没有新版协议", speaks)
 	}
 	l.speaks = speaks
 	l.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))

@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -125,7 +125,7 @@ const (
 	stuckAfter = 5 * time.Second
 )
 
-var errStuck = errors.New("it does not read what we send")
+var errStuck = say.Errorf("it does not read what we send", "它不读取发送的内容")
 
 // unblock gives a connection up that cannot even be written to: closing it is
 // what ends the write. Whoever closes the link waits for it.

@@ -25,7 +25,7 @@ func TestNotInstalled(t *testing.T) {
 	gone.RestartDelay = time.Millisecond
 	w := newWorld(t, worldOptions{log: log}, gone)
 	st := w.await("tried often", "gone", func(s upstream.Status) bool { return s.Restarts > 8 && s.State != upstream.Starting })
-	if st.State != upstream.Failed || st.Reason != `starting "no-such-command-here": command not found in PATH` {
+	if st.State != upstream.Failed || st.Reason.String() != `starting "no-such-command-here": command not found in PATH` {
 		t.Errorf("state %s: %s", st.State, st.Reason)
 	}
 	text, err := os.ReadFile(path)

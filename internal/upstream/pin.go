@@ -2,13 +2,13 @@ package upstream
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // The values of a server's pin.
@@ -121,12 +121,16 @@ func doubts(suspicions map[string][]catalog.Suspicion) (issues []catalog.Issue) 
 	return issues
 }
 
-func givesOrders(list []catalog.Suspicion) string {
-	text := "it gives orders to the model: " + list[0].String()
+func givesOrders(list []catalog.Suspicion) say.Text {
+	text := say.New("it gives orders to the model: %v", "它向模型下达指令：%v", list[0])
 	if n := len(list) - 1; n > 0 {
-		text += fmt.Sprintf("; and %d more", n)
+		text = andMore(text, n)
 	}
 	return text
+}
+
+func andMore(text say.Text, n int) say.Text {
+	return say.New("%v; and %d more", "%v；另有 %d 处", text, n)
 }
 
 // loadLocked is what is remembered. It is read anew each time: it is as large as
@@ -158,28 +162,28 @@ func (p *pinner) list() []DefinitionChange {
 }
 
 // text says in one line what changed.
-func (c *DefinitionChange) text() string {
-	text := "its definition changed"
+func (c *DefinitionChange) text() say.Text {
+	text := say.New("its definition changed", "它的定义发生了变化")
 	if c.Suspicious != nil {
 		text = givesOrders(c.Suspicious)
 	}
 	if c.Withheld {
-		text += ", so it is withheld until it is approved"
+		text = say.New("%v, so it is withheld until it is approved", "%v，批准之前不会列出", text)
 	}
 	for i, change := range c.Changes {
 		if i == 3 {
-			return fmt.Sprintf("%s; and %d more", text, len(c.Changes)-i)
+			return andMore(text, len(c.Changes)-i)
 		}
-		text += fmt.Sprintf("; %s was %s, is %s", change.Path, orNothing(change.Was), orNothing(change.Now))
+		text = say.New("%v; %s was %v, is %v", "%v；%s 原为 %v，现为 %v", text, change.Path, orNothing(change.Was), orNothing(change.Now))
 	}
 	return text
 }
 
-func orNothing(s string) string {
+func orNothing(s string) say.Text {
 	if s == "" {
-		return "absent"
+		return say.New("absent", "空")
 	}
-	return s
+	return say.Plain(s)
 }
 
 // pinned holds the items of a list against what is remembered of them.

@@ -187,7 +187,7 @@ func TestPinModes(t *testing.T) {
 			t.Errorf("%v, %+v", w.tools("shelf"), s.Changed)
 		}
 		if !slices.ContainsFunc(s.Issues, func(i catalog.Issue) bool {
-			return i.Item == "mail" && strings.Contains(i.Detail, "its definition changed")
+			return i.Item == "mail" && strings.Contains(i.Detail.String(), "its definition changed")
 		}) {
 			t.Errorf("issues %+v", s.Issues)
 		}

@@ -191,7 +191,7 @@ func TestNeverLists(t *testing.T) {
 	}
 	bubble(t, "fault/F4/lists", y, func(t *testing.T, w *world, _ *wire) {
 		begun := time.Now()
-		if s := w.state("a", upstream.Failed); !strings.Contains(s.Reason, "tools/list") {
+		if s := w.state("a", upstream.Failed); !strings.Contains(s.Reason.String(), "tools/list") {
 			t.Errorf("reason: %s", s.Reason)
 		}
 		if took := time.Since(begun); took < 30*time.Second || took > 31*time.Second {

@@ -119,7 +119,7 @@ func TestSignIn(t *testing.T) {
 	dir := t.TempDir()
 	w := ls.world(t, dir, nil)
 	s := w.state("hub", upstream.SignIn)
-	if s.Reason != "sign in: mcp-all-in-one auth login hub" {
+	if s.Reason.String() != "sign in: mcp-all-in-one auth login hub" {
 		t.Errorf("reason %q", s.Reason)
 	}
 	ls.signIn(t, dir, "", "token-1")
@@ -138,7 +138,7 @@ func TestSignIn(t *testing.T) {
 	if status := jsonrpc.Get(wire.Data, "status"); string(status) != "401" {
 		t.Errorf("req/C-20: data %s", wire.Data)
 	}
-	if s := w.state("hub", upstream.SignIn); s.Reason != "sign in again: mcp-all-in-one auth login hub" {
+	if s := w.state("hub", upstream.SignIn); s.Reason.String() != "sign in again: mcp-all-in-one auth login hub" {
 		t.Errorf("reason %q", s.Reason)
 	}
 	ls.signIn(t, dir, "", "token-2")

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -21,7 +22,7 @@ import (
 type Status struct {
 	Name, Schema, Type string
 	State              State
-	Reason             string
+	Reason             say.Text
 	Since              time.Time
 	Version, Era       string
 	Speaks             []string
@@ -50,9 +51,7 @@ func (u *Upstream) Status() Status {
 		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
 		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld,
 	}
-	if u.reason != nil {
-		s.Reason = u.reason.Error()
-	}
+	s.Reason = say.Why(u.reason)
 	if u.stderr != nil {
 		s.Stderr = u.stderr.Lines(50)
 	}

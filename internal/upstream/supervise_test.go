@@ -112,7 +112,7 @@ func TestExitAtStart(t *testing.T) {
 			if !strings.Contains(strings.Join(looping.Stderr, "\n"), "no licence file") {
 				t.Errorf("its last words are lost: %q", looping.Stderr)
 			}
-			if !strings.Contains(looping.Reason, "no licence file") {
+			if !strings.Contains(looping.Reason.String(), "no licence file") {
 				t.Errorf("the reason hides its last words: %s", looping.Reason)
 			}
 			begun := time.Now()
@@ -150,7 +150,7 @@ func TestHangAtStart(t *testing.T) {
 		w := newWorld(t, worldOptions{limits: func(l *config.Limits) { l.Handshake = 300 * time.Millisecond }}, hang, hostile(t, "b"))
 		w.state("b", upstream.Ready)
 		w.echo("b", "not delayed")
-		if failed := w.state("a", upstream.Failed); !strings.Contains(failed.Reason, "handshake") || failed.PID != 0 {
+		if failed := w.state("a", upstream.Failed); !strings.Contains(failed.Reason.String(), "handshake") || failed.PID != 0 {
 			t.Errorf("reason %q, pid %d", failed.Reason, failed.PID)
 		}
 	})

@@ -2,10 +2,10 @@ package upstream
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 // A watched stream tells when there is nothing more to read.
@@ -50,12 +50,12 @@ func (u *Upstream) watch(l *link, conn *jsonrpc.Conn, stream *watched) {
 		conn.Close()
 		err := stream.err
 		if l.child != nil {
-			err = errors.New("it closed its standard output")
+			err = say.Errorf("it closed its standard output", "它关闭了标准输出")
 			late := time.NewTimer(exitWait)
 			defer late.Stop()
 			select {
 			case <-l.child.Done():
-				err = fmt.Errorf("%s", l.child.Exit())
+				err = say.Errorf("%v", "%v", l.child.Exit())
 			case <-late.C:
 			}
 		}

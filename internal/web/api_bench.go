@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 const maxPages = 1000
@@ -35,10 +34,10 @@ func (h *Handler) postBench(w http.ResponseWriter, r *request) {
 	t := &body.Target
 	if t.Command != "" || t.URL != "" {
 		if !r.id.May(ScopeAdmin) {
-			fail(w, http.StatusForbidden, "scope", "testing what is not configured needs the scope "+ScopeAdmin)
+			fail(w, r.Request, http.StatusForbidden, "scope", say.New("testing what is not configured needs the scope %s", "测试未配置的目标需要权限 %s", ScopeAdmin))
 			return
 		}
-		if !confirmed(w, t.Command, t.Args, body.Confirm) {
+		if !confirmed(w, r.Request, t.Command, t.Args, body.Confirm) {
 			return
 		}
 	}
@@ -48,7 +47,7 @@ func (h *Handler) postBench(w http.ResponseWriter, r *request) {
 		if x != nil {
 			lines = x.body().Lines
 		}
-		reply(w, http.StatusBadGateway, openError{apiErrorBody{Code: "connect", Message: err.Error()}, lines})
+		reply(w, http.StatusBadGateway, openError{apiErrorBody{Code: "connect", Message: langOf(r.Request).Of(err)}, lines})
 		return
 	}
 	reply(w, http.StatusOK, x.body())
@@ -64,7 +63,7 @@ type openError struct {
 func (h *Handler) withBench(w http.ResponseWriter, r *request) *bench {
 	x := h.bench.get(r.params["bench"])
 	if x == nil {
-		fail(w, http.StatusNotFound, "not_found", "this session is closed")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this session is closed", "会话已关闭"))
 	}
 	return x
 }
@@ -77,7 +76,7 @@ func (h *Handler) getBench(w http.ResponseWriter, r *request) {
 
 func (h *Handler) deleteBench(w http.ResponseWriter, r *request) {
 	if !h.bench.close(r.params["bench"]) {
-		fail(w, http.StatusNotFound, "not_found", "this session is closed")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this session is closed", "会话已关闭"))
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -103,7 +102,7 @@ func (h *Handler) getBenchList(w http.ResponseWriter, r *request) {
 	}
 	kind, ok := lists[r.params["kind"]]
 	if !ok {
-		fail(w, http.StatusNotFound, "not_found", "the lists are tools, resources, templates and prompts")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("the lists are tools, resources, templates and prompts", "可用的列表是 tools、resources、templates 和 prompts"))
 		return
 	}
 	began := time.Now()
@@ -111,7 +110,7 @@ func (h *Handler) getBenchList(w http.ResponseWriter, r *request) {
 	if items == nil || r.URL.Query().Has("fresh") {
 		var err error
 		if items, err = x.list(r.Context(), kind[0], kind[1]); err != nil {
-			fail(w, http.StatusBadGateway, "list", err.Error())
+			fail(w, r.Request, http.StatusBadGateway, "list", say.Why(err))
 			return
 		}
 		x.cache(r.params["kind"], items)
@@ -155,18 +154,18 @@ func (x *bench) list(ctx context.Context, method, member string) (json.RawMessag
 			return append(items, ']'), nil
 		}
 		if seen[string(cursor)] {
-			return nil, fmt.Errorf("%s gave the same cursor twice", method)
+			return nil, say.Errorf("%s gave the same cursor twice", "%s 两次返回相同的游标", method)
 		}
 		seen[string(cursor)] = true
 		params = jsonrpc.Set([]byte("{}"), cursor, "cursor")
 	}
-	return nil, fmt.Errorf("%s has more than %d pages", method, maxPages)
+	return nil, say.Errorf("%s has more than %d pages", "%s 超过 %d 页", method, maxPages)
 }
 
 // answered is an error object of a server as an error.
 func answered(raw json.RawMessage) error {
 	message, _ := jsonrpc.GetString(raw, "message")
-	return errors.New("MCP error " + string(jsonrpc.Get(raw, "code")) + ": " + message)
+	return say.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)
 }
 
 func (h *Handler) postBenchCall(w http.ResponseWriter, r *request) {
@@ -177,7 +176,7 @@ func (h *Handler) postBenchCall(w http.ResponseWriter, r *request) {
 	}
 	run, err := x.start(&body)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "bad_request", err.Error())
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.Why(err))
 		return
 	}
 	reply(w, http.StatusAccepted, run)
@@ -192,7 +191,7 @@ func (h *Handler) deleteBenchCall(w http.ResponseWriter, r *request) {
 	run := x.running[r.params["run"]]
 	x.mu.Unlock()
 	if run == nil {
-		fail(w, http.StatusGone, "gone", "this call has ended")
+		fail(w, r.Request, http.StatusGone, "gone", say.New("this call has ended", "调用已结束"))
 		return
 	}
 	run.cancel(errRunCancelled)
@@ -208,7 +207,7 @@ func (h *Handler) putBenchRoots(w http.ResponseWriter, r *request) {
 		return
 	}
 	if err := x.session.SetRoots(r.Context(), body.Roots); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	x.mu.Lock()
@@ -222,7 +221,7 @@ func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
 	if q.Has("export") {
 		all, err := h.history.Export()
 		if err != nil {
-			failWith(w, err)
+			failWith(w, r.Request, err)
 			return
 		}
 		w.Header().Set("Content-Disposition", `attachment; filename="mcp-request-history.json"`)
@@ -231,7 +230,7 @@ func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
 	}
 	runs, err := h.history.List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, probe.MaxRuns)))
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, runs)
@@ -244,15 +243,15 @@ func (h *Handler) postRuns(w http.ResponseWriter, r *request) {
 		return
 	}
 	if err := h.history.Import(runs); err != nil {
-		fail(w, http.StatusBadRequest, "bad_request", err.Error())
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.Why(err))
 		return
 	}
 	reply(w, http.StatusOK, map[string]int{"imported": len(runs)})
 }
 
-func (h *Handler) deleteRuns(w http.ResponseWriter, _ *request) {
+func (h *Handler) deleteRuns(w http.ResponseWriter, r *request) {
 	if err := h.history.Clear(); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -261,7 +260,7 @@ func (h *Handler) deleteRuns(w http.ResponseWriter, _ *request) {
 func (h *Handler) getRun(w http.ResponseWriter, r *request) {
 	k, ok := h.history.Get(r.params["run"])
 	if !ok {
-		fail(w, http.StatusNotFound, "not_found", "this run is no longer kept")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this run is no longer kept", "这次运行已不再保留"))
 		return
 	}
 	reply(w, http.StatusOK, k.Run)
@@ -271,7 +270,7 @@ func (h *Handler) getRun(w http.ResponseWriter, r *request) {
 func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
 	k, ok := h.history.Get(r.params["run"])
 	if !ok {
-		fail(w, http.StatusNotFound, "not_found", "this run is no longer kept")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this run is no longer kept", "这次运行已不再保留"))
 		return
 	}
 	if r.URL.Query().Get("part") == "wire" {
@@ -283,7 +282,7 @@ func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
 		return
 	}
 	if k.Result == nil {
-		fail(w, http.StatusNotFound, "not_found", "this result is no longer kept")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this result is no longer kept", "这个结果已不再保留"))
 		return
 	}
 	if r.URL.Query().Has("path") {

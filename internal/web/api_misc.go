@@ -3,6 +3,8 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+
+	"mcp-all-in-one/internal/say"
 )
 
 func (h *Handler) getInbox(w http.ResponseWriter, _ *request) {
@@ -17,11 +19,11 @@ func (h *Handler) postInbox(w http.ResponseWriter, r *request) {
 	switch a.Action {
 	case "accept", "decline", "cancel":
 	default:
-		fail(w, http.StatusBadRequest, "bad_request", "action must be accept, decline or cancel")
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.New("action must be accept, decline or cancel", "action 应为 accept、decline 或 cancel"))
 		return
 	}
 	if err := h.opt.Inbox.Answer(r.params["id"], a); err != nil {
-		fail(w, http.StatusGone, "gone", "this question no longer waits")
+		fail(w, r.Request, http.StatusGone, "gone", say.New("this question no longer waits", "这个问题已不再等待回答"))
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -39,7 +41,7 @@ func (h *Handler) postValidate(w http.ResponseWriter, r *request) {
 	}
 	problems, err := h.opt.Validate(body.Schema, body.Value)
 	if err != nil {
-		fail(w, http.StatusUnprocessableEntity, "schema", err.Error())
+		fail(w, r.Request, http.StatusUnprocessableEntity, "schema", say.Why(err))
 		return
 	}
 	if problems == nil {
@@ -50,17 +52,17 @@ func (h *Handler) postValidate(w http.ResponseWriter, r *request) {
 
 // postReload applies the config file as it is now. A file that cannot be used
 // changes nothing.
-func (h *Handler) postReload(w http.ResponseWriter, _ *request) {
+func (h *Handler) postReload(w http.ResponseWriter, r *request) {
 	report, err := h.opt.Reload()
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, report)
 }
 
 func (h *Handler) getSettings(w http.ResponseWriter, r *request) {
-	reply(w, http.StatusOK, h.opt.Settings.List(r.lang()))
+	reply(w, http.StatusOK, h.opt.Settings.List(langOf(r.Request)))
 }
 
 func (h *Handler) putSetting(w http.ResponseWriter, r *request) {
@@ -71,7 +73,7 @@ func (h *Handler) putSetting(w http.ResponseWriter, r *request) {
 		return
 	}
 	if err := h.opt.Settings.Set(r.Context(), r.params["key"], body.Value); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -2,13 +2,15 @@ package web
 
 import (
 	"net/http"
+
+	"mcp-all-in-one/internal/say"
 )
 
 func (h *Handler) getCatalog(w http.ResponseWriter, r *request) {
 	q := r.URL.Query()
 	page, err := h.opt.Catalog.Look(q.Get("schema"), q.Get("as"))
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, page)
@@ -23,11 +25,11 @@ func (h *Handler) putCatalog(w http.ResponseWriter, r *request) {
 	}
 	p := r.params
 	if p["kind"] != "tool" && p["kind"] != "prompt" {
-		fail(w, http.StatusNotFound, "not_found", "the kinds are tool and prompt")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
 		return
 	}
 	if err := h.opt.Catalog.Switch(r.Context(), p["schema"], p["server"], p["kind"], p["name"], body.On); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -42,9 +44,9 @@ func (h *Handler) postPlan(w http.ResponseWriter, r *request) {
 	if !read(w, r.Request, &how) {
 		return
 	}
-	plan, err := h.opt.Programs.Plan(r.params["program"], how, r.lang())
+	plan, err := h.opt.Programs.Plan(r.params["program"], how, langOf(r.Request))
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, plan)
@@ -58,9 +60,9 @@ func (h *Handler) postApply(w http.ResponseWriter, r *request) {
 	if !read(w, r.Request, &body) {
 		return
 	}
-	plan, err := h.opt.Programs.Apply(r.Context(), r.params["program"], body.ConnectOptions, body.Mark, r.lang())
+	plan, err := h.opt.Programs.Apply(r.Context(), r.params["program"], body.ConnectOptions, body.Mark, langOf(r.Request))
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, plan)
@@ -68,9 +70,9 @@ func (h *Handler) postApply(w http.ResponseWriter, r *request) {
 
 func (h *Handler) getDoctor(w http.ResponseWriter, r *request) {
 	q := r.URL.Query()
-	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), r.lang())
+	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), langOf(r.Request))
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, findings)

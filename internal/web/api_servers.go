@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 var safeWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
@@ -24,7 +26,7 @@ func commandLine(command string, args []string) string {
 
 // confirmed refuses a request that would run a new command until it repeats
 // that command: the page must have shown it.
-func confirmed(w http.ResponseWriter, command string, args []string, confirm string) bool {
+func confirmed(w http.ResponseWriter, r *http.Request, command string, args []string, confirm string) bool {
 	if command == "" {
 		return true
 	}
@@ -32,7 +34,7 @@ func confirmed(w http.ResponseWriter, command string, args []string, confirm str
 	if confirm == run {
 		return true
 	}
-	reply(w, http.StatusConflict, apiError{apiErrorBody{Code: "confirm", Message: "this will run a command", Run: run}})
+	reply(w, http.StatusConflict, apiError{apiErrorBody{Code: "confirm", Message: say.New("this will run a command", "此操作将运行一条命令").In(langOf(r)), Run: run}})
 	return false
 }
 
@@ -66,7 +68,7 @@ func (h *Handler) getClients(w http.ResponseWriter, _ *request) {
 func (h *Handler) getServer(w http.ResponseWriter, r *request) {
 	d, err := h.opt.Servers.Detail(r.params["schema"], r.params["name"])
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, d)
@@ -88,16 +90,16 @@ func (h *Handler) putServer(w http.ResponseWriter, r *request) {
 		Args    []string `json:"args"`
 	}
 	if err := json.Unmarshal(body.Entry, &entry); err != nil {
-		fail(w, http.StatusBadRequest, "bad_request", "reading the entry: "+err.Error())
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.New("reading the entry: %v", "读取条目失败：%v", err))
 		return
 	}
 	schema, name := r.params["schema"], r.params["name"]
 	if !h.runsAlready(schema, name, entry.Command, entry.Args) &&
-		!confirmed(w, entry.Command, entry.Args, body.Confirm) {
+		!confirmed(w, r.Request, entry.Command, entry.Args, body.Confirm) {
 		return
 	}
 	if err := h.opt.Servers.Save(r.Context(), schema, name, body.Entry); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -120,7 +122,7 @@ func (h *Handler) runsAlready(schema, name, command string, args []string) bool 
 func (h *Handler) deleteServer(w http.ResponseWriter, r *request) {
 	undo, err := h.opt.Servers.Remove(r.Context(), r.params["schema"], r.params["name"])
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, map[string]string{"undo": h.undos.add(undo)})
@@ -140,11 +142,11 @@ func (h *Handler) postServer(w http.ResponseWriter, r *request) {
 	}
 	action := actions[r.params["action"]]
 	if action == nil {
-		fail(w, http.StatusNotFound, "not_found", "the actions are enable, disable, restart, approve and signin")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("the actions are enable, disable, restart, approve and signin", "可用的操作是 enable、disable、restart、approve 和 signin"))
 		return
 	}
 	if err := action(r.Context(), r.params["schema"], r.params["name"]); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -154,7 +156,7 @@ func (h *Handler) postServer(w http.ResponseWriter, r *request) {
 func (h *Handler) signIn(w http.ResponseWriter, r *request) {
 	address, err := h.opt.Servers.SignIn(h.ctx, r.params["schema"], r.params["name"])
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusOK, map[string]string{"address": address})

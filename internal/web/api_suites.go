@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -22,7 +23,8 @@ type suiteBody struct {
 	Target string `json:"target,omitempty"`
 	Tests  int    `json:"tests"`
 	// Error says why the file cannot be used.
-	Error string `json:"error,omitempty"`
+	Error   string `json:"error,omitempty"`
+	ErrorZH string `json:"errorZH,omitempty"`
 	// Running are the results so far of a run that has not ended.
 	Running []probe.TestResult `json:"running,omitempty"`
 	IsRun   bool               `json:"isRunning,omitempty"`
@@ -40,7 +42,7 @@ type suitesBody struct {
 func (s *suites) describe(name, path string) suiteBody {
 	b := suiteBody{Name: name, Path: path, Runs: []SuiteRun{}}
 	if suite, err := probe.ReadSuite(path); err != nil {
-		b.Error = err.Error()
+		b.Error, b.ErrorZH = say.Why(err).Both()
 	} else {
 		b.Target, b.Tests = targetOfSuite(suite), len(suite.Tests)
 	}
@@ -79,7 +81,7 @@ func (h *Handler) getSuites(w http.ResponseWriter, _ *request) {
 func (h *Handler) suitePath(w http.ResponseWriter, r *request) (string, bool) {
 	path, err := h.suites.path(r.params["suite"])
 	if err != nil {
-		fail(w, http.StatusBadRequest, "bad_request", err.Error())
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.Why(err))
 	}
 	return path, err == nil
 }
@@ -91,7 +93,7 @@ func (h *Handler) getSuite(w http.ResponseWriter, r *request) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		fail(w, http.StatusNotFound, "not_found", "there is no test file "+path)
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("there is no test file %s", "没有测试文件 %s", path))
 		return
 	}
 	body := h.suites.describe(r.params["suite"], path)
@@ -109,7 +111,7 @@ func (h *Handler) putSuite(w http.ResponseWriter, r *request) {
 		return
 	}
 	if _, err := probe.ParseSuite(path, []byte(body.Text)); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	err := os.MkdirAll(h.suites.opt.Dir, 0o755)
@@ -117,7 +119,7 @@ func (h *Handler) putSuite(w http.ResponseWriter, r *request) {
 		err = writeFile(path, []byte(body.Text))
 	}
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	h.suites.tell(r.params["suite"])
@@ -137,7 +139,7 @@ func (h *Handler) deleteSuite(w http.ResponseWriter, r *request) {
 		err = os.Remove(path)
 	}
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	name := r.params["suite"]
@@ -163,21 +165,21 @@ func (h *Handler) postSuiteRun(w http.ResponseWriter, r *request) {
 	}
 	suite, err := probe.ReadSuite(path)
 	if err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	argv := suite.Argv()
 	if suite.URL != "" || len(argv) > 0 {
 		if !r.id.May(ScopeAdmin) {
-			fail(w, http.StatusForbidden, "scope", "testing what is not configured needs the scope "+ScopeAdmin)
+			fail(w, r.Request, http.StatusForbidden, "scope", say.New("testing what is not configured needs the scope %s", "测试未配置的目标需要权限 %s", ScopeAdmin))
 			return
 		}
-		if len(argv) > 0 && !confirmed(w, argv[0], argv[1:], body.Confirm) {
+		if len(argv) > 0 && !confirmed(w, r.Request, argv[0], argv[1:], body.Confirm) {
 			return
 		}
 	}
 	if err := h.suites.start(r.params["suite"], suite, body.Update); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	reply(w, http.StatusAccepted, h.suites.describe(r.params["suite"], path))
@@ -188,7 +190,7 @@ func (h *Handler) deleteSuiteRun(w http.ResponseWriter, r *request) {
 	p := h.suites.running[r.params["suite"]]
 	h.suites.mu.Unlock()
 	if p == nil {
-		fail(w, http.StatusGone, "gone", "this run has ended")
+		fail(w, r.Request, http.StatusGone, "gone", say.New("this run has ended", "这次运行已结束"))
 		return
 	}
 	p.cancel()
@@ -214,7 +216,7 @@ func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 	}
 	f, err := traffic.ParseFilter(body.Q)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "filter", err.Error())
+		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
 		return
 	}
 	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)

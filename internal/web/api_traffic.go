@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -34,7 +35,7 @@ func (r *request) number(name string, otherwise, most int64) int64 {
 func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
 	f, err := traffic.ParseFilter(r.URL.Query().Get("q"))
 	if err != nil {
-		fail(w, http.StatusBadRequest, "filter", err.Error())
+		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
 		return
 	}
 	limit := int(r.number("limit", 200, maxRows))
@@ -55,7 +56,7 @@ func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
 func (h *Handler) getTrafficExport(w http.ResponseWriter, r *request) {
 	f, err := traffic.ParseFilter(r.URL.Query().Get("q"))
 	if err != nil {
-		fail(w, http.StatusBadRequest, "filter", err.Error())
+		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
 		return
 	}
 	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
@@ -103,7 +104,7 @@ func (h *Handler) getTrafficEntry(w http.ResponseWriter, r *request) {
 	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
 	c, ok := h.opt.Traffic.Get(id)
 	if !ok {
-		fail(w, http.StatusNotFound, "not_found", "this entry is no longer in the record")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this entry is no longer in the record", "这条记录已不再保留"))
 		return
 	}
 	reply(w, http.StatusOK, entryBody{c, h.opt.Traffic.Related(id)})
@@ -117,7 +118,7 @@ func (h *Handler) getTrafficBody(w http.ResponseWriter, r *request) {
 	}
 	body, whole := h.opt.Traffic.Body(id, side)
 	if body == nil {
-		fail(w, http.StatusNotFound, "not_found", "this body is no longer kept")
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this body is no longer kept", "这个消息体已不再保留"))
 		return
 	}
 	if r.URL.Query().Has("path") {

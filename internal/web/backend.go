@@ -3,11 +3,11 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -17,12 +17,12 @@ const Kept = "***"
 
 var (
 	// ErrNotFound is returned by a backend for a name it does not know.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = say.Errorf("not found", "未找到")
 	// ErrChanged is returned for a change that is not the one that was shown.
-	ErrChanged = errors.New("the file has changed since; look at the difference again")
+	ErrChanged = say.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
 )
 
-var errClosed = errors.New("the console is closing")
+var errClosed = say.Errorf("the console is closing", "控制台正在关闭")
 
 // Servers is what is configured, and how it is doing.
 type Servers interface {
@@ -54,6 +54,7 @@ type Server struct {
 	State string `json:"state"`
 	// Reason says why it is in that state, in one sentence.
 	Reason    string    `json:"reason,omitempty"`
+	ReasonZH  string    `json:"reasonZH,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
 	Transport string    `json:"transport"`
 	// Protocol is the negotiated version.
@@ -98,7 +99,8 @@ type Reload struct {
 	Removed []string `json:"removed"`
 	Changed []string `json:"changed"`
 	// Problems are what the file's readers should know.
-	Problems []string `json:"problems"`
+	Problems   []string `json:"problems"`
+	ProblemsZH []string `json:"problemsZH"`
 }
 
 // A Client is one connected session.
@@ -214,13 +216,14 @@ type Frame = probe.WireFrame
 // A Problem is one violation of a schema.
 type Problem struct {
 	// Path is a JSON Pointer into the value.
-	Path    string `json:"path"`
-	Message string `json:"message"`
+	Path      string `json:"path"`
+	Message   string `json:"message"`
+	MessageZH string `json:"messageZH"`
 }
 
 // Settings are the values of the config that are not servers.
 type Settings interface {
-	List(lang Lang) []Setting
+	List(lang say.Lang) []Setting
 	// Set writes one value to the config file.
 	Set(ctx context.Context, key string, value json.RawMessage) error
 }

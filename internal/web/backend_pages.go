@@ -7,16 +7,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/probe"
-)
-
-// A Lang is the language of whoever asks, for texts that the page does not
-// have itself.
-type Lang string
-
-// The languages of the page.
-const (
-	English Lang = "en"
-	Chinese Lang = "zh-CN"
+	"mcp-all-in-one/internal/say"
 )
 
 // Catalog is what clients are shown.
@@ -48,10 +39,10 @@ type CatalogPage struct {
 type Programs interface {
 	List() []Program
 	// Plan says what connecting or disconnecting would change.
-	Plan(id string, how ConnectOptions, lang Lang) (ConnectPlan, error)
+	Plan(id string, how ConnectOptions, lang say.Lang) (ConnectPlan, error)
 	// Apply makes the change whose mark Plan has shown; ErrChanged when the
 	// file is another one by now.
-	Apply(ctx context.Context, id string, how ConnectOptions, mark string, lang Lang) (ConnectPlan, error)
+	Apply(ctx context.Context, id string, how ConnectOptions, mark string, lang say.Lang) (ConnectPlan, error)
 }
 
 // A Program is one client that can be connected.
@@ -67,8 +58,9 @@ type Program struct {
 	// Servers are those that it starts by itself.
 	Servers []string `json:"servers"`
 	// Dials says that it can connect to a URL.
-	Dials bool   `json:"dials"`
-	Error string `json:"error,omitempty"`
+	Dials   bool   `json:"dials"`
+	Error   string `json:"error,omitempty"`
+	ErrorZH string `json:"errorZH,omitempty"`
 }
 
 // ConnectOptions say how a program is connected, or that it is disconnected.
@@ -98,7 +90,7 @@ type ConnectPlan struct {
 // Doctor looks for what is wrong.
 type Doctor interface {
 	// Examine looks at one server, or at everything when name is empty.
-	Examine(ctx context.Context, schema, name string, lang Lang) ([]Finding, error)
+	Examine(ctx context.Context, schema, name string, lang say.Lang) ([]Finding, error)
 }
 
 // A Finding is one thing that was looked at.
@@ -134,5 +126,6 @@ type SuiteRun struct {
 	Failed  int                `json:"failed"`
 	Skipped int                `json:"skipped"`
 	Error   string             `json:"error,omitempty"`
+	ErrorZH string             `json:"errorZH,omitempty"`
 	Results []probe.TestResult `json:"results,omitempty"`
 }

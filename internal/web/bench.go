@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -15,7 +16,7 @@ const (
 	openTimeout = 60 * time.Second
 )
 
-var errTooManyBenches = errors.New("too many open sessions; close one first")
+var errTooManyBenches = say.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
 
 // benches are the tester's open sessions. They live here, not in a page, so
 // that tabs share them.
@@ -37,7 +38,7 @@ type bench struct {
 	mu      sync.Mutex
 	session BenchSession
 	info    BenchInfo
-	down    string
+	down    say.Text
 	lists   map[string]json.RawMessage
 	running map[string]*running
 	lines   []string
@@ -50,7 +51,8 @@ type benchBody struct {
 	Opened time.Time `json:"opened"`
 	Info   BenchInfo `json:"info"`
 	// Down says why the connection is gone.
-	Down string `json:"down,omitempty"`
+	Down   string `json:"down,omitempty"`
+	DownZH string `json:"downZH,omitempty"`
 	// Lines is the end of the server's stderr.
 	Lines []string `json:"lines,omitempty"`
 }
@@ -152,7 +154,7 @@ func (b *benches) tell() { b.h.hub.publish("bench", benchEvent{Type: "sessions"}
 func (x *bench) alive() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.down == ""
+	return x.down.Empty()
 }
 
 func (x *bench) close() {
@@ -173,7 +175,9 @@ func (x *bench) body() benchBody {
 	defer x.mu.Unlock()
 	t := x.target
 	t.Env, t.Headers = masked(t.Env), masked(t.Headers)
-	return benchBody{x.id, t, x.opened, x.info, x.down, slices.Clone(x.lines)}
+	body := benchBody{ID: x.id, Target: t, Opened: x.opened, Info: x.info, Lines: slices.Clone(x.lines)}
+	body.Down, body.DownZH = x.down.Both()
+	return body
 }
 
 func masked(m map[string]string) map[string]string {

@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 const maxBenchLines = 200
@@ -95,12 +96,11 @@ func (x *bench) ask(ctx context.Context, q Question) (Answer, error) {
 }
 
 func (x *bench) lost(err error) {
-	text := "the connection was closed"
-	if err != nil {
-		text = err.Error()
+	if err == nil {
+		err = jsonrpc.ErrClosed
 	}
 	x.mu.Lock()
-	x.down = text
+	x.down = say.Why(err)
 	x.mu.Unlock()
-	x.publish(benchEvent{Type: "down", Text: text})
+	x.publish(benchEvent{Type: "down", Text: err.Error()})
 }

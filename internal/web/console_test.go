@@ -32,7 +32,7 @@ func memoryOptions() Options {
 		Settings: &memorySettings{values: map[string]json.RawMessage{
 			"server.port": json.RawMessage("3095"), "startWait": json.RawMessage(`"10s"`)}},
 		Reload: func() (Reload, error) {
-			return Reload{Path: "/mcp.json", Added: []string{"default/new"}, Removed: []string{}, Changed: []string{}, Problems: []string{}}, nil
+			return Reload{Path: "/mcp.json", Added: []string{"default/new"}, Removed: []string{}, Changed: []string{}, Problems: []string{}, ProblemsZH: []string{}}, nil
 		},
 		Clients: func() []Client {
 			return []Client{{Session: "s1", Name: "claude-code", Version: "2.1", Transport: "http", Calls: 34}}

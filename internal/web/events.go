@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -47,7 +48,7 @@ func (b *hub) parse(id string) (position, bool) {
 // getEvents is the one stream: summaries only, resumable by Last-Event-ID.
 func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 	if !sameOrigin(r.Request) {
-		fail(w, http.StatusForbidden, "origin", "the request comes from another site")
+		fail(w, r.Request, http.StatusForbidden, "origin", say.New("the request comes from another site", "请求来自其他网站"))
 		return
 	}
 	h.wg.Add(1)

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // ChangeHeader must be on every request that changes something: a form or a
@@ -62,21 +64,25 @@ type apiErrorBody struct {
 	Run string `json:"run,omitempty"`
 }
 
-func fail(w http.ResponseWriter, status int, code, message string) {
-	reply(w, status, apiError{apiErrorBody{Code: code, Message: message}})
+// fail refuses a request, in the language of whoever made it.
+func fail(w http.ResponseWriter, r *http.Request, status int, code string, message say.Text) {
+	reply(w, status, apiError{apiErrorBody{Code: code, Message: message.In(langOf(r))}})
 }
 
+// langOf is the language that the page is in.
+func langOf(r *http.Request) say.Lang { return say.ByTag(r.Header.Get("Accept-Language")) }
+
 // failWith answers what a backend returned.
-func failWith(w http.ResponseWriter, err error) {
+func failWith(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, ErrNotFound) {
-		fail(w, http.StatusNotFound, "not_found", err.Error())
+		fail(w, r, http.StatusNotFound, "not_found", say.Why(err))
 		return
 	}
 	if errors.Is(err, ErrChanged) {
-		fail(w, http.StatusConflict, "changed", err.Error())
+		fail(w, r, http.StatusConflict, "changed", say.Why(err))
 		return
 	}
-	fail(w, http.StatusUnprocessableEntity, "refused", err.Error())
+	fail(w, r, http.StatusUnprocessableEntity, "refused", say.Why(err))
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
@@ -94,7 +100,7 @@ func read(w http.ResponseWriter, r *http.Request, v any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 10<<20))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		fail(w, http.StatusBadRequest, "bad_request", "reading the request: "+err.Error())
+		fail(w, r, http.StatusBadRequest, "bad_request", say.New("reading the request: %v", "读取请求失败：%v", err))
 		return false
 	}
 	return true

@@ -7,13 +7,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -54,7 +55,7 @@ func openLogins(dir string, now func() time.Time) (*logins, error) {
 		return l, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading logins: %w", err)
+		return nil, say.Errorf("reading logins: %w", "读取登录记录失败：%w", err)
 	}
 	if json.Unmarshal(data, &l.sessions) != nil {
 		// Whoever was logged in logs in again.
@@ -111,8 +112,8 @@ func expire(grants map[string]grant, now time.Time, keep int) {
 }
 
 var (
-	errWrongCode = errors.New("this code was used already or is too old; run: mcp-all-in-one ui")
-	errTooMany   = errors.New("too many wrong codes; wait a minute")
+	errWrongCode = say.Errorf("this code was used already or is too old; run: mcp-all-in-one ui", "登录码已使用或已过期；请运行：mcp-all-in-one ui")
+	errTooMany   = say.Errorf("too many wrong codes; wait a minute", "错误的登录码过多；请稍等一分钟")
 )
 
 // redeem trades a code for a session.
@@ -221,10 +222,10 @@ func (h *Handler) postLogin(w http.ResponseWriter, r *request) {
 	switch {
 	case errors.Is(err, errTooMany):
 		w.Header().Set("Retry-After", "60")
-		fail(w, http.StatusTooManyRequests, "too_many", err.Error())
+		fail(w, r.Request, http.StatusTooManyRequests, "too_many", say.Why(err))
 		return
 	case errors.Is(err, errWrongCode):
-		fail(w, http.StatusUnauthorized, "code", err.Error())
+		fail(w, r.Request, http.StatusUnauthorized, "code", say.Why(err))
 		return
 	case err != nil:
 		h.opt.Log.Warn("login not saved", "err", err)

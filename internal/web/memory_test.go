@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -292,7 +293,7 @@ type memorySettings struct {
 	values map[string]json.RawMessage
 }
 
-func (m *memorySettings) List(Lang) []Setting {
+func (m *memorySettings) List(say.Lang) []Setting {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return []Setting{

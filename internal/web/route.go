@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const apiPrefix = "/api/v1/"
@@ -45,14 +47,6 @@ type request struct {
 	*http.Request
 	params map[string]string
 	id     Identity
-}
-
-// lang is the language that the page is in.
-func (r *request) lang() Lang {
-	if strings.HasPrefix(strings.ToLower(r.Header.Get("Accept-Language")), "zh") {
-		return Chinese
-	}
-	return English
 }
 
 type route struct {
@@ -123,19 +117,19 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if rt == nil {
 		if len(allow) > 0 {
 			w.Header().Set("Allow", strings.Join(allow, ", "))
-			fail(w, http.StatusMethodNotAllowed, "method", "use "+strings.Join(allow, " or "))
+			fail(w, r, http.StatusMethodNotAllowed, "method", say.New("use %s", "请使用 %s", strings.Join(allow, ", ")))
 			return
 		}
-		fail(w, http.StatusNotFound, "not_found", "no such part of the API")
+		fail(w, r, http.StatusNotFound, "not_found", say.New("no such part of the API", "API 没有这个部分"))
 		return
 	}
 	if r.Method != http.MethodGet {
 		if !sameOrigin(r) {
-			fail(w, http.StatusForbidden, "origin", "the request comes from another site")
+			fail(w, r, http.StatusForbidden, "origin", say.New("the request comes from another site", "请求来自其他网站"))
 			return
 		}
 		if r.Header.Get(ChangeHeader) == "" {
-			fail(w, http.StatusForbidden, "header", "the header "+ChangeHeader+": 1 is missing")
+			fail(w, r, http.StatusForbidden, "header", say.New("the header %s: 1 is missing", "缺少请求头 %s: 1", ChangeHeader))
 			return
 		}
 	}
@@ -143,11 +137,11 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if rt.scope != ScopeNone {
 		id, ok := h.identify(r)
 		if !ok {
-			fail(w, http.StatusUnauthorized, "login", "log in with: mcp-all-in-one ui")
+			fail(w, r, http.StatusUnauthorized, "login", say.New("log in with: mcp-all-in-one ui", "请用以下命令登录：mcp-all-in-one ui"))
 			return
 		}
 		if !id.May(rt.scope) {
-			fail(w, http.StatusForbidden, "scope", "this needs the scope "+rt.scope)
+			fail(w, r, http.StatusForbidden, "scope", say.New("this needs the scope %s", "此操作需要权限 %s", rt.scope))
 			return
 		}
 		req.id = id

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -19,9 +19,9 @@ const (
 )
 
 var (
-	errRunCancelled = errors.New("cancelled by the user")
-	errRunIdle      = errors.New("no answer and no progress in time")
-	errRunTooLong   = errors.New("the call took longer than allowed")
+	errRunCancelled = say.Errorf("cancelled by the user", "已由用户取消")
+	errRunIdle      = say.Errorf("no answer and no progress in time", "在限定时间内没有应答，也没有进度")
+	errRunTooLong   = say.Errorf("the call took longer than allowed", "调用超过了总时限")
 )
 
 // A Run is one call of the tester.
@@ -94,7 +94,8 @@ func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
 	var result json.RawMessage
 	var wire []Frame
 	if err != nil {
-		done.Status, done.Message = outcomeOf(ctx, err)
+		done.Status, err = outcomeOf(ctx, err)
+		done.Message, done.MessageZH = say.Why(err).Both()
 	} else {
 		result, wire = x.session.Redact(ex.Result), ex.Wire
 		ex.Error = x.session.Redact(ex.Error)
@@ -124,15 +125,16 @@ func (x *bench) from() *probe.RunTarget {
 	return out.Redacted()
 }
 
-func outcomeOf(ctx context.Context, err error) (status, message string) {
+// outcomeOf is how a run ended that was not answered, and why.
+func outcomeOf(ctx context.Context, err error) (status string, why error) {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errRunCancelled):
-		return "cancelled", cause.Error()
+		return "cancelled", cause
 	case errors.Is(cause, errRunIdle), errors.Is(cause, errRunTooLong):
-		return "timeout", cause.Error()
+		return "timeout", cause
 	default:
-		return "failed", err.Error()
+		return "failed", err
 	}
 }
 
@@ -185,7 +187,7 @@ func prepare(method string, params json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if !jsonrpc.Valid(params) || params[0] != '{' {
-		return nil, fmt.Errorf("params must be a JSON object")
+		return nil, say.Errorf("params must be a JSON object", "params 必须是 JSON 对象")
 	}
 	if method != mcp.MethodPromptsGet {
 		return params, nil

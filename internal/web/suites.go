@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 )
 
 const maxSuiteRuns = 40
@@ -46,7 +46,7 @@ func openSuites(h *Handler, opt SuiteOptions) (*suites, error) {
 		return s, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the runs of tests: %w", err)
+		return nil, say.Errorf("reading the runs of tests: %w", "读取测试记录失败：%w", err)
 	}
 	if json.Unmarshal(data, &s.runs) != nil {
 		s.runs = map[string][]SuiteRun{} // a file that was cut by a crash
@@ -63,7 +63,7 @@ var suiteName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 // path is the file of a suite, whether or not it is there.
 func (s *suites) path(name string) (string, error) {
 	if len(name) > maxSuiteName || !suiteName.MatchString(name) {
-		return "", fmt.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", name)
+		return "", say.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name)
 	}
 	for _, end := range []string{".yaml", ".yml"} {
 		path := filepath.Join(s.opt.Dir, name+end)
@@ -96,7 +96,7 @@ func (s *suites) start(name string, suite *probe.Suite, update bool) error {
 	if s.running[name] != nil {
 		s.mu.Unlock()
 		cancel()
-		return fmt.Errorf("%s runs already", name)
+		return say.Errorf("%s runs already", "%s 正在运行", name)
 	}
 	s.running[name] = p
 	s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *suites) run(ctx context.Context, name string, suite *probe.Suite, updat
 		end()
 	}
 	if err != nil {
-		run.Error = err.Error()
+		run.Error, run.ErrorZH = say.Why(err).Both()
 	}
 	run.Took = time.Since(began)
 	s.mu.Lock()

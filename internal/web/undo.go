@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -56,11 +58,11 @@ func (u *undos) take(id string) func(context.Context) error {
 func (h *Handler) postUndo(w http.ResponseWriter, r *request) {
 	run := h.undos.take(r.params["undo"])
 	if run == nil {
-		fail(w, http.StatusGone, "gone", "it is too late to undo this")
+		fail(w, r.Request, http.StatusGone, "gone", say.New("it is too late to undo this", "已无法撤销"))
 		return
 	}
 	if err := run(r.Context()); err != nil {
-		failWith(w, err)
+		failWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -126,11 +127,11 @@ func (h *Handler) LogoutAll() error { return h.logins.clear() }
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	if !h.opt.AllowHost(r.Host) {
-		fail(w, http.StatusForbidden, "host", "this host name is not allowed: "+r.Host)
+		fail(w, r, http.StatusForbidden, "host", say.New("this host name is not allowed: %s", "不允许使用这个主机名：%s", r.Host))
 		return
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-		fail(w, http.StatusForbidden, "origin", "cross-site requests are refused")
+		fail(w, r, http.StatusForbidden, "origin", say.New("cross-site requests are refused", "拒绝跨站请求"))
 		return
 	}
 	switch {
@@ -139,7 +140,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:
-		fail(w, http.StatusNotFound, "not_found", "nothing is here")
+		fail(w, r, http.StatusNotFound, "not_found", say.New("nothing is here", "此处没有内容"))
 	}
 }
 

@@ -3,10 +3,11 @@ package wire
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Client sends small POST requests without TLS itself, on the caller's
@@ -39,6 +40,11 @@ func (c *Client) CloseIdleConnections() {
 type NotSentError struct{ Err error }
 
 func (e *NotSentError) Error() string { return "sending the request: " + e.Err.Error() }
+
+// In says it in a language.
+func (e *NotSentError) In(l say.Lang) string {
+	return say.New("sending the request: %v", "发送请求失败：%v", e.Err).In(l)
+}
 
 // Unwrap returns the cause.
 func (e *NotSentError) Unwrap() error { return e.Err }
@@ -114,11 +120,11 @@ func (c *Client) exchange(req *http.Request, in *clientBuffer) (*http.Response, 
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case failed != nil: // and there was no answer that would say why
-		err = fmt.Errorf("sending the request: %w", failed)
+		err = say.Errorf("sending the request: %w", "发送请求失败：%w", failed)
 	case errors.Is(err, io.EOF):
-		err = fmt.Errorf("the server closed the connection before its answer: %w", io.ErrUnexpectedEOF)
+		err = say.Errorf("the server closed the connection before its answer: %w", "服务在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)
 	default:
-		err = fmt.Errorf("reading the answer: %w", err)
+		err = say.Errorf("reading the answer: %w", "读取应答失败：%w", err)
 	}
 	return nil, err
 }

@@ -4,12 +4,18 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A malformedError is an answer that is not HTTP, or can be read in two ways.
 type malformedError string
 
 func (e malformedError) Error() string { return "malformed HTTP: " + string(e) }
+
+func (e malformedError) In(l say.Lang) string {
+	return say.New("malformed HTTP: %s", "HTTP 格式不正确：%s", string(e)).In(l)
+}
 
 // A clientFraming says how the body of an answer ends, and whether the
 // connection can be used after it.

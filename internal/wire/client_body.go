@@ -2,14 +2,15 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
+
+	"mcp-all-in-one/internal/say"
 )
 
-var errBodyClosed = errors.New("read on the closed body of an answer")
+var errBodyClosed = say.Errorf("read on the closed body of an answer", "读取已关闭的应答")
 
 // A clientBody is the body of an answer, and all that its exchange holds until
 // the body ends. Close may be called while Read waits.

@@ -2,13 +2,14 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // maxRequestBody is what a server's kernel takes without the server reading.
@@ -86,7 +87,7 @@ func (in *clientBuffer) putBody(req *http.Request) error {
 		return &NotSentError{err}
 	}
 	if n != size {
-		return &NotSentError{fmt.Errorf("the body is not of the %d bytes that its length says", size)}
+		return &NotSentError{say.Errorf("the body is not of the %d bytes that its length says", "内容的长度与声明的 %d 字节不符", size)}
 	}
 	return nil
 }

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // watchAfter is how long a request runs before somebody looks whether its
 // client is still there. Most are answered long before.
 const watchAfter = 100 * time.Millisecond
 
-var errGone = errors.New("the client closed the connection")
+var errGone = say.Errorf("the client closed the connection", "客户端关闭了连接")
 
 // A watch reads while a request is answered: the end of the connection ends the
 // request, anything else is the next one.

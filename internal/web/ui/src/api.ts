@@ -1,10 +1,10 @@
 // The JSON API as the page sees it; /api/v1/openapi.json describes it.
-import { lang } from "./i18n/index.ts";
+import { lang, t } from "./i18n/index.ts";
 
 export interface Server {
   schema: string; name: string;
   state: "up" | "starting" | "down" | "idle" | "disabled" | "pending" | "auth";
-  reason?: string; since?: string; transport: string; protocol?: string; title?: string; version?: string; pid?: number;
+  reason?: string; reasonZH?: string; since?: string; transport: string; protocol?: string; title?: string; version?: string; pid?: number;
   tools: number; resources: number; prompts: number; restarts: number; pending?: string[];
 }
 
@@ -53,18 +53,18 @@ export interface BenchInfo {
   protocol: string; era: string; transport: string; handshake?: any; capabilities?: any; pid?: number; session?: string;
 }
 
-export interface Bench { id: string; target: Target; opened: string; info: BenchInfo; down?: string; lines?: string[] }
+export interface Bench { id: string; target: Target; opened: string; info: BenchInfo; down?: string; downZH?: string; lines?: string[] }
 
 export type RunStatus = "running" | "ok" | "tool_error" | "error" | "failed" | "cancelled" | "timeout";
 
 export interface Run {
   id: string; bench?: string; target: string; method: string; name?: string; params?: any; start: string; status: RunStatus;
-  message?: string; error?: any; total: number; gateway?: number; transport?: number; serverTime?: number;
+  message?: string; messageZH?: string; error?: any; total: number; gateway?: number; transport?: number; serverTime?: number;
   reqSize: number; resSize: number; trafficId?: number; kept: boolean; quiet?: boolean;
 }
 
 export interface Frame { sent: boolean; at: number; status?: number; header?: Record<string, string>; body: string }
-export interface Problem { path: string; message: string }
+export interface Problem { path: string; message: string; messageZH: string }
 
 export interface Setting {
   key: string; value: unknown; default?: unknown; source: string; restart?: boolean; doc?: string; secret?: boolean; choices?: string[];
@@ -77,20 +77,20 @@ export interface CatalogRow {
   cost: Cost; on: boolean; issues?: { code: string; with?: string[] }[];
 }
 export interface CatalogPage {
-  schema: string; schemas: string[]; mode: string; advice: { mode: string; why: string }; list: { full: Cost; compact: Cost; search: Cost };
-  fits: Fit[]; rows: CatalogRow[]; lens?: { session: string; client: string; mode: string; tools: number; shown: Cost; warnings: string[]; listed: string[] };
+  schema: string; schemas: string[]; mode: string; advice: { mode: string; why: string; whyZH: string }; list: { full: Cost; compact: Cost; search: Cost };
+  fits: Fit[]; rows: CatalogRow[]; lens?: { session: string; client: string; mode: string; tools: number; shown: Cost; warnings: string[]; warningsZH: string[]; listed: string[] };
 }
 
-export interface Program { id: string; name: string; file: string; found: boolean; connected: boolean; undo: boolean; servers: string[]; dials: boolean; error?: string }
+export interface Program { id: string; name: string; file: string; found: boolean; connected: boolean; undo: boolean; servers: string[]; dials: boolean; error?: string; errorZH?: string }
 export interface ConnectPlan { file: string; diff: string; mark: string; moving: string[]; snippet?: string; backup?: string }
 
-export interface Leg { name: string; ok: boolean; took: number; detail?: string }
-export interface LintFinding { severity: string; rule: string; kind: string; item?: string; message: string }
+export interface Leg { name: string; ok: boolean; took: number; detail?: string; detailZH?: string }
+export interface LintFinding { severity: string; rule: string; kind: string; item?: string; message: string; messageZH: string }
 export interface Finding { schema?: string; name?: string; ok: boolean; what: string; detail?: string; fix?: string; command?: string; way?: Leg[]; lint?: LintFinding[] }
 
-export interface TestResult { name: string; status: "passed" | "failed" | "skipped"; problems?: string[]; took: number; updated?: boolean }
-export interface SuiteRun { start: string; took: number; passed: number; failed: number; skipped: number; error?: string; results?: TestResult[] }
-export interface Suite { name: string; path: string; target?: string; tests: number; error?: string; running?: TestResult[]; isRunning?: boolean; runs: SuiteRun[]; text?: string }
+export interface TestResult { name: string; status: "passed" | "failed" | "skipped"; problems?: string[]; problemsZH?: string[]; took: number; updated?: boolean }
+export interface SuiteRun { start: string; took: number; passed: number; failed: number; skipped: number; error?: string; errorZH?: string; results?: TestResult[] }
+export interface Suite { name: string; path: string; target?: string; tests: number; error?: string; errorZH?: string; running?: TestResult[]; isRunning?: boolean; runs: SuiteRun[]; text?: string }
 
 export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
 
@@ -119,7 +119,7 @@ async function send(method: string, path: string, body?: string): Promise<Respon
   try {
     resp = await fetch("/api/v1/" + path, { method, headers, body, credentials: "same-origin" });
   } catch {
-    throw new ApiError(0, "offline", "the gateway does not answer");
+    throw new ApiError(0, "offline", t("offlineText"));
   }
   if (resp.ok) return resp;
   const text = await resp.text();

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, change, get, path, type Bench } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
-import { t } from "../i18n/index.ts";
+import { said, t } from "../i18n/index.ts";
 import { benches, on, refreshBenches, servers } from "../live.ts";
 import { IconButton, Notice, Status, Tabs, errorText, toast } from "../parts/basics.tsx";
 import { go, href, query, segments } from "../router.ts";
@@ -89,7 +89,7 @@ function Connected({ bench, target, via, onRetry }: { bench: Bench; target: stri
         <IconButton icon="refresh" label={t("refresh")} onClick={reload} /><IconButton icon="power" label={t("disconnect")} onClick={() => void close()} /></div>
       {configured && <div class="bar"><label class="hidden" for="via">{t("via")}</label>
         <select id="via" value={via ?? "direct"} onChange={(e) => go(href(["bench", target, ...(kind !== "session" ? [kind] : [])], { via: e.currentTarget.value === "gateway" ? "gateway" : undefined }))}><option value="direct">{t("direct")}</option><option value="gateway">{t("viaGateway")}</option></select></div>}
-      {bench.down && <Notice tone="err">{bench.down} <button type="button" class="link" onClick={onRetry}>{t("reconnect")}</button></Notice>}
+      {bench.down && <Notice tone="err">{said(bench.down, bench.downZH)} <button type="button" class="link" onClick={onRetry}>{t("reconnect")}</button></Notice>}
       <div class="bar"><Tabs name="bench" label={t("features")} selected={kind} onSelect={(k) => go(link(k))} tabs={[
         { id: "tools", label: t("toolsN", lists.tools?.length ?? "…"), hidden: !caps.tools },
         { id: "resources", label: t("resourcesN", lists.resources ? lists.resources.length + (lists.templates?.length ?? 0) : "…"), hidden: !caps.resources },

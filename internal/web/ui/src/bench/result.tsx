@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, path, type Bench, type Frame, type Problem, type Run } from "../api.ts";
 import { bytes, clock, ns, tokens } from "../format.ts";
-import { t } from "../i18n/index.ts";
+import { said, t } from "../i18n/index.ts";
 import { Exact, isObject, parse, stringify, type Json } from "../json/exact.ts";
 import { diff } from "../json/diff.ts";
 import { linesOf, partsOf, type Part } from "../json/lines.ts";
@@ -48,7 +48,7 @@ export function ResultPane({ run, tool, bench, target }: { run?: Run; tool?: Ite
     <Summary run={run} />
     <Questions bench={bench} />
     {run.error && <Notice tone="err">{failureOf(run)}</Notice>}
-    {!run.error && run.message && <Notice tone={run.status === "cancelled" ? "info" : "err"}>{run.message}</Notice>}
+    {!run.error && run.message && <Notice tone={run.status === "cancelled" ? "info" : "err"}>{said(run.message, run.messageZH)}</Notice>}
     {error && <Notice tone="err">{error}</Notice>}
     {run.status === "running" ? <Progress run={run} /> : <>
       <div class="bar"><Tabs name="result" label={t("result")} selected={selected} onSelect={setTab} tabs={tabs} /></div>
@@ -107,7 +107,7 @@ function SchemaCheck({ schema, value }: { schema?: unknown; value: string }) {
     if (schema && value.length < 5 << 20) void validate(JSON.stringify(schema), value).then(setProblems, () => {});
   }, [schema, value]);
   if (!problems) return null;
-  return problems.length ? <Notice tone="err">{t("schemaBroken")} {problems.slice(0, 5).map((p) => <div key={p.path}><code>{p.path || "/"}</code> {p.message}</div>)}</Notice>
+  return problems.length ? <Notice tone="err">{t("schemaBroken")} {problems.slice(0, 5).map((p) => <div key={p.path}><code>{p.path || "/"}</code> {said(p.message, p.messageZH)}</div>)}</Notice>
     : <p class="check-line"><Status tone="ok">{t("schemaKept")}</Status></p>;
 }
 

@@ -1,6 +1,7 @@
 // The tester's sessions and runs as signals.
 import { signal } from "@preact/signals";
 import { RawBody, change, get, path, type Bench, type Run, type Target } from "../api.ts";
+import { said } from "../i18n/index.ts";
 import { benches, on, refreshBenches, servers } from "../live.ts";
 
 /** runs are the runs that this page has heard of, by id. */
@@ -103,5 +104,5 @@ export async function body(run: Run): Promise<string> {
 
 /** failureOf is what went wrong, in the words MCP clients use. */
 export function failureOf(run: Run): string {
-  return run.error ? `MCP error ${run.error.code}: ${run.error.message}` : run.message ?? run.status;
+  return run.error ? `MCP error ${run.error.code}: ${run.error.message}` : said(run.message, run.messageZH) || run.status;
 }

@@ -8,7 +8,7 @@ import { draftOf, initialDraft, read, type Draft } from "../form/draft.ts";
 import { FormView } from "../form/form.tsx";
 import { judge, useProblems } from "../form/validate.ts";
 import { tokens } from "../format.ts";
-import { t } from "../i18n/index.ts";
+import { said, t } from "../i18n/index.ts";
 import { isObject, parse, stringify, type Json } from "../json/exact.ts";
 import { member } from "../json/members.ts";
 import { JsonView } from "../json/view.tsx";
@@ -87,7 +87,7 @@ export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; ta
       <Panel name="tool" selected={mode} class="scroll">
         {tool.description && <p class="description">{tool.description}</p>}
         {mode === "form" && <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id="t" tried={tried} />}
-        {mode === "json" && <div class="pad"><Editor value={text} onChange={setText} label={t("arguments")} />{problems.map((p) => <div key={p.path + p.message} class="err message"><code>{p.path || "/"}</code> {p.message}</div>)}</div>}
+        {mode === "json" && <div class="pad"><Editor value={text} onChange={setText} label={t("arguments")} />{problems.map((p) => <div key={p.path + p.message} class="err message"><code>{p.path || "/"}</code> {said(p.message, p.messageZH)}</div>)}</div>}
         {mode === "schema" && <div class="json-box"><JsonView fit text={stringify({ inputSchema: parse(schemaText), ...(tool.outputSchema ? { outputSchema: parse(JSON.stringify(tool.outputSchema)) } : {}), ...(tool.annotations ? { annotations: tool.annotations } : {}) })} label={t("schemaTab")} /></div>}
         {r.error && <Notice tone="err">{r.error}</Notice>}
         <div class="bar run-bar wrap">

@@ -1,7 +1,7 @@
 // The form of a compiled schema. Every node can be switched to JSON.
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api.ts";
-import { t, type Key } from "../i18n/index.ts";
+import { said, t, type Key } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { IconButton } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
@@ -38,14 +38,14 @@ export function FormView(p: FormProps) {
 /** RootMessages are what is wrong with the whole rather than one field. */
 function RootMessages(p: FormProps) {
   const list = p.tried ? p.problems.filter((x) => !x.path) : [];
-  return list.length ? <div class="err message" role="alert">{list.map((x) => <div key={x.message}>{x.message}</div>)}</div> : null;
+  return list.length ? <div class="err message" role="alert">{list.map((x) => <div key={x.message}>{said(x.message, x.messageZH)}</div>)}</div> : null;
 }
 
 function messagesAt(p: NodeProps): string[] {
   const own = p.troubles.filter((x) => x.path === p.path).map((x) => t(("trouble_" + x.reason) as Key));
   if (own.length) return own;
   if (!p.tried && p.draft === undefined) return [];
-  const found = p.problems.filter((x) => x.path === p.path).map((x) => x.message);
+  const found = p.problems.filter((x) => x.path === p.path).map((x) => said(x.message, x.messageZH));
   return !found.length && p.tried && p.required && p.draft === undefined && !optionalShape(resolve(p.form, p.field)) ? [t("requiredText")] : found;
 }
 

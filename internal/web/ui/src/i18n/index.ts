@@ -22,6 +22,11 @@ export function setLang(l: Lang): void {
   document.documentElement.lang = l;
 }
 
+/** said chooses between the two languages of a text that the gateway sent. */
+export function said(en: string | undefined, zh: string | undefined): string {
+  return (lang.value === "zh-CN" && zh) || en || "";
+}
+
 /** t is the text of a key; {0}, {1} stand for the arguments. */
 export function t(key: Key, ...args: (string | number)[]): string {
   const s = tables[lang.value][key];

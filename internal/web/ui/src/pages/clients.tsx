@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get, type Client, type Program } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { age, count } from "../format.ts";
-import { t } from "../i18n/index.ts";
+import { said, t } from "../i18n/index.ts";
 import { clients } from "../live.ts";
 import { CopyButton, Empty, Notice, Status, now, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
@@ -57,7 +57,7 @@ function ProgramRow({ p }: { p: Program }) {
   const state = p.connected ? "ok" : p.error ? "err" : "idle";
   return <li data-testid={"program-" + p.id}>
     <Status tone={state} state={p.connected ? "connected" : p.found ? "found" : "absent"}><b>{p.name}</b></Status>
-    <code class="mut file" title={p.file}>{p.error || (p.found ? p.file : t("notInstalled"))}</code>
+    <code class="mut file" title={p.file}>{said(p.error, p.errorZH) || (p.found ? p.file : t("notInstalled"))}</code>
     <span class="links">{p.servers.length > 0 && <button type="button" class="link" aria-expanded={shown} onClick={() => setShown(!shown)}>{t("ownServers", p.servers.length)}</button>}
       {may("admin") && !p.error && <a class="button" href={href(["clients", p.id])}><Icon name={p.connected ? "power" : "plus"} />{t(p.connected ? "disconnect" : "connect")}…</a>}</span>
     {shown && <p class="mut wide">{p.servers.join(", ")}</p>}

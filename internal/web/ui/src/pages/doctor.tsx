@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get, type Finding, type Leg, type LintFinding } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { ns } from "../format.ts";
-import { lang, t, type Key } from "../i18n/index.ts";
+import { lang, said, t, type Key } from "../i18n/index.ts";
 import { CopyButton, Notice, Status, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { href, segments } from "../router.ts";
@@ -46,11 +46,11 @@ function FindingCard({ f }: { f: Finding }) {
 /** Way shows the steps to a server over HTTP, and where they end. */
 function Way({ legs }: { legs: Leg[] }) {
   return <ol class="way" aria-label={t("way")}>{legs.map((l, i) => <li key={l.name} class={l.ok ? "" : "bad"}>
-    <span class="n">{i + 1}</span><Status tone={l.ok ? "ok" : "err"}><b>{t(("leg_" + l.name) as Key)}</b></Status> <span class="mut">{ns(l.took)}</span><code>{l.detail}</code></li>)}</ol>;
+    <span class="n">{i + 1}</span><Status tone={l.ok ? "ok" : "err"}><b>{t(("leg_" + l.name) as Key)}</b></Status> <span class="mut">{ns(l.took)}</span><code>{said(l.detail, l.detailZH)}</code></li>)}</ol>;
 }
 
 function Lint({ list }: { list: LintFinding[] }) {
   const errors = list.filter((l) => l.severity === "error").length;
   return <details><summary>{t("lintN", list.length)}{errors ? ` · ${t("problemsN", errors)}` : ""}</summary>
-    <ul class="plain lint">{list.slice(0, 200).map((l, i) => <li key={i}><Status tone={l.severity === "error" ? "err" : "warn"}><code>{l.item || l.kind}</code></Status> {l.message} <span class="mut">{l.rule}</span></li>)}</ul></details>;
+    <ul class="plain lint">{list.slice(0, 200).map((l, i) => <li key={i}><Status tone={l.severity === "error" ? "err" : "warn"}><code>{l.item || l.kind}</code></Status> {said(l.message, l.messageZH)} <span class="mut">{l.rule}</span></li>)}</ul></details>;
 }

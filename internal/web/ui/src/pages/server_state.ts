@@ -1,10 +1,10 @@
 // How a server's state is shown everywhere.
 import type { Server } from "../api.ts";
-import { t, type Key } from "../i18n/index.ts";
+import { said, t, type Key } from "../i18n/index.ts";
 import type { Tone } from "../parts/basics.tsx";
 
 const tones: Record<Server["state"], Tone> = { up: "ok", starting: "busy", down: "err", idle: "idle", disabled: "idle", pending: "warn", auth: "err" };
 
 export const toneOf = (s: Server): Tone => tones[s.state];
 export const stateName = (s: Server) => t(("state_" + s.state) as Key);
-export const reasonOf = (s: Server) => s.reason || (s.state !== "pending" && s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));
+export const reasonOf = (s: Server) => said(s.reason, s.reasonZH) || (s.state !== "pending" && s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));

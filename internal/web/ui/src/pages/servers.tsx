@@ -86,7 +86,7 @@ function ServerRow({ s }: { s: Server }) {
   return <tr data-testid={"server-" + s.name}>
     <td class="who line"><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a> <span class="mut" title={`${s.title ?? ""} ${s.version ?? ""}`}>{s.schema !== "default" ? s.schema : ""} {s.title} {s.version}</span></td>
     <td class="rest"><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status>
-      {s.state !== "up" && s.reason && <span class="mut reason" title={s.reason}> {reasonOf(s)}</span>}</td>
+      {s.state !== "up" && s.reason && <span class="mut reason" title={reasonOf(s)}> {reasonOf(s)}</span>}</td>
     <td class="mut" title={s.pid ? `pid ${s.pid}` : undefined}>{s.transport} {s.protocol}</td>
     <td class="r" data-label={t("tools")}>{s.tools}</td><td class="r" data-label={t("resources")}>{s.resources}</td><td class="r" data-label={t("prompts")}>{s.prompts}</td><td class="r" data-label={t("restarts")}>{s.restarts}</td>
     <td class="actions line">

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { change, path, type Suite, type TestResult } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { ago, ns } from "../format.ts";
-import { t } from "../i18n/index.ts";
+import { said, t } from "../i18n/index.ts";
 import { Empty, Notice, Panel, Status, Tabs, errorText, now, toast } from "../parts/basics.tsx";
 import { Confirm } from "../parts/endpoint.tsx";
 import { Icon } from "../parts/icons.tsx";
@@ -35,8 +35,8 @@ export function SuitePage({ name }: { name: string }) {
       {may("call") && <button type="button" class="button" disabled={!!s.error || s.isRunning} title={t("acceptHint")} onClick={() => void start(true)}>{t("acceptNew")}</button>}
       {may("admin") && <button type="button" class="button danger" onClick={() => void remove()}>{t("remove")}</button>}</div>
     {confirm && <Confirm run={confirm.run} onYes={() => void start(confirm.update, confirm.run)} onNo={() => setConfirm(undefined)} />}
-    {s.error && <Notice tone="err">{s.error}</Notice>}
-    {last?.error && !s.isRunning && <Notice tone="err">{last.error}</Notice>}
+    {s.error && <Notice tone="err">{said(s.error, s.errorZH)}</Notice>}
+    {last?.error && !s.isRunning && <Notice tone="err">{said(last.error, last.errorZH)}</Notice>}
     <div class="bar"><Tabs name="suite" label={name} selected={tab} onSelect={(id) => setQuery({ tab: id })} tabs={[{ id: "results", label: t("result") }, { id: "file", label: t("testFile") }]} /></div>
     <Panel name="suite" selected={tab} class="fill">{tab === "file" ? <SuiteText name={name} text={s.text ?? ""} path={s.path} /> : <Results list={s.isRunning ? s.running ?? [] : last?.results ?? []} never={!last && !s.isRunning} />}</Panel>
   </div>;
@@ -46,7 +46,7 @@ function Results({ list, never }: { list: TestResult[]; never: boolean }) {
   if (!list.length) return <Empty>{t(never ? "neverRun" : "noResults")}</Empty>;
   return <ol class="plain results" aria-label={t("result")}>{list.map((r) => <li key={r.name} data-testid="test-result" data-state={r.status}>
     <div><Status tone={toneOfTest(r)} state={r.status}><b>{r.name}</b></Status> <span class="mut">{r.status === "skipped" ? t("skipped") : ns(r.took)}{r.updated ? " · " + t("snapshotWritten") : ""}</span></div>
-    {r.problems?.map((p, i) => <pre key={i} class="code text problem" tabIndex={0} role="group" aria-label={r.name}>{p}</pre>)}</li>)}</ol>;
+    {r.problems?.map((p, i) => <pre key={i} class="code text problem" tabIndex={0} role="group" aria-label={r.name}>{said(p, r.problemsZH?.[i])}</pre>)}</li>)}</ol>;
 }
 
 /** SuiteText edits the file; one that cannot be read is not saved. */

@@ -1,0 +1,202 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// spokenElsewhere are the errors that no person is told in our words, and why.
+var spokenElsewhere = map[string]string{
+	"access.Refusal":              "it goes over the wire",
+	"builtin.missingError":        "it goes over the wire, in the words that its clients know",
+	"builtin/selfconfig.go":       "it goes over the wire, in the words that its clients know",
+	"builtin/selfconfig_write.go": "it goes over the wire, in the words that its clients know",
+	"cli/command_proxy.go":        "the words of an earlier program, translated before",
+	"cli/command_stdio.go":        "the words of an earlier program, translated before",
+	"stdio/launcher_unix.go":      "the words of the other process",
+}
+
+// TestErrorsAreInBothLanguages reads the source: an error of ours is made with
+// say.Errorf, in both languages, and a type that is an error says itself in
+// both. Commands may use the language that they know: t.
+func TestErrorsAreInBothLanguages(t *testing.T) {
+	texts := 0
+	errorTypes, speakers := map[string]token.Position{}, map[string]bool{}
+	files := token.NewFileSet()
+	for name, file := range sources(t, files) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if of := receiver(n); of != "" {
+					of = filepath.Dir(name) + "." + of
+					if isMethod(n, "Error", "string") && len(n.Type.Params.List) == 0 {
+						errorTypes[of] = files.Position(n.Pos())
+					}
+					speakers[of] = speakers[of] || n.Name.Name == "In"
+				}
+			case *ast.CallExpr:
+				texts += checkCall(t, files, name, n)
+			}
+			return true
+		})
+	}
+	for of, at := range errorTypes {
+		if !speakers[of] && spokenElsewhere[of] == "" {
+			t.Errorf("%s: %s has no method In(say.Lang) string", at, of)
+		}
+	}
+	if texts < 300 {
+		t.Errorf("found only %d texts; the test looks at the wrong place", texts)
+	}
+}
+
+// sources are the files of the product below internal.
+func sources(t *testing.T, files *token.FileSet) map[string]*ast.File {
+	t.Helper()
+	list := map[string]*ast.File{}
+	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(filepath.ToSlash(path), "internal/")
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "mcptest/") || strings.HasPrefix(name, "say/") {
+			return err
+		}
+		list[name], err = parser.ParseFile(files, path, nil, 0)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) != 1 {
+		return ""
+	}
+	of := f.Recv.List[0].Type
+	if star, ok := of.(*ast.StarExpr); ok {
+		of = star.X
+	}
+	name, _ := of.(*ast.Ident)
+	if name == nil {
+		return ""
+	}
+	return name.Name
+}
+
+func isMethod(f *ast.FuncDecl, name, result string) bool {
+	if f.Name.Name != name || f.Type.Results == nil || len(f.Type.Results.List) != 1 {
+		return false
+	}
+	got, _ := f.Type.Results.List[0].Type.(*ast.Ident)
+	return got != nil && got.Name == result
+}
+
+// bilingual are the functions, beside those of package say, that take a text
+// in both languages, and where in their arguments.
+var bilingual = map[string]int{
+	"say.New": 0, "say.Errorf": 0, "untrusted": 0, "refuse": 0, "startError": 2, "when": 1, "arguments": 1,
+	"m.note": 0, "m.fail": 0, "p.report": 2, "j.fail": 0,
+}
+
+// checkCall returns how many texts a call holds.
+func checkCall(t *testing.T, files *token.FileSet, name string, call *ast.CallExpr) int {
+	called := nameOf(call.Fun)
+	at := files.Position(call.Pos())
+	switch called {
+	case "fmt.Errorf", "errors.New":
+		if inner, ok := call.Args[0].(*ast.CallExpr); ok && strings.HasSuffix(nameOf(inner.Fun), ".t") {
+			return 0
+		}
+		if spokenElsewhere[name] == "" {
+			t.Errorf("%s: %s makes an error in one language; use say.Errorf", at, called)
+		}
+		return 0
+	case "fail":
+		checkFormat(t, at, call)
+		return 0
+	}
+	first, ok := bilingual[called]
+	if !ok || len(call.Args) < first+2 {
+		return 0
+	}
+	en, isText := literal(call.Args[first])
+	zh, both := literal(call.Args[first+1])
+	if !isText || !both {
+		return 0 // passed on
+	}
+	if hasWords(en) && !strings.ContainsFunc(zh, isHan) && (sentence.MatchString(en) || strings.ReplaceAll(zh, "：", ": ") != en) {
+		t.Errorf("%s: %q is not in Chinese: %q", at, en, zh)
+	}
+	if got, want := verbs(zh), verbs(en); !slices.Equal(got, want) {
+		t.Errorf("%s: %q has the values %v, %q has %v", at, en, want, zh, got)
+	}
+	return 1
+}
+
+// sentence tells words from the name of a thing, which stays as it is.
+var sentence = regexp.MustCompile(`[a-z]+ [a-z]+`)
+
+// checkFormat looks at the format of a command's fail, which has no words:
+// those are among its arguments.
+func checkFormat(t *testing.T, at token.Position, call *ast.CallExpr) {
+	if len(call.Args) < 4 || !strings.Contains(at.Filename, "cli") {
+		return
+	}
+	if format, ok := literal(call.Args[3]); ok && hasWords(names.ReplaceAllString(format, "")) {
+		t.Errorf("%s: the words of %q are in one language", at, format)
+	}
+}
+
+// names are those of flags and members, which are not translated.
+var names = regexp.MustCompile(`--?[a-z-]+|structuredContent`)
+
+func nameOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return nameOf(e.X) + "." + e.Sel.Name
+	}
+	return ""
+}
+
+func literal(e ast.Expr) (string, bool) {
+	l, ok := e.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return "", false
+	}
+	s, err := strconv.Unquote(l.Value)
+	return s, err == nil
+}
+
+var verb = regexp.MustCompile(`%(?:\[(\d)\])?([-+#0-9.]*[a-zA-Z])`)
+
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
+
+// hasWords says whether there is something to translate beside the values.
+func hasWords(s string) bool {
+	return strings.ContainsFunc(verb.ReplaceAllString(s, ""), unicode.IsLetter)
+}
+
+// verbs are the values of a format in the order of the arguments.
+func verbs(format string) []string {
+	var list []string
+	for i, m := range verb.FindAllStringSubmatch(strings.ReplaceAll(format, "%%", ""), -1) {
+		number := m[1]
+		if number == "" {
+			number = strconv.Itoa(i + 1)
+		}
+		list = append(list, number+strings.NewReplacer("s", "v", "w", "v").Replace(m[2]))
+	}
+	slices.Sort(list)
+	return list
+}
