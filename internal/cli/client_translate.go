@@ -43,7 +43,8 @@ func (a *app) translate(c *client, f foreign) translation {
 		}
 	}
 	if n := strings.Count(string(f.raw), config.Redacted); n > 0 {
-		t.notes = append(t.notes, fmt.Sprintf(a.t("%d values say %s: write them yourself, or export with --with-secrets", "%d 个值为 %s：请自行填写，或用 --with-secrets 导出"), n, config.Redacted))
+		t.skip = fmt.Sprintf(a.t("%d values say %s: write them into the file, or export with --with-secrets", "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, config.Redacted)
+		return t
 	}
 	t.variables(a)
 	if t.entry["command"] == nil && t.entry["url"] == nil {
