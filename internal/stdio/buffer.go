@@ -1,13 +1,22 @@
 package stdio
 
-import "sync"
+import (
+	"sync"
+	"weak"
+)
 
 // classes are the sizes of pooled buffers. Short lines are copied into the
 // first four; the others are read into directly. What is larger is left to the
 // garbage collector, as is, after a while, what is in the pools.
-var classes = [...]int{512, 4 << 10, 16 << 10, chunkSize, 4 * chunkSize, 20 * chunkSize}
+var classes = [...]int{512, 4 << 10, 16 << 10, chunkSize, 4 * chunkSize, 20 * chunkSize, 80 * chunkSize, DefaultMaxLine + chunkSize}
 
-var pools [len(classes)]sync.Pool
+// fromLarge is the first class that is too large to be kept for each processor.
+const fromLarge = 6
+
+var (
+	pools  [fromLarge]sync.Pool
+	spares [len(classes) - fromLarge]spare
+)
 
 // A lease is a pooled buffer with its way back; give is made once, so that
 // lending it again allocates nothing. It is nil for a buffer without a pool.
@@ -22,6 +31,9 @@ func borrow(size int) *lease {
 		if size > class {
 			continue
 		}
+		if i >= fromLarge {
+			return spares[i-fromLarge].get(class)
+		}
 		l, _ := pools[i].Get().(*lease)
 		if l == nil {
 			l = &lease{buf: make([]byte, class)}
@@ -30,6 +42,32 @@ func borrow(size int) *lease {
 		return l
 	}
 	return &lease{buf: make([]byte, size)}
+}
+
+// A spare is the large buffer that was given back last, until the next
+// collection: large answers come one after the other, and each would leave its
+// buffer to the collector.
+type spare struct {
+	mu   sync.Mutex
+	last weak.Pointer[lease]
+}
+
+func (s *spare) get(size int) *lease {
+	s.mu.Lock()
+	l := s.last.Value()
+	s.last = weak.Pointer[lease]{}
+	s.mu.Unlock()
+	if l == nil {
+		l = &lease{buf: make([]byte, size)}
+		l.give = func() { s.put(l) }
+	}
+	return l
+}
+
+func (s *spare) put(l *lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = weak.Make(l)
 }
 
 // giveBack returns a buffer that was not given away.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,6 +192,34 @@ func TestLongLineMemory(t *testing.T) {
 				t.Errorf("%d bytes read, %d allocated", len(msg), used)
 			}
 		})
+	}
+}
+
+// The next long line is read into the buffer of the last one, which only a
+// collection takes away.
+func TestLongLineBufferIsUsedAgain(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	line := append(bytes.Repeat([]byte{'x'}, 15<<20), '\n')
+	s := NewStream(io.MultiReader(bytes.NewReader(line), bytes.NewReader(line), bytes.NewReader(line)), io.Discard, StreamOptions{})
+	defer s.Close()
+	read := func() int {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		msg, release, err := s.Read()
+		if len(msg) != 15<<20 || err != nil {
+			t.Fatalf("%d bytes, %v", len(msg), err)
+		}
+		release()
+		runtime.ReadMemStats(&after)
+		return int(after.TotalAlloc - before.TotalAlloc)
+	}
+	read()
+	if n := read(); n > 1<<20 {
+		t.Errorf("%d bytes for the second line", n)
+	}
+	runtime.GC()
+	if n := read(); n < 15<<20 {
+		t.Errorf("%d bytes after a collection: it did not get the buffer", n)
 	}
 }
 
