@@ -26,7 +26,7 @@ func torture(usual, all int) int {
 func TestNoChildOutlivesUs(t *testing.T) {
 	t.Run("fault/T10", func(t *testing.T) {
 		var worst time.Duration
-		for range torture(20, 100) {
+		for range torture(8, 100) {
 			worst = max(worst, killGateway(t))
 		}
 		t.Logf("worst: everything was dead %v after SIGKILL", worst)
