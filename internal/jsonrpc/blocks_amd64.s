@@ -62,13 +62,16 @@ TEXT ·blockMasks(SB), NOSPLIT, $0-40
 	MOVQ AX, closes+32(FP)
 	RET
 
-// func plainText(p *byte, n int) (plain int, quotes, slashes uint64)
-TEXT ·plainText(SB), NOSPLIT, $0-40
+// func unescapedQuote(p *byte, n int) (done int, quotes, escaped uint64)
+TEXT ·unescapedQuote(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
 	XORQ DX, DX
+	XORQ R10, R10 // whether the first byte of the block is escaped
 	FILL($0x2222222222222222, X8)
 	FILL($0x5c5c5c5c5c5c5c5c, X9)
+	MOVQ $0xaaaaaaaaaaaaaaaa, R11
+	MOVQ $0x5555555555555555, R12
 	SUBQ $64, CX
 
 next:
@@ -93,20 +96,41 @@ next:
 	POR X3, X10
 	PMOVMSKB X10, AX
 	TESTL AX, AX
+	JNZ hit
+	XORQ R10, R10
+	ADDQ $64, DX
+	JMP next
+
+hit:
+	GATHER(X4, X5, X6, X7, AX)
+	GATHER(X0, X1, X2, X3, DI)
+
+	// As in escapes.
+	MOVQ R10, BX
+	NOTQ BX
+	ANDQ BX, DI
+	LEAQ (R10)(DI*2), R8 // follows
+	MOVQ R8, R9
+	NOTQ R9
+	ANDQ R11, R9
+	ANDQ DI, R9
+	XORQ R10, R10
+	ADDQ DI, R9
+	ADCQ $0, R10
+	ADDQ R9, R9
+	XORQ R12, R9
+	ANDQ R8, R9
+	NOTQ R9
+	ANDQ R9, AX
 	JNZ found
 	ADDQ $64, DX
 	JMP next
 
-found:
-	GATHER(X4, X5, X6, X7, AX)
-	GATHER(X0, X1, X2, X3, DI)
-	MOVQ DX, plain+16(FP)
-	MOVQ AX, quotes+24(FP)
-	MOVQ DI, slashes+32(FP)
-	RET
-
 none:
-	MOVQ DX, plain+16(FP)
-	MOVQ $0, quotes+24(FP)
-	MOVQ $0, slashes+32(FP)
+	XORQ AX, AX
+
+found:
+	MOVQ DX, done+16(FP)
+	MOVQ AX, quotes+24(FP)
+	MOVQ R10, escaped+32(FP)
 	RET

@@ -18,7 +18,7 @@ func brackets(d []byte, i int) (opens, closes uint64, rest int) {
 	}
 	hidden, escaped := uint64(0), uint64(0)
 	if slashes != 0 {
-		hidden, escaped = escapes(slashes, 0)
+		hidden, escaped = escapes(slashes)
 	}
 	inside := between(quotes &^ hidden)
 	switch {
@@ -52,15 +52,14 @@ func behind(d []byte, i, rest int) int {
 	return -1
 }
 
-// escapes returns the bytes of a block that are escaped, given its backslashes
-// and whether its first byte is escaped; then the same for the next block.
+// escapes returns the bytes of a block that are escaped, given its backslashes,
+// and whether the one behind the block is: 0 or 1.
 //
 // Of the backslashes in a row every second one is escaped itself. Which rows
 // begin at an odd place is told by adding: the carry runs through them.
-func escapes(slashes, first uint64) (escaped, next uint64) {
+func escapes(slashes uint64) (escaped, next uint64) {
 	const odd = 0xaaaaaaaaaaaaaaaa
-	slashes &^= first
-	follows := slashes<<1 | first
+	follows := slashes << 1
 	rows, next := bits.Add64(slashes&odd&^follows, slashes, 0)
 	return (^uint64(odd) ^ rows<<1) & follows, next
 }
