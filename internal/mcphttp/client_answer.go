@@ -101,7 +101,7 @@ func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 	buf := newAnswerBuffer(0)
 	for {
 		if len(buf.b) == cap(buf.b) {
-			bigger := make([]byte, len(buf.b), max(eventBuffer, min(2*cap(buf.b), int(limit)+1)))
+			bigger := make([]byte, len(buf.b), max(eventBuffer, min(4*cap(buf.b), int(limit)+1)))
 			copy(bigger, buf.b)
 			buf.b = bigger
 		}

@@ -265,7 +265,7 @@ func (r *EventReader) fill() error {
 		r.first = 0
 	}
 	if len(r.buf) == cap(r.buf) {
-		bigger := make([]byte, len(r.buf), max(eventBuffer, min(2*cap(r.buf), r.max+maxEventFields+1)))
+		bigger := make([]byte, len(r.buf), max(eventBuffer, min(4*cap(r.buf), r.max+maxEventFields+1)))
 		copy(bigger, r.buf)
 		r.buf = bigger
 	}
