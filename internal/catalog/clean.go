@@ -18,7 +18,14 @@ func isHidden(r rune) bool {
 	return false
 }
 
-func hasHidden(s string) bool { return strings.IndexFunc(s, isHidden) >= 0 }
+func hasHidden(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
+			return strings.IndexFunc(s[i:], isHidden) >= 0
+		}
+	}
+	return false
+}
 
 // clean removes what is hidden and cuts nothing else.
 func clean(s string) string {

@@ -102,12 +102,18 @@ func (c *Catalog) ToolOf(server, name string, may Visible) (Ref, *Miss) {
 
 // nameTable lists the tools or prompts of all servers.
 func (c *Catalog) nameTable(k Kind) table {
+	count := 0
+	for i := range c.sources {
+		count += len(c.sources[i].Features.items(k))
+	}
 	t := table{
-		listed: make(map[string]*entry),
-		own:    make(map[ownKey]*entry),
+		order:  make([]*entry, 0, count),
+		listed: make(map[string]*entry, count),
+		own:    make(map[ownKey]*entry, count),
 		plain:  make(map[string]*entry),
 		shared: make(map[string][]*entry),
 	}
+	entries := make([]entry, 0, count)
 	for i := range c.sources {
 		rules := c.sources[i].Policy.rules(k)
 		items := c.sources[i].Features.items(k)
@@ -116,7 +122,8 @@ func (c *Catalog) nameTable(k Kind) table {
 			if !rules.lists(item.Key) {
 				continue
 			}
-			e := &entry{source: int32(i), item: item, name: item.Key}
+			entries = append(entries, entry{source: int32(i), item: item, name: item.Key})
+			e := &entries[len(entries)-1]
 			if to := rules.Items[item.Key].Rename; to != "" {
 				e.name = to
 			}

@@ -1,0 +1,30 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+)
+
+// Eight bytes at a time cost what they cost one by one, without a copy.
+func TestCostOf(t *testing.T) {
+	for _, text := range []string{"", "a", "1234567", "12345678", "123456789", "é", "1234567é", "12345678漢字 and more é\xff", strings.Repeat("abc漢", 10)} {
+		quarters := 0
+		for _, r := range text {
+			switch {
+			case r < 0x80:
+				quarters++
+			case isDense(r):
+				quarters += 4
+			default:
+				quarters += 2
+			}
+		}
+		if got := CostOf([]byte(text)); got != (Cost{Bytes: len(text), Tokens: (quarters + 3) / 4}) {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+	list := []byte(strings.Repeat("a list of tools ", 1000))
+	if n := testing.AllocsPerRun(10, func() { CostOf(list) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
