@@ -2,7 +2,10 @@
 
 package jsonrpc
 
-import "math/bits"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // blockMasks tells where in a block quotes, backslashes, opening and closing
 // brackets stand: one bit for each byte.
@@ -36,4 +39,19 @@ func skipText(d []byte, i int) int {
 		}
 	}
 	return -1
+}
+
+// plainBlocks passes over the blocks, among the n bytes at p, without a line
+// break, and returns how many bytes those are.
+//
+//go:noescape
+func plainBlocks(p *byte, n int) (done int)
+
+// HasLineBreak says whether there is a line feed or a carriage return in p.
+func HasLineBreak(p []byte) bool {
+	if len(p) >= 64 {
+		p = p[plainBlocks(&p[0], len(p)):]
+		p = p[:min(len(p), 64)]
+	}
+	return bytes.IndexByte(p, '\n') >= 0 || bytes.IndexByte(p, '\r') >= 0
 }

@@ -134,3 +134,41 @@ found:
 	MOVQ AX, quotes+24(FP)
 	MOVQ R10, escaped+32(FP)
 	RET
+
+// func plainBlocks(p *byte, n int) (done int)
+TEXT ·plainBlocks(SB), NOSPLIT, $0-24
+	MOVQ p+0(FP), SI
+	MOVQ n+8(FP), CX
+	XORQ DX, DX
+	FILL($0x0a0a0a0a0a0a0a0a, X8)
+	FILL($0x0d0d0d0d0d0d0d0d, X9)
+	SUBQ $64, CX
+
+next:
+	CMPQ DX, CX
+	JGT done
+	MOVOU (SI)(DX*1), X0
+	MOVOU 16(SI)(DX*1), X1
+	MOVOU 32(SI)(DX*1), X2
+	MOVOU 48(SI)(DX*1), X3
+	EQUAL(X8)
+	PCMPEQB X9, X0
+	PCMPEQB X9, X1
+	PCMPEQB X9, X2
+	PCMPEQB X9, X3
+	POR X4, X0
+	POR X5, X1
+	POR X6, X2
+	POR X7, X3
+	POR X1, X0
+	POR X3, X2
+	POR X2, X0
+	PMOVMSKB X0, AX
+	TESTL AX, AX
+	JNZ done
+	ADDQ $64, DX
+	JMP next
+
+done:
+	MOVQ DX, done+16(FP)
+	RET

@@ -46,3 +46,8 @@ func skipText(d []byte, i int) int {
 	}
 	return -1
 }
+
+// HasLineBreak says whether there is a line feed or a carriage return in p.
+func HasLineBreak(p []byte) bool {
+	return bytes.IndexByte(p, '\n') >= 0 || bytes.IndexByte(p, '\r') >= 0
+}

@@ -77,6 +77,24 @@ func TestBracketsByByte(t *testing.T) {
 	}
 }
 
+func TestHasLineBreak(t *testing.T) {
+	for size := range 200 {
+		text := []byte(strings.Repeat("\x0b\x0c\x8a\x8d.", size))[:size]
+		if HasLineBreak(text) {
+			t.Fatalf("%d bytes without one have a line break", size)
+		}
+		for at := range text {
+			for _, c := range []byte("\n\r") {
+				was := text[at]
+				if text[at] = c; !HasLineBreak(text) {
+					t.Fatalf("%q at %d of %d bytes is not found", c, at, size)
+				}
+				text[at] = was
+			}
+		}
+	}
+}
+
 func FuzzBrackets(f *testing.F) {
 	f.Add(`["` + strings.Repeat(`\\`, 100) + `"]`)
 	f.Add(`{"a":"` + strings.Repeat("x", 61) + `\"","b":[{}]}`)

@@ -291,6 +291,6 @@ func (q *writeQueue) oneLine(parts [][]byte) ([][]byte, error) {
 }
 
 func (q *writeQueue) breaks(p []byte) bool {
-	return bytes.IndexByte(p, '\n') >= 0 || bytes.IndexByte(p, '\r') >= 0 ||
+	return jsonrpc.HasLineBreak(p) ||
 		q.delim != '\n' && bytes.IndexByte(p, q.delim) >= 0
 }
