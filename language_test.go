@@ -21,7 +21,6 @@ var spokenElsewhere = map[string]string{
 	"builtin/selfconfig.go":       "it goes over the wire, in the words that its clients know",
 	"builtin/selfconfig_write.go": "it goes over the wire, in the words that its clients know",
 	"cli/command_proxy.go":        "the words of an earlier program, translated before",
-	"cli/command_stdio.go":        "the words of an earlier program, translated before",
 	"stdio/launcher_unix.go":      "the words of the other process",
 }
 

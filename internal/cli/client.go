@@ -182,7 +182,7 @@ func (a *app) readClient(c *client, path string) ([]foreign, error) {
 	}
 	list, err := parseClient(data, c)
 	if err != nil {
-		return nil, fail(exitUsage, codeClientFile, "", "%s: %v", path, err)
+		return nil, fail(exitUsage, codeClientFile, "", "%v", unreadable(path, err))
 	}
 	return list, nil
 }

@@ -96,7 +96,7 @@ func (a *app) saveConnection(ctx context.Context, change *clientChange) error {
 }
 
 func (a *app) clientError(path string, err error) error {
-	return fail(exitFailure, codeClientFile, "", "%s: %v", path, err)
+	return fail(exitFailure, codeClientFile, "", "%v", unreadable(path, err))
 }
 
 // ownEntryFor is how the client reaches this gateway.

@@ -141,7 +141,11 @@ func (a *app) anyFile(path string) ([]foreign, error) {
 	if last == nil {
 		last = errors.New(a.t("no servers in it", "其中没有服务"))
 	}
-	return nil, fail(exitUsage, codeClientFile, "", "%s: %v", path, last)
+	return nil, fail(exitUsage, codeClientFile, "", "%v", unreadable(path, last))
+}
+
+func unreadable(path string, err error) say.Text {
+	return say.New("%s: %v", "无法使用 %s：%v", path, err)
 }
 
 // An imported says what became of one server.

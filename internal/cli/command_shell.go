@@ -86,7 +86,7 @@ func (a *app) runShell(ctx context.Context, f *probeFlags, m *aim, adjust func(*
 func (s *shell) line(line string) bool {
 	words, err := splitWords(line)
 	if err != nil {
-		fmt.Fprintln(s.app.Stderr, err)
+		fmt.Fprintln(s.app.Stderr, s.app.lang.Of(err))
 		return false
 	}
 	if len(words) == 0 {

@@ -79,7 +79,7 @@ func (r *terminalReader) close() {
 	}
 	kept := r.lines[max(0, len(r.lines)-maxHistory):]
 	if err := os.WriteFile(r.path, []byte(strings.Join(kept, "\n")+"\n"), 0o600); err != nil {
-		fmt.Fprintln(r.shell.app.Stderr, err)
+		fmt.Fprintln(r.shell.app.Stderr, r.shell.app.lang.Of(err))
 	}
 }
 

@@ -60,7 +60,9 @@ func dialControl(path string) *remote {
 func (a *app) running(ctx context.Context, config string) *remote {
 	list := gateways(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
-		list[i].lang = a.lang
+		if !a.asJSON {
+			list[i].lang = a.lang
+		}
 		if list[i].Config == config {
 			return list[i]
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,6 +105,19 @@ const (
 	codeInterrupted  = "AIO8002"
 )
 
+// reasonsZH begin what the gateway itself answers: its message is English, as
+// everything that clients get.
+var reasonsZH = map[mcp.Reason]string{
+	mcp.UpstreamUnavailable: "服务不可用", mcp.UpstreamClosed: "服务中断了连接", mcp.UpstreamTimeout: "服务超时",
+	mcp.UpstreamProtocol: "服务的应答不符合协议", mcp.ResponseTooLarge: "应答过大", mcp.Overloaded: "请求过多",
+	mcp.Draining: "网关正在关闭", mcp.Cancelled: "已取消", mcp.PolicyDenied: "策略不允许",
+}
+
+func reasonOf(e *jsonrpc.Error) mcp.Reason {
+	reason, _ := jsonrpc.GetString(e.Data, "reason")
+	return mcp.Reason(reason)
+}
+
 // wireExit is the exit code for an error that a server, or a gateway before
 // it, answered.
 func wireExit(e *jsonrpc.Error) int {
@@ -131,7 +145,8 @@ func (a *app) answered(x *probe.Exchange, m *aim) error {
 	if x.Err == nil {
 		return nil
 	}
-	e := &exitError{code: wireExit(x.Err), id: codeTool, err: say.Errorf("%s (%d)", "服务返回错误：%s（%d）", x.Err.Message, x.Err.Code)}
+	who := say.Pair("", cmp.Or(reasonsZH[reasonOf(x.Err)], "服务返回错误")+"：")
+	e := &exitError{code: wireExit(x.Err), id: codeTool, err: say.Errorf("%v%s (%d)", "%v%s（%d）", who, x.Err.Message, x.Err.Code)}
 	if e.code == exitUnreachable {
 		e.id = codeUnreachable
 	}

@@ -50,7 +50,13 @@ The flag; ` + "`MCP_AIO_CONFIG`" + `; the file of the table above; ` + "`$XDG_CO
 
 Results go to standard output, everything else to standard error. On a terminal lists are tables; behind a pipe they are
 columns between tabs, without a head. ` + "`--json`" + ` writes JSON, errors included. Colour is for terminals; ` + "`NO_COLOR`" + ` turns
-it off. Texts are English or Simplified Chinese by ` + "`LC_ALL`, `LC_MESSAGES`, `LANG`" + `, or by ` + "`MCP_AIO_LANG`" + `.
+it off.
+
+Help, errors, hints, and the reasons why a server is down are English or Simplified Chinese by ` + "`MCP_AIO_LANG`, `LC_ALL`" + `,
+` + "`LC_MESSAGES`" + ` or ` + "`LANG`" + `, the first that is set. What a server or the system says itself stays as it is, inside a sentence in
+your language; the usual reasons of the system (no such file, connection refused, address in use, ...) are translated. Logs,
+what clients get over MCP, and ` + "`--json`" + ` are English for programs: where JSON carries a text for people, ` + "`error`" + ` has an
+` + "`errorZH`" + ` beside it, ` + "`message`" + ` a ` + "`messageZH`" + `, and so on.
 
 ## A running gateway
 

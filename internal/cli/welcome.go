@@ -91,6 +91,12 @@ func (a *app) announce(ctx context.Context, u *upstream.Upstream) {
 	case upstream.Pending:
 		fmt.Fprintf(a.Stdout, "❌ %s  %s\n", st.Name, a.t("waits for approval", "等待批准"))
 	default:
-		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, st.State, st.Reason)
+		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, a.t(string(st.State), statesZH[st.State]), st.Reason.In(a.lang))
 	}
+}
+
+// statesZH are the states in which a server is not what it should be.
+var statesZH = map[upstream.State]string{
+	upstream.Starting: "启动中", upstream.Restarting: "重启中", upstream.Failed: "失败", upstream.CrashLooping: "反复崩溃",
+	upstream.SignIn: "需要登录", upstream.Stopped: "已停止", upstream.Pending: "等待批准", upstream.Unconfigured: "缺少配置",
 }

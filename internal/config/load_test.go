@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -174,8 +175,13 @@ func TestProblemText(t *testing.T) {
 		if text.en == "" || text.zh == "" || text.hint == "" || text.hintZH == "" {
 			t.Errorf("%s lacks a language, or the way out", code)
 		}
+		if code != codeSyntax && (!strings.ContainsFunc(text.zh, isHan) || !strings.ContainsFunc(text.hintZH, isHan)) {
+			t.Errorf("%s is not in Chinese: %s (%s)", code, text.zh, text.hintZH)
+		}
 		if n, m := strings.Count(text.en, "%"), strings.Count(text.zh, "%"); n != m {
 			t.Errorf("%s has %d arguments in English, %d in Chinese", code, n, m)
 		}
 	}
 }
+
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }

@@ -7,10 +7,13 @@ import (
 )
 
 // Parser is the text of a parser that is not ours (encoding/json, hujson,
-// go-yaml), which has no error types to tell one fault from another.
+// go-yaml, gojq), which has no error types to tell one fault from another.
 func Parser(text string) Text {
 	if zh, ok := faults()[text]; ok {
 		return Pair(text, zh)
+	}
+	if m := place().FindStringSubmatch(text); m != nil {
+		return Pair(text, "第 "+m[1]+" 行第 "+m[2]+" 列："+Parser(m[3]).In(Chinese))
 	}
 	for _, s := range shapes() {
 		if m := s.en.FindStringSubmatchIndex(text); m != nil {
@@ -22,6 +25,9 @@ func Parser(text string) Text {
 	}
 	return Plain(text)
 }
+
+// place is where hujson begins, before it says what.
+var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^hujson: line (\d+), column (\d+): (.*)$`) })
 
 // places are where the JSON parsers find a character that must not be there.
 // It and the tables below are made when they are first needed: most runs of
@@ -56,8 +62,15 @@ var shapes = sync.OnceValue(func() []shape {
 		{regexp.MustCompile(`^unknown YAML version (.+)$`), "未知的 YAML 版本 $1"},
 		{regexp.MustCompile(`^cannot assign default value for (.+) tag$`), "标签 $1 没有默认值"},
 		{regexp.MustCompile(`^invalid header option: (.+)$`), "多行文本的选项无效：$1"},
-		{regexp.MustCompile(`^(?:found )?character (.+) (?:that )?cannot start any token$`), "此处不能以字符 $1 开头"},
+		{regexp.MustCompile(`^(?:found )?character (.+?) (?:that )?cannot start any token$`), "此处不能以字符 $1 开头"},
 		{regexp.MustCompile(`^mapping key (.+) already defined at \[(\d+):(\d+)\]$`), "键 $1 重复，首次出现在第 $2 行第 $3 列"},
+		{regexp.MustCompile(`^unexpected token (.+)$`), "此处不能出现 $1"},
+		{regexp.MustCompile(`^expected an? (.+) but got: (.+)$`), "应为 $1，实际为 $2"},
+		{regexp.MustCompile(`^cannot iterate over: (.+)$`), "无法遍历 $1"},
+		{regexp.MustCompile(`^function not defined: (.+)$`), "没有定义函数 $1"},
+		{regexp.MustCompile(`^variable not defined: (.+)$`), "没有定义变量 $1"},
+		{regexp.MustCompile(`^(.+) was used where (.+) is expected$`), "应为 $2，实际为 $1"},
+		{regexp.MustCompile(`(?s)^invalid literal: (.*)$`), "无效的值 $1"},
 		{regexp.MustCompile(`^unknown field (.+)$`), "未知的键 $1"},
 		{regexp.MustCompile(`^json: unknown field (.+)$`), "未知的键 $1"},
 		{regexp.MustCompile(`^cannot unmarshal (.+) into Go struct field (.+) of type (.+)$`), "$2 的类型应为 $3，实际为 $1"},

@@ -5,6 +5,7 @@ import "sync"
 // faults are texts without one.
 var faults = sync.OnceValue(func() map[string]string {
 	return map[string]string{
+		"unexpected EOF":                             "内容在中途结束",
 		"unexpected end of JSON input":               "JSON 在中途结束",
 		"parsing value: unexpected EOF":              "缺少值",
 		"parsing object after name: unexpected EOF":  "对象的键之后缺少内容",

@@ -11,7 +11,9 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"reflect"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -102,12 +104,37 @@ func ofKind(err error) (Text, bool) {
 	case *json.SyntaxError:
 		return New("", "JSON 语法错误（第 %d 个字节）：%s", e.Offset, Parser(e.Error())), true
 	case *json.UnmarshalTypeError:
-		return New("", "JSON 值的类型不符：%s 应为 %s，实际为 %s", orTop(e.Field), e.Type, e.Value), true
+		return New("", "JSON 值的类型不符：%s 应为%s，实际为%s", orTop(e.Field), kindName(e.Type.Kind()), valueName(e.Value)), true
 	}
 	if e, ok := err.(net.Error); ok && e.Timeout() {
 		return New("", "超时"), true
 	}
 	return Text{}, false
+}
+
+// kindName is what JSON has for a Go type.
+func kindName(k reflect.Kind) string {
+	switch k {
+	case reflect.Slice, reflect.Array:
+		return "数组"
+	case reflect.Map, reflect.Struct:
+		return "对象"
+	case reflect.String:
+		return "字符串"
+	case reflect.Bool:
+		return "布尔值"
+	}
+	return "数字"
+}
+
+// valueName is what encoding/json calls a value; a number may follow its kind.
+func valueName(value string) string {
+	kind, rest, _ := strings.Cut(value, " ")
+	names := map[string]string{"array": "数组", "object": "对象", "string": "字符串", "bool": "布尔值", "number": "数字"}
+	if name, ok := names[kind]; ok {
+		return strings.TrimSpace(name + " " + rest)
+	}
+	return value
 }
 
 func orTop(field string) string {

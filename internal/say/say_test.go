@@ -1,0 +1,170 @@
+package say
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/tailscale/hujson"
+)
+
+func TestText(t *testing.T) {
+	inner := New("a %s", "一个%s", "x")
+	for _, tt := range []struct {
+		text   Text
+		en, zh string
+	}{
+		{New("100%", "百分之百"), "100%", "百分之百"},
+		{New("%s of %d", "%[2]d 中的 %[1]s", "a", 3), "a of 3", "3 中的 a"},
+		{New("with %v", "带有%v", inner), "with a x", "带有一个x"},
+		{New("why: %v", "原因：%v", fs.ErrPermission), "why: permission denied", "原因：没有权限"},
+		{New("%q", "%q", inner), `"a x"`, `"一个x"`},
+		{Plain("50% off"), "50% off", "50% off"},
+		{Pair("one", "一"), "one", "一"},
+		{Text{}, "", ""},
+		{Why(nil), "", ""},
+	} {
+		if en, zh := tt.text.Both(); en != tt.en || zh != tt.zh {
+			t.Errorf("got %q and %q, want %q and %q", en, zh, tt.en, tt.zh)
+		}
+		raw, err := json.Marshal(tt.text)
+		if want, _ := json.Marshal(tt.en); err != nil || string(raw) != string(want) {
+			t.Errorf("as JSON %s, %v", raw, err)
+		}
+	}
+	if !(Text{}).Empty() || !Why(nil).Empty() || inner.Empty() {
+		t.Error("Empty is wrong")
+	}
+}
+
+func TestErrorf(t *testing.T) {
+	err := Errorf("reading %q: %w", "读取 %q 失败：%w", "x", Errorf("line %d: %w", "第 %d 行：%w", 3, fs.ErrNotExist))
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the cause is lost")
+	}
+	if err.Error() != `reading "x": line 3: file does not exist` {
+		t.Errorf("English: %v", err)
+	}
+	if got := Chinese.Of(err); got != `读取 "x" 失败：第 3 行：没有这个文件或目录` {
+		t.Errorf("Chinese: %s", got)
+	}
+	if got := Chinese.Of(errors.Join(err, Errorf("b", "乙"))); !strings.HasSuffix(got, "目录\n乙") {
+		t.Errorf("joined: %s", got)
+	}
+	// What is not ours stays as it is.
+	if got := Chinese.Of(fmt.Errorf("theirs: %w", err)); !strings.HasPrefix(got, "theirs: reading") {
+		t.Errorf("a stranger's: %s", got)
+	}
+}
+
+// TestSystem has the system and the standard library fail really.
+func TestSystem(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_, inUse := net.Listen("tcp", address)
+	listener.Close()
+	_, refused := net.Dial("tcp", address)
+	_, missing := os.ReadFile(filepath.Join(dir, "none"))
+	_, folder := os.ReadFile(dir)
+	_, number := strconv.Atoi("x")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var list []string
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no such file":  {missing, "打开 " + dir + "/none 失败：没有这个文件或目录"},
+		"folder":        {folder, "读取 " + dir + " 失败：是目录"},
+		"in use":        {inUse, "监听 " + address + " 失败：地址已被占用"},
+		"refused":       {refused, "连接 " + address + " 失败：连接被拒绝"},
+		"no such host":  {&net.DNSError{Name: "h.invalid", IsNotFound: true}, "找不到主机 h.invalid"},
+		"no program":    {exec.Command("no-such-program-here").Run(), `启动 "no-such-program-here" 失败：在 PATH 中找不到该命令`},
+		"exit":          {exec.Command("false").Run(), "退出状态 1"},
+		"number":        {number, `"x" 不是有效的数字：格式不正确`},
+		"cancelled":     {ctx.Err(), "已取消"},
+		"too late":      {context.DeadlineExceeded, "超时"},
+		"JSON":          {json.Unmarshal([]byte(`{"a":}`), new(any)), "JSON 语法错误（第 6 个字节）：无效字符 '}'（应为值的开头）"},
+		"type in JSON":  {json.Unmarshal([]byte(`5`), &list), "JSON 值的类型不符：顶层的值 应为数组，实际为数字"},
+		"nothing known": {errors.New("boom"), "boom"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.err == nil {
+				t.Fatal("nothing failed")
+			}
+			if diff := cmp.Diff(tt.want, Chinese.Of(tt.err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestParsers feeds the parsers what they cannot read.
+func TestParsers(t *testing.T) {
+	faulty := []string{"a: [", "a: {", "a: ]", "a: 'x", `a: "x`, "a: \"\\q\"", "a:\n\tb: c", "- a\nb: c", "a: b: c", "a: *", "a: &", "@a", "? [", "%YAML 1.2\n%YAML 1.2\n---\na", "a: |x\n b", "a: !!q"}
+	checked := 0
+	for _, text := range faulty {
+		var v any
+		err := yaml.Unmarshal([]byte(text), &v)
+		var at yaml.Error
+		if !errors.As(err, &at) {
+			continue // it can be read after all
+		}
+		checked++
+		if zh := Parser(at.GetMessage()).In(Chinese); !hasHan(zh) {
+			t.Errorf("%q: %q is not in Chinese", text, at.GetMessage())
+		}
+	}
+	for _, text := range []string{`{`, `{"a"`, `{"a":`, `{"a":1`, `[1`, `"`, `{a}`, `[1 2]`, `{"a":1 "b":2}`, `1 /* x`, `1 2`, `tru`, `{"a":}`} {
+		_, err := hujson.Parse([]byte(text))
+		if err == nil {
+			t.Errorf("%q can be read", text)
+			continue
+		}
+		checked++
+		if zh := Parser(err.Error()).In(Chinese); !hasHan(strings.SplitN(zh, "列：", 2)[1]) {
+			t.Errorf("%q: %q is not in Chinese: %s", text, err, zh)
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d texts were checked", checked)
+	}
+	for en, zh := range faults() {
+		if !hasHan(zh) {
+			t.Errorf("%q is not in Chinese: %q", en, zh)
+		}
+	}
+}
+
+func hasHan(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+}
+
+func TestByTag(t *testing.T) {
+	for tag, want := range map[string]Lang{"zh_CN.UTF-8": Chinese, "zh-CN,en;q=0.5": Chinese, "ZH": Chinese, "en_GB": English, "": English, "C": English} {
+		if got := ByTag(tag); got != want {
+			t.Errorf("%q: %v", tag, got)
+		}
+	}
+	for _, l := range []Lang{English, Chinese} {
+		if ByTag(l.Tag()) != l {
+			t.Errorf("%v is not %s", l, l.Tag())
+		}
+	}
+}
