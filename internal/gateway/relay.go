@@ -17,11 +17,11 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	if req.Method != mcp.MethodToolsCall || s.watched(ctx) || s.gw.pressure.levelAt(t.Now()) >= refuseCallsAt {
 		return false
 	}
-	s.greet(s.caller)
 	c := readToolCall(req.Params)
 	if c.name == "" || c.meta != nil || len(c.arguments) > 0 && c.arguments[0] != '{' {
-		return false
+		return false // a modern request has its caller in _meta
 	}
+	s.greet(s.caller)
 	ref, miss := s.toolFor(c.name)
 	if miss != nil || ref.Server == builtin.Server {
 		return false
