@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/say"
@@ -234,23 +233,8 @@ func (e *evaluation) number(p *part, v json.Number, where *at, tell bool) bool {
 	n, _ := new(big.Rat).SetString(string(v))
 	ok := true
 	for _, l := range p.limits {
-		c := n.Cmp(l.bound)
-		fits, word := true, say.Text{}
-		bound := showNumber(l.bound)
-		switch l.keyword {
-		case "minimum":
-			fits, word = c >= 0, say.New("at least %s", "不小于 %s 的值", bound)
-		case "maximum":
-			fits, word = c <= 0, say.New("at most %s", "不大于 %s 的值", bound)
-		case "exclusiveMinimum":
-			fits, word = c > 0, say.New("more than %s", "大于 %s 的值", bound)
-		case "exclusiveMaximum":
-			fits, word = c < 0, say.New("less than %s", "小于 %s 的值", bound)
-		case "multipleOf":
-			fits, word = new(big.Rat).Quo(n, l.bound).IsInt(), say.New("a multiple of %s", "%s 的倍数", bound)
-		}
-		if !fits {
-			e.tell(tell, where, word, say.Plain(clip(string(v))))
+		if !l.fits(n) {
+			e.tell(tell, where, l.text(), say.Plain(clip(string(v))))
 			ok = false
 		}
 	}
@@ -270,8 +254,4 @@ func (e *evaluation) sizes(p *part, suffix string, unit say.Text, n int, where *
 		}
 	}
 	return ok
-}
-
-func typesText(types []string) say.Text {
-	return say.Pair(strings.Join(types, " or "), strings.Join(types, " 或 "))
 }

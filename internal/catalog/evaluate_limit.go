@@ -1,0 +1,45 @@
+package catalog
+
+import (
+	"math/big"
+	"strings"
+
+	"mcp-all-in-one/internal/say"
+)
+
+func typesText(types []string) say.Text {
+	return say.Pair(strings.Join(types, " or "), strings.Join(types, " 或 "))
+}
+
+func (l limit) fits(n *big.Rat) bool {
+	c := n.Cmp(l.bound)
+	switch l.keyword {
+	case "minimum":
+		return c >= 0
+	case "maximum":
+		return c <= 0
+	case "exclusiveMinimum":
+		return c > 0
+	case "exclusiveMaximum":
+		return c < 0
+	case "multipleOf":
+		return new(big.Rat).Quo(n, l.bound).IsInt()
+	}
+	return true
+}
+
+// text says what fits.
+func (l limit) text() say.Text {
+	bound := showNumber(l.bound)
+	switch l.keyword {
+	case "minimum":
+		return say.New("at least %s", "不小于 %s 的值", bound)
+	case "maximum":
+		return say.New("at most %s", "不大于 %s 的值", bound)
+	case "exclusiveMinimum":
+		return say.New("more than %s", "大于 %s 的值", bound)
+	case "exclusiveMaximum":
+		return say.New("less than %s", "小于 %s 的值", bound)
+	}
+	return say.New("a multiple of %s", "%s 的倍数", bound)
+}
