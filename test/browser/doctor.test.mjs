@@ -34,6 +34,12 @@ test("the doctor speaks the language of the page", async () => {
   const page = await newPage({ lang: "zh-CN" });
   await visit(page, "doctor");
   await page.getByTestId("finding-demo").getByText(/协议 2025-11-25/).waitFor();
+  await page.getByTestId("finding-broken").getByText(/没有这个文件/).waitFor();
+  await page.getByTestId("finding-demo").getByText(/条定义建议/).click();
+  await page.getByTestId("finding-demo").getByText(/没有描述/).first().waitFor();
+  await visit(page, "servers");
+  await page.getByText(/启动 .* 失败：没有这个文件/).first().waitFor();
+  await visit(page, "doctor");
   await page.getByTestId("language").click();
   await page.getByTestId("finding-demo").getByText(/protocol 2025-11-25/).waitFor();
   await done(page);
