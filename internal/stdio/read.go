@@ -16,6 +16,7 @@ import (
 // in.
 type lineReader struct {
 	r     io.Reader
+	try   *tryReader // r, where it can be read without waiting
 	delim byte
 	limit int64
 
@@ -60,23 +61,37 @@ func (r *lineReader) next() ([]byte, func(), error) {
 	}
 }
 
-// ready says whether next returns without reading.
+// ready says whether next returns without waiting: a line is here, or has come
+// meanwhile.
 func (r *lineReader) ready() bool {
-	if r.err != nil {
-		return true
-	}
-	i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim)
-	if i < 0 {
+	for r.err == nil {
+		if i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim); i >= 0 {
+			r.scanned += i // next finds it at once
+			return true
+		}
 		r.scanned = r.end
-		return false
+		if r.end-r.start == chunkSize {
+			return false
+		}
+		r.room()
+		n := r.try.read(r.chunk[r.end:])
+		if n == 0 {
+			return false
+		}
+		r.end += n
 	}
-	r.scanned += i // next finds it at once
 	return true
 }
 
-// fill reads more behind what is unread, moving and growing the chunk as
-// needed.
+// fill reads more behind what is unread.
 func (r *lineReader) fill() {
+	r.room()
+	r.end += r.read(r.chunk[r.end:], int64(r.end))
+}
+
+// room makes room behind what is unread, moving and growing the chunk as
+// needed.
+func (r *lineReader) room() {
 	if r.start > 0 {
 		r.end = copy(r.chunk, r.chunk[r.start:r.end])
 		r.start, r.scanned = 0, r.end
@@ -85,7 +100,6 @@ func (r *lineReader) fill() {
 		size := min(max(4*len(r.chunk), firstChunk), chunkSize)
 		r.chunk = append(make([]byte, 0, size), r.chunk[:r.end]...)[:size]
 	}
-	r.end += r.read(r.chunk[r.end:], int64(r.end))
 }
 
 // read reads at least one byte or sets r.err. have is how much of an

@@ -36,12 +36,8 @@ func newVectorWriter(w io.Writer) vectorWriter {
 	if err != nil {
 		return nil
 	}
-	v := &fileVector{raw: raw}
+	v := &fileVector{raw: raw, blocks: !nonblocking(raw)}
 	v.try = v.once
-	raw.Control(func(fd uintptr) {
-		flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0)
-		v.blocks = err != nil || flags&unix.O_NONBLOCK == 0
-	})
 	return v
 }
 
