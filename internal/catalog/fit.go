@@ -3,6 +3,8 @@ package catalog
 import (
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Fit is what a kind of client, or the model behind it, takes of the
@@ -68,9 +70,9 @@ func (f *Fit) Takes(keyword string) bool {
 
 // Refuses says what of a tool's schema is not taken: the first keyword that
 // has to be rewritten; empty when nothing has to be.
-func (f *Fit) Refuses(schema []byte) string {
+func (f *Fit) Refuses(schema []byte) say.Text {
 	if len(schema) > maxFitBytes {
-		return ""
+		return say.Text{}
 	}
 	w := fitter{fit: f, root: schema}
 	w.schema(schema, true)
@@ -85,7 +87,7 @@ func (f *Fit) Schema(schema []byte) []byte {
 	}
 	w := fitter{fit: f, root: schema}
 	out := w.schema(schema, true)
-	if w.first == "" {
+	if w.first.Empty() {
 		return schema
 	}
 	return out
@@ -96,7 +98,7 @@ func (f *Fit) Schema(schema []byte) []byte {
 type fitNames struct {
 	to      map[*entry]string
 	from    map[string]*entry
-	refused map[*entry]string
+	refused map[*entry]say.Text
 }
 
 // fitted returns the tools whose names the fit shortens. No two get the same
@@ -107,9 +109,9 @@ func (c *Catalog) fitted(f *Fit) *fitNames {
 	if n := c.fits.by[f.Name]; n != nil {
 		return n
 	}
-	n := &fitNames{to: make(map[*entry]string), from: make(map[string]*entry), refused: make(map[*entry]string)}
+	n := &fitNames{to: make(map[*entry]string), from: make(map[string]*entry), refused: make(map[*entry]say.Text)}
 	for _, e := range c.tools.order {
-		if keyword := f.Refuses(e.item.InputSchema); keyword != "" {
+		if keyword := f.Refuses(e.item.InputSchema); !keyword.Empty() {
 			n.refused[e] = keyword
 		}
 		if !f.shortens(e.listed) {
@@ -132,10 +134,10 @@ func (c *Catalog) fitted(f *Fit) *fitNames {
 
 // Unfit counts the tools whose schemas a fit does not take as they are, with an
 // example and why.
-func (c *Catalog) Unfit(f *Fit, may Visible) (count int, example, keyword string) {
+func (c *Catalog) Unfit(f *Fit, may Visible) (count int, example string, keyword say.Text) {
 	refused := c.fitted(f).refused
 	for _, e := range c.tools.order {
-		if refused[e] != "" && c.sees(e, may) {
+		if !refused[e].Empty() && c.sees(e, may) {
 			count, example, keyword = count+1, e.listed, refused[e]
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 type fitter struct {
 	fit   *Fit
 	root  []byte
-	first string   // the first keyword that was rewritten
+	first say.Text // the first keyword that was rewritten
 	open  []string // references that are being written out
 	depth int
 	size  int
@@ -33,9 +34,9 @@ func (w *fitter) spent() bool {
 	return w.steps > maxFitSteps || w.size > maxFitBytes
 }
 
-func (w *fitter) changed(keyword string) {
-	if w.first == "" {
-		w.first = keyword
+func (w *fitter) changed(what say.Text) {
+	if w.first.Empty() {
+		w.first = what
 	}
 }
 
@@ -77,12 +78,12 @@ func (w *fitter) schema(raw []byte, top bool) []byte {
 		if w.fit.Keywords == nil {
 			return raw
 		}
-		w.changed("a schema that is " + string(raw))
+		w.changed(say.New("a schema that is %s", "为 %s 的 schema", string(raw)))
 		return []byte(`{}`)
 	}
 	if w.depth++; w.depth > maxFitDepth && w.fit.Keywords != nil || w.spent() {
 		w.depth--
-		w.changed("a schema of many levels")
+		w.changed(say.New("a schema of many levels", "层数很多的 schema"))
 		return []byte(`{}`)
 	}
 	defer func() { w.depth-- }()
@@ -120,12 +121,12 @@ func (w *fitter) member(m *members, key string, value []byte) (note string) {
 	case w.fit.Keywords == nil:
 		m.set(key, value)
 	case key == "items":
-		w.changed("items") // one schema for each place
+		w.changed(say.Plain("items")) // one schema for each place
 	case key == "oneOf" && value[0] == '[':
-		w.changed(key)
+		w.changed(say.Plain(key))
 		m.set("anyOf", w.all(value))
 	case key == "const":
-		w.changed(key)
+		w.changed(say.Plain(key))
 		return w.enum(m, append(append([]byte{'['}, value...), ']'))
 	case key == "enum":
 		return w.enum(m, value)
@@ -133,7 +134,7 @@ func (w *fitter) member(m *members, key string, value []byte) (note string) {
 		w.types(m, value)
 	case key == "format" && !slices.Contains(w.fit.Formats, unquoted(value)),
 		!w.fit.Takes(key):
-		w.changed(key)
+		w.changed(say.Plain(key))
 		if isScalar(value) && !strings.HasPrefix(key, "$") {
 			return key + ": " + unquoted(value)
 		}
@@ -150,7 +151,7 @@ func (w *fitter) items(m *members, placed bool) {
 	case placed && !w.fit.Takes("prefixItems") && m.get("items") != nil:
 		m.set("items", []byte(`{}`))
 	case w.fit.Items && !placed && string(m.get("type")) == `"array"` && m.get("items") == nil:
-		w.changed("an array without items")
+		w.changed(say.New("an array without items", "没有 items 的数组"))
 		m.set("items", []byte(`{}`))
 	}
 }
@@ -178,7 +179,7 @@ func (w *fitter) all(list []byte) []byte {
 func (w *fitter) enum(m *members, list []byte) string {
 	for v := range jsonrpc.Elements(list) {
 		if v[0] != '"' {
-			w.changed("enum")
+			w.changed(say.Plain("enum"))
 			return "one of " + string(bytes.Trim(list, "[]"))
 		}
 	}
@@ -191,7 +192,7 @@ func (w *fitter) enum(m *members, list []byte) string {
 
 // types writes a list of types as one that may be null, or as a choice.
 func (w *fitter) types(m *members, list []byte) {
-	w.changed("type")
+	w.changed(say.Plain("type"))
 	var kinds [][]byte
 	for v := range jsonrpc.Elements(list) {
 		if string(v) == `"null"` {
@@ -219,7 +220,7 @@ func (w *fitter) types(m *members, list []byte) {
 // written is what a reference leads to, with what stands beside it. One that
 // leads into itself ends.
 func (w *fitter) written(ref string, beside []byte, top bool) []byte {
-	w.changed("$ref")
+	w.changed(say.Plain("$ref"))
 	target := w.find(ref)
 	if target == nil || slices.Contains(w.open, ref) {
 		if kind := jsonrpc.Get(target, "type"); len(kind) > 0 && kind[0] == '"' {

@@ -43,7 +43,7 @@ func TestFitSchema(t *testing.T) {
 			in := []byte(tt.in)
 			out := FitOf(tt.fit).Schema(in)
 			if tt.out == "" {
-				if !same(in, out) || FitOf(tt.fit).Refuses(in) != "" {
+				if !same(in, out) || FitOf(tt.fit).Refuses(in).String() != "" {
 					t.Errorf("it was changed: %s, for %s", out, FitOf(tt.fit).Refuses(in))
 				}
 				return
@@ -53,7 +53,7 @@ func TestFitSchema(t *testing.T) {
 			if again := FitOf(tt.fit).Schema(out); !same(again, out) && tt.name != "types" {
 				t.Errorf("what was cut is cut again: %s", again)
 			}
-			if FitOf(tt.fit).Refuses(in) == "" {
+			if FitOf(tt.fit).Refuses(in).String() == "" {
 				t.Error("it does not say what is refused")
 			}
 		})

@@ -95,9 +95,9 @@ func (a *app) replay(cmd *cobra.Command, f *probeFlags, ignore, args []string) e
 		if a.asJSON {
 			return
 		}
-		fmt.Fprintln(a.Stdout, r.String())
+		fmt.Fprintln(a.Stdout, r.In(a.lang))
 		for _, d := range r.Differences {
-			fmt.Fprintf(a.Stdout, "    %s\n", d)
+			fmt.Fprintf(a.Stdout, "    %s\n", d.In(a.lang))
 		}
 	})
 	if err != nil {

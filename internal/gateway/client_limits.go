@@ -58,8 +58,8 @@ func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []say.
 		return warnings
 	}
 	if count, example, keyword := shown.Unfit(fit, eyes.Visible); count > 0 {
-		warnings = append(warnings, say.New("the models of %s refuse parts of %d schemas, such as %s in %s; set fit",
-			"%s 的模型会拒绝 %d 个 schema 的部分内容，例如 %[4]s 中的 %[3]s；请设置 fit", l.title, count, keyword, example))
+		warnings = append(warnings, say.New("the models of %s refuse parts of %d schemas, such as %v in %s; set fit",
+			"%s 的模型会拒绝 %d 个 schema 的部分内容，例如 %[4]s 中的 %[3]v；请设置 fit", l.title, count, keyword, example))
 	}
 	return warnings
 }

@@ -105,28 +105,28 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	status, text := c.take(r.URL.Query())
 	w.WriteHeader(status)
-	fmt.Fprintf(w, "<!doctype html><title>mcp-all-in-one</title><p>%s</p>\n", html.EscapeString(text))
+	fmt.Fprintf(w, "<!doctype html><title>mcp-all-in-one</title><p>%s</p>\n", html.EscapeString(text.In(say.ByTag(r.Header.Get("Accept-Language")))))
 }
 
 // take judges one answer. The state is good once.
-func (c *callback) take(q url.Values) (status int, text string) {
+func (c *callback) take(q url.Values) (status int, text say.Text) {
 	for _, name := range []string{"state", "code", "error", "iss"} {
 		if len(q[name]) > 1 {
-			return http.StatusBadRequest, "This answer can be read two ways."
+			return http.StatusBadRequest, say.New("This answer can be read two ways.", "这个结果有歧义。")
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1 {
-		return http.StatusBadRequest, "This answer belongs to no sign-in of ours."
+		return http.StatusBadRequest, say.New("This answer belongs to no sign-in of ours.", "这个结果不属于任何进行中的登录。")
 	}
 	c.used = true
 	defer close(c.done)
 	c.code, c.err = c.judge(q)
 	if c.err != nil {
-		return http.StatusBadRequest, "The sign-in failed; the terminal says why. You can close this page."
+		return http.StatusBadRequest, say.New("The sign-in failed; the terminal says why. You can close this page.", "登录失败，原因见终端。可以关闭此页面。")
 	}
-	return http.StatusOK, "Signed in. You can close this page."
+	return http.StatusOK, say.New("Signed in. You can close this page.", "登录成功。可以关闭此页面。")
 }
 
 // judge checks who answers before it looks at what the answer is.
@@ -138,7 +138,7 @@ func (c *callback) judge(q url.Values) (string, error) {
 		return "", untrusted("the answer does not name its issuer", "登录结果没有写明签发者")
 	}
 	if code := q.Get("error"); code != "" {
-		return "", say.Errorf("the authorization server refused: %s", "授权服务器拒绝了请求：%s", plainCode(code))
+		return "", say.Errorf("the authorization server refused: %v", "授权服务器拒绝了请求：%v", plainCode(code))
 	}
 	if code := q.Get("code"); code != "" {
 		return code, nil
@@ -147,9 +147,9 @@ func (c *callback) judge(q url.Values) (string, error) {
 }
 
 // plainCode is an error code of OAuth, and nothing else.
-func plainCode(code string) string {
+func plainCode(code string) say.Text {
 	if len(code) > 64 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
-		return "an error that is none of OAuth's"
+		return say.New("an error that is none of OAuth's", "不是 OAuth 的错误码")
 	}
-	return code
+	return say.Plain(code)
 }

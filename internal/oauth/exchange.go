@@ -140,7 +140,7 @@ func plainly(err error) error {
 		return err
 	}
 	if answer.ErrorCode != "" {
-		return say.Errorf("the authorization server refused: %s", "授权服务器拒绝了请求：%s", plainCode(answer.ErrorCode))
+		return say.Errorf("the authorization server refused: %v", "授权服务器拒绝了请求：%v", plainCode(answer.ErrorCode))
 	}
 	return say.Errorf("the authorization server answered %d", "授权服务器返回 %d", answer.Response.StatusCode)
 }

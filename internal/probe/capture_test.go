@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/say"
 )
 
 // recordDemo records a conversation with the demo server.
@@ -49,7 +50,7 @@ func TestReplay(t *testing.T) {
 			sent := 0
 			for i := range results {
 				if !results[i].Same() {
-					t.Errorf("%s: %v", results[i].String(), results[i].Differences)
+					t.Errorf("%s: %v", results[i].In(say.English), results[i].Differences)
 				}
 				if results[i].Skipped == "" {
 					sent++

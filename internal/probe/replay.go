@@ -3,12 +3,12 @@ package probe
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 )
 
 // A Replayed is one request of a recording, sent again.
@@ -18,8 +18,10 @@ type Replayed struct {
 	// Differences between the recorded answer and the new one.
 	Differences []Difference `json:"differences,omitempty"`
 	// Skipped says why it was not sent.
-	Skipped string `json:"skipped,omitempty"`
-	Err     string `json:"error,omitempty"`
+	Skipped   string `json:"skipped,omitempty"`
+	SkippedZH string `json:"skippedZH,omitempty"`
+	Err       string `json:"error,omitempty"`
+	ErrZH     string `json:"errorZH,omitempty"`
 }
 
 // Same says that the answer was the recorded one.
@@ -93,10 +95,15 @@ func (r *ReplayAnswers) Answer(_ context.Context, q *Question) (json.RawMessage,
 
 // notReplayed are methods that belong to a connection and not to a
 // conversation.
-var notReplayed = map[string]string{
-	mcp.MethodInitialize: "the handshake", mcp.MethodDiscover: "the handshake", mcp.MethodListen: "a subscription",
-	mcp.MethodSubscribe: "a subscription", mcp.MethodUnsubscribe: "a subscription",
+var notReplayed = map[string]say.Text{
+	mcp.MethodInitialize: handshake, mcp.MethodDiscover: handshake,
+	mcp.MethodListen: subscription, mcp.MethodSubscribe: subscription, mcp.MethodUnsubscribe: subscription,
 }
+
+var (
+	handshake    = say.New("the handshake", "握手")
+	subscription = say.New("a subscription", "订阅")
+)
 
 // Replay sends the requests of a recording again, one after the other, and
 // compares the answers.
@@ -110,9 +117,9 @@ func Replay(ctx context.Context, s *Session, c *Capture, ignore []JSONPath, each
 		}
 		r := Replayed{Method: t.Method, Name: subjectName(t.Params)}
 		if why, skip := notReplayed[t.Method]; skip {
-			r.Skipped = why
+			r.Skipped, r.SkippedZH = why.Both()
 		} else if t.Result == nil && t.Err == nil {
-			r.Skipped = "it was never answered"
+			r.Skipped, r.SkippedZH = say.New("it was never answered", "没有得到过应答").Both()
 		} else {
 			r.compare(ctx, s, t, finalAnswer(turns, i), ignore)
 		}
@@ -162,7 +169,7 @@ func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignor
 	params := bareParams(t.Params)
 	x, err := s.Call(ctx, t.Method, params, CallOptions{Idle: callPatience, Limit: callPatience})
 	if err != nil {
-		r.Err = err.Error()
+		r.Err, r.ErrZH = say.Why(err).Both()
 		return
 	}
 	var answered json.RawMessage
@@ -180,7 +187,7 @@ func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignor
 		return
 	}
 	if r.Differences, err = DiffJSON(recorded, answered, ignore); err != nil {
-		r.Err = err.Error()
+		r.Err, r.ErrZH = say.Why(err).Both()
 	}
 }
 
@@ -205,15 +212,16 @@ func bareParams(params json.RawMessage) json.RawMessage {
 }
 
 // String tells how it went, on one line.
-func (r *Replayed) String() string {
+// In says it in a language.
+func (r *Replayed) In(l say.Lang) string {
 	what := strings.TrimSpace(r.Method + " " + r.Name)
 	switch {
 	case r.Skipped != "":
-		return fmt.Sprintf("- %s (%s)", what, r.Skipped)
+		return say.New("- %s (%v)", "- %s（%v）", what, say.Pair(r.Skipped, r.SkippedZH)).In(l)
 	case r.Err != "":
-		return fmt.Sprintf("✗ %s: %s", what, r.Err)
+		return say.New("✗ %s: %v", "✗ %s：%v", what, say.Pair(r.Err, r.ErrZH)).In(l)
 	case len(r.Differences) > 0:
-		return fmt.Sprintf("✗ %s: %d differences", what, len(r.Differences))
+		return say.New("✗ %s: %d differences", "✗ %s：%d 处不同", what, len(r.Differences)).In(l)
 	}
 	return "✓ " + what
 }
