@@ -22,6 +22,7 @@ func bubble(t *testing.T, name string, y *toy, run func(t *testing.T, w *world, 
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			line := toWire(y)
+			line.down.Store(y.away)
 			w := newWorld(t, worldOptions{transport: line}, remote("a", "http://toy.example/mcp"))
 			w.wait = 10 * time.Minute // simulated
 			run(t, w, line)
@@ -120,8 +121,8 @@ func TestUnauthorized(t *testing.T) {
 func TestComeAndGo(t *testing.T) {
 	for _, id := range []string{"S001-70", "S001-71", "S001-72"} {
 		y := newToy()
+		y.away = true
 		bubble(t, "req/"+id, y, func(t *testing.T, w *world, line *wire) {
-			line.down.Store(true)
 			w.state("a", upstream.Failed)
 			if _, reason := w.call("a", "echo", `{}`); reason != string(mcp.UpstreamUnavailable) {
 				t.Errorf("while it is away: %s", reason)
@@ -339,8 +340,9 @@ func TestVersionRefused(t *testing.T) {
 	y := newToy()
 	y.modern, y.bend = true, refuse(mcp.MethodDiscover, `"2099-01-01","2026-07-28"`, 1)
 	bubble(t, "bridge/version refused at discovery", y, func(t *testing.T, w *world, _ *wire) {
-		if s := w.state("a", upstream.Ready); s.Era != "modern" || y.seen[mcp.MethodDiscover] != 2 || y.seen[mcp.MethodInitialize] != 0 {
-			t.Errorf("era %s, asked %v", s.Era, y.seen)
+		s := w.state("a", upstream.Ready)
+		if seen := y.asked(); s.Era != "modern" || seen[mcp.MethodDiscover] != 2 || seen[mcp.MethodInitialize] != 0 {
+			t.Errorf("era %s, asked %v", s.Era, seen)
 		}
 	})
 	y = newToy()

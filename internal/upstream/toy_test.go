@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,6 +28,7 @@ type toy struct {
 	bend  func(w http.ResponseWriter, r *http.Request, method string, n int) bool
 	seen  map[string]int
 	posts int
+	away  bool // its host is down at first
 }
 
 func newToy() *toy {
@@ -113,6 +115,13 @@ func fail(w http.ResponseWriter, status int, id json.RawMessage, code int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"refused"}}`, id, code)
+}
+
+// asked is how often each method came.
+func (y *toy) asked() map[string]int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return maps.Clone(y.seen)
 }
 
 func (y *toy) times(token string) int {
