@@ -160,7 +160,7 @@ func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path st
 	h.mu.Lock()
 	if h.children == nil {
 		h.mu.Unlock()
-		return errHelperDied
+		return h.died(ctx)
 	}
 	h.children[c.id] = c
 	h.mu.Unlock()
@@ -173,7 +173,7 @@ func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path st
 	if err != nil {
 		h.forget(c)
 		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
-			return errHelperDied
+			return h.died(ctx)
 		}
 		return startError(cmd, err, "telling the helper: %v", "通知辅助进程失败：%v", err)
 	}
@@ -185,6 +185,16 @@ func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path st
 	case <-ctx.Done():
 		// The helper takes orders in turn: it starts the child, then kills it.
 		h.kill(c)
+		return context.Cause(ctx)
+	}
+}
+
+// died is errHelperDied, once the next helper can be started.
+func (h *helperClient) died(ctx context.Context) error {
+	select {
+	case <-h.dead:
+		return errHelperDied
+	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
