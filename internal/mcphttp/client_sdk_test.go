@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -109,6 +110,7 @@ func TestClientAgainstSDK(t *testing.T) {
 				t.Error("no session id")
 			}
 			c.OpenStream(t.Context())
+			c.AwaitStream(t.Context(), 10*time.Second) // before it the SDK tells nobody
 			if got := callTool(t, c, "echo", "hällo", "", nil); got != "hällo" {
 				t.Errorf("echo %q", got)
 			}
