@@ -28,7 +28,7 @@ func (b *bench) report() error {
 	var out bytes.Buffer
 	err := template.Must(template.New("page").Parse(pageText)).Execute(&out, map[string]any{
 		"Date": time.Now().UTC().Format(time.DateOnly), "Go": strings.TrimPrefix(runtime.Version(), "go"), "Cores": runtime.NumCPU(),
-		"OS": runtime.GOOS + "/" + runtime.GOARCH, "Load": loadAverage(), "Rounds": b.opt.rounds, "Round": b.opt.round.String(),
+		"OS": runtime.GOOS + "/" + runtime.GOARCH, "Load": loadAverage(), "Priority": priority(), "Rounds": b.opt.rounds, "Round": b.opt.round.String(),
 		"Must": goalTable(must), "Goals": goalTable(later), "Tables": b.page.tables(), "Profiles": b.page.profileTable(),
 		"Memory": b.page.memoryTable(), "Cold": b.page.coldTable(),
 	})
@@ -150,4 +150,19 @@ func (p *page) memoryTable() string {
 		{"one answer of 15 MB, at its peak", fmt.Sprintf("%.0f MiB more", r.large)},
 		{fmt.Sprintf("processor time in %.0f idle seconds", r.idleOver.Seconds()), r.idle.String()},
 	})
+}
+
+// priority says so where the benchmark goes before everything else.
+func priority() string {
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return ""
+	}
+	// The name of the command stands in brackets and may have spaces.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const nice = 16
+	if len(fields) <= nice || fields[nice] == "0" {
+		return ""
+	}
+	return "nice " + fields[nice] + ", "
 }
