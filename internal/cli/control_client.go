@@ -60,9 +60,7 @@ func dialControl(path string) *remote {
 func (a *app) running(ctx context.Context, config string) *remote {
 	list := gateways(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
-		if !a.asJSON {
-			list[i].lang = a.lang
-		}
+		list[i].lang = a.lang
 		if list[i].Config == config {
 			return list[i]
 		}

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"strconv"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/say"
 )
 
 // A personality is one of the programs that this binary is: its commands,
@@ -57,7 +59,7 @@ func (a *app) mainRoot() *cobra.Command {
 	flags.StringVar(&a.configPath, "config", "", a.t("the same as --mcp-config (`FILE`)", "同 --mcp-config（`FILE`）"))
 	flags.BoolVar(&a.project, "project", false, a.t("use the file of the working tree", "使用工作目录中的配置文件"))
 	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that everybody may write", "接受任何人可写的配置文件"))
-	flags.BoolVar(&a.asJSON, "json", false, a.t("write JSON", "输出 JSON"))
+	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
 	a.addOldSpellings(cmd)
 	for group, commands := range a.commands() {
 		for _, c := range commands {
@@ -82,3 +84,16 @@ func (a *app) commands() map[string][]*cobra.Command {
 		groupOther:  {a.versionCommand(), a.completionCommand(), a.explainCommand(), a.doctorCommand()},
 	}
 }
+
+// setJSON is the flag --json.
+func (a *app) setJSON(value string) error {
+	on, err := strconv.ParseBool(value)
+	if on {
+		a.json()
+	}
+	return err
+}
+
+// json has everything written as JSON. What programs read is English, whatever
+// the locale.
+func (a *app) json() { a.asJSON, a.lang = true, say.English }

@@ -36,7 +36,9 @@ func (f *probeFlags) checkOutput(a *app) error {
 	if !slices.Contains(f.formats, f.output) {
 		return fail(exitUsage, codeUsage, "-o "+strings.Join(f.formats, "|"), "%s %q", a.t("unknown format", "未知的格式"), f.output)
 	}
-	a.asJSON = a.asJSON || f.output == "json"
+	if f.output == "json" {
+		a.json()
+	}
 	if f.template != "" && f.jq != "" {
 		return fail(exitUsage, codeUsage, "", "%s", a.t("--jq and --template cannot go together", "--jq 与 --template 不能同时使用"))
 	}
