@@ -74,15 +74,6 @@ func (t Text) String() string { return t.In(English) }
 // MarshalText returns the text in English.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText takes a text as it came.
-func (t *Text) UnmarshalText(text []byte) error {
-	*t = Text{}
-	if len(text) > 0 {
-		*t = Plain(string(text))
-	}
-	return nil
-}
-
 func format(pattern string, l Lang, args []any) string {
 	if len(args) == 0 {
 		return strings.ReplaceAll(pattern, "%%", "%")
@@ -147,11 +138,11 @@ func Why(err error) Text {
 // Of returns an error in a language: that of ours, what we know of the errors
 // of the system and the standard library, or the error's own words.
 func (l Lang) Of(err error) string {
-	var spoken Speaker
-	switch {
-	case l == English:
+	if l == English {
 		return err.Error()
-	case asSpeaker(err, &spoken):
+	}
+	// Only the error itself is asked: what it wraps would say too little.
+	if spoken, ok := err.(Speaker); ok {
 		return spoken.In(l)
 	}
 	if list, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(list.Unwrap()...).Error() {
@@ -162,11 +153,4 @@ func (l Lang) Of(err error) string {
 		return strings.Join(lines, "\n")
 	}
 	return chinese(err)
-}
-
-// asSpeaker takes only the error itself: what it wraps would say too little.
-func asSpeaker(err error, into *Speaker) bool {
-	s, ok := err.(Speaker)
-	*into = s
-	return ok
 }
