@@ -70,6 +70,12 @@ func errnoText(e syscall.Errno) string {
 			return r.zh
 		}
 	}
+	// Systems that have numbers of their own say what they are like.
+	for _, w := range wellKnown {
+		if e.Is(w.err) {
+			return w.zh
+		}
+	}
 	return e.Error()
 }
 
