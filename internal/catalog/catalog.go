@@ -107,8 +107,9 @@ type Catalog struct {
 	servers map[string]int32 // by configured name, then by label
 	schemes map[string]int32 // by the scheme of aliased URIs
 
-	tools, prompts, resources, templates table
-	aliased                              bool // some URI is listed under another one
+	tools                         func() *table // made when first asked for: not every catalogue is
+	prompts, resources, templates table
+	aliased                       bool // some URI is listed under another one
 
 	views viewCache
 	index struct {
@@ -137,7 +138,10 @@ func Merge(sources []Source, opt Options) *Catalog {
 		putFirst(c.servers, c.labels[i], int32(i))
 		putFirst(c.schemes, aliasScheme(sources[i].Server), int32(i))
 	}
-	c.tools = c.nameTable(Tools)
+	c.tools = sync.OnceValue(func() *table {
+		t := c.nameTable(Tools)
+		return &t
+	})
 	c.prompts = c.nameTable(Prompts)
 	c.resources = c.uriTable(Resources)
 	c.templates = c.uriTable(Templates)
@@ -151,7 +155,10 @@ func putFirst(m map[string]int32, key string, i int32) {
 }
 
 func (c *Catalog) table(k Kind) *table {
-	return [...]*table{&c.tools, &c.prompts, &c.resources, &c.templates}[k]
+	if k == Tools {
+		return c.tools()
+	}
+	return [...]*table{Prompts: &c.prompts, Resources: &c.resources, Templates: &c.templates}[k]
 }
 
 // Only is the catalogue of one of the servers under its own names; nil when

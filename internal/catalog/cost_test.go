@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -26,5 +27,23 @@ func TestCostOf(t *testing.T) {
 	list := []byte(strings.Repeat("a list of tools ", 1000))
 	if n := testing.AllocsPerRun(10, func() { CostOf(list) }); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A catalogue whose tools nobody asks for, as that beside the one with our own
+// tools, costs nearly nothing.
+func TestMergeIsLazy(t *testing.T) {
+	var f Features
+	for i := range 1000 {
+		raw := fmt.Appendf(nil, `{"name":"t%d","inputSchema":{"type":"object"}}`, i)
+		f.Tools = append(f.Tools, newItem(Tools, raw))
+	}
+	sources := []Source{{Server: "a", Features: &f}, {Server: "b", Features: &f}}
+	var c *Catalog
+	if n := testing.AllocsPerRun(10, func() { c = Merge(sources, Options{}) }); n > 100 {
+		t.Errorf("%v allocations for 2,000 tools that nobody asked for", n)
+	}
+	if _, miss := c.Tool("b__t999"); miss != nil || c.Count(Tools, View{}) != 2000 {
+		t.Errorf("%v, %d tools", miss, c.Count(Tools, View{}))
 	}
 }

@@ -110,7 +110,7 @@ func (c *Catalog) fitted(f *Fit) *fitNames {
 		return n
 	}
 	n := &fitNames{to: make(map[*entry]string), from: make(map[string]*entry), refused: make(map[*entry]say.Text)}
-	for _, e := range c.tools.order {
+	for _, e := range c.tools().order {
 		if keyword := f.Refuses(e.item.InputSchema); !keyword.Empty() {
 			n.refused[e] = keyword
 		}
@@ -119,7 +119,7 @@ func (c *Catalog) fitted(f *Fit) *fitNames {
 		}
 		mark := c.mark(8, e)
 		short := cutTo(f.Length, e.listed, mark)
-		for c.tools.listed[short] != nil || n.from[short] != nil {
+		for c.tools().listed[short] != nil || n.from[short] != nil {
 			mark = digest(8, mark)
 			short = cutTo(f.Length, e.listed, mark)
 		}
@@ -136,7 +136,7 @@ func (c *Catalog) fitted(f *Fit) *fitNames {
 // example and why.
 func (c *Catalog) Unfit(f *Fit, may Visible) (count int, example string, keyword say.Text) {
 	refused := c.fitted(f).refused
-	for _, e := range c.tools.order {
+	for _, e := range c.tools().order {
 		if !refused[e].Empty() && c.sees(e, may) {
 			count, example, keyword = count+1, e.listed, refused[e]
 		}

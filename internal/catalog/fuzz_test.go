@@ -43,7 +43,7 @@ func FuzzName(f *testing.F) {
 		slices.Reverse(reversed)
 		back := Merge(reversed, Options{})
 		had := make(map[string]bool)
-		for _, e := range c.tools.order {
+		for _, e := range c.tools().order {
 			if !safe.MatchString(e.listed) {
 				t.Errorf("%q of %q is listed as %q", e.item.Key, c.sources[e.source].Server, e.listed)
 			}

@@ -71,10 +71,10 @@ type Visible func(server, name string) bool
 // Tool finds a tool by any name that a client may use for it: as listed,
 // service__tool, the older service##tool, service-tool and service.tool, or
 // its plain name where only one server has it.
-func (c *Catalog) Tool(name string) (Ref, *Miss) { return c.find(&c.tools, name, nil) }
+func (c *Catalog) Tool(name string) (Ref, *Miss) { return c.find(c.tools(), name, nil) }
 
 // ToolFor is Tool among what the caller may see.
-func (c *Catalog) ToolFor(name string, may Visible) (Ref, *Miss) { return c.find(&c.tools, name, may) }
+func (c *Catalog) ToolFor(name string, may Visible) (Ref, *Miss) { return c.find(c.tools(), name, may) }
 
 // Prompt finds a prompt as Tool finds a tool.
 func (c *Catalog) Prompt(name string) (Ref, *Miss) { return c.find(&c.prompts, name, nil) }
@@ -90,7 +90,7 @@ func (c *Catalog) ToolOf(server, name string, may Visible) (Ref, *Miss) {
 	if !ok {
 		return Ref{}, &Miss{Kind: Unknown}
 	}
-	if e := c.tools.own[ownKey{i, name}]; c.sees(e, may) {
+	if e := c.tools().own[ownKey{i, name}]; c.sees(e, may) {
 		return c.ref(e), nil
 	}
 	miss := &Miss{Kind: Unknown, Server: c.sources[i].Server, State: c.sources[i].State}

@@ -24,7 +24,7 @@ func (c *Catalog) Servers(v View) []ServerInfo {
 			infos[i].Instructions = src.Features.Instructions
 		}
 	}
-	for _, e := range c.tools.order {
+	for _, e := range c.tools().order {
 		if c.sees(e, v.Visible) {
 			infos[e.source].Tools++
 		}
@@ -45,7 +45,7 @@ func (c *Catalog) ToolsOf(server string, v View) []Ref {
 		return nil
 	}
 	var refs []Ref
-	for _, e := range c.tools.order {
+	for _, e := range c.tools().order {
 		if e.source == i && c.sees(e, v.Visible) {
 			refs = append(refs, c.ref(e))
 		}
@@ -115,7 +115,7 @@ func (c *Catalog) outline(v View, omit int) string {
 		case omit == 0:
 			for _, ref := range refs {
 				b.WriteString("\n    - " + oneLine(ref.Name, maxTemplate))
-				if about := oneLine(c.about(Tools, c.tools.listed[ref.Listed]), outlineDescription); about != "" {
+				if about := oneLine(c.about(Tools, c.tools().listed[ref.Listed]), outlineDescription); about != "" {
 					b.WriteString(": " + about)
 				}
 			}

@@ -94,8 +94,8 @@ func (c *Catalog) Search(query string, v View, limit int) []Hit {
 }
 
 func newSearchIndex(c *Catalog) *searchIndex {
-	n := len(c.tools.order)
-	ix := &searchIndex{docs: c.tools.order, wholes: make([]string, n), hidden: make([]bool, n), lengths: make([]float64, n)}
+	n := len(c.tools().order)
+	ix := &searchIndex{docs: c.tools().order, wholes: make([]string, n), hidden: make([]bool, n), lengths: make([]float64, n)}
 	byTerm := make(map[string][]posting)
 	total := 0.0
 	for doc, e := range ix.docs {
