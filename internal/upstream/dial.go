@@ -122,7 +122,7 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	if err == nil {
 		return l, nil
 	}
-	exited := !l.alive()
+	exited := l.endedWith(err)
 	l.close(ctx)
 	if exited && sp.era == mcp.Modern && sp.probe && ctx.Err() == nil {
 		// Some servers exit when the first message is not initialize.

@@ -69,6 +69,17 @@ func (l *link) ended() bool {
 	}
 }
 
+// endedWith says whether the process ended, after a handshake that failed. Its
+// pipes break a moment before its end is known; one that answered, or is merely
+// slow, is not waited for.
+func (l *link) endedWith(err error) bool {
+	var answered *jsonrpc.Error
+	if errors.As(err, &answered) || errors.Is(err, errHandshake) || errors.Is(err, context.Canceled) {
+		return !l.alive()
+	}
+	return l.ended()
+}
+
 // refusedTwice is the error for a request that was turned away, and again: it
 // did not run.
 func (u *Upstream) refusedTwice(err error) error {
