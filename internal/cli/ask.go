@@ -98,6 +98,6 @@ func (a *app) loadOrRunning(ctx context.Context, f *probeFlags, merged bool) (*c
 			fmt.Fprintln(a.Stderr, a.problemText(p))
 		}
 	}
-	fmt.Fprintf(a.Stderr, "%s: %s\n", a.t("warning", "警告"), a.staleNote(r))
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("warning: ", "警告："), a.staleNote(r))
 	return cfg, r, nil
 }

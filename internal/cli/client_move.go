@@ -119,12 +119,12 @@ func (a *app) returnServers(ctx context.Context, leaving []addition) error {
 // sayMoved lists what became of a client's own servers, under the given word.
 func (a *app) sayMoved(word string, moved, staying []imported) {
 	for _, d := range moved {
-		fmt.Fprintf(a.Stderr, "%s %s\n", word, d.Name)
+		fmt.Fprintf(a.Stderr, "%s%s\n", word, d.Name)
 		for _, note := range d.Notes {
 			fmt.Fprintf(a.Stderr, "  %s: %s\n", d.Name, note)
 		}
 	}
 	for _, d := range staying {
-		fmt.Fprintf(a.Stderr, "%s %s: %s\n", a.t("not moved:", "未移动："), d.Name, d.Outcome)
+		fmt.Fprintf(a.Stderr, "%s%s: %s\n", a.t("not moved: ", "未移动："), d.Name, d.Outcome)
 	}
 }

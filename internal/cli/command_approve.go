@@ -115,7 +115,7 @@ func (a *app) approved(cmd *cobra.Command, cfg *config.Config, s *config.Server)
 	if told {
 		name += a.t(" (the running gateway uses it now)", "（正在运行的网关已生效）")
 	}
-	a.done(a.t("approved:", "已批准："), name)
+	a.done(a.t("approved: ", "已批准："), name)
 	return nil
 }
 

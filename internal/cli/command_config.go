@@ -49,7 +49,7 @@ func (a *app) configPathRun(*cobra.Command) error {
 	}
 	fmt.Fprintln(a.Stdout, found.Path)
 	for _, path := range found.Skipped {
-		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("not used without --project:", "未使用 --project，忽略："), path)
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("not used without --project: ", "未使用 --project，忽略："), path)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
 	fmt.Fprint(a.Stdout, change.diff())
 	if f.dryRun {
 		would, err := a.importAll(cmd.Context(), change.moving, importFlags{schema: change.into, storeSecrets: f.storeSecrets, dryRun: true})
-		a.sayMoved(a.t("would move:", "将移动："), would, change.staying)
+		a.sayMoved(a.t("would move: ", "将移动："), would, change.staying)
 		return err
 	}
 	save := func() error { return a.saveConnection(cmd.Context(), change) }
@@ -85,12 +85,12 @@ func (a *app) saveConnection(ctx context.Context, change *clientChange) error {
 	if err := a.makeConnection(ctx, change); err != nil {
 		return err
 	}
-	a.sayMoved(a.t("moved:", "已移动："), change.moved, change.staying)
-	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("connected:", "已连接："), c.name)
+	a.sayMoved(a.t("moved: ", "已移动："), change.moved, change.staying)
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("connected: ", "已连接："), c.name)
 	if change.conn.Backup != "" {
-		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("backup:", "备份："), change.conn.Backup)
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("backup: ", "备份："), change.conn.Backup)
 	}
-	fmt.Fprintf(a.Stderr, "%s mcp-all-in-one disconnect %s\n", a.t("undo:", "撤销："), c.id)
+	fmt.Fprintf(a.Stderr, "%smcp-all-in-one disconnect %s\n", a.t("undo: ", "撤销："), c.id)
 	fmt.Fprintln(a.Stderr, a.t("Restart "+c.name+" so that it reads its file again.", "请重启 "+c.name+" 以重新读取配置。"))
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +26,7 @@ func (a *app) costCommand() *cobra.Command {
 }
 
 func (a *app) runCost(ctx context.Context) error {
-	cfg, err := a.load(false)
+	cfg, err := a.loadToAsk()
 	if err != nil {
 		return err
 	}
@@ -59,23 +58,22 @@ func (a *app) runCost(ctx context.Context) error {
 
 // printCost writes the receipt of a schema as a table.
 func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
-	fmt.Fprintf(a.Stdout, "%s %s: %s %s\n", a.t("schema", "schema"), name, a.t("mode", "模式"), r.Mode)
-	table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(a.Stdout, a.t("schema %s: mode %s\n", "schema %s：%s 模式\n"), name, r.Mode)
+	t := &table{head: []string{"", a.t("times", "次数"), a.t("bytes", "字节"), a.t("tokens", "token")}, aligned: true}
 	row := func(what string, times int64, c catalog.Cost) {
 		count := ""
 		if times >= 0 {
 			count = fmt.Sprint(times)
 		}
-		fmt.Fprintf(table, "  %s\t%s\t%d\t%d\n", what, count, c.Bytes, c.Tokens)
+		t.add("  "+what, count, fmt.Sprint(c.Bytes), fmt.Sprint(c.Tokens))
 	}
-	fmt.Fprintf(table, "  \t%s\t%s\t%s\n", a.t("times", "次数"), a.t("bytes", "字节"), a.t("tokens", "token"))
 	row(a.t("one list, full", "一次列表，full"), -1, r.List.Full)
 	row(a.t("one list, compact", "一次列表，compact"), -1, r.List.Compact)
 	row(a.t("one list, search", "一次列表，search"), -1, r.List.Search)
 	row(a.t("lists shown so far", "已展示的列表"), r.Lists, r.Shown)
 	row(a.t("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
-	table.Flush()
-	fmt.Fprintf(a.Stdout, "  %s %s: %s\n", a.t("auto would choose", "auto 会选择"), r.Advice.Mode, a.t(r.Advice.Why, r.Advice.WhyZH))
+	a.print(t)
+	fmt.Fprintf(a.Stdout, a.t("  auto would choose %s: %s\n", "  auto 会选择 %s：%s\n"), r.Advice.Mode, a.t(r.Advice.Why, r.Advice.WhyZH))
 	for _, one := range slices.Concat(r.Keys, r.Sessions) {
 		if one.Why == "" {
 			continue
@@ -84,13 +82,13 @@ func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
 		if one.Session == "" {
 			who = a.t("key", "密钥") + " " + one.Key
 		}
-		fmt.Fprintf(a.Stdout, "  %s: %s %s: %s\n", strings.TrimSpace(who), a.t("auto chose", "auto 选择了"), one.Mode, a.t(one.Why, one.WhyZH))
+		fmt.Fprintf(a.Stdout, a.t("  %s: auto chose %s: %s\n", "  %s：auto 选择了 %s：%s\n"), strings.TrimSpace(who), one.Mode, a.t(one.Why, one.WhyZH))
 	}
 	warnings := r.Warnings
 	if a.lang == say.Chinese {
 		warnings = r.WarningsZH
 	}
 	for _, w := range warnings {
-		fmt.Fprintf(a.Stdout, "  %s %s\n", a.t("note:", "注意："), w)
+		fmt.Fprintf(a.Stdout, "  %s%s\n", a.t("note: ", "注意："), w)
 	}
 }

@@ -38,7 +38,7 @@ func (a *app) disconnect(ctx context.Context, id string, dryRun bool) error {
 		fmt.Fprint(a.Stdout, change.diff())
 	}
 	for _, add := range change.leaving {
-		fmt.Fprintf(a.Stderr, "%s %s (%s)\n", a.t("taken out of the gateway:", "从网关移除："), add.Name, add.Config)
+		fmt.Fprintf(a.Stderr, "%s%s (%s)\n", a.t("taken out of the gateway: ", "从网关移除："), add.Name, add.Config)
 	}
 	for _, d := range change.staying {
 		fmt.Fprintf(a.Stderr, "%s: %s\n", d.Name, d.Outcome)
@@ -49,7 +49,7 @@ func (a *app) disconnect(ctx context.Context, id string, dryRun bool) error {
 	if err := a.endConnection(ctx, change); err != nil || change.nothing() {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("disconnected:", "已断开："), c.name)
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("disconnected: ", "已断开："), c.name)
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -39,14 +41,14 @@ type finding struct {
 }
 
 func (a *app) doctor(ctx context.Context, only string) error {
-	cfg, err := a.load(false)
+	cfg, err := a.loadToAsk()
 	if r := a.stale(ctx, err); r != nil {
 		return a.doctorStale(ctx, r, err)
 	}
 	if err != nil {
 		return err
 	}
-	findings := []finding{{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}}
+	findings := []finding{a.lookForFile(cfg)}
 	for _, p := range cfg.Problems {
 		if only != "" && aboutAnother(cfg, p, only) {
 			continue
@@ -63,6 +65,18 @@ func (a *app) doctor(ctx context.Context, only string) error {
 		return silent(exitUnreachable)
 	}
 	return nil
+}
+
+// lookForFile says where the config file is, or where its first server will
+// put it.
+func (a *app) lookForFile(cfg *config.Config) finding {
+	f := finding{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}
+	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
+		f.Detail = a.t("there is none yet: ", "尚未创建：") + cfg.Path
+		f.Fix = a.t("mcp-all-in-one add NAME -- COMMAND, or take over what your clients have: mcp-all-in-one import",
+			"mcp-all-in-one add NAME -- COMMAND，或导入各客户端已有的服务：mcp-all-in-one import")
+	}
+	return f
 }
 
 // doctorStale looks at a file that cannot be read, and at the gateway that
@@ -84,7 +98,7 @@ func (a *app) doctorStale(ctx context.Context, r *remote, broken error) error {
 	for _, schema := range sortedKeys(page.Schemas) {
 		for _, s := range page.Schemas[schema].Servers {
 			ok := s.Status == upstream.Ready || s.Status == upstream.Disabled
-			findings = append(findings, finding{OK: ok, What: a.serverLabel(&page, schema, s.Name), Detail: strings.TrimSpace(string(s.Status) + "  " + s.Error)})
+			findings = append(findings, finding{OK: ok, What: a.serverLabel(&page, schema, s.Name), Detail: strings.TrimSpace(a.stateWord(string(s.Status)) + "  " + a.t(s.Error, s.ErrorZH))})
 		}
 	}
 	a.showFindings(findings)
@@ -158,7 +172,7 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 	switch st.State {
 	case upstream.Ready:
 		f.OK = true
-		f.Detail = fmt.Sprintf("%s, %s %s, %d %s", a.t("ready", "就绪"), a.t("protocol", "协议"), st.Version, st.Tools, a.t("tools", "个工具"))
+		f.Detail = fmt.Sprintf(a.t("ready, protocol %s, %d tools", "就绪，协议 %s，%d 个工具"), st.Version, st.Tools)
 		return f
 	case upstream.Disabled:
 		f.OK, f.Detail = true, a.t("disabled", "已停用")
@@ -171,21 +185,22 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 		f.Detail, f.Fix = st.Reason.In(a.lang), "mcp-all-in-one auth login "+st.Name
 		return f
 	}
-	f.Detail = st.Reason.In(a.lang)
+	f.Detail = cmp.Or(whyNot(st, 0).In(a.lang), a.stateWord(string(st.State)))
 	if _, why := u.State(); searched(why) != "" {
 		f.Detail += "\nPATH: " + searched(why)
 	}
 	for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
-		f.Detail += "\n" + line
+		if !strings.Contains(f.Detail, strings.TrimSpace(line)) {
+			f.Detail += "\n" + line
+		}
+	}
+	if _, err := exec.LookPath(cfg.Command); cfg.Command != "" && err != nil {
+		f.Fix = a.whereIs(cfg.Command)
+		return f
 	}
 	if len(st.Withheld) > 0 {
-		f.Detail += "\n" + a.t("variables that it did not get: ", "未传递的环境变量：") + strings.Join(st.Withheld, ", ")
+		f.Detail += "\n" + a.t("variables that it did not get: ", "未传递的环境变量：") + strings.Join(st.Withheld, a.t(", ", "、"))
 		f.Fix = a.t("name those that it needs in its inheritEnv", "将需要的变量写入 inheritEnv")
-	}
-	if cfg.Command != "" {
-		if _, err := exec.LookPath(cfg.Command); err != nil {
-			f.Fix = a.whereIs(cfg.Command)
-		}
 	}
 	return f
 }

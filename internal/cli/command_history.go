@@ -47,7 +47,8 @@ func (a *app) listHistory(target string, limit int) error {
 		writeLine(a.Stdout, map[string]any{"runs": runs})
 		return nil
 	}
-	t := &table{head: []string{"ID", a.t("TIME", "时间"), a.t("TARGET", "目标"), a.t("METHOD", "方法"), a.t("NAME", "名称"), a.t("STATUS", "状态"), a.t("TOOK", "耗时")}}
+	t := &table{head: []string{"ID", a.t("TIME", "时间"), a.t("TARGET", "目标"), a.t("METHOD", "方法"), a.t("NAME", "名称"), a.t("STATUS", "状态"), a.t("TOOK", "耗时")},
+		none: a.t("nothing was sent yet", "还没有历史请求")}
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := &runs[i]
 		t.add(r.ID, r.Start.Local().Format("2006-01-02 15:04:05"), r.Target, r.Method, r.Name, r.Status, milliseconds(r.Total)+" ms")

@@ -45,6 +45,9 @@ func (a *app) listInbox(cmd *cobra.Command, r *remote) error {
 		writeLine(a.Stdout, map[string]any{"questions": questions})
 		return nil
 	}
+	if len(questions) == 0 {
+		fmt.Fprintln(a.Stderr, a.t("no question waits", "没有等待回答的问题"))
+	}
 	for _, q := range questions {
 		message, _ := jsonrpc.GetString(q.Params, "message")
 		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, message)

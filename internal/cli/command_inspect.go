@@ -131,10 +131,10 @@ func (a *app) printInspection(r *inspection) {
 		transport += fmt.Sprintf(", pid %d", r.PID)
 	}
 	row(a.t("transport", "传输"), "%s", transport)
-	row(a.t("handshake", "握手"), "%.1f ms (%s %.1f ms)", r.Handshake, a.t("connected in", "连接"), r.Dial)
+	row(a.t("handshake", "握手"), a.t("%.1f ms (connected in %.1f ms)", "%.1f ms（连接 %.1f ms）"), r.Handshake, r.Dial)
 	row(a.t("capabilities", "能力"), "%s", strings.Join(capabilityNames(r.Capabilities), ", "))
 	for _, l := range r.Lists {
-		row(l.Kind, "%d  (%s ≈ %s tokens, %.1f ms)", l.Count, byteSize(l.Bytes), thousands(l.Tokens), l.Ms)
+		row(l.Kind, a.t("%d  (%s, %.1f ms)", "%d（%s，%.1f ms）"), l.Count, a.sized(byteSize(l.Bytes)+" ≈ "+thousands(l.Tokens)+" tokens"), l.Ms)
 		for _, issue := range l.Issues {
 			row("", "⚠ %s", issue)
 		}

@@ -117,7 +117,8 @@ func (a *app) keyList() error {
 		writeLine(a.Stdout, append([]access.Key{}, list...))
 		return nil
 	}
-	t := &table{head: []string{"ID", a.t("NAME", "名称"), a.t("STATE", "状态"), a.t("SCOPES", "范围"), a.t("CREATED", "创建时间")}}
+	t := &table{head: []string{"ID", a.t("NAME", "名称"), a.t("STATE", "状态"), a.t("SCOPES", "范围"), a.t("CREATED", "创建时间")},
+		none: a.t("there is no key; make one with: ", "还没有密钥；创建：") + "mcp-all-in-one key create NAME"}
 	for _, k := range list {
 		state := "valid"
 		switch {
@@ -144,6 +145,6 @@ func (a *app) keyRevoke(name string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s %s\n", a.t("revoked:", "已撤销："), key.Name)
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("revoked: ", "已撤销："), key.Name)
 	return nil
 }

@@ -37,7 +37,7 @@ func (b *bout) lint(strict bool) error {
 			bad++
 		}
 		if !a.asJSON {
-			fmt.Fprintf(a.Stdout, "%s: %s %s: %s [%s]\n", a.t(f.Severity, map[string]string{"error": "错误", "warning": "警告"}[f.Severity]), f.Kind, f.Item, a.t(f.Message, f.MessageZH), f.Rule)
+			fmt.Fprintf(a.Stdout, a.t("%s: %s %s: %s [%s]\n", "%s：%s %s：%s [%s]\n"), a.t(f.Severity, map[string]string{"error": "错误", "warning": "警告"}[f.Severity]), f.Kind, f.Item, a.t(f.Message, f.MessageZH), f.Rule)
 		}
 	}
 	if a.asJSON {

@@ -26,7 +26,8 @@ func (a *app) listClients(cmd *cobra.Command) error {
 		writeLine(a.Stdout, clients)
 		return nil
 	}
-	t := &table{head: []string{a.t("CLIENT", "客户端"), a.t("SESSION", "会话"), a.t("SCHEMA", "SCHEMA"), a.t("TRANSPORT", "传输"), a.t("PROTOCOL", "协议"), a.t("CALLS", "调用"), a.t("OFFERS", "能力")}}
+	t := &table{head: []string{a.t("CLIENT", "客户端"), a.t("SESSION", "会话"), a.t("SCHEMA", "SCHEMA"), a.t("TRANSPORT", "传输"), a.t("PROTOCOL", "协议"), a.t("CALLS", "调用"), a.t("OFFERS", "能力")},
+		none: a.t("no client is connected", "没有已连接的客户端")}
 	for _, c := range clients {
 		var offers []string
 		for name := range jsonrpc.Members(c.Capabilities) {

@@ -34,7 +34,7 @@ func (a *app) secretCommand() *cobra.Command {
 					return fail(exitUsage, codeNoSecret, "mcp-all-in-one secret ls", "%s", a.t("no secret "+args[0], "没有密钥 "+args[0]))
 				}
 				if err == nil {
-					a.done(a.t("removed:", "已删除："), args[0])
+					a.done(a.t("removed: ", "已删除："), args[0])
 				}
 				return err
 			}},

@@ -141,7 +141,7 @@ func (a *app) editFile(ctx context.Context, create bool, edit func(*config.Draft
 	if told {
 		note = a.t(" (the running gateway uses it now)", "（正在运行的网关已生效）")
 	}
-	fmt.Fprintf(a.Stderr, "%s %s%s\n", a.t("written:", "已写入："), res.Path, note)
+	fmt.Fprintf(a.Stderr, "%s%s%s\n", a.t("written: ", "已写入："), res.Path, note)
 	if told && demo && hasServers(res.Config) {
 		fmt.Fprintln(a.Stderr, a.t("the demo server has ended, now that there is another; keep it with: ", "已有其他服务，演示服务已结束；如需保留：")+a.again("add", "demo")+" -- mcp-all-in-one demo")
 	}
@@ -178,7 +178,7 @@ func (a *app) restartCommand() *cobra.Command {
 			if err := r.post(cmd.Context(), "/api/v1/servers/"+url.PathEscape(schema)+"/"+url.PathEscape(name)+"/restart", nil, nil); err != nil {
 				return err
 			}
-			a.done(a.t("restarted:", "已重启："), name)
+			a.done(a.t("restarted: ", "已重启："), name)
 			return nil
 		})
 }
@@ -186,7 +186,7 @@ func (a *app) restartCommand() *cobra.Command {
 // done says on one line what was done; JSON is for those who do not read.
 func (a *app) done(what, name string) {
 	if !a.asJSON {
-		fmt.Fprintf(a.Stderr, "%s %s\n", what, name)
+		fmt.Fprintf(a.Stderr, "%s%s\n", what, name)
 	}
 }
 

@@ -111,6 +111,7 @@ func (a *app) printStatus(page *statusPage) {
 			}
 			return stateColours[upstream.State(cell)]
 		},
+		word: a.stateIn(1),
 	}
 	for _, name := range sortedKeys(page.Schemas) {
 		for _, s := range page.Schemas[name].Servers {
@@ -122,6 +123,16 @@ func (a *app) printStatus(page *statusPage) {
 		}
 	}
 	a.print(t)
+}
+
+// stateIn says the states of one column of a table in the user's language.
+func (a *app) stateIn(column int) func(int, string) string {
+	return func(n int, cell string) string {
+		if n != column {
+			return cell
+		}
+		return a.stateWord(cell)
+	}
 }
 
 // serverLabel names a server, with its schema where there are several.
@@ -164,13 +175,16 @@ func (a *app) listServers(ctx context.Context, f *probeFlags) error {
 		}
 		return a.printResult(f, raw, "")
 	}
-	t := &table{head: []string{"SCHEMA", a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TARGET", "目标")}}
+	t := &table{head: []string{"SCHEMA", a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TARGET", "目标")}, word: a.stateIn(2)}
 	for _, s := range rows {
 		t.add(s.Schema, s.Name, s.State, s.Type, s.Target)
 	}
 	a.print(t)
 	return nil
 }
+
+// stateConfigured is that of a server of which no gateway knows more.
+const stateConfigured = "configured"
 
 // A configured is one server in the list of them.
 type configured struct {
@@ -185,7 +199,7 @@ func configuredServers(cfg *config.Config, states map[string]string) []configure
 	rows := []configured{}
 	for _, schema := range cfg.Schemas {
 		for _, s := range schema.Servers {
-			row := configured{Schema: schema.Name, Name: s.Name, Type: s.Type, State: "configured", Target: targetOf(s)}
+			row := configured{Schema: schema.Name, Name: s.Name, Type: s.Type, State: stateConfigured, Target: targetOf(s)}
 			switch state := states[s.ID()]; {
 			case state != "":
 				row.State = state

@@ -147,7 +147,9 @@ func (v *trafficView) past(ctx context.Context, limit int) error {
 		return nil
 	}
 	t := &table{head: []string{"ID", a.t("TIME", "时间"), a.t("CLIENT", "客户端"), a.t("SERVER", "服务"), a.t("METHOD", "方法"),
-		a.t("NAME", "名称"), a.t("STATUS", "状态"), a.t("TOOK", "耗时"), a.t("SIZE", "大小")}, paint: paintStatus}
+		a.t("NAME", "名称"), a.t("STATUS", "状态"), a.t("TOOK", "耗时"), a.t("SIZE", "大小")}, paint: paintStatus,
+		word: func(_ int, cell string) string { return a.sized(cell) },
+		none: a.t("no message fits, or none has passed yet", "没有符合条件的消息，或尚无消息经过")}
 	for i := range calls {
 		t.add(trafficRow(&calls[i])...)
 	}

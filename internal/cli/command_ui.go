@@ -51,8 +51,8 @@ func (a *app) openConsole(url string) {
 		return
 	}
 	page, _, _ := strings.Cut(url, "#") // the code logs in once, and the browser has it
-	fmt.Fprintf(a.Stderr, "%s %s\n%s %s\n", a.t("opened in the browser:", "已在浏览器中打开："), page,
-		a.t("to print an address that logs in:", "输出可直接登录的地址："), a.again("ui", "--print"))
+	fmt.Fprintf(a.Stderr, "%s%s\n%s%s\n", a.t("opened in the browser: ", "已在浏览器中打开："), page,
+		a.t("to print an address that logs in: ", "输出可直接登录的地址："), a.again("ui", "--print"))
 }
 
 // needRunning finds the running gateway of our config file, or says that there

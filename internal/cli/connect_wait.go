@@ -38,7 +38,7 @@ func (a *app) awaitClient(ctx context.Context, c *client, f connectFlags, save f
 	case err != nil:
 		return err
 	case came:
-		fmt.Fprintf(a.Stderr, "%s %s\n", a.t("it came:", "客户端已连接："), strings.TrimSpace(who.Name+" "+who.Version))
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("it came: ", "客户端已连接："), strings.TrimSpace(who.Name+" "+who.Version))
 	default:
 		fmt.Fprintln(a.Stderr, a.t("no client has come yet; "+c.name+" will when it reads its file again", "尚无客户端连接；"+c.name+" 重新读取配置后会连接"))
 	}

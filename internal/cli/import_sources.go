@@ -56,14 +56,12 @@ func (a *app) importSources() error {
 		writeLine(a.Stdout, rows)
 		return nil
 	}
-	t := &table{head: []string{a.t("CLIENT", "客户端"), a.t("SERVERS", "服务"), a.t("NEW", "新增"), a.t("SAME", "相同"), a.t("CONFLICTING", "冲突"), a.t("SCOPE", "范围"), a.t("FILE", "文件")}}
+	t := &table{head: []string{a.t("CLIENT", "客户端"), a.t("SERVERS", "服务"), a.t("NEW", "新增"), a.t("SAME", "相同"), a.t("CONFLICTING", "冲突"), a.t("SCOPE", "范围"), a.t("FILE", "文件")},
+		none: a.t("no client with a file was found", "没有找到客户端的配置文件")}
 	for _, r := range rows {
 		t.add(r.Client, fmt.Sprint(r.Servers), fmt.Sprint(r.New), fmt.Sprint(r.Same), fmt.Sprint(r.Conflict), r.Scope, r.File)
 	}
 	a.print(t)
-	if len(rows) == 0 {
-		fmt.Fprintln(a.Stderr, a.t("no client with a file was found", "没有找到客户端的配置文件"))
-	}
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (a *app) approveTools(cmd *cobra.Command, cfg *config.Config, s *config.Ser
 	for _, c := range changed {
 		a.printChanged(c)
 		for _, found := range c.Suspicious {
-			fmt.Fprintf(a.Stderr, "  ! %s: %s\n", a.t("gives orders to the model", "向模型下达指令"), found)
+			fmt.Fprintf(a.Stderr, "  ! %s%s\n", a.t("gives orders to the model: ", "向模型下达指令："), found)
 		}
 		for _, change := range c.Changes {
 			fmt.Fprintf(a.Stderr, "  %s\n", change.Path)

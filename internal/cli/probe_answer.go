@@ -38,7 +38,7 @@ func (t *terminalAnswerer) Answer(ctx context.Context, q *probe.Question) (json.
 func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a := t.app
 	message, _ := jsonrpc.GetString(q.Params, "message")
-	fmt.Fprintf(a.Stderr, "\n%s %s\n", a.paint(yellow, a.t("The server asks:", "服务询问：")), message)
+	fmt.Fprintf(a.Stderr, "\n%s%s\n", a.paint(yellow, a.t("The server asks: ", "服务询问：")), message)
 	if url, ok := jsonrpc.GetString(q.Params, "url"); ok {
 		fmt.Fprintf(a.Stderr, "  %s\n", url)
 		word, err := a.ask(ctx, a.t("open it yourself, then: accept, decline or cancel", "请自行打开，然后输入 accept、decline 或 cancel"))
@@ -77,7 +77,7 @@ func (t *terminalAnswerer) sample(ctx context.Context, q *probe.Question) (json.
 	a := t.app
 	fmt.Fprintf(a.Stderr, "\n%s\n", a.paint(yellow, a.t("The server asks for a model's answer:", "服务请求模型回答：")))
 	if system, ok := jsonrpc.GetString(q.Params, "systemPrompt"); ok {
-		fmt.Fprintf(a.Stderr, "  %s %s\n", a.t("system:", "系统提示："), system)
+		fmt.Fprintf(a.Stderr, "  %s%s\n", a.t("system: ", "系统提示："), system)
 	}
 	for _, b := range probe.Blocks(q.Params) {
 		fmt.Fprintf(a.Stderr, "  %s: %s\n", b.Role, blockText(b))

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -148,7 +147,7 @@ func (a *app) once(ctx context.Context, f *probeFlags, m *aim, run func(b *bout)
 // name takes the next word of the command line.
 func (m *aim) name(a *app, cmd *cobra.Command, what string) (string, error) {
 	if len(m.rest) == 0 {
-		return "", a.usageError(cmd, fmt.Sprintf("%s: %s", a.t("missing", "缺少"), what))
+		return "", a.usageError(cmd, a.t("missing: ", "缺少 ")+what)
 	}
 	word := m.rest[0]
 	m.rest = m.rest[1:]

@@ -60,7 +60,7 @@ func (f *probeFlags) header(a *app) (http.Header, []string, error) {
 	for _, line := range f.headers {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, nil, fail(exitUsage, codeUsage, "--header 'Authorization: Bearer …'", "%s %q", a.t("this is not a header:", "这不是请求头："), line)
+			return nil, nil, fail(exitUsage, codeUsage, "--header 'Authorization: Bearer …'", "%s%q", a.t("this is not a header: ", "这不是请求头："), line)
 		}
 		value = strings.TrimSpace(value)
 		header.Add(strings.TrimSpace(name), value)
@@ -76,7 +76,7 @@ func (f *probeFlags) environment(a *app) (map[string]string, []string, error) {
 	for _, pair := range f.env {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, nil, fail(exitUsage, codeUsage, "--env NAME=VALUE", "%s %q", a.t("this is not a variable:", "这不是环境变量："), pair)
+			return nil, nil, fail(exitUsage, codeUsage, "--env NAME=VALUE", "%s%q", a.t("this is not a variable: ", "这不是环境变量："), pair)
 		}
 		env[name] = value
 		secrets = append(secrets, value)
@@ -90,7 +90,7 @@ func (f *probeFlags) checkProtocol(a *app) error {
 		return nil
 	}
 	return fail(exitUsage, codeUsage, "--protocol auto, legacy, modern, "+strings.Join(mcp.AllVersions(), ", "),
-		"%s %q", a.t("this is not a protocol version:", "这不是协议版本："), f.protocol)
+		"%s%q", a.t("this is not a protocol version: ", "这不是协议版本："), f.protocol)
 }
 
 // options are which client is played.
@@ -132,7 +132,7 @@ func (f *probeFlags) offer(a *app) (*mcp.Offer, json.RawMessage, error) {
 	for _, list := range f.caps {
 		if strings.HasPrefix(list, "{") {
 			if !json.Valid([]byte(list)) {
-				return nil, nil, fail(exitUsage, codeUsage, `--cap '{"sampling":{}}'`, "%s %s", a.t("this is not JSON:", "这不是 JSON："), list)
+				return nil, nil, fail(exitUsage, codeUsage, `--cap '{"sampling":{}}'`, "%s%s", a.t("this is not JSON: ", "这不是 JSON："), list)
 			}
 			return nil, json.RawMessage(list), nil
 		}

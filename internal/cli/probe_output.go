@@ -93,7 +93,7 @@ func (a *app) printBlock(b probe.Block, n int, save string) error {
 // printData shows a picture where the terminal can, saves what a person cannot
 // read, and names it where nobody looks.
 func (a *app) printData(b probe.Block, n int, save string) error {
-	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, byteSize(len(b.Data)))
+	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, a.sized(byteSize(len(b.Data))))
 	switch {
 	case save != "":
 	case isTerminal(a.Stdout) && strings.HasPrefix(b.MIMEType, "image/") && a.inlineImage(b):
@@ -188,8 +188,8 @@ func (a *app) summary(w io.Writer, x *probe.Exchange) {
 		parts = append(parts, a.t("you ", "你 ")+milliseconds(t.Asked))
 	}
 	cost := catalog.CostOf(x.Result)
-	fmt.Fprintf(w, "%s\n", a.paint(dim, fmt.Sprintf("%s %s ms (%s) · %s ≈ %s tokens", mark, milliseconds(t.Total),
-		strings.Join(parts, " · "), byteSize(cost.Bytes), thousands(cost.Tokens))))
+	fmt.Fprintf(w, "%s\n", a.paint(dim, fmt.Sprintf(a.t("%s %s ms (%s) · %s", "%s %s ms（%s）· %s"), mark, milliseconds(t.Total),
+		strings.Join(parts, " · "), a.sized(byteSize(cost.Bytes)+" ≈ "+thousands(cost.Tokens)+" tokens"))))
 }
 
 // wantsSummary says whether a person sees what is said beside the result.
@@ -213,6 +213,11 @@ func byteSize(n int) string {
 		return "1 byte"
 	}
 	return fmt.Sprintf("%d bytes", n)
+}
+
+// sized says a size, or a line with sizes, in the user's language.
+func (a *app) sized(text string) string {
+	return a.t(text, strings.NewReplacer(" bytes", " 字节", " byte", " 字节", " tokens", " token").Replace(text))
 }
 
 func thousands(n int) string {

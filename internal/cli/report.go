@@ -90,7 +90,7 @@ func (a *app) printError(e *exitError) {
 		if e.id != "" {
 			label += "[" + e.id + "]"
 		}
-		fmt.Fprintf(a.Stderr, "%s: %s\n", a.paint(red, label), a.lang.Of(e.err))
+		fmt.Fprintf(a.Stderr, "%s%s%s\n", a.paint(red, label), a.t(": ", "："), a.lang.Of(e.err))
 	}
 	rows := e.details
 	if e.hint != "" {

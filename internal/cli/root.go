@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ func (a *app) flagMessage(err error) string {
 	case errors.As(err, &needs):
 		return a.t("this flag needs a value: ", "该选项需要一个值：") + "--" + needs.GetFlag().Name
 	case errors.As(err, &bad):
-		return a.t("bad value for --", "选项值无效 --") + bad.GetFlag().Name + ": " + bad.GetValue()
+		return fmt.Sprintf(a.t("bad value for --%s: %s", "选项 --%s 的值 %q 无效"), bad.GetFlag().Name, bad.GetValue())
 	}
 	var syntax *pflag.InvalidSyntaxError
 	if errors.As(err, &syntax) {
@@ -108,7 +109,7 @@ func (a *app) argCount(least, most int) cobra.PositionalArgs {
 }
 
 func (a *app) usageError(cmd *cobra.Command, text string) error {
-	return fail(exitUsage, codeUsage, cmd.UseLine(), "%s", text)
+	return fail(exitUsage, codeUsage, a.useLine(cmd), "%s", text)
 }
 
 func (a *app) unknownCommand(cmd *cobra.Command, name string) error {

@@ -12,6 +12,11 @@ type table struct {
 	rows [][]string
 	// paint chooses the colour of a cell; nil paints nothing.
 	paint func(column int, cell string) colour
+	// word is what a person reads for a cell that scripts look at; nil where
+	// both read the same.
+	word func(column int, cell string) string
+	// none is said on standard error where there are no rows.
+	none string
 	// aligned makes it one for a person behind a pipe too.
 	aligned bool
 }
@@ -20,6 +25,10 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // print writes the table to standard output.
 func (a *app) print(t *table) {
+	if len(t.rows) == 0 && t.none != "" {
+		fmt.Fprintln(a.Stderr, t.none)
+		return
+	}
 	if !isTerminal(a.Stdout) && !t.aligned {
 		for _, row := range t.rows {
 			for i, cell := range row {
@@ -30,16 +39,19 @@ func (a *app) print(t *table) {
 		return
 	}
 	widths := make([]int, len(t.head))
-	for _, row := range append([][]string{t.head}, t.rows...) {
+	for n, row := range append([][]string{t.head}, t.rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], textWidth(cell))
+			widths[i] = max(widths[i], textWidth(t.shown(n, i, cell)))
 		}
 	}
 	colours := a.colours(a.Stdout)
 	for n, row := range append([][]string{t.head}, t.rows...) {
 		var line strings.Builder
 		for i, cell := range row {
-			text := padRight(cell, widths[i])
+			text := t.shown(n, i, cell)
+			if i < len(row)-1 { // a last column that is wider than the window would push the next line away
+				text = padRight(text, widths[i])
+			}
 			switch {
 			case !colours:
 			case n == 0:
@@ -54,4 +66,12 @@ func (a *app) print(t *table) {
 		}
 		fmt.Fprintln(a.Stdout, strings.TrimRight(line.String(), " "))
 	}
+}
+
+// shown is a cell as a person reads it; line 0 is the head.
+func (t *table) shown(line, column int, cell string) string {
+	if line == 0 || t.word == nil {
+		return cell
+	}
+	return t.word(column, cell)
 }

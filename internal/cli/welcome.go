@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,12 +92,18 @@ func (a *app) announce(ctx context.Context, u *upstream.Upstream) {
 	case upstream.Pending:
 		fmt.Fprintf(a.Stdout, "❌ %s  %s\n", st.Name, a.t("waits for approval", "等待批准"))
 	default:
-		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, a.t(string(st.State), statesZH[st.State]), st.Reason.In(a.lang))
+		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, a.stateWord(string(st.State)), st.Reason.In(a.lang))
 	}
 }
 
-// statesZH are the states in which a server is not what it should be.
+// stateWord is what a person reads for the state of a server; scripts get the
+// state itself.
+func (a *app) stateWord(state string) string {
+	return a.t(state, cmp.Or(statesZH[upstream.State(state)], state))
+}
+
 var statesZH = map[upstream.State]string{
+	stateConfigured: "已配置", upstream.Ready: "就绪", upstream.Disabled: "已停用",
 	upstream.Starting: "启动中", upstream.Restarting: "重启中", upstream.Failed: "失败", upstream.CrashLooping: "反复崩溃",
 	upstream.SignIn: "需要登录", upstream.Stopped: "已停止", upstream.Pending: "等待批准", upstream.Unconfigured: "缺少配置",
 }

@@ -53,22 +53,22 @@ func (p Problem) String() string { return p.In(say.English) }
 
 // In returns the problem in one line, in a language.
 func (p Problem) In(l say.Lang) string {
-	severity := p.Severity.String()
+	severity, colon, aside := p.Severity.String(), ": ", " (%s)"
 	if l == say.Chinese {
 		p.Message, p.Hint = p.MessageZH, p.HintZH
-		severity = [...]string{"警告", "停用", "错误"}[p.Severity]
+		severity, colon, aside = [...]string{"警告", "停用", "错误"}[p.Severity], "：", "；%s"
 	}
 	var b strings.Builder
 	if place := p.Place(); place != "" {
-		b.WriteString(place + ": ")
+		b.WriteString(place + ": ") // as editors look for it
 	}
-	fmt.Fprintf(&b, "%s[%s]: ", severity, p.Code)
+	fmt.Fprintf(&b, "%s[%s]%s", severity, p.Code, colon)
 	if p.Path != "" {
-		b.WriteString(p.Path + ": ")
+		b.WriteString(p.Path + colon)
 	}
 	b.WriteString(p.Message)
 	if p.Hint != "" {
-		b.WriteString(" (" + p.Hint + ")")
+		fmt.Fprintf(&b, aside, p.Hint)
 	}
 	return b.String()
 }

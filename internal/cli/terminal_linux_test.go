@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestTablesOnTerminal looks at tables as a person sees them. Wide characters
+// take two columns, and the state of a server is said in the user's language.
+func TestTablesOnTerminal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	content := `{"mcpServers": {"demo": {"command": "` + os.Args[0] + `", "args": ["demo"]}, "off": {"command": "ls", "enabled": false}}}`
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		lang, line string
+		want       []string
+	}{
+		{"zh", "list", []string{"SCHEMA   服务  状态    类型   目标\n", "default  off   已停用  stdio  ls\n", "demo  已配置  stdio"}},
+		{"en", "list", []string{"SCHEMA   SERVER  STATE       TYPE   TARGET\n", "off     disabled    stdio  ls\n"}},
+		{"zh", "status", []string{"服务  状态    类型   工具  协议        PID", "demo  就绪    stdio  11    ", "off   已停用  stdio  0\n"}},
+		{"en", "status", []string{"demo    ready     stdio  11     "}},
+		{"zh", "cost", []string{
+			"\n                     次数  字节  token\n", "\n  一次列表，full           1881  471\n", "\n  已展示的列表       0     0     0\n",
+			"auto 会选择 full：",
+		}},
+		{"zh", "key ls", []string{"还没有密钥；创建：mcp-all-in-one key create NAME\n"}},
+		{"en", "key ls", []string{"there is no key; make one with: mcp-all-in-one key create NAME\n"}},
+	} {
+		t.Run(c.lang+"/"+c.line, func(t *testing.T) {
+			got := onTerminal(t, c.lang, append(strings.Fields(c.line), "-c", path)...)
+			for _, want := range c.want {
+				if !strings.Contains("\n"+got, want) {
+					t.Errorf("no %q in\n%s", want, got)
+				}
+			}
+		})
+	}
+}
+
+// onTerminal runs the program with a terminal as its output, and returns what
+// is seen there.
+func onTerminal(t *testing.T, lang string, args ...string) string {
+	t.Helper()
+	ours, theirs := terminal(t)
+	env := map[string]string{"MCP_AIO_LANG": lang, "NO_COLOR": "1", "HOME": t.TempDir(), "PATH": os.Getenv("PATH")}
+	seen := make(chan []byte)
+	go func() {
+		data, _ := io.ReadAll(ours) // ends with an error: nobody holds the terminal any more
+		seen <- data
+	}()
+	Run(t.Context(), Env{
+		Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: theirs, Stderr: theirs,
+		Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+	})
+	theirs.Close()
+	return string(bytes.ReplaceAll(<-seen, []byte("\r\n"), []byte("\n")))
+}
+
+// terminal opens one: the end of who looks, and the end of the program.
+func terminal(t *testing.T) (ours, theirs *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ours.Close() })
+	if err := unix.IoctlSetPointerInt(int(ours.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(ours.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, theirs
+}
