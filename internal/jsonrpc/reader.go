@@ -16,6 +16,7 @@ func (c *Conn) read() error {
 		data, release, err := c.stream.Read()
 		if err == nil {
 			c.take(&t, data, release)
+			t.took()
 			continue
 		}
 		t.end()

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -52,9 +53,9 @@ func queueOf(s Stream) Queue {
 // A Turn is what one goroutine does between two waits. What it queues is
 // written at the end: one system call instead of many.
 type Turn struct {
-	dirty  []Queue
-	queued int
-	now    time.Time
+	dirty []Queue
+	taken int // messages
+	now   time.Time
 }
 
 // Now is the time of the turn: asking for it once for each message costs more
@@ -66,21 +67,20 @@ func (t *Turn) Now() time.Time {
 	return t.now
 }
 
-// maxTurn is how many messages are queued before they are written, so that
-// those who get them can begin.
+// maxTurn is how many messages are taken before what was queued because of them
+// is written, so that those who get it can begin. All of them count: behind one
+// that is passed on any number may come that are not.
 const maxTurn = 32
 
 func (t *Turn) add(q Queue) {
-	for _, d := range t.dirty {
-		if d == q {
-			q = nil
-			break
-		}
-	}
-	if q != nil {
+	if !slices.Contains(t.dirty, q) {
 		t.dirty = append(t.dirty, q)
 	}
-	if t.queued++; t.queued >= maxTurn {
+}
+
+// took counts a message.
+func (t *Turn) took() {
+	if t.taken++; t.taken >= maxTurn {
 		t.end()
 	}
 }
@@ -90,7 +90,7 @@ func (t *Turn) end() {
 		q.Flush()
 		t.dirty[i] = nil
 	}
-	t.dirty, t.queued, t.now = t.dirty[:0], 0, time.Time{}
+	t.dirty, t.taken, t.now = t.dirty[:0], 0, time.Time{}
 }
 
 // relays says whether requests may be passed on.

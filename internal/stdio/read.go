@@ -62,12 +62,18 @@ func (r *lineReader) next() ([]byte, func(), error) {
 }
 
 // ready says whether next returns without waiting: a line is here, or has come
-// meanwhile.
+// meanwhile. Blank ones are passed over, since next would wait behind them.
 func (r *lineReader) ready() bool {
 	for r.err == nil {
 		if i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim); i >= 0 {
-			r.scanned += i // next finds it at once
-			return true
+			line := r.chunk[r.start : r.scanned+i]
+			if !blank(line) || int64(len(line)) > r.limit {
+				r.scanned += i // next finds it at once
+				return true
+			}
+			r.start = r.scanned + i + 1
+			r.scanned = r.start
+			continue
 		}
 		r.scanned = r.end
 		if r.end-r.start == chunkSize {
