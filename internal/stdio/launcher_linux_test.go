@@ -196,6 +196,31 @@ func TestHelperDies(t *testing.T) {
 	}
 }
 
+// A child that is wanted while a helper dies is started by the next one.
+func TestHelperIsDying(t *testing.T) {
+	t.Run("fault/F12 start meanwhile", func(t *testing.T) {
+		l := newTestLauncher(t)
+		c := mustStart(t, l, roleCommand("echo"))
+		pid := helperPID(t, l)
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil { // so that it takes its time
+			t.Fatal(err)
+		}
+		if err := l.platform.current.link.conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := l.Start(ctx, roleCommand("echo")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("not waited for its end: %v", err)
+		}
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		echoes(t, mustStart(t, l, roleCommand("echo")), "again")
+		waitDone(t, c)
+	})
+}
+
 func echoes(t *testing.T, c *Child, line string) {
 	t.Helper()
 	if err := c.Stream().Write([]byte(line)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -172,7 +173,7 @@ func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path st
 	}, files...)
 	if err != nil {
 		h.forget(c)
-		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, net.ErrClosed) {
 			return h.died(ctx)
 		}
 		return startError(cmd, err, "telling the helper: %v", "通知辅助进程失败：%v", err)
