@@ -72,14 +72,17 @@ func (c *streamConn) listen(k *sink) {
 	}
 }
 
-// Write sends p as one chunk.
+// Write sends p as one chunk, in one piece: the connection need not be one that
+// can gather several, and then each would be a packet.
 func (c *streamConn) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil // an empty chunk is the last
 	}
-	var head [18]byte
-	parts := net.Buffers{append(strconv.AppendInt(head[:0], int64(len(p)), 16), "\r\n"...), p, []byte("\r\n")}
-	if _, err := parts.WriteTo(c.conn); err != nil {
+	buf := buffers.get(int64(len(p)))
+	defer buffers.put(buf)
+	*buf = append(strconv.AppendInt(*buf, int64(len(p)), 16), "\r\n"...)
+	*buf = append(append(*buf, p...), "\r\n"...)
+	if _, err := c.conn.Write(*buf); err != nil {
 		c.broken = true
 		return 0, err
 	}

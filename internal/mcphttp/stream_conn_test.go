@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -77,5 +78,56 @@ func TestStreamIsCarriedByItsConnection(t *testing.T) {
 				t.Errorf("%q, then %v", rest, err)
 			}
 		})
+	}
+}
+
+// A countedConn is a connection behind another type, as one is that was handed
+// over: it cannot write several buffers at once.
+type countedConn struct {
+	net.Conn
+	writes atomic.Int64
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+type countedListener struct {
+	net.Listener
+	last atomic.Pointer[countedConn]
+}
+
+func (l *countedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &countedConn{Conn: conn}
+	l.last.Store(c)
+	return c, nil
+}
+
+// An event is one write, whatever the connection is.
+func TestEventIsOneWrite(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln := &countedListener{Listener: inner}
+	w := newWorldOn(t, mcphttp.ServerLimits{}, ln, new(net.Dialer).DialContext)
+	conn := w.rawGet(w.initialize(mcp.V2025_06_18), "HTTP/1.1", "")
+	readTo(t, conn, "\r\n\r\n")
+	c := ln.last.Load()
+	before := c.writes.Load()
+	for i := range 3 {
+		if err := w.opening(0).Client.Notify(t.Context(), note(i)); err != nil {
+			t.Fatal(err)
+		}
+		readTo(t, conn, fmt.Sprintf("n%d.", i))
+		readTo(t, conn, "\n\n\r\n")
+	}
+	if n := c.writes.Load() - before; n != 3 {
+		t.Errorf("%d writes for 3 events", n)
 	}
 }
