@@ -9,10 +9,10 @@ import (
 // read takes messages from the stream until it ends.
 func (c *Conn) read() error {
 	var t Turn
+	if c.queue != nil {
+		c.queue.OnWait(t.end)
+	}
 	for {
-		if c.queue != nil && !c.queue.Ready() {
-			t.end()
-		}
 		data, release, err := c.stream.Read()
 		if err == nil {
 			c.take(&t, data, release)

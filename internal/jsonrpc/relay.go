@@ -32,8 +32,8 @@ type Queue interface {
 	Queue(parts ...[]byte) bool
 	// Flush begins to write what is queued and does not wait.
 	Flush()
-	// Ready says whether Read returns at once. Only the reader asks.
-	Ready() bool
+	// OnWait has f called by Read before it waits.
+	OnWait(f func())
 }
 
 func queueOf(s Stream) Queue {
@@ -55,6 +55,7 @@ func queueOf(s Stream) Queue {
 type Turn struct {
 	dirty []Queue
 	taken int // messages
+	bytes int // queued
 	now   time.Time
 }
 
@@ -69,8 +70,24 @@ func (t *Turn) Now() time.Time {
 
 // maxTurn is how many messages are taken before what was queued because of them
 // is written, so that those who get it can begin. All of them count: behind one
-// that is passed on any number may come that are not.
-const maxTurn = 32
+// that is passed on any number may come that are not. maxTurnBytes is how much
+// is queued: a pipe takes no more at once.
+const (
+	maxTurn      = 32
+	maxTurnBytes = 48 << 10
+)
+
+// queue queues a message that is written with the turn.
+func (t *Turn) queue(q Queue, parts [][]byte) bool {
+	if !q.Queue(parts...) {
+		return false
+	}
+	for _, p := range parts {
+		t.bytes += len(p)
+	}
+	t.add(q)
+	return true
+}
 
 func (t *Turn) add(q Queue) {
 	if !slices.Contains(t.dirty, q) {
@@ -80,7 +97,7 @@ func (t *Turn) add(q Queue) {
 
 // took counts a message.
 func (t *Turn) took() {
-	if t.taken++; t.taken >= maxTurn {
+	if t.taken++; t.taken >= maxTurn || t.bytes >= maxTurnBytes {
 		t.end()
 	}
 }
@@ -90,7 +107,7 @@ func (t *Turn) end() {
 		q.Flush()
 		t.dirty[i] = nil
 	}
-	t.dirty, t.taken, t.now = t.dirty[:0], 0, time.Time{}
+	t.dirty, t.taken, t.bytes, t.now = t.dirty[:0], 0, 0, time.Time{}
 }
 
 // relays says whether requests may be passed on.
@@ -162,11 +179,7 @@ func (in *inbound) leave() {
 func (c *Conn) queueAnswer(t *Turn, id []byte, resp *Response) bool {
 	o := newOutgoing()
 	defer o.free()
-	if !c.queue.Queue(o.answer(id, resp)...) {
-		return false
-	}
-	t.add(c.queue)
-	return true
+	return t.queue(c.queue, o.answer(id, resp))
 }
 
 // Begin is Call for whoever does not wait: done hears the outcome. It reports
@@ -203,11 +216,7 @@ func (c *Conn) queueCall(t *Turn, id uint64, req *Request) bool {
 	o.head = append(o.head, idFirst...)
 	o.head = strconv.AppendUint(o.head, id, 10)
 	o.head = append(o.head, ',')
-	if !c.queue.Queue(o.call(req.Method, req.Params)...) {
-		return false
-	}
-	t.add(c.queue)
-	return true
+	return t.queue(c.queue, o.call(req.Method, req.Params))
 }
 
 // settleCall gives a call its outcome.

@@ -16,9 +16,11 @@ import (
 // in.
 type lineReader struct {
 	r     io.Reader
-	try   *tryReader // r, where it can be read without waiting
+	poll  *pollReader // r, where it can be told when reading waits
 	delim byte
 	limit int64
+
+	waits func() // hears that reading is going to wait, or may as well
 
 	chunk      []byte
 	start, end int   // unread bytes of chunk
@@ -41,6 +43,7 @@ func (r *lineReader) next() ([]byte, func(), error) {
 				return nil, nil, r.tooLong(line, int64(len(line)))
 			}
 			if blank(line) {
+				r.waits() // any number of them may follow
 				continue
 			}
 			msg, release := lend(line)
@@ -61,43 +64,9 @@ func (r *lineReader) next() ([]byte, func(), error) {
 	}
 }
 
-// ready says whether next returns without waiting: a line is here, or has come
-// meanwhile. Blank ones are passed over, since next would wait behind them.
-func (r *lineReader) ready() bool {
-	for r.err == nil {
-		if i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim); i >= 0 {
-			line := r.chunk[r.start : r.scanned+i]
-			if !blank(line) || int64(len(line)) > r.limit {
-				r.scanned += i // next finds it at once
-				return true
-			}
-			r.start = r.scanned + i + 1
-			r.scanned = r.start
-			continue
-		}
-		r.scanned = r.end
-		if r.end-r.start == chunkSize {
-			return false
-		}
-		r.room()
-		n := r.try.read(r.chunk[r.end:])
-		if n == 0 {
-			return false
-		}
-		r.end += n
-	}
-	return true
-}
-
-// fill reads more behind what is unread.
-func (r *lineReader) fill() {
-	r.room()
-	r.end += r.read(r.chunk[r.end:], int64(r.end))
-}
-
-// room makes room behind what is unread, moving and growing the chunk as
+// fill reads more behind what is unread, moving and growing the chunk as
 // needed.
-func (r *lineReader) room() {
+func (r *lineReader) fill() {
 	if r.start > 0 {
 		r.end = copy(r.chunk, r.chunk[r.start:r.end])
 		r.start, r.scanned = 0, r.end
@@ -106,6 +75,7 @@ func (r *lineReader) room() {
 		size := min(max(4*len(r.chunk), firstChunk), chunkSize)
 		r.chunk = append(make([]byte, 0, size), r.chunk[:r.end]...)[:size]
 	}
+	r.end += r.read(r.chunk[r.end:], int64(r.end))
 }
 
 // read reads at least one byte or sets r.err. have is how much of an
@@ -118,7 +88,7 @@ func (r *lineReader) read(p []byte, have int64) int {
 		}
 	}
 	for range 100 {
-		n, err := r.r.Read(p)
+		n, err := r.readSome(p)
 		if err != nil {
 			r.err = err
 			return n
@@ -129,6 +99,16 @@ func (r *lineReader) read(p []byte, have int64) int {
 	}
 	r.err = io.ErrNoProgress
 	return 0
+}
+
+// readSome reads once. Whoever has something to do before it waits does it: at
+// once where nobody can tell.
+func (r *lineReader) readSome(p []byte) (int, error) {
+	if r.poll != nil {
+		return r.poll.read(p, r.waits)
+	}
+	r.waits()
+	return r.r.Read(p)
 }
 
 // last is the unfinished line before the end of the stream: a message when
@@ -152,6 +132,7 @@ func (r *lineReader) last(rest []byte) ([]byte, func(), error) {
 // that it is returned in. It returns neither a message nor an error when that
 // line is blank.
 func (r *lineReader) long() ([]byte, func(), error) {
+	r.waits() // it may take long
 	l := borrow(max(2*chunkSize, r.hint))
 	size := copy(l.buf, r.chunk[:r.end])
 	r.start, r.end, r.scanned = 0, 0, 0

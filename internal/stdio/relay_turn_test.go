@@ -74,7 +74,7 @@ func (f *flood) Read() ([]byte, func(), error) {
 	return []byte(`{"jsonrpc":"2.0","method":"n"}`), nil, nil
 }
 
-func (f *flood) Ready() bool { return true }
+func (f *flood) OnWait(func()) {}
 
 func (f *flood) Queue(...[]byte) bool { return false }
 
