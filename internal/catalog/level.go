@@ -147,10 +147,10 @@ func textBlock(s string) []byte {
 // slice comes back when nothing has to change. Where it is owned, what is behind
 // it is written to.
 func UplevelResult(version string, result []byte, owned bool) []byte {
-	if mcp.Rules(version).Era != mcp.Modern || jsonrpc.Get(result, "resultType") != nil {
+	if mcp.Rules(version).Era != mcp.Modern {
 		return result
 	}
-	return jsonrpc.Add(result, `"resultType":"complete"`, owned)
+	return jsonrpc.Add(result, "resultType", `"complete"`, owned)
 }
 
 // UplevelCacheable is UplevelResult for a result that modern clients may keep;
@@ -160,11 +160,6 @@ func UplevelCacheable(version string, result []byte, owned bool) []byte {
 		return result
 	}
 	result = UplevelResult(version, result, owned)
-	if jsonrpc.Get(result, "ttlMs") == nil {
-		result = jsonrpc.Set(result, []byte("0"), "ttlMs")
-	}
-	if jsonrpc.Get(result, "cacheScope") == nil {
-		result = jsonrpc.Set(result, []byte(`"private"`), "cacheScope")
-	}
-	return result
+	result = jsonrpc.Add(result, "ttlMs", "0", owned)
+	return jsonrpc.Add(result, "cacheScope", `"private"`, owned)
 }

@@ -65,6 +65,9 @@ func TestLevelsInPlace(t *testing.T) {
 	if n := testing.AllocsPerRun(5, func() { UplevelResult("2026-07-28", append(buf, large...), true) }); n > 0 {
 		t.Errorf("adding a member makes %v allocations", n)
 	}
+	if n := testing.AllocsPerRun(5, func() { UplevelCacheable("2026-07-28", append(buf, large...), true) }); n > 0 {
+		t.Errorf("adding three members makes %v allocations", n)
+	}
 	modern := `{"resultType":"complete",` + large[1:]
 	if n := testing.AllocsPerRun(5, func() { DownlevelResult("2025-11-25", append(buf, modern...), true) }); n > 2 {
 		t.Errorf("removing a member makes %v allocations", n)

@@ -1,9 +1,5 @@
 package jsonrpc
 
-import "bytes"
-
-const whiteSpace = " \t\r\n"
-
 // Cut is Set with a nil value in the memory of obj, which is used up: what is
 // shorter, before or behind the member, is moved.
 func Cut(obj []byte, path ...string) []byte {
@@ -33,19 +29,32 @@ func cut(obj []byte, start, end int) []byte {
 	return obj[end-start:]
 }
 
-// Add returns obj with one more member, which nobody looked for, behind the
-// others. Where it may, and there is room behind obj, it is written there.
-func Add(obj []byte, member string, inPlace bool) []byte {
-	obj = bytes.Trim(obj, whiteSpace)
-	last := len(obj) - 1
-	if last < 1 || obj[0] != '{' || obj[last] != '}' {
+// Add is Set with a value for a member of obj that is left as it is where obj
+// has it. Where it may, and there is room behind obj, it is written there.
+func Add(obj []byte, name, value string, inPlace bool) []byte {
+	w := walker{data: obj}
+	if !w.open() {
 		return obj
 	}
-	if len(bytes.TrimLeft(obj[1:last], whiteSpace)) > 0 {
-		member = "," + member
+	at := w.i
+	behind, found := w.seek(name)
+	if found {
+		return obj
 	}
-	if room := last + len(member) + 1; !inPlace || cap(obj) < room {
-		obj = append(make([]byte, 0, room), obj...)
+	var short [64]byte
+	member := short[:0]
+	if behind >= 0 {
+		at, member = behind, append(member, ',')
 	}
-	return append(append(obj[:last], member...), '}')
+	member = append(append(appendQuoted(member, name), ':'), value...)
+	out := obj
+	if size := len(obj) + len(member); inPlace && cap(obj) >= size {
+		out = obj[:size]
+	} else {
+		out = make([]byte, size)
+		copy(out, obj[:at])
+	}
+	copy(out[at+len(member):], obj[at:]) // in its own memory it moves
+	copy(out[at:], member)
+	return out
 }

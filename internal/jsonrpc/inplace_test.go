@@ -21,12 +21,14 @@ func TestCutIsSet(t *testing.T) {
 
 func TestAdd(t *testing.T) {
 	for in, want := range map[string]string{
-		`{}`: `{"m":1}`, ` { } `: `{ "m":1}`, `{"a":1}`: `{"a":1,"m":1}`, ` {"a":"}" } `: `{"a":"}" ,"m":1}`, `[]`: `[]`, ``: ``, `{`: `{`,
+		`{}`: `{"m":1}`, ` { } `: ` {"m":1 } `, `{"a":1}`: `{"a":1,"m":1}`, ` {"a":"}" } `: ` {"a":"}","m":1 } `, `[]`: `[]`, ``: ``, `{"\u006d":2}`: `{"\u006d":2}`,
+		// Behind the result of a large answer its envelope may go on.
+		`{"a":[{}]},"x":{"b":2}`: `{"a":[{}],"m":1},"x":{"b":2}`,
 	} {
 		for _, room := range []int{0, 64} {
 			for _, inPlace := range []bool{false, true} {
 				obj := append(make([]byte, 0, len(in)+room), in...)
-				if got := Add(obj, `"m":1`, inPlace); string(got) != want {
+				if got := Add(obj, "m", "1", inPlace); string(got) != want {
 					t.Errorf("Add(%q) = %q, want %q", in, got, want)
 				}
 				if string(obj) != in && !inPlace {

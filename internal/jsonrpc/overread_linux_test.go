@@ -1,0 +1,42 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestReadsStayInside puts data before a page that cannot be read: whoever looks
+// at blocks must not look past its end.
+func TestReadsStayInside(t *testing.T) {
+	page := unix.Getpagesize()
+	memory, err := unix.Mmap(-1, 0, 2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(memory)
+	if err := unix.Mprotect(memory[page:], unix.PROT_NONE); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, alphabet := range []string{"a", `\`, `"\{}[]ab`, `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"{`, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n"} {
+		for size := range 300 {
+			d := memory[page-size : page : page]
+			for i := range d {
+				d[i] = alphabet[random.IntN(len(alphabet))]
+			}
+			if got, want := HasLineBreak(d), bytes.ContainsAny(d, "\r\n"); got != want {
+				t.Errorf("HasLineBreak(%q) = %v", d, got)
+			}
+			if got, want := skipText(d, 0), stringEndByByte(d); got != want {
+				t.Errorf("skipText(%q) = %d, want %d", d, got, want)
+			}
+			if size > 0 {
+				d[0] = '{'
+				checkBrackets(t, d)
+			}
+		}
+	}
+}
