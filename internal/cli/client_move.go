@@ -121,10 +121,10 @@ func (a *app) sayMoved(word string, moved, staying []imported) {
 	for _, d := range moved {
 		fmt.Fprintf(a.Stderr, "%s%s\n", word, d.Name)
 		for _, note := range d.Notes {
-			fmt.Fprintf(a.Stderr, "  %s: %s\n", d.Name, note)
+			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
 		}
 	}
 	for _, d := range staying {
-		fmt.Fprintf(a.Stderr, "%s%s: %s\n", a.t("not moved: ", "未移动："), d.Name, d.Outcome)
+		fmt.Fprintf(a.Stderr, a.t("not moved: %s: %s\n", "未移动：%s：%s\n"), d.Name, d.Outcome)
 	}
 }

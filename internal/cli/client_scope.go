@@ -38,6 +38,9 @@ func (a *app) clientSources(c *client, project bool) []clientSource {
 	for _, tree := range trees {
 		for _, name := range c.project {
 			path := filepath.Join(tree, filepath.FromSlash(name))
+			if path == user {
+				continue // in the home directory both are one
+			}
 			if info, err := os.Stat(path); project && err == nil && info.Mode().IsRegular() {
 				list = append(list, clientSource{scopeProject, path, ""})
 			}

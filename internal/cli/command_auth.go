@@ -82,7 +82,7 @@ func (a *app) authLogout(cmd *cobra.Command, server, user string) error {
 	return a.withTokens(cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
 		err := keeper.Logout(cmd.Context(), s, user)
 		if errors.Is(err, oauth.ErrNotSignedIn) {
-			return fail(exitUsage, codeSignIn, "mcp-all-in-one auth status", "%s: %v", s.Name, err)
+			return fail(exitUsage, codeSignIn, "mcp-all-in-one auth status", "%s%s%v", s.Name, a.t(": ", "："), err)
 		}
 		return err
 	})
@@ -95,7 +95,8 @@ func (a *app) authStatus(cmd *cobra.Command, args []string) error {
 			writeLine(a.Stdout, list)
 			return nil
 		}
-		t := &table{head: []string{a.t("server", "服务"), a.t("user", "用户"), a.t("state", "状态"), a.t("issuer", "签发者"), a.t("scopes", "范围")}}
+		t := &table{head: []string{a.t("server", "服务"), a.t("user", "用户"), a.t("state", "状态"), a.t("issuer", "签发者"), a.t("scopes", "范围")},
+			none: a.t("nobody is signed in", "无人登录")}
 		for _, g := range list {
 			t.add(g.Server, g.User, a.signInState(g), g.Issuer, strings.Join(g.Scopes, " "))
 		}

@@ -106,7 +106,10 @@ func (b *bout) findTool(name string) (*catalog.Item, error) {
 	}
 	a := b.app
 	e := &exitError{code: exitTool, id: codeUnknownTool, err: say.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
-	e.details = []detail{{a.t("target", "目标"), b.aim.label}, {a.t("tools", "工具"), shortList(tools.Keys())}}
+	e.details = []detail{{a.t("target", "目标"), b.aim.label}}
+	if len(tools.Items) > 0 {
+		e.details = append(e.details, detail{a.t("tools", "工具"), shortList(tools.Keys())})
+	}
 	if near := probe.Nearest(name, tools.Keys()); near != "" {
 		e.hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
 	}
@@ -178,6 +181,10 @@ func (b *bout) askMissing(tool *catalog.Item, parser *probe.ArgumentParser, args
 			continue
 		}
 		word, err := b.app.askField(b.ctx, field)
+		if errors.Is(err, io.EOF) {
+			fmt.Fprintln(b.app.Stderr)
+			return args, nil // what is missing is said with everything else that is wrong
+		}
 		if err != nil {
 			return nil, err
 		}

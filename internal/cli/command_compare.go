@@ -105,8 +105,8 @@ func (a *app) printPairing(p *pairing) {
 	if len(p.Differences) > 0 || p.Failed != "" {
 		mark = "✗"
 	}
-	fmt.Fprintf(a.Stdout, "%s %s %s → %s %s (%s %s): %d %s\n", mark, a.t("client", "客户端"), p.Client, a.t("server", "服务"), p.Server,
-		a.t("against direct", "对照直连"), p.Against, p.Steps, a.t("requests", "个请求"))
+	fmt.Fprintf(a.Stdout, a.t("%s client %s → server %s (against direct %s): %d requests\n", "%s 客户端 %s → 服务 %s（对照直连 %s）：%d 个请求\n"),
+		mark, p.Client, p.Server, p.Against, p.Steps)
 	if p.Failed != "" {
 		fmt.Fprintf(a.Stdout, "    %s\n", a.lang.Of(p.failed))
 	}

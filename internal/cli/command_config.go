@@ -126,6 +126,6 @@ func (a *app) configValidate(*cobra.Command) error {
 	for _, p := range cfg.Problems {
 		fmt.Fprintln(a.Stderr, a.problemText(p))
 	}
-	fmt.Fprintf(a.Stdout, "%s %s (%d %s)\n", a.t("ok", "通过"), cfg.Path, servers, a.t("servers", "个服务"))
+	fmt.Fprintf(a.Stdout, a.t("ok %s (%d servers)\n", "通过 %s（%d 个服务）\n"), cfg.Path, servers)
 	return nil
 }

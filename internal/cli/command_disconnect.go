@@ -38,7 +38,7 @@ func (a *app) disconnect(ctx context.Context, id string, dryRun bool) error {
 		fmt.Fprint(a.Stdout, change.diff())
 	}
 	for _, add := range change.leaving {
-		fmt.Fprintf(a.Stderr, "%s%s (%s)\n", a.t("taken out of the gateway: ", "从网关移除："), add.Name, add.Config)
+		fmt.Fprintf(a.Stderr, a.t("taken out of the gateway: %s (%s)\n", "从网关移除：%s（%s）\n"), add.Name, add.Config)
 	}
 	for _, d := range change.staying {
 		fmt.Fprintf(a.Stderr, "%s: %s\n", d.Name, d.Outcome)

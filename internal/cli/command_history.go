@@ -60,7 +60,7 @@ func (a *app) listHistory(target string, limit int) error {
 func (a *app) historyRun(id string) (probe.KeptRun, error) {
 	k, ok := openHistory().Get(id)
 	if !ok {
-		return k, fail(exitUsage, codeUsage, "mcp-all-in-one history ls", "%s %q", a.t("the history has no one request with the id", "历史中没有唯一的此 ID 请求："), id)
+		return k, fail(exitUsage, codeUsage, "mcp-all-in-one history ls", "%s%q", a.t("the history has no one request with the id ", "历史中没有此 ID 的请求，或不止一个："), id)
 	}
 	return k, nil
 }

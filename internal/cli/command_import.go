@@ -67,7 +67,7 @@ func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error 
 	for _, d := range done {
 		fmt.Fprintf(a.Stdout, "%s\t%s\n", d.Name, d.Outcome)
 		for _, note := range d.Notes {
-			fmt.Fprintf(a.Stderr, "  %s: %s\n", d.Name, note)
+			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
 		}
 	}
 	return nil
@@ -83,7 +83,10 @@ func (a *app) source(arg string, tree bool) ([]translation, error) {
 			return nil, err
 		}
 	} else {
-		if c, err = a.findClient(arg); err != nil {
+		if c, err = a.findClient(arg); err != nil && strings.ContainsAny(arg, "./") {
+			return nil, fail(exitUsage, codeClientFile, "", "%v", statErr)
+		}
+		if err != nil {
 			return nil, err
 		}
 		places := a.clientSources(c, tree)
@@ -175,6 +178,9 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 			d.Outcome = a.t("skipped: another server has this name (--replace)", "跳过：已有同名服务（--replace）")
 		default:
 			d.Outcome, d.added = a.t("imported", "已导入"), true
+			if f.dryRun {
+				d.Outcome = a.t("would be imported", "将导入")
+			}
 			if err := a.secure(&t, &d, f); err != nil {
 				return nil, err
 			}
@@ -219,6 +225,10 @@ func (a *app) secure(t *translation, d *imported, f importFlags) error {
 		}
 		return nil
 	}
+	stored := a.t("stored: ", "已保存：")
+	if f.dryRun {
+		stored = a.t("would be stored: ", "将保存：")
+	}
 	var failed error
 	t.secrets(func(name, value string) string {
 		if !f.dryRun && failed == nil {
@@ -226,7 +236,7 @@ func (a *app) secure(t *translation, d *imported, f importFlags) error {
 				failed = a.secrets().Set(name, value)
 			}
 		}
-		d.Notes = append(d.Notes, a.t("stored: ", "已保存：")+"${secret:"+name+"}")
+		d.Notes = append(d.Notes, stored+"${secret:"+name+"}")
 		return "${secret:" + name + "}"
 	})
 	return failed

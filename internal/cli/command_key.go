@@ -118,7 +118,7 @@ func (a *app) keyList() error {
 		return nil
 	}
 	t := &table{head: []string{"ID", a.t("NAME", "名称"), a.t("STATE", "状态"), a.t("SCOPES", "范围"), a.t("CREATED", "创建时间")},
-		none: a.t("there is no key; make one with: ", "还没有密钥；创建：") + "mcp-all-in-one key create NAME"}
+		none: a.t("there is no key; make one with: ", "还没有访问密钥；创建：") + "mcp-all-in-one key create NAME", word: a.keyStateIn(2)}
 	for _, k := range list {
 		state := "valid"
 		switch {
@@ -131,6 +131,17 @@ func (a *app) keyList() error {
 	}
 	a.print(t)
 	return nil
+}
+
+// keyStateIn says whether keys are valid in the user's language.
+func (a *app) keyStateIn(column int) func(int, string) string {
+	zh := map[string]string{"valid": "有效", "revoked": "已撤销", "expired": "已过期"}
+	return func(n int, cell string) string {
+		if n != column {
+			return cell
+		}
+		return a.t(cell, zh[cell])
+	}
 }
 
 func (a *app) keyRevoke(name string) error {

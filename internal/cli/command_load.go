@@ -73,8 +73,8 @@ func (b *bout) load(f *callFlags, o probe.LoadOptions, name string, words []stri
 }
 
 func (a *app) printLoad(r *probe.LoadResult) {
-	fmt.Fprintf(a.Stdout, "%d %s, %d %s, %d %s, %.1f s, %.0f/s\n", r.Calls, a.t("calls", "次调用"), r.Errors, a.t("errors", "个错误"),
-		r.ToolErrors, a.t("tool errors", "个工具错误"), r.Seconds, r.PerSecond)
+	fmt.Fprintf(a.Stdout, a.t("%d calls, %d errors, %d tool errors, %.1f s, %.0f/s\n", "%d 次调用，%d 个错误，%d 个工具错误，%.1f s，%.0f 次/s\n"),
+		r.Calls, r.Errors, r.ToolErrors, r.Seconds, r.PerSecond)
 	fmt.Fprintf(a.Stdout, "ms  min %.2f  p50 %.2f  p90 %.2f  p99 %.2f  max %.2f  %s %.2f\n", r.Min, r.P50, r.P90, r.P99, r.Max, a.t("mean", "平均"), r.Mean)
 	most := 1
 	for _, b := range r.Histogram {

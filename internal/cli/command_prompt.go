@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,13 +76,20 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	}
 	declared := probe.PromptArguments(item.Raw)
 	var names []string
+	ask := isTerminal(a.Stdin) && isTerminal(a.Stderr)
 	for _, arg := range declared {
 		names = append(names, arg.Name)
-		if _, given := values[arg.Name]; !given && arg.Required && isTerminal(a.Stdin) && isTerminal(a.Stderr) {
-			values[arg.Name], err = a.askField(b.ctx, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
+		if _, given := values[arg.Name]; !given && arg.Required && ask {
+			word, err := a.askField(b.ctx, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
+			if errors.Is(err, io.EOF) {
+				fmt.Fprintln(a.Stderr)
+				ask = false // what is missing is said below
+				continue
+			}
 			if err != nil {
 				return err
 			}
+			values[arg.Name] = word
 		}
 	}
 	for _, given := range sortedKeys(values) {

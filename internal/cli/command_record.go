@@ -119,7 +119,7 @@ func (a *app) replayed(results []probe.Replayed) error {
 	if a.asJSON {
 		writeLine(a.Stdout, map[string]any{"results": results, "sent": sent, "different": differ})
 	} else {
-		fmt.Fprintf(a.Stdout, "%d %s, %d %s\n", sent, a.t("requests", "个请求"), differ, a.t("different", "个不同"))
+		fmt.Fprintf(a.Stdout, a.t("%d requests, %d different\n", "%d 个请求，%d 个不同\n"), sent, differ)
 	}
 	if differ > 0 {
 		return silent(exitDiffers)

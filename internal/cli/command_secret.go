@@ -73,7 +73,7 @@ func (a *app) secretSet(name string, keychain bool) error {
 	if err := a.storeSecret(name, text, keychain); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s ${secret:%s}\n", a.t("use it as", "引用方式"), name)
+	fmt.Fprintf(a.Stderr, "%s${secret:%s}\n", a.t("use it as ", "已保存；引用方式："), name)
 	return nil
 }
 

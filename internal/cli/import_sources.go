@@ -62,6 +62,11 @@ func (a *app) importSources() error {
 		t.add(r.Client, fmt.Sprint(r.Servers), fmt.Sprint(r.New), fmt.Sprint(r.Same), fmt.Sprint(r.Conflict), r.Scope, r.File)
 	}
 	a.print(t)
+	for _, r := range rows {
+		if r.Error != "" {
+			fmt.Fprintln(a.Stderr, r.Client+a.t(": ", "：")+r.Error)
+		}
+	}
 	return nil
 }
 

@@ -52,7 +52,7 @@ func (a *app) reportConfig(e *config.LoadError) int {
 		return exitUsage
 	}
 	if a.personality.example != "" {
-		fmt.Fprintf(a.Stderr, "%s: %s\n", a.t("Example", "示例"), a.personality.example)
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("Example: ", "示例："), a.personality.example)
 	}
 	return exitFailure
 }

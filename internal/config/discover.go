@@ -150,6 +150,9 @@ func (o LoadOptions) projectFiles() []string {
 	var files []string
 	for _, dir := range WorkingTree(o.WorkDir) {
 		for _, name := range projectNames(o.Personality) {
+			if dir == o.Home && strings.HasPrefix(name, ".") && !o.Project {
+				continue // there it is a client's file for all projects
+			}
 			path := filepath.Join(dir, name)
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 				files = append(files, path)
