@@ -127,6 +127,10 @@ func (a *app) confirm(question string) error {
 	fmt.Fprint(a.Stderr, question)
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+		if err != nil {
+			fmt.Fprintln(a.Stderr) // nobody ended the line
+		}
+		fmt.Fprintln(a.Stderr, a.t("nothing was approved", "没有批准"))
 		return silent(exitDenied)
 	}
 	return nil

@@ -179,10 +179,10 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 		return f
 	case upstream.Pending:
 		f.Detail = a.t("waits for approval", "等待批准")
-		f.Fix = "mcp-all-in-one approve " + st.Name
+		f.Fix = a.againFor("approve", cfg)
 		return f
 	case upstream.SignIn:
-		f.Detail, f.Fix = st.Reason.In(a.lang), "mcp-all-in-one auth login "+st.Name
+		f.Detail, f.Fix = st.Reason.In(a.lang), a.againFor("auth login", cfg)
 		return f
 	}
 	f.Detail = cmp.Or(whyNot(st, 0).In(a.lang), a.stateWord(string(st.State)))

@@ -194,7 +194,7 @@ func (a *app) reportTests(f *suiteFlags, results []*probe.SuiteResult) error {
 	if a.asJSON {
 		writeLine(a.Stdout, map[string]any{"suites": results, "total": total, "failed": failed})
 	} else {
-		fmt.Fprintf(a.Stdout, "# %d %s, %d %s\n", total, a.t("tests", "个测试"), failed, a.t("failed", "个失败"))
+		fmt.Fprintf(a.Stdout, a.t("# %d tests, %d failed\n", "# %d 个测试，%d 个失败\n"), total, failed)
 	}
 	if f.report != "" {
 		file, err := os.Create(f.report)

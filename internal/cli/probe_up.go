@@ -84,7 +84,7 @@ func (b *bout) sayMissing() error {
 		if why == "" && s.Status == upstream.Starting {
 			why = a.t("it is still starting", "仍在启动")
 		}
-		fmt.Fprintf(a.Stderr, "%s%s: %s\n", a.t("not in the list: ", "未列出："), s.Name, cmp.Or(why, a.stateWord(string(s.Status))))
+		fmt.Fprintf(a.Stderr, a.t("not in the list: %s: %s\n", "未列出：%s：%s\n"), s.Name, cmp.Or(why, a.stateWord(string(s.Status))))
 	}
 	return nil
 }

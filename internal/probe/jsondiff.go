@@ -29,6 +29,17 @@ func (d Difference) In(l say.Lang) string {
 	return say.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, clip(d.A), clip(d.B)).In(l)
 }
 
+// unmet says it of a value that was expected, and the one that came.
+func (d Difference) unmet() say.Text {
+	switch {
+	case d.A == nil:
+		return say.New("%s: not expected: %s", "%s：多出 %s", d.Path, clip(d.B))
+	case d.B == nil:
+		return say.New("%s: missing, expected %s", "%s：缺少，应为 %s", d.Path, clip(d.A))
+	}
+	return say.New("%s: expected %s, got %s", "%s：应为 %s，实际为 %s", d.Path, clip(d.A), clip(d.B))
+}
+
 const clipAt = 120
 
 func clip(raw []byte) string {

@@ -146,7 +146,7 @@ func (j *judgement) differences(what say.Text, want, got json.RawMessage, ignore
 		return
 	}
 	for _, d := range found {
-		j.fail("%v differs: %v", "%v不同：%v", what, d)
+		j.fail("%v differs: %v", "%v不同：%v", what, d.unmet())
 	}
 }
 
