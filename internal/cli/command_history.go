@@ -31,7 +31,7 @@ func (a *app) historyCommand() *cobra.Command {
 func (a *app) historyList() *cobra.Command {
 	limit := 20
 	cmd := &cobra.Command{
-		Use: "ls [TARGET]", Short: a.t("list the requests, the newest last", "列出请求，最新的在最后"), Args: a.argCount(0, 1),
+		Use: "ls [TARGET]", Aliases: []string{"list"}, Short: a.t("list the requests, the newest last", "列出请求，最新的在最后"), Args: a.argCount(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.listHistory(strings.Join(args, ""), limit) },
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, a.t("at most so `MANY` (20)", "最多 `MANY` 条（20）"))

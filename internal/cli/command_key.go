@@ -31,7 +31,7 @@ func (a *app) keyCommand() *cobra.Command {
 		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式；可重复"))
 	create.Flags().DurationVar(&f.expires, "expires", 0, a.t("ends after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
-		&cobra.Command{Use: "ls", Short: a.t("list the keys", "列出密钥"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.keyList() }},
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.t("list the keys", "列出密钥"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.keyList() }},
 		&cobra.Command{Use: "revoke ID|NAME", Short: a.t("end a key at once", "立即撤销密钥"), Args: a.argCount(1, 1),
 			RunE: func(_ *cobra.Command, args []string) error { return a.keyRevoke(args[0]) }})
 	return cmd

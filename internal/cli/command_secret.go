@@ -26,7 +26,7 @@ func (a *app) secretCommand() *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return a.secretSet(args[0], keychain) }}
 	set.Flags().BoolVar(&keychain, "keychain", false, a.t("keep it in the keychain of the system instead of the encrypted file", "保存到系统钥匙串，而不是加密文件"))
 	cmd.AddCommand(set,
-		&cobra.Command{Use: "ls", Short: a.t("list the names", "列出名称"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.secretList() }},
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.t("list the names", "列出名称"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.secretList() }},
 		&cobra.Command{Use: "rm NAME", Short: a.t("remove a secret", "删除密钥"), Args: a.argCount(1, 1),
 			RunE: func(_ *cobra.Command, args []string) error {
 				err := a.secrets().Delete(args[0])

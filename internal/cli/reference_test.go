@@ -54,7 +54,8 @@ it off.
 
 Help, errors, hints, and the reasons why a server is down are English or Simplified Chinese by ` + "`MCP_AIO_LANG`, `LC_ALL`" + `,
 ` + "`LC_MESSAGES`" + ` or ` + "`LANG`" + `, the first that is set. What a server or the system says itself stays as it is, inside a sentence in
-your language; the usual reasons of the system (no such file, connection refused, address in use, ...) are translated. Logs,
+your language; the usual reasons of the system (no such file, connection refused, address in use, ...) are translated. The states
+of servers and keys are translated in tables on a terminal, and are the same words in every language behind a pipe. Logs,
 what clients get over MCP, and ` + "`--json`" + ` are English for programs: where JSON carries a text for people, ` + "`error`" + ` has an
 ` + "`errorZH`" + ` beside it, ` + "`message`" + ` a ` + "`messageZH`" + `, and so on.
 
