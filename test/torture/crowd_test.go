@@ -138,7 +138,7 @@ func TestReconnectingClients(t *testing.T) {
 func TestPressure(t *testing.T) {
 	t.Run("fault/F28", func(t *testing.T) {
 		f := hostiles(t, 1, "")
-		gateway := start(t, mcptest.BuildProduct(t), strings.Replace(f.config, `{"mcpServers"`, `{"limits":{"memory":"8MiB"},"mcpServers"`, 1), nil)
+		gateway := start(t, mcptest.BuildProduct(t), strings.Replace(f.config, `{"mcpServers"`, `{"limits":{"memory":"4MiB"},"mcpServers"`, 1), nil)
 		c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
 		reply := c.Post(mcptest.InitializeLine(mcp.LatestLegacy, `{}`))
 		if reply.Status != http.StatusServiceUnavailable || !strings.Contains(reply.Body, "overloaded") || reply.Header.Get("Retry-After") == "" {
