@@ -71,7 +71,7 @@ func (t *Turn) Now() time.Time {
 // maxTurn is how many messages are taken before what was queued because of them
 // is written, so that those who get it can begin. All of them count: behind one
 // that is passed on any number may come that are not. maxTurnBytes is how much
-// is queued: a pipe takes no more at once.
+// is queued: a pipe may take no more at once.
 const (
 	maxTurn      = 32
 	maxTurnBytes = 48 << 10

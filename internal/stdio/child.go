@@ -84,6 +84,9 @@ func newPipes() (p pipes, err error) {
 	}
 	p.child[0], p.stdin = pipe()
 	p.stdout, p.child[1] = pipe()
+	if err == nil {
+		widen(p.stdout)
+	}
 	p.stderr, p.child[2] = pipe()
 	return p, err
 }

@@ -8,7 +8,7 @@ import (
 
 // pollable opens the pipe behind f once more. The new description has flags of
 // its own: it does not wait when the pipe is full, and whoever shares f notices
-// nothing. It returns f where that cannot be had.
+// nothing but that the pipe holds more. It returns f where that cannot be had.
 func pollable(f *os.File) *os.File {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
@@ -18,5 +18,6 @@ func pollable(f *os.File) *os.File {
 	if err != nil {
 		return f
 	}
+	widen(own)
 	return own
 }

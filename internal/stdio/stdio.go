@@ -15,7 +15,8 @@ const (
 	// largePart is the size from which a part is written where it stands
 	// instead of being copied together with its neighbours.
 	largePart = 32 << 10
-	// chunkSize is the size of one read; a Linux pipe holds no more.
+	// chunkSize is the size of one read; a Linux pipe that nobody widened holds no
+	// more.
 	chunkSize = 64 << 10
 	// firstChunk is what a stream that has not been busy yet reads with.
 	firstChunk = 4 << 10
