@@ -116,6 +116,7 @@ func (c *Conn) finishCall(t *Turn, id uint64, out outcome, data []byte) {
 	k, done, ctx := c.calls.claim(id)
 	switch {
 	case done != nil:
+		t.flying = c.Pending()
 		c.complete(t, id, done, ctx, out)
 		return
 	case k != nil:

@@ -53,10 +53,11 @@ func queueOf(s Stream) Queue {
 // A Turn is what one goroutine does between two waits. What it queues is
 // written at the end: one system call instead of many.
 type Turn struct {
-	dirty []Queue
-	taken int // messages
-	bytes int // queued
-	now   time.Time
+	dirty  []Queue
+	taken  int // messages
+	bytes  int // queued
+	flying int // calls of the connection that was used last
+	now    time.Time
 }
 
 // Now is the time of the turn: asking for it once for each message costs more
@@ -68,11 +69,12 @@ func (t *Turn) Now() time.Time {
 	return t.now
 }
 
-// maxTurn is how many messages are taken before what was queued because of them
-// is written, so that those who get it can begin. All of them count: behind one
-// that is passed on any number may come that are not. maxTurnBytes is how much
-// is queued: a pipe may take no more at once.
+// A turn ends, so that those who get what is queued can begin, with half of the
+// calls that are in flight, within bounds: then both sides work. All messages
+// count: behind one that is passed on any number may come that are not.
+// maxTurnBytes is how much is queued: a pipe may take no more at once.
 const (
+	minTurn      = 8
 	maxTurn      = 32
 	maxTurnBytes = 48 << 10
 )
@@ -97,7 +99,7 @@ func (t *Turn) add(q Queue) {
 
 // took counts a message.
 func (t *Turn) took() {
-	if t.taken++; t.taken >= maxTurn || t.bytes >= maxTurnBytes {
+	if t.taken++; t.taken >= min(max(t.flying/2, minTurn), maxTurn) || t.bytes >= maxTurnBytes {
 		t.end()
 	}
 }
@@ -107,7 +109,7 @@ func (t *Turn) end() {
 		q.Flush()
 		t.dirty[i] = nil
 	}
-	t.dirty, t.taken, t.bytes, t.now = t.dirty[:0], 0, 0, time.Time{}
+	t.dirty, t.taken, t.bytes, t.flying, t.now = t.dirty[:0], 0, 0, 0, time.Time{}
 }
 
 // relays says whether requests may be passed on.
@@ -197,6 +199,7 @@ func (c *Conn) Begin(ctx context.Context, t *Turn, req *Request, done Completion
 	if b, ok := req.Back.(Abortable); ok {
 		b.Began(id)
 	}
+	t.flying = c.Pending()
 	if r.await(c, id) && c.queueCall(t, id, req) {
 		c.requests.wake()
 		return true
