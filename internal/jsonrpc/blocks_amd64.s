@@ -19,6 +19,32 @@
 	PCMPEQB x, X6 \
 	PCMPEQB x, X7
 
+// COMPARE compares the block at SI+DX with X8, into X4 to X7, and with X9, into
+// X0 to X3.
+#define COMPARE \
+	MOVOU (SI)(DX*1), X0 \
+	MOVOU 16(SI)(DX*1), X1 \
+	MOVOU 32(SI)(DX*1), X2 \
+	MOVOU 48(SI)(DX*1), X3 \
+	EQUAL(X8) \
+	PCMPEQB X9, X0 \
+	PCMPEQB X9, X1 \
+	PCMPEQB X9, X2 \
+	PCMPEQB X9, X3
+
+// ANY clears the zero flag when COMPARE found something.
+#define ANY \
+	MOVO X4, X10 \
+	POR X5, X10 \
+	POR X6, X10 \
+	POR X7, X10 \
+	POR X0, X10 \
+	POR X1, X10 \
+	POR X2, X10 \
+	POR X3, X10 \
+	PMOVMSKB X10, AX \
+	TESTL AX, AX
+
 // GATHER makes one bit of each byte of a, b, c and d.
 #define GATHER(a, b, c, d, out) \
 	PMOVMSKB a, out \
@@ -77,25 +103,8 @@ TEXT ·unescapedQuote(SB), NOSPLIT, $0-40
 next:
 	CMPQ DX, CX
 	JGT none
-	MOVOU (SI)(DX*1), X0
-	MOVOU 16(SI)(DX*1), X1
-	MOVOU 32(SI)(DX*1), X2
-	MOVOU 48(SI)(DX*1), X3
-	EQUAL(X8)
-	PCMPEQB X9, X0
-	PCMPEQB X9, X1
-	PCMPEQB X9, X2
-	PCMPEQB X9, X3
-	MOVO X4, X10
-	POR X5, X10
-	POR X6, X10
-	POR X7, X10
-	POR X0, X10
-	POR X1, X10
-	POR X2, X10
-	POR X3, X10
-	PMOVMSKB X10, AX
-	TESTL AX, AX
+	COMPARE
+	ANY
 	JNZ hit
 	XORQ R10, R10
 	ADDQ $64, DX
@@ -147,24 +156,8 @@ TEXT ·plainBlocks(SB), NOSPLIT, $0-24
 next:
 	CMPQ DX, CX
 	JGT done
-	MOVOU (SI)(DX*1), X0
-	MOVOU 16(SI)(DX*1), X1
-	MOVOU 32(SI)(DX*1), X2
-	MOVOU 48(SI)(DX*1), X3
-	EQUAL(X8)
-	PCMPEQB X9, X0
-	PCMPEQB X9, X1
-	PCMPEQB X9, X2
-	PCMPEQB X9, X3
-	POR X4, X0
-	POR X5, X1
-	POR X6, X2
-	POR X7, X3
-	POR X1, X0
-	POR X3, X2
-	POR X2, X0
-	PMOVMSKB X0, AX
-	TESTL AX, AX
+	COMPARE
+	ANY
 	JNZ done
 	ADDQ $64, DX
 	JMP next
