@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -186,7 +187,8 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 		return f
 	}
 	f.Detail = cmp.Or(whyNot(st, 0).In(a.lang), a.stateWord(string(st.State)))
-	if _, why := u.State(); searched(why) != "" {
+	_, why := u.State()
+	if searched(why) != "" {
 		f.Detail += "\nPATH: " + searched(why)
 	}
 	for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
@@ -194,8 +196,10 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 			f.Detail += "\n" + line
 		}
 	}
-	if _, err := exec.LookPath(cfg.Command); cfg.Command != "" && err != nil {
-		f.Fix = a.whereIs(cfg.Command)
+	if start := new(stdio.StartError); errors.As(why, &start) { // it never ran, so it missed no variable
+		if _, err := exec.LookPath(cfg.Command); errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+			f.Fix = a.whereIs(cfg.Command)
+		}
 		return f
 	}
 	if len(st.Withheld) > 0 {
