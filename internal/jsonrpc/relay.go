@@ -60,8 +60,7 @@ type Turn struct {
 	now    time.Time
 }
 
-// Now is the time of the turn: asking for it once for each message costs more
-// than a turn takes.
+// Now is the time of the turn. The clock is asked once, not for every message.
 func (t *Turn) Now() time.Time {
 	if t.now.IsZero() {
 		t.now = time.Now()
@@ -87,14 +86,10 @@ func (t *Turn) queue(q Queue, parts [][]byte) bool {
 	for _, p := range parts {
 		t.bytes += len(p)
 	}
-	t.add(q)
-	return true
-}
-
-func (t *Turn) add(q Queue) {
 	if !slices.Contains(t.dirty, q) {
 		t.dirty = append(t.dirty, q)
 	}
+	return true
 }
 
 // took counts a message.
