@@ -75,10 +75,19 @@ func (p *pinner) check(kind string, items []catalog.Item, mode string) ([]catalo
 	}
 	var err error
 	if book.of(kind).learn(items, doubt) {
-		err = p.pins.update(p.id, func(f *pinFile) { f.of(kind).learn(items, doubt); book = f })
-		p.kept = nil
-		if err != nil {
+		next := book
+		err = p.pins.update(p.id, func(f *pinFile) {
+			if p.kept != nil {
+				*f = *book // the file is as it was when that could not be written
+				return
+			}
+			f.of(kind).learn(items, doubt)
+			next = f
+		})
+		if p.kept = nil; err != nil {
 			p.kept = book.clone()
+		} else {
+			book = next
 		}
 		p.read = p.pins.stamp(p.id)
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"testing"
 
 	"mcp-all-in-one/internal/catalog"
@@ -61,5 +62,36 @@ func TestPinnerForgets(t *testing.T) {
 	items[0].Raw = []byte(`{"name":"x","title":"X"}`)
 	if _, issues, err := p.check(pinTool, items, ""); err != nil || len(issues) != 1 || p.kept != nil {
 		t.Errorf("%v, %v, kept %v", issues, err, p.kept)
+	}
+}
+
+// What a disk refuses to keep is not forgotten for what comes next, neither
+// while it refuses nor when it no longer does.
+func TestPinnerOnAFullDisk(t *testing.T) {
+	pins := OpenPins(t.TempDir())
+	p := pinner{pins: pins, id: "main/a"}
+	full := pins.file(p.id) + ".tmp" // a directory cannot be written
+	if err := os.Mkdir(full, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tool := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
+	other := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x","title":"X"}`)}}
+	prompts := []catalog.Item{{Key: "p", Raw: []byte(`{"name":"p"}`)}}
+	for kind, items := range map[string][]catalog.Item{pinTool: tool, pinPrompt: prompts} {
+		if _, _, err := p.check(kind, items, ""); err == nil {
+			t.Fatal("the disk took it")
+		}
+	}
+	if _, issues, err := p.check(pinTool, other, ""); err == nil || len(issues) != 1 {
+		t.Errorf("while it is full: %v, %v", issues, err)
+	}
+	if err := os.Remove(full); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.check(pinPrompt, append(prompts, catalog.Item{Key: "q", Raw: []byte(`{"name":"q"}`)}), ""); err != nil || p.kept != nil {
+		t.Fatalf("%v, kept %v", err, p.kept)
+	}
+	if list := pins.Changed(p.id); len(list) != 1 || list[0].Name != "x" {
+		t.Errorf("when there is room again: %+v", list)
 	}
 }
