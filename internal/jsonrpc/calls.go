@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -29,7 +30,7 @@ type call struct {
 	// done hears the outcome instead, where nobody waits; ctx is then the
 	// request that the call serves.
 	done Completion
-	ctx  *requestContext
+	ctx  *late.Context
 }
 
 type outcome struct {
@@ -44,7 +45,7 @@ const maxIdle = 64
 
 // add takes a slot for a new call. One that has a Completion belongs to whoever
 // takes it again: its id is all that may be used here.
-func (t *calls) add(done Completion, ctx *requestContext) (*call, uint64, error) {
+func (t *calls) add(done Completion, ctx *late.Context) (*call, uint64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
@@ -84,7 +85,7 @@ func (t *calls) putLocked(k *call) {
 
 // claim is take for the answer of the peer. Where nobody waits for it, it
 // returns who hears of it, and no call: that is put back already.
-func (t *calls) claim(id uint64) (*call, Completion, *requestContext) {
+func (t *calls) claim(id uint64) (*call, Completion, *late.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.takeLocked(id)
@@ -229,8 +230,8 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 
 // await waits for the outcome of a call or the end of its context.
 func (c *Conn) await(ctx context.Context, k *call) outcome {
-	if r, ok := ctx.(*requestContext); ok && r.await(c, k.id) {
-		defer r.answered()
+	if r, ok := ctx.(*late.Context); ok && r.Await(c, k.id) {
+		defer r.Answered()
 		return <-k.outcome
 	}
 	select {
@@ -256,6 +257,9 @@ func (c *Conn) abandon(id uint64, err, cause error) {
 		c.settleCall(nil, k, outcome{err: endedBy(err, cause), aborted: cause})
 	}
 }
+
+// EndCall implements late.Ender.
+func (c *Conn) EndCall(id uint64, cause error) { c.abandon(id, context.Canceled, cause) }
 
 // An Abortable is a Back that may have to abort its call. It hears the id as
 // soon as there is one.

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -18,7 +19,7 @@ type inbound struct {
 	id      []byte
 	hash    uint64
 	next    *inbound // same hash
-	ctx     requestContext
+	ctx     late.Context
 	release func()
 	batch   *batch
 	state   atomic.Uint32
@@ -56,7 +57,7 @@ func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 	if c.relays(b) { // the id outlives the message; others see it once it is admitted
 		in.id = append(in.idBytes[:0], msg.ID...)
 	}
-	in.ctx.parent = c.ctx
+	in.ctx.Init(c.ctx)
 	c.running.Add(1)
 	switch c.requests.admit(t, in, &c.opt, c.asking) {
 	case requestRefused:
@@ -112,7 +113,7 @@ func (in *inbound) end() bool {
 	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
 	in.state.Store(requestDone)
 	in.conn.requests.remove(in)
-	in.ctx.cancel(nil)
+	in.ctx.End(nil)
 	return wanted && !in.conn.closing.Load()
 }
 
@@ -161,7 +162,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 
 func (in *inbound) cancelByPeer() {
 	if in.state.CompareAndSwap(requestRuns, requestCancelled) {
-		in.ctx.cancel(ErrCancelled)
+		in.ctx.End(ErrCancelled)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"mcp-all-in-one/internal/late"
 )
 
 // A Relayer is a Handler that can pass a request on without waiting for the
@@ -183,7 +185,7 @@ func (c *Conn) queueAnswer(t *Turn, id []byte, resp *Response) bool {
 // false, and nothing was sent, when the request cannot be queued at once or ctx
 // is not that of a request of a peer.
 func (c *Conn) Begin(ctx context.Context, t *Turn, req *Request, done Completion) bool {
-	r, ok := ctx.(*requestContext)
+	r, ok := ctx.(*late.Context)
 	if !ok || c.queue == nil || req.Method == c.opt.Uncancellable {
 		return false
 	}
@@ -195,11 +197,11 @@ func (c *Conn) Begin(ctx context.Context, t *Turn, req *Request, done Completion
 		b.Began(id)
 	}
 	t.flying = c.Pending()
-	if r.await(c, id) && c.queueCall(t, id, req) {
+	if r.Await(c, id) && c.queueCall(t, id, req) {
 		c.requests.wake()
 		return true
 	}
-	r.answered()
+	r.Answered()
 	k := c.calls.take(id)
 	if k == nil {
 		return true // it has ended meanwhile, and done hears how
@@ -229,8 +231,8 @@ func (c *Conn) settleCall(t *Turn, k *call, out outcome) {
 }
 
 // complete tells the outcome of a call that nobody waits for.
-func (c *Conn) complete(t *Turn, id uint64, done Completion, ctx *requestContext, out outcome) {
-	ctx.answered()
+func (c *Conn) complete(t *Turn, id uint64, done Completion, ctx *late.Context, out outcome) {
+	ctx.Answered()
 	if out.aborted != nil {
 		c.sendCancel(id, out.aborted)
 	}

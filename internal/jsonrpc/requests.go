@@ -172,7 +172,7 @@ func (r *requests) close(cause error) {
 	r.room.Broadcast()
 	r.mu.Unlock()
 	for _, in := range r.inFlight() {
-		in.ctx.cancel(cause)
+		in.ctx.End(cause)
 	}
 }
 
