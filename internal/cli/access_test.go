@@ -104,12 +104,18 @@ func TestKeys(t *testing.T) {
 	})
 	t.Run("revoked", func(t *testing.T) {
 		c := open(t, all)
+		const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one__echo","arguments":{"message":"x"}}}`
+		for range 3 { // what repeats its header takes a shorter way
+			if reply, err := c.Try(t.Context(), http.MethodPost, call); err != nil || reply.Status != http.StatusOK {
+				t.Errorf("%v %s", err, reply.Body)
+			}
+		}
 		command("key", "revoke", "all")
 		deadline := time.After(20 * time.Second)
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			reply, err := c.Try(t.Context(), http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+			reply, err := c.Try(t.Context(), http.MethodPost, call)
 			if err == nil && reply.Status == http.StatusUnauthorized && strings.Contains(gateway.Stderr(), "ending the sessions of a key") {
 				break
 			}

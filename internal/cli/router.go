@@ -91,6 +91,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		rt.mcp.ServeMCP(w, r, ep, who)
+		rt.keepLane(w, r, ep, who)
 		return
 	}
 	switch path {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/wire"
 )
 
 // A post is one POST being answered. It is the way back to the client for as
@@ -16,7 +18,7 @@ import (
 type post struct {
 	srv       *Server
 	w         http.ResponseWriter
-	r         *http.Request
+	r         *http.Request // nil in a lane
 	ep        Endpoint
 	principal string
 	version   string // of the header
@@ -24,11 +26,14 @@ type post struct {
 	accept    accepted
 	modern    bool
 	session   *session // nil outside sessions
-	buf       *[]byte  // holds the body, then what is written
+	buf       *[]byte  // holds the body; nil in a lane
 	started   time.Time
-	cancel    context.CancelCauseFunc // of all that runs for this POST; set before it is registered
-	method    string                  // of the request, "" for a batch
-	id        []byte                  // raw, of the request, nil for a batch
+	method    string // of the request, "" for a batch
+	id        []byte // raw, of the request, nil for a batch
+
+	// One of the two is, and ends, the context of all that runs for this POST.
+	ctx  late.Context
+	stop context.CancelCauseFunc
 
 	prev, nextPost *post // guarded by posts.mu
 
@@ -130,13 +135,14 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}
-		ctx := p.begin(p.session.ctx, m)
+		p.ctx.Init(p.session.ctx)
+		p.begin(m)
 		defer p.end()
-		if !p.session.begin(m.ID, &running{cancel: p.cancel, method: m.Method}) {
+		if !p.session.begin(m.ID, &running{&p.ctx, m.Method}) {
 			p.fail(http.StatusOK, m.ID, duplicate())
 			return
 		}
-		p.answer(m.ID, p.runInSession(ctx, p, m))
+		p.answer(m.ID, p.runInSession(&p.ctx, p, m))
 	case jsonrpc.KindNotification:
 		p.session.notified(m)
 		p.w.WriteHeader(http.StatusAccepted)
@@ -144,6 +150,14 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 		p.session.answered(m)
 		p.w.WriteHeader(http.StatusAccepted)
 	}
+}
+
+// client is the context that ends when the client hangs up.
+func (p *post) client() context.Context {
+	if p.r == nil {
+		return p.w.(wire.LaneWriter).Context()
+	}
+	return p.r.Context()
 }
 
 func duplicate() *jsonrpc.Error {
@@ -165,7 +179,7 @@ func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.M
 	select {
 	case ss.slots <- struct{}{}:
 		defer func() { <-ss.slots }()
-	case <-p.r.Context().Done(): // it has not begun, and nobody waits for it
+	case <-p.client().Done(): // it has not begun, and nobody waits for it
 		return nil
 	case <-ctx.Done():
 		return p.ended(ctx, nil)

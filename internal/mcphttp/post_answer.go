@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/wire"
 )
 
 var typeJSON = []string{"application/json"}
@@ -18,6 +19,8 @@ const (
 	// joined answers are copied into one write; larger ones cost less as
 	// several.
 	joined = 64 << 10
+	// envelope is what stands around a result, and some more.
+	envelope = 64
 	// measured is up to where net/http sets Content-Length itself.
 	measured = 2 << 10
 )
@@ -132,22 +135,20 @@ func (p *post) fail(status int, id []byte, e *jsonrpc.Error) {
 
 // writeResponse writes a JSON answer with as few writes as its size allows.
 func (p *post) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
-	if resp.Err != nil || len(resp.Result) <= joined {
-		out := p.buf
-		if len(resp.Result)+2*len(id) > cap(*out)-len(*out) {
-			out = buffers.get(int64(len(resp.Result)))
-			defer func() { buffers.put(out) }()
-		}
-		msg := jsonrpc.AppendResponse((*out)[len(*out):], id, resp)
-		if out != p.buf {
-			*out = msg // grown, perhaps: it is what goes back
-		}
-		p.writeJSON(status, msg)
+	if resp.Err == nil && len(resp.Result) > joined {
+		tail := append(append([]byte(`,"id":`), id...), '}')
+		p.writeJSON(status, []byte(`{"jsonrpc":"2.0","result":`), resp.Result, tail)
 		return
 	}
-	head := append((*p.buf)[len(*p.buf):], `{"jsonrpc":"2.0","result":`...)
-	tail := append(append([]byte(`,"id":`), id...), '}')
-	p.writeJSON(status, head, resp.Result, tail)
+	size := len(resp.Result) + len(id) + envelope
+	if w, ok := p.w.(wire.LaneWriter); ok {
+		w.JSON(status, p.srv.lim.WriteIdle, jsonrpc.AppendResponse(w.Room(size), id, resp))
+		return
+	}
+	out := buffers.get(int64(size))
+	*out = jsonrpc.AppendResponse(*out, id, resp)
+	p.writeJSON(status, *out)
+	buffers.put(out)
 }
 
 // writeJSON writes the concatenation of parts as the whole answer.

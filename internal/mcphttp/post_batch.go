@@ -17,12 +17,12 @@ func (p *post) serveBatch(body []byte) {
 		return
 	}
 	if p.session != nil {
-		ctx := p.begin(p.session.ctx, &jsonrpc.Message{})
+		ctx := p.within(p.session.ctx, &jsonrpc.Message{})
 		defer p.end()
 		p.answerBatch(ctx, msgs, p.session.handler)
 		return
 	}
-	ctx := p.begin(p.r.Context(), &jsonrpc.Message{})
+	ctx := p.within(p.r.Context(), &jsonrpc.Message{})
 	defer p.end()
 	h, openErr := p.srv.open(ctx, p.opening(TransportPost))
 	if openErr != nil {
@@ -40,6 +40,12 @@ type batched struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
+
+// A canceller ends a context.
+type canceller context.CancelCauseFunc
+
+// End implements ender.
+func (c canceller) End(cause error) { c(cause) }
 
 // A partPeer is the way back for one request of a batch.
 type partPeer struct {
@@ -84,7 +90,7 @@ func (p *post) register(ctx context.Context, msgs []batched) {
 			continue
 		}
 		m.ctx, m.cancel = context.WithCancelCause(ctx)
-		if p.session != nil && !p.session.begin(m.ID, &running{cancel: m.cancel, method: m.Method}) {
+		if p.session != nil && !p.session.begin(m.ID, &running{canceller(m.cancel), m.Method}) {
 			m.err = duplicate()
 		}
 	}

@@ -43,7 +43,7 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 		p.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	ctx := p.begin(p.r.Context(), m)
+	ctx := p.within(p.r.Context(), m)
 	defer p.end()
 	h, err := p.srv.open(ctx, p.opening(t))
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *post) serveInitialize(m *jsonrpc.Message) {
 		return
 	}
 	ss := s.newSession(p.r, TransportSession, p.ep, p.principal)
-	ctx := p.begin(ss.ctx, m)
+	ctx := p.within(ss.ctx, m)
 	defer p.end()
 	resp, err := p.initialize(ctx, ss, m)
 	if err != nil || resp == nil || resp.Err != nil || p.r.Context().Err() != nil {

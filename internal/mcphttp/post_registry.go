@@ -17,10 +17,26 @@ type posts struct {
 	idle        chan struct{} // closed when n falls to 0; nil while nobody waits
 }
 
-// begin registers p and returns the context of what it runs.
-func (p *post) begin(parent context.Context, m *jsonrpc.Message) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
-	p.cancel, p.method, p.id, p.started = cancel, m.Method, m.ID, time.Now()
+// within makes the context of what p runs a child of parent, and registers p.
+func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Context {
+	ctx, stop := context.WithCancelCause(parent)
+	p.stop = stop
+	p.begin(m)
+	return ctx
+}
+
+// cancel ends what p runs.
+func (p *post) cancel(why error) {
+	if p.stop != nil {
+		p.stop(why)
+		return
+	}
+	p.ctx.End(why)
+}
+
+// begin registers p, which has its context.
+func (p *post) begin(m *jsonrpc.Message) {
+	p.method, p.id, p.started = m.Method, m.ID, time.Now()
 	l := &p.srv.posts
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,9 +48,8 @@ func (p *post) begin(parent context.Context, m *jsonrpc.Message) context.Context
 	l.last = p
 	l.n++
 	if l.cause != nil {
-		cancel(l.cause)
+		p.cancel(l.cause)
 	}
-	return ctx
 }
 
 // end is the counterpart of begin.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/wire"
 )
 
 // patience is how long a test waits for what must come.
@@ -39,6 +41,7 @@ type world struct {
 
 	handler mcphttp.Session // instead of toys
 
+	longWay  atomic.Int64 // requests that no lane answered
 	mu       sync.Mutex
 	openings []*mcphttp.Opening
 	closed   int // sessions closed
@@ -70,9 +73,9 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 		who := r.Header.Get("Test-Principal")
 		switch r.URL.Path {
 		case "/mcp":
-			w.srv.ServeMCP(rw, r, mcphttp.Endpoint{}, who)
+			w.serve(rw, r, mcphttp.Endpoint{}, who)
 		case "/other/mcp":
-			w.srv.ServeMCP(rw, r, mcphttp.Endpoint{Schema: "other"}, who)
+			w.serve(rw, r, mcphttp.Endpoint{Schema: "other"}, who)
 		case "/sse":
 			w.srv.ServeSSE(rw, r, mcphttp.Endpoint{}, "/message", who)
 		case "/message":
@@ -81,16 +84,16 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 			http.NotFound(rw, r)
 		}
 	}), lim, nil)
-	served := make(chan struct{})
+	front, served := wire.NewFront(hs, ln), make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = hs.Serve(ln)
+		_ = front.Serve()
 	}()
 	w.tr = &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 100}
 	w.close = sync.OnceFunc(func() {
 		w.tr.CloseIdleConnections()
 		w.srv.Close()
-		_ = hs.Close()
+		_ = front.Close()
 		<-served
 	})
 	t.Cleanup(func() {
@@ -98,6 +101,17 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 		until(t, "goroutines to end", func() bool { return goleak.Find(before) == nil })
 	})
 	return w
+}
+
+// serve lets what repeats a header take the short way, as the gateway does.
+func (w *world) serve(rw http.ResponseWriter, r *http.Request, ep mcphttp.Endpoint, who string) {
+	w.longWay.Add(1)
+	w.srv.ServeMCP(rw, r, ep, who)
+	if front, ok := rw.(wire.LaneWriter); ok {
+		if l := w.srv.Lane(r, ep, who); l != nil {
+			front.SetLane(l)
+		}
+	}
 }
 
 func (w *world) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {

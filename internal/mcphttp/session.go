@@ -2,7 +2,9 @@ package mcphttp
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,9 +45,12 @@ type session struct {
 
 // A running is one request of a client that runs.
 type running struct {
-	cancel context.CancelCauseFunc
+	ender
 	method string
 }
+
+// An ender is a context that can be ended.
+type ender interface{ End(cause error) }
 
 // newSession prepares a session that is not in the table yet.
 func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal string) *session {
@@ -123,10 +128,22 @@ func (ss *session) close(why error) {
 	}
 	ss.mu.Unlock()
 	ss.cancel(why)
+	ss.endRunning(why)
 	if ss.line != nil {
 		ss.line.endInput()
 	}
 	ss.srv.work.Go(ss.wind)
+}
+
+// endRunning ends what runs: the end of the session's context is seen by what
+// begins later.
+func (ss *session) endRunning(why error) {
+	ss.mu.Lock()
+	runs := slices.Collect(maps.Values(ss.inFlight))
+	ss.mu.Unlock()
+	for _, r := range runs {
+		r.End(why)
+	}
 }
 
 // wind waits for what still runs, then closes the handler.
@@ -175,7 +192,7 @@ func (ss *session) cancelled(id []byte) {
 	c := ss.inFlight[string(id)]
 	ss.mu.Unlock()
 	if c != nil && c.method != mcp.MethodInitialize {
-		c.cancel(jsonrpc.ErrCancelled)
+		c.End(jsonrpc.ErrCancelled)
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	}
 	defer ss.close(ErrSessionEnded)
 	defer close(ss.line.served)
-	k := newSink(w, r, &s.lim)
+	k := newSink(w, r.Context(), &s.lim)
 	ss.line.out.attach(k)
 	ss.countStreams(1)
 	defer ss.countStreams(-1)

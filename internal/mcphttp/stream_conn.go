@@ -25,7 +25,7 @@ var connectionClose = []string{"close"}
 // events go, nil when the client is gone. The sink is over the connection
 // itself where that can be taken.
 func takeStream(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink {
-	k := newSink(w, r, lim)
+	k := newSink(w, r.Context(), lim)
 	takes := r.ProtoMajor == 1 && r.ProtoMinor == 1 && canHijack(w)
 	if takes {
 		w.Header()["Connection"] = connectionClose

@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -37,9 +38,9 @@ type sink struct {
 	why  error // set before gone is closed
 }
 
-func newSink(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink {
+func newSink(w http.ResponseWriter, client context.Context, lim *ServerLimits) *sink {
 	out := answerCarrier{w, http.NewResponseController(w)}
-	return &sink{out: out, w: w, left: r.Context().Done(), lim: lim, gone: make(chan struct{})}
+	return &sink{out: out, w: w, left: client.Done(), lim: lim, gone: make(chan struct{})}
 }
 
 // cut makes the pump of k return, out of a write that hangs if need be.

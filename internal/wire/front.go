@@ -23,6 +23,7 @@ type Front struct {
 	gone    chan struct{} // closed when the last connection ended, once ending
 	sweeper *time.Timer
 	armed   atomic.Bool
+	sweeps  atomic.Uint64
 }
 
 // NewFront serves what comes to ln like s. The Front is the one to shut down;

@@ -20,6 +20,8 @@ type answer struct {
 	status int
 
 	out      []byte // not written yet
+	scratch  [headRoom]byte
+	ready    []byte // the whole answer, in one piece; nil when it comes in several
 	length   int64  // announced; -1 when it is not
 	sent     int64  // of the body, taken from the handler
 	chunked  bool
@@ -141,9 +143,13 @@ func (a *answer) SetWriteDeadline(t time.Time) error {
 
 // writeHead appends the head to what is to be written.
 func (a *answer) writeHead() {
+	a.out = a.appendHead(appendStatus(a.out, a.status))
+}
+
+// appendHead appends what follows the status line.
+func (a *answer) appendHead(dst []byte) []byte {
 	a.headDone = true
-	a.out = appendStatus(a.out, a.status)
-	a.out = appendDate(a.out)
+	dst = appendDate(dst)
 	for name, values := range a.header {
 		if name == "Content-Length" || name == "Transfer-Encoding" || name == "Date" {
 			continue
@@ -152,22 +158,22 @@ func (a *answer) writeHead() {
 			if name == "Connection" && v == "close" {
 				a.last = true
 			}
-			a.out = appendField(a.out, name, v)
+			dst = appendField(dst, name, v)
 		}
 	}
 	if !a.last && !a.conn.body.here() { // nobody reads on, so nothing can follow
 		a.last = true
-		a.out = append(a.out, "Connection: close\r\n"...)
+		dst = append(dst, "Connection: close\r\n"...)
 	}
 	switch {
 	case a.chunked:
-		a.out = append(a.out, "Transfer-Encoding: chunked\r\n"...)
+		dst = append(dst, "Transfer-Encoding: chunked\r\n"...)
 	case hasBody(a.status):
-		a.out = append(a.out, "Content-Length: "...)
-		a.out = strconv.AppendInt(a.out, a.length, 10)
-		a.out = append(a.out, "\r\n"...)
+		dst = append(dst, "Content-Length: "...)
+		dst = strconv.AppendInt(dst, a.length, 10)
+		dst = append(dst, "\r\n"...)
 	}
-	a.out = append(a.out, "\r\n"...)
+	return append(dst, "\r\n"...)
 }
 
 // close ends the answer; false means that the connection cannot go on.
@@ -185,10 +191,18 @@ func (a *answer) close() bool {
 	if a.chunked {
 		a.out = append(a.out, "0\r\n\r\n"...)
 	}
-	err := a.write(nil)
+	err := a.finish()
 	keep := err == nil && !a.last && (a.chunked || !hasBody(a.status) || a.sent == a.length)
 	a.reset()
 	return keep
+}
+
+// finish writes what is left.
+func (a *answer) finish() error {
+	if a.ready == nil || a.err != nil {
+		return a.write(nil)
+	}
+	return a.raw.write(a.ready)
 }
 
 // abort gives the answer up after a panic: what has been said is not ended.
@@ -196,7 +210,7 @@ func (a *answer) abort() { a.err = http.ErrAbortHandler }
 
 func (a *answer) reset() {
 	clear(a.header)
-	if cap(a.out) > kept {
+	if a.ready = nil; cap(a.out) > kept {
 		a.out = nil
 	}
 	a.raw.reset()
@@ -209,13 +223,7 @@ func (a *answer) write(p []byte) error {
 	if a.err != nil {
 		return a.err
 	}
-	var err error
-	if len(p) == 0 {
-		err = a.raw.write(a.out)
-	} else {
-		err = a.raw.write(a.out, p)
-	}
+	a.err = a.raw.write(a.out, p)
 	a.out = a.out[:0]
-	a.err = err
-	return err
+	return a.err
 }

@@ -30,14 +30,15 @@ type conn struct {
 	due   time.Time // the deadline for reading that is set
 	body  body
 	out   answer
+	lane  Lane // for requests that repeat the head; nil when there is none
 	// request0 is what all requests have in common.
 	request0 http.Request
 
 	mu      sync.Mutex
-	busy    bool      // a request is being answered
-	since   time.Time // when that began
-	retired bool      // closed as soon as it is not busy
-	watch   *watch    // somebody looks whether the client is still there
+	busy    bool   // a request is being answered
+	since   uint64 // the front's sweep before that began
+	retired bool   // closed as soon as it is not busy
+	watch   watch  // whether the client is still there
 }
 
 func newConn(f *Front, nc net.Conn) *conn {
@@ -59,7 +60,7 @@ func (c *conn) serve() {
 			c.nc.Close()
 			return
 		}
-		if raw == nil || !c.head.again(raw) && !c.head.parse(raw) {
+		if raw == nil || !c.repeats(raw) && !c.head.parse(raw) {
 			c.handOver()
 			return
 		}
@@ -69,6 +70,16 @@ func (c *conn) serve() {
 			return
 		}
 	}
+}
+
+// repeats says that a head is that of the request before, but for the length of
+// the body. What was said about another head is forgotten.
+func (c *conn) repeats(raw []byte) bool {
+	if c.head.again(raw) {
+		return true
+	}
+	c.lane = nil
+	return false
 }
 
 // readHead returns the next head, nil when what has come is not for us to read;
@@ -168,14 +179,11 @@ func (c *conn) handOver() {
 
 // answer answers one request; false means that the connection is closed.
 func (c *conn) answer() bool {
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	defer cancel(nil)
-	r := c.request(ctx)
-	if !c.begin(cancel) {
+	if !c.begin() {
 		c.nc.Close() // nobody would hear the answer
 		return false
 	}
-	ok := c.handle(r)
+	ok := c.handle()
 	watched := c.unwatch()
 	keep := c.out.close() && ok && watched && c.body.skip()
 	if c.rest() && keep {
@@ -185,18 +193,18 @@ func (c *conn) answer() bool {
 	return false
 }
 
-func (c *conn) request(ctx context.Context) *http.Request {
+func (c *conn) request() *http.Request {
 	c.body.begin(c, c.head.length)
 	r := &c.request0
 	r.URL, r.RequestURI, r.Header, r.Host = c.head.url, c.head.url.Path, c.head.header, c.head.host
 	if r.ContentLength, r.Body = c.head.length, &c.body; c.head.length == 0 {
 		r.Body = http.NoBody
 	}
-	return r.WithContext(ctx)
+	return r.WithContext(c.context())
 }
 
-// handle runs the handler; false means that it panicked.
-func (c *conn) handle(r *http.Request) (ok bool) {
+// handle runs the lane or the handler; false means that it panicked.
+func (c *conn) handle() (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.out.abort()
@@ -205,7 +213,9 @@ func (c *conn) handle(r *http.Request) (ok bool) {
 			}
 		}
 	}()
-	c.front.server.Handler.ServeHTTP(&c.out, r)
+	if c.lane == nil || !c.byLane() {
+		c.front.server.Handler.ServeHTTP(&c.out, c.request())
+	}
 	return true
 }
 

@@ -15,10 +15,16 @@ type rawWriter struct {
 	nc  net.Conn
 	try tryWriter // nil where writing cannot be tried
 
-	mu    sync.Mutex
-	due   time.Time
-	armed bool // due is set
-	waits bool // a write waits, or is about to
+	// bufs are what is being written, kept in parts.
+	bufs  net.Buffers
+	parts [2][]byte
+
+	mu  sync.Mutex
+	due time.Time
+	// within bounds a write that has to wait, when due does not.
+	within time.Duration
+	armed  bool // due is set
+	waits  bool // a write waits, or is about to
 }
 
 // A tryWriter writes what it can without waiting and drops that from bufs.
@@ -49,20 +55,29 @@ func (w *rawWriter) reset() {
 	if w.armed {
 		w.nc.SetWriteDeadline(time.Time{})
 	}
-	w.due, w.armed = time.Time{}, false
+	w.due, w.within, w.armed = time.Time{}, 0, false
 }
 
 func (w *rawWriter) write(parts ...[]byte) error {
-	bufs := net.Buffers(parts)
+	w.bufs = w.parts[:0]
+	for _, p := range parts {
+		if len(p) > 0 {
+			w.bufs = append(w.bufs, p)
+		}
+	}
+	defer func() { w.bufs, w.parts = nil, [2][]byte{} }()
+	if len(w.bufs) == 0 {
+		return nil
+	}
 	if w.try != nil && !w.isArmed() {
-		if err := w.try.tryWrite(&bufs); err != nil || len(bufs) == 0 {
+		if err := w.try.tryWrite(&w.bufs); err != nil || len(w.bufs) == 0 {
 			return err
 		}
 	}
 	if err := w.wait(true); err != nil {
 		return err
 	}
-	_, err := bufs.WriteTo(w.nc)
+	_, err := w.bufs.WriteTo(w.nc)
 	if done := w.wait(false); err == nil {
 		err = done
 	}
@@ -78,7 +93,10 @@ func (w *rawWriter) isArmed() bool {
 func (w *rawWriter) wait(waits bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.waits = waits; !waits || w.due.IsZero() || w.armed {
+	if w.waits = waits; waits && w.due.IsZero() && w.within > 0 {
+		w.due = time.Now().Add(w.within)
+	}
+	if !waits || w.due.IsZero() || w.armed {
 		return nil
 	}
 	w.armed = true

@@ -9,35 +9,53 @@ import (
 	"mcp-all-in-one/internal/say"
 )
 
-// watchAfter is how long a request runs before somebody looks whether its
-// client is still there. Most are answered long before.
+// watchAfter is how long a request runs, at least, before somebody looks whether
+// its client is still there. Most are answered long before.
 const watchAfter = 100 * time.Millisecond
 
-var errGone = say.Errorf("the client closed the connection", "客户端关闭了连接")
+// ErrGone is the cause of the end of a request whose client hung up.
+var ErrGone = say.Errorf("the client closed the connection", "客户端关闭了连接")
 
 // A watch reads while a request is answered: the end of the connection ends the
 // request, anything else is the next one.
 type watch struct {
+	on   bool
+	done chan struct{} // nil until it reads
+	gone bool
+	// ctx is that of the request, nil until somebody asks for it.
+	ctx    context.Context
 	cancel context.CancelCauseFunc
-	done   chan struct{} // nil until it reads
-	gone   bool          // read after done
 }
 
 // begin notes that a request is being answered; false means that the connection
 // is closed.
-func (c *conn) begin(cancel context.CancelCauseFunc) bool {
+func (c *conn) begin() bool {
 	c.mu.Lock()
 	if c.retired {
 		c.mu.Unlock()
 		return false
 	}
-	c.busy, c.since = true, time.Now()
-	c.watch = &watch{cancel: cancel}
+	c.busy, c.since = true, c.front.sweeps.Load()
+	c.watch.on = true
 	c.mu.Unlock()
 	if !c.front.armed.Load() {
 		c.front.arm()
 	}
 	return true
+}
+
+// context is that of the request that is being answered.
+func (c *conn) context() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := &c.watch
+	if w.ctx == nil {
+		w.ctx, w.cancel = context.WithCancelCause(c.ctx)
+		if w.gone {
+			w.cancel(ErrGone)
+		}
+	}
+	return w.ctx
 }
 
 // rest notes that the answer is written; false means that no other request
@@ -52,9 +70,15 @@ func (c *conn) rest() bool {
 // unwatch ends the watch; false means that the connection is gone.
 func (c *conn) unwatch() bool {
 	c.mu.Lock()
+	c.watch.on = false
 	w := c.watch
-	c.watch = nil
+	if w.done == nil {
+		c.watch = watch{}
+	}
 	c.mu.Unlock()
+	if w.cancel != nil {
+		defer w.cancel(nil)
+	}
 	if w.done == nil {
 		return true
 	}
@@ -63,7 +87,9 @@ func (c *conn) unwatch() bool {
 	<-w.done
 	c.due = time.Time{}
 	c.nc.SetReadDeadline(c.due)
-	return !w.gone
+	here := !c.watch.gone // nobody else looks any more
+	c.watch = watch{}
+	return here
 }
 
 // arm has long requests looked for, as long as there are requests.
@@ -85,7 +111,7 @@ func (f *Front) sweep() {
 	defer f.mu.Unlock()
 	// Not after looking: a request that begins behind our back has to see it.
 	f.armed.Store(false)
-	now, busy := time.Now(), false
+	now, busy := f.sweeps.Add(1), false
 	for c := range f.conns {
 		if c.look(now) {
 			busy = true
@@ -99,21 +125,21 @@ func (f *Front) sweep() {
 
 // look begins to watch a request that has run for a while; true means that one
 // runs.
-func (c *conn) look(now time.Time) bool {
+func (c *conn) look(sweep uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.watch != nil && c.watch.done == nil && now.Sub(c.since) >= watchAfter && c.body.all.Load() {
+	if c.watch.on && c.watch.done == nil && sweep-c.since > 1 && c.body.all.Load() {
 		c.watch.done = make(chan struct{})
 		c.nc.SetReadDeadline(time.Time{}) // before unwatch sets another
-		go c.read(c.watch)
+		go c.read(c.watch.done)
 	}
-	return c.watch != nil
+	return c.watch.on
 }
 
 // read waits for whatever comes next. The handler has read the body, so the
 // buffer is ours meanwhile.
-func (c *conn) read(w *watch) {
-	defer close(w.done)
+func (c *conn) read(done chan struct{}) {
+	defer close(done)
 	if c.start == c.end {
 		c.start, c.end = 0, 0
 	}
@@ -125,8 +151,13 @@ func (c *conn) read(w *watch) {
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
-	w.gone = true
-	w.cancel(errGone)
+	c.mu.Lock()
+	c.watch.gone = true
+	cancel := c.watch.cancel
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(ErrGone)
+	}
 }
 
 // retire closes the connection, when it has answered.

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// A Lane answers requests of one connection that differ in their bodies alone
+// from one that the handler has answered: same path, same header, same client.
+// Whoever sets one has judged all that, and judges again what may have changed
+// meanwhile.
+type Lane interface {
+	// Serve answers a request, or reports false and has done nothing: the
+	// handler gets it then, and the lane is forgotten. The body is valid until
+	// Serve returns.
+	Serve(w LaneWriter, body []byte) bool
+}
+
+// A LaneWriter is how the requests of a Front are answered, by handlers too.
+type LaneWriter interface {
+	http.ResponseWriter
+	// SetLane has requests that repeat the head of this one answered by l.
+	SetLane(l Lane)
+	// Context is that of the request.
+	Context() context.Context
+	// Room is memory for a text of about n bytes, to be given to JSON.
+	Room(n int) []byte
+	// JSON is the whole answer. Each part of it may take so long to be written.
+	JSON(status int, within time.Duration, text []byte)
+}
+
+// byLane has a request answered that is all here.
+func (c *conn) byLane() bool {
+	lane, n := c.lane, c.head.length
+	if n > int64(c.end-c.start) {
+		return false
+	}
+	c.body.begin(c, n)
+	c.body.all.Store(true) // what comes behind it may be read
+	if lane.Serve(&c.out, c.buf[c.start:c.start+int(n)]) {
+		return true
+	}
+	c.lane = nil
+	return false
+}
+
+// SetLane implements LaneWriter.
+func (a *answer) SetLane(l Lane) { a.conn.lane = l }
+
+// Context implements LaneWriter.
+func (a *answer) Context() context.Context { return a.conn.context() }
+
+// headRoom is what stands free in front of a text for the usual head.
+const headRoom = 192
+
+// Room implements LaneWriter.
+func (a *answer) Room(n int) []byte {
+	if n += headRoom; a.ready != nil {
+		return make([]byte, 0, n) // the answer stands in ours
+	}
+	if cap(a.out) < n {
+		a.out = make([]byte, 0, max(n, 2<<10))
+	}
+	return a.out[headRoom:headRoom:cap(a.out)]
+}
+
+// JSON implements LaneWriter.
+func (a *answer) JSON(status int, within time.Duration, text []byte) {
+	if a.status != 0 {
+		return
+	}
+	a.status, a.length, a.sent = status, int64(len(text)), int64(len(text))
+	a.raw.within = within
+	head := a.appendHead(append(appendStatus(a.scratch[:0], status), "Content-Type: application/json\r\n"...))
+	if start := headRoom - len(head); start >= 0 && a.inRoom(text) {
+		a.ready = a.out[:headRoom+len(text)][start:]
+		copy(a.ready, head)
+		return
+	}
+	a.ready = append(head, text...)
+}
+
+// inRoom says that a text was built in the memory that Room returned.
+func (a *answer) inRoom(text []byte) bool {
+	return len(text) > 0 && cap(a.out) >= headRoom+len(text) && &a.out[:headRoom+1][headRoom] == &text[0]
+}
