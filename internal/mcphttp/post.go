@@ -25,17 +25,19 @@ type post struct {
 	unknown   bool   // the header names no version that there ever was
 	accept    accepted
 	modern    bool
-	session   *session // nil outside sessions
-	buf       *[]byte  // holds the body; nil in a lane
-	started   time.Time
-	method    string // of the request, "" for a batch
-	id        []byte // raw, of the request, nil for a batch
+	session   *session      // nil outside sessions
+	buf       *[]byte       // holds the body; nil in a lane
+	started   time.Duration // since time began
+	method    string        // of the request, "" for a batch
+	id        []byte        // raw, of the request, nil for a batch
 
 	// One of the two is, and ends, the context of all that runs for this POST.
 	ctx  late.Context
 	stop context.CancelCauseFunc
+	runs running // its entry in the session
 
-	prev, nextPost *post // guarded by posts.mu
+	list           *postList
+	prev, nextPost *post // guarded by the list
 
 	mu     sync.Mutex
 	stream *stream // once the answer is an event stream
@@ -138,7 +140,8 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 		p.ctx.Init(p.session.ctx)
 		p.begin(m)
 		defer p.end()
-		if !p.session.begin(m.ID, &running{&p.ctx, m.Method}) {
+		p.runs = running{&p.ctx, m.Method}
+		if !p.session.begin(m.ID, &p.runs) {
 			p.fail(http.StatusOK, m.ID, duplicate())
 			return
 		}

@@ -40,15 +40,35 @@ func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
 		return false
 	}
 	m, err := jsonrpc.Scan(body, &l.srv.lim.Scan)
-	if err != nil || m.Kind != jsonrpc.KindRequest || m.Method != mcp.MethodToolsCall || saysVersion(m.Params) || !l.session.enter() {
+	if err != nil || m.Kind != jsonrpc.KindRequest || m.Method != mcp.MethodToolsCall || saysVersion(m.Params) {
 		return false
 	}
-	defer l.session.leave()
 	p := &post{
 		srv: l.srv, w: w, ep: l.ep, principal: l.principal, version: l.version,
 		accept: l.accept, session: l.session,
 	}
-	p.serveSession(&m)
+	return p.serveCall(&m)
+}
+
+// serveCall answers a request of the session, unless there is more to it than
+// running it now.
+func (p *post) serveCall(m *jsonrpc.Message) bool {
+	ss := p.session
+	select {
+	case ss.slots <- struct{}{}:
+		defer func() { <-ss.slots }()
+	default:
+		return false
+	}
+	p.ctx.Init(ss.ctx)
+	p.runs = running{&p.ctx, m.Method}
+	if !ss.enterWith(m.ID, &p.runs) {
+		return false
+	}
+	defer ss.leaveWith(m.ID)
+	p.begin(m)
+	defer p.end()
+	p.answer(m.ID, p.run(&p.ctx, ss.handler, p, m))
 	return true
 }
 

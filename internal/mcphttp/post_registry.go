@@ -3,18 +3,40 @@ package mcphttp
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// posts are the POSTs being answered, oldest first.
+// posts are the POSTs being answered. Those of different sessions are kept
+// apart, so that they do not wait for one another, nor processors for memory
+// that others write to.
 type posts struct {
+	parts   [postParts]postList
+	cause   atomic.Pointer[error] // once set, what begins is cancelled at once
+	waiting atomic.Bool           // somebody waits for the last one to end
+
+	mu   sync.Mutex
+	idle chan struct{} // closed when none is left; nil while nobody waits
+}
+
+const postParts = 16
+
+// A postList is some of them, oldest first.
+type postList struct {
 	mu          sync.Mutex
 	first, last *post
 	n           int
-	cause       error         // once set, what begins is cancelled at once
-	idle        chan struct{} // closed when n falls to 0; nil while nobody waits
+	_           [64]byte // nobody else's cache line
+}
+
+// listFor is where POSTs of a session are registered, or those of none.
+func (all *posts) listFor(ss *session) *postList {
+	if ss == nil {
+		return &all.parts[0]
+	}
+	return &all.parts[ss.number%postParts]
 }
 
 // within makes the context of what p runs a child of parent, and registers p.
@@ -36,8 +58,9 @@ func (p *post) cancel(why error) {
 
 // begin registers p, which has its context.
 func (p *post) begin(m *jsonrpc.Message) {
-	p.method, p.id, p.started = m.Method, m.ID, time.Now()
-	l := &p.srv.posts
+	p.method, p.id, p.started = m.Method, m.ID, time.Since(begun)
+	p.list = p.srv.posts.listFor(p.session)
+	l := p.list
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p.prev = l.last; p.prev != nil {
@@ -47,15 +70,24 @@ func (p *post) begin(m *jsonrpc.Message) {
 	}
 	l.last = p
 	l.n++
-	if l.cause != nil {
-		p.cancel(l.cause)
+	if why := p.srv.posts.cause.Load(); why != nil {
+		p.cancel(*why)
 	}
 }
+
+// begun is when time began: what has passed since costs half of the time of day.
+var begun = time.Now()
 
 // end is the counterpart of begin.
 func (p *post) end() {
 	p.cancel(nil)
-	l := &p.srv.posts
+	p.list.remove(p)
+	if all := &p.srv.posts; all.waiting.Load() {
+		all.tellIdle()
+	}
+}
+
+func (l *postList) remove(p *post) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p.prev != nil {
@@ -69,57 +101,72 @@ func (p *post) end() {
 		l.last = p.prev
 	}
 	l.n--
-	if l.n == 0 && l.idle != nil {
-		close(l.idle)
-		l.idle = nil
-	}
 }
 
 // cancel ends the contexts of those that match.
-func (l *posts) cancel(why error, match func(*post) bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for p := l.first; p != nil; p = p.nextPost {
-		if match(p) {
-			p.cancel(why)
+func (all *posts) cancel(why error, match func(*post) bool) {
+	for i := range all.parts {
+		l := &all.parts[i]
+		l.mu.Lock()
+		for p := l.first; p != nil; p = p.nextPost {
+			if match(p) {
+				p.cancel(why)
+			}
 		}
+		l.mu.Unlock()
 	}
 }
 
 // cancelAll ends the contexts of all that are there and of all that come.
-func (l *posts) cancelAll(why error) {
-	l.mu.Lock()
-	l.cause = why
-	l.mu.Unlock()
-	l.cancel(why, func(*post) bool { return true })
+func (all *posts) cancelAll(why error) {
+	all.cause.Store(&why)
+	all.cancel(why, func(*post) bool { return true })
 }
 
 // olderThan returns those that began before t.
-func (l *posts) olderThan(t time.Time) (old []*post) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for p := l.first; p != nil && p.started.Before(t); p = p.nextPost {
-		old = append(old, p)
+func (all *posts) olderThan(t time.Time) (old []*post) {
+	before := t.Sub(begun)
+	for i := range all.parts {
+		l := &all.parts[i]
+		l.mu.Lock()
+		for p := l.first; p != nil && p.started < before; p = p.nextPost {
+			old = append(old, p)
+		}
+		l.mu.Unlock()
 	}
 	return old
 }
 
 // done returns a channel that is closed when none is left.
-func (l *posts) done() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.idle == nil {
-		l.idle = make(chan struct{})
-		if l.n == 0 {
-			close(l.idle)
-			defer func() { l.idle = nil }()
-		}
+func (all *posts) done() <-chan struct{} {
+	all.mu.Lock()
+	if all.idle == nil {
+		all.idle = make(chan struct{})
+		all.waiting.Store(true)
 	}
-	return l.idle
+	idle := all.idle
+	all.mu.Unlock()
+	all.tellIdle()
+	return idle
 }
 
-func (l *posts) len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.n
+// tellIdle tells whoever waits when none is left.
+func (all *posts) tellIdle() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.idle != nil && all.len() == 0 {
+		close(all.idle)
+		all.idle = nil
+		all.waiting.Store(false)
+	}
+}
+
+func (all *posts) len() (n int) {
+	for i := range all.parts {
+		l := &all.parts[i]
+		l.mu.Lock()
+		n += l.n
+		l.mu.Unlock()
+	}
+	return n
 }

@@ -97,6 +97,7 @@ type Server struct {
 	work     sync.WaitGroup // sessions being ended, pumps, the pulse
 	dropped  atomic.Int64
 	cutOff   atomic.Int64
+	opened   atomic.Uint64 // sessions
 }
 
 // NewServer makes a Server. Close must be called.

@@ -17,6 +17,7 @@ import (
 type session struct {
 	srv       *Server
 	id        string
+	number    uint64 // counts sessions
 	principal string
 	ep        Endpoint
 	transport Transport
@@ -30,9 +31,9 @@ type session struct {
 	line      *sseLine // only for TransportSSE
 
 	mu       sync.Mutex
-	lastUsed time.Time
-	busy     int // requests, streams and other POSTs being served
-	streams  int // open GET streams
+	lastUsed time.Duration // since it was opened
+	busy     int           // requests, streams and other POSTs being served
+	streams  int           // open GET streams
 	ending   bool
 	closed   bool
 	timer    *time.Timer
@@ -57,7 +58,7 @@ func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal
 	now := time.Now()
 	ss := &session{
 		srv: s, id: randomHex(16), principal: principal, ep: ep, transport: t,
-		remote: r.RemoteAddr, opened: now, lastUsed: now,
+		remote: r.RemoteAddr, opened: now, number: s.opened.Add(1),
 		slots: make(chan struct{}, s.lim.InFlight),
 	}
 	ss.out.wake = make(chan struct{}, 1)
@@ -69,10 +70,14 @@ func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal
 }
 
 // enter marks the session as used; false means that it has ended.
-func (ss *session) enter() bool {
+func (ss *session) enter() bool { return ss.enterWith(nil, nil) }
+
+// enterWith is enter for a request with that id; false also when the id is in
+// use.
+func (ss *session) enterWith(id []byte, c *running) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	if ss.closed || ss.ending {
+	if ss.closed || ss.ending || c != nil && !ss.beginLocked(id, c) {
 		return false
 	}
 	ss.busy++
@@ -80,10 +85,16 @@ func (ss *session) enter() bool {
 }
 
 // leave is the counterpart of enter.
-func (ss *session) leave() {
+func (ss *session) leave() { ss.leaveWith(nil) }
+
+// leaveWith is leave, after a request of that id.
+func (ss *session) leaveWith(id []byte) {
 	ss.mu.Lock()
+	if id != nil {
+		delete(ss.inFlight, string(id))
+	}
 	ss.busy--
-	ss.lastUsed = time.Now()
+	ss.lastUsed = time.Since(ss.opened)
 	end := ss.ending && ss.busy == ss.streams && !ss.closed && ss.line == nil
 	if ss.closed && ss.busy == 0 {
 		close(ss.idle)
@@ -162,6 +173,10 @@ func (ss *session) wind() {
 func (ss *session) begin(id []byte, c *running) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	return ss.beginLocked(id, c)
+}
+
+func (ss *session) beginLocked(id []byte, c *running) bool {
 	if _, used := ss.inFlight[string(id)]; used {
 		return false
 	}
@@ -208,7 +223,7 @@ func (ss *session) info() SessionInfo {
 	defer ss.mu.Unlock()
 	return SessionInfo{
 		Ref: ss.id[:8], Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal,
-		RemoteAddr: ss.remote, Version: version, Opened: ss.opened, LastUsed: ss.lastUsed,
+		RemoteAddr: ss.remote, Version: version, Opened: ss.opened, LastUsed: ss.opened.Add(ss.lastUsed),
 		InFlight: len(ss.inFlight), Streams: ss.streams, Queued: ss.out.len(),
 	}
 }

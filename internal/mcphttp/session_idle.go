@@ -38,7 +38,7 @@ func (ss *session) tick() {
 	}
 	rest := ss.srv.lim.SessionIdle
 	if ss.busy == 0 {
-		rest -= now.Sub(ss.lastUsed)
+		rest -= now.Sub(ss.opened) - ss.lastUsed
 	}
 	if rest > 0 {
 		if keeps {

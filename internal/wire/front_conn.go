@@ -157,8 +157,8 @@ func (c *conn) room() bool {
 // readMore reads once. Deadlines are moved only when they have come near: that
 // costs as much as reading.
 func (c *conn) readMore(wait time.Duration) error {
-	if now := time.Now(); c.due.Sub(now) < wait/2 || c.due.Sub(now) > wait {
-		c.due = now.Add(wait)
+	if rest := time.Until(c.due); rest < wait/2 || rest > wait {
+		c.due = time.Now().Add(wait)
 		if wait == 0 {
 			c.due = time.Time{}
 		}
