@@ -19,6 +19,7 @@ var wallClock = map[string]string{
 	"internal/telemetry/otlp.go":   "what a collector is told",
 	"internal/cli/metrics.go":      "what Prometheus is told",
 	"internal/stdio/read.go":       "what a person is told",
+	"internal/traffic/entry.go":    "when a call began, as a person is told",
 	"internal/traffic/stats.go":    "the minute that a figure belongs to",
 	"internal/wire/front_raw.go":   "the Date of an answer",
 }

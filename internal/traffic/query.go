@@ -13,9 +13,9 @@ func (r *Recorder) Get(id uint64) (Call, bool) {
 	if e == nil {
 		return Call{}, false
 	}
-	c := e.Call
-	c.ReqHead, _ = r.heads.get(nil, e.reqHead)
-	c.ResHead, _ = r.heads.get(nil, e.resHead)
+	c := r.callLocked(e)
+	c.ReqHead, _ = r.heads.get(nil, e.head(Request))
+	c.ResHead, _ = r.heads.get(nil, e.head(Response))
 	return c, true
 }
 
@@ -28,15 +28,13 @@ func (r *Recorder) Body(id uint64, side Side) (body []byte, whole bool) {
 	if e == nil {
 		return nil, false
 	}
-	head, full, size := e.reqHead, e.reqBody, e.ReqSize
-	if side == Response {
-		head, full, size = e.resHead, e.resBody, e.ResSize
-	}
-	if full.n > 0 {
+	size := e.size(side)
+	if full := r.whole[id][side]; full.n > 0 {
 		if b, ok := r.bodies.get(nil, full); ok {
 			return b, full.n == size
 		}
 	}
+	head := e.head(side)
 	if b, ok := r.heads.get(nil, head); ok {
 		return b, head.n == size
 	}
@@ -83,14 +81,15 @@ func (r *Recorder) listSlice(f *Filter, now time.Time, calls []Call, next uint64
 			return calls, next, true
 		}
 		next--
-		ok := f == nil || f.match(&e.Call, now)
+		c := r.callLocked(e)
+		ok := f == nil || f.match(&c, now)
 		if ok && f != nil && f.wantsText() {
-			req, _ = r.heads.get(req[:0], e.reqHead)
-			res, _ = r.heads.get(res[:0], e.resHead)
-			ok = f.matchText(&e.Call, req, res)
+			req, _ = r.heads.get(req[:0], e.head(Request))
+			res, _ = r.heads.get(res[:0], e.head(Response))
+			ok = f.matchText(&c, req, res)
 		}
 		if ok {
-			calls = append(calls, e.Call)
+			calls = append(calls, c)
 			if len(calls) == limit {
 				return calls, next, true
 			}
@@ -109,19 +108,19 @@ func (r *Recorder) Related(id uint64) []Call {
 		return nil
 	}
 	for {
-		up := r.entryLocked(e.Parent)
-		if up == nil || up.ID >= e.ID {
+		up := r.entryLocked(e.parent)
+		if up == nil || up.id >= e.id {
 			break
 		}
 		e = up
 	}
-	family := map[uint64]bool{e.ID: true}
-	out := []Call{e.Call}
-	for at := e.ID + 1; at <= r.ids; at++ {
+	family := map[uint64]bool{e.id: true}
+	out := []Call{r.callLocked(e)}
+	for at := e.id + 1; at <= r.ids; at++ {
 		c := r.entryLocked(at)
-		if c != nil && c.Parent != 0 && family[c.Parent] {
+		if c != nil && c.parent != 0 && family[c.parent] {
 			family[at] = true
-			out = append(out, c.Call)
+			out = append(out, r.callLocked(c))
 		}
 	}
 	return out

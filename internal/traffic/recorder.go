@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,11 +29,17 @@ type Recorder struct {
 	attached atomic.Int32
 	now      func() time.Time
 
-	mu     sync.Mutex
-	ids    uint64
-	calls  slots[entry]
-	heads  *byteRing
-	bodies *byteRing
+	mu      sync.Mutex
+	ids     uint64
+	calls   slots[entry]
+	who     table[who, struct{}]
+	what    table[what, counted]
+	reasons table[string, struct{}]
+	notes   table[string, []string]
+	heads   *byteRing
+	bodies  *byteRing
+	// whole are the bodies that are kept whole, by their entries.
+	whole  map[uint64][2]span
 	lineID uint64
 	lines  slots[Line]
 	// revs maps a revision to what changed in it.
@@ -40,20 +47,6 @@ type Recorder struct {
 	rev   uint64
 	subs  map[*Subscription]struct{}
 	stats stats
-}
-
-// entry is one summary with the places of its bodies.
-type entry struct {
-	Call
-	reqHead, resHead span
-	reqBody, resBody span
-	// below sums up the calls to servers that this one caused.
-	below struct{ total, transport, server time.Duration }
-}
-
-type change struct {
-	call uint64
-	line uint64
 }
 
 // New is a recorder that is enabled.
@@ -80,7 +73,10 @@ func New(opt Options) *Recorder {
 		revs:   newSlots[change](2 * opt.Calls),
 		heads:  newByteRing(opt.HeadBytes),
 		bodies: newByteRing(opt.BodyBytes),
+		whole:  make(map[uint64][2]span),
 		subs:   make(map[*Subscription]struct{}),
+		who:    newTable[who, struct{}](), what: newTable[what, counted](),
+		reasons: newTable[string, struct{}](), notes: newTable[string, []string](),
 	}
 	r.stats.init()
 	r.enabled.Store(true)
@@ -104,6 +100,7 @@ func (r *Recorder) Attach() (detach func()) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.bodies.drop()
+				r.whole = make(map[uint64][2]span)
 			}
 		})
 	}
@@ -120,12 +117,9 @@ func (r *Recorder) Begin(c *Call, req []byte) uint64 {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.addLocked(c, req)
-	if e.Status == "" {
-		e.Status = StatusPending
-	}
-	r.changedLocked(change{call: e.ID})
-	return e.ID
+	e := r.addLocked(c, req, pending)
+	r.changedLocked(change(2 * e.id))
+	return e.id
 }
 
 // End records how a call ended. It ignores an id of 0, one that has left the
@@ -137,37 +131,45 @@ func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.entryLocked(id)
-	if e == nil || e.Status != StatusPending {
+	if e == nil || e.status != pending {
 		return
 	}
-	e.Status, e.Code, e.Reason = o.Status, o.Code, o.Reason
-	e.Total, e.Gateway, e.Transport, e.ServerTime = o.Total, o.Gateway, o.Transport, o.ServerTime
-	r.splitLocked(e)
-	if o.Server != "" {
-		e.Server = o.Server
-	}
+	e.status, e.code, e.total = indexOf(statuses[:], o.Status), o.Code, o.Total
+	r.reasons.release(e.reason)
+	e.reason = r.reasonLocked(o.Reason)
 	if len(o.Notes) > 0 {
-		e.Notes = append(e.Notes[:len(e.Notes):len(e.Notes)], o.Notes...)
+		before := e.notes
+		e.notes = r.notesLocked(slices.Concat(r.notes.rows[before].data, o.Notes))
+		r.notes.release(before)
 	}
-	e.ResSize = int64(len(res))
-	e.resHead, e.resBody = r.keepLocked(res)
-	r.stats.addLocked(&e.Call, r.now())
-	r.changedLocked(change{call: id})
+	r.wentLocked(e, o.Server)
+	r.answeredLocked(e, res)
+	r.splitLocked(e, o)
+	r.countLocked(e)
+	r.changedLocked(change(2 * id))
+}
+
+// answeredLocked keeps the answer of a call, which is often one that it caused.
+func (r *Recorder) answeredLocked(e *entry, res []byte) {
+	e.resSize = int64(len(res))
+	if len(res) > 0 {
+		e.resHead = r.keepLocked(e.id, Response, res, e.resHead)
+	}
 }
 
 // splitLocked says where the time of a client's call went from the calls to
 // servers below it, when whoever recorded it did not.
-func (r *Recorder) splitLocked(e *entry) {
-	if e.Hop == HopServer {
-		if up := r.entryLocked(e.Parent); up != nil {
-			up.below.total += e.Total
-			up.below.transport += e.Transport
-			up.below.server += e.ServerTime
-		}
+func (r *Recorder) splitLocked(e *entry, o *Outcome) {
+	if e.hop != hopServer && e.gateway > 0 && o.Gateway+o.Transport+o.ServerTime == 0 {
+		e.gateway = max(e.total-e.gateway, 0)
 		return
 	}
-	if e.below.total > 0 && e.Gateway+e.Transport+e.ServerTime == 0 {
-		e.Gateway, e.Transport, e.ServerTime = max(e.Total-e.below.total, 0), e.below.transport, e.below.server
+	e.gateway, e.transport, e.server = o.Gateway, o.Transport, o.ServerTime
+	if up := r.entryLocked(e.parent); e.hop == hopServer && up != nil && up.status == pending {
+		up.gateway += e.total
+		up.transport += e.transport
+		up.server += e.server
+		up.resHead = e.resHead
 	}
 }
 
@@ -178,15 +180,11 @@ func (r *Recorder) Add(c *Call, req, res []byte) uint64 {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.addLocked(c, req)
-	if e.Status == "" {
-		e.Status = StatusOK
-	}
-	e.ResSize = int64(len(res))
-	e.resHead, e.resBody = r.keepLocked(res)
-	r.stats.addLocked(&e.Call, r.now())
-	r.changedLocked(change{call: e.ID})
-	return e.ID
+	e := r.addLocked(c, req, ok)
+	r.answeredLocked(e, res)
+	r.countLocked(e)
+	r.changedLocked(change(2 * e.id))
+	return e.id
 }
 
 // AddLine records one line of a server's log; long lines are cut.
@@ -205,55 +203,30 @@ func (r *Recorder) AddLine(l Line) {
 	r.lineID++
 	l.ID = r.lineID
 	*r.lines.at(l.ID) = l
-	r.changedLocked(change{line: l.ID})
+	r.changedLocked(change(2*l.ID + 1))
 }
 
-func (r *Recorder) addLocked(c *Call, req []byte) *entry {
-	r.ids++
-	e := r.calls.at(r.ids)
-	*e = entry{Call: *c}
-	e.ID = r.ids
-	if e.Kind == "" {
-		e.Kind = KindCall
-	}
-	if e.Start.IsZero() {
-		e.Start = r.now()
-	}
-	e.ReqHead, e.ResHead = nil, nil
-	e.ReqSize = int64(len(req))
-	e.reqHead, e.reqBody = r.keepLocked(req)
-	return e
-}
-
-// keepLocked keeps the head of a body, and the whole of it while attached.
-func (r *Recorder) keepLocked(body []byte) (head, whole span) {
-	if len(body) == 0 {
-		return span{}, span{}
-	}
-	head = r.heads.put(body[:min(len(body), HeadSize)])
+// keepLocked keeps the head of a body, and the whole of it while attached. The
+// other hop's body is most often the same and is at twin then.
+func (r *Recorder) keepLocked(id uint64, side Side, body []byte, twin int64) (head int64) {
 	if len(body) > HeadSize && r.Attached() {
-		whole = r.bodies.put(body)
+		w := r.whole[id]
+		w[side] = r.bodies.put(body)
+		r.whole[id] = w
 	}
-	return head, whole
+	body = body[:min(len(body), HeadSize)]
+	if r.heads.holds(twin, body) {
+		return twin
+	}
+	return r.heads.put(body).at
 }
 
 func (r *Recorder) entryLocked(id uint64) *entry {
 	if id == 0 || id > r.ids {
 		return nil
 	}
-	if e := r.calls.at(id); e.ID == id {
+	if e := r.calls.at(id); e.id == id {
 		return e
 	}
 	return nil
-}
-
-func (r *Recorder) changedLocked(c change) {
-	r.rev++
-	*r.revs.at(r.rev) = c
-	for s := range r.subs {
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
-	}
 }

@@ -1,5 +1,7 @@
 package traffic
 
+import "bytes"
+
 const chunkSize = 1 << 18
 
 // byteRing keeps the last bytes that were put into it, up to a fixed size. It
@@ -39,18 +41,36 @@ func (r *byteRing) put(b []byte) span {
 	return s
 }
 
+// has says whether s is there still.
+func (r *byteRing) has(s span) bool { return s.at+s.n <= r.end && s.at >= r.end-r.size }
+
+// piece is what of s stands in one chunk, from its beginning.
+func (r *byteRing) piece(s span) []byte {
+	chunk := r.chunks[s.at/chunkSize%int64(len(r.chunks))][s.at%chunkSize:]
+	return chunk[:min(int64(len(chunk)), s.n)]
+}
+
 // get appends what s names to dst; ok is false when it has been overwritten.
 func (r *byteRing) get(dst []byte, s span) (out []byte, ok bool) {
-	if s.at+s.n > r.end || s.at < r.end-r.size {
+	if !r.has(s) {
 		return dst, false
 	}
-	for at := s.at; at < s.at+s.n; {
-		chunk := r.chunks[at/chunkSize%int64(len(r.chunks))][at%chunkSize:]
-		chunk = chunk[:min(int64(len(chunk)), s.at+s.n-at)]
-		dst = append(dst, chunk...)
-		at += int64(len(chunk))
+	for s.n > 0 {
+		p := r.piece(s)
+		dst = append(dst, p...)
+		s.at, s.n = s.at+int64(len(p)), s.n-int64(len(p))
 	}
 	return dst, true
+}
+
+// holds says whether b stands at a place.
+func (r *byteRing) holds(at int64, b []byte) bool {
+	s := span{at, int64(len(b))}
+	if at < 0 || !r.has(s) {
+		return false
+	}
+	p := r.piece(s)
+	return len(p) == len(b) && bytes.Equal(p, b)
 }
 
 // drop gives all memory back; spans handed out so far read as overwritten.

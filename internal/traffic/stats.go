@@ -3,7 +3,6 @@ package traffic
 import (
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -39,7 +38,8 @@ type Stat struct {
 // stats counts calls on the server hop, and the clients' own calls under the
 // empty server name.
 type stats struct {
-	byKey map[statKey]*stat
+	byKey   map[statKey]*stat
+	clients *stat
 }
 
 type statKey struct{ server, name string }
@@ -60,21 +60,6 @@ type minutes struct {
 
 func (s *stats) init() { s.byKey = make(map[statKey]*stat) }
 
-func (s *stats) addLocked(c *Call, now time.Time) {
-	if c.Bench || c.Kind != KindCall || c.FromServer {
-		return
-	}
-	switch {
-	case c.Hop == HopServer && c.Server != "":
-		s.getLocked(statKey{c.Server, ""}).add(c, now)
-		if c.Name != "" {
-			s.getLocked(statKey{c.Server, c.Name}).add(c, now)
-		}
-	case c.Hop == HopClient:
-		s.getLocked(statKey{}).add(c, now)
-	}
-}
-
 func (s *stats) getLocked(k statKey) *stat {
 	st := s.byKey[k]
 	if st == nil && len(s.byKey) >= maxStatKeys {
@@ -91,38 +76,31 @@ func (s *stats) getLocked(k statKey) *stat {
 	return st
 }
 
-func (st *stat) add(c *Call, now time.Time) {
+func (st *stat) add(total time.Duration, minute int64, failure string) {
 	st.calls++
-	st.sum += c.Total
-	st.histogram[step(c.Total)]++
-	if c.Failed() {
+	st.sum += total
+	st.histogram[step(total)]++
+	if failure != "" {
 		st.errors++
-		if st.reasons == nil {
-			st.reasons = make(map[string]int64)
-		}
-		st.reasons[reason(c, st.reasons)]++
+		st.blame(failure)
 	}
 	if st.minutes != nil {
-		st.minutes.add(now, c.Failed())
+		st.minutes.add(minute, failure != "")
 	}
 }
 
-func reason(c *Call, known map[string]int64) string {
-	r := c.Reason
-	if r == "" {
-		r = c.Status
+func (st *stat) blame(reason string) {
+	if st.reasons == nil {
+		st.reasons = make(map[string]int64)
 	}
-	if c.Code != 0 && c.Reason == "" {
-		r += " " + strconv.FormatInt(c.Code, 10)
+	if _, ok := st.reasons[reason]; !ok && len(st.reasons) >= maxReasons {
+		reason = "other"
 	}
-	if _, ok := known[r]; !ok && len(known) >= maxReasons {
-		return "other"
-	}
-	return r
+	st.reasons[reason]++
 }
 
-func (m *minutes) add(now time.Time, failed bool) {
-	m.advance(now)
+func (m *minutes) add(minute int64, failed bool) {
+	m.advance(minute)
 	i := m.last % minutesKept
 	m.calls[i]++
 	if failed {
@@ -130,8 +108,7 @@ func (m *minutes) add(now time.Time, failed bool) {
 	}
 }
 
-func (m *minutes) advance(now time.Time) {
-	minute := now.Unix() / 60
+func (m *minutes) advance(minute int64) {
 	if m.last == 0 || minute-m.last > minutesKept {
 		m.last = max(minute-minutesKept, 0)
 	}
@@ -142,7 +119,7 @@ func (m *minutes) advance(now time.Time) {
 }
 
 func (m *minutes) series(now time.Time) (calls, errors []int64) {
-	m.advance(now)
+	m.advance(now.Unix() / 60)
 	for i := m.last + 1; i <= m.last+minutesKept; i++ {
 		calls = append(calls, m.calls[i%minutesKept])
 		errors = append(errors, m.errors[i%minutesKept])

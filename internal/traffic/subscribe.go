@@ -74,14 +74,14 @@ func (s *Subscription) Take() Batch {
 	seen := map[uint64]bool{}
 	for s.rev < r.rev && len(b.Calls)+len(b.Lines) < maxBatch {
 		s.rev++
-		c := r.revs.at(s.rev)
-		if c.line != 0 {
-			if l := r.lines.at(c.line); l.ID == c.line {
+		id, isLine := r.revs.at(s.rev).of()
+		if isLine {
+			if l := r.lines.at(id); l.ID == id {
 				b.Lines = append(b.Lines, *l)
 			}
-		} else if e := r.entryLocked(c.call); e != nil && !seen[c.call] {
-			seen[c.call] = true
-			b.Calls = append(b.Calls, e.Call)
+		} else if e := r.entryLocked(id); e != nil && !seen[id] {
+			seen[id] = true
+			b.Calls = append(b.Calls, r.callLocked(e))
 		}
 	}
 	if s.rev < r.rev {
@@ -93,4 +93,23 @@ func (s *Subscription) Take() Batch {
 	b.Rev = s.rev
 	b.Calls = slices.Clip(b.Calls)
 	return b
+}
+
+// A change is the number of a call or of a line, twice; that of a line is odd.
+type change uint64
+
+func (c change) of() (id uint64, isLine bool) { return uint64(c) / 2, c%2 == 1 }
+
+func (r *Recorder) changedLocked(c change) {
+	r.rev++
+	*r.revs.at(r.rev) = c
+	if len(r.subs) == 0 {
+		return
+	}
+	for s := range r.subs {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	}
 }

@@ -44,7 +44,7 @@ const HeadSize = 4 << 10
 
 // A Call is the summary of one request and its answer, or of one notification.
 // Its strings are kept as long as the entry; they must not be slices of larger
-// buffers.
+// buffers, but for the name, which is copied.
 type Call struct {
 	// ID is monotonic; the recorder sets it.
 	ID   uint64 `json:"id"`

@@ -293,15 +293,26 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-func BenchmarkBeginEnd(b *testing.B) {
+// recordCall records one call of a tool on both hops, as the gateway does.
+func recordCall(r *Recorder, start time.Time, req, renamed, res []byte) {
+	root := Call{Hop: HopClient, Start: start, Session: "f00d", Client: "claude-code", Schema: "default",
+		Method: "tools/call", Name: "github__search_issues"}
+	id := r.Begin(&root, req)
+	below := Call{Hop: HopServer, Start: start, Session: "f00d", Client: "claude-code", Schema: "default",
+		Server: "github", Method: "tools/call", Name: "search_issues", Parent: id}
+	child := r.Begin(&below, renamed)
+	r.End(child, &Outcome{Status: StatusOK, Total: time.Millisecond, ServerTime: time.Millisecond}, res)
+	r.End(id, &Outcome{Status: StatusOK, Total: 2 * time.Millisecond, Server: "github"}, res)
+}
+
+func BenchmarkRecordCall(b *testing.B) {
 	r := New(Options{})
 	req, res := []byte(strings.Repeat("x", 200)), []byte(strings.Repeat("y", 600))
-	c := call("github", "search_issues")
-	c.Start = time.Now()
+	renamed := []byte(strings.Repeat("z", 192))
+	start := time.Now()
 	b.ReportAllocs()
 	for b.Loop() {
-		id := r.Begin(c, req)
-		r.End(id, &Outcome{Status: StatusOK, Total: time.Millisecond}, res)
+		recordCall(r, start, req, renamed, res)
 	}
 }
 

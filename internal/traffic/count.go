@@ -1,0 +1,62 @@
+package traffic
+
+import (
+	"strconv"
+	"time"
+)
+
+// counted is where the calls to a server's tool are counted, once there are
+// any.
+type counted struct{ server, tool *stat }
+
+// countLocked counts a call that has ended.
+func (r *Recorder) countLocked(e *entry) {
+	if e.bench || e.kind != kindCall || e.fromServer {
+		return
+	}
+	minute := (e.start + int64(e.total)) / int64(time.Minute)
+	reason := r.failureLocked(e)
+	switch server := r.serverLocked(e); {
+	case e.hop == hopServer && server != "":
+		k := r.countedLocked(e, server)
+		k.server.add(e.total, minute, reason)
+		if k.tool != nil {
+			k.tool.add(e.total, minute, reason)
+		}
+	case e.hop == hopClient:
+		if r.stats.clients == nil {
+			r.stats.clients = r.stats.getLocked(statKey{})
+		}
+		r.stats.clients.add(e.total, minute, reason)
+	}
+}
+
+// countedLocked finds where the calls to a server's tool are counted.
+func (r *Recorder) countedLocked(e *entry, server string) counted {
+	row := &r.what.rows[e.what]
+	if row.data.server != nil && row.key.server == server {
+		return row.data
+	}
+	k := counted{server: r.stats.getLocked(statKey{server, ""})}
+	if row.key.name != "" {
+		k.tool = r.stats.getLocked(statKey{server, row.key.name})
+	}
+	if row.key.server == server {
+		row.data = k
+	}
+	return k
+}
+
+// failureLocked is why a call failed; empty when it did not.
+func (r *Recorder) failureLocked(e *entry) string {
+	if e.status != failed && e.status != toolFailed {
+		return ""
+	}
+	if e.reason != 0 {
+		return r.reasons.rows[e.reason].key
+	}
+	if e.code != 0 {
+		return statuses[e.status] + " " + strconv.FormatInt(e.code, 10)
+	}
+	return statuses[e.status]
+}

@@ -1,0 +1,197 @@
+package traffic
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An entry is a Call without pointers: what entries have in common stands in
+// tables, the bodies stand in rings.
+type entry struct {
+	id, parent uint64
+	start      int64 // nanoseconds since 1970
+	total      time.Duration
+	// While a call is pending these sum up the calls to servers that it
+	// caused, the first one their total.
+	gateway, transport, server time.Duration
+	code                       int64
+	reqSize, resSize           int64
+	// reqHead and resHead are where the heads stand; while a call is pending
+	// resHead is that of the last answer that it caused.
+	reqHead, resHead         int64
+	who, what, reason, notes uint32
+	// via is what was called last because of it: its server is where a call
+	// went that has ended.
+	via               uint32
+	hop, kind, status uint8
+	fromServer, bench bool
+}
+
+// who is who called, what is what was called.
+type (
+	who  struct{ session, client, principal, schema string }
+	what struct{ server, method, name string }
+)
+
+var (
+	hops     = [...]Hop{"", HopClient, HopServer}
+	kinds    = [...]Kind{"", KindCall, KindNotification}
+	statuses = [...]string{"", StatusPending, StatusOK, StatusError, StatusToolError, StatusCancelled}
+)
+
+const (
+	hopClient, hopServer = 1, 2
+	kindCall             = 1
+	pending, ok          = 1, 2
+	failed, toolFailed   = 3, 4
+)
+
+// indexOf is the place of s among the few values that it may have.
+func indexOf[S ~string](values []S, s S) uint8 { return uint8(max(slices.Index(values, s), 0)) }
+
+// addLocked makes the entry of a call in the place of the oldest.
+func (r *Recorder) addLocked(c *Call, req []byte, status uint8) *entry {
+	start := c.Start
+	if start.IsZero() {
+		start = r.now()
+	}
+	if c.Status != "" {
+		status = indexOf(statuses[:], c.Status)
+	}
+	up := r.entryLocked(c.Parent)
+	e := entry{
+		id: r.ids + 1, parent: c.Parent, start: start.UnixNano(), total: c.Total,
+		gateway: c.Gateway, transport: c.Transport, server: c.ServerTime, code: c.Code, reqSize: int64(len(req)),
+		who: r.whoLocked(c, up), what: r.whatLocked(what{c.Server, c.Method, c.Name}),
+		reason: r.reasonLocked(c.Reason), notes: r.notesLocked(c.Notes),
+		hop: indexOf(hops[:], c.Hop), kind: max(indexOf(kinds[:], c.Kind), kindCall), status: status,
+		fromServer: c.FromServer, bench: c.Bench,
+	}
+	if len(req) > 0 {
+		twin := int64(-1)
+		if up != nil {
+			twin = up.reqHead
+		}
+		e.reqHead = r.keepLocked(e.id, Request, req, twin)
+	}
+	if up != nil && up.status == pending && e.hop == hopServer {
+		r.what.release(up.via)
+		up.via = r.what.share(e.what)
+	}
+	r.ids++
+	at := r.calls.at(r.ids)
+	if at.id != 0 {
+		r.forgetLocked(at)
+	}
+	*at = e
+	return at
+}
+
+// forgetLocked lets go of what an entry stands for.
+func (r *Recorder) forgetLocked(e *entry) {
+	r.who.release(e.who)
+	r.what.release(e.what)
+	r.what.release(e.via)
+	r.reasons.release(e.reason)
+	r.notes.release(e.notes)
+	if len(r.whole) > 0 {
+		delete(r.whole, e.id)
+	}
+}
+
+// whoLocked counts one more entry of a caller, most often that of the entry
+// above.
+func (r *Recorder) whoLocked(c *Call, up *entry) uint32 {
+	k := who{c.Session, c.Client, c.Principal, c.Schema}
+	if up != nil && r.who.rows[up.who].key == k {
+		return r.who.share(up.who)
+	}
+	n := r.who.hold(k)
+	if n == 0 && k != (who{}) {
+		n = r.who.add(k, struct{}{})
+	}
+	return n
+}
+
+func (r *Recorder) whatLocked(k what) uint32 {
+	n := r.what.hold(k)
+	if n == 0 && k != (what{}) {
+		k.name = strings.Clone(k.name)
+		n = r.what.add(k, counted{})
+	}
+	return n
+}
+
+func (r *Recorder) reasonLocked(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	n := r.reasons.hold(s)
+	if n == 0 {
+		n = r.reasons.add(s, struct{}{})
+	}
+	return n
+}
+
+func (r *Recorder) notesLocked(list []string) uint32 {
+	if len(list) == 0 {
+		return 0
+	}
+	k := strings.Join(list, "\x00")
+	n := r.notes.hold(k)
+	if n == 0 && k != "" {
+		n = r.notes.add(k, slices.Clone(list))
+	}
+	return n
+}
+
+// callLocked is the entry as others see it.
+func (r *Recorder) callLocked(e *entry) Call {
+	who, what := &r.who.rows[e.who].key, &r.what.rows[e.what].key
+	c := Call{
+		ID: e.id, Kind: kinds[e.kind], Hop: hops[e.hop], FromServer: e.fromServer, Start: time.Unix(0, e.start),
+		Session: who.session, Client: who.client, Principal: who.principal, Schema: who.schema,
+		Server: what.server, Method: what.method, Name: what.name,
+		Status: statuses[e.status], Code: e.code, Reason: r.reasons.rows[e.reason].key, Total: e.total,
+		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: r.notes.rows[e.notes].data, Bench: e.bench,
+	}
+	if e.status != pending {
+		c.Server = r.serverLocked(e)
+		c.Gateway, c.Transport, c.ServerTime = e.gateway, e.transport, e.server
+	}
+	return c
+}
+
+// serverLocked is the server that a call went to, which for a client's call is
+// known at its end.
+func (r *Recorder) serverLocked(e *entry) string {
+	return cmp.Or(r.what.rows[e.via].key.server, r.what.rows[e.what].key.server)
+}
+
+// wentLocked notes the server that a call went to.
+func (r *Recorder) wentLocked(e *entry, server string) {
+	if server == r.what.rows[e.via].key.server {
+		return
+	}
+	r.what.release(e.via)
+	e.via = r.whatLocked(what{server: server})
+}
+
+// size is that of one of the bodies.
+func (e *entry) size(side Side) int64 {
+	if side == Response {
+		return e.resSize
+	}
+	return e.reqSize
+}
+
+// head is where the first bytes of a body stand.
+func (e *entry) head(side Side) span {
+	at := e.reqHead
+	if side == Response {
+		at = e.resHead
+	}
+	return span{at, min(e.size(side), HeadSize)}
+}

@@ -1,0 +1,60 @@
+package traffic
+
+// A table gives a number to each value that entries have in common, and forgets
+// the value with the last entry that has it. Entries so have no pointers: the
+// collector does not look at them, and writing one costs no barrier. The zero
+// value of K is number 0 and is never forgotten.
+type table[K comparable, D any] struct {
+	numbers map[K]uint32
+	rows    []row[K, D]
+	free    []uint32
+}
+
+type row[K comparable, D any] struct {
+	key  K
+	refs uint32
+	// data is what is known about the key as long as it is.
+	data D
+}
+
+func newTable[K comparable, D any]() table[K, D] {
+	return table[K, D]{numbers: make(map[K]uint32), rows: make([]row[K, D], 1)}
+}
+
+// hold counts one more entry with a key; 0 says that the key must be added.
+func (t *table[K, D]) hold(k K) uint32 {
+	n := t.numbers[k]
+	t.rows[n].refs++
+	return n
+}
+
+// share counts one more entry with the number of another.
+func (t *table[K, D]) share(n uint32) uint32 {
+	t.rows[n].refs++
+	return n
+}
+
+// add keeps a key that was not there, for one entry.
+func (t *table[K, D]) add(k K, d D) uint32 {
+	n := uint32(len(t.rows))
+	if last := len(t.free) - 1; last >= 0 {
+		n, t.free = t.free[last], t.free[:last]
+	} else {
+		t.rows = append(t.rows, row[K, D]{})
+	}
+	t.rows[n] = row[K, D]{k, 1, d}
+	t.numbers[k] = n
+	return n
+}
+
+// release forgets a key with its last entry.
+func (t *table[K, D]) release(n uint32) {
+	r := &t.rows[n]
+	r.refs--
+	if n == 0 || r.refs > 0 {
+		return
+	}
+	delete(t.numbers, r.key)
+	*r = row[K, D]{}
+	t.free = append(t.free, n)
+}
