@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -51,6 +52,12 @@ func (m memoryServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // memorySession is a session in front of one server in memory.
 func memorySession(tb testing.TB, result string) *gateway.Session {
 	tb.Helper()
+	return watchedSession(tb, result, gateway.Options{})
+}
+
+// watchedSession is one whose calls somebody watches.
+func watchedSession(tb testing.TB, result string, opt gateway.Options) *gateway.Session {
+	tb.Helper()
 	server := config.NewServer("up")
 	server.Schema, server.Type, server.URL = config.DefaultSchema, config.TypeHTTP, "http://127.0.0.1:1/mcp"
 	schema := config.NewSchema(config.DefaultSchema)
@@ -61,7 +68,8 @@ func memorySession(tb testing.TB, result string) *gateway.Session {
 		Transport: memoryServer{result}, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
 		Roots: func() []config.Root { return nil }, Memory: upstream.OpenMemory(filepath.Join(tb.TempDir(), "servers.json")),
 	})
-	gw := gateway.New(gateway.Options{Set: set, Log: log, Info: mcp.Implementation{Name: "test", Version: "1"}})
+	opt.Set, opt.Log, opt.Info = set, log, mcp.Implementation{Name: "test", Version: "1"}
+	gw := gateway.New(opt)
 	set.Apply(cfg, nil)
 	tb.Cleanup(func() {
 		gw.Close()
@@ -88,17 +96,28 @@ func call(tb testing.TB, s *gateway.Session) {
 const smallResult = `{"content":[{"type":"text","text":"hello"}]}`
 
 // TestAllocations bounds what one call allocates between the two transports,
-// the client of the server's transport and the server in memory included.
+// the client of the server's transport and the server in memory included. The
+// record adds the value in a context that cannot keep one itself.
 func TestAllocations(t *testing.T) {
-	s := memorySession(t, smallResult)
-	call(t, s)
-	if n := testing.AllocsPerRun(200, func() { call(t, s) }); n > maxAllocations {
-		t.Errorf("a call makes %.0f allocations, more than %d", n, maxAllocations)
+	for name, tt := range map[string]struct {
+		record *traffic.Recorder
+		limit  float64
+	}{
+		"unrecorded": {nil, maxAllocations},
+		"recorded":   {traffic.New(traffic.Options{}), maxAllocations + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := watchedSession(t, smallResult, gateway.Options{Traffic: tt.record})
+			call(t, s)
+			if n := testing.AllocsPerRun(200, func() { call(t, s) }); n > tt.limit {
+				t.Errorf("a call makes %.0f allocations, more than %.0f", n, tt.limit)
+			}
+		})
 	}
 }
 
 // maxAllocations is what was measured, with a little room.
-const maxAllocations = 42
+const maxAllocations = 38
 
 // TestLargeAnswerIsNotCopied bounds the bytes, so that nobody copies an answer
 // on its way through.
@@ -123,6 +142,15 @@ func TestLargeAnswerIsNotCopied(t *testing.T) {
 
 func BenchmarkDispatch(b *testing.B) {
 	s := memorySession(b, smallResult)
+	call(b, s)
+	b.ReportAllocs()
+	for b.Loop() {
+		call(b, s)
+	}
+}
+
+func BenchmarkRecordedDispatch(b *testing.B) {
+	s := watchedSession(b, smallResult, gateway.Options{Traffic: traffic.New(traffic.Options{})})
 	call(b, s)
 	b.ReportAllocs()
 	for b.Loop() {

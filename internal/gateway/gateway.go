@@ -68,7 +68,8 @@ type Gateway struct {
 	seals    sealer
 	parks    parks
 	// tallies count what clients were shown.
-	tallies tallies
+	tallies    tallies
+	translated translated
 	// answerer answers what clients ask us.
 	answerer Answerer
 	// listeners are the open subscriptions of modern clients.

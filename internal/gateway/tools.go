@@ -32,7 +32,13 @@ type party struct {
 
 // plain is the party of a request of a legacy session.
 func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
-	return party{caller: s.caller, back: &back{s, from, traceOf(ctx)}, rules: s.rules}
+	p := party{caller: s.caller, rules: s.rules}
+	if t := traced(ctx); t != nil {
+		p.back = &t.back
+	} else {
+		p.back = &back{s: s, from: from}
+	}
+	return p
 }
 
 // runTool finds the tool, checks the arguments and calls the server.

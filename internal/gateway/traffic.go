@@ -3,12 +3,13 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -19,52 +20,55 @@ type traceKey struct{}
 // A trace is one request of a client on its way down.
 type trace struct {
 	id     uint64 // in the record
+	start  time.Time
 	span   traffic.Span
 	server atomic.Pointer[upstream.Upstream] // the last one that was called because of it
+	back   back                              // for a request of a legacy session
 }
 
-// traceOf is the entry of the request in the record.
-func traceOf(ctx context.Context) uint64 {
-	if t, ok := ctx.Value(traceKey{}).(*trace); ok {
-		return t.id
-	}
-	return 0
+// traced is the trace of a request; nil when nobody watches.
+func traced(ctx context.Context) *trace {
+	t, _ := ctx.Value(traceKey{}).(*trace)
+	return t
 }
 
 // recorded answers a request, keeps a record of it, and tells whoever
 // observes.
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	c := s.entry(traffic.HopClient, s.opening.Server, req)
-	t := &trace{id: s.gw.opt.Traffic.Begin(&c, req.Params)}
+	t := &trace{start: time.Now()}
+	c := s.entry(traffic.HopClient, s.opening.Server, t.start, req)
+	t.id = s.gw.opt.Traffic.Begin(&c, req.Params)
+	t.back = back{s, from, t.id}
 	if s.gw.opt.Observe != nil {
 		t.span = traffic.NewSpan(s.traceparent(req.Params))
 	}
-	resp, err := s.handle(context.WithValue(ctx, traceKey{}, t), from, req)
+	resp, err := s.handle(late.WithValue(ctx, traceKey{}, t), from, req)
 	o, body := outcomeOf(ctx, resp, err)
-	o.Total = time.Since(c.Start)
+	o.Total = time.Since(t.start)
 	if u := t.server.Load(); u != nil {
 		o.Server = u.Name()
 	}
-	s.ended(t.id, t.span, &c, &o, req.Params, body)
+	s.ended(t.id, &t.span, &c, &o, req.Params, body)
 	return resp, err
 }
 
 // entry begins the entry of a call in the record.
-func (s *Session) entry(hop traffic.Hop, server string, req *jsonrpc.Request) traffic.Call {
+func (s *Session) entry(hop traffic.Hop, server string, start time.Time, req *jsonrpc.Request) traffic.Call {
 	return traffic.Call{
-		Kind: traffic.KindCall, Hop: hop, Start: time.Now(), Session: s.caller.Session, Client: s.clientName(),
+		Kind: traffic.KindCall, Hop: hop, Start: start, Session: s.caller.Session, Client: s.clientName(),
 		Principal: s.opening.Principal, Schema: s.opening.Schema, Server: server,
 		Method: req.Method, Name: subject(req.Params), ReqSize: int64(len(req.Params)),
 	}
 }
 
 // ended notes how a call ended.
-func (s *Session) ended(id uint64, span traffic.Span, c *traffic.Call, o *traffic.Outcome, params, body []byte) {
+func (s *Session) ended(id uint64, span *traffic.Span, c *traffic.Call, o *traffic.Outcome, params, body []byte) {
 	s.gw.opt.Traffic.End(id, o, body)
 	if s.gw.opt.Observe == nil {
 		return
 	}
-	seen := traffic.Observation{Call: *c, Span: span, Request: params}
+	seen := traffic.Observation{Call: *c, Span: *span, Request: params}
+	seen.Name = strings.Clone(c.Name)
 	seen.Status, seen.Code, seen.Reason, seen.Total, seen.ResSize = o.Status, o.Code, o.Reason, o.Total, int64(len(body))
 	if o.Server != "" {
 		seen.Server = o.Server
@@ -89,32 +93,25 @@ func (s *Session) call(ctx context.Context, p party, u *upstream.Upstream, req *
 	if !s.gw.opt.Traffic.Enabled() && s.gw.opt.Observe == nil {
 		return u.Call(ctx, p.caller, req)
 	}
-	c := s.entry(traffic.HopServer, u.Name(), req)
-	c.Notes = translations(p, u)
-	var span traffic.Span
-	if t, ok := ctx.Value(traceKey{}).(*trace); ok {
-		c.Parent, span = t.id, t.span.Child()
-		t.server.Store(u)
+	t := traced(ctx)
+	if t == nil {
+		t = &trace{start: time.Now()}
 	}
+	began := time.Since(t.start) // which reads one clock where Now reads two
+	c := s.entry(traffic.HopServer, u.Name(), t.start.Add(began), req)
+	c.Notes, c.Parent = s.gw.translated.of(p, u), t.id
+	var span traffic.Span
+	if t.span.ID != [8]byte{} {
+		span = t.span.Child()
+	}
+	t.server.Store(u)
 	id := s.gw.opt.Traffic.Begin(&c, req.Params)
 	resp, err := u.Call(ctx, p.caller, req)
 	o, body := outcomeOf(ctx, resp, err)
-	o.Total = time.Since(c.Start)
+	o.Total = time.Since(t.start) - began
 	o.ServerTime = o.Total
-	s.ended(id, span, &c, &o, req.Params, body)
+	s.ended(id, &span, &c, &o, req.Params, body)
 	return resp, err
-}
-
-// translations says what had to be translated between a client and a server.
-func translations(p party, u *upstream.Upstream) []string {
-	version := u.Protocol()
-	if version == "" || version == p.caller.Version {
-		return nil
-	}
-	if mcp.Rules(version).Era != p.caller.Era {
-		return []string{"bridged from " + p.caller.Version + " to " + version + ": the other era"}
-	}
-	return []string{"client speaks " + p.caller.Version + ", server " + version}
 }
 
 // asked keeps a record of a question that a server put to the client.
@@ -146,21 +143,30 @@ func (s *Session) told(parent uint64, n *jsonrpc.Notification) {
 
 // outcomeOf is how a request ended, and the body of its answer.
 func outcomeOf(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.Outcome, []byte) {
-	var wire *jsonrpc.Error
 	switch {
-	case errors.As(err, &wire):
-	case err != nil && ctx.Err() != nil:
-		return traffic.Outcome{Status: traffic.StatusCancelled}, nil
 	case err != nil:
-		return traffic.Outcome{Status: traffic.StatusError, Code: jsonrpc.CodeInternal}, []byte(err.Error())
+		return failure(ctx, err)
 	case resp.Err != nil:
-		wire = resp.Err
+		return refusal(resp.Err)
 	case isToolError(resp.Result):
 		return traffic.Outcome{Status: traffic.StatusToolError}, resp.Result
 	default:
 		return traffic.Outcome{Status: traffic.StatusOK}, resp.Result
 	}
-	return traffic.Outcome{Status: traffic.StatusError, Code: wire.Code, Reason: reasonOf(wire)}, jsonrpc.AppendError(nil, wire)
+}
+
+func failure(ctx context.Context, err error) (traffic.Outcome, []byte) {
+	if wire, ok := asWire(err); ok {
+		return refusal(wire)
+	}
+	if ctx.Err() != nil {
+		return traffic.Outcome{Status: traffic.StatusCancelled}, nil
+	}
+	return traffic.Outcome{Status: traffic.StatusError, Code: jsonrpc.CodeInternal}, []byte(err.Error())
+}
+
+func refusal(e *jsonrpc.Error) (traffic.Outcome, []byte) {
+	return traffic.Outcome{Status: traffic.StatusError, Code: e.Code, Reason: reasonOf(e)}, jsonrpc.AppendError(nil, e)
 }
 
 // reasonOf is the reason of an error that we made; empty for a server's.
@@ -178,20 +184,40 @@ const edge = 512
 // isToolError says whether a result is a tool's error. Only the ends of a
 // large one are looked at: the member stands at one of them.
 func isToolError(result []byte) bool {
-	mark := []byte(`"isError":true`)
 	if len(result) <= 2*edge {
-		return bytes.Contains(result, mark)
+		return hasToolError(result)
 	}
-	return bytes.Contains(result[:edge], mark) || bytes.Contains(result[len(result)-edge:], mark)
+	return hasToolError(result[:edge]) || hasToolError(result[len(result)-edge:])
 }
 
-// subject is what a request is about: a tool, a prompt, a resource.
-func subject(params []byte) string {
-	if name, ok := jsonrpc.GetString(params, "name"); ok {
-		return name
+// hasToolError looks for "isError":true from its first rare letter on, which is
+// much faster than from a quote.
+func hasToolError(b []byte) bool {
+	const before, mark = `"is`, `Error":true`
+	for {
+		i := bytes.Index(b, []byte(mark))
+		if i < 0 {
+			return false
+		}
+		if bytes.HasSuffix(b[:i], []byte(before)) {
+			return true
+		}
+		b = b[i+len(mark):]
 	}
-	uri, _ := jsonrpc.GetString(params, "uri")
-	return uri
+}
+
+// subject is what a request is about: a tool, a prompt, a resource. It may be a
+// part of params: whoever keeps it copies it.
+func subject(params []byte) string {
+	raw := jsonrpc.Get(params, "name")
+	if len(raw) < 2 || raw[0] != '"' {
+		raw = jsonrpc.Get(params, "uri")
+	}
+	if len(raw) < 3 || raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
+		text, _ := jsonrpc.Text(raw)
+		return text
+	}
+	return unsafe.String(&raw[1], len(raw)-2)
 }
 
 // clientName is what the client calls itself.

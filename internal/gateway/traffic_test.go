@@ -1,0 +1,55 @@
+package gateway_test
+
+import (
+	"bytes"
+	"testing"
+
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// The buffer of a request has its next request in it when somebody reads what
+// was recorded or observed.
+func TestNamesOutliveTheRequest(t *testing.T) {
+	record := traffic.New(traffic.Options{})
+	var observed []string
+	s := watchedSession(t, smallResult, gateway.Options{Traffic: record, Observe: func(o *traffic.Observation) {
+		observed = append(observed, o.Name)
+	}})
+	params := bytes.Clone(callEcho.Params)
+	if _, err := s.Handle(t.Context(), nil, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: params}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range params {
+		params[i] = 'x'
+	}
+	if len(observed) != 2 || observed[0] != "echo" || observed[1] != "up__echo" {
+		t.Errorf("observed %q", observed)
+	}
+	calls, _ := record.List(nil, 0, 10)
+	if len(calls) != 2 || calls[0].Name != "echo" || calls[1].Name != "up__echo" {
+		t.Errorf("recorded %+v", calls)
+	}
+}
+
+// Both hops of a call, as the console shows them.
+func TestBothHopsAreRecorded(t *testing.T) {
+	record := traffic.New(traffic.Options{})
+	s := watchedSession(t, `{"content":[],"isError":true}`, gateway.Options{Traffic: record})
+	call(t, s)
+	calls, _ := record.List(nil, 0, 10)
+	if len(calls) != 2 {
+		t.Fatalf("recorded %+v", calls)
+	}
+	below, root := calls[0], calls[1]
+	if root.Hop != traffic.HopClient || root.Server != "up" || root.Status != traffic.StatusToolError || root.Total < below.Total ||
+		root.Gateway != root.Total-below.Total || root.ServerTime != below.Total {
+		t.Errorf("the client's hop: %+v", root)
+	}
+	if below.Hop != traffic.HopServer || below.Parent != root.ID || below.Status != traffic.StatusToolError || below.Total <= 0 ||
+		below.Start.Before(root.Start) || len(below.Notes) != 1 {
+		t.Errorf("the server's hop: %+v", below)
+	}
+}
