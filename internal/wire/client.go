@@ -2,8 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 
@@ -89,76 +87,32 @@ func (c *Client) takes(req *http.Request) bool {
 	if httptrace.ContextClientTrace(req.Context()) != nil {
 		return false
 	}
-	if c.rest.Proxy != nil {
-		if proxy, err := c.rest.Proxy(req); proxy != nil || err != nil {
-			return false
-		}
+	return c.straight(req)
+}
+
+// straight says that a request goes to its server without a proxy.
+func (c *Client) straight(req *http.Request) bool {
+	if c.rest.Proxy == nil {
+		return true
 	}
-	return true
+	proxy, err := c.rest.Proxy(req)
+	return proxy == nil && err == nil
 }
 
 // exchange sends the request that stands in the buffer and reads the header of
 // its answer.
 func (c *Client) exchange(req *http.Request, in *clientBuffer) (*http.Response, error) {
-	ctx := req.Context()
-	cn, stop, failed := c.send(ctx, dialAddress(req.URL), in.buf)
-	if cn == nil {
-		in.free()
-		return nil, failed
+	p := &Post{in: in}
+	if ctx := req.Context(); ctx.Done() != nil {
+		stop := context.AfterFunc(ctx, p.End)
+		defer stop()
 	}
-	in.start(cn)
-	b := &clientBody{c: c, conn: cn, stop: stop, in: in}
-	b.resp.Request = req
-	framing, err := in.readHead(&b.resp, c.maxHeader())
-	if err == nil {
-		framing.keep = framing.keep && failed == nil
-		return b.begin(framing), nil
+	_, resp, err := p.exchange(c, dialAddress(req.URL), req, false)
+	if err != nil {
+		return nil, err
 	}
-	b.release(false)
-	in.free()
-	switch {
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case failed != nil: // and there was no answer that would say why
-		err = say.Errorf("sending the request: %w", "发送请求失败：%w", failed)
-	case errors.Is(err, io.EOF):
-		err = say.Errorf("the server closed the connection before its answer: %w", "服务在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)
-	default:
-		err = say.Errorf("reading the answer: %w", "读取应答失败：%w", err)
-	}
-	return nil, err
-}
-
-// send writes msg to a connection, which the end of ctx closes until stop is
-// called. An error beside a connection says that only a part was written: the
-// server may have answered and closed before it had read all.
-func (c *Client) send(ctx context.Context, addr string, msg []byte) (cn *clientConn, stop func() bool, err error) {
-	for {
-		cn, kept := c.pool.get(addr, c.rest.IdleConnTimeout), true
-		if cn == nil {
-			kept = false
-			if cn, err = c.dial(ctx, addr); err != nil {
-				return nil, nil, err
-			}
-		}
-		if ctx.Done() != nil {
-			stop = context.AfterFunc(ctx, cn.end)
-		}
-		n, err := cn.Write(msg)
-		if err == nil || n > 0 {
-			return cn, stop, err
-		}
-		if stop != nil {
-			stop()
-		}
-		cn.Close()
-		if ctx.Err() != nil {
-			return nil, nil, context.Cause(ctx)
-		}
-		if !kept {
-			return nil, nil, &NotSentError{err}
-		}
-	}
+	resp.Request = req
+	return resp, nil
 }
 
 func (c *Client) dial(ctx context.Context, addr string) (*clientConn, error) {

@@ -120,9 +120,18 @@ func frame(resp *http.Response) (clientFraming, error) {
 }
 
 // cutText returns the first line, without its end, and what follows.
-func cutText(s string) (line, rest string) {
-	line, rest, _ = strings.Cut(s, "\n")
-	return strings.TrimSuffix(line, "\r"), rest
+func cutText[T string | []byte](s T) (line, rest T) {
+	end, next := len(s), len(s)
+	for i := range len(s) {
+		if s[i] == '\n' {
+			end, next = i, i+1
+			break
+		}
+	}
+	if end > 0 && s[end-1] == '\r' {
+		end--
+	}
+	return s[:end], s[next:]
 }
 
 func hasToken(values []string, token string) bool {
@@ -137,13 +146,13 @@ func hasToken(values []string, token string) bool {
 }
 
 // isToken says that s can be the name of a header field.
-func isToken(s string) bool {
+func isToken[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if !tokenBytes[s[i]] {
 			return false
 		}
 	}
-	return s != ""
+	return len(s) > 0
 }
 
 var tokenBytes = func() (table [256]bool) {
@@ -154,7 +163,7 @@ var tokenBytes = func() (table [256]bool) {
 }()
 
 // isFieldText says that s holds no control character.
-func isFieldText(s string) bool {
+func isFieldText[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
 			return false

@@ -16,6 +16,7 @@ var errBodyClosed = say.Errorf("read on the closed body of an answer", "读取�
 // the body ends. Close may be called while Read waits.
 type clientBody struct {
 	c        *Client
+	ctx      context.Context // whose end is that of the exchange
 	conn     *clientConn
 	stop     func() bool // the context no longer closes conn; nil when it never did
 	released atomic.Bool // conn is no longer ours
@@ -84,7 +85,7 @@ func cutOff(err error) error {
 // finish ends the exchange, with io.EOF when all has been read.
 func (b *clientBody) finish(err error) {
 	if err != io.EOF {
-		if cause := context.Cause(b.resp.Request.Context()); cause != nil {
+		if cause := context.Cause(b.ctx); cause != nil {
 			err = cause
 		} else if b.released.Load() {
 			err = errBodyClosed

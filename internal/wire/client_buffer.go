@@ -85,15 +85,16 @@ func (in *clientBuffer) readHead(resp *http.Response, limit int) (clientFraming,
 			return clientFraming{}, err
 		}
 		limit -= len(head)
-		framing, err := parseAnswer(head, resp)
+		framing, err := parseAnswer(string(head), resp)
 		if err != nil || resp.StatusCode/100 != 1 {
 			return framing, err
 		}
 	}
 }
 
-// takeHead returns the lines up to the first empty one, which is the last.
-func (in *clientBuffer) takeHead(limit int) (string, error) {
+// takeHead returns the lines up to the first empty one, which is the last. They
+// are valid until more is read.
+func (in *clientBuffer) takeHead(limit int) ([]byte, error) {
 	seen := 0 // of what is unread; it ends with a line
 	for {
 		for {
@@ -105,21 +106,21 @@ func (in *clientBuffer) takeHead(limit int) (string, error) {
 			last := i == 0 || i == 1 && unread[seen] == '\r'
 			seen += i + 1
 			if seen > limit {
-				return "", malformedError("a header of more than " + strconv.Itoa(limit) + " bytes")
+				return nil, malformedError("a header of more than " + strconv.Itoa(limit) + " bytes")
 			}
 			if last {
 				in.at += seen
-				return string(unread[:seen]), nil
+				return unread[:seen], nil
 			}
 		}
 		if len(in.unread()) >= limit {
-			return "", malformedError("a header of more than " + strconv.Itoa(limit) + " bytes")
+			return nil, malformedError("a header of more than " + strconv.Itoa(limit) + " bytes")
 		}
 		if err := in.fill(); err != nil {
 			if err == io.EOF && len(in.unread()) > 0 {
 				err = io.ErrUnexpectedEOF
 			}
-			return "", err
+			return nil, err
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (b *clientBody) endOfChunks() error {
 			return io.EOF
 		}
 		name, value, ok := bytes.Cut(line, []byte(":"))
-		if !ok || !isToken(string(name)) || !isFieldText(string(value)) {
+		if !ok || !isToken(name) || !isFieldText(value) {
 			return malformedError("trailer")
 		}
 	}

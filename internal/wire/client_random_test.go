@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,6 +20,9 @@ import (
 // means that the connection is to be closed.
 func misbehave(conn net.Conn, body string) bool {
 	measured := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	if rand.IntN(2) == 0 {
+		measured = asJSON(measured)
+	}
 	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	switch rand.IntN(10) {
 	case 0: // an answer that nobody asked for
@@ -49,6 +53,11 @@ func misbehave(conn net.Conn, body string) bool {
 // TestClientRandom: whatever servers do, and whenever callers give up, no
 // answer reaches another call and no call is sent twice.
 func TestClientRandom(t *testing.T) {
+	t.Run("RoundTrip", func(t *testing.T) { randomly(t, newTestClient(t)) })
+	t.Run("Post", func(t *testing.T) { randomly(t, posting{newTestClient(t)}) })
+}
+
+func randomly(t *testing.T, c http.RoundTripper) {
 	var mu sync.Mutex
 	seen := make(map[string]int)
 	p := play(t, func(conn net.Conn, br *bufio.Reader) {
@@ -65,7 +74,6 @@ func TestClientRandom(t *testing.T) {
 			}
 		}
 	})
-	c := newTestClient(t)
 	var callers sync.WaitGroup
 	for caller := range 8 {
 		callers.Go(func() {
@@ -85,7 +93,7 @@ func TestClientRandom(t *testing.T) {
 }
 
 // askOnce sends one call and gives it up at times, early or in its answer.
-func askOnce(t *testing.T, c *Client, url, body string) {
+func askOnce(t *testing.T, c http.RoundTripper, url, body string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if rand.IntN(5) == 0 {

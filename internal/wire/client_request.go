@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,60 +26,82 @@ func dialAddress(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "80")
 }
 
-// putHead writes the head of a request as net/http would. It reports false for
-// one that is net/http's: it would be refused, or needs more than this.
-func (in *clientBuffer) putHead(req *http.Request) bool {
-	host, uri := req.Host, req.URL.RequestURI()
+// putHead writes the head of a request as net/http would, but for the length of
+// its body. It reports false for one that is net/http's: it would be refused, or
+// needs more than this.
+func (in *clientBuffer) putHead(req *http.Request) (ok bool) {
+	host := req.Host
 	if host == "" {
 		host = req.URL.Host
 	}
-	if !isHost(host) || !isHost(req.URL.Host) || !visible(uri) {
-		return false
+	in.buf, ok = appendHead(in.buf[:0], req.URL, host, req.Header)
+	return ok
+}
+
+func appendHead(b []byte, u *url.URL, host string, header http.Header) (_ []byte, ok bool) {
+	uri := u.RequestURI()
+	if !isHost(host) || !isHost(u.Host) || !visible(uri) {
+		return b, false
 	}
-	b := append(in.buf[:0], "POST "...)
+	b = append(b, "POST "...)
 	b = append(b, uri...)
 	b = append(b, " HTTP/1.1\r\nHost: "...)
 	b = append(b, host...)
-	if _, set := req.Header["User-Agent"]; !set {
+	if _, set := header["User-Agent"]; !set {
 		b = append(b, "\r\nUser-Agent: Go-http-client/1.1"...)
 	}
-	b = append(b, "\r\nContent-Length: "...)
-	b = strconv.AppendInt(b, req.ContentLength, 10)
-	for name, values := range req.Header {
+	for name, values := range header {
 		switch name {
 		case "Connection", "Expect", "Te", "Upgrade", "Transfer-Encoding", "Trailer":
-			return false
+			return b, false
 		case "Host", "Content-Length":
 			continue
 		}
 		if !isToken(name) {
-			return false
+			return b, false
 		}
 		for _, v := range values {
-			if !isFieldText(v) {
-				return false
+			if b, ok = AppendField(b, name, v); !ok {
+				return b, false
 			}
-			if v = strings.Trim(v, " \t"); v == "" && name == "User-Agent" { // asks for none
-				continue
-			}
-			b = append(b, "\r\n"...)
-			b = append(b, name...)
-			b = append(b, ": "...)
-			b = append(b, v...)
 		}
 	}
-	in.buf = append(b, "\r\n\r\n"...)
-	return true
+	return b, true
+}
+
+// AppendField appends a field to a head. It reports false for one that is not
+// to be sent.
+func AppendField(b []byte, name, value string) ([]byte, bool) {
+	if !isToken(name) || !isFieldText(value) {
+		return b, false
+	}
+	if value = strings.Trim(value, " \t"); value == "" && name == "User-Agent" { // asks for none
+		return b, true
+	}
+	b = append(b, "\r\n"...)
+	b = append(b, name...)
+	b = append(b, ": "...)
+	return append(b, value...), true
+}
+
+// putLength ends the head of the request in the buffer, behind which its body
+// stands: body is where.
+func (in *clientBuffer) putLength(body int) {
+	var room [48]byte
+	end := append(room[:0], "\r\nContent-Length: "...)
+	end = strconv.AppendInt(end, int64(len(in.buf)-body), 10)
+	in.buf = slices.Insert(in.buf, body, append(end, "\r\n\r\n"...)...)
 }
 
 // putBody writes the body behind the head and closes it.
 func (in *clientBuffer) putBody(req *http.Request) error {
+	from := len(in.buf)
+	defer in.putLength(from)
 	if req.Body == nil {
 		return nil
 	}
 	defer req.Body.Close()
 	size := int(req.ContentLength)
-	from := len(in.buf)
 	// One byte more than there should be, to see that there is none.
 	b := append(in.buf, make([]byte, size+1)...)
 	n, err := io.ReadFull(req.Body, b[from:])

@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// plainHeads are taken by plainAnswer, the others are left to parseAnswer.
+var plainHeads = []string{
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n",
+	"HTTP/1.1 200\r\ncontent-type:application/json\r\ncontent-length:12\r\n\r\n",
+	"HTTP/1.1 200 \r\nCONTENT-TYPE: Application/JSON ; charset=utf-8\r\nCONTENT-LENGTH:\t 0012 \r\n\r\n",
+	"HTTP/1.1 200 OK\nDate: x\nContent-Type: application/json;\nContent-Length: 123456789012345\n\n",
+	"HTTP/1.1 200 OK\r\nConnection: Keep-Alive\r\nKeep-Alive: timeout=5\r\nContent-Length: 1\r\nContent-Type: application/json\r\nA: \xe4\r\nTrailer: content-length\r\n\r\n",
+}
+
+var otherHeads = []string{
+	"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n",
+	"HTTP/1.1 2000 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n",
+	"HTTP/1.1 201 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n",
+	"HTTP/1.1 200 O\x00K\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: +1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Type: text/html\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: keep-alive, close\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/j\u017fon\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent\rType: application/json\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 1\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\nA : b\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\nA: b\x7f\r\n\r\n",
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1\r\n folded\r\n\r\n",
+}
+
+func TestPlainAnswer(t *testing.T) {
+	for _, head := range plainHeads {
+		if _, ok := plainAnswer([]byte(head)); !ok {
+			t.Errorf("not taken: %q", head)
+		}
+		sameVerdict(t, head)
+	}
+	for _, head := range otherHeads {
+		if _, ok := plainAnswer([]byte(head)); ok {
+			t.Errorf("taken: %q", head)
+		}
+	}
+}
+
+// sameVerdict holds a head that plainAnswer takes against what parseAnswer says
+// of it.
+func sameVerdict(t *testing.T, head string) {
+	t.Helper()
+	length, ok := plainAnswer([]byte(head))
+	if !ok {
+		return
+	}
+	var resp http.Response
+	framing, err := parseAnswer(head, &resp)
+	want := clientFraming{length: length, keep: true}
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if err != nil || framing != want || resp.StatusCode != http.StatusOK || len(resp.Header["Content-Type"]) != 1 ||
+		strings.ToLower(strings.TrimSpace(kind)) != "application/json" || resp.Header["Content-Encoding"] != nil {
+		t.Errorf("taken with %d bytes: %q\nbut: %+v, %v", length, head, framing, err)
+	}
+}
+
+// Whatever changes in a head: plainAnswer takes nothing that parseAnswer would
+// read otherwise.
+func FuzzPlainAnswer(f *testing.F) {
+	for _, head := range append(plainHeads, otherHeads...) {
+		f.Add([]byte(head))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := &clientBuffer{buf: data}
+		in.src = strings.NewReader("")
+		if head, err := in.takeHead(64 << 10); err == nil {
+			sameVerdict(t, string(head))
+		}
+	})
+}
+
+func TestPlainAnswerRandom(t *testing.T) {
+	pieces := []string{
+		"HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 \n", "HTTP/1.0 200 OK\r\n", "Content-Length: 7\r\n", "content-length:8\n", "Content-Length: 7, 7\r\n",
+		"Content-Type: application/json\r\n", "Content-Type: text/html\r\n", "Transfer-Encoding: chunked\r\n", "Connection: close\r\n",
+		"Connection: keep-alive\r\n", "Content-Encoding: gzip\r\n", "Trailer: x\r\n", ": x\r\n", " x\r\n", "A: b\r\n", "\r\n", "\n", "\r",
+	}
+	taken := 0
+	for range 50_000 {
+		head := pieces[rand.IntN(3)]
+		for range rand.IntN(6) {
+			head += pieces[min(rand.IntN(len(pieces)), 3+rand.IntN(len(pieces)))] // more of the first ones
+		}
+		raw := []byte(head + "\r\n")
+		if rand.IntN(2) == 0 {
+			raw[rand.IntN(len(raw))] = byte(rand.IntN(256))
+		}
+		in := &clientBuffer{buf: raw}
+		in.src = strings.NewReader("")
+		whole, err := in.takeHead(64 << 10)
+		if err != nil {
+			continue
+		}
+		if _, ok := plainAnswer(whole); ok {
+			taken++
+		}
+		sameVerdict(t, string(whole))
+	}
+	if taken < 100 {
+		t.Errorf("only %d heads were plain", taken)
+	}
+}
