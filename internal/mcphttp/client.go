@@ -55,7 +55,7 @@ type Client struct {
 	base  *http.Request
 	bad   error // why the URL cannot be used
 	fixed http.Header
-	ids   atomic.Uint64
+	short *shortWay // nil where there is none
 	state atomic.Pointer[clientState]
 
 	probing atomic.Bool
@@ -65,7 +65,9 @@ type Client struct {
 	closed    bool
 	streaming bool
 	listening chan struct{} // closed when the stream was opened or refused first
-	flights   map[*flight]struct{}
+	ids       uint64        // the latest of a call
+	first     *flight       // those in the air, newest first
+	idle      []*flight
 	work      sync.WaitGroup
 }
 
@@ -74,6 +76,7 @@ type Client struct {
 type clientState struct {
 	session, version string
 	header           http.Header
+	head             []byte // of a request on the short way; nil where it cannot go that way
 }
 
 // NewClient returns a Client; nothing is sent yet.
@@ -84,13 +87,14 @@ func NewClient(opt ClientOptions) *Client {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{opt: opt, rt: opt.Transport, flights: map[*flight]struct{}{}, listening: make(chan struct{})}
+	c := &Client{opt: opt, rt: opt.Transport, listening: make(chan struct{})}
 	if c.rt == nil {
 		c.own = NewClientTransport()
 		c.rt = c.own
 	}
 	c.fixed = clientHeader(opt.Header)
 	c.base, c.bad = baseRequest(opt.URL, opt.Header, c.fixed)
+	c.short = newShortWay(c.rt, c.base)
 	version := ""
 	if opt.Modern {
 		version = mcp.LatestModern
@@ -129,7 +133,13 @@ func (c *Client) setState(session, version string) {
 	if version != "" {
 		h[headerVersion] = []string{version}
 	}
-	c.state.Store(&clientState{session: session, version: version, header: h})
+	st := &clientState{session: session, version: version, header: h}
+	if c.short != nil {
+		if head, ok := c.short.to.AppendHead(nil, h); ok {
+			st.head = head
+		}
+	}
+	c.state.Store(st)
 }
 
 // SetVersion sets the protocol version that every later request names.
@@ -143,16 +153,25 @@ func (c *Client) SessionID() string { return c.state.Load().session }
 // When the server answers a JSON-RPC error with a status of 4xx, both results
 // are set: the error is a *StatusError, and Response.Err is what the body said.
 func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	inner, f, err := c.enter(ctx)
+	f, err := c.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	x := exchange{c: c, req: req, id: c.ids.Add(1)}
-	resp, err := x.run(inner)
-	c.finish(f, x.rest)
-	if err != nil && ctx.Err() != nil {
-		c.abandon(ctx, x.id, req.Method)
-		err = context.Cause(ctx)
+	if b, ok := req.Back.(jsonrpc.Abortable); ok {
+		b.Began(f.id)
+	}
+	x := exchange{c: c, f: f, req: req, id: f.id}
+	resp, err := x.run()
+	cause := c.finish(f, x.rest)
+	if err == nil {
+		return resp, nil
+	}
+	if cause == nil {
+		cause = context.Cause(ctx)
+	}
+	if cause != nil {
+		c.abandon(ctx, x.id, req.Method, cause)
+		err = cause
 	}
 	return resp, err
 }
@@ -169,11 +188,11 @@ func (c *Client) Notify(ctx context.Context, n *jsonrpc.Notification) error {
 
 // abandon tells a legacy server that nobody waits for its answer any more. A
 // modern server knows it from the closed connection.
-func (c *Client) abandon(ctx context.Context, id uint64, method string) {
+func (c *Client) abandon(ctx context.Context, id uint64, method string, cause error) {
 	if c.opt.Modern || method == mcp.MethodInitialize {
 		return
 	}
-	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%s}`, id, jsonrpc.Quote(context.Cause(ctx).Error()))
+	params := fmt.Appendf(nil, `{"requestId":%d,"reason":%s}`, id, jsonrpc.Quote(cause.Error()))
 	msg := jsonrpc.AppendNotification(nil, mcp.NotificationCancelled, params)
 	c.track(func() { // Close lets it finish: the server may hold its DELETE up until the call has ended
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
@@ -190,8 +209,8 @@ func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	first := !c.closed
 	c.closed = true
-	for f := range c.flights {
-		f.cancel(jsonrpc.ErrClosed)
+	for f := c.first; f != nil; f = f.next {
+		f.endLocked(jsonrpc.ErrClosed)
 	}
 	c.mu.Unlock()
 	c.work.Wait()

@@ -66,11 +66,16 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Res
 		}
 		return nil, err
 	}
+	return x.understand(buf)
+}
+
+// understand finds our answer in a whole body.
+func (x *exchange) understand(buf *answerBuffer) (*jsonrpc.Response, error) {
 	if id, result, ok := jsonrpc.PeekAnswer(buf.b); ok && id == x.id {
 		return jsonrpc.NewResponse(result, buf.free), nil
 	}
 	if jsonrpc.IsBatch(buf.b) {
-		return x.fromBatch(ctx, buf)
+		return x.fromBatch(x.f.Context(), buf)
 	}
 	msg, bad := jsonrpc.ScanAnswer(buf.b, nil)
 	if bad == nil {

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"encoding/base64"
+	"iter"
 	"maps"
 	"net/http"
 	"strings"
@@ -59,28 +60,33 @@ func (c *Client) headerFor(method string, params []byte) http.Header {
 	}
 	h := maps.Clone(st.header)
 	h[headerMethod] = []string{method}
-	if member := nameMember(method); member != "" {
-		if name, ok := jsonrpc.GetString(params, member); ok {
-			h[headerName] = []string{encodeHeaderValue(name)}
-			if method == mcp.MethodToolsCall {
-				c.addParamHeaders(h, name, jsonrpc.Get(params, "arguments"))
-			}
-		}
+	for name, value := range c.fieldsFor(method, params) {
+		h[name] = append(h[name][:len(h[name]):len(h[name])], value)
 	}
 	return h
 }
 
-func (c *Client) addParamHeaders(h http.Header, tool string, arguments []byte) {
-	if c.opt.ParamHeaders == nil {
-		return
-	}
-	for name, values := range c.opt.ParamHeaders(tool, arguments) {
-		name = http.CanonicalHeaderKey(name)
-		if !strings.HasPrefix(name, headerParam) {
-			continue
+// fieldsFor are the headers of a message to a modern server that repeat some of
+// its params.
+func (c *Client) fieldsFor(method string, params []byte) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		member := nameMember(method)
+		if member == "" {
+			return
 		}
-		for _, v := range values {
-			h[name] = append(h[name], encodeHeaderValue(v))
+		name, ok := jsonrpc.GetString(params, member)
+		if !ok || !yield(headerName, encodeHeaderValue(name)) || method != mcp.MethodToolsCall || c.opt.ParamHeaders == nil {
+			return
+		}
+		for field, values := range c.opt.ParamHeaders(name, jsonrpc.Get(params, "arguments")) {
+			if field = http.CanonicalHeaderKey(field); !strings.HasPrefix(field, headerParam) {
+				continue
+			}
+			for _, v := range values {
+				if !yield(field, encodeHeaderValue(v)) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -60,19 +60,26 @@ func (c *Client) deliver(ctx context.Context, header http.Header, msg []byte) er
 // An exchange is one call: a POST, and whatever leads to its answer.
 type exchange struct {
 	c   *Client
+	f   *flight
 	req *jsonrpc.Request
 	id  uint64
 	// rest is a stream that has given its answer and may still run out.
 	rest io.ReadCloser
 }
 
-func (x *exchange) run(ctx context.Context) (*jsonrpc.Response, error) {
-	c := x.c
-	header := c.headerFor(x.req.Method, x.req.Params)
-	resp, err := c.post(ctx, header, x.message())
+// runLong is run for what the short way does not carry.
+func (x *exchange) runLong() (*jsonrpc.Response, error) {
+	ctx := x.f.Context()
+	resp, err := x.c.post(ctx, x.c.headerFor(x.req.Method, x.req.Params), x.message())
 	if err != nil {
 		return nil, err
 	}
+	return x.consume(ctx, resp)
+}
+
+// consume reads an answer of net/http.
+func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
+	c := x.c
 	if resp.StatusCode/100 != 2 {
 		return x.refused(resp)
 	}
@@ -121,25 +128,27 @@ func (c *Client) openSession(id string) error {
 // that its connection can be used again.
 const runOut = time.Second
 
-// finish ends a call. A stream that has given its answer is read to its end by
-// a goroutine: cutting it off would cost the connection.
-func (c *Client) finish(f *flight, rest io.ReadCloser) {
+// finish ends a call and returns why it was ended, if so. A stream that has
+// given its answer is read to its end by a goroutine: cutting it off would cost
+// the connection.
+func (c *Client) finish(f *flight, rest io.ReadCloser) error {
 	if rest == nil {
-		c.leave(f)
-		return
+		return c.leave(f)
 	}
-	f.stop()
+	f.untie()
+	cancel := f.cancel // f may be another call's by then
 	drain := func() {
 		defer c.leave(f)
-		late := time.AfterFunc(runOut, func() { f.cancel(nil) })
+		late := time.AfterFunc(runOut, func() { cancel(nil) })
 		defer late.Stop()
 		_, _ = io.CopyN(io.Discard, rest, maxDiscard)
 		rest.Close()
 	}
 	if !c.track(drain) {
 		rest.Close()
-		c.leave(f)
+		return c.leave(f)
 	}
+	return nil
 }
 
 const maxDiscard = 64 << 10

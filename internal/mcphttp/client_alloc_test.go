@@ -1,0 +1,133 @@
+//go:build !race && (linux || darwin)
+
+package mcphttp
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"strconv"
+	"testing"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/late"
+)
+
+// A sparingServer answers every call with an empty object and allocates nothing
+// while it does.
+func sparingServer(tb testing.TB) (url string) {
+	tb.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go answerSparingly(conn)
+		}
+	}()
+	return "http://" + ln.Addr().String() + "/mcp"
+}
+
+func answerSparingly(conn net.Conn) {
+	defer conn.Close()
+	in, out, body := make([]byte, 64<<10), make([]byte, 0, 1<<10), make([]byte, 0, 1<<10)
+	for {
+		n, err := conn.Read(in)
+		if err != nil {
+			return
+		}
+		_, id, _ := bytes.Cut(in[:n], []byte(`"id":`))
+		id, _, _ = bytes.Cut(id, []byte(","))
+		body = append(append(append(body[:0], `{"jsonrpc":"2.0","id":`...), id...), `,"result":{"content":[]}}`...)
+		out = append(out[:0], "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: "...)
+		out = append(strconv.AppendInt(out, int64(len(body)), 10), "\r\n\r\n"...)
+		if _, err := conn.Write(append(out, body...)); err != nil {
+			return
+		}
+	}
+}
+
+// TestClientAllocations holds a small call to what it allocates: the response.
+// An ordinary context that can end costs what package context makes of that.
+func TestClientAllocations(t *testing.T) {
+	url := sparingServer(t)
+	plain := &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":"hi"}}`)}
+	contexts := make([]late.Context, 0, 300)
+	for _, tc := range []struct {
+		name   string
+		modern bool
+		ctx    func() context.Context
+		most   float64
+	}{
+		{"a context that is late", false, func() context.Context {
+			contexts = append(contexts, late.Context{})
+			c := &contexts[len(contexts)-1]
+			c.Init(t.Context())
+			return c
+		}, 1},
+		{"a context without an end", false, func() context.Context { return context.WithoutCancel(t.Context()) }, 2},
+		{"a context", false, t.Context, 6},
+		{"modern", true, func() context.Context { return context.WithoutCancel(t.Context()) }, 4},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := NewClient(ClientOptions{URL: url, Modern: tc.modern})
+			defer c.Close(t.Context())
+			n := testing.AllocsPerRun(200, func() {
+				resp, err := c.Call(tc.ctx(), plain)
+				if err != nil || string(resp.Result) != `{"content":[]}` {
+					t.Fatal(resp, err)
+				}
+				resp.Release()
+			})
+			if n > tc.most {
+				t.Errorf("%v allocations, at most %v", n, tc.most)
+			} else {
+				t.Logf("%v allocations", n)
+			}
+		})
+	}
+}
+
+// BenchmarkClientShort is a small call to a server that costs next to nothing;
+// "floor" writes and reads the same bytes.
+func BenchmarkClientShort(b *testing.B) {
+	url := sparingServer(b)
+	b.Run("call", func(b *testing.B) {
+		c := NewClient(ClientOptions{URL: url})
+		defer c.Close(b.Context())
+		req := &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":"hi"}}`)}
+		ctx := context.WithoutCancel(b.Context())
+		b.ReportAllocs()
+		for b.Loop() {
+			resp, err := c.Call(ctx, req)
+			if err != nil {
+				b.Fatal(err)
+			}
+			resp.Release()
+		}
+	})
+	b.Run("floor", func(b *testing.B) {
+		conn, err := net.Dial("tcp", url[len("http://"):len(url)-len("/mcp")])
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer conn.Close()
+		msg := append(bytes.Repeat([]byte("x"), 300), `"id":123,`...)
+		in := make([]byte, 4096)
+		for b.Loop() {
+			if _, err := conn.Write(msg); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := io.ReadAtLeast(conn, in, 1); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
