@@ -16,11 +16,13 @@ type call struct {
 	link   *link
 	caller *Caller
 	back   jsonrpc.Handler
-	// A plain call over a pipe is aborted by its id there; all others have a
+	sent   jsonrpc.Request // what the server is sent
+	// A plain call is aborted by its id on the connection; all others have a
 	// context of their own.
-	conn   *jsonrpc.Conn
-	id     atomic.Uint64
-	cancel context.CancelCauseFunc
+	conn    aborter
+	id      atomic.Uint64
+	aborted atomic.Pointer[error]
+	cancel  context.CancelCauseFunc
 
 	prev, next *call // in link.calls
 
@@ -44,14 +46,26 @@ var (
 	errLong = say.Errorf("%w of an end", "%w：一直没有结束", errIdle)
 )
 
-// Began hears the id that the call has on its connection.
-func (k *call) Began(id uint64) { k.id.Store(id) }
+// An aborter can end a call by its id.
+type aborter interface {
+	Abort(id uint64, err error)
+}
+
+// Began hears the id that the call has on its connection. A call that is sent
+// once more has another one, and may have been aborted in between.
+func (k *call) Began(id uint64) {
+	k.id.Store(id)
+	if err := k.aborted.Load(); err != nil && k.conn != nil {
+		k.conn.Abort(id, *err)
+	}
+}
 
 func (k *call) abort(err error) {
 	if k.cancel != nil {
 		k.cancel(err)
 		return
 	}
+	k.aborted.Store(&err)
 	k.conn.Abort(k.id.Load(), err)
 }
 

@@ -53,7 +53,7 @@ type link struct {
 // call is written: a fast server asks before the write returns.
 func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (context.Context, *call, []byte) {
 	k := l.newCall(c, req, ticks())
-	if k.conn, _ = l.peer.(*jsonrpc.Conn); k.conn == nil || l.era != c.Era {
+	if k.conn, _ = l.peer.(aborter); k.conn == nil || l.era != c.Era {
 		ctx, k.cancel = context.WithCancelCause(ctx)
 	}
 	params := req.Params

@@ -23,10 +23,11 @@ func (u *Upstream) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *j
 		return false
 	}
 	k := l.newCall(c, req, int64(t.Now().Sub(begun)))
-	k.conn = l.peer.(*jsonrpc.Conn)
-	k.ctx, k.done = ctx, done
+	conn := l.peer.(*jsonrpc.Conn)
+	k.conn, k.ctx, k.done = conn, ctx, done
+	k.sent = jsonrpc.Request{Method: req.Method, Params: req.Params, Back: k}
 	l.enter(k)
-	if k.conn.Begin(ctx, t, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: k}, k) {
+	if conn.Begin(ctx, t, &k.sent, k) {
 		return true
 	}
 	l.end(k)
