@@ -3,6 +3,7 @@ package wire
 import (
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,13 +42,13 @@ var otherHeads = []string{
 
 func TestPlainAnswer(t *testing.T) {
 	for _, head := range plainHeads {
-		if _, ok := plainAnswer([]byte(head)); !ok {
+		if length, _ := plainAnswer([]byte(head)); length == 0 {
 			t.Errorf("not taken: %q", head)
 		}
 		sameVerdict(t, head)
 	}
 	for _, head := range otherHeads {
-		if _, ok := plainAnswer([]byte(head)); ok {
+		if length, _ := plainAnswer([]byte(head)); length > 0 {
 			t.Errorf("taken: %q", head)
 		}
 	}
@@ -57,8 +58,8 @@ func TestPlainAnswer(t *testing.T) {
 // of it.
 func sameVerdict(t *testing.T, head string) {
 	t.Helper()
-	length, ok := plainAnswer([]byte(head))
-	if !ok {
+	length, _ := plainAnswer([]byte(head))
+	if length == 0 {
 		return
 	}
 	var resp http.Response
@@ -68,6 +69,24 @@ func sameVerdict(t *testing.T, head string) {
 	if err != nil || framing != want || resp.StatusCode != http.StatusOK || len(resp.Header["Content-Type"]) != 1 ||
 		strings.ToLower(strings.TrimSpace(kind)) != "application/json" || resp.Header["Content-Encoding"] != nil {
 		t.Errorf("taken with %d bytes: %q\nbut: %+v, %v", length, head, framing, err)
+	}
+}
+
+// One head after the other is read as each alone.
+func TestPlainAnswerAgain(t *testing.T) {
+	heads := slices.Concat(plainHeads, otherHeads)
+	for _, lengths := range []string{"7", "123", "0", "07", "", "7 ", "-7", "7a", "1234567890123456", "7\r\nContent-Length: 7"} {
+		heads = append(heads, strings.Replace(plainHeads[0], "12", lengths, 1), strings.Replace(plainHeads[4], "Length: 1", "Length: "+lengths, 1))
+	}
+	for _, first := range heads {
+		for _, second := range heads {
+			var last plainHead
+			last.read([]byte(first))
+			want, _ := plainAnswer([]byte(second))
+			if got := last.read([]byte(second)); got != want {
+				t.Errorf("%d and not %d bytes: %q after %q", got, want, second, first)
+			}
+		}
 	}
 }
 
@@ -93,6 +112,7 @@ func TestPlainAnswerRandom(t *testing.T) {
 		"Connection: keep-alive\r\n", "Content-Encoding: gzip\r\n", "Trailer: x\r\n", ": x\r\n", " x\r\n", "A: b\r\n", "\r\n", "\n", "\r",
 	}
 	taken := 0
+	var last plainHead
 	for range 50_000 {
 		head := pieces[rand.IntN(3)]
 		for range rand.IntN(6) {
@@ -108,12 +128,27 @@ func TestPlainAnswerRandom(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if _, ok := plainAnswer(whole); ok {
+		length, _ := plainAnswer(whole)
+		if length > 0 {
 			taken++
+		}
+		if got := last.read(whole); got != length {
+			t.Errorf("after another one of %d bytes, not %d: %q", got, length, whole)
 		}
 		sameVerdict(t, string(whole))
 	}
 	if taken < 100 {
 		t.Errorf("only %d heads were plain", taken)
+	}
+}
+
+func BenchmarkPlainAnswer(b *testing.B) {
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: 0123456789abcdef\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 137\r\n\r\n")
+	b.ReportAllocs()
+	var last plainHead
+	for b.Loop() {
+		if last.read(head) != 137 {
+			b.Fatal("not taken")
+		}
 	}
 }

@@ -14,6 +14,7 @@ type clientConn struct {
 	peek  *peeker   // nil when the connection cannot be looked into
 	since time.Time // when it was kept
 	end   func()    // closes it
+	plain plainHead
 }
 
 func newClientConn(conn net.Conn, addr string) *clientConn {

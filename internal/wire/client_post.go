@@ -133,7 +133,7 @@ func (p *Post) exchange(c *Client, addr string, of Owner, short bool) (length in
 	p.all = partly == nil
 	p.in.start(p.conn)
 	if short {
-		length, err = p.in.readPlain(c.maxHeader())
+		length, err = p.in.readPlain(c.maxHeader(), &p.conn.plain)
 	}
 	if err == nil && length == 0 {
 		other, err = p.readOther(of)
