@@ -37,7 +37,8 @@ type binding struct {
 	// together says that calls of that pool share one connection; otherwise
 	// each that may be asked something has one to itself while it runs.
 	together bool
-	quiet    bool // its callers cannot be asked
+	quiet    bool   // its callers cannot be asked
+	key      string // of its slot; empty for the primary one
 }
 
 // binding returns how c reaches u, deciding it at the first use.
@@ -47,6 +48,7 @@ func (c *Caller) binding(u *Upstream) binding {
 	b, ok := c.bound[u]
 	if !ok {
 		b = u.bind(c)
+		b.key = slotKey(b, c)
 		if c.bound == nil {
 			c.bound = make(map[*Upstream]binding)
 		}

@@ -166,8 +166,12 @@ func (l *link) paramHeaders(tool string, arguments []byte) http.Header {
 	if at < 0 {
 		return nil
 	}
-	header := make(http.Header)
-	for _, p := range catalog.HeaderParams(&f.Tools[at]) {
+	params := catalog.HeaderParams(&f.Tools[at])
+	if len(params) == 0 {
+		return nil
+	}
+	header := make(http.Header, len(params))
+	for _, p := range params {
 		if text, ok := mcp.HeaderText(arguments, p.Path...); ok {
 			header.Set(mcp.ParamHeaderPrefix+p.Header, text)
 		}

@@ -45,7 +45,7 @@ func (u *Upstream) pipeFor(c *Caller) *link {
 	if b.pool != "" && !b.together {
 		return nil // each call has a connection of its own
 	}
-	s := u.slotFor(b, c)
+	s := u.slotFor(b)
 	if s == nil {
 		return nil
 	}

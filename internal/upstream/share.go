@@ -38,31 +38,34 @@ const quietPool = "quiet"
 
 // slotOf is the slot that c uses now, nil when it has none yet.
 func (u *Upstream) slotOf(c *Caller) *slot {
-	return u.slotFor(c.binding(u), c)
+	return u.slotFor(c.binding(u))
 }
 
-func (u *Upstream) slotFor(b binding, c *Caller) *slot {
+func (u *Upstream) slotFor(b binding) *slot {
 	if !b.own && b.pool == "" {
 		return u.primary
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.slots[slotKey(b, c)]
+	return u.slots[b.key]
 }
 
 func slotKey(b binding, c *Caller) string {
-	if b.own {
+	switch {
+	case b.own:
 		return "own\x00" + c.Session
+	case b.pool != "":
+		return "pool\x00" + b.pool
 	}
-	return "pool\x00" + b.pool
+	return ""
 }
 
 // acquire returns a live connection for a call of c and what to do when the
 // call is over.
 func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
-		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
-		return l, func() {}, u.unavailable(ctx, err)
+		l, err := u.linkOf(ctx, s, c, mcp.Modern)
+		return l, func() {}, err
 	}
 	b := c.binding(u)
 	if b != (binding{}) && u.primaryIsModern(ctx) {
@@ -70,25 +73,35 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 	}
 	switch {
 	case b.own:
-		s := u.slot(slotKey(b, c), func(s *slot) {
+		s := u.slot(b.key, func(s *slot) {
 			s.exclusive, s.user = true, u.userOf(c)
 			s.session.Store(c)
 		})
-		l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
-		return l, func() {}, u.unavailable(ctx, err)
+		l, err := u.linkOf(ctx, s, c, mcp.Legacy)
+		return l, func() {}, err
 	case b.pool != "" && !b.together && canAsk(method):
 		return u.lease(ctx, c, b)
 	case b.pool != "":
-		s := u.slot(slotKey(b, c), func(s *slot) { s.user = u.userOf(c) })
-		sp := u.specFor(c, mcp.Legacy)
+		s := u.slot(b.key, func(s *slot) { s.user = u.userOf(c) })
 		if b.together && !b.quiet { // what the primary one is to all, this is to one user
-			sp = u.baseSpec()
+			l, err := s.get(ctx, u.baseSpec())
+			return l, func() {}, u.unavailable(ctx, err)
 		}
-		l, err := s.get(ctx, sp)
-		return l, func() {}, u.unavailable(ctx, err)
+		l, err := u.linkOf(ctx, s, c, mcp.Legacy)
+		return l, func() {}, err
 	}
 	l, err := u.waitPrimary(ctx)
 	return l, func() {}, err
+}
+
+// linkOf returns the connection in a slot, opening one for c where there is
+// none.
+func (u *Upstream) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) (*link, error) {
+	if l := s.current(); l != nil {
+		return l, nil
+	}
+	l, err := s.get(ctx, u.specFor(c, era))
+	return l, u.unavailable(ctx, err)
 }
 
 // primaryIsModern says whether the server turned out to speak the modern era

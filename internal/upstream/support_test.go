@@ -35,7 +35,7 @@ const patience = 20 * time.Second
 
 // A world is a set of upstreams under test.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	set  *upstream.Set
 	wait time.Duration // how long a call or a change may take
 	mu   sync.Mutex
@@ -50,7 +50,7 @@ type worldOptions struct {
 	log       io.Writer // instead of the test's own
 }
 
-func newWorld(t *testing.T, o worldOptions, servers ...*config.Server) *world {
+func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 	t.Helper()
 	limits := config.DefaultLimits()
 	if o.limits != nil {
