@@ -53,7 +53,7 @@ func (r *lineReader) next() ([]byte, func(), error) {
 		if r.err != nil {
 			return r.last(r.chunk[r.start:r.end])
 		}
-		if r.end-r.start == chunkSize {
+		if r.end-r.start >= chunkSize {
 			msg, release, err := r.long()
 			if msg == nil && err == nil {
 				continue
@@ -67,6 +67,12 @@ func (r *lineReader) next() ([]byte, func(), error) {
 // fill reads more behind what is unread, moving and growing the chunk as
 // needed.
 func (r *lineReader) fill() {
+	if len(r.chunk) > chunkSize { // what keep needed is used up
+		unread := r.chunk[r.start:r.end]
+		r.chunk = make([]byte, chunkSize)
+		r.start, r.end = 0, copy(r.chunk, unread)
+		r.scanned = r.end
+	}
 	if r.start > 0 {
 		r.end = copy(r.chunk, r.chunk[r.start:r.end])
 		r.start, r.scanned = 0, r.end
@@ -133,8 +139,8 @@ func (r *lineReader) last(rest []byte) ([]byte, func(), error) {
 // line is blank.
 func (r *lineReader) long() ([]byte, func(), error) {
 	r.waits() // it may take long
-	l := borrow(max(2*chunkSize, r.hint))
-	size := copy(l.buf, r.chunk[:r.end])
+	l := borrow(max(2*chunkSize, r.end-r.start+chunkSize, r.hint))
+	size := copy(l.buf, r.chunk[r.start:r.end])
 	r.start, r.end, r.scanned = 0, 0, 0
 	for {
 		// One byte more than the limit may be the carriage return.
@@ -143,10 +149,10 @@ func (r *lineReader) long() ([]byte, func(), error) {
 			return nil, nil, r.skip(l.buf[:size])
 		}
 		l = r.grow(l, size)
-		room := l.buf[size:min(len(l.buf), size+chunkSize)]
+		room := l.buf[size:min(len(l.buf), max(size+chunkSize, min(r.hint, size+longRead)))]
 		n := r.read(room, int64(size))
 		if i := bytes.IndexByte(room[:n], r.delim); i >= 0 {
-			r.end = copy(r.chunk, room[i+1:n])
+			r.keep(room[i+1 : n])
 			return r.whole(l, size+i)
 		}
 		size += n
@@ -158,6 +164,15 @@ func (r *lineReader) long() ([]byte, func(), error) {
 			return nil, nil, r.err
 		}
 	}
+}
+
+// keep holds on to what was read behind a long line: other lines, where this
+// one was much shorter than the last.
+func (r *lineReader) keep(rest []byte) {
+	if len(rest) > len(r.chunk) {
+		r.chunk = make([]byte, len(rest))
+	}
+	r.end = copy(r.chunk, rest)
 }
 
 // grow makes room for one more read behind the first size bytes. Each buffer is

@@ -18,6 +18,10 @@ const (
 	// chunkSize is the size of one read; a Linux pipe that nobody widened holds no
 	// more.
 	chunkSize = 64 << 10
+	// longRead is how much of a line is read at once when the last one was long:
+	// writer and reader of a pipe keep each other waiting with every read, and
+	// what was read is still in the cache when the line end is looked for.
+	longRead = 4 * chunkSize
 	// firstChunk is what a stream that has not been busy yet reads with.
 	firstChunk = 4 << 10
 	// headSize is how much of a skipped line is kept to find its id in.

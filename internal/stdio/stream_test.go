@@ -195,6 +195,24 @@ func TestLongLineMemory(t *testing.T) {
 	}
 }
 
+// What is read behind a line that is shorter than the one before it, which may be
+// more than a chunk, is the next lines.
+func TestShorterAfterLongLine(t *testing.T) {
+	var want []string
+	for i, size := range []int{900_000, 70_000, 300_000, 10, 100_000, 0, 200_000, 5_000, 60_000, 66_000, 1_200_000, 65_536, 65_535, 1, 400_000} {
+		want = append(want, fmt.Sprint(i, " ", strings.Repeat("x", size)))
+	}
+	want = append(append(want, want...), "end")
+	input := strings.NewReader(strings.Join(want, "\n"))
+	s := NewStream(input, io.Discard, StreamOptions{})
+	if diff := cmp.Diff(want, readAll(t, s)); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.in.chunk) > chunkSize {
+		t.Errorf("a chunk of %d bytes is left", len(s.in.chunk))
+	}
+}
+
 // The next long line is read into the buffer of the last one, which only a
 // collection takes away.
 func TestLongLineBufferIsUsedAgain(t *testing.T) {
