@@ -17,12 +17,17 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	if req.Method != mcp.MethodToolsCall || s.watched(ctx) || s.gw.pressure.levelAt(t.Now()) >= refuseCallsAt {
 		return false
 	}
-	c := readToolCall(req.Params)
-	if c.name == "" || c.meta != nil || len(c.arguments) > 0 && c.arguments[0] != '{' {
+	var at [3]jsonrpc.Span
+	jsonrpc.Locate(req.Params, plainMembers[:], at[:])
+	named, arguments := s.naming(req.Params[at[0].Start:at[0].End]), req.Params[at[1].Start:at[1].End]
+	if named.name == "" || at[2].End > 0 || len(arguments) > 0 && arguments[0] != '{' {
 		return false // a modern request has its caller in _meta
 	}
+	if len(arguments) == 0 {
+		arguments = nil
+	}
 	s.greet(s.caller)
-	ref, miss := s.toolFor(c.name)
+	ref, miss := s.toolFor(named.name)
 	if miss != nil || ref.Server == builtin.Server {
 		return false
 	}
@@ -30,12 +35,12 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	if u == nil || u.Config().Validate == "full" || hasTasks(u.Features(s.caller)) {
 		return false
 	}
-	if resp, err := checkArguments(u, ref.Item, c.arguments, s.rules); resp != nil || err != nil {
+	if resp, err := checkArguments(u, ref.Item, arguments, s.rules); resp != nil || err != nil {
 		return false
 	}
 	params := req.Params
-	if ref.Name != c.name {
-		params = jsonrpc.Set(params, jsonrpc.Quote(ref.Name), "name")
+	if ref.Name != named.name {
+		params = t.Splice(params, at[0], s.quoted(named, ref.Name))
 	}
 	r := &relayed{back: back{s: s, from: from}, u: u, done: done}
 	if !u.Begin(ctx, t, s.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: &r.back}, r) {
@@ -43,6 +48,38 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	}
 	s.calls.Add(1)
 	return true
+}
+
+// plainMembers are those of params that Relay looks at.
+var plainMembers = [...]string{"name", "arguments", "_meta"}
+
+// A naming is the name of a tool that a client used, and how its server writes
+// it. The last one is kept: clients call a tool again and again.
+type naming struct {
+	raw    string // as it stood in the request
+	name   string // empty when it is no text
+	own    string
+	quoted []byte // own, as JSON
+}
+
+func (s *Session) naming(raw []byte) *naming {
+	if n := s.named.Load(); n != nil && n.raw == string(raw) {
+		return n
+	}
+	name, _ := jsonrpc.Text(raw)
+	n := &naming{raw: string(raw), name: name}
+	s.named.Store(n)
+	return n
+}
+
+// quoted is the server's own name as JSON.
+func (s *Session) quoted(n *naming, own string) []byte {
+	if n.own == own && n.quoted != nil {
+		return n.quoted
+	}
+	n = &naming{raw: n.raw, name: n.name, own: own, quoted: jsonrpc.Quote(own)}
+	s.named.Store(n)
+	return n.quoted
 }
 
 // watched says whether somebody wants to see every request.

@@ -32,6 +32,7 @@ type Session struct {
 	greetOnce sync.Once
 	waitOnce  sync.Once
 	view      atomic.Pointer[view]
+	named     atomic.Pointer[naming] // see Relay
 
 	mu          sync.Mutex
 	initialized bool

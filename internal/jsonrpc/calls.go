@@ -273,7 +273,8 @@ func (c *Conn) send(id uint64, req *Request) error {
 	o.head = append(o.head, idFirst...)
 	o.head = strconv.AppendUint(o.head, id, 10)
 	o.head = append(o.head, ',')
-	return c.stream.Write(o.call(req.Method, req.Params)...)
+	o.call(req.Method, req.Params)
+	return c.stream.Write(o.around(req.Params)...)
 }
 
 // sendCancel tells the peer that nobody waits for id any more. It does not

@@ -155,7 +155,8 @@ func (c *Conn) Notify(_ context.Context, n *Notification) error {
 	o := newOutgoing()
 	defer o.free()
 	o.head = append(o.head, `{"jsonrpc":"2.0",`...)
-	return c.stream.Write(o.call(n.Method, n.Params)...)
+	o.call(n.Method, n.Params)
+	return c.stream.Write(o.around(n.Params)...)
 }
 
 // abort ends a connection that cannot be written to any more.

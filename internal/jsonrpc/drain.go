@@ -42,6 +42,7 @@ func (r *requests) inFlight() []*inbound {
 	var list []*inbound
 	for _, in := range r.byID {
 		for ; in != nil; in = in.next {
+			in.known = true
 			list = append(list, in)
 		}
 	}

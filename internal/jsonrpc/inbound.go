@@ -18,12 +18,13 @@ type inbound struct {
 	req     Request
 	id      []byte
 	hash    uint64
-	next    *inbound // same hash
+	next    *inbound // in the same bucket
 	ctx     late.Context
 	release func()
 	batch   *batch
 	state   atomic.Uint32
 	left    bool // has given up its place; see requests.leave
+	known   bool // somebody found it; guarded by requests.mu
 	// completed says that a request that was passed on has its outcome.
 	completed atomic.Bool
 	idBytes   [24]byte
@@ -46,7 +47,8 @@ func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 		free(release)
 		return
 	}
-	in := &inbound{
+	in := c.requests.get()
+	*in = inbound{
 		conn:    c,
 		req:     Request{Method: msg.Method, Params: msg.Params},
 		id:      msg.ID,
@@ -110,9 +112,15 @@ func (in *inbound) finish(resp *Response, err error) {
 
 // end forgets the request and reports whether the peer wants its answer.
 func (in *inbound) end() bool {
+	wanted := in.settle()
+	in.conn.requests.remove(in)
+	return wanted
+}
+
+// settle is end for a request that is still found by its id.
+func (in *inbound) settle() bool {
 	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
 	in.state.Store(requestDone)
-	in.conn.requests.remove(in)
 	in.ctx.End(nil)
 	return wanted && !in.conn.closing.Load()
 }
@@ -146,7 +154,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 		return
 	}
 	o := newOutgoing()
-	err := c.stream.Write(o.answer(id, resp)...)
+	err := c.stream.Write(o.around(o.answer(id, resp))...)
 	o.free()
 	if err == nil {
 		return

@@ -5,6 +5,7 @@ import "sync"
 // An outgoing message is built around its payload, which is not copied.
 type outgoing struct {
 	head, tail []byte
+	own        []byte // a payload of ours
 	parts      [3][]byte
 }
 
@@ -13,9 +14,9 @@ var outgoings = sync.Pool{New: func() any { return new(outgoing) }}
 func newOutgoing() *outgoing { return outgoings.Get().(*outgoing) }
 
 func (o *outgoing) free() {
-	o.head, o.tail = o.head[:0], o.tail[:0]
+	o.head, o.tail, o.own = o.head[:0], o.tail[:0], o.own[:0]
 	o.parts = [3][]byte{}
-	if cap(o.head) <= 4096 && cap(o.tail) <= 4096 {
+	if cap(o.head) <= 4096 && cap(o.tail) <= 4096 && cap(o.own) <= 4096 {
 		outgoings.Put(o)
 	}
 }
@@ -26,24 +27,26 @@ func (o *outgoing) around(payload []byte) [][]byte {
 	return o.parts[:]
 }
 
-// call completes a request or notification whose head is begun.
-func (o *outgoing) call(method string, params []byte) [][]byte {
+// call completes a request or notification whose head is begun. Its payload is
+// params.
+func (o *outgoing) call(method string, params []byte) {
 	o.head = append(o.head, `"method":`...)
 	o.head = appendQuoted(o.head, method)
 	if params != nil {
 		o.head = append(o.head, `,"params":`...)
 	}
 	o.tail = append(o.tail, '}')
-	return o.around(params)
 }
 
-// answer makes a response; see AppendResponse for the place of its id.
-func (o *outgoing) answer(id []byte, r *Response) [][]byte {
+// answer makes a response around the payload that it returns; see AppendResponse
+// for the place of its id.
+func (o *outgoing) answer(id []byte, r *Response) []byte {
 	o.tail = appendIDLast(o.tail, id)
 	if r.Err != nil {
-		o.head = AppendError(append(o.head, `{"jsonrpc":"2.0","error":`...), r.Err)
-		return o.around(nil)
+		o.head = append(o.head, `{"jsonrpc":"2.0","error":`...)
+		o.own = AppendError(o.own, r.Err)
+		return o.own
 	}
 	o.head = append(o.head, resultMid...)
-	return o.around(r.Result)
+	return r.Result
 }

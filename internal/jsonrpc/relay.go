@@ -22,6 +22,9 @@ type Relayer interface {
 type Completion interface {
 	// Complete must not wait: the goroutine in whose turn it is called reads
 	// for others too. Without a turn it has a goroutine to itself.
+	//
+	// A turn also says that nobody else has the Peer of the request any more:
+	// its memory is used again.
 	Complete(t *Turn, resp *Response, err error)
 }
 
@@ -31,7 +34,8 @@ type Queue interface {
 	Stream
 	// Queue takes a small message that the next Flush or Write sends. It
 	// reports false when it would have to wait, or when the message is large.
-	Queue(parts ...[]byte) bool
+	// Head and tail are known to be one line.
+	Queue(head, payload, tail []byte) bool
 	// Flush begins to write what is queued and does not wait.
 	Flush()
 	// OnWait has f called by Read before it waits.
@@ -55,11 +59,23 @@ func queueOf(s Stream) Queue {
 // A Turn is what one goroutine does between two waits. What it queues is
 // written at the end: one system call instead of many.
 type Turn struct {
-	dirty  []Queue
-	taken  int // messages
-	bytes  int // queued
-	flying int // calls of the connection that was used last
-	now    time.Time
+	dirty   []Queue
+	taken   int // messages
+	bytes   int // queued
+	flying  int // calls of the connection that was used last
+	now     time.Time
+	scratch []byte
+}
+
+// Splice returns obj with other bytes in one place. They are valid until the next
+// Splice of the turn.
+func (t *Turn) Splice(obj []byte, at Span, with []byte) []byte {
+	t.scratch = append(append(append(t.scratch[:0], obj[:at.Start]...), with...), obj[at.End:]...)
+	spliced := t.scratch
+	if cap(t.scratch) > maxTurnBytes {
+		t.scratch = nil
+	}
+	return spliced
 }
 
 // Now is the time of the turn. The clock is asked once, not for every message.
@@ -81,13 +97,11 @@ const (
 )
 
 // queue queues a message that is written with the turn.
-func (t *Turn) queue(q Queue, parts [][]byte) bool {
-	if !q.Queue(parts...) {
+func (t *Turn) queue(q Queue, o *outgoing, payload []byte) bool {
+	if !q.Queue(o.head, payload, o.tail) {
 		return false
 	}
-	for _, p := range parts {
-		t.bytes += len(p)
-	}
+	t.bytes += len(o.head) + len(payload) + len(o.tail)
 	if !slices.Contains(t.dirty, q) {
 		t.dirty = append(t.dirty, q)
 	}
@@ -150,10 +164,16 @@ func (in *inbound) Complete(t *Turn, resp *Response, err error) {
 		in.leave()
 		return
 	}
-	if in.end() {
+	wanted := in.settle()
+	next, known := c.requests.part(in)
+	if next != nil {
+		c.start(next)
+	}
+	if wanted {
 		out := outcomeOf(resp, err)
 		if !c.queueAnswer(t, in.id, out) {
 			// It is large, or the peer does not read: t must not wait for that.
+			c.requests.stay()
 			go func() {
 				c.answer(in.id, out, nil)
 				resp.Release()
@@ -163,7 +183,10 @@ func (in *inbound) Complete(t *Turn, resp *Response, err error) {
 		}
 	}
 	resp.Release()
-	in.leave()
+	if !known {
+		c.requests.put(in)
+	}
+	c.running.Done()
 }
 
 // leave makes room for the next request after one that had no worker.
@@ -178,7 +201,7 @@ func (in *inbound) leave() {
 func (c *Conn) queueAnswer(t *Turn, id []byte, resp *Response) bool {
 	o := newOutgoing()
 	defer o.free()
-	return t.queue(c.queue, o.answer(id, resp))
+	return t.queue(c.queue, o, o.answer(id, resp))
 }
 
 // Begin is Call for whoever does not wait: done hears the outcome. It reports
@@ -216,7 +239,8 @@ func (c *Conn) queueCall(t *Turn, id uint64, req *Request) bool {
 	o.head = append(o.head, idFirst...)
 	o.head = strconv.AppendUint(o.head, id, 10)
 	o.head = append(o.head, ',')
-	return t.queue(c.queue, o.call(req.Method, req.Params))
+	o.call(req.Method, req.Params)
+	return t.queue(c.queue, o, req.Params)
 }
 
 // settleCall gives a call its outcome.

@@ -11,8 +11,8 @@ import (
 type requests struct {
 	mu   sync.Mutex
 	room sync.Cond
-	// byID finds a request by the hash of its id; see inbound.next.
-	byID    map[uint64]*inbound
+	// byID has the requests by the hash of their id; see inbound.next.
+	byID    [64]*inbound
 	running int
 	// queue waits for room while the reader goes on.
 	queue  []*inbound
@@ -22,6 +22,11 @@ type requests struct {
 
 	idle []*worker
 	over bool // no request will come any more
+
+	// spent are requests that are over and that nobody knows any more, spare
+	// those of them that the reader has taken to use them again.
+	spent atomic.Pointer[inbound]
+	spare *inbound
 }
 
 // How many requests, and bytes of params, wait beside those that run, while
@@ -35,13 +40,39 @@ var idSeed = maphash.MakeSeed()
 
 func (r *requests) init() {
 	r.room.L = &r.mu
-	r.byID = make(map[uint64]*inbound)
+}
+
+// bucket is where a request with that hash is found.
+func (r *requests) bucket(hash uint64) **inbound { return &r.byID[hash%uint64(len(r.byID))] }
+
+// get returns memory for a request. It is for the reader alone.
+func (r *requests) get() *inbound {
+	if r.spare == nil {
+		r.spare = r.spent.Swap(nil)
+	}
+	in := r.spare
+	if in == nil {
+		return new(inbound)
+	}
+	r.spare = in.next
+	return in
+}
+
+// put takes the memory of a request back.
+func (r *requests) put(in *inbound) {
+	for {
+		first := r.spent.Load()
+		in.next = first
+		if r.spent.CompareAndSwap(first, in) {
+			return
+		}
+	}
 }
 
 // find returns the request of that id, compared byte for byte: 1 is not "1".
 func (r *requests) find(hash uint64, id []byte) *inbound {
-	in := r.byID[hash]
-	for in != nil && !bytes.Equal(in.id, id) {
+	in := *r.bucket(hash)
+	for in != nil && (in.hash != hash || !bytes.Equal(in.id, id)) {
 		in = in.next
 	}
 	return in
@@ -51,21 +82,34 @@ func (r *requests) find(hash uint64, id []byte) *inbound {
 func (r *requests) remove(in *inbound) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first := r.byID[in.hash]
-	if first == in {
-		if in.next == nil {
-			delete(r.byID, in.hash)
-		} else {
-			r.byID[in.hash] = in.next
-		}
-		return
+	r.removeLocked(in)
+}
+
+func (r *requests) removeLocked(in *inbound) {
+	at := r.bucket(in.hash)
+	for *at != nil && *at != in {
+		at = &(*at).next
 	}
-	for at := first; at != nil; at = at.next {
-		if at.next == in {
-			at.next = in.next
-			return
-		}
+	if *at == in {
+		*at = in.next
 	}
+}
+
+// part is remove and leave at once, for a request that had no worker. It tells
+// whether somebody may still know of the request.
+func (r *requests) part(in *inbound) (next *inbound, known bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.removeLocked(in)
+	next, _ = r.leaveLocked(in, nil)
+	return next, in.known
+}
+
+// stay takes a place again, for a request whose answer has to wait.
+func (r *requests) stay() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running++
 }
 
 // What admit says of a request.
@@ -87,8 +131,8 @@ func (r *requests) admit(t *Turn, in *inbound, opt *ConnOptions, asking func() b
 	if opt.Strict && r.find(in.hash, in.id) != nil {
 		return requestRefused
 	}
-	in.next = r.byID[in.hash]
-	r.byID[in.hash] = in
+	at := r.bucket(in.hash)
+	in.next, *at = *at, in
 	if r.running >= opt.MaxInFlight {
 		t.end()
 		r.parked.Store(true)
@@ -125,6 +169,10 @@ func (r *requests) worker() *worker {
 func (r *requests) leave(in *inbound, w *worker) (next *inbound, dismissed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.leaveLocked(in, w)
+}
+
+func (r *requests) leaveLocked(in *inbound, w *worker) (next *inbound, dismissed bool) {
 	in.left = true
 	r.room.Signal()
 	if len(r.queue) > 0 {
@@ -180,6 +228,9 @@ func (r *requests) close(cause error) {
 func (r *requests) cancel(id []byte, uncancellable string) {
 	r.mu.Lock()
 	in := r.find(maphash.Bytes(idSeed, id), id)
+	if in != nil {
+		in.known = true
+	}
 	r.mu.Unlock()
 	if in != nil && (in.req.Method != uncancellable || uncancellable == "") {
 		in.cancelByPeer()

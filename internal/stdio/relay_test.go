@@ -165,6 +165,29 @@ func TestRelay(t *testing.T) {
 		}
 		echo(t, c, "after")
 	})
+	t.Run("cancelled among others, which use the same memory", func(t *testing.T) {
+		b := newBench(t)
+		c, _ := b.client(t)
+		var all sync.WaitGroup
+		for n := range 4 {
+			all.Go(func() {
+				for i := range 100 {
+					echo(t, c, fmt.Sprintf("%d-%d", n, i))
+				}
+			})
+			all.Go(func() {
+				for i := range 100 {
+					ctx, cancel := context.WithCancel(within(t))
+					all.Go(cancel)
+					resp, err := c.Call(ctx, &jsonrpc.Request{Method: "echo", Params: fmt.Appendf(nil, `{"n":%d}`, i)})
+					if err == nil && string(resp.Result) != fmt.Sprintf(`{"n":%d}`, i) || err != nil && !errors.Is(err, context.Canceled) {
+						t.Errorf("call %d: %+v, %v", i, resp, err)
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
 	t.Run("the server ends", func(t *testing.T) {
 		b := newBench(t)
 		c, _ := b.client(t)

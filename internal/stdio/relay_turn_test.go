@@ -76,7 +76,7 @@ func (f *flood) Read() ([]byte, func(), error) {
 
 func (f *flood) OnWait(func()) {}
 
-func (f *flood) Queue(...[]byte) bool { return false }
+func (f *flood) Queue(_, _, _ []byte) bool { return false }
 
 func (f *flood) Flush() {}
 

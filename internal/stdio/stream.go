@@ -83,8 +83,9 @@ func (s *Stream) Write(parts ...[]byte) error {
 }
 
 // Queue takes a small message that the next Flush or Write sends. It reports
-// false when the message is large, has line breaks, or too much waits already.
-func (s *Stream) Queue(parts ...[]byte) bool { return s.out.queue(parts) }
+// false when the message is large, its payload has line breaks, or too much waits
+// already.
+func (s *Stream) Queue(head, payload, tail []byte) bool { return s.out.queue(head, payload, tail) }
 
 // Flush begins to write what is queued. What the pipe does not take at once is
 // left to a goroutine.

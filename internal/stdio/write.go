@@ -92,16 +92,11 @@ func (q *writeQueue) write(parts [][]byte) error {
 	return q.err
 }
 
-// queue takes a message without writing it, where that needs no waiting.
-func (q *writeQueue) queue(parts [][]byte) bool {
-	size := 1
-	for _, p := range parts {
-		size += len(p)
-		if q.breaks(p) {
-			return false
-		}
-	}
-	if size > largePart {
+// queue takes a message without writing it, where that needs no waiting. Head and
+// tail are known to have no line breaks.
+func (q *writeQueue) queue(head, payload, tail []byte) bool {
+	size := len(head) + len(payload) + len(tail) + 1
+	if size > largePart || q.breaks(payload) {
 		return false
 	}
 	q.mu.Lock()
@@ -109,7 +104,7 @@ func (q *writeQueue) queue(parts [][]byte) bool {
 	if q.err != nil || q.pending+size > maxPending {
 		return false
 	}
-	q.next.add(parts, q.delim)
+	q.next.addSmall(head, payload, tail, q.delim)
 	q.pending += size
 	q.queued++
 	return true

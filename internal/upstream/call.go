@@ -25,6 +25,7 @@ type call struct {
 	cancel  context.CancelCauseFunc
 
 	prev, next *call // in link.calls
+	known      bool  // somebody found it there; guarded by link.mu
 
 	token    uint64 // ours, on the wire; 0 when the client wants no progress
 	original []byte // the client's token

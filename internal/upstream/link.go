@@ -47,6 +47,7 @@ type link struct {
 	byToken   map[uint64]*call
 	sweeping  bool
 	sweepStop *time.Timer
+	spare     []*call // that are over and that nobody knows any more; see enterPlain
 }
 
 // begin enters a call into the table of those in flight. It happens before the
@@ -75,6 +76,10 @@ func (l *link) newCall(c *Caller, req *jsonrpc.Request, now int64) *call {
 func (l *link) enter(k *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.enterLocked(k)
+}
+
+func (l *link) enterLocked(k *call) {
 	k.next = l.first
 	if l.first != nil {
 		l.first.prev = k
@@ -94,6 +99,14 @@ func (l *link) enter(k *call) {
 
 func (l *link) end(k *call) {
 	l.mu.Lock()
+	l.endLocked(k)
+	l.mu.Unlock()
+	if k.cancel != nil {
+		k.cancel(nil)
+	}
+}
+
+func (l *link) endLocked(k *call) {
 	if k.prev != nil {
 		k.prev.next = k.next
 	} else {
@@ -104,10 +117,6 @@ func (l *link) end(k *call) {
 	}
 	if k.token != 0 {
 		delete(l.byToken, k.token)
-	}
-	l.mu.Unlock()
-	if k.cancel != nil {
-		k.cancel(nil)
 	}
 }
 
@@ -185,6 +194,9 @@ func (l *link) only(fits func(*call) bool) *call {
 		}
 		found = k
 	}
+	if found != nil {
+		found.known = true
+	}
 	return found
 }
 
@@ -194,6 +206,7 @@ func (l *link) newest(fits func(*call) bool) *call {
 	defer l.mu.Unlock()
 	for k := l.first; k != nil; k = k.next {
 		if fits(k) {
+			k.known = true
 			return k
 		}
 	}

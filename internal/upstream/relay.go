@@ -22,17 +22,48 @@ func (u *Upstream) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *j
 	default:
 		return false
 	}
-	k := l.newCall(c, req, int64(t.Now().Sub(begun)))
 	conn := l.peer.(*jsonrpc.Conn)
-	k.conn, k.ctx, k.done = conn, ctx, done
-	k.sent = jsonrpc.Request{Method: req.Method, Params: req.Params, Back: k}
-	l.enter(k)
-	if conn.Begin(ctx, t, &k.sent, k) {
+	k := l.enterPlain(conn, c, req, int64(t.Now().Sub(begun)))
+	k.ctx, k.done = ctx, done
+	if conn.Begin(ctx, t, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: k}, k) {
 		return true
 	}
 	l.end(k)
 	u.leave()
 	return false
+}
+
+// maxSpare is how many calls are kept for the next ones.
+const maxSpare = 64
+
+// enterPlain enters a call that Begin makes.
+func (l *link) enterPlain(conn *jsonrpc.Conn, c *Caller, req *jsonrpc.Request, now int64) *call {
+	idle := l.up.idleFor(req)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var k *call
+	if n := len(l.spare); n > 0 {
+		k, l.spare = l.spare[n-1], l.spare[:n-1]
+	} else {
+		k = new(call)
+	}
+	*k = call{link: l, caller: c, back: req.Back, conn: conn, started: now, idle: idle}
+	k.active.Store(now)
+	l.enterLocked(k)
+	return k
+}
+
+// endPlain ends a call that was answered, and keeps its memory for the next one
+// unless somebody else may know of it.
+func (l *link) endPlain(k *call) (known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.endLocked(k)
+	if !k.known && len(l.spare) < maxSpare {
+		k.caller, k.back, k.ctx, k.done = nil, nil, nil, nil
+		l.spare = append(l.spare, k)
+	}
+	return k.known
 }
 
 // pipeFor is the connection over a pipe that c uses now, nil when it has none
@@ -65,11 +96,21 @@ func (k *call) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 		go k.Complete(nil, resp, err) // what went wrong takes a while to find out
 		return
 	}
-	l, u := k.link, k.link.up
+	l, u, done := k.link, k.link.up, k.done
+	if t != nil {
+		known := l.endPlain(k)
+		u.leave()
+		if known { // a turn would say that it is not
+			go done.Complete(nil, resp, nil)
+			return
+		}
+		done.Complete(t, resp, nil)
+		return
+	}
 	l.end(k)
 	if err != nil {
 		err = u.failure(k.ctx, l, cause(k.ctx, err))
 	}
 	u.leave()
-	k.done.Complete(t, resp, err)
+	done.Complete(nil, resp, err)
 }
