@@ -36,7 +36,8 @@ func traced(ctx context.Context) *trace {
 // observes.
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	t := &trace{start: time.Now()}
-	c := s.entry(traffic.HopClient, s.opening.Server, t.start, req)
+	c := traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: t.start}
+	s.summarize(&c, req)
 	t.id = s.gw.opt.Traffic.Begin(&c, req.Params)
 	t.back = back{s, from, t.id}
 	if s.gw.opt.Observe != nil {
@@ -52,13 +53,11 @@ func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.
 	return resp, err
 }
 
-// entry begins the entry of a call in the record.
-func (s *Session) entry(hop traffic.Hop, server string, start time.Time, req *jsonrpc.Request) traffic.Call {
-	return traffic.Call{
-		Kind: traffic.KindCall, Hop: hop, Start: start, Session: s.caller.Session, Client: s.clientName(),
-		Principal: s.opening.Principal, Schema: s.opening.Schema, Server: server,
-		Method: req.Method, Name: subject(req.Params), ReqSize: int64(len(req.Params)),
-	}
+// summarize begins the entry of a call in the record.
+func (s *Session) summarize(c *traffic.Call, req *jsonrpc.Request) {
+	c.Kind, c.Session, c.Client = traffic.KindCall, s.caller.Session, s.clientName()
+	c.Principal, c.Schema = s.opening.Principal, s.opening.Schema
+	c.Method, c.Name, c.ReqSize = req.Method, subject(req.Params), int64(len(req.Params))
 }
 
 // ended notes how a call ended.
@@ -98,8 +97,8 @@ func (s *Session) call(ctx context.Context, p party, u *upstream.Upstream, req *
 		t = &trace{start: time.Now()}
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
-	c := s.entry(traffic.HopServer, u.Name(), t.start.Add(began), req)
-	c.Notes, c.Parent = s.gw.translated.of(p, u), t.id
+	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.of(p, u)}
+	s.summarize(&c, req)
 	var span traffic.Span
 	if t.span.ID != [8]byte{} {
 		span = t.span.Child()
@@ -209,15 +208,30 @@ func hasToolError(b []byte) bool {
 // subject is what a request is about: a tool, a prompt, a resource. It may be a
 // part of params: whoever keeps it copies it.
 func subject(params []byte) string {
+	if text, ok := leadingName(params); ok {
+		return text
+	}
 	raw := jsonrpc.Get(params, "name")
 	if len(raw) < 2 || raw[0] != '"' {
 		raw = jsonrpc.Get(params, "uri")
 	}
-	if len(raw) < 3 || raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
-		text, _ := jsonrpc.Text(raw)
-		return text
+	text, _ := jsonrpc.Text(raw)
+	return text
+}
+
+// leadingName is the name where it comes first and has no escapes, as in nearly
+// all calls of tools.
+func leadingName(params []byte) (string, bool) {
+	const start = `{"name":"`
+	if len(params) <= len(start) || string(params[:len(start)]) != start {
+		return "", false
 	}
-	return unsafe.String(&raw[1], len(raw)-2)
+	text := params[len(start):]
+	n := bytes.IndexByte(text, '"')
+	if n <= 0 || bytes.IndexByte(text[:n], '\\') >= 0 {
+		return "", false
+	}
+	return unsafe.String(&text[0], n), true
 }
 
 // clientName is what the client calls itself.

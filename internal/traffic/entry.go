@@ -108,7 +108,7 @@ func (r *Recorder) whoLocked(c *Call, up *entry) uint32 {
 	if up != nil && r.who.rows[up.who].key == k {
 		return r.who.share(up.who)
 	}
-	n := r.who.hold(k)
+	n := r.who.hold(k, hint(k.session))
 	if n == 0 && k != (who{}) {
 		n = r.who.add(k, struct{}{})
 	}
@@ -116,7 +116,7 @@ func (r *Recorder) whoLocked(c *Call, up *entry) uint32 {
 }
 
 func (r *Recorder) whatLocked(k what) uint32 {
-	n := r.what.hold(k)
+	n := r.what.hold(k, hint(k.name))
 	if n == 0 && k != (what{}) {
 		k.name = strings.Clone(k.name)
 		n = r.what.add(k, counted{})
@@ -128,7 +128,7 @@ func (r *Recorder) reasonLocked(s string) uint32 {
 	if s == "" {
 		return 0
 	}
-	n := r.reasons.hold(s)
+	n := r.reasons.hold(s, hint(s))
 	if n == 0 {
 		n = r.reasons.add(s, struct{}{})
 	}
@@ -140,7 +140,7 @@ func (r *Recorder) notesLocked(list []string) uint32 {
 		return 0
 	}
 	k := strings.Join(list, "\x00")
-	n := r.notes.hold(k)
+	n := r.notes.hold(k, hint(k))
 	if n == 0 && k != "" {
 		n = r.notes.add(k, slices.Clone(list))
 	}

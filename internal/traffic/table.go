@@ -8,6 +8,9 @@ type table[K comparable, D any] struct {
 	numbers map[K]uint32
 	rows    []row[K, D]
 	free    []uint32
+	// lately has numbers by a hint of theirs: looking here first spares most
+	// entries the hashes of several texts.
+	lately [256]uint32
 }
 
 type row[K comparable, D any] struct {
@@ -22,8 +25,12 @@ func newTable[K comparable, D any]() table[K, D] {
 }
 
 // hold counts one more entry with a key; 0 says that the key must be added.
-func (t *table[K, D]) hold(k K) uint32 {
-	n := t.numbers[k]
+func (t *table[K, D]) hold(k K, hint uint8) uint32 {
+	n := t.lately[hint]
+	if r := &t.rows[n]; r.refs == 0 || r.key != k {
+		n = t.numbers[k]
+		t.lately[hint] = n
+	}
 	t.rows[n].refs++
 	return n
 }
@@ -57,4 +64,13 @@ func (t *table[K, D]) release(n uint32) {
 	delete(t.numbers, r.key)
 	*r = row[K, D]{}
 	t.free = append(t.free, n)
+}
+
+// hint is a number that differs for most texts: that of a few of their bytes.
+func hint(s string) uint8 {
+	if len(s) < 4 {
+		return uint8(len(s))
+	}
+	end := s[len(s)-4:]
+	return uint8(len(s))*31 + end[0]*7 + end[1]*17 + end[2]*5 + end[3]*3
 }

@@ -1,0 +1,51 @@
+package traffic
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// Numbers stand for what they stood for when they were given, whatever comes
+// and goes beside them; hints may be wrong.
+func TestTable(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	table := newTable[string, int]()
+	type held struct {
+		n   uint32
+		key string
+	}
+	var all []held
+	for range 20_000 {
+		if len(all) > 0 && random.IntN(2) == 0 {
+			i := random.IntN(len(all))
+			table.release(all[i].n)
+			all[i] = all[len(all)-1]
+			all = all[:len(all)-1]
+			continue
+		}
+		key := ""
+		if i := random.IntN(100); i > 20 {
+			key = fmt.Sprint(i)
+		}
+		n := table.hold(key, uint8(random.IntN(64)))
+		if n == 0 && key != "" {
+			n = table.add(key, 0)
+		}
+		all = append(all, held{n, key})
+		for _, h := range all[max(len(all)-3, 0):] {
+			if got := table.rows[h.n].key; got != h.key {
+				t.Fatalf("number %d stands for %q, not for %q", h.n, got, h.key)
+			}
+		}
+	}
+	for _, h := range all {
+		if got := table.rows[h.n].key; got != h.key {
+			t.Fatalf("number %d stands for %q, not for %q", h.n, got, h.key)
+		}
+		table.release(h.n)
+	}
+	if len(table.numbers) != 0 || len(table.rows) > 101 {
+		t.Errorf("%d keys and %d rows are left", len(table.numbers), len(table.rows))
+	}
+}
