@@ -27,26 +27,28 @@ type Options struct {
 type Recorder struct {
 	enabled  atomic.Bool
 	attached atomic.Int32
-	now      func() time.Time
 
-	mu      sync.Mutex
-	ids     uint64
-	calls   slots[entry]
+	// What every call needs stands together, the tables behind it.
+	mu    sync.Mutex
+	ids   uint64
+	calls slots[entry]
+	heads byteRing
+	// revs maps a revision to what changed in it.
+	rev  uint64
+	revs slots[change]
+	subs map[*Subscription]struct{}
+	// whole are the bodies that are kept whole, by their entries.
+	whole map[uint64][2]span
+	stats stats
+
 	who     table[who, struct{}]
 	what    table[what, counted]
 	reasons table[string, struct{}]
 	notes   table[string, []string]
-	heads   *byteRing
-	bodies  *byteRing
-	// whole are the bodies that are kept whole, by their entries.
-	whole  map[uint64][2]span
-	lineID uint64
-	lines  slots[Line]
-	// revs maps a revision to what changed in it.
-	revs  slots[change]
-	rev   uint64
-	subs  map[*Subscription]struct{}
-	stats stats
+	bodies  byteRing
+	lineID  uint64
+	lines   slots[Line]
+	now     func() time.Time
 }
 
 // New is a recorder that is enabled.

@@ -18,9 +18,9 @@ type span struct {
 	n  int64
 }
 
-func newByteRing(size int64) *byteRing {
+func newByteRing(size int64) byteRing {
 	size = (size + chunkSize - 1) / chunkSize * chunkSize
-	return &byteRing{size: size, chunks: make([][]byte, size/chunkSize)}
+	return byteRing{size: size, chunks: make([][]byte, size/chunkSize)}
 }
 
 // put copies b; what is larger than the ring is cut.

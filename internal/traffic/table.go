@@ -56,9 +56,12 @@ func (t *table[K, D]) add(k K, d D) uint32 {
 
 // release forgets a key with its last entry.
 func (t *table[K, D]) release(n uint32) {
+	if n == 0 {
+		return
+	}
 	r := &t.rows[n]
 	r.refs--
-	if n == 0 || r.refs > 0 {
+	if r.refs > 0 {
 		return
 	}
 	delete(t.numbers, r.key)
