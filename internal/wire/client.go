@@ -73,7 +73,7 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 // takes says that a request is of the kind that is sent here; what its header
 // says is looked at when it is written.
 func (c *Client) takes(req *http.Request) bool {
-	if !canPeek || req.Method != http.MethodPost || req.Header == nil || req.URL == nil || req.URL.Scheme != "http" || req.URL.Opaque != "" {
+	if !canTalk || req.Method != http.MethodPost || req.Header == nil || req.URL == nil || req.URL.Scheme != "http" || req.URL.Opaque != "" {
 		return false
 	}
 	// A body that can be had again is in memory: reading it takes no time.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -21,6 +23,7 @@ type clientBuffer struct {
 	src io.Reader
 	buf []byte
 	at  int
+	err error // of the next read
 }
 
 func newClientBuffer() *clientBuffer { return clientBuffers.Get().(*clientBuffer) }
@@ -35,13 +38,42 @@ func (in *clientBuffer) free() {
 
 // start forgets what the buffer holds and reads from src.
 func (in *clientBuffer) start(src io.Reader) {
-	in.src, in.buf, in.at = src, in.buf[:0], 0
+	in.src, in.buf, in.at, in.err = src, in.buf[:0], 0, nil
+}
+
+var errStale = say.Errorf("the server has closed the connection", "服务已关闭连接")
+
+// ask writes the request to a connection, after a look at one that was kept,
+// and reads what comes first. It returns how much was written; an error of
+// reading is for later.
+func (in *clientBuffer) ask(cn *clientConn, kept bool) (sent int, err error) {
+	msg, got := in.buf, 0
+	if cn.talk != nil {
+		sent, got, err = cn.talk.talk(msg, kept)
+	}
+	talked := sent == len(msg)
+	if !talked && err == nil {
+		var n int
+		n, err = cn.Write(msg[sent:])
+		sent += n
+	}
+	if sent == 0 && err != nil {
+		return 0, err // the request can still be sent to another one
+	}
+	in.start(cn)
+	if talked {
+		in.buf, in.err, err = in.buf[:got], err, nil
+	}
+	return sent, err
 }
 
 func (in *clientBuffer) unread() []byte { return in.buf[in.at:] }
 
 // fill waits for more, in front of which it makes room.
 func (in *clientBuffer) fill() error {
+	if in.err != nil {
+		return in.err
+	}
 	if in.at > 0 {
 		in.buf = in.buf[:copy(in.buf, in.buf[in.at:])]
 		in.at = 0

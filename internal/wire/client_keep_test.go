@@ -124,7 +124,10 @@ func TestClientStaleConnections(t *testing.T) {
 			ask(t, c, p.url, "1")
 			act(<-first)
 			kept := c.pool.idle[strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp")][0]
-			await(t, "it has arrived", func() bool { return !kept.peek.quiet() })
+			await(t, "it has arrived", func() (arrived bool) {
+				err := kept.talk.raw.Control(func(fd uintptr) { arrived = !kept.talk.quiet(int(fd)) })
+				return arrived || err != nil
+			})
 			if status, _ := ask(t, c, p.url, "2"); status != 200 {
 				t.Errorf("status %d", status)
 			}
@@ -169,7 +172,7 @@ func TestClientWriteFails(t *testing.T) {
 	ask(t, c, p.url, "1")
 	addr := strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/mcp")
 	kept := c.pool.idle[addr][0]
-	kept.Conn = &brokenConn{Conn: kept.Conn}
+	kept.Conn, kept.talk = &brokenConn{Conn: kept.Conn}, nil
 	if status, _ := ask(t, c, p.url, "2"); status != 200 || p.conns.Load() != 2 {
 		t.Errorf("status %d on %d connections", status, p.conns.Load())
 	}

@@ -11,14 +11,14 @@ import (
 type clientConn struct {
 	net.Conn
 	addr  string
-	peek  *peeker   // nil when the connection cannot be looked into
+	talk  *talker   // nil when the system does not know the connection
 	since time.Time // when it was kept
 	end   func()    // closes it
 	plain plainHead
 }
 
 func newClientConn(conn net.Conn, addr string) *clientConn {
-	cn := &clientConn{Conn: conn, addr: addr, peek: newPeeker(conn)}
+	cn := &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
 	cn.end = func() { _ = conn.Close() }
 	return cn
 }
@@ -35,15 +35,12 @@ type clientPool struct {
 	closing bool // until the next request, what becomes idle is closed
 }
 
-// get returns a connection on which the server has said nothing since it was
-// kept, nil when there is none.
+// get returns a connection, nil when there is none. Whoever uses it looks first
+// whether the server has said anything since it was kept.
 func (p *clientPool) get(addr string, maxAge time.Duration) *clientConn {
 	for {
 		cn := p.pop(addr)
-		if cn == nil {
-			return nil
-		}
-		if (maxAge <= 0 || time.Since(cn.since) < maxAge) && cn.peek.quiet() {
+		if cn == nil || maxAge <= 0 || time.Since(cn.since) < maxAge {
 			return cn
 		}
 		cn.Close()
@@ -68,7 +65,7 @@ func (p *clientPool) pop(addr string) *clientConn {
 
 // put keeps a connection as long as limits allow, and closes it otherwise.
 func (p *clientPool) put(cn *clientConn, limits *http.Transport) {
-	if cn.peek == nil || !p.push(cn, limits) {
+	if cn.talk == nil || !p.push(cn, limits) {
 		cn.Close()
 	}
 }

@@ -24,7 +24,7 @@ type Target struct {
 // Target returns u as one, nil where its requests are for net/http. The host
 // named to the server is another one than that of u where it is not empty.
 func (c *Client) Target(u *url.URL, host string) *Target {
-	if !canPeek || u.Scheme != "http" || u.Opaque != "" || !c.straight(&http.Request{URL: u}) {
+	if !canTalk || u.Scheme != "http" || u.Opaque != "" || !c.straight(&http.Request{URL: u}) {
 		return nil
 	}
 	if host == "" {
@@ -131,7 +131,6 @@ func (p *Post) exchange(c *Client, addr string, of Owner, short bool) (length in
 		return 0, nil, err
 	}
 	p.all = partly == nil
-	p.in.start(p.conn)
 	if short {
 		length, err = p.in.readPlain(c.maxHeader(), &p.conn.plain)
 	}
@@ -158,7 +157,7 @@ func (p *Post) write(addr string, of Owner) (partly, err error) {
 		}
 		n := 0
 		if err = net.ErrClosed; p.hold(cn) {
-			n, err = cn.Write(p.in.buf)
+			n, err = p.in.ask(cn, kept)
 		}
 		if err == nil || n > 0 {
 			return err, nil
