@@ -76,7 +76,7 @@ func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 	}
 	c.start(in)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
-		t.end()
+		t.End()
 		c.requests.await(in, c.asking) // what comes next may depend on it
 	}
 }

@@ -110,7 +110,7 @@ func (c *Conn) settle(t *Turn, id uint64) {
 	}
 	idle := q.idle
 	q.mu.Unlock()
-	t.end()
+	t.End()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

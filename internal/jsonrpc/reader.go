@@ -10,7 +10,7 @@ import (
 func (c *Conn) read() error {
 	var t Turn
 	if c.queue != nil {
-		c.queue.OnWait(t.end)
+		c.queue.OnWait(t.End)
 	}
 	for {
 		data, release, err := c.stream.Read()
@@ -19,7 +19,7 @@ func (c *Conn) read() error {
 			t.took()
 			continue
 		}
-		t.end()
+		t.End()
 		var frame *FrameError
 		if !errors.As(err, &frame) {
 			return err

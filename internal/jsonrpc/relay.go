@@ -111,11 +111,12 @@ func (t *Turn) queue(q Queue, o *outgoing, payload []byte) bool {
 // took counts a message.
 func (t *Turn) took() {
 	if t.taken++; t.taken >= min(max(t.flying/2, minTurn), maxTurn) || t.bytes >= maxTurnBytes {
-		t.end()
+		t.End()
 	}
 }
 
-func (t *Turn) end() {
+// End writes what was queued.
+func (t *Turn) End() {
 	for i, q := range t.dirty {
 		q.Flush()
 		t.dirty[i] = nil

@@ -134,7 +134,7 @@ func (r *requests) admit(t *Turn, in *inbound, opt *ConnOptions, asking func() b
 	at := r.bucket(in.hash)
 	in.next, *at = *at, in
 	if r.running >= opt.MaxInFlight {
-		t.end()
+		t.End()
 		r.parked.Store(true)
 		defer r.parked.Store(false)
 	}

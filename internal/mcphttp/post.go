@@ -30,6 +30,7 @@ type post struct {
 	started   time.Duration // since time began
 	method    string        // of the request, "" for a batch
 	id        []byte        // raw, of the request, nil for a batch
+	idRoom    [16]byte
 
 	// One of the two is, and ends, the context of all that runs for this POST.
 	ctx  late.Context

@@ -35,13 +35,18 @@ func (p *post) run(ctx context.Context, h Session, from jsonrpc.Peer, m *jsonrpc
 		}
 	}()
 	resp, err := h.Handle(ctx, from, &jsonrpc.Request{Method: m.Method, Params: m.Params})
+	return p.outcome(ctx, m.Method, resp, err)
+}
+
+// outcome is the answer for what a handler returned.
+func (p *post) outcome(ctx context.Context, method string, resp *jsonrpc.Response, err error) *jsonrpc.Response {
 	if ctx.Err() != nil {
 		return p.ended(ctx, resp)
 	}
 	if err == nil && resp != nil {
 		return resp
 	}
-	return &jsonrpc.Response{Err: p.wireError(m.Method, err)}
+	return &jsonrpc.Response{Err: p.wireError(method, err)}
 }
 
 // wireError is what a client reads of an error that a handler returned.

@@ -17,6 +17,8 @@ type lane struct {
 	principal string
 	version   string
 	accept    accepted
+	relayer   jsonrpc.Relayer // nil when the session is none
+	turn      jsonrpc.Turn
 }
 
 // Lane is for requests with the header of r, which was answered; nil when each
@@ -31,7 +33,9 @@ func (s *Server) Lane(r *http.Request, ep Endpoint, principal string) wire.Lane 
 		return nil
 	}
 	ss.leave()
-	return &lane{srv: s, session: ss, ep: ep, principal: principal, version: p.version, accept: p.accept}
+	l := &lane{srv: s, session: ss, ep: ep, principal: principal, version: p.version, accept: p.accept}
+	l.relayer, _ = ss.handler.(jsonrpc.Relayer)
+	return l
 }
 
 // Serve answers one call of a tool: there is little else in large numbers.
@@ -47,29 +51,77 @@ func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
 		srv: l.srv, w: w, ep: l.ep, principal: l.principal, version: l.version,
 		accept: l.accept, session: l.session,
 	}
-	return p.serveCall(&m)
+	if !p.enterLane(&m) {
+		return false
+	}
+	if !l.relay(w, p, &m) {
+		p.answer(m.ID, p.run(&p.ctx, l.session.handler, p, &m))
+		p.leaveLane()
+	}
+	return true
 }
 
-// serveCall answers a request of the session, unless there is more to it than
-// running it now.
-func (p *post) serveCall(m *jsonrpc.Message) bool {
+// enterLane counts a request of a session in; false when there is more to it
+// than running it now.
+func (p *post) enterLane(m *jsonrpc.Message) bool {
 	ss := p.session
 	select {
 	case ss.slots <- struct{}{}:
-		defer func() { <-ss.slots }()
 	default:
 		return false
 	}
 	p.ctx.Init(ss.ctx)
 	p.runs = running{&p.ctx, m.Method}
 	if !ss.enterWith(m.ID, &p.runs) {
+		<-ss.slots
 		return false
 	}
-	defer ss.leaveWith(m.ID)
 	p.begin(m)
-	defer p.end()
-	p.answer(m.ID, p.run(&p.ctx, ss.handler, p, m))
 	return true
+}
+
+// leaveLane is the counterpart of enterLane.
+func (p *post) leaveLane() {
+	p.end()
+	p.session.leaveWith(p.id)
+	<-p.session.slots
+}
+
+// relay passes a request on, where the session can, without waiting for the
+// answer.
+func (l *lane) relay(w wire.LaneWriter, p *post, m *jsonrpc.Message) bool {
+	if l.relayer == nil || !p.accept.json {
+		return false
+	}
+	p.id = append(p.idRoom[:0], m.ID...) // the body is gone when the answer comes
+	w.Defer()
+	if l.relayer.Relay(&p.ctx, &l.turn, p, &jsonrpc.Request{Method: m.Method, Params: m.Params}, p) {
+		l.turn.End()
+		return true
+	}
+	w.Recall()
+	return false
+}
+
+// Complete implements jsonrpc.Completion for a request that was passed on.
+func (p *post) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
+	if t != nil && p.isStream() {
+		go p.conclude(resp, err)
+		return
+	}
+	p.conclude(resp, err)
+}
+
+func (p *post) isStream() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stream != nil
+}
+
+func (p *post) conclude(resp *jsonrpc.Response, err error) {
+	p.answer(p.id, p.outcome(&p.ctx, p.method, resp, err))
+	p.leaveLane()
+	p.w.(wire.LaneWriter).Finish()
 }
 
 // nobody hears what is wrong with a header: that was said already.

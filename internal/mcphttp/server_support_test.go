@@ -40,6 +40,7 @@ type world struct {
 	notes   chan string   // notifications heard
 
 	handler mcphttp.Session // instead of toys
+	relays  string          // how toys pass calls on
 
 	longWay  atomic.Int64 // requests that no lane answered
 	mu       sync.Mutex
@@ -123,6 +124,9 @@ func (w *world) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, 
 	w.openings = append(w.openings, o)
 	if w.handler != nil {
 		return w.handler, nil
+	}
+	if w.relays == "relayed" || w.relays == "relayed in a turn" {
+		return relayingToy{&toy{w: w, o: o}}, nil
 	}
 	return &toy{w: w, o: o}, nil
 }

@@ -1,6 +1,7 @@
 package mcphttp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,6 +40,26 @@ func (s *toy) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.N
 
 func result(format string, args ...any) (*jsonrpc.Response, error) {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil, format, args...)}, nil
+}
+
+// A relayingToy answers calls of tools without anybody waiting for it.
+type relayingToy struct{ *toy }
+
+func (s relayingToy) Relay(ctx context.Context, _ *jsonrpc.Turn, from jsonrpc.Peer, req *jsonrpc.Request, done jsonrpc.Completion) bool {
+	name, _ := jsonrpc.GetString(req.Params, "name")
+	if req.Method != mcp.MethodToolsCall || name == "panic" {
+		return false
+	}
+	copied := &jsonrpc.Request{Method: req.Method, Params: bytes.Clone(req.Params)}
+	go func() {
+		resp, err := s.Handle(ctx, from, copied)
+		var turn *jsonrpc.Turn
+		if s.w.relays == "relayed in a turn" {
+			turn = new(jsonrpc.Turn)
+		}
+		done.Complete(turn, resp, err)
+	}()
+	return true
 }
 
 const toyTools = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`

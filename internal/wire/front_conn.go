@@ -2,9 +2,11 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -31,6 +33,7 @@ type conn struct {
 	body  body
 	out   answer
 	lane  Lane // for requests that repeat the head; nil when there is none
+	later later
 	// request0 is what all requests have in common.
 	request0 http.Request
 
@@ -56,7 +59,7 @@ func (c *conn) serve() {
 	first := true
 	for {
 		raw, ok := c.readHead(first)
-		if !ok {
+		if c.later.begun && !c.settled(ok) || !ok {
 			c.nc.Close()
 			return
 		}
@@ -165,6 +168,9 @@ func (c *conn) readMore(wait time.Duration) error {
 		c.nc.SetReadDeadline(c.due)
 	}
 	n, err := c.nc.Read(c.buf[c.end:])
+	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.waitOn() {
+		n, err = c.nc.Read(c.buf[c.end:])
+	}
 	c.end += n
 	return err
 }
@@ -184,6 +190,9 @@ func (c *conn) answer() bool {
 		return false
 	}
 	ok := c.handle()
+	if c.later.begun {
+		return true
+	}
 	watched := c.unwatch()
 	keep := c.out.close() && ok && watched && c.body.skip()
 	if c.rest() && keep {

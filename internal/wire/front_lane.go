@@ -28,6 +28,13 @@ type LaneWriter interface {
 	Room(n int) []byte
 	// JSON is the whole answer. Each part of it may take so long to be written.
 	JSON(status int, within time.Duration, text []byte)
+	// Defer lets a Lane answer after Serve has returned, from any goroutine,
+	// until Finish; Recall takes that back.
+	Defer()
+	Recall()
+	// Finish says that a deferred request is answered. It does not wait for
+	// the client.
+	Finish()
 }
 
 // byLane has a request answered that is all here.
@@ -36,9 +43,9 @@ func (c *conn) byLane() bool {
 	if n > int64(c.end-c.start) {
 		return false
 	}
-	c.body.begin(c, n)
-	c.body.all.Store(true) // what comes behind it may be read
+	c.body.begin(c, 0) // what comes behind it may be read
 	if lane.Serve(&c.out, c.buf[c.start:c.start+int(n)]) {
+		c.start += int(n)
 		return true
 	}
 	c.lane = nil

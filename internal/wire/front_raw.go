@@ -84,6 +84,21 @@ func (w *rawWriter) write(parts ...[]byte) error {
 	return err
 }
 
+// writeNow writes what it can without waiting, and returns the rest.
+func (w *rawWriter) writeNow(p []byte) ([]byte, error) {
+	if w.try == nil || w.isArmed() {
+		return p, nil
+	}
+	w.bufs = append(w.parts[:0], p)
+	err := w.try.tryWrite(&w.bufs)
+	rest := p[len(p):]
+	if len(w.bufs) > 0 {
+		rest = w.bufs[0]
+	}
+	w.bufs, w.parts = nil, [2][]byte{}
+	return rest, err
+}
+
 func (w *rawWriter) isArmed() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

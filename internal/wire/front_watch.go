@@ -151,13 +151,7 @@ func (c *conn) read(done chan struct{}) {
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		return
 	}
-	c.mu.Lock()
-	c.watch.gone = true
-	cancel := c.watch.cancel
-	c.mu.Unlock()
-	if cancel != nil {
-		cancel(ErrGone)
-	}
+	c.gone()
 }
 
 // retire closes the connection, when it has answered.
