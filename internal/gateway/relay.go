@@ -1,12 +1,15 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"time"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -32,7 +35,14 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 		return false
 	}
 	u := s.upstream(ref.Server)
-	if u == nil || u.Config().Validate == "full" || hasTasks(u.Features(s.caller)) {
+	if u == nil || hasTasks(u.Features(s.caller)) {
+		return false
+	}
+	if cfg := u.Config(); cfg.Validate == "full" || len(cfg.Tools) > 0 && cfg.Tools[ref.Name].Ask {
+		return false
+	}
+	pipe := u.PipeFor(s.caller)
+	if pipe == nil {
 		return false
 	}
 	if resp, err := checkArguments(u, ref.Item, arguments, s.rules); resp != nil || err != nil {
@@ -42,11 +52,16 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	if ref.Name != named.name {
 		params = t.Splice(params, at[0], s.quoted(named, ref.Name))
 	}
-	r := &relayed{back: back{s: s, from: from}, u: u, done: done}
-	if !u.Begin(ctx, t, s.caller, &jsonrpc.Request{Method: req.Method, Params: params, Back: &r.back}, r) {
-		return false
-	}
 	s.calls.Add(1)
+	r := &relayed{back: back{s: s, from: from}, ctx: ctx, u: u, done: done}
+	down := jsonrpc.Request{Method: req.Method, Params: params, Back: &r.back}
+	if s.gw.opt.Traffic.Enabled() {
+		r.record(t.Now(), req, &down)
+	}
+	if !pipe.Begin(ctx, t, s.caller, &down, r) {
+		// What was recorded cannot be taken back.
+		go r.wait(&jsonrpc.Request{Method: req.Method, Params: bytes.Clone(params), Back: &r.back})
+	}
 	return true
 }
 
@@ -82,16 +97,56 @@ func (s *Session) quoted(n *naming, own string) []byte {
 	return n.quoted
 }
 
-// watched says whether somebody wants to see every request.
+// watched says whether somebody wants to see every request, more than its entry
+// in the record.
 func (s *Session) watched(ctx context.Context) bool {
-	return s.gw.opt.Traffic.Enabled() || s.gw.opt.Observe != nil || s.gw.log.Enabled(ctx, slog.LevelDebug)
+	return s.gw.opt.Observe != nil || s.gw.log.Enabled(ctx, slog.LevelDebug)
 }
 
 // A relayed call is one that nobody waits for.
 type relayed struct {
 	back
+	ctx  context.Context
 	u    *upstream.Upstream
 	done jsonrpc.Completion
+	// start and hop are of its entry in the record, and of that of the call to
+	// the server.
+	start time.Time
+	hop   uint64
+}
+
+// wait makes the call in a goroutine of its own: there was no place for it, or no
+// room in the pipe.
+func (r *relayed) wait(req *jsonrpc.Request) {
+	resp, err := r.u.Call(r.ctx, r.s.caller, req)
+	r.Complete(nil, resp, err)
+}
+
+// record begins the two entries of a call: the client's, and that to the server.
+func (r *relayed) record(now time.Time, req, down *jsonrpc.Request) {
+	s, rec := r.s, r.s.gw.opt.Traffic
+	r.start = now
+	c := traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: now}
+	s.summarize(&c, req)
+	r.trace = rec.Begin(&c, req.Params)
+	c.Hop, c.Server, c.Parent, c.Notes = traffic.HopServer, r.u.Name(), r.trace, s.gw.translated.of(party{caller: s.caller}, r.u)
+	c.Name, c.ReqSize = subject(down.Params), int64(len(down.Params))
+	r.hop = rec.Begin(&c, down.Params)
+}
+
+// recorded ends one of them.
+func (r *relayed) recorded(id uint64, resp *jsonrpc.Response, err error) {
+	if id == 0 {
+		return
+	}
+	o, body := outcomeOf(r.ctx, resp, err)
+	o.Total = time.Since(r.start)
+	if id == r.hop {
+		o.ServerTime = o.Total
+	} else {
+		o.Server = r.u.Name()
+	}
+	r.s.gw.opt.Traffic.End(id, &o, body)
 }
 
 // maxInTurn is the size from which an answer is not looked at by the goroutine
@@ -110,9 +165,11 @@ func (r *relayed) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 			r.done.Complete(t, nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
 		}
 	}()
+	r.recorded(r.hop, resp, err)
 	if err == nil && resp.Err == nil {
 		r.s.adapt(r.s.rules, r.u, resp)
 		resp.Result = r.s.finishTool(resp.Result)
 	}
+	r.recorded(r.trace, resp, err)
 	r.done.Complete(t, resp, err)
 }

@@ -7,15 +7,14 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
+// A Pipe is a connection on which a call is no more than passing bytes on.
+type Pipe = link
+
 // Begin is Call, with params that have no _meta, for whoever does not wait:
-// done hears the outcome. It reports false, and has done nothing, when the call
-// is more than passing bytes on: it would have to wait for a connection or a
-// place, or has to be translated.
-func (u *Upstream) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *jsonrpc.Request, done jsonrpc.Completion) bool {
-	l := u.pipeFor(c)
-	if l == nil {
-		return false
-	}
+// done hears the outcome. It reports false, and has done nothing, when it would
+// have to wait for a place or for room in the pipe.
+func (l *link) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *jsonrpc.Request, done jsonrpc.Completion) bool {
+	u := l.up
 	select {
 	case u.places <- struct{}{}:
 		u.running.Add(1)
@@ -66,9 +65,9 @@ func (l *link) endPlain(k *call) (known bool) {
 	return k.known
 }
 
-// pipeFor is the connection over a pipe that c uses now, nil when it has none
+// PipeFor is the connection over a pipe that c uses now, nil when it has none
 // or when the two eras differ.
-func (u *Upstream) pipeFor(c *Caller) *link {
+func (u *Upstream) PipeFor(c *Caller) *Pipe {
 	if c.Era != mcp.Legacy {
 		return nil
 	}

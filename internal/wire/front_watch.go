@@ -87,7 +87,9 @@ func (c *conn) unwatch() bool {
 	<-w.done
 	c.due = time.Time{}
 	c.nc.SetReadDeadline(c.due)
-	here := !c.watch.gone // nobody else looks any more
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	here := !c.watch.gone
 	c.watch = watch{}
 	return here
 }
