@@ -73,8 +73,8 @@ func TestClientAllocations(t *testing.T) {
 			return c
 		}, 1},
 		{"a context without an end", false, func() context.Context { return context.WithoutCancel(t.Context()) }, 2},
-		{"a context", false, t.Context, 6},
-		{"modern", true, func() context.Context { return context.WithoutCancel(t.Context()) }, 4},
+		{"a context", false, t.Context, 4},
+		{"modern", true, func() context.Context { return context.WithoutCancel(t.Context()) }, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := NewClient(ClientOptions{URL: url, Modern: tc.modern})
