@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/config"
@@ -44,6 +45,9 @@ type Keeper struct {
 	life context.Context
 	kill context.CancelFunc
 	wg   sync.WaitGroup
+	// none is until when nobody has signed in anywhere, as far as we looked;
+	// most requests are sent by processes of which that is true.
+	none atomic.Int64
 
 	mu      sync.Mutex
 	grants  []*grant // nobody changes one that is here
@@ -134,6 +138,9 @@ func (k *Keeper) findLocked(s *config.Server, user string) *grant {
 // lookup returns the grant to use. One that is not there may have been made
 // by another process meanwhile.
 func (k *Keeper) lookup(s *config.Server, user string) *grant {
+	if ticks() < k.none.Load() {
+		return nil
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	g := k.findLocked(s, user)
@@ -141,8 +148,15 @@ func (k *Keeper) lookup(s *config.Server, user string) *grant {
 		k.loadLocked()
 		g = k.findLocked(s, user)
 	}
+	if k.read && len(k.grants) == 0 {
+		k.none.Store(ticks() + int64(lookEvery-time.Since(k.looked)))
+	}
 	return g
 }
+
+var begun = time.Now()
+
+func ticks() int64 { return int64(time.Since(begun)) }
 
 // before is what is known from an earlier sign-in at the same issuer; never
 // nil.
@@ -160,6 +174,7 @@ func (k *Keeper) before(s *config.Server, user, issuer string) *grant {
 
 // loadLocked reads what changed since it was last read.
 func (k *Keeper) loadLocked() {
+	k.none.Store(0)
 	k.looked = time.Now()
 	mark := modified(k.marker())
 	if k.read && mark.Equal(k.mark) {
@@ -203,6 +218,7 @@ func (k *Keeper) keep(g *grant) (Status, error) {
 	err = k.opt.Store.Set(g.name(), string(text))
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.none.Store(0)
 	k.grants = append(slices.DeleteFunc(slices.Clone(k.grants), func(old *grant) bool { return old.name() == g.name() }), g)
 	if err != nil {
 		return g.status(), say.Errorf("keeping the token: %w", "保存令牌失败：%w", err)

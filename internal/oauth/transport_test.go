@@ -297,3 +297,26 @@ func TestAuthorization(t *testing.T) {
 		t.Errorf("without a grant: %v", err)
 	}
 }
+
+// A sign-in counts at once, whatever was known before.
+func TestAuthorizationAfterSignIn(t *testing.T) {
+	as := newAuthServer(t)
+	rs := newResource(t, as)
+	k, s := newKeeper(t, t.TempDir()), rs.entry(nil)
+	rt := k.Transport(s, "", plain).(*Transport)
+	for range 3 {
+		if value, _, ok := rt.Authorization(); value != "" || !ok {
+			t.Fatalf("before: %q, %v", value, ok)
+		}
+	}
+	if _, err := login(t, k, s, ""); err != nil {
+		t.Fatal(err)
+	}
+	if value, _, ok := rt.Authorization(); !strings.HasPrefix(value, "Bearer ") || !ok {
+		t.Errorf("after: %q, %v", value, ok)
+	}
+	k.forget(s, "")
+	if value, _, ok := rt.Authorization(); value != "" || !ok {
+		t.Errorf("after signing out: %q, %v", value, ok)
+	}
+}
