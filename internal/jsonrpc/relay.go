@@ -38,8 +38,9 @@ type Queue interface {
 	Queue(head, payload, tail []byte) bool
 	// Flush begins to write what is queued and does not wait.
 	Flush()
-	// OnWait has f called by Read before it waits.
-	OnWait(f func())
+	// OnWait has f called by Read before it waits. f reports whether it did
+	// anything.
+	OnWait(f func() bool)
 }
 
 func queueOf(s Stream) Queue {
@@ -115,13 +116,15 @@ func (t *Turn) took() {
 	}
 }
 
-// End writes what was queued.
-func (t *Turn) End() {
+// End writes what was queued and reports whether there was anything.
+func (t *Turn) End() bool {
+	wrote := len(t.dirty) > 0
 	for i, q := range t.dirty {
 		q.Flush()
 		t.dirty[i] = nil
 	}
 	t.dirty, t.taken, t.bytes, t.flying, t.now = t.dirty[:0], 0, 0, 0, time.Time{}
+	return wrote
 }
 
 // relays says whether requests may be passed on.

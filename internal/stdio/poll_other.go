@@ -9,4 +9,4 @@ type pollReader struct{}
 
 func newPollReader(io.Reader) *pollReader { return nil }
 
-func (*pollReader) read([]byte, func()) (int, error) { return 0, io.EOF }
+func (*pollReader) read([]byte, func() bool) (int, error) { return 0, io.EOF }

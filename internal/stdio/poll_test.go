@@ -22,10 +22,11 @@ func TestOnWait(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	s.OnWait(func() {
+	s.OnWait(func() bool {
 		waited++
 		write(come) // what would be missed, if it could be
 		come = ""
+		return false
 	})
 	large := strings.Repeat("x", 60<<10)
 	for _, step := range []struct {
@@ -55,6 +56,18 @@ func TestOnWait(t *testing.T) {
 			}
 		})
 	}
+	t.Run("something was done before", func(t *testing.T) {
+		waited = 0
+		s.OnWait(func() bool {
+			if waited++; waited == 3 {
+				write("4\n")
+			}
+			return waited < 3
+		})
+		if msg, _, err := s.Read(); string(msg) != "4" || err != nil || waited != 3 {
+			t.Errorf("read %q, %v, after %d times", msg, err, waited)
+		}
+	})
 	w.Close()
 	if _, _, err := s.Read(); err != io.EOF {
 		t.Errorf("reading at the end: %v", err)

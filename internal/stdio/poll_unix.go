@@ -17,7 +17,7 @@ type pollReader struct {
 	raw    syscall.RawConn
 	once   func(fd uintptr) bool
 	p      []byte
-	before func()
+	before func() bool
 	n      int
 	err    error
 }
@@ -37,8 +37,9 @@ func newPollReader(r io.Reader) *pollReader {
 	return pr
 }
 
-// read is that of an io.Reader. Before it waits it calls before.
-func (r *pollReader) read(p []byte, before func()) (int, error) {
+// read is that of an io.Reader. Before it waits it calls before, and looks once
+// more when that did something: it took a while.
+func (r *pollReader) read(p []byte, before func() bool) (int, error) {
 	r.p, r.before, r.n, r.err = p, before, 0, nil
 	err := r.raw.Read(r.once)
 	r.p, r.before = nil, nil
@@ -66,7 +67,9 @@ func (r *pollReader) readOnce(fd uintptr) bool {
 		case unix.EINTR:
 			continue
 		case unix.EAGAIN:
-			r.before()
+			if r.before() {
+				continue
+			}
 			return false
 		default:
 			r.err = err

@@ -20,7 +20,7 @@ type lineReader struct {
 	delim byte
 	limit int64
 
-	waits func() // hears that reading is going to wait, or may as well
+	waits func() bool // hears that reading is going to wait, or may as well
 
 	chunk      []byte
 	start, end int   // unread bytes of chunk

@@ -74,7 +74,7 @@ func (f *flood) Read() ([]byte, func(), error) {
 	return []byte(`{"jsonrpc":"2.0","method":"n"}`), nil, nil
 }
 
-func (f *flood) OnWait(func()) {}
+func (f *flood) OnWait(func() bool) {}
 
 func (f *flood) Queue(_, _, _ []byte) bool { return false }
 

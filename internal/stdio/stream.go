@@ -45,7 +45,7 @@ func NewStream(r io.Reader, w io.Writer, opt StreamOptions) *Stream {
 		opt.Closer = bothEnds{r, w}
 	}
 	s := &Stream{closer: opt.Closer, closed: make(chan struct{})}
-	s.in = lineReader{r: r, poll: newPollReader(r), waits: func() {}, delim: opt.Delimiter, limit: opt.MaxLine}
+	s.in = lineReader{r: r, poll: newPollReader(r), waits: func() bool { return false }, delim: opt.Delimiter, limit: opt.MaxLine}
 	s.out.init(w, opt.Delimiter)
 	return s
 }
@@ -92,8 +92,9 @@ func (s *Stream) Queue(head, payload, tail []byte) bool { return s.out.queue(hea
 func (s *Stream) Flush() { s.out.kick() }
 
 // OnWait has f called by Read before it waits, and before it reads what may take
-// as long. It is for the one who reads, who says so before the first Read.
-func (s *Stream) OnWait(f func()) { s.in.waits = f }
+// as long. f reports whether it did anything. It is for the one who reads, who
+// says so before the first Read.
+func (s *Stream) OnWait(f func() bool) { s.in.waits = f }
 
 // CloseWrite waits a moment for what is queued, then closes the writer if it
 // can be closed; reading goes on.
