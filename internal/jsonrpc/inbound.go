@@ -120,7 +120,9 @@ func (in *inbound) end() bool {
 // settle is end for a request that is still found by its id.
 func (in *inbound) settle() bool {
 	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
-	in.state.Store(requestDone)
+	if !wanted {
+		in.state.Store(requestDone)
+	}
 	in.ctx.End(nil)
 	return wanted && !in.conn.closing.Load()
 }
