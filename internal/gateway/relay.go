@@ -35,14 +35,14 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 		return false
 	}
 	u := s.upstream(ref.Server)
-	if u == nil || hasTasks(u.Features(s.caller)) {
+	if u == nil || hasTasks(u.Features(s.caller)) || ref.Item != nil && ref.Item.NeedsTask {
 		return false
 	}
 	if cfg := u.Config(); cfg.Validate == "full" || len(cfg.Tools) > 0 && cfg.Tools[ref.Name].Ask {
 		return false
 	}
 	pipe := u.PipeFor(s.caller)
-	if pipe == nil {
+	if pipe == nil && !t.MayWait {
 		return false
 	}
 	if resp, err := checkArguments(u, ref.Item, arguments, s.rules); resp != nil || err != nil {
@@ -58,9 +58,13 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	if s.gw.opt.Traffic.Enabled() {
 		r.record(t.Now(), req, &down)
 	}
-	if !pipe.Begin(ctx, t, s.caller, &down, r) {
-		// What was recorded cannot be taken back.
-		go r.wait(&jsonrpc.Request{Method: req.Method, Params: bytes.Clone(params), Back: &r.back})
+	switch {
+	case pipe != nil && pipe.Begin(ctx, t, s.caller, &down, r):
+	case t.MayWait:
+		r.wait(t, &down)
+	default: // what was recorded cannot be taken back
+		down.Params = bytes.Clone(params)
+		go r.wait(nil, &down)
 	}
 	return true
 }
@@ -115,11 +119,10 @@ type relayed struct {
 	hop   uint64
 }
 
-// wait makes the call in a goroutine of its own: there was no place for it, or no
-// room in the pipe.
-func (r *relayed) wait(req *jsonrpc.Request) {
+// wait makes the call where somebody may wait for it.
+func (r *relayed) wait(t *jsonrpc.Turn, req *jsonrpc.Request) {
 	resp, err := r.u.Call(r.ctx, r.s.caller, req)
-	r.Complete(nil, resp, err)
+	r.Complete(t, resp, err)
 }
 
 // record begins the two entries of a call: the client's, and that to the server.
@@ -155,7 +158,7 @@ const maxInTurn = 32 << 10
 
 // Complete makes the answer of the server one for the client.
 func (r *relayed) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
-	if t != nil && resp != nil && len(resp.Result) > maxInTurn {
+	if t != nil && !t.MayWait && resp != nil && len(resp.Result) > maxInTurn {
 		go r.Complete(nil, resp, err)
 		return
 	}

@@ -60,6 +60,10 @@ func queueOf(s Stream) Queue {
 // A Turn is what one goroutine does between two waits. What it queues is
 // written at the end: one system call instead of many.
 type Turn struct {
+	// MayWait says that the goroutine reads for nobody else. A Relayer may then
+	// wait for the outcome, and tell it in this very turn.
+	MayWait bool
+
 	dirty   []Queue
 	taken   int // messages
 	bytes   int // queued

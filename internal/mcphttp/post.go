@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -36,6 +37,11 @@ type post struct {
 	ctx  late.Context
 	stop context.CancelCauseFunc
 	runs running // its entry in the session
+	// completed says that a call that was passed on has its outcome; it is result
+	// where that was waited for.
+	completed atomic.Bool
+	waited    bool
+	result    *jsonrpc.Response
 
 	list           *postList
 	prev, nextPost *post // guarded by the list

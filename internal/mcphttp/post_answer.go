@@ -30,12 +30,17 @@ const (
 func (p *post) run(ctx context.Context, h Session, from jsonrpc.Peer, m *jsonrpc.Message) (resp *jsonrpc.Response) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.srv.log.Error("handler panicked", "method", m.Method, "err", v, "stack", string(debug.Stack()))
-			resp = &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")}
+			resp = p.panicked(m.Method, v)
 		}
 	}()
 	resp, err := h.Handle(ctx, from, &jsonrpc.Request{Method: m.Method, Params: m.Params})
 	return p.outcome(ctx, m.Method, resp, err)
+}
+
+// panicked is the answer of a handler that did.
+func (p *post) panicked(method string, v any) *jsonrpc.Response {
+	p.srv.log.Error("handler panicked", "method", method, "err", v, "stack", string(debug.Stack()))
+	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")}
 }
 
 // outcome is the answer for what a handler returned.

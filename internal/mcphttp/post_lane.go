@@ -35,6 +35,7 @@ func (s *Server) Lane(r *http.Request, ep Endpoint, principal string) wire.Lane 
 	ss.leave()
 	l := &lane{srv: s, session: ss, ep: ep, principal: principal, version: p.version, accept: p.accept}
 	l.relayer, _ = ss.handler.(jsonrpc.Relayer)
+	l.turn.MayWait = true
 	return l
 }
 
@@ -95,17 +96,39 @@ func (l *lane) relay(w wire.LaneWriter, p *post, m *jsonrpc.Message) bool {
 	}
 	p.id = append(p.idRoom[:0], m.ID...) // the body is gone when the answer comes
 	w.Defer()
-	if l.relayer.Relay(&p.ctx, &l.turn, p, &jsonrpc.Request{Method: m.Method, Params: m.Params}, p) {
-		l.turn.End()
+	relayed := l.pass(p, m)
+	if relayed && !p.waited {
 		return true
 	}
 	w.Recall()
-	return false
+	if relayed {
+		p.answer(p.id, p.result)
+		p.leaveLane()
+	}
+	return relayed
+}
+
+func (l *lane) pass(p *post, m *jsonrpc.Message) (relayed bool) {
+	defer l.turn.End()
+	defer func() {
+		if v := recover(); v != nil {
+			p.Complete(&l.turn, p.panicked(m.Method, v), nil)
+			relayed = true
+		}
+	}()
+	return l.relayer.Relay(&p.ctx, &l.turn, p, &jsonrpc.Request{Method: m.Method, Params: m.Params}, p)
 }
 
 // Complete implements jsonrpc.Completion for a request that was passed on.
 func (p *post) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
-	if t != nil && p.isStream() {
+	switch {
+	case p.completed.Swap(true):
+		resp.Release()
+		return
+	case t != nil && t.MayWait: // the lane's own
+		p.waited, p.result = true, p.outcome(&p.ctx, p.method, resp, err)
+		return
+	case t != nil && p.isStream():
 		go p.conclude(resp, err)
 		return
 	}

@@ -31,7 +31,7 @@ func newLaned(t *testing.T, lim mcphttp.ServerLimits, how string) *laned {
 // eachLane runs a test with sessions that answer calls themselves, and with
 // those that pass them on.
 func eachLane(t *testing.T, lim mcphttp.ServerLimits, test func(t *testing.T, l *laned)) {
-	for _, how := range []string{"answered", "relayed", "relayed in a turn"} {
+	for _, how := range []string{"answered", "waited for", "relayed", "relayed in a turn", "relayed or not"} {
 		t.Run(how, func(t *testing.T) { test(t, newLaned(t, lim, how)) })
 	}
 }

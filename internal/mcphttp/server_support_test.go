@@ -125,7 +125,7 @@ func (w *world) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, 
 	if w.handler != nil {
 		return w.handler, nil
 	}
-	if w.relays == "relayed" || w.relays == "relayed in a turn" {
+	if w.relays != "" && w.relays != "answered" {
 		return relayingToy{&toy{w: w, o: o}}, nil
 	}
 	return &toy{w: w, o: o}, nil

@@ -45,16 +45,20 @@ func result(format string, args ...any) (*jsonrpc.Response, error) {
 // A relayingToy answers calls of tools without anybody waiting for it.
 type relayingToy struct{ *toy }
 
-func (s relayingToy) Relay(ctx context.Context, _ *jsonrpc.Turn, from jsonrpc.Peer, req *jsonrpc.Request, done jsonrpc.Completion) bool {
+func (s relayingToy) Relay(ctx context.Context, turn *jsonrpc.Turn, from jsonrpc.Peer, req *jsonrpc.Request, done jsonrpc.Completion) bool {
 	name, _ := jsonrpc.GetString(req.Params, "name")
-	if req.Method != mcp.MethodToolsCall || name == "panic" {
+	if req.Method != mcp.MethodToolsCall || name == "echo" && s.w.relays == "relayed or not" && len(req.Params)%2 == 0 {
 		return false
+	}
+	if name == "panic" || s.w.relays == "waited for" {
+		resp, err := s.Handle(ctx, from, req)
+		done.Complete(turn, resp, err)
+		return true
 	}
 	copied := &jsonrpc.Request{Method: req.Method, Params: bytes.Clone(req.Params)}
 	go func() {
 		resp, err := s.Handle(ctx, from, copied)
-		var turn *jsonrpc.Turn
-		if s.w.relays == "relayed in a turn" {
+		if turn = nil; s.w.relays == "relayed in a turn" {
 			turn = new(jsonrpc.Turn)
 		}
 		done.Complete(turn, resp, err)
