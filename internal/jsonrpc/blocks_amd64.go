@@ -5,7 +5,12 @@ package jsonrpc
 import (
 	"bytes"
 	"math/bits"
+
+	"golang.org/x/sys/cpu"
 )
+
+// wide says that 32 bytes can be compared at once.
+var wide = cpu.X86.HasAVX2
 
 // blockMasks tells where in a block quotes, backslashes, opening and closing
 // brackets stand: one bit for each byte.

@@ -88,6 +88,41 @@ TEXT ·blockMasks(SB), NOSPLIT, $0-40
 	MOVQ AX, closes+32(FP)
 	RET
 
+// ESCAPES takes the quotes that are escaped out of AX, given the backslashes in DI
+// and in R10 whether the first byte is escaped, as it then is for the next block.
+// It is what escapes does.
+#define ESCAPES \
+	MOVQ R10, BX \
+	NOTQ BX \
+	ANDQ BX, DI \
+	LEAQ (R10)(DI*2), R8 \
+	MOVQ R8, R9 \
+	NOTQ R9 \
+	ANDQ R11, R9 \
+	ANDQ DI, R9 \
+	XORQ R10, R10 \
+	ADDQ DI, R9 \
+	ADCQ $0, R10 \
+	ADDQ R9, R9 \
+	XORQ R12, R9 \
+	ANDQ R8, R9 \
+	NOTQ R9 \
+	ANDQ R9, AX
+
+// WIDE is COMPARE with Y8, into Y4 and Y5, and with Y9, into Y6 and Y7. It clears
+// the zero flag when it found something.
+#define WIDE \
+	VMOVDQU (SI)(DX*1), Y0 \
+	VMOVDQU 32(SI)(DX*1), Y1 \
+	VPCMPEQB Y0, Y8, Y4 \
+	VPCMPEQB Y1, Y8, Y5 \
+	VPCMPEQB Y0, Y9, Y6 \
+	VPCMPEQB Y1, Y9, Y7 \
+	VPOR Y4, Y5, Y2 \
+	VPOR Y6, Y7, Y3 \
+	VPOR Y2, Y3, Y2 \
+	VPTEST Y2, Y2
+
 // func unescapedQuote(p *byte, n int) (done int, quotes, escaped uint64)
 TEXT ·unescapedQuote(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), SI
@@ -99,6 +134,8 @@ TEXT ·unescapedQuote(SB), NOSPLIT, $0-40
 	MOVQ $0xaaaaaaaaaaaaaaaa, R11
 	MOVQ $0x5555555555555555, R12
 	SUBQ $64, CX
+	CMPB ·wide(SB), $0
+	JNE wide
 
 next:
 	CMPQ DX, CX
@@ -113,24 +150,7 @@ next:
 hit:
 	GATHER(X4, X5, X6, X7, AX)
 	GATHER(X0, X1, X2, X3, DI)
-
-	// As in escapes.
-	MOVQ R10, BX
-	NOTQ BX
-	ANDQ BX, DI
-	LEAQ (R10)(DI*2), R8 // follows
-	MOVQ R8, R9
-	NOTQ R9
-	ANDQ R11, R9
-	ANDQ DI, R9
-	XORQ R10, R10
-	ADDQ DI, R9
-	ADCQ $0, R10
-	ADDQ R9, R9
-	XORQ R12, R9
-	ANDQ R8, R9
-	NOTQ R9
-	ANDQ R9, AX
+	ESCAPES
 	JNZ found
 	ADDQ $64, DX
 	JMP next
@@ -144,6 +164,40 @@ found:
 	MOVQ R10, escaped+32(FP)
 	RET
 
+wide:
+	VPBROADCASTQ X8, Y8
+	VPBROADCASTQ X9, Y9
+
+nextWide:
+	CMPQ DX, CX
+	JGT noneWide
+	WIDE
+	JNZ hitWide
+	XORQ R10, R10
+	ADDQ $64, DX
+	JMP nextWide
+
+hitWide:
+	VPMOVMSKB Y4, AX
+	VPMOVMSKB Y5, BX
+	VPMOVMSKB Y6, DI
+	VPMOVMSKB Y7, R8
+	SHLQ $32, BX
+	SHLQ $32, R8
+	ORQ BX, AX
+	ORQ R8, DI
+	ESCAPES
+	JNZ foundWide
+	ADDQ $64, DX
+	JMP nextWide
+
+noneWide:
+	XORQ AX, AX
+
+foundWide:
+	VZEROUPPER
+	JMP found
+
 // func plainBlocks(p *byte, n int) (done int)
 TEXT ·plainBlocks(SB), NOSPLIT, $0-24
 	MOVQ p+0(FP), SI
@@ -152,6 +206,8 @@ TEXT ·plainBlocks(SB), NOSPLIT, $0-24
 	FILL($0x0a0a0a0a0a0a0a0a, X8)
 	FILL($0x0d0d0d0d0d0d0d0d, X9)
 	SUBQ $64, CX
+	CMPB ·wide(SB), $0
+	JNE wide
 
 next:
 	CMPQ DX, CX
@@ -165,3 +221,19 @@ next:
 done:
 	MOVQ DX, done+16(FP)
 	RET
+
+wide:
+	VPBROADCASTQ X8, Y8
+	VPBROADCASTQ X9, Y9
+
+nextWide:
+	CMPQ DX, CX
+	JGT doneWide
+	WIDE
+	JNZ doneWide
+	ADDQ $64, DX
+	JMP nextWide
+
+doneWide:
+	VZEROUPPER
+	JMP done
