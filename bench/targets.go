@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A goal is a target with what was found.
 type goal struct {
@@ -26,21 +29,21 @@ func (p *page) goals() (must, later []goal) {
 	must = append(must, p.throughput("stdio", "10 KB", overStdio, pipeRelay, 0.5)...)
 	must = append(must, p.throughput("stdio", "1 MB", overStdio, pipeRelay, 0.5)...)
 	for _, size := range []string{"100 B", "10 KB", "1 MB"} {
-		later = append(later, p.throughput("http", size, toHTTP, floorRaw, map[bool]float64{true: 0.7, false: 0.75}[size == "1 MB"])...)
-		later = append(later, p.throughput("http", size, toStdio, floorRaw, map[bool]float64{true: 0.8, false: 1.2}[size == "1 MB"])...)
+		later = append(later, p.throughput("http", size, toHTTP, floorRaw, map[bool]float64{true: 0.7, false: 0.75}[size == "1 MB"], 16, 64)...)
+		later = append(later, p.throughput("http", size, toStdio, floorRaw, map[bool]float64{true: 0.8, false: 1.2}[size == "1 MB"], 16, 64)...)
 	}
-	later = append(later, p.throughput("stdio", "", overStdio, pipeRelay, 0.7)...)
+	later = append(later, p.throughput("stdio", "", overStdio, pipeRelay, 0.7, 1, 16)...)
 	later = append(later, p.processorGoals()...)
 	later = append(later, p.otherGoals()...)
 	return must, later
 }
 
 // throughput makes one goal of each number of clients; an empty size means
-// all.
-func (p *page) throughput(group, size, name, floor string, want float64) []goal {
+// all, and so do no numbers.
+func (p *page) throughput(group, size, name, floor string, want float64, clients ...int) []goal {
 	var list []goal
 	for _, c := range p.cells {
-		if c.group != group || size != "" && c.size != size {
+		if c.group != group || size != "" && c.size != size || clients != nil && !slices.Contains(clients, c.clients) {
 			continue
 		}
 		r := c.ratio(name, floor, sample.perSecond)

@@ -54,17 +54,17 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	}
 	s.calls.Add(1)
 	r := &relayed{back: back{s: s, from: from}, ctx: ctx, u: u, done: done}
-	down := jsonrpc.Request{Method: req.Method, Params: params, Back: &r.back}
+	r.down = jsonrpc.Request{Method: req.Method, Params: params, Back: &r.back}
 	if s.gw.opt.Traffic.Enabled() {
-		r.record(t.Now(), req, &down)
+		r.record(t.Now(), req)
 	}
 	switch {
-	case pipe != nil && pipe.Begin(ctx, t, s.caller, &down, r):
+	case pipe != nil && pipe.Begin(ctx, t, s.caller, &r.down, r):
 	case t.MayWait:
-		r.wait(t, &down)
+		r.wait(t)
 	default: // what was recorded cannot be taken back
-		down.Params = bytes.Clone(params)
-		go r.wait(nil, &down)
+		r.down.Params = bytes.Clone(params)
+		go r.wait(nil)
 	}
 	return true
 }
@@ -112,6 +112,7 @@ type relayed struct {
 	back
 	ctx  context.Context
 	u    *upstream.Upstream
+	down jsonrpc.Request // to the server; its params are not ours
 	done jsonrpc.Completion
 	// start and hop are of its entry in the record, and of that of the call to
 	// the server.
@@ -120,30 +121,27 @@ type relayed struct {
 }
 
 // wait makes the call where somebody may wait for it.
-func (r *relayed) wait(t *jsonrpc.Turn, req *jsonrpc.Request) {
-	resp, err := r.u.Call(r.ctx, r.s.caller, req)
+func (r *relayed) wait(t *jsonrpc.Turn) {
+	resp, err := r.u.Call(r.ctx, r.s.caller, &r.down)
 	r.Complete(t, resp, err)
 }
 
 // record begins the two entries of a call: the client's, and that to the server.
-func (r *relayed) record(now time.Time, req, down *jsonrpc.Request) {
+func (r *relayed) record(now time.Time, req *jsonrpc.Request) {
 	s, rec := r.s, r.s.gw.opt.Traffic
 	r.start = now
 	c := traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: now}
 	s.summarize(&c, req)
 	r.trace = rec.Begin(&c, req.Params)
 	c.Hop, c.Server, c.Parent, c.Notes = traffic.HopServer, r.u.Name(), r.trace, s.gw.translated.of(party{caller: s.caller}, r.u)
-	c.Name, c.ReqSize = subject(down.Params), int64(len(down.Params))
-	r.hop = rec.Begin(&c, down.Params)
+	c.Name, c.ReqSize = subject(r.down.Params), int64(len(r.down.Params))
+	r.hop = rec.Begin(&c, r.down.Params)
 }
 
 // recorded ends one of them.
-func (r *relayed) recorded(id uint64, resp *jsonrpc.Response, err error) {
-	if id == 0 {
-		return
-	}
+func (r *relayed) recorded(id uint64, total time.Duration, resp *jsonrpc.Response, err error) {
 	o, body := outcomeOf(r.ctx, resp, err)
-	o.Total = time.Since(r.start)
+	o.Total = total
 	if id == r.hop {
 		o.ServerTime = o.Total
 	} else {
@@ -168,11 +166,17 @@ func (r *relayed) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 			r.done.Complete(t, nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
 		}
 	}()
-	r.recorded(r.hop, resp, err)
+	var total time.Duration
+	if r.hop != 0 {
+		total = time.Since(r.start)
+		r.recorded(r.hop, total, resp, err)
+	}
 	if err == nil && resp.Err == nil {
 		r.s.adapt(r.s.rules, r.u, resp)
 		resp.Result = r.s.finishTool(resp.Result)
 	}
-	r.recorded(r.trace, resp, err)
+	if r.trace != 0 {
+		r.recorded(r.trace, total, resp, err)
+	}
 	r.done.Complete(t, resp, err)
 }

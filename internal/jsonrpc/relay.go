@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -122,6 +123,9 @@ func (t *Turn) took() {
 
 // End writes what was queued and reports whether there was anything.
 func (t *Turn) End() bool {
+	if t.MayWait && t.flying > 2 && len(t.dirty) > 0 {
+		runtime.Gosched() // others are about to queue something, too
+	}
 	wrote := len(t.dirty) > 0
 	for i, q := range t.dirty {
 		q.Flush()

@@ -19,6 +19,7 @@ type lane struct {
 	accept    accepted
 	relayer   jsonrpc.Relayer // nil when the session is none
 	turn      jsonrpc.Turn
+	req       jsonrpc.Request
 }
 
 // Lane is for requests with the header of r, which was answered; nil when each
@@ -116,7 +117,8 @@ func (l *lane) pass(p *post, m *jsonrpc.Message) (relayed bool) {
 			relayed = true
 		}
 	}()
-	return l.relayer.Relay(&p.ctx, &l.turn, p, &jsonrpc.Request{Method: m.Method, Params: m.Params}, p)
+	l.req = jsonrpc.Request{Method: m.Method, Params: m.Params}
+	return l.relayer.Relay(&p.ctx, &l.turn, p, &l.req, p)
 }
 
 // Complete implements jsonrpc.Completion for a request that was passed on.

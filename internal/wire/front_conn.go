@@ -29,6 +29,7 @@ type conn struct {
 	start int
 	end   int
 	head  head
+	same  bool      // the head that was read is that of the request before it
 	due   time.Time // the deadline for reading that is set
 	body  body
 	out   answer
@@ -63,7 +64,10 @@ func (c *conn) serve() {
 			c.nc.Close()
 			return
 		}
-		if raw == nil || !c.repeats(raw) && !c.head.parse(raw) {
+		if !c.same {
+			c.lane = nil // it was for another head
+		}
+		if raw == nil || !c.same && !c.head.parse(raw) {
 			c.handOver()
 			return
 		}
@@ -73,16 +77,6 @@ func (c *conn) serve() {
 			return
 		}
 	}
-}
-
-// repeats says that a head is that of the request before, but for the length of
-// the body. What was said about another head is forgotten.
-func (c *conn) repeats(raw []byte) bool {
-	if c.head.again(raw) {
-		return true
-	}
-	c.lane = nil
-	return false
 }
 
 // readHead returns the next head, nil when what has come is not for us to read;
@@ -96,7 +90,11 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 	}
 	for {
 		if have := c.buf[c.start:c.end]; len(have) > 0 {
-			if n := headEnd(have); n >= 4 {
+			n := c.head.again(have)
+			if c.same = n > 0; !c.same {
+				n = headEnd(have)
+			}
+			if n >= 4 {
 				return have[:n], true
 			}
 			if have[0] != 'P' {

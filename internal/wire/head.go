@@ -32,22 +32,23 @@ func headEnd(b []byte) int {
 	return bytes.Index(b, []byte("\r\n\r\n")) + len("\r\n\r\n")
 }
 
-// again reads a head that differs from h in the length of the body at most, as
-// most on one connection do.
-func (h *head) again(raw []byte) bool {
-	if len(raw) < h.from || h.to == 0 || !bytes.Equal(raw[:h.from], h.raw[:h.from]) {
-		return false
+// again reads a head at the beginning of b that differs from h in the length of
+// the body at most, as most on one connection do. It returns where it ends, 0 for
+// another one.
+func (h *head) again(b []byte) int {
+	if len(b) < h.from || h.to == 0 || !bytes.Equal(b[:h.from], h.raw[:h.from]) {
+		return 0
 	}
 	to := h.from
-	for to < len(raw) && isDigit(raw[to]) {
+	for to < len(b) && isDigit(b[to]) {
 		to++
 	}
-	n, ok := length(raw[h.from:to])
-	if !ok || !bytes.Equal(raw[to:], h.raw[h.to:]) {
-		return false
+	n, ok := length(b[h.from:to])
+	if !ok || !bytes.HasPrefix(b[to:], h.raw[h.to:]) {
+		return 0
 	}
 	h.length = n
-	return true
+	return to + len(h.raw) - h.to
 }
 
 // parse reads the head of a request; false means that it is for net/http. raw
