@@ -39,8 +39,8 @@ type Queue interface {
 	Queue(head, payload, tail []byte) bool
 	// Flush begins to write what is queued and does not wait.
 	Flush()
-	// OnWait has f called by Read before it waits. f reports whether it did
-	// anything.
+	// OnWait has f called by Read before it waits. f reports whether something
+	// may have come meanwhile.
 	OnWait(f func() bool)
 }
 
@@ -121,18 +121,19 @@ func (t *Turn) took() {
 	}
 }
 
-// End writes what was queued and reports whether there was anything.
+// End writes what was queued. It reports whether that took long enough for more
+// to have come: something was written, and other calls are on their way.
 func (t *Turn) End() bool {
 	if t.MayWait && t.flying > 2 && len(t.dirty) > 0 {
 		runtime.Gosched() // others are about to queue something, too
 	}
-	wrote := len(t.dirty) > 0
+	more := len(t.dirty) > 0 && t.flying > 1
 	for i, q := range t.dirty {
 		q.Flush()
 		t.dirty[i] = nil
 	}
 	t.dirty, t.taken, t.bytes, t.flying, t.now = t.dirty[:0], 0, 0, 0, time.Time{}
-	return wrote
+	return more
 }
 
 // relays says whether requests may be passed on.

@@ -38,7 +38,7 @@ func newPollReader(r io.Reader) *pollReader {
 }
 
 // read is that of an io.Reader. Before it waits it calls before, and looks once
-// more when that did something: it took a while.
+// more when that says that something may have come.
 func (r *pollReader) read(p []byte, before func() bool) (int, error) {
 	r.p, r.before, r.n, r.err = p, before, 0, nil
 	err := r.raw.Read(r.once)

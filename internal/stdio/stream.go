@@ -92,8 +92,8 @@ func (s *Stream) Queue(head, payload, tail []byte) bool { return s.out.queue(hea
 func (s *Stream) Flush() { s.out.kick() }
 
 // OnWait has f called by Read before it waits, and before it reads what may take
-// as long. f reports whether it did anything. It is for the one who reads, who
-// says so before the first Read.
+// as long. f reports whether something may have come meanwhile. It is for the one
+// who reads, who says so before the first Read.
 func (s *Stream) OnWait(f func() bool) { s.in.waits = f }
 
 // CloseWrite waits a moment for what is queued, then closes the writer if it
