@@ -128,26 +128,43 @@ func (r *relayed) wait(t *jsonrpc.Turn) {
 
 // record begins the two entries of a call: the client's, and that to the server.
 func (r *relayed) record(now time.Time, req *jsonrpc.Request) {
-	s, rec := r.s, r.s.gw.opt.Traffic
+	s := r.s
 	r.start = now
 	c := traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: now}
 	s.summarize(&c, req)
-	r.trace = rec.Begin(&c, req.Params)
-	c.Hop, c.Server, c.Parent, c.Notes = traffic.HopServer, r.u.Name(), r.trace, s.gw.translated.of(party{caller: s.caller}, r.u)
-	c.Name, c.ReqSize = subject(r.down.Params), int64(len(r.down.Params))
-	r.hop = rec.Begin(&c, r.down.Params)
+	down := c
+	down.Hop, down.Server, down.Notes = traffic.HopServer, r.u.Name(), s.gw.translated.of(party{caller: s.caller}, r.u)
+	down.Name = subject(r.down.Params)
+	r.trace, r.hop = s.gw.opt.Traffic.BeginBoth(&c, req.Params, &down, r.down.Params)
 }
 
-// recorded ends one of them.
-func (r *relayed) recorded(id uint64, total time.Duration, resp *jsonrpc.Response, err error) {
-	o, body := outcomeOf(r.ctx, resp, err)
-	o.Total = total
-	if id == r.hop {
-		o.ServerTime = o.Total
-	} else {
-		o.Server = r.u.Name()
+// adapt makes the answer of the server one for the client.
+func (r *relayed) adapt(resp *jsonrpc.Response, err error) {
+	if err == nil && resp.Err == nil {
+		r.s.adapt(r.s.rules, r.u, resp)
+		resp.Result = r.s.finishTool(resp.Result)
 	}
-	r.s.gw.opt.Traffic.End(id, &o, body)
+}
+
+// recorded is adapt, and ends the two entries: with what the server said, and
+// with what the client gets.
+func (r *relayed) recorded(resp *jsonrpc.Response, err error) {
+	rec := r.s.gw.opt.Traffic
+	said, raw := outcomeOf(r.ctx, resp, err)
+	said.Total = time.Since(r.start)
+	got, body := said, raw
+	said.ServerTime, got.Server = said.Total, r.u.Name()
+	plain := err != nil || resp.Err != nil
+	if !plain && !understands(r.s.rules, r.u.Protocol()) { // it may change in its place
+		rec.End(r.hop, &said, raw)
+		r.adapt(resp, nil)
+		rec.End(r.trace, &got, resp.Result)
+		return
+	}
+	if r.adapt(resp, err); !plain {
+		body = resp.Result
+	}
+	rec.EndBoth(r.hop, &said, raw, r.trace, &got, body)
 }
 
 // maxInTurn is the size from which an answer is not looked at by the goroutine
@@ -166,17 +183,10 @@ func (r *relayed) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 			r.done.Complete(t, nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error"))
 		}
 	}()
-	var total time.Duration
 	if r.hop != 0 {
-		total = time.Since(r.start)
-		r.recorded(r.hop, total, resp, err)
-	}
-	if err == nil && resp.Err == nil {
-		r.s.adapt(r.s.rules, r.u, resp)
-		resp.Result = r.s.finishTool(resp.Result)
-	}
-	if r.trace != 0 {
-		r.recorded(r.trace, total, resp, err)
+		r.recorded(resp, err)
+	} else {
+		r.adapt(resp, err)
 	}
 	r.done.Complete(t, resp, err)
 }
