@@ -128,8 +128,8 @@ install: build ## the binary and the names it answers to, into PREFIX/bin
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-all-in-one
 	for name in $(NAMES); do ln -sf mcp-all-in-one $(DESTDIR)$(PREFIX)/bin/$$name; done
 
-crosscheck: ## build for Windows and macOS
-	for os in windows darwin; do echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(GO) build ./... || exit 1; done
+crosscheck: ## compile for Windows and macOS, tests too
+	for os in windows darwin; do echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
 
 clean: ## remove what make built
 	rm -rf bin coverage mcp-tester-*.vsix vscode/out vscode/page

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +26,7 @@ func hostile(t *testing.T, name string, args ...string) *config.Server {
 
 func kill(t *testing.T, pid int) {
 	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := mcptest.Kill(pid); err != nil {
 		t.Fatalf("killing %d: %v", pid, err)
 	}
 }

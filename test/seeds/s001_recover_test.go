@@ -94,7 +94,7 @@ func TestDocument001Crash(t *testing.T) {
 			return n
 		}
 		first := pid()
-		if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		if err := mcptest.Kill(first); err != nil {
 			t.Fatal(err)
 		}
 		t.Run("req/S001-73", func(t *testing.T) {

@@ -1,11 +1,12 @@
 package torture
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -118,9 +119,9 @@ func killer(t *testing.T, gateway *mcptest.Process, every time.Duration, stop <-
 		if victim.PID == 0 {
 			continue // down already
 		}
-		if err := syscall.Kill(victim.PID, syscall.SIGKILL); err == nil {
+		if err := mcptest.Kill(victim.PID); err == nil {
 			kills++
-		} else if err != syscall.ESRCH {
+		} else if !errors.Is(err, os.ErrProcessDone) {
 			panic(fmt.Sprintf("killing %d: %v", victim.PID, err))
 		}
 	}
