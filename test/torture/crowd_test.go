@@ -186,7 +186,7 @@ func TestDescriptors(t *testing.T) {
 		}
 		// A server that must be started anew needs descriptors itself.
 		victim := servers(t, p)[0]
-		syscall.Kill(victim.PID, syscall.SIGKILL)
+		mcptest.Kill(victim.PID)
 		eventually(t, "restart", patience, func() bool {
 			s := servers(t, p)[0]
 			return s.Status == "ready" && s.PID != victim.PID

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -104,7 +103,7 @@ func (m *model) step(r *rapid.T) {
 		}
 	case "crash":
 		if s := servers(m.t, m.gateway)[server]; s.PID != 0 {
-			syscall.Kill(s.PID, syscall.SIGKILL)
+			mcptest.Kill(s.PID)
 		}
 	}
 }

@@ -185,7 +185,7 @@ func TestRestarts(t *testing.T) {
 				var result struct{ Content []struct{ Text string } }
 				if json.Unmarshal(m.Result, &result) == nil && len(result.Content) == 1 {
 					if pid, err := strconv.Atoi(result.Content[0].Text); err == nil {
-						syscall.Kill(pid, syscall.SIGKILL)
+						mcptest.Kill(pid)
 					}
 				}
 			}
