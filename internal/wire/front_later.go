@@ -70,15 +70,19 @@ func (c *conn) gone() {
 	}
 }
 
+// maxAtOnce is the size from which an answer is written by a goroutine of its own:
+// whoever finishes it has others to look after.
+const maxAtOnce = 4 << 10
+
 // Finish implements LaneWriter.
 func (a *answer) Finish() {
-	if a.ready != nil && a.err == nil {
+	if a.ready != nil && a.err == nil && len(a.ready) < maxAtOnce {
 		if a.ready, a.err = a.raw.writeNow(a.ready); len(a.ready) == 0 || a.err != nil {
 			a.conn.finish()
 			return
 		}
 	}
-	go a.conn.finish() // it comes in pieces, or the client is slow
+	go a.conn.finish() // it is large, comes in pieces, or the client is slow
 }
 
 // finish writes what is left of a deferred answer.
