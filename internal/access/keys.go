@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/say"
@@ -54,13 +55,17 @@ func (k *Key) principal() Principal {
 type Keys struct {
 	path string
 
-	mu      sync.Mutex
-	list    []Key
-	stamp   fileStamp
-	checked time.Time
-	err     error
-	live    map[string]bool // ids of the keys that were valid when last looked at
-	subs    map[*func(string)]struct{}
+	// looked is when the file was last looked at, and edition counts what was
+	// found to have changed.
+	looked  atomic.Pointer[time.Time]
+	edition atomic.Uint64
+
+	mu    sync.Mutex
+	list  []Key
+	stamp fileStamp
+	err   error
+	live  map[string]bool // ids of the keys that were valid when last looked at
+	subs  map[*func(string)]struct{}
 }
 
 // OpenKeys reads the keys in a file, which need not exist yet.

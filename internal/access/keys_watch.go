@@ -42,21 +42,24 @@ func (k *Keys) Watch(ctx context.Context) {
 // refresh reads the file again when it has changed, and tells whose key is not
 // valid any more. Without force it looks only now and then.
 func (k *Keys) refresh(force bool) {
-	now := time.Now()
-	k.mu.Lock()
-	if !force && now.Sub(k.checked) < lookEvery {
-		k.mu.Unlock()
+	if last := k.looked.Load(); !force && last != nil && time.Since(*last) < lookEvery {
 		return
 	}
-	k.checked = now
+	now := time.Now()
+	k.looked.Store(&now)
+	k.mu.Lock()
 	info, err := os.Stat(k.path)
 	if err != nil {
 		info = nil
 	}
 	if !k.stamp.same(info) || k.err != nil {
 		k.list, k.stamp.info, k.err = readKeys(k.path)
+		k.edition.Add(1)
 	}
 	ended := k.endedLocked(now)
+	if len(ended) > 0 {
+		k.edition.Add(1)
+	}
 	var subs []func(string)
 	for sub := range k.subs {
 		subs = append(subs, *sub)

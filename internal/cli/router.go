@@ -77,7 +77,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !rt.guard.Check(w, r) {
 		return
 	}
-	path := r.URL.EscapedPath()
+	path, at := r.URL.EscapedPath(), rt.moment()
 	if rt.open(w, r, path) {
 		return
 	}
@@ -91,7 +91,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		rt.mcp.ServeMCP(w, r, ep, who)
-		rt.keepLane(w, r, ep, who)
+		rt.keepLane(w, r, ep, at)
 		return
 	}
 	switch path {

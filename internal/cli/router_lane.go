@@ -3,6 +3,7 @@ package cli
 import (
 	"net/http"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/wire"
@@ -12,36 +13,41 @@ import (
 // the same host and origin, the same path, the same credential. It looks again
 // at what may have changed since. It implements wire.Lane.
 type lane struct {
-	rt     *router
-	r      *http.Request
-	who    string
-	shown  bool // a credential, which may be good no longer
-	config *upstream.Snapshot
-	mcp    wire.Lane
+	rt       *router
+	admitted access.Admission
+	config   *upstream.Snapshot
+	mcp      wire.Lane
+}
+
+// A moment is what a request was judged by, taken before it was.
+type moment struct {
+	config  *upstream.Snapshot
+	edition uint64
+}
+
+func (rt *router) moment() moment {
+	return moment{rt.in.set.Snapshot(), rt.in.access.Edition()}
 }
 
 // keepLane lets requests with the header of r, which was answered, go straight
-// to its session. Tokens of others are looked at anew for each request.
-func (rt *router) keepLane(w http.ResponseWriter, r *http.Request, ep mcphttp.Endpoint, who string) {
+// to its session.
+func (rt *router) keepLane(w http.ResponseWriter, r *http.Request, ep mcphttp.Endpoint, at moment) {
 	front, ok := w.(wire.LaneWriter)
-	if !ok || r.Method != http.MethodPost || rt.in.access.Tokens != nil {
+	if !ok || r.Method != http.MethodPost {
 		return
 	}
-	if inner := rt.mcp.Lane(r, ep, who); inner != nil {
-		_, shown := r.Header["Authorization"]
-		front.SetLane(&lane{rt: rt, r: r, who: who, shown: shown, config: rt.in.set.Snapshot(), mcp: inner})
+	who := access.From(r.Context())
+	admitted, ok := rt.in.access.Admission(r, who, at.edition)
+	if !ok {
+		return
+	}
+	if inner := rt.mcp.Lane(r, ep, who.ID); inner != nil {
+		front.SetLane(&lane{rt: rt, admitted: admitted, config: at.config, mcp: inner})
 	}
 }
 
 // Serve implements wire.Lane.
 func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
-	if l.rt.in.set.Snapshot() != l.config { // the path may address something else
-		return false
-	}
-	if l.shown {
-		if who, refused := l.rt.in.access.Authenticate(l.r); refused != nil || who.ID != l.who {
-			return false
-		}
-	}
-	return l.mcp.Serve(w, body)
+	// With another configuration the path may address something else.
+	return l.rt.in.set.Snapshot() == l.config && l.admitted.Holds() && l.mcp.Serve(w, body)
 }
