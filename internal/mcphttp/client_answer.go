@@ -66,14 +66,15 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Res
 		}
 		return nil, err
 	}
-	return x.understand(buf)
+	return x.understand(buf.b, buf.free)
 }
 
 // understand finds our answer in a whole body.
-func (x *exchange) understand(buf *answerBuffer) (*jsonrpc.Response, error) {
-	if id, result, ok := jsonrpc.PeekAnswer(buf.b); ok && id == x.id {
-		return jsonrpc.NewResponse(result, buf.free), nil
+func (x *exchange) understand(b []byte, free func()) (*jsonrpc.Response, error) {
+	if id, result, ok := jsonrpc.PeekAnswer(b); ok && id == x.id {
+		return jsonrpc.NewResponse(result, free), nil
 	}
+	buf := &answerBuffer{b: b, free: free}
 	if jsonrpc.IsBatch(buf.b) {
 		return x.fromBatch(x.f.Context(), buf)
 	}

@@ -62,12 +62,15 @@ func (x *exchange) run() (*jsonrpc.Response, error) {
 		post.Leave()
 		return nil, jsonrpc.ErrTooLarge
 	}
+	if b, release := post.Take(length); b != nil {
+		return x.understand(b, release)
+	}
 	buf := newAnswerBuffer(int(length))
 	if err := post.Read(buf.b); err != nil {
 		buf.free()
 		return nil, errors.Join(ErrStreamEnded, err)
 	}
-	return x.understand(buf)
+	return x.understand(buf.b, buf.free)
 }
 
 // other goes on with an answer that is not plain.

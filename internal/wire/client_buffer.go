@@ -24,9 +24,17 @@ type clientBuffer struct {
 	buf []byte
 	at  int
 	err error // of the next read
+	// release is free, made once.
+	release func()
 }
 
-func newClientBuffer() *clientBuffer { return clientBuffers.Get().(*clientBuffer) }
+func newClientBuffer() *clientBuffer {
+	in := clientBuffers.Get().(*clientBuffer)
+	if in.release == nil {
+		in.release = in.free
+	}
+	return in
+}
 
 // free gives the buffer back.
 func (in *clientBuffer) free() {

@@ -216,12 +216,29 @@ func (p *Post) Read(b []byte) error {
 	return cutOff(err)
 }
 
+// Take is Read without copying, where all of the body has come with the head; nil
+// where it has not. release gives its memory back.
+func (p *Post) Take(length int64) (b []byte, release func()) {
+	in := p.in
+	if int64(len(in.unread())) != length {
+		return nil, nil
+	}
+	p.in = nil
+	p.letGoOf(p.all)
+	return in.unread(), in.release
+}
+
 // Leave ends the exchange without reading the body of a plain answer, which
 // costs the connection.
 func (p *Post) Leave() { p.finish(false) }
 
 func (p *Post) finish(keep bool) {
 	p.Drop()
+	p.letGoOf(keep)
+}
+
+// letGoOf keeps the connection for the next exchange, or closes it.
+func (p *Post) letGoOf(keep bool) {
 	cn, ended := p.letGo()
 	if keep && !ended {
 		p.c.pool.put(cn, p.c.rest)
