@@ -30,10 +30,10 @@ func (rt *router) moment() moment {
 }
 
 // keepLane lets requests with the header of r, which was answered, go straight
-// to its session.
+// to its session. A web page is told with each answer that it may read it.
 func (rt *router) keepLane(w http.ResponseWriter, r *http.Request, ep mcphttp.Endpoint, at moment) {
 	front, ok := w.(wire.LaneWriter)
-	if !ok || r.Method != http.MethodPost {
+	if !ok || r.Method != http.MethodPost || len(r.Header["Origin"]) > 0 {
 		return
 	}
 	who := access.From(r.Context())
