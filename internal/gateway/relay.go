@@ -42,7 +42,7 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 		return false
 	}
 	pipe := u.PipeFor(s.caller)
-	if pipe == nil && !t.MayWait {
+	if pipe == nil && t.Wait == nil {
 		return false
 	}
 	if resp, err := checkArguments(u, ref.Item, arguments, s.rules); resp != nil || err != nil {
@@ -60,7 +60,8 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 	}
 	switch {
 	case pipe != nil && pipe.Begin(ctx, t, s.caller, &r.down, r):
-	case t.MayWait:
+	case t.Wait != nil:
+		t.Wait()
 		r.wait(t)
 	default: // what was recorded cannot be taken back
 		r.down.Params = bytes.Clone(params)
@@ -173,7 +174,7 @@ const maxInTurn = 32 << 10
 
 // Complete makes the answer of the server one for the client.
 func (r *relayed) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
-	if t != nil && !t.MayWait && resp != nil && len(resp.Result) > maxInTurn {
+	if t != nil && t.Wait == nil && resp != nil && len(resp.Result) > maxInTurn {
 		go r.Complete(nil, resp, err)
 		return
 	}

@@ -61,9 +61,9 @@ func queueOf(s Stream) Queue {
 // A Turn is what one goroutine does between two waits. What it queues is
 // written at the end: one system call instead of many.
 type Turn struct {
-	// MayWait says that the goroutine reads for nobody else. A Relayer may then
-	// wait for the outcome, and tell it in this very turn.
-	MayWait bool
+	// Wait is set when the goroutine reads for nobody else. A Relayer may then
+	// call it, wait for the outcome, and tell it in this very turn.
+	Wait func()
 
 	dirty   []Queue
 	taken   int // messages
@@ -124,7 +124,7 @@ func (t *Turn) took() {
 // End writes what was queued. It reports whether that took long enough for more
 // to have come: something was written, and other calls are on their way.
 func (t *Turn) End() bool {
-	if t.MayWait && t.flying > 2 && len(t.dirty) > 0 {
+	if t.Wait != nil && t.flying > 2 && len(t.dirty) > 0 {
 		runtime.Gosched() // others are about to queue something, too
 	}
 	more := len(t.dirty) > 0 && t.flying > 1

@@ -19,7 +19,10 @@ type lane struct {
 	accept    accepted
 	relayer   jsonrpc.Relayer // nil when the session is none
 	turn      jsonrpc.Turn
-	req       jsonrpc.Request
+
+	// Of the request that is answered.
+	w   wire.LaneWriter
+	req jsonrpc.Request
 }
 
 // Lane is for requests with the header of r, which was answered; nil when each
@@ -36,7 +39,7 @@ func (s *Server) Lane(r *http.Request, ep Endpoint, principal string) wire.Lane 
 	ss.leave()
 	l := &lane{srv: s, session: ss, ep: ep, principal: principal, version: p.version, accept: p.accept}
 	l.relayer, _ = ss.handler.(jsonrpc.Relayer)
-	l.turn.MayWait = true
+	l.turn.Wait = func() { l.w.Recall() }
 	return l
 }
 
@@ -96,6 +99,7 @@ func (l *lane) relay(w wire.LaneWriter, p *post, m *jsonrpc.Message) bool {
 		return false
 	}
 	p.id = append(p.idRoom[:0], m.ID...) // the body is gone when the answer comes
+	l.w = w
 	w.Defer()
 	relayed := l.pass(p, m)
 	if relayed && !p.waited {
@@ -127,7 +131,7 @@ func (p *post) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 	case p.completed.Swap(true):
 		resp.Release()
 		return
-	case t != nil && t.MayWait: // the lane's own
+	case t != nil && t.Wait != nil: // the lane's own
 		p.waited, p.result = true, p.outcome(&p.ctx, p.method, resp, err)
 		return
 	case t != nil && p.isStream():

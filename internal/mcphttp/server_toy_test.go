@@ -51,6 +51,7 @@ func (s relayingToy) Relay(ctx context.Context, turn *jsonrpc.Turn, from jsonrpc
 		return false
 	}
 	if name == "panic" || s.w.relays == "waited for" {
+		turn.Wait()
 		resp, err := s.Handle(ctx, from, req)
 		done.Complete(turn, resp, err)
 		return true

@@ -223,3 +223,21 @@ func TestDeferredSlowClient(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestRecalledClientGone(t *testing.T) {
+	ended := make(chan error, 1)
+	_, addr := serve(t, laned(func(w LaneWriter, _ []byte) bool {
+		w.Defer()
+		w.Recall() // it is waited for after all
+		ctx := w.Context()
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return true
+	}))
+	c, _ := open(t, addr)
+	io.WriteString(c, post("x"))
+	c.Close()
+	if err := <-ended; err != ErrGone {
+		t.Errorf("cause %v", err)
+	}
+}
