@@ -34,6 +34,7 @@ type conn struct {
 	body  body
 	out   answer
 	lane  Lane // for requests that repeat the head; nil when there is none
+	used  int  // of the buffer by a lane; a watch may look at start until it ends
 	later later
 	// request0 is what all requests have in common.
 	request0 http.Request
@@ -189,9 +190,12 @@ func (c *conn) answer() bool {
 	}
 	ok := c.handle()
 	if c.later.begun {
+		c.lookAway(false) // serve reads
+		c.start, c.used = c.start+c.used, 0
 		return true
 	}
 	watched := c.unwatch()
+	c.start, c.used = c.start+c.used, 0
 	keep := c.out.close() && ok && watched && c.body.skip()
 	if c.rest() && keep {
 		return true

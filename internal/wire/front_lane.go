@@ -45,9 +45,11 @@ func (c *conn) byLane() bool {
 	}
 	c.body.begin(c, 0) // what comes behind it may be read
 	if lane.Serve(&c.out, c.buf[c.start:c.start+int(n)]) {
-		c.start += int(n)
+		c.used = int(n)
 		return true
 	}
+	c.body.all.Store(false) // the handler reads it
+	c.lookAway(true)
 	c.lane = nil
 	return false
 }

@@ -173,3 +173,19 @@ func TestLaneContext(t *testing.T) {
 		t.Errorf("cause %v", err)
 	}
 }
+
+// TestLaneWhileWatched takes so long that somebody has begun to look whether the
+// client is still there, and then answers or leaves it to the handler.
+func TestLaneWhileWatched(t *testing.T) {
+	_, addr := serve(t, laned(func(w LaneWriter, body []byte) bool {
+		<-time.After(3 * watchAfter)
+		return echo(w, body)
+	}))
+	c, r := open(t, addr)
+	for _, body := range []string{"a", "handler's", "b"} {
+		io.WriteString(c, post(body))
+		if got := hear(t, r); got != "lane "+body && got != "handler handler's" {
+			t.Errorf("%q", got)
+		}
+	}
+}

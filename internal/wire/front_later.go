@@ -7,33 +7,23 @@ type later struct {
 	begun    bool      // of the goroutine that reads
 	finished chan bool // whether the connection can go on; made at the first use
 
-	// Both are guarded by conn.mu.
+	// Both are guarded by conn.mu, and false when a request begins.
 	over    bool // it has been given
-	patient bool // nothing bounds the wait for the next request meanwhile
+	patient bool // the wait for the next request is counted from then on
 }
 
-// Defer implements LaneWriter. The goroutine that reads sees for itself that
-// the client is gone, so that nobody else has to.
+// Defer implements LaneWriter. The client is watched until the goroutine that
+// reads does so for itself.
 func (a *answer) Defer() {
 	c := a.conn
 	if c.later.finished == nil {
 		c.later.finished = make(chan bool, 1)
 	}
 	c.later.begun = true
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watch.on = false
-	c.later.over, c.later.patient = false, false
 }
 
 // Recall implements LaneWriter.
-func (a *answer) Recall() {
-	c := a.conn
-	c.later.begun = false
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watch.on = true
-}
+func (a *answer) Recall() { a.conn.later.begun = false }
 
 // settled waits for the deferred answer, when the next request is here or the
 // client is gone; false means that the connection is over.
@@ -46,15 +36,17 @@ func (c *conn) settled(here bool) bool {
 }
 
 // waitOn says, when the time to wait for the next request is over, that it is we
-// who are late; then there is no such time.
+// who are late; then that time begins with our answer, or now if that is given.
 func (c *conn) waitOn() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.later.begun || c.later.over {
+	if !c.later.begun || c.later.patient {
 		return false
 	}
 	c.later.patient = true
-	c.due = time.Time{}
+	if c.due = (time.Time{}); c.later.over {
+		c.due = time.Now().Add(c.front.server.IdleTimeout)
+	}
 	c.nc.SetReadDeadline(c.due)
 	return true
 }
@@ -89,7 +81,7 @@ func (a *answer) Finish() {
 func (c *conn) finish() {
 	c.mu.Lock()
 	cancel := c.watch.cancel
-	c.watch = watch{}
+	c.watch.ctx, c.watch.cancel = nil, nil // the rest is for the goroutine that reads
 	c.mu.Unlock()
 	if cancel != nil {
 		cancel(nil)

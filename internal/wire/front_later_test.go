@@ -241,3 +241,54 @@ func TestRecalledClientGone(t *testing.T) {
 		t.Errorf("cause %v", err)
 	}
 }
+
+// TestDeferredWhileWatched defers so late that somebody has begun to look
+// whether the client is still there.
+func TestDeferredWhileWatched(t *testing.T) {
+	waiting := make(chan deferral, 10)
+	_, addr := serve(t, laned(func(w LaneWriter, body []byte) bool {
+		<-time.After(3 * watchAfter)
+		w.Defer()
+		waiting <- deferral{w, string(body)}
+		return true
+	}))
+	c, r := open(t, addr)
+	for i := range 3 {
+		io.WriteString(c, post(fmt.Sprint("body ", i)))
+		d := <-waiting
+		if d.body != fmt.Sprint("body ", i) {
+			t.Errorf("%q", d.body)
+		}
+		d.answer("answer to " + d.body)
+		if got := hear(t, r); got != "answer to "+d.body {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestDeferredThenIdle counts the time that a connection may be idle from the
+// answer on.
+func TestDeferredThenIdle(t *testing.T) {
+	h, waiting := deferring()
+	ln := listen(t)
+	s := newServer(h)
+	s.IdleTimeout = time.Second
+	f := NewFront(s, ln)
+	done := make(chan error, 1)
+	go func() { done <- f.Serve() }()
+	defer func() { f.Close(); <-done }()
+	c, r := open(t, ln.Addr().String())
+	for range 2 {
+		io.WriteString(c, post("x"))
+		d := <-waiting
+		<-time.After(800 * time.Millisecond)
+		d.answer("late")
+		if got := hear(t, r); got != "late" {
+			t.Fatalf("%q", got)
+		}
+		<-time.After(400 * time.Millisecond)
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		t.Errorf("an idle connection stays: %v", err)
+	}
+}

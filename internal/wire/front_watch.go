@@ -37,6 +37,7 @@ func (c *conn) begin() bool {
 	}
 	c.busy, c.since = true, c.front.sweeps.Load()
 	c.watch.on = true
+	c.later.over, c.later.patient = false, false
 	c.mu.Unlock()
 	if !c.front.armed.Load() {
 		c.front.arm()
@@ -82,16 +83,37 @@ func (c *conn) unwatch() bool {
 	if w.done == nil {
 		return true
 	}
-	c.due = time.Unix(1, 0)
-	c.nc.SetReadDeadline(c.due)
-	<-w.done
-	c.due = time.Time{}
-	c.nc.SetReadDeadline(c.due)
+	c.interrupt(w.done)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	here := !c.watch.gone
 	c.watch = watch{}
 	return here
+}
+
+// lookAway ends the reading of a watch, because the buffer is needed. on says
+// whether another one may begin.
+func (c *conn) lookAway(on bool) {
+	c.mu.Lock()
+	c.watch.on = on
+	done := c.watch.done
+	c.mu.Unlock()
+	if done == nil {
+		return
+	}
+	c.interrupt(done)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watch.done = nil
+}
+
+// interrupt makes a watch stop reading and waits for that.
+func (c *conn) interrupt(done chan struct{}) {
+	c.due = time.Unix(1, 0)
+	c.nc.SetReadDeadline(c.due)
+	<-done
+	c.due = time.Time{}
+	c.nc.SetReadDeadline(c.due)
 }
 
 // arm has long requests looked for, as long as there are requests.
