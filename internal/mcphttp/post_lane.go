@@ -134,7 +134,7 @@ func (p *post) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 	case t != nil && t.Wait != nil: // the lane's own
 		p.waited, p.result = true, p.outcome(&p.ctx, p.method, resp, err)
 		return
-	case t != nil && p.isStream():
+	case t != nil && (p.isStream() || resp != nil && len(resp.Result) > joined): // writing it may take waiting
 		go p.conclude(resp, err)
 		return
 	}

@@ -125,6 +125,19 @@ func TestLaneSizes(t *testing.T) {
 	})
 }
 
+// A server is not kept waiting by a client that does not read.
+func TestLaneOfSlowReader(t *testing.T) {
+	l := newLaned(t, mcphttp.ServerLimits{}, "relayed in a turn")
+	l.call(t, "again", "short")
+	take(t, l.told)
+	resp, err := l.do(t.Context(), "POST", l.url, callBody(1, "big", "x", 32<<20), l.header...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	take(t, l.told)
+}
+
 func TestLaneStream(t *testing.T) {
 	eachLane(t, mcphttp.ServerLimits{}, func(t *testing.T, l *laned) {
 		before := l.longWay.Load()

@@ -41,6 +41,7 @@ type world struct {
 
 	handler mcphttp.Session // instead of toys
 	relays  string          // how toys pass calls on
+	told    chan struct{}   // a call that was passed on has its outcome
 
 	longWay  atomic.Int64 // requests that no lane answered
 	mu       sync.Mutex
@@ -64,6 +65,7 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 	w := &world{
 		t: t, url: "http://" + ln.Addr().String() + "/mcp",
 		started: make(chan string, 1000), ended: make(chan error, 1000), release: make(chan struct{}, 1000), notes: make(chan string, 1000),
+		told: make(chan struct{}, 1000),
 	}
 	w.srv = mcphttp.NewServer(mcphttp.ServerOptions{Limits: lim, Open: w.open})
 	guard := &mcphttp.Guard{Loopback: true, Origins: []string{"https://app.example"}}

@@ -63,6 +63,7 @@ func (s relayingToy) Relay(ctx context.Context, turn *jsonrpc.Turn, from jsonrpc
 			turn = new(jsonrpc.Turn)
 		}
 		done.Complete(turn, resp, err)
+		s.w.told <- struct{}{}
 	}()
 	return true
 }
