@@ -134,17 +134,11 @@ func (p *post) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 	case t != nil && t.Wait != nil: // the lane's own
 		p.waited, p.result = true, p.outcome(&p.ctx, p.method, resp, err)
 		return
-	case t != nil && (p.isStream() || resp != nil && len(resp.Result) > joined): // writing it may take waiting
+	case t != nil && (p.settle() != nil || resp != nil && len(resp.Result) > joined): // writing it may take waiting
 		go p.conclude(resp, err)
 		return
 	}
 	p.conclude(resp, err)
-}
-
-func (p *post) isStream() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stream != nil
 }
 
 func (p *post) conclude(resp *jsonrpc.Response, err error) {
