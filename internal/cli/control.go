@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
@@ -51,16 +52,8 @@ func (in *instance) openControl(ctx context.Context, f *front, token string) (*c
 		return nil, err
 	}
 	c := &control{path: filepath.Join(dir, strconv.Itoa(os.Getpid())+".sock"), done: make(chan struct{})}
-	if err := os.Remove(c.path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(ctx, "unix", c.path)
+	ln, err := listenAt(ctx, c.path, strings.TrimSuffix(c.path, ".sock")+".new")
 	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(c.path, 0o600); err != nil {
-		ln.Close()
 		return nil, err
 	}
 	c.http = &http.Server{Handler: in.controlHandler(f, token), ReadHeaderTimeout: in.cfg.Limits.ReadHeader}
@@ -71,6 +64,27 @@ func (in *instance) openControl(ctx context.Context, f *front, token string) (*c
 		}
 	}()
 	return c, nil
+}
+
+// listenAt opens a socket under one name and gives it the other when it answers:
+// whoever finds a socket that nobody listens on removes it.
+func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
+	if err := os.Remove(first); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "unix", first)
+	if err != nil {
+		return nil, err
+	}
+	if err = os.Chmod(first, 0o600); err == nil {
+		err = os.Rename(first, path)
+	}
+	if err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return ln, nil
 }
 
 func (in *instance) controlHandler(f *front, token string) http.Handler {
