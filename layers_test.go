@@ -44,6 +44,7 @@ var layers = map[string][]string{
 		"catalog", "upstream", "builtin", "gateway", "probe", "web", "mcptest", "telemetry", "wire"},
 	"mcptest":                {"jsonrpc", "mcp", "stdio", "mcphttp"},
 	"mcptest/cmd/fakeserver": {"mcptest"},
+	"mcptest/sparing":        {},
 }
 
 type listed struct {

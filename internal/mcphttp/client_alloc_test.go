@@ -7,57 +7,17 @@ import (
 	"context"
 	"io"
 	"net"
-	"strconv"
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/late"
+	"mcp-all-in-one/internal/mcptest/sparing"
 )
-
-// A sparingServer answers every call with an empty object and allocates nothing
-// while it does.
-func sparingServer(tb testing.TB) (url string) {
-	tb.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { ln.Close() })
-	go func() {
-		for {
-			conn, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go answerSparingly(conn)
-		}
-	}()
-	return "http://" + ln.Addr().String() + "/mcp"
-}
-
-func answerSparingly(conn net.Conn) {
-	defer conn.Close()
-	in, out, body := make([]byte, 64<<10), make([]byte, 0, 1<<10), make([]byte, 0, 1<<10)
-	for {
-		n, err := conn.Read(in)
-		if err != nil {
-			return
-		}
-		_, id, _ := bytes.Cut(in[:n], []byte(`"id":`))
-		id, _, _ = bytes.Cut(id, []byte(","))
-		body = append(append(append(body[:0], `{"jsonrpc":"2.0","id":`...), id...), `,"result":{"content":[]}}`...)
-		out = append(out[:0], "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: "...)
-		out = append(strconv.AppendInt(out, int64(len(body)), 10), "\r\n\r\n"...)
-		if _, err := conn.Write(append(out, body...)); err != nil {
-			return
-		}
-	}
-}
 
 // TestClientAllocations holds a small call to what it allocates: the response.
 // An ordinary context that can end costs what package context makes of that.
 func TestClientAllocations(t *testing.T) {
-	url := sparingServer(t)
+	url := sparing.Serve(t)
 	plain := &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":"hi"}}`)}
 	contexts := make([]late.Context, 0, 300)
 	for _, tc := range []struct {
@@ -98,7 +58,7 @@ func TestClientAllocations(t *testing.T) {
 // BenchmarkClientShort is a small call to a server that costs next to nothing;
 // "floor" writes and reads the same bytes.
 func BenchmarkClientShort(b *testing.B) {
-	url := sparingServer(b)
+	url := sparing.Serve(b)
 	b.Run("call", func(b *testing.B) {
 		c := NewClient(ClientOptions{URL: url})
 		defer c.Close(b.Context())
