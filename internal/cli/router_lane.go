@@ -47,7 +47,15 @@ func (rt *router) keepLane(w http.ResponseWriter, r *http.Request, ep mcphttp.En
 }
 
 // Serve implements wire.Lane.
-func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
-	// With another configuration the path may address something else.
-	return l.rt.in.set.Snapshot() == l.config && l.admitted.Holds() && l.mcp.Serve(w, body)
+func (l *lane) Serve(w wire.LaneWriter, body []byte) bool { return l.holds() && l.mcp.Serve(w, body) }
+
+// Begin implements wire.Lane.
+func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
+	return l.holds() && l.mcp.Begin(w, body, t)
+}
+
+// holds says that a request would be judged as before. With another
+// configuration the path may address something else.
+func (l *lane) holds() bool {
+	return l.rt.in.set.Snapshot() == l.config && l.admitted.Holds()
 }

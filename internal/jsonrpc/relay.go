@@ -64,6 +64,8 @@ type Turn struct {
 	// Wait is set when the goroutine reads for nobody else. A Relayer may then
 	// call it, wait for the outcome, and tell it in this very turn.
 	Wait func()
+	// Of is what the turn is part of, for those who know it.
+	Of any
 
 	dirty   []Queue
 	taken   int // messages

@@ -162,7 +162,12 @@ func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 	}
 	x := exchange{c: c, f: f, req: req, id: f.id}
 	resp, err := x.run()
-	cause := c.finish(f, x.rest)
+	return c.outcome(ctx, &x, req.Method, resp, err)
+}
+
+// outcome ends a call and returns what became of it.
+func (c *Client) outcome(ctx context.Context, x *exchange, method string, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	cause := c.finish(x.f, x.rest)
 	if err == nil {
 		return resp, nil
 	}
@@ -170,7 +175,7 @@ func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 		cause = context.Cause(ctx)
 	}
 	if cause != nil {
-		c.abandon(ctx, x.id, req.Method, cause)
+		c.abandon(ctx, x.id, method, cause)
 		err = cause
 	}
 	return resp, err

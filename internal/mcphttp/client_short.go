@@ -51,8 +51,13 @@ func (x *exchange) run() (*jsonrpc.Response, error) {
 	if msg == nil {
 		return x.runLong()
 	}
+	length, other, err := x.f.post.Send(x.c.short.to, msg, body, x.f)
+	return x.received(length, other, err, used)
+}
+
+// received goes on where a Post has sent the request.
+func (x *exchange) received(length int64, other *http.Response, err error, used any) (*jsonrpc.Response, error) {
 	post := &x.f.post
-	length, other, err := post.Send(x.c.short.to, msg, body, x.f)
 	switch {
 	case err != nil:
 		return nil, err

@@ -45,25 +45,48 @@ func (s *Server) Lane(r *http.Request, ep Endpoint, principal string) wire.Lane 
 
 // Serve answers one call of a tool: there is little else in large numbers.
 func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
-	if l.srv.isDraining() || int64(len(body)) > l.srv.lim.Body || jsonrpc.IsBatch(body) {
+	p, m := l.enter(w, body)
+	if p == nil {
 		return false
+	}
+	l.w = w
+	if !l.relay(&l.turn, w, p, &m) {
+		p.answer(m.ID, p.run(&p.ctx, l.session.handler, p, &m))
+		p.leaveLane()
+	}
+	return true
+}
+
+// Begin is Serve for a call that is passed on without waiting.
+func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
+	p, m := l.enter(w, body)
+	if p == nil {
+		return false
+	}
+	if !l.relay(turnOf(t), w, p, &m) {
+		p.leaveLane()
+		return false
+	}
+	return true
+}
+
+// enter counts a request in; nil when it is not for the lane.
+func (l *lane) enter(w wire.LaneWriter, body []byte) (*post, jsonrpc.Message) {
+	if l.srv.isDraining() || int64(len(body)) > l.srv.lim.Body || jsonrpc.IsBatch(body) {
+		return nil, jsonrpc.Message{}
 	}
 	m, err := jsonrpc.Scan(body, &l.srv.lim.Scan)
 	if err != nil || m.Kind != jsonrpc.KindRequest || m.Method != mcp.MethodToolsCall || saysVersion(m.Params) {
-		return false
+		return nil, m
 	}
 	p := &post{
 		srv: l.srv, w: w, ep: l.ep, principal: l.principal, version: l.version,
 		accept: l.accept, session: l.session,
 	}
 	if !p.enterLane(&m) {
-		return false
+		return nil, m
 	}
-	if !l.relay(w, p, &m) {
-		p.answer(m.ID, p.run(&p.ctx, l.session.handler, p, &m))
-		p.leaveLane()
-	}
-	return true
+	return p, m
 }
 
 // enterLane counts a request of a session in; false when there is more to it
@@ -94,14 +117,13 @@ func (p *post) leaveLane() {
 
 // relay passes a request on, where the session can, without waiting for the
 // answer.
-func (l *lane) relay(w wire.LaneWriter, p *post, m *jsonrpc.Message) bool {
+func (l *lane) relay(t *jsonrpc.Turn, w wire.LaneWriter, p *post, m *jsonrpc.Message) bool {
 	if l.relayer == nil || !p.accept.json {
 		return false
 	}
 	p.id = append(p.idRoom[:0], m.ID...) // the body is gone when the answer comes
-	l.w = w
 	w.Defer()
-	relayed := l.pass(p, m)
+	relayed := l.pass(t, p, m)
 	if relayed && !p.waited {
 		return true
 	}
@@ -113,16 +135,20 @@ func (l *lane) relay(w wire.LaneWriter, p *post, m *jsonrpc.Message) bool {
 	return relayed
 }
 
-func (l *lane) pass(p *post, m *jsonrpc.Message) (relayed bool) {
-	defer l.turn.End()
+func (l *lane) pass(t *jsonrpc.Turn, p *post, m *jsonrpc.Message) (relayed bool) {
+	defer func() {
+		if t == &l.turn {
+			t.End() // others end when all of them are through
+		}
+	}()
 	defer func() {
 		if v := recover(); v != nil {
-			p.Complete(&l.turn, p.panicked(m.Method, v), nil)
+			p.Complete(t, p.panicked(m.Method, v), nil)
 			relayed = true
 		}
 	}()
 	l.req = jsonrpc.Request{Method: m.Method, Params: m.Params}
-	return l.relayer.Relay(&p.ctx, &l.turn, p, &l.req, p)
+	return l.relayer.Relay(&p.ctx, t, p, &l.req, p)
 }
 
 // Complete implements jsonrpc.Completion for a request that was passed on.

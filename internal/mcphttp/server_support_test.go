@@ -60,6 +60,9 @@ func newWorld(t testing.TB, lim mcphttp.ServerLimits) *world {
 	return newWorldOn(t, lim, ln, new(net.Dialer).DialContext)
 }
 
+// loops of package wire live as long as the process.
+var loops = goleak.IgnoreAnyFunction("mcp-all-in-one/internal/wire.(*loop).live")
+
 func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial func(context.Context, string, string) (net.Conn, error)) *world {
 	before := goleak.IgnoreCurrent()
 	w := &world{
@@ -101,7 +104,7 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 	})
 	t.Cleanup(func() {
 		w.close()
-		until(t, "goroutines to end", func() bool { return goleak.Find(before) == nil })
+		until(t, "goroutines to end", func() bool { return goleak.Find(before, loops) == nil })
 	})
 	return w
 }

@@ -10,6 +10,12 @@ import (
 // A Pipe is a connection on which a call is no more than passing bytes on.
 type Pipe = link
 
+// A beginner is a connection that calls can be begun on.
+type beginner interface {
+	aborter
+	Begin(ctx context.Context, t *jsonrpc.Turn, req *jsonrpc.Request, done jsonrpc.Completion) bool
+}
+
 // Begin is Call, with params that have no _meta, for whoever does not wait:
 // done hears the outcome. It reports false, and has done nothing, when it would
 // have to wait for a place or for room in the pipe.
@@ -21,10 +27,14 @@ func (l *link) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *jsonr
 	default:
 		return false
 	}
-	conn := l.peer.(*jsonrpc.Conn)
+	conn := l.peer.(beginner)
 	k := l.enterPlain(conn, c, req, int64(t.Now().Sub(begun)))
 	k.ctx, k.done = ctx, done
-	if conn.Begin(ctx, t, &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: k}, k) {
+	params := req.Params
+	if len(k.sent.Params) > 0 {
+		params = k.sent.Params
+	}
+	if conn.Begin(ctx, t, &jsonrpc.Request{Method: req.Method, Params: params, Back: k}, k) {
 		return true
 	}
 	l.end(k)
@@ -32,11 +42,15 @@ func (l *link) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *jsonr
 	return false
 }
 
-// maxSpare is how many calls are kept for the next ones.
-const maxSpare = 64
+// maxSpare is how many calls are kept for the next ones, maxKept how much memory
+// for params each of them has.
+const (
+	maxSpare = 64
+	maxKept  = 4 << 10
+)
 
 // enterPlain enters a call that Begin makes.
-func (l *link) enterPlain(conn *jsonrpc.Conn, c *Caller, req *jsonrpc.Request, now int64) *call {
+func (l *link) enterPlain(conn beginner, c *Caller, req *jsonrpc.Request, now int64) *call {
 	idle := l.up.idleFor(req)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +60,14 @@ func (l *link) enterPlain(conn *jsonrpc.Conn, c *Caller, req *jsonrpc.Request, n
 	} else {
 		k = new(call)
 	}
+	kept := k.sent.Params[:0]
+	if cap(kept) > maxKept {
+		kept = nil
+	}
 	*k = call{link: l, caller: c, back: req.Back, conn: conn, started: now, idle: idle}
+	if k.sent = (jsonrpc.Request{Method: req.Method, Params: kept}); l.child == nil {
+		k.sent.Params = append(kept, req.Params...) // it may have to be sent once more
+	}
 	k.active.Store(now)
 	l.enterLocked(k)
 	return k
@@ -65,8 +86,8 @@ func (l *link) endPlain(k *call) (known bool) {
 	return k.known
 }
 
-// PipeFor is the connection over a pipe that c uses now, nil when it has none
-// or when the two eras differ.
+// PipeFor is the connection that c uses now, nil when it has none that calls can
+// be begun on, or when the two eras differ.
 func (u *Upstream) PipeFor(c *Caller) *Pipe {
 	if c.Era != mcp.Legacy {
 		return nil
@@ -83,7 +104,7 @@ func (u *Upstream) PipeFor(c *Caller) *Pipe {
 	if l == nil || l.era != mcp.Legacy {
 		return nil
 	}
-	if _, ok := l.peer.(*jsonrpc.Conn); !ok {
+	if _, ok := l.peer.(beginner); !ok {
 		return nil
 	}
 	return l
@@ -108,8 +129,19 @@ func (k *call) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 	}
 	l.end(k)
 	if err != nil {
-		err = u.failure(k.ctx, l, cause(k.ctx, err))
+		resp, err = k.retried(resp, cause(k.ctx, err))
 	}
 	u.leave()
 	done.Complete(nil, resp, err)
+}
+
+// retried is what Call makes of an outcome that is no answer.
+func (k *call) retried(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	l, u := k.link, k.link.up
+	if l.child != nil {
+		return nil, u.failure(k.ctx, l, err)
+	}
+	resp, err = l.answered(resp, err)
+	req := jsonrpc.Request{Method: k.sent.Method, Params: k.sent.Params, Back: k.back}
+	return u.call(k.ctx, k.caller, &req, func() (*jsonrpc.Response, error, bool) { return u.verdict(k.ctx, l, resp, err) })
 }

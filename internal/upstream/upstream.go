@@ -172,7 +172,12 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 		return nil, err
 	}
 	defer u.leave()
-	resp, err, ran := u.try(ctx, c, req)
+	return u.call(ctx, c, req, func() (*jsonrpc.Response, error, bool) { return u.try(ctx, c, req) })
+}
+
+// call is Call for somebody who has a place, with the outcome of the first try.
+func (u *Upstream) call(ctx context.Context, c *Caller, req *jsonrpc.Request, first func() (*jsonrpc.Response, error, bool)) (*jsonrpc.Response, error) {
+	resp, err, ran := first()
 	if err != nil && !ran && isRefusal(err) {
 		// The server said that it did not run, so sending it once more is not
 		// a second run.
@@ -192,6 +197,12 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	}
 	defer release()
 	resp, err = l.call(ctx, c, req)
+	return u.verdict(ctx, l, resp, err)
+}
+
+// verdict says what the outcome on a connection means. ran is as for try.
+func (u *Upstream) verdict(ctx context.Context, l *link, answer *jsonrpc.Response, failed error) (resp *jsonrpc.Response, err error, ran bool) {
+	resp, err = answer, failed
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
 		// It was replaced by one that speaks other versions: greet it anew.
 		u.opt.Memory.setEras(u.hash, erasUnknown)
@@ -240,7 +251,11 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 // send sends a request; an answer is an answer whatever HTTP status it came
 // with, unless it says that the request did not run.
 func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := l.ours(ctx, req)
+	return l.answered(l.ours(ctx, req))
+}
+
+// answered is what send makes of the outcome.
+func (l *link) answered(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if err == nil || resp == nil || resp.Err == nil {
 		return resp, err
 	}

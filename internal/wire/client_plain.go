@@ -16,6 +16,21 @@ func (in *clientBuffer) readPlain(limit int, last *plainHead) (int64, error) {
 	return length, nil
 }
 
+// wholePlain returns the length of a plain answer of which all is here, and takes
+// its head; 0, and nothing has been taken, for another one.
+func (in *clientBuffer) wholePlain(last *plainHead) int64 {
+	n := headEnd(in.buf)
+	if n < 4 {
+		return 0
+	}
+	length := last.read(in.buf[:n])
+	if length == 0 || int64(len(in.buf)-n) != length {
+		return 0
+	}
+	in.at = n
+	return length
+}
+
 // A plainHead is the last one of its kind on a connection: most differ from it
 // in the length at most.
 type plainHead struct {

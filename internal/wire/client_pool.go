@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,11 +16,19 @@ type clientConn struct {
 	since time.Time // when it was kept
 	end   func()    // closes it
 	plain plainHead
+
+	// loop tells of what comes, from the first use of Start on.
+	loop    *loop
+	at      int32
+	left    atomic.Bool          // the loop
+	seen    atomic.Uint64        // how often something came
+	waiting atomic.Pointer[Post] // whose answer the loop reads
+	cut     atomic.Bool          // the exchange was ended
 }
 
 func newClientConn(conn net.Conn, addr string) *clientConn {
 	cn := &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
-	cn.end = func() { _ = conn.Close() }
+	cn.end = func() { _ = cn.Close() }
 	return cn
 }
 
@@ -28,18 +37,24 @@ func newClientConn(conn net.Conn, addr string) *clientConn {
 // all of them.
 type clientPool struct {
 	mu      sync.Mutex
-	idle    map[string][]*clientConn // oldest first
+	idle    map[poolKey][]*clientConn // oldest first
 	total   int
 	timer   *time.Timer
 	armed   bool
 	closing bool // until the next request, what becomes idle is closed
 }
 
-// get returns a connection, nil when there is none. Whoever uses it looks first
+// A poolKey is where connections lead, and which loop tells what comes on them.
+type poolKey struct {
+	addr string
+	loop *loop
+}
+
+// get returns a connection, if possible one of that loop, nil when there is none. Whoever uses it looks first
 // whether the server has said anything since it was kept.
-func (p *clientPool) get(addr string, maxAge time.Duration) *clientConn {
+func (p *clientPool) get(addr string, on *loop, maxAge time.Duration) *clientConn {
 	for {
-		cn := p.pop(addr)
+		cn := p.pop(addr, on)
 		if cn == nil || maxAge <= 0 || time.Since(cn.since) < maxAge {
 			return cn
 		}
@@ -47,18 +62,30 @@ func (p *clientPool) get(addr string, maxAge time.Duration) *clientConn {
 	}
 }
 
-func (p *clientPool) pop(addr string) *clientConn {
+func (p *clientPool) pop(addr string, on *loop) *clientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closing = false
-	list := p.idle[addr]
+	key := poolKey{addr, on}
+	if len(p.idle[key]) == 0 {
+		key.loop = nil // of none yet
+	}
+	if len(p.idle[key]) == 0 {
+		for k, list := range p.idle {
+			if k.addr == addr && len(list) > 0 {
+				key = k
+				break
+			}
+		}
+	}
+	list := p.idle[key]
 	if len(list) == 0 {
 		return nil
 	}
 	last := len(list) - 1
 	cn := list[last]
 	list[last] = nil
-	p.idle[addr] = list[:last]
+	p.idle[key] = list[:last]
 	p.total--
 	return cn
 }
@@ -75,16 +102,17 @@ func (p *clientPool) push(cn *clientConn, limits *http.Transport) bool {
 	if perHost == 0 {
 		perHost = http.DefaultMaxIdleConnsPerHost
 	}
+	key := poolKey{cn.addr, cn.loop}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closing || len(p.idle[cn.addr]) >= perHost || limits.MaxIdleConns > 0 && p.total >= limits.MaxIdleConns {
+	if p.closing || len(p.idle[key]) >= perHost || limits.MaxIdleConns > 0 && p.total >= limits.MaxIdleConns {
 		return false
 	}
 	if p.idle == nil {
-		p.idle = make(map[string][]*clientConn)
+		p.idle = make(map[poolKey][]*clientConn)
 	}
 	cn.since = time.Now()
-	p.idle[cn.addr] = append(p.idle[cn.addr], cn)
+	p.idle[key] = append(p.idle[key], cn)
 	p.total++
 	if maxAge := limits.IdleConnTimeout; maxAge > 0 && !p.armed {
 		p.armed = true
@@ -105,17 +133,17 @@ func (p *clientPool) takeOld(before time.Time, maxAge time.Duration) []*clientCo
 	defer p.mu.Unlock()
 	var old []*clientConn
 	next := maxAge
-	for addr, list := range p.idle {
+	for key, list := range p.idle {
 		n := 0
 		for n < len(list) && !list[n].since.After(before) {
 			n++
 		}
 		old = append(old, list[:n]...)
 		if n == len(list) {
-			delete(p.idle, addr)
+			delete(p.idle, key)
 			continue
 		}
-		p.idle[addr] = append([]*clientConn(nil), list[n:]...)
+		p.idle[key] = append([]*clientConn(nil), list[n:]...)
 		next = min(next, list[n].since.Sub(before))
 	}
 	p.total -= len(old)

@@ -56,6 +56,8 @@ type Post struct {
 	in  *clientBuffer
 	all bool // of the request was written
 
+	then Then // of an exchange that Start has begun
+
 	mu    sync.Mutex
 	conn  *clientConn // while the exchange has one
 	ended bool
@@ -76,8 +78,14 @@ func (p *Post) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
-	if p.conn != nil {
-		_ = p.conn.SetDeadline(longAgo)
+	cn := p.conn
+	if cn == nil {
+		return
+	}
+	_ = cn.SetDeadline(longAgo)
+	cn.cut.Store(true)
+	if cn.waiting.CompareAndSwap(p, nil) {
+		go p.goOn(cn)
 	}
 }
 
@@ -131,8 +139,18 @@ func (p *Post) exchange(c *Client, addr string, of Owner, short bool) (length in
 		return 0, nil, err
 	}
 	p.all = partly == nil
+	return p.receive(of, short, partly)
+}
+
+// Receive reads the head of the answer to a request that Start has sent, as Send
+// does.
+func (p *Post) Receive(of Owner) (length int64, other *http.Response, err error) {
+	return p.receive(of, true, nil)
+}
+
+func (p *Post) receive(of Owner, short bool, partly error) (length int64, other *http.Response, err error) {
 	if short {
-		length, err = p.in.readPlain(c.maxHeader(), &p.conn.plain)
+		length, err = p.in.readPlain(p.c.maxHeader(), &p.conn.plain)
 	}
 	if err == nil && length == 0 {
 		other, err = p.readOther(of)
@@ -148,7 +166,7 @@ func (p *Post) exchange(c *Client, addr string, of Owner, short bool) (length in
 // written: the server may have answered and closed before it had read all.
 func (p *Post) write(addr string, of Owner) (partly, err error) {
 	for {
-		cn, kept := p.c.pool.get(addr, p.c.rest.IdleConnTimeout), true
+		cn, kept := p.c.pool.get(addr, nil, p.c.rest.IdleConnTimeout), true
 		if cn == nil {
 			kept = false
 			if cn, err = p.c.dial(of.Context(), addr); err != nil {

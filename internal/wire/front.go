@@ -24,6 +24,7 @@ type Front struct {
 	sweeper *time.Timer
 	armed   atomic.Bool
 	sweeps  atomic.Uint64
+	idle    idleWatch
 }
 
 // NewFront serves what comes to ln like s. The Front is the one to shut down;
@@ -83,7 +84,7 @@ func (f *Front) take(nc net.Conn) {
 		return
 	}
 	f.conns[c] = struct{}{}
-	go c.serve()
+	go c.serve(true)
 }
 
 // drop forgets a connection that ended or was handed over.
@@ -142,7 +143,7 @@ func (f *Front) Shutdown(ctx context.Context) error {
 // Close ends everything at once.
 func (f *Front) Close() error {
 	for _, c := range f.end() {
-		c.nc.Close()
+		c.cut()
 	}
 	f.listener.Close()
 	return f.server.Close()

@@ -22,20 +22,21 @@ const (
 
 // A conn is one connection that we serve ourselves.
 type conn struct {
-	front *Front
-	nc    net.Conn
-	ctx   context.Context // of the connection
-	buf   []byte          // buf[start:end] is read and not used
-	start int
-	end   int
-	head  head
-	same  bool      // the head that was read is that of the request before it
-	due   time.Time // the deadline for reading that is set
-	body  body
-	out   answer
-	lane  Lane // for requests that repeat the head; nil when there is none
-	used  int  // of the buffer by a lane; a watch may look at start until it ends
-	later later
+	front   *Front
+	nc      net.Conn
+	ctx     context.Context // of the connection
+	buf     []byte          // buf[start:end] is read and not used
+	start   int
+	end     int
+	head    head
+	same    bool      // the head that was read is that of the request before it
+	due     time.Time // the deadline for reading that is set
+	body    body
+	out     answer
+	lane    Lane // for requests that repeat the head; nil when there is none
+	used    int  // of the buffer by a lane; a watch may look at start until it ends
+	later   later
+	parking parking
 	// request0 is what all requests have in common.
 	request0 http.Request
 
@@ -47,7 +48,7 @@ type conn struct {
 }
 
 func newConn(f *Front, nc net.Conn) *conn {
-	c := &conn{front: f, nc: nc, buf: make([]byte, readSize)}
+	c := &conn{front: f, nc: nc, buf: newReadBuffer()}
 	c.ctx = context.WithValue(context.Background(), http.ServerContextKey, f.server)
 	c.ctx = context.WithValue(c.ctx, http.LocalAddrContextKey, nc.LocalAddr())
 	c.out.init(c)
@@ -55,11 +56,16 @@ func newConn(f *Front, nc net.Conn) *conn {
 	return c
 }
 
-// serve answers requests until one is not ours or the connection ends.
-func (c *conn) serve() {
-	defer c.front.drop(c)
-	first := true
-	for {
+// serve answers requests until one is not ours, the connection ends or it is
+// parked.
+func (c *conn) serve(first bool) {
+	parked := false
+	defer func() {
+		if !parked {
+			c.front.drop(c)
+		}
+	}()
+	for !parked {
 		raw, ok := c.readHead(first)
 		if c.later.begun && !c.settled(ok) || !ok {
 			c.nc.Close()
@@ -77,6 +83,7 @@ func (c *conn) serve() {
 		if !c.answer() {
 			return
 		}
+		parked = c.later.begun && c.park()
 	}
 }
 
@@ -218,16 +225,20 @@ func (c *conn) request() *http.Request {
 func (c *conn) handle() (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			c.out.abort()
-			if log := c.front.server.ErrorLog; log != nil && v != http.ErrAbortHandler {
-				log.Printf("panic serving %v: %v\n%s", c.nc.RemoteAddr(), v, debug.Stack())
-			}
+			c.panicked(v)
 		}
 	}()
 	if c.lane == nil || !c.byLane() {
 		c.front.server.Handler.ServeHTTP(&c.out, c.request())
 	}
 	return true
+}
+
+func (c *conn) panicked(v any) {
+	c.out.abort()
+	if log := c.front.server.ErrorLog; log != nil && v != http.ErrAbortHandler {
+		log.Printf("panic serving %v: %v\n%s", c.nc.RemoteAddr(), v, debug.Stack())
+	}
 }
 
 // hangUp closes the connection. With input left it first says only that

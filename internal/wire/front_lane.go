@@ -15,6 +15,9 @@ type Lane interface {
 	// handler gets it then, and the lane is forgotten. The body is valid until
 	// Serve returns.
 	Serve(w LaneWriter, body []byte) bool
+	// Begin is Serve where nobody may wait: it defers the answer, or reports
+	// false and has done nothing, and Serve gets the request.
+	Begin(w LaneWriter, body []byte, t *Turn) bool
 }
 
 // A LaneWriter is how the requests of a Front are answered, by handlers too.

@@ -87,15 +87,19 @@ func (c *conn) finish() {
 		cancel(nil)
 	}
 	keep := c.out.close()
-	if !c.rest() || !keep {
+	c.mu.Lock()
+	c.busy, c.later.over = false, true
+	if c.retired || !keep {
 		keep = false
 		c.nc.Close() // the body was all here, so that nothing unread is lost
 	}
-	c.mu.Lock()
-	c.later.over = true
+	if c.parking.on {
+		c.restedLocked(keep)
+		return
+	}
 	if wait := c.front.server.IdleTimeout; c.later.patient && wait > 0 {
 		c.nc.SetReadDeadline(time.Now().Add(wait))
 	}
-	c.mu.Unlock()
 	c.later.finished <- keep
+	c.mu.Unlock()
 }

@@ -182,9 +182,26 @@ func (c *conn) read(done chan struct{}) {
 // retire closes the connection, when it has answered.
 func (c *conn) retire() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.retired = true
-	if !c.busy {
-		c.nc.Close()
+	if c.busy {
+		c.mu.Unlock()
+		return
+	}
+	c.cutLocked()
+}
+
+// cut closes the connection.
+func (c *conn) cut() {
+	c.mu.Lock()
+	c.cutLocked()
+}
+
+// cutLocked unlocks. Whoever serves the connection drops it, unless nobody does.
+func (c *conn) cutLocked() {
+	parked := c.unparkLocked()
+	c.mu.Unlock()
+	c.nc.Close()
+	if parked {
+		c.front.drop(c)
 	}
 }

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"io"
+	"syscall"
+)
+
+// A Then goes on with an exchange that Start has begun: one of its methods is
+// called, once.
+type Then interface {
+	// Whole has a plain answer that came in one piece. It must not wait; release
+	// gives the memory of the answer back.
+	Whole(t *Turn, b []byte, release func())
+	// Rest has a goroutine to itself, for all that is not so simple. It calls
+	// Receive.
+	Rest()
+}
+
+// Start is Send for whoever does not wait for the answer. It reports false, and
+// has done nothing, where no connection is kept. In a turn of a loop it uses one
+// of that loop: then one goroutine sees to the whole call.
+func (p *Post) Start(t *Turn, to *Target, msg []byte, body int, then Then) bool {
+	var on *loop
+	if t != nil {
+		on = t.loop
+	}
+	p.in.buf = msg
+	p.in.putLength(body)
+	p.c, p.then = to.c, then
+	for {
+		cn := p.c.pool.get(to.addr, on, p.c.rest.IdleConnTimeout)
+		if cn == nil {
+			p.Drop()
+			return false
+		}
+		if !cn.listens(on) || !p.hold(cn) {
+			p.letGo()
+			p.c.pool.put(cn, p.c.rest)
+			p.Drop()
+			return false
+		}
+		seen := cn.seen.Load()
+		n, err := cn.talk.say(p.in.buf)
+		if n == 0 && err != nil {
+			p.letGo()
+			cn.Close()
+			continue // to the next one: nothing was sent
+		}
+		p.all = n == len(p.in.buf)
+		if !p.all {
+			go p.startSlowly(cn, n)
+			return true
+		}
+		p.Drop()
+		p.await(cn, seen)
+		return true
+	}
+}
+
+// startSlowly writes the rest of a request that did not fit at once. An error
+// does not matter: the server may have answered before it had read all.
+func (p *Post) startSlowly(cn *clientConn, sent int) {
+	_, _ = cn.Write(p.in.buf[sent:])
+	p.in.start(cn)
+	p.then.Rest()
+}
+
+// await has the loop of the connection go on. Nothing of p may be used
+// afterwards: the answer may have come.
+func (p *Post) await(cn *clientConn, seen uint64) {
+	cn.waiting.Store(p)
+	// What came before that was told to nobody, and so was the end.
+	if (cn.seen.Load() != seen || cn.cut.Load()) && cn.waiting.CompareAndSwap(p, nil) {
+		go p.goOn(cn)
+	}
+}
+
+// goOn reads the answer with a goroutine.
+func (p *Post) goOn(cn *clientConn) {
+	p.in = newClientBuffer()
+	p.in.start(cn)
+	p.then.Rest()
+}
+
+// listens says that a loop tells what comes on the connection.
+func (cn *clientConn) listens(l *loop) bool {
+	if cn.talk == nil {
+		return false
+	}
+	if cn.loop == nil {
+		if l == nil {
+			l = aLoop()
+		}
+		if l == nil {
+			return false
+		}
+		at, ok := l.listen(cn.talk.raw, cn)
+		if !ok {
+			return false
+		}
+		cn.loop, cn.at = l, at
+	}
+	return true
+}
+
+// Close closes the connection.
+func (cn *clientConn) Close() error {
+	if cn.loop != nil && !cn.left.Swap(true) {
+		cn.loop.forget(cn.talk.raw, cn.at)
+	}
+	return cn.Conn.Close()
+}
+
+// ready implements listener. What comes while nobody waits is found when the
+// connection is used next.
+func (cn *clientConn) ready(l *loop, _ bool) {
+	seen := cn.seen.Add(1)
+	if p := cn.waiting.Swap(nil); p != nil {
+		p.come(cn, l, seen)
+	}
+}
+
+// come reads what has come first.
+func (p *Post) come(cn *clientConn, l *loop, seen uint64) {
+	in := newClientBuffer()
+	in.start(cn)
+	n, err := cn.talk.hear(in.buf[:cap(in.buf)])
+	if err == syscall.EAGAIN {
+		in.free()
+		p.await(cn, seen)
+		return
+	}
+	p.in = in
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	in.buf, in.err = in.buf[:n], err
+	if length := in.wholePlain(&cn.plain); length > 0 {
+		b, release := p.Take(length)
+		p.then.Whole(&l.turn, b, release)
+		return
+	}
+	go p.then.Rest()
+}

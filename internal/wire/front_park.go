@@ -1,0 +1,216 @@
+package wire
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// parking is what a connection needs to wait without a goroutine: for requests
+// that repeat the head of the one before and that its lane can begin.
+type parking struct {
+	raw    syscall.RawConn // nil where there is none
+	loop   *loop
+	tried  bool
+	misses int // of requests that the lane could not begin, one after the other
+	read   func(fd uintptr)
+	n      int
+	err    error
+
+	// What follows is guarded by conn.mu.
+	on   bool
+	at   int32
+	tick uint64 // when it was used last
+}
+
+// maxMisses is how many requests may be of the wrong kind before a connection
+// keeps its goroutine for some time.
+const maxMisses = 3
+
+var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+
+func newReadBuffer() []byte { return readBuffers.Get().(*[readSize]byte)[:] }
+
+// park lets go of the goroutine, whose request somebody else answers; false when
+// that has to read on.
+func (c *conn) park() bool {
+	p := &c.parking
+	if c.start < c.end || !p.init(c.nc) {
+		return false
+	}
+	if p.misses >= maxMisses {
+		p.misses--
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.later.over {
+		c.later.begun = false
+		if !<-c.later.finished {
+			return false // it is closed, as reading will tell
+		}
+	}
+	if c.retired {
+		return false
+	}
+	if p.at, p.on = p.loop.listen(p.raw, c); !p.on {
+		p.loop = nil
+		return false
+	}
+	c.start, c.end = 0, 0
+	if len(c.buf) == readSize {
+		readBuffers.Put((*[readSize]byte)(c.buf))
+	}
+	c.buf = nil
+	p.tick = c.front.idle.arm(c.front)
+	return true
+}
+
+func (p *parking) init(nc net.Conn) bool {
+	if !p.tried {
+		p.tried = true
+		if sc, ok := nc.(syscall.Conn); ok {
+			if raw, err := sc.SyscallConn(); err == nil {
+				p.raw, p.loop = raw, aLoop()
+				p.read = func(fd uintptr) { p.n, p.err = p.loop.read(fd) }
+			}
+		}
+	}
+	return p.loop != nil
+}
+
+// unparkLocked takes a connection from its loop; false when it was not there.
+func (c *conn) unparkLocked() bool {
+	p := &c.parking
+	if !p.on {
+		return false
+	}
+	p.on = false
+	p.loop.forget(p.raw, p.at)
+	return true
+}
+
+// restedLocked goes on after the answer of a parked connection, and unlocks.
+func (c *conn) restedLocked(keep bool) {
+	c.later.begun = false
+	c.parking.tick = c.front.idle.ticks.Load()
+	if !keep {
+		c.cutLocked()
+		return
+	}
+	c.mu.Unlock()
+}
+
+// ready implements listener: the next request is here, or the client is gone.
+func (c *conn) ready(l *loop, last bool) {
+	p := &c.parking
+	c.mu.Lock()
+	if !p.on {
+		c.mu.Unlock()
+		return
+	}
+	if c.busy || last {
+		c.unparkLocked()
+		c.mu.Unlock()
+		c.resume(nil)
+		return
+	}
+	c.busy, c.later.over, c.later.patient = true, false, false
+	p.tick = c.front.idle.ticks.Load()
+	c.mu.Unlock()
+	if err := p.raw.Control(p.read); err != nil {
+		p.n, p.err = 0, err
+	}
+	if p.n > 0 && c.begun(l, l.buf[:p.n]) {
+		return
+	}
+	nothing := p.err == syscall.EAGAIN || p.err == syscall.EINTR
+	c.mu.Lock()
+	if c.busy = false; c.retired {
+		c.cutLocked()
+		return
+	}
+	if !nothing {
+		c.unparkLocked()
+	}
+	c.mu.Unlock()
+	if !nothing {
+		c.resume(l.buf[:max(p.n, 0)])
+	}
+}
+
+// begun has a request answered that is all here.
+func (c *conn) begun(l *loop, data []byte) (ok bool) {
+	c.parking.misses++
+	n := c.head.again(data)
+	if n == 0 || c.head.length != int64(len(data)-n) || len(data) == len(l.buf) { // more may be there
+		return false
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(v)
+			c.cut()
+			ok = true
+		}
+	}()
+	c.body.begin(c, 0)
+	if !c.lane.Begin(&c.out, data[n:], &l.turn) {
+		return false
+	}
+	c.parking.misses = 0
+	return true
+}
+
+// resume gives the connection a goroutine again, with what was read of it.
+func (c *conn) resume(read []byte) {
+	c.buf = newReadBuffer()
+	c.start, c.end = 0, copy(c.buf, read)
+	c.due = time.Time{} // long over, it may be
+	c.nc.SetReadDeadline(c.due)
+	go c.serve(false)
+}
+
+// An idleWatch closes parked connections that nobody uses any more. It looks
+// now and then, not at every connection's own time.
+type idleWatch struct {
+	ticks atomic.Uint64
+	armed atomic.Bool
+}
+
+// idleTicks is how often it looks while a connection may be idle.
+const idleTicks = 8
+
+// arm has it look from now on, and returns the time.
+func (w *idleWatch) arm(f *Front) uint64 {
+	if every := f.server.IdleTimeout / idleTicks; every > 0 && !w.armed.Swap(true) {
+		time.AfterFunc(every, f.closeIdle)
+	}
+	return w.ticks.Load()
+}
+
+// closeIdle closes what has been idle for too long, and comes again while there
+// is anything parked.
+func (f *Front) closeIdle() {
+	w := &f.idle
+	w.armed.Store(false)
+	now, parked := w.ticks.Add(1), false
+	f.mu.Lock()
+	all := make([]*conn, 0, len(f.conns))
+	for c := range f.conns {
+		all = append(all, c)
+	}
+	f.mu.Unlock()
+	for _, c := range all {
+		if c.mu.Lock(); c.parking.on && !c.busy && now-c.parking.tick > idleTicks {
+			c.cutLocked()
+			continue
+		}
+		parked = parked || c.parking.on
+		c.mu.Unlock()
+	}
+	if parked {
+		w.arm(f)
+	}
+}
