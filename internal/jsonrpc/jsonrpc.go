@@ -90,6 +90,16 @@ func (r *Response) Release() {
 	f()
 }
 
+// Lend returns what Release would call, for whoever uses Result longer than the
+// response: the response no longer gives its buffer back.
+func (r *Response) Lend() (release func()) {
+	release, r.release = r.release, nil
+	if release == nil {
+		release = func() {}
+	}
+	return release
+}
+
 // An Error is the error member of a response.
 type Error struct {
 	Code    int64

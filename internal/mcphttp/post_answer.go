@@ -16,6 +16,9 @@ import (
 var typeJSON = []string{"application/json"}
 
 const (
+	// copied answers are, where they need not be; larger ones cost less as they
+	// are.
+	copied = 2 << 10
 	// joined answers are copied into one write; larger ones cost less as
 	// several.
 	joined = 64 << 10
@@ -143,22 +146,29 @@ func (p *post) fail(status int, id []byte, e *jsonrpc.Error) {
 	p.writeResponse(status, id, &jsonrpc.Response{Err: e})
 }
 
-// writeResponse writes a JSON answer with as few writes as its size allows.
+var resultFirst = []byte(`{"jsonrpc":"2.0","result":`)
+
+// idLast is what stands behind a result.
+func idLast(id []byte) []byte { return append(append([]byte(`,"id":`), id...), '}') }
+
+// writeResponse writes a JSON answer with as few writes and copies as its size
+// allows.
 func (p *post) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
-	if resp.Err == nil && len(resp.Result) > joined {
-		tail := append(append([]byte(`,"id":`), id...), '}')
-		p.writeJSON(status, []byte(`{"jsonrpc":"2.0","result":`), resp.Result, tail)
-		return
-	}
+	w, ours := p.w.(wire.LaneWriter)
 	size := len(resp.Result) + len(id) + envelope
-	if w, ok := p.w.(wire.LaneWriter); ok {
+	switch n := len(resp.Result); {
+	case resp.Err == nil && n > joined:
+		p.writeJSON(status, resultFirst, resp.Result, idLast(id))
+	case ours && resp.Err == nil && n > copied && len(id) < envelope/2:
+		w.JSONAround(status, p.srv.lim.WriteIdle, resultFirst, resp.Result, idLast(id), resp.Lend())
+	case ours:
 		w.JSON(status, p.srv.lim.WriteIdle, jsonrpc.AppendResponse(w.Room(size), id, resp))
-		return
+	default:
+		out := buffers.get(int64(size))
+		*out = jsonrpc.AppendResponse(*out, id, resp)
+		p.writeJSON(status, *out)
+		buffers.put(out)
 	}
-	out := buffers.get(int64(size))
-	*out = jsonrpc.AppendResponse(*out, id, resp)
-	p.writeJSON(status, *out)
-	buffers.put(out)
 }
 
 // writeJSON writes the concatenation of parts as the whole answer.

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -20,10 +22,15 @@ type answer struct {
 	status int
 
 	out      []byte // not written yet
-	scratch  [headRoom]byte
-	ready    []byte // the whole answer, in one piece; nil when it comes in several
-	length   int64  // announced; -1 when it is not
-	sent     int64  // of the body, taken from the handler
+	scratch  [headRoom + maxAround]byte
+	end      [maxAround]byte
+	ready    []byte // the whole answer, with text and after; nil when it comes in pieces
+	text     []byte // lent, until free
+	after    []byte
+	free     func()
+	room     *room
+	length   int64 // announced; -1 when it is not
+	sent     int64 // of the body, taken from the handler
 	chunked  bool
 	headDone bool // the head is in out, or written
 	last     bool // the connection ends with this answer
@@ -202,7 +209,37 @@ func (a *answer) finish() error {
 	if a.ready == nil || a.err != nil {
 		return a.write(nil)
 	}
-	return a.raw.write(a.ready)
+	if a.err = a.writeNow(); a.err != nil || len(a.ready) == 0 {
+		return a.err
+	}
+	return a.raw.write(a.ready, a.text, a.after)
+}
+
+// writeNow writes what it can of a whole answer without waiting. What is left
+// stands in our own memory, so that nobody who lent some waits for the client.
+func (a *answer) writeNow() error {
+	if !a.raw.canTry() {
+		return nil
+	}
+	rest, err := a.raw.writeNow(a.ready, a.text, a.after)
+	switch len(rest) {
+	case 0:
+		a.ready = a.ready[:0]
+	case 1:
+		a.ready = bytes.Clone(rest[0])
+	default:
+		a.ready = slices.Concat(rest...)
+	}
+	a.text, a.after = nil, nil
+	a.giveBack()
+	return err
+}
+
+func (a *answer) giveBack() {
+	if a.free != nil {
+		a.free()
+		a.free = nil
+	}
 }
 
 // abort gives the answer up after a panic: what has been said is not ended.
@@ -210,7 +247,10 @@ func (a *answer) abort() { a.err = http.ErrAbortHandler }
 
 func (a *answer) reset() {
 	clear(a.header)
-	if a.ready = nil; cap(a.out) > kept {
+	a.giveBack()
+	a.leaveRoom()
+	a.ready, a.text, a.after = nil, nil, nil
+	if cap(a.out) > kept {
 		a.out = nil
 	}
 	a.raw.reset()

@@ -64,12 +64,12 @@ func (c *conn) gone() {
 
 // maxAtOnce is the size from which an answer is written by a goroutine of its own:
 // whoever finishes it has others to look after.
-const maxAtOnce = 4 << 10
+const maxAtOnce = 16 << 10
 
 // Finish implements LaneWriter.
 func (a *answer) Finish() {
-	if a.ready != nil && a.err == nil && len(a.ready) < maxAtOnce {
-		if a.ready, a.err = a.raw.writeNow(a.ready); len(a.ready) == 0 || a.err != nil {
+	if a.ready != nil && a.err == nil && a.sent < maxAtOnce {
+		if a.err = a.writeNow(); len(a.ready) == 0 || a.err != nil {
 			a.conn.finish()
 			return
 		}

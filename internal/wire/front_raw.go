@@ -17,7 +17,7 @@ type rawWriter struct {
 
 	// bufs are what is being written, kept in parts.
 	bufs  net.Buffers
-	parts [2][]byte
+	parts [3][]byte
 
 	mu  sync.Mutex
 	due time.Time
@@ -59,17 +59,12 @@ func (w *rawWriter) reset() {
 }
 
 func (w *rawWriter) write(parts ...[]byte) error {
-	w.bufs = w.parts[:0]
-	for _, p := range parts {
-		if len(p) > 0 {
-			w.bufs = append(w.bufs, p)
-		}
-	}
-	defer func() { w.bufs, w.parts = nil, [2][]byte{} }()
+	w.gather(parts)
+	defer func() { w.bufs, w.parts = nil, [3][]byte{} }()
 	if len(w.bufs) == 0 {
 		return nil
 	}
-	if w.try != nil && !w.isArmed() {
+	if w.canTry() {
 		if err := w.try.tryWrite(&w.bufs); err != nil || len(w.bufs) == 0 {
 			return err
 		}
@@ -84,19 +79,24 @@ func (w *rawWriter) write(parts ...[]byte) error {
 	return err
 }
 
-// writeNow writes what it can without waiting, and returns the rest.
-func (w *rawWriter) writeNow(p []byte) ([]byte, error) {
-	if w.try == nil || w.isArmed() {
-		return p, nil
+// canTry says that writing can be tried now.
+func (w *rawWriter) canTry() bool { return w.try != nil && !w.isArmed() }
+
+// writeNow writes what it can without waiting, and returns the rest, which is
+// valid until the next write.
+func (w *rawWriter) writeNow(parts ...[]byte) (rest net.Buffers, err error) {
+	w.gather(parts)
+	err = w.try.tryWrite(&w.bufs)
+	return w.bufs, err
+}
+
+func (w *rawWriter) gather(parts [][]byte) {
+	w.bufs = w.parts[:0]
+	for _, p := range parts {
+		if len(p) > 0 {
+			w.bufs = append(w.bufs, p)
+		}
 	}
-	w.bufs = append(w.parts[:0], p)
-	err := w.try.tryWrite(&w.bufs)
-	rest := p[len(p):]
-	if len(w.bufs) > 0 {
-		rest = w.bufs[0]
-	}
-	w.bufs, w.parts = nil, [2][]byte{}
-	return rest, err
 }
 
 func (w *rawWriter) isArmed() bool {
