@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -30,33 +32,26 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 		arguments = nil
 	}
 	s.greet(s.caller)
-	ref, miss := s.toolFor(named.name)
-	if miss != nil || ref.Server == builtin.Server {
+	if named = s.routed(named); !named.plain {
 		return false
 	}
-	u := s.upstream(ref.Server)
-	if u == nil || hasTasks(u.Features(s.caller)) || ref.Item != nil && ref.Item.NeedsTask {
-		return false
-	}
-	if cfg := u.Config(); cfg.Validate == "full" || len(cfg.Tools) > 0 && cfg.Tools[ref.Name].Ask {
-		return false
-	}
+	u := named.u
 	pipe := u.PipeFor(s.caller)
 	if pipe == nil && t.Wait == nil {
 		return false
 	}
-	if resp, err := checkArguments(u, ref.Item, arguments, s.rules); resp != nil || err != nil {
+	if resp, err := checkArguments(u, named.ref.Item, arguments, s.rules); resp != nil || err != nil {
 		return false
 	}
 	params := req.Params
-	if ref.Name != named.name {
-		params = t.Splice(params, at[0], s.quoted(named, ref.Name))
+	if named.quoted != nil {
+		params = t.Splice(params, at[0], named.quoted)
 	}
 	s.calls.Add(1)
 	r := &relayed{back: back{s: s, from: from}, ctx: ctx, u: u, done: done}
 	r.down = jsonrpc.Request{Method: req.Method, Params: params, Back: &r.back}
 	if s.gw.opt.Traffic.Enabled() {
-		r.record(t.Now(), req)
+		r.record(t.Now(), req, named)
 	}
 	switch {
 	case pipe != nil && pipe.Begin(ctx, t, s.caller, &r.down, r):
@@ -73,13 +68,19 @@ func (s *Session) Relay(ctx context.Context, t *jsonrpc.Turn, from jsonrpc.Peer,
 // plainMembers are those of params that Relay looks at.
 var plainMembers = [...]string{"name", "arguments", "_meta"}
 
-// A naming is the name of a tool that a client used, and how its server writes
-// it. The last one is kept: clients call a tool again and again.
+// A naming is the name of a tool that a client used, and where it leads. The
+// last one is kept: clients call a tool again and again.
 type naming struct {
-	raw    string // as it stood in the request
-	name   string // empty when it is no text
-	own    string
-	quoted []byte // own, as JSON
+	raw  string // as it stood in the request
+	name string // empty when it is no text
+
+	// Where it leads, as long as the view is the same.
+	view   *view
+	config *config.Server
+	u      *upstream.Upstream
+	ref    catalog.Ref
+	plain  bool   // a call is no more than passing it on
+	quoted []byte // the server's own name as JSON; nil when it is the client's
 }
 
 func (s *Session) naming(raw []byte) *naming {
@@ -92,14 +93,32 @@ func (s *Session) naming(raw []byte) *naming {
 	return n
 }
 
-// quoted is the server's own name as JSON.
-func (s *Session) quoted(n *naming, own string) []byte {
-	if n.own == own && n.quoted != nil {
-		return n.quoted
+// routed says where the name leads now. What a principal may see is asked each
+// time.
+func (s *Session) routed(n *naming) *naming {
+	v, may := s.look(), s.opening.Visible
+	same := n.view == v && (n.u == nil || n.u.Config() == n.config)
+	if same && may == nil {
+		return n
 	}
-	n = &naming{raw: n.raw, name: n.name, own: own, quoted: jsonrpc.Quote(own)}
+	ref, miss := s.toolFor(n.name)
+	if miss != nil || ref.Server == builtin.Server {
+		return &naming{}
+	}
+	if same && n.ref == ref {
+		return n
+	}
+	n = &naming{raw: n.raw, name: n.name, view: v, ref: ref, u: s.upstream(ref.Server)}
+	if n.u != nil {
+		n.config = n.u.Config()
+		n.plain = !hasTasks(n.u.Features(s.caller)) && (ref.Item == nil || !ref.Item.NeedsTask) &&
+			n.config.Validate != "full" && !n.config.Tools[ref.Name].Ask
+	}
+	if ref.Name != n.name {
+		n.quoted = jsonrpc.Quote(ref.Name)
+	}
 	s.named.Store(n)
-	return n.quoted
+	return n
 }
 
 // watched says whether somebody wants to see every request, more than its entry
@@ -128,14 +147,14 @@ func (r *relayed) wait(t *jsonrpc.Turn) {
 }
 
 // record begins the two entries of a call: the client's, and that to the server.
-func (r *relayed) record(now time.Time, req *jsonrpc.Request) {
+func (r *relayed) record(now time.Time, req *jsonrpc.Request, named *naming) {
 	s := r.s
 	r.start = now
 	c := traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: now}
-	s.summarize(&c, req)
+	s.summarize(&c, req, named.name)
 	down := c
 	down.Hop, down.Server, down.Notes = traffic.HopServer, r.u.Name(), s.gw.translated.of(party{caller: s.caller}, r.u)
-	down.Name = subject(r.down.Params)
+	down.Name = named.ref.Name
 	r.trace, r.hop = s.gw.opt.Traffic.BeginBoth(&c, req.Params, &down, r.down.Params)
 }
 

@@ -37,7 +37,7 @@ func traced(ctx context.Context) *trace {
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	t := &trace{start: time.Now()}
 	c := traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: t.start}
-	s.summarize(&c, req)
+	s.summarize(&c, req, subject(req.Params))
 	t.id = s.gw.opt.Traffic.Begin(&c, req.Params)
 	t.back = back{s, from, t.id}
 	if s.gw.opt.Observe != nil {
@@ -54,10 +54,10 @@ func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.
 }
 
 // summarize begins the entry of a call in the record.
-func (s *Session) summarize(c *traffic.Call, req *jsonrpc.Request) {
+func (s *Session) summarize(c *traffic.Call, req *jsonrpc.Request, name string) {
 	c.Kind, c.Session, c.Client = traffic.KindCall, s.caller.Session, s.clientName()
 	c.Principal, c.Schema = s.opening.Principal, s.opening.Schema
-	c.Method, c.Name, c.ReqSize = req.Method, subject(req.Params), int64(len(req.Params))
+	c.Method, c.Name, c.ReqSize = req.Method, name, int64(len(req.Params))
 }
 
 // ended notes how a call ended.
@@ -98,7 +98,7 @@ func (s *Session) call(ctx context.Context, p party, u *upstream.Upstream, req *
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
 	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.of(p, u)}
-	s.summarize(&c, req)
+	s.summarize(&c, req, subject(req.Params))
 	var span traffic.Span
 	if t.span.ID != [8]byte{} {
 		span = t.span.Child()

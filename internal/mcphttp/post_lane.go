@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"net/http"
+	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -45,7 +46,7 @@ func (s *Server) Lane(r *http.Request, ep Endpoint, principal string) wire.Lane 
 
 // Serve answers one call of a tool: there is little else in large numbers.
 func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
-	p, m := l.enter(w, body)
+	p, m := l.enter(w, body, time.Since(begun))
 	if p == nil {
 		return false
 	}
@@ -59,11 +60,12 @@ func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
 
 // Begin is Serve for a call that is passed on without waiting.
 func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
-	p, m := l.enter(w, body)
+	turn := turnOf(t)
+	p, m := l.enter(w, body, turn.Now().Sub(begun))
 	if p == nil {
 		return false
 	}
-	if !l.relay(turnOf(t), w, p, &m) {
+	if !l.relay(turn, w, p, &m) {
 		p.leaveLane()
 		return false
 	}
@@ -71,7 +73,7 @@ func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
 }
 
 // enter counts a request in; nil when it is not for the lane.
-func (l *lane) enter(w wire.LaneWriter, body []byte) (*post, jsonrpc.Message) {
+func (l *lane) enter(w wire.LaneWriter, body []byte, now time.Duration) (*post, jsonrpc.Message) {
 	if l.srv.isDraining() || int64(len(body)) > l.srv.lim.Body || jsonrpc.IsBatch(body) {
 		return nil, jsonrpc.Message{}
 	}
@@ -81,7 +83,7 @@ func (l *lane) enter(w wire.LaneWriter, body []byte) (*post, jsonrpc.Message) {
 	}
 	p := &post{
 		srv: l.srv, w: w, ep: l.ep, principal: l.principal, version: l.version,
-		accept: l.accept, session: l.session,
+		accept: l.accept, session: l.session, started: now,
 	}
 	if !p.enterLane(&m) {
 		return nil, m

@@ -50,8 +50,9 @@ type poolKey struct {
 	loop *loop
 }
 
-// get returns a connection, if possible one of that loop, nil when there is none. Whoever uses it looks first
-// whether the server has said anything since it was kept.
+// get returns a connection, if possible one of that loop; nil when there is none.
+// Whoever uses it looks first whether the server has said anything since it was
+// kept.
 func (p *clientPool) get(addr string, on *loop, maxAge time.Duration) *clientConn {
 	for {
 		cn := p.pop(addr, on)
