@@ -145,7 +145,7 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			return
 		}
 		p.ctx.Init(p.session.ctx)
-		p.begin(m)
+		p.begin(m, time.Since(begun))
 		defer p.end()
 		p.runs = running{&p.ctx, m.Method}
 		if !p.session.begin(m.ID, &p.runs) {

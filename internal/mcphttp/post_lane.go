@@ -83,9 +83,9 @@ func (l *lane) enter(w wire.LaneWriter, body []byte, now time.Duration) (*post, 
 	}
 	p := &post{
 		srv: l.srv, w: w, ep: l.ep, principal: l.principal, version: l.version,
-		accept: l.accept, session: l.session, started: now,
+		accept: l.accept, session: l.session,
 	}
-	if !p.enterLane(&m) {
+	if !p.enterLane(&m, now) {
 		return nil, m
 	}
 	return p, m
@@ -93,7 +93,7 @@ func (l *lane) enter(w wire.LaneWriter, body []byte, now time.Duration) (*post, 
 
 // enterLane counts a request of a session in; false when there is more to it
 // than running it now.
-func (p *post) enterLane(m *jsonrpc.Message) bool {
+func (p *post) enterLane(m *jsonrpc.Message, now time.Duration) bool {
 	ss := p.session
 	select {
 	case ss.slots <- struct{}{}:
@@ -106,7 +106,7 @@ func (p *post) enterLane(m *jsonrpc.Message) bool {
 		<-ss.slots
 		return false
 	}
-	p.begin(m)
+	p.begin(m, now)
 	return true
 }
 

@@ -42,8 +42,8 @@ func (all *posts) listFor(ss *session) *postList {
 // within makes the context of what p runs a child of parent, and registers p.
 func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Context {
 	ctx, stop := context.WithCancelCause(parent)
-	p.stop, p.started = stop, time.Since(begun)
-	p.begin(m)
+	p.stop = stop
+	p.begin(m, time.Since(begun))
 	return ctx
 }
 
@@ -56,9 +56,9 @@ func (p *post) cancel(why error) {
 	p.ctx.End(why)
 }
 
-// begin registers p, which has its context and its time.
-func (p *post) begin(m *jsonrpc.Message) {
-	p.method, p.id = m.Method, m.ID
+// begin registers p, which has its context.
+func (p *post) begin(m *jsonrpc.Message, now time.Duration) {
+	p.method, p.id, p.started = m.Method, m.ID, now
 	p.list = p.srv.posts.listFor(p.session)
 	l := p.list
 	l.mu.Lock()
