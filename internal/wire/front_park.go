@@ -126,17 +126,15 @@ func (c *conn) ready(l *loop, last bool) {
 	if p.n > 0 && c.begun(l, l.buf[:p.n]) {
 		return
 	}
-	nothing := p.err == syscall.EAGAIN || p.err == syscall.EINTR
+	nothing := p.err == syscall.EAGAIN
 	c.mu.Lock()
 	if c.busy = false; c.retired {
 		c.cutLocked()
 		return
 	}
-	if !nothing {
-		c.unparkLocked()
-	}
+	resumes := !nothing && c.unparkLocked() // unless it was cut meanwhile
 	c.mu.Unlock()
-	if !nothing {
+	if resumes {
 		c.resume(l.buf[:max(p.n, 0)])
 	}
 }

@@ -196,12 +196,14 @@ func (c *conn) cut() {
 	c.cutLocked()
 }
 
-// cutLocked unlocks. Whoever serves the connection drops it, unless nobody does.
+// cutLocked unlocks. Whoever serves the connection ends its request and drops it,
+// unless nobody does.
 func (c *conn) cutLocked() {
 	parked := c.unparkLocked()
 	c.mu.Unlock()
 	c.nc.Close()
 	if parked {
+		c.gone()
 		c.front.drop(c)
 	}
 }
