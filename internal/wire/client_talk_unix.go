@@ -77,10 +77,10 @@ func (t *talker) hear(in []byte) (got int, err error) {
 
 func (t *talker) fetch(fd uintptr) {
 	n, err := syscall.Read(int(fd), t.in)
-	if t.got = max(n, 0); err == syscall.EINTR {
-		err = syscall.EAGAIN
+	for err == syscall.EINTR { // what has come is told once
+		n, err = syscall.Read(int(fd), t.in)
 	}
-	t.err = err
+	t.got, t.err = max(n, 0), err
 }
 
 // talk writes msg and reads into the same memory what comes first. It stops

@@ -163,4 +163,10 @@ func (l *loop) leave(at int32) {
 }
 
 // read reads what has come into the loop's buffer.
-func (l *loop) read(fd uintptr) (int, error) { return syscall.Read(int(fd), l.buf[:]) }
+func (l *loop) read(fd uintptr) (int, error) {
+	for { // what has come is told once
+		if n, err := syscall.Read(int(fd), l.buf[:]); err != syscall.EINTR {
+			return n, err
+		}
+	}
+}
