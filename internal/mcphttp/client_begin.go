@@ -42,11 +42,23 @@ func (c *Client) Begin(ctx context.Context, t *jsonrpc.Turn, req *jsonrpc.Reques
 // Whole implements wire.Then.
 func (f *flight) Whole(t *wire.Turn, b []byte, release func()) {
 	x := exchange{c: f.c, f: f, req: &f.req, id: f.id}
-	if id, result, ok := jsonrpc.PeekAnswer(b); ok && id == x.id {
+	if id, result, ok := jsonrpc.PeekAnswer(b); ok && id == x.id && int64(len(b)) <= x.c.opt.MaxMessage {
 		x.settle(turnOf(t), jsonrpc.NewResponse(result, release), nil)
 		return
 	}
-	go x.settleWith(func() (*jsonrpc.Response, error) { return x.understand(b, release) })
+	go f.look(b, release)
+}
+
+// look has a goroutine to itself, for an answer that is not the usual one.
+func (f *flight) look(b []byte, release func()) {
+	x := exchange{c: f.c, f: f, req: &f.req, id: f.id}
+	x.settleWith(func() (*jsonrpc.Response, error) {
+		if int64(len(b)) > x.c.opt.MaxMessage {
+			release()
+			return nil, jsonrpc.ErrTooLarge
+		}
+		return x.understand(b, release)
+	})
 }
 
 // Rest implements wire.Then.

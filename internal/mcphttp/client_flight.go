@@ -170,6 +170,9 @@ func (f *flight) endLocked(cause error) {
 
 // EndCall implements late.Ender.
 func (c *Client) EndCall(id uint64, cause error) {
+	if id == 0 { // a call that has not begun; other work has that number
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for f := c.first; f != nil; f = f.next { // nearly all calls end by themselves

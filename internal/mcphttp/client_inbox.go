@@ -72,7 +72,7 @@ func (in *inbox) take(ctx context.Context, msg *jsonrpc.Message) {
 			return
 		}
 		if in.handler != nil {
-			in.handler.HandleNotification(ctx, in.c, &jsonrpc.Notification{Method: msg.Method, Params: msg.Params})
+			in.tell(ctx, &jsonrpc.Notification{Method: msg.Method, Params: msg.Params})
 		}
 	case jsonrpc.KindRequest:
 		if in.c.opt.Modern {
@@ -135,11 +135,20 @@ func (in *inbox) handle(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Resp
 
 // safely keeps a handler's panic from ending everybody's process.
 func (in *inbox) safely(ctx context.Context, req *jsonrpc.Request) (resp *jsonrpc.Response, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			in.c.opt.Log.Error("handler panicked", "method", req.Method, "err", p, "stack", string(debug.Stack()))
-			err = jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error")
-		}
-	}()
+	defer in.caught(req.Method, func() { err = jsonrpc.Errorf(jsonrpc.CodeInternal, "Internal error") })
 	return in.handler.Handle(ctx, in.c, req)
+}
+
+// tell is safely for a notification.
+func (in *inbox) tell(ctx context.Context, n *jsonrpc.Notification) {
+	defer in.caught(n.Method, func() {})
+	in.handler.HandleNotification(ctx, in.c, n)
+}
+
+// caught is deferred.
+func (in *inbox) caught(method string, then func()) {
+	if p := recover(); p != nil {
+		in.c.opt.Log.Error("handler panicked", "method", method, "err", p, "stack", string(debug.Stack()))
+		then()
+	}
 }

@@ -21,7 +21,8 @@ import (
 func noLeaks(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	loops := goleak.IgnoreAnyFunction("mcp-all-in-one/internal/wire.(*loop).live") // as long as the process
+	t.Cleanup(func() { goleak.VerifyNone(t, before, loops) })
 }
 
 // serve runs a real HTTP server, and a client of it.

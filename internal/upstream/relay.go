@@ -61,9 +61,6 @@ func (l *link) enterPlain(conn beginner, c *Caller, req *jsonrpc.Request, now in
 		k = new(call)
 	}
 	kept := k.sent.Params[:0]
-	if cap(kept) > maxKept {
-		kept = nil
-	}
 	*k = call{link: l, caller: c, back: req.Back, conn: conn, started: now, idle: idle}
 	if k.sent = (jsonrpc.Request{Method: req.Method, Params: kept}); l.child == nil {
 		k.sent.Params = append(kept, req.Params...) // it may have to be sent once more
@@ -81,6 +78,9 @@ func (l *link) endPlain(k *call) (known bool) {
 	l.endLocked(k)
 	if !k.known && len(l.spare) < maxSpare {
 		k.caller, k.back, k.ctx, k.done = nil, nil, nil, nil
+		if cap(k.sent.Params) > maxKept {
+			k.sent.Params = nil
+		}
 		l.spare = append(l.spare, k)
 	}
 	return k.known
@@ -129,7 +129,7 @@ func (k *call) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 	}
 	l.end(k)
 	if err != nil {
-		resp, err = k.retried(resp, cause(k.ctx, err))
+		resp, err = k.retried(resp, err)
 	}
 	u.leave()
 	done.Complete(nil, resp, err)
@@ -139,9 +139,10 @@ func (k *call) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 func (k *call) retried(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	l, u := k.link, k.link.up
 	if l.child != nil {
-		return nil, u.failure(k.ctx, l, err)
+		return nil, u.failure(k.ctx, l, cause(k.ctx, err))
 	}
 	resp, err = l.answered(resp, err)
+	err = cause(k.ctx, err)
 	req := jsonrpc.Request{Method: k.sent.Method, Params: k.sent.Params, Back: k.back}
 	return u.call(k.ctx, k.caller, &req, func() (*jsonrpc.Response, error, bool) { return u.verdict(k.ctx, l, resp, err) })
 }

@@ -1,0 +1,135 @@
+package upstream
+
+import (
+	"context"
+	"net/http"
+	"runtime/debug"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// Call asks the server on behalf of c. It ends exactly once: with the server's
+// answer, or with one error of ours that says what happened.
+func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if err := u.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer u.leave()
+	return u.call(ctx, c, req, func() (*jsonrpc.Response, error, bool) { return u.try(ctx, c, req) })
+}
+
+// call is Call for somebody who has a place, with the outcome of the first try.
+func (u *Upstream) call(ctx context.Context, c *Caller, req *jsonrpc.Request, first func() (*jsonrpc.Response, error, bool)) (resp *jsonrpc.Response, err error) {
+	defer func() { // a call that was begun has nobody above it who would
+		if v := recover(); v != nil {
+			u.log.Error("panic while calling", "method", req.Method, "panic", v, "stack", string(debug.Stack()))
+			resp, err = nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
+		}
+	}()
+	resp, err, ran := first()
+	if err != nil && !ran && isRefusal(err) {
+		// The server said that it did not run, so sending it once more is not
+		// a second run.
+		if resp, err, ran = u.try(ctx, c, req); err != nil && !ran && isRefusal(err) {
+			err = u.failure(ctx, nil, err)
+		}
+	}
+	return resp, err
+}
+
+// try sends the request once. ran is false when the request provably did not
+// reach the server's code.
+func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (resp *jsonrpc.Response, err error, ran bool) {
+	l, release, err := u.acquire(ctx, c, req.Method)
+	if err != nil {
+		return nil, err, false
+	}
+	defer release()
+	resp, err = l.call(ctx, c, req)
+	return u.verdict(ctx, l, resp, err)
+}
+
+// verdict says what the outcome on a connection means. ran is as for try.
+func (u *Upstream) verdict(ctx context.Context, l *link, answer *jsonrpc.Response, failed error) (resp *jsonrpc.Response, err error, ran bool) {
+	resp, err = answer, failed
+	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
+		// It was replaced by one that speaks other versions: greet it anew.
+		u.opt.Memory.setEras(u.hash, erasUnknown)
+		err = &lost{resp.Err}
+		l.refused(ctx, err)
+		return nil, err, false
+	}
+	if err == nil {
+		return resp, nil, true
+	}
+	if lost := refusal(err); lost != nil {
+		l.refused(ctx, lost)
+		return nil, lost, false
+	}
+	if statusOf(err) == http.StatusUnauthorized {
+		l.finish(err) // whoever comes next learns it from the state
+	}
+	return nil, u.failure(ctx, l, err), true
+}
+
+// call sends one request over this connection.
+func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	ctx, k, params := l.begin(ctx, c, req)
+	defer l.end(k)
+	bridged := false
+	switch {
+	case l.era == mcp.Modern && c.Era == mcp.Legacy:
+		params, bridged = l.withMeta(params, c), true
+	case l.era == mcp.Legacy && c.Era == mcp.Modern:
+		params = withoutMeta(params)
+		if err := l.setLevel(ctx, c.LogLevel); err != nil {
+			return nil, err
+		}
+	}
+	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k}
+	resp, err := l.send(ctx, &k.sent)
+	if err == nil && bridged {
+		resp, err = l.rounds(ctx, k, req.Method, params, resp)
+	}
+	if k.token != 0 {
+		k.progress.finish(func(n *jsonrpc.Notification) { k.back.HandleNotification(ctx, l.peer, n) })
+	}
+	return resp, cause(ctx, err)
+}
+
+// send sends a request; an answer is an answer whatever HTTP status it came
+// with, unless it says that the request did not run.
+func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return l.answered(l.ours(ctx, req))
+}
+
+// answered is what send makes of the outcome.
+func (l *link) answered(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	if err == nil || resp == nil || resp.Err == nil {
+		return resp, err
+	}
+	if l.era == mcp.Modern && resp.Err.Code == mcp.CodeHeaderMismatch {
+		// The tool's schema changed: its headers must be made anew.
+		l.refresh.mark(kindTools)
+	}
+	if refusal(err) != nil && !(l.era == mcp.Modern && statusOf(err) == http.StatusNotFound) || isAuth(err) {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// ours sends a request, once more when the server refuses our version of the
+// modern era and yet names it among those that it speaks.
+func (l *link) ours(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	resp, err := l.peer.Call(ctx, req)
+	if l.era != mcp.Modern || resp == nil || resp.Err == nil || resp.Err.Code != mcp.CodeVersionUnsupported {
+		return resp, err
+	}
+	for v := range jsonrpc.Elements(jsonrpc.Get(resp.Err.Data, "supported")) {
+		if s, _ := unquote(v); s == mcp.LatestModern {
+			return l.peer.Call(ctx, req)
+		}
+	}
+	return resp, err
+}
