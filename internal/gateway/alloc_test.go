@@ -58,14 +58,26 @@ func memorySession(tb testing.TB, result string) *gateway.Session {
 // watchedSession is one whose calls somebody watches.
 func watchedSession(tb testing.TB, result string, opt gateway.Options) *gateway.Session {
 	tb.Helper()
+	gw, _ := inFrontOf(tb, "http://127.0.0.1:1/mcp", memoryServer{result}, opt)
+	s, err := gw.Open(gateway.Opening{Schema: config.DefaultSchema, Session: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s
+}
+
+// inFrontOf is a gateway in front of one server over HTTP.
+func inFrontOf(tb testing.TB, url string, transport http.RoundTripper, opt gateway.Options) (*gateway.Gateway, *upstream.Set) {
+	tb.Helper()
 	server := config.NewServer("up")
-	server.Schema, server.Type, server.URL = config.DefaultSchema, config.TypeHTTP, "http://127.0.0.1:1/mcp"
+	server.Schema, server.Type, server.URL = config.DefaultSchema, config.TypeHTTP, url
 	schema := config.NewSchema(config.DefaultSchema)
 	schema.Servers = append(schema.Servers, server)
 	cfg := &config.Config{Schemas: []*config.Schema{schema}, Limits: config.DefaultLimits(), Compat: "auto"}
 	log := slog.New(slog.DiscardHandler)
 	set := upstream.NewSet(tb.Context(), upstream.Options{
-		Transport: memoryServer{result}, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
+		Transport: transport, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
 		Roots: func() []config.Root { return nil }, Memory: upstream.OpenMemory(filepath.Join(tb.TempDir(), "servers.json")),
 	})
 	opt.Set, opt.Log, opt.Info = set, log, mcp.Implementation{Name: "test", Version: "1"}
@@ -75,12 +87,7 @@ func watchedSession(tb testing.TB, result string, opt gateway.Options) *gateway.
 		gw.Close()
 		set.Close(context.WithoutCancel(tb.Context()))
 	})
-	s, err := gw.Open(gateway.Opening{Schema: config.DefaultSchema, Session: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(s.Close)
-	return s
+	return gw, set
 }
 
 var callEcho = &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"up__echo","arguments":{"text":"hello"}}`)}
