@@ -15,6 +15,7 @@ type parking struct {
 	loop   *loop
 	tried  bool
 	misses int // of requests that the lane could not begin, one after the other
+	stays  int // with its goroutine for so many requests
 	read   func(fd uintptr)
 	n      int
 	err    error
@@ -26,8 +27,11 @@ type parking struct {
 }
 
 // maxMisses is how many requests may be of the wrong kind before a connection
-// keeps its goroutine for some time.
-const maxMisses = 3
+// keeps its goroutine for the next stayFor that would not have needed it.
+const (
+	maxMisses = 3
+	stayFor   = 16
+)
 
 var readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
@@ -40,8 +44,8 @@ func (c *conn) park() bool {
 	if c.start < c.end || !p.init(c.nc) {
 		return false
 	}
-	if p.misses >= maxMisses {
-		p.misses--
+	if p.stays > 0 {
+		p.stays--
 		return false
 	}
 	c.mu.Lock()
@@ -141,7 +145,9 @@ func (c *conn) ready(l *loop, last bool) {
 
 // begun has a request answered that is all here.
 func (c *conn) begun(l *loop, data []byte) (ok bool) {
-	c.parking.misses++
+	if c.parking.misses++; c.parking.misses == maxMisses {
+		c.parking.misses, c.parking.stays = 0, stayFor
+	}
 	n := c.head.again(data)
 	if n == 0 || c.head.length != int64(len(data)-n) || len(data) == len(l.buf) { // more may be there
 		return false
@@ -157,7 +163,7 @@ func (c *conn) begun(l *loop, data []byte) (ok bool) {
 	if !c.lane.Begin(&c.out, data[n:], &l.turn) {
 		return false
 	}
-	c.parking.misses = 0
+	c.parking.misses, c.parking.stays = 0, 0
 	return true
 }
 

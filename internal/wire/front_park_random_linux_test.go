@@ -23,10 +23,13 @@ func TestParkedMisses(t *testing.T) {
 		return body != "miss"
 	})
 	c := client()
-	for i, want := range []int32{1, 2, 3, 3, 4, 4, 5} { // it keeps its goroutine for one at a time
-		if c.ask(t, "miss"); tried.Load() != want {
+	for i := range int32(2*maxMisses + stayFor) { // then it keeps its goroutine for a while
+		if c.ask(t, "miss"); tried.Load() != min(i+1, maxMisses)+max(0, i-maxMisses-stayFor+1) {
 			t.Fatalf("%d tried after %d", tried.Load(), i+1)
 		}
+	}
+	for range stayFor {
+		c.ask(t, "hit")
 	}
 	c.settle(t)
 	f.awaitCounted(t, 1, 1)
