@@ -22,6 +22,8 @@ type loop struct {
 	told   [64]listener
 	buf    [readSize]byte // what a listener reads
 
+	count atomic.Int32 // of listeners
+
 	mu     sync.Mutex
 	places []place
 	free   []int32
@@ -45,27 +47,27 @@ type place struct {
 const turnSize = 16
 
 // allLoops are as many as there are processors, as long as the process runs.
-var (
-	allLoops = sync.OnceValue(func() (all []*loop) {
-		for range runtime.GOMAXPROCS(0) {
-			l, err := newLoop()
-			if err != nil {
-				return nil // connections have goroutines then
-			}
-			all = append(all, l)
+var allLoops = sync.OnceValue(func() (all []*loop) {
+	for range runtime.GOMAXPROCS(0) {
+		l, err := newLoop()
+		if err != nil {
+			return nil // connections have goroutines then
 		}
-		return all
-	})
-	nextLoop atomic.Uint32
-)
-
-// aLoop is nil where there is none.
-func aLoop() *loop {
-	all := allLoops()
-	if len(all) == 0 {
-		return nil
+		all = append(all, l)
 	}
-	return all[nextLoop.Add(1)%uint32(len(all))]
+	return all
+})
+
+// aLoop is the one with the fewest connections; nil where there is none. Few
+// connections would cost less in one loop, but their calls would wait for each
+// other.
+func aLoop() (least *loop) {
+	for _, l := range allLoops() {
+		if least == nil || l.count.Load() < least.count.Load() {
+			least = l
+		}
+	}
+	return least
 }
 
 func newLoop() (*loop, error) {
@@ -134,6 +136,7 @@ func (l *loop) listen(raw syscall.RawConn, w listener) (at int32, ok bool) {
 		l.places = append(l.places, place{})
 	}
 	l.places[at].who = w
+	l.count.Add(1)
 	turn := l.places[at].turn
 	l.mu.Unlock()
 	err := raw.Control(func(fd uintptr) {
@@ -158,6 +161,7 @@ func (l *loop) leave(at int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.places[at].who = nil
+	l.count.Add(-1)
 	l.places[at].turn++
 	l.free = append(l.free, at)
 }
