@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/late"
@@ -47,6 +48,23 @@ func (f *flight) Whole(t *wire.Turn, b []byte, release func()) {
 		return
 	}
 	go f.look(b, release)
+}
+
+// Event implements wire.Then.
+func (f *flight) Event(b []byte) bool {
+	data := onlyEvent(b)
+	if data == nil || int64(len(data)) > f.c.opt.MaxMessage {
+		return false
+	}
+	id, result, ok := jsonrpc.PeekAnswer(slices.Clip(data))
+	f.found = result
+	return ok && id == f.id
+}
+
+// Found implements wire.Then.
+func (f *flight) Found(t *wire.Turn, release func()) {
+	x := exchange{c: f.c, f: f, req: &f.req, id: f.id}
+	x.settle(turnOf(t), jsonrpc.NewResponse(f.found, release), nil)
 }
 
 // look has a goroutine to itself, for an answer that is not the usual one.

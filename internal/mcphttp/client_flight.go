@@ -19,6 +19,8 @@ type flight struct {
 	req  jsonrpc.Request
 	used any // by whoever signs
 	done jsonrpc.Completion
+	// found is the result in the first event of a stream.
+	found []byte
 
 	// The caller's context ends the work through one of these.
 	tied *late.Context
@@ -143,7 +145,7 @@ func (c *Client) leave(f *flight) error {
 	}
 	cause, call := f.cause, f.id != 0
 	f.over, f.id, f.ctx, f.prev, f.next, f.cause, f.inner, f.cancel = true, 0, nil, nil, nil, nil, nil, nil
-	f.req, f.used, f.done = jsonrpc.Request{}, nil, nil
+	f.req, f.used, f.done, f.found = jsonrpc.Request{}, nil, nil, nil
 	if call && len(c.idle) < maxIdleFlights {
 		c.idle = append(c.idle, f)
 	}

@@ -15,7 +15,7 @@ type clientConn struct {
 	talk  *talker   // nil when the system does not know the connection
 	since time.Time // when it was kept
 	end   func()    // closes it
-	plain plainHead
+	short shortHead
 
 	// loop tells of what comes, from the first use of Start on.
 	loop    *loop
@@ -24,6 +24,12 @@ type clientConn struct {
 	seen    atomic.Uint64        // how often something came
 	waiting atomic.Pointer[Post] // whose answer the loop reads
 	cut     atomic.Bool          // the exchange was ended
+
+	// owed is the end of an answer that the loop waits for, on behalf of c.
+	owes  atomic.Bool
+	owed  string
+	c     *Client
+	timer *time.Timer
 }
 
 func newClientConn(conn net.Conn, addr string) *clientConn {

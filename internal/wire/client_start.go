@@ -1,16 +1,16 @@
 package wire
 
-import (
-	"io"
-	"syscall"
-)
+import "io"
 
-// A Then goes on with an exchange that Start has begun: one of its methods is
-// called, once.
+// A Then goes on with an exchange that Start has begun: one of Whole, Found and
+// Rest is called, once. But for Rest none of its methods may wait.
 type Then interface {
-	// Whole has a plain answer that came in one piece. It must not wait; release
-	// gives the memory of the answer back.
+	// Whole has a plain answer. release gives its memory back.
 	Whole(t *Turn, b []byte, release func())
+	// Event says whether the first chunk of an event stream is the answer; then
+	// Found follows, and release gives its memory back.
+	Event(b []byte) bool
+	Found(t *Turn, release func())
 	// Rest has a goroutine to itself, for all that is not so simple. It calls
 	// Receive.
 	Rest()
@@ -77,8 +77,10 @@ func (p *Post) await(cn *clientConn, seen uint64) {
 
 // goOn reads the answer with a goroutine.
 func (p *Post) goOn(cn *clientConn) {
-	p.in = newClientBuffer()
-	p.in.start(cn)
+	if p.in == nil {
+		p.in = newClientBuffer()
+		p.in.start(cn)
+	}
 	p.then.Rest()
 }
 
@@ -113,32 +115,51 @@ func (cn *clientConn) Close() error {
 
 // ready implements listener. What comes while nobody waits is found when the
 // connection is used next.
-func (cn *clientConn) ready(l *loop, _ bool) {
+func (cn *clientConn) ready(l *loop, last bool) {
 	seen := cn.seen.Add(1)
 	if p := cn.waiting.Swap(nil); p != nil {
-		p.come(cn, l, seen)
+		p.come(cn, l, seen, last)
+	} else if cn.owes.CompareAndSwap(true, false) {
+		cn.collect(last)
 	}
 }
 
-// come reads what has come first.
-func (p *Post) come(cn *clientConn, l *loop, seen uint64) {
-	in := newClientBuffer()
-	in.start(cn)
-	n, err := cn.talk.hear(in.buf[:cap(in.buf)])
-	if err == syscall.EAGAIN {
-		in.free()
+// come reads what has come. Where that is the last there is, nothing more will be
+// told.
+func (p *Post) come(cn *clientConn, l *loop, seen uint64, last bool) {
+	in := p.in
+	if in == nil {
+		in = newClientBuffer()
+		in.start(cn)
+	}
+	n, err := cn.talk.hear(in.buf[len(in.buf):cap(in.buf)])
+	if err == errNothing && !last {
+		if p.in == nil {
+			in.free()
+		}
 		p.await(cn, seen)
 		return
 	}
 	p.in = in
-	if err == nil && n == 0 {
+	switch {
+	case err == errNothing:
+		err = nil // a goroutine finds out
+	case err == nil && n == 0:
 		err = io.EOF
 	}
-	in.buf, in.err = in.buf[:n], err
-	if length := in.wholePlain(&cn.plain); length > 0 {
-		b, release := p.Take(length)
+	in.buf, in.err = in.buf[:len(in.buf)+n], err
+	switch at := p.progress(cn); {
+	case at == whole:
+		b, release := p.Take(int64(len(in.unread())))
 		p.then.Whole(&l.turn, b, release)
-		return
+	case at == event:
+		then := p.then
+		p.in = nil
+		p.letGoOwed(len(in.unread()))
+		then.Found(&l.turn, in.release)
+	case at == partly && !last:
+		p.await(cn, seen)
+	default:
+		go p.then.Rest()
 	}
-	go p.then.Rest()
 }

@@ -19,6 +19,7 @@ type errand struct {
 	t      *testing.T
 	post   *Post
 	ctx    context.Context
+	found  string
 	told   atomic.Int32 // how often Then was called
 	result chan result
 }
@@ -40,6 +41,15 @@ func (e *errand) Whole(t *Turn, b []byte, release func()) {
 	release()
 	e.result <- result{whole: true, body: body, code: 200}
 }
+
+// Event takes a chunk for the answer that says so.
+func (e *errand) Event(b []byte) bool {
+	text, ok := strings.CutPrefix(string(b), "answer ")
+	e.found = text
+	return ok
+}
+
+func (e *errand) Found(t *Turn, release func()) { e.Whole(t, []byte(e.found), release) }
 
 func (e *errand) Rest() {
 	if n := e.told.Add(1); n != 1 {
@@ -122,6 +132,8 @@ func says(pieces ...string) func(net.Conn) {
 	}
 }
 
+const stream11 = ok11 + "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
 func TestStart(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	tests := []struct {
@@ -132,11 +144,20 @@ func TestStart(t *testing.T) {
 		fails bool
 	}{
 		{name: "plain", says: []string{"", asJSON(theNext)}, want: result{whole: true, body: "next", code: 200}},
-		{name: "in pieces", says: []string{asJSON(ok11 + "Content-Length: 9\r\n\r\nin pi"), "eces"}, want: result{body: "in pieces", code: 200}},
+		{name: "in pieces", says: []string{asJSON(ok11 + "Content-Length: 9\r\n\r\nin pi"), "ec", "es"}, want: result{whole: true, body: "in pieces", code: 200}},
 		{name: "head in pieces", says: []string{"HTTP/1.1 2", asJSON(theNext)[10:]}, want: result{body: "next", code: 200}},
 		{name: "long", says: []string{asJSON(fmt.Sprintf(ok11+"Content-Length: %d\r\n\r\n%s", len(long), long))}, want: result{body: long, code: 200}},
 		{name: "another status", says: []string{asJSON("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno")}, want: result{body: "no", code: 404}},
 		{name: "chunked", says: []string{asJSON(ok11 + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")}, want: result{body: "abc", code: 200}},
+		{name: "stream", says: []string{"", stream11 + "9\r\nanswer it\r\n0\r\n\r\n"}, want: result{whole: true, body: "it", code: 200}},
+		{name: "stream in pieces", says: []string{"", stream11, "9", "\r\nans", "wer it", "\r\n0\r\n\r", "\n"}, want: result{whole: true, body: "it", code: 200}},
+		{name: "stream with another event", says: []string{stream11 + "5\r\nother\r\n", "9\r\nanswer it\r\n0\r\n\r\n"}, want: result{body: "otheranswer it", code: 200}},
+		{name: "stream of two chunks", says: []string{stream11 + "9\r\nanswer it\r\n1\r\n!\r\n0\r\n\r\n"}, want: result{body: "answer it!", code: 200}},
+		{name: "stream with an extension", says: []string{stream11 + "9;a=b\r\nanswer it\r\n0\r\n\r\n"}, want: result{body: "answer it", code: 200}},
+		{name: "stream that is long", says: []string{stream11 + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(long), long)}, want: result{body: long, code: 200}},
+		{name: "stream of nothing", says: []string{stream11 + "0\r\n\r\n"}, want: result{code: 200}},
+		{name: "stream that breaks off", says: []string{stream11 + "9\r\nans"}, ends: true, fails: true},
+		{name: "stream with a wrong chunk", says: []string{stream11 + "9\r\nanswer it!\r\n0\r\n\r\n"}, ends: true, fails: true},
 		{name: "too much", says: []string{asJSON(theNext) + "junk"}, ends: true, want: result{body: "next", code: 200}},
 		{name: "closed", ends: true, fails: true},
 		{name: "closed in the answer", says: []string{asJSON(ok11 + "Content-Length: 9\r\n\r\nhalf")}, ends: true, fails: true},
@@ -153,6 +174,13 @@ func TestStart(t *testing.T) {
 			ask(t, posting{c}, p.url, "{}")
 			wholes := 0
 			for i := range 3 {
+				if !tt.ends { // the end of a stream may come later
+					await(t, "a connection is kept", func() bool {
+						c.pool.mu.Lock()
+						defer c.pool.mu.Unlock()
+						return c.pool.total == 1
+					})
+				}
 				e := newErrand(t.Context(), t)
 				if !e.begin(c, p.url, "act") {
 					if !tt.ends || i == 0 {
@@ -201,6 +229,48 @@ func TestStartEnd(t *testing.T) {
 	if newErrand(t.Context(), t).begin(c, p.url, "x") {
 		t.Error("it was kept")
 	}
+}
+
+// A stream that does not end with its answer, and one that does not begin with
+// anything, are not waited for: the connection is closed, a goroutine reads on.
+func TestStartSlowStream(t *testing.T) {
+	for name, tt := range map[string]struct {
+		says []string
+		want string
+	}{
+		"no end":  {[]string{"", stream11 + "9\r\nanswer it\r\n"}, "it"},
+		"no more": {[]string{"", stream11 + "9\r\nanswer it\r\n", "9\r\nanswer no"}, "it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newStartClient(t)
+			p := scripted(t, map[string]func(net.Conn){"act": says(tt.says...)})
+			ask(t, posting{c}, p.url, "{}")
+			e := newErrand(t.Context(), t)
+			if !e.begin(c, p.url, "act") || e.outcome().body != tt.want {
+				t.Error("no answer")
+			}
+			await(t, "the connection is closed", func() bool { return p.open.Load() == 0 })
+		})
+	}
+	t.Run("no beginning", func(t *testing.T) {
+		c := newStartClient(t)
+		more := make(chan struct{})
+		p := scripted(t, map[string]func(net.Conn){"act": func(conn net.Conn) {
+			io.WriteString(conn, stream11)
+			<-more
+			io.WriteString(conn, "9\r\nanswer it\r\n0\r\n\r\n")
+		}})
+		ask(t, posting{c}, p.url, "{}")
+		e := newErrand(t.Context(), t)
+		if !e.begin(c, p.url, "act") {
+			t.Fatal("no connection was kept")
+		}
+		await(t, "a goroutine reads", func() bool { return e.told.Load() > 0 })
+		close(more)
+		if got := e.outcome(); got.whole || got.body != "answer it" {
+			t.Errorf("got %v", got)
+		}
+	})
 }
 
 // A kept connection on which the server has done anything is passed over.

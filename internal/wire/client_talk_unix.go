@@ -67,7 +67,7 @@ func (t *talker) write(fd uintptr) {
 	}
 }
 
-// hear reads what has come; syscall.EAGAIN when that is nothing.
+// hear reads what has come; the error is errNothing when that is nothing.
 func (t *talker) hear(in []byte) (got int, err error) {
 	t.in, t.got, t.err = in, 0, nil
 	err = t.raw.Control(t.pull)
