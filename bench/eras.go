@@ -16,6 +16,7 @@ const (
 	modernToModern = "2026-07-28 to 2026-07-28"
 	legacyToModern = "2025-11-25 to 2026-07-28"
 	modernToLegacy = "2026-07-28 to 2025-11-25"
+	streamed       = "2025-11-25, the server streams"
 )
 
 // measureEras measures calls within and across the eras, over HTTP on both
@@ -43,6 +44,14 @@ func measureEras(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
+	streams, err := b.part(ctx, "upstream-http", "-stream")
+	if err != nil {
+		return err
+	}
+	toStreams, err := b.serve(ctx, map[string]entry{"up": httpEntry(streams.endpoint)}, nil)
+	if err != nil {
+		return err
+	}
 	for _, size := range sizes[:3] {
 		if !b.wants("eras/" + size.name) {
 			continue
@@ -50,6 +59,7 @@ func measureEras(ctx context.Context, b *bench) error {
 		_, err := b.measure(ctx, "eras", size.name, 16, []target{
 			httpCall(floorRaw, raw.endpoint, "", size.tool, size.bytes, raw.pid),
 			httpCall(legacyToLegacy, toOld.endpoint, "up__", size.tool, size.bytes, toOld.pid),
+			httpCall(streamed, toStreams.endpoint, "up__", size.tool, size.bytes, toStreams.pid),
 			httpCall(modernToModern, toYoung.endpoint, "up__", size.tool, size.bytes, toYoung.pid, modern),
 			httpCall(legacyToModern, toYoung.endpoint, "up__", size.tool, size.bytes, toYoung.pid),
 			httpCall(modernToLegacy, toOld.endpoint, "up__", size.tool, size.bytes, toOld.pid, modern),

@@ -25,6 +25,7 @@ var sizes = []struct {
 // name of the tool and answers with bytes that were made at the first call.
 type server struct {
 	modern  bool
+	stream  bool // answers over HTTP are event streams
 	listing []byte
 	results map[string]func() []byte
 }

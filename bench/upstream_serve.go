@@ -24,9 +24,11 @@ func parseUpstream(name string, args []string) *upstreamFlags {
 	flags.BoolVar(&f.together, "together", false, "write answers to what came together in one write, over stdio")
 	tools := flags.Int("tools", 3, "how many tools to list")
 	modern := flags.Bool("modern", false, "speak 2026-07-28 alone")
+	stream := flags.Bool("stream", false, "answer with event streams, over HTTP")
 	// ExitOnError never returns one.
 	_ = flags.Parse(args)
 	f.server = newServer(*tools, *modern)
+	f.server.stream = *stream
 	return &f
 }
 
@@ -157,6 +159,9 @@ func (s *server) respond(conn net.Conn, buf *[]byte, body []byte) error {
 		_, err := conn.Write([]byte("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"))
 		return err
 	}
+	if s.stream {
+		return respondStream(conn, buf, start, result)
+	}
 	head := append(*buf, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "...)
 	head = strconv.AppendInt(head, int64(len(start)+len(result)+1), 10)
 	head = append(append(head, "\r\n\r\n"...), start...)
@@ -169,6 +174,22 @@ func (s *server) respond(conn net.Conn, buf *[]byte, body []byte) error {
 	*buf = head
 	parts := net.Buffers{head, result, []byte("}")}
 	_, err := parts.WriteTo(conn)
+	return err
+}
+
+// respondStream writes an answer as the one event of a stream, and the end of that
+// by itself, as most servers do.
+func respondStream(conn net.Conn, buf *[]byte, start, result []byte) error {
+	const before, after = "event: message\ndata: ", "}\n\n"
+	head := append(*buf, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"...)
+	head = strconv.AppendInt(head, int64(len(before)+len(start)+len(result)+len(after)), 16)
+	head = append(append(head, "\r\n"+before...), start...)
+	*buf = head
+	parts := net.Buffers{head, result, []byte(after + "\r\n")}
+	if _, err := parts.WriteTo(conn); err != nil {
+		return err
+	}
+	_, err := io.WriteString(conn, "0\r\n\r\n")
 	return err
 }
 
