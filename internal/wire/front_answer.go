@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"bytes"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -213,33 +211,6 @@ func (a *answer) finish() error {
 		return a.err
 	}
 	return a.raw.write(a.ready, a.text, a.after)
-}
-
-// writeNow writes what it can of a whole answer without waiting. What is left
-// stands in our own memory, so that nobody who lent some waits for the client.
-func (a *answer) writeNow() error {
-	if !a.raw.canTry() {
-		return nil
-	}
-	rest, err := a.raw.writeNow(a.ready, a.text, a.after)
-	switch len(rest) {
-	case 0:
-		a.ready = a.ready[:0]
-	case 1:
-		a.ready = bytes.Clone(rest[0])
-	default:
-		a.ready = slices.Concat(rest...)
-	}
-	a.text, a.after = nil, nil
-	a.giveBack()
-	return err
-}
-
-func (a *answer) giveBack() {
-	if a.free != nil {
-		a.free()
-		a.free = nil
-	}
 }
 
 // abort gives the answer up after a panic: what has been said is not ended.
