@@ -84,25 +84,31 @@ func (p *Post) goOn(cn *clientConn) {
 	p.then.Rest()
 }
 
-// listens says that a loop tells what comes on the connection.
+// listens says that a loop tells what comes on the connection: l, if there is one.
+// A connection that was kept for another loop moves: whoever needs it will need it
+// again.
 func (cn *clientConn) listens(l *loop) bool {
 	if cn.talk == nil {
 		return false
 	}
-	if cn.loop == nil {
-		if l == nil {
-			l = aLoop()
-		}
-		if l == nil {
-			return false
-		}
-		at, ok := l.listen(cn.talk.raw, cn)
-		if !ok {
-			return false
-		}
+	if cn.loop != nil && (l == nil || cn.loop == l) {
+		return true
+	}
+	if l == nil {
+		l = aLoop()
+	}
+	if l == nil {
+		return false
+	}
+	if cn.loop != nil {
+		cn.loop.forget(cn.talk.raw, cn.at)
+		cn.loop = nil
+	}
+	at, ok := l.listen(cn.talk.raw, cn)
+	if ok {
 		cn.loop, cn.at = l, at
 	}
-	return true
+	return ok
 }
 
 // Close closes the connection.
