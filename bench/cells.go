@@ -11,6 +11,7 @@ const (
 	direct        = "direct"
 	floorRaw      = "floor-raw"
 	floorHTTPUtil = "floor-httputil"
+	floorStdio    = "floor-stdio"
 	pipeRelay     = "pipe-relay"
 	toHTTP        = "gateway to HTTP"
 	toStdio       = "gateway to stdio"
@@ -72,6 +73,10 @@ func (b *bench) httpTargets(ctx context.Context) ([]served, error) {
 	if err != nil {
 		return nil, err
 	}
+	line, err := b.part(ctx, "floor-stdio", b.exe, "upstream-stdio")
+	if err != nil {
+		return nil, err
+	}
 	web, err := b.serve(ctx, map[string]entry{"up": httpEntry(up.endpoint)}, nil)
 	if err != nil {
 		return nil, err
@@ -84,6 +89,7 @@ func (b *bench) httpTargets(ctx context.Context) ([]served, error) {
 		{direct, up.endpoint, "", up.pid},
 		{floorRaw, raw.endpoint, "", raw.pid},
 		{floorHTTPUtil, util.endpoint, "", util.pid},
+		{floorStdio, line.endpoint, "", line.pid},
 		{toHTTP, web.endpoint, "up__", web.pid},
 		{toStdio, pipes.endpoint, "up__", pipes.pid},
 	}

@@ -28,6 +28,7 @@ var parts = map[string]func(args []string) error{
 	"upstream-stdio": runUpstreamStdio,
 	"floor-raw":      runFloorRaw,
 	"floor-httputil": runFloorHTTPUtil,
+	"floor-stdio":    runFloorStdio,
 	"pipe-relay":     runPipeRelay,
 }
 
