@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,6 +32,7 @@ func (s span) String() string {
 // Names of what a cold start is measured of.
 const (
 	coldServer    = "one server alone, stdio"
+	coldServers   = "the ten servers side by side, stdio, nothing between"
 	coldStdio     = "ten servers over stdio, client on stdio"
 	coldHTTP      = "ten servers over stdio, client on HTTP"
 	coldHTTPFirst = "first HTTP answer of that"
@@ -44,6 +47,7 @@ func measureCold(ctx context.Context, b *bench) error {
 		{coldServer, func(ctx context.Context) (time.Duration, error) {
 			return coldPipe(ctx, b, 100, nil, b.exe, "upstream-stdio", "-tools", "100")
 		}},
+		{coldServers, b.coldSideBySide},
 		{coldStdio, func(ctx context.Context) (time.Duration, error) {
 			command, env, err := b.command(b.tenPipes(), nil, nil, "stdio", "--silent")
 			if err != nil {
@@ -72,17 +76,45 @@ func measureCold(ctx context.Context, b *bench) error {
 // coldPipe starts a command and asks it for its tools.
 func coldPipe(ctx context.Context, b *bench, tools int, env []string, command ...string) (time.Duration, error) {
 	begin := time.Now()
+	p, err := coldTools(ctx, b, tools, env, command...)
+	took := time.Since(begin)
+	if p != nil {
+		p.close()
+	}
+	return took, err
+}
+
+// coldTools does that and leaves the command running.
+func coldTools(ctx context.Context, b *bench, tools int, env []string, command ...string) (*pipe, error) {
 	p, err := startPipe(ctx, b.dir, env, command...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer p.close()
 	list, err := p.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n")
-	took := time.Since(begin)
 	if n := countTools(list); err == nil && n < tools {
 		err = fmt.Errorf("%d tools, not %d: %.200s", n, tools, list)
 	}
-	return took, err
+	return p, err
+}
+
+// coldSideBySide starts the ten servers at the same time and waits for the last
+// list: what of a gateway's start the machine takes for itself.
+func (b *bench) coldSideBySide(ctx context.Context) (time.Duration, error) {
+	var pipes [10]*pipe
+	var errs [len(pipes)]error
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for i := range pipes {
+		wg.Go(func() { pipes[i], errs[i] = coldTools(ctx, b, 100, nil, b.exe, "upstream-stdio", "-tools", "100") })
+	}
+	wg.Wait()
+	took := time.Since(begin)
+	for _, p := range pipes {
+		if p != nil {
+			p.close()
+		}
+	}
+	return took, errors.Join(errs[:]...)
 }
 
 func countTools(list []byte) int { return bytes.Count(list, []byte(`"inputSchema":`)) }
