@@ -29,8 +29,8 @@ func (b *bench) report() error {
 	err := template.Must(template.New("page").Parse(pageText)).Execute(&out, map[string]any{
 		"Date": time.Now().UTC().Format(time.DateOnly), "Go": strings.TrimPrefix(runtime.Version(), "go"), "Cores": runtime.NumCPU(),
 		"OS": runtime.GOOS + "/" + runtime.GOARCH, "Load": loadAverage(), "Priority": priority(), "Rounds": b.opt.rounds, "Round": b.opt.round.String(),
-		"Must": goalTable(must), "Goals": goalTable(later), "Tables": b.page.tables(), "Profiles": b.page.profileTable(),
-		"Memory": b.page.memoryTable(), "Cold": b.page.coldTable(),
+		"Must": goalTable(must), "Goals": goalTable(later), "Pipes": b.page.pipeTable(), "Tables": b.page.tables(),
+		"Profiles": b.page.profileTable(), "Memory": b.page.memoryTable(), "Cold": b.page.coldTable(),
 	})
 	if err != nil {
 		return err
@@ -72,6 +72,22 @@ func goalTable(goals []goal) string {
 		rows = append(rows, []string{g.text, g.want, g.found, g.spread, g.best, verdict})
 	}
 	return markdown([]string{"measure", "target", "found", "spread", "best rounds", "met"}, rows)
+}
+
+// pipeTable says how much of the goals for HTTP to stdio is there to be reached.
+func (p *page) pipeTable() string {
+	var rows [][]string
+	for _, c := range p.cells {
+		if c.group != "http" || c.clients != 16 && c.clients != 64 {
+			continue
+		}
+		of := func(name, floor string) string { return c.ratio(name, floor, sample.perSecond).String() }
+		rows = append(rows, []string{
+			c.size, fmt.Sprint(c.clients), fmt.Sprintf("%.2f", pipeGoals[c.size]),
+			of(floorStdio, floorRaw), of(toStdio, floorRaw), of(toStdio, floorStdio),
+		})
+	}
+	return markdown([]string{"answer", "C", "target", "floor-stdio / floor-raw", "gateway / floor-raw", "gateway / floor-stdio"}, rows)
 }
 
 var groupTitles = []struct{ group, title, floor string }{
