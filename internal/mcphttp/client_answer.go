@@ -56,6 +56,39 @@ func (buf *answerBuffer) giveBack() {
 	}
 }
 
+// grow moves what b holds to a buffer of at least the given size, which is buf's
+// from then on.
+func (buf *answerBuffer) grow(b []byte, size int) []byte {
+	bigger := newAnswerBuffer(size)
+	room := bigger.b[:copy(bigger.b[:cap(bigger.b)], b)]
+	bigger.b, buf.b = b, room
+	bigger.free = bigger.giveBack
+	bigger.giveBack()
+	return room
+}
+
+// An aheader knows how much is still to come, of its whole or of a part; 0 when
+// it does not.
+type aheader interface{ Ahead() int64 }
+
+// ahead asks r.
+func ahead(r io.Reader) int64 {
+	if a, ok := r.(aheader); ok {
+		return a.Ahead()
+	}
+	return 0
+}
+
+// moreRoom is the size of a buffer that is full with have bytes. What is to come
+// is believed as far as what has come makes it likely.
+func moreRoom(have int, ahead int64, limit int) int {
+	size := 4 * have
+	if ahead > 0 {
+		size = int(min(int64(have)+ahead+editRoom, 16*int64(have)))
+	}
+	return max(eventBuffer, min(size, limit))
+}
+
 // whole reads an answer that is one JSON body.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
 	buf, err := readWhole(resp.Body, resp.ContentLength, x.c.opt.MaxMessage)
@@ -107,9 +140,7 @@ func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 	buf := newAnswerBuffer(0)
 	for {
 		if len(buf.b) == cap(buf.b) {
-			bigger := make([]byte, len(buf.b), max(eventBuffer, min(4*cap(buf.b), int(limit)+1)))
-			copy(bigger, buf.b)
-			buf.b = bigger
+			buf.grow(buf.b, moreRoom(len(buf.b), ahead(body), int(limit)+1))
 		}
 		n, err := body.Read(buf.b[len(buf.b):cap(buf.b)])
 		buf.b = buf.b[:len(buf.b)+n]

@@ -29,6 +29,17 @@ func TestLargeAnswerMemory(t *testing.T) {
 			ev, err := r.Next()
 			return len(ev.Data), err
 		}},
+		"in an event of a chunk": {size + 2<<20, func() (int, error) {
+			event := io.MultiReader(strings.NewReader("data: "), strings.NewReader(text), strings.NewReader("\n\n"))
+			r := NewEventReader(&foretold{event, size + 8}, 16<<20)
+			ev, err := r.Next()
+			return len(ev.Data), err
+		}},
+		// What is foretold does not come.
+		"of a false promise": {1 << 20, func() (int, error) {
+			buf, err := readWhole(&foretold{strings.NewReader(text[:8<<10]), 16 << 20}, -1, 16<<20)
+			return len(buf.b) + size - 8<<10, err
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -39,5 +50,32 @@ func TestLargeAnswerMemory(t *testing.T) {
 				t.Errorf("%d bytes, %v, %d allocated", n, err, used)
 			}
 		})
+	}
+}
+
+// foretold says that n bytes are to come.
+type foretold struct {
+	io.Reader
+	n int64
+}
+
+func (f *foretold) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	f.n -= int64(n)
+	return n, err
+}
+
+func (f *foretold) Ahead() int64 { return f.n }
+
+// A buffer that has grown goes back to the pool where others of its size are,
+// and so does the one that it grew out of.
+func TestAnswerBufferGrows(t *testing.T) {
+	buf := newAnswerBuffer(0)
+	b := append(buf.b, "some text"...)
+	for _, size := range []int{64 << 10, 1 << 20, 3 << 20} {
+		b = buf.grow(b, size)
+		if string(b) != "some text" || cap(b) < size || &buf.b[0] != &b[0] {
+			t.Fatalf("%q of %d bytes after growing to %d", b, cap(b), size)
+		}
 	}
 }

@@ -96,7 +96,7 @@ func brokenStream(err error) bool {
 func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox, pos *position) (*jsonrpc.Response, error) {
 	buf := newAnswerBuffer(0)
 	er := NewEventReader(body, x.c.opt.MaxMessage)
-	er.buf = buf.b
+	er.buf, er.grow = buf.b, buf.grow
 	for {
 		ev, err := er.Next()
 		if err != nil {

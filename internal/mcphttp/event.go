@@ -51,6 +51,7 @@ type EventReader struct {
 	max int
 	// buf[pos:] is unread; buf[first:] belongs to the event being read.
 	buf        []byte
+	grow       func(b []byte, size int) []byte // moves b to a larger one; nil for a new one
 	first, pos int
 	scanned    int // buf[pos:scanned] holds no end of line
 	err        error
@@ -265,9 +266,12 @@ func (r *EventReader) fill() error {
 		r.first = 0
 	}
 	if len(r.buf) == cap(r.buf) {
-		bigger := make([]byte, len(r.buf), max(eventBuffer, min(4*cap(r.buf), r.max+maxEventFields+1)))
-		copy(bigger, r.buf)
-		r.buf = bigger
+		size := moreRoom(len(r.buf), ahead(r.r), r.max+maxEventFields+1)
+		if r.grow != nil {
+			r.buf = r.grow(r.buf, size)
+		} else {
+			r.buf = append(make([]byte, 0, size), r.buf...)
+		}
 	}
 	n, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
 	r.buf = r.buf[:len(r.buf)+n]

@@ -59,6 +59,14 @@ func (b *clientBody) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
+// Ahead is how much is still to come of the body, or of the chunk that has begun;
+// 0 when that is not known.
+func (b *clientBody) Ahead() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
+}
+
 func (b *clientBody) readSome(p []byte) (int, error) {
 	switch {
 	case b.chunked:
