@@ -80,11 +80,12 @@ func ahead(r io.Reader) int64 {
 }
 
 // moreRoom is the size of a buffer that is full with have bytes. What is to come
-// is believed as far as what has come makes it likely.
+// is believed as far as what has come makes it likely; a little of it says
+// nothing about what follows that.
 func moreRoom(have int, ahead int64, limit int) int {
 	size := 4 * have
-	if ahead > 0 {
-		size = int(min(int64(have)+ahead+editRoom, 16*int64(have)))
+	if ahead >= int64(have) {
+		size = have + int(min(ahead+editRoom, 15*int64(have)))
 	}
 	return max(eventBuffer, min(size, limit))
 }

@@ -35,6 +35,12 @@ func TestLargeAnswerMemory(t *testing.T) {
 			ev, err := r.Next()
 			return len(ev.Data), err
 		}},
+		"in an event of many chunks": {25 << 20, func() (int, error) {
+			event := io.MultiReader(strings.NewReader("data: "), strings.NewReader(text), strings.NewReader("\n\n"))
+			r := NewEventReader(&foretold{event, 0}, 16<<20)
+			ev, err := r.Next()
+			return len(ev.Data), err
+		}},
 		// What is foretold does not come.
 		"of a false promise": {1 << 20, func() (int, error) {
 			buf, err := readWhole(&foretold{strings.NewReader(text[:8<<10]), 16 << 20}, -1, 16<<20)
@@ -53,7 +59,7 @@ func TestLargeAnswerMemory(t *testing.T) {
 	}
 }
 
-// foretold says that n bytes are to come.
+// foretold says that n bytes are to come; a few where n is negative, always.
 type foretold struct {
 	io.Reader
 	n int64
@@ -65,7 +71,7 @@ func (f *foretold) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (f *foretold) Ahead() int64 { return f.n }
+func (f *foretold) Ahead() int64 { return max(f.n, 100) }
 
 // A buffer that has grown goes back to the pool where others of its size are,
 // and so does the one that it grew out of.
