@@ -8,8 +8,8 @@ import (
 )
 
 // A Caller is the client on whose behalf a server is called, as far as the
-// server is concerned. One Caller lives as long as its session; a request
-// outside any session has one of its own.
+// server is concerned. One Caller lives as long as its session; requests
+// outside any session share one where they say the same.
 type Caller struct {
 	// Session is empty for a request outside any session.
 	Session   string
@@ -41,8 +41,14 @@ type binding struct {
 	key      string // of its slot; empty for the primary one
 }
 
-// binding returns how c reaches u, deciding it at the first use.
+// binding returns how c reaches u, deciding it at the first use. Outside any
+// session there is nothing to keep.
 func (c *Caller) binding(u *Upstream) binding {
+	if c.Session == "" {
+		b := u.bind(c)
+		b.key = slotKey(b, c)
+		return b
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b, ok := c.bound[u]

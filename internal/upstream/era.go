@@ -46,11 +46,7 @@ func (u *Upstream) baseSpec() spec {
 // that era beside the one of its primary connection. It is nil when the
 // primary one has to do.
 func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
-	if c.Era != mcp.Modern || u.opt.Greeting != nil {
-		return nil
-	}
-	p := u.server().Protocol
-	if p != "" && p != "auto" {
+	if c.Era != mcp.Modern || !u.mayHaveBoth() {
 		return nil
 	}
 	known := u.opt.Memory.eras(u.hash)
@@ -62,6 +58,12 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 	}
 	user := u.userOf(c)
 	return u.slot("modern"+user, func(s *slot) { s.era, s.user = mcp.Modern, user })
+}
+
+// mayHaveBoth says that the server may have connections of either era.
+func (u *Upstream) mayHaveBoth() bool {
+	p := u.server().Protocol
+	return u.opt.Greeting == nil && (p == "" || p == "auto")
 }
 
 // probeModern finds out whether a server that was greeted the old way speaks

@@ -24,17 +24,21 @@ func (l *link) withMeta(params []byte, c *Caller) []byte {
 	if c.Era == mcp.Legacy && c.Version != "" {
 		offer = offer.For(mcp.Rules(c.Version))
 	}
-	params = jsonrpc.Set(params, jsonrpc.Quote(mcp.LatestModern), "_meta", mcp.MetaVersion)
-	params = jsonrpc.Set(params, offer.JSON(rules, false), "_meta", mcp.MetaCapabilities)
 	info := c.Info
 	if len(info) == 0 {
 		info = l.up.opt.Info
 	}
-	params = jsonrpc.Set(params, info, "_meta", mcp.MetaClientInfo)
-	if c.LogLevel != "" {
-		params = jsonrpc.Set(params, jsonrpc.Quote(c.LogLevel), "_meta", mcp.MetaLogLevel)
+	meta := jsonrpc.Get(params, "_meta")
+	if len(meta) == 0 || meta[0] != '{' {
+		meta = []byte(`{}`)
 	}
-	return params
+	meta = jsonrpc.Set(meta, jsonrpc.Quote(mcp.LatestModern), mcp.MetaVersion)
+	meta = jsonrpc.Set(meta, offer.JSON(rules, false), mcp.MetaCapabilities)
+	meta = jsonrpc.Set(meta, info, mcp.MetaClientInfo)
+	if c.LogLevel != "" {
+		meta = jsonrpc.Set(meta, jsonrpc.Quote(c.LogLevel), mcp.MetaLogLevel)
+	}
+	return jsonrpc.Set(params, meta, "_meta")
 }
 
 // withoutMeta removes what a legacy server does not know.
@@ -45,17 +49,27 @@ func withoutMeta(params []byte) []byte {
 	}
 	left := 0
 	for key := range jsonrpc.Members(meta) {
-		switch key {
-		case mcp.MetaVersion, mcp.MetaCapabilities, mcp.MetaClientInfo, mcp.MetaLogLevel:
-			params = jsonrpc.Set(params, nil, "_meta", key)
-		default:
+		if !isModernMeta(key) {
 			left++
 		}
 	}
 	if left == 0 {
-		params = jsonrpc.Set(params, nil, "_meta")
+		return jsonrpc.Set(params, nil, "_meta")
+	}
+	for key := range jsonrpc.Members(meta) {
+		if isModernMeta(key) {
+			params = jsonrpc.Set(params, nil, "_meta", key)
+		}
 	}
 	return params
+}
+
+func isModernMeta(key string) bool {
+	switch key {
+	case mcp.MetaVersion, mcp.MetaCapabilities, mcp.MetaClientInfo, mcp.MetaLogLevel:
+		return true
+	}
+	return false
 }
 
 // maxRounds bounds how often a modern server may answer one call with

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"runtime/debug"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -16,8 +17,8 @@ type beginner interface {
 	Begin(ctx context.Context, t *jsonrpc.Turn, req *jsonrpc.Request, done jsonrpc.Completion) bool
 }
 
-// Begin is Call, with params that have no _meta, for whoever does not wait:
-// done hears the outcome. It reports false, and has done nothing, when it would
+// Begin is Call, for whoever wants no progress and does not wait: done hears the
+// outcome. It reports false, and has done nothing, when it would
 // have to wait for a place or for room in the pipe.
 func (l *link) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *jsonrpc.Request, done jsonrpc.Completion) bool {
 	u := l.up
@@ -33,6 +34,13 @@ func (l *link) Begin(ctx context.Context, t *jsonrpc.Turn, c *Caller, req *jsonr
 	params := req.Params
 	if len(k.sent.Params) > 0 {
 		params = k.sent.Params
+	}
+	switch {
+	case l.era == c.Era:
+	case l.era == mcp.Modern:
+		params = l.withMeta(params, c)
+	default:
+		params = withoutMeta(params)
 	}
 	if conn.Begin(ctx, t, &jsonrpc.Request{Method: req.Method, Params: params, Back: k}, k) {
 		return true
@@ -62,7 +70,7 @@ func (l *link) enterPlain(conn beginner, c *Caller, req *jsonrpc.Request, now in
 	}
 	kept := k.sent.Params[:0]
 	*k = call{link: l, caller: c, back: req.Back, conn: conn, started: now, idle: idle}
-	if k.sent = (jsonrpc.Request{Method: req.Method, Params: kept}); l.child == nil {
+	if k.sent = (jsonrpc.Request{Method: req.Method, Params: kept}); l.child == nil || l.era == mcp.Modern {
 		k.sent.Params = append(kept, req.Params...) // it may have to be sent once more
 	}
 	k.active.Store(now)
@@ -87,21 +95,14 @@ func (l *link) endPlain(k *call) (known bool) {
 }
 
 // PipeFor is the connection that c uses now, nil when it has none that calls can
-// be begun on, or when the two eras differ.
+// be begun on.
 func (u *Upstream) PipeFor(c *Caller) *Pipe {
-	if c.Era != mcp.Legacy {
-		return nil
-	}
-	b := c.binding(u)
-	if b.pool != "" && !b.together {
-		return nil // each call has a connection of its own
-	}
-	s := u.slotFor(b)
+	s := u.slotNow(c)
 	if s == nil {
 		return nil
 	}
 	l := s.current()
-	if l == nil || l.era != mcp.Legacy {
+	if l == nil || !l.passesOn(c) {
 		return nil
 	}
 	if _, ok := l.peer.(beginner); !ok {
@@ -110,10 +111,41 @@ func (u *Upstream) PipeFor(c *Caller) *Pipe {
 	return l
 }
 
+// slotNow is the slot that acquire would use, nil where that is not known without
+// waiting, or where each call has one of its own.
+func (u *Upstream) slotNow(c *Caller) *slot {
+	if c.Era == mcp.Modern && u.mayHaveBoth() {
+		switch u.opt.Memory.eras(u.hash) {
+		case erasUnknown:
+			return nil
+		case erasBoth:
+			return u.slotFor(binding{pool: "modern", key: "modern" + u.userOf(c)})
+		}
+	}
+	b := c.binding(u)
+	if b == (binding{}) {
+		return u.primary
+	}
+	if l := u.primary.link.Load(); l != nil && l.era == mcp.Modern {
+		return u.primary
+	}
+	if b.pool != "" && !b.together {
+		return nil
+	}
+	return u.slotFor(b)
+}
+
+// passesOn says that a call of c is no more than passing it on. A legacy server
+// may ask a modern client, which has to be told to come back then, or has to be
+// told first what the client wants to hear.
+func (l *link) passesOn(c *Caller) bool {
+	return l.era == c.Era || l.era == mcp.Modern || c.Offer.Empty() && (c.LogLevel == "" || !l.has("logging"))
+}
+
 // Complete hears the outcome of a call that nobody waits for.
 func (k *call) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
-	if err != nil && t != nil {
-		go k.Complete(nil, resp, err) // what went wrong takes a while to find out
+	if t != nil && (err != nil || k.refused(resp) || k.asks(resp)) {
+		go k.Complete(nil, resp, err) // what it means takes a while to find out
 		return
 	}
 	l, u, done := k.link, k.link.up, k.done
@@ -127,18 +159,53 @@ func (k *call) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 		done.Complete(t, resp, nil)
 		return
 	}
+	if err == nil && k.asks(resp) {
+		resp, err = k.goRounds(resp)
+	}
 	l.end(k)
-	if err != nil {
+	if err != nil || k.refused(resp) {
 		resp, err = k.retried(resp, err)
 	}
 	u.leave()
 	done.Complete(nil, resp, err)
 }
 
+// refused says that a modern server did not run the call.
+func (k *call) refused(resp *jsonrpc.Response) bool {
+	return k.link.era == mcp.Modern && resp != nil && resp.Err != nil &&
+		(resp.Err.Code == mcp.CodeVersionUnsupported || resp.Err.Code == mcp.CodeHeaderMismatch)
+}
+
+// asks says that the answer to a legacy client is none yet.
+func (k *call) asks(resp *jsonrpc.Response) bool {
+	if k.link.era != mcp.Modern || k.caller.Era != mcp.Legacy || resp == nil || resp.Err != nil {
+		return false
+	}
+	kind := jsonrpc.Get(resp.Result, "resultType")
+	return kind != nil && string(kind) != `"complete"`
+}
+
+// goRounds asks the client what the server asks, and the server again. From here
+// on the call is more than one on the connection.
+func (k *call) goRounds(resp *jsonrpc.Response) (_ *jsonrpc.Response, err error) {
+	l, ctx := k.link, k.ctx
+	defer func() {
+		if v := recover(); v != nil {
+			l.up.log.Error("panic while asking a client", "panic", v, "stack", string(debug.Stack()))
+			err = jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
+		}
+	}()
+	l.mu.Lock()
+	ctx, k.cancel = context.WithCancelCause(ctx)
+	l.mu.Unlock()
+	resp, err = l.rounds(ctx, k, k.sent.Method, l.withMeta(k.sent.Params, k.caller), resp)
+	return resp, cause(ctx, err)
+}
+
 // retried is what Call makes of an outcome that is no answer.
 func (k *call) retried(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	l, u := k.link, k.link.up
-	if l.child != nil {
+	if l.child != nil && err != nil {
 		return nil, u.failure(k.ctx, l, cause(k.ctx, err))
 	}
 	resp, err = l.answered(resp, err)
