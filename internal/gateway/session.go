@@ -33,6 +33,7 @@ type Session struct {
 	waitOnce  sync.Once
 	view      atomic.Pointer[view]
 	named     atomic.Pointer[naming] // see Relay
+	claimed   atomic.Pointer[claim]
 
 	mu          sync.Mutex
 	initialized bool

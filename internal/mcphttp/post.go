@@ -27,6 +27,7 @@ type post struct {
 	accept    accepted
 	modern    bool
 	session   *session      // nil outside sessions
+	lane      uint64        // the number of one outside sessions
 	buf       *[]byte       // holds the body; nil in a lane
 	started   time.Duration // since time began
 	method    string        // of the request, "" for a batch

@@ -9,16 +9,19 @@ import (
 	"mcp-all-in-one/internal/wire"
 )
 
-// A lane answers the calls of a session on a connection whose requests repeat
-// the header of one that was judged. It implements wire.Lane.
+// A lane answers the calls of a session, or of a modern client, on a connection
+// whose requests repeat the header of one that was judged. It implements
+// wire.Lane.
 type lane struct {
 	srv       *Server
-	session   *session
+	session   *session     // nil for a modern client
+	modern    *modernCalls // nil for a session
+	handler   Session
 	ep        Endpoint
 	principal string
 	version   string
 	accept    accepted
-	relayer   jsonrpc.Relayer // nil when the session is none
+	relayer   jsonrpc.Relayer // nil when the handler is none
 	turn      jsonrpc.Turn
 
 	// Of the request that is answered.
@@ -29,30 +32,42 @@ type lane struct {
 // Lane is for requests with the header of r, which was answered; nil when each
 // has to be looked at anew.
 func (s *Server) Lane(r *http.Request, ep Endpoint, principal string) wire.Lane {
-	p := post{srv: s, w: nobody{}, r: r}
-	if !p.checkHeader() || p.unknown || isModern(p.version) {
+	p := post{srv: s, w: nobody{}, r: r, ep: ep, principal: principal}
+	if !p.checkHeader() || p.unknown {
 		return nil
 	}
-	ss := s.sessionOf(r, ep, principal)
-	if ss == nil {
-		return nil
+	l := &lane{srv: s, ep: ep, principal: principal, version: p.version, accept: p.accept}
+	if isModern(p.version) {
+		if l.modern = p.modernCalls(); l.modern == nil {
+			return nil
+		}
+	} else {
+		ss := s.sessionOf(r, ep, principal)
+		if ss == nil {
+			return nil
+		}
+		ss.leave()
+		l.session = ss
+		l.handle(ss.handler)
 	}
-	ss.leave()
-	l := &lane{srv: s, session: ss, ep: ep, principal: principal, version: p.version, accept: p.accept}
-	l.relayer, _ = ss.handler.(jsonrpc.Relayer)
 	l.turn.Wait = func() { l.w.Recall() }
 	return l
 }
 
+func (l *lane) handle(h Session) {
+	l.handler = h
+	l.relayer, _ = h.(jsonrpc.Relayer)
+}
+
 // Serve answers one call of a tool: there is little else in large numbers.
 func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
-	p, m := l.enter(w, body, time.Since(begun))
-	if p == nil {
+	p, m, ok := l.enter(w, body, time.Since(begun))
+	if !ok {
 		return false
 	}
 	l.w = w
 	if !l.relay(&l.turn, w, p, &m) {
-		p.answer(m.ID, p.run(&p.ctx, l.session.handler, p, &m))
+		p.answer(m.ID, p.run(&p.ctx, l.handler, p, &m))
 		p.leaveLane()
 	}
 	return true
@@ -61,8 +76,8 @@ func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
 // Begin is Serve for a call that is passed on without waiting.
 func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
 	turn := turnOf(t)
-	p, m := l.enter(w, body, turn.Now().Sub(begun))
-	if p == nil {
+	p, m, ok := l.enter(w, body, turn.Now().Sub(begun))
+	if !ok {
 		return false
 	}
 	if !l.relay(turn, w, p, &m) {
@@ -72,23 +87,23 @@ func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
 	return true
 }
 
-// enter counts a request in; nil when it is not for the lane.
-func (l *lane) enter(w wire.LaneWriter, body []byte, now time.Duration) (*post, jsonrpc.Message) {
+// enter counts a request in; false when it is not for the lane.
+func (l *lane) enter(w wire.LaneWriter, body []byte, now time.Duration) (p *post, m jsonrpc.Message, ok bool) {
 	if l.srv.isDraining() || int64(len(body)) > l.srv.lim.Body || jsonrpc.IsBatch(body) {
-		return nil, jsonrpc.Message{}
+		return nil, m, false
 	}
 	m, err := jsonrpc.Scan(body, &l.srv.lim.Scan)
-	if err != nil || m.Kind != jsonrpc.KindRequest || m.Method != mcp.MethodToolsCall || saysVersion(m.Params) {
-		return nil, m
+	if err != nil || m.Kind != jsonrpc.KindRequest || m.Method != mcp.MethodToolsCall {
+		return nil, m, false
 	}
-	p := &post{
+	p = &post{
 		srv: l.srv, w: w, ep: l.ep, principal: l.principal, version: l.version,
 		accept: l.accept, session: l.session,
 	}
-	if !p.enterLane(&m, now) {
-		return nil, m
+	if l.modern != nil {
+		return p, m, l.enterModern(p, &m, now)
 	}
-	return p, m
+	return p, m, !saysVersion(m.Params) && p.enterLane(&m, now)
 }
 
 // enterLane counts a request of a session in; false when there is more to it
@@ -113,8 +128,10 @@ func (p *post) enterLane(m *jsonrpc.Message, now time.Duration) bool {
 // leaveLane is the counterpart of enterLane.
 func (p *post) leaveLane() {
 	p.end()
-	p.session.leaveWith(p.id)
-	<-p.session.slots
+	if p.session != nil {
+		p.session.leaveWith(p.id)
+		<-p.session.slots
+	}
 }
 
 // relay passes a request on, where the session can, without waiting for the

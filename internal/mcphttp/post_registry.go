@@ -31,12 +31,13 @@ type postList struct {
 	_           [64]byte // nobody else's cache line
 }
 
-// listFor is where POSTs of a session are registered, or those of none.
-func (all *posts) listFor(ss *session) *postList {
-	if ss == nil {
-		return &all.parts[0]
+// listFor is where a POST is registered: those of a session together, and those
+// of a lane.
+func (all *posts) listFor(p *post) *postList {
+	if p.session != nil {
+		return &all.parts[p.session.number%postParts]
 	}
-	return &all.parts[ss.number%postParts]
+	return &all.parts[p.lane%postParts]
 }
 
 // within makes the context of what p runs a child of parent, and registers p.
@@ -59,7 +60,7 @@ func (p *post) cancel(why error) {
 // begin registers p, which has its context.
 func (p *post) begin(m *jsonrpc.Message, now time.Duration) {
 	p.method, p.id, p.started = m.Method, m.ID, now
-	p.list = p.srv.posts.listFor(p.session)
+	p.list = p.srv.posts.listFor(p)
 	l := p.list
 	l.mu.Lock()
 	defer l.mu.Unlock()

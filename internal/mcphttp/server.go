@@ -57,7 +57,9 @@ type Opening struct {
 }
 
 // A Session answers one client. Handle and HandleNotification may be called
-// concurrently; Close is called once, after the last of them has returned.
+// concurrently; Close is called once, after the last of them has returned. One of
+// TransportModern, which has nothing to close, may answer more requests with the
+// same header, and then is not.
 type Session interface {
 	jsonrpc.Handler
 	// Version is the negotiated protocol version, "" before initialize.
@@ -98,6 +100,9 @@ type Server struct {
 	dropped  atomic.Int64
 	cutOff   atomic.Int64
 	opened   atomic.Uint64 // sessions
+	lanes    atomic.Uint64 // of modern clients
+	life     context.Context
+	over     context.CancelFunc
 }
 
 // NewServer makes a Server. Close must be called.
@@ -112,6 +117,7 @@ func NewServer(opt ServerOptions) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.life, s.over = context.WithCancel(context.Background())
 	s.table.byID, s.table.of = make(map[string]*session), make(map[string]int)
 	s.work.Go(s.pulse)
 	return s

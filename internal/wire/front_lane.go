@@ -27,6 +27,8 @@ type LaneWriter interface {
 	SetLane(l Lane)
 	// Context is that of the request.
 	Context() context.Context
+	// Hear has l told if the client hangs up before it is answered.
+	Hear(l Listener)
 	// Room is memory for a text of about n bytes, to be given to JSON.
 	Room(n int) []byte
 	// JSON is the whole answer. Each part of it may take so long to be written.
@@ -42,6 +44,9 @@ type LaneWriter interface {
 	// the client.
 	Finish()
 }
+
+// A Listener hears that a client has hung up. It must not wait.
+type Listener interface{ HungUp() }
 
 // byLane has a request answered that is all here.
 func (c *conn) byLane() bool {
@@ -65,3 +70,15 @@ func (a *answer) SetLane(l Lane) { a.conn.lane = l }
 
 // Context implements LaneWriter.
 func (a *answer) Context() context.Context { return a.conn.context() }
+
+// Hear implements LaneWriter.
+func (a *answer) Hear(l Listener) {
+	c := a.conn
+	c.mu.Lock()
+	c.watch.hears = l
+	gone := c.watch.gone
+	c.mu.Unlock()
+	if gone {
+		l.HungUp()
+	}
+}

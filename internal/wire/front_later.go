@@ -55,10 +55,13 @@ func (c *conn) waitOn() bool {
 func (c *conn) gone() {
 	c.mu.Lock()
 	c.watch.gone = true
-	cancel := c.watch.cancel
+	cancel, hears := c.watch.cancel, c.watch.hears
 	c.mu.Unlock()
 	if cancel != nil {
 		cancel(ErrGone)
+	}
+	if hears != nil {
+		hears.HungUp()
 	}
 }
 
@@ -81,7 +84,7 @@ func (a *answer) Finish() {
 func (c *conn) finish() {
 	c.mu.Lock()
 	cancel := c.watch.cancel
-	c.watch.ctx, c.watch.cancel = nil, nil // the rest is for the goroutine that reads
+	c.watch.ctx, c.watch.cancel, c.watch.hears = nil, nil, nil // the rest is for the goroutine that reads
 	c.mu.Unlock()
 	if cancel != nil {
 		cancel(nil)
