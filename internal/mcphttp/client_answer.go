@@ -85,7 +85,7 @@ func ahead(r io.Reader) int64 {
 func moreRoom(have int, ahead int64, limit int) int {
 	size := 4 * have
 	if ahead >= int64(have) {
-		size = have + int(min(ahead+editRoom, 15*int64(have)))
+		size = have + int(min(ahead, 15*int64(have)-editRoom)) + editRoom
 	}
 	return max(eventBuffer, min(size, limit))
 }

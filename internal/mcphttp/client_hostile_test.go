@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,6 +65,11 @@ func TestClientHostileServer(t *testing.T) {
 			w.Header().Set("Content-Length", "9000000000000")
 			fmt.Fprint(w, "{")
 		}, isLarge},
+		{"SSE with the largest length", func(w http.ResponseWriter, _ []byte) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Content-Length", strconv.Itoa(math.MaxInt))
+			fmt.Fprint(w, "data: ", strings.Repeat("x", 64<<10))
+		}, isEnded},
 		{"JSON shorter than its length", func(w http.ResponseWriter, _ []byte) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", "100")

@@ -3,6 +3,7 @@ package mcphttp
 import (
 	"bytes"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -56,6 +57,19 @@ func TestLargeAnswerMemory(t *testing.T) {
 				t.Errorf("%d bytes, %v, %d allocated", n, err, used)
 			}
 		})
+	}
+}
+
+// However much a server says is to come, a buffer that is full grows, up to the
+// limit.
+func TestMoreRoom(t *testing.T) {
+	const limit = 16<<20 + 1
+	for _, have := range []int{eventBuffer, 16 << 10, 5 << 18, 8 << 20, limit - 1} {
+		for _, ahead := range []int64{0, 1, int64(have), 1 << 20, 1<<60 - 1, math.MaxInt64 - editRoom, math.MaxInt64} {
+			if size := moreRoom(have, ahead, limit); size <= have || size > limit {
+				t.Errorf("%d bytes behind which %d are said to come: %d", have, ahead, size)
+			}
+		}
 	}
 }
 
