@@ -73,6 +73,7 @@ func (s *Session) plainModern(req *jsonrpc.Request, meta []byte) party {
 	if err != nil {
 		return p
 	}
+	caller.Shared = true
 	p.caller = caller
 	s.claimed.Store(&claim{string(meta), caller})
 	return p

@@ -8,8 +8,9 @@ import (
 )
 
 // A Caller is the client on whose behalf a server is called, as far as the
-// server is concerned. One Caller lives as long as its session; requests
-// outside any session share one where they say the same.
+// server is concerned. One Caller lives as long as its session; a request
+// outside any session has one of its own, or shares one with those that say the
+// same and are no more than one call.
 type Caller struct {
 	// Session is empty for a request outside any session.
 	Session   string
@@ -21,6 +22,8 @@ type Caller struct {
 	Info []byte
 	// LogLevel is what the client wants to hear; empty means nothing.
 	LogLevel string
+	// Shared says that it is that of many requests outside any session.
+	Shared bool
 	// Outside hears what the named server says to this session outside any
 	// call. It may be nil.
 	Outside func(server string) jsonrpc.Handler
@@ -29,8 +32,8 @@ type Caller struct {
 	bound map[*Upstream]binding
 }
 
-// A binding is how one session reaches one server. It is decided at the first
-// use and never changes while the session lives.
+// A binding is how one session, or one request, reaches one server. It is decided
+// at the first use and never changes meanwhile.
 type binding struct {
 	own  bool   // a connection of its own
 	pool string // the shared connection to use, when not the primary one
@@ -41,10 +44,10 @@ type binding struct {
 	key      string // of its slot; empty for the primary one
 }
 
-// binding returns how c reaches u, deciding it at the first use. Outside any
-// session there is nothing to keep.
+// binding returns how c reaches u, deciding it at the first use, or each time
+// where the request is another one.
 func (c *Caller) binding(u *Upstream) binding {
-	if c.Session == "" {
+	if c.Shared {
 		b := u.bind(c)
 		b.key = slotKey(b, c)
 		return b

@@ -124,6 +124,13 @@ func (y *toy) asked() map[string]int {
 	return maps.Clone(y.seen)
 }
 
+// greeted is how often it was greeted the old way.
+func (y *toy) greeted() int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.inits
+}
+
 func (y *toy) times(token string) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -1,0 +1,73 @@
+package upstream_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// TestCallerStays has a server begin to ask its clients while a request outside
+// any session goes on: what that began on a connection it ends there, and what
+// many requests share goes where the next ones go.
+func TestCallerStays(t *testing.T) {
+	start := func(t *testing.T) (*toy, *world) {
+		y := newToy()
+		srv := httptest.NewServer(y)
+		t.Cleanup(srv.Close)
+		w := newWorld(t, worldOptions{}, remote("a", srv.URL))
+		w.state("a", upstream.Ready)
+		return y, w
+	}
+	t.Run("a request stays", func(t *testing.T) {
+		y, w := start(t)
+		c, who := &upstream.Caller{Era: mcp.Modern, Version: mcp.LatestModern}, &heard{}
+		if _, err := w.up("a").Subscribe(t.Context(), c, "toy://one", who); err != nil {
+			t.Fatal(err)
+		}
+		w.asked(y)
+		if _, err := w.up("a").Unsubscribe(t.Context(), c, "toy://one", who); err != nil {
+			t.Fatal(err)
+		}
+		if n, seen := y.greeted(), y.asked(); n != 1 || seen["resources/unsubscribe"] != 1 {
+			t.Errorf("%d handshakes, %v", n, seen)
+		}
+	})
+	t.Run("many requests do not", func(t *testing.T) {
+		y, w := start(t)
+		c := &upstream.Caller{Era: mcp.Modern, Version: mcp.LatestModern, Shared: true}
+		for _, inits := range []int{1, 2} {
+			if text, reason := w.callAs(t.Context(), c, "a", "echo", `{"token":"t"}`); text != "t" || y.greeted() != inits {
+				t.Errorf("%q, %s after %d handshakes", text, reason, y.greeted())
+			}
+			w.asked(y)
+		}
+	})
+}
+
+// asked has the server ask a client that cannot be asked.
+func (w *world) asked(y *toy) {
+	w.t.Helper()
+	answered := make(chan struct{})
+	y.mu.Lock()
+	y.bend = func(w http.ResponseWriter, _ *http.Request, method string, _ int) bool {
+		switch method {
+		case "": // our answer
+			close(answered)
+		case mcp.MethodToolsCall:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, `data: {"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}`+"\n\n")
+			w.(http.Flusher).Flush()
+			<-answered
+		}
+		return method == "" || method == mcp.MethodToolsCall
+	}
+	y.mu.Unlock()
+	if _, reason := w.call("a", "echo", `{}`); reason != string(mcp.UpstreamClosed) {
+		w.t.Errorf("a call that is not answered: %s", reason)
+	}
+	y.bendTo(nil)
+}
