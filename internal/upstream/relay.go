@@ -159,8 +159,8 @@ func (k *call) Complete(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 		done.Complete(t, resp, nil)
 		return
 	}
-	if err == nil && k.asks(resp) {
-		resp, err = k.goRounds(resp)
+	if k.refused(resp) || err == nil && k.asks(resp) {
+		resp, err = k.goOn(resp, err)
 	}
 	l.end(k)
 	if err != nil || k.refused(resp) {
@@ -185,20 +185,31 @@ func (k *call) asks(resp *jsonrpc.Response) bool {
 	return kind != nil && string(kind) != `"complete"`
 }
 
-// goRounds asks the client what the server asks, and the server again. From here
-// on the call is more than one on the connection.
-func (k *call) goRounds(resp *jsonrpc.Response) (_ *jsonrpc.Response, err error) {
-	l, ctx := k.link, k.ctx
+// goOn is what call does where the first answer is not the last one: the server is
+// asked once more, or the client. From here on the call is more than one on the
+// connection.
+func (k *call) goOn(resp *jsonrpc.Response, err error) (_ *jsonrpc.Response, failed error) {
+	l, params := k.link, k.sent.Params
 	defer func() {
 		if v := recover(); v != nil {
 			l.up.log.Error("panic while asking a client", "panic", v, "stack", string(debug.Stack()))
-			err = jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
+			failed = jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
 		}
 	}()
+	ctx, cancel := context.WithCancelCause(k.ctx)
 	l.mu.Lock()
-	ctx, k.cancel = context.WithCancelCause(ctx)
+	k.cancel = cancel
 	l.mu.Unlock()
-	resp, err = l.rounds(ctx, k, k.sent.Method, l.withMeta(k.sent.Params, k.caller), resp)
+	if why := k.aborted.Load(); why != nil { // just before, when there was none
+		cancel(*why)
+	}
+	if k.caller.Era == mcp.Legacy {
+		params = l.withMeta(params, k.caller)
+	}
+	resp, err = l.answered(l.insisted(ctx, &jsonrpc.Request{Method: k.sent.Method, Params: params, Back: k}, resp, err))
+	if err == nil && k.caller.Era == mcp.Legacy {
+		resp, err = l.rounds(ctx, k, k.sent.Method, params, resp)
+	}
 	return resp, cause(ctx, err)
 }
 

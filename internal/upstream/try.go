@@ -119,10 +119,15 @@ func (l *link) answered(resp *jsonrpc.Response, err error) (*jsonrpc.Response, e
 	return resp, nil
 }
 
-// ours sends a request, once more when the server refuses our version of the
-// modern era and yet names it among those that it speaks.
+// ours sends a request.
 func (l *link) ours(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := l.peer.Call(ctx, req)
+	return l.insisted(ctx, req, resp, err)
+}
+
+// insisted sends a request once more when the server refused our version of the
+// modern era and yet names it among those that it speaks.
+func (l *link) insisted(ctx context.Context, req *jsonrpc.Request, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if l.era != mcp.Modern || resp == nil || resp.Err == nil || resp.Err.Code != mcp.CodeVersionUnsupported {
 		return resp, err
 	}
