@@ -31,10 +31,9 @@ func (s *Session) look() *view {
 	if v := s.view.Load(); v != nil && v.revision == rev {
 		return v
 	}
-	v := s.gw.views.get(s)
-	v.revision = rev
-	s.view.Store(&v)
-	return &v
+	v := s.gw.views.at(s, rev)
+	s.view.Store(v)
+	return v
 }
 
 // viewCache keeps what was merged: sessions that see the same servers with the
@@ -43,15 +42,51 @@ type viewCache struct {
 	mu   sync.Mutex
 	byID map[string]view
 	used []string // oldest first
+	// outside are the views of requests outside any session, which would be
+	// looked for each time, at one revision.
+	outside   map[outsider]*view
+	outsideAt uint64
 }
 
 const maxViews = 64
 
+// An outsider is all that tells requests outside any session apart.
+type outsider struct {
+	schema, server, principal, scope, mode string
+	own                                    *builtin.Set
+}
+
 // clear forgets what can be merged again.
 func (c *viewCache) clear() {
 	c.mu.Lock()
-	c.byID, c.used = nil, nil
+	c.byID, c.used, c.outside = nil, nil, nil
 	c.mu.Unlock()
+}
+
+// at returns the view of a session at a revision.
+func (c *viewCache) at(s *Session, revision uint64) *view {
+	o := &s.opening
+	if o.Session || o.Stdio {
+		v := c.get(s)
+		v.revision = revision
+		return &v
+	}
+	who := outsider{o.Schema, o.Server, o.Principal, s.scope(), o.Mode, s.own()}
+	c.mu.Lock()
+	known := c.outside[who]
+	c.mu.Unlock()
+	if known != nil && known.revision == revision {
+		return known
+	}
+	v := c.get(s)
+	v.revision = revision
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.outside == nil || c.outsideAt != revision || len(c.outside) >= maxViews {
+		c.outside, c.outsideAt = make(map[outsider]*view), revision // what is old is not kept alive
+	}
+	c.outside[who] = &v
+	return &v
 }
 
 func (c *viewCache) get(s *Session) view {
