@@ -13,10 +13,12 @@ import (
 )
 
 // isModern says whether a request belongs to the modern era: it says so
-// itself.
+// itself. Some encoders escape the slash in that.
 func isModern(req *jsonrpc.Request) bool {
-	return len(req.Params) > 0 && bytes.Contains(req.Params, []byte(mcp.MetaVersion)) &&
-		jsonrpc.Get(req.Params, "_meta", mcp.MetaVersion) != nil
+	if !bytes.Contains(req.Params, []byte(mcp.MetaVersion)) && bytes.IndexByte(req.Params, '\\') < 0 {
+		return false
+	}
+	return jsonrpc.Get(req.Params, "_meta", mcp.MetaVersion) != nil
 }
 
 // handleModern answers one request of the modern era. Nothing of it outlives

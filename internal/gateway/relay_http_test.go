@@ -18,8 +18,8 @@ import (
 )
 
 // between serves a gateway over HTTP, with lanes, in front of a server over
-// HTTP, and returns its URL.
-func between(tb testing.TB, server string, opt gateway.Options) (url string, set *upstream.Set) {
+// HTTP, and returns its URL. What takes no lane is told.
+func between(tb testing.TB, server string, opt gateway.Options, long ...func()) (url string, set *upstream.Set) {
 	tb.Helper()
 	gw, set := inFrontOf(tb, server, nil, opt)
 	srv := mcphttp.NewServer(mcphttp.ServerOptions{Open: func(_ context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
@@ -36,6 +36,9 @@ func between(tb testing.TB, server string, opt gateway.Options) (url string, set
 		tb.Fatal(err)
 	}
 	front, served := wire.NewFront(mcphttp.HTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, tell := range long {
+			tell()
+		}
 		srv.ServeMCP(w, r, mcphttp.Endpoint{}, "")
 		if lw, ok := w.(wire.LaneWriter); ok {
 			if l := srv.Lane(r, mcphttp.Endpoint{}, ""); l != nil {

@@ -1,0 +1,115 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A parrot answers calls as their arguments want it, the same each time.
+type parrot struct {
+	modern bool
+	mu     sync.Mutex
+	got    []string
+}
+
+// take returns the calls that it got since.
+func (p *parrot) take() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	got := p.got
+	p.got = nil
+	return got
+}
+
+const parrotTools = `{"resultType":"complete","tools":[{"name":"say","inputSchema":{"type":"object"}},` +
+	`{"name":"header","inputSchema":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"X"}}}}]}`
+
+func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	id := jsonrpc.Get(body, "id")
+	if r.Method != http.MethodPost || id == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if p.modern != (r.Header.Get("MCP-Protocol-Version") == mcp.V2026_07_28) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"another era"}}`, id)
+		return
+	}
+	answer := `"result":{}`
+	switch method, _ := jsonrpc.GetString(body, "method"); method {
+	case mcp.MethodInitialize:
+		answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"parrot","version":"1"}}`
+	case mcp.MethodDiscover:
+		answer = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`
+	case mcp.MethodToolsList:
+		answer = `"result":` + parrotTools
+	case mcp.MethodToolsCall:
+		params := jsonrpc.Get(body, "params")
+		p.mu.Lock()
+		p.got = append(p.got, fmt.Sprint(r.Header["Mcp-Method"], r.Header["Mcp-Name"], r.Header["Mcp-Param-X"], string(params)))
+		p.mu.Unlock()
+		var before string
+		if before, answer = squawk(params); before != "" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: %s\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,%s}\n\n", before, id, answer)
+			return
+		}
+	}
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, id, answer)
+}
+
+// squawk is the answer to a call, and what is said before it.
+func squawk(params []byte) (before, answer string) {
+	var c struct {
+		Arguments struct{ Way string }
+		Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
+	}
+	_ = json.NewDecoder(bytes.NewReader(params)).Decode(&c)
+	failed := func(code int, data string) string {
+		return fmt.Sprintf(`"error":{"code":%d,"message":"no","data":%s}`, code, data)
+	}
+	const text = `{"type":"text","text":"hello"}`
+	switch c.Arguments.Way {
+	case "log":
+		return `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"d"}}`, `"result":{"content":[` + text + `]}`
+	case "progress":
+		if len(c.Meta.ProgressToken) > 0 {
+			return `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":` + string(c.Meta.ProgressToken) + `}}`, `"result":{"content":[]}`
+		}
+	case "fail":
+		return "", `"result":{"content":[` + text + `],"isError":true}`
+	case "none":
+		return "", failed(mcp.CodeResourceNotFound, `{"uri":"a:b"}`)
+	case "url":
+		return "", failed(mcp.CodeElicitURL, `{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.com","message":"m"}]}`)
+	case "reserved":
+		return "", failed(-32050, `{"reason":"overloaded"}`)
+	case "own":
+		return "", failed(-7, `null`)
+	case "params":
+		return "", failed(jsonrpc.CodeInvalidParams, `{}`)
+	case "ask":
+		return "", `"result":{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"m"}}}}`
+	case "stateless":
+		return "", `"result":{"resultType":"input_required","inputRequests":{}}`
+	case "big":
+		return "", `"result":{"content":[{"type":"text","text":"` + strings.Repeat("large ", 10_000) + `"}]}`
+	case "link":
+		return "", `"result":{"content":[{"type":"resource_link","uri":"a:b","name":"n"}],"_meta":{"a":1}}`
+	case "empty":
+		return "", `"result":{}`
+	case "weird":
+		return "", `"result":{"resultType":"weird"}`
+	}
+	return "", `"result":{"content":[` + text + `],"structuredContent":{"a":1}}`
+}
