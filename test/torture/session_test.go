@@ -240,6 +240,11 @@ func TestDisconnect(t *testing.T) {
 				for i := range total / 20 {
 					token := fmt.Sprintf("modern-%d-%d", w, i)
 					c, line := modern(t, gateway.URL+"/mcp", mcp.MethodToolsCall, fmt.Sprintf(`{"name":"p__wait","arguments":{"token":%q,"ms":30000}}`, token), `{}`)
+					if i%2 == 1 { // on a connection that has been used, calls are passed on in another way
+						for n := range 2 {
+							c.Try(t.Context(), http.MethodPost, strings.NewReplacer(token, fmt.Sprintf("before-%d-%s", n, token), "30000", "0").Replace(line))
+						}
+					}
 					ctx, cancel := context.WithCancel(t.Context())
 					var left time.Time
 					go func() {
