@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -12,7 +14,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -149,3 +154,76 @@ func (v *visitor) post(tr *http.Transport, c *aCall) string {
 	}
 	return fmt.Sprint(resp.StatusCode, " ", resp.Header["Content-Type"], " ", event.ReplaceAllString(seal.ReplaceAllString(string(body), "aio1."), "id"))
 }
+
+// TestSameRelayed is TestSameAnswers for what a client on stdio calls.
+func TestSameRelayed(t *testing.T) {
+	for _, client := range []string{"", "legacy"} {
+		for _, server := range []mcp.Era{mcp.Legacy, mcp.Modern} {
+			t.Run(fmt.Sprintf("%s client %v server", client, server), func(t *testing.T) { sameRelayed(t, client, server, 1000) })
+		}
+	}
+}
+
+func sameRelayed(t *testing.T, client string, era mcp.Era, n int) {
+	server := &parrot{modern: era == mcp.Modern}
+	hs := httptest.NewServer(server)
+	t.Cleanup(hs.Close)
+	gw, _ := inFrontOf(t, hs.URL, nil, gateway.Options{})
+	s, err := gw.Open(gateway.Opening{Schema: config.DefaultSchema, Stdio: true, Session: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	req := func(c aCall) *jsonrpc.Request {
+		m, err := jsonrpc.Scan([]byte(c.body), nil)
+		if err != nil { // nobody would hear of it
+			return &jsonrpc.Request{}
+		}
+		return &jsonrpc.Request{Method: m.Method, Params: m.Params}
+	}
+	warm := caller{session: client}.call()
+	until(t, "the server is called", func() bool {
+		resp, err := s.Handle(t.Context(), silent{}, req(warm))
+		return err == nil && resp.Err == nil
+	})
+	odd, relayed := caller{rand.New(rand.NewPCG(3, 4)), client}, 0
+	for range n {
+		c, ctx, got := odd.call(), new(late.Context), make(outcomes, 1)
+		ctx.Init(t.Context())
+		server.take()
+		if !s.Relay(ctx, new(jsonrpc.Turn), silent{}, req(c), got) {
+			continue
+		}
+		relayed++
+		short := <-got + strings.Join(server.take(), "\n")
+		resp, err := s.Handle(t.Context(), silent{}, req(c))
+		got.Complete(nil, resp, err)
+		if long := <-got + strings.Join(server.take(), "\n"); short != long {
+			t.Fatalf("%s\n\nrelayed: %s\n\nhandled: %s", c.body, short, long)
+		}
+	}
+	if relayed < n/3 {
+		t.Errorf("%d of %d were relayed", relayed, n)
+	}
+}
+
+// outcomes are those of calls, one after the other.
+type outcomes chan string
+
+func (o outcomes) Complete(_ *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
+	var failed *jsonrpc.Error
+	switch {
+	case err == nil && resp != nil:
+		o <- seal.ReplaceAllString(string(jsonrpc.AppendResponse(nil, []byte("1"), resp)), "aio1.")
+		resp.Release()
+	case errors.As(err, &failed):
+		o <- string(jsonrpc.AppendError(nil, failed))
+	default:
+		o <- fmt.Sprint(err)
+	}
+}
+
+// silent is a client that is told nothing.
+type silent struct{ jsonrpc.Peer }
+
+func (silent) Notify(context.Context, *jsonrpc.Notification) error { return nil }
