@@ -55,6 +55,9 @@ func (y yes) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*j
 
 func (yes) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
+const asksName = `"resultType":"input_required","requestState":"s","inputRequests":` +
+	`{"q":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}}`
+
 // TestBeginModern wants a call to a modern server that was begun to end as one
 // that is waited for, with the same requests to the server.
 func TestBeginModern(t *testing.T) {
@@ -72,7 +75,6 @@ func TestBeginModern(t *testing.T) {
 	refused := func(versions string) string {
 		return `{"code":-32022,"message":"Unsupported protocol version","data":{"supported":[` + versions + `]}}`
 	}
-	const asks = `"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}}`
 	const mismatch, odd = `{"code":-32020,"message":"header"}`, `{"code":-32050,"message":"mine"}`
 	for _, tc := range []struct {
 		name    string
@@ -83,15 +85,15 @@ func TestBeginModern(t *testing.T) {
 		{"version refused once", answer(400, refused(`"2026-07-28"`)), nil},
 		{"version refused once with 200", answer(200, refused(`"2099-01-01","2026-07-28"`)), nil},
 		{"version refused twice", answer(400, refused(`"2026-07-28"`), refused(`"2026-07-28"`)), nil},
-		{"version refused, then asks", answer(400, refused(`"2026-07-28"`)), []string{asks}},
+		{"version refused, then asks", answer(400, refused(`"2026-07-28"`)), []string{asksName}},
 		{"version gone", answer(400, refused(`"2025-06-18"`)), nil},
 		{"header mismatch", answer(400, mismatch), nil},
 		{"header mismatch with 200", answer(200, mismatch), nil},
 		{"an error of its own", answer(400, odd), nil},
 		{"not found", answer(404, `{"code":-32601,"message":"no"}`), nil},
 		{"503", answer(503, odd), nil},
-		{"asks", nil, []string{asks}},
-		{"asks twice", nil, []string{asks, asks}},
+		{"asks", nil, []string{asksName}},
+		{"asks twice", nil, []string{asksName, asksName}},
 		{"sheds load", nil, []string{`"resultType":"input_required"`}},
 		{"weird", nil, []string{`"resultType":"weird"`}},
 		{"no text", nil, []string{`"resultType":7`}},
