@@ -20,6 +20,33 @@ type parrot struct {
 	got    []string
 }
 
+// swap makes it one of the other era.
+func (p *parrot) swap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.modern = !p.modern
+}
+
+// refuses answers a request of the other era.
+func (p *parrot) refuses(w http.ResponseWriter, r *http.Request, method string, id []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	spoken := r.Header.Get("MCP-Protocol-Version") == mcp.V2026_07_28
+	switch {
+	case p.modern == spoken:
+		return false
+	case spoken:
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"another era","data":{"supported":["2025-11-25"]}}}`, id)
+	case method == mcp.MethodInitialize:
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"another era"}}`, id)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+	return true
+}
+
 // take returns the calls that it got since.
 func (p *parrot) take() []string {
 	p.mu.Lock()
@@ -40,13 +67,12 @@ func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if p.modern != (r.Header.Get("MCP-Protocol-Version") == mcp.V2026_07_28) {
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"another era"}}`, id)
+	method, _ := jsonrpc.GetString(body, "method")
+	if p.refuses(w, r, method, id) {
 		return
 	}
 	answer := `"result":{}`
-	switch method, _ := jsonrpc.GetString(body, "method"); method {
+	switch method {
 	case mcp.MethodInitialize:
 		answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"parrot","version":"1"}}`
 	case mcp.MethodDiscover:

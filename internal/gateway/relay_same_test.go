@@ -28,7 +28,7 @@ import (
 func TestSameAnswers(t *testing.T) {
 	for _, client := range []mcp.Era{mcp.Legacy, mcp.Modern} {
 		for _, server := range []mcp.Era{mcp.Legacy, mcp.Modern} {
-			t.Run(fmt.Sprintf("%v client %v server", client, server), func(t *testing.T) { sameAnswers(t, client, server, 400) })
+			t.Run(fmt.Sprintf("%v client %v server", client, server), func(t *testing.T) { sameAnswers(t, client, server, 300) })
 		}
 	}
 }
@@ -159,7 +159,7 @@ func (v *visitor) post(tr *http.Transport, c *aCall) string {
 func TestSameRelayed(t *testing.T) {
 	for _, client := range []string{"", "legacy"} {
 		for _, server := range []mcp.Era{mcp.Legacy, mcp.Modern} {
-			t.Run(fmt.Sprintf("%s client %v server", client, server), func(t *testing.T) { sameRelayed(t, client, server, 1000) })
+			t.Run(fmt.Sprintf("%s client %v server", client, server), func(t *testing.T) { sameRelayed(t, client, server, 500) })
 		}
 	}
 }
