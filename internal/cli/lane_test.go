@@ -3,8 +3,13 @@ package cli_test
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
+	"time"
 
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -53,5 +58,90 @@ func TestEveryCallIsTheSame(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryModernCallIsTheSame is TestEveryCallIsTheSame for clients that say with
+// each request who they are.
+func TestEveryModernCallIsTheSame(t *testing.T) {
+	gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"demo":{"command":%q,"args":["demo"]}}}`, mcptest.BuildProduct(t)))
+	const echo = `{"name":"demo__echo","arguments":{"message":"hello"}`
+	for name, tc := range map[string]struct {
+		params, caps string
+		header       [2]string
+		status       int
+	}{
+		"a program":         {echo, `{}`, [2]string{}, http.StatusOK},
+		"one to ask":        {echo, `{"elicitation":{"form":{}},"sampling":{}}`, [2]string{}, http.StatusOK},
+		"events only":       {echo, `{}`, [2]string{"Accept", "text/event-stream"}, http.StatusOK},
+		"no events":         {echo, `{}`, [2]string{"Accept", "application/json"}, http.StatusOK},
+		"no such tool":      {`{"name":"demo__none"`, `{}`, [2]string{}, http.StatusBadRequest},
+		"missing arguments": {`{"name":"demo__echo"`, `{}`, [2]string{}, http.StatusOK},
+		"a question":        {`{"name":"demo__ask_name"`, `{"elicitation":{"form":{}}}`, [2]string{}, http.StatusOK},
+		"an unknown key":    {echo, `{}`, [2]string{"Authorization", "Bearer aio_x"}, http.StatusUnauthorized},
+		"another name":      {echo, `{}`, [2]string{"Mcp-Name", "demo__add"}, http.StatusBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
+			tool, _ := jsonrpc.GetString([]byte(tc.params+"}"), "name")
+			for key, value := range map[string]string{"Mcp-Protocol-Version": mcp.LatestModern, "Mcp-Method": mcp.MethodToolsCall, "Mcp-Name": tool} {
+				c.Header.Set(key, value)
+			}
+			if tc.header[0] != "" {
+				c.Header.Set(tc.header[0], tc.header[1])
+			}
+			body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%s,"_meta":{%q:%q,%q:%s}}}`,
+				tc.params, mcp.MetaVersion, mcp.LatestModern, mcp.MetaCapabilities, tc.caps)
+			var first string
+			for i := range 5 {
+				reply := c.Post(body)
+				if reply.Status != tc.status {
+					t.Fatalf("%d %s", reply.Status, reply.Body)
+				}
+				delete(reply.Header, "Date")
+				said, _, _ := strings.Cut(fmt.Sprint(reply.Header, reply.Body), "aio1.") // a handle, which differs
+				if i == 0 {
+					first = said
+				} else if said != first {
+					t.Errorf("call %d: %s\nfirst: %s", i, said, first)
+				}
+			}
+		})
+	}
+}
+
+// TestLaneFollowsTheFile takes a server away, and back, under a client that calls
+// it in a lane.
+func TestLaneFollowsTheFile(t *testing.T) {
+	with := fmt.Sprintf(`{"mcpServers":{"mine":{"command":%q,"args":["demo"]}}}`, mcptest.BuildProduct(t))
+	file := mcptest.WriteConfig(t, with)
+	gateway := mcptest.Start(t, mcptest.Product(t, "http", "--mcp-config", file, "--port", "0", "--watch"))
+	gateway.Listening()
+	c := mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
+	for key, value := range map[string]string{"Mcp-Protocol-Version": mcp.LatestModern, "Mcp-Method": mcp.MethodToolsCall, "Mcp-Name": "mine__echo"} {
+		c.Header.Set(key, value)
+	}
+	call := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mine__echo","arguments":{"message":"hello"},"_meta":{%q:%q,%q:{}}}}`,
+		mcp.MetaVersion, mcp.LatestModern, mcp.MetaCapabilities)
+	for i, text := range []string{with, `{"mcpServers":{}}`, with, strings.Replace(with, `"args"`, `"disabled":true,"args"`, 1), with} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		late := time.After(30 * time.Second)
+		for tick := time.NewTicker(20 * time.Millisecond); ; {
+			if there := c.Post(call).Status == http.StatusOK; there == (text == with) {
+				break
+			}
+			select {
+			case <-tick.C:
+			case <-late:
+				t.Fatalf("file %d is not what is served", i)
+			}
+		}
+		for range 3 {
+			if reply := c.Post(call); (reply.Status == http.StatusOK) != (text == with) {
+				t.Errorf("file %d: %d %s", i, reply.Status, reply.Body)
+			}
+		}
 	}
 }
