@@ -126,7 +126,7 @@ type Opening struct {
 	// Mode and Fit are what the principal is shown, whatever the schema says;
 	// empty for what the schema says.
 	Mode, Fit string
-	// Header is what came with a request outside any session.
+	// Header is what came with a request of a modern client, outside any session.
 	Header http.Header
 	// End ends the session; nil where there is none to end.
 	End func()
@@ -151,6 +151,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
 	s.caller = &upstream.Caller{Principal: o.Principal, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{s, server} }}
+	s.caller.Shared = o.Header != nil // more requests may follow, with the same header
 	if o.Session {
 		s.caller.Session = formatID(g.ids.Add(1))
 	}

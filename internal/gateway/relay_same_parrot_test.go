@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -18,6 +19,10 @@ type parrot struct {
 	modern bool
 	mu     sync.Mutex
 	got    []string
+	// serve answers instead, where it does.
+	serve   func(p *parrot, w http.ResponseWriter, r *http.Request, method string, body []byte) bool
+	answers chan struct{} // that it got
+	greeted atomic.Int32
 }
 
 // swap makes it one of the other era.
@@ -71,9 +76,13 @@ func (p *parrot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.refuses(w, r, method, id) {
 		return
 	}
+	if p.serve != nil && p.serve(p, w, r, method, body) {
+		return
+	}
 	answer := `"result":{}`
 	switch method {
 	case mcp.MethodInitialize:
+		p.greeted.Add(1)
 		answer = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"parrot","version":"1"}}`
 	case mcp.MethodDiscover:
 		answer = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`

@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/upstream"
 )
 
 // TestSameAnswers sends random calls once over a connection of their own and once
@@ -34,7 +35,7 @@ func TestSameAnswers(t *testing.T) {
 }
 
 func sameAnswers(t *testing.T, client, server mcp.Era, n int) {
-	v, usual := newVisitor(t, server), caller{}
+	v, usual := newVisitor(t, &parrot{modern: server == mcp.Modern}), caller{}
 	odd := caller{Rand: rand.New(rand.NewPCG(1, 2))}
 	if client == mcp.Legacy {
 		usual.session = v.greet()
@@ -71,13 +72,14 @@ type visitor struct {
 	record *traffic.Recorder
 	calls  uint64 // of the record that were looked at
 	long   atomic.Int64
+	set    *upstream.Set
 }
 
-func newVisitor(t *testing.T, server mcp.Era) *visitor {
-	v := &visitor{t: t, kept: &http.Transport{MaxConnsPerHost: 1}, server: &parrot{modern: server == mcp.Modern}, record: traffic.New(traffic.Options{})}
+func newVisitor(t *testing.T, server *parrot) *visitor {
+	v := &visitor{t: t, kept: &http.Transport{MaxConnsPerHost: 1}, server: server, record: traffic.New(traffic.Options{})}
 	hs := httptest.NewServer(v.server)
 	t.Cleanup(hs.Close)
-	v.url, _ = between(t, hs.URL, gateway.Options{Traffic: v.record}, func() { v.long.Add(1) })
+	v.url, v.set = between(t, hs.URL, gateway.Options{Traffic: v.record}, func() { v.long.Add(1) })
 	t.Cleanup(v.kept.CloseIdleConnections)
 	return v
 }

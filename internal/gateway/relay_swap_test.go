@@ -14,7 +14,7 @@ func TestServerOfAnotherEra(t *testing.T) {
 	for _, client := range []mcp.Era{mcp.Legacy, mcp.Modern} {
 		t.Run(client.String()+" client", func(t *testing.T) {
 			t.Parallel()
-			v, c := newVisitor(t, mcp.Modern), caller{}
+			v, c := newVisitor(t, &parrot{modern: true}), caller{}
 			if client == mcp.Legacy {
 				c.session = v.greet()
 			}
