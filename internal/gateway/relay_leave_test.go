@@ -41,7 +41,7 @@ func leaving(t *testing.T, era mcp.Era) {
 	for n := range 8 {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(5, uint64(n)))
-			for i := range 30 {
+			for i := range 15 {
 				if err := visit(r, strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"), fmt.Sprintf("%d-%d", n, i)); err != nil {
 					t.Error(err)
 				}
@@ -66,17 +66,19 @@ func visit(r *rand.Rand, addr, token string) error {
 	defer nc.Close()
 	answers := bufio.NewReader(nc)
 	for i := range 1 + r.IntN(4) {
-		mark := fmt.Sprintf("%s-%d", token, i)
-		if _, err := io.WriteString(nc, leavingCall(r, mark)); err != nil {
+		var marks []string
+		calls := ""
+		for k := range 1 + r.IntN(2) { // one may be sent behind the other
+			marks = append(marks, fmt.Sprintf("%s-%d-%d", token, i, k))
+			calls += leavingCall(r, marks[k])
+		}
+		if _, err := io.WriteString(nc, calls); err != nil {
 			return err
 		}
-		resp, err := http.ReadResponse(answers, nil)
-		if err != nil {
-			return err
-		}
-		body, err := io.ReadAll(resp.Body)
-		if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `"`+mark+`"`) {
-			return fmt.Errorf("%s: %d %s, %v", mark, resp.StatusCode, body, err)
+		for _, mark := range marks {
+			if err := answered(answers, mark); err != nil {
+				return err
+			}
 		}
 	}
 	last := leavingCall(r, "last")
@@ -89,6 +91,19 @@ func visit(r *rand.Rand, addr, token string) error {
 	linger(r.IntN(5000))
 	if half, ok := nc.(*net.TCPConn); ok && r.IntN(4) == 0 {
 		_ = half.SetLinger(0)
+	}
+	return nil
+}
+
+// answered reads the answer to a call.
+func answered(answers *bufio.Reader, mark string) error {
+	resp, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `"`+mark+`"`) {
+		return fmt.Errorf("%s: %d %s, %v", mark, resp.StatusCode, body, err)
 	}
 	return nil
 }
