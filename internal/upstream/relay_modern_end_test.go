@@ -58,11 +58,14 @@ func TestBeginModernEnds(t *testing.T) {
 					t.Cleanup(srv.Close)
 					w := newWorld(t, worldOptions{limits: func(l *config.Limits) { l.InFlightPerServer, l.CallTotal = 1, 2*time.Second }}, remote("a", srv.URL))
 					w.state("a", upstream.Ready)
-					w.echo("a", "warm")
-					y.mu.Lock()
-					y.results = []string{asksName}
-					y.mu.Unlock()
-					y.bendTo(stopping(at, arrived))
+					prepare := func() {
+						y.bendTo(nil)
+						y.answers()
+						w.echo("a", "warm")
+						y.answers(asksName)
+						y.bendTo(stopping(at, arrived))
+					}
+					prepare()
 					ctx, done := lateContext(t.Context()), make(endings, 1)
 					c := &upstream.Caller{Session: "1", Version: mcp.LatestLegacy, Offer: mcp.Offer{Elicit: true}}
 					req := plainCall()
@@ -70,10 +73,10 @@ func TestBeginModernEnds(t *testing.T) {
 					if at == "question" {
 						req.Back = asking{arrived}
 					}
-					if pipe := w.up("a").PipeFor(c); way == "call" {
+					if way == "call" {
 						go func() { done <- outcome(w.up("a").Call(ctx, c, req)) }()
-					} else if !pipe.Begin(ctx, new(jsonrpc.Turn), c, req, done) {
-						t.Fatal("the call did not begin")
+					} else {
+						w.beginOn(ctx, c, req, done, prepare)
 					}
 					<-arrived
 					tc.end(w, srv, ctx.End)

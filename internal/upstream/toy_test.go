@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,6 +123,13 @@ func (y *toy) asked() map[string]int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return maps.Clone(y.seen)
+}
+
+// answers are the results of the next calls.
+func (y *toy) answers(results ...string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.results = slices.Clone(results)
 }
 
 // greeted is how often it was greeted the old way.
