@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"log"
 	"net"
-	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"sync"
@@ -18,23 +15,11 @@ import (
 // do. It reads no JSON and trusts that bodies are of one line; all that it knows
 // of MCP is that a message without an id gets no answer.
 func runFloorStdio(args []string) error {
-	if len(args) == 0 {
-		return errors.New("want a command")
-	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	_, in, out, err := startPiped(args)
 	if err != nil {
 		return err
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	widen(out.(*os.File))
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+	widen(out)
 	q := &queue{in: in, parcels: make(chan parcel)}
 	for range runtime.GOMAXPROCS(0) {
 		go q.carry()

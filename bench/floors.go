@@ -89,20 +89,8 @@ func floorTarget(name string, args []string) (*url.URL, error) {
 
 // runPipeRelay starts a command and passes bytes on in both directions.
 func runPipeRelay(args []string) error {
-	if len(args) == 0 {
-		return errors.New("want a command")
-	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
+	cmd, in, out, err := startPiped(args)
 	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
 		return err
 	}
 	go func() {
@@ -111,6 +99,23 @@ func runPipeRelay(args []string) error {
 	}()
 	pump(os.Stdout, out)
 	return cmd.Wait()
+}
+
+// startPiped starts a command with pipes to it and from it.
+func startPiped(args []string) (cmd *exec.Cmd, in io.WriteCloser, out *os.File, err error) {
+	if len(args) == 0 {
+		return nil, nil, nil, errors.New("want a command")
+	}
+	cmd = exec.Command(args[0], args[1:]...)
+	cmd.Stderr = os.Stderr
+	if in, err = cmd.StdinPipe(); err != nil {
+		return nil, nil, nil, err
+	}
+	from, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return cmd, in, from.(*os.File), cmd.Start()
 }
 
 // pump copies through memory of ours, as everything that looks at what it
