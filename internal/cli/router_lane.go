@@ -54,6 +54,9 @@ func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
 	return l.holds() && l.mcp.Begin(w, body, t)
 }
 
+// Idle implements wire.Lane.
+func (l *lane) Idle() { l.mcp.Idle() }
+
 // holds says that a request would be judged as before. With another
 // configuration the path may address something else.
 func (l *lane) holds() bool {

@@ -87,6 +87,14 @@ func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
 	return true
 }
 
+// Idle implements wire.Lane. Nobody tells the handler of a modern client what
+// changes, so that it would keep alive what it has seen last.
+func (l *lane) Idle() {
+	if l.modern != nil {
+		l.handler, l.relayer = nil, nil
+	}
+}
+
 // enter counts a request in; false when it is not for the lane.
 func (l *lane) enter(w wire.LaneWriter, body []byte, now time.Duration) (p *post, m jsonrpc.Message, ok bool) {
 	if l.srv.isDraining() || int64(len(body)) > l.srv.lim.Body || jsonrpc.IsBatch(body) {

@@ -155,3 +155,30 @@ func TestModernLaneWhileDraining(t *testing.T) {
 		l.modernly(t, modernCall(1, "echo", "x", 0), "long", 503, "shutting down", modernHeader(mcp.MethodToolsCall, "echo", "Accept", both)...)
 	})
 }
+
+// A lane that is not used lets go of its session, and opens another one when it is
+// used again.
+func TestModernLaneIdle(t *testing.T) {
+	idleTimeout = 4 * time.Second
+	defer func() { idleTimeout = 0 }()
+	w := newWorld(t, mcphttp.ServerLimits{})
+	w.tr.MaxConnsPerHost, w.relays = 1, "relayed"
+	l := &laned{w, nil}
+	l.modern(t, "echo", "first", "long")
+	l.modern(t, "echo", "second", "short")
+	opened := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.openings)
+	}
+	before := opened()
+	l.modern(t, "echo", "third", "short")
+	if n := opened(); n != before {
+		t.Errorf("%d sessions more for a request that followed at once", n-before)
+	}
+	<-time.After(2 * time.Second)
+	l.modern(t, "echo", "fourth", "short")
+	if n := opened(); n != before+1 {
+		t.Errorf("%d sessions more after a while, want 1", n-before)
+	}
+}

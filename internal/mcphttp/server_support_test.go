@@ -60,6 +60,9 @@ func newWorld(t testing.TB, lim mcphttp.ServerLimits) *world {
 	return newWorldOn(t, lim, ln, new(net.Dialer).DialContext)
 }
 
+// idleTimeout is that of connections, where it is not zero.
+var idleTimeout time.Duration
+
 // loops of package wire live as long as the process.
 var loops = goleak.IgnoreAnyFunction("mcp-all-in-one/internal/wire.(*loop).live")
 
@@ -90,6 +93,9 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 			http.NotFound(rw, r)
 		}
 	}), lim, nil)
+	if idleTimeout > 0 {
+		hs.IdleTimeout = idleTimeout
+	}
 	front, served := wire.NewFront(hs, ln), make(chan struct{})
 	go func() {
 		defer close(served)

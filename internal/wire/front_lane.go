@@ -18,6 +18,9 @@ type Lane interface {
 	// Begin is Serve where nobody may wait: it defers the answer, or reports
 	// false and has done nothing, and Serve gets the request.
 	Begin(w LaneWriter, body []byte, t *Turn) bool
+	// Idle says, between requests, that none has come for a while: what can be
+	// had again may go. It must not wait.
+	Idle()
 }
 
 // A LaneWriter is how the requests of a Front are answered, by handlers too.

@@ -19,6 +19,8 @@ func (f laneFunc) Serve(w LaneWriter, body []byte) bool { return f(w, body) }
 
 func (laneFunc) Begin(LaneWriter, []byte, *Turn) bool { return false }
 
+func (laneFunc) Idle() {}
+
 // laned is a handler that says its name, and sets a lane.
 func laned(l laneFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -176,8 +176,8 @@ func (c *conn) resume(read []byte) {
 	go c.serve(false)
 }
 
-// An idleWatch closes parked connections that nobody uses any more. It looks
-// now and then, not at every connection's own time.
+// An idleWatch closes parked connections that nobody uses any more, and tells their
+// lanes before. It looks now and then, not at every connection's own time.
 type idleWatch struct {
 	ticks atomic.Uint64
 	armed atomic.Bool
@@ -211,7 +211,9 @@ func (f *Front) closeIdle() {
 			c.cutLocked()
 			continue
 		}
-		parked = parked || c.parking.on
+		if parked = parked || c.parking.on; c.parking.on && !c.busy && now-c.parking.tick > 1 {
+			c.lane.Idle()
+		}
 		c.mu.Unlock()
 	}
 	if parked {

@@ -181,6 +181,25 @@ func TestParkedIdle(t *testing.T) {
 	f.awaitCounted(t, 0, 0)
 }
 
+// A lane hears that its connection is idle, and is used again afterwards.
+func TestParkedLaneIdle(t *testing.T) {
+	noPlaces(t)
+	_, client := serveParked(t, nil, func(s *http.Server) { s.IdleTimeout = 2 * time.Second })
+	c := client()
+	call := c.send(t, "takes long")
+	select {
+	case <-c.idle:
+		t.Error("idle while it is answered")
+	case <-time.After(time.Second):
+	}
+	call.answer("late")
+	c.hear(t, "late")
+	<-c.idle
+	if !c.ask(t, "again").begun {
+		t.Error("it was not begun")
+	}
+}
+
 func TestParkedShutdown(t *testing.T) {
 	noPlaces(t)
 	f, client := serveParked(t, nil)

@@ -69,6 +69,8 @@ func (moodyLane) Serve(w LaneWriter, body []byte) bool {
 	return true
 }
 
+func (moodyLane) Idle() {}
+
 func (l moodyLane) Begin(w LaneWriter, body []byte, _ *Turn) bool {
 	switch body[0] {
 	case 'h', 'n':

@@ -14,6 +14,15 @@ import (
 type parkLane struct {
 	waiting chan parkCall
 	begins  func(body string) bool // nil for all
+	idle    chan struct{}
+}
+
+// Idle implements Lane.
+func (l parkLane) Idle() {
+	select {
+	case l.idle <- struct{}{}:
+	default:
+	}
 }
 
 // A parkCall is a request that waits for its answer.
@@ -53,12 +62,13 @@ type parkedClient struct {
 	net.Conn
 	r     *bufio.Reader
 	calls chan parkCall
+	idle  chan struct{} // of any client
 }
 
 // serveParked serves with such a lane; clients of it begin parked.
 func serveParked(t *testing.T, begins func(string) bool, change ...func(*http.Server)) (*Front, func() *parkedClient) {
 	t.Helper()
-	l := parkLane{make(chan parkCall, 100), begins}
+	l := parkLane{make(chan parkCall, 100), begins, make(chan struct{}, 1)}
 	ln, s := listen(t), newServer(parks(l))
 	for _, fn := range change {
 		fn(s)
@@ -74,7 +84,7 @@ func serveParked(t *testing.T, begins func(string) bool, change ...func(*http.Se
 	})
 	return f, func() *parkedClient {
 		c, r := open(t, ln.Addr().String())
-		p := &parkedClient{c, r, l.waiting}
+		p := &parkedClient{c, r, l.waiting, l.idle}
 		p.settle(t)
 		return p
 	}
