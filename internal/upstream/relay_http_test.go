@@ -78,20 +78,6 @@ func plainCall() *jsonrpc.Request {
 	return &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"echo","arguments":{"token":"t"}}`)}
 }
 
-// bendTo has calls answered in another way, and counts anew.
-func (y *toy) bendTo(bend func(http.ResponseWriter, *http.Request, string, int) bool) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	clear(y.seen)
-	clear(y.ran)
-	y.bend = nil
-	if bend != nil {
-		y.bend = func(w http.ResponseWriter, r *http.Request, method string, n int) bool {
-			return method == mcp.MethodToolsCall && bend(w, r, method, n)
-		}
-	}
-}
-
 // TestBeginRetries wants a call that was begun to end as one that is waited for,
 // with as many requests.
 func TestBeginRetries(t *testing.T) {

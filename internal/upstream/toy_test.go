@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"mcp-all-in-one/internal/mcp"
 )
 
 // A toy is a small MCP server over HTTP whose every answer can be bent.
@@ -177,3 +179,17 @@ func toWire(h http.Handler) *wire {
 
 // pass lets simulated time go by.
 func pass(d time.Duration) { <-time.After(d) }
+
+// bendTo has calls answered in another way, and counts anew.
+func (y *toy) bendTo(bend func(http.ResponseWriter, *http.Request, string, int) bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	clear(y.seen)
+	clear(y.ran)
+	y.bend = nil
+	if bend != nil {
+		y.bend = func(w http.ResponseWriter, r *http.Request, method string, n int) bool {
+			return method == mcp.MethodToolsCall && bend(w, r, method, n)
+		}
+	}
+}
