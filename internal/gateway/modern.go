@@ -65,9 +65,7 @@ func (s *Session) plainModern(req *jsonrpc.Request, meta []byte) party {
 		return p
 	}
 	for key := range jsonrpc.Members(meta) {
-		switch key {
-		case mcp.MetaVersion, mcp.MetaCapabilities, mcp.MetaClientInfo, mcp.MetaLogLevel:
-		default:
+		if !mcp.IsCallerMeta(key) {
 			return p
 		}
 	}

@@ -58,6 +58,16 @@ const (
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 )
 
+// IsCallerMeta says whether a member of _meta is what a modern request says about
+// who asks.
+func IsCallerMeta(key string) bool {
+	switch key {
+	case MetaVersion, MetaCapabilities, MetaClientInfo, MetaLogLevel:
+		return true
+	}
+	return false
+}
+
 // TasksExtension is the id of the extension that has tasks since 2026-07-28.
 const TasksExtension = "io.modelcontextprotocol/tasks"
 

@@ -89,5 +89,5 @@ func (l *lane) enterModern(p *post, m *jsonrpc.Message, now time.Duration) bool 
 	return true
 }
 
-// HungUp implements wire.Listener.
+// HungUp implements wire.Hearer.
 func (p *post) HungUp() { p.ctx.End(wire.ErrGone) }

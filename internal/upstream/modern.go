@@ -49,7 +49,7 @@ func withoutMeta(params []byte) []byte {
 	}
 	left := 0
 	for key := range jsonrpc.Members(meta) {
-		if !isModernMeta(key) {
+		if !mcp.IsCallerMeta(key) {
 			left++
 		}
 	}
@@ -57,19 +57,11 @@ func withoutMeta(params []byte) []byte {
 		return jsonrpc.Set(params, nil, "_meta")
 	}
 	for key := range jsonrpc.Members(meta) {
-		if isModernMeta(key) {
+		if mcp.IsCallerMeta(key) {
 			params = jsonrpc.Set(params, nil, "_meta", key)
 		}
 	}
 	return params
-}
-
-func isModernMeta(key string) bool {
-	switch key {
-	case mcp.MetaVersion, mcp.MetaCapabilities, mcp.MetaClientInfo, mcp.MetaLogLevel:
-		return true
-	}
-	return false
 }
 
 // maxRounds bounds how often a modern server may answer one call with

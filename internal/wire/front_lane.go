@@ -30,8 +30,8 @@ type LaneWriter interface {
 	SetLane(l Lane)
 	// Context is that of the request.
 	Context() context.Context
-	// Hear has l told if the client hangs up before it is answered.
-	Hear(l Listener)
+	// Hear has h told if the client hangs up before it is answered.
+	Hear(h Hearer)
 	// Room is memory for a text of about n bytes, to be given to JSON.
 	Room(n int) []byte
 	// JSON is the whole answer. Each part of it may take so long to be written.
@@ -48,8 +48,8 @@ type LaneWriter interface {
 	Finish()
 }
 
-// A Listener hears that a client has hung up. It must not wait.
-type Listener interface{ HungUp() }
+// A Hearer hears that a client has hung up. It must not wait.
+type Hearer interface{ HungUp() }
 
 // byLane has a request answered that is all here.
 func (c *conn) byLane() bool {
@@ -75,13 +75,13 @@ func (a *answer) SetLane(l Lane) { a.conn.lane = l }
 func (a *answer) Context() context.Context { return a.conn.context() }
 
 // Hear implements LaneWriter.
-func (a *answer) Hear(l Listener) {
+func (a *answer) Hear(h Hearer) {
 	c := a.conn
 	c.mu.Lock()
-	c.watch.hears = l
+	c.watch.hears = h
 	gone := c.watch.gone
 	c.mu.Unlock()
 	if gone {
-		l.HungUp()
+		h.HungUp()
 	}
 }

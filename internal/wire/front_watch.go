@@ -26,7 +26,7 @@ type watch struct {
 	// ctx is that of the request, nil until somebody asks for it.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	hears  Listener
+	hears  Hearer
 }
 
 // begin notes that a request is being answered; false means that the connection
