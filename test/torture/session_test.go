@@ -331,7 +331,7 @@ func TestCancelRace(t *testing.T) {
 		ready(t, gateway)
 		total := size(400, 20_000)
 		var answered, silent, wrong atomic.Int64
-		var wg sync.WaitGroup
+		var wg, cancels sync.WaitGroup
 		for w := range 20 {
 			c, stranger := mcptest.NewRawHTTP(t, gateway.URL+"/mcp"), mcptest.NewRawHTTP(t, gateway.URL+"/mcp")
 			c.Initialize(mcp.LatestLegacy, `{}`)
@@ -340,7 +340,9 @@ func TestCancelRace(t *testing.T) {
 				rng := rand.New(rand.NewPCG(8, uint64(w)))
 				for i := range total / 20 {
 					own := rng.IntN(2) == 0
+					cancels.Add(1)
 					timer := time.AfterFunc(time.Duration(rng.IntN(10_000))*time.Microsecond, func() {
+						defer cancels.Done()
 						who := stranger // whose cancel has no effect
 						if own {
 							who = c
@@ -349,7 +351,9 @@ func TestCancelRace(t *testing.T) {
 					})
 					reply, err := c.Try(t.Context(), http.MethodPost, fmt.Sprintf(
 						`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"s0__sleep","arguments":{"ms":5,"token":"x"}}}`, i))
-					timer.Stop()
+					if timer.Stop() {
+						cancels.Done()
+					}
 					switch {
 					case err != nil || len(reply.Messages) > 1:
 						wrong.Add(1)
@@ -364,6 +368,7 @@ func TestCancelRace(t *testing.T) {
 			})
 		}
 		wg.Wait()
+		cancels.Wait() // those that came too late are still on their way
 		if wrong.Load() > 0 || answered.Load() == 0 || silent.Load() == 0 {
 			t.Errorf("%d answered, %d silent, %d wrong", answered.Load(), silent.Load(), wrong.Load())
 		}
