@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/loop"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/wire"
@@ -50,7 +51,7 @@ func (rt *router) keepLane(w http.ResponseWriter, r *http.Request, ep mcphttp.En
 func (l *lane) Serve(w wire.LaneWriter, body []byte) bool { return l.holds() && l.mcp.Serve(w, body) }
 
 // Begin implements wire.Lane.
-func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
+func (l *lane) Begin(w wire.LaneWriter, body []byte, t *loop.Turn) bool {
 	return l.holds() && l.mcp.Begin(w, body, t)
 }
 

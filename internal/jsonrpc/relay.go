@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/late"
+	"mcp-all-in-one/internal/loop"
 )
 
 // A Relayer is a Handler that can pass a request on without waiting for the
@@ -64,8 +65,8 @@ type Turn struct {
 	// Wait is set when the goroutine reads for nobody else. A Relayer may then
 	// call it, wait for the outcome, and tell it in this very turn.
 	Wait func()
-	// Of is what the turn is part of, for those who know it.
-	Of any
+	// Of is the loop's turn that this one is part of; nil where there is none.
+	Of *loop.Turn
 
 	dirty   []Queue
 	taken   int // messages
@@ -73,6 +74,16 @@ type Turn struct {
 	flying  int // calls of the connection that was used last
 	now     time.Time
 	scratch []byte
+}
+
+// TurnOf is the one of a loop.
+func TurnOf(t *loop.Turn) *Turn {
+	turn, ok := t.Work.(*Turn)
+	if !ok {
+		turn = &Turn{Of: t}
+		t.Work = turn
+	}
+	return turn
 }
 
 // Splice returns obj with other bytes in one place. They are valid until the next

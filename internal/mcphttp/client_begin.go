@@ -7,7 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/late"
-	"mcp-all-in-one/internal/wire"
+	"mcp-all-in-one/internal/loop"
 )
 
 // Begin is Call for whoever does not wait: done hears the outcome, and the params
@@ -32,8 +32,7 @@ func (c *Client) Begin(ctx context.Context, t *jsonrpc.Turn, req *jsonrpc.Reques
 	f.tied, f.done, f.req = r, done, *req
 	msg, body, used := (&exchange{c: c, f: f, req: &f.req, id: f.id}).compose()
 	f.used = used
-	on, _ := t.Of.(*wire.Turn)
-	if msg == nil || !f.post.Start(on, c.short.to, msg, body, f) {
+	if msg == nil || !f.post.Start(t.Of, c.short.to, msg, body, f) {
 		c.leave(f)
 		return false
 	}
@@ -41,10 +40,10 @@ func (c *Client) Begin(ctx context.Context, t *jsonrpc.Turn, req *jsonrpc.Reques
 }
 
 // Whole implements wire.Then.
-func (f *flight) Whole(t *wire.Turn, b []byte, release func()) {
+func (f *flight) Whole(t *loop.Turn, b []byte, release func()) {
 	x := exchange{c: f.c, f: f, req: &f.req, id: f.id}
 	if id, result, ok := jsonrpc.PeekAnswer(b); ok && id == x.id && int64(len(b)) <= x.c.opt.MaxMessage {
-		x.settle(turnOf(t), jsonrpc.NewResponse(result, release), nil)
+		x.settle(jsonrpc.TurnOf(t), jsonrpc.NewResponse(result, release), nil)
 		return
 	}
 	go f.look(b, release)
@@ -62,9 +61,9 @@ func (f *flight) Event(b []byte) bool {
 }
 
 // Found implements wire.Then.
-func (f *flight) Found(t *wire.Turn, release func()) {
+func (f *flight) Found(t *loop.Turn, release func()) {
 	x := exchange{c: f.c, f: f, req: &f.req, id: f.id}
-	x.settle(turnOf(t), jsonrpc.NewResponse(f.found, release), nil)
+	x.settle(jsonrpc.TurnOf(t), jsonrpc.NewResponse(f.found, release), nil)
 }
 
 // look has a goroutine to itself, for an answer that is not the usual one.
@@ -107,14 +106,4 @@ func (x *exchange) settle(t *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
 	ctx, done, method := x.f.ctx, x.f.done, x.f.req.Method
 	resp, err = x.c.outcome(ctx, x, method, resp, err)
 	done.Complete(t, resp, err)
-}
-
-// turnOf is that of a loop, for what is passed on.
-func turnOf(t *wire.Turn) *jsonrpc.Turn {
-	turn, ok := t.Work.(*jsonrpc.Turn)
-	if !ok {
-		turn = &jsonrpc.Turn{Of: t}
-		t.Work = turn
-	}
-	return turn
 }

@@ -21,7 +21,7 @@ import (
 func noLeaks(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	loops := goleak.IgnoreAnyFunction("mcp-all-in-one/internal/wire.(*loop).live") // as long as the process
+	loops := goleak.IgnoreAnyFunction("mcp-all-in-one/internal/loop.(*Loop).live") // as long as the process
 	t.Cleanup(func() { goleak.VerifyNone(t, before, loops) })
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/loop"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/wire"
 )
@@ -74,8 +75,8 @@ func (l *lane) Serve(w wire.LaneWriter, body []byte) bool {
 }
 
 // Begin is Serve for a call that is passed on without waiting.
-func (l *lane) Begin(w wire.LaneWriter, body []byte, t *wire.Turn) bool {
-	turn := turnOf(t)
+func (l *lane) Begin(w wire.LaneWriter, body []byte, t *loop.Turn) bool {
+	turn := jsonrpc.TurnOf(t)
 	p, m, ok := l.enter(w, body, turn.Now().Sub(begun))
 	if !ok {
 		return false

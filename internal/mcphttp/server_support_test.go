@@ -64,7 +64,7 @@ func newWorld(t testing.TB, lim mcphttp.ServerLimits) *world {
 var idleTimeout time.Duration
 
 // loops of package wire live as long as the process.
-var loops = goleak.IgnoreAnyFunction("mcp-all-in-one/internal/wire.(*loop).live")
+var loops = goleak.IgnoreAnyFunction("mcp-all-in-one/internal/loop.(*Loop).live")
 
 func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial func(context.Context, string, string) (net.Conn, error)) *world {
 	before := goleak.IgnoreCurrent()

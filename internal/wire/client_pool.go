@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // A clientConn is a connection to a server, in use or kept.
@@ -18,9 +20,8 @@ type clientConn struct {
 	short shortHead
 
 	// loop tells of what comes, from the first use of Start on.
-	loop    *loop
-	at      int32
-	left    atomic.Bool          // the loop
+	file    *loop.Conn // nil where there is none
+	loop    *loop.Loop
 	seen    atomic.Uint64        // how often something came
 	waiting atomic.Pointer[Post] // whose answer the loop reads
 	cut     atomic.Bool          // the exchange was ended
@@ -33,7 +34,9 @@ type clientConn struct {
 }
 
 func newClientConn(conn net.Conn, addr string) *clientConn {
+	conn = loop.Adopt(conn)
 	cn := &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
+	cn.file, _ = conn.(*loop.Conn)
 	cn.end = func() { _ = cn.Close() }
 	return cn
 }
@@ -53,13 +56,13 @@ type clientPool struct {
 // A poolKey is where connections lead, and which loop tells what comes on them.
 type poolKey struct {
 	addr string
-	loop *loop
+	loop *loop.Loop
 }
 
 // get returns a connection, if possible one of that loop; nil when there is none.
 // Whoever uses it looks first whether the server has said anything since it was
 // kept.
-func (p *clientPool) get(addr string, on *loop, maxAge time.Duration) *clientConn {
+func (p *clientPool) get(addr string, on *loop.Loop, maxAge time.Duration) *clientConn {
 	for {
 		cn := p.pop(addr, on)
 		if cn == nil || maxAge <= 0 || time.Since(cn.since) < maxAge {
@@ -69,7 +72,7 @@ func (p *clientPool) get(addr string, on *loop, maxAge time.Duration) *clientCon
 	}
 }
 
-func (p *clientPool) pop(addr string, on *loop) *clientConn {
+func (p *clientPool) pop(addr string, on *loop.Loop) *clientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closing = false

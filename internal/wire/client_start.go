@@ -1,16 +1,20 @@
 package wire
 
-import "io"
+import (
+	"io"
+
+	"mcp-all-in-one/internal/loop"
+)
 
 // A Then goes on with an exchange that Start has begun: one of Whole, Found and
 // Rest is called, once. But for Rest none of its methods may wait.
 type Then interface {
 	// Whole has a plain answer. release gives its memory back.
-	Whole(t *Turn, b []byte, release func())
+	Whole(t *loop.Turn, b []byte, release func())
 	// Event says whether the first chunk of an event stream is the answer; then
 	// Found follows, and release gives its memory back.
 	Event(b []byte) bool
-	Found(t *Turn, release func())
+	Found(t *loop.Turn, release func())
 	// Rest has a goroutine to itself, for all that is not so simple. It calls
 	// Receive.
 	Rest()
@@ -19,10 +23,10 @@ type Then interface {
 // Start is Send for whoever does not wait for the answer. It reports false, and
 // has done nothing, where no connection is kept. In a turn of a loop it uses one
 // of that loop: then one goroutine sees to the whole call.
-func (p *Post) Start(t *Turn, to *Target, msg []byte, body int, then Then) bool {
-	var on *loop
+func (p *Post) Start(t *loop.Turn, to *Target, msg []byte, body int, then Then) bool {
+	var on *loop.Loop
 	if t != nil {
-		on = t.loop
+		on = t.Loop
 	}
 	p.in.buf = msg
 	p.in.putLength(body)
@@ -87,41 +91,20 @@ func (p *Post) goOn(cn *clientConn) {
 // listens says that a loop tells what comes on the connection: l, if there is one.
 // A connection that was kept for another loop moves: whoever needs it will need it
 // again.
-func (cn *clientConn) listens(l *loop) bool {
-	if cn.talk == nil {
+func (cn *clientConn) listens(l *loop.Loop) bool {
+	if cn.file == nil || l != nil && cn.file.Loop() != l && !cn.file.Move(l) {
 		return false
 	}
-	if cn.loop != nil && (l == nil || cn.loop == l) {
-		return true
+	if cn.loop == nil {
+		cn.file.Listen(cn)
 	}
-	if l == nil {
-		l = aLoop()
-	}
-	if l == nil {
-		return false
-	}
-	if cn.loop != nil {
-		cn.loop.forget(cn.talk.raw, cn.at)
-		cn.loop = nil
-	}
-	at, ok := l.listen(cn.talk.raw, cn)
-	if ok {
-		cn.loop, cn.at = l, at
-	}
-	return ok
+	cn.loop = cn.file.Loop()
+	return true
 }
 
-// Close closes the connection.
-func (cn *clientConn) Close() error {
-	if cn.loop != nil && !cn.left.Swap(true) {
-		cn.loop.forget(cn.talk.raw, cn.at)
-	}
-	return cn.Conn.Close()
-}
-
-// ready implements listener. What comes while nobody waits is found when the
+// Ready implements loop.Listener. What comes while nobody waits is found when the
 // connection is used next.
-func (cn *clientConn) ready(l *loop, last bool) {
+func (cn *clientConn) Ready(l *loop.Loop, last bool) {
 	seen := cn.seen.Add(1)
 	if p := cn.waiting.Swap(nil); p != nil {
 		p.come(cn, l, seen, last)
@@ -132,7 +115,7 @@ func (cn *clientConn) ready(l *loop, last bool) {
 
 // come reads what has come. Where that is the last there is, nothing more will be
 // told.
-func (p *Post) come(cn *clientConn, l *loop, seen uint64, last bool) {
+func (p *Post) come(cn *clientConn, l *loop.Loop, seen uint64, last bool) {
 	in := p.in
 	if in == nil {
 		in = newClientBuffer()
@@ -157,12 +140,12 @@ func (p *Post) come(cn *clientConn, l *loop, seen uint64, last bool) {
 	switch at := p.progress(cn); {
 	case at == whole:
 		b, release := p.Take(int64(len(in.unread())))
-		p.then.Whole(&l.turn, b, release)
+		p.then.Whole(&l.Turn, b, release)
 	case at == event:
 		then := p.then
 		p.in = nil
 		p.letGoOwed(len(in.unread()))
-		then.Found(&l.turn, in.release)
+		then.Found(&l.Turn, in.release)
 	case at == partly && !last:
 		p.await(cn, seen)
 	default:

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // An errand is one exchange that Start begins, and how it ends.
@@ -31,8 +33,8 @@ type result struct {
 
 func (e *errand) Context() context.Context { return e.ctx }
 
-func (e *errand) Whole(t *Turn, b []byte, release func()) {
-	if e.told.Add(1) != 1 || t == nil || t.loop == nil {
+func (e *errand) Whole(t *loop.Turn, b []byte, release func()) {
+	if e.told.Add(1) != 1 || t == nil || t.Loop == nil {
 		e.t.Errorf("told %d times, turn %v", e.told.Load(), t)
 	}
 	body := string(b)
@@ -47,7 +49,7 @@ func (e *errand) Event(b []byte) bool {
 	return ok
 }
 
-func (e *errand) Found(t *Turn, release func()) { e.Whole(t, []byte(e.found), release) }
+func (e *errand) Found(t *loop.Turn, release func()) { e.Whole(t, []byte(e.found), release) }
 
 func (e *errand) Rest() {
 	if n := e.told.Add(1); n != 1 {
@@ -97,7 +99,7 @@ func (e *errand) outcome() result {
 }
 
 func newStartClient(t *testing.T) *Client {
-	allLoops() // they live as long as the process
+	loop.All() // they live as long as the process
 	noPlaces(t)
 	return newTestClient(t)
 }

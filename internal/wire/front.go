@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // A Front serves the connections of a listener: plain POSTs itself, the rest
@@ -73,6 +75,7 @@ func (f *Front) accept() error {
 
 // take serves one connection.
 func (f *Front) take(nc net.Conn) {
+	nc = loop.Adopt(nc) // first: it has another descriptor then
 	if f.server.ConnState != nil {
 		f.server.ConnState(nc, http.StateNew)
 	}

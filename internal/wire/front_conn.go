@@ -10,11 +10,13 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 const (
 	// readSize is the buffer of a connection: a request with a small body.
-	readSize = 4 << 10
+	readSize = loop.BufferSize
 	// lingering is how long a connection that is closed with input unread
 	// stays: closing it at once would take the answer away.
 	lingering = 500 * time.Millisecond

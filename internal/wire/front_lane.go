@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // A Lane answers requests of one connection that differ in their bodies alone
@@ -17,7 +19,7 @@ type Lane interface {
 	Serve(w LaneWriter, body []byte) bool
 	// Begin is Serve where nobody may wait: it defers the answer, or reports
 	// false and has done nothing, and Serve gets the request.
-	Begin(w LaneWriter, body []byte, t *Turn) bool
+	Begin(w LaneWriter, body []byte, t *loop.Turn) bool
 	// Idle says, between requests, that none has come for a while: what can be
 	// had again may go. It must not wait.
 	Idle()

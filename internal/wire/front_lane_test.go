@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // A laneFunc is a Lane.
@@ -17,7 +19,7 @@ type laneFunc func(w LaneWriter, body []byte) bool
 
 func (f laneFunc) Serve(w LaneWriter, body []byte) bool { return f(w, body) }
 
-func (laneFunc) Begin(LaneWriter, []byte, *Turn) bool { return false }
+func (laneFunc) Begin(LaneWriter, []byte, *loop.Turn) bool { return false }
 
 func (laneFunc) Idle() {}
 

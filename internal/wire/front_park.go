@@ -6,13 +6,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // parking is what a connection needs to wait without a goroutine: for requests
 // that repeat the head of the one before and that its lane can begin.
 type parking struct {
-	raw    syscall.RawConn // nil where there is none
-	loop   *loop
+	raw    syscall.RawConn
+	conn   *loop.Conn // nil where there is none
 	tried  bool
 	misses int // of requests that the lane could not begin, one after the other
 	stays  int // with its goroutine for so many requests
@@ -22,7 +24,6 @@ type parking struct {
 
 	// What follows is guarded by conn.mu.
 	on   bool
-	at   int32
 	tick uint64 // when it was used last
 }
 
@@ -59,30 +60,27 @@ func (c *conn) park() bool {
 	if c.retired {
 		return false
 	}
-	if p.at, p.on = p.loop.listen(p.raw, c); !p.on {
-		p.loop = nil
-		return false
-	}
 	c.start, c.end = 0, 0
 	if len(c.buf) == readSize {
 		readBuffers.Put((*[readSize]byte)(c.buf))
 	}
 	c.buf = nil
 	p.tick = c.front.idle.arm(c.front)
+	p.on = true
+	p.conn.Listen(c)
 	return true
 }
 
 func (p *parking) init(nc net.Conn) bool {
 	if !p.tried {
 		p.tried = true
-		if sc, ok := nc.(syscall.Conn); ok {
-			if raw, err := sc.SyscallConn(); err == nil {
-				p.raw, p.loop = raw, aLoop()
-				p.read = func(fd uintptr) { p.n, p.err = p.loop.read(fd) }
-			}
+		if c, ok := nc.(*loop.Conn); ok {
+			p.conn = c
+			p.raw, _ = c.SyscallConn()
+			p.read = func(fd uintptr) { p.n, p.err = p.conn.Loop().Read(fd) }
 		}
 	}
-	return p.loop != nil
+	return p.conn != nil
 }
 
 // unparkLocked takes a connection from its loop; false when it was not there.
@@ -92,7 +90,7 @@ func (c *conn) unparkLocked() bool {
 		return false
 	}
 	p.on = false
-	p.loop.forget(p.raw, p.at)
+	p.conn.Unlisten()
 	return true
 }
 
@@ -107,8 +105,8 @@ func (c *conn) restedLocked(keep bool) {
 	c.mu.Unlock()
 }
 
-// ready implements listener: the next request is here, or the client is gone.
-func (c *conn) ready(l *loop, last bool) {
+// Ready implements loop.Listener: the next request is here, or the client is gone.
+func (c *conn) Ready(l *loop.Loop, last bool) {
 	p := &c.parking
 	c.mu.Lock()
 	if !p.on {
@@ -127,7 +125,7 @@ func (c *conn) ready(l *loop, last bool) {
 	if err := p.raw.Control(p.read); err != nil {
 		p.n, p.err = 0, err
 	}
-	if p.n > 0 && c.begun(l, l.buf[:p.n]) {
+	if p.n > 0 && c.begun(l, l.Buf[:p.n]) {
 		return
 	}
 	nothing := p.err == syscall.EAGAIN
@@ -139,17 +137,17 @@ func (c *conn) ready(l *loop, last bool) {
 	resumes := !nothing && c.unparkLocked() // unless it was cut meanwhile
 	c.mu.Unlock()
 	if resumes {
-		c.resume(l.buf[:max(p.n, 0)])
+		c.resume(l.Buf[:max(p.n, 0)])
 	}
 }
 
 // begun has a request answered that is all here.
-func (c *conn) begun(l *loop, data []byte) (ok bool) {
+func (c *conn) begun(l *loop.Loop, data []byte) (ok bool) {
 	if c.parking.misses++; c.parking.misses == maxMisses {
 		c.parking.misses, c.parking.stays = 0, stayFor
 	}
 	n := c.head.again(data)
-	if n == 0 || c.head.length != int64(len(data)-n) || len(data) == len(l.buf) { // more may be there
+	if n == 0 || c.head.length != int64(len(data)-n) || len(data) == len(l.Buf) { // more may be there
 		return false
 	}
 	defer func() {
@@ -160,7 +158,7 @@ func (c *conn) begun(l *loop, data []byte) (ok bool) {
 		}
 	}()
 	c.body.begin(c, 0)
-	if !c.lane.Begin(&c.out, data[n:], &l.turn) {
+	if !c.lane.Begin(&c.out, data[n:], &l.Turn) {
 		return false
 	}
 	c.parking.misses, c.parking.stays = 0, 0

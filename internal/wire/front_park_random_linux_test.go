@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 func TestParkedMisses(t *testing.T) {
@@ -71,7 +73,7 @@ func (moodyLane) Serve(w LaneWriter, body []byte) bool {
 
 func (moodyLane) Idle() {}
 
-func (l moodyLane) Begin(w LaneWriter, body []byte, _ *Turn) bool {
+func (l moodyLane) Begin(w LaneWriter, body []byte, _ *loop.Turn) bool {
 	switch body[0] {
 	case 'h', 'n':
 		return false

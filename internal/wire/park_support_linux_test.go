@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // A parkLane defers everything that it does not refuse to begin.
@@ -37,8 +39,8 @@ func (l parkLane) Serve(w LaneWriter, body []byte) bool {
 	return true
 }
 
-func (l parkLane) Begin(w LaneWriter, body []byte, t *Turn) bool {
-	if t.loop == nil || l.begins != nil && !l.begins(string(body)) {
+func (l parkLane) Begin(w LaneWriter, body []byte, t *loop.Turn) bool {
+	if t.Loop == nil || l.begins != nil && !l.begins(string(body)) {
 		return false
 	}
 	w.Defer()
@@ -171,10 +173,8 @@ func (f *Front) awaitCounted(t *testing.T, all, parked int) {
 
 // placesTaken is how many listeners all loops have.
 func placesTaken() (n int) {
-	for _, l := range allLoops() {
-		l.mu.Lock()
-		n += len(l.places) - len(l.free)
-		l.mu.Unlock()
+	for _, l := range loop.All() {
+		n += l.Files()
 	}
 	return n
 }
