@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"errors"
 
+	"mcp-all-in-one/internal/loop"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -11,6 +12,9 @@ func (c *Conn) read() error {
 	var t Turn
 	if c.queue != nil {
 		c.queue.OnWait(t.End)
+		if !c.opt.Strict {
+			c.queue.OnMessage(c.hear)
+		}
 	}
 	for {
 		data, release, err := c.stream.Read()
@@ -26,6 +30,24 @@ func (c *Conn) read() error {
 		}
 		c.takeBroken(frame)
 	}
+}
+
+// hear takes the answer to a call of ours in a loop. All else may have to wait, also
+// for whoever hears of an answer that is thrown away.
+func (c *Conn) hear(of *loop.Turn, data []byte, release func()) bool {
+	if c.notices.busy.Load() {
+		return false
+	}
+	id, result, ok := PeekAnswer(data)
+	if !ok {
+		return false
+	}
+	t := TurnOf(of)
+	if !c.claimed(t, id, outcome{resp: &Response{Result: result, release: release}}) {
+		return false
+	}
+	t.took()
+	return true
 }
 
 // take routes one message.
@@ -113,14 +135,7 @@ func (c *Conn) route(t *Turn, msg *Message, data []byte, release func(), b *batc
 // thrown away.
 func (c *Conn) finishCall(t *Turn, id uint64, out outcome, data []byte) {
 	c.settle(t, id)
-	k, done, ctx := c.calls.claim(id)
-	switch {
-	case done != nil:
-		t.flying = c.Pending()
-		c.complete(t, id, done, ctx, out)
-		return
-	case k != nil:
-		c.settleCall(t, k, out)
+	if c.claimed(t, id, out) {
 		return
 	}
 	if c.calls.found(id) {
@@ -129,6 +144,21 @@ func (c *Conn) finishCall(t *Turn, id uint64, out outcome, data []byte) {
 		c.dropped("answer to no call of ours", data)
 	}
 	out.resp.Release()
+}
+
+// claimed gives a call its outcome; false where no call waits for it.
+func (c *Conn) claimed(t *Turn, id uint64, out outcome) bool {
+	k, done, ctx := c.calls.claim(id)
+	switch {
+	case done != nil:
+		t.flying = c.Pending()
+		c.complete(t, id, done, ctx, out)
+	case k != nil:
+		c.settleCall(t, k, out)
+	default:
+		return false
+	}
+	return true
 }
 
 // takeBroken deals with a message that could not be read from the stream.

@@ -43,6 +43,10 @@ type Queue interface {
 	// OnWait has f called by Read before it waits. f reports whether something
 	// may have come meanwhile.
 	OnWait(f func() bool)
+	// OnMessage has f called by a loop, where there are loops, with what comes
+	// while Read would wait. f does not wait: it reports false to leave a
+	// message, and all behind it, to Read.
+	OnMessage(f func(t *loop.Turn, msg []byte, release func()) bool)
 }
 
 func queueOf(s Stream) Queue {

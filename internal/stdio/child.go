@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/loop"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -62,8 +63,9 @@ type Child struct {
 
 // pipes are the six ends of a child's standard files.
 type pipes struct {
-	stdin, stdout, stderr *os.File // ours
-	child                 [3]*os.File
+	stdin, stderr *os.File // ours, as is stdout
+	stdout        io.ReadCloser
+	child         [3]*os.File
 }
 
 func newPipes() (p pipes, err error) {
@@ -83,15 +85,16 @@ func newPipes() (p pipes, err error) {
 		return r, w
 	}
 	p.child[0], p.stdin = pipe()
-	p.stdout, p.child[1] = pipe()
-	if err == nil {
-		widen(p.stdout)
-	}
+	stdout, end := pipe()
 	p.stderr, p.child[2] = pipe()
+	if err == nil {
+		widen(stdout)
+		p.stdout, p.child[1] = loop.AdoptPipe(stdout), end
+	}
 	return p, err
 }
 
-func closeAll(files []*os.File) {
+func closeAll[C io.Closer](files []C) {
 	for _, f := range files {
 		f.Close()
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -66,7 +67,7 @@ func (l *Launcher) spawnOnce(ctx context.Context, cmd Command, path string) (*Ch
 	defer closeAll(p.child[:])
 	c, err := l.adopt(cmd, p)
 	if err != nil {
-		closeAll([]*os.File{p.stdin, p.stdout, p.stderr})
+		closeAll([]io.Closer{p.stdin, p.stdout, p.stderr})
 		return nil, err
 	}
 	c.ctl = h

@@ -3,6 +3,7 @@ package stdio
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -40,7 +41,7 @@ func (l *Launcher) spawn(_ context.Context, cmd Command, path string) (*Child, e
 		return nil, startError(cmd, err, "making its pipes: %v", "创建管道失败：%v", err)
 	}
 	defer closeAll(p.child[:])
-	ours := []*os.File{p.stdin, p.stdout, p.stderr}
+	ours := []io.Closer{p.stdin, p.stdout, p.stderr}
 	j, err := newJob()
 	if err != nil {
 		closeAll(ours)

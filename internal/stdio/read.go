@@ -21,6 +21,8 @@ type lineReader struct {
 	limit int64
 
 	waits func() bool // hears that reading is going to wait, or may as well
+	// parking has a loop read meanwhile; nil where that is not wanted.
+	parking *parking
 
 	chunk      []byte
 	start, end int   // unread bytes of chunk
@@ -35,10 +37,8 @@ type lineReader struct {
 func (r *lineReader) next() ([]byte, func(), error) {
 	defer r.settle()
 	for {
-		if i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim); i >= 0 {
-			line := r.trim(r.chunk[r.start : r.scanned+i])
-			r.start = r.scanned + i + 1
-			r.scanned = r.start
+		if line, next := r.found(); next > 0 {
+			r.start, r.scanned = next, next
 			if int64(len(line)) > r.limit {
 				return nil, nil, r.tooLong(line, int64(len(line)))
 			}
@@ -49,7 +49,6 @@ func (r *lineReader) next() ([]byte, func(), error) {
 			msg, release := lend(line)
 			return msg, release, nil
 		}
-		r.scanned = r.end
 		if r.err != nil {
 			return r.last(r.chunk[r.start:r.end])
 		}
@@ -64,9 +63,29 @@ func (r *lineReader) next() ([]byte, func(), error) {
 	}
 }
 
-// fill reads more behind what is unread, moving and growing the chunk as
-// needed.
+// found is the next line of the chunk, and where it ends; zero when no end is there.
+func (r *lineReader) found() (line []byte, next int) {
+	i := bytes.IndexByte(r.chunk[r.scanned:r.end], r.delim)
+	if i < 0 {
+		r.scanned = r.end
+		return nil, 0
+	}
+	return r.trim(r.chunk[r.start : r.scanned+i]), r.scanned + i + 1
+}
+
+// fill reads more behind what is unread.
 func (r *lineReader) fill() {
+	r.await(int64(r.end - r.start))
+	if r.parking != nil {
+		r.parking.fill()
+		return
+	}
+	room := r.room()
+	r.end += r.read(room, int64(r.end))
+}
+
+// room is where the chunk takes more, having moved and grown as needed.
+func (r *lineReader) room() []byte {
 	if len(r.chunk) > chunkSize { // what keep needed is used up
 		unread := r.chunk[r.start:r.end]
 		r.chunk = make([]byte, chunkSize)
@@ -77,22 +96,17 @@ func (r *lineReader) fill() {
 		r.end = copy(r.chunk, r.chunk[r.start:r.end])
 		r.start, r.scanned = 0, r.end
 	}
-	if r.end == len(r.chunk) {
+	if r.end == len(r.chunk) || len(r.chunk) < chunkSize && r.parking != nil && !r.parking.empty {
 		size := min(max(4*len(r.chunk), firstChunk), chunkSize)
 		r.chunk = append(make([]byte, 0, size), r.chunk[:r.end]...)[:size]
 	}
-	r.end += r.read(r.chunk[r.end:], int64(r.end))
+	return r.chunk[r.end:]
 }
 
 // read reads at least one byte or sets r.err. have is how much of an
 // unfinished line is there already.
 func (r *lineReader) read(p []byte, have int64) int {
-	if have > 0 {
-		r.pending.Store(have)
-		if r.since.Load() == 0 {
-			r.since.Store(time.Now().UnixNano())
-		}
-	}
+	r.await(have)
 	for range 100 {
 		n, err := r.readSome(p)
 		if err != nil {
@@ -110,6 +124,9 @@ func (r *lineReader) read(p []byte, have int64) int {
 // readSome reads once. Whoever has something to do before it waits does it: at
 // once where nobody can tell.
 func (r *lineReader) readSome(p []byte) (int, error) {
+	if r.parking != nil {
+		r.parking.empty = false
+	}
 	if r.poll != nil {
 		return r.poll.read(p, r.waits)
 	}
@@ -235,6 +252,16 @@ func (r *lineReader) trim(line []byte) []byte {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
 	return line
+}
+
+// await notes how much of a line is there whose rest is awaited.
+func (r *lineReader) await(have int64) {
+	if have > 0 {
+		r.pending.Store(have)
+		if r.since.Load() == 0 {
+			r.since.Store(time.Now().UnixNano())
+		}
+	}
 }
 
 // settle notes that the line that was awaited has come.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/loop"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -75,6 +76,8 @@ func (f *flood) Read() ([]byte, func(), error) {
 }
 
 func (f *flood) OnWait(func() bool) {}
+
+func (f *flood) OnMessage(func(*loop.Turn, []byte, func()) bool) {}
 
 func (f *flood) Queue(_, _, _ []byte) bool { return false }
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/loop"
 )
 
 // flushWait is how long Close waits for what is queued to be written.
@@ -95,6 +97,13 @@ func (s *Stream) Flush() { s.out.kick() }
 // as long. f reports whether something may have come meanwhile. It is for the one
 // who reads, who says so before the first Read.
 func (s *Stream) OnWait(f func() bool) { s.in.waits = f }
+
+// OnMessage has f called by a loop, where there are loops, with what comes while Read
+// would wait. f must not wait: it reports false to leave a message, and all behind
+// it, to Read. It is for the one who reads, who says so before the first Read.
+func (s *Stream) OnMessage(f func(t *loop.Turn, msg []byte, release func()) bool) {
+	s.in.parking = newParking(&s.in, s.closed, f)
+}
 
 // CloseWrite waits a moment for what is queued, then closes the writer if it
 // can be closed; reading goes on.
