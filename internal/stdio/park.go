@@ -65,7 +65,9 @@ func (p *parking) more() {
 	p.seen = p.file.Seen()
 	n, err := r.poll.now(room)
 	r.end, r.err = r.end+n, err
-	p.empty = n < len(room)
+	if p.empty = n < len(room); n == 0 && err == nil {
+		p.last.Store(false) // somebody has opened the pipe again
+	}
 }
 
 // maxReads is how many chunks a loop reads before others have their turn.

@@ -256,6 +256,24 @@ func (p *parking) parks(t *testing.T) {
 	}
 }
 
+// TestParkedAgain sees that a pipe whose end was told, and which somebody has opened
+// again since, is waited for.
+func TestParkedAgain(t *testing.T) {
+	s, w := looped(t, StreamOptions{})
+	s.OnMessage(func(*loop.Turn, []byte, func()) bool { return false })
+	s.in.parking.last.Store(true)
+	got := make(chan string, 1)
+	go func() {
+		msg, _, _ := s.Read()
+		got <- string(msg)
+	}()
+	s.in.parking.parks(t)
+	io.WriteString(w, "again\n")
+	if msg := <-got; msg != "again" {
+		t.Errorf("%q", msg)
+	}
+}
+
 // TestParkedSlowHearer sees that an answer to no call does not keep a loop from others,
 // even if whoever hears that it was thrown away has to wait.
 func TestParkedSlowHearer(t *testing.T) {
