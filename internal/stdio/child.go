@@ -68,7 +68,7 @@ type pipes struct {
 	child         [3]*os.File
 }
 
-func newPipes() (p pipes, err error) {
+func (l *Launcher) newPipes() (p pipes, err error) {
 	var files []*os.File
 	defer func() {
 		if err != nil {
@@ -89,7 +89,10 @@ func newPipes() (p pipes, err error) {
 	p.stderr, p.child[2] = pipe()
 	if err == nil {
 		widen(stdout)
-		p.stdout, p.child[1] = loop.AdoptPipe(stdout), end
+		p.stdout, p.child[1] = stdout, end
+	}
+	if err == nil && l.opt.Loops {
+		p.stdout = loop.AdoptPipe(stdout)
 	}
 	return p, err
 }

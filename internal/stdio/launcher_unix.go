@@ -60,7 +60,7 @@ func (l *Launcher) spawnOnce(ctx context.Context, cmd Command, path string) (*Ch
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPipes()
+	p, err := l.newPipes()
 	if err != nil {
 		return nil, startError(cmd, err, "making its pipes: %v", "创建管道失败：%v", err)
 	}

@@ -36,7 +36,7 @@ func RunHelper(context.Context) int {
 }
 
 func (l *Launcher) spawn(_ context.Context, cmd Command, path string) (*Child, error) {
-	p, err := newPipes()
+	p, err := l.newPipes()
 	if err != nil {
 		return nil, startError(cmd, err, "making its pipes: %v", "创建管道失败：%v", err)
 	}

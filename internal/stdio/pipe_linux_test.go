@@ -8,7 +8,7 @@ import (
 
 // TestWidePipes sees that what a server answers passes in few turns.
 func TestWidePipes(t *testing.T) {
-	p, err := newPipes()
+	p, err := NewLauncher(LauncherOptions{}).newPipes()
 	if err != nil {
 		t.Fatal(err)
 	}
