@@ -12,22 +12,27 @@ import (
 	"golang.org/x/net/nettest"
 )
 
-// pair is a connection that was adopted at both ends.
-func pair(t testing.TB) (a, b *Conn) {
+// connected are the two ends of a connection.
+func connected(t testing.TB) (near, far net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	near, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
+	if near, err = net.Dial("tcp", ln.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	far, err := ln.Accept()
-	if err != nil {
+	if far, err = ln.Accept(); err != nil {
 		t.Fatal(err)
 	}
+	return near, far
+}
+
+// pair is a connection that was adopted at both ends.
+func pair(t testing.TB) (a, b *Conn) {
+	t.Helper()
+	near, far := connected(t)
 	a, aok := Adopt(near).(*Conn)
 	b, bok := Adopt(far).(*Conn)
 	if !aok || !bok {
@@ -121,15 +126,8 @@ func TestNotAdopted(t *testing.T) {
 	if Adopt(a) != net.Conn(a) {
 		t.Error("a connection was adopted twice")
 	}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closed.Close()
-	c, err := net.Dial("tcp", closed.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, other := connected(t)
+	defer other.Close()
 	c.Close()
 	if Adopt(c) != c {
 		t.Error("a connection was adopted that is closed")
@@ -171,20 +169,8 @@ func TestDeadlineWhenClosed(t *testing.T) {
 // TestOrder sees that what was done before something is written is known, to the race
 // detector too, to whoever has read that, at either end.
 func TestOrder(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	near, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	near, far := connected(t)
 	defer near.Close()
-	far, err := ln.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
 	far = Adopt(far)
 	defer far.Close()
 	turn := 0

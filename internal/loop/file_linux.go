@@ -48,7 +48,7 @@ func adopt(c syscall.Conn) *File {
 	return f
 }
 
-// AdoptPipe takes a pipe that is read from from the runtime, where that is possible;
+// AdoptPipe takes the reading end of a pipe from the runtime, where that is possible;
 // else it returns it as it is.
 func AdoptPipe(p *os.File) io.ReadCloser {
 	f := adopt(p)
@@ -131,17 +131,26 @@ func (f *File) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		n, err := f.read(p)
-		switch {
-		case err == nil && n == 0 && len(p) > 0:
-			return 0, io.EOF
-		case err != syscall.EAGAIN:
-			return max(n, 0), err
+		if n, err := f.ReadNow(p); n > 0 || err != nil || len(p) == 0 {
+			return n, err
 		}
 		if err := f.in.wait(seen); err != nil {
 			return 0, err
 		}
 	}
+}
+
+// ReadNow is Read without waiting; neither bytes nor an error mean that nothing has
+// come.
+func (f *File) ReadNow(p []byte) (int, error) {
+	n, err := f.read(p)
+	switch {
+	case err == syscall.EAGAIN:
+		return 0, nil
+	case err == nil && n == 0 && len(p) > 0:
+		return 0, io.EOF
+	}
+	return max(n, 0), err
 }
 
 // read does not wait. Like package net it is one of package syscall, so that the race

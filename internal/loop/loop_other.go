@@ -24,6 +24,9 @@ type File struct {
 	syscall.Conn
 }
 
+// ReadNow reads nothing.
+func (*File) ReadNow([]byte) (int, error) { return 0, syscall.EINVAL }
+
 // Listen is not possible.
 func (*File) Listen(Listener) {}
 

@@ -85,16 +85,18 @@ func (l *Launcher) newPipes() (p pipes, err error) {
 		return r, w
 	}
 	p.child[0], p.stdin = pipe()
-	stdout, end := pipe()
+	var stdout *os.File
+	stdout, p.child[1] = pipe()
 	p.stderr, p.child[2] = pipe()
-	if err == nil {
-		widen(stdout)
-		p.stdout, p.child[1] = stdout, end
+	if err != nil {
+		return p, err
 	}
-	if err == nil && l.opt.Loops {
+	widen(stdout)
+	p.stdout = stdout
+	if l.opt.Loops {
 		p.stdout = loop.AdoptPipe(stdout)
 	}
-	return p, err
+	return p, nil
 }
 
 func closeAll[C io.Closer](files []C) {

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"net"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -63,7 +64,10 @@ func (p *parking) more() {
 	r := p.in
 	room := r.room()
 	p.seen = p.file.Seen()
-	n, err := r.poll.now(room)
+	n, err := p.file.ReadNow(room)
+	if err == net.ErrClosed {
+		err = os.ErrClosed // as of any other pipe
+	}
 	r.end, r.err = r.end+n, err
 	if p.empty = n < len(room); n == 0 && err == nil {
 		p.last.Store(false) // somebody has opened the pipe again

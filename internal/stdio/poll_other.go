@@ -2,16 +2,11 @@
 
 package stdio
 
-import (
-	"io"
-	"syscall"
-)
+import "io"
 
 // A pollReader knows when reading waits, which cannot be told here.
-type pollReader struct{ raw syscall.RawConn }
+type pollReader struct{}
 
 func newPollReader(io.Reader) *pollReader { return nil }
 
 func (*pollReader) read([]byte, func() bool) (int, error) { return 0, io.EOF }
-
-func (*pollReader) now([]byte) (int, error) { return 0, io.EOF }

@@ -16,7 +16,6 @@ import (
 type pollReader struct {
 	raw    syscall.RawConn
 	once   func(fd uintptr) bool
-	try    func(fd uintptr)
 	p      []byte
 	before func() bool
 	n      int
@@ -34,7 +33,7 @@ func newPollReader(r io.Reader) *pollReader {
 		return nil
 	}
 	pr := &pollReader{raw: raw}
-	pr.once, pr.try = pr.readOnce, pr.readNow
+	pr.once = pr.readOnce
 	return pr
 }
 
@@ -55,33 +54,6 @@ func (r *pollReader) read(p []byte, before func() bool) (int, error) {
 		return 0, io.EOF
 	}
 	return r.n, nil
-}
-
-// now is read without waiting; neither bytes nor an error mean that nothing has come.
-func (r *pollReader) now(p []byte) (int, error) {
-	r.p, r.n, r.err = p, 0, nil
-	err := r.raw.Control(r.try)
-	r.p = nil
-	switch {
-	case r.err == unix.EAGAIN:
-		return 0, nil
-	case r.err != nil:
-		return 0, r.err
-	case err != nil:
-		return 0, os.ErrClosed
-	case r.n == 0:
-		return 0, io.EOF
-	}
-	return r.n, nil
-}
-
-func (r *pollReader) readNow(fd uintptr) {
-	for r.err = unix.EINTR; r.err == unix.EINTR; {
-		var n int
-		if n, r.err = unix.Read(int(fd), r.p); r.err == nil {
-			r.n = n
-		}
-	}
 }
 
 // readOnce returns false to be called again when something has come. Between

@@ -75,8 +75,8 @@ func (r *lineReader) found() (line []byte, next int) {
 
 // fill reads more behind what is unread.
 func (r *lineReader) fill() {
-	r.await(int64(r.end - r.start))
 	if r.parking != nil {
+		r.await(int64(r.end - r.start))
 		r.parking.fill()
 		return
 	}
