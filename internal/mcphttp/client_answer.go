@@ -10,16 +10,20 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/spare"
 )
 
-// answerClasses are the sizes of pooled buffers. What is larger is left to the
-// garbage collector, as is, after a while, what is in the pools.
+// answerClasses are the sizes of pooled buffers. Of what is larger one is kept. All
+// are left to the garbage collector after a while.
 var answerClasses = [...]int{eventBuffer, 16 << 10, 64 << 10, 256 << 10, 5 << 18}
 
 // editRoom is what a large answer has behind it, for what is added to it.
 const editRoom = 64
 
-var answerPools [len(answerClasses)]sync.Pool
+var (
+	answerPools [len(answerClasses)]sync.Pool
+	largeAnswer spare.Last[answerBuffer]
+)
 
 // An answerBuffer is memory for one answer; free gives it back.
 type answerBuffer struct {
@@ -41,16 +45,25 @@ func newAnswerBuffer(size int) *answerBuffer {
 		buf.b = buf.b[:size]
 		return buf
 	}
-	return &answerBuffer{b: make([]byte, size, size+editRoom), free: func() {}}
+	buf := largeAnswer.Take()
+	if buf == nil || cap(buf.b) < size+editRoom {
+		buf = &answerBuffer{b: make([]byte, size+editRoom)}
+		buf.free = buf.giveBack
+	}
+	buf.b = buf.b[:size]
+	return buf
 }
 
 // giveBack puts the buffer, which may have grown, where it fits.
 func (buf *answerBuffer) giveBack() {
+	size := cap(buf.b)
+	if size > 2*answerClasses[len(answerClasses)-1] {
+		largeAnswer.Give(buf)
+		return
+	}
 	for i := len(answerClasses) - 1; i >= 0; i-- {
-		if n := cap(buf.b); n >= answerClasses[i] {
-			if n <= 2*answerClasses[len(answerClasses)-1] {
-				answerPools[i].Put(buf)
-			}
+		if size >= answerClasses[i] {
+			answerPools[i].Put(buf)
 			return
 		}
 	}
@@ -62,7 +75,6 @@ func (buf *answerBuffer) grow(b []byte, size int) []byte {
 	bigger := newAnswerBuffer(size)
 	room := bigger.b[:copy(bigger.b[:cap(bigger.b)], b)]
 	bigger.b, buf.b = b, room
-	bigger.free = bigger.giveBack
 	bigger.giveBack()
 	return room
 }

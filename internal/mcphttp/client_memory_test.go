@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -57,6 +58,41 @@ func TestLargeAnswerMemory(t *testing.T) {
 				t.Errorf("%d bytes, %v, %d allocated", n, err, used)
 			}
 		})
+	}
+}
+
+// The next large answer is read into the buffer of the last one, which only a
+// collection takes away.
+func TestLargeAnswerBufferIsUsedAgain(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	text := strings.Repeat("x", 15<<20)
+	read := func(length int64) int {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		buf, err := readWhole(strings.NewReader(text[:length]), length, 16<<20)
+		if int64(len(buf.b)) != length || err != nil {
+			t.Fatalf("%d bytes, %v", len(buf.b), err)
+		}
+		if room := cap(buf.b) - len(buf.b); room < editRoom {
+			t.Errorf("room for %d bytes behind", room)
+		}
+		buf.free()
+		runtime.ReadMemStats(&after)
+		return int(after.TotalAlloc - before.TotalAlloc)
+	}
+	runtime.GC()
+	if n := read(14 << 20); n < 14<<20 {
+		t.Errorf("%d bytes for the first answer", n)
+	}
+	if n := read(14<<20 - 1); n > 1<<20 {
+		t.Errorf("%d bytes for the second answer", n)
+	}
+	if n := read(15 << 20); n < 15<<20 {
+		t.Errorf("%d bytes for one that is larger", n)
+	}
+	runtime.GC()
+	if n := read(15 << 20); n < 15<<20 {
+		t.Errorf("%d bytes after a collection: it did not get the buffer", n)
 	}
 }
 

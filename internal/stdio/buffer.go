@@ -2,7 +2,8 @@ package stdio
 
 import (
 	"sync"
-	"weak"
+
+	"mcp-all-in-one/internal/spare"
 )
 
 // classes are the sizes of pooled buffers. Short lines are copied into the
@@ -15,14 +16,15 @@ const fromLarge = 6
 
 var (
 	pools  [fromLarge]sync.Pool
-	spares [len(classes) - fromLarge]spare
+	spares [len(classes) - fromLarge]spare.Last[lease]
 )
 
 // A lease is a pooled buffer with its way back; give is made once, so that
 // lending it again allocates nothing. It is nil for a buffer without a pool.
 type lease struct {
-	buf  []byte
-	give func()
+	buf   []byte
+	class int
+	give  func()
 }
 
 // borrow returns a buffer of at least size bytes.
@@ -31,43 +33,30 @@ func borrow(size int) *lease {
 		if size > class {
 			continue
 		}
-		if i >= fromLarge {
-			return spares[i-fromLarge].get(class)
-		}
-		l, _ := pools[i].Get().(*lease)
+		l := pooled(i)
 		if l == nil {
-			l = &lease{buf: make([]byte, class)}
-			l.give = func() { pools[i].Put(l) }
+			l = &lease{buf: make([]byte, class), class: i}
+			l.give = l.pool
 		}
 		return l
 	}
 	return &lease{buf: make([]byte, size)}
 }
 
-// A spare is the large buffer that was given back last, until the next
-// collection: large answers come one after the other, and each would leave its
-// buffer to the collector.
-type spare struct {
-	mu   sync.Mutex
-	last weak.Pointer[lease]
-}
-
-func (s *spare) get(size int) *lease {
-	s.mu.Lock()
-	l := s.last.Value()
-	s.last = weak.Pointer[lease]{}
-	s.mu.Unlock()
-	if l == nil {
-		l = &lease{buf: make([]byte, size)}
-		l.give = func() { s.put(l) }
+func pooled(class int) *lease {
+	if class >= fromLarge {
+		return spares[class-fromLarge].Take()
 	}
+	l, _ := pools[class].Get().(*lease)
 	return l
 }
 
-func (s *spare) put(l *lease) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = weak.Make(l)
+func (l *lease) pool() {
+	if l.class >= fromLarge {
+		spares[l.class-fromLarge].Give(l)
+		return
+	}
+	pools[l.class].Put(l)
 }
 
 // giveBack returns a buffer that was not given away.
