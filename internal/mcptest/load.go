@@ -21,6 +21,8 @@ type Load struct {
 	// Tools are called in turn with {"token": unique}, and must answer with a
 	// text that is the token.
 	Tools []string
+	// Sizes, if there are any, are what tokens are brought to, in turn.
+	Sizes []int
 	// Version of the sessions; the newest legacy one when empty.
 	Version string
 }
@@ -63,7 +65,7 @@ func (l Load) Run(t TB) Outcome {
 			for id := range l.Calls {
 				token := fmt.Sprintf("client-%d-call-%d", i, id)
 				begun := time.Now()
-				kind, detail := l.one(t.Context(), c, id, l.Tools[(i+id)%len(l.Tools)], token)
+				kind, detail := l.one(t.Context(), c, id, l.Tools[(i+id)%len(l.Tools)], l.sized(token, id))
 				mu.Lock()
 				took = append(took, time.Since(begun))
 				out.count(kind, detail, token)
@@ -76,6 +78,14 @@ func (l Load) Run(t TB) Outcome {
 	slices.Sort(took)
 	out.Median, out.P99, out.Max = took[len(took)/2], took[len(took)*99/100], took[len(took)-1]
 	return out
+}
+
+// sized repeats a token until it has its size.
+func (l Load) sized(token string, id int) string {
+	if len(l.Sizes) == 0 {
+		return token
+	}
+	return strings.Repeat(token+" ", l.Sizes[id%len(l.Sizes)]/(len(token)+1)+1)
 }
 
 func (o *Outcome) count(kind, detail, token string) {

@@ -1,9 +1,13 @@
 package torture
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -33,6 +37,60 @@ func TestCrosstalk(t *testing.T) {
 		report(t, "T01", "%d calls, %d clients, 8 stdio servers: 0 lost, 0 doubled, 0 crossed; %.0f calls/s, median %v, p99 %v; RSS %.0f to %.0f MiB",
 			total, crowd, float64(total)/out.Elapsed.Seconds(), out.Median.Round(time.Microsecond), out.P99.Round(time.Microsecond), before, rss(t, gateway.PID()))
 	})
+}
+
+// TestLargeCrosstalk: texts of all sizes at once, there and back, over pipes, HTTP
+// and event streams.
+func TestLargeCrosstalk(t *testing.T) {
+	t.Run("fault/T01b", func(t *testing.T) {
+		url := largeEchoes(t)
+		gateway := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"s0":{"command":%q,"args":["-role","hostile"]},"s1":{"type":"http","url":%q},"s2":{"type":"http","url":%q}}}`,
+			mcptest.Build(t), url+"/mcp", url+"/events"))
+		ready(t, gateway)
+		sizes := []int{9 << 20, 100, 3 << 20, 20 << 10, 3 << 20, 100 << 10, 1 << 20, 3 << 20, 2 << 20}
+		const clients = 6
+		calls := size(1, 50) * len(sizes)
+		out := mcptest.Load{URL: gateway.URL + "/mcp", Clients: clients, Calls: calls, Sizes: sizes, Tools: []string{"s0__echo", "s1__echo", "s2__echo"}}.Run(t)
+		if out.OK != clients*calls || len(out.Wrong) > 0 {
+			t.Errorf("%d of %d calls succeeded: %v, wrong %.300v", out.OK, clients*calls, out.Errors, out.Wrong)
+		}
+		healthy(t, gateway)
+		report(t, "T01b", "%d calls with texts of 100 B to 9 MiB, %d clients, servers over stdio, HTTP and event streams: 0 lost, 0 crossed; peak RSS %.0f MiB",
+			out.OK, clients, float64(proc(t, gateway.PID(), "VmHWM"))/1024)
+	})
+}
+
+// largeEchoes serves one that says every token back, as JSON at /mcp and as event
+// streams at /events.
+func largeEchoes(t *testing.T) (url string) {
+	t.Helper()
+	s := mcptest.New("echo")
+	s.Versions = mcptest.LegacyVersions
+	s.SetTools(mcptest.Tool{Definition: `{"name":"echo","inputSchema":{"type":"object"}}`, Run: func(_ context.Context, c *mcptest.Call) (any, error) {
+		var args struct{ Token string }
+		err := c.Bind(&args)
+		return mcptest.Text("%s", args.Token), err
+	}})
+	handler, stop := s.HTTP("")
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/events" || r.Method != http.MethodPost {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		r.URL.Path = "/mcp"
+		plain := httptest.NewRecorder()
+		handler.ServeHTTP(plain, r)
+		maps.Copy(w.Header(), plain.Header())
+		if plain.Body.Len() == 0 {
+			w.WriteHeader(plain.Code)
+			return
+		}
+		w.Header().Del("Content-Length")
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: %s\n\n", plain.Body.Bytes())
+	}))
+	t.Cleanup(func() { stop(); front.Close() })
+	return front.URL
 }
 
 // judge holds the outcome of a load against what the servers ran: nothing
