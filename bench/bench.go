@@ -145,7 +145,11 @@ func (b *bench) measure(ctx context.Context, group, size string, clients int, ta
 				return nil, ctx.Err()
 			}
 			t := targets[i]
-			s, err := t.run(ctx, clients, length)
+			var s sample
+			err := b.calm(func() (err error) {
+				s, err = t.run(ctx, clients, length)
+				return err
+			})
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s, %d clients: %w", t.name, size, clients, err)
 			}

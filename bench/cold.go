@@ -61,7 +61,11 @@ func measureCold(ctx context.Context, b *bench) error {
 	for _, s := range starts {
 		found := span{name: s.name}
 		for range max(b.opt.rounds, 5) {
-			took, err := s.start(ctx)
+			var took time.Duration
+			err := b.calm(func() (err error) {
+				took, err = s.start(ctx)
+				return err
+			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}

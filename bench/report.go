@@ -17,6 +17,7 @@ type page struct {
 	cold      []span
 	residence *residence
 	profiles  []profile
+	again     int // measurements while others had the processors
 }
 
 //go:embed page.md
@@ -28,7 +29,7 @@ func (b *bench) report() error {
 	var out bytes.Buffer
 	err := template.Must(template.New("page").Parse(pageText)).Execute(&out, map[string]any{
 		"Date": time.Now().UTC().Format(time.DateOnly), "Go": strings.TrimPrefix(runtime.Version(), "go"), "Cores": runtime.NumCPU(),
-		"OS": runtime.GOOS + "/" + runtime.GOARCH, "Load": loadAverage(), "Priority": priority(), "Rounds": b.opt.rounds, "Round": b.opt.round.String(),
+		"OS": runtime.GOOS + "/" + runtime.GOARCH, "Load": loadAverage(), "Priority": priority(), "Rounds": b.opt.rounds, "Round": b.opt.round.String(), "Again": b.page.again,
 		"Must": goalTable(must), "Goals": goalTable(later), "Pipes": b.page.pipeTable(), "Tables": b.page.tables(),
 		"Profiles": b.page.profileTable(), "Memory": b.page.memoryTable(), "Cold": b.page.coldTable(),
 	})
