@@ -1,10 +1,7 @@
 package main
 
 import (
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -31,16 +28,4 @@ func isCalm(stolen, elapsed time.Duration) bool {
 
 // stolen is how long processors of ours have been given to other machines, to a
 // hundredth of a second; zero where nobody says.
-func stolen() time.Duration {
-	raw, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	all, _, _ := strings.Cut(string(raw), "\n")
-	fields := strings.Fields(all)
-	if len(fields) < 9 {
-		return 0
-	}
-	n, _ := strconv.Atoi(fields[8])
-	return time.Duration(n) * 10 * time.Millisecond
-}
+func stolen() time.Duration { return procTime("/proc/stat", "cpu ", 7, 8) }

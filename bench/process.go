@@ -100,18 +100,26 @@ func schedstat(pid int) (time.Duration, error) {
 
 // ticks is the same to a hundredth of a second.
 func ticks(pid int) time.Duration {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return procTime(fmt.Sprintf("/proc/%d/stat", pid), ") ", 11, 13)
+}
+
+// procTime adds up words of a file behind a mark, which are hundredths of a second;
+// zero where they are not there.
+func procTime(file, mark string, from, to int) (total time.Duration) {
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
+	_, rest, _ := strings.Cut(string(raw), mark)
+	words := strings.Fields(rest)
+	if len(words) < to {
 		return 0
 	}
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	for _, word := range words[from:to] {
+		n, _ := strconv.Atoi(word)
+		total += time.Duration(n) * 10 * time.Millisecond
+	}
+	return total
 }
 
 // memory reads a line such as VmRSS from a process's status, in KiB.

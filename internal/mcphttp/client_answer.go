@@ -46,7 +46,7 @@ func newAnswerBuffer(size int) *answerBuffer {
 		return buf
 	}
 	buf := largeAnswer.Take()
-	if buf == nil || cap(buf.b) < size+editRoom {
+	if buf == nil || cap(buf.b) < size+editRoom || cap(buf.b) > 4*size { // who reads slowly would hold all of it
 		buf = &answerBuffer{b: make([]byte, size+editRoom)}
 		buf.free = buf.giveBack
 	}

@@ -90,6 +90,10 @@ func TestLargeAnswerBufferIsUsedAgain(t *testing.T) {
 	if n := read(15 << 20); n < 15<<20 {
 		t.Errorf("%d bytes for one that is larger", n)
 	}
+	if n := read(2 << 20); n < 2<<20 {
+		t.Errorf("%d bytes for one that is much smaller: it holds a large buffer", n)
+	}
+	read(15 << 20)
 	runtime.GC()
 	if n := read(15 << 20); n < 15<<20 {
 		t.Errorf("%d bytes after a collection: it did not get the buffer", n)
