@@ -31,8 +31,6 @@ type greeter struct {
 	told atomic.Bool
 }
 
-var _ jsonrpc.Relayer = (*greeter)(nil) // calls pass as they do without it
-
 // Handle passes a request on. The first that is answered and says whose it is
 // is told: initialize, or any of the modern era.
 func (g *greeter) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {

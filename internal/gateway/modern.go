@@ -47,38 +47,6 @@ func modernOutcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error)
 	return resp, nil
 }
 
-// A claim is what a modern client says about itself with each request.
-type claim struct {
-	raw    string // its _meta
-	caller *upstream.Caller
-}
-
-// plainModern is the party of a request that says nothing more in its _meta than
-// who asks; none where it does. The last one is kept: a client repeats itself.
-func (s *Session) plainModern(req *jsonrpc.Request, meta []byte) party {
-	p := party{rules: mcp.Rules(mcp.LatestModern)}
-	if len(req.Params) > maxInTurn { // they are kept until the answer
-		return p
-	}
-	if c := s.claimed.Load(); c != nil && c.raw == string(meta) {
-		p.caller = c.caller
-		return p
-	}
-	for key := range jsonrpc.Members(meta) {
-		if !mcp.IsCallerMeta(key) {
-			return p
-		}
-	}
-	caller, err := s.modernCaller(req)
-	if err != nil {
-		return p
-	}
-	caller.Shared = true
-	p.caller = caller
-	s.claimed.Store(&claim{string(meta), caller})
-	return p
-}
-
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodDiscover:

@@ -32,8 +32,6 @@ type Session struct {
 	greetOnce sync.Once
 	waitOnce  sync.Once
 	view      atomic.Pointer[view]
-	named     atomic.Pointer[naming] // see Relay
-	claimed   atomic.Pointer[claim]
 
 	mu          sync.Mutex
 	initialized bool

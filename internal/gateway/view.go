@@ -33,7 +33,6 @@ func (s *Session) look() *view {
 	}
 	v := s.gw.views.at(s, rev)
 	s.view.Store(v)
-	s.named.Store(nil) // it would keep the old one alive
 	return v
 }
 

@@ -1,15 +1,10 @@
 package gateway
 
 import (
-	"runtime"
 	"testing"
-	"weak"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/late"
-	"mcp-all-in-one/internal/mcp"
 )
 
 // Requests outside any session share what they see, as long as that is the same
@@ -48,30 +43,3 @@ func TestViewsOutsideSessions(t *testing.T) {
 		t.Errorf("%d views are kept", n)
 	}
 }
-
-// A session that has called a tool does not keep alive what it saw then.
-func TestOldViewsGo(t *testing.T) {
-	gw := newGateway(t, nil, nil)
-	s, err := gw.Open(Opening{Schema: config.DefaultSchema, Session: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := weak.Make(s.look())
-	var ctx late.Context
-	ctx.Init(t.Context())
-	s.Relay(&ctx, new(jsonrpc.Turn), nobody{}, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"up__echo"}`)}, nothing{})
-	if s.named.Load() == nil || old.Value() == nil {
-		t.Fatal("the name was not looked up")
-	}
-	gw.set.Apply(gw.config(), nil)
-	s.look()
-	runtime.GC()
-	if old.Value() != nil || s.named.Load() != nil {
-		t.Error("it is still there")
-	}
-	runtime.KeepAlive(s)
-}
-
-type nothing struct{}
-
-func (nothing) Complete(*jsonrpc.Turn, *jsonrpc.Response, error) {}
