@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// A Principal is whoever a request comes from. The zero Principal may nothing.
+// A Principal is who a request comes from. The zero Principal has no rights.
 type Principal struct {
-	// ID is unique and stable: "key:..." or "token:...", "anonymous" or
-	// "local".
+	// ID is unique and stable: "key:...", "token:...", or the ID of one of the
+	// principals below.
 	ID string
 	// Name is for people.
 	Name string
@@ -28,8 +28,11 @@ var (
 	// Anonymous is a client on this machine when no access is configured. It
 	// may use everything and configure nothing.
 	Anonymous = Principal{ID: "anonymous", Name: "anonymous"}
-	// Local is the user whose own program started us and talks over stdio.
-	Local = Principal{ID: "local", Name: "local user", Grant: Grant{Admin: true}}
+	// Local is a program of the user that started us and talks over stdio.
+	Local = Principal{ID: "local", Name: "local program", Grant: Grant{Admin: true}}
+	// Owner is the person who runs this gateway, at the console or at a
+	// terminal. It is not Local: a person decides what programs may do.
+	Owner = Principal{ID: "owner", Name: "owner", Grant: Grant{Admin: true}}
 )
 
 type contextKey struct{}
@@ -67,6 +70,18 @@ func (p Principal) MayRead(schema, server string) bool {
 // MayConfigure says whether the configuration may be changed, servers started
 // and stopped, keys made.
 func (p Principal) MayConfigure() bool { return p.ID != "" && p.Admin && !p.ReadOnly }
+
+// MayLookAt says whether the principal may read what belongs to another one:
+// its traffic, its tasks, its results.
+func (p Principal) MayLookAt(owner string) bool {
+	return p.ID != "" && (p.ID == owner || p.Admin)
+}
+
+// MayDecide says whether the principal may allow what another one asked for.
+// Nobody allows their own request.
+func (p Principal) MayDecide(asker string) bool {
+	return p.MayConfigure() && p.ID != asker
+}
 
 // Unbound says that the principal sees everything there is, so that lists need
 // not be filtered.

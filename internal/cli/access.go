@@ -3,13 +3,9 @@ package cli
 import (
 	"context"
 	"net/http"
-	"slices"
-	"strings"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -58,36 +54,4 @@ func (rt *router) admit(w http.ResponseWriter, r *http.Request, path string) *ht
 		return nil
 	}
 	return r.WithContext(access.With(r.Context(), p))
-}
-
-// visible is what a principal sees of a schema; nil when that is everything.
-// scope is equal for principals that see the same.
-func (in *instance) visible(p access.Principal, schema string) (may catalog.Visible, scope string) {
-	if p.Unbound() && !p.ReadOnly {
-		return nil, ""
-	}
-	scopes := p.Scopes()
-	slices.Sort(scopes)
-	return func(server, name string) bool {
-		return p.MaySee(schema, server, name) && (!p.ReadOnly || in.harmless(schema, server, name))
-	}, strings.Join(scopes, " ")
-}
-
-// harmless says that a name is not a tool, or one that its server calls
-// read-only.
-func (in *instance) harmless(schema, server, name string) bool {
-	view := in.set.Snapshot().Schema(schema)
-	if view == nil {
-		return false
-	}
-	u := view.Upstream(server)
-	if u == nil {
-		return false
-	}
-	features := u.Features(nil)
-	if features == nil {
-		return false
-	}
-	i := slices.IndexFunc(features.Tools, func(t catalog.Item) bool { return t.Name == name })
-	return i < 0 || string(jsonrpc.Get(features.Tools[i].Annotations, "readOnlyHint")) == "true"
 }

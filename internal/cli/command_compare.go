@@ -7,10 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/traffic"
 )
 
 func (a *app) compareCommand() *cobra.Command {
@@ -184,7 +187,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 	m.target = probe.Target{Name: m.label, Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()
 		var err error
-		end, err = in.openInProcess(theirs, config.DefaultSchema, cfg.Schemas[0].Servers[0].Name)
+		end, err = in.openInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
 		return ours, err
 	}}
 	b, err := c.app.open(ctx, &f, m, func(o *probe.Options) { o.Answer = answers })

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -73,7 +74,7 @@ func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
 // what is in flight finishes first.
 func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema string, log *slog.Logger, hint *framingHint) error {
 	client := make(lateClient, 1)
-	s, err := in.gateway.Open(gateway.Opening{Schema: schema, Stdio: true, Session: true, Client: client, Admin: true})
+	s, err := in.gateway.Open(gateway.Opening{Who: access.Local, Schema: schema, Stdio: true, Session: true, Client: client})
 	if err != nil {
 		return err
 	}

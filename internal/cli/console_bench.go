@@ -9,12 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -71,7 +74,7 @@ func (c *consoleBench) target(t *web.Target, x *benchSession) (probe.Target, err
 	case t.Via == "gateway":
 		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {
 			ours, theirs := jsonrpc.Pipe()
-			end, err := c.in.openInProcess(theirs, schema, t.Server)
+			end, err := c.in.openInProcess(theirs, gateway.Opening{Who: access.Owner, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
 			if err != nil {
 				return nil, err
 			}

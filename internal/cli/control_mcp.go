@@ -17,9 +17,7 @@ func (in *instance) controlMCP(mux *http.ServeMux, server *mcphttp.Server) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		ep := mcphttp.Endpoint{Schema: r.PathValue("schema"), Server: r.PathValue("server")}
 		ctx := access.With(r.Context(), in.localUser())
-		if session := r.PathValue("session"); session != "" {
-			ctx = context.WithValue(ctx, imitatedKey{}, session)
-		}
+		ctx = context.WithValue(ctx, controlKey{}, r.PathValue("session"))
 		server.ServeMCP(w, r.WithContext(ctx), ep, in.localUser().ID)
 	}
 	mux.HandleFunc("/mcp/{schema}", serve)
@@ -38,12 +36,15 @@ func (in *instance) localUser() access.Principal {
 	return who
 }
 
-type imitatedKey struct{}
+// controlKey marks what came over the control channel, with the session of the
+// client that a new one is to be like; empty for none.
+type controlKey struct{}
 
-// imitated is the session of the client that a new one is to be like.
-func imitated(ctx context.Context) (session string, ok bool) {
-	session, ok = ctx.Value(imitatedKey{}).(string)
-	return session, ok
+// fromControl says whether a request came over the control channel, and which
+// session it imitates.
+func fromControl(ctx context.Context) (imitated string, ok bool) {
+	imitated, ok = ctx.Value(controlKey{}).(string)
+	return imitated, ok
 }
 
 // endpoint is where a running gateway serves the target, on its socket.

@@ -116,13 +116,12 @@ func configIn(args []string) string {
 	return ""
 }
 
-// openInProcess serves one client of this gateway on a stream. What it returns
-// ends the session.
-func (in *instance) openInProcess(stream jsonrpc.Stream, schema, server string) (closeSession func(), err error) {
+// openInProcess serves one client of this gateway on a stream, with the rights
+// and on the terms of an opening. The function that it returns ends the session.
+func (in *instance) openInProcess(stream jsonrpc.Stream, o gateway.Opening) (closeSession func(), err error) {
 	client := make(lateClient, 1)
-	s, err := in.gateway.Open(gateway.Opening{
-		Schema: schema, Server: server, Stdio: in.greeting != nil, Session: true, Client: client, Admin: true,
-	})
+	o.Stdio, o.Session, o.Client = in.greeting != nil, true, client
+	s, err := in.gateway.Open(o)
 	if err != nil {
 		return nil, err
 	}

@@ -10,12 +10,15 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/traffic"
 )
 
 const (
@@ -92,7 +95,7 @@ func (b *bout) carryTokens() {
 // inProcess makes a session of a gateway in this process.
 func (b *bout) inProcess(in *instance, schema, server string) (jsonrpc.Stream, error) {
 	ours, theirs := jsonrpc.Pipe()
-	s, err := in.openInProcess(theirs, schema, server)
+	s, err := in.openInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/traffic"
 )
 
 // A router sends each request to what its path addresses. Paths are matched
@@ -53,11 +54,13 @@ func (in *instance) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Sessi
 // opening is what a new client may see and do: by who it is, or like the
 // client that it imitates.
 func (in *instance) opening(ctx context.Context, o *mcphttp.Opening) (gateway.Opening, error) {
-	if like, ok := imitated(ctx); ok {
+	like, control := fromControl(ctx)
+	if like != "" {
 		opening, ok := in.gateway.Imitate(like)
 		if !ok {
 			return opening, jsonrpc.Errorf(http.StatusNotFound, "Client '%s' is not connected", like)
 		}
+		opening.Via = traffic.DoorCLI
 		return opening, nil
 	}
 	who, schema := access.From(ctx), o.Endpoint.Schema
@@ -65,10 +68,9 @@ func (in *instance) opening(ctx context.Context, o *mcphttp.Opening) (gateway.Op
 		// As if it were not there: what exists is not told.
 		return gateway.Opening{}, jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", schema)
 	}
-	opening := gateway.Opening{Schema: schema, Server: o.Endpoint.Server, Principal: o.Principal, Admin: who.MayConfigure(), Mode: who.Mode, Fit: who.Fit}
-	opening.Visible, opening.Scope = in.visible(who, schema)
-	if opening.Visible != nil {
-		opening.Readable = func(server, _ string) bool { return who.MayRead(schema, server) }
+	opening := gateway.Opening{Who: who, Schema: schema, Server: o.Endpoint.Server}
+	if control {
+		opening.Via = traffic.DoorCLI
 	}
 	return opening, nil
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"testing"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -59,7 +60,7 @@ func memorySession(tb testing.TB, result string) *gateway.Session {
 func watchedSession(tb testing.TB, result string, opt gateway.Options) *gateway.Session {
 	tb.Helper()
 	gw, _ := inFrontOf(tb, "http://127.0.0.1:1/mcp", memoryServer{result}, opt)
-	s, err := gw.Open(gateway.Opening{Schema: config.DefaultSchema, Session: true})
+	s, err := gw.Open(gateway.Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Session: true})
 	if err != nil {
 		tb.Fatal(err)
 	}

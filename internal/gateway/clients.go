@@ -43,10 +43,7 @@ func (g *Gateway) Imitate(session string) (Opening, bool) {
 	for s := range g.sessions {
 		if s.caller.Session == session {
 			o := s.opening
-			return Opening{
-				Schema: o.Schema, Server: o.Server, Principal: o.Principal, Admin: o.Admin,
-				Visible: o.Visible, Readable: o.Readable, Scope: o.Scope, Mode: o.Mode, Fit: o.Fit,
-			}, true
+			return Opening{Who: o.Who, Schema: o.Schema, Server: o.Server}, true
 		}
 	}
 	return Opening{}, false
@@ -65,6 +62,6 @@ func (s *Session) describe() Client {
 	version, _ := jsonrpc.GetString(s.caller.Info, "version")
 	return Client{
 		Session: s.caller.Session, Name: s.clientName(), Version: version, Protocol: s.version, Transport: transport,
-		Schema: s.opening.Schema, Principal: s.opening.Principal, Since: s.opened, Calls: s.calls.Load(), Offer: s.caller.Offer,
+		Schema: s.opening.Schema, Principal: s.opening.Who.ID, Since: s.opened, Calls: s.calls.Load(), Offer: s.caller.Offer,
 	}
 }

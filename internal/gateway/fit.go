@@ -13,7 +13,7 @@ func (s *Session) fit(era mcp.Era) *catalog.Fit {
 	if s.opening.Server != "" {
 		return nil
 	}
-	name := s.opening.Fit
+	name := s.opening.Who.Fit
 	if name == "" {
 		name = s.schemaConfig().Fit
 	}

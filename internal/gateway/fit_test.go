@@ -46,7 +46,7 @@ func TestFit(t *testing.T) {
 			g := newGateway(t, map[string]string{"s": r.URL}, func(c *config.Config) {
 				c.Schemas[0].Fit, c.Schemas[0].Servers[0].Validate = tt.schema, "full"
 			})
-			s, err := g.Open(Opening{Schema: config.DefaultSchema, Session: !tt.modern, Client: nobody{}, Fit: tt.key})
+			s, err := g.Open(Opening{Who: access.Principal{ID: "key:k", Grant: access.Grant{Fit: tt.key}}, Schema: config.DefaultSchema, Session: !tt.modern, Client: nobody{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -84,7 +85,7 @@ func newRelay(tb testing.TB) (*relayServer, *Session) {
 		g.Close()
 		set.Close(context.Background())
 	})
-	s, err := g.Open(Opening{Schema: config.DefaultSchema, Session: true, Client: silent{}})
+	s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Session: true, Client: silent{}})
 	if err != nil {
 		tb.Fatal(err)
 	}

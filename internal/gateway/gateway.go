@@ -11,12 +11,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -102,6 +103,10 @@ func New(opt Options) *Gateway {
 
 // An Opening says who opens a session, and on what.
 type Opening struct {
+	// Who is the principal that every request of the session belongs to, Via
+	// the way by which its requests come in; empty for DoorSession.
+	Who access.Principal
+	Via traffic.Door
 	// Schema is what the client addressed; Server is set when it addressed
 	// one server of it, which then has its own names.
 	Schema, Server string
@@ -115,17 +120,6 @@ type Opening struct {
 	// Client reaches the client outside any call; nil when it cannot be
 	// reached.
 	Client jsonrpc.Peer
-	// Principal is who it is; Visible what it may see, nil for everything;
-	// Scope is equal for principals that see the same.
-	Principal string
-	Admin     bool
-	Visible   catalog.Visible
-	// Readable is the same for prompts and resources.
-	Readable catalog.Visible
-	Scope    string
-	// Mode and Fit are what the principal is shown, whatever the schema says;
-	// empty for what the schema says.
-	Mode, Fit string
 	// Header is what came with a request of a modern client, outside any session.
 	Header http.Header
 	// End ends the session; nil where there is none to end.
@@ -136,21 +130,24 @@ type Opening struct {
 // there are.
 func (g *Gateway) Open(o Opening) (*Session, error) {
 	view := g.set.Snapshot().Schema(o.Schema)
-	if view == nil {
-		return nil, &NotFoundError{Kind: "Schema", Name: o.Schema, Known: g.SchemaNames()}
+	if view == nil || !o.Who.MaySee(o.Schema, "", "") {
+		return nil, &NotFoundError{Kind: "Schema", Name: o.Schema, Known: g.schemasOf(o.Who)}
 	}
-	if o.Server != "" && view.Upstream(o.Server) == nil {
-		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: view.Config.Names()}
+	if o.Server != "" && (view.Upstream(o.Server) == nil || !o.Who.MaySee(o.Schema, o.Server, "")) {
+		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: serversOf(view.Config, o.Who)}
+	}
+	if o.Via == "" {
+		o.Via = traffic.DoorSession
 	}
 	if o.Session && !o.Stdio && g.pressure.level() >= refuseSessionsAt {
 		return nil, g.shortOfMemory()
 	}
-	s := &Session{gw: g, opening: o, opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
+	s := &Session{gw: g, opening: o, scope: scopeOf(o.Who), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
 	// Until it has shaken hands, a client counts as one of the source
 	// documents'.
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
-	s.caller = &upstream.Caller{Principal: o.Principal, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{s, server} }}
+	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{s, server} }}
 	s.caller.Shared = o.Header != nil // more requests may follow, with the same header
 	if o.Session {
 		s.caller.Session = formatID(g.ids.Add(1))
@@ -162,6 +159,16 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 		g.tellClients()
 	}
 	return s, nil
+}
+
+// schemasOf lists the schemas that a principal sees.
+func (g *Gateway) schemasOf(who access.Principal) []string {
+	return slices.DeleteFunc(g.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
+}
+
+// serversOf lists the servers of a schema that a principal sees.
+func serversOf(schema *config.Schema, who access.Principal) []string {
+	return slices.DeleteFunc(schema.Names(), func(name string) bool { return !who.MaySee(schema.Name, name, "") })
 }
 
 // SchemaNames lists the schemas that can be opened.

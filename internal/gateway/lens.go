@@ -28,7 +28,7 @@ func (g *Gateway) Lens(session string) (Lens, bool) {
 	}
 	v := found.look()
 	l := Lens{Receipt: found.receipt(), Listed: []string{}}
-	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.opening.Visible, catalog.Prompts: found.opening.Readable} {
+	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.visible(), catalog.Prompts: found.readable()} {
 		list := v.shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
 		for item := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(list, kind.Member()))) {
 			name, _ := jsonrpc.GetString(item, "name")
@@ -52,7 +52,7 @@ type Fit struct {
 
 // Fits says how the tools of a schema suit the clients that are known.
 func (g *Gateway) Fits(schema string) []Fit {
-	s, err := g.Open(Opening{Schema: schema, Stdio: g.opt.Greeting != nil})
+	s, err := g.Open(Opening{Who: g.owner(), Schema: schema, Stdio: g.opt.Greeting != nil})
 	if err != nil {
 		return []Fit{}
 	}

@@ -46,17 +46,10 @@ func listAs(req *jsonrpc.Request, shown *catalog.Catalog, v catalog.View) (*json
 
 // listView is how lists are written for this client.
 func (s *Session) listView(kind catalog.Kind) catalog.View {
-	return catalog.View{Version: s.rules.Date, Scope: s.opening.Scope, Visible: s.sees(kind), Fit: s.fit(mcp.Legacy)}
+	return catalog.View{Version: s.rules.Date, Scope: s.scope, Visible: s.sees(kind), Fit: s.fit(mcp.Legacy)}
 }
 
 // modernView is how lists are written for a modern client.
 func (s *Session) modernView(kind catalog.Kind) catalog.View {
-	return catalog.View{Version: mcp.LatestModern, Modern: true, Scope: s.opening.Scope, Visible: s.sees(kind), Fit: s.fit(mcp.Modern)}
-}
-
-func (s *Session) sees(kind catalog.Kind) catalog.Visible {
-	if kind == catalog.Tools {
-		return s.visible()
-	}
-	return s.readable()
+	return catalog.View{Version: mcp.LatestModern, Modern: true, Scope: s.scope, Visible: s.sees(kind), Fit: s.fit(mcp.Modern)}
 }

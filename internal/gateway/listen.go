@@ -188,7 +188,7 @@ func (l *listener) announce(ctx context.Context) {
 func (ls *listeners) add(l *listener) bool {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	who := l.s.opening.Principal
+	who := l.s.opening.Who.ID
 	if ls.by[who] >= maxListeners {
 		return false
 	}
@@ -204,7 +204,7 @@ func (ls *listeners) remove(l *listener) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	delete(ls.open, l)
-	if who := l.s.opening.Principal; ls.by[who] > 1 {
+	if who := l.s.opening.Who.ID; ls.by[who] > 1 {
 		ls.by[who]--
 	} else {
 		delete(ls.by, who)

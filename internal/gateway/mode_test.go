@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
@@ -101,19 +102,17 @@ func TestAutoPerKey(t *testing.T) {
 	}
 	r := newRaw(t, `{"tools":{}}`, map[string]string{mcp.MethodToolsList: `{"tools":[` + strings.Join(list, ",") + `]}`})
 	g := newGateway(t, map[string]string{"s": r.URL}, func(c *config.Config) { c.Schemas[0].Mode = builtin.ModeAuto })
-	few := func(_, tool string) bool { return tool == "" || tool == "t1" || tool == "t2" }
 	for _, tt := range []struct {
 		key, mode string
-		visible   catalog.Visible
-		own       string // the key's own mode
+		grant     access.Grant
 	}{
-		{"key:all", builtin.ModeCompact, nil, ""},
-		{"key:few", builtin.ModeFull, few, ""},
-		{"key:full", builtin.ModeFull, nil, builtin.ModeFull},
+		{"key:all", builtin.ModeCompact, access.Grant{}},
+		{"key:few", builtin.ModeFull, access.Grant{Tools: []string{"t1", "t2"}}},
+		{"key:full", builtin.ModeFull, access.Grant{Mode: builtin.ModeFull}},
 	} {
 		for _, era := range []string{"legacy", "modern"} {
 			t.Run(tt.key+" "+era, func(t *testing.T) {
-				s, err := g.Open(Opening{Schema: config.DefaultSchema, Session: era == "legacy", Client: nobody{}, Principal: tt.key, Visible: tt.visible, Scope: tt.key, Mode: tt.own})
+				s, err := g.Open(Opening{Who: access.Principal{ID: tt.key, Grant: tt.grant}, Schema: config.DefaultSchema, Session: era == "legacy", Client: nobody{}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -134,7 +133,7 @@ func TestAutoPerKey(t *testing.T) {
 					receipts = all.Sessions
 				}
 				at := slices.IndexFunc(receipts, func(r Receipt) bool { return r.Key == tt.key })
-				if at < 0 || receipts[at].Mode != tt.mode || receipts[at].Lists == 0 || (receipts[at].Why != "") != (tt.own == "") {
+				if at < 0 || receipts[at].Mode != tt.mode || receipts[at].Lists == 0 || (receipts[at].Why != "") != (tt.grant.Mode == "") {
 					t.Errorf("the receipts are %+v", receipts)
 				}
 			})

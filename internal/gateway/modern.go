@@ -108,7 +108,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 		}
 	}
 	return &upstream.Caller{
-		Principal: s.opening.Principal, Era: mcp.Modern, Version: version, Offer: mcp.ParseOffer(caps),
+		Principal: s.opening.Who.ID, Era: mcp.Modern, Version: version, Offer: mcp.ParseOffer(caps),
 		Info: bytes.Clone(jsonrpc.Get(req.Params, "_meta", mcp.MetaClientInfo)), LogLevel: level,
 	}, nil
 }

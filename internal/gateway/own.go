@@ -10,25 +10,6 @@ import (
 	"mcp-all-in-one/internal/say"
 )
 
-// visible is what the session's principal may see; our own tools are shown by
-// other rules.
-func (s *Session) visible() catalog.Visible {
-	may := s.opening.Visible
-	if may == nil {
-		return nil
-	}
-	return func(server, name string) bool { return server == builtin.Server || may(server, name) }
-}
-
-// readable is what of the prompts and resources the principal may see.
-func (s *Session) readable() catalog.Visible {
-	may := s.opening.Readable
-	if may == nil {
-		return nil
-	}
-	return func(server, name string) bool { return server == builtin.Server || may(server, name) }
-}
-
 // runOwn runs one of our own tools.
 func (s *Session) runOwn(ctx context.Context, p party, name string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	v := s.look()
@@ -58,7 +39,7 @@ func (s *Session) runOwn(ctx context.Context, p party, name string, req *jsonrpc
 // env is what a tool of ours may reach on behalf of a party.
 func (s *Session) env(p party, v *view, req *jsonrpc.Request) *builtin.Env {
 	return &builtin.Env{
-		Schema: s.schemaConfig(), Catalog: v.all, Visible: s.opening.Visible,
+		Schema: s.schemaConfig(), Catalog: v.all, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			u := s.upstream(server)
 			if u == nil {

@@ -99,7 +99,7 @@ func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req 
 
 func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, run runFunc) (*jsonrpc.Response, error) {
 	if state, ok := jsonrpc.GetString(req.Params, "requestState"); ok {
-		seal, ours, err := s.gw.seals.open(state, s.opening.Principal, digest(req))
+		seal, ours, err := s.gw.seals.open(state, s.opening.Who.ID, digest(req))
 		if err != nil {
 			return nil, invalidParams("requestState is not valid")
 		}

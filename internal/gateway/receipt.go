@@ -105,7 +105,7 @@ func (s *Session) showed(v *view) {
 	cost := v.cost.in(v.mode)
 	s.tally.list(cost)
 	s.gw.tallies.of(s.opening.Schema).list(cost)
-	if s.opening.Principal != "" {
+	if s.opening.Who.ID != "" {
 		s.showedKey(v, cost)
 	}
 }
@@ -123,9 +123,9 @@ func (s *Session) inspected(tool string, result []byte) {
 // receipt is what the session was shown so far.
 func (s *Session) receipt() Receipt {
 	v := s.look()
-	eyes := catalog.View{Scope: s.scope(), Visible: s.opening.Visible}
+	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
 	r := Receipt{
-		Session: s.caller.Session, Key: s.opening.Principal, Client: s.clientName(), Mode: v.choice.mode, List: v.cost.all(),
+		Session: s.caller.Session, Key: s.opening.Who.ID, Client: s.clientName(), Mode: v.choice.mode, List: v.cost.all(),
 		Tools: v.shown.Count(catalog.Tools, eyes),
 	}
 	r.Why, r.WhyZH = v.choice.why.Both()
@@ -151,7 +151,7 @@ func (r *Receipt) warn(list []say.Text) {
 func (g *Gateway) Receipts() map[string]SchemaReceipt {
 	all := make(map[string]SchemaReceipt)
 	for _, name := range g.SchemaNames() {
-		s, err := g.Open(Opening{Schema: name, Stdio: g.opt.Greeting != nil})
+		s, err := g.Open(Opening{Who: g.owner(), Schema: name, Stdio: g.opt.Greeting != nil})
 		if err != nil {
 			continue // it is being removed
 		}
@@ -219,7 +219,7 @@ func (c costs) in(mode string) catalog.Cost {
 // measure prepares the costs of a view: full is what full mode shows, all what
 // the compact modes stand for.
 func (s *Session) measure(full, all *catalog.Catalog) costs {
-	eyes := catalog.View{Scope: s.scope(), Visible: s.opening.Visible}
+	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
 	schema, cfg := s.schemaConfig(), s.gw.config()
 	small := func(mode string) func() catalog.Cost {
 		return sync.OnceValue(func() catalog.Cost {

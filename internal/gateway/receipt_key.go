@@ -12,7 +12,7 @@ const maxKeyReceipts = 100
 // showedKey notes what a key was shown. Requests outside any session have
 // nothing else that could say it, nor why the mode was chosen.
 func (s *Session) showedKey(v *view, cost catalog.Cost) {
-	r := Receipt{Key: s.opening.Principal, Mode: v.mode, Tools: v.cost.tools()}
+	r := Receipt{Key: s.opening.Who.ID, Mode: v.mode, Tools: v.cost.tools()}
 	r.Why, r.WhyZH = v.choice.why.Both()
 	r.warn(nil)
 	if v.choice.mode != "" {

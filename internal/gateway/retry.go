@@ -42,7 +42,7 @@ func (s *Session) elicitURL(p party, req *jsonrpc.Request, resp *jsonrpc.Respons
 
 // seal binds a handle to the client and to what it asked for.
 func (s *Session) seal(req *jsonrpc.Request, v sealed) string {
-	v.Principal, v.Digest, v.Expires = s.opening.Principal, digest(req), time.Now().Add(parkTTL).Unix()
+	v.Principal, v.Digest, v.Expires = s.opening.Who.ID, digest(req), time.Now().Add(parkTTL).Unix()
 	return s.gw.seals.seal(v)
 }
 

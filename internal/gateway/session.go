@@ -17,6 +17,7 @@ type Session struct {
 	gw      *Gateway
 	opening Opening
 	caller  *upstream.Caller
+	scope   string // see scopeOf
 
 	// seed is the dialect of the source documents.
 	seed    bool
@@ -150,30 +151,6 @@ func (s *Session) tellOwners(ctx context.Context, n *jsonrpc.Notification) {
 			s.gw.log.Debug("passing a notification on", "upstream", u.Name(), "method", n.Method, "err", err)
 		}
 	}
-}
-
-// upstreams are the servers that the session addresses.
-func (s *Session) upstreams() []*upstream.Upstream {
-	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
-	if v == nil {
-		return nil
-	}
-	if s.opening.Server == "" {
-		return v.Upstreams
-	}
-	if u := v.Upstream(s.opening.Server); u != nil {
-		return []*upstream.Upstream{u}
-	}
-	return nil
-}
-
-// upstream returns one of the servers that the session addresses, or nil.
-func (s *Session) upstream(name string) *upstream.Upstream {
-	v := s.gw.set.Snapshot().Schema(s.opening.Schema)
-	if v == nil {
-		return nil
-	}
-	return v.Upstream(name)
 }
 
 // shutdown ends this session once it is answered. A remote client never stops

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -158,7 +159,7 @@ func (nobody) Notify(context.Context, *jsonrpc.Notification) error { return nil 
 // open is a session that has shaken hands at a version.
 func open(t *testing.T, g *Gateway, server, version, capabilities string) *Session {
 	t.Helper()
-	s, err := g.Open(Opening{Schema: config.DefaultSchema, Server: server, Session: true, Client: nobody{}})
+	s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: server, Session: true, Client: nobody{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func (s *Session) taskOwner(id string) (u *upstream.Upstream, own string) {
 	if server == "" {
 		server, own, ok = strings.Cut(id, taskSeparator)
 	}
-	if !ok || s.opening.Visible != nil && !s.opening.Visible(server, "") {
+	if !ok || !s.seesServer(server) {
 		return nil, ""
 	}
 	return s.upstream(server), own

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -90,7 +91,7 @@ func TestTaskDriven(t *testing.T) {
 				mcp.MethodTasksResult: `{"content":[{"type":"text","text":"done"}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`,
 			})
 			g := newGateway(t, map[string]string{"a": r.URL}, func(c *config.Config) { c.Schemas[0].Mode = tt.mode })
-			s, err := g.Open(Opening{Schema: config.DefaultSchema, Session: tt.version != mcp.LatestModern, Client: nobody{}})
+			s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Session: tt.version != mcp.LatestModern, Client: nobody{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +168,7 @@ func TestTaskNotifications(t *testing.T) {
 		t.Run("bridge/H10 notifications at "+at.endpoint, func(t *testing.T) {
 			a, b := modern(), modern()
 			g := newGateway(t, map[string]string{"a": a.URL, "b": b.URL, "old": old.URL}, nil)
-			s, err := g.Open(Opening{Schema: config.DefaultSchema, Server: at.endpoint, Client: nobody{}})
+			s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Server: at.endpoint, Client: nobody{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +195,7 @@ func TestTaskNotifications(t *testing.T) {
 	}
 	t.Run("bridge/H10 not without the extension", func(t *testing.T) {
 		g := newGateway(t, map[string]string{"b": modern().URL}, nil)
-		s, err := g.Open(Opening{Schema: config.DefaultSchema, Client: nobody{}})
+		s, err := g.Open(Opening{Who: access.Anonymous, Schema: config.DefaultSchema, Client: nobody{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.
 // summarize begins the entry of a call in the record.
 func (s *Session) summarize(c *traffic.Call, req *jsonrpc.Request, name string) {
 	c.Kind, c.Session, c.Client = traffic.KindCall, s.caller.Session, s.clientName()
-	c.Principal, c.Schema = s.opening.Principal, s.opening.Schema
+	c.Principal, c.Door, c.Schema = s.opening.Who.ID, s.opening.Via, s.opening.Schema
 	c.Method, c.Name, c.ReqSize = req.Method, name, int64(len(req.Params))
 }
 

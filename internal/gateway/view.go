@@ -46,7 +46,7 @@ func (s *Session) merge(sources []catalog.Source, mode string) view {
 	if s.opening.Server != "" {
 		return v
 	}
-	eyes := catalog.View{Scope: s.opening.Scope, Visible: s.opening.Visible}
+	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
 	if v.compact = builtin.Compact(mode, v.all, eyes, s.schemaConfig(), s.gw.config()); v.compact != nil {
 		hidden := make([]catalog.Source, len(sources))
 		for i, src := range sources {
@@ -64,7 +64,7 @@ func (s *Session) merge(sources []catalog.Source, mode string) view {
 
 // own are our own tools, for those who may use them.
 func (s *Session) own() *builtin.Set {
-	if s.opening.Stdio || s.opening.Admin {
+	if s.opening.Who.MayConfigure() {
 		return s.gw.opt.Own
 	}
 	return nil
@@ -74,7 +74,7 @@ func (s *Session) own() *builtin.Set {
 // that is equal for equal sources.
 func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	var id strings.Builder
-	fmt.Fprintf(&id, "%s/%s/%p/%p/%s", s.opening.Schema, s.opening.Server, v.Config, s.own(), s.scope())
+	fmt.Fprintf(&id, "%s/%s/%p/%p/%s", s.opening.Schema, s.opening.Server, v.Config, s.own(), s.scope)
 	var sources []catalog.Source
 	for _, u := range v.Upstreams {
 		if s.opening.Server != "" && u.Name() != s.opening.Server {
@@ -97,8 +97,8 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 
 // mode is what the session is shown: the tools, or two that stand for them.
 func (s *Session) mode() string {
-	if s.opening.Mode != "" {
-		return s.opening.Mode
+	if s.opening.Who.Mode != "" {
+		return s.opening.Who.Mode
 	}
 	return s.schemaConfig().Mode
 }
@@ -108,15 +108,6 @@ func (s *Session) schemaConfig() *config.Schema {
 		return v.Config
 	}
 	return &config.Schema{}
-}
-
-// scope tells apart sessions that are shown different things in the compact
-// modes, whose tools describe the others.
-func (s *Session) scope() string {
-	if s.opening.Visible == nil {
-		return ""
-	}
-	return s.opening.Scope
 }
 
 // settle waits before the first list of a session until each server has

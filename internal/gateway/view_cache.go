@@ -42,7 +42,7 @@ func (c *viewCache) at(s *Session, revision uint64) *view {
 		v.revision = revision
 		return &v
 	}
-	who := outsider{o.Schema, o.Server, o.Principal, s.scope(), o.Mode, s.own()}
+	who := outsider{o.Schema, o.Server, o.Who.ID, s.scope, o.Who.Mode, s.own()}
 	c.mu.Lock()
 	known := c.outside[who]
 	c.mu.Unlock()

@@ -3,7 +3,7 @@ package gateway
 import (
 	"testing"
 
-	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 )
 
@@ -20,23 +20,23 @@ func TestViewsOutsideSessions(t *testing.T) {
 		}
 		return s
 	}
-	seen := func(string, string) bool { return true }
-	first := open(Opening{Principal: "a"}).look()
-	if open(Opening{Principal: "a"}).look() != first {
+	a := access.Principal{ID: "a"}
+	first := open(Opening{Who: a}).look()
+	if open(Opening{Who: a}).look() != first {
 		t.Error("the second request of a client has another view")
 	}
 	for name, o := range map[string]Opening{
-		"another client":   {Principal: "b"},
-		"another mode":     {Principal: "a", Mode: "compact"},
-		"who may see less": {Principal: "a", Scope: "x", Visible: catalog.Visible(seen)},
-		"a session":        {Principal: "a", Session: true},
+		"another client":   {Who: access.Principal{ID: "b"}},
+		"another mode":     {Who: access.Principal{ID: "a", Grant: access.Grant{Mode: "compact"}}},
+		"who may see less": {Who: access.Principal{ID: "a", Grant: access.Grant{Servers: []string{"x"}}}},
+		"a session":        {Who: a, Session: true},
 	} {
 		if open(o).look() == first {
 			t.Errorf("%s has the same view", name)
 		}
 	}
 	gw.set.Apply(gw.config(), nil)
-	if next := open(Opening{Principal: "a"}).look(); next == first || next.revision == first.revision {
+	if next := open(Opening{Who: a}).look(); next == first || next.revision == first.revision {
 		t.Errorf("the same view at revisions %d and %d", first.revision, next.revision)
 	}
 	if n := len(gw.views.outside); n != 1 {

@@ -29,11 +29,13 @@ const (
 type Entry struct {
 	Time      time.Time `json:"time"`
 	Principal string    `json:"principal,omitempty"`
-	Session   string    `json:"session,omitempty"`
-	Client    string    `json:"client,omitempty"`
-	Schema    string    `json:"schema,omitempty"`
-	Server    string    `json:"server,omitempty"`
-	Method    string    `json:"method"`
+	// Door is the way by which the call came in.
+	Door    string `json:"door,omitempty"`
+	Session string `json:"session,omitempty"`
+	Client  string `json:"client,omitempty"`
+	Schema  string `json:"schema,omitempty"`
+	Server  string `json:"server,omitempty"`
+	Method  string `json:"method"`
 	// Name is the tool, the prompt or the URI.
 	Name string `json:"name,omitempty"`
 	// Arguments is the SHA-256 of the arguments: what was passed can be
@@ -80,7 +82,7 @@ func (a *Audit) Observe(o *traffic.Observation) {
 		return
 	}
 	e := Entry{
-		Time: o.Start.UTC(), Principal: o.Principal, Session: o.Session, Client: o.Client, Schema: o.Schema, Server: o.Server,
+		Time: o.Start.UTC(), Principal: o.Principal, Door: string(o.Door), Session: o.Session, Client: o.Client, Schema: o.Schema, Server: o.Server,
 		Method: o.Method, Name: o.Name, Outcome: o.Status, Code: o.Code, Reason: o.Reason,
 		Millis: float64(o.Total.Microseconds()) / 1000, Request: o.ReqSize, Response: o.ResSize,
 	}

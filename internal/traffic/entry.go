@@ -31,7 +31,10 @@ type entry struct {
 
 // who is who called, what is what was called.
 type (
-	who  struct{ session, client, principal, schema string }
+	who struct {
+		session, client, principal, schema string
+		door                               Door
+	}
 	what struct{ server, method, name string }
 )
 
@@ -104,7 +107,7 @@ func (r *Recorder) forgetLocked(e *entry) {
 // whoLocked counts one more entry of a caller, most often that of the entry
 // above.
 func (r *Recorder) whoLocked(c *Call, up *entry) uint32 {
-	k := who{c.Session, c.Client, c.Principal, c.Schema}
+	k := who{c.Session, c.Client, c.Principal, c.Schema, c.Door}
 	if up != nil && r.who.rows[up.who].key == k {
 		return r.who.share(up.who)
 	}
@@ -152,7 +155,7 @@ func (r *Recorder) callLocked(e *entry) Call {
 	who, what := &r.who.rows[e.who].key, &r.what.rows[e.what].key
 	c := Call{
 		ID: e.id, Kind: kinds[e.kind], Hop: hops[e.hop], FromServer: e.fromServer, Start: time.Unix(0, e.start),
-		Session: who.session, Client: who.client, Principal: who.principal, Schema: who.schema,
+		Session: who.session, Client: who.client, Principal: who.principal, Door: who.door, Schema: who.schema,
 		Server: what.server, Method: what.method, Name: what.name,
 		Status: statuses[e.status], Code: e.code, Reason: r.reasons.rows[e.reason].key, Total: e.total,
 		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: r.notes.rows[e.notes].data, Bench: e.bench,

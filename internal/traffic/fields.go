@@ -15,6 +15,7 @@ var stringFields = map[string]func(*Call) string{
 	"schema":    func(c *Call) string { return c.Schema },
 	"session":   func(c *Call) string { return c.Session },
 	"principal": func(c *Call) string { return c.Principal },
+	"door":      func(c *Call) string { return string(c.Door) },
 	"method":    func(c *Call) string { return c.Method },
 	"name":      func(c *Call) string { return c.Name },
 	"status":    func(c *Call) string { return c.Status },

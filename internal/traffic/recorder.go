@@ -124,22 +124,6 @@ func (r *Recorder) Begin(c *Call, req []byte) uint64 {
 	return e.id
 }
 
-// BeginBoth is Begin for a client's call and for the call to a server that it
-// causes, whose Parent it sets.
-func (r *Recorder) BeginBoth(client *Call, req []byte, server *Call, down []byte) (above, below uint64) {
-	if !r.Enabled() {
-		return 0, 0
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	above = r.addLocked(client, req, pending).id
-	server.Parent = above
-	below = r.addLocked(server, down, pending).id
-	r.changedLocked(change(2 * above))
-	r.changedLocked(change(2 * below))
-	return above, below
-}
-
 // End records how a call ended. It ignores an id of 0, one that has left the
 // ring, and one that has ended already.
 func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
@@ -149,18 +133,6 @@ func (r *Recorder) End(id uint64, o *Outcome, res []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.endLocked(id, o, res)
-}
-
-// EndBoth is End for the call to a server, and then for the client's call that
-// caused it.
-func (r *Recorder) EndBoth(below uint64, server *Outcome, res []byte, above uint64, client *Outcome, answer []byte) {
-	if below == 0 || above == 0 || !r.Enabled() {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.endLocked(below, server, res)
-	r.endLocked(above, client, answer)
 }
 
 func (r *Recorder) endLocked(id uint64, o *Outcome, res []byte) {

@@ -30,6 +30,18 @@ const (
 	KindNotification Kind = "notification"
 )
 
+// A Door is the way by which a call came in.
+type Door string
+
+// The doors.
+const (
+	DoorSession Door = "session" // a client's own request
+	DoorExec    Door = "exec"    // a tool of the compact modes
+	DoorScript  Door = "script"  // a script of code mode
+	DoorConsole Door = "console" // the console's Bench and test suites
+	DoorCLI     Door = "cli"     // the command line, through a running gateway
+)
+
 // The values of Call.Status.
 const (
 	StatusPending   = "pending"
@@ -57,6 +69,7 @@ type Call struct {
 	Session    string    `json:"session,omitempty"`
 	Client     string    `json:"client,omitempty"`
 	Principal  string    `json:"principal,omitempty"`
+	Door       Door      `json:"door,omitempty"`
 	Schema     string    `json:"schema,omitempty"`
 	Server     string    `json:"server,omitempty"`
 	Method     string    `json:"method"`

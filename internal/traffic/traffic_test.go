@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -323,47 +322,5 @@ func BenchmarkDisabled(b *testing.B) {
 	c := call("github", "search_issues")
 	for b.Loop() {
 		r.Begin(c, nil)
-	}
-}
-
-// TestBoth records a call and the one that it causes in one step at either end:
-// the same as in two.
-func TestBoth(t *testing.T) {
-	start := time.Unix(1_700_000_000, 0)
-	record := func(both bool) []Call {
-		r := New(Options{Now: func() time.Time { return start }})
-		up := Call{Hop: HopClient, Start: start, Session: "s", Client: "c", Method: "tools/call", Name: "a__echo"}
-		down := Call{Hop: HopServer, Start: start, Session: "s", Client: "c", Method: "tools/call", Name: "echo", Server: "a", Notes: []string{"n"}}
-		said, got := Outcome{Status: StatusOK, Total: 5, ServerTime: 5}, Outcome{Status: StatusOK, Total: 7, Server: "a"}
-		req, res := []byte(`{"name":"a__echo"}`), []byte(`{"content":[]}`)
-		if both {
-			above, below := r.BeginBoth(&up, req, &down, req[:5])
-			if c, _ := r.Get(below); c.Status != StatusPending || c.Parent != above {
-				t.Errorf("%+v", c)
-			}
-			r.EndBoth(below, &said, res, above, &got, res[1:])
-		} else {
-			above := r.Begin(&up, req)
-			down.Parent = above
-			below := r.Begin(&down, req[:5])
-			r.End(below, &said, res)
-			r.End(above, &got, res[1:])
-		}
-		list, rev := r.List(nil, 0, 10)
-		if rev != 4 || len(list) != 2 {
-			t.Errorf("revision %d, %d entries", rev, len(list))
-		}
-		for i := range list {
-			list[i], _ = r.Get(list[i].ID)
-		}
-		return list
-	}
-	if one, two := record(true), record(false); !reflect.DeepEqual(one, two) {
-		t.Errorf("%+v\n%+v", one, two)
-	}
-	off := New(Options{})
-	off.SetEnabled(false)
-	if above, below := off.BeginBoth(&Call{}, nil, &Call{}, nil); above != 0 || below != 0 {
-		t.Error("recorded while it is off")
 	}
 }
