@@ -38,6 +38,9 @@ type Tool struct {
 	Name string
 	// Definition is the raw item of tools/list.
 	Definition []byte
+	// Compact says that the tool stands for those of the servers. The others
+	// look after the configuration.
+	Compact bool
 	// Run answers a call; arguments is nil when the caller gave none. An error
 	// of type *jsonrpc.Error is answered as it is.
 	Run func(ctx context.Context, env *Env, arguments []byte) (*jsonrpc.Response, error)

@@ -46,10 +46,14 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *confi
 	default:
 		return nil
 	}
+	tools := []Tool{c.inspectTool(outline), c.execTool()}
 	if names := cfg.Compact.Names; names == NamesDescribe || names == NamesInvoke {
-		return NewSet(c.later(names, outline), nil)
+		tools = c.later(names, outline)
 	}
-	return NewSet([]Tool{c.inspectTool(outline), c.execTool()}, nil)
+	for i := range tools {
+		tools[i].Compact = true
+	}
+	return NewSet(tools, nil)
 }
 
 // compact is how inspect and exec of one schema behave.

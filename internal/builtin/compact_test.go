@@ -31,6 +31,14 @@ func world(t *testing.T) *Env {
 	}, catalog.Options{})
 	env := &Env{Schema: &config.Schema{}, Catalog: all}
 	env.Call = func(_ context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
+		ref, _ := all.ToolOf(server, tool, nil)
+		given := arguments
+		if given == nil {
+			given = []byte(`{}`)
+		}
+		if wrong := ref.Item.Validate(given); len(wrong) > 0 {
+			return nil, catalog.Violations(wrong) // as the gateway does
+		}
 		text := jsonrpc.Quote(fmt.Sprintf("%s %s %s", server, tool, arguments))
 		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"x":1.0}`, text)}, nil
 	}

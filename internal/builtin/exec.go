@@ -50,9 +50,6 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	if !ok {
 		return refuse("%s", badArguments)
 	}
-	if violations := ref.Item.Validate(orEmpty(inner)); len(violations) > 0 {
-		return refuse("%s", catalog.FailureText(violations))
-	}
 	resp, err := env.Call(ctx, ref.Server, ref.Name, inner)
 	switch {
 	case ctx.Err() != nil:
@@ -108,6 +105,10 @@ func errorText(data json.RawMessage) string {
 }
 
 func messageOf(err error) string {
+	var wrong catalog.Violations
+	if errors.As(err, &wrong) && len(wrong) > 0 {
+		return wrong.Error()
+	}
 	var wire *jsonrpc.Error
 	if errors.As(err, &wire) {
 		return wire.Message
@@ -120,13 +121,6 @@ func parenthesised(s string) string {
 		return ""
 	}
 	return " (" + s + ")"
-}
-
-func orEmpty(args []byte) []byte {
-	if len(args) == 0 {
-		return []byte(`{}`)
-	}
-	return args
 }
 
 // listText writes names the way the original did.

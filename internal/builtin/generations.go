@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -126,15 +127,15 @@ func (c compact) call(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	if !ok {
 		return failure(coded("VALIDATION_ERROR", "%s", badArguments)), nil
 	}
-	if violations := ref.Item.Validate(orEmpty(inner)); len(violations) > 0 {
-		body := coded("VALIDATION_ERROR", "%s", catalog.FailureText(violations))
-		body["tool_schema"] = c.show(ref).InputSchema
-		return failure(body), nil
-	}
 	resp, err := env.Call(ctx, ref.Server, ref.Name, inner)
+	var wrong catalog.Violations
 	switch {
 	case ctx.Err() != nil:
 		return resp, err
+	case errors.As(err, &wrong) && len(wrong) > 0:
+		body := coded("VALIDATION_ERROR", "%s", wrong)
+		body["tool_schema"] = c.show(ref).InputSchema
+		return failure(body), nil
 	case err != nil:
 		return failure(coded("EXECUTION_ERROR", "%s", messageOf(err))), nil
 	case resp.Err != nil:

@@ -50,6 +50,13 @@ func (r *Rules) lists(name string) bool {
 	return len(r.Allow) == 0 || matchAny(r.Allow, name)
 }
 
+// Lists says whether the configuration lets an item of a server be seen and
+// used.
+func (c *Catalog) Lists(server string, k Kind, name string) bool {
+	i, ok := c.servers[server]
+	return ok && c.sources[i].Policy.rules(k).lists(name)
+}
+
 func matchAny(patterns []string, name string) bool {
 	for _, p := range patterns {
 		if Match(p, name) {

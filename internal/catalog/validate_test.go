@@ -85,8 +85,8 @@ func TestValidate(t *testing.T) {
 		})
 	}
 	t.Run("req/S002-10/text", func(t *testing.T) {
-		equalTo(t, "Argument validation failed: Missing required argument: 'path'", FailureText(it.Validate(nil)))
-		equalTo(t, "Argument validation failed: Argument 'n': expected at least 1, got 0; Missing required argument: 'path'", FailureText(it.Validate([]byte(`{"n":0}`))))
+		equalTo(t, "Argument validation failed: Missing required argument: 'path'", Violations(it.Validate(nil)).Error())
+		equalTo(t, "Argument validation failed: Argument 'n': expected at least 1, got 0; Missing required argument: 'path'", Violations(it.Validate([]byte(`{"n":0}`))).Error())
 	})
 	t.Run("req/C-41/valid", func(t *testing.T) {
 		equalTo(t, []Violation(nil), it.Validate([]byte(`{"path":"/x","n":1.0,"mode":"slow","o":{"k":null},"u":null}`)))

@@ -28,13 +28,18 @@ const (
 	maxShown      = 80
 )
 
-// FailureText tells a caller what is wrong with the arguments of a call.
-func FailureText(vs []Violation) string {
+// Violations are what is wrong with the arguments of a tool.
+type Violations []Violation
+
+func (vs Violations) Error() string { return vs.In(say.English) }
+
+// In says it in a language.
+func (vs Violations) In(l say.Lang) string {
 	messages := make([]string, len(vs))
 	for i, v := range vs {
-		messages[i] = v.Message.String()
+		messages[i] = v.Message.In(l)
 	}
-	return "Argument validation failed: " + strings.Join(messages, "; ")
+	return say.New("Argument validation failed: %s", "参数校验失败：%s", strings.Join(messages, "; ")).In(l)
 }
 
 // note adds a complaint about the value at a place.

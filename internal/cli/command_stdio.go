@@ -101,6 +101,7 @@ func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema st
 // finish lets what is in flight end within the bound.
 func (in *instance) finish(ctx context.Context, conn *jsonrpc.Conn) {
 	in.draining.Store(true)
+	in.gateway.Drain()
 	in.gateway.Stop()
 	ctx, cancel := context.WithTimeout(ctx, in.cfg.Limits.Drain)
 	defer cancel()

@@ -102,6 +102,7 @@ func scanLimits(l *config.Limits) jsonrpc.ScanLimits {
 // and closes the listener. A cancelled ctx means now.
 func (f *front) drain(ctx context.Context) {
 	f.in.draining.Store(true)
+	f.in.gateway.Drain()
 	f.in.gateway.Stop()
 	bound, cancel := context.WithTimeout(ctx, f.in.cfg.Limits.Drain)
 	defer cancel()

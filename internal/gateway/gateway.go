@@ -68,6 +68,8 @@ type Gateway struct {
 	pressure *pressure
 	seals    sealer
 	parks    parks
+	tasks    taskOwners
+	draining atomic.Bool // no new call may run
 	// tallies count what clients were shown.
 	tallies    tallies
 	translated translated
@@ -202,6 +204,10 @@ func (g *Gateway) tellClients() {
 // Stop ends the open subscriptions of modern clients with a result, so that
 // nothing keeps their streams open.
 func (g *Gateway) Stop() { g.stopOnce.Do(func() { close(g.stopping) }) }
+
+// Drain lets no new call run: the process is about to end, and what is in flight
+// finishes.
+func (g *Gateway) Drain() { g.draining.Store(true) }
 
 // Close ends the calls that wait for their clients, stops telling clients
 // about changes, and waits.

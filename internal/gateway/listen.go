@@ -68,9 +68,7 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if ids != nil {
 		honoured = jsonrpc.Set(honoured, ids, "taskIds")
 	}
-	for _, u := range ownersOf(owned, watched) {
-		u.Listening(ctx, p.caller)
-	}
+	l.confirm(ctx, p, ownersOf(owned, watched))
 	ack := jsonrpc.Set([]byte(`{}`), honoured, "notifications")
 	if err := l.tell(ctx, mcp.NotificationListening, ack); err != nil {
 		return nil, err
@@ -118,29 +116,21 @@ func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) ([]hea
 	var owned []heard
 	uris := []byte{'['}
 	for raw := range jsonrpc.Elements(wanted) {
-		uri, ok := jsonrpc.GetString(append(append([]byte(`{"u":`), raw...), '}'), "u")
-		if !ok || len(owned) >= maxSubscriptions {
+		if len(owned) >= maxSubscriptions {
+			break
+		}
+		c := &Call{Via: l.s.opening.Via, Method: mcp.MethodSubscribe, Params: jsonrpc.Set([]byte(`{}`), raw, "uri"), client: p}
+		h, ok := l.watchResource(ctx, c)
+		if !ok {
 			continue
 		}
-		owners, err := l.s.owners(ctx, uri, p)
-		if err != nil || len(owners) == 0 {
-			continue
-		}
-		resp, err := owners[0].upstream.Subscribe(ctx, p.caller, owners[0].uri, l)
-		if err != nil || resp.Err != nil {
-			continue
-		}
-		owned = append(owned, heard{owners[0].upstream, owners[0].uri})
+		owned = append(owned, h)
 		if len(uris) > 1 {
 			uris = append(uris, ',')
 		}
 		uris = append(uris, raw...)
 	}
 	return owned, append(uris, ']')
-}
-
-func (l *listener) unsubscribe(p party, owned []heard) {
-	release(owned, func(ctx context.Context, h heard) { h.owner.Unsubscribe(ctx, p.caller, h.id, l) })
 }
 
 // release ends what a listener heard, within a bound: whoever listened is gone.

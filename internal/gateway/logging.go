@@ -23,11 +23,7 @@ func (s *Session) setLevel(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.
 		s.gw.opt.Level.Set(mcp.SlogLevel(level))
 	}
 	s.caller.LogLevel = level
-	for _, u := range s.upstreams() {
-		if err := u.SetLevel(ctx, s.caller, level); err != nil {
-			s.gw.log.Debug("setting the level", "upstream", u.Name(), "err", err)
-		}
-	}
+	s.setServerLevel(ctx, level)
 	if !s.seed {
 		return empty(), nil
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -59,23 +58,18 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		}
 		return listAs(req, now.shown, s.modernView(listKinds[req.Method]))
 	case mcp.MethodToolsCall:
-		if err := s.checkParamHeaders(req); err != nil {
-			return nil, err
-		}
-		return s.parkable(ctx, from, p, req, s.runTool, catalog.UplevelResult)
+		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodPromptsGet:
-		return s.parkable(ctx, from, p, req, s.runPrompt, catalog.UplevelResult)
+		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodResourcesRead:
-		return s.parkable(ctx, from, p, req, s.runRead, catalog.UplevelCacheable)
-	case mcp.MethodComplete:
-		return uplevel(s.runComplete(ctx, p, req))
+		return s.parkable(ctx, from, p, req, catalog.UplevelCacheable)
 	case mcp.MethodListen:
 		return s.listen(ctx, from, p, req)
 	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
 		mcp.MethodShutdown, mcp.MethodRootsList, mcp.MethodSampling, mcp.MethodElicit:
 		return nil, methodNotFound(req.Method, "not a method of "+mcp.LatestModern)
 	}
-	return uplevel(s.runOther(ctx, p, req))
+	return uplevel(s.forward(ctx, p, req))
 }
 
 func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
@@ -173,35 +167,4 @@ func (b modernBack) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *j
 		}
 	}
 	b.from.Notify(ctx, n)
-}
-
-// checkParamHeaders holds the arguments that a tool wants mirrored as headers
-// against those headers.
-func (s *Session) checkParamHeaders(req *jsonrpc.Request) error {
-	if s.opening.Header == nil {
-		return nil
-	}
-	name, _ := jsonrpc.GetString(req.Params, "name")
-	fit := s.fit(mcp.Modern)
-	ref, miss := s.look().shown.ToolFitting(fit, name, s.visible())
-	if miss != nil || ref.Item == nil || fit != nil && !fit.Takes("x-mcp-header") {
-		return nil
-	}
-	args := jsonrpc.Get(req.Params, "arguments")
-	for _, p := range catalog.HeaderParams(ref.Item) {
-		want, present := mcp.HeaderText(args, p.Path...)
-		got := s.opening.Header.Values(mcp.ParamHeaderPrefix + p.Header)
-		if !present && len(got) == 0 {
-			continue
-		}
-		if len(got) != 1 || !present || !sameHeader(got[0], want) {
-			return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s does not match argument %s", p.Header, strings.Join(p.Path, "."))
-		}
-	}
-	return nil
-}
-
-func sameHeader(header, argument string) bool {
-	text, ok := mcp.DecodeHeader(header)
-	return ok && text == argument
 }

@@ -85,19 +85,17 @@ func (k *park) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	}
 }
 
-type runFunc func(context.Context, party, *jsonrpc.Request) (*jsonrpc.Response, error)
-
 // parkable runs a request during which a legacy server may ask. Where it does,
 // the client is told what is asked, and the call waits for the client's retry.
-func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, run runFunc, finish func(string, []byte, bool) []byte) (*jsonrpc.Response, error) {
-	resp, err := s.parked(ctx, from, p, req, run)
+func (s *Session) parkable(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, finish func(string, []byte, bool) []byte) (*jsonrpc.Response, error) {
+	resp, err := s.parked(ctx, from, p, req)
 	if err == nil && resp.Err == nil {
 		resp.Result = finish(mcp.LatestModern, resp.Result, resp.Owned())
 	}
 	return resp, err
 }
 
-func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, run runFunc) (*jsonrpc.Response, error) {
+func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if state, ok := jsonrpc.GetString(req.Params, "requestState"); ok {
 		seal, ours, err := s.gw.seals.open(state, s.opening.Who.ID, digest(req))
 		if err != nil {
@@ -113,18 +111,18 @@ func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *j
 		}
 	}
 	if p.caller.Offer.Empty() {
-		resp, err := run(ctx, p, req)
+		resp, err := s.forward(ctx, p, req)
 		return s.finishRound(p, req, resp, err)
 	}
 	// The call may outlive this request, and so must its parameters.
 	req = &jsonrpc.Request{Method: req.Method, Params: append([]byte(nil), req.Params...)}
-	k := s.startPark(ctx, from, p, req, run)
+	k := s.startPark(ctx, from, p, req)
 	resp, err := s.waitPark(ctx, k, req)
 	return s.finishRound(p, req, resp, err)
 }
 
 // startPark begins a call that can be left waiting.
-func (s *Session) startPark(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request, run runFunc) *park {
+func (s *Session) startPark(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) *park {
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	k := &park{
 		id: randomID(), caller: p.caller, cancel: cancel, done: make(chan struct{}), from: from,
@@ -132,7 +130,7 @@ func (s *Session) startPark(ctx context.Context, from jsonrpc.Peer, p party, req
 	}
 	p.back = k
 	s.gw.parks.wg.Go(func() {
-		k.resp, k.err = run(live, p, req)
+		k.resp, k.err = s.forward(live, p, req)
 		close(k.done)
 	})
 	return k

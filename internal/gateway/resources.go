@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -10,41 +11,28 @@ import (
 
 const maxURI = 8 << 10
 
-// readResource routes one resources/read.
-func (s *Session) readResource(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.runRead(ctx, s.plain(ctx, from), req)
+// read reads a resource: of ourselves, of the server that has it, or of the
+// first that finds it where nobody lists it.
+func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+	uri, err := uriOf(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if resp.Err != nil {
-		resp.Err = legacyNotFound(resp.Err)
-	}
-	return resp, nil
-}
-
-func (s *Session) runRead(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := uriOf(req.Params)
-	if err != nil {
+	if err := checkMeta(c.Params); err != nil {
 		return nil, err
 	}
-	if err := checkMeta(req.Params); err != nil {
-		return nil, err
-	}
-	if own := s.own().Resource(uri); own != nil {
+	c.Target = uri
+	if own := s.own().Resource(uri); own != nil && c.Server == "" {
 		result, err := own.Read(ctx)
 		return &jsonrpc.Response{Result: result}, err
 	}
-	owners, err := s.owners(ctx, uri, p)
+	owners, err := s.owners(ctx, uri, c)
 	if err != nil {
 		return nil, err
 	}
 	var last *jsonrpc.Response
-	for _, o := range owners {
-		params := req.Params
-		if o.uri != uri {
-			params = jsonrpc.Set(params, jsonrpc.Quote(o.uri), "uri")
-		}
-		resp, err := s.send(ctx, p, o.upstream, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
+	for _, t := range owners {
+		resp, err := s.attempt(ctx, c, t)
 		if err != nil {
 			if len(owners) == 1 {
 				return nil, err
@@ -57,36 +45,51 @@ func (s *Session) runRead(ctx context.Context, p party, req *jsonrpc.Request) (*
 		last = resp
 	}
 	if last == nil || len(owners) > 1 {
-		return nil, resourceNotFound(uri, p.rules.Era == mcp.Modern)
+		return nil, s.notFound(c)
 	}
 	return last, nil
 }
 
-// An owner is a server that may have a resource, and its own uri for it.
-type owner struct {
-	upstream *upstream.Upstream
-	uri      string
+// resolveSubscription finds the resource that a client wants to hear about.
+func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, error) {
+	uri, err := uriOf(c.Params)
+	if err != nil {
+		return nil, err
+	}
+	c.Target = uri
+	owners, err := s.owners(ctx, uri, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(owners) == 0 {
+		return nil, s.notFound(c)
+	}
+	return owners[0], nil
 }
 
 // owners are the servers to ask for a resource: the one that lists it, or
 // whose template it matches; else each that has resources, in order.
-func (s *Session) owners(ctx context.Context, uri string, p party) ([]owner, error) {
+func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, error) {
 	ref, miss := s.look().all.ResourceFor(uri, s.readable())
 	if miss != nil {
 		s.settle(ctx)
 		ref, miss = s.look().all.ResourceFor(uri, s.readable())
 	}
-	if miss == nil {
-		if u := s.upstream(ref.Server); u != nil {
-			return []owner{{u, ref.Name}}, nil
-		}
-		return nil, resourceNotFound(uri, p.rules.Era == mcp.Modern)
+	servers := []string{ref.Server}
+	if miss != nil {
+		servers, ref = miss.Candidates, catalog.Ref{Name: uri}
 	}
-	var list []owner
-	for _, name := range miss.Candidates {
-		if u := s.upstream(name); u != nil {
-			list = append(list, owner{u, uri})
+	var list []*target
+	for _, server := range servers {
+		u := s.upstream(server)
+		if u == nil || c.Server != "" && server != c.Server {
+			continue
 		}
+		t := &target{kind: resourceItem, upstream: u, name: ref.Name, item: ref.Item, params: c.Params}
+		if ref.Name != uri {
+			t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "uri")
+		}
+		list = append(list, t)
 	}
 	return list, nil
 }
@@ -128,7 +131,8 @@ func legacyNotFound(e *jsonrpc.Error) *jsonrpc.Error {
 
 const maxSubscriptions = 1000
 
-func (s *Session) subscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+// subscribe answers resources/subscribe.
+func (s *Session) subscribe(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	uri, err := uriOf(req.Params)
 	if err != nil {
 		return nil, err
@@ -143,24 +147,16 @@ func (s *Session) subscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc
 	if full {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this session has %d subscriptions, which is the limit", maxSubscriptions)
 	}
-	owners, err := s.owners(ctx, uri, s.plain(ctx, nil))
-	if err != nil {
-		return nil, err
-	}
-	if len(owners) == 0 {
-		return nil, resourceNotFound(uri, false)
-	}
-	o := owners[0]
-	resp, err := o.upstream.Subscribe(ctx, s.caller, o.uri, s)
-	if err != nil || resp.Err != nil {
-		return resp, err
-	}
+	return s.forward(ctx, p, req)
+}
+
+// subscribed notes what a session hears about, to end it with the session.
+func (s *Session) subscribed(uri string, u *upstream.Upstream) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.closed {
-		s.subs[uri] = o.upstream
+		s.subs[uri] = u
 	}
-	s.mu.Unlock()
-	return empty(), nil
 }
 
 func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -179,11 +175,7 @@ func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonr
 	if _, name, ok := s.look().all.InURI(uri); ok {
 		own = name
 	}
-	resp, err := u.Unsubscribe(ctx, s.caller, own, s)
-	if err != nil || resp.Err != nil {
-		return resp, err
-	}
-	return empty(), nil
+	return s.endSubscription(ctx, u, own)
 }
 
 // Updated tells the client that a resource of a server changed.

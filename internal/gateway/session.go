@@ -65,7 +65,7 @@ func (s *Session) Close() {
 	if len(subs) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 		for uri, u := range subs {
-			u.Unsubscribe(ctx, s.caller, uri, s)
+			s.endSubscription(ctx, u, uri)
 		}
 		cancel()
 	}
@@ -78,7 +78,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
 		s.gw.log.Debug("request", "session", s.caller.Session, "method", clip(req.Method), "bytes", len(req.Params))
 	}
-	if s.gw.opt.Traffic.Enabled() || s.gw.opt.Observe != nil {
+	if s.watched() {
 		return s.recorded(ctx, from, req)
 	}
 	return s.handle(ctx, from, req)
@@ -98,17 +98,21 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		return s.list(ctx, req)
 	case mcp.MethodToolsCall:
-		return s.callTool(ctx, from, req)
-	case mcp.MethodPromptsGet:
-		return s.getPrompt(ctx, from, req)
+		resp, err := s.forward(ctx, s.plain(ctx, from), req)
+		if err == nil && resp.Err == nil {
+			resp.Result = s.finishTool(resp.Result)
+		}
+		return resp, err
 	case mcp.MethodResourcesRead:
-		return s.readResource(ctx, from, req)
+		resp, err := s.forward(ctx, s.plain(ctx, from), req)
+		if err == nil && resp.Err != nil {
+			resp.Err = legacyNotFound(resp.Err)
+		}
+		return resp, err
 	case mcp.MethodSubscribe:
-		return s.subscribe(ctx, req)
+		return s.subscribe(ctx, s.plain(ctx, from), req)
 	case mcp.MethodUnsubscribe:
 		return s.unsubscribe(ctx, req)
-	case mcp.MethodComplete:
-		return s.complete(ctx, from, req)
 	case mcp.MethodSetLevel:
 		return s.setLevel(ctx, req)
 	case mcp.MethodShutdown:
@@ -118,7 +122,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodSampling, mcp.MethodElicit:
 		return s.inboundQuestion(ctx, req)
 	}
-	return s.other(ctx, from, req)
+	return s.forward(ctx, s.plain(ctx, from), req)
 }
 
 // HandleNotification takes one notification of the client.
@@ -127,7 +131,7 @@ func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jso
 	case mcp.NotificationInitialized:
 		s.greet(s.caller)
 	case mcp.NotificationRootsList:
-		s.tellOwners(ctx, n)
+		s.tellServers(ctx, n)
 	case mcp.NotificationExit, "exit":
 		if s.opening.Stdio && s.gw.opt.Exit != nil {
 			s.gw.opt.Exit()
@@ -140,16 +144,6 @@ func (s *Session) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jso
 func (s *Session) greet(c *upstream.Caller) {
 	if g := s.gw.opt.Greeting; g != nil {
 		s.greetOnce.Do(func() { g.Set(c) })
-	}
-}
-
-// tellOwners passes something on to the servers that this session has to
-// itself.
-func (s *Session) tellOwners(ctx context.Context, n *jsonrpc.Notification) {
-	for _, u := range s.upstreams() {
-		if err := u.Notify(ctx, s.caller, n); err != nil {
-			s.gw.log.Debug("passing a notification on", "upstream", u.Name(), "method", n.Method, "err", err)
-		}
 	}
 }
 

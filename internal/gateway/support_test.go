@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,12 +25,24 @@ type raw struct {
 	*httptest.Server
 	results map[string]string
 	got     chan string
-	says    chan string // notifications on the stream of subscriptions/listen
+
+	mu      sync.Mutex
+	streams map[chan string]bool // the open streams of subscriptions/listen
+}
+
+// say sends a notification on every open stream, as servers do: while one
+// stream replaces another, both are open.
+func (r *raw) say(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for stream := range r.streams {
+		stream <- line
+	}
 }
 
 // newRaw serves a legacy server. Methods without a result are not found.
 func newRaw(t *testing.T, capabilities string, results map[string]string) *raw {
-	r := &raw{results: results, got: make(chan string, 100), says: make(chan string)}
+	r := &raw{results: results, got: make(chan string, 100), streams: make(map[chan string]bool)}
 	results[mcp.MethodInitialize] = `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"raw","version":"1"}}`
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
@@ -86,11 +99,16 @@ func (r *raw) stream(w http.ResponseWriter, req *http.Request, id string, honour
 		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":{%s,\"_meta\":{%q:%s}}}\n\n", method, members, mcp.MetaSubscriptionID, id)
 		w.(http.Flusher).Flush()
 	}
+	says := make(chan string, 10)
+	r.mu.Lock()
+	r.streams[says] = true
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		delete(r.streams, says)
+		r.mu.Unlock()
+	}()
 	tell(mcp.NotificationListening, `"notifications":`+string(honoured))
-	says := r.says
-	if jsonrpc.Get(honoured, "taskIds") == nil {
-		says = nil // about to be replaced
-	}
 	for {
 		select {
 		case line := <-says:

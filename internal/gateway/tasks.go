@@ -8,7 +8,6 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // Tasks pass through in the dialect of their server: the one of 2025-11-25, or
@@ -44,52 +43,45 @@ func (s *Session) capabilities(era mcp.Era, version string, offer mcp.Offer) []b
 	return caps
 }
 
-// task routes a request about a task to the server in its id.
-func (s *Session) task(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	id, ok := jsonrpc.GetString(req.Params, "taskId")
+// resolveTask finds the server in the id of a task.
+func (s *Session) resolveTask(c *Call) (*target, error) {
+	id, ok := jsonrpc.GetString(c.Params, "taskId")
 	if !ok {
 		return nil, invalidParams("taskId must be a string")
 	}
-	u, own := s.taskOwner(id)
-	if u == nil {
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", clip(id))
-	}
-	params := req.Params
-	if own != id {
-		params = jsonrpc.Set(params, jsonrpc.Quote(own), "taskId")
-	}
-	return s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: params, Back: p.back})
-}
-
-// taskOwner is the server in the id of a task, and the id that it knows.
-func (s *Session) taskOwner(id string) (u *upstream.Upstream, own string) {
-	server, own, ok := s.opening.Server, id, true
+	c.Target = id
+	server, own := s.opening.Server, id
 	if server == "" {
 		server, own, ok = strings.Cut(id, taskSeparator)
 	}
-	if !ok || !s.seesServer(server) {
-		return nil, ""
+	t := &target{kind: taskItem, upstream: s.upstream(server), name: own, params: c.Params}
+	if !ok || t.upstream == nil {
+		return nil, s.notFound(c)
 	}
-	return s.upstream(server), own
+	if own != id {
+		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(own), "taskId")
+	}
+	return t, nil
 }
 
-// listTasks joins the tasks of every server that lists them.
-func (s *Session) listTasks(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	var owners []*upstream.Upstream
+// listTasks joins the principal's tasks of every server that lists them.
+func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+	var owners []*target
 	for _, u := range s.upstreams() {
 		if f := u.Features(s.caller); f != nil && jsonrpc.Get(f.Capabilities, "tasks", "list") != nil {
-			owners = append(owners, u)
+			owners = append(owners, &target{kind: taskItem, upstream: u, params: c.Params})
 		}
 	}
-	if len(owners) == 0 {
-		return nil, methodNotFound(req.Method, "no server lists tasks")
-	}
-	if len(owners) == 1 {
-		return s.send(ctx, p, owners[0], &jsonrpc.Request{Method: req.Method, Params: req.Params, Back: p.back})
+	switch len(owners) {
+	case 0:
+		return nil, methodNotFound(c.Method, "no server lists tasks")
+	case 1:
+		return s.attempt(ctx, c, owners[0])
 	}
 	list := []byte{'['}
-	for _, u := range owners {
-		resp, err := s.send(ctx, p, u, &jsonrpc.Request{Method: req.Method, Params: jsonrpc.Set(orEmptyObject(req.Params), nil, "cursor"), Back: p.back})
+	for _, t := range owners {
+		t.params = jsonrpc.Set(orEmptyObject(c.Params), nil, "cursor")
+		resp, err := s.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
 			continue // one server that is down hides its own tasks only
 		}
@@ -111,15 +103,15 @@ func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, 
 	var watched []heard
 	ids := []byte{'['}
 	for raw := range jsonrpc.Elements(wanted) {
-		id, ok := jsonrpc.Text(raw)
-		if !ok || len(watched) >= maxSubscriptions {
+		if len(watched) >= maxSubscriptions {
+			break
+		}
+		c := &Call{Via: l.s.opening.Via, Method: mcp.MethodTasksGet, Params: jsonrpc.Set([]byte(`{}`), raw, "taskId"), client: p}
+		h, ok := l.watchTask(ctx, c)
+		if !ok {
 			continue
 		}
-		u, own := l.s.taskOwner(id)
-		if u == nil || !hasTasks(u.Features(p.caller)) || !u.WatchTask(ctx, p.caller, own, l) {
-			continue
-		}
-		watched = append(watched, heard{u, own})
+		watched = append(watched, h)
 		if len(ids) > 1 {
 			ids = append(ids, ',')
 		}
@@ -128,19 +120,21 @@ func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, 
 	return watched, append(ids, ']')
 }
 
-func (l *listener) unwatch(p party, watched []heard) {
-	release(watched, func(ctx context.Context, h heard) { h.owner.UnwatchTask(ctx, p.caller, h.id, l) })
-}
-
 // nameTasks gives the tasks that a result names ids that lead back to their
-// server.
+// server, and leaves out listed ones of other principals.
 func (s *Session) nameTasks(server string, result []byte) []byte {
-	if s.opening.Server != "" || len(result) > maxTaskResult || !bytes.Contains(result, []byte(`"taskId"`)) {
+	if len(result) > maxTaskResult || !bytes.Contains(result, []byte(`"taskId"`)) {
 		return result
 	}
-	for _, path := range [][]string{{"taskId"}, {"task", "taskId"}, {"_meta", relatedTask, "taskId"}} {
+	name := func(id string) []byte {
+		if s.opening.Server != "" {
+			return jsonrpc.Quote(id)
+		}
+		return jsonrpc.Quote(server + taskSeparator + id)
+	}
+	for _, path := range taskPaths {
 		if id, ok := jsonrpc.GetString(result, path...); ok {
-			result = jsonrpc.Set(result, jsonrpc.Quote(server+taskSeparator+id), path...)
+			result = jsonrpc.Set(result, name(id), path...)
 		}
 	}
 	tasks := jsonrpc.Get(result, "tasks")
@@ -149,15 +143,32 @@ func (s *Session) nameTasks(server string, result []byte) []byte {
 	}
 	list := []byte{'['}
 	for task := range jsonrpc.Elements(tasks) {
+		id, ok := jsonrpc.GetString(task, "taskId")
+		if !ok || !s.gw.tasks.belong(server, id, &s.opening.Who) {
+			continue
+		}
 		if len(list) > 1 {
 			list = append(list, ',')
 		}
-		if id, ok := jsonrpc.GetString(task, "taskId"); ok {
-			task = jsonrpc.Set(task, jsonrpc.Quote(server+taskSeparator+id), "taskId")
-		}
-		list = append(list, task...)
+		list = append(list, jsonrpc.Set(task, name(id), "taskId")...)
 	}
 	return jsonrpc.Set(result, append(list, ']'), "tasks")
+}
+
+// taskPaths are where a result or a notification names its task.
+var taskPaths = [...][]string{{"taskId"}, {"task", "taskId"}, {"_meta", relatedTask, "taskId"}}
+
+// ownTask notes that the task which a result announces belongs to the
+// principal.
+func (s *Session) ownTask(server string, result []byte) {
+	if len(result) > maxTaskResult {
+		return
+	}
+	for _, path := range taskPaths {
+		if id, ok := jsonrpc.GetString(result, path...); ok {
+			s.gw.tasks.own(server, id, s.opening.Who.ID)
+		}
+	}
 }
 
 // nameTask is a notification of a server with its tasks named.

@@ -15,7 +15,7 @@ import (
 func (s *Session) perform(ctx context.Context, p party, u *upstream.Upstream, item *catalog.Item, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	hasTasks := p.rules.Era == mcp.Legacy && p.rules.SampleTools
 	if item == nil || !item.NeedsTask || hasTasks || jsonrpc.Get(req.Params, "task") != nil {
-		return s.send(ctx, p, u, req)
+		return s.exchange(ctx, p, u, req)
 	}
 	if p.rules.Era == mcp.Modern {
 		// The task lives in the connection that it was begun on: this caller
@@ -24,7 +24,7 @@ func (s *Session) perform(ctx context.Context, p party, u *upstream.Upstream, it
 	}
 	begun := *req
 	begun.Params = jsonrpc.Set(req.Params, []byte(`{}`), "task")
-	resp, err := s.call(ctx, p, u, &begun)
+	resp, err := s.callServer(ctx, p, u, &begun)
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
@@ -34,7 +34,7 @@ func (s *Session) perform(ctx context.Context, p party, u *upstream.Upstream, it
 	}
 	params := jsonrpc.Set([]byte(`{}`), id, "taskId")
 	resp.Release()
-	resp, err = s.send(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: req.Back})
+	resp, err = s.exchange(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksResult, Params: params, Back: req.Back})
 	if err != nil && ctx.Err() != nil {
 		s.cancelTask(ctx, p, u, params)
 	}
@@ -48,7 +48,7 @@ func (s *Session) perform(ctx context.Context, p party, u *upstream.Upstream, it
 func (s *Session) cancelTask(ctx context.Context, p party, u *upstream.Upstream, params []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
 	defer cancel()
-	if _, err := s.call(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksCancel, Params: params}); err != nil {
+	if _, err := s.callServer(ctx, p, u, &jsonrpc.Request{Method: mcp.MethodTasksCancel, Params: params}); err != nil {
 		s.gw.log.Debug("cancelling a task", "upstream", u.Name(), "err", err)
 	}
 }

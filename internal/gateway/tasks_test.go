@@ -187,7 +187,7 @@ func TestTaskNotifications(t *testing.T) {
 			if ack := client.next(t, mcp.NotificationListening); !strings.Contains(ack, want) || at.endpoint == "" && (strings.Contains(ack, "gone") || strings.Contains(ack, "old")) {
 				t.Errorf("honoured: %s", ack)
 			}
-			b.says <- `notifications/tasks "taskId":"t1","status":"completed"`
+			b.say(`notifications/tasks "taskId":"t1","status":"completed"`)
 			if note := client.next(t, mcp.NotificationTasks); note != `{"taskId":"`+at.prefix+`t1","status":"completed","_meta":{"io.modelcontextprotocol/subscriptionId":7}}` {
 				t.Errorf("told %s", note)
 			}

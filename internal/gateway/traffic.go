@@ -11,19 +11,27 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/traffic"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // traceKey leads from the context of a request to its trace.
 type traceKey struct{}
 
-// A trace is one request of a client on its way down.
+// A trace is one call on its way down.
 type trace struct {
 	id     uint64 // in the record
 	start  time.Time
+	call   traffic.Call
+	params []byte
 	span   traffic.Span
-	server atomic.Pointer[upstream.Upstream] // the last one that was called because of it
-	back   back                              // for a request of a legacy session
+	target atomic.Pointer[target] // the last one that it led to
+	back   back                   // for a request of a legacy session
+}
+
+// leadsTo notes what a call leads to.
+func (t *trace) leadsTo(to *target) {
+	if t != nil {
+		t.target.Store(to)
+	}
 }
 
 // traced is the trace of a request; nil when nobody watches.
@@ -32,31 +40,59 @@ func traced(ctx context.Context) *trace {
 	return t
 }
 
-// recorded answers a request, keeps a record of it, and tells whoever
-// observes.
+// recorded answers a request and records it.
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	t := &trace{start: time.Now()}
-	c := traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: t.start}
-	s.summarize(&c, req, subject(req.Params))
-	t.id = s.gw.opt.Traffic.Begin(&c, req.Params)
-	t.back = back{s, from, t.id}
-	if s.gw.opt.Observe != nil {
-		t.span = traffic.NewSpan(s.traceparent(req.Params))
-	}
-	resp, err := s.handle(late.WithValue(ctx, traceKey{}, t), from, req)
-	o, body := outcomeOf(ctx, resp, err)
-	o.Total = time.Since(t.start)
-	if u := t.server.Load(); u != nil {
-		o.Server = u.Name()
-	}
-	s.ended(t.id, &t.span, &c, &o, req.Params, body)
+	ctx, t := s.begin(ctx, s.opening.Via, from, req, subject(req.Params))
+	resp, err := s.handle(ctx, from, req)
+	s.end(ctx, t, resp, err)
 	return resp, err
 }
 
+// begin begins the record of a call: of a client, or of what it caused. The
+// trace is nil where nobody watches.
+func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer, req *jsonrpc.Request, name string) (context.Context, *trace) {
+	if !s.watched() {
+		return ctx, nil
+	}
+	t := &trace{start: time.Now(), params: req.Params}
+	t.call = traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: t.start}
+	above := traced(ctx)
+	if above != nil {
+		t.call.Parent = above.id
+	}
+	s.summarize(&t.call, via, req, name)
+	t.id = s.gw.opt.Traffic.Begin(&t.call, req.Params)
+	t.back = back{s, from, t.id}
+	switch {
+	case s.gw.opt.Observe == nil:
+	case above != nil:
+		t.span = above.span.Child()
+	default:
+		t.span = traffic.NewSpan(s.traceparent(req.Params))
+	}
+	return late.WithValue(ctx, traceKey{}, t), t
+}
+
+// end ends the record of a call.
+func (s *Session) end(ctx context.Context, t *trace, resp *jsonrpc.Response, err error) {
+	if t == nil {
+		return
+	}
+	o, body := outcomeOf(ctx, resp, err)
+	o.Total = time.Since(t.start)
+	if to := t.target.Load(); to != nil && to.upstream != nil {
+		o.Server, o.Item = to.upstream.Name(), to.name
+	}
+	s.ended(t.id, &t.span, &t.call, &o, t.params, body)
+}
+
+// watched says whether anything keeps a record of calls.
+func (s *Session) watched() bool { return s.gw.opt.Traffic.Enabled() || s.gw.opt.Observe != nil }
+
 // summarize begins the entry of a call in the record.
-func (s *Session) summarize(c *traffic.Call, req *jsonrpc.Request, name string) {
+func (s *Session) summarize(c *traffic.Call, via traffic.Door, req *jsonrpc.Request, name string) {
 	c.Kind, c.Session, c.Client = traffic.KindCall, s.caller.Session, s.clientName()
-	c.Principal, c.Door, c.Schema = s.opening.Who.ID, s.opening.Via, s.opening.Schema
+	c.Principal, c.Door, c.Schema = s.opening.Who.ID, via, s.opening.Schema
 	c.Method, c.Name, c.ReqSize = req.Method, name, int64(len(req.Params))
 }
 
@@ -70,7 +106,7 @@ func (s *Session) ended(id uint64, span *traffic.Span, c *traffic.Call, o *traff
 	seen.Name = strings.Clone(c.Name)
 	seen.Status, seen.Code, seen.Reason, seen.Total, seen.ResSize = o.Status, o.Code, o.Reason, o.Total, int64(len(body))
 	if o.Server != "" {
-		seen.Server = o.Server
+		seen.Server, seen.Item = o.Server, o.Item
 	}
 	s.gw.opt.Observe(&seen)
 }
@@ -82,35 +118,6 @@ func (s *Session) traceparent(params []byte) string {
 		return text
 	}
 	return s.opening.Header.Get("Traceparent")
-}
-
-// call calls a server and keeps a record of that hop.
-func (s *Session) call(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if s.gw.pressure.level() >= refuseCallsAt {
-		return nil, s.gw.shortOfMemory()
-	}
-	if !s.gw.opt.Traffic.Enabled() && s.gw.opt.Observe == nil {
-		return u.Call(ctx, p.caller, req)
-	}
-	t := traced(ctx)
-	if t == nil {
-		t = &trace{start: time.Now()}
-	}
-	began := time.Since(t.start) // which reads one clock where Now reads two
-	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.of(p, u)}
-	s.summarize(&c, req, subject(req.Params))
-	var span traffic.Span
-	if t.span.ID != [8]byte{} {
-		span = t.span.Child()
-	}
-	t.server.Store(u)
-	id := s.gw.opt.Traffic.Begin(&c, req.Params)
-	resp, err := u.Call(ctx, p.caller, req)
-	o, body := outcomeOf(ctx, resp, err)
-	o.Total = time.Since(t.start) - began
-	o.ServerTime = o.Total
-	s.ended(id, &span, &c, &o, req.Params, body)
-	return resp, err
 }
 
 // asked keeps a record of a question that a server put to the client.

@@ -36,8 +36,10 @@ type Entry struct {
 	Schema  string `json:"schema,omitempty"`
 	Server  string `json:"server,omitempty"`
 	Method  string `json:"method"`
-	// Name is the tool, the prompt or the URI.
+	// Name is the tool, the prompt or the URI as the client wrote it, Item the
+	// server's own name for it.
 	Name string `json:"name,omitempty"`
+	Item string `json:"item,omitempty"`
 	// Arguments is the SHA-256 of the arguments: what was passed can be
 	// proved, not read.
 	Arguments string  `json:"arguments,omitempty"`
@@ -83,7 +85,7 @@ func (a *Audit) Observe(o *traffic.Observation) {
 	}
 	e := Entry{
 		Time: o.Start.UTC(), Principal: o.Principal, Door: string(o.Door), Session: o.Session, Client: o.Client, Schema: o.Schema, Server: o.Server,
-		Method: o.Method, Name: o.Name, Outcome: o.Status, Code: o.Code, Reason: o.Reason,
+		Method: o.Method, Name: o.Name, Item: o.Item, Outcome: o.Status, Code: o.Code, Reason: o.Reason,
 		Millis: float64(o.Total.Microseconds()) / 1000, Request: o.ReqSize, Response: o.ResSize,
 	}
 	if args := jsonrpc.Get(o.Request, "arguments"); args != nil {

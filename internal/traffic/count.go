@@ -23,7 +23,7 @@ func (r *Recorder) countLocked(e *entry) {
 		if k.tool != nil {
 			k.tool.add(e.total, minute, reason)
 		}
-	case e.hop == hopClient:
+	case e.hop == hopClient && e.parent == 0: // not what a call of a client caused
 		if r.stats.clients == nil {
 			r.stats.clients = r.stats.getLocked(statKey{})
 		}

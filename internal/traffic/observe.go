@@ -66,6 +66,9 @@ func spanID() (id [8]byte) {
 type Observation struct {
 	Call
 	Span Span
+	// Item is the server's own name for what was called; empty where no server
+	// was found.
+	Item string
 	// Request is the raw params.
 	Request []byte
 }

@@ -166,13 +166,15 @@ func (r *Recorder) answeredLocked(e *entry, res []byte) {
 // splitLocked says where the time of a client's call went from the calls to
 // servers below it, when whoever recorded it did not.
 func (r *Recorder) splitLocked(e *entry, o *Outcome) {
+	below := e.total // the time that the entry above spent waiting for this one's server
 	if e.hop != hopServer && e.gateway > 0 && o.Gateway+o.Transport+o.ServerTime == 0 {
+		below = e.gateway
 		e.gateway = max(e.total-e.gateway, 0)
-		return
+	} else {
+		e.gateway, e.transport, e.server = o.Gateway, o.Transport, o.ServerTime
 	}
-	e.gateway, e.transport, e.server = o.Gateway, o.Transport, o.ServerTime
-	if up := r.entryLocked(e.parent); e.hop == hopServer && up != nil && up.status == pending {
-		up.gateway += e.total
+	if up := r.entryLocked(e.parent); up != nil && up.status == pending && !e.fromServer {
+		up.gateway += below
 		up.transport += e.transport
 		up.server += e.server
 		up.resHead = e.resHead

@@ -113,8 +113,9 @@ type Outcome struct {
 	Gateway    time.Duration
 	Transport  time.Duration
 	ServerTime time.Duration
-	// Server is set when only the way down showed which server it was.
-	Server string
+	// Server is set when only the way down showed which server it was; Item is
+	// that server's own name for what was called.
+	Server, Item string
 	// Notes are added to those the call began with.
 	Notes []string
 }

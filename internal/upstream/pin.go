@@ -170,6 +170,25 @@ func (p *pinner) list() []DefinitionChange {
 	return slices.Concat(p.changed[pinTool], p.changed[pinPrompt], p.changed[pinInstructions])
 }
 
+// holds says whether an item is held back.
+func (p *pinner) holds(kind, name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.changed[kind], func(c DefinitionChange) bool { return c.Withheld && c.Name == name })
+}
+
+// Withheld says whether a tool or a prompt may not be used, because it is no
+// longer what was approved.
+func (u *Upstream) Withheld(k catalog.Kind, name string) bool {
+	switch k {
+	case catalog.Tools:
+		return u.pins.holds(pinTool, name)
+	case catalog.Prompts:
+		return u.pins.holds(pinPrompt, name)
+	}
+	return false
+}
+
 // text says in one line what changed.
 func (c *DefinitionChange) text() say.Text {
 	text := say.New("its definition changed", "它的定义发生了变化")

@@ -1,0 +1,269 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// A decision lets a call to a target pass, or returns why it may not run.
+type decision struct {
+	name   string
+	decide func(*Session, context.Context, *Call, *target) error
+}
+
+// decisions are all that can stop a call before it is sent, in this order. A
+// person is asked last, about a call that nothing else stops.
+var decisions = [...]decision{
+	{"draining", (*Session).notDraining},
+	{"pressure", (*Session).hasMemory},
+	{"scope", (*Session).inScope},
+	{"pending", (*Session).isApproved},
+	{"enabled", (*Session).isEnabled},
+	{"lists", (*Session).isListed},
+	{"pin", (*Session).isUnchanged},
+	{"headers", (*Session).headersMatch},
+	{"arguments", (*Session).argumentsFit},
+	{"ask", (*Session).personAgrees},
+}
+
+// authorize decides whether a call may run. Nothing else does.
+func (s *Session) authorize(ctx context.Context, c *Call, t *target) error {
+	for i := range decisions {
+		if err := decisions[i].decide(s, ctx, c, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) notDraining(context.Context, *Call, *target) error {
+	if s.gw.draining.Load() {
+		return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
+	}
+	return nil
+}
+
+// hasMemory lets our own tools pass: they are the way out.
+func (s *Session) hasMemory(_ context.Context, _ *Call, t *target) error {
+	if t.own == nil && s.gw.pressure.level() >= refuseCallsAt {
+		return s.gw.shortOfMemory()
+	}
+	return nil
+}
+
+// inScope holds the target against the grant of the principal.
+func (s *Session) inScope(_ context.Context, c *Call, t *target) error {
+	if !s.mayUse(t) {
+		return s.notFound(c)
+	}
+	return nil
+}
+
+func (s *Session) mayUse(t *target) bool {
+	who := &s.opening.Who
+	if t.own != nil {
+		return t.own.Compact || who.MayConfigure()
+	}
+	server := t.upstream.Name()
+	switch t.kind {
+	case toolItem:
+		return who.MayCall(s.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
+	case taskItem:
+		return s.seesServer(server) && s.gw.tasks.belong(server, t.name, who)
+	case methodItem:
+		// What such a method does is not known.
+		return s.seesOther(server, "") && !who.ReadOnly
+	}
+	return s.seesOther(server, t.name)
+}
+
+// isApproved stops calls to a server that waits for a person's approval.
+func (s *Session) isApproved(_ context.Context, c *Call, t *target) error {
+	if t.upstream == nil {
+		return nil
+	}
+	if state, _ := t.upstream.State(); state == upstream.Pending {
+		return s.notFound(c)
+	}
+	return nil
+}
+
+// isEnabled stops calls to a server or an item that is switched off.
+func (s *Session) isEnabled(_ context.Context, c *Call, t *target) error {
+	if t.upstream == nil {
+		return nil
+	}
+	if state, _ := t.upstream.State(); state == upstream.Disabled {
+		return s.notFound(c)
+	}
+	return nil
+}
+
+// isListed holds the item against the lists of the configuration: what is
+// enabled, allowed and denied.
+func (s *Session) isListed(_ context.Context, c *Call, t *target) error {
+	if t.upstream == nil || t.kind > resourceItem {
+		return nil
+	}
+	if !s.look().all.Lists(t.upstream.Name(), t.kind.of(), t.name) {
+		return s.notFound(c)
+	}
+	return nil
+}
+
+// isUnchanged stops calls to an item whose definition is held back.
+func (s *Session) isUnchanged(_ context.Context, c *Call, t *target) error {
+	if t.upstream == nil || t.kind > promptItem {
+		return nil
+	}
+	if t.upstream.Withheld(t.kind.of(), t.name) {
+		return s.notFound(c)
+	}
+	return nil
+}
+
+// headersMatch holds the arguments that a tool wants mirrored as headers
+// against the headers of the client's request.
+func (s *Session) headersMatch(_ context.Context, c *Call, t *target) error {
+	if s.opening.Header == nil || c.Via != s.opening.Via || t.kind != toolItem || t.item == nil {
+		return nil
+	}
+	if fit := s.fit(mcp.Modern); fit != nil && !fit.Takes("x-mcp-header") {
+		return nil
+	}
+	for _, p := range catalog.HeaderParams(t.item) {
+		want, present := mcp.HeaderText(t.arguments, p.Path...)
+		got := s.opening.Header.Values(mcp.ParamHeaderPrefix + p.Header)
+		if !present && len(got) == 0 {
+			continue
+		}
+		if len(got) != 1 || !present || !sameHeader(got[0], want) {
+			return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s does not match argument %s", p.Header, strings.Join(p.Path, "."))
+		}
+	}
+	return nil
+}
+
+func sameHeader(header, argument string) bool {
+	text, ok := mcp.DecodeHeader(header)
+	return ok && text == argument
+}
+
+// An argumentsError is what is wrong with the arguments of a tool.
+type argumentsError struct {
+	wire       *jsonrpc.Error
+	violations catalog.Violations
+}
+
+func (e *argumentsError) Error() string { return e.wire.Error() }
+
+// In says it in a language.
+func (e *argumentsError) In(l say.Lang) string {
+	if len(e.violations) > 0 {
+		return e.violations.In(l)
+	}
+	return e.wire.Error()
+}
+
+func (e *argumentsError) Unwrap() []error { return []error{e.wire, e.violations} }
+
+// argumentsFit checks what can be checked before anything is sent, as far as
+// the configuration wants.
+func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
+	if t.kind != toolItem {
+		return nil
+	}
+	if len(t.arguments) > 0 && t.arguments[0] != '{' {
+		return invalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
+	}
+	if t.upstream == nil || t.item == nil {
+		return nil
+	}
+	mode := t.upstream.Config().Validate
+	switch {
+	case c.Via != s.opening.Via: // a model wrote them without seeing the schema
+		return violation(t.item, orEmptyObject(t.arguments))
+	case mode == "off":
+		return nil
+	case t.arguments == nil:
+		if len(t.item.Required) == 0 {
+			return nil
+		}
+		return &argumentsError{wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params").
+			WithData(map[string]string{"details": "Missing required parameter: arguments"})}
+	}
+	if name, missing := t.item.MissingRequired(t.arguments); missing {
+		return &argumentsError{wire: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: Missing required parameter '%s'", name).
+			WithData(map[string]string{"parameter": name})}
+	}
+	if mode == "full" {
+		return violation(t.item, t.arguments)
+	}
+	return nil
+}
+
+// violation holds arguments against the whole schema of a tool.
+func violation(item *catalog.Item, args []byte) error {
+	found := item.Validate(args)
+	if len(found) == 0 {
+		return nil
+	}
+	first := found[0]
+	return &argumentsError{jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: %s", first.Message).
+		WithData(map[string]any{"parameter": first.Path, "violations": found}), found}
+}
+
+// asToolError turns what is wrong with arguments into a tool's error for clients
+// of versions that ask for it: their model can read it.
+func asToolError(rules mcp.Version, err error) (*jsonrpc.Response, error) {
+	var bad *argumentsError
+	if !errors.As(err, &bad) || !rules.ToolErrors {
+		return nil, err
+	}
+	text := bad.wire.Message
+	if details, ok := jsonrpc.GetString(bad.wire.Data, "details"); ok {
+		text += ": " + details
+	}
+	return &jsonrpc.Response{Result: toolError(text)}, nil
+}
+
+// An Approval is a call that runs only after a person's yes.
+type Approval struct {
+	// Who wants it. Another principal has to say yes.
+	Who          access.Principal
+	Server, Tool string
+	// Client and Session are those of the principal.
+	Client, Session string
+	Arguments       json.RawMessage
+}
+
+// personAgrees puts a call to a person where the configuration wants that.
+func (s *Session) personAgrees(ctx context.Context, _ *Call, t *target) error {
+	if t.upstream == nil || t.kind != toolItem {
+		return nil
+	}
+	tools := t.upstream.Config().Tools
+	if len(tools) == 0 || !tools[t.name].Ask {
+		return nil
+	}
+	a := Approval{
+		Who: s.opening.Who, Server: t.upstream.Name(), Tool: t.name,
+		Client: s.clientName(), Session: s.caller.Session, Arguments: t.arguments,
+	}
+	if s.gw.opt.Approve != nil && s.gw.opt.Approve(ctx, a) {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's yes, and nobody gave it")
+}

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// A Call is one request for a server, or for a tool of our own, by any door. It
+// belongs to the principal of the session that makes it.
+type Call struct {
+	// Via is the door by which it came in.
+	Via    traffic.Door
+	Method string
+	// Target is the tool, the prompt, the URI or the task as the caller wrote
+	// it. Where the caller names the server apart, Server is set and Target is
+	// the server's own name.
+	Server, Target string
+	Params         []byte
+
+	client party
+}
+
+// A target is what a call leads to.
+type target struct {
+	kind     itemKind
+	upstream *upstream.Upstream
+	name     string        // the server's own name
+	item     *catalog.Item // its definition; nil where the server lists none
+	own      *builtin.Tool // a tool of our own instead of a server's
+	// params are those of the call, with the names that the server knows;
+	// arguments are the part of them that a tool gets.
+	params, arguments []byte
+}
+
+// An itemKind says what a target is.
+type itemKind uint8
+
+const (
+	toolItem itemKind = iota
+	promptItem
+	resourceItem
+	taskItem
+	methodItem // a method outside the protocol
+)
+
+// of is the kind of list that has such items.
+func (k itemKind) of() catalog.Kind {
+	return [...]catalog.Kind{catalog.Tools, catalog.Prompts, catalog.Resources}[k]
+}
+
+// Do makes a call: it finds what the call leads to, decides whether it may run,
+// sends it, and records how it ended. It is the only way from a request to a
+// server.
+func (s *Session) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+	if c.Via == s.opening.Via {
+		return s.do(ctx, c) // Handle keeps its record
+	}
+	ctx, t := s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Target)
+	resp, err := s.do(ctx, c)
+	s.end(ctx, t, resp, err)
+	return resp, err
+}
+
+func (s *Session) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+	switch c.Method {
+	case mcp.MethodResourcesRead:
+		return s.read(ctx, c)
+	case mcp.MethodTasksList:
+		return s.listTasks(ctx, c)
+	}
+	t, err := s.resolve(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.attempt(ctx, c, t)
+}
+
+// attempt sends a call to one target, if it may run there.
+func (s *Session) attempt(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+	traced(ctx).leadsTo(t)
+	if err := s.authorize(ctx, c, t); err != nil {
+		if c.Via == s.opening.Via {
+			return asToolError(c.client.rules, err)
+		}
+		return nil, err
+	}
+	return s.send(ctx, c, t)
+}
+
+// resolve finds what a call leads to.
+func (s *Session) resolve(ctx context.Context, c *Call) (*target, error) {
+	switch c.Method {
+	case mcp.MethodToolsCall:
+		return s.resolveTool(ctx, c)
+	case mcp.MethodPromptsGet:
+		return s.resolvePrompt(ctx, c)
+	case mcp.MethodSubscribe:
+		return s.resolveSubscription(ctx, c)
+	case mcp.MethodComplete:
+		return s.resolveCompletion(ctx, c)
+	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
+		return s.resolveTask(c)
+	}
+	return s.resolveMethod(c)
+}
+
+// request is a client's own request as a call.
+func (s *Session) request(p party, req *jsonrpc.Request) *Call {
+	return &Call{Via: s.opening.Via, Method: req.Method, Params: req.Params, client: p}
+}
+
+// forward makes a client's own request a call.
+func (s *Session) forward(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return s.Do(ctx, s.request(p, req))
+}
+
+// notFound says that what a call asks for is not there. What a principal may
+// not use is not there for it.
+func (s *Session) notFound(c *Call) error {
+	switch c.Method {
+	case mcp.MethodToolsCall:
+		// A modern client never speaks the dialect of the source documents.
+		return noTool(c.Target, &catalog.Miss{}, s.seed && c.client.rules.Era == mcp.Legacy)
+	case mcp.MethodPromptsGet:
+		return promptNotFound(c.Target, &catalog.Miss{})
+	case mcp.MethodResourcesRead, mcp.MethodSubscribe:
+		return resourceNotFound(c.Target, c.client.rules.Era == mcp.Modern)
+	case mcp.MethodComplete:
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "'%s' not found", clip(c.Target))
+	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
+		return taskNotFound(c.Target)
+	}
+	return methodNotFound(c.Method, "Method not found")
+}

@@ -1,0 +1,239 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// resolveTool finds the tool that a call names.
+func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
+	call := readToolCall(c.Params)
+	if c.Server == "" {
+		c.Target = call.name
+	}
+	if c.Target == "" {
+		return nil, invalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
+	}
+	if err := checkToken(jsonrpc.Get(call.meta, "progressToken")); err != nil {
+		return nil, err
+	}
+	t := &target{kind: toolItem, params: c.Params, arguments: call.arguments}
+	if len(t.arguments) > 0 && t.arguments[0] == 'n' {
+		// Some clients write an absent map so, and some servers refuse it.
+		t.params, t.arguments = jsonrpc.Set(t.params, nil, "arguments"), nil
+	}
+	ref, err := s.findTool(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	t.name, t.item = ref.Name, ref.Item
+	if ref.Server == builtin.Server {
+		if t.own = s.ownTool(ref.Name); t.own == nil {
+			return nil, s.notFound(c)
+		}
+		return t, nil
+	}
+	if t.upstream = s.upstream(ref.Server); t.upstream == nil {
+		return nil, s.notFound(c)
+	}
+	if ref.Name != call.name {
+		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
+	}
+	return t, nil
+}
+
+// A toolCall is what we read of the params of tools/call.
+type toolCall struct {
+	name            string // empty when it is no text
+	arguments, meta []byte // raw, nil when absent
+}
+
+// readToolCall reads params in one pass: they may be large.
+func readToolCall(params []byte) (c toolCall) {
+	for key, value := range jsonrpc.Members(params) {
+		switch key {
+		case "name":
+			c.name, _ = jsonrpc.Text(value)
+		case "arguments":
+			c.arguments = value
+		case "_meta":
+			c.meta = value
+		}
+	}
+	return c
+}
+
+// findTool finds a tool by the name that the caller used. A name of a server
+// that is still starting waits for that server alone.
+func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
+	find := func() (catalog.Ref, *catalog.Miss) { return s.toolFor(c.Target) }
+	if c.Server != "" {
+		find = func() (catalog.Ref, *catalog.Miss) { return s.look().all.ToolOf(c.Server, c.Target, s.visible()) }
+	}
+	ref, miss := find()
+	if miss != nil && c.Server == "" {
+		ref, miss = s.shortened(c.client, c.Target, miss)
+	}
+	if miss == nil {
+		return ref, nil
+	}
+	if err := s.missing(ctx, miss); err != nil {
+		return ref, err
+	}
+	if ref, miss = find(); miss != nil {
+		return ref, noTool(c.Target, miss, s.seed && c.client.rules.Era == mcp.Legacy)
+	}
+	return ref, nil
+}
+
+// toolFor finds a tool among those that the client is shown. Where the mode is
+// ours to choose, the names of the other modes count too: the choice may have
+// changed since the client saw a list.
+func (s *Session) toolFor(name string) (catalog.Ref, *catalog.Miss) {
+	v := s.look()
+	ref, miss := v.shown.ToolFor(name, s.visible())
+	if miss == nil || v.choice.mode == "" {
+		return ref, miss
+	}
+	if v.compact.Tool(name) != nil {
+		return catalog.Ref{Server: builtin.Server, Name: name}, nil
+	}
+	return v.all.ToolFor(name, s.visible())
+}
+
+// missing deals with a name that leads nowhere yet: it waits for the server
+// that the name points at, or for all where it points at none, and returns why
+// that server cannot be reached where that is known.
+func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
+	if miss.Kind == catalog.Ambiguous {
+		return nil
+	}
+	if miss.Server == "" {
+		s.settle(ctx)
+		return nil
+	}
+	u := s.upstream(miss.Server)
+	if u == nil {
+		return nil
+	}
+	awaitServer(ctx, u, s.gw.config().Limits.Handshake)
+	if miss.Kind != catalog.ServerDown || u.Features(s.caller) != nil {
+		return nil
+	}
+	if err := u.Refused(); err != nil {
+		return err
+	}
+	return u.Unavailable()
+}
+
+// resolvePrompt finds the prompt that a call names. Its arguments are the
+// server's to judge; an empty map is left out, because some servers take it for
+// missing ones.
+func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
+	name, ok := jsonrpc.GetString(c.Params, "name")
+	if !ok || name == "" {
+		return nil, invalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
+	}
+	if err := checkMeta(c.Params); err != nil {
+		return nil, err
+	}
+	c.Target = name
+	ref, miss := s.look().all.PromptFor(name, s.readable())
+	if miss != nil {
+		if err := s.missing(ctx, miss); err != nil {
+			return nil, err
+		}
+		if ref, miss = s.look().all.PromptFor(name, s.readable()); miss != nil {
+			return nil, promptNotFound(name, miss)
+		}
+	}
+	t := &target{kind: promptItem, upstream: s.upstream(ref.Server), name: ref.Name, item: ref.Item, params: c.Params}
+	if t.upstream == nil {
+		return nil, s.notFound(c)
+	}
+	if ref.Name != name {
+		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
+	}
+	if args := jsonrpc.Get(t.params, "arguments"); args != nil && isEmptyObject(args) {
+		t.params = jsonrpc.Set(t.params, nil, "arguments")
+	}
+	return t, nil
+}
+
+func isEmptyObject(raw []byte) bool {
+	return len(raw) >= 2 && raw[0] == '{' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
+}
+
+// resolveCompletion finds the prompt or the template whose argument a call
+// completes.
+func (s *Session) resolveCompletion(ctx context.Context, c *Call) (*target, error) {
+	ref := jsonrpc.Get(c.Params, "ref")
+	kind, _ := jsonrpc.GetString(c.Params, "ref", "type")
+	t, member := &target{params: c.Params}, "name"
+	switch kind {
+	case "ref/prompt":
+		t.kind = promptItem
+	case "ref/resource":
+		t.kind, member = resourceItem, "uri"
+	default:
+		return nil, invalidParams("ref must be a ref/prompt or a ref/resource")
+	}
+	c.Target, _ = jsonrpc.GetString(ref, member)
+	if arg := jsonrpc.Get(c.Params, "argument"); len(arg) == 0 || arg[0] != '{' {
+		return nil, invalidParams("argument must be an object")
+	}
+	server, own, miss := s.look().all.CompletionFor(ref, s.readable())
+	if miss != nil {
+		if err := s.missing(ctx, miss); err != nil {
+			return nil, err
+		}
+		server, own, miss = s.look().all.CompletionFor(ref, s.readable())
+	}
+	if t.upstream = s.upstream(server); miss != nil || t.upstream == nil {
+		if kind == "ref/prompt" {
+			return nil, promptNotFound(c.Target, orMiss(miss))
+		}
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Resource '%s' not found", clip(c.Target))
+	}
+	t.name, _ = jsonrpc.GetString(own, member)
+	if !bytes.Equal(own, ref) {
+		t.params = jsonrpc.Set(t.params, own, "ref")
+	}
+	return t, nil
+}
+
+func orMiss(m *catalog.Miss) *catalog.Miss {
+	if m == nil {
+		return &catalog.Miss{}
+	}
+	return m
+}
+
+// resolveMethod finds the only server that a method outside the protocol can be
+// meant for: the one addressed, or the only one that declares extensions.
+func (s *Session) resolveMethod(c *Call) (*target, error) {
+	if !strings.Contains(c.Method, "/") || strings.HasPrefix(c.Method, "rpc.") {
+		return nil, s.notFound(c)
+	}
+	var found *upstream.Upstream
+	for _, u := range s.upstreams() {
+		if f := u.Features(s.caller); !f.Offers("extensions") && !f.Offers("experimental") {
+			continue
+		}
+		if found != nil {
+			return nil, s.notFound(c)
+		}
+		found = u
+	}
+	if found == nil {
+		return nil, s.notFound(c)
+	}
+	return &target{kind: methodItem, upstream: found, name: c.Method, params: c.Params}, nil
+}

@@ -1,0 +1,157 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// This file alone calls servers; a test holds the others to it.
+
+// send sends a call that may run to its target.
+func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
+	switch {
+	case t.own != nil:
+		return s.runOwn(ctx, c, t)
+	case c.Method == mcp.MethodSubscribe:
+		resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, s)
+		if err == nil && resp.Err == nil {
+			s.subscribed(c.Target, t.upstream)
+			return empty(), nil
+		}
+		return resp, err
+	case c.Method == mcp.MethodComplete && !t.upstream.Features(c.client.caller).Offers("completions"):
+		return &jsonrpc.Response{Result: []byte(`{"completion":{"values":[],"total":0,"hasMore":false}}`)}, nil
+	}
+	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
+	if c.Method == mcp.MethodToolsCall {
+		return s.perform(ctx, c.client, t.upstream, t.item, req)
+	}
+	return s.exchange(ctx, c.client, t.upstream, req)
+}
+
+// exchange calls a server and makes its answer one for this client.
+func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	tasks := hasTasks(u.Features(p.caller))
+	if tasks && req.Back != nil {
+		req.Back = taskBack{req.Back, s, u.Name()}
+	}
+	resp, err := s.callServer(ctx, p, u, req)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	s.adapt(p.rules, u, resp)
+	if tasks {
+		resp.Result = s.nameTasks(u.Name(), resp.Result)
+	}
+	return resp, nil
+}
+
+// callServer calls a server and keeps a record of that hop.
+func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	t := traced(ctx)
+	if t == nil {
+		return s.owned(u, req)(u.Call(ctx, p.caller, req))
+	}
+	began := time.Since(t.start) // which reads one clock where Now reads two
+	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.of(p, u)}
+	s.summarize(&c, t.call.Door, req, subject(req.Params))
+	var span traffic.Span
+	if t.span.ID != [8]byte{} {
+		span = t.span.Child()
+	}
+	id := s.gw.opt.Traffic.Begin(&c, req.Params)
+	resp, err := s.owned(u, req)(u.Call(ctx, p.caller, req))
+	o, body := outcomeOf(ctx, resp, err)
+	o.Total = time.Since(t.start) - began
+	o.ServerTime = o.Total
+	s.ended(id, &span, &c, &o, req.Params, body)
+	return resp, err
+}
+
+// owned notes whose the task is that an answer announces.
+func (s *Session) owned(u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
+	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && hasTasks(u.Features(nil)) {
+			s.ownTask(u.Name(), resp.Result)
+		}
+		return resp, err
+	}
+}
+
+// endSubscription ends what a session hears about.
+func (s *Session) endSubscription(ctx context.Context, u *upstream.Upstream, uri string) (*jsonrpc.Response, error) {
+	resp, err := u.Unsubscribe(ctx, s.caller, uri, s)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	return empty(), nil
+}
+
+// tellServers passes a notification on to the servers that this session has to
+// itself.
+func (s *Session) tellServers(ctx context.Context, n *jsonrpc.Notification) {
+	for _, u := range s.upstreams() {
+		if err := u.Notify(ctx, s.caller, n); err != nil {
+			s.gw.log.Debug("passing a notification on", "upstream", u.Name(), "method", n.Method, "err", err)
+		}
+	}
+}
+
+// setServerLevel tells the servers from which level on the session wants to
+// hear their logs.
+func (s *Session) setServerLevel(ctx context.Context, level string) {
+	for _, u := range s.upstreams() {
+		if err := u.SetLevel(ctx, s.caller, level); err != nil {
+			s.gw.log.Debug("setting the level", "upstream", u.Name(), "err", err)
+		}
+	}
+}
+
+// watchResource makes a listener hear about a resource, if it may; false where
+// it may not, or the server refuses.
+func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
+	t, ok := l.allowed(ctx, c)
+	if !ok {
+		return heard{}, false
+	}
+	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, l)
+	return heard{t.upstream, t.name}, err == nil && resp.Err == nil
+}
+
+// watchTask makes a listener hear about a task likewise.
+func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
+	t, ok := l.allowed(ctx, c)
+	if !ok || !hasTasks(t.upstream.Features(c.client.caller)) {
+		return heard{}, false
+	}
+	return heard{t.upstream, t.name}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
+}
+
+// allowed finds what a listener wants to hear about, where it may.
+func (l *listener) allowed(ctx context.Context, c *Call) (*target, bool) {
+	t, err := l.s.resolve(ctx, c)
+	if err != nil || l.s.authorize(ctx, c, t) != nil {
+		return nil, false
+	}
+	return t, true
+}
+
+// confirm waits until the servers have confirmed what a listener hears about.
+func (l *listener) confirm(ctx context.Context, p party, servers []*upstream.Upstream) {
+	for _, u := range servers {
+		u.Listening(ctx, p.caller)
+	}
+}
+
+func (l *listener) unsubscribe(p party, owned []heard) {
+	release(owned, func(ctx context.Context, h heard) { h.owner.Unsubscribe(ctx, p.caller, h.id, l) })
+}
+
+func (l *listener) unwatch(p party, watched []heard) {
+	release(watched, func(ctx context.Context, h heard) { h.owner.UnwatchTask(ctx, p.caller, h.id, l) })
+}
