@@ -1,0 +1,157 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// guarded are the functions by which bytes reach a server, and the places that
+// may use them, as package or package/file.
+var guarded = map[string][]string{
+	"upstream.Upstream.Call":        {"gateway/send.go"},
+	"upstream.Upstream.Subscribe":   {"gateway/send.go"},
+	"upstream.Upstream.Unsubscribe": {"gateway/send.go"},
+	"upstream.Upstream.Notify":      {"gateway/send.go"},
+	"upstream.Upstream.SetLevel":    {"gateway/send.go"},
+	"upstream.Upstream.WatchTask":   {"gateway/send.go"},
+	"upstream.Upstream.UnwatchTask": {"gateway/send.go"},
+	"upstream.Upstream.Listening":   {"gateway/send.go"},
+	// The tester connects to servers by itself; the console lets only
+	// administrators do that.
+	"mcphttp.NewClient":    {"probe"},
+	"mcphttp.DialSSE":      {"probe"},
+	"stdio.Launcher.Start": {"probe"},
+}
+
+// TestOneDoor reads the source: nothing but gateway's send.go calls a server,
+// and send is called where a call was authorized.
+func TestOneDoor(t *testing.T) {
+	found, used := violations(t, nil)
+	for _, v := range found {
+		t.Error(v)
+	}
+	for name := range guarded {
+		if !used[name] {
+			t.Errorf("nothing uses %s any more", name)
+		}
+	}
+}
+
+// TestOneDoorFindsViolations plants a file that calls a server from elsewhere.
+func TestOneDoorFindsViolations(t *testing.T) {
+	dir, err := filepath.Abs("internal/web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const planted = `package web
+import ("context"; "mcp-all-in-one/internal/jsonrpc"; "mcp-all-in-one/internal/upstream")
+func planted(u *upstream.Upstream) { u.Call(context.Background(), nil, &jsonrpc.Request{}) }
+func plantedValue(u *upstream.Upstream) any { return u.Subscribe }
+`
+	found, _ := violations(t, map[string][]byte{filepath.Join(dir, "planted.go"): []byte(planted)})
+	want := []string{"web/planted.go uses upstream.Upstream.Call", "web/planted.go uses upstream.Upstream.Subscribe"}
+	if !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+}
+
+// violations lists the uses of guarded functions where they may not be used,
+// and which of them are used at all.
+func violations(t *testing.T, overlay map[string][]byte) (found []string, used map[string]bool) {
+	t.Helper()
+	list, err := packages.Load(&packages.Config{
+		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile,
+		Overlay: overlay, Env: append(os.Environ(), "CGO_ENABLED=0"),
+	}, "./internal/...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used = make(map[string]bool)
+	seen := make(map[string]bool)
+	for _, p := range list {
+		for _, err := range p.Errors {
+			t.Fatalf("%s: %v", p.PkgPath, err)
+		}
+		pkg := strings.TrimPrefix(p.PkgPath, module+"/internal/")
+		for id, object := range p.TypesInfo.Uses {
+			name := guardedName(object)
+			if name == "" || strings.HasPrefix(name, pkg+".") {
+				continue
+			}
+			used[name] = true
+			file := pkg + "/" + filepath.Base(p.Fset.Position(id.Pos()).Filename)
+			if slices.Contains(guarded[name], pkg) || slices.Contains(guarded[name], file) || pkg == "upstream" && !strings.HasPrefix(name, "upstream.") || isTestSupport(pkg) {
+				continue
+			}
+			seen[file+" uses "+name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen)), used
+}
+
+// isTestSupport says whether a package is never linked into the gateway itself.
+func isTestSupport(pkg string) bool { return pkg == "mcptest" || strings.HasPrefix(pkg, "mcptest/") }
+
+// guardedName is the name of a function in guarded; empty for any other object.
+func guardedName(object types.Object) string {
+	f, ok := object.(*types.Func)
+	if !ok || f.Pkg() == nil || !strings.HasPrefix(f.Pkg().Path(), module+"/internal/") {
+		return ""
+	}
+	name := strings.TrimPrefix(f.Pkg().Path(), module+"/internal/") + "."
+	if recv := f.Signature().Recv(); recv != nil {
+		of := recv.Type()
+		if p, ok := of.(*types.Pointer); ok {
+			of = p.Elem()
+		}
+		named, ok := of.(*types.Named)
+		if !ok {
+			return ""
+		}
+		name += named.Obj().Name() + "."
+	}
+	name += f.Name()
+	if _, ok := guarded[name]; !ok {
+		return ""
+	}
+	return name
+}
+
+// TestSendIsAuthorized reads gateway: send is called by attempt alone, right
+// after authorize, and so are the ways of a listener.
+func TestSendIsAuthorized(t *testing.T) {
+	list, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax}, "./internal/gateway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	callers := map[string][]string{}
+	for _, file := range list[0].Syntax {
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok && (sel.Sel.Name == "send" || sel.Sel.Name == "authorize") {
+					callers[sel.Sel.Name] = append(callers[sel.Sel.Name], f.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	if got := callers["send"]; !slices.Equal(got, []string{"attempt"}) {
+		t.Errorf("send is called by %q", got)
+	}
+	slices.Sort(callers["authorize"])
+	if got := callers["authorize"]; !slices.Equal(got, []string{"allowed", "attempt"}) {
+		t.Errorf("authorize is called by %q", got)
+	}
+}
