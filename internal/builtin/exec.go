@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // An envelope is what exec says when there is no result of a tool to pass on,
@@ -82,7 +83,7 @@ func (c compact) finish(resp *jsonrpc.Response, server, tool string) *jsonrpc.Re
 	if !c.wrapped {
 		return resp
 	}
-	failed := string(jsonrpc.Get(resp.Result, "isError")) == "true"
+	failed := mcp.IsToolError(resp.Result)
 	body := envelope{Server: server, Tool: tool, Success: !failed, Data: dataOf(resp.Result)}
 	if failed {
 		text := errorText(body.Data)

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/late"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -154,7 +155,7 @@ func outcomeOf(ctx context.Context, resp *jsonrpc.Response, err error) (traffic.
 		return failure(ctx, err)
 	case resp.Err != nil:
 		return refusal(resp.Err)
-	case isToolError(resp.Result):
+	case mcp.IsToolError(resp.Result):
 		return traffic.Outcome{Status: traffic.StatusToolError}, resp.Result
 	default:
 		return traffic.Outcome{Status: traffic.StatusOK}, resp.Result
@@ -182,34 +183,6 @@ func reasonOf(e *jsonrpc.Error) string {
 	}
 	reason, _ := jsonrpc.GetString(e.Data, "reason")
 	return reason
-}
-
-// edge is how much of a large result is looked at for its isError member.
-const edge = 512
-
-// isToolError says whether a result is a tool's error. Only the ends of a
-// large one are looked at: the member stands at one of them.
-func isToolError(result []byte) bool {
-	if len(result) <= 2*edge {
-		return hasToolError(result)
-	}
-	return hasToolError(result[:edge]) || hasToolError(result[len(result)-edge:])
-}
-
-// hasToolError looks for "isError":true from its first rare letter on, which is
-// much faster than from a quote.
-func hasToolError(b []byte) bool {
-	const before, mark = `"is`, `Error":true`
-	for {
-		i := bytes.Index(b, []byte(mark))
-		if i < 0 {
-			return false
-		}
-		if bytes.HasSuffix(b[:i], []byte(before)) {
-			return true
-		}
-		b = b[i+len(mark):]
-	}
 }
 
 // subject is what a request is about: a tool, a prompt, a resource. It may be a

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"mcp-all-in-one/internal/gateway"
@@ -51,5 +52,45 @@ func TestBothHopsAreRecorded(t *testing.T) {
 	if below.Hop != traffic.HopServer || below.Parent != root.ID || below.Status != traffic.StatusToolError || below.Total <= 0 ||
 		below.Start.Before(root.Start) || len(below.Notes) != 1 {
 		t.Errorf("the server's hop: %+v", below)
+	}
+}
+
+// A tool's error is the member isError of its result, however it is written and
+// wherever it stands.
+func TestToolErrorsAreCounted(t *testing.T) {
+	long := strings.Repeat("text ", 4000)
+	for name, c := range map[string]struct {
+		result string
+		failed bool
+	}{
+		"as Python writes it":        {`{"content": [], "isError": true}`, true},
+		"over several lines":         {"{\"content\": [],\n\t\"isError\"\n:\ttrue\n}", true},
+		"in the middle":              {`{"content":[{"type":"text","text":"` + long + `"}],"isError":true,"structuredContent":{"t":"` + long + `"}}`, true},
+		"no error":                   {`{"content":[],"isError":false}`, false},
+		"in structured content":      {`{"content":[],"structuredContent":{"isError":true}}`, false},
+		"in a text":                  {`{"content":[{"type":"text","text":"\"isError\":true"}]}`, false},
+		"in the metadata":            {`{"content":[],"_meta":{"isError":true}}`, false},
+		"with an escape in its name": {`{"content":[],"is\u0045rror":true}`, true},
+	} {
+		t.Run("true/7 "+name, func(t *testing.T) {
+			record := traffic.New(traffic.Options{})
+			s := watchedSession(t, c.result, gateway.Options{Traffic: record})
+			call(t, s)
+			want := traffic.StatusOK
+			if c.failed {
+				want = traffic.StatusToolError
+			}
+			calls, _ := record.List(nil, 0, 10)
+			for _, c := range calls {
+				if c.Status != want {
+					t.Errorf("%s hop: %s, want %s", c.Hop, c.Status, want)
+				}
+			}
+			for _, stat := range record.Stats() {
+				if (stat.Errors > 0) != c.failed {
+					t.Errorf("counted %+v", stat)
+				}
+			}
+		})
 	}
 }

@@ -3,6 +3,8 @@
 // the gateway reads. It is the only place that knows dates.
 package mcp
 
+import "mcp-all-in-one/internal/jsonrpc"
+
 // Methods that a client sends.
 const (
 	MethodInitialize        = "initialize"
@@ -90,3 +92,6 @@ type Implementation struct {
 
 // ProductVersion is the version of this product.
 const ProductVersion = "1.0.0"
+
+// IsToolError says whether the result of a tool tells of a failure.
+func IsToolError(result []byte) bool { return string(jsonrpc.Get(result, "isError")) == "true" }

@@ -60,7 +60,7 @@ func (x *Exchange) Failure() error {
 }
 
 // IsToolError says that the tool itself failed.
-func (x *Exchange) IsToolError() bool { return string(jsonrpc.Get(x.Result, "isError")) == "true" }
+func (x *Exchange) IsToolError() bool { return mcp.IsToolError(x.Result) }
 
 // maxRounds bounds how often a modern server may answer one call with
 // questions.

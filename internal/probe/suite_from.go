@@ -134,7 +134,7 @@ func writeTest(out *bytes.Buffer, t *Turn, kind, subject, name string, args json
 		fmt.Fprintf(out, "    expect: { error: %s }\n", jsonrpc.Get(t.Err, "code"))
 		return
 	}
-	failed := string(jsonrpc.Get(t.Result, "isError")) == "true"
+	failed := mcp.IsToolError(t.Result)
 	fmt.Fprintf(out, "    expect: { is_error: %v, snapshot: { ignore: [] } }\n", failed)
 }
 

@@ -149,7 +149,7 @@ func fill(r *Run, ex *Exchange) {
 	case ex.Error != nil:
 		r.Status, r.Error, r.ResSize, r.Kept = "error", ex.Error, int64(len(ex.Error)), false
 		r.Message, _ = jsonrpc.GetString(ex.Error, "message")
-	case bytes.Equal(jsonrpc.Get(ex.Result, "isError"), []byte("true")):
+	case mcp.IsToolError(ex.Result):
 		r.Status = "tool_error"
 	}
 }
