@@ -77,9 +77,7 @@ type Gateway struct {
 	answerer Answerer
 	// listeners are the open subscriptions of modern clients.
 	listeners listeners
-	// startedBy is when requests outside any session stop waiting for servers
-	// that start.
-	startedBy time.Time
+	started   time.Time
 	stopping  chan struct{} // closed when the process is about to end
 	stopOnce  sync.Once
 
@@ -96,7 +94,7 @@ func New(opt Options) *Gateway {
 	g.info = marshal(opt.Info)
 	g.seals = newSealer()
 	g.stopping = make(chan struct{})
-	g.startedBy = time.Now().Add(defaultStartWait)
+	g.started = time.Now()
 	g.changes.gateway = g
 	g.pressure = newPressure(func() int64 { return g.config().Limits.Memory }, g.views.clear)
 	g.answerer = newAnswerer(g.config, opt.Answerer)
@@ -217,8 +215,6 @@ func (g *Gateway) Close() {
 	g.parks.close()
 	g.pressure.stop()
 }
-
-const defaultStartWait = 10 * time.Second
 
 // outside hears what a server says to a session outside any call.
 type outside struct {

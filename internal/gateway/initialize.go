@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -17,8 +18,9 @@ const closeWait = 2 * time.Second
 // documents, and gets their dialect.
 var serverWords = []string{"tools", "resources", "prompts", "logging", "completion", "completions"}
 
-// initialize shakes hands with a client. It never waits for a server.
-func (s *Session) initialize(req *jsonrpc.Request) (*jsonrpc.Response, error) {
+// initialize shakes hands with a client. While the gateway starts, it waits for
+// the servers, for a bounded time: their capabilities cannot be told later.
+func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	proposed := jsonrpc.Get(req.Params, "protocolVersion")
 	caps := jsonrpc.Get(req.Params, "capabilities")
 	info := jsonrpc.Get(req.Params, "clientInfo")
@@ -53,6 +55,7 @@ func (s *Session) initialize(req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	s.mu.Unlock()
 	s.gw.tellClients()
 	s.greet(s.caller)
+	s.prepare(ctx, s.startLeft())
 	return &jsonrpc.Response{Result: s.welcome(version, caps)}, nil
 }
 

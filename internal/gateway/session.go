@@ -89,7 +89,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 		return s.handleModern(ctx, from, req)
 	}
 	if req.Method == mcp.MethodInitialize {
-		return s.initialize(req)
+		return s.initialize(ctx, req)
 	}
 	s.greet(s.caller)
 	switch req.Method {

@@ -117,20 +117,33 @@ func (s *Session) settle(ctx context.Context) {
 	s.waitOnce.Do(func() {
 		wait := s.gw.config().StartWait
 		if !s.opening.Session && !s.opening.Stdio {
-			// Requests outside any session wait together, once.
-			wait = min(wait, time.Until(s.gw.startedBy))
+			wait = s.startLeft() // requests outside any session wait together, once
 		}
-		if wait <= 0 {
-			return
-		}
-		ctx, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		var wg sync.WaitGroup
-		for _, u := range s.upstreams() {
-			wg.Go(func() { u.Prepare(ctx, s.caller) })
-		}
-		wg.Wait()
+		s.prepare(ctx, wait)
 	})
+}
+
+// startLeft is how long a client waits for servers that start with the gateway.
+func (s *Session) startLeft() time.Duration {
+	wait := s.gw.config().StartWait
+	if s.opening.Stdio {
+		return wait // the servers start when the client has said hello
+	}
+	return min(wait, time.Until(s.gw.started.Add(wait)))
+}
+
+// prepare waits until each server has answered or failed once.
+func (s *Session) prepare(ctx context.Context, wait time.Duration) {
+	if wait <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, u := range s.upstreams() {
+		wg.Go(func() { u.Prepare(ctx, s.caller) })
+	}
+	wg.Wait()
 }
 
 // awaitServer waits until one server has answered or failed once.
