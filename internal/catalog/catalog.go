@@ -128,15 +128,19 @@ type Catalog struct {
 
 // Merge makes one namespace of the given servers, in their order.
 func Merge(sources []Source, opt Options) *Catalog {
-	c := &Catalog{sources: sources, opt: opt, labels: serverLabels(sources)}
+	c := &Catalog{sources: sources, opt: opt, labels: make([]string, len(sources))}
 	c.servers = make(map[string]int32, 2*len(sources))
 	c.schemes = make(map[string]int32, len(sources))
 	for i := range sources {
 		putFirst(c.servers, sources[i].Server, int32(i))
 	}
 	for i := range sources {
+		c.labels[i] = serverLabel(sources[i].Server)
 		putFirst(c.servers, c.labels[i], int32(i))
 		putFirst(c.schemes, aliasScheme(sources[i].Server), int32(i))
+	}
+	for i := range sources {
+		putFirst(c.servers, safeName(sources[i].Server), int32(i)) // as labels were before
 	}
 	c.tools = sync.OnceValue(func() *table {
 		t := c.nameTable(Tools)

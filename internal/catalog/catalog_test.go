@@ -122,7 +122,8 @@ func TestLookupOrder(t *testing.T) {
 	for _, tt := range []struct{ name, server, own string }{
 		{"fx__read", "fx", "read"},
 		{"fx__a__read", "fx__a", "read"},
-		{"fx__a__b", "fx__a", "b"}, // the longest service
+		{"fx__a__b", "fx", "a__b"}, // as listed
+		{"fx_a_c862be__b", "fx__a", "b"},
 		{"fx##read", "fx", "read"},
 		{"fx-only", "fx", "only"},
 		{"fx.only", "fx", "only"},
@@ -142,10 +143,10 @@ func TestLookupOrder(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]*Miss{
-		"read":                 {Kind: Ambiguous, Candidates: []string{"fx__read", "fx__a__read"}},
+		"read":                 {Kind: Ambiguous, Candidates: []string{"fx__read", "fx_a_c862be__read"}},
 		"fx__nothing":          {Kind: Unknown, Server: "fx", State: "ready"},
 		"broken__web_search":   {Kind: ServerDown, Server: "broken", State: "exit status 1"},
-		"broken__too__x":       {Kind: ServerDown, Server: "broken__too", State: "401"},
+		"broken__too__x":       {Kind: ServerDown, Server: "broken", State: "exit status 1"},
 		"broken.x":             {Kind: ServerDown, Server: "broken", State: "exit status 1"},
 		"":                     {Kind: Unknown},
 		"__":                   {Kind: Unknown},
@@ -352,4 +353,41 @@ func TestInstructions(t *testing.T) {
 		equalTo(t, "## a\nUse", c.Instructions(8))
 		equalTo(t, " Use a.\u202e ", c.Only("a").Instructions(0))
 	})
+}
+
+// No server that is added or removed renames the tools of another one.
+func TestNamesAreStable(t *testing.T) {
+	names := []string{"天气", "地图", "a b", "a_b", "a.b", "fx", "fx__a", "x_", "x", "_", "weather-api", "天气api", strings.Repeat("long", 20)}
+	listed := func(servers ...string) map[string]string {
+		var sources []Source
+		for _, name := range servers {
+			sources = append(sources, server(name, tool("echo", ""), tool("a__echo", ""), tool("_echo", "")))
+		}
+		found := map[string]string{}
+		c := Merge(sources, Options{})
+		for _, e := range c.tools().order {
+			found[c.sources[e.source].Server+" "+e.item.Key] = e.listed
+		}
+		return found
+	}
+	all := listed(names...)
+	seen := map[string]string{}
+	for key, name := range all {
+		if other, twice := seen[name]; twice {
+			t.Errorf("true/9 %q and %q are both %s", key, other, name)
+		}
+		seen[name] = key
+	}
+	for _, name := range names {
+		t.Run("true/9 "+name, func(t *testing.T) {
+			for key, alone := range listed(name) {
+				if all[key] != alone {
+					t.Errorf("%s is %s alone and %s among others", key, alone, all[key])
+				}
+				if strings.HasPrefix(alone, "_") {
+					t.Errorf("%s is %s", key, alone)
+				}
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -176,15 +177,9 @@ func (c *Catalog) find(t *table, name string, may Visible) (Ref, *Miss) {
 	if e := t.listed[name]; c.sees(e, may) {
 		return c.ref(e), nil
 	}
-	for _, sep := range separators {
-		for at := range splits(name, sep) {
-			i, known := c.servers[name[:at]]
-			if !known {
-				continue
-			}
-			if e := t.own[ownKey{i, name[at+len(sep):]}]; c.sees(e, may) {
-				return c.ref(e), nil
-			}
+	for i, own := range c.readings(name) {
+		if e := t.own[ownKey{i, own}]; c.sees(e, may) {
+			return c.ref(e), nil
 		}
 	}
 	if group := t.shared[name]; group != nil {
@@ -237,23 +232,39 @@ func splits(name, sep string) func(yield func(int) bool) {
 // with, and whether that one is down.
 func (c *Catalog) pointed(name string, may Visible) *Miss {
 	miss := &Miss{Kind: Unknown}
-	for _, sep := range separators {
-		for at := range splits(name, sep) {
-			i, known := c.servers[name[:at]]
-			if !known {
-				continue
-			}
-			src := &c.sources[i]
-			if may != nil && !may(src.Server, name[at+len(sep):]) {
-				continue
-			}
-			if src.Features == nil {
-				return &Miss{Kind: ServerDown, Server: src.Server, State: src.State}
-			}
-			if miss.Server == "" {
-				miss.Server, miss.State = src.Server, src.State
-			}
+	for i, own := range c.readings(name) {
+		src := &c.sources[i]
+		if may != nil && !may(src.Server, own) {
+			continue
+		}
+		if src.Features == nil {
+			return &Miss{Kind: ServerDown, Server: src.Server, State: src.State}
+		}
+		if miss.Server == "" {
+			miss.Server, miss.State = src.Server, src.State
 		}
 	}
 	return miss
+}
+
+// readings yields the servers that a name may begin with, and the rest of it:
+// the one whose label the first separator ends, then longer names first. While
+// the server of the label has not told its tools there is no other reading:
+// which tool a name leads to must not depend on which servers are up.
+func (c *Catalog) readings(name string) iter.Seq2[int32, string] {
+	return func(yield func(int32, string) bool) {
+		if label, own, _ := strings.Cut(name, separator); own != "" {
+			i, known := c.servers[label]
+			if known && c.labels[i] == label && (!yield(i, own) || c.sources[i].Features == nil) {
+				return
+			}
+		}
+		for _, sep := range separators {
+			for at := range splits(name, sep) {
+				if i, known := c.servers[name[:at]]; known && !yield(i, name[at+len(sep):]) {
+					return
+				}
+			}
+		}
+	}
 }

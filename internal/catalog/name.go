@@ -52,25 +52,23 @@ func cutTo(limit int, s, mark string) string {
 	return s[:min(len(s), limit-len(mark)-1)] + "_" + mark
 }
 
-// serverLabels gives each server the part of the names that stands before the
-// separator. It depends on the set of configured servers alone, never on which
-// of them are up.
-func serverLabels(sources []Source) []string {
-	labels := make([]string, len(sources))
-	count := make(map[string]int, len(sources))
-	for i := range sources {
-		labels[i] = safeName(sources[i].Server)
-		if len(labels[i]) > maxLabel {
-			labels[i] = cutTo(maxLabel, labels[i], digest(6, sources[i].Server))
-		}
-		count[labels[i]]++
+// serverLabel is the part of a server's names that stands before the separator.
+// It depends on the name of the server alone: no other server that is added or
+// removed renames its tools. A name that cannot stand there as it is gets a
+// digest of itself, so that no two names become one. No label has the separator
+// in it or an underscore at its end, so the first separator ends the label.
+func serverLabel(server string) string {
+	safe := safeName(server)
+	if safe == server && len(safe) <= maxLabel && !strings.Contains(safe, separator) && !strings.HasSuffix(safe, "_") {
+		return safe
 	}
-	for i := range sources {
-		if count[labels[i]] > 1 && labels[i] != sources[i].Server {
-			labels[i] = cutTo(maxLabel, labels[i], digest(6, sources[i].Server))
-		}
+	for strings.Contains(safe, separator) {
+		safe = strings.ReplaceAll(safe, separator, "_")
 	}
-	return labels
+	if safe = strings.Trim(safe, "_"); safe == "" {
+		safe = "s"
+	}
+	return cutTo(maxLabel, safe, digest(6, server))
 }
 
 // assignNames sets listed of every entry so that no two are equal. Who keeps a
@@ -117,21 +115,11 @@ func (c *Catalog) wishedName(e *entry) string {
 	return c.prefixedName(e)
 }
 
-// prefixedName is the safe service__tool. One that is too long, or that reads
-// as a tool of another configured server, is marked: what it leads to must not
-// depend on whether that server is up.
+// prefixedName is the safe service__tool; one that is too long is marked.
 func (c *Catalog) prefixedName(e *entry) string {
 	name := c.labels[e.source] + separator + safeName(e.name)
 	if len(name) > maxName {
 		return cutTo(maxName, name, c.mark(8, e))
-	}
-	for at := range splits(name, separator) {
-		if i, known := c.servers[name[:at]]; known {
-			if i != e.source {
-				return cutTo(maxName, name, c.mark(8, e))
-			}
-			break
-		}
 	}
 	return name
 }
