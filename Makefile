@@ -79,6 +79,7 @@ verify: cover ## one line per clause of the verification standard
 
 docs: ## rewrite the generated pages
 	$(GO) test -count=1 ./test/requirements -update
+	$(GO) test -count=1 -run '^TestDecisions$$' ./test/decisions -update
 
 interop-deps: ## install the published clients and servers that tests run against
 	test/interop/deps.sh

@@ -1,0 +1,76 @@
+package decisions
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"syscall"
+
+	"mcp-all-in-one/internal/mcp"
+)
+
+// look is the tool that nothing is decided about: what becomes of it says what
+// state the gateway is in.
+var look = target{arguments: map[string]any{"text": "hi"}}
+
+// drain ends both gateways while a call runs in each, so that they wait for it.
+func (w *world) drain() {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	held := make(chan struct{})
+	go func() {
+		defer close(held)
+		h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+			"Mcp-Protocol-Version": {mcp.V2026_07_28}, "Mcp-Method": {mcp.MethodToolsCall}, "Mcp-Name": {"other__hold"}}
+		body := request(1, mcp.MethodToolsCall, map[string]any{"name": "other__hold", "arguments": look.arguments}, modern)
+		if resp, err := w.send(ctx, http.MethodPost, "/mcp", keyAdmin, h, body); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	w.release = func() { cancel(); <-held }
+	w.t.Cleanup(w.release)
+	w.lines++
+	w.onStdio.Send(string(request(w.lines, mcp.MethodToolsCall, map[string]any{"name": "other__hold", "arguments": look.arguments}, legacy)))
+	w.until("both calls run", func() bool { return w.holding() == 2 })
+	asked, piped := callTool(w.streamable("/mcp", keyAdmin, legacy), "other__look"), callTool(&piped{w, legacy, &w.lines}, "other__look")
+	w.http.Signal(syscall.SIGTERM)
+	w.onStdio.Signal(syscall.SIGTERM)
+	w.until("the gateway drains", func() bool { return asked(look).reason != let })
+	w.until("the gateway on stdio drains", func() bool { return piped(look).reason != let })
+}
+
+// holding counts the calls that do not end.
+func (w *world) holding() (n int) {
+	list, err := readJournal(w.journal())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, h := range list {
+		if h.Method == mcp.MethodToolsCall && h.Server == "other" {
+			n++
+		}
+	}
+	return n
+}
+
+// press lets the memory that the gateways may use be less than they have.
+func (w *world) press() {
+	w.settings["limits"] = map[string]any{"memory": "1MiB"}
+	asked, piped := callTool(w.streamable("/mcp", keyAdmin, legacy), "other__look"), callTool(&piped{w, legacy, &w.lines}, "other__look")
+	w.reload()
+	w.reloadStdio()
+	w.until("the gateway is short of memory", func() bool { return asked(look).reason != let })
+	w.until("the gateway on stdio is short of memory", func() bool { return piped(look).reason != let })
+}
+
+// addPending has a client add the server, at both gateways.
+func (w *world) addPending() {
+	arguments := w.entry(server, nil)
+	arguments["name"] = server
+	params := map[string]any{"name": "mcp-all-in-one-add-mcp-server", "arguments": arguments}
+	local := w.piped(legacy)
+	for _, s := range []session{w.streamable("/mcp", keyAdmin, legacy), local} {
+		if a := s.ask(mcp.MethodToolsCall, params, nil); a.reason != let {
+			w.t.Fatal(fmt.Sprintf("adding a server: %v", a))
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package decisions
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// A session sends requests by one door and says what they came to.
+type session interface {
+	// ask sends a request and returns the answer.
+	ask(method string, params map[string]any, header http.Header) answer
+}
+
+// refused is a session that was refused when it was opened: every request in it
+// has that answer.
+type refused struct{ answer }
+
+func (r refused) ask(string, map[string]any, http.Header) answer { return r.answer }
+
+// A streamable speaks streamable HTTP, in either era.
+type streamable struct {
+	w        *world
+	path, as string
+	era      era
+	header   http.Header
+	next     int
+}
+
+func (w *world) streamable(path, as string, e era) session {
+	s := &streamable{w: w, path: path, as: as, era: e, header: http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+	}}
+	if e == modern {
+		s.header.Set("Mcp-Protocol-Version", mcp.V2026_07_28)
+		return s
+	}
+	status, h, body := w.do(http.MethodPost, path, as, s.header, []byte(mcptest.InitializeLine(mcp.V2025_11_25, `{}`)))
+	if status != http.StatusOK || !bytes.Contains(body, []byte(`"serverInfo"`)) {
+		return refused{judgedHTTP(status, body)}
+	}
+	s.header.Set("Mcp-Protocol-Version", mcp.V2025_11_25)
+	s.header.Set("Mcp-Session-Id", h.Get("Mcp-Session-Id"))
+	w.do(http.MethodPost, path, as, s.header, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	return s
+}
+
+func (s *streamable) ask(method string, params map[string]any, header http.Header) answer {
+	h := s.header.Clone()
+	maps.Copy(h, header)
+	if s.era == modern {
+		h.Set("Mcp-Method", method)
+		for _, member := range []string{"name", "uri", "taskId"} {
+			if name, ok := params[member].(string); ok {
+				h.Set("Mcp-Name", name)
+			}
+		}
+	}
+	s.next++
+	ctx, cancel := context.WithTimeout(s.w.t.Context(), patience)
+	defer cancel()
+	resp, err := s.w.send(ctx, http.MethodPost, s.path, s.as, h, request(s.next, method, params, s.era))
+	if err != nil {
+		return answer{unclear, err.Error()}
+	}
+	defer resp.Body.Close()
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return answer{unclear, err.Error()}
+		}
+		return judgedHTTP(resp.StatusCode, body)
+	}
+	return firstAnswer(mcptest.NewEvents(resp.Body), s.next)
+}
+
+// request is a JSON-RPC request, with what a modern one carries.
+func request(id int, method string, params map[string]any, e era) []byte {
+	p := maps.Clone(params)
+	if e == modern {
+		if p == nil {
+			p = map[string]any{}
+		}
+		p["_meta"] = map[string]any{mcp.MetaVersion: mcp.V2026_07_28, mcp.MetaCapabilities: map[string]any{}, mcp.MetaClientInfo: map[string]string{"name": "decisions", "version": "1"}}
+	}
+	raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": p})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// judgedHTTP is what an answer over HTTP says, whatever it looks like.
+func judgedHTTP(status int, body []byte) answer {
+	var m wire
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return answer{shutOut, fmt.Sprintf("%d %s", status, body)}
+	}
+	if json.Unmarshal(body, &m) == nil && (m.Error != nil || m.Result != nil) {
+		return judged(body)
+	}
+	return answer{reasonIn(string(body)), fmt.Sprintf("%d %s", status, body)}
+}
+
+// firstAnswer reads a stream up to the answer with an id, or up to the
+// acknowledgement of a subscription, which is all that a listening client gets.
+func firstAnswer(events *mcptest.Events, id int) answer {
+	var seen []string
+	for e := events.Next(); e != nil; e = events.Next() {
+		if e.Data == "" {
+			continue
+		}
+		var m wire
+		if json.Unmarshal([]byte(e.Data), &m) != nil {
+			return answer{unclear, e.Data}
+		}
+		if a, ok := answerTo(&m, id, e.Data); ok {
+			return a
+		}
+		seen = append(seen, e.Data)
+	}
+	return answer{unclear, "the stream ended after " + strings.Join(seen, " ")}
+}
+
+func answerTo(m *wire, id int, raw string) (answer, bool) {
+	switch {
+	case m.Method == "" && string(m.ID) == fmt.Sprint(id):
+		return judged([]byte(raw)), true
+	case m.Method == mcp.NotificationListening && strings.Contains(raw, uri):
+		return answer{let, raw}, true
+	case m.Method == mcp.NotificationListening: // what is not in it was not granted, and no more is said
+		return answer{notFound, raw}, true
+	}
+	return answer{}, false
+}
+
+// A sse speaks the legacy HTTP+SSE.
+type sse struct {
+	w          *world
+	as, post   string
+	events     *mcptest.Events
+	next       int
+	cancelling context.CancelFunc
+}
+
+func (w *world) sse(as string) session {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	resp, err := w.send(ctx, http.MethodGet, "/sse", as, http.Header{"Accept": {"text/event-stream"}}, nil)
+	if err != nil {
+		cancel()
+		return refused{answer{unclear, err.Error()}}
+	}
+	w.t.Cleanup(func() { cancel(); resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(resp.Body) // what could be read is told
+		return refused{judgedHTTP(resp.StatusCode, body)}
+	}
+	s := &sse{w: w, as: as, events: mcptest.NewEvents(resp.Body)}
+	first := s.events.Next()
+	if first == nil || first.Name != "endpoint" {
+		return refused{answer{unclear, fmt.Sprint(first)}}
+	}
+	s.post = strings.TrimPrefix(first.Data, w.http.URL)
+	if a := s.line([]byte(mcptest.InitializeLine(mcp.V2024_11_05, `{}`)), 0); a.reason != let {
+		return refused{a}
+	}
+	w.do(http.MethodPost, s.post, as, http.Header{"Content-Type": {"application/json"}}, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	return s
+}
+
+func (s *sse) ask(method string, params map[string]any, _ http.Header) answer {
+	s.next++
+	return s.line(request(s.next, method, params, legacy), s.next)
+}
+
+func (s *sse) line(body []byte, id int) answer {
+	status, _, text := s.w.do(http.MethodPost, s.post, s.as, http.Header{"Content-Type": {"application/json"}}, body)
+	if status != http.StatusAccepted && status != http.StatusOK {
+		return judgedHTTP(status, text)
+	}
+	return firstAnswer(s.events, id)
+}
+
+// A piped speaks with the gateway on stdio.
+type piped struct {
+	w    *world
+	era  era
+	next *int
+}
+
+// piped opens the one session of the gateway on stdio; a modern client shares
+// it.
+func (w *world) piped(e era) session {
+	if !w.greeted {
+		w.greeted = true
+		if m := w.onStdio.Initialize(mcp.V2025_11_25, `{}`); m.Error != nil {
+			return refused{judged([]byte(m.Raw))}
+		}
+	}
+	return &piped{w: w, era: e, next: &w.lines}
+}
+
+func (s *piped) ask(method string, params map[string]any, _ http.Header) answer {
+	*s.next++
+	id := *s.next
+	s.w.onStdio.Send(string(request(id, method, params, s.era)))
+	m := s.w.onStdio.Expect(fmt.Sprintf("the answer to %d", id), func(m *mcptest.Message) bool {
+		_, ok := answerTo(&wire{ID: m.ID, Method: m.Method}, id, m.Raw)
+		return ok
+	})
+	a, _ := answerTo(&wire{ID: m.ID, Method: m.Method}, id, m.Raw)
+	return a
+}
+
+// lastLine is the last line of a text that is not empty.
+func lastLine(text string) (last string) {
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for lines.Scan() {
+		if line := strings.TrimSpace(lines.Text()); line != "" {
+			last = line
+		}
+	}
+	return last
+}

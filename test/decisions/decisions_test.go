@@ -1,0 +1,257 @@
+// Package decisions holds every decision of the gateway against every door by
+// which a request can enter, with the real binary: refused everywhere, for the
+// same reason, before the server hears anything, and on record.
+//
+// A row of the table is a decision, a column is a door, and a cell is a run.
+// docs/decisions.md is made from the table.
+package decisions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A run is what one cell came to.
+type run struct {
+	answer
+	from, to time.Time
+}
+
+type place struct {
+	door doorID
+	era  era
+}
+
+// Evidence is what was found once all attempts on one configuration were made.
+type evidence struct {
+	d       *decision
+	w       *world
+	runs    map[place]run
+	journal []heard
+	record  []entry
+	trail   []entry
+}
+
+func TestDecisions(t *testing.T) {
+	var y tally
+	t.Cleanup(func() { y.hold(t) }) // once all rows have ended
+	for row := range decisions {
+		d := &decisions[row]
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			ev := d.try(t)
+			for id, door := range doors {
+				for _, e := range door.eras {
+					t.Run(fmt.Sprintf("%s/%s", door.name, e), func(t *testing.T) {
+						at := place{doorID(id), e}
+						defer func() { y.add(decisionID(row), at, t.Failed()) }()
+						if d.cells[id][e].kind != notApplicable {
+							ev.judge(t, at)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// try makes all attempts of a row, ends the gateway and collects what was
+// written down.
+func (d *decision) try(t *testing.T) *evidence {
+	w := d.world(t)
+	attempts := map[place]attempt{}
+	open := func() {
+		for id, door := range doors {
+			for _, e := range door.eras {
+				if d.cells[id][e].kind != notApplicable {
+					attempts[place{doorID(id), e}] = door.open(w, e)
+				}
+			}
+		}
+	}
+	if d.early {
+		open()
+	}
+	if d.begin != nil {
+		d.begin(w)
+	}
+	if !d.early {
+		open()
+	}
+	ev := &evidence{d: d, w: w, runs: map[place]run{}}
+	for id, door := range doors {
+		for _, e := range door.eras {
+			at := place{doorID(id), e}
+			if try := attempts[at]; try != nil {
+				from := time.Now()
+				ev.runs[at] = run{try(d.target), from, time.Now()}
+			}
+		}
+	}
+	ev.record = w.record()
+	w.stop()
+	ev.trail = w.trail()
+	var err error
+	if ev.journal, err = readJournal(w.journal()); err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}
+
+// world starts the configuration of a decision.
+func (d *decision) world(t *testing.T) *world {
+	w := newWorld(t, map[string][]string{
+		keyPlain: d.scopes, keyCompact: append([]string{"mode:compact"}, d.scopes...), keyAuto: append([]string{"mode:auto"}, d.scopes...),
+		keyAdmin: {"admin"},
+	})
+	w.control = d.reason == let
+	settings := map[string]any{}
+	for k, v := range d.settings {
+		settings[k] = v
+	}
+	demo := map[string]any{"other": w.entry("other", nil), server: w.entry(server, d.entry)}
+	if d == &decisions[pending] {
+		delete(demo, server) // a client adds it
+	}
+	settings["mcpServers"] = demo
+	if d.schemas {
+		settings["mcpServers"] = nil
+		delete(settings, "mcpServers")
+		settings["schemas"] = map[string]any{
+			"default":   map[string]any{"mcpServers": demo},
+			"elsewhere": map[string]any{"mcpServers": map[string]any{"another": w.entry("another", nil)}},
+		}
+	}
+	settings["compact"] = map[string]any{"names": "inspect"}
+	w.start(settings)
+	w.startStdio()
+	return w
+}
+
+// judge holds one cell against the rule, or against its exception.
+func (ev *evidence) judge(t *testing.T, at place) {
+	d, door, r := ev.d, &doors[at.door], ev.runs[at]
+	want := d.reason
+	if d.cells[at.door][at.era].kind == closed {
+		want = shutOut
+	}
+	if r.reason != want {
+		t.Errorf("the client should be told %q, and was told %v", orLet(want), r.answer)
+	}
+	reached := ev.reached(r)
+	if want == let {
+		if len(reached) == 0 {
+			t.Errorf("nothing reached the server; it was told %v", r.answer)
+		}
+		ev.check(t, door, r, "ok")
+		return
+	}
+	for _, h := range reached {
+		t.Errorf("the server heard %s %s", h.Method, h.Params)
+	}
+	if d.cells[at.door][at.era].kind == "" {
+		ev.check(t, door, r, "error", "tool_error")
+	}
+}
+
+func orLet(reason string) string {
+	if reason == let {
+		return "that it ran"
+	}
+	return reason
+}
+
+// reached are the requests that a server heard because of a run: from its
+// beginning to the beginning of the next.
+func (ev *evidence) reached(r run) (list []heard) {
+	end := time.Now()
+	for _, other := range ev.runs {
+		if other.from.After(r.from) && other.from.Before(end) {
+			end = other.from
+		}
+	}
+	for _, h := range ev.journal {
+		if h.Server == server && !h.At.Before(r.from) && h.At.Before(end) && h.wanted() {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// wanted says that a request is one that clients ask for, rather than one of
+// the gateway's own: handshakes, lists, news of lists.
+func (h heard) wanted() bool {
+	switch h.Method {
+	case mcp.MethodToolsCall:
+		return strings.Contains(string(h.Params), `"`+tool+`"`)
+	case mcp.MethodListen:
+		return strings.Contains(string(h.Params), uri)
+	case mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodComplete, mcp.MethodTasksGet:
+		return true
+	}
+	return false
+}
+
+// check looks for the run in the record and in the audit trail.
+func (ev *evidence) check(t *testing.T, door *door, r run, statuses ...string) {
+	if door == &doors[doorDirect] || door == &doors[doorSubscribe] && strings.Contains(r.raw, mcp.NotificationListening) {
+		return // past the gateway, for an administrator; one request for many things, answered by what is granted
+	}
+	want := entry{Principal: ev.w.principal(door.who), Door: door.via, Reason: ev.d.reason}
+	if !slices.Contains(reasons, mcp.Reason(want.Reason)) {
+		want.Reason = ""
+	}
+	if door != &doors[doorStdio] { // its record goes with its process
+		ev.find(t, "record", ev.record, door, r, want, statuses)
+	}
+	ev.find(t, "audit trail", ev.trail, door, r, want, statuses)
+}
+
+// reasons is the closed set of the gateway, as far as decisions give them.
+var reasons = []mcp.Reason{mcp.Draining, mcp.Overloaded, mcp.PolicyDenied}
+
+func (ev *evidence) find(t *testing.T, where string, list []entry, door *door, r run, want entry, statuses []string) {
+	var near []string
+	for _, e := range list {
+		if e.Start.Before(r.from) || e.Start.After(r.to) {
+			continue
+		}
+		if e.Principal == want.Principal && e.Door == want.Door && e.names(door.subject) && (want.Reason == "" || e.Reason == want.Reason) &&
+			slices.Contains(statuses, e.Status+e.Outcome) {
+			return
+		}
+		near = append(near, e.String())
+	}
+	t.Errorf("the %s should have {principal %q door %q server %q subject %q, %s, reason %q}, and of that time it has %s",
+		where, want.Principal, want.Door, server, door.subject, strings.Join(statuses, " or "), want.Reason, orNone(near))
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
+
+// names says that an entry is about a subject of the server, under its own
+// name or under the one that clients use.
+func (e entry) names(subject string) bool {
+	text := e.Tool + " " + e.Name
+	if !strings.Contains(text, subject) {
+		return false
+	}
+	return e.Server == server || strings.Contains(text, server)
+}
+
+// principal is who knocks: a key of the world, or somebody who needs none.
+func (w *world) principal(who string) string {
+	if k, ok := w.keys[who]; ok {
+		return k.principal
+	}
+	return who
+}

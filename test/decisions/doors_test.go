@@ -1,0 +1,220 @@
+package decisions
+
+import (
+	"fmt"
+	"net/http"
+
+	"mcp-all-in-one/internal/mcp"
+)
+
+// An era is which kind of client knocks.
+type era int
+
+const (
+	legacy era = iota // 2025-11-25, or the version of its transport
+	modern            // 2026-07-28
+	ownEra            // the one that the door speaks, which nobody can choose
+	numEras
+)
+
+func (e era) String() string { return [numEras]string{"legacy", "modern", "own"}[e] }
+
+// The one thing that all doors lead to.
+const (
+	server = "demo"
+	tool   = "echo"
+	prompt = "greet"
+	uri    = "memo://demo"
+)
+
+// A doorID is a way in which a request can enter.
+type doorID int
+
+const (
+	doorHTTP doorID = iota
+	doorSSE
+	doorStdio
+	doorEndpoint
+	doorExec
+	doorCall
+	doorInvoke
+	doorAuto
+	doorBench
+	doorDirect
+	doorSuite
+	doorCLI
+	doorTask
+	doorPrompt
+	doorRead
+	doorReadTool
+	doorSubscribe
+	doorComplete
+	numDoors
+)
+
+// A target is what an attempt says: the arguments of the tool, and headers
+// beside them.
+type target struct {
+	arguments map[string]any
+	header    http.Header
+}
+
+// An attempt tries the target by an open door.
+type attempt func(target) answer
+
+// A door is one way in.
+type door struct {
+	name, about string
+	eras        []era
+	// via is what the record and the audit trail call it; who is the key that
+	// knocks, or a principal that needs none.
+	via, who string
+	// subject is what it asks for: the tool, the prompt, the resource.
+	subject string
+	// open gets as far as a client gets before it asks for anything.
+	open func(w *world, e era) attempt
+}
+
+// The keys of a world. All but the administrator's have the scopes of the
+// decision; compact and auto are shown other tools.
+const (
+	keyPlain   = "plain"
+	keyCompact = "compact"
+	keyAuto    = "auto"
+	keyAdmin   = "admin"
+)
+
+var both = []era{legacy, modern}
+
+// doors has an entry for every door: init fails on one that was forgotten.
+var doors = [numDoors]door{
+	doorHTTP: {"http", "`tools/call` over streamable HTTP: in a session (legacy), without one (modern)", both, "session", keyPlain, tool,
+		func(w *world, e era) attempt { return callTool(w.streamable("/mcp", keyPlain, e), server+"__"+tool) }},
+	doorSSE: {"sse", "`tools/call` over legacy HTTP+SSE", []era{legacy}, "session", keyPlain, tool,
+		func(w *world, _ era) attempt { return callTool(w.sse(keyPlain), server+"__"+tool) }},
+	doorStdio: {"stdio", "`tools/call` on stdio", both, "session", "local", tool,
+		func(w *world, e era) attempt { return callTool(w.piped(e), server+"__"+tool) }},
+	doorEndpoint: {"endpoint", "`tools/call` at a server's own endpoint, `/s/NAME/mcp`", both, "session", keyPlain, tool,
+		func(w *world, e era) attempt { return callTool(w.streamable("/s/"+server+"/mcp", keyPlain, e), tool) }},
+	doorExec: {"exec", "`exec` in compact mode", both, "exec", keyCompact, tool,
+		func(w *world, e era) attempt {
+			return execTool(w, w.streamable("/mcp", keyCompact, e), "inspect", "exec")
+		}},
+	doorCall: {"call", "`call`, its name under `compact.names: describe`", both, "exec", keyCompact, tool,
+		func(w *world, e era) attempt {
+			return execTool(w, w.streamable("/mcp", keyCompact, e), "describe", "call")
+		}},
+	doorInvoke: {"invoke", "`invoke`, its name under `compact.names: invoke`", both, "exec", keyCompact, tool,
+		func(w *world, e era) attempt {
+			return execTool(w, w.streamable("/mcp", keyCompact, e), "invoke", "invoke")
+		}},
+	doorAuto: {"auto", "`exec` under `mode: auto`", both, "exec", keyAuto, tool,
+		func(w *world, e era) attempt { return execTool(w, w.streamable("/mcp", keyAuto, e), "inspect", "exec") }},
+	doorBench: {"bench", "the console's Bench, through the gateway", both, "console", keyPlain, tool,
+		func(w *world, e era) attempt {
+			return w.bench(keyPlain, map[string]any{"via": "gateway"}, e, server+"__"+tool)
+		}},
+	doorDirect: {"direct", "the console's Bench, on a connection of its own to the server", both, "console", keyPlain, tool,
+		func(w *world, e era) attempt { return w.bench(w.tester(), map[string]any{"server": server}, e, tool) }},
+	doorSuite: {"suite", "a test file that the console runs, through the gateway", []era{ownEra}, "console", keyPlain, tool,
+		func(w *world, _ era) attempt { return w.suite(keyPlain, ".", server+"__"+tool) }},
+	doorCLI: {"cli", "`mcp-all-in-one call`, through the running gateway", []era{ownEra}, "cli", "owner", tool,
+		func(w *world, _ era) attempt { return w.command(".", server+"__"+tool) }},
+	doorTask: {"task", "`tasks/get`, of a task that the same key made", []era{legacy}, "session", keyPlain, "task", openTask},
+	doorPrompt: {"prompt", "`prompts/get`", both, "session", keyPlain, prompt,
+		func(w *world, e era) attempt {
+			return with(w.streamable("/mcp", keyPlain, e), mcp.MethodPromptsGet, map[string]any{"name": server + "__" + prompt})
+		}},
+	doorRead: {"read", "`resources/read`", both, "session", keyPlain, uri,
+		func(w *world, e era) attempt {
+			return with(w.streamable("/mcp", keyPlain, e), mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		}},
+	doorReadTool: {"read-tool", "`read` under `compact.names: invoke`", both, "exec", keyCompact, uri,
+		func(w *world, e era) attempt {
+			s := w.streamable("/mcp", keyCompact, e)
+			return func(target) answer {
+				w.vocabulary("invoke")
+				return s.ask(mcp.MethodToolsCall, map[string]any{"name": "read", "arguments": map[string]any{"server_name": server, "uri": uri}}, nil)
+			}
+		}},
+	doorSubscribe: {"subscribe", "`resources/subscribe` (legacy), `subscriptions/listen` (modern)", both, "session", keyPlain, uri, openSubscription},
+	doorComplete: {"complete", "`completion/complete`", both, "session", keyPlain, prompt,
+		func(w *world, e era) attempt {
+			return with(w.streamable("/mcp", keyPlain, e), mcp.MethodComplete, map[string]any{
+				"ref": map[string]any{"type": "ref/prompt", "name": server + "__" + prompt}, "argument": map[string]any{"name": "who", "value": "i"},
+			})
+		}},
+}
+
+func init() {
+	for id, d := range doors {
+		if d.name == "" || d.about == "" || len(d.eras) == 0 || d.via == "" || d.who == "" || d.subject == "" || d.open == nil {
+			panic(fmt.Sprintf("door %d (%s) has no complete entry in doors", id, d.name))
+		}
+	}
+}
+
+// tester is the key at the Bench on a connection of its own: the control shows
+// that it works for an administrator.
+func (w *world) tester() string {
+	if w.control {
+		return keyAdmin
+	}
+	return keyPlain
+}
+
+// callTool calls a tool by a name.
+func callTool(s session, name string) attempt {
+	return func(t target) answer {
+		return s.ask(mcp.MethodToolsCall, map[string]any{"name": name, "arguments": t.arguments}, t.header)
+	}
+}
+
+// with sends one request, which the target has no part in.
+func with(s session, method string, params map[string]any) attempt {
+	return func(target) answer { return s.ask(method, params, nil) }
+}
+
+// execTool calls the tool through a compact one, under the names that it has.
+func execTool(w *world, s session, names, name string) attempt {
+	return func(t target) answer {
+		w.vocabulary(names)
+		inner := map[string]any{"server_name": server, "tool_name": tool}
+		if names != "inspect" {
+			inner = map[string]any{"method": server + "." + tool}
+		}
+		if t.arguments != nil {
+			inner["arguments"] = t.arguments
+		}
+		return s.ask(mcp.MethodToolsCall, map[string]any{"name": name, "arguments": inner}, nil)
+	}
+}
+
+// vocabulary gives the compact tools their names, where they have others.
+func (w *world) vocabulary(names string) {
+	compact, _ := w.settings["compact"].(map[string]any)
+	if compact["names"] == names {
+		return
+	}
+	w.settings["compact"] = map[string]any{"names": names}
+	w.reload()
+}
+
+// openTask makes a task where the key may, so that there is one to ask for.
+func openTask(w *world, e era) attempt {
+	s := w.streamable("/mcp", keyPlain, e)
+	id := server + "~task1"
+	made := s.ask(mcp.MethodToolsCall, map[string]any{"name": server + "__" + tool, "arguments": map[string]any{"text": "hi"}, "task": map[string]any{"ttl": 60000}}, nil)
+	if found := taskID(made.raw); found != "" {
+		id = found
+	}
+	return with(s, mcp.MethodTasksGet, map[string]any{"taskId": id})
+}
+
+func openSubscription(w *world, e era) attempt {
+	s := w.streamable("/mcp", keyPlain, e)
+	if e == modern {
+		return with(s, mcp.MethodListen, map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
+	}
+	return with(s, mcp.MethodSubscribe, map[string]any{"uri": uri})
+}

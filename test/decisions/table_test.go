@@ -1,0 +1,167 @@
+package decisions
+
+import (
+	"fmt"
+	"net/http"
+
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A decisionID is one of the decisions, in the order in which they are made.
+type decisionID int
+
+const (
+	// nothing is the control: the same attempts, and nothing in their way.
+	nothing decisionID = iota
+	draining
+	pressure
+	// A rate by key, server and tool comes here when there is one.
+	scopeSchema
+	scopeServer
+	scopeTool
+	readOnly
+	pending
+	serverOff
+	itemOff
+	allowList
+	denyList
+	pinHold
+	headerParams
+	argumentsFit
+	ask
+	numDecisions
+)
+
+// A decision is one reason to refuse, and the configuration that brings it
+// about.
+type decision struct {
+	name, about string
+	// reason is what every attempt is told; let for the control.
+	reason string
+	// entry is added to the entry of the server; settings to the file.
+	entry    map[string]any
+	settings map[string]any
+	// elsewhere puts the server into no schema that the key sees.
+	schemas bool
+	// scopes are those of the keys that try.
+	scopes []string
+	target target
+	// begin brings the decision about, in a gateway that runs. Where early is
+	// set, the doors are open by then.
+	begin func(w *world)
+	early bool
+	cells cells
+}
+
+// A cell says what is different about one door for one decision. The zero cell
+// is the rule: refused, with the reason, nothing sent, recorded and audited.
+type cell struct{ kind, why string }
+
+const (
+	notApplicable = "na"   // there is nothing to decide
+	closed        = "shut" // the door is shut for the key, whatever it wants
+	unrecorded    = "mute" // refused before there is a call to record
+)
+
+type cells = [numDoors][numEras]cell
+
+// exceptions builds the cells of a decision.
+func exceptions(sets ...func(*cells)) (c cells) {
+	for _, set := range sets {
+		set(&c)
+	}
+	return c
+}
+
+func on(kind, why string, ids []doorID, eras ...era) func(*cells) {
+	return func(c *cells) {
+		for _, id := range ids {
+			for _, e := range eras {
+				c[id][e] = cell{kind, why}
+			}
+		}
+	}
+}
+
+func na(why string, ids ...doorID) func(*cells) {
+	return on(notApplicable, why, ids, legacy, modern, ownEra)
+}
+func shut(why string, ids ...doorID) func(*cells) {
+	return on(closed, why, ids, legacy, modern, ownEra)
+}
+func mute(why string, ids ...doorID) func(*cells) {
+	return on(unrecorded, why, ids, legacy, modern, ownEra)
+}
+
+// naLegacy is for what the modern era brought.
+func naLegacy(why string, ids ...doorID) func(*cells) { return on(notApplicable, why, ids, legacy) }
+
+// Exceptions that several decisions share.
+var (
+	direct     = shut("a connection past the gateway needs the admin scope", doorDirect)
+	toolsOnly  = na("it is about tools", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete)
+	madeByCall = na("a task is made by a call, which was decided", doorTask)
+	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI)
+	bound      = shut("the console is closed to a key that sees a part", doorBench, doorDirect, doorSuite)
+	newSession = mute("a new session is refused", doorSuite, doorCLI)
+)
+
+var hello = target{arguments: map[string]any{"text": "hi"}}
+
+// decisions has an entry for every decision: init fails on one that was
+// forgotten.
+var decisions = [numDecisions]decision{
+	nothing: {name: "nothing", about: "the control: nothing is in the way, and the server hears it", reason: let, target: hello},
+	draining: {name: "draining", about: "the gateway is shutting down, and a call still runs", reason: string(mcp.Draining), target: hello,
+		settings: map[string]any{"limits": map[string]any{"drain": "30s"}}, begin: (*world).drain, early: true,
+		cells: exceptions(direct, newSession,
+			na("a gateway that shuts down reads no new names from its file; `exec` is the same tool", doorCall, doorInvoke, doorReadTool))},
+	pressure: {name: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
+		begin: (*world).press, early: true, cells: exceptions(direct, newSession)},
+	scopeSchema: {name: "scope-schema", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
+		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorCall, doorInvoke, doorAuto,
+			doorTask, doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete), bound)},
+	scopeServer: {name: "scope-server", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
+		cells: exceptions(noScopes, bound, mute("the endpoint is not there: there is no call", doorEndpoint))},
+	scopeTool: {name: "scope-tool", about: "the key has `tool:look`", reason: notFound, target: hello, scopes: []string{"tool:look"},
+		cells: exceptions(noScopes, bound, madeByCall)},
+	readOnly: {name: "read-only", about: "the key has `readonly`, and the tool does not say that it only reads", reason: notFound, target: hello, scopes: []string{"readonly"},
+		cells: exceptions(noScopes, bound, madeByCall, na("it only reads", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete))},
+	pending: {name: "pending", about: "a client added the server, and no person has approved it", reason: notFound, target: hello, begin: (*world).addPending,
+		cells: exceptions(direct)},
+	serverOff: {name: "server-off", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
+		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
+	itemOff: {name: "tool-off", about: "`enabled: false` of the tool, the prompt and the resource", reason: notFound, target: hello,
+		entry: map[string]any{"tools": off(tool), "prompts": off(prompt), "resources": off(uri)}, cells: exceptions(direct, madeByCall)},
+	allowList: {name: "allow", about: "`allow` does not name the tool", reason: notFound, target: hello, entry: map[string]any{"allow": []string{"look"}},
+		cells: exceptions(direct, madeByCall, toolsOnly)},
+	denyList: {name: "deny", about: "`deny` names the tool", reason: notFound, target: hello, entry: map[string]any{"deny": []string{tool}},
+		cells: exceptions(direct, madeByCall, toolsOnly)},
+	pinHold: {name: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
+		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorReadTool, doorSubscribe))},
+	headerParams: {name: "headers", about: "the header of an `x-mcp-header` argument has another value", reason: headerMismatch,
+		target: target{map[string]any{"text": "hi", "region": "eu"}, http.Header{"Mcp-Param-Region": {"us"}}},
+		cells: exceptions(direct, madeByCall, toolsOnly, naLegacy("headers of arguments are modern", doorHTTP, doorEndpoint), na("it has no headers", doorSSE, doorStdio, doorBench, doorSuite, doorCLI),
+			na("its own arguments are no headers", doorExec, doorCall, doorInvoke, doorAuto))},
+	argumentsFit: {name: "arguments", about: "a required argument is missing", reason: badArguments, target: target{arguments: map[string]any{}},
+		cells: exceptions(direct, madeByCall, toolsOnly)},
+	ask: {name: "ask", about: "`ask: true`, and a person says no", reason: string(mcp.PolicyDenied), target: hello,
+		entry: map[string]any{"tools": map[string]any{tool: map[string]any{"ask": true}}}, begin: (*world).decline, cells: exceptions(direct, madeByCall, toolsOnly)},
+}
+
+func off(name string) map[string]any { return map[string]any{name: map[string]any{"enabled": false}} }
+
+func init() {
+	for id, d := range decisions {
+		if d.name == "" || d.about == "" || d.target.arguments == nil || (d.reason == let) != (decisionID(id) == nothing) {
+			panic(fmt.Sprintf("decision %d (%s) has no complete entry in decisions", id, d.name))
+		}
+		for door, eras := range d.cells {
+			for _, c := range eras {
+				if (c.kind == "") != (c.why == "") {
+					panic(fmt.Sprintf("decision %s, door %s: an exception needs a reason", d.name, doors[door].name))
+				}
+			}
+		}
+	}
+}
