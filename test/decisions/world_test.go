@@ -37,6 +37,7 @@ type world struct {
 	keys     map[string]key
 	client   http.Client
 	lines    int // sent on stdio
+	mu       sync.Mutex
 	pulses   map[string]*pulse
 	// greeted says that the session on stdio is open.
 	greeted bool
@@ -244,16 +245,24 @@ func (p *pulse) wait() <-chan struct{} {
 	return p.next
 }
 
-// untilEvent looks at something whenever a key hears of an event, until it is
-// so.
-func (w *world) untilEvent(as, what string, so func() bool) {
+func (w *world) pulse(as string) *pulse {
 	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	p := w.pulses[as]
 	if p == nil {
 		p = &pulse{next: make(chan struct{})}
 		w.pulses[as] = p
 		w.events(as, "bench,tests,inbox", func(*mcptest.Event) { p.beat() })
 	}
+	return p
+}
+
+// untilEvent looks at something whenever a key hears of an event, until it is
+// so.
+func (w *world) untilEvent(as, what string, so func() bool) {
+	w.t.Helper()
+	p := w.pulse(as)
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	for next := p.wait(); !so(); next = p.wait() {

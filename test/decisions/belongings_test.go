@@ -1,0 +1,220 @@
+package decisions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// secret is in what one key sends, and nobody else's business.
+var secret = target{arguments: map[string]any{"text": "the-secret-of-ann"}}
+
+// calls are the entries of the record that a key is shown.
+func (w *world) calls(as, query string) (list []struct {
+	ID        uint64
+	Principal string
+}) {
+	w.t.Helper()
+	status, body := w.api(as, http.MethodGet, "traffic?limit=1000"+query, nil)
+	var page struct {
+		Calls []struct {
+			ID        uint64
+			Principal string
+		}
+	}
+	if status != http.StatusOK || json.Unmarshal([]byte(body), &page) != nil {
+		w.t.Fatalf("the record of %s: %d %s", as, status, body)
+	}
+	return page.Calls
+}
+
+// Each key reads its own part of the record.
+func TestRecordBelongsToItsKey(t *testing.T) {
+	t.Parallel()
+	w := town(t, nil)
+	ann, bob := callTool(w.streamable("/mcp", keyAnn, legacy), server+"__"+tool), callTool(w.streamable("/mcp", keyBob, legacy), server+"__"+tool)
+	var mu sync.Mutex
+	var heard strings.Builder
+	own := make(chan struct{})
+	once := sync.OnceFunc(func() { close(own) })
+	w.events(keyBob, "traffic", func(e *mcptest.Event) {
+		if e == nil {
+			once()
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		heard.WriteString(e.Data)
+		if strings.Contains(heard.String(), w.keys[keyBob].principal) {
+			once()
+		}
+	})
+	if a := ann(secret); a.reason != let {
+		t.Fatalf("the call of ann: %v", a)
+	}
+	if a := bob(hello); a.reason != let {
+		t.Fatalf("the call of bob: %v", a)
+	}
+	var theirs []uint64
+	for _, c := range w.calls(keyAdmin, "") {
+		if c.Principal == w.keys[keyAnn].principal {
+			theirs = append(theirs, c.ID)
+		}
+	}
+	if len(theirs) == 0 {
+		t.Fatal("an administrator does not see the calls of ann")
+	}
+	t.Run("door/7 events", func(t *testing.T) {
+		// Events come in order, and the own call was the last.
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		select {
+		case <-own:
+		case <-ctx.Done():
+			t.Error("a key does not hear of its own call")
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.Contains(heard.String(), w.keys[keyAnn].principal) {
+			t.Errorf("a plain key hears of another's calls: %.500s", heard.String())
+		}
+	})
+	t.Run("door/7 record", func(t *testing.T) {
+		seen := map[string]map[string]int{}
+		for _, as := range []string{keyAdmin, keyAnn, keyBob} {
+			seen[as] = map[string]int{}
+			for _, c := range w.calls(as, "") {
+				seen[as][c.Principal]++
+			}
+		}
+		a, b := w.keys[keyAnn].principal, w.keys[keyBob].principal
+		if seen[keyAdmin][a] == 0 || seen[keyAdmin][b] == 0 {
+			t.Errorf("an administrator should see the calls of both: %v", seen[keyAdmin])
+		}
+		if seen[keyBob][b] == 0 || len(seen[keyBob]) != 1 {
+			t.Errorf("a plain key should see its own calls and no others: %v", seen[keyBob])
+		}
+	})
+	t.Run("door/7 one entry and its bodies", func(t *testing.T) {
+		for _, id := range theirs {
+			for _, path := range []string{"", "/body?side=req", "/body?side=res"} {
+				if status, body := w.api(keyBob, http.MethodGet, fmt.Sprintf("traffic/%d%s", id, path), nil); status != http.StatusNotFound {
+					t.Errorf("traffic/%d%s of another should be 404, and is %d %.300s", id, path, status, body)
+				}
+			}
+		}
+		if _, body := w.api(keyAnn, http.MethodGet, fmt.Sprintf("traffic/%d/body?side=req", theirs[len(theirs)-1]), nil); !strings.Contains(body, "{") {
+			t.Errorf("an own body should be readable: %s", body)
+		}
+	})
+	t.Run("door/7 exports", func(t *testing.T) {
+		if _, body := w.api(keyBob, http.MethodGet, "traffic/export", nil); strings.Contains(body, "the-secret-of-ann") || strings.Contains(body, w.keys[keyAnn].principal) {
+			t.Errorf("an export has another's calls: %.500s", body)
+		}
+		if _, body := w.api(keyBob, http.MethodPost, "suites/draft", map[string]any{"q": ""}); strings.Contains(body, "the-secret-of-ann") {
+			t.Errorf("a draft of tests has another's calls: %.500s", body)
+		}
+	})
+}
+
+// A session of the Bench, its runs and its questions are not there for another
+// key.
+func TestBenchBelongsToItsKey(t *testing.T) {
+	t.Parallel()
+	w := town(t, nil)
+	s, ok := w.openBench(keyAnn, map[string]any{"via": "gateway"}, legacy).(*benched)
+	if !ok {
+		t.Fatal("the Bench does not open")
+	}
+	if a := callTool(s, server+"__"+tool)(secret); a.reason != let {
+		t.Fatalf("the call at the Bench: %v", a)
+	}
+	_, runs := w.api(keyAnn, http.MethodGet, "runs", nil)
+	var list []struct{ ID string }
+	if json.Unmarshal([]byte(runs), &list) != nil || len(list) == 0 {
+		t.Fatalf("a key should see its own runs: %s", runs)
+	}
+	for _, tt := range []struct {
+		method, path string
+		body         any
+	}{
+		{http.MethodGet, "bench/" + s.id, nil},
+		{http.MethodGet, "bench/" + s.id + "/list/tools", nil},
+		{http.MethodPost, "bench/" + s.id + "/calls", map[string]any{"method": "ping"}},
+		{http.MethodPut, "bench/" + s.id + "/roots", map[string]any{"roots": []any{}}},
+		{http.MethodGet, "runs/" + list[0].ID, nil},
+		{http.MethodGet, "runs/" + list[0].ID + "/body", nil},
+		{http.MethodDelete, "bench/" + s.id, nil},
+	} {
+		t.Run("door/7 "+tt.method+" "+strings.ReplaceAll(strings.ReplaceAll(tt.path, s.id, "ID"), list[0].ID, "ID"), func(t *testing.T) {
+			if status, body := w.api(keyBob, tt.method, tt.path, tt.body); status != http.StatusNotFound {
+				t.Errorf("another's should be 404, and is %d %.300s", status, body)
+			}
+		})
+	}
+	t.Run("door/7 lists", func(t *testing.T) {
+		for path, mine := range map[string]string{"bench": s.id, "runs": list[0].ID, "runs?export": "the-secret-of-ann"} {
+			if _, body := w.api(keyBob, http.MethodGet, path, nil); strings.Contains(body, mine) {
+				t.Errorf("%s has another's: %.300s", path, body)
+			}
+		}
+	})
+}
+
+// What a policy forbids is forbidden at the Bench and to test files, and what
+// they do is audited.
+func TestTesterKeepsToPolicies(t *testing.T) {
+	t.Parallel()
+	for name, entry := range map[string]map[string]any{
+		"denied": {"deny": []string{tool}}, "disabled": {"tools": off(tool)}, "ask": asking, "server off": {"enabled": false},
+	} {
+		t.Run("door/7 "+name, func(t *testing.T) {
+			w := town(t, entry)
+			w.events(keyChief, "inbox", func(*mcptest.Event) {
+				for _, q := range w.questions(keyChief) {
+					w.api(keyChief, http.MethodPost, "inbox/"+q, map[string]any{"action": "decline"})
+				}
+			})
+			for way, try := range map[string]attempt{
+				"bench of the server through the gateway": w.bench(keyAnn, map[string]any{"via": "gateway", "server": server}, legacy, tool),
+				"bench of the server":                     w.bench(keyAnn, map[string]any{"server": server}, legacy, tool),
+				"test file of the server":                 w.suite(keyAnn, server, tool),
+			} {
+				if a := try(hello); a.reason == let {
+					t.Errorf("%s: %v", way, a)
+				}
+				if n := w.heard("tools/call"); n > 0 {
+					t.Errorf("%s: the server has heard %d calls", way, n)
+				}
+			}
+		})
+	}
+	t.Run("door/7 audit", func(t *testing.T) {
+		w := town(t, nil)
+		for who, id := range map[string]doorID{keyAnn: doorBench, keyCompact: doorExec} {
+			try := doors[id].open(w, legacy)
+			if id == doorBench {
+				try = w.bench(keyAnn, map[string]any{"via": "gateway"}, legacy, server+"__"+tool)
+			}
+			if a := try(hello); a.reason != let {
+				t.Fatalf("the call of %s: %v", who, a)
+			}
+		}
+		w.stop()
+		for who, via := range map[string]string{keyAnn: "console", keyCompact: "exec"} {
+			found := false
+			for _, e := range w.trail() {
+				found = found || e.Principal == w.keys[who].principal && e.Door == via && e.Server == server && e.Tool == tool
+			}
+			if !found {
+				t.Errorf("the audit trail should have the principal %s, the door %q, the server %q and the tool %q: %v", w.keys[who].principal, via, server, tool, w.trail())
+			}
+		}
+	})
+}
