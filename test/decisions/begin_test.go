@@ -2,7 +2,6 @@ package decisions
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"syscall"
 
@@ -70,7 +69,7 @@ func (w *world) addPending() {
 	local := w.piped(legacy)
 	for _, s := range []session{w.streamable("/mcp", keyAdmin, legacy), local} {
 		if a := s.ask(mcp.MethodToolsCall, params, nil); a.reason != let {
-			w.t.Fatal(fmt.Sprintf("adding a server: %v", a))
+			w.t.Fatalf("adding a server: %v", a)
 		}
 	}
 }

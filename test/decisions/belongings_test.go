@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -70,6 +71,9 @@ func TestRecordBelongsToItsKey(t *testing.T) {
 	if len(theirs) == 0 {
 		t.Fatal("an administrator does not see the calls of ann")
 	}
+	t.Run("door/7 record", w.recordIsTheirs)
+	t.Run("door/7 one entry and its bodies", func(t *testing.T) { w.entriesAreTheirs(t, theirs) })
+	t.Run("door/7 exports", w.exportsAreTheirs)
 	t.Run("door/7 events", func(t *testing.T) {
 		// Events come in order, and the own call was the last.
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -85,42 +89,48 @@ func TestRecordBelongsToItsKey(t *testing.T) {
 			t.Errorf("a plain key hears of another's calls: %.500s", heard.String())
 		}
 	})
-	t.Run("door/7 record", func(t *testing.T) {
-		seen := map[string]map[string]int{}
-		for _, as := range []string{keyAdmin, keyAnn, keyBob} {
-			seen[as] = map[string]int{}
-			for _, c := range w.calls(as, "") {
-				seen[as][c.Principal]++
+}
+
+// recordIsTheirs: an administrator sees all calls, a key its own.
+func (w *world) recordIsTheirs(t *testing.T) {
+	seen := map[string]map[string]int{}
+	for _, as := range []string{keyAdmin, keyAnn, keyBob} {
+		seen[as] = map[string]int{}
+		for _, c := range w.calls(as, "") {
+			seen[as][c.Principal]++
+		}
+	}
+	a, b := w.keys[keyAnn].principal, w.keys[keyBob].principal
+	if seen[keyAdmin][a] == 0 || seen[keyAdmin][b] == 0 {
+		t.Errorf("an administrator should see the calls of both: %v", seen[keyAdmin])
+	}
+	if seen[keyBob][b] == 0 || len(seen[keyBob]) != 1 {
+		t.Errorf("a plain key should see its own calls and no others: %v", seen[keyBob])
+	}
+}
+
+// entriesAreTheirs: one call of ann is not there for bob.
+func (w *world) entriesAreTheirs(t *testing.T, theirs []uint64) {
+	for _, id := range theirs {
+		for _, path := range []string{"", "/body?side=req", "/body?side=res"} {
+			if status, body := w.api(keyBob, http.MethodGet, fmt.Sprintf("traffic/%d%s", id, path), nil); status != http.StatusNotFound {
+				t.Errorf("traffic/%d%s of another should be 404, and is %d %.300s", id, path, status, body)
 			}
 		}
-		a, b := w.keys[keyAnn].principal, w.keys[keyBob].principal
-		if seen[keyAdmin][a] == 0 || seen[keyAdmin][b] == 0 {
-			t.Errorf("an administrator should see the calls of both: %v", seen[keyAdmin])
-		}
-		if seen[keyBob][b] == 0 || len(seen[keyBob]) != 1 {
-			t.Errorf("a plain key should see its own calls and no others: %v", seen[keyBob])
-		}
-	})
-	t.Run("door/7 one entry and its bodies", func(t *testing.T) {
-		for _, id := range theirs {
-			for _, path := range []string{"", "/body?side=req", "/body?side=res"} {
-				if status, body := w.api(keyBob, http.MethodGet, fmt.Sprintf("traffic/%d%s", id, path), nil); status != http.StatusNotFound {
-					t.Errorf("traffic/%d%s of another should be 404, and is %d %.300s", id, path, status, body)
-				}
-			}
-		}
-		if _, body := w.api(keyAnn, http.MethodGet, fmt.Sprintf("traffic/%d/body?side=req", theirs[len(theirs)-1]), nil); !strings.Contains(body, "{") {
-			t.Errorf("an own body should be readable: %s", body)
-		}
-	})
-	t.Run("door/7 exports", func(t *testing.T) {
-		if _, body := w.api(keyBob, http.MethodGet, "traffic/export", nil); strings.Contains(body, "the-secret-of-ann") || strings.Contains(body, w.keys[keyAnn].principal) {
-			t.Errorf("an export has another's calls: %.500s", body)
-		}
-		if _, body := w.api(keyBob, http.MethodPost, "suites/draft", map[string]any{"q": ""}); strings.Contains(body, "the-secret-of-ann") {
-			t.Errorf("a draft of tests has another's calls: %.500s", body)
-		}
-	})
+	}
+	if _, body := w.api(keyAnn, http.MethodGet, fmt.Sprintf("traffic/%d/body?side=req", theirs[len(theirs)-1]), nil); !strings.Contains(body, "{") {
+		t.Errorf("an own body should be readable: %s", body)
+	}
+}
+
+// exportsAreTheirs: what is made from the record has the own calls alone.
+func (w *world) exportsAreTheirs(t *testing.T) {
+	if _, body := w.api(keyBob, http.MethodGet, "traffic/export", nil); strings.Contains(body, "the-secret-of-ann") || strings.Contains(body, w.keys[keyAnn].principal) {
+		t.Errorf("an export has another's calls: %.500s", body)
+	}
+	if _, body := w.api(keyBob, http.MethodPost, "suites/draft", map[string]any{"q": ""}); strings.Contains(body, "the-secret-of-ann") {
+		t.Errorf("a draft of tests has another's calls: %.500s", body)
+	}
 }
 
 // A session of the Bench, its runs and its questions are not there for another
@@ -186,11 +196,12 @@ func TestTesterKeepsToPolicies(t *testing.T) {
 				"bench of the server":                     w.bench(keyAnn, map[string]any{"server": server}, legacy, tool),
 				"test file of the server":                 w.suite(keyAnn, server, tool),
 			} {
+				before := w.heard(mcp.MethodToolsCall)
 				if a := try(hello); a.reason == let {
 					t.Errorf("%s: %v", way, a)
 				}
-				if n := w.heard("tools/call"); n > 0 {
-					t.Errorf("%s: the server has heard %d calls", way, n)
+				if n := w.heard(mcp.MethodToolsCall) - before; n > 0 {
+					t.Errorf("%s: the server heard %d calls", way, n)
 				}
 			}
 		})

@@ -1,7 +1,6 @@
 package decisions
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -145,11 +144,10 @@ func answerTo(m *wire, id int, raw string) (answer, bool) {
 
 // A sse speaks the legacy HTTP+SSE.
 type sse struct {
-	w          *world
-	as, post   string
-	events     *mcptest.Events
-	next       int
-	cancelling context.CancelFunc
+	w        *world
+	as, post string
+	events   *mcptest.Events
+	next     int
 }
 
 func (w *world) sse(as string) session {
@@ -219,15 +217,4 @@ func (s *piped) ask(method string, params map[string]any, _ http.Header) answer 
 	})
 	a, _ := answerTo(&wire{ID: m.ID, Method: m.Method}, id, m.Raw)
 	return a
-}
-
-// lastLine is the last line of a text that is not empty.
-func lastLine(text string) (last string) {
-	lines := bufio.NewScanner(strings.NewReader(text))
-	for lines.Scan() {
-		if line := strings.TrimSpace(lines.Text()); line != "" {
-			last = line
-		}
-	}
-	return last
 }

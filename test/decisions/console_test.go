@@ -64,11 +64,13 @@ func (s *benched) ask(method string, params map[string]any, _ http.Header) answe
 		return judgedAPI(status, body)
 	}
 	id := run.ID
-	s.w.untilEvent(s.as, "the run "+id+" ends", func() bool {
+	ended := s.w.untilEvent(s.as, func() bool {
 		status, body = s.w.api(s.as, http.MethodGet, "runs/"+id, nil)
 		return status != http.StatusOK || json.Unmarshal([]byte(body), &run) != nil || run.Status != "running"
 	})
 	switch {
+	case !ended:
+		return answer{unclear, "the run does not end: " + body}
 	case status != http.StatusOK:
 		return judgedAPI(status, body)
 	case run.Status == "error":
@@ -112,7 +114,7 @@ func (w *world) suite(as, to, name string) attempt {
 				Results []struct{ Problems []string }
 			}
 		}
-		w.untilEvent(as, "the suite ends", func() bool {
+		w.untilEvent(as, func() bool {
 			status, body = w.api(as, http.MethodGet, "suites/one", nil)
 			suite.IsRunning = false
 			return status != http.StatusOK || json.Unmarshal([]byte(body), &suite) != nil || !suite.IsRunning

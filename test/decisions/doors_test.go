@@ -114,7 +114,7 @@ var doors = [numDoors]door{
 		func(w *world, e era) attempt {
 			return w.bench(keyPlain, map[string]any{"via": "gateway"}, e, server+"__"+tool)
 		}},
-	doorDirect: {"direct", "the console's Bench, on a connection of its own to the server", both, "console", keyPlain, tool,
+	doorDirect: {"direct", "the console's Bench, on a connection of its own to the server (the control is an administrator's)", both, "console", keyPlain, tool,
 		func(w *world, e era) attempt { return w.bench(w.tester(), map[string]any{"server": server}, e, tool) }},
 	doorSuite: {"suite", "a test file that the console runs, through the gateway", []era{ownEra}, "console", keyPlain, tool,
 		func(w *world, _ era) attempt { return w.suite(keyPlain, ".", server+"__"+tool) }},

@@ -133,13 +133,16 @@ func (w *world) background(try attempt) func() answer {
 // question waits for the first question in the inbox.
 func (w *world) question() (id string) {
 	w.t.Helper()
-	w.untilEvent(keyChief, "a question is in the inbox", func() bool {
+	asked := w.untilEvent(keyChief, func() bool {
 		ids := w.questions(keyChief)
 		if len(ids) > 0 {
 			id = ids[0]
 		}
 		return id != ""
 	})
+	if !asked {
+		w.t.Fatal("there is no question in the inbox")
+	}
 	return id
 }
 

@@ -160,6 +160,8 @@ func (r *recorder) task(req *jsonrpc.Request) *jsonrpc.Response {
 		result = `{"task":` + describe(id, "working") + `}`
 	case req.Method == mcp.MethodTasksGet:
 		result = describe(id, "working")
+	case req.Method == mcp.MethodTasksResult:
+		result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}],"_meta":{"io.modelcontextprotocol/related-task":{"taskId":%q}}}`, ran, id)
 	case req.Method == mcp.MethodTasksCancel:
 		result = describe(id, "cancelled")
 	case req.Method == mcp.MethodTasksList:
