@@ -8,6 +8,8 @@ package decisions
 
 import (
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -103,24 +105,35 @@ func (d *decision) try(t *testing.T) *evidence {
 	return ev
 }
 
-// world starts the configuration of a decision.
+// world starts the configuration of a decision, with its servers.
 func (d *decision) world(t *testing.T) *world {
+	w := d.start(t, nil)
+	w.startStdio()
+	w.until("the servers have started", func() bool {
+		status, _, _ := w.do(http.MethodGet, "/ready", "", nil, nil)
+		return status == http.StatusOK
+	})
+	return w
+}
+
+// start starts the gateway over HTTP alone; more is added to the server's entry.
+func (d *decision) start(t *testing.T, more map[string]any) *world {
 	w := newWorld(t, map[string][]string{
 		keyPlain: d.scopes, keyCompact: append([]string{"mode:compact"}, d.scopes...), keyAuto: append([]string{"mode:auto"}, d.scopes...),
 		keyAdmin: {"admin"},
 	})
 	w.control = d.reason == let
 	settings := map[string]any{}
-	for k, v := range d.settings {
-		settings[k] = v
-	}
-	demo := map[string]any{"other": w.entry("other", nil), server: w.entry(server, d.entry)}
+	maps.Copy(settings, d.settings)
+	entry := map[string]any{}
+	maps.Copy(entry, d.entry)
+	maps.Copy(entry, more)
+	demo := map[string]any{"other": w.entry("other", nil), server: w.entry(server, entry)}
 	if d == &decisions[pending] {
 		delete(demo, server) // a client adds it
 	}
 	settings["mcpServers"] = demo
 	if d.schemas {
-		settings["mcpServers"] = nil
 		delete(settings, "mcpServers")
 		settings["schemas"] = map[string]any{
 			"default":   map[string]any{"mcpServers": demo},
@@ -129,7 +142,6 @@ func (d *decision) world(t *testing.T) *world {
 	}
 	settings["compact"] = map[string]any{"names": "inspect"}
 	w.start(settings)
-	w.startStdio()
 	return w
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -22,11 +23,14 @@ import (
 )
 
 // The environment of a recorder: the file that it writes to, what it calls
-// itself in its instructions, and whether its texts give orders to the model.
+// itself in its instructions, whether its texts give orders to the model, and
+// the address that it waits for before it serves.
 const (
-	envJournal = "DECISIONS_JOURNAL"
-	envName    = "DECISIONS_NAME"
-	envOrders  = "DECISIONS_ORDERS"
+	envPrefix  = "DECISIONS_"
+	envJournal = envPrefix + "JOURNAL"
+	envName    = envPrefix + "NAME"
+	envOrders  = envPrefix + "ORDERS"
+	envGate    = envPrefix + "GATE"
 )
 
 // TestMain makes the test binary a server too: the gateway starts it as a
@@ -83,6 +87,9 @@ func record(journal string) error {
 		return err
 	}
 	defer file.Close()
+	if err := waitFor(os.Getenv(envGate)); err != nil {
+		return err
+	}
 	session := recorded(os.Getenv(envName), os.Getenv(envOrders) != "").Open(nil)
 	defer session.Close()
 	ctx, end := context.WithCancel(ctx)
@@ -94,6 +101,20 @@ func record(journal string) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	<-conn.Done()
 	return nil
+}
+
+// waitFor waits until whoever listens at an address hangs up.
+func waitFor(gate string) error {
+	if gate == "" {
+		return nil
+	}
+	conn, err := net.Dial("tcp", gate)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_, err = io.Copy(io.Discard, conn)
+	return err
 }
 
 // untilEnd ends what runs when the input does: a call that is held, a

@@ -54,8 +54,8 @@ func (w *world) entry(name string, more map[string]any) map[string]any {
 	env := map[string]any{envJournal: w.journal(), envName: name}
 	entry := map[string]any{"command": own(w.t), "env": env}
 	for k, v := range more {
-		if k == envOrders {
-			env[envOrders] = v
+		if strings.HasPrefix(k, envPrefix) {
+			env[k] = v
 			continue
 		}
 		entry[k] = v
