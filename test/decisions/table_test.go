@@ -36,12 +36,14 @@ const (
 // about.
 type decision struct {
 	name, about string
+	// rule is what the gateway calls it; several rows may show one rule.
+	rule string
 	// reason is what every attempt is told; let for the control.
 	reason string
 	// entry is added to the entry of the server; settings to the file.
 	entry    map[string]any
 	settings map[string]any
-	// elsewhere puts the server into no schema that the key sees.
+	// schemas puts the server into a schema beside another.
 	schemas bool
 	// scopes are those of the keys that try.
 	scopes []string
@@ -112,40 +114,40 @@ var hello = target{arguments: map[string]any{"text": "hi"}}
 // forgotten.
 var decisions = [numDecisions]decision{
 	nothing: {name: "nothing", about: "the control: nothing is in the way, and the server hears it", reason: let, target: hello},
-	draining: {name: "draining", about: "the gateway is shutting down, and a call still runs", reason: string(mcp.Draining), target: hello,
+	draining: {name: "draining", rule: "draining", about: "the gateway is shutting down, and a call still runs", reason: string(mcp.Draining), target: hello,
 		settings: map[string]any{"limits": map[string]any{"drain": "30s"}}, begin: (*world).drain, early: true,
 		cells: exceptions(direct, newSession,
 			na("a gateway that shuts down reads no new names from its file; `exec` is the same tool", doorCall, doorInvoke, doorReadTool))},
-	pressure: {name: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
+	pressure: {name: "pressure", rule: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
 		begin: (*world).press, early: true, cells: exceptions(direct, newSession)},
-	scopeSchema: {name: "scope-schema", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
+	scopeSchema: {name: "scope-schema", rule: "scope", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
 		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorCall, doorInvoke, doorAuto,
 			doorTask, doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete), bound)},
-	scopeServer: {name: "scope-server", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
+	scopeServer: {name: "scope-server", rule: "scope", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
 		cells: exceptions(noScopes, bound, mute("the endpoint is not there: there is no call", doorEndpoint))},
-	scopeTool: {name: "scope-tool", about: "the key has `tool:look`", reason: notFound, target: hello, scopes: []string{"tool:look"},
+	scopeTool: {name: "scope-tool", rule: "scope", about: "the key has `tool:look`", reason: notFound, target: hello, scopes: []string{"tool:look"},
 		cells: exceptions(noScopes, bound, madeByCall)},
-	readOnly: {name: "read-only", about: "the key has `readonly`, and the tool does not say that it only reads", reason: notFound, target: hello, scopes: []string{"readonly"},
+	readOnly: {name: "read-only", rule: "scope", about: "the key has `readonly`, and the tool does not say that it only reads", reason: notFound, target: hello, scopes: []string{"readonly"},
 		cells: exceptions(noScopes, bound, madeByCall, na("it only reads", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete))},
-	pending: {name: "pending", about: "a client added the server, and no person has approved it", reason: notFound, target: hello, begin: (*world).addPending,
+	pending: {name: "pending", rule: "pending", about: "a client added the server, and no person has approved it", reason: notFound, target: hello, begin: (*world).addPending,
 		cells: exceptions(direct)},
-	serverOff: {name: "server-off", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
+	serverOff: {name: "server-off", rule: "enabled", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
 		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
-	itemOff: {name: "tool-off", about: "`enabled: false` of the tool, the prompt and the resource", reason: notFound, target: hello,
+	itemOff: {name: "tool-off", rule: "lists", about: "`enabled: false` of the tool, the prompt and the resource", reason: notFound, target: hello,
 		entry: map[string]any{"tools": off(tool), "prompts": off(prompt), "resources": off(uri)}, cells: exceptions(direct, madeByCall)},
-	allowList: {name: "allow", about: "`allow` does not name the tool", reason: notFound, target: hello, entry: map[string]any{"allow": []string{"look"}},
+	allowList: {name: "allow", rule: "lists", about: "`allow` does not name the tool", reason: notFound, target: hello, entry: map[string]any{"allow": []string{"look"}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
-	denyList: {name: "deny", about: "`deny` names the tool", reason: notFound, target: hello, entry: map[string]any{"deny": []string{tool}},
+	denyList: {name: "deny", rule: "lists", about: "`deny` names the tool", reason: notFound, target: hello, entry: map[string]any{"deny": []string{tool}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
-	pinHold: {name: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
+	pinHold: {name: "pin", rule: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
 		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorReadTool, doorSubscribe))},
-	headerParams: {name: "headers", about: "the header of an `x-mcp-header` argument has another value", reason: headerMismatch,
+	headerParams: {name: "headers", rule: "headers", about: "the header of an `x-mcp-header` argument has another value", reason: headerMismatch,
 		target: target{map[string]any{"text": "hi", "region": "eu"}, http.Header{"Mcp-Param-Region": {"us"}}},
 		cells: exceptions(direct, madeByCall, toolsOnly, naLegacy("headers of arguments are modern", doorHTTP, doorEndpoint), na("it has no headers", doorSSE, doorStdio, doorBench, doorSuite, doorCLI),
 			na("its own arguments are no headers", doorExec, doorCall, doorInvoke, doorAuto))},
-	argumentsFit: {name: "arguments", about: "a required argument is missing", reason: badArguments, target: target{arguments: map[string]any{}},
+	argumentsFit: {name: "arguments", rule: "arguments", about: "a required argument is missing", reason: badArguments, target: target{arguments: map[string]any{}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
-	ask: {name: "ask", about: "`ask: true`, and a person says no", reason: string(mcp.PolicyDenied), target: hello,
+	ask: {name: "ask", rule: "ask", about: "`ask: true`, and a person says no", reason: string(mcp.PolicyDenied), target: hello,
 		entry: map[string]any{"tools": map[string]any{tool: map[string]any{"ask": true}}}, begin: (*world).decline, cells: exceptions(direct, madeByCall, toolsOnly)},
 }
 
@@ -153,7 +155,7 @@ func off(name string) map[string]any { return map[string]any{name: map[string]an
 
 func init() {
 	for id, d := range decisions {
-		if d.name == "" || d.about == "" || d.target.arguments == nil || (d.reason == let) != (decisionID(id) == nothing) {
+		if d.name == "" || d.about == "" || d.target.arguments == nil || (d.reason == let) != (decisionID(id) == nothing) || (d.rule == "") != (decisionID(id) == nothing) {
 			panic(fmt.Sprintf("decision %d (%s) has no complete entry in decisions", id, d.name))
 		}
 		for door, eras := range d.cells {
