@@ -46,6 +46,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 		},
 		Read: func(ctx context.Context, server, uri string) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")
+			params = jsonrpc.Set(params, jsonrpc.Get(t.params, "_meta"), "_meta")
 			return s.Do(ctx, inner(mcp.MethodResourcesRead, server, uri, params))
 		},
 		Ask: func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {

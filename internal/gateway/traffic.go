@@ -191,13 +191,16 @@ func subject(params []byte) string {
 	if text, ok := leadingName(params); ok {
 		return text
 	}
-	raw := jsonrpc.Get(params, "name")
-	if len(raw) < 2 || raw[0] != '"' {
-		raw = jsonrpc.Get(params, "uri")
+	for _, path := range subjects {
+		if text, ok := jsonrpc.GetString(params, path...); ok {
+			return text
+		}
 	}
-	text, _ := jsonrpc.Text(raw)
-	return text
+	return ""
 }
+
+// subjects are where the methods of the protocol say what they are about.
+var subjects = [...][]string{{"name"}, {"uri"}, {"taskId"}, {"ref", "name"}, {"ref", "uri"}}
 
 // leadingName is the name where it comes first and has no escapes, as in nearly
 // all calls of tools.

@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -35,8 +36,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	if err := s.openLine(ss, r); err != nil {
 		s.table.release(principal)
 		ss.close(ErrSessionEnded)
-		s.log.Error("session not opened", "err", err)
-		refuse(w, http.StatusInternalServerError, jsonrpc.CodeInternal, "internal error")
+		s.refuseOpen(w, err)
 		return
 	}
 	defer ss.close(ErrSessionEnded)
@@ -53,6 +53,21 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 		return
 	}
 	s.gone(ss.line.pump(k))
+}
+
+// refuseOpen answers a client whose Session could not be made.
+func (s *Server) refuseOpen(w http.ResponseWriter, err error) {
+	wire := new(jsonrpc.Error)
+	if !errors.As(err, &wire) {
+		s.log.Error("session not opened", "err", err)
+		refuse(w, http.StatusInternalServerError, jsonrpc.CodeInternal, "internal error")
+		return
+	}
+	status := http.StatusServiceUnavailable
+	if wire.Code >= 400 && wire.Code < 600 { // an HTTP status as code: keep it one
+		status = int(wire.Code)
+	}
+	writeError(w, status, wire)
 }
 
 // openLine makes the handler of an SSE session and the connection to it.
@@ -143,7 +158,11 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 	}
 	ss := s.table.get(r.URL.Query().Get("sessionId"), principal)
 	if ss == nil || ss.line == nil || !ss.enter() {
-		refuseSession(w)
+		if s.isDraining() { // which has ended the session
+			refuseDraining(w)
+		} else {
+			refuseSession(w)
+		}
 		return
 	}
 	defer ss.leave()

@@ -78,7 +78,7 @@ type Call struct {
 	Status string `json:"status"`
 	Code   int64  `json:"code,omitempty"`
 	// Reason is the one that this gateway gave for an error of its own.
-	Reason string `json:"-"`
+	Reason string `json:"reason,omitempty"`
 	// Total is the whole time on this hop; the other three say where it went.
 	Total      time.Duration `json:"total"`
 	Gateway    time.Duration `json:"gateway,omitempty"`

@@ -118,7 +118,7 @@ var doors = [numDoors]door{
 		func(w *world, e era) attempt { return w.bench(w.tester(), map[string]any{"server": server}, e, tool) }},
 	doorSuite: {"suite", "a test file that the console runs, through the gateway", []era{ownEra}, "console", keyPlain, tool,
 		func(w *world, _ era) attempt { return w.suite(keyPlain, ".", server+"__"+tool) }},
-	doorCLI: {"cli", "`mcp-all-in-one call`, through the running gateway", []era{ownEra}, "cli", "owner", tool,
+	doorCLI: {"cli", "`mcp-all-in-one call`, through the running gateway", []era{ownEra}, "cli", "local", tool,
 		func(w *world, _ era) attempt { return w.command(".", server+"__"+tool) }},
 	doorTask: {"task", "`tasks/get`, of a task that the same key made", []era{legacy}, "session", keyPlain, "task", openTask},
 	doorPrompt: {"prompt", "`prompts/get`", both, "session", keyPlain, prompt,

@@ -117,6 +117,8 @@ var decisions = [numDecisions]decision{
 	draining: {name: "draining", rule: "draining", about: "the gateway is shutting down, and a call still runs", reason: string(mcp.Draining), target: hello,
 		settings: map[string]any{"limits": map[string]any{"drain": "30s"}}, begin: (*world).drain, early: true,
 		cells: exceptions(direct, newSession, mute("the call of `exec` is refused, before the tool in it is read", doorExec, doorAuto),
+			mute("the transport refuses every new request", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete),
+			na("the console ends with the gateway", doorBench, doorSuite),
 			na("a gateway that shuts down reads no new names from its file; `exec` is the same tool", doorCall, doorInvoke, doorReadTool))},
 	pressure: {name: "pressure", rule: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
 		begin: (*world).press, early: true, cells: exceptions(direct, newSession)},
