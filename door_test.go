@@ -151,7 +151,7 @@ func TestSendIsAuthorized(t *testing.T) {
 		t.Errorf("send is called by %q", got)
 	}
 	slices.Sort(callers["authorize"])
-	if got := callers["authorize"]; !slices.Equal(got, []string{"allowed", "attempt"}) {
+	if got := callers["authorize"]; !slices.Equal(got, []string{"allowed", "attempt", "listen"}) {
 		t.Errorf("authorize is called by %q", got)
 	}
 }

@@ -73,6 +73,9 @@ func (s *Session) mayUse(t *target) bool {
 	if t.own != nil {
 		return t.own.Compact || who.MayConfigure()
 	}
+	if t.kind == listenItem {
+		return true
+	}
 	server := t.upstream.Name()
 	switch t.kind {
 	case toolItem:

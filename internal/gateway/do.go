@@ -47,6 +47,7 @@ const (
 	resourceItem
 	taskItem
 	methodItem // a method outside the protocol
+	listenItem // what a client hears about, each part of which is decided on
 )
 
 // of is the kind of list that has such items.

@@ -45,6 +45,9 @@ func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if len(wanted) == 0 || wanted[0] != '{' {
 		return nil, invalidParams("notifications must be an object")
 	}
+	if err := s.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
+		return nil, err
+	}
 	l := &listener{s: s, from: from, id: requestID(from), kinds: make(map[string]bool)}
 	if !s.gw.listeners.add(l) {
 		return nil, mcp.Failure(mcp.Overloaded, "", fmt.Sprintf("more than %d subscriptions are open", maxListeners))

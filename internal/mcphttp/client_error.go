@@ -41,6 +41,9 @@ func (e *StatusError) In(l say.Lang) string {
 			text = say.New("%v, a redirect to %s://%s that is not followed", "%v，重定向到 %s://%s，不会跟随", text, to.Scheme, to.Host)
 		}
 	}
+	if why, ok := jsonrpc.GetString(e.Body, "error", "message"); ok && jsonrpc.Valid(e.Body) {
+		text = say.New("%v: %.200s", "%v：%.200s", text, why)
+	}
 	return text.In(l)
 }
 
