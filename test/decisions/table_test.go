@@ -121,7 +121,7 @@ var decisions = [numDecisions]decision{
 			na("the console ends with the gateway", doorBench, doorSuite),
 			na("a gateway that shuts down reads no new names from its file; `exec` is the same tool", doorCall, doorInvoke, doorReadTool))},
 	pressure: {name: "pressure", rule: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
-		begin: (*world).press, early: true, cells: exceptions(direct, newSession)},
+		begin: (*world).press, early: true, cells: exceptions(direct, newSession, on(unrecorded, "all of `subscriptions/listen` is refused", []doorID{doorSubscribe}, modern))},
 	scopeSchema: {name: "scope-schema", rule: "scope", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
 		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorCall, doorInvoke, doorAuto,
 			doorTask, doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete), bound)},
