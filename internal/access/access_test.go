@@ -50,6 +50,43 @@ func TestGrants(t *testing.T) {
 	}
 }
 
+// A slash in a scope parts the server from the tool, whatever their own names
+// hold.
+func TestToolScopeNamesItsServer(t *testing.T) {
+	for _, tt := range []struct {
+		scope, server, tool string
+		sees                bool
+	}{
+		{"fs/echo", "fs", "echo", true},
+		{"fs/echo", "other", "fs/echo", false},
+		{"fs/*", "other", "fs/echo", false},
+		{"*/echo", "fs", "echo", true},
+		{"*/echo", "other", "fs/echo", false},
+		{"*", "fs", "a/b", true},
+		{"*echo", "fs", "a/echo", true},
+		{"f*/e*o", "fs", "echo", true},
+		{"f*o", "fs", "echo", false},
+		{"fs/a/b", "fs", "a/b", true},
+		{"fs/a/b", "fs/a", "b", false},
+		{"a/b", "fs", "a/b", false},
+		{"*/a/b", "fs", "a/b", true},
+		{"/echo", "fs", "echo", false},
+		{"/echo", "fs", "/echo", false},
+		{"fs/", "fs", "echo", false},
+	} {
+		t.Run("door/10 "+tt.scope+" "+tt.server+" "+tt.tool, func(t *testing.T) {
+			grant, err := ParseScopes([]string{"tool:" + tt.scope})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := Principal{ID: "key:1", Grant: grant}
+			if p.MaySee("default", tt.server, tt.tool) != tt.sees || p.MayCall("default", tt.server, tt.tool, true) != tt.sees {
+				t.Errorf("%q of %q: want %v", tt.tool, tt.server, tt.sees)
+			}
+		})
+	}
+}
+
 func TestPrincipals(t *testing.T) {
 	reader := Principal{ID: "r", Grant: Grant{ReadOnly: true, Admin: true}}
 	bound := Principal{ID: "b", Grant: Grant{Tools: []string{"x"}}}

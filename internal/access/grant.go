@@ -12,7 +12,8 @@ type Grant struct {
 	// Schemas and Servers are patterns of names; * stands for any characters.
 	Schemas []string `json:"schemas,omitempty"`
 	Servers []string `json:"servers,omitempty"`
-	// Tools are patterns of a tool's own name, or of "server/tool".
+	// Tools are patterns of a tool's own name, or of a server and one of its
+	// tools with a slash between them.
 	Tools []string `json:"tools,omitempty"`
 	// ReadOnly calls only tools that their server calls read-only.
 	ReadOnly bool `json:"readOnly,omitempty"`
@@ -112,12 +113,19 @@ func (g Grant) sees(schema, server, tool string) bool {
 	if !matchesAny(g.Servers, server) {
 		return false
 	}
-	return tool == "" || len(g.Tools) == 0 || slices.ContainsFunc(g.Tools, func(pattern string) bool {
-		if strings.Contains(pattern, "/") && matches(pattern, server+"/"+tool) {
-			return true
-		}
+	return tool == "" || len(g.Tools) == 0 ||
+		slices.ContainsFunc(g.Tools, func(pattern string) bool { return matchesTool(pattern, server, tool) })
+}
+
+// matchesTool compares server and tool apart: a server's tool that it calls
+// "fs/echo" is none of the server fs. The first slash of a pattern parts the
+// two, so the name of a tool may have slashes of its own.
+func matchesTool(pattern, server, tool string) bool {
+	of, own, both := strings.Cut(pattern, "/")
+	if !both {
 		return matches(pattern, tool)
-	})
+	}
+	return matches(of, server) && matches(own, tool)
 }
 
 func matchesAny(patterns []string, name string) bool {
