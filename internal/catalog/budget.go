@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"regexp/syntax"
-	"strconv"
-	"strings"
 
 	"mcp-all-in-one/internal/say"
 )
@@ -16,11 +14,11 @@ const (
 	maxSchemaBytes = 1 << 20
 	maxSubschemas  = 10_000
 	maxSchemaDepth = 256
-	maxPattern     = 20_000     // steps of one pattern's program
-	maxMatching    = 20_000_000 // steps of a pattern times the bytes of a text
-	maxSteps       = 200_000    // subschemas held against values
-	maxEvaluation  = 1_000      // levels of subschemas within each other
-	maxExponent    = 1_000
+	maxPattern     = 20_000      // steps of one pattern's program
+	maxMatching    = 20_000_000  // steps of a pattern times the bytes of a text
+	maxSteps       = 200_000     // subschemas held against values
+	maxEvaluation  = 1_000       // levels of subschemas within each other
+	maxWork        = 200_000_000 // bytes and members looked at, steps of patterns
 )
 
 func withinBudget(schema []byte) error {
@@ -63,37 +61,7 @@ func decode(raw []byte) (any, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, say.Errorf("reading JSON: %v", "读取 JSON 失败：%v", err)
 	}
-	return tamed(v), nil
-}
-
-// tamed bounds exponents: 1e999999999 is a short number that takes all the
-// memory there is to compare exactly.
-func tamed(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		s := string(v)
-		e := strings.IndexAny(s, "eE")
-		if e < 0 {
-			return v
-		}
-		exp, err := strconv.Atoi(s[e+1:])
-		if err == nil && exp >= -maxExponent && exp <= maxExponent {
-			return v
-		}
-		if strings.HasPrefix(s[e+1:], "-") {
-			return json.Number(s[:e] + "e-" + strconv.Itoa(maxExponent))
-		}
-		return json.Number(s[:e] + "e" + strconv.Itoa(maxExponent))
-	case map[string]any:
-		for k := range v {
-			v[k] = tamed(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = tamed(v[i])
-		}
-	}
-	return v
+	return v, nil
 }
 
 // matcher is a pattern that a text has to match.
@@ -121,9 +89,10 @@ func compilePattern(pattern string) *matcher {
 	return &matcher{expr, steps}
 }
 
-// match says whether s matches, or is too long to tell.
-func (m *matcher) match(s string) bool {
-	return m.steps*len(s) > maxMatching || m.expr.MatchString(s)
+// matches says whether s matches, or is too long to tell.
+func (e *evaluation) matches(m *matcher, s string) bool {
+	cost := m.steps * len(s)
+	return cost > maxMatching || !e.spend(cost) || m.expr.MatchString(s)
 }
 
 // programSize estimates the steps of a compiled pattern, in which a repetition

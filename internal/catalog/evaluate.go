@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"encoding/json"
-	"math/big"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -14,11 +13,13 @@ import (
 type evaluation struct {
 	doc   *document
 	steps int
+	work  int
 	depth int
 	// spent says that the budget is used up: nothing is refused any more.
 	spent bool
 	scope []*resource // the resources entered, outermost first
 	found []Violation
+	text  []byte // of the value that is compared
 }
 
 // seen is which members of a value were judged by some part of a schema.
@@ -162,7 +163,9 @@ func (e *evaluation) compositions(p *part, v any, where *at, own *seen, tell boo
 		}
 	}
 	if p.not != nil && e.check(p.not, v, where, nil, false) {
-		e.tell(tell, where, say.New("something else than what is excluded", "被排除之外的值"), say.Plain(show(v)))
+		if tell {
+			e.note(where, say.New("something else than what is excluded", "被排除之外的值"), e.show(v))
+		}
 		ok = false
 	}
 	if p.condition != nil {
@@ -190,19 +193,24 @@ func (e *evaluation) fitting(parts []*part, v any, where *at, own *seen) int {
 }
 
 func (e *evaluation) assertions(p *part, v any, where *at, tell bool) bool {
+	if !e.spend(width(v)) {
+		return true
+	}
 	if len(p.types) > 0 && !slices.ContainsFunc(p.types, func(t string) bool { return isType(v, t) }) {
 		e.tell(tell, where, typesText(p.types), say.Plain(typeOf(v)))
 		return false
 	}
 	ok := true
-	if p.enum != nil && !p.enumKeys[canonical(v)] {
+	if p.enum != nil && !e.among(p.enumKeys, v) {
 		if tell {
-			e.note(where, say.New("one of %s", "%s 之一", showAll(p.enum)), say.Plain(show(v)))
+			e.note(where, say.New("one of %s", "%s 之一", showAll(p.enum)), e.show(v))
 		}
 		ok = false
 	}
-	if p.hasConstant && canonical(v) != p.constantKey {
-		e.tell(tell, where, say.Plain(show(p.constant)), say.Plain(show(v)))
+	if p.hasConstant && !e.among(p.constantKey, v) {
+		if tell {
+			e.note(where, e.show(p.constant), e.show(v))
+		}
 		ok = false
 	}
 	switch v := v.(type) {
@@ -210,13 +218,13 @@ func (e *evaluation) assertions(p *part, v any, where *at, tell bool) bool {
 		return e.number(p, v, where, tell) && ok
 	case string:
 		ok = e.sizes(p, "Length", say.New("characters", "个字符"), utf8.RuneCountInString(v), where, tell) && ok
-		if p.pattern != nil && !p.pattern.match(v) {
-			e.tell(tell, where, say.New("text that matches %s", "符合 %s 的文本", p.pattern.expr.String()), say.Plain(show(v)))
+		if p.pattern != nil && !e.matches(p.pattern, v) {
+			e.tell(tell, where, say.New("text that matches %s", "符合 %s 的文本", p.pattern.expr.String()), e.show(v))
 			ok = false
 		}
 	case []any:
 		ok = e.sizes(p, "Items", say.New("items", "项"), len(v), where, tell) && ok
-		if p.unique && !allDifferent(v) {
+		if p.unique && !e.allDifferent(v) {
 			e.tell(tell, where, say.New("items that are all different", "互不相同的项"), say.Text{})
 			ok = false
 		}
@@ -230,7 +238,7 @@ func (e *evaluation) number(p *part, v json.Number, where *at, tell bool) bool {
 	if len(p.limits) == 0 {
 		return true
 	}
-	n, _ := new(big.Rat).SetString(string(v))
+	n := decimalOf(v)
 	ok := true
 	for _, l := range p.limits {
 		if !l.fits(n) {

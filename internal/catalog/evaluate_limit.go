@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"math/big"
 	"strings"
 
 	"mcp-all-in-one/internal/say"
@@ -11,8 +10,8 @@ func typesText(types []string) say.Text {
 	return say.Pair(strings.Join(types, " or "), strings.Join(types, " 或 "))
 }
 
-func (l limit) fits(n *big.Rat) bool {
-	c := n.Cmp(l.bound)
+func (l limit) fits(n decimal) bool {
+	c := n.compare(l.bound)
 	switch l.keyword {
 	case "minimum":
 		return c >= 0
@@ -23,14 +22,14 @@ func (l limit) fits(n *big.Rat) bool {
 	case "exclusiveMaximum":
 		return c < 0
 	case "multipleOf":
-		return new(big.Rat).Quo(n, l.bound).IsInt()
+		return n.multipleOf(l.bound)
 	}
 	return true
 }
 
 // text says what fits.
 func (l limit) text() say.Text {
-	bound := showNumber(l.bound)
+	bound := l.written
 	switch l.keyword {
 	case "minimum":
 		return say.New("at least %s", "不小于 %s 的值", bound)

@@ -2,9 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
-	"math/big"
 	"strconv"
-	"strings"
 
 	"mcp-all-in-one/internal/say"
 )
@@ -22,7 +20,7 @@ func (e *evaluation) object(p *part, v map[string]any, where *at, own *seen, tel
 			ok = e.check(sub, value, inside, nil, tell) && ok
 		}
 		for _, pp := range p.patternProperties {
-			if pp.pattern.match(name) {
+			if e.matches(pp.pattern, name) {
 				judged = true
 				ok = e.check(pp.part, value, inside, nil, tell) && ok
 			}
@@ -140,7 +138,7 @@ func typeOf(v any) string {
 	case string:
 		return "string"
 	case json.Number:
-		if isWhole(v) {
+		if decimalOf(v).whole() {
 			return "integer"
 		}
 		return "number"
@@ -153,57 +151,4 @@ func typeOf(v any) string {
 func isType(v any, t string) bool {
 	is := typeOf(v)
 	return is == t || is == "integer" && t == "number"
-}
-
-// isWhole says whether a number is an integer: 1.0 is one.
-func isWhole(n json.Number) bool {
-	if !strings.ContainsAny(string(n), ".eE") {
-		return true
-	}
-	r, ok := new(big.Rat).SetString(string(n))
-	return ok && r.IsInt()
-}
-
-func allDifferent(values []any) bool {
-	had := make(map[string]bool, len(values))
-	for _, v := range values {
-		key := canonical(v)
-		if had[key] {
-			return false
-		}
-		had[key] = true
-	}
-	return true
-}
-
-// canonical is a text that two values share if and only if they are equal.
-func canonical(v any) string {
-	raw, err := json.Marshal(normal(v))
-	if err != nil {
-		return ""
-	}
-	return string(raw)
-}
-
-// normal writes each number in one way: a string that no string is equal to.
-func normal(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		r, _ := new(big.Rat).SetString(string(v))
-		return []any{"\x00number", r.RatString()}
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, sub := range v {
-			out[name] = normal(sub)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v)+1)
-		out[0] = "\x00array"
-		for i, sub := range v {
-			out[i+1] = normal(sub)
-		}
-		return out
-	}
-	return v
 }

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"encoding/json"
-	"math/big"
 	"strings"
 
 	"mcp-all-in-one/internal/say"
@@ -45,7 +44,7 @@ type part struct {
 	enumKeys          map[string]bool // canonical
 	constant          any
 	hasConstant       bool
-	constantKey       string
+	constantKey       map[string]bool // of the one constant
 	limits            []limit
 	sizes             []size
 	pattern           *matcher
@@ -76,7 +75,8 @@ type patternPart struct {
 // limit is a bound of a number.
 type limit struct {
 	keyword string
-	bound   *big.Rat
+	bound   decimal
+	written string
 }
 
 // size is a bound of a length.
@@ -187,18 +187,22 @@ func (d *document) assertions(p *part, raw map[string]any) {
 		}
 	}
 	if p.constant, p.hasConstant = raw["const"]; p.hasConstant {
-		p.constantKey = canonical(p.constant)
+		p.constantKey = map[string]bool{canonical(p.constant): true}
 	}
 	for _, keyword := range [...]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
-		bound, ok := rational(raw[keyword])
-		if !ok || keyword == "multipleOf" && bound.Sign() <= 0 {
+		written, ok := raw[keyword].(json.Number)
+		if !ok {
+			continue
+		}
+		bound := decimalOf(written)
+		if keyword == "multipleOf" && bound.sign() <= 0 {
 			continue
 		}
 		// Draft 4 makes a bound exclusive with a boolean beside it.
 		if exclusive := "exclusive" + strings.ToUpper(keyword[:1]) + keyword[1:]; raw[exclusive] == true {
 			keyword = exclusive
 		}
-		p.limits = append(p.limits, limit{keyword, bound})
+		p.limits = append(p.limits, limit{keyword, bound, clip(string(written))})
 	}
 	for _, keyword := range [...]string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"} {
 		if n, ok := count(raw[keyword]); ok {
@@ -219,22 +223,6 @@ func texts(values []any) []string {
 		}
 	}
 	return all
-}
-
-func rational(v any) (*big.Rat, bool) {
-	n, ok := v.(json.Number)
-	if !ok {
-		return nil, false
-	}
-	return new(big.Rat).SetString(string(n))
-}
-
-func count(v any) (int, bool) {
-	r, ok := rational(v)
-	if !ok || !r.IsInt() || !r.Num().IsInt64() || r.Sign() < 0 {
-		return 0, false
-	}
-	return int(r.Num().Int64()), true
 }
 
 func (d *document) unresolved(p *part, ref string) error {

@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"cmp"
-	"encoding/json"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -146,25 +144,10 @@ func sorted(found []Violation) []Violation {
 	return found[:min(len(found), maxViolations)]
 }
 
-func showNumber(r *big.Rat) string {
-	if r.IsInt() {
-		return clip(r.Num().String())
-	}
-	return clip(strings.TrimRight(r.FloatString(20), "0"))
-}
-
-func show(v any) string {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return typeOf(v)
-	}
-	return clip(string(raw))
-}
-
 func showAll(values []any) string {
 	names := make([]string, 0, len(values))
 	for _, v := range values {
-		names = append(names, show(v))
+		names = append(names, clip(string(quote(v).out)))
 		if len(names) == maxViolations && len(values) > maxViolations {
 			names = append(names, "…")
 			break
@@ -175,8 +158,11 @@ func showAll(values []any) string {
 
 // clip keeps what is quoted short.
 func clip(s string) string {
-	if r := []rune(s); len(r) > maxShown {
-		return string(r[:maxShown]) + "…"
+	n := 0
+	for i := range s {
+		if n++; n > maxShown {
+			return s[:i] + "…"
+		}
 	}
 	return s
 }

@@ -3,8 +3,8 @@ package probe
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -92,7 +92,7 @@ func diff(path string, a, b any, found *[]Difference) {
 			return
 		}
 	case json.Number:
-		if y, ok := b.(json.Number); ok && sameNumber(x, y) {
+		if y, ok := b.(json.Number); ok && catalog.SameNumber(x, y) {
 			return
 		}
 	default:
@@ -131,15 +131,6 @@ func diffArrays(path string, a, b []any, found *[]Difference) {
 			diff(at, a[i], b[i], found)
 		}
 	}
-}
-
-func sameNumber(a, b json.Number) bool {
-	if a == b {
-		return true
-	}
-	x, okX := new(big.Rat).SetString(a.String())
-	y, okY := new(big.Rat).SetString(b.String())
-	return okX && okY && x.Cmp(y) == 0
 }
 
 func encode(v any) json.RawMessage {
