@@ -135,6 +135,10 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	cmd.Stderr = os.Stderr
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := keepFiles(); err != nil {
+		ours.Close()
+		return nil, say.Errorf("keeping our files from servers: %w", "阻止服务继承本进程的文件失败：%w", err)
+	}
 	if err := startReaped(cmd); err != nil {
 		ours.Close()
 		return nil, err

@@ -52,6 +52,7 @@ func init() {
 		"trickle":  roleTrickle,
 		"noStderr": roleNoStderr,
 		"std":      roleStd,
+		"files":    roleFiles,
 	}
 }
 

@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package stdio
+
+import "errors"
+
+func closeOnExecAbove(int) error { return errors.ErrUnsupported }
