@@ -35,6 +35,11 @@ var (
 	Owner = Principal{ID: "owner", Name: "owner", Grant: Grant{Admin: true}}
 )
 
+// Shares says whether the principal with that id shares the gateway with
+// others, so that it has a part of the room and no more. The user of this
+// machine, who shows no credential, may have all of it.
+func Shares(id string) bool { return id != "" && id != Anonymous.ID && id != Local.ID }
+
 type contextKey struct{}
 
 // With returns a context that carries p.

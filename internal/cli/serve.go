@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
@@ -89,7 +90,7 @@ func serverLimits(l *config.Limits) mcphttp.ServerLimits {
 	return mcphttp.ServerLimits{
 		Body: l.ClientMessage, InFlight: l.InFlightPerSession, Sessions: l.Sessions,
 		QueueMessages: l.OutboundMessages, QueueBytes: int(l.OutboundBytes), SessionIdle: l.SessionIdle,
-		PerPrincipal: l.SessionsPerKey, Scan: scanLimits(l),
+		PerPrincipal: l.SessionsPerKey, Shares: access.Shares, Scan: scanLimits(l),
 		BodyIdle: l.BodyIdle, WriteIdle: l.WriteIdle, KeepAlive: l.KeepAlive, HeaderBytes: int(l.HeaderBytes), ReadHeader: l.ReadHeader,
 	}
 }

@@ -10,8 +10,8 @@ import (
 // (headerBytes, readHeader).
 var counted = []string{
 	"batch", "bodyIdle", "callIdle", "callTotal", "clientMessage", "depth", "drain", "handshake", "idBytes",
-	"inFlightPerServer", "inFlightPerSession", "memory", "outboundBytes", "outboundMessages", "queuedPerServer",
-	"serverMessage", "sessionIdle", "sessions", "sessionsPerKey", "writeIdle",
+	"inFlightPerKey", "inFlightPerServer", "inFlightPerSession", "memory", "outboundBytes", "outboundMessages",
+	"queuedPerKey", "queuedPerServer", "serverMessage", "sessionIdle", "sessions", "sessionsPerKey", "writeIdle",
 }
 
 // Hits count how often each limit was reached. A nil Hits counts nothing.

@@ -18,11 +18,13 @@ type Limits struct {
 
 	InFlightPerServer  int   `json:"inFlightPerServer" def:"1024" min:"1" max:"1000000" doc:"Calls running on one server." zh:"单个服务同时运行的调用数。"`
 	QueuedPerServer    int   `json:"queuedPerServer" def:"1024" min:"0" max:"1000000" doc:"Calls waiting for one server." zh:"单个服务排队的调用数。"`
+	InFlightPerKey     int   `json:"inFlightPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key running on one server; further ones wait. 0 takes a quarter of inFlightPerServer." zh:"单个密钥在单个服务上同时运行的调用数，超出则排队；0 为 inFlightPerServer 的四分之一。"`
+	QueuedPerKey       int   `json:"queuedPerKey" def:"0" min:"0" max:"1000000" doc:"Calls of one key waiting for one server. 0 takes a quarter of queuedPerServer." zh:"单个密钥在单个服务上排队的调用数；0 为 queuedPerServer 的四分之一。"`
 	InFlightPerSession int   `json:"inFlightPerSession" def:"64" min:"1" max:"1000000" doc:"Calls of one session; past it we stop reading that client." zh:"单个会话同时运行的调用数；超过后暂停读取。"`
 	OutboundMessages   int   `json:"outboundMessages" def:"1024" min:"1" max:"1000000" doc:"Messages waiting toward a client before it is cut off." zh:"等待发往客户端的消息数上限。"`
 	OutboundBytes      int64 `json:"outboundBytes" unit:"size" def:"8MiB" min:"1024" doc:"Bytes waiting toward a client before it is cut off." zh:"等待发往客户端的字节数上限。"`
 	Sessions           int   `json:"sessions" def:"10000" min:"1" max:"10000000" doc:"Sessions at once." zh:"同时存在的会话数。"`
-	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once; 0 sets no limit." zh:"单个密钥的会话数；0 为不限。"`
+	SessionsPerKey     int   `json:"sessionsPerKey" def:"0" min:"0" max:"10000000" doc:"Sessions of one key at once. 0 takes a quarter of sessions." zh:"单个密钥的会话数；0 为 sessions 的四分之一。"`
 
 	CallIdle    time.Duration `json:"callIdle" def:"5m" min:"1ms" max:"24h" doc:"How long a call may be silent; progress renews it, an open question stops it." zh:"调用的最长静默时间。"`
 	CallTotal   time.Duration `json:"callTotal" def:"60m" min:"1ms" max:"168h" doc:"How long a call may take at most." zh:"调用的最长总时间。"`
@@ -42,6 +44,14 @@ var defaultLimits = sync.OnceValue(func() Limits {
 	setDefaults(reflect.ValueOf(&l).Elem())
 	return l
 })
+
+// Share is how much of a whole one key may have: what was set, or a quarter.
+func Share(set, whole int) int {
+	if set > 0 {
+		return set
+	}
+	return (whole + 3) / 4
+}
 
 // DefaultLimits returns the limits of an empty file.
 func DefaultLimits() Limits { return defaultLimits() }

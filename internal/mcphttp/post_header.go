@@ -154,7 +154,7 @@ func refuseDraining(w http.ResponseWriter) {
 	writeError(w, http.StatusServiceUnavailable, draining())
 }
 
-func refuseOverload(w http.ResponseWriter) {
+func refuseOverload(w http.ResponseWriter, why string) {
 	w.Header()["Retry-After"] = retrySoon
-	writeError(w, http.StatusServiceUnavailable, mcp.Failure(mcp.Overloaded, "", "too many sessions"))
+	writeError(w, http.StatusServiceUnavailable, mcp.Failure(mcp.Overloaded, "", why))
 }

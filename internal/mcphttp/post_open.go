@@ -63,8 +63,8 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 // answer, only when initialize succeeds.
 func (p *post) serveInitialize(m *jsonrpc.Message) {
 	s := p.srv
-	if !s.table.reserve(p.principal, &s.lim) {
-		refuseOverload(p.w)
+	if full := s.table.reserve(p.principal, &s.lim); full != "" {
+		refuseOverload(p.w, full)
 		return
 	}
 	ss := s.newSession(p.r, TransportSession, p.ep, p.principal)

@@ -15,7 +15,7 @@ type ServerLimits struct {
 	Body          int64         // bytes of one POST, 10 MiB
 	InFlight      int           // requests of one session running at once, 64
 	Sessions      int           // 10,000
-	PerPrincipal  int           // sessions of one principal, no limit
+	PerPrincipal  int           // sessions of one principal, a quarter of all
 	QueueMessages int           // waiting toward one client, 1,024
 	QueueBytes    int           // waiting toward one client, 8 MiB
 	ReplayBytes   int           // kept for resumption, 1 MiB per session
@@ -28,12 +28,19 @@ type ServerLimits struct {
 	ReadHeader    time.Duration // 10 s
 	Scan          jsonrpc.ScanLimits
 	Hits          *config.Hits // counts what is reached; nil counts nothing
+	// Shares says whether PerPrincipal binds a principal; nil binds everybody.
+	Shares func(principal string) bool
+}
+
+func (l *ServerLimits) bound(principal string) bool {
+	return principal != "" && (l.Shares == nil || l.Shares(principal))
 }
 
 func (l ServerLimits) orDefaults() ServerLimits {
 	or(&l.Body, 10<<20)
 	or(&l.InFlight, 64)
 	or(&l.Sessions, 10_000)
+	or(&l.PerPrincipal, config.Share(0, l.Sessions))
 	or(&l.QueueMessages, 1024)
 	or(&l.QueueBytes, 8<<20)
 	or(&l.ReplayBytes, 1<<20)

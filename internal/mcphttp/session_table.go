@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -27,21 +28,22 @@ func (t *table) get(id, principal string) *session {
 	return ss
 }
 
-// reserve makes room for one more session of principal, if there is any.
-func (t *table) reserve(principal string, lim *ServerLimits) bool {
+// reserve makes room for one more session of principal. Where there is none, it
+// says why.
+func (t *table) reserve(principal string, lim *ServerLimits) (full string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case len(t.byID)+t.reserved >= lim.Sessions:
 		lim.Hits.Add("sessions")
-		return false
-	case principal != "" && lim.PerPrincipal > 0 && t.of[principal] >= lim.PerPrincipal:
+		return "too many sessions"
+	case lim.bound(principal) && t.of[principal] >= lim.PerPrincipal:
 		lim.Hits.Add("sessionsPerKey")
-		return false
+		return fmt.Sprintf("this key has %d sessions, its share of %d: end some, or set limits.sessionsPerKey", lim.PerPrincipal, lim.Sessions)
 	}
 	t.reserved++
 	t.of[principal]++
-	return true
+	return ""
 }
 
 func (t *table) lessOfLocked(principal string) {

@@ -224,3 +224,27 @@ func TestSessionsOfOneKey(t *testing.T) {
 		t.Errorf("%d refusals are counted", n)
 	}
 }
+
+// A key has a quarter of the room by default; the user of this machine may have
+// all of it.
+func TestShareOfSessions(t *testing.T) {
+	w := newWorld(t, mcphttp.ServerLimits{Sessions: 8, Shares: func(who string) bool { return who != "local" }})
+	for range 2 {
+		w.initialize(mcp.V2025_06_18, "Test-Principal", "a")
+	}
+	t.Run("door/14 a third session of one key", func(t *testing.T) {
+		got := w.post(initializeBody(mcp.V2025_06_18), "Test-Principal", "a")
+		if got.status != 503 || !strings.Contains(got.body, "overloaded") || !strings.Contains(got.body, "its share of 8") || !strings.Contains(got.body, "limits.sessionsPerKey") {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	})
+	t.Run("door/14 the local user", func(t *testing.T) {
+		w.initialize(mcp.V2025_06_18, "Test-Principal", "b")
+		for range 5 {
+			w.initialize(mcp.V2025_06_18, "Test-Principal", "local")
+		}
+		if got := w.post(initializeBody(mcp.V2025_06_18), "Test-Principal", "b"); got.status != 503 || strings.Contains(got.body, "share") {
+			t.Errorf("a session too many: %d %s", got.status, got.body)
+		}
+	})
+}

@@ -26,8 +26,9 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	case s.isDraining():
 		refuseDraining(w)
 		return
-	case !s.table.reserve(principal, &s.lim):
-		refuseOverload(w)
+	}
+	if full := s.table.reserve(principal, &s.lim); full != "" {
+		refuseOverload(w, full)
 		return
 	}
 	ss := s.newSession(r, TransportSSE, ep, principal)

@@ -12,10 +12,11 @@ import (
 // Call asks the server on behalf of c. It ends exactly once: with the server's
 // answer, or with one error of ours that says what happened.
 func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if err := u.enter(ctx); err != nil {
+	place, err := u.enter(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	defer u.leave()
+	defer place.leave()
 	return u.call(ctx, c, req, func() (*jsonrpc.Response, error, bool) { return u.try(ctx, c, req) })
 }
 

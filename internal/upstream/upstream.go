@@ -92,6 +92,7 @@ type Upstream struct {
 	queued   atomic.Int64
 	running  atomic.Int64
 	places   semaphore
+	shares   shares
 	messages messageRing
 	withheld []string
 	pins     pinner
@@ -110,6 +111,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 		moved:   make(chan struct{}),
 		counts:  make(map[string]int64),
 		places:  newSemaphore(opt.Limits.InFlightPerServer),
+		shares:  newShares(),
 	}
 	u.config.Store(cfg)
 	u.carrier = newCarrier(opt)

@@ -18,11 +18,10 @@ import (
 )
 
 const (
-	codeLife    = 10 * time.Minute
-	loginLife   = 30 * 24 * time.Hour
-	maxCodes    = 16
-	maxLogins   = 256
-	maxFailures = 10 // wrong codes per minute
+	codeLife  = 10 * time.Minute
+	loginLife = 30 * 24 * time.Hour
+	maxCodes  = 16
+	maxLogins = 256
 
 	cookieName       = "aio_s"
 	cookieNameSecure = "__Host-aio_s"
@@ -36,7 +35,7 @@ type logins struct {
 	mu       sync.Mutex
 	codes    map[string]grant
 	sessions map[string]grant
-	failures []time.Time
+	guesses  guesses
 }
 
 type grant struct {
@@ -113,24 +112,21 @@ func expire(grants map[string]grant, now time.Time, keep int) {
 
 var (
 	errWrongCode = say.Errorf("this code was used already or is too old; run: mcp-all-in-one ui", "登录码已使用或已过期；请运行：mcp-all-in-one ui")
-	errTooMany   = say.Errorf("too many wrong codes; wait a minute", "错误的登录码过多；请稍等一分钟")
+	errTooMany   = say.Errorf("too many wrong codes from this address; wait a minute", "来自此地址的错误登录码过多；请稍等一分钟")
 )
 
-// redeem trades a code for a session.
-func (l *logins) redeem(code string) (session string, id Identity, err error) {
+// redeem trades a code for a session. Source is where it came from.
+func (l *logins) redeem(code, source string) (session string, id Identity, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	for len(l.failures) > 0 && now.Sub(l.failures[0]) > time.Minute {
-		l.failures = l.failures[1:]
-	}
-	if len(l.failures) >= maxFailures {
+	if l.guesses.tooMany(source, now) {
 		return "", Identity{}, errTooMany
 	}
 	key := hashOf(code)
 	g, ok := l.codes[key]
 	if !ok || now.After(g.Expires) {
-		l.failures = append(l.failures, now)
+		l.guesses.add(source, now)
 		return "", Identity{}, errWrongCode
 	}
 	delete(l.codes, key)
@@ -218,7 +214,7 @@ func (h *Handler) postLogin(w http.ResponseWriter, r *request) {
 	if !read(w, r.Request, &body) {
 		return
 	}
-	session, id, err := h.logins.redeem(body.Code)
+	session, id, err := h.logins.redeem(body.Code, sourceOf(r.RemoteAddr))
 	switch {
 	case errors.Is(err, errTooMany):
 		w.Header().Set("Retry-After", "60")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -62,21 +63,47 @@ func TestCodesExpire(t *testing.T) {
 	}
 	old := l.newCode(admin)
 	now = now.Add(codeLife + time.Second)
-	if _, _, err := l.redeem(old); err != errWrongCode {
+	if _, _, err := l.redeem(old, "10.0.0.1"); err != errWrongCode {
 		t.Errorf("redeem after ten minutes = %v", err)
 	}
 	for range maxFailures {
-		_, _, err = l.redeem("guess")
+		_, _, err = l.redeem("guess", "10.0.0.1")
 	}
 	if err != errTooMany {
 		t.Errorf("after many guesses = %v", err)
 	}
-	if _, _, err := l.redeem(l.newCode(admin)); err != errTooMany {
+	if _, _, err := l.redeem(l.newCode(admin), "10.0.0.1"); err != errTooMany {
 		t.Errorf("a right code after many guesses = %v", err)
 	}
+	t.Run("door/14 a right code from elsewhere", func(t *testing.T) {
+		for i := range 3 * maxSources {
+			if _, _, err := l.redeem("guess", fmt.Sprintf("10.%d.%d.2", i/256, i%256)); err != errWrongCode {
+				t.Fatalf("the first guess of a source = %v", err)
+			}
+		}
+		if n := len(l.guesses.by); n > maxSources {
+			t.Errorf("%d sources are remembered", n)
+		}
+		if _, _, err := l.redeem(l.newCode(admin), "10.0.0.2"); err != nil {
+			t.Errorf("= %v", err)
+		}
+	})
 	now = now.Add(2 * time.Minute)
-	if _, _, err := l.redeem(l.newCode(admin)); err != nil {
+	if _, _, err := l.redeem(l.newCode(admin), "10.0.0.1"); err != nil {
 		t.Errorf("a minute later = %v", err)
+	}
+}
+
+func TestSourceOfGuesses(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.7:4000": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::", "[2001:db8:1:2::9]:1": "2001:db8:1:2::",
+		"127.0.0.1:5": "127.0.0.1", "[::1]:5": "::", "@": "@", "": "",
+	} {
+		t.Run("door/14 "+remote, func(t *testing.T) {
+			if got := sourceOf(remote); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
 	}
 }
 
@@ -86,7 +113,7 @@ func TestLoginSurvivesRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, _, err := l.redeem(l.newCode(admin))
+	session, _, err := l.redeem(l.newCode(admin), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,62 @@
+package upstream
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+)
+
+// A share is what one key may have of a server: places to run and to wait.
+type share struct {
+	principal string
+	places    semaphore
+	queue     int
+	waiting   atomic.Int64
+	calls     int // those that run or wait; guarded by shares.mu
+}
+
+// shares are those of the keys that have calls on a server.
+type shares struct {
+	mu sync.Mutex
+	by map[string]*share
+	// all is that of who needs no key: the user of this machine.
+	all share
+}
+
+// of returns the share of a principal for one call more; drop gives it back.
+func (s *shares) of(principal string, l *config.Limits) *share {
+	if !access.Shares(principal) {
+		return &s.all
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sh := s.by[principal]
+	if sh == nil {
+		sh = &share{
+			principal: principal,
+			places:    newSemaphore(config.Share(l.InFlightPerKey, l.InFlightPerServer)),
+			queue:     config.Share(l.QueuedPerKey, l.QueuedPerServer),
+		}
+		s.by[principal] = sh
+	}
+	sh.calls++
+	return sh
+}
+
+func (s *shares) drop(sh *share) {
+	if sh == &s.all {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sh.calls--; sh.calls == 0 {
+		delete(s.by, sh.principal)
+	}
+}
+
+func newShares() shares {
+	return shares{by: make(map[string]*share), all: share{queue: math.MaxInt}}
+}

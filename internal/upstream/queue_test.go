@@ -1,0 +1,85 @@
+package upstream_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// TestPlacesOfOneKey has a server that never ends the first call: its key uses
+// up its share, and no other key notices.
+func TestPlacesOfOneKey(t *testing.T) {
+	caller := func(principal string) *upstream.Caller {
+		return &upstream.Caller{Session: principal, Principal: principal, Version: mcp.LatestLegacy}
+	}
+	for name, tt := range map[string]struct {
+		limits func(*config.Limits)
+		first  string
+		bound  bool
+	}{
+		"default":           {func(l *config.Limits) { l.InFlightPerServer, l.QueuedPerServer = 4, 4 }, "key:a", true},
+		"set":               {func(l *config.Limits) { l.InFlightPerKey, l.QueuedPerKey = 1, 1 }, "token:a", true},
+		"without a key":     {func(l *config.Limits) { l.InFlightPerServer, l.QueuedPerServer = 4, 4 }, "anonymous", false},
+		"of the local user": {func(l *config.Limits) { l.InFlightPerServer, l.QueuedPerServer = 4, 4 }, "local", false},
+	} {
+		t.Run("door/14 "+name, func(t *testing.T) {
+			y, begun, end := newToy(), make(chan struct{}), make(chan struct{})
+			y.bend = func(_ http.ResponseWriter, _ *http.Request, method string, n int) bool {
+				if method == mcp.MethodToolsCall && n == 1 {
+					close(begun)
+					<-end
+				}
+				return false
+			}
+			srv := httptest.NewServer(y)
+			t.Cleanup(srv.Close)
+			w := newWorld(t, worldOptions{limits: tt.limits}, remote("a", srv.URL))
+			w.state("a", upstream.Ready)
+			ask := func(who string) (string, error) {
+				resp, err := w.up("a").Call(t.Context(), caller(who), &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"echo","arguments":{"message":"x"}}`)})
+				if err != nil {
+					return "", err
+				}
+				return string(resp.Result), nil
+			}
+			outcomes := make(chan error, 3)
+			go func() {
+				_, err := ask(tt.first)
+				outcomes <- err
+			}()
+			<-begun
+			for range 2 {
+				go func() {
+					_, err := ask(tt.first)
+					outcomes <- err
+				}()
+			}
+			err := <-outcomes // of the three, only one that is refused, or not bound, can end now
+			if got := err != nil && reasonOf(err) == "overloaded"; got != tt.bound {
+				t.Errorf("a third call: %v", err)
+			}
+			if said := fmt.Sprint(err); tt.bound && (!strings.Contains(said, "limits.inFlightPerKey") || !strings.Contains(said, "share")) {
+				t.Errorf("%v does not say what to do", err)
+			}
+			if text, err := ask("key:b"); err != nil {
+				t.Errorf("another key: %s, %v", text, err)
+			}
+			close(end)
+			for range 2 {
+				if err := <-outcomes; err != nil {
+					t.Errorf("a call within the share: %v", err)
+				}
+			}
+			if _, err := ask(tt.first); err != nil {
+				t.Errorf("after they have ended: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"net/netip"
+	"time"
+)
+
+const (
+	maxFailures = 10 // wrong codes of one source per minute
+	maxSources  = 1_000
+)
+
+// guesses are the wrong codes of the last minute, by where they came from:
+// nobody who guesses keeps others from logging in.
+type guesses struct {
+	by map[string][]time.Time
+}
+
+// tooMany says whether a source has to wait.
+func (g *guesses) tooMany(source string, now time.Time) bool {
+	g.forget(source, now)
+	return len(g.by[source]) >= maxFailures
+}
+
+// add notes a wrong code. When there are too many sources, those that were
+// heard of first are forgotten.
+func (g *guesses) add(source string, now time.Time) {
+	if g.by == nil {
+		g.by = make(map[string][]time.Time)
+	}
+	if len(g.by) >= maxSources {
+		oldest := source
+		for s, all := range g.by {
+			g.forget(s, now)
+			if first := g.by[oldest]; len(first) == 0 || all[0].Before(first[0]) {
+				oldest = s
+			}
+		}
+		if len(g.by) >= maxSources {
+			delete(g.by, oldest)
+		}
+	}
+	g.by[source] = append(g.by[source], now)
+}
+
+func (g *guesses) forget(source string, now time.Time) {
+	all := g.by[source]
+	for len(all) > 0 && now.Sub(all[0]) > time.Minute {
+		all = all[1:]
+	}
+	if len(all) == 0 {
+		delete(g.by, source)
+		return
+	}
+	g.by[source] = all
+}
+
+// sourceOf is who guesses: an address, or the network that a provider gives to
+// one customer with IPv6.
+func sourceOf(remote string) string {
+	ap, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	addr := ap.Addr().Unmap().WithZone("")
+	if addr.Is6() {
+		prefix, _ := addr.Prefix(64)
+		addr = prefix.Addr()
+	}
+	return addr.String()
+}
