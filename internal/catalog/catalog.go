@@ -101,6 +101,7 @@ type Options struct {
 // Catalog is the features of all servers of one schema, merged.
 type Catalog struct {
 	sources []Source
+	uris    []*uriRules // of the sources
 	labels  []string
 	opt     Options
 
@@ -146,6 +147,9 @@ func Merge(sources []Source, opt Options) *Catalog {
 		t := c.nameTable(Tools)
 		return &t
 	})
+	for i := range sources {
+		c.uris = append(c.uris, newURIRules(&sources[i].Policy.Resources))
+	}
 	c.prompts = c.nameTable(Prompts)
 	c.resources = c.uriTable(Resources)
 	c.templates = c.uriTable(Templates)

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -32,7 +33,7 @@ func (c *Catalog) ResourceFor(uri string, may Visible) (Ref, *Miss) {
 	miss := &Miss{Kind: Unknown}
 	for i := range c.sources {
 		src := &c.sources[i]
-		if src.Features.Offers("resources") && src.Policy.Resources.lists(uri) && (may == nil || may(src.Server, uri)) {
+		if src.Features.Offers("resources") && c.uris[i].reads(uri) && (may == nil || may(src.Server, uri)) {
 			miss.Candidates = append(miss.Candidates, src.Server)
 		}
 	}
@@ -42,14 +43,15 @@ func (c *Catalog) ResourceFor(uri string, may Visible) (Ref, *Miss) {
 // unlisted is a URI that names its server.
 func (c *Catalog) unlisted(source int32, uri, own string, may Visible) (Ref, *Miss) {
 	src := &c.sources[source]
-	if (may != nil && !may(src.Server, own)) || !src.Policy.Resources.lists(own) {
+	e := c.resources.own[ownKey{source, own}]
+	if may != nil && !may(src.Server, own) || e == nil && !c.uris[source].reads(own) && !c.made(source, own) {
 		return Ref{}, &Miss{Kind: Unknown}
 	}
 	if src.Features == nil {
 		return Ref{}, &Miss{Kind: ServerDown, Server: src.Server, State: src.State}
 	}
 	ref := Ref{Server: src.Server, Name: own, Listed: uri}
-	if e := c.resources.own[ownKey{source, own}]; e != nil {
+	if e != nil {
 		ref.Item, ref.Listed = e.item, e.listed
 	}
 	return ref, nil
@@ -61,7 +63,7 @@ func (c *Catalog) bestTemplate(uri string, may Visible) *entry {
 	var best *entry
 	for _, e := range c.templates.order {
 		prefix, _, _ := strings.Cut(e.item.Key, "{")
-		if !strings.HasPrefix(uri, prefix) || !c.sees(e, may) || !c.sources[e.source].Policy.Resources.lists(uri) {
+		if !strings.HasPrefix(uri, prefix) || !c.sees(e, may) || !c.uris[e.source].lists(uri) {
 			continue
 		}
 		if best != nil && literalLength(e.item.Key) <= literalLength(best.item.Key) {
@@ -72,6 +74,14 @@ func (c *Catalog) bestTemplate(uri string, may Visible) *entry {
 		}
 	}
 	return best
+}
+
+// made says whether a template that a server lists makes a URI that may be
+// seen.
+func (c *Catalog) made(source int32, uri string) bool {
+	return c.uris[source].lists(uri) && slices.ContainsFunc(c.templates.order, func(e *entry) bool {
+		return e.source == source && (e.item.Key == uri || e.made.match(e.item.Key, uri) != nil)
+	})
 }
 
 // Completion finds the server that completes a reference and writes the

@@ -13,11 +13,10 @@ import (
 func (c *Catalog) uriTable(k Kind) table {
 	t := table{listed: make(map[string]*entry), own: make(map[ownKey]*entry)}
 	for i := range c.sources {
-		rules := c.sources[i].Policy.rules(k)
 		items := c.sources[i].Features.items(k)
 		for j := range items {
 			item := &items[j]
-			if !rules.lists(item.Key) {
+			if !c.uris[i].lists(item.Key) {
 				continue
 			}
 			e := &entry{source: int32(i), item: item, name: item.Key, listed: item.Key}

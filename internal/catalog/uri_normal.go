@@ -1,0 +1,149 @@
+package catalog
+
+import (
+	"net/url"
+	"path"
+	"strings"
+)
+
+// normalURI writes a URI in the one form that RFC 3986, section 6.2.2, gives
+// it: case of scheme and host, percent-encoding, dot segments, and what
+// http and file leave out. It also takes templates and patterns, and what is
+// no URI.
+func normalURI(uri string) string {
+	uri = unescaped(uri, isUnreserved)
+	scheme, rest, ok := strings.Cut(uri, ":")
+	if !ok || !isScheme(scheme) {
+		return uri
+	}
+	scheme = strings.ToLower(scheme)
+	rest, tail := cutTail(rest)
+	authority, p, has := "", rest, false
+	if p, has = strings.CutPrefix(rest, "//"); has {
+		if at := strings.IndexByte(p, '/'); at >= 0 {
+			authority, p = p[:at], p[at:]
+		} else {
+			authority, p = p, ""
+		}
+	}
+	if strings.HasPrefix(p, "/") {
+		p = withoutDots(p)
+	}
+	if !has && (scheme != "file" || !strings.HasPrefix(p, "/")) {
+		return scheme + ":" + p + tail
+	}
+	return scheme + "://" + normalAuthority(scheme, authority) + p + tail
+}
+
+// looseURI is what a lenient server may read a URI as: everything decoded
+// before the path is looked at, and of a file only its path.
+func looseURI(uri string) string {
+	uri = normalURI(uri)
+	rest, file := strings.CutPrefix(uri, "file:")
+	if !file {
+		return normalURI(unescaped(uri, func(byte) bool { return true }))
+	}
+	rest, _ = cutTail(rest)
+	if decoded, err := url.PathUnescape(rest); err == nil {
+		rest, _ = cutTail(decoded)
+	}
+	host, p := "", rest
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		if at := strings.IndexByte(after, '/'); at >= 0 {
+			host, p = after[:at], after[at:]
+		}
+	}
+	return "file://" + host + path.Clean(p)
+}
+
+func isScheme(s string) bool {
+	for i := range len(s) {
+		c := s[i] | 0x20
+		if letter := 'a' <= c && c <= 'z'; !letter && (i == 0 || !('0' <= s[i] && s[i] <= '9' || strings.IndexByte("+-.", s[i]) >= 0)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isUnreserved(c byte) bool { return isNameByte(c) || c == '.' || c == '~' }
+
+// cutTail parts what is before the query and the fragment from these.
+func cutTail(s string) (head, tail string) {
+	if at := strings.IndexAny(s, "?#"); at >= 0 {
+		return s[:at], s[at:]
+	}
+	return s, ""
+}
+
+// unescaped decodes the characters that may be, and writes the others in upper
+// case.
+func unescaped(s string, may func(byte) bool) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' || i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+			b.WriteByte(s[i])
+			continue
+		}
+		if c := unhex(s[i+1])<<4 | unhex(s[i+2]); may(c) {
+			b.WriteByte(c)
+		} else {
+			b.WriteString(strings.ToUpper(s[i : i+3]))
+		}
+		i += 2
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return (c | 0x20) - 'a' + 10
+}
+
+// withoutDots removes dot segments: RFC 3986, section 5.2.4.
+func withoutDots(p string) string {
+	var out []string
+	segments := strings.Split(p[1:], "/")
+	for i, s := range segments {
+		switch last := i == len(segments)-1; {
+		case s != "." && s != "..":
+			out = append(out, s)
+			continue
+		case s == ".." && len(out) > 0:
+			out = out[:len(out)-1]
+			fallthrough
+		default:
+			if last {
+				out = append(out, "")
+			}
+		}
+	}
+	return "/" + strings.Join(out, "/")
+}
+
+// normalAuthority leaves out what http and file do without.
+func normalAuthority(scheme, authority string) string {
+	user, host := "", authority
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, host = authority[:at+1], authority[at+1:]
+	}
+	host = strings.ToLower(host)
+	port := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	for before := ""; before != host; {
+		before = host
+		host = strings.TrimRight(strings.TrimSuffix(host, port), ":")
+	}
+	if scheme == "file" && host == "localhost" {
+		host = ""
+	}
+	return user + host
+}

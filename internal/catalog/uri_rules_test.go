@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestDisabledResource asks for a resource that is switched off, under every
+// spelling that leads a server to the same one.
+func TestDisabledResource(t *testing.T) {
+	off, on := false, true
+	rules := Rules{Items: map[string]Override{
+		"file:///dir/secret": {Enabled: &off}, "HTTP://Example.com:80/%7euser/x": {Enabled: &off},
+		"db://t/{table}": {Enabled: &off}, "db://t/open": {Enabled: &on}, "s3://b/{+key}": {Enabled: &off},
+	}}
+	src := withResources(server("a"), []string{resourceItem("file:///dir/secret"), resourceItem("file:///dir/public"), resourceItem("db://t/listed")},
+		[]string{templateItem("db://t/{table}"), templateItem("s3://b/docs/{id}"), templateItem("file:///dir/{name}")})
+	src.Policy.Resources = rules
+	c := Merge([]Source{src}, Options{})
+	reached := func(uri string) bool {
+		ref, miss := c.Resource(uri)
+		return miss == nil && ref.Server == "a" || miss != nil && len(miss.Candidates) > 0
+	}
+	for _, uri := range []string{
+		"file:///dir/secret", "file:///dir/%73ecret", "file:///dir/%73%65%63%72%65%74", "FILE:///dir/secret", "file://localhost/dir/secret",
+		"file://LOCALHOST/dir/secret", "file:/dir/secret", "file:///dir/./secret", "file:///dir/x/../secret", "file:///../dir/secret", "file:///dir/%2e/secret",
+		"file:///dir/x/%2E%2e/secret", "file:///dir/x%2F..%2Fsecret", "file:///dir%2fsecret", "file:///dir//secret", "file:////dir/secret", "file:///dir/secret/",
+		"file:///dir/secret?", "file:///dir/secret?x", "file:///dir/secret#", "file:///dir/secret#x", "file:///dir/secret%3fx/../secret",
+		"http://example.com/~user/x", "http://EXAMPLE.com/%7Euser/x", "http://example.com:/~user/x", "http://example.com/a/../~user/x",
+		"db://t/users", "db://t/%75sers", "DB://T/users", "s3://b/any/key", "s3://b/docs/a/../../k/e",
+	} {
+		for _, asked := range []string{uri, "a__" + uri, "mcp+a:" + percentEncode(uri)} {
+			t.Run("door/16 off "+asked, func(t *testing.T) {
+				if reached(asked) {
+					t.Error("leads to the server")
+				}
+			})
+		}
+	}
+	for _, uri := range []string{
+		"file:///dir/public", "file:///dir/%70ublic", "file:///dir/secret2", "file:///secret", "http://example.com/~user/y", "http://example.com:8080/~user/x",
+		"db://t/open", "db://t/%6fpen", "db://t/listed", "db://t/a/b", "s3://b/docs/7", "other:dir/secret",
+	} {
+		for _, asked := range []string{uri, "a__" + uri, "mcp+a:" + percentEncode(uri)} {
+			t.Run("door/16 on "+asked, func(t *testing.T) {
+				if !reached(asked) {
+					t.Error("does not lead to the server")
+				}
+			})
+		}
+	}
+	t.Run("door/16 lists", func(t *testing.T) {
+		for _, it := range listed(t, c, Resources, View{}) {
+			if strings.Contains(it.URI, "secret") {
+				t.Errorf("%s is listed", it.URI)
+			}
+		}
+		equalTo(t, 2, len(listed(t, c, Resources, View{})))
+		equalTo(t, 2, len(listed(t, c, Templates, View{})))
+	})
+	t.Run("door/16 patterns", func(t *testing.T) {
+		src.Policy.Resources = Rules{Allow: []string{"file:///pub/*"}, Deny: []string{"file:///pub/%70rivate*"}}
+		c = Merge([]Source{src}, Options{})
+		for uri, want := range map[string]bool{
+			"file:///pub/a": true, "file:///p%75b/a": true, "file:///pub/../etc/passwd": false, "file:///pub/..%2fetc/passwd": false, "file:///pub/privates": false, "file:///pub/%70rivates": false,
+		} {
+			if reached(uri) != want {
+				t.Errorf("%s leads to the server: %v", uri, !want)
+			}
+		}
+	})
+}
+
+func FuzzNormalURI(f *testing.F) {
+	for _, seed := range []string{"file:///%73ecret", "HTTP://H:80/a/./b/../c?x#y", "a:b", "..", "%", "file://x@[::1]:1/%2e%2E/", "mailto:a@b"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, uri string) {
+		once := normalURI(uri)
+		_, broken := url.PathUnescape(uri)
+		if again := normalURI(once); again != once && broken == nil {
+			t.Errorf("%q is %q, then %q", uri, once, again)
+		}
+		_ = looseURI(uri)
+	})
+}
