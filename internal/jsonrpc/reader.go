@@ -94,11 +94,14 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		return
 	}
 	c.dropped(err.Message, data)
-	id, ok := decimal(msg.ID)
-	if !ok || !answer {
+	if !answer {
 		return
 	}
-	if k := c.calls.take(id); k != nil {
+	id, result := msg.ID, msg.Result != nil
+	if err.Code == CodeParse && !c.opt.Strict {
+		id, result = headID(data)
+	}
+	if k := c.broken(id, result); k != nil {
 		c.settleCall(nil, k, outcome{err: say.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)})
 	}
 }
@@ -169,14 +172,21 @@ func (c *Conn) takeBroken(frame *FrameError) {
 		return
 	}
 	c.dropped(frame.Reason.String(), frame.Head)
-	var k *call
-	if n, ok := decimal(id); ok {
-		k = c.calls.take(n)
-	} else if id == nil && answer {
-		// Servers that write the id last: the cut took it away.
-		k = c.calls.only()
-	}
-	if k != nil {
+	if k := c.broken(id, answer); k != nil {
 		c.settleCall(nil, k, outcome{err: say.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)})
 	}
+}
+
+// broken takes the call that a message was to answer which cannot be read:
+// that of its id or, where an answer has lost its id, the only one. Servers that
+// write the id last lose it easily. Lines that are no answers, such as logs,
+// concern no call.
+func (c *Conn) broken(id []byte, answer bool) *call {
+	if n, ok := decimal(id); ok {
+		return c.calls.take(n)
+	}
+	if id == nil && answer {
+		return c.calls.only()
+	}
+	return nil
 }

@@ -62,7 +62,7 @@ func (h *Hostile) take(line []byte) error {
 
 // HostileTools are the tools of a hostile server.
 var HostileTools = []string{
-	"echo", "sleep", "never", "crash", "exit", "garbage", "huge", "flood", "wrong_id", "string_id", "both", "neither",
+	"echo", "sleep", "never", "crash", "exit", "garbage", "huge", "flood", "wrong_id", "string_id", "both", "neither", "broken", "broken_id",
 	"twice", "deep", "odd_error", "change", "env", "pid", "progress", "ask", "unknown_content",
 }
 
@@ -128,6 +128,10 @@ func (h *Hostile) misbehave(r *hostileRequest, text string) {
 		h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s,"error":{"code":1,"message":"both"}}`, id, text))
 	case "neither":
 		h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s}`, id))
+	case "broken":
+		h.line(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":}`, id))
+	case "broken_id":
+		h.line(fmt.Sprintf(`{"jsonrpc":"2.0","result":{"content":[},"id":%s}`, id))
 	case "twice":
 		h.result(r.ID, text)
 		h.result(r.ID, text)

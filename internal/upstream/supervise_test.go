@@ -232,6 +232,23 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
+// An answer that cannot be read ends its call. Where it has lost its id, no other
+// call runs that it could be for.
+func TestBrokenAnswer(t *testing.T) {
+	for _, mode := range []string{"", "garbage", "crlf"} {
+		w := newWorld(t, worldOptions{}, hostile(t, "a", "-mode", mode))
+		w.state("a", upstream.Ready)
+		for _, tool := range []string{"broken", "broken_id", "both", "neither"} {
+			t.Run("door/16 "+tool+" "+mode, func(t *testing.T) {
+				if text, reason := w.call("a", tool, `{}`); reason != string(mcp.UpstreamProtocol) {
+					t.Errorf("got %.100q, %q", text, reason)
+				}
+				w.echo("a", "alive")
+			})
+		}
+	}
+}
+
 func TestFlood(t *testing.T) {
 	t.Run("fault/F10", func(t *testing.T) {
 		w := newWorld(t, worldOptions{}, hostile(t, "a"))
