@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
@@ -61,6 +62,9 @@ func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
 		if !fromHere(r.RemoteAddr) {
 			return Principal{}, p.refuse("", "only this machine may enter without a key")
 		}
+		if wasForwarded(r) {
+			return Principal{}, p.refuseForwarded()
+		}
 		return Anonymous, nil
 	}
 	token, ok := bearer(shown)
@@ -83,6 +87,32 @@ func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
 
 func (p *Policy) refuse(code, reason string) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Challenge: p.Tokens.challenge(code), Reason: reason}
+}
+
+// Forwarded refuses a request that came through a proxy where no credential can
+// tell who sent it: it is nil with keys or tokens set up. It is for what has
+// logins of its own.
+func (p *Policy) Forwarded(r *http.Request) *Refusal {
+	if p.Keys != nil || p.Tokens != nil || !wasForwarded(r) {
+		return nil
+	}
+	return p.refuseForwarded()
+}
+
+func (p *Policy) refuseForwarded() *Refusal {
+	r := p.refuse("", "this request came through a proxy, whose clients may be anywhere, and only this machine may enter without a key: "+
+		"create one (mcp-all-in-one key create NAME), set access.keys, and send Authorization: Bearer; or set access.oauth")
+	r.Status = http.StatusForbidden
+	return r
+}
+
+// forwarding are the headers that proxies add, in the form of http.Header.
+var forwarding = [...]string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+
+// wasForwarded says that a proxy passed the request on, so that the address it
+// comes from says nothing about who sent it.
+func wasForwarded(r *http.Request) bool {
+	return slices.ContainsFunc(forwarding[:], func(name string) bool { return len(r.Header[name]) > 0 })
 }
 
 // bearer reads the one Authorization header: the scheme in any case, one

@@ -142,6 +142,37 @@ func TestAnonymousIsLocal(t *testing.T) {
 	}
 }
 
+// Behind a proxy on this machine everybody seems to be on it.
+func TestForwardedIsNotLocal(t *testing.T) {
+	keys := newKeys(t)
+	good, key := create(t, keys, "good", Grant{}, nil)
+	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"} {
+		t.Run("door/16 "+header, func(t *testing.T) {
+			ask := func(p *Policy, authorization ...string) (Principal, *Refusal) {
+				r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+				r.RemoteAddr = "127.0.0.1:5"
+				r.Header.Set(header, "")
+				r.Header["Authorization"] = authorization
+				if got := p.Forwarded(r); (got == nil) != (p.Keys != nil) {
+					t.Errorf("with keys %v: %v", p.Keys != nil, got)
+				}
+				return p.Authenticate(r)
+			}
+			for _, p := range []*Policy{{}, {Keys: keys}} {
+				if _, refusal := ask(p); refusal == nil || refusal.Status != http.StatusForbidden || !strings.Contains(refusal.Reason, "access.keys") {
+					t.Errorf("without a key: %+v", refusal)
+				}
+			}
+			if who, refusal := ask(&Policy{Keys: keys}, "Bearer "+good); refusal != nil || who.ID != "key:"+key.ID {
+				t.Errorf("with a key: %v, %v", who.ID, refusal)
+			}
+			if _, refusal := ask(&Policy{Keys: keys, Required: true}); refusal == nil || refusal.Status != http.StatusUnauthorized {
+				t.Errorf("where one is required: %+v", refusal)
+			}
+		})
+	}
+}
+
 func TestRequireAuth(t *testing.T) {
 	for addr, ok := range map[string]bool{
 		"127.0.0.1:3095": true, "localhost:3095": true, "[::1]:3095": true, "127.0.0.1": true, "127.1.2.3:1": true,

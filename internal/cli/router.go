@@ -121,11 +121,13 @@ func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool
 		rt.health(w, r)
 	case path == "/ready":
 		rt.ready(w, r)
+	case rt.console != nil && isConsole(path) && rt.in.access.Forwarded(r) != nil:
+		rt.in.access.Forwarded(r).Write(w)
 	case rt.console != nil && path == "/ui":
 		http.Redirect(w, r, "/ui/", http.StatusFound)
 	case rt.console != nil && path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html"):
 		http.Redirect(w, r, "/ui/", http.StatusFound)
-	case rt.console != nil && (strings.HasPrefix(path, "/ui/") || strings.HasPrefix(path, "/api/v1/")):
+	case rt.console != nil && isConsole(path):
 		rt.console.ServeHTTP(w, r)
 	case tokens != nil && slices.Contains(tokens.MetadataPaths(), path):
 		tokens.ServeHTTP(w, r)
@@ -133,6 +135,11 @@ func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool
 		return false
 	}
 	return true
+}
+
+// isConsole says that a path is one of the console, which has logins of its own.
+func isConsole(path string) bool {
+	return strings.HasPrefix(path, "/ui/") || strings.HasPrefix(path, "/api/v1/")
 }
 
 // rest serves the paths that carry a name.

@@ -1,0 +1,120 @@
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// TestBehindProxy asks a gateway on this machine through a reverse proxy, whose
+// clients may be anywhere.
+func TestBehindProxy(t *testing.T) {
+	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
+	env := []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
+	write := func(name, access string) string {
+		config := filepath.Join(dir, name)
+		content := fmt.Sprintf(`{%s"mcpServers":{"one":{"command":%q,"args":["demo"]}}}`, access, binary)
+		if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return config
+	}
+	start := func(config string) string {
+		gateway := mcptest.Start(t, mcptest.Program{Path: binary, Args: []string{"http", "-p", "0", "-c", config}, Env: env})
+		return gateway.Listening()
+	}
+	open := start(write("open.json", ""))
+	const list = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	ask := func(t *testing.T, method, address, body string, header ...string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		req.Header.Set("X-MCP-AIO", "1")
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode == http.StatusOK && strings.Contains(resp.Header.Get("Content-Type"), "event-stream") && method == http.MethodGet {
+			return resp.StatusCode, "" // it is open for as long as anybody reads
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	paths := []struct{ method, path, body string }{
+		{"POST", "/mcp", list}, {"POST", "/api/default/mcp", list}, {"POST", "/s/one/mcp", list}, {"GET", "/sse", ""}, {"POST", "/message?sessionId=x", list},
+		{"GET", "/api/v1/session", ""}, {"POST", "/api/v1/login", `{"code":"x"}`}, {"GET", "/ui/", ""}, {"GET", "/status", ""}, {"GET", "/metrics", ""}, {"GET", "/", ""},
+	}
+	for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"} {
+		for _, p := range paths {
+			t.Run("door/16 "+header+" "+p.path, func(t *testing.T) {
+				status, text := ask(t, p.method, open+p.path, p.body, header, "192.0.2.1")
+				if status != http.StatusForbidden || !strings.Contains(text, "access.keys") || !strings.Contains(text, "proxy") {
+					t.Errorf("%d %.300s", status, text)
+				}
+			})
+		}
+		for _, path := range []string{"/health", "/ready"} {
+			if status, text := ask(t, "GET", open+path, "", header, "192.0.2.1"); status != http.StatusOK && status != http.StatusServiceUnavailable {
+				t.Errorf("door/16 %s %s: %d %s", header, path, status, text)
+			}
+		}
+	}
+	proxied := func(address string) string {
+		target, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.SetXForwarded()
+		}})
+		t.Cleanup(srv.Close)
+		return srv.URL
+	}
+	t.Run("door/16 a proxy", func(t *testing.T) {
+		if status, text := ask(t, "POST", proxied(open)+"/mcp", list); status != http.StatusForbidden {
+			t.Errorf("%d %s", status, text)
+		}
+		if status, text := ask(t, "POST", open+"/mcp", list); status == http.StatusForbidden {
+			t.Errorf("without it: %d %s", status, text)
+		}
+	})
+	t.Run("door/16 a proxy and a key", func(t *testing.T) {
+		keys := fmt.Sprintf(`"access":{"keys":%q},`, filepath.Join(dir, "keys.json"))
+		config := write("keyed.json", keys)
+		cmd := exec.Command(binary, "key", "create", "one", "-c", config)
+		cmd.Env = append(os.Environ(), env...)
+		key, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := proxied(start(config)) + "/mcp"
+		if status, text := ask(t, "POST", address, list, "Authorization", "Bearer "+strings.TrimSpace(string(key))); status == http.StatusForbidden || status == http.StatusUnauthorized {
+			t.Errorf("with the key: %d %s", status, text)
+		}
+		if status, text := ask(t, "POST", address, list); status != http.StatusUnauthorized {
+			t.Errorf("without: %d %s", status, text)
+		}
+	})
+}
