@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"mcp-all-in-one/internal/say"
 )
 
 // A Lookalike is a group of tools that people or models may take for one
@@ -52,7 +54,7 @@ func skeleton(name string) string {
 		if r >= 0xff01 && r <= 0xff5e {
 			r -= 0xff01 - '!'
 		}
-		if isUnseen(r) || unicode.Is(unicode.Mn, r) {
+		if say.Unseen(r) || unicode.Is(unicode.Mn, r) {
 			continue
 		}
 		r = unicode.ToLower(r)

@@ -60,10 +60,10 @@ func TestChanges(t *testing.T) {
 func TestReveal(t *testing.T) {
 	for r := rune(0); r <= 0xf0000; r++ {
 		shown := Reveal(string(r))
-		if isHidden(r) && !strings.Contains(shown, fmt.Sprintf("U+%04X", r)) {
+		if say.Hidden(r) && !strings.Contains(shown, fmt.Sprintf("U+%04X", r)) {
 			t.Fatalf("fault/T36: %U is shown as %q", r, shown)
 		}
-		if strings.IndexFunc(shown, isUnseen) >= 0 {
+		if strings.IndexFunc(shown, say.Unseen) >= 0 {
 			t.Fatalf("fault/T36: %U stays unseen", r)
 		}
 	}

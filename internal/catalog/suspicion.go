@@ -122,7 +122,7 @@ func plainText(s []byte) []byte {
 			}
 			space = true
 			continue
-		case r < ' ' || isUnseen(r):
+		case r < ' ' || say.Unseen(r):
 			continue
 		case r == '’':
 			r = '\''

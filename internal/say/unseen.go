@@ -1,0 +1,63 @@
+package say
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// Hidden reports whether a character is one that a person does not see but a
+// model or a terminal obeys: controls, direction overrides, tags.
+func Hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20 || r >= 0x7f && r <= 0x9f:
+		return true
+	case r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+		return true
+	case r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+// Unseen reports whether a character shows nothing, or other than it is: what
+// is hidden, and further what has no width, joins, or belongs to nobody.
+func Unseen(r rune) bool {
+	switch {
+	case Hidden(r) || r == unicode.ReplacementChar:
+		return true
+	case r >= 0x200b && r <= 0x200f, r >= 0x2060 && r <= 0x206f, r == 0xfeff, r == 0xad, r == 0x034f, r == 0x115f, r == 0x1160, r == 0x2800, r == 0x3164, r == 0xffa0, r >= 0xfff9 && r <= 0xfffb, r >= 0x1d173 && r <= 0x1d17a:
+		return true
+	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef, r >= 0x180b && r <= 0x180f:
+		return true
+	case r == 0x2028 || r == 0x2029 || r == 0x85:
+		return true
+	case r != ' ' && unicode.IsSpace(r):
+		return true
+	case unicode.Is(unicode.Co, r):
+		return true
+	}
+	return false
+}
+
+// SeenJSON writes every character of a JSON text that does not show as its
+// number, \u202e. The text stays the same JSON: between its strings only line
+// breaks do not show, and those stay.
+func SeenJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || !Unseen(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
