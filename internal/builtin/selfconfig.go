@@ -99,8 +99,7 @@ func (e *missingError) Error() string {
 
 var errFileArgument = errors.New("config-file parameter must be a string")
 
-// file is the file that the arguments name, confined to where our config files
-// are.
+// file is the file that the arguments name: ours, and no other.
 func (c *SelfConfig) file(args []byte) (string, error) {
 	raw := jsonrpc.Get(args, "config-file")
 	if raw == nil {

@@ -40,7 +40,9 @@ func (c *SelfConfig) validate(_ context.Context, _ *Env, args []byte) (any, erro
 	if err != nil {
 		return validation{Errors: []any{missingFile(path, err).Error()}, Path: path}, nil
 	}
-	cfg, err := config.Check(path, data, c.Load)
+	load := c.Load
+	load.AsWritten = true
+	cfg, err := config.Check(path, data, load)
 	if err != nil {
 		return validation{Errors: describe(err, data), Path: path}, nil
 	}

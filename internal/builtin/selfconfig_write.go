@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -18,6 +19,7 @@ type written struct {
 	Applied         bool     `json:"applied,omitempty"`
 	Pending         []string `json:"pending,omitempty"`
 	PendingMessage  string   `json:"pendingMessage,omitempty"`
+	ChangedMessage  string   `json:"changedMessage,omitempty"`
 	Warnings        []place  `json:"warnings,omitempty"`
 	Errors          []string `json:"errors"`
 }
@@ -25,6 +27,8 @@ type written struct {
 const (
 	messageRestart = "MCP配置已更新。请重启mcp-all-in-one服务以应用新配置。"
 	messageUpdated = "MCP配置文件已更新"
+	messageKept    = "其中含有不对客户端显示的密钥的服务，只能在命令行或控制台批准。"
+	messageChanged = "以下服务在显示给用户之后又被修改，因此没有批准，请重新查看：/ changed since they were shown, so they were not approved: "
 	messagePending = "以下服务等待用户批准，批准前不会启动。请用户执行 mcp-all-in-one approve 服务名，或在控制台批准。"
 )
 
@@ -72,7 +76,6 @@ func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply boo
 	if err != nil {
 		return nil, err
 	}
-	before := c.entries(path)
 	res, err := config.Update(path, config.WriteOptions{Load: c.Load, Pending: true}, edit)
 	if err != nil {
 		c.Log.Warn("a client's change of the configuration was refused", "path", path, "err", err)
@@ -84,7 +87,10 @@ func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply boo
 		Warnings: warnings(res.Config), Errors: []string{},
 	}
 	if apply && path == c.Path {
-		out.Pending = c.askApproval(ctx, env, res, before)
+		var changed []string
+		if out.Pending, changed = c.askApproval(ctx, env, res); len(changed) > 0 {
+			out.ChangedMessage = messageChanged + strings.Join(changed, ", ")
+		}
 		if err := c.Apply(); err != nil {
 			return nil, err
 		}
@@ -96,6 +102,9 @@ func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply boo
 	}
 	if len(out.Pending) > 0 {
 		out.PendingMessage = messagePending
+	}
+	if len(res.Kept) > 0 {
+		out.PendingMessage += messageKept
 	}
 	return out, nil
 }

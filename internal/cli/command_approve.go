@@ -72,37 +72,42 @@ func (a *app) listWaiting() error {
 	return nil
 }
 
-// approve shows the whole entry as it is written before it asks.
+// approve shows the whole entry as it is written before it asks. One that
+// changed meanwhile is shown again.
 func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
-	cfg, err := a.load(false)
-	if err != nil {
-		return err
-	}
-	s := cfg.Schema(schema).Server(name)
-	if changed := a.pins().Changed(s.ID()); !s.Pending && len(changed) > 0 {
-		return a.approveTools(cmd, cfg, s, changed, yes)
-	}
-	if !s.Pending {
-		return fail(exitUsage, codeNotPending, "", "%s", a.t("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
-	}
-	entry, err := a.rawEntry(cfg.Path, schema, name)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.t("server", "服务"), name, entry)
-	if !yes {
-		if err := a.confirm(a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
+	for {
+		cfg, err := a.load(false)
+		if err != nil {
 			return err
 		}
+		s := cfg.Schema(schema).Server(name)
+		if s == nil {
+			return fail(exitFailure, codeEntryChanged, "", "%v", config.ErrChanged)
+		}
+		if changed := a.pins().Changed(s.ID()); !s.Pending && len(changed) > 0 {
+			return a.approveTools(cmd, cfg, s, changed, yes)
+		}
+		if !s.Pending {
+			return fail(exitUsage, codeNotPending, "", "%s", a.t("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
+		}
+		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.t("server", "服务"), name, s.Entry())
+		if !yes {
+			if err := a.confirm(a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
+				return err
+			}
+		}
+		err = cfg.Approvals().Approve(s.ID(), s.ApprovalHash())
+		switch {
+		case errors.Is(err, config.ErrChanged) && yes:
+			return fail(exitFailure, codeEntryChanged, "", "%v", err)
+		case errors.Is(err, config.ErrChanged):
+			fmt.Fprintln(a.Stderr, a.t("nothing was approved: the entry has changed since it was shown; now it is", "没有批准：条目在显示之后又被修改；现在是"))
+			continue
+		case err != nil:
+			return err
+		}
+		return a.approved(cmd, cfg, s)
 	}
-	err = cfg.Approvals(a.home()).Approve(s, s.ApprovalHash())
-	if errors.Is(err, config.ErrChanged) {
-		return fail(exitFailure, codeEntryChanged, "", "%v", err)
-	}
-	if err != nil {
-		return err
-	}
-	return a.approved(cmd, cfg, s)
 }
 
 // approved lets a running gateway know what was approved.

@@ -232,7 +232,7 @@ func (a *app) secure(t *translation, d *imported, f importFlags) error {
 	var failed error
 	t.secrets(func(name, value string) string {
 		if !f.dryRun && failed == nil {
-			if failed = os.MkdirAll(config.UserDir(a.home()), 0o700); failed == nil {
+			if _, failed = a.userDir(); failed == nil {
 				failed = a.secrets().Set(name, value)
 			}
 		}

@@ -45,7 +45,11 @@ func (a *app) keys() (*access.Keys, *config.Config, string, error) {
 	}
 	path := cfg.Access.Keys
 	if path == "" {
-		path = filepath.Join(config.UserDir(a.home()), "keys.json")
+		dir, err := a.userDir()
+		if err != nil {
+			return nil, nil, "", err
+		}
+		path = filepath.Join(dir, "keys.json")
 	}
 	keys, err := access.OpenKeys(path)
 	return keys, cfg, path, err

@@ -64,7 +64,7 @@ func (a *app) mcpxCommand(use, short string, f *serveFlags) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVarP(&a.configPath, "config", "c", "", a.t("config `FILE` (~/.mcpx/config.json)", "配置文件 `FILE`（~/.mcpx/config.json）"))
 	flags.BoolVar(&a.project, "project", false, a.t("use ./config.json; its servers need approval", "使用 ./config.json；其中的服务需要批准"))
-	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that everybody may write", "接受任何人可写的配置文件"))
+	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
 	f.log.add(a, flags)
 	a.addVersion(cmd)
 	return cmd

@@ -40,7 +40,7 @@ func (a *app) proxyRoot() *cobra.Command {
 	flags.StringVar(&a.configPath, "config", "", a.t("config `PATH` (~/.mcps-proxy/config.json)", "配置文件 `PATH`（~/.mcps-proxy/config.json）"))
 	flags.BoolVar(&f.serve.watch, "watch", false, a.t("apply changes of the config file", "配置文件变化时自动生效"))
 	flags.BoolVar(&f.serve.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
-	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that everybody may write", "接受任何人可写的配置文件"))
+	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
 	f.serve.log.add(a, flags)
 	flags.BoolVar(&f.version, "version", false, a.t("print the version", "显示版本"))
 	cmd.Args = cobra.ArbitraryArgs

@@ -44,10 +44,16 @@ func (a *app) secretCommand() *cobra.Command {
 
 func (a *app) secrets() *config.UserStore { return config.NewUserStore(config.UserDir(a.home())) }
 
-// home is the user's home directory.
-func (a *app) home() string {
-	home, _ := os.UserHomeDir() // without one there is no file to find either
-	return home
+// home is the user's home directory; "" without one.
+func (a *app) home() string { return config.Home() }
+
+// userDir makes the user's own directory.
+func (a *app) userDir() (string, error) {
+	dir := config.UserDir(a.home())
+	if dir == "" {
+		return "", config.ErrNoHome
+	}
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 func (a *app) secretSet(name string, keychain bool) error {
@@ -67,7 +73,7 @@ func (a *app) secretSet(name string, keychain bool) error {
 	if text == "" {
 		return fail(exitUsage, codeUsage, "mcp-all-in-one secret set "+name+" < FILE", "%s", a.t("the secret is empty", "密钥为空"))
 	}
-	if err := os.MkdirAll(config.UserDir(a.home()), 0o700); err != nil {
+	if _, err := a.userDir(); err != nil {
 		return err
 	}
 	if err := a.storeSecret(name, text, keychain); err != nil {

@@ -75,7 +75,7 @@ func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name st
 		if entry == nil {
 			return say.Errorf("server %q: %w", "服务 %q：%w", server, web.ErrNotFound)
 		}
-		return d.SetServer(schema, server, switched(entry, kind+"s", name, on))
+		return d.ChangeServer(schema, server, switched(entry, kind+"s", name, on))
 	})
 }
 

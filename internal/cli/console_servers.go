@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,6 +72,7 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))
 	}
 	d.Entry = c.entry(schema, name)
+	d.Approval = approvalOf(u)
 	d.Changes, d.Lookalikes = s.Changed, c.in.lookalikes(schema, name)
 	return d, nil
 }
@@ -137,7 +140,7 @@ func (c *consoleServers) Remove(_ context.Context, schema, name string) (func(co
 		return nil, err
 	}
 	return func(context.Context) error {
-		return c.edit(func(d *config.Draft) error { return d.SetServer(schema, name, was) })
+		return c.edit(func(d *config.Draft) error { return d.ChangeServer(schema, name, was) })
 	}, nil
 }
 
@@ -183,21 +186,54 @@ func (c *consoleServers) SignIn(ctx context.Context, schema, name string) (strin
 	}
 }
 
-// Approve lets a pending entry run.
-func (c *consoleServers) Approve(_ context.Context, schema, name string) error {
+// approvalOf is what waits for a person: an entry, or changed definitions; nil
+// when nothing does.
+func approvalOf(u *upstream.Upstream) *web.Approval {
+	cfg, changed := u.Config(), u.Status().Changed
+	switch {
+	case cfg.Pending:
+		return &web.Approval{Entry: cfg.Entry(), Hash: cfg.ApprovalHash()}
+	case len(changed) > 0:
+		return &web.Approval{Hash: changesHash(changed)}
+	}
+	return nil
+}
+
+// changesHash names changed definitions as they are shown.
+func changesHash(changed []upstream.DefinitionChange) string {
+	h := sha256.New()
+	for _, c := range changed {
+		fmt.Fprintf(h, "%q %q %q\n", c.Kind, c.Name, c.Fingerprint)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Approve lets a pending entry run, or accepts changed definitions, when they
+// are what was shown.
+func (c *consoleServers) Approve(_ context.Context, schema, name, shown string) error {
 	u := c.find(schema, name)
 	if u == nil {
 		return web.ErrNotFound
 	}
 	cfg := u.Config()
 	if !cfg.Pending {
-		return u.Approve()
+		changed := u.Status().Changed
+		if len(changed) > 0 && changesHash(changed) != shown {
+			return web.ErrChanged
+		}
+		return u.Approve(changed)
 	}
-	if err := c.in.cfg.Approvals("").Approve(cfg, cfg.ApprovalHash()); err != nil {
+	err := c.in.cfg.Approvals().Approve(cfg.ID(), shown)
+	if err != nil && !errors.Is(err, config.ErrChanged) {
 		return err
 	}
-	_, err := c.in.reload()
-	return err
+	if _, failed := c.in.reload(); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return web.ErrChanged
+	}
+	return nil
 }
 
 // Watch calls changed whenever List would differ.

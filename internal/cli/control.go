@@ -34,7 +34,7 @@ type controlInfo struct {
 
 // controlDir is where the sockets of running gateways are.
 func controlDir() string {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-all-in-one")
 	}
 	return filepath.Join(stateDir(), "run")

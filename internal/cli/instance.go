@@ -167,13 +167,4 @@ func (in *instance) unready() string {
 }
 
 // stateDir is where we keep what we learnt; it may be removed at any time.
-func stateDir() string {
-	if dir := os.Getenv("XDG_STATE_HOME"); dir != "" {
-		return filepath.Join(dir, "mcp-all-in-one")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return filepath.Join(os.TempDir(), "mcp-all-in-one")
-	}
-	return filepath.Join(home, ".local", "state", "mcp-all-in-one")
-}
+func stateDir() string { return config.StateDir() }

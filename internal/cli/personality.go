@@ -58,7 +58,7 @@ func (a *app) mainRoot() *cobra.Command {
 	flags.StringVarP(&a.configPath, "mcp-config", "c", "", a.t("config `FILE`", "配置文件 `FILE`"))
 	flags.StringVar(&a.configPath, "config", "", a.t("the same as --mcp-config (`FILE`)", "同 --mcp-config（`FILE`）"))
 	flags.BoolVar(&a.project, "project", false, a.t("use the file of the working tree", "使用工作目录中的配置文件"))
-	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that everybody may write", "接受任何人可写的配置文件"))
+	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
 	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
 	a.addOldSpellings(cmd)
 	for group, commands := range a.commands() {

@@ -115,12 +115,6 @@ func TestSelfConfiguration(t *testing.T) {
 		if v := s.object("validate-mcp-config", `{"config-file":null}`); v["valid"] != false || !strings.Contains(fmt.Sprint(v["errors"]), "config-file parameter must be a string") {
 			t.Errorf("null: got %v", v)
 		}
-		if v := s.object("validate-mcp-config", `{"config-file":"missing.json"}`); v["valid"] != false || !strings.Contains(fmt.Sprint(v["errors"]), "ENOENT") {
-			t.Errorf("missing: got %v", v)
-		}
-		if _, err := os.Stat(filepath.Join(filepath.Dir(s.path), "missing.json")); err == nil {
-			t.Error("validating created the file")
-		}
 	})
 	t.Run("schema", func(t *testing.T) {
 		v := s.object("show-mcp-config-schema", `{}`)
@@ -134,6 +128,29 @@ func TestSelfConfiguration(t *testing.T) {
 			if !isError || !strings.HasPrefix(text, "工具调用失败: ") || !strings.Contains(text, "路径遍历检测：不允许访问系统敏感文件") {
 				t.Errorf("%s: got %s", path, text)
 			}
+		}
+	})
+	t.Run("door/11 nothing beside the config file", func(t *testing.T) {
+		there := filepath.Join(filepath.Dir(s.path), "there.json")
+		if err := os.WriteFile(there, []byte(`{"mcpServers":{},"note":"private"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"there.json", "other.json", "other.yaml", there} {
+			file := `"config-file":` + quote(name)
+			for tool, arguments := range map[string]string{
+				"show-mcp-config": `{` + file + `}`, "validate-mcp-config": `{` + file + `}`, "remove-mcp-server": `{"name":"x",` + file + `}`,
+				"set-mcp-config": `{"config-content":"{\"mcpServers\":{}}",` + file + `}`, "add-mcp-server": `{"name":"x","command":"y",` + file + `}`,
+			} {
+				if text, isError := s.run(tool, arguments); !isError || strings.Contains(text, "private") {
+					t.Errorf("%s %s: got %s", tool, name, text)
+				}
+			}
+		}
+		if list, _ := filepath.Glob(filepath.Join(filepath.Dir(s.path), "other.*")); len(list) > 0 {
+			t.Errorf("created %v", list)
+		}
+		if v := s.object("validate-mcp-config", `{"config-file":`+quote(s.path)+`}`); v["valid"] != true {
+			t.Errorf("its own name: got %v", v)
 		}
 	})
 	t.Run("set refuses", func(t *testing.T) {
@@ -162,10 +179,6 @@ func TestSelfConfiguration(t *testing.T) {
 		}
 		if file := s.file(); !strings.Contains(file, "hunter2") || !strings.Contains(file, `"new"`) {
 			t.Errorf("written: %s", file)
-		}
-		v = s.object("set-mcp-config", `{"config-file":"other.json","config-content":"{\"mcpServers\":{}}"}`)
-		if v["restartRequired"] != false || v["restartMessage"] != "MCP配置文件已更新" {
-			t.Errorf("other file: got %v", v)
 		}
 	})
 	t.Run("add and remove", func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/config"
 )
 
 // TestTablesOnTerminal looks at tables as a person sees them. Wide characters
@@ -85,4 +87,63 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 		t.Fatal(err)
 	}
 	return ours, theirs
+}
+
+// TestApproveShowsAgain swaps an entry between the question and the yes.
+func TestApproveShowsAgain(t *testing.T) {
+	t.Run("door/8 what changed meanwhile is shown, and asked about again", func(t *testing.T) {
+		home := t.TempDir()
+		t.Setenv("HOME", home)
+		path := filepath.Join(home, "mcp.json")
+		if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		propose := func(entry string) {
+			t.Helper()
+			_, err := config.Update(path, config.WriteOptions{Pending: true}, func(d *config.Draft) error { return d.SetServer("", "x", []byte(entry)) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		propose(`{"command":"first"}`)
+		ours, theirs := terminal(t)
+		ended := make(chan int, 1)
+		go func() {
+			ended <- Run(t.Context(), Env{
+				Args: []string{"mcp-all-in-one", "approve", "x", "-c", path}, Stdin: theirs, Stdout: theirs, Stderr: theirs,
+				Getenv: func(name string) (string, bool) {
+					return map[string]string{"MCP_AIO_LANG": "en"}[name], name == "MCP_AIO_LANG"
+				},
+			})
+		}()
+		seen := ""
+		until := func(text string) {
+			t.Helper()
+			buffer := make([]byte, 4096)
+			for !strings.Contains(seen, text) {
+				n, err := ours.Read(buffer)
+				if err != nil {
+					t.Fatalf("%v after %q", err, seen)
+				}
+				seen += string(buffer[:n])
+			}
+		}
+		until("[y/N]")
+		propose(`{"command":"second"}`)
+		fmt.Fprintln(ours, "y")
+		until("nothing was approved")
+		until("second")
+		seen = seen[strings.Index(seen, "second"):]
+		until("[y/N]")
+		if cfg, err := config.Load(config.LoadOptions{Path: path}); err != nil || !cfg.Schemas[0].Server("x").Pending {
+			t.Errorf("it was approved: %v", err)
+		}
+		fmt.Fprintln(ours, "y")
+		if code := <-ended; code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		if cfg, err := config.Load(config.LoadOptions{Path: path}); err != nil || cfg.Schemas[0].Server("x").Pending {
+			t.Errorf("it was not approved: %v", err)
+		}
+	})
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"mcp-all-in-one/internal/config"
@@ -11,7 +10,11 @@ import (
 
 // tokenOptions say where the tokens of servers are kept.
 func tokenOptions(cfg *config.Config, home string) oauth.Options {
-	opt := oauth.Options{Dir: filepath.Join(config.UserDir(home), "tokens")}
+	dir := config.UserDir(home)
+	if dir == "" {
+		dir = stateDir() // without a home directory nobody stays signed in
+	}
+	opt := oauth.Options{Dir: filepath.Join(dir, "tokens")}
 	if cfg.Tokens == "keychain" {
 		opt.Store = config.NewKeyring("mcp-all-in-one tokens")
 	}
@@ -20,8 +23,7 @@ func tokenOptions(cfg *config.Config, home string) oauth.Options {
 
 // openTokens gives the instance the tokens of its servers.
 func (in *instance) openTokens(ctx context.Context) {
-	home, _ := os.UserHomeDir() // without one nobody has signed in
-	opt := tokenOptions(in.cfg, home)
+	opt := tokenOptions(in.cfg, config.Home())
 	opt.Log, opt.OnSignIn = in.log, in.signedIn
 	in.tokens = oauth.NewKeeper(ctx, opt)
 }

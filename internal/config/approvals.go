@@ -1,11 +1,8 @@
 package config
 
 import (
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,152 +15,146 @@ var ErrChanged = say.Errorf("the entry has changed since it was shown", "条目�
 
 // Approvals records which servers of one file a person has still to approve.
 //
-// For the user's own file it is a list of marks beside the file: what a
-// client wrote through us is marked, and editing the entry by hand takes the
-// mark's force because its hash no longer fits. For a file of the working
-// tree it is a list of what was approved, kept in the user's directory, and
-// everything else is pending.
+// For the user's own file it is a list of marks beside the file, whatever
+// path led to it: what a client wrote through us is marked, and editing the
+// entry by hand takes the mark's force because its hash no longer fits. For a
+// file of the working tree it is a list of what was approved, kept in the
+// user's directory, and everything else is pending.
 type Approvals struct {
 	path    string
-	record  string
+	key     string // of this file in its records
+	records []string
+	names   names
 	project bool
 }
 
 // ApprovalsOf returns the record of the file at path.
 func ApprovalsOf(path, home string, project bool) *Approvals {
-	a := &Approvals{path: path, record: path + ".pending.json", project: project}
+	if path == "" {
+		return &Approvals{} // no file, nothing to record
+	}
 	if project {
-		a.record = filepath.Join(UserDir(home), "approvals.json")
+		// Where it was found counts too: the same text means something else in
+		// another working tree.
+		a := &Approvals{path: path, key: filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), project: true}
+		if home != "" {
+			a.records = []string{filepath.Join(UserDir(home), "approvals.json")}
+		}
+		return a
+	}
+	real, n := realPath(path), namesOf(home)
+	a := &Approvals{path: path, key: filepath.Base(real), records: []string{recordOf(real)}, names: n}
+	for _, other := range n.others(real) {
+		a.records = append(a.records, recordOf(other))
 	}
 	return a
 }
 
-// record is the content of the file: server id and hash, by config file. The
-// record beside a config file has one key, the name of that file.
-type approvalRecord map[string]map[string]string
-
-func (a *Approvals) key() string {
-	if a.project {
-		return a.path
+// state says whether an entry of that hash is pending, and whether that is
+// because of an earlier version.
+func (a *Approvals) state(all marks, id, hash string) (pending, earlier bool) {
+	m := all[id]
+	if m.earlier != "" {
+		return true, true
 	}
-	return filepath.Base(a.path)
+	return slices.Contains(m.hashes, hash) != a.project, false
 }
 
-// IsPending reports whether s waits for approval.
-func (a *Approvals) IsPending(s *Server) (bool, error) {
-	rec, err := a.read()
-	if err != nil {
-		return true, err
-	}
-	return a.pending(rec, s), nil
-}
+// A proposal is a server that somebody who may not approve has written: the
+// hash of the entry before, "" when there was none, and now.
+type proposal struct{ id, was, is string }
 
-func (a *Approvals) pending(rec approvalRecord, s *Server) bool {
-	hash, ok := rec[a.key()][s.ID()]
-	return (ok && hash == s.ApprovalHash()) != a.project
-}
-
-// MarkPending records that the server of that id and hash waits for approval.
-func (a *Approvals) MarkPending(id, hash string) error {
-	return a.MarkAllPending(map[string]string{id: hash})
-}
-
-// MarkAllPending is MarkPending for several servers in one write.
-func (a *Approvals) MarkAllPending(hashes map[string]string) error {
-	return a.change(osDisk{}, func(marks map[string]string) error {
-		for id, hash := range hashes {
-			if a.project {
-				delete(marks, id)
-			} else {
-				marks[id] = hash
-			}
-		}
+// propose records that servers wait for approval. What was marked stays so:
+// the file may still have the entry, or have it under another name.
+func (a *Approvals) propose(list []proposal) error {
+	if len(list) == 0 {
 		return nil
+	}
+	return a.change(func(all marks) bool {
+		for _, p := range list {
+			m := all[p.id]
+			if m.earlier != "" {
+				m = mark{}
+				if p.was != "" {
+					m.hashes = []string{p.was}
+				}
+			}
+			m.hashes = appendNew(m.hashes, p.is)
+			m.hashes = m.hashes[max(0, len(m.hashes)-maxHashes):]
+			all[p.id] = m
+		}
+		return true
 	})
 }
 
-// Approve lets s be started. shown is the ApprovalHash of what the person
-// saw; another one is ErrChanged.
-func (a *Approvals) Approve(s *Server, shown string) error {
-	if shown != s.ApprovalHash() {
+// own records that a person has written servers, so that they wait no longer.
+func (a *Approvals) own(list []proposal) error {
+	all, err := a.read()
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(p proposal) bool { return all[p.id].earlier == "" && !slices.Contains(all[p.id].hashes, p.is) })
+	if len(list) == 0 {
+		return nil
+	}
+	return a.change(func(all marks) bool {
+		for _, p := range list {
+			all.drop(p.id, p.is)
+		}
+		return true
+	})
+}
+
+// Approve lets a server be started. shown is the ApprovalHash of what the
+// person saw; when the file has another entry by now it is ErrChanged, and
+// nothing is approved.
+func (a *Approvals) Approve(id, shown string) error {
+	if !a.project {
+		unlock, err := lock(realPath(a.path)) // nobody changes the entry meanwhile
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	now, err := hashesIn(a.path)
+	if err != nil {
+		return err
+	}
+	if shown == "" || now[id] != shown {
 		return ErrChanged
 	}
-	return a.change(osDisk{}, func(marks map[string]string) error {
-		switch {
-		case a.project:
-			marks[s.ID()] = shown
-		case marks[s.ID()] == shown:
-			// Another mark means that the entry was changed while the
-			// person was looking at this one.
-			delete(marks, s.ID())
+	return a.change(func(all marks) bool {
+		if a.project {
+			all[id] = mark{hashes: []string{shown}}
+			return true
 		}
-		return nil
+		_, marked := all[id]
+		all.drop(id, shown)
+		return marked
 	})
-}
-
-func (a *Approvals) change(d disk, edit func(marks map[string]string) error) error {
-	if err := os.MkdirAll(filepath.Dir(a.record), 0o700); err != nil {
-		return say.Errorf("recording approvals: %w", "记录批准失败：%w", err)
-	}
-	unlock, err := lock(a.record)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	rec, err := a.read()
-	if err != nil {
-		return err
-	}
-	marks := rec[a.key()]
-	if marks == nil {
-		marks = map[string]string{}
-		rec[a.key()] = marks
-	}
-	if err := edit(marks); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(rec, "", "  ")
-	if err != nil {
-		return say.Errorf("recording approvals: %w", "记录批准失败：%w", err)
-	}
-	return replaceFile(d, a.record, append(data, '\n'), 0o600)
-}
-
-func (a *Approvals) read() (approvalRecord, error) {
-	rec := approvalRecord{}
-	data, _, err := readRegular(a.record, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return rec, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &rec)
-	}
-	if err != nil {
-		return nil, say.Errorf("reading %s: %w", "读取 %s 失败：%w", a.record, err)
-	}
-	return rec, nil
 }
 
 // Approvals returns the record of this file.
-func (c *Config) Approvals(home string) *Approvals { return ApprovalsOf(c.Path, home, c.Project) }
+func (c *Config) Approvals() *Approvals { return ApprovalsOf(c.Path, c.home, c.Project) }
 
-// approvals marks the servers of a file that wait for a person.
-func (r *reader) approvals() {
-	a := ApprovalsOf(r.cfg.Path, r.o.Home, r.cfg.Project)
-	rec, err := a.read()
-	if err != nil {
+// takeMarks reads which servers of the file wait for a person.
+func (r *reader) takeMarks() {
+	r.record = ApprovalsOf(r.cfg.Path, r.o.Home, r.cfg.Project)
+	var err error
+	if r.marks, err = r.record.read(); err != nil {
 		r.c.add(SeverityError, pos{}, "", codeMarks, err)
-		return
 	}
-	for _, schema := range r.cfg.Schemas {
-		for _, s := range schema.Servers {
-			if s.Pending = a.pending(rec, s); s.Pending {
-				p := r.c.add(SeverityDisabled, pos{s.Line, s.Column}, s.ID(), codePending, s.Name)
-				p.Hint += ": " + r.approveCommand(s)
-				p.HintZH += "：" + r.approveCommand(s)
-			}
-		}
+}
+
+// pending says that s waits for approval, and how it gets it.
+func (r *reader) pending(s *Server, earlier bool) {
+	p := r.c.add(SeverityDisabled, pos{s.Line, s.Column}, s.ID(), codePending, s.Name)
+	if earlier {
+		p.Hint = "an earlier version recorded it without its policies, so read it again and approve it"
+		p.HintZH = "早期版本的记录不含其策略，请重新确认后批准"
 	}
+	p.Hint += ": " + r.approveCommand(s)
+	p.HintZH += "：" + r.approveCommand(s)
 }
 
 // approveCommand is what a person types to approve a server of this file.

@@ -48,10 +48,10 @@ func TestPendingWrites(t *testing.T) {
 		shown := before.ApprovalHash()
 		propose(t, "new", `{"command": "worse"}`)
 		cfg, s := server(t, "new")
-		if err := cfg.Approvals(load.Home).Approve(s, shown); !errors.Is(err, ErrChanged) {
+		if err := cfg.Approvals().Approve(s.ID(), shown); !errors.Is(err, ErrChanged) {
 			t.Errorf("approving the old entry = %v", err)
 		}
-		if err := cfg.Approvals(load.Home).Approve(s, s.ApprovalHash()); err != nil {
+		if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
 			t.Fatal(err)
 		}
 		if _, s = server(t, "new"); s.Pending {
@@ -65,7 +65,7 @@ func TestPendingWrites(t *testing.T) {
 			if !s.Pending {
 				t.Errorf("%s is not pending", entry)
 			}
-			if err := cfg.Approvals(load.Home).Approve(s, s.ApprovalHash()); err != nil {
+			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -122,27 +122,30 @@ func TestConfine(t *testing.T) {
 	dir := t.TempDir()
 	current := put(t, filepath.Join(dir, "mcp.json"), emptyFile)
 	other := put(t, filepath.Join(dir, "other.yaml"), "mcpServers: {}\n")
-	own := put(t, filepath.Join(o.Home, ".mcp-all-in-one", "mcp.json"), emptyFile)
+	put(t, filepath.Join(o.Home, ".mcp-all-in-one", "mcp.json"), emptyFile)
 	outside := put(t, filepath.Join(t.TempDir(), "x.json"), emptyFile)
 	for link, target := range map[string]string{"out.json": outside, "self.json": current} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for path, want := range map[string]string{
-		"": current, current: current, "mcp.json": current, "./mcp.json": current, "self.json": current,
-		other: other, "other.yaml": other, "new.json": filepath.Join(dir, "new.json"), "~/.mcp-all-in-one/mcp.json": own,
-	} {
-		if got, err := Confine(current, path, o); err != nil || got != want {
-			t.Errorf("Confine(%q) = %q, %v, want %q", path, got, err, want)
+	if err := os.Link(current, filepath.Join(dir, "hard.json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"", current, "mcp.json", "./mcp.json", "self.json", "hard.json", "sub/../mcp.json"} {
+		if got, err := Confine(current, path, o); err != nil || got != current {
+			t.Errorf("Confine(%q) = %q, %v, want %q", path, got, err, current)
 		}
 	}
 	for _, path := range []string{
-		"../../../etc/passwd", "/etc/passwd", outside, "out.json", "sub/../mcp.json", dir, "mcp.json\x00", "~/.ssh/id_rsa", "..\\x.json",
+		"../../../etc/passwd", "/etc/passwd", outside, "out.json", dir, "mcp.json\x00", "~/.ssh/id_rsa", "..\\x.json",
 		"mcp.json.pending.json", "secrets.key", "~/.mcp-all-in-one/secrets.enc", "~/.mcp-all-in-one/approvals.json", "no-such-dir/x.json",
+		other, "other.yaml", "new.json", "~/.mcp-all-in-one/mcp.json",
 	} {
-		if got, err := Confine(current, path, o); !errors.Is(err, ErrConfined) || !strings.Contains(err.Error(), "路径遍历检测") {
-			t.Errorf("Confine(%q) = %q, %v", path, got, err)
-		}
+		t.Run("door/11 "+filepath.Base(path), func(t *testing.T) {
+			if got, err := Confine(current, path, o); !errors.Is(err, ErrConfined) || !strings.Contains(err.Error(), "路径遍历检测") {
+				t.Errorf("Confine(%q) = %q, %v", path, got, err)
+			}
+		})
 	}
 }

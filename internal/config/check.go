@@ -93,7 +93,7 @@ func (k *serverChecker) run() {
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
-		k.report(SeverityError, "protocol", codeNotOneOf, p, say.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
+		k.report(SeverityError, "protocol", codeNotOneOf, shown(k.raw.get("protocol")), say.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
 	}
 }
 
@@ -110,9 +110,9 @@ func (k *serverChecker) target() {
 	case s.URL != "" && s.Type == "":
 		s.Type = TypeAuto
 	case s.Command != "" && s.Type != TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, s.Type, say.New("a url", "一个 url"))
+		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), say.New("a url", "一个 url"))
 	case s.URL != "" && s.Type == TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, s.Type, say.New("a command", "一个 command"))
+		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), say.New("a command", "一个 command"))
 	}
 }
 
@@ -199,14 +199,17 @@ func (k *serverChecker) headers() {
 }
 
 func (k *serverChecker) auth() {
-	for _, text := range k.s.Auth.Allow {
-		if _, err := netip.ParsePrefix(text); err != nil {
-			k.report(SeverityError, "auth", codeNotOneOf, text, say.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
+	auth := k.raw.get("auth")
+	for i, text := range k.s.Auth.Allow {
+		n := auth.get("allow").items[i]
+		if _, err := netip.ParsePrefix(text); err != nil && !n.unresolved {
+			k.report(SeverityError, "auth", codeNotOneOf, shown(n), say.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
 		}
 	}
-	if issuer := k.s.Auth.Issuer; issuer != "" {
+	n := auth.get("issuer")
+	if issuer := k.s.Auth.Issuer; issuer != "" && !n.unresolved {
 		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
-			k.report(SeverityError, "auth", codeURL, safeURL(issuer), say.New("is not the https address of an issuer", "不是签发者的 https 地址"))
+			k.report(SeverityError, "auth", codeURL, safeURL(shown(n)), say.New("is not the https address of an issuer", "不是签发者的 https 地址"))
 		}
 	}
 }

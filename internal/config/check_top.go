@@ -20,21 +20,35 @@ func (r *reader) checkTop() {
 	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS, "tracing.url": r.cfg.Tracing.URL} {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-			r.c.add(SeverityError, r.place(path), path, codeURL, safeURL(text), say.New("is not an http address", "不是 http 地址"))
+			r.reportTop(SeverityError, path, codeURL, text, say.New("is not an http address", "不是 http 地址"))
 		}
 	}
 	if path := r.cfg.Access.Keys; path != "" && r.cfg.Access.Enabled {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			r.c.add(SeverityWarning, r.place("access.keys"), "access.keys", codeNoKeys, path)
+			r.reportTop(SeverityWarning, "access.keys", codeNoKeys, path)
 		}
 	}
 	if !r.cfg.Access.Enabled && !IsLoopback(r.cfg.Server.Host) {
-		r.c.add(SeverityWarning, r.place("server.host"), "server.host", codeExposed, r.cfg.Server.Host)
+		r.reportTop(SeverityWarning, "server.host", codeExposed, r.cfg.Server.Host)
 	}
 }
 
-// place finds a key of the top by its path.
-func (r *reader) place(path string) pos {
+// reportTop reports the value of a key of the top. It is quoted as the file
+// has it, never with what a variable held, and one that was not looked up is
+// not judged.
+func (r *reader) reportTop(sev Severity, path, code, value string, more ...any) {
+	n := r.at(path)
+	if vars := placeholders(n); len(vars) > 0 {
+		if r.vars.asWritten {
+			return
+		}
+		value = shown(n)
+	}
+	r.c.add(sev, n.pos, path, code, append([]any{safeURL(value)}, more...)...)
+}
+
+// at finds a key of the top by its path, or what is nearest to it.
+func (r *reader) at(path string) *node {
 	n := r.layout.top
 	for _, key := range strings.Split(path, ".") {
 		next := n.get(key)
@@ -43,7 +57,7 @@ func (r *reader) place(path string) pos {
 		}
 		n = next
 	}
-	return n.pos
+	return n
 }
 
 // checkStdio replaces what the stdio front cannot do by its default.
@@ -55,8 +69,11 @@ func (r *reader) checkStdio() {
 		s.Delimiter = "\n" // a line may end in \r anyway
 		return
 	}
+	if r.vars.asWritten && len(placeholders(r.at("cli.stdio.delimiter"))) > 0 {
+		return
+	}
 	if len(d) != 1 || d[0] >= 0x20 || d == "\t" {
-		r.c.add(SeverityWarning, r.place("cli.stdio.delimiter"), "cli.stdio.delimiter", codeReplaced, say.New("a delimiter is one control character", "分隔符应为一个控制字符"), "\n")
+		r.c.add(SeverityWarning, r.at("cli.stdio.delimiter").pos, "cli.stdio.delimiter", codeReplaced, say.New("a delimiter is one control character", "分隔符应为一个控制字符"), "\n")
 		s.Delimiter = "\n"
 	}
 }
@@ -76,14 +93,20 @@ func (r *reader) checkCORS() {
 	default:
 		return
 	}
-	r.c.add(SeverityWarning, r.place("server.cors.origins"), "server.cors.origins", codeAnyOrigin, reason)
+	r.c.add(SeverityWarning, r.at("server.cors.origins").pos, "server.cors.origins", codeAnyOrigin, reason)
 	cors.Origins = slices.DeleteFunc(cors.Origins, func(o string) bool { return o == "*" })
 }
 
 func (r *reader) checkRoots() {
-	for _, root := range r.cfg.Roots {
-		if !strings.HasPrefix(root.URI, "file://") {
-			r.c.add(SeverityError, r.place("roots"), "roots", codeURL, root.URI, say.New("is not a file:// URI", "不是 file:// URI"))
+	for i, root := range r.cfg.Roots {
+		item := r.at("roots").items[i]
+		uri, vars := root.URI, placeholders(item)
+		if strings.HasPrefix(uri, "file://") || r.vars.asWritten && len(vars) > 0 {
+			continue
 		}
+		if n := item.get("uri"); n != nil && len(vars) > 0 {
+			uri = shown(n)
+		}
+		r.c.add(SeverityError, r.at("roots").pos, "roots", codeURL, uri, say.New("is not a file:// URI", "不是 file:// URI"))
 	}
 }

@@ -70,6 +70,8 @@ type Config struct {
 	Tracing   Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
 	Problems []Problem `json:"-"` // warnings, and servers that are off
+
+	home string // of the user whose approvals count
 }
 
 // ServerSection says where the gateway listens.

@@ -29,12 +29,48 @@ func TestCorpusOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Insecure = false
+		_, err = Load(o)
+		problemOf(t, err, codeOwner)
+		o.Insecure = true
 		if cfg, err = Load(o); err != nil {
-			t.Fatalf("group-writable: %v", err)
+			t.Fatalf("group-writable, with the override: %v", err)
 		}
 		warned(t, cfg, codeOwner)
 		if len(cfg.Problems) != 1 {
 			t.Errorf("problems = %v, want one", cfg.Problems)
+		}
+		o.Insecure, o.Project = false, true
+		if cfg, err = Load(o); err != nil {
+			t.Fatalf("a project's, which a group may share: %v", err)
+		}
+		warned(t, cfg, codeOwner)
+	})
+	t.Run("door/12 a record of approvals that others may write", func(t *testing.T) {
+		o := options(t, write(t, ".mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`), nil)
+		o.Project = true
+		record := put(t, filepath.Join(UserDir(o.Home), "approvals.json"), `{}`)
+		if err := os.Chmod(record, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(o)
+		problemOf(t, err, codeMarks)
+	})
+	t.Run("door/12 of somebody else", func(t *testing.T) {
+		path := write(t, "a.json", emptyFile)
+		o := options(t, path, nil)
+		if os.Geteuid() != 0 { // only root gives files away; it trusts its own alone
+			path = "/etc/passwd"
+			if info, err := os.Stat(path); err != nil || !writableByOthers(path, info).Empty() {
+				t.Errorf("a file of root: %v", err)
+			}
+			return
+		}
+		if err := os.Chown(path, 1234, -1); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(o)
+		if p := problemOf(t, err, codeOwner); p.Message == "" || p.Hint == "" {
+			t.Errorf("got %v", p)
 		}
 	})
 }

@@ -30,16 +30,17 @@ func (d *decoder) report(n *node, path, code string, args ...any) *Problem {
 		sev = SeverityWarning
 	}
 	p := d.c.add(sev, n.pos, path, code, args...)
-	if code == codeWrongType {
-		if way, ok := rightType[args[0]]; ok {
-			p.Hint, p.HintZH = way[0], way[1]
-		}
+	if code != codeWrongType {
+		return p
+	}
+	if want, ok := args[0].(kind); ok {
+		p.Hint, p.HintZH = rightType[want][0], rightType[want][1]
 	}
 	return p
 }
 
 // rightType says how each kind of value is written.
-var rightType = map[any][2]string{
+var rightType = map[kind][2]string{
 	kindString: {"put it into quotes", "请加引号"},
 	kindBool:   {"write true or false", "请写 true 或 false"},
 	kindNumber: {"write a number without quotes", "请写不带引号的数字"},
@@ -170,7 +171,7 @@ func (d *decoder) oneOf(n *node, s string, f field, path string) bool {
 		}
 	}
 	p := d.report(n, path, codeNotOneOf, shown(n), strings.Join(f.enum, ", "))
-	if name := nearest(s, f.enum); name != "" {
+	if name := nearest(shown(n), f.enum); name != "" {
 		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
 	}
 	return false

@@ -29,9 +29,6 @@ func (p Personality) mode() string {
 // creates reports whether the personality writes its file when it is missing.
 func (p Personality) creates() bool { return p == MCPAllInOne || p == MCPSProxy }
 
-// UserDir is the directory of the user's own file, secrets and approvals.
-func UserDir(home string) string { return filepath.Join(home, ".mcp-all-in-one") }
-
 // EnvConfig is the variable that names the file.
 const EnvConfig = "MCP_AIO_CONFIG"
 
@@ -68,7 +65,7 @@ func Discover(o LoadOptions) (Found, error) {
 		}
 		found.Tried = append(found.Tried, c.Path)
 	}
-	if !o.Create || !o.Personality.creates() {
+	if !o.Create || !o.Personality.creates() || o.ownFile() == "" {
 		return found, notFound(found.Tried, found.Skipped)
 	}
 	found.Path, found.Source = o.ownFile(), "personality"
@@ -98,6 +95,10 @@ func notFound(tried, skipped []string) error {
 	p := &e.Problems[0]
 	p.Message += "; looked for " + strings.Join(tried, ", ")
 	p.MessageZH += "；已查找 " + strings.Join(tried, "、")
+	if Home() == "" {
+		p.Message += "; without HOME there is no user's file"
+		p.MessageZH += "；未设置 HOME，因此没有用户文件"
+	}
 	if len(skipped) > 0 {
 		p.Hint = "a file of the working tree is used only when it is named: --config " + skipped[0]
 		p.HintZH = "工作目录中的文件只有在指定时才使用：--config " + skipped[0]
@@ -105,8 +106,11 @@ func notFound(tried, skipped []string) error {
 	return e
 }
 
-// ownFile is the file of the personality.
+// ownFile is the file of the personality; "" without a home directory.
 func (o LoadOptions) ownFile() string {
+	if o.Home == "" {
+		return ""
+	}
 	switch o.Personality {
 	case MCPSProxy:
 		return filepath.Join(o.Home, ".mcps-proxy", "config.json")
@@ -118,18 +122,20 @@ func (o LoadOptions) ownFile() string {
 
 // candidates are the files outside the working tree, in order.
 func (o LoadOptions) candidates() []Found {
-	xdg, ok := o.LookupEnv("XDG_CONFIG_HOME")
-	if !ok || !filepath.IsAbs(xdg) {
-		xdg = filepath.Join(o.Home, ".config")
+	var list []Found
+	add := func(dir, source string, names ...string) {
+		for _, name := range names {
+			if dir != "" {
+				list = append(list, Found{Path: filepath.Join(dir, name), Source: source})
+			}
+		}
 	}
-	xdg = filepath.Join(xdg, "mcp-all-in-one")
-	return []Found{
-		{Path: o.ownFile(), Source: "personality"},
-		{Path: filepath.Join(xdg, "config.yaml"), Source: "user"},
-		{Path: filepath.Join(xdg, "config.json"), Source: "user"},
-		{Path: filepath.Join(o.System, "config.yaml"), Source: "system"},
-		{Path: filepath.Join(o.System, "config.json"), Source: "system"},
+	if own := o.ownFile(); own != "" {
+		add(filepath.Dir(own), "personality", filepath.Base(own))
 	}
+	add(o.places().Config(), "user", "config.yaml", "config.json")
+	add(o.System, "system", "config.yaml", "config.json")
+	return list
 }
 
 // projectNames are the files of a working tree that Project looks for.

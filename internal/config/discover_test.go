@@ -155,7 +155,7 @@ func TestProject(t *testing.T) {
 	if cfg.Sampling.URL != "" {
 		t.Error("a project's file set the sampling endpoint")
 	}
-	if err := cfg.Approvals(o.Home).Approve(a, a.ApprovalHash()); err != nil {
+	if err := cfg.Approvals().Approve(a.ID(), a.ApprovalHash()); err != nil {
 		t.Fatal(err)
 	}
 	cfg = load()
@@ -166,7 +166,7 @@ func TestProject(t *testing.T) {
 	if cfg = load(); !cfg.Schemas[0].Servers[0].Pending {
 		t.Error("a changed entry kept its approval")
 	}
-	if err := cfg.Approvals(o.Home).Approve(cfg.Schemas[0].Servers[0], a.ApprovalHash()); err != ErrChanged {
+	if err := cfg.Approvals().Approve(cfg.Schemas[0].Servers[0].ID(), a.ApprovalHash()); err != ErrChanged {
 		t.Errorf("approving what was not seen = %v", err)
 	}
 }

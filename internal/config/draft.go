@@ -16,6 +16,7 @@ type Draft struct {
 	mode   fs.FileMode
 	old    *node // nil: there is no file yet
 	root   *node
+	unread map[string]bool // ids of servers that were changed by somebody who has not read them
 }
 
 // Entry returns the entry of a server as JSON, as it is written; nil when
@@ -51,6 +52,23 @@ func (d *Draft) SetServer(schema, name string, entry []byte) error {
 		return err
 	}
 	return d.addServer(schema, name, v)
+}
+
+// ChangeServer is SetServer for a change that is made to an entry nobody has
+// read for it: one that waits for approval goes on waiting.
+func (d *Draft) ChangeServer(schema, name string, entry []byte) error {
+	d.isUnread(schema, name)
+	return d.SetServer(schema, name, entry)
+}
+
+func (d *Draft) isUnread(schema, name string) {
+	if schema == "" {
+		schema = DefaultSchema
+	}
+	if d.unread == nil {
+		d.unread = map[string]bool{}
+	}
+	d.unread[schema+"/"+name] = true
 }
 
 // addServer puts a new entry behind the others.
@@ -105,6 +123,7 @@ func (d *Draft) EnableServer(schema, name string, on bool) error {
 	if e.value.has("disabled") && !e.value.has("enabled") {
 		key, value = "disabled", !on
 	}
+	d.isUnread(schema, name)
 	flag := &node{kind: kindBool, text: fmt.Sprint(value)}
 	d.root = replaceAt(d.root, append(slices.Clip(e.path), keyStep(key)), flag)
 	return nil

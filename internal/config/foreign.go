@@ -88,12 +88,32 @@ func isHolder(key string) bool {
 	return false
 }
 
+// nameFor is the key of an entry that counts as ours of that name: ours, or of
+// other programs' the first in the alphabet, so that the order in the file
+// never tells.
+func nameFor(n *node, key string) string {
+	if n.has(key) {
+		return key
+	}
+	first := ""
+	for _, m := range n.members {
+		alias := serverNames[m.key]
+		if m.key == "tools" && m.value.kind == kindArray {
+			alias = "allow"
+		}
+		if alias == key && (first == "" || m.key < first) {
+			first = m.key
+		}
+	}
+	return first
+}
+
 // ownServer returns an entry with every key under our name.
 func ownServer(n *node, path string, c *collector) *node {
 	out := n.with(make([]member, 0, len(n.members)))
 	put := func(m member, key string) {
-		if key != m.key && n.has(key) {
-			c.add(SeverityWarning, m.pos, join(path, m.key), codeTwoNames, m.key, key)
+		if other := nameFor(n, key); key != m.key && other != "" && other != m.key {
+			c.add(SeverityWarning, m.pos, join(path, m.key), codeTwoNames, m.key, other)
 			return
 		}
 		out.members = append(out.members, member{m.pos, key, m.value})

@@ -14,12 +14,13 @@ type LoadOptions struct {
 	Personality Personality                 // "" is mcp-all-in-one
 	Project     bool                        // use the file of the working tree
 	Create      bool                        // write a missing file, where the personality does that
-	Insecure    bool                        // accept a file that everybody may write
+	Insecure    bool                        // accept a file that others may write
 	LookupEnv   func(string) (string, bool) // nil is os.LookupEnv
 	Home        string                      // "" is the user's
 	WorkDir     string                      // "" is the process's
-	System      string                      // "" is /etc/mcp-all-in-one
+	System      string                      // "" is that of this machine: Places.System
 	Secrets     Store                       // nil is that of the user in Home
+	AsWritten   bool                        // look no variable up: what has one is taken as it is written
 }
 
 func (o LoadOptions) withDefaults() LoadOptions {
@@ -30,19 +31,21 @@ func (o LoadOptions) withDefaults() LoadOptions {
 		o.Personality = MCPAllInOne
 	}
 	if o.Home == "" {
-		o.Home, _ = os.UserHomeDir()
+		o.Home = Home()
 	}
 	if o.WorkDir == "" {
 		o.WorkDir, _ = os.Getwd()
 	}
 	if o.System == "" {
-		o.System = "/etc/mcp-all-in-one"
+		o.System = o.places().System()
 	}
 	if o.Secrets == nil && o.Home != "" {
 		o.Secrets = NewUserStore(UserDir(o.Home))
 	}
 	return o
 }
+
+func (o LoadOptions) places() Places { return Places{Getenv: o.LookupEnv, Home: o.Home} }
 
 // Load finds, reads and checks the file. What it cannot use is a *LoadError
 // that names every place; what is only odd is in Config.Problems.
@@ -53,7 +56,7 @@ func Load(o LoadOptions) (*Config, error) {
 		return nil, err
 	}
 	c := &collector{file: found.Path}
-	data, ok := readFile(found.Path, o.Insecure, c)
+	data, ok := readFile(found, o.Insecure, c)
 	if !ok {
 		return nil, c.err()
 	}
@@ -78,7 +81,7 @@ func Check(path string, data []byte, o LoadOptions) (*Config, error) {
 }
 
 func load(data []byte, found Found, o LoadOptions, c *collector) (*Config, error) {
-	format := formatOf(found.Path, data)
+	format := formatOf(realPath(found.Path), data)
 	root := parse(data, format, c)
 	if root == nil {
 		return nil, c.err()
@@ -89,8 +92,8 @@ func load(data []byte, found Found, o LoadOptions, c *collector) (*Config, error
 	}
 	r := &reader{
 		c: c, o: o, layout: l,
-		vars: &resolver{lookup: o.LookupEnv, home: o.Home, work: o.WorkDir, base: filepath.Dir(found.Path), secrets: o.Secrets},
-		cfg:  &Config{Path: found.Path, Format: format, Shape: l.shape, Project: found.Project},
+		vars: &resolver{lookup: o.LookupEnv, home: o.Home, work: o.WorkDir, base: filepath.Dir(found.Path), secrets: o.Secrets, asWritten: o.AsWritten},
+		cfg:  &Config{Path: found.Path, Format: format, Shape: l.shape, Project: found.Project, home: o.Home},
 	}
 	r.read()
 	if err := c.err(); err != nil {
@@ -107,10 +110,13 @@ type reader struct {
 	layout *layout
 	vars   *resolver
 	cfg    *Config
+	record *Approvals
+	marks  marks
 }
 
 func (r *reader) read() {
 	setDefaults(reflect.ValueOf(r.cfg).Elem())
+	r.takeMarks()
 	r.top()
 	for _, s := range r.layout.schemas {
 		r.schema(s)
@@ -123,9 +129,6 @@ func (r *reader) read() {
 	r.sameNames()
 	r.deniedTools()
 	r.checkTop()
-	if !r.c.failed() {
-		r.approvals()
-	}
 }
 
 // top reads the sections beside the servers.
@@ -169,6 +172,9 @@ func shapeKeys() []string {
 // dropUndefined removes values that lack a variable. Who may enter is never
 // decided by a value that is not there.
 func (r *reader) dropUndefined(n *node, path string) *node {
+	if n.unresolved && r.vars.asWritten {
+		return n
+	}
 	if n.unresolved {
 		sev := SeverityWarning
 		if strings.HasPrefix(path, "access") {

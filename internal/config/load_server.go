@@ -48,11 +48,16 @@ func (r *reader) server(schema *Schema, e entry) {
 		r.c.add(SeverityError, e.at, path, codeServerName, e.name, fault)
 	}
 	own := ownServer(e.value, path, r.c)
-	s.approval = approvalOf(own)
-	s.Vars = appendNew(r.vars.placeholders(own.get("headers")), r.vars.placeholders(own.get("env"))...)
-
+	s.Vars = appendNew(placeholders(own.get("headers")), placeholders(own.get("env"))...)
+	r.layout.takeApproval(s, e)
+	var earlier bool
+	vars := r.vars
+	if s.Pending, earlier = r.record.state(r.marks, s.ID(), s.approval); s.Pending {
+		vars = asWritten // nothing is looked up for what nobody has approved
+		r.pending(s, earlier)
+	}
 	var refs references
-	expanded := r.vars.expand(own, &refs)
+	expanded := vars.expand(own, &refs)
 	v := reflect.ValueOf(s).Elem()
 	setDefaults(v)
 	d := decoder{c: r.c}
@@ -113,14 +118,6 @@ func firstUnresolved(n *node) pos {
 	return pos{}
 }
 
-// approvalOf hashes an entry as it is written: variables keep their names.
-func approvalOf(own *node) string {
-	var s Server
-	d := decoder{c: &collector{}}
-	d.object(own, reflect.ValueOf(&s).Elem(), "")
-	return s.ApprovalHash()
-}
-
 // sameNames refuses names in one schema that cannot be told apart.
 func (r *reader) sameNames() {
 	for _, schema := range r.cfg.Schemas {
@@ -144,19 +141,15 @@ func (r *reader) deniedTools() {
 	var list []string
 	d := decoder{c: r.c}
 	d.list(n, reflect.ValueOf(&list).Elem(), field{typ: reflect.TypeFor[[]string]()}, "disabled_tools")
-	for i, name := range list {
-		var best *Server
-		for _, schema := range r.cfg.Schemas {
-			for _, s := range schema.Servers {
-				if strings.HasPrefix(name, s.Name+".") && (best == nil || len(s.Name) > len(best.Name)) {
-					best = s
-				}
-			}
+	denied := r.layout.deniedTools()
+	for _, item := range n.items {
+		if slices.Contains(denied[""], item.text) {
+			r.c.add(SeverityWarning, item.pos, "disabled_tools", codeNoEffect, item.text, say.New("it names no server", "它不对应任何服务"))
 		}
-		if best == nil {
-			r.c.add(SeverityWarning, n.items[i].pos, "disabled_tools", codeNoEffect, name, say.New("it names no server", "它不对应任何服务"))
-			continue
+	}
+	for _, schema := range r.cfg.Schemas {
+		for _, s := range schema.Servers {
+			s.Deny = append(slices.Clip(s.Deny), denied[s.ID()]...)
 		}
-		best.Deny = append(slices.Clip(best.Deny), name[len(best.Name)+1:])
 	}
 }

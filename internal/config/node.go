@@ -45,6 +45,7 @@ type node struct {
 
 	expanded   bool // text had variables in it; raw is the text as written
 	unresolved bool // ... of which at least one is not defined
+	kept       bool // a draft was given [REDACTED] here, and keeps what the file has
 }
 
 // member is one key of an object.

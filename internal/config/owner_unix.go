@@ -3,37 +3,40 @@
 package config
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"mcp-all-in-one/internal/say"
 )
 
-// checkOwner refuses a file that everybody may write, because writing it is
-// running commands as us, and warns about one that somebody else may write.
-func checkOwner(info fs.FileInfo, insecure bool, c *collector) {
-	mode := info.Mode().Perm()
-	if mode&0o002 != 0 {
-		sev := SeverityError
-		if insecure {
-			sev = SeverityWarning
-		}
-		c.add(sev, pos{}, "", codeWorldWrite, fmt.Sprintf("%04o", mode))
-		return
+// writableByOthers says who else than the user and the system's administrator
+// may write a file, or put another in its place; empty when nobody may.
+func writableByOthers(path string, info fs.FileInfo) say.Text {
+	if owner := ownerOf(info); owner > 0 && owner != os.Geteuid() {
+		return say.New("it belongs to user %d", "属于用户 %d", owner)
 	}
-	owner := -1
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		owner = int(st.Uid)
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return say.New("mode %04o", "权限 %04o", uint32(mode))
 	}
-	switch {
-	case owner > 0 && owner != os.Geteuid():
-		c.add(SeverityWarning, pos{}, "", codeOwner, say.New("it belongs to user %d", "属于用户 %d", owner))
-	case mode&0o020 != 0:
-		c.add(SeverityWarning, pos{}, "", codeOwner, say.New("mode %04o", "权限 %04o", uint32(mode)))
+	dir, err := os.Stat(filepath.Dir(realPath(path)))
+	if err == nil && dir.Mode().Perm()&0o002 != 0 && dir.Mode()&fs.ModeSticky == 0 {
+		return say.New("its folder has mode %04o", "所在目录权限为 %04o", uint32(dir.Mode().Perm()))
 	}
+	return say.Text{}
 }
+
+// ownerOf is the user that a file belongs to; -1 when the system does not say.
+func ownerOf(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// isWorldWritable reports whether everybody may write a file.
+func isWorldWritable(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
 // exposed reports whether others than the owner may read a file of that mode.
 func exposed(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }

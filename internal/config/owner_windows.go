@@ -1,10 +1,80 @@
 package config
 
-import "io/fs"
+import (
+	"io/fs"
+	"path/filepath"
+	"unsafe"
 
-// checkOwner has nothing to look at: modes mean nothing on Windows, and the
-// user's own folders are closed to others by default.
-func checkOwner(fs.FileInfo, bool, *collector) {}
+	"golang.org/x/sys/windows"
+
+	"mcp-all-in-one/internal/say"
+)
+
+// writableByOthers says who else than the user and the system's administrators
+// may write a file, or put another in its place; empty when nobody may.
+func writableByOthers(path string, _ fs.FileInfo) say.Text {
+	real := realPath(path)
+	for _, name := range []string{real, filepath.Dir(real)} {
+		sd, err := windows.GetNamedSecurityInfo(name, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
+		if err != nil {
+			return say.New("its owner cannot be read: %v", "无法读取其所有者：%v", err)
+		}
+		owner, _, err := sd.Owner()
+		if err != nil || !isTrusted(owner) {
+			return say.New("%s belongs to somebody else", "%s 属于其他用户", name)
+		}
+		if name != real {
+			continue // whoever adds files to a folder owns those files
+		}
+		if acl, _, err := sd.DACL(); err != nil || acl == nil || othersWrite(acl) {
+			return say.New("its access list lets others write", "其访问控制列表允许其他用户写入")
+		}
+	}
+	return say.Text{}
+}
+
+// isTrusted reports whether an account is the user, the system or its
+// administrators.
+func isTrusted(sid *windows.SID) bool {
+	if sid == nil {
+		return false
+	}
+	for _, known := range []windows.WELL_KNOWN_SID_TYPE{windows.WinLocalSystemSid, windows.WinBuiltinAdministratorsSid, windows.WinCreatorOwnerSid, windows.WinCreatorOwnerRightsSid} {
+		if sid.IsWellKnown(known) {
+			return true
+		}
+	}
+	if sid.String() == "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464" {
+		return true // the system's own installer
+	}
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	return err == nil && sid.Equals(user.User.Sid)
+}
+
+// writing are the rights by which a file is changed, or given to somebody who
+// changes it.
+const writing = windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | windows.DELETE | windows.WRITE_DAC | windows.WRITE_OWNER |
+	windows.GENERIC_WRITE | windows.GENERIC_ALL
+
+func othersWrite(acl *windows.ACL) bool {
+	for i := range uint32(acl.AceCount) {
+		var ace *windows.ACCESS_ALLOWED_ACE
+		if err := windows.GetAce(acl, i, &ace); err != nil {
+			return true
+		}
+		if ace.Header.AceType != windows.ACCESS_ALLOWED_ACE_TYPE || ace.Mask&writing == 0 {
+			continue
+		}
+		if !isTrusted((*windows.SID)(unsafe.Pointer(&ace.SidStart))) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWorldWritable reports whether everybody may write a file; the access list
+// tells.
+func isWorldWritable(fs.FileInfo) bool { return false }
 
 // exposed reports whether others than the owner may read a file of that mode.
 func exposed(fs.FileMode) bool { return false }

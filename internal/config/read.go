@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -56,8 +57,8 @@ func readRegular(path string, limit int64) ([]byte, fs.FileInfo, error) {
 
 // readFile reads a config file and reports what is wrong with the file
 // itself; false when it cannot be used.
-func readFile(path string, insecure bool, c *collector) ([]byte, bool) {
-	data, info, err := readRegular(path, maxFile)
+func readFile(found Found, insecure bool, c *collector) ([]byte, bool) {
+	data, info, err := readRegular(found.Path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p := c.add(SeverityError, pos{}, "", codeNotFound)
@@ -73,8 +74,28 @@ func readFile(path string, insecure bool, c *collector) ([]byte, bool) {
 		c.add(SeverityError, pos{}, "", codeUnreadable, plainError(err))
 		return nil, false
 	}
-	checkOwner(info, insecure, c)
+	checkOwner(found, info, insecure, c)
 	return decodeText(data, c)
+}
+
+// checkOwner refuses a file that others may write, because writing it is
+// running commands as us. Of a file of the working tree only that is used
+// which a person has approved, so a group may share it.
+func checkOwner(found Found, info fs.FileInfo, insecure bool, c *collector) {
+	fault := writableByOthers(found.Path, info)
+	if fault.Empty() {
+		return
+	}
+	world := isWorldWritable(info)
+	sev := SeverityError
+	if insecure || found.Project && !world {
+		sev = SeverityWarning
+	}
+	if world {
+		c.add(sev, pos{}, "", codeWorldWrite, fmt.Sprintf("%04o", info.Mode().Perm()))
+		return
+	}
+	c.add(sev, pos{}, "", codeOwner, fault)
 }
 
 // decodeText strips a byte order mark and refuses what is not UTF-8.

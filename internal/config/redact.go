@@ -105,7 +105,9 @@ func unredact(n, old *node) (*node, error) {
 		if old == nil || old.kind >= kindArray {
 			return nil, say.Errorf("%s stands for a secret that the file does not have", "%s 代表的密钥不在文件中", Redacted)
 		}
-		return old, nil
+		c := *old
+		c.kept = true
+		return &c, nil
 	}
 	c := *n
 	c.members, c.items = slices.Clone(n.members), slices.Clone(n.items)
@@ -121,6 +123,11 @@ func unredact(n, old *node) (*node, error) {
 		}
 	}
 	return &c, nil
+}
+
+// keeps reports whether anything in n was put back.
+func keeps(n *node) bool {
+	return n.kept || slices.ContainsFunc(n.items, keeps) || slices.ContainsFunc(n.members, func(m member) bool { return keeps(m.value) })
 }
 
 func oldItem(old, item *node, i int) *node {

@@ -102,11 +102,14 @@ The first that is there is used; nothing is merged.
 1. The flag.
 2. ` + "`MCP_AIO_CONFIG`" + `.
 3. The program's own file: ` + "`~/.mcp-all-in-one/mcp.json`" + `; ` + "`~/.mcps-proxy/config.json`" + ` for mcps-proxy; ` + "`~/.mcpx/config.json`" + ` for mcpx.
-4. ` + "`$XDG_CONFIG_HOME/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there.
-5. ` + "`/etc/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there.
+4. ` + "`$XDG_CONFIG_HOME/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there; on Windows in ` + "`%APPDATA%`" + `.
+5. ` + "`/etc/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there; on Windows in ` + "`%ProgramData%`" + `.
+
+A place that is not known is left out: without ` + "`HOME`" + ` there is no user's file. A file that others may write, because of its mode, its owner or its
+folder, is refused; ` + "`--allow-insecure-config`" + ` reads it all the same.
 
 A file in the working tree (` + "`.mcp-all-in-one.yaml`, `.mcp.json`, `.vscode/mcp.json`" + `, mcpx's ` + "`./config.json`" + ` and the like) is used only with
-` + "`--project`" + `. Of such a file only the servers count, and each waits until a person has approved its exact command. mcp-all-in-one and
+` + "`--project`" + `. Of such a file only the servers count, and each waits until a person has approved its whole entry. mcp-all-in-one and
 mcps-proxy write a first file when theirs is missing at start; nothing else does.
 
 ## Shapes

@@ -84,7 +84,8 @@ type Server struct {
 	Pending      bool     `json:"-"` // nobody has approved it yet
 	Line, Column int      `json:"-"`
 
-	approval string // ApprovalHash of the entry as written, variables unresolved
+	entry    string // the entry as a person approves it
+	approval string // its hash
 }
 
 // ToolPolicy changes how one tool is offered.
@@ -145,22 +146,19 @@ func (s *Server) Hash() string {
 	return h.sum()
 }
 
-// ApprovalHash covers everything that a person approves: what is run or
-// dialled, and what it is given. Variables count as they are written, so
-// that a new value of a variable needs no new approval.
-func (s *Server) ApprovalHash() string {
-	if s.approval != "" {
-		return s.approval
-	}
-	h := newFieldHash()
-	s.hashEntry(h)
-	return h.sum()
-}
+// Entry is the entry as a person approves it: whole, as the file has it, with
+// characters that do not show written as their numbers. A secret that is a
+// variable is its name; any other text stands there as it is.
+func (s *Server) Entry() string { return s.entry }
+
+// ApprovalHash is the hash of what Entry shows. Variables count as they are
+// written, so that a new value of a variable needs no new approval.
+func (s *Server) ApprovalHash() string { return s.approval }
 
 // policyHash covers everything that Hash does not.
 func (s *Server) policyHash() string {
 	rest := *s
-	rest.Line, rest.Column, rest.approval = 0, 0, ""
+	rest.Line, rest.Column, rest.entry, rest.approval = 0, 0, "", ""
 	rest.Env, rest.Headers = nil, nil
 	h := newFieldHash()
 	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {

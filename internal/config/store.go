@@ -24,6 +24,10 @@ type Store interface {
 // ErrNoSecret is what a Store says about a name it does not know.
 var ErrNoSecret = say.Errorf("no such secret", "没有这个密钥")
 
+// ErrNoHome is what is said where something of the user's is to be kept and
+// there is no home directory.
+var ErrNoHome = say.Errorf("there is no home directory to keep it in: set HOME", "没有可保存的用户目录：请设置 HOME")
+
 // FileStore keeps secrets in one encrypted file with its key beside it. That
 // keeps them out of backups, logs and screens, not from whoever can read the
 // directory. It may be used concurrently, by several processes too.
@@ -79,6 +83,9 @@ func (s *FileStore) Delete(name string) error {
 }
 
 func (s *FileStore) change(edit func(map[string]string) error) error {
+	if s.dir == "" {
+		return ErrNoHome
+	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return say.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
 	}
@@ -109,6 +116,9 @@ func (s *FileStore) change(edit func(map[string]string) error) error {
 
 func (s *FileStore) read() (map[string]string, error) {
 	all := map[string]string{}
+	if s.dir == "" {
+		return all, nil
+	}
 	data, _, err := readRegular(s.file(), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil

@@ -23,6 +23,9 @@ func NewUserStore(dir string) *UserStore { return &UserStore{NewFileStore(dir), 
 func (s *UserStore) mark() string { return filepath.Join(s.dir, "secrets.keychain") }
 
 func (s *UserStore) chained() bool {
+	if s.dir == "" {
+		return false
+	}
 	_, err := os.Stat(s.mark())
 	return err == nil
 }

@@ -55,7 +55,7 @@ var texts = map[string]text{
 	codeNotRegular:  {"not a regular file (%s)", "不是普通文件（%s）", "the configuration must be a plain file", "配置必须是普通文件"},
 	codeTooLarge:    {"file is larger than %s", "文件大于 %s", "split the file or remove what is not configuration", "拆分文件或删除非配置内容"},
 	codeWorldWrite:  {"everybody may write this file (mode %s), so anybody could make us run any command", "任何人都可写此文件（权限 %s），因此任何人都能让我们执行命令", "chmod o-w the file, or override with --allow-insecure-config", "对文件执行 chmod o-w，或使用 --allow-insecure-config"},
-	codeOwner:       {"others than you may write this file (%s)", "其他用户可写此文件（%s）", "chown and chmod go-w the file", "对文件执行 chown 与 chmod go-w"},
+	codeOwner:       {"others than you may write this file (%s)", "其他用户可写此文件（%s）", "make it yours alone, with chown and chmod go-w, or override with --allow-insecure-config", "用 chown 与 chmod go-w 使其仅归您可写，或使用 --allow-insecure-config"},
 	codeEmpty:       {"file is empty", "文件为空", `the smallest file is {"mcpServers": {}}`, `最小的文件是 {"mcpServers": {}}`},
 	codeEncoding:    {"file is not UTF-8 (%s)", "文件不是 UTF-8 编码（%s）", "save it as UTF-8", "请另存为 UTF-8"},
 	codeSyntax:      {"%s", "语法错误：%s", "correct the file at this place", "请修正此处"},

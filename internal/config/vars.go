@@ -14,6 +14,9 @@ type resolver struct {
 	work    string // ${workspaceFolder}
 	base    string // the directory that ${file:...} starts from
 	secrets Store
+	// asWritten looks nothing up: every variable stays as it is written. That
+	// is how an entry is read that nobody has approved.
+	asWritten bool
 }
 
 // references are the variables that a part of a file mentions.
@@ -31,7 +34,7 @@ func (r *resolver) expand(n *node, refs *references) *node {
 	case kindString:
 		text, found, missing := r.text(n.text)
 		if len(found) > 0 || text != n.text {
-			c.text, c.raw, c.expanded, c.unresolved = text, n.text, true, len(missing) > 0
+			c.text, c.raw, c.expanded, c.unresolved = text, n.text, true, len(missing) > 0 || r.asWritten && len(found) > 0
 		}
 		refs.missing = appendNew(refs.missing, missing...)
 	case kindArray:
@@ -48,21 +51,24 @@ func (r *resolver) expand(n *node, refs *references) *node {
 	return &c
 }
 
+// asWritten looks nothing up.
+var asWritten = &resolver{asWritten: true}
+
 // placeholders returns the variables that the strings below n mention.
-func (r *resolver) placeholders(n *node) []string {
+func placeholders(n *node) []string {
 	if n == nil {
 		return nil
 	}
 	var names []string
 	if n.kind == kindString {
-		_, found, _ := r.text(n.text)
+		_, found, _ := asWritten.text(n.text)
 		names = appendNew(names, found...)
 	}
 	for _, v := range n.items {
-		names = appendNew(names, r.placeholders(v)...)
+		names = appendNew(names, placeholders(v)...)
 	}
 	for _, m := range n.members {
-		names = appendNew(names, r.placeholders(m.value)...)
+		names = appendNew(names, placeholders(m.value)...)
 	}
 	return names
 }
@@ -115,6 +121,7 @@ const (
 	varLiteral varState = iota // not a variable at all
 	varDefined
 	varMissing
+	varWritten // one that is not looked up
 )
 
 // variable resolves what stands between ${ and }.
@@ -122,12 +129,9 @@ func (r *resolver) variable(inner string) (value, name string, state varState) {
 	source, rest, ok := strings.Cut(inner, ":")
 	if ok && !strings.HasPrefix(rest, "-") {
 		switch source {
-		case "file":
-			return r.file(rest)
-		case "secret":
-			return r.secret(rest)
-		case "input":
-			return "", inner, varMissing
+		case "file", "secret", "input":
+			value, state = r.stored(source, rest)
+			return value, inner, state
 		case "env":
 			inner = rest
 		default:
@@ -137,6 +141,9 @@ func (r *resolver) variable(inner string) (value, name string, state varState) {
 	name, def, hasDef := strings.Cut(inner, ":-")
 	if !variableName.MatchString(name) {
 		return "", "", varLiteral
+	}
+	if r.asWritten {
+		return "", name, varWritten
 	}
 	if v, ok := r.lookup(name); ok && (v != "" || !hasDef) {
 		return v, name, varDefined
@@ -152,29 +159,32 @@ func (r *resolver) variable(inner string) (value, name string, state varState) {
 	return "", name, varMissing
 }
 
-func (r *resolver) file(path string) (value, name string, state varState) {
-	name = "file:" + path
+// stored resolves what is kept elsewhere than in the environment.
+func (r *resolver) stored(source, key string) (value string, state varState) {
+	var err error
+	switch {
+	case r.asWritten:
+		return "", varWritten
+	case source == "file":
+		value, err = r.file(key)
+	case source == "secret" && r.secrets != nil:
+		value, err = r.secrets.Get(key)
+	default:
+		return "", varMissing
+	}
+	if err != nil {
+		return "", varMissing
+	}
+	return value, varDefined
+}
+
+func (r *resolver) file(path string) (string, error) {
 	path = expandHome(path, r.home)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.base, path)
 	}
 	data, _, err := readRegular(path, maxSecretFile)
-	if err != nil {
-		return "", name, varMissing
-	}
-	return strings.TrimRight(string(data), "\r\n"), name, varDefined
-}
-
-func (r *resolver) secret(key string) (value, name string, state varState) {
-	name = "secret:" + key
-	if r.secrets == nil {
-		return "", name, varMissing
-	}
-	v, err := r.secrets.Get(key)
-	if err != nil {
-		return "", name, varMissing
-	}
-	return v, name, varDefined
+	return strings.TrimRight(string(data), "\r\n"), err
 }
 
 // appendNew appends what is not there yet.

@@ -43,7 +43,7 @@ func Watch(cfg *Config, o LoadOptions, deliver func(*Config, error)) (*Watcher, 
 	if err != nil {
 		return nil, say.Errorf("watching %s: %w", "监视 %s 失败：%w", cfg.Path, err)
 	}
-	o.Path, o.Create, o.Project = cfg.Path, false, cfg.Project
+	o.Path, o.Create, o.Project, o.Home = cfg.Path, false, cfg.Project, cfg.home
 	w := &Watcher{path: cfg.Path, load: o, deliver: deliver, notify: n, dirs: map[string]bool{}, stop: make(chan struct{})}
 	w.follow()
 	if len(w.dirs) == 0 {
@@ -65,7 +65,7 @@ func (w *Watcher) Close() error {
 // follow watches the directories of the file and of every link on the way to
 // it. Watching the file itself would lose it at the first rename.
 func (w *Watcher) follow() {
-	paths := []string{w.path, w.path + ".pending.json"}
+	paths := append([]string{w.path}, ApprovalsOf(w.path, w.load.Home, w.load.Project).records...)
 	for path, hops := w.path, 0; hops < 20; hops++ {
 		next, err := readLink(path)
 		if err != nil {
@@ -74,9 +74,7 @@ func (w *Watcher) follow() {
 		paths = append(paths, next)
 		path = next
 	}
-	if real, err := filepath.EvalSymlinks(w.path); err == nil {
-		paths = append(paths, real)
-	}
+	paths = append(paths, realPath(w.path))
 	// A directory on the way may be the link that is swapped.
 	if dir, err := readLink(filepath.Dir(w.path)); err == nil {
 		paths = append(paths, filepath.Dir(w.path), dir)
@@ -160,9 +158,13 @@ func (w *Watcher) fingerprint() ([sha256.Size]byte, error) {
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
-	marks, _, err := readRegular(w.path+".pending.json", maxFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return [sha256.Size]byte{}, err
+	parts := [][]byte{data}
+	for _, record := range ApprovalsOf(w.path, w.load.Home, w.load.Project).records {
+		marks, _, err := readRegular(record, maxFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return [sha256.Size]byte{}, err
+		}
+		parts = append(parts, marks)
 	}
-	return sha256.Sum256(bytes.Join([][]byte{data, marks}, []byte{0})), nil
+	return sha256.Sum256(bytes.Join(parts, []byte{0})), nil
 }

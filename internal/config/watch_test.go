@@ -148,7 +148,7 @@ func TestWatch(t *testing.T) {
 		if !s.Pending {
 			t.Fatal("not pending")
 		}
-		if err := cfg.Approvals(o.Home).Approve(s, s.ApprovalHash()); err != nil {
+		if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
 			t.Fatal(err)
 		}
 		select {

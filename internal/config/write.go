@@ -34,6 +34,7 @@ type WriteResult struct {
 	Backup  string   // "" when there was no file before
 	Changed bool     // false: the file says this already, and was not touched
 	Pending []string // ids of the servers that now wait for approval
+	Kept    []string // ... and those of them that keep a secret of the file, which the writer has not seen
 	Config  *Config  // the new content, checked
 }
 
@@ -48,9 +49,8 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // a link stays a link
-	}
+	named := path
+	path = realPath(path) // a link stays a link
 	unlock, err := lock(path)
 	if err != nil {
 		return nil, err
@@ -64,10 +64,21 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 	if err := edit(d); err != nil {
 		return nil, err
 	}
-	return o.commit(d)
+	res, err := o.commit(d)
+	if res != nil {
+		res.Config.Path = named
+	}
+	return res, err
 }
 
 func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
+	if o.Pending {
+		// A client's words are judged before anything in them is looked up.
+		if !d.onlyServersChanged() {
+			return nil, ErrServersOnly
+		}
+		o.Load.AsWritten = true
+	}
 	data, err := d.content()
 	if err != nil {
 		return nil, err
@@ -80,12 +91,15 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if !res.Changed {
 		return res, nil
 	}
-	if o.Pending {
-		// The marks come first: a crash in between leaves marks for
-		// entries that are not there, which means nothing.
-		if res.Pending, err = o.mark(d, cfg); err != nil {
-			return nil, err
-		}
+	record := ApprovalsOf(d.path, o.Load.Home, false)
+	waiting, owned, err := o.sort(d, res, record)
+	if err != nil {
+		return nil, err
+	}
+	// The marks come first: a crash in between leaves marks for entries that
+	// are not there, which means nothing.
+	if err := record.propose(waiting); err != nil {
+		return nil, err
 	}
 	mode := fs.FileMode(0o600)
 	if d.old != nil {
@@ -97,40 +111,65 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if err := replaceFile(o.disk, d.path, data, mode); err != nil {
 		return nil, err
 	}
-	return res, nil
+	if len(waiting) > 0 {
+		_ = record.names.add(d.path) // it only helps to find a second name of the file
+	}
+	return res, record.own(owned)
 }
 
-// mark records every server that the draft adds or changes as pending.
-func (o WriteOptions) mark(d *Draft, cfg *Config) ([]string, error) {
-	before, after := map[string]*node{}, map[string]*node{}
-	for root, entries := range map[*node]map[string]*node{d.old: before, d.root: after} {
-		if root == nil {
-			continue
-		}
-		if l := takeApart(root, &collector{}); l != nil {
-			for _, e := range l.entries {
-				entries[e.schema+"/"+e.name] = e.value
-			}
-		}
+// sort tells the servers that the draft adds or changes into those that wait
+// for approval and those that are the person's who writes.
+func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiting, owned []proposal, err error) {
+	if o.Load.Project && !o.Pending {
+		return nil, nil, nil // of a project everything waits that is not approved
 	}
-	if !d.onlyServersChanged() {
-		return nil, ErrServersOnly
+	all, err := record.read()
+	if err != nil {
+		return nil, nil, err
 	}
-	hashes := map[string]string{}
-	var ids []string
-	for _, schema := range cfg.Schemas {
+	before, was := entriesOf(d.old)
+	after, _ := entriesOf(d.root)
+	for _, schema := range res.Config.Schemas {
 		for _, s := range schema.Servers {
-			if old := before[s.ID()]; old == nil || !old.equal(after[s.ID()]) {
-				hashes[s.ID()] = s.ApprovalHash()
-				ids = append(ids, s.ID())
+			id := s.ID()
+			if old := before[id]; old != nil && old.equal(after[id]) {
+				continue
+			}
+			p := proposal{id, was[id], s.ApprovalHash()}
+			waited, _ := record.state(all, id, p.was)
+			unread := d.unread[id] || keeps(after[id])
+			switch {
+			case o.Pending:
+				res.Pending = append(res.Pending, id)
+				if keeps(after[id]) {
+					res.Kept = append(res.Kept, id)
+				}
 				s.Pending = true
+				waiting = append(waiting, p)
+			case waited && unread:
+				waiting = append(waiting, p)
+			case !unread:
+				owned = append(owned, p)
 			}
 		}
 	}
-	if len(ids) == 0 {
-		return nil, nil
+	return waiting, owned, nil
+}
+
+// entriesOf are the servers below root by id, and their hashes.
+func entriesOf(root *node) (map[string]*node, map[string]string) {
+	entries := map[string]*node{}
+	if root == nil {
+		return entries, nil
 	}
-	return ids, ApprovalsOf(d.path, o.Load.Home, false).MarkAllPending(hashes)
+	l := takeApart(root, &collector{})
+	if l == nil {
+		return entries, nil
+	}
+	for _, e := range l.entries {
+		entries[e.schema+"/"+e.name] = e.value
+	}
+	return entries, l.hashes()
 }
 
 // openDraft reads the file for editing; a missing one is an empty draft.

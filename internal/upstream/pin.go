@@ -255,9 +255,8 @@ func (u *Upstream) repin() {
 	}
 }
 
-// Approve accepts what changed as it is now.
-func (u *Upstream) Approve() error {
-	shown := u.pins.list()
+// Approve accepts what changed, as it was shown.
+func (u *Upstream) Approve(shown []DefinitionChange) error {
 	if len(shown) == 0 {
 		return nil
 	}

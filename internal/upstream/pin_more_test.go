@@ -62,7 +62,7 @@ func TestPinnedTalk(t *testing.T) {
 			if got := kinds(upstream.OpenPins(dir).Changed("default/shelf")); len(got) != 2 {
 				t.Errorf("in the file: %q", got)
 			}
-			if err := w.up("shelf").Approve(); err != nil {
+			if err := w.up("shelf").Approve(w.up("shelf").Status().Changed); err != nil {
 				t.Fatal(err)
 			}
 			w.await("approved", "shelf", func(s upstream.Status) bool { return len(s.Changed) == 0 && w.told("shelf") == "Be quick.|ask" })
@@ -120,7 +120,7 @@ func TestPinnedOrders(t *testing.T) {
 		if got := w.tools("shelf"); len(got) != 1 {
 			t.Errorf("after a restart: %v", got)
 		}
-		if err := w.up("shelf").Approve(); err != nil {
+		if err := w.up("shelf").Approve(w.up("shelf").Status().Changed); err != nil {
 			t.Fatal(err)
 		}
 		w.await("approved", "shelf", func(s upstream.Status) bool { return s.Tools == 2 && s.Prompts == 2 && len(s.Changed) == 0 })

@@ -156,7 +156,7 @@ func TestRugPull(t *testing.T) {
 			if diff := cmp.Diff([]string{"time"}, w.tools("shelf")); diff != "" {
 				t.Errorf("listed after a restart (-want +got):\n%s", diff)
 			}
-			if err := w.up("shelf").Approve(); err != nil {
+			if err := w.up("shelf").Approve(w.up("shelf").Status().Changed); err != nil {
 				t.Fatal(err)
 			}
 			w.await("approved", "shelf", func(s upstream.Status) bool { return s.Tools == 2 && len(s.Changed) == 0 })

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
@@ -71,6 +72,9 @@ func (h *Handler) getServer(w http.ResponseWriter, r *request) {
 		failWith(w, r.Request, err)
 		return
 	}
+	if !r.id.May(ScopeAdmin) {
+		d.Approval = nil
+	}
 	reply(w, http.StatusOK, d)
 }
 
@@ -134,10 +138,13 @@ func (h *Handler) postServer(w http.ResponseWriter, r *request) {
 		"enable":  func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, true) },
 		"disable": func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, false) },
 		"restart": s.Restart,
-		"approve": s.Approve,
 	}
-	if r.params["action"] == "signin" {
+	switch r.params["action"] {
+	case "signin":
 		h.signIn(w, r)
+		return
+	case "approve":
+		h.approve(w, r)
 		return
 	}
 	action := actions[r.params["action"]]
@@ -151,6 +158,40 @@ func (h *Handler) postServer(w http.ResponseWriter, r *request) {
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
+
+// changedBody is the answer to an approval of what is no longer there: what is
+// there now.
+type changedBody struct {
+	apiError
+	Approval *Approval `json:"approval,omitempty"`
+}
+
+// approve accepts what the page has shown, and nothing else.
+func (h *Handler) approve(w http.ResponseWriter, r *request) {
+	var body struct {
+		Hash string `json:"hash"`
+	}
+	if r.ContentLength != 0 && !read(w, r.Request, &body) {
+		return
+	}
+	schema, name := r.params["schema"], r.params["name"]
+	err := h.opt.Servers.Approve(r.Context(), schema, name, body.Hash)
+	if errors.Is(err, ErrChanged) {
+		answer := changedBody{apiError: apiError{apiErrorBody{Code: "changed", Message: errUnseen.In(langOf(r.Request))}}}
+		if d, err := h.opt.Servers.Detail(schema, name); err == nil {
+			answer.Approval = d.Approval
+		}
+		reply(w, http.StatusConflict, answer)
+		return
+	}
+	if err != nil {
+		failWith(w, r.Request, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+var errUnseen = say.New("nothing was approved: this is not what was shown; look at what it is now", "没有批准：这与显示的内容不同；请查看现在的内容")
 
 // signIn answers the address where a person signs in; the page opens it.
 func (h *Handler) signIn(w http.ResponseWriter, r *request) {

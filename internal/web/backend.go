@@ -39,8 +39,10 @@ type Servers interface {
 	// SignIn begins a sign-in and returns the address where a person goes on;
 	// the server's state says when it is done.
 	SignIn(ctx context.Context, schema, name string) (address string, err error)
-	// Approve accepts what is pending: a new entry, or changed tools.
-	Approve(ctx context.Context, schema, name string) error
+	// Approve accepts what is pending: a new entry, or changed tools. shown is
+	// the hash of what the person saw; ErrChanged when it is something else by
+	// now, and then Detail has that.
+	Approve(ctx context.Context, schema, name, shown string) error
 	// Watch calls changed, never concurrently, whenever List would differ. It
 	// is called once, before anything else.
 	Watch(changed func())
@@ -75,6 +77,8 @@ type ServerDetail struct {
 	Server
 	// Entry is the entry of the config file, with Kept for secrets.
 	Entry json.RawMessage `json:"entry"`
+	// Approval is what waits for a person, for those who may approve it.
+	Approval *Approval `json:"approval,omitempty"`
 	// Source says which file the entry stands in.
 	Source string `json:"source,omitempty"`
 	// Handshake is the server's answer to initialize or server/discover.
@@ -88,6 +92,15 @@ type ServerDetail struct {
 	Changes []upstream.DefinitionChange `json:"changes,omitempty"`
 	// Lookalikes are its tools that may be taken for others.
 	Lookalikes []catalog.Lookalike `json:"lookalikes,omitempty"`
+}
+
+// An Approval is what a person is asked to approve.
+type Approval struct {
+	// Entry is the whole entry as the file has it, nothing hidden; empty when
+	// it is the Changes that wait.
+	Entry string `json:"entry,omitempty"`
+	// Hash names what is shown; approving sends it back.
+	Hash string `json:"hash"`
 }
 
 // A Reload says what reading the config file again has changed.

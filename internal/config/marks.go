@@ -1,0 +1,160 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mcp-all-in-one/internal/say"
+)
+
+// recordOf is the file of marks beside a config file.
+func recordOf(real string) string { return real + ".pending.json" }
+
+// marks are the hashes that a record has by server id.
+type marks map[string]mark
+
+// A mark has the hashes of one server. Of an earlier version is one that was
+// written as a single hash, which did not cover the whole entry: it is pending
+// whatever it says.
+type mark struct {
+	hashes  []string
+	earlier string
+}
+
+// maxHashes bounds how many versions of an entry stay marked; the oldest go.
+const maxHashes = 50
+
+func (m *mark) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &m.earlier) == nil {
+		return nil
+	}
+	return json.Unmarshal(data, &m.hashes)
+}
+
+func (m mark) MarshalJSON() ([]byte, error) {
+	if m.earlier != "" {
+		return json.Marshal(m.earlier)
+	}
+	return json.Marshal(m.hashes)
+}
+
+// drop takes one hash of a server away.
+func (all marks) drop(id, hash string) {
+	m := all[id]
+	m.hashes = slices.DeleteFunc(m.hashes, func(h string) bool { return h == hash })
+	if m.earlier = ""; len(m.hashes) == 0 {
+		delete(all, id)
+		return
+	}
+	all[id] = m
+}
+
+// change edits the marks of this file, in every record that has some.
+func (a *Approvals) change(edit func(marks) (changed bool)) error {
+	if len(a.records) == 0 {
+		return say.Errorf("recording approvals: %w", "记录批准失败：%w", ErrNoHome)
+	}
+	for i, record := range a.records {
+		if err := a.changeIn(record, i == 0, edit); err != nil {
+			return say.Errorf("recording approvals: %w", "记录批准失败：%w", err)
+		}
+	}
+	return nil
+}
+
+func (a *Approvals) changeIn(record string, create bool, edit func(marks) bool) error {
+	if _, err := os.Stat(record); err != nil && !create {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(record), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lock(record)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	files, err := a.readRecord(record)
+	if err != nil {
+		return err
+	}
+	all := a.marksIn(files)
+	if !edit(all) {
+		return nil
+	}
+	if !a.project {
+		clear(files)
+	}
+	files[a.key] = all
+	data, err := json.MarshalIndent(files, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(osDisk{}, record, append(data, '\n'), 0o600)
+}
+
+// marksIn are the marks of this file in a record. One beside a config file is
+// about that file only, however its name is spelled there.
+func (a *Approvals) marksIn(files map[string]marks) marks {
+	if a.project {
+		if files[a.key] == nil {
+			return marks{}
+		}
+		return files[a.key]
+	}
+	all := marks{}
+	for _, some := range files {
+		all.add(some)
+	}
+	return all
+}
+
+// add adds the marks of another record.
+func (all marks) add(more marks) {
+	for id, m := range more {
+		m.hashes = appendNew(all[id].hashes, m.hashes...)
+		if m.earlier == "" {
+			m.earlier = all[id].earlier
+		}
+		all[id] = m
+	}
+}
+
+// read returns the marks of this file.
+func (a *Approvals) read() (marks, error) {
+	all := marks{}
+	for _, record := range a.records {
+		files, err := a.readRecord(record)
+		if err != nil {
+			return nil, err
+		}
+		all.add(a.marksIn(files))
+	}
+	return all, nil
+}
+
+// readRecord reads a record. One of approvals must be the user's alone; one of
+// marks beside a file that others may write is no worse than that file.
+func (a *Approvals) readRecord(path string) (map[string]marks, error) {
+	files := map[string]marks{}
+	data, info, err := readRegular(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &files)
+	}
+	if err == nil && a.project {
+		if fault := writableByOthers(path, info); !fault.Empty() {
+			err = say.Errorf("others may write it: %s", "其他用户可写：%s", fault)
+		}
+	}
+	if err != nil {
+		return nil, say.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+	}
+	return files, nil
+}
