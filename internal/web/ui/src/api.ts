@@ -11,6 +11,8 @@ export interface Server {
 export interface ServerDetail extends Server {
   entry: Record<string, unknown> | null; source?: string; handshake?: any; stderr?: string[]; withheld?: string[];
   changes?: Definition[]; lookalikes?: { tools: string[]; same: boolean }[];
+  /** What waits for a person who may approve it: the whole entry, or the changes; approving sends the hash back. */
+  approval?: { entry?: string; hash: string };
 }
 
 export interface Definition { kind: "tool" | "prompt" | "instructions"; name: string; withheld: boolean; fingerprint: string; changes: { path: string; was?: string; now?: string }[]; suspicious?: { path: string; text: string }[] }

@@ -8,7 +8,7 @@ import { CopyButton, Notice, Status, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { href, segments } from "../router.ts";
 import { may } from "../state.ts";
-import { act, signIn } from "./servers.tsx";
+import { signIn } from "./servers.tsx";
 
 export function Doctor() {
   const [, schema, name] = segments.value;
@@ -37,7 +37,7 @@ function FindingCard({ f }: { f: Finding }) {
     {rest.length > 0 && <pre class="code text" tabIndex={0} role="group" aria-label={f.what}>{rest.join("\n")}</pre>}
     {f.way && <Way legs={f.way} />}
     {(f.fix || f.command) && <p class="fix"><b>{t("fix")}</b> {f.fix} {f.command && <><code>{f.command}</code> <CopyButton text={() => f.command!} /></>}
-      {may("admin") && f.command?.includes(" approve ") && <button type="button" class="button" onClick={() => void act(server, "approve")}>{t("approve")}</button>}
+      {may("admin") && f.command?.includes(" approve ") && <a class="button" href={href(["servers", f.schema!, f.name!])}>{t("review")}</a>}
       {may("admin") && f.command?.includes(" auth login ") && <button type="button" class="button primary" onClick={() => void signIn(server)}>{t("signIn")}</button>}</p>}
     {f.lint && f.lint.length > 0 && <Lint list={f.lint} />}
   </li>;

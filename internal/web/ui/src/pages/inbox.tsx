@@ -10,7 +10,8 @@ import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
 import { approvals, inbox, waitingCount } from "../live.ts";
 import { href } from "../router.ts";
-import { act, remove } from "./servers.tsx";
+import { Change } from "./server_history.tsx";
+import { approve, remove } from "./servers.tsx";
 import { Blocks } from "../parts/content.tsx";
 import { Empty, Notice, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { judge, useProblems } from "../form/validate.ts";
@@ -28,11 +29,13 @@ export function InboxPage() {
 /** PendingServer is a server that nobody has let run yet, or whose tools have changed. */
 function PendingServer({ s }: { s: Server }) {
   const fresh = s.state === "pending";
-  const { value: d } = useLoad(() => get<ServerDetail>(path("servers", s.schema, s.name)), [s.schema, s.name]);
+  const { value: d, reload } = useLoad(() => get<ServerDetail>(path("servers", s.schema, s.name)), [s.schema, s.name, JSON.stringify(s)]);
   return <article class="card question" aria-label={`${t("kind_approval")} ${s.name}`} data-testid={"approval-" + s.name}>
     <header class="bar"><Status tone="warn"><b>{t("kind_approval")}</b></Status> <b>{s.name}</b><span class="mut">{t(fresh ? "newServer" : "changedTools", s.pending?.length ?? 0)}</span></header>
-    {fresh ? d?.entry && <div class="json-box"><JsonView fit text={JSON.stringify(d.entry)} label={t("entry")} /></div> : <ul class="plain">{s.pending?.map((x) => <li key={x}><code>{x}</code></li>)}</ul>}
-    <div class="bar"><button type="button" class="button primary" disabled={!may("admin")} onClick={() => void act(s, "approve")}>{t("approve")}</button>
+    {fresh ? d?.approval?.entry ? <pre class="code text" tabIndex={0} role="group" aria-label={t("entry")}>{d.approval.entry}</pre>
+      : d?.entry && <div class="json-box"><JsonView fit text={JSON.stringify(d.entry)} label={t("entry")} /></div>
+      : d?.changes?.map((c) => <Change key={c.kind + c.name} c={c} />)}
+    <div class="bar"><button type="button" class="button primary" disabled={!may("admin") || !d?.approval} onClick={() => d && void approve(d, reload)}>{t("approve")}</button>
       <a class="button" href={href(["servers", s.schema, s.name], { tab: fresh ? "config" : "history" })}>{t("review")}</a>
       {fresh && <button type="button" class="button danger" disabled={!may("admin")} onClick={() => void remove(s)}>{t("remove")}</button>}</div>
   </article>;

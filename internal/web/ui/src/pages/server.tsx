@@ -8,7 +8,7 @@ import { CopyButton, Empty, Notice, Panel, Status, Tabs, now, useLoad } from "..
 import { JsonView } from "../json/view.tsx";
 import { href, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
-import { act, remove, signIn } from "./servers.tsx";
+import { act, approve, remove, signIn } from "./servers.tsx";
 import { History } from "./server_history.tsx";
 import { Launch } from "./server_launch.tsx";
 import { ServerEdit } from "./server_edit.tsx";
@@ -34,7 +34,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
       <h1>{name}</h1><Status tone={toneOf(d)} state={d.state}>{stateName(d)}{d.since ? " " + age(d.since, now.value) : ""}</Status>
       <span class="mut">{d.transport} · {d.protocol ?? "–"}{d.pid ? ` · pid ${d.pid}` : ""}{schema !== "default" ? ` · ${schema}` : ""}</span>
       <span class="space" />
-      {waits && may("admin") && <><button type="button" class="button primary" onClick={() => act(d, "approve")}>{t("approve")}</button>{away}</>}
+      {waits && may("admin") && <><button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approve")}</button>{away}</>}
       <a class={waits ? "button" : "button primary"} href={href(["bench", name])}>{t("bench")}</a>
       {may("admin") && <>
         {d.state === "auth" && <button type="button" class="button primary" onClick={() => void signIn(d)}>{t("signIn")}</button>}
@@ -51,7 +51,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
     <Panel name="server" selected={tab} class="fill">
       {tab === "status" && <StatusTab d={d} />}
       {tab === "config" && <ServerEdit detail={d} onSaved={reload} />}
-      {tab === "history" && <History d={d} />}
+      {tab === "history" && <History d={d} reload={reload} />}
       {tab === "logs" && <Logs name={name} stderr={d.stderr ?? []} />}
     </Panel>
   </div>;
@@ -63,7 +63,7 @@ function StatusTab({ d }: { d: ServerDetail }) {
   const whole = own.find((s) => !s.name);
   const tools = own.filter((s) => s.name).sort((a, b) => b.p95 - a.p95).slice(0, 12);
   return <div class="status-grid">
-    {d.state === "pending" && d.entry && <Launch entry={d.entry} />}
+    {d.state === "pending" && d.entry && <Launch entry={d.entry} whole={d.approval?.entry} />}
     <section class="card" aria-labelledby="h-counts"><h2 id="h-counts">{t("features")}</h2>
       <p>{t("tools")} <b>{d.tools}</b> · {t("resources")} <b>{d.resources}</b> · {t("prompts")} <b>{d.prompts}</b></p>
       <p class="mut">{t("restarts")} {d.restarts}{d.source ? ` · ${t("from", d.source)}` : ""}</p>

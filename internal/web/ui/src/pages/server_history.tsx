@@ -4,13 +4,13 @@ import { t } from "../i18n/index.ts";
 import { Empty, Notice, Status } from "../parts/basics.tsx";
 import { Revealed } from "../parts/diff.tsx";
 import { may } from "../state.ts";
-import { act } from "./servers.tsx";
+import { approve } from "./servers.tsx";
 
-export function History({ d }: { d: ServerDetail }) {
+export function History({ d, reload }: { d: ServerDetail; reload: () => void }) {
   const changes = d.changes ?? [], alike = (d.lookalikes ?? []);
   return <div class="page history-page">
     {changes.length > 0 && <div class="bar"><Status tone="warn">{t("changedTools", changes.length)}</Status><span class="space" />
-      {may("admin") && <button type="button" class="button primary" onClick={() => void act(d, "approve")}>{t("approveChanges")}</button>}</div>}
+      {may("admin") && <button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approveChanges")}</button>}</div>}
     {changes.map((c) => <Change key={c.kind + c.name} c={c} />)}
     {alike.length > 0 && <section class="card" aria-labelledby="h-alike"><h2 id="h-alike">{t("lookalikes")}</h2>
       <ul class="plain">{alike.map((l) => <li key={l.tools.join()}><Status tone={l.same ? "idle" : "warn"}>{l.tools.map((x, i) => <span key={x}>{i ? " · " : ""}<code><Revealed text={x} /></code></span>)}</Status> <span class="mut">{t(l.same ? "sameName" : "onlyLooks")}</span></li>)}</ul></section>}
@@ -18,7 +18,7 @@ export function History({ d }: { d: ServerDetail }) {
   </div>;
 }
 
-function Change({ c }: { c: Definition }) {
+export function Change({ c }: { c: Definition }) {
   return <section class="card change" aria-label={c.name || t(`changed_${c.kind}`)} data-testid={"change-" + (c.name || c.kind)}>
     <h2><span class="mut">{t(`changed_${c.kind}`)}</span> {c.name && <code><Revealed text={c.name} /></code>} {c.withheld && <span class="tag d">{t("withheldTool")}</span>}</h2>
     {c.changes.some((x) => /⟨U\+/.test((x.was ?? "") + (x.now ?? ""))) && <Notice tone="warn">{t("hiddenCharacters")}</Notice>}

@@ -21,12 +21,18 @@ export function Servers() {
   return <ServerList />;
 }
 
-/** act runs one of the four actions and says what happened. */
-export async function act(s: { schema: string; name: string }, action: "enable" | "disable" | "restart" | "approve"): Promise<void> {
+/** act runs one of the actions and says what happened. */
+export async function act(s: { schema: string; name: string }, action: "enable" | "disable" | "restart" | "approve", body?: unknown): Promise<void> {
   try {
-    await change("POST", path("servers", s.schema, s.name, action));
+    await change("POST", path("servers", s.schema, s.name, action), body);
     toast(t(`did_${action}`, s.name));
   } catch (e) { toast(errorText(e), undefined, "err"); }
+}
+
+/** approve accepts what the page shows; what is something else by now is not approved, and shown instead. */
+export async function approve(d: ServerDetail, reload: () => void): Promise<void> {
+  await act(d, "approve", { hash: d.approval?.hash ?? "" });
+  reload();
 }
 
 /** signIn opens the page where a person signs in; the server's state says when it is done. */
@@ -92,7 +98,7 @@ function ServerRow({ s }: { s: Server }) {
     <td class="actions line">
       <a href={href(["bench", s.name])}>{t("bench")}</a>
       {may("admin") && <>
-        {s.state === "pending" && <button type="button" class="link" onClick={() => act(s, "approve")}>{t("approve")}</button>}
+        {s.state === "pending" && <a href={href(["servers", s.schema, s.name])}>{t("review")}</a>}
         {s.state === "auth" && <button type="button" class="link" onClick={() => void signIn(s)}>{t("signIn")}</button>}
         <button type="button" class="link" onClick={() => act(s, "restart")} disabled={off}>{t("restart")}</button>
         <button type="button" class="link" onClick={() => act(s, off ? "enable" : "disable")}>{t(off ? "enable" : "disable")}</button>
