@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -100,6 +101,29 @@ func TestApprovalShowsEverything(t *testing.T) {
 		out, _ := product(t, filepath.Dir(s.path), "/", "approve", "fine", "-c", s.path)
 		if !strings.Contains(out, "hunter2") || strings.Contains(out, "REDACTED") {
 			t.Errorf("on the terminal: %s", out)
+		}
+		s.Finish(20 * time.Second)
+		if _, err := os.Stat(s.marker); err == nil {
+			t.Error("the marker was created")
+		}
+	})
+	t.Run("door/8 an entry swapped while the client asks is not approved", func(t *testing.T) {
+		s := openSettings(t, `{"elicitation":{}}`)
+		s.Send(`{"jsonrpc":"2.0","id":"swap","method":"tools/call","params":{"name":"mcp-all-in-one-add-mcp-server","arguments":{"name":"x","command":"true"}}}`)
+		q := s.Request("elicitation/create")
+		_, err := config.Update(s.path, config.WriteOptions{Pending: true, Load: config.LoadOptions{Home: filepath.Dir(s.path)}}, func(d *config.Draft) error {
+			return d.SetServer("", "x", []byte(`{`+s.touch()+`}`))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"approve":true}}}`, q.ID))
+		text, _ := resultText(t, s.Answer(`"swap"`))
+		if !strings.Contains(text, "were not approved: default/x") || !strings.Contains(text, `"pending"`) {
+			t.Errorf("got %s", text)
+		}
+		if v := s.object("validate-mcp-config", `{}`); !strings.Contains(fmt.Sprint(v["warnings"]), `"x" waits for approval`) {
+			t.Errorf("it does not wait: %v", v)
 		}
 		s.Finish(20 * time.Second)
 		if _, err := os.Stat(s.marker); err == nil {

@@ -72,13 +72,7 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 }
 
 func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
-	if o.Pending {
-		// A client's words are judged before anything in them is looked up.
-		if !d.onlyServersChanged() {
-			return nil, ErrServersOnly
-		}
-		o.Load.AsWritten = true
-	}
+	o.Load.AsWritten = o.Load.AsWritten || o.Pending // a client's words are judged before anything in them is looked up
 	data, err := d.content()
 	if err != nil {
 		return nil, err
@@ -86,6 +80,9 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	cfg, err := Check(d.path, data, o.Load)
 	if err != nil {
 		return nil, err
+	}
+	if o.Pending && !d.onlyServersChanged() {
+		return nil, ErrServersOnly
 	}
 	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.equal(d.root)}
 	if !res.Changed {
