@@ -43,7 +43,7 @@ func (k *Key) Valid(now time.Time) bool {
 }
 
 func (k *Key) principal() Principal {
-	p := Principal{ID: "key:" + k.ID, Name: k.Name, Grant: k.Grant}
+	p := Principal{ID: keyIDPrefix + k.ID, Name: k.Name, Grant: k.Grant}
 	if k.Expires != nil {
 		p.Expires = *k.Expires
 	}

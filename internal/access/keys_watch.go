@@ -67,7 +67,7 @@ func (k *Keys) refresh(force bool) {
 	k.mu.Unlock()
 	for _, id := range ended {
 		for _, tell := range subs {
-			tell("key:" + id)
+			tell(keyIDPrefix + id)
 		}
 	}
 }

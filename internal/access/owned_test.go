@@ -1,0 +1,93 @@
+package access
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestWhoMayAnswer(t *testing.T) {
+	ann := Principal{ID: "key:ann"}
+	boss := Principal{ID: "key:boss", Grant: Grant{Admin: true}}
+	reader := Principal{ID: "key:reader", Grant: Grant{Admin: true, ReadOnly: true}}
+	for _, tt := range []struct {
+		name     string
+		who      Principal
+		from, to string
+		want     bool
+	}{
+		{"door/1 put to it", ann, "key:ann", "key:ann", true},
+		{"door/1 put to another", boss, "key:ann", "key:ann", false},
+		{"door/1 a decision about its own", boss, "key:boss", "", false},
+		{"door/1 a decision about another's", boss, "key:ann", "", true},
+		{"door/1 the owner about a program's", Owner, "local", "", true},
+		{"door/1 the owner about its own", Owner, "owner", "", false},
+		{"door/1 a plain key", ann, "key:boss", "", false},
+		{"door/1 an admin that changes nothing", reader, "key:ann", "", false},
+		{"door/1 nobody", Principal{}, "", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.who.MayAnswer(tt.from, tt.to); got != tt.want {
+				t.Errorf("MayAnswer = %v", got)
+			}
+		})
+	}
+	if (Principal{}).Owns("") || ann.Owns("") || !ann.Owns("key:ann") {
+		t.Error("Owns")
+	}
+	for who, want := range map[*Principal]bool{&ann: false, &boss: true, &reader: true, &Owner: true, &Anonymous: true, {}: false} {
+		if who.MayInspect() != want {
+			t.Errorf("%s: MayInspect = %v", who.ID, !want)
+		}
+	}
+}
+
+func TestCurrent(t *testing.T) {
+	keys, err := OpenKeys(filepath.Join(t.TempDir(), "keys.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Policy{Required: true, Keys: keys}
+	if !p.DecidesFor("key:x") || p.DecidesFor(Owner.ID) {
+		t.Error("without an admin key only the owner decides")
+	}
+	_, plain, err := keys.Create("plain", Grant{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.DecidesFor(Owner.ID) {
+		t.Error("a plain key decides")
+	}
+	_, boss, err := keys.Create("boss", Grant{Admin: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.DecidesFor(Owner.ID) {
+		t.Error("an admin key does not decide for the owner")
+	}
+	// What was kept does not decide what a key may do now.
+	forged := plain.principal()
+	forged.Admin = true
+	if who, ok := p.Current(forged); !ok || who.Admin {
+		t.Errorf("Current = %+v, %v", who, ok)
+	}
+	if _, err := keys.Revoke(boss.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := p.Current(boss.principal()); ok || p.DecidesFor(Owner.ID) {
+		t.Error("a revoked key is current")
+	}
+	if who, ok := p.Current(Principal{ID: Owner.ID}); !ok || !who.Admin {
+		t.Errorf("the owner = %+v, %v", who, ok)
+	}
+	if _, ok := p.Current(Principal{}); ok {
+		t.Error("nobody is current")
+	}
+	token := Principal{ID: "token:x", Expires: time.Now().Add(-time.Second)}
+	if _, ok := p.Current(token); ok {
+		t.Error("an expired token is current")
+	}
+	if _, ok := (&Policy{}).Current(plain.principal()); ok {
+		t.Error("a key is current where there are none")
+	}
+}
