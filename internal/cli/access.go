@@ -38,6 +38,7 @@ func (f *front) guardKeys(ctx context.Context) {
 	stop := keys.OnRevoke(func(id string) {
 		f.in.log.Info("ending the sessions of a key", "principal", id)
 		f.mcp.CloseSessionsOf(id)
+		f.console.End(id)
 	})
 	f.in.wg.Go(func() {
 		defer stop()

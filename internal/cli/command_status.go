@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -74,7 +75,7 @@ func (a *app) statusOf(ctx context.Context, cfg *config.Config) (*statusPage, er
 	wait, cancel := context.WithTimeout(ctx, cfg.StartWait)
 	defer cancel()
 	in.settled(wait)
-	page = in.statusPage()
+	page = in.statusPage(access.Owner)
 	page.Server.Status = "not running"
 	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancelEnd()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/say"
@@ -21,7 +22,8 @@ func (in *instance) newConsole(ctx context.Context, a *app, token string) (*web.
 		Settings: &consoleSettings{in: in, app: a}, Catalog: &consoleCatalog{in: in, app: a}, Programs: &consolePrograms{in: in, app: a},
 		Doctor: &consoleDoctor{in: in, app: a}, Suites: in.suiteOptions(a), Clients: in.consoleClients, Validate: validateAgainst,
 		Reload:   func() (web.Reload, error) { return in.reload() },
-		Bearer:   func(r *http.Request) (web.Identity, bool) { return in.consoleBearer(r, token) },
+		Bearer:   func(r *http.Request) (access.Principal, bool) { return in.consoleBearer(r, token) },
+		Current:  in.access.Current,
 		StateDir: filepath.Join(stateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
 	})
 }
@@ -59,22 +61,13 @@ func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
 }
 
 // consoleBearer lets scripts use the console's API with a key, and our own
-// commands with the token of the control channel.
-func (in *instance) consoleBearer(r *http.Request, token string) (web.Identity, bool) {
+// commands, which are the owner's, with the token of the control channel.
+func (in *instance) consoleBearer(r *http.Request, token string) (access.Principal, bool) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1 {
-		return web.Identity{Name: "local", Scope: web.ScopeAdmin}, true
+		return access.Owner, true
 	}
-	p, refused := in.access.Authenticate(r)
-	switch {
-	case refused != nil:
-		return web.Identity{}, false
-	case p.MayConfigure():
-		return web.Identity{Name: p.Name, Scope: web.ScopeAdmin}, true
-	case p.Unbound() && !p.ReadOnly:
-		return web.Identity{Name: p.Name, Scope: web.ScopeCall}, true
-	}
-	// The console shows everything; who may see a part of it may not enter.
-	return web.Identity{}, false
+	who, refused := in.access.Authenticate(r)
+	return who, refused == nil
 }
 
 // speaking is the app in the language of whoever looks at the page.

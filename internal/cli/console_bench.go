@@ -30,18 +30,12 @@ type consoleBench struct {
 
 func newConsoleBench(in *instance, a *app) web.Bench { return &consoleBench{in: in, app: a} }
 
-// Open connects to what the page aims at.
-func (c *consoleBench) Open(ctx context.Context, t *web.Target, hooks *web.BenchHooks) (web.BenchSession, error) {
+// Open connects a principal to what the page aims at.
+func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *web.Target, hooks *web.BenchHooks) (web.BenchSession, error) {
 	x := &benchSession{label: t.Server}
-	target, err := c.target(t, x)
-	if err != nil {
-		return nil, err
-	}
 	opt := probe.Options{
 		Protocol: t.Protocol, Info: mcp.Implementation{Name: t.ClientName, Version: t.ClientVersion},
 		Offer: c.offer(t), Roots: benchRoots(t.Roots), Listen: true,
-		Launcher: c.in.launcher, MaxMessage: c.in.cfg.Limits.ServerMessage, Log: c.in.log,
-		Handshake: c.in.cfg.Limits.Handshake,
 		Answer: probe.AnswerFunc(func(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 			return x.ask(ctx, hooks, q)
 		}),
@@ -50,31 +44,53 @@ func (c *consoleBench) Open(ctx context.Context, t *web.Target, hooks *web.Bench
 	if opt.Info.Name != "" && opt.Info.Version == "" {
 		opt.Info.Version = mcp.ProductVersion
 	}
-	if t.Via == "gateway" {
-		opt.Measure = c.in.measure
-	}
-	s, err := probe.Open(ctx, target, opt)
-	if err != nil {
-		x.end()
+	if err := c.connect(ctx, who, t, x, opt); err != nil {
 		return nil, err
 	}
-	x.session = s
 	return x, nil
 }
 
+// connect opens the session of x. What goes past the gateway is recorded here,
+// like that which goes through it is recorded there.
+func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *web.Target, x *benchSession, opt probe.Options) error {
+	target, err := c.target(who, t, x)
+	if err != nil {
+		return err
+	}
+	opt.Launcher, opt.MaxMessage, opt.Log = c.in.launcher, c.in.cfg.Limits.ServerMessage, c.in.log
+	opt.Handshake = c.in.cfg.Limits.Handshake
+	past := &direct{in: c.in, who: who, target: t, session: x}
+	if t.Via == viaGateway {
+		opt.Measure = c.in.measure(who)
+	} else {
+		opt.Record = past.record
+	}
+	began := time.Now()
+	x.session, err = probe.Open(ctx, target, opt)
+	if t.Via != viaGateway {
+		past.opened(began, err)
+	}
+	if err != nil {
+		x.end()
+	}
+	return err
+}
+
+const viaGateway = "gateway"
+
 // target is what the page named: a configured server, this gateway, or
 // anything else.
-func (c *consoleBench) target(t *web.Target, x *benchSession) (probe.Target, error) {
+func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSession) (probe.Target, error) {
 	schema := t.Schema
 	if schema == "" {
 		schema = config.DefaultSchema
 	}
 	snapshot := c.in.set.Snapshot()
 	switch {
-	case t.Via == "gateway":
+	case t.Via == viaGateway:
 		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {
 			ours, theirs := jsonrpc.Pipe()
-			end, err := c.in.openInProcess(theirs, gateway.Opening{Who: access.Owner, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
+			end, err := c.in.openInProcess(theirs, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
 			if err != nil {
 				return nil, err
 			}

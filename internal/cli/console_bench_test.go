@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -62,7 +64,7 @@ func TestConsoleBench(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			s, err := bench.Open(ctx, &target, hooks)
+			s, err := bench.Open(ctx, access.Owner, &target, hooks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,8 +79,8 @@ func TestConsoleBench(t *testing.T) {
 			if len(x.Wire) < 2 || !x.Wire[0].Sent || x.Total <= 0 {
 				t.Errorf("wire %v, total %v", x.Wire, x.Total)
 			}
-			if via := target.Via == "gateway"; via != (x.TrafficID != 0) {
-				t.Errorf("entry %d of the record", x.TrafficID)
+			if c, ok := in.traffic.Get(x.TrafficID); !ok || c.Principal != access.Owner.ID || c.Door != traffic.DoorConsole || c.Name != "ask_name" {
+				t.Errorf("entry %d of the record: %+v", x.TrafficID, c)
 			}
 			if x, err = s.Call(ctx, "tools/call", json.RawMessage(`{"name":"none"}`)); err != nil || x.Error == nil || x.Result != nil {
 				t.Errorf("an unknown tool: %+v, %v", x, err)
@@ -89,7 +91,7 @@ func TestConsoleBench(t *testing.T) {
 		})
 	}
 	for name, target := range map[string]web.Target{"nothing": {}, "unknown": {Server: "none"}, "unreachable": {Command: "/no/such/command"}} {
-		if _, err := bench.Open(t.Context(), &target, hooks); err == nil {
+		if _, err := bench.Open(t.Context(), access.Owner, &target, hooks); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 	}

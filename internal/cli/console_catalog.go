@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
@@ -18,19 +21,13 @@ type consoleCatalog struct {
 	app *app
 }
 
-// Look is the catalogue of a schema, or of the schema of a session.
-func (c *consoleCatalog) Look(schema, session string) (web.CatalogPage, error) {
-	page := web.CatalogPage{Schemas: c.in.gateway.SchemaNames()}
+// Look is what a principal sees of a schema, or of the schema of a session.
+func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web.CatalogPage, error) {
+	page := web.CatalogPage{Schemas: c.in.schemasOf(who), Fits: []gateway.Fit{}}
 	if session != "" {
-		lens, ok := c.in.gateway.Lens(session)
-		if !ok {
+		var ok bool
+		if schema, ok = c.look(who, session, &page); !ok {
 			return page, say.Errorf("the client of session %s: %w", "会话 %s 的客户端：%w", session, web.ErrNotFound)
-		}
-		page.Lens = &lens
-		for _, client := range c.in.gateway.Clients() {
-			if client.Session == session {
-				schema = client.Schema
-			}
 		}
 	}
 	if schema == "" {
@@ -40,14 +37,32 @@ func (c *consoleCatalog) Look(schema, session string) (web.CatalogPage, error) {
 		}
 	}
 	view := c.in.set.Snapshot().Schema(schema)
-	if view == nil {
+	if view == nil || !who.MaySee(schema, "", "") {
 		return page, say.Errorf("schema %q: %w", "schema %q：%w", schema, web.ErrNotFound)
 	}
-	receipt := c.in.gateway.Receipts()[schema]
-	page.Schema, page.Mode, page.Advice, page.List = schema, receipt.Mode, receipt.Advice, receipt.List
-	page.Fits = c.in.gateway.Fits(schema)
-	page.Rows = catalog.Inventory(sourcesOf(view))
+	page.Schema = schema
+	page.Rows = slices.DeleteFunc(catalog.Inventory(sourcesOf(view)), func(r catalog.Row) bool {
+		return !who.MaySee(schema, r.Server, r.Own) || r.Kind != "tool" && !who.MayRead(schema, r.Server)
+	})
+	if who.Unbound() { // the figures are those of everything
+		receipt := c.in.gateway.Receipts()[schema]
+		page.Mode, page.Advice, page.List = receipt.Mode, receipt.Advice, receipt.List
+		page.Fits = c.in.gateway.Fits(schema)
+	}
 	return page, nil
+}
+
+// look adds what the client of a session is shown, and returns its schema;
+// false when there is no such client that the principal may look at.
+func (c *consoleCatalog) look(who access.Principal, session string, page *web.CatalogPage) (schema string, ok bool) {
+	for _, client := range c.in.gateway.Clients() {
+		if client.Session == session && who.MayLookAt(client.Principal) {
+			lens, ok := c.in.gateway.Lens(session)
+			page.Lens = &lens
+			return client.Schema, ok
+		}
+	}
+	return "", false
 }
 
 // sourcesOf are the servers of a schema as every client sees them.

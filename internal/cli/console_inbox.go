@@ -41,9 +41,10 @@ func (in *instance) person(ctx context.Context, server string, req *jsonrpc.Requ
 // approvalWait is how long a call waits for a person's yes.
 const approvalWait = 2 * time.Minute
 
-// approve puts a call to the person at the console, or at the command inbox.
+// approve puts a call to a person at the console, or at the command inbox, who is
+// not the one that wants it. Where nobody could say yes nobody is asked.
 func (in *instance) approve(ctx context.Context, a gateway.Approval) bool {
-	if in.url == "" {
+	if in.url == "" || !in.access.DecidesFor(a.Who.ID) {
 		return false // on stdio there is no console
 	}
 	ctx, cancel := context.WithTimeout(ctx, approvalWait)
@@ -52,6 +53,6 @@ func (in *instance) approve(ctx context.Context, a gateway.Approval) bool {
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
-	answer, err := in.inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, Params: arguments})
+	answer, err := in.inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments})
 	return err == nil && answer.Action == "accept"
 }

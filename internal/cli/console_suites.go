@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/web"
@@ -27,39 +28,29 @@ func (in *instance) suiteDir() string {
 // suiteOptions let the console run test files.
 func (in *instance) suiteOptions(a *app) web.SuiteOptions {
 	bench := &consoleBench{in: in, app: a}
-	return web.SuiteOptions{Dir: in.suiteDir(), Open: func(ctx context.Context, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
+	return web.SuiteOptions{Dir: in.suiteDir(), Open: func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
-		target, err := bench.target(suiteTarget(in, s), x)
-		if err != nil {
+		if err := bench.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
 			return nil, nil, err
 		}
-		session, err := probe.Open(ctx, target, probe.Options{
-			Protocol: s.Protocol, Answer: answers, Launcher: in.launcher, MaxMessage: in.cfg.Limits.ServerMessage,
-			Log: in.log, Handshake: in.cfg.Limits.Handshake,
-		})
-		if err != nil {
-			x.end()
-			return nil, nil, err
-		}
-		x.session = session
-		return session, func() { _ = x.Close() }, nil
+		return x.session, func() { _ = x.Close() }, nil
 	}}
 }
 
 // suiteTarget is what a file tests, in the words of the console: a configured
-// server, this gateway, a URL or a command.
-func suiteTarget(in *instance, s *probe.Suite) *web.Target {
+// server or all of them, through this gateway, or a URL or a command.
+func suiteTarget(in *instance, who access.Principal, s *probe.Suite) *web.Target {
 	t := &web.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
 	if argv := s.Argv(); len(argv) > 0 {
 		t.Command, t.Args = argv[0], argv[1:]
 	}
-	switch {
-	case s.Target == ".":
-		t.Via = "gateway"
-	case s.Target != "":
+	if s.Target != "" {
+		t.Via = viaGateway
+	}
+	if s.Target != "" && s.Target != "." {
 		t.Server, t.Schema = s.Target, config.DefaultSchema
 		for _, schema := range in.set.Snapshot().Config.Schemas {
-			if schema.Server(s.Target) != nil {
+			if schema.Server(s.Target) != nil && who.MaySee(schema.Name, s.Target, "") {
 				t.Schema = schema.Name
 				break
 			}

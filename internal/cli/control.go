@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
@@ -93,7 +94,7 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 	mux.HandleFunc("GET /local", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, controlInfo{os.Getpid(), in.name, in.cfg.Path, in.url, in.console})
 	})
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.statusPage()) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.statusPage(access.Owner)) })
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := in.reload(); err != nil {
 			refuseControl(w, r, http.StatusConflict, say.Why(err))
@@ -106,7 +107,7 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 			refuseControl(w, r, http.StatusNotFound, say.New("the gateway runs without its console", "网关没有提供控制台"))
 			return
 		}
-		code := console.NewCode(web.Identity{Name: "local", Scope: web.ScopeAdmin})
+		code := console.NewCode(access.Owner)
 		writeJSON(w, http.StatusOK, map[string]string{"url": in.url + "/ui/#code=" + code})
 	})
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
@@ -131,5 +132,5 @@ func (c *control) close() {
 
 // consoleURL is where the console is, with a code that logs in once.
 func consoleURL(in *instance, console *web.Handler) string {
-	return fmt.Sprintf("%s/ui/#code=%s", in.url, console.NewCode(web.Identity{Name: "local", Scope: web.ScopeAdmin}))
+	return fmt.Sprintf("%s/ui/#code=%s", in.url, console.NewCode(access.Owner))
 }

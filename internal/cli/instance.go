@@ -47,6 +47,8 @@ type instance struct {
 	tokens   *oauth.Keeper
 	audit    *telemetry.Audit  // nil when not configured
 	tracer   *telemetry.Tracer // nil when not configured
+	// observe hears of every call; nil when nobody does.
+	observe  func(*traffic.Observation)
 	watchers watchers
 	// guests hear that a client came or went.
 	guests watchers
@@ -109,9 +111,10 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 		},
 		Person: in.person,
 	})
+	in.observe = in.openTelemetry(ctx)
 	in.gateway = gateway.New(gateway.Options{
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
-		Traffic: in.traffic, Observe: in.openTelemetry(ctx), Own: in.ownTools(o), Hits: &in.hits,
+		Traffic: in.traffic, Observe: in.observe, Own: in.ownTools(o), Hits: &in.hits,
 		OnClients: in.guests.changed, Approve: in.approve,
 	})
 	in.watchers.add(in.warnLookalikes())

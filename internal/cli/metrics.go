@@ -22,14 +22,14 @@ import (
 const maxToolSeries = 500
 
 // metrics shows the figures to Prometheus. They name servers and tools, so
-// they are for whoever sees all of them.
+// they are for those who look after all of them.
 func (rt *router) metrics(w http.ResponseWriter, r *http.Request) {
 	if !rt.in.cfg.Metrics.Enabled {
 		rt.rest(w, r, "/metrics", "")
 		return
 	}
-	if !access.From(r.Context()).Unbound() {
-		writeJSON(w, http.StatusForbidden, map[string]string{"error": "this key does not see all servers"})
+	if who := access.From(r.Context()); !who.MayInspect() || !who.Unbound() {
+		writeJSON(w, http.StatusForbidden, map[string]string{"error": "this needs a key with the scope admin; admin with readonly is enough"})
 		return
 	}
 	page := rt.in.metricsPage(rt.mcp.Stats())

@@ -134,6 +134,10 @@ func TestObserved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	scraper, _, err := keys.Create("scraper", access.Grant{Admin: true, ReadOnly: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	trail := filepath.Join(dir, "audit.jsonl")
 	gw := mcptest.Gateway(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q,"type":"http","protocol":"legacy"}},
 		"access":{"keys":%q},"audit":{"file":%q},"tracing":{"url":%q}}`, up.URL, filepath.Join(dir, "keys.json"), trail, collector))
@@ -148,15 +152,18 @@ func TestObserved(t *testing.T) {
 		}
 	}
 
-	t.Run("metrics need a key that sees everything", func(t *testing.T) {
+	t.Run("metrics need a key that may look at everything", func(t *testing.T) {
 		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", nil); status != http.StatusUnauthorized {
 			t.Errorf("without a key: %d", status)
 		}
 		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + bound}); status != http.StatusForbidden {
 			t.Errorf("with a key for another server: %d", status)
 		}
+		if status, _ := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + key}); status != http.StatusForbidden {
+			t.Errorf("with a plain key: %d", status)
+		}
 	})
-	_, page := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + key})
+	_, page := ask(t, http.MethodGet, gw.URL+"/metrics", "", map[string]string{"Authorization": "Bearer " + scraper})
 	t.Run("metrics", func(t *testing.T) {
 		if problems, err := promlint.New(strings.NewReader(page)).Lint(); err != nil || len(problems) > 0 {
 			t.Errorf("Prometheus says %v, %v", problems, err)

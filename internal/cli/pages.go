@@ -3,8 +3,10 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/mcp"
@@ -13,42 +15,69 @@ import (
 )
 
 // index tells a program what is here.
-func (rt *router) index(w http.ResponseWriter, _ *http.Request) {
+func (rt *router) index(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{
 		"name": rt.in.name, "version": mcp.ProductVersion, "status": "running",
 		"endpoints": map[string]string{"mcp": "/mcp", "health": "/health", "status": "/status"},
-		"schemas":   rt.in.gateway.SchemaNames(), "timestamp": time.Now().UTC().Format(time.RFC3339),
+		"schemas":   rt.in.schemasOf(access.From(r.Context())), "timestamp": time.Now().UTC().Format(time.RFC3339),
 	})
 }
 
+// schemasOf are the names of the schemas that a principal sees.
+func (in *instance) schemasOf(who access.Principal) []string {
+	return slices.DeleteFunc(in.gateway.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
+}
+
 // health says whether all servers are well. It is 200 in any case: the gateway
-// itself is.
-func (rt *router) health(w http.ResponseWriter, _ *http.Request) {
+// itself is. Anybody may know that much; which servers there are is for those
+// who may enter.
+func (rt *router) health(w http.ResponseWriter, r *http.Request) {
+	page := map[string]any{
+		"status": rt.in.health(), "timestamp": time.Now().UTC().Format(time.RFC3339), "uptime": rt.uptime().Seconds(),
+	}
+	if who, refused := rt.in.access.Authenticate(r); refused == nil {
+		page["services"] = rt.in.services(who)
+	}
+	writeJSON(w, http.StatusOK, page)
+}
+
+// health is ok, or degraded when a server that should run does not.
+func (in *instance) health() string {
+	if in.audit != nil && in.audit.Failing() {
+		return "degraded"
+	}
+	for _, s := range in.statuses() {
+		switch s.State {
+		case upstream.Ready, upstream.Disabled, upstream.Pending:
+		default:
+			return "degraded"
+		}
+	}
+	return "ok"
+}
+
+// services are the servers that a principal sees, for /health.
+func (in *instance) services(who access.Principal) map[string]any {
 	type service struct {
 		Name   string         `json:"name"`
 		Schema string         `json:"schema"`
 		Status upstream.State `json:"status"`
 		Reason string         `json:"reason,omitempty"`
 	}
-	services := []service{}
-	connected, status := 0, "ok"
-	if rt.in.audit != nil && rt.in.audit.Failing() {
-		status = "degraded"
-	}
-	for _, s := range rt.in.statuses() {
-		services = append(services, service{s.Name, s.Schema, s.State, s.Reason.String()})
-		switch s.State {
-		case upstream.Ready:
+	list, connected := []service{}, 0
+	for _, s := range in.statuses() {
+		if !who.MaySee(s.Schema, s.Name, "") {
+			continue
+		}
+		one := service{Name: s.Name, Schema: s.Schema, Status: s.State}
+		if who.MayInspect() {
+			one.Reason = s.Reason.String()
+		}
+		if list = append(list, one); s.State == upstream.Ready {
 			connected++
-		case upstream.Disabled, upstream.Pending:
-		default:
-			status = "degraded"
 		}
 	}
-	writeJSON(w, http.StatusOK, map[string]any{
-		"status": status, "timestamp": time.Now().UTC().Format(time.RFC3339), "uptime": rt.uptime().Seconds(),
-		"services": map[string]any{"total": len(services), "connected": connected, "services": services},
-	})
+	return map[string]any{"total": len(list), "connected": connected, "services": list}
 }
 
 // ready says whether new work is welcome.
@@ -84,6 +113,7 @@ type statusSchema struct {
 	ConnectedServers int               `json:"connectedServers"`
 	// Receipt is what clients were shown of it, and what that cost them.
 	Receipt *gateway.SchemaReceipt `json:"receipt,omitempty"`
+	failed  int
 }
 
 type statusMCPServer struct {
@@ -109,8 +139,8 @@ type statusSummary struct {
 	TotalTools       int `json:"totalTools"`
 }
 
-func (rt *router) status(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, rt.in.statusPage())
+func (rt *router) status(w http.ResponseWriter, r *http.Request) {
+	writeJSON(w, http.StatusOK, rt.in.statusPage(access.From(r.Context())))
 }
 
 func (p *statusPage) hit(h config.Hit) {
@@ -120,7 +150,8 @@ func (p *statusPage) hit(h config.Hit) {
 	p.Limits[h.Limit] = h.Count
 }
 
-func (in *instance) statusPage() statusPage {
+// statusPage is what a principal sees of the schemas and their servers.
+func (in *instance) statusPage(who access.Principal) statusPage {
 	up := time.Since(in.started).Round(time.Second)
 	page := statusPage{
 		Server: statusServer{
@@ -128,7 +159,11 @@ func (in *instance) statusPage() statusPage {
 			Uptime: fmt.Sprintf("%02d:%02d:%02d", int(up.Hours()), int(up.Minutes())%60, int(up.Seconds())%60),
 		},
 		Schemas: make(map[string]statusSchema),
-		Summary: statusSummary{TotalSchemas: len(in.set.Snapshot().Config.Schemas)},
+	}
+	for _, schema := range in.set.Snapshot().Config.Schemas {
+		if who.MaySee(schema.Name, "", "") {
+			page.Summary.TotalSchemas++
+		}
 	}
 	for _, hit := range in.hits.List() {
 		if hit.Count > 0 {
@@ -137,33 +172,48 @@ func (in *instance) statusPage() statusPage {
 	}
 	receipts := in.gateway.Receipts()
 	for _, view := range in.set.Snapshot().Schemas {
+		if !who.MaySee(view.Config.Name, "", "") {
+			continue
+		}
 		schema := statusSchema{Status: "active", Servers: []statusMCPServer{}}
-		if r, ok := receipts[view.Config.Name]; ok {
-			schema.Receipt = &r
+		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // its figures are those of all servers
+			schema.Receipt = receiptFor(who, r)
 		}
 		for _, u := range view.Upstreams {
-			schema.add(u.Status(), in.cfg.StartWait)
+			if who.MaySee(view.Config.Name, u.Name(), "") {
+				schema.add(u.Status(), in.cfg.StartWait, who)
+			}
 		}
 		page.Schemas[view.Config.Name] = schema
 		page.Summary.ActiveSchemas++
 		page.Summary.TotalServers += len(schema.Servers)
 		page.Summary.ConnectedServers += schema.ConnectedServers
 		page.Summary.TotalTools += schema.TotalTools
-		for _, s := range schema.Servers {
-			if s.Error != "" {
-				page.Summary.FailedServers++
-			}
-		}
+		page.Summary.FailedServers += schema.failed
 	}
 	return page
 }
 
-func (s *statusSchema) add(st upstream.Status, patience time.Duration) {
+// receiptFor leaves out what other principals were shown.
+func receiptFor(who access.Principal, r gateway.SchemaReceipt) *gateway.SchemaReceipt {
+	others := func(one gateway.Receipt) bool { return !who.MayLookAt(one.Key) }
+	r.Sessions, r.Keys = slices.DeleteFunc(r.Sessions, others), slices.DeleteFunc(r.Keys, others)
+	return &r
+}
+
+func (s *statusSchema) add(st upstream.Status, patience time.Duration, who access.Principal) {
 	row := statusMCPServer{
 		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
-		Protocol: st.Version, PID: st.PID, Restarts: st.Restarts,
+		Protocol: st.Version, Restarts: st.Restarts,
 	}
-	row.Error, row.ErrorZH = whyNot(st, patience).Both()
+	why := whyNot(st, patience)
+	if !why.Empty() {
+		s.failed++
+	}
+	if who.MayInspect() {
+		row.PID = st.PID
+		row.Error, row.ErrorZH = why.Both()
+	}
 	if st.State == upstream.Ready {
 		s.ConnectedServers++
 		row.LastConnected = st.Since.UTC().Format(time.RFC3339)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/traffic"
@@ -36,13 +37,17 @@ func measured(calls []traffic.Call, method string, began time.Time) (m probe.Mea
 // recentCalls is how far back in the record a call is looked for.
 const recentCalls = 100
 
-// measure reads the record of this very gateway.
-func (in *instance) measure(method string, began time.Time) (probe.Measurement, bool) {
-	if in.traffic == nil {
-		return probe.Measurement{}, false
+// measure reads the record of this very gateway, as far as it is a principal's
+// own.
+func (in *instance) measure(who access.Principal) func(method string, began time.Time) (probe.Measurement, bool) {
+	own := (&traffic.Filter{}).Only(func(c *traffic.Call) bool { return who.Owns(c.Principal) })
+	return func(method string, began time.Time) (probe.Measurement, bool) {
+		if in.traffic == nil {
+			return probe.Measurement{}, false
+		}
+		calls, _ := in.traffic.List(own, 0, recentCalls)
+		return measured(calls, method, began)
 	}
-	calls, _ := in.traffic.List(nil, 0, recentCalls)
-	return measured(calls, method, began)
 }
 
 // measure reads the record of a running gateway.

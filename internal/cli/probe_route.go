@@ -73,8 +73,8 @@ func (b *bout) route(opt *probe.Options) error {
 		return err
 	}
 	b.onClose(func() { in.end(b.ctx) })
-	b.status = func() (statusPage, error) { return in.statusPage(), nil }
-	opt.Measure = in.measure
+	b.status = func() (statusPage, error) { return in.statusPage(access.Owner), nil }
+	opt.Measure = in.measure(access.Local)
 	m.target = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		return b.inProcess(in, m.schema, "")
 	}}

@@ -154,7 +154,7 @@ func (rt *router) rest(w http.ResponseWriter, r *http.Request, path, who string)
 	}
 	writeJSON(w, http.StatusNotFound, map[string]any{
 		"error": "Not Found", "message": "there is nothing at this path",
-		"availableEndpoints": rt.endpoints(),
+		"availableEndpoints": rt.endpoints(access.From(r.Context())),
 	})
 }
 
@@ -209,9 +209,9 @@ func (rt *router) defaultSchema() string {
 	return "default"
 }
 
-func (rt *router) endpoints() []string {
+func (rt *router) endpoints(who access.Principal) []string {
 	list := []string{"/mcp", "/sse", "/health", "/ready", "/status"}
-	for _, name := range rt.in.gateway.SchemaNames() {
+	for _, name := range rt.in.schemasOf(who) {
 		list = append(list, "/api/"+name+"/mcp")
 	}
 	list = append(list, "/s/{server}/mcp", "/api/{schema}/s/{server}/mcp")

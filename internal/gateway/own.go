@@ -50,7 +50,9 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 			return s.Do(ctx, inner(mcp.MethodResourcesRead, server, uri, params))
 		},
 		Ask: func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-			if !p.caller.Offer.Allows(method, params) {
+			if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {
+				// On the Bench the answer would be that of the principal that
+				// asked for what has to be allowed.
 				return nil, methodNotFound(method, "the client does not offer this")
 			}
 			return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})

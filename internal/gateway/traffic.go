@@ -130,7 +130,7 @@ func (s *Session) asked(parent uint64, start time.Time, req *jsonrpc.Request, re
 	o, body := outcomeOf(context.Background(), resp, err)
 	rec.Add(&traffic.Call{
 		Kind: traffic.KindCall, Hop: traffic.HopClient, FromServer: true, Start: start, Session: s.caller.Session,
-		Client: s.clientName(), Schema: s.opening.Schema, Method: req.Method, Status: o.Status, Code: o.Code,
+		Client: s.clientName(), Principal: s.opening.Who.ID, Door: s.opening.Via, Schema: s.opening.Schema, Method: req.Method, Status: o.Status, Code: o.Code,
 		Total: time.Since(start), ReqSize: int64(len(req.Params)), Parent: parent,
 	}, req.Params, body)
 }
@@ -144,7 +144,7 @@ func (s *Session) told(parent uint64, n *jsonrpc.Notification) {
 	}
 	rec.Add(&traffic.Call{
 		Kind: traffic.KindNotification, Hop: traffic.HopClient, FromServer: true, Start: time.Now(), Session: s.caller.Session,
-		Client: s.clientName(), Schema: s.opening.Schema, Method: n.Method, ReqSize: int64(len(n.Params)), Parent: parent,
+		Client: s.clientName(), Principal: s.opening.Who.ID, Door: s.opening.Via, Schema: s.opening.Schema, Method: n.Method, ReqSize: int64(len(n.Params)), Parent: parent,
 	}, n.Params, nil)
 }
 

@@ -75,6 +75,14 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	}
 	ctx, r := s.calls.begin(ctx, method, params, opt)
 	defer s.calls.end(r)
+	x, err := s.call(ctx, r, method, params)
+	if s.opt.Record != nil {
+		x.Record = s.opt.Record(x, r.began, err)
+	}
+	return x, err
+}
+
+func (s *Session) call(ctx context.Context, r *running, method string, params json.RawMessage) (*Exchange, error) {
 	params = s.withMeta(r.withToken(params))
 	mark := s.tap.mark()
 	x := &Exchange{Method: method, Params: params}

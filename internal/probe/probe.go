@@ -102,6 +102,10 @@ type Options struct {
 	// nil where there is none.
 	Measure func(method string, began time.Time) (m Measurement, ok bool)
 
+	// Record keeps a record of a call that ended and returns its entry; nil
+	// keeps none.
+	Record func(x *Exchange, began time.Time, err error) uint64
+
 	// What follows hears of things as they happen; each may be nil, and may be
 	// called concurrently, but not after Close has returned.
 	OnNotification func(method string, params json.RawMessage)

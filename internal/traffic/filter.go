@@ -62,6 +62,13 @@ func ParseFilter(s string) (*Filter, error) {
 	return f, nil
 }
 
+// Only returns the filter with one more condition, which no term of it can
+// widen.
+func (f *Filter) Only(allowed func(*Call) bool) *Filter {
+	f.terms = append(f.terms, term{match: func(c *Call, _ time.Time) bool { return allowed(c) }})
+	return f
+}
+
 // Match reports whether an entry with its heads matches.
 func (f *Filter) Match(c *Call, now time.Time) bool {
 	return f == nil || f.match(c, now) && f.matchText(c, c.ReqHead, c.ResHead)

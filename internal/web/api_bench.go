@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -22,8 +20,8 @@ type openBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (h *Handler) getBenches(w http.ResponseWriter, _ *request) {
-	reply(w, http.StatusOK, h.bench.list())
+func (h *Handler) getBenches(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, h.bench.list(r.who))
 }
 
 func (h *Handler) postBench(w http.ResponseWriter, r *request) {
@@ -32,16 +30,10 @@ func (h *Handler) postBench(w http.ResponseWriter, r *request) {
 		return
 	}
 	t := &body.Target
-	if t.Command != "" || t.URL != "" {
-		if !r.id.May(ScopeAdmin) {
-			fail(w, r.Request, http.StatusForbidden, "scope", say.New("testing what is not configured needs the scope %s", "测试未配置的目标需要权限 %s", ScopeAdmin))
-			return
-		}
-		if !confirmed(w, r.Request, t.Command, t.Args, body.Confirm) {
-			return
-		}
+	if !t.allowed(w, r) || !confirmed(w, r.Request, t.Command, t.Args, body.Confirm) {
+		return
 	}
-	x, err := h.bench.open(r.Context(), *t, body.Fresh)
+	x, err := h.bench.open(r.Context(), r.who, *t, body.Fresh)
 	if err != nil {
 		var lines []string
 		if x != nil {
@@ -53,6 +45,32 @@ func (h *Handler) postBench(w http.ResponseWriter, r *request) {
 	reply(w, http.StatusOK, x.body())
 }
 
+// allowed answers a refusal itself. Without the scope admin there is one way to
+// a server, through the gateway, where its policies hold.
+func (t *Target) allowed(w http.ResponseWriter, r *request) bool {
+	if may(r.who, ScopeAdmin) {
+		return true
+	}
+	if t.Via == "" && t.Server != "" && t.Command == "" && t.URL == "" {
+		t.Via = viaGateway
+	}
+	if t.Via != viaGateway || t.Command != "" || t.URL != "" {
+		refuseDirect(w, r)
+		return false
+	}
+	if t.As != "" {
+		fail(w, r.Request, http.StatusForbidden, "scope", say.New("imitating a client needs the scope %s", "模仿客户端需要权限 %s", ScopeAdmin))
+		return false
+	}
+	return true
+}
+
+// refuseDirect refuses a connection past the gateway.
+func refuseDirect(w http.ResponseWriter, r *request) {
+	fail(w, r.Request, http.StatusForbidden, "scope", say.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
+		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", ScopeAdmin))
+}
+
 type openError struct {
 	Error apiErrorBody `json:"error"`
 	// Lines is what the server wrote to its stderr.
@@ -61,7 +79,7 @@ type openError struct {
 
 // withBench answers 404 itself when the session is gone.
 func (h *Handler) withBench(w http.ResponseWriter, r *request) *bench {
-	x := h.bench.get(r.params["bench"])
+	x := h.bench.get(r.who, r.params["bench"])
 	if x == nil {
 		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this session is closed", "会话已关闭"))
 	}
@@ -75,7 +93,7 @@ func (h *Handler) getBench(w http.ResponseWriter, r *request) {
 }
 
 func (h *Handler) deleteBench(w http.ResponseWriter, r *request) {
-	if !h.bench.close(r.params["bench"]) {
+	if !h.bench.close(r.who, r.params["bench"]) {
 		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this session is closed", "会话已关闭"))
 		return
 	}
@@ -214,82 +232,4 @@ func (h *Handler) putBenchRoots(w http.ResponseWriter, r *request) {
 	x.target.Roots = body.Roots
 	x.mu.Unlock()
 	w.WriteHeader(http.StatusNoContent)
-}
-
-func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
-	q := r.URL.Query()
-	if q.Has("export") {
-		all, err := h.history.Export()
-		if err != nil {
-			failWith(w, r.Request, err)
-			return
-		}
-		w.Header().Set("Content-Disposition", `attachment; filename="mcp-request-history.json"`)
-		reply(w, http.StatusOK, all)
-		return
-	}
-	runs, err := h.history.List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, probe.MaxRuns)))
-	if err != nil {
-		failWith(w, r.Request, err)
-		return
-	}
-	reply(w, http.StatusOK, runs)
-}
-
-// postRuns imports a history that was exported.
-func (h *Handler) postRuns(w http.ResponseWriter, r *request) {
-	var runs []probe.KeptRun
-	if !read(w, r.Request, &runs) {
-		return
-	}
-	if err := h.history.Import(runs); err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.Why(err))
-		return
-	}
-	reply(w, http.StatusOK, map[string]int{"imported": len(runs)})
-}
-
-func (h *Handler) deleteRuns(w http.ResponseWriter, r *request) {
-	if err := h.history.Clear(); err != nil {
-		failWith(w, r.Request, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (h *Handler) getRun(w http.ResponseWriter, r *request) {
-	k, ok := h.history.Get(r.params["run"])
-	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this run is no longer kept", "这次运行已不再保留"))
-		return
-	}
-	reply(w, http.StatusOK, k.Run)
-}
-
-// getRunBody serves the result byte for byte, with ranges, or the wire.
-func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
-	k, ok := h.history.Get(r.params["run"])
-	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this run is no longer kept", "这次运行已不再保留"))
-		return
-	}
-	if r.URL.Query().Get("part") == "wire" {
-		wire := k.Wire
-		if wire == nil {
-			wire = []Frame{}
-		}
-		reply(w, http.StatusOK, wire)
-		return
-	}
-	if k.Result == nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this result is no longer kept", "这个结果已不再保留"))
-		return
-	}
-	if r.URL.Query().Has("path") {
-		part(w, r, k.Result, true)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	http.ServeContent(w, r.Request, "", k.Start, bytes.NewReader(k.Result))
 }

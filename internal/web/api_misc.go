@@ -2,13 +2,14 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"mcp-all-in-one/internal/say"
 )
 
-func (h *Handler) getInbox(w http.ResponseWriter, _ *request) {
-	reply(w, http.StatusOK, h.opt.Inbox.List())
+func (h *Handler) getInbox(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, h.opt.Inbox.List(r.who))
 }
 
 func (h *Handler) postInbox(w http.ResponseWriter, r *request) {
@@ -22,7 +23,11 @@ func (h *Handler) postInbox(w http.ResponseWriter, r *request) {
 		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.New("action must be accept, decline or cancel", "action 应为 accept、decline 或 cancel"))
 		return
 	}
-	if err := h.opt.Inbox.Answer(r.params["id"], a); err != nil {
+	switch err := h.opt.Inbox.Answer(r.who, r.params["id"], a); {
+	case errors.Is(err, errOwnQuestion):
+		fail(w, r.Request, http.StatusForbidden, "own", say.Why(err))
+		return
+	case err != nil:
 		fail(w, r.Request, http.StatusGone, "gone", say.New("this question no longer waits", "这个问题已不再等待回答"))
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 func (h *Handler) getCatalog(w http.ResponseWriter, r *request) {
 	q := r.URL.Query()
-	page, err := h.opt.Catalog.Look(q.Get("schema"), q.Get("as"))
+	page, err := h.opt.Catalog.Look(r.who, q.Get("schema"), q.Get("as"))
 	if err != nil {
 		failWith(w, r.Request, err)
 		return

@@ -47,35 +47,31 @@ type overviewBody struct {
 	Rev     uint64     `json:"rev"`
 }
 
-func (h *Handler) getOverview(w http.ResponseWriter, _ *request) {
-	reply(w, http.StatusOK, overviewBody{h.servers(), h.clients(), h.opt.Inbox.List(), h.opt.Traffic.Stats(), h.opt.Traffic.Rev()})
+func (h *Handler) getOverview(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, overviewBody{h.servers(r.who), h.clients(r.who), h.opt.Inbox.List(r.who), h.stats(r.who), h.opt.Traffic.Rev()})
 }
 
-func (h *Handler) servers() []Server {
-	if list := h.opt.Servers.List(); list != nil {
-		return list
-	}
-	return []Server{}
+func (h *Handler) getServers(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, h.servers(r.who))
 }
 
-func (h *Handler) getServers(w http.ResponseWriter, _ *request) {
-	reply(w, http.StatusOK, h.servers())
-}
-
-func (h *Handler) getClients(w http.ResponseWriter, _ *request) {
-	reply(w, http.StatusOK, h.clients())
+func (h *Handler) getClients(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, h.clients(r.who))
 }
 
 func (h *Handler) getServer(w http.ResponseWriter, r *request) {
 	d, err := h.opt.Servers.Detail(r.params["schema"], r.params["name"])
+	if err == nil && !r.who.MaySee(d.Schema, d.Name, "") {
+		err = ErrNotFound
+	}
 	if err != nil {
 		failWith(w, r.Request, err)
 		return
 	}
-	if !r.id.May(ScopeAdmin) {
-		d.Approval = nil
+	if !r.who.MayConfigure() {
+		d.Approval = nil // it has every value of the entry
 	}
-	reply(w, http.StatusOK, d)
+	reply(w, http.StatusOK, d.shownTo(r.who))
 }
 
 type saveBody struct {

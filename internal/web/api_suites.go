@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/say"
@@ -39,20 +40,30 @@ type suitesBody struct {
 	Suites []suiteBody `json:"suites"`
 }
 
-func (s *suites) describe(name, path string) suiteBody {
+// describe is a test file as a principal sees it, with the runs that it may
+// look at; false when it does not see the file.
+func (s *suites) describe(who access.Principal, name, path string) (suiteBody, bool) {
 	b := suiteBody{Name: name, Path: path, Runs: []SuiteRun{}}
-	if suite, err := probe.ReadSuite(path); err != nil {
+	suite, err := probe.ReadSuite(path)
+	if !s.h.seesSuite(who, suite) {
+		return suiteBody{}, false
+	}
+	if err != nil {
 		b.Error, b.ErrorZH = say.Why(err).Both()
 	} else {
 		b.Target, b.Tests = targetOfSuite(suite), len(suite.Tests)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b.Runs = append(b.Runs, s.runs[name]...)
-	if p := s.running[name]; p != nil {
+	for _, run := range s.runs[name] {
+		if who.MayLookAt(run.owner()) {
+			b.Runs = append(b.Runs, run)
+		}
+	}
+	if p := s.running[suiteKey{who.ID, name}]; p != nil {
 		b.IsRun, b.Running = true, slices.Clone(p.results)
 	}
-	return b
+	return b, true
 }
 
 func targetOfSuite(s *probe.Suite) string {
@@ -67,11 +78,15 @@ func targetOfSuite(s *probe.Suite) string {
 	return ""
 }
 
-func (h *Handler) getSuites(w http.ResponseWriter, _ *request) {
+func (h *Handler) getSuites(w http.ResponseWriter, r *request) {
 	body := suitesBody{Dir: h.suites.opt.Dir, Suites: []suiteBody{}}
 	for _, name := range h.suites.names() {
-		if path, err := h.suites.path(name); err == nil {
-			body.Suites = append(body.Suites, h.suites.describe(name, path))
+		path, err := h.suites.path(name)
+		if err != nil {
+			continue
+		}
+		if b, ok := h.suites.describe(r.who, name, path); ok {
+			body.Suites = append(body.Suites, b)
 		}
 	}
 	reply(w, http.StatusOK, body)
@@ -92,11 +107,11 @@ func (h *Handler) getSuite(w http.ResponseWriter, r *request) {
 		return
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
+	body, ok := h.suites.describe(r.who, r.params["suite"], path)
+	if err != nil || !ok {
 		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("there is no test file %s", "没有测试文件 %s", path))
 		return
 	}
-	body := h.suites.describe(r.params["suite"], path)
 	body.Text = string(text)
 	reply(w, http.StatusOK, body)
 }
@@ -122,8 +137,9 @@ func (h *Handler) putSuite(w http.ResponseWriter, r *request) {
 		failWith(w, r.Request, err)
 		return
 	}
-	h.suites.tell(r.params["suite"])
-	reply(w, http.StatusOK, h.suites.describe(r.params["suite"], path))
+	h.suites.tell("", r.params["suite"])
+	described, _ := h.suites.describe(r.who, r.params["suite"], path)
+	reply(w, http.StatusOK, described)
 }
 
 func (h *Handler) deleteSuite(w http.ResponseWriter, r *request) {
@@ -143,9 +159,9 @@ func (h *Handler) deleteSuite(w http.ResponseWriter, r *request) {
 		return
 	}
 	name := r.params["suite"]
-	h.suites.tell(name)
+	h.suites.tell("", name)
 	reply(w, http.StatusOK, map[string]string{"undo": h.undos.add(func(context.Context) error {
-		defer h.suites.tell(name)
+		defer h.suites.tell("", name)
 		return writeFile(path, was)
 	})})
 }
@@ -168,26 +184,40 @@ func (h *Handler) postSuiteRun(w http.ResponseWriter, r *request) {
 		failWith(w, r.Request, err)
 		return
 	}
-	argv := suite.Argv()
-	if suite.URL != "" || len(argv) > 0 {
-		if !r.id.May(ScopeAdmin) {
-			fail(w, r.Request, http.StatusForbidden, "scope", say.New("testing what is not configured needs the scope %s", "测试未配置的目标需要权限 %s", ScopeAdmin))
-			return
-		}
-		if len(argv) > 0 && !confirmed(w, r.Request, argv[0], argv[1:], body.Confirm) {
-			return
-		}
+	if !h.mayRun(w, r, suite, body.Update) {
+		return
 	}
-	if err := h.suites.start(r.params["suite"], suite, body.Update); err != nil {
+	if argv := suite.Argv(); len(argv) > 0 && !confirmed(w, r.Request, argv[0], argv[1:], body.Confirm) {
+		return
+	}
+	if err := h.suites.start(r.who, r.params["suite"], suite, body.Update); err != nil {
 		failWith(w, r.Request, err)
 		return
 	}
-	reply(w, http.StatusAccepted, h.suites.describe(r.params["suite"], path))
+	described, _ := h.suites.describe(r.who, r.params["suite"], path)
+	reply(w, http.StatusAccepted, described)
+}
+
+// mayRun answers a refusal itself.
+func (h *Handler) mayRun(w http.ResponseWriter, r *request, s *probe.Suite, update bool) bool {
+	switch {
+	case may(r.who, ScopeAdmin):
+		return true
+	case direct(s):
+		refuseDirect(w, r)
+	case !h.seesSuite(r.who, s):
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("there is no test file %s", "没有测试文件 %s", s.Path))
+	case update:
+		fail(w, r.Request, http.StatusForbidden, "scope", say.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", ScopeAdmin))
+	default:
+		return true
+	}
+	return false
 }
 
 func (h *Handler) deleteSuiteRun(w http.ResponseWriter, r *request) {
 	h.suites.mu.Lock()
-	p := h.suites.running[r.params["suite"]]
+	p := h.suites.running[suiteKey{r.who.ID, r.params["suite"]}]
 	h.suites.mu.Unlock()
 	if p == nil {
 		fail(w, r.Request, http.StatusGone, "gone", say.New("this run has ended", "这次运行已结束"))
@@ -214,7 +244,7 @@ func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 	if !read(w, r.Request, &body) {
 		return
 	}
-	f, err := traffic.ParseFilter(body.Q)
+	f, err := filter(r.who, body.Q)
 	if err != nil {
 		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
 		return

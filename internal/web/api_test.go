@@ -88,7 +88,7 @@ func TestServers(t *testing.T) {
 }
 
 func TestTraffic(t *testing.T) {
-	c := start(t).login(ScopeRead)
+	c := start(t).login(ScopeAdmin)
 	detach := c.opt.Traffic.Attach()
 	defer detach()
 	for i := range 5 {
@@ -192,7 +192,7 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("reset after a gap", func(t *testing.T) {
 		for range hubSize + 1 {
-			c.h.hub.publish("bench", benchEvent{Type: "line"})
+			c.h.hub.publish("bench", "", benchEvent{Type: "line"})
 		}
 		c.events("topics=bench", last, func(event, _, _ string) bool { return event == "reset" })
 	})

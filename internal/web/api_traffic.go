@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -33,7 +34,7 @@ func (r *request) number(name string, otherwise, most int64) int64 {
 }
 
 func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
-	f, err := traffic.ParseFilter(r.URL.Query().Get("q"))
+	f, err := filter(r.who, r.URL.Query().Get("q"))
 	if err != nil {
 		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
 		return
@@ -54,7 +55,7 @@ func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
 // getTrafficExport streams what matches as JSON lines, oldest first, with as
 // much of the bodies as was kept.
 func (h *Handler) getTrafficExport(w http.ResponseWriter, r *request) {
-	f, err := traffic.ParseFilter(r.URL.Query().Get("q"))
+	f, err := filter(r.who, r.URL.Query().Get("q"))
 	if err != nil {
 		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
 		return
@@ -101,22 +102,36 @@ type entryBody struct {
 }
 
 func (h *Handler) getTrafficEntry(w http.ResponseWriter, r *request) {
-	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
-	c, ok := h.opt.Traffic.Get(id)
+	c, ok := h.entry(w, r)
 	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this entry is no longer in the record", "这条记录已不再保留"))
 		return
 	}
-	reply(w, http.StatusOK, entryBody{c, h.opt.Traffic.Related(id)})
+	related := slices.DeleteFunc(h.opt.Traffic.Related(c.ID), func(c traffic.Call) bool { return !r.who.MayLookAt(c.Principal) })
+	reply(w, http.StatusOK, entryBody{c, related})
+}
+
+// entry is the entry that a request names. It answers 404 itself, also for one
+// of somebody else.
+func (h *Handler) entry(w http.ResponseWriter, r *request) (traffic.Call, bool) {
+	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
+	c, ok := h.opt.Traffic.Get(id)
+	if !ok || !r.who.MayLookAt(c.Principal) {
+		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this entry is no longer in the record", "这条记录已不再保留"))
+		return traffic.Call{}, false
+	}
+	return c, true
 }
 
 func (h *Handler) getTrafficBody(w http.ResponseWriter, r *request) {
-	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
+	c, ok := h.entry(w, r)
+	if !ok {
+		return
+	}
 	side := traffic.Request
 	if r.URL.Query().Get("side") == "res" {
 		side = traffic.Response
 	}
-	body, whole := h.opt.Traffic.Body(id, side)
+	body, whole := h.opt.Traffic.Body(c.ID, side)
 	if body == nil {
 		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this body is no longer kept", "这个消息体已不再保留"))
 		return
@@ -175,6 +190,7 @@ func (h *Handler) getLogs(w http.ResponseWriter, r *request) {
 		server = ""
 	}
 	lines := h.opt.Traffic.Lines(server, uint64(r.number("after", 0, 1<<62)), int(r.number("limit", 500, 5000)))
+	lines = slices.DeleteFunc(lines, func(l traffic.Line) bool { return !h.mayReadLog(r.who, l.Server) })
 	if lines == nil {
 		lines = []traffic.Line{}
 	}

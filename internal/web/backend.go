@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/say"
@@ -130,6 +131,9 @@ type Client struct {
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 }
 
+// viaGateway is the way through this gateway, where its policies hold.
+const viaGateway = "gateway"
+
 // A Target is what the tester connects to: a configured server, this gateway
 // as its clients see it, or anything else by command or URL.
 type Target struct {
@@ -137,7 +141,7 @@ type Target struct {
 	// whole of Schema.
 	Server string `json:"server,omitempty"`
 	Schema string `json:"schema,omitempty"`
-	// Via is direct or gateway.
+	// Via is direct or gateway. Direct needs the scope admin.
 	Via string `json:"via,omitempty"`
 	// As is the session of a connected client whose offer is imitated.
 	As string `json:"as,omitempty"`
@@ -169,7 +173,7 @@ type Root struct {
 
 // Bench opens the tester's sessions.
 type Bench interface {
-	Open(ctx context.Context, t *Target, hooks *BenchHooks) (BenchSession, error)
+	Open(ctx context.Context, who access.Principal, t *Target, hooks *BenchHooks) (BenchSession, error)
 }
 
 // BenchHooks hear what a session's server does on its own. They may be called

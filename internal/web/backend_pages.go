@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/probe"
@@ -12,9 +13,9 @@ import (
 
 // Catalog is what clients are shown.
 type Catalog interface {
-	// Look is the catalogue of a schema, as it is for the client of a session
-	// where one is named.
-	Look(schema, session string) (CatalogPage, error)
+	// Look is what a principal sees of the catalogue of a schema, as it is for
+	// the client of a session where one is named.
+	Look(who access.Principal, schema, session string) (CatalogPage, error)
 	// Switch writes into the config file whether clients see a tool or prompt.
 	Switch(ctx context.Context, schema, server, kind, name string, on bool) error
 }
@@ -114,12 +115,14 @@ type Finding struct {
 type SuiteOptions struct {
 	// Dir holds the test files; it need not exist.
 	Dir string
-	// Open connects to what a file tests; end ends the connection.
-	Open func(ctx context.Context, s *probe.Suite, answers *probe.TestAnswers) (session *probe.Session, end func(), err error)
+	// Open connects a principal to what a file tests; end ends the connection.
+	Open func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (session *probe.Session, end func(), err error)
 }
 
 // A SuiteRun is how one test file went once.
 type SuiteRun struct {
+	// Owner is the principal that ran it; empty for the owner of the gateway.
+	Owner   string             `json:"owner,omitempty"`
 	Start   time.Time          `json:"start"`
 	Took    time.Duration      `json:"took"`
 	Passed  int                `json:"passed"`

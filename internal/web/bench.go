@@ -8,11 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/say"
 )
 
 const (
-	maxBenches  = 32
+	maxBenches = 256
+	// benchShare is how many of them one principal may have.
+	benchShare  = 32
 	openTimeout = 60 * time.Second
 )
 
@@ -25,11 +28,14 @@ type benches struct {
 
 	mu   sync.Mutex
 	byID map[string]*bench
+	// opening counts those that are not open yet, by principal.
+	opening map[string]int
 }
 
 // A bench is one open session.
 type bench struct {
 	h      *Handler
+	owner  access.Principal
 	id     string
 	key    string // of the target as it was asked for
 	target Target
@@ -57,40 +63,64 @@ type benchBody struct {
 	Lines []string `json:"lines,omitempty"`
 }
 
-func newBenches(h *Handler) *benches { return &benches{h: h, byID: map[string]*bench{}} }
+func newBenches(h *Handler) *benches {
+	return &benches{h: h, byID: map[string]*bench{}, opening: map[string]int{}}
+}
 
-// open connects, or returns the session that has the same target already.
-func (b *benches) open(ctx context.Context, t Target, fresh bool) (*bench, error) {
+// open connects, or returns the session of the same principal that has the same
+// target already.
+func (b *benches) open(ctx context.Context, who access.Principal, t Target, fresh bool) (*bench, error) {
 	key := targetKey(t)
-	b.mu.Lock()
-	for _, x := range b.byID {
-		if !fresh && x.key == key && x.alive() {
-			b.mu.Unlock()
-			return x, nil
-		}
+	open, err := b.reserve(who, key, fresh)
+	if open != nil || err != nil {
+		return open, err
 	}
-	if len(b.byID) >= maxBenches {
-		b.mu.Unlock()
-		return nil, errTooManyBenches
-	}
-	b.mu.Unlock()
-
-	x := &bench{h: b.h, id: newID(), key: key, target: t, opened: b.h.opt.Now(),
+	x := &bench{h: b.h, owner: who, id: newID(), key: key, target: t, opened: b.h.opt.Now(),
 		lists: map[string]json.RawMessage{}, running: map[string]*running{}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	session, err := b.h.opt.Bench.Open(ctx, &t, x.hooks())
-	if err != nil {
-		return x, err
+	session, err := b.h.opt.Bench.Open(ctx, who, &t, x.hooks())
+	if err == nil {
+		x.mu.Lock()
+		x.session, x.info = session, session.Info()
+		x.mu.Unlock()
 	}
-	x.mu.Lock()
-	x.session, x.info = session, session.Info()
-	x.mu.Unlock()
 	b.mu.Lock()
-	b.byID[x.id] = x
+	if b.opening[who.ID]--; b.opening[who.ID] <= 0 {
+		delete(b.opening, who.ID)
+	}
+	if err == nil {
+		b.byID[x.id] = x
+	}
 	b.mu.Unlock()
-	b.tell()
-	return x, nil
+	if err == nil {
+		b.tell(who.ID)
+	}
+	return x, err
+}
+
+// reserve finds a session to share, or keeps a place for a new one.
+func (b *benches) reserve(who access.Principal, key string, fresh bool) (*bench, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	own, all := b.opening[who.ID], len(b.byID)
+	for _, n := range b.opening {
+		all += n
+	}
+	for _, x := range b.byID {
+		if !who.Owns(x.owner.ID) {
+			continue
+		}
+		if !fresh && x.key == key && x.alive() {
+			return x, nil
+		}
+		own++
+	}
+	if own >= benchShare || all >= maxBenches {
+		return nil, errTooManyBenches
+	}
+	b.opening[who.ID]++
+	return nil, nil
 }
 
 func targetKey(t Target) string {
@@ -101,19 +131,31 @@ func targetKey(t Target) string {
 	return string(key)
 }
 
-func (b *benches) get(id string) *bench {
+// get returns an open session of a principal; nil for one of somebody else.
+func (b *benches) get(who access.Principal, id string) *bench {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.byID[id]
+	if x := b.byID[id]; x != nil && who.Owns(x.owner.ID) {
+		return x
+	}
+	return nil
 }
 
-func (b *benches) list() []benchBody {
+// of are the open sessions of a principal.
+func (b *benches) of(principal string) []*bench {
 	b.mu.Lock()
-	all := make([]*bench, 0, len(b.byID))
+	defer b.mu.Unlock()
+	var list []*bench
 	for _, x := range b.byID {
-		all = append(all, x)
+		if x.owner.Owns(principal) {
+			list = append(list, x)
+		}
 	}
-	b.mu.Unlock()
+	return list
+}
+
+func (b *benches) list(who access.Principal) []benchBody {
+	all := b.of(who.ID)
 	slices.SortFunc(all, func(x, y *bench) int {
 		return cmp.Or(x.opened.Compare(y.opened), cmp.Compare(x.id, y.id))
 	})
@@ -124,17 +166,27 @@ func (b *benches) list() []benchBody {
 	return out
 }
 
-func (b *benches) close(id string) bool {
-	b.mu.Lock()
-	x := b.byID[id]
-	delete(b.byID, id)
-	b.mu.Unlock()
+func (b *benches) close(who access.Principal, id string) bool {
+	x := b.get(who, id)
 	if x == nil {
 		return false
 	}
-	x.close()
-	b.tell()
-	return true
+	b.mu.Lock()
+	_, open := b.byID[id]
+	delete(b.byID, id)
+	b.mu.Unlock()
+	if open {
+		x.close()
+		b.tell(who.ID)
+	}
+	return open
+}
+
+// closeOf closes the sessions of a principal.
+func (b *benches) closeOf(principal string) {
+	for _, x := range b.of(principal) {
+		b.close(x.owner, x.id)
+	}
 }
 
 func (b *benches) closeAll() {
@@ -149,7 +201,7 @@ func (b *benches) closeAll() {
 	wg.Wait()
 }
 
-func (b *benches) tell() { b.h.hub.publish("bench", benchEvent{Type: "sessions"}) }
+func (b *benches) tell(owner string) { b.h.hub.publish("bench", owner, benchEvent{Type: "sessions"}) }
 
 func (x *bench) alive() bool {
 	x.mu.Lock()

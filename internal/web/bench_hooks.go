@@ -43,7 +43,7 @@ func (x *bench) hooks() *BenchHooks {
 
 func (x *bench) publish(e benchEvent) {
 	e.Bench, e.At = x.id, x.h.opt.Now()
-	x.h.hub.publish("bench", e)
+	x.h.hub.publish("bench", x.owner.ID, e)
 }
 
 func (x *bench) notification(method string, params json.RawMessage) {
@@ -88,7 +88,7 @@ func (x *bench) ask(ctx context.Context, q Question) (Answer, error) {
 		r.hold()
 		defer r.renew()
 	}
-	q.Session = x.id
+	q.Session, q.From, q.To = x.id, x.owner.ID, x.owner.ID
 	if q.Client == "" {
 		q.Client = "bench"
 	}

@@ -14,11 +14,19 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/traffic"
 )
 
-var admin = Identity{Name: "local", Scope: ScopeAdmin}
+var admin = access.Owner
+
+// principals are one for each scope.
+var principals = map[string]access.Principal{
+	ScopeRead:  {ID: "key:reader", Name: "reader", Grant: access.Grant{ReadOnly: true}},
+	ScopeCall:  {ID: "key:caller", Name: "caller"},
+	ScopeAdmin: access.Owner,
+}
 
 func memoryOptions() Options {
 	record := traffic.New(traffic.Options{})
@@ -108,7 +116,7 @@ func start(t *testing.T, change ...func(*Options)) *console {
 // login logs in with a scope.
 func (c *console) login(scope string) *console {
 	c.Helper()
-	c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(Identity{"test", scope})})
+	c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[scope])})
 	return c
 }
 

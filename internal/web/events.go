@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -23,6 +24,7 @@ const (
 // follower is one open event stream.
 type follower struct {
 	h      *Handler
+	who    access.Principal
 	w      http.ResponseWriter
 	rc     *http.ResponseController
 	topics []string
@@ -53,7 +55,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 	}
 	h.wg.Add(1)
 	defer h.wg.Done()
-	f := &follower{h: h, w: w, rc: http.NewResponseController(w)}
+	f := &follower{h: h, who: r.who, w: w, rc: http.NewResponseController(w)}
 	f.topics = strings.Split(r.URL.Query().Get("topics"), ",")
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -68,7 +70,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 			reset = true
 		}
 	}
-	if f.wants("traffic") {
+	if f.wants("traffic") && r.who.MayConfigure() {
 		detach := h.opt.Traffic.Attach()
 		defer detach()
 	}
@@ -128,14 +130,30 @@ func (f *follower) sendEvents() error {
 	}
 	for _, e := range events {
 		f.at.seq = e.seq
-		if !f.wants(e.topic) {
-			continue
-		}
-		if err := f.send(e.topic, e.data); err != nil {
+		if err := f.sendEvent(&e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+var errEnded = say.Errorf("the credential has ended", "凭据已失效")
+
+// sendEvent sends an event as far as the principal may see it.
+func (f *follower) sendEvent(e *event) error {
+	snapshot := snapshotTopics[e.topic]
+	switch {
+	case e.topic == topicEnd && f.who.Owns(e.owner):
+		_ = f.send(topicEnd, e.data) // it ends in any case
+		return errEnded
+	case !f.wants(e.topic):
+		return nil
+	case snapshot != nil:
+		return f.sendJSON(e.topic, snapshot(f.h, f.who))
+	case e.topic == "bench" && !f.who.Owns(e.owner), !f.who.MayLookAt(e.owner):
+		return nil
+	}
+	return f.send(e.topic, e.data)
 }
 
 func (f *follower) sendTraffic() error {
@@ -144,11 +162,13 @@ func (f *follower) sendTraffic() error {
 	if b.Reset {
 		return f.send("reset", []byte("{}"))
 	}
+	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !f.who.MayLookAt(c.Principal) })
 	if len(b.Calls) > 0 && f.wants("traffic") {
 		if err := f.sendJSON("traffic", b.Calls); err != nil {
 			return err
 		}
 	}
+	b.Lines = slices.DeleteFunc(b.Lines, func(l traffic.Line) bool { return !f.h.mayReadLog(f.who, l.Server) })
 	if len(b.Lines) > 0 && f.wants("logs") {
 		return f.sendJSON("logs", b.Lines)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"sync"
+
+	"mcp-all-in-one/internal/access"
 )
 
 // hubSize is how many events are kept for pages that reconnect.
@@ -26,32 +28,55 @@ type hub struct {
 type event struct {
 	seq   uint64
 	topic string
-	data  []byte
+	// owner is the principal that it is about; empty for those who see
+	// everything.
+	owner string
+	// data is nil in the events of topics that are snapshots: what is in them
+	// depends on who follows.
+	data []byte
 }
 
-// snapshotTopics carry everything in each event.
-var snapshotTopics = map[string]bool{"servers": true, "inbox": true, "clients": true}
+// topicEnd tells a principal that its credential has ended.
+const topicEnd = "end"
+
+// snapshotTopics carry everything in each event: all that the follower may see.
+var snapshotTopics = map[string]func(*Handler, access.Principal) any{
+	"servers": func(h *Handler, who access.Principal) any { return h.servers(who) },
+	"inbox":   func(h *Handler, who access.Principal) any { return h.opt.Inbox.List(who) },
+	"clients": func(h *Handler, who access.Principal) any { return h.clients(who) },
+}
 
 func newHub() *hub {
 	return &hub{boot: newSecret()[:8], last: map[string]uint64{}, subs: map[chan struct{}]struct{}{}}
 }
 
-// publish encodes v and appends it to a topic.
-func (b *hub) publish(topic string, v any) {
+// changed says that a snapshot has changed.
+func (b *hub) changed(topic string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old := &b.ring[b.last[topic]%hubSize]; old.seq == b.last[topic] {
+		old.topic = ""
+	}
+	b.last[topic] = b.seq + 1
+	b.addLocked(event{topic: topic})
+}
+
+// publish encodes v and appends it to a topic, for the principal that it
+// belongs to and those who may look at that.
+func (b *hub) publish(topic, owner string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic("web: an event cannot be encoded: " + err.Error())
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.addLocked(event{topic: topic, owner: owner, data: data})
+}
+
+func (b *hub) addLocked(e event) {
 	b.seq++
-	if snapshotTopics[topic] {
-		if old := &b.ring[b.last[topic]%hubSize]; old.seq == b.last[topic] {
-			old.data = nil
-		}
-		b.last[topic] = b.seq
-	}
-	b.ring[b.seq%hubSize] = event{b.seq, topic, data}
+	e.seq = b.seq
+	b.ring[b.seq%hubSize] = e
 	for wake := range b.subs {
 		select {
 		case wake <- struct{}{}:
@@ -82,7 +107,7 @@ func (b *hub) since(seq uint64) (events []event, gap bool) {
 		return nil, true
 	}
 	for s := seq + 1; s <= b.seq; s++ {
-		if e := b.ring[s%hubSize]; e.data != nil {
+		if e := b.ring[s%hubSize]; e.topic != "" {
 			events = append(events, e)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/say"
 )
 
 // maxQuestions bounds what waits; later questions are declined at once.
@@ -21,6 +24,10 @@ type Question struct {
 	Server  string `json:"server,omitempty"`
 	Client  string `json:"client,omitempty"`
 	Session string `json:"session,omitempty"`
+	// From is the principal whose request it came from, To the one that it was
+	// put to; without To it is put to those who may decide.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 	// Tool is the call it came from, when that is known.
 	Tool  string    `json:"tool,omitempty"`
 	Asked time.Time `json:"asked"`
@@ -72,19 +79,41 @@ func (b *Inbox) Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 }
 
-// List returns what waits, oldest first.
-func (b *Inbox) List() []Question {
+// shownTo says whether a principal sees the question: it may answer it, or has
+// caused it.
+func (q *Question) shownTo(who access.Principal) bool {
+	return who.MayAnswer(q.From, q.To) || who.Owns(q.From)
+}
+
+// List returns what waits and a principal sees, oldest first.
+func (b *Inbox) List(who access.Principal) []Question {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := make([]Question, len(b.waiting))
-	for i, w := range b.waiting {
-		out[i] = w.Question
+	out := []Question{}
+	for _, w := range b.waiting {
+		if w.shownTo(who) {
+			out = append(out, w.Question)
+		}
 	}
 	return out
 }
 
-// Answer answers one question; ErrNotFound when it no longer waits.
-func (b *Inbox) Answer(id string, a Answer) error {
+var errOwnQuestion = say.Errorf("nobody answers what they asked for themselves: another admin has to, in the console or with: mcp-all-in-one inbox",
+	"不能答复自己发起的请求：须由另一位管理员在控制台或用 mcp-all-in-one inbox 答复")
+
+// Answer answers one question for a principal; ErrNotFound when it no longer
+// waits, or the principal does not see it.
+func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
+	b.mu.Lock()
+	i := slices.IndexFunc(b.waiting, func(w *waiting) bool { return w.ID == id && w.shownTo(who) })
+	if i >= 0 && !who.MayAnswer(b.waiting[i].From, b.waiting[i].To) {
+		b.mu.Unlock()
+		return errOwnQuestion
+	}
+	b.mu.Unlock()
+	if i < 0 {
+		return ErrNotFound
+	}
 	w := b.remove(id)
 	if w == nil {
 		return ErrNotFound

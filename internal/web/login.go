@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -38,9 +40,19 @@ type logins struct {
 	guesses  guesses
 }
 
+// A grant is a principal that logs in, or has. It is asked for its rights anew
+// at every request.
 type grant struct {
-	Identity
-	Expires time.Time `json:"expires"`
+	Who     access.Principal `json:"who"`
+	Expires time.Time        `json:"expires"`
+}
+
+// newGrant ends with the credential of the principal at the latest.
+func newGrant(who access.Principal, expires time.Time) grant {
+	if !who.Expires.IsZero() && who.Expires.Before(expires) {
+		expires = who.Expires
+	}
+	return grant{who, expires}
 }
 
 func openLogins(dir string, now func() time.Time) (*logins, error) {
@@ -83,12 +95,12 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (l *logins) newCode(id Identity) string {
+func (l *logins) newCode(who access.Principal) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	expire(l.codes, l.now(), maxCodes-1)
 	code := newSecret()
-	l.codes[hashOf(code)] = grant{id, l.now().Add(codeLife)}
+	l.codes[hashOf(code)] = newGrant(who, l.now().Add(codeLife))
 	return code
 }
 
@@ -116,35 +128,35 @@ var (
 )
 
 // redeem trades a code for a session. Source is where it came from.
-func (l *logins) redeem(code, source string) (session string, id Identity, err error) {
+func (l *logins) redeem(code, source string) (session string, who access.Principal, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	if l.guesses.tooMany(source, now) {
-		return "", Identity{}, errTooMany
+		return "", access.Principal{}, errTooMany
 	}
 	key := hashOf(code)
 	g, ok := l.codes[key]
 	if !ok || now.After(g.Expires) {
 		l.guesses.add(source, now)
-		return "", Identity{}, errWrongCode
+		return "", access.Principal{}, errWrongCode
 	}
 	delete(l.codes, key)
 	expire(l.sessions, now, maxLogins-1)
 	session = newSecret()
-	l.sessions[hashOf(session)] = grant{g.Identity, now.Add(loginLife)}
-	return session, g.Identity, l.saveLocked()
+	l.sessions[hashOf(session)] = newGrant(g.Who, now.Add(loginLife))
+	return session, g.Who, l.saveLocked()
 }
 
-func (l *logins) identify(r *http.Request) (Identity, bool) {
+func (l *logins) identify(r *http.Request) (access.Principal, bool) {
 	c, err := r.Cookie(cookieFor(r))
 	if err != nil {
-		return Identity{}, false
+		return access.Principal{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g, ok := l.sessions[hashOf(c.Value)]
-	return g.Identity, ok && !l.now().After(g.Expires)
+	return g.Who, ok && !l.now().After(g.Expires)
 }
 
 func (l *logins) end(r *http.Request) error {
@@ -163,6 +175,16 @@ func (l *logins) clear() error {
 	defer l.mu.Unlock()
 	clear(l.sessions)
 	clear(l.codes)
+	return l.saveLocked()
+}
+
+// drop ends the logins of a principal, and its codes.
+func (l *logins) drop(id string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, grants := range []map[string]grant{l.codes, l.sessions} {
+		maps.DeleteFunc(grants, func(_ string, g grant) bool { return g.Who.Owns(id) })
+	}
 	return l.saveLocked()
 }
 
@@ -214,7 +236,7 @@ func (h *Handler) postLogin(w http.ResponseWriter, r *request) {
 	if !read(w, r.Request, &body) {
 		return
 	}
-	session, id, err := h.logins.redeem(body.Code, sourceOf(r.RemoteAddr))
+	session, who, err := h.logins.redeem(body.Code, sourceOf(r.RemoteAddr))
 	switch {
 	case errors.Is(err, errTooMany):
 		w.Header().Set("Retry-After", "60")
@@ -228,7 +250,7 @@ func (h *Handler) postLogin(w http.ResponseWriter, r *request) {
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Value: session, Path: "/", HttpOnly: true,
 		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode, MaxAge: int(loginLife.Seconds())})
-	reply(w, http.StatusOK, h.sessionOf(id))
+	reply(w, http.StatusOK, h.sessionOf(who))
 }
 
 func (h *Handler) postLogout(w http.ResponseWriter, r *request) {
@@ -241,19 +263,20 @@ func (h *Handler) postLogout(w http.ResponseWriter, r *request) {
 }
 
 type sessionBody struct {
-	Identity
+	Name     string `json:"name"`
+	Scope    string `json:"scope"`
 	Version  string `json:"version"`
 	Endpoint string `json:"endpoint"`
 }
 
-func (h *Handler) sessionOf(id Identity) sessionBody {
-	return sessionBody{id, h.opt.Version, h.opt.Endpoint}
+func (h *Handler) sessionOf(who access.Principal) sessionBody {
+	return sessionBody{who.Name, scopeOf(who), h.opt.Version, h.opt.Endpoint}
 }
 
 func (h *Handler) getSession(w http.ResponseWriter, r *request) {
-	reply(w, http.StatusOK, h.sessionOf(r.id))
+	reply(w, http.StatusOK, h.sessionOf(r.who))
 }
 
 func (h *Handler) postCode(w http.ResponseWriter, r *request) {
-	reply(w, http.StatusOK, map[string]string{"code": h.NewCode(r.id)})
+	reply(w, http.StatusOK, map[string]string{"code": h.NewCode(r.who)})
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/access"
 )
 
 func TestLogin(t *testing.T) {
@@ -127,7 +129,7 @@ func TestLoginSurvivesRestart(t *testing.T) {
 	}
 	r := httptest.NewRequest("GET", "/", nil)
 	r.AddCookie(&http.Cookie{Name: cookieName, Value: session})
-	if id, ok := again.identify(r); !ok || id != admin {
+	if id, ok := again.identify(r); !ok || id.ID != admin.ID || !id.Admin {
 		t.Errorf("identify = %v, %v", id, ok)
 	}
 	if err := again.clear(); err != nil {
@@ -201,8 +203,8 @@ func TestScopes(t *testing.T) {
 
 func TestBearer(t *testing.T) {
 	c := start(t, func(o *Options) {
-		o.Bearer = func(r *http.Request) (Identity, bool) {
-			return Identity{"script", ScopeRead}, r.Header.Get("Authorization") == "Bearer good"
+		o.Bearer = func(r *http.Request) (access.Principal, bool) {
+			return principals[ScopeRead], r.Header.Get("Authorization") == "Bearer good"
 		}
 	})
 	c.want(200, "GET", "session", nil, "Authorization", "Bearer good")

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
@@ -181,7 +182,7 @@ type memorySession struct {
 // lateHandler lets a connection exist before who answers on it.
 type lateHandler struct{ *mcptest.Session }
 
-func (b *memoryBench) Open(ctx context.Context, t *Target, hooks *BenchHooks) (BenchSession, error) {
+func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *Target, hooks *BenchHooks) (BenchSession, error) {
 	name := t.Server
 	if t.Command != "" {
 		hooks.Line("starting " + t.Command)

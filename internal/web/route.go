@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -27,17 +28,21 @@ const (
 	ScopeAdmin = "admin"
 )
 
-// An Identity is who makes a request, and what it may do.
-type Identity struct {
-	Name  string `json:"name"`
-	Scope string `json:"scope"`
-}
-
 var scopeOrder = []string{ScopeNone, ScopeRead, ScopeCall, ScopeAdmin}
 
-// May reports whether the identity has a scope.
-func (id Identity) May(scope string) bool {
-	return slices.Index(scopeOrder, id.Scope) >= slices.Index(scopeOrder, scope)
+// scopeOf is the scope that a principal has by its grant.
+func scopeOf(who access.Principal) string {
+	switch {
+	case who.MayConfigure():
+		return ScopeAdmin
+	case who.ReadOnly:
+		return ScopeRead
+	}
+	return ScopeCall
+}
+
+func may(who access.Principal, scope string) bool {
+	return slices.Index(scopeOrder, scopeOf(who)) >= slices.Index(scopeOrder, scope)
 }
 
 type handlerFunc func(w http.ResponseWriter, r *request)
@@ -46,7 +51,7 @@ type handlerFunc func(w http.ResponseWriter, r *request)
 type request struct {
 	*http.Request
 	params map[string]string
-	id     Identity
+	who    access.Principal
 }
 
 type route struct {
@@ -75,10 +80,10 @@ func (h *Handler) table() []route {
 		{"GET", "clients", ScopeRead, h.getClients},
 		{"GET", "catalog", ScopeRead, h.getCatalog},
 		{"PUT", "catalog/{schema}/{server}/{kind}/{name}", ScopeAdmin, h.putCatalog},
-		{"GET", "programs", ScopeRead, h.getPrograms},
+		{"GET", "programs", ScopeAdmin, h.getPrograms},
 		{"POST", "programs/{program}/plan", ScopeAdmin, h.postPlan},
 		{"POST", "programs/{program}/apply", ScopeAdmin, h.postApply},
-		{"GET", "doctor", ScopeRead, h.getDoctor},
+		{"GET", "doctor", ScopeAdmin, h.getDoctor},
 		{"GET", "suites", ScopeRead, h.getSuites},
 		{"POST", "suites/draft", ScopeRead, h.postDraft},
 		{"GET", "suites/{suite}", ScopeRead, h.getSuite},
@@ -90,7 +95,7 @@ func (h *Handler) table() []route {
 		{"GET", "traffic/export", ScopeRead, h.getTrafficExport},
 		{"GET", "traffic/{id}", ScopeRead, h.getTrafficEntry},
 		{"GET", "traffic/{id}/body", ScopeRead, h.getTrafficBody},
-		{"GET", "logs/{server}", ScopeRead, h.getLogs},
+		{"GET", "logs/{server}", ScopeAdmin, h.getLogs},
 		{"GET", "inbox", ScopeRead, h.getInbox},
 		{"POST", "inbox/{id}", ScopeCall, h.postInbox},
 		{"GET", "bench", ScopeRead, h.getBenches},
@@ -107,7 +112,7 @@ func (h *Handler) table() []route {
 		{"GET", "runs/{run}", ScopeRead, h.getRun},
 		{"GET", "runs/{run}/body", ScopeRead, h.getRunBody},
 		{"POST", "validate", ScopeRead, h.postValidate},
-		{"GET", "settings", ScopeRead, h.getSettings},
+		{"GET", "settings", ScopeAdmin, h.getSettings},
 		{"PUT", "settings/{key}", ScopeAdmin, h.putSetting},
 	}
 }
@@ -135,16 +140,16 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	}
 	req := &request{Request: r, params: params}
 	if rt.scope != ScopeNone {
-		id, ok := h.identify(r)
+		who, ok := h.identify(r)
 		if !ok {
 			fail(w, r, http.StatusUnauthorized, "login", say.New("log in with: mcp-all-in-one ui", "请用以下命令登录：mcp-all-in-one ui"))
 			return
 		}
-		if !id.May(rt.scope) {
+		if !may(who, rt.scope) {
 			fail(w, r, http.StatusForbidden, "scope", say.New("this needs the scope %s", "此操作需要权限 %s", rt.scope))
 			return
 		}
-		req.id = id
+		req.who = who
 	}
 	rt.serve(w, req)
 }
@@ -191,14 +196,18 @@ func matchSegments(want, got []string) (map[string]string, bool) {
 }
 
 // identify finds out who asks: a bearer token, or the cookie of a login.
-func (h *Handler) identify(r *http.Request) (Identity, bool) {
+func (h *Handler) identify(r *http.Request) (access.Principal, bool) {
 	if r.Header.Get("Authorization") != "" {
 		if h.opt.Bearer == nil {
-			return Identity{}, false
+			return access.Principal{}, false
 		}
 		return h.opt.Bearer(r)
 	}
-	return h.logins.identify(r)
+	who, ok := h.logins.identify(r)
+	if ok && h.opt.Current != nil {
+		who, ok = h.opt.Current(who)
+	}
+	return who, ok && who.ID != ""
 }
 
 func (h *Handler) getOpenAPI(w http.ResponseWriter, _ *request) {

@@ -110,7 +110,7 @@ func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
 
 // keep records a run. A full disk must not break a test: it is in memory.
 func (x *bench) keep(k probe.KeptRun) {
-	if err := x.h.history.Add(k); err != nil {
+	if err := x.h.history.of(x.owner.ID).Add(k); err != nil {
 		x.h.opt.Log.Warn("keeping a run", "err", err)
 	}
 }
@@ -158,7 +158,7 @@ func fill(r *Run, ex *Exchange) {
 func (x *bench) label() string {
 	t := x.target
 	switch {
-	case t.Server != "" && t.Via == "gateway":
+	case t.Server != "" && t.Via == viaGateway:
 		return t.Server + " (via gateway)"
 	case t.Server != "":
 		return t.Server

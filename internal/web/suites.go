@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/say"
 )
@@ -26,8 +28,13 @@ type suites struct {
 
 	mu      sync.Mutex
 	runs    map[string][]SuiteRun
-	running map[string]*suiteProgress
+	running map[suiteKey]*suiteProgress
 }
+
+// A suiteKey is a test file that a principal runs.
+type suiteKey struct{ owner, name string }
+
+func (r *SuiteRun) owner() string { return cmp.Or(r.Owner, access.Owner.ID) }
 
 // suiteProgress is a run that has not ended.
 type suiteProgress struct {
@@ -36,7 +43,7 @@ type suiteProgress struct {
 }
 
 func openSuites(h *Handler, opt SuiteOptions) (*suites, error) {
-	s := &suites{h: h, opt: opt, runs: map[string][]SuiteRun{}, running: map[string]*suiteProgress{}}
+	s := &suites{h: h, opt: opt, runs: map[string][]SuiteRun{}, running: map[suiteKey]*suiteProgress{}}
 	if h.opt.StateDir == "" {
 		return s, nil
 	}
@@ -88,37 +95,38 @@ func (s *suites) names() []string {
 	return slices.Compact(names)
 }
 
-// start runs a suite; what happens is told as events.
-func (s *suites) start(name string, suite *probe.Suite, update bool) error {
+// start runs a suite for a principal; what happens is told as events.
+func (s *suites) start(who access.Principal, name string, suite *probe.Suite, update bool) error {
+	key := suiteKey{who.ID, name}
 	ctx, cancel := context.WithCancel(s.h.ctx)
 	p := &suiteProgress{cancel: cancel, results: []probe.TestResult{}}
 	s.mu.Lock()
-	if s.running[name] != nil {
+	if s.running[key] != nil {
 		s.mu.Unlock()
 		cancel()
 		return say.Errorf("%s runs already", "%s 正在运行", name)
 	}
-	s.running[name] = p
+	s.running[key] = p
 	s.mu.Unlock()
-	s.tell(name)
+	s.tell(who.ID, name)
 	s.h.wg.Go(func() {
 		defer cancel()
-		s.finish(name, s.run(ctx, name, suite, update, p))
+		s.finish(key, s.run(ctx, who, name, suite, update, p))
 	})
 	return nil
 }
 
-func (s *suites) run(ctx context.Context, name string, suite *probe.Suite, update bool, p *suiteProgress) SuiteRun {
-	run := SuiteRun{Start: s.h.opt.Now()}
+func (s *suites) run(ctx context.Context, who access.Principal, name string, suite *probe.Suite, update bool, p *suiteProgress) SuiteRun {
+	run := SuiteRun{Owner: who.ID, Start: s.h.opt.Now()}
 	began := time.Now()
 	answers := &probe.TestAnswers{}
-	session, end, err := s.opt.Open(ctx, suite, answers)
+	session, end, err := s.opt.Open(ctx, who, suite, answers)
 	if err == nil {
 		runner := &probe.SuiteRunner{Session: session, Suite: suite, Answers: answers, Update: update, OnResult: func(r probe.TestResult) {
 			s.mu.Lock()
 			p.results = append(p.results, r)
 			s.mu.Unlock()
-			s.tell(name)
+			s.tell(who.ID, name)
 		}}
 		_, err = runner.Run(ctx)
 		end()
@@ -143,16 +151,22 @@ func (s *suites) run(ctx context.Context, name string, suite *probe.Suite, updat
 	return run
 }
 
-// finish keeps a run; of older ones only the counts are kept.
-func (s *suites) finish(name string, run SuiteRun) {
+// finish keeps a run; of older ones of its principal only the counts are kept.
+func (s *suites) finish(key suiteKey, run SuiteRun) {
 	s.mu.Lock()
-	delete(s.running, name)
-	list := s.runs[name]
+	delete(s.running, key)
+	list, own := slices.Clone(s.runs[key.name]), 0
 	for i := range list {
-		list[i].Results = nil
+		if list[i].owner() == key.owner {
+			list[i].Results = nil
+			own++
+		}
 	}
-	list = append(list, run)
-	s.runs[name] = list[max(0, len(list)-maxSuiteRuns):]
+	if own >= maxSuiteRuns {
+		oldest := slices.IndexFunc(list, func(r SuiteRun) bool { return r.owner() == key.owner })
+		list = slices.Delete(list, oldest, oldest+1)
+	}
+	s.runs[key.name] = append(list, run)
 	data, err := json.Marshal(s.runs)
 	s.mu.Unlock()
 	if err == nil && s.file != "" {
@@ -161,7 +175,10 @@ func (s *suites) finish(name string, run SuiteRun) {
 	if err != nil {
 		s.h.opt.Log.Warn("keeping the runs of tests", "err", err)
 	}
-	s.tell(name)
+	s.tell(key.owner, key.name)
 }
 
-func (s *suites) tell(name string) { s.h.hub.publish("tests", map[string]string{"suite": name}) }
+// tell says that a test file, or a run of it, has changed.
+func (s *suites) tell(owner, name string) {
+	s.h.hub.publish("tests", owner, map[string]string{"suite": name})
+}

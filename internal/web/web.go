@@ -11,12 +11,11 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -41,7 +40,10 @@ type Options struct {
 	Validate func(schema, value json.RawMessage) ([]Problem, error)
 	// Bearer says who a request with an Authorization header is; false refuses
 	// it. A nil Bearer refuses all.
-	Bearer func(r *http.Request) (Identity, bool)
+	Bearer func(r *http.Request) (access.Principal, bool)
+	// Current returns a principal that logged in before as it is now; false
+	// ends the login. A nil Current keeps it as it was.
+	Current func(access.Principal) (access.Principal, bool)
 	// AllowHost accepts a Host header; nil accepts loopback names only.
 	AllowHost func(host string) bool
 	// StateDir keeps logins and the tester's history over a restart; "" keeps
@@ -63,7 +65,7 @@ type Handler struct {
 	logins  *logins
 	hub     *hub
 	bench   *benches
-	history *probe.History
+	history *histories
 	undos   *undos
 	suites  *suites
 	routes  []route
@@ -91,7 +93,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if h.logins, err = openLogins(opt.StateDir, opt.Now); err != nil {
 		return nil, err
 	}
-	if h.history, err = openHistory(opt.StateDir); err != nil {
+	if h.history, err = openHistories(opt.StateDir); err != nil {
 		return nil, err
 	}
 	h.hub = newHub()
@@ -101,8 +103,8 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.routes = h.table()
-	h.opt.Inbox.watch(func() { h.hub.publish("inbox", h.opt.Inbox.List()) })
-	h.opt.Servers.Watch(func() { h.hub.publish("servers", h.opt.Servers.List()) })
+	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
+	h.opt.Servers.Watch(func() { h.hub.changed("servers") })
 	return h, nil
 }
 
@@ -114,12 +116,22 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// NewCode makes a one-time code for logging in with the given scopes. It lives
-// until it is used, at most ten minutes.
-func (h *Handler) NewCode(id Identity) string { return h.logins.newCode(id) }
+// NewCode makes a one-time code for logging in as a principal. It lives until it
+// is used, at most ten minutes.
+func (h *Handler) NewCode(who access.Principal) string { return h.logins.newCode(who) }
+
+// End ends what a principal has open, whose credential is no longer good: its
+// logins, tester sessions and event streams.
+func (h *Handler) End(principal string) {
+	if err := h.logins.drop(principal); err != nil {
+		h.opt.Log.Warn("the end of logins was not saved", "err", err)
+	}
+	h.bench.closeOf(principal)
+	h.hub.publish(topicEnd, principal, struct{}{})
+}
 
 // ClientsChanged tells open pages that a client came or went.
-func (h *Handler) ClientsChanged() { h.hub.publish("clients", h.clients()) }
+func (h *Handler) ClientsChanged() { h.hub.changed("clients") }
 
 // LogoutAll ends every login.
 func (h *Handler) LogoutAll() error { return h.logins.clear() }
@@ -143,23 +155,3 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, http.StatusNotFound, "not_found", say.New("nothing is here", "此处没有内容"))
 	}
 }
-
-func (h *Handler) clients() []Client {
-	if h.opt.Clients == nil {
-		return []Client{}
-	}
-	return h.opt.Clients()
-}
-
-// openHistory opens the history that the tester on the command line keeps too.
-func openHistory(dir string) (*probe.History, error) {
-	if dir == "" {
-		return probe.OpenHistory(""), nil
-	}
-	history := probe.OpenHistory(filepath.Join(dir, HistoryFile))
-	_, err := history.List("", "", "", 0)
-	return history, err
-}
-
-// HistoryFile is the name of the history in Options.StateDir.
-const HistoryFile = "runs.jsonl"

@@ -1,0 +1,241 @@
+package cli_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// A guarded gateway has keys of every kind, an audit trail and a server whose
+// tools are denied or asked for.
+type guarded struct {
+	*mcptest.Process
+	t      *testing.T
+	url    string
+	dir    string
+	binary string
+	keys   map[string]string
+}
+
+func newGuarded(t *testing.T) *guarded {
+	t.Helper()
+	g := &guarded{t: t, dir: t.TempDir(), binary: mcptest.BuildProduct(t), keys: map[string]string{}}
+	content := fmt.Sprintf(`{"access":{"keys":%q},"audit":{"file":%q},"metrics":{"enabled":true},"mcpServers":{
+		"one":{"command":%q,"args":["demo"],"deny":["add"],"tools":{"echo":{"ask":true}}},
+		"two":{"command":%q,"args":["demo"]},
+		"broken":{"command":%q}}}`,
+		filepath.Join(g.dir, "keys.json"), filepath.Join(g.dir, "audit.jsonl"), g.binary, g.binary, filepath.Join(g.dir, "no-such-program"))
+	g.write("mcp.json", content)
+	for name, scopes := range map[string][]string{
+		"boss": {"admin"}, "chief": {"admin"}, "ann": nil, "ben": nil, "bound": {"server:two"}, "reader": {"readonly"}, "leaver": {"admin"},
+	} {
+		args := []string{"key", "create", name}
+		for _, s := range scopes {
+			args = append(args, "--scope", s)
+		}
+		g.keys[name] = g.command(args...)
+	}
+	g.Process = mcptest.Start(t, mcptest.Program{Path: g.binary, Args: []string{"http", "-p", "0", "-c", filepath.Join(g.dir, "mcp.json")}, Env: g.env(), Dir: g.dir})
+	g.url = g.Listening()
+	g.await("the servers", func() bool {
+		_, body := g.api("boss", "GET", "servers", "")
+		return strings.Count(body, `"state":"up"`) == 2 && strings.Contains(body, `"state":"down"`)
+	})
+	return g
+}
+
+func (g *guarded) env() []string {
+	return []string{"HOME=" + g.dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}
+}
+
+func (g *guarded) write(name, content string) {
+	g.t.Helper()
+	path := filepath.Join(g.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *guarded) command(args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command(g.binary, append(args, "-c", filepath.Join(g.dir, "mcp.json"))...)
+	cmd.Env, cmd.Dir = append(os.Environ(), g.env()...), g.dir
+	out, err := cmd.Output()
+	if err != nil {
+		g.t.Fatalf("%v: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// as are the headers of a key.
+func (g *guarded) as(key string) map[string]string {
+	header := map[string]string{"X-MCP-AIO": "1"}
+	if key != "" {
+		header["Authorization"] = "Bearer " + g.keys[key]
+	}
+	return header
+}
+
+// page asks for a path with a key; none for "".
+func (g *guarded) page(key, path string) (int, string) {
+	g.t.Helper()
+	return ask(g.t, "GET", g.url+path, "", g.as(key))
+}
+
+func (g *guarded) api(key, method, path, body string) (int, string) {
+	g.t.Helper()
+	return ask(g.t, method, g.url+"/api/v1/"+path, body, g.as(key))
+}
+
+// want is api with the status that is expected.
+func (g *guarded) want(t *testing.T, status int, key, method, path, body string) string {
+	t.Helper()
+	got, answer := g.api(key, method, path, body)
+	if got != status {
+		t.Errorf("%s: %s %s = %d %.300s, want %d", key, method, path, got, answer, status)
+	}
+	return answer
+}
+
+// owner is a browser that logged in with a code from the terminal.
+func (g *guarded) owner() func(method, path, body string) (int, string) {
+	g.t.Helper()
+	_, code, _ := strings.Cut(g.command("ui", "--print"), "#code=")
+	return g.login(code)
+}
+
+func (g *guarded) login(code string) func(method, path, body string) (int, string) {
+	g.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	send := func(method, path, body string) (int, string) {
+		g.t.Helper()
+		req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+"/api/v1/"+path, strings.NewReader(body))
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		req.Header.Set("X-MCP-AIO", "1")
+		resp, err := client.Do(req)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	if status, body := send("POST", "login", fmt.Sprintf(`{"code":%q}`, code)); status != 200 {
+		g.t.Fatalf("login: %d %s", status, body)
+	}
+	return send
+}
+
+func (g *guarded) await(what string, f func() bool) {
+	g.t.Helper()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			g.t.Fatalf("waited in vain for %s\n%s", what, g.Stderr())
+		}
+	}
+}
+
+// open opens a bench and returns its id and the answer.
+func (g *guarded) open(t *testing.T, key, target string) (id, answer string) {
+	t.Helper()
+	answer = g.want(t, 200, key, "POST", "bench", `{"target":`+target+`}`)
+	var b struct{ ID string }
+	if err := json.Unmarshal([]byte(answer), &b); err != nil || b.ID == "" {
+		t.Fatalf("bench of %s: %s", key, answer)
+	}
+	return b.ID, answer
+}
+
+// begin starts a call on a bench and returns its run.
+func (g *guarded) begin(t *testing.T, key, bench, tool, args string) string {
+	t.Helper()
+	body := fmt.Sprintf(`{"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args)
+	var run struct{ ID string }
+	if err := json.Unmarshal([]byte(g.want(t, 202, key, "POST", "bench/"+bench+"/calls", body)), &run); err != nil {
+		t.Fatal(err)
+	}
+	return run.ID
+}
+
+// result is the run when it has ended, with its result.
+func (g *guarded) result(key, run string) string {
+	g.t.Helper()
+	var got string
+	g.await("the run "+run, func() bool {
+		_, got = g.api(key, "GET", "runs/"+run, "")
+		return !strings.Contains(got, `"status":"running"`)
+	})
+	_, body := g.api(key, "GET", "runs/"+run+"/body", "")
+	return got + body
+}
+
+// question is the id of the one question that a principal sees.
+func (g *guarded) question(key string) string {
+	g.t.Helper()
+	var list []struct{ ID string }
+	g.await("a question for "+key, func() bool {
+		_, body := g.api(key, "GET", "inbox", "")
+		return json.Unmarshal([]byte(body), &list) == nil && len(list) == 1
+	})
+	return list[0].ID
+}
+
+// follow reads the event stream of a key until f says that it is enough.
+func (g *guarded) follow(t *testing.T, key, topics string, f func(line string) bool) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", g.url+"/api/v1/events?topics="+topics, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range g.as(key) {
+		req.Header.Set(name, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 10<<20)
+	for lines.Scan() {
+		if f(lines.Text()) {
+			return
+		}
+	}
+	t.Fatalf("the stream ended: %v", lines.Err())
+}
+
+// call calls a tool as a client over HTTP.
+func (g *guarded) call(key, tool, args string) string {
+	g.t.Helper()
+	_, body := ask(g.t, "POST", g.url+"/mcp", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args), g.as(key))
+	return body
+}

@@ -1,0 +1,49 @@
+package web
+
+import (
+	"path/filepath"
+	"sync"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/probe"
+)
+
+// HistoryFile is the name of the owner's history in Options.StateDir, which the
+// tester on the command line keeps too.
+const HistoryFile = "runs.jsonl"
+
+// histories are the tester's histories, one for each principal.
+type histories struct {
+	dir string
+
+	mu   sync.Mutex
+	byID map[string]*probe.History
+}
+
+func openHistories(dir string) (*histories, error) {
+	h := &histories{dir: dir, byID: map[string]*probe.History{}}
+	_, err := h.of(access.Owner.ID).List("", "", "", 0)
+	return h, err
+}
+
+// of is the history of a principal.
+func (h *histories) of(principal string) *probe.History {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one := h.byID[principal]
+	if one == nil {
+		one = probe.OpenHistory(h.file(principal))
+		h.byID[principal] = one
+	}
+	return one
+}
+
+func (h *histories) file(principal string) string {
+	switch {
+	case h.dir == "":
+		return ""
+	case principal == access.Owner.ID:
+		return filepath.Join(h.dir, HistoryFile)
+	}
+	return filepath.Join(h.dir, "runs-"+hashOf(principal)[:24]+".jsonl")
+}
