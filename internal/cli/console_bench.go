@@ -59,7 +59,7 @@ func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *web
 	}
 	opt.Launcher, opt.MaxMessage, opt.Log = c.in.launcher, c.in.cfg.Limits.ServerMessage, c.in.log
 	opt.Handshake = c.in.cfg.Limits.Handshake
-	past := &direct{in: c.in, who: who, target: t, session: x}
+	past := &direct{in: c.in, who: who, target: t}
 	if t.Via == viaGateway {
 		opt.Measure = c.in.measure(who)
 	} else {

@@ -16,14 +16,13 @@ import (
 // A direct is a connection of the console past the gateway. It keeps the record
 // that the gateway would have kept, and tells those who observe calls.
 type direct struct {
-	in      *instance
-	who     access.Principal
-	target  *web.Target
-	session *benchSession
+	in     *instance
+	who    access.Principal
+	target *web.Target
 }
 
 // record records a call that has ended.
-func (d *direct) record(x *probe.Exchange, began time.Time, err error) uint64 {
+func (d *direct) record(s *probe.Session, x *probe.Exchange, began time.Time, err error) uint64 {
 	result := []byte(x.Result)
 	o := traffic.Outcome{Status: traffic.StatusOK, Total: time.Since(began)}
 	switch {
@@ -36,8 +35,7 @@ func (d *direct) record(x *probe.Exchange, began time.Time, err error) uint64 {
 	case x.IsToolError():
 		o.Status = traffic.StatusToolError
 	}
-	redact := d.session.Redact
-	return d.keep(x.Method, began, o, redact(x.Params), redact(result))
+	return d.keep(x.Method, began, o, s.Redact(x.Params), s.Redact(result))
 }
 
 // opened records the beginning of the connection: a command runs from then on.

@@ -282,3 +282,52 @@ func (g *guarded) audited(t *testing.T) {
 		t.Errorf("the audit trail: %s", line)
 	}
 }
+
+// Without keys the owner decides for clients, and nobody for the owner.
+func TestOwnerDecidesForOthers(t *testing.T) {
+	g := unguarded(t)
+	g.write("mcp.json", fmt.Sprintf(`{"mcpServers":{"one":{"command":%q,"args":["demo"],"tools":{"echo":{"ask":true}}}}}`, g.binary))
+	g.start()
+	owner := g.owner()
+	t.Run("door/1 the owner's own call is refused at once", func(t *testing.T) {
+		_, opened := owner("POST", "bench", `{"target":{"server":"one","via":"gateway"}}`)
+		var b, run struct{ ID string }
+		if err := json.Unmarshal([]byte(opened), &b); err != nil {
+			t.Fatal(err)
+		}
+		_, began := owner("POST", "bench/"+b.ID+"/calls", `{"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"}}}`)
+		if err := json.Unmarshal([]byte(began), &run); err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		g.await("the refusal", func() bool {
+			_, got = owner("GET", "runs/"+run.ID, "")
+			return !strings.Contains(got, `"status":"running"`)
+		})
+		if !strings.Contains(got, "policy_denied") {
+			t.Errorf("the call: %s", got)
+		}
+	})
+	t.Run("door/1 a client's call waits for the owner", func(t *testing.T) {
+		answer := make(chan string, 1)
+		go func() { answer <- g.call("", "one__echo", `{"message":"please"}`) }()
+		var list []struct{ ID, From string }
+		g.await("the question", func() bool {
+			_, body := owner("GET", "inbox", "")
+			return json.Unmarshal([]byte(body), &list) == nil && len(list) == 1
+		})
+		if status, body := owner("POST", "inbox/"+list[0].ID, `{"action":"accept"}`); status != 204 || list[0].From != "anonymous" {
+			t.Errorf("the yes to %+v: %d %s", list, status, body)
+		}
+		if got := <-answer; !strings.Contains(got, "please") {
+			t.Errorf("the answer: %s", got)
+		}
+	})
+	t.Run("door/9 this machine sees the services", func(t *testing.T) {
+		for _, path := range []string{"/health", "/status"} {
+			if _, body := g.page("", path); !strings.Contains(body, `"name":"one"`) {
+				t.Errorf("%s: %s", path, body)
+			}
+		}
+	})
+}

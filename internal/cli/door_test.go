@@ -30,7 +30,7 @@ type guarded struct {
 
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
-	g := &guarded{t: t, dir: t.TempDir(), binary: mcptest.BuildProduct(t), keys: map[string]string{}}
+	g := unguarded(t)
 	content := fmt.Sprintf(`{"access":{"keys":%q},"audit":{"file":%q},"metrics":{"enabled":true},"mcpServers":{
 		"one":{"command":%q,"args":["demo"],"deny":["add"],"tools":{"echo":{"ask":true}}},
 		"two":{"command":%q,"args":["demo"]},
@@ -46,13 +46,24 @@ func newGuarded(t *testing.T) *guarded {
 		}
 		g.keys[name] = g.command(args...)
 	}
-	g.Process = mcptest.Start(t, mcptest.Program{Path: g.binary, Args: []string{"http", "-p", "0", "-c", filepath.Join(g.dir, "mcp.json")}, Env: g.env(), Dir: g.dir})
-	g.url = g.Listening()
+	g.start()
 	g.await("the servers", func() bool {
 		_, body := g.api("boss", "GET", "servers", "")
 		return strings.Count(body, `"state":"up"`) == 2 && strings.Contains(body, `"state":"down"`)
 	})
 	return g
+}
+
+// unguarded has no keys yet, and does not run.
+func unguarded(t *testing.T) *guarded {
+	t.Helper()
+	return &guarded{t: t, dir: t.TempDir(), binary: mcptest.BuildProduct(t), keys: map[string]string{}}
+}
+
+func (g *guarded) start() {
+	g.t.Helper()
+	g.Process = mcptest.Start(g.t, mcptest.Program{Path: g.binary, Args: []string{"http", "-p", "0", "-c", filepath.Join(g.dir, "mcp.json")}, Env: g.env(), Dir: g.dir})
+	g.url = g.Listening()
 }
 
 func (g *guarded) env() []string {

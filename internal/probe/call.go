@@ -77,7 +77,7 @@ func (s *Session) Call(ctx context.Context, method string, params json.RawMessag
 	defer s.calls.end(r)
 	x, err := s.call(ctx, r, method, params)
 	if s.opt.Record != nil {
-		x.Record = s.opt.Record(x, r.began, err)
+		x.Record = s.opt.Record(s, x, r.began, err)
 	}
 	return x, err
 }

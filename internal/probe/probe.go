@@ -104,7 +104,7 @@ type Options struct {
 
 	// Record keeps a record of a call that ended and returns its entry; nil
 	// keeps none.
-	Record func(x *Exchange, began time.Time, err error) uint64
+	Record func(s *Session, x *Exchange, began time.Time, err error) uint64
 
 	// What follows hears of things as they happen; each may be nil, and may be
 	// called concurrently, but not after Close has returned.

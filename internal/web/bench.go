@@ -19,6 +19,8 @@ const (
 	openTimeout = 60 * time.Second
 )
 
+var errTooLate = say.Errorf("the key has ended", "访问密钥已失效")
+
 var errTooManyBenches = say.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
 
 // benches are the tester's open sessions. They live here, not in a page, so
@@ -93,10 +95,15 @@ func (b *benches) open(ctx context.Context, who access.Principal, t Target, fres
 		b.byID[x.id] = x
 	}
 	b.mu.Unlock()
-	if err == nil {
-		b.tell(who.ID)
+	if err != nil {
+		return x, err
 	}
-	return x, err
+	if _, ok := b.h.current(who); !ok { // it ended meanwhile
+		b.close(who, x.id)
+		return nil, errTooLate
+	}
+	b.tell(who.ID)
+	return x, nil
 }
 
 // reserve finds a session to share, or keeps a place for a new one.

@@ -12,8 +12,12 @@ import (
 	"mcp-all-in-one/internal/say"
 )
 
-// maxQuestions bounds what waits; later questions are declined at once.
-const maxQuestions = 256
+// maxQuestions bounds what waits, and questionShare what one principal has
+// caused of it; later questions are declined at once.
+const (
+	maxQuestions  = 256
+	questionShare = maxQuestions / 4
+)
 
 // A Question waits for a person: a server's sampling or elicitation, or a call
 // whose policy is to ask.
@@ -125,7 +129,13 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 
 func (b *Inbox) add(w *waiting) bool {
 	b.mu.Lock()
-	if len(b.waiting) >= maxQuestions {
+	own := 0
+	for _, other := range b.waiting {
+		if other.From == w.From {
+			own++
+		}
+	}
+	if len(b.waiting) >= maxQuestions || own >= questionShare {
 		b.mu.Unlock()
 		return false
 	}

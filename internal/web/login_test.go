@@ -1,13 +1,16 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -221,5 +224,90 @@ func TestIDs(t *testing.T) {
 			t.Fatalf("an id is %q", id)
 		}
 		seen[id] = true
+	}
+}
+
+// TestKeptLogins are of principals, and end with them.
+func TestKeptLogins(t *testing.T) {
+	dir := t.TempDir()
+	rights, valid := access.Grant{Admin: true}, true
+	current := func(who access.Principal) (access.Principal, bool) {
+		who.Grant = rights
+		return who, valid && who.ID != ""
+	}
+	first := start(t, func(o *Options) { o.StateDir, o.Current = dir, current })
+	first.want(200, "POST", "login", map[string]string{"code": first.h.NewCode(access.Principal{ID: "key:boss", Name: "boss", Grant: rights})})
+	if err := first.h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, func(o *Options) { o.StateDir, o.Current = dir, current })
+	address, err := url.Parse(again.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := url.Parse(first.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.client.Jar.SetCookies(address, first.client.Jar.Cookies(before))
+	t.Run("door/1 it keeps its principal", func(t *testing.T) {
+		var session sessionBody
+		again.get("session", &session)
+		if session.Name != "boss" || session.Scope != ScopeAdmin {
+			t.Errorf("session = %+v", session)
+		}
+	})
+	t.Run("door/1 it has the rights that the principal has now", func(t *testing.T) {
+		rights = access.Grant{}
+		again.want(403, "POST", "codes", nil)
+	})
+	t.Run("door/1 it ends with its key", func(t *testing.T) {
+		valid = false
+		again.want(401, "GET", "session", nil)
+	})
+	t.Run("door/1 one without a principal counts for nothing", func(t *testing.T) {
+		valid = true
+		file := `{"` + hashOf("old") + `":{"name":"local","scope":"admin","expires":"2999-01-01T00:00:00Z"}}`
+		if err := os.WriteFile(filepath.Join(dir, "logins.json"), []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		old := start(t, func(o *Options) { o.StateDir = dir })
+		old.want(401, "GET", "session", nil, "Cookie", cookieName+"=old")
+	})
+	t.Run("door/1 one that was revoked is forgotten", func(t *testing.T) {
+		c := start(t)
+		c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[ScopeCall])})
+		c.h.End(principals[ScopeCall].ID)
+		c.want(401, "GET", "session", nil)
+	})
+}
+
+// TestInboxShare keeps one principal from taking all places.
+func TestInboxShare(t *testing.T) {
+	var b Inbox
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	for range questionShare {
+		w := &waiting{Question: Question{From: "key:a"}}
+		if !b.add(w) {
+			t.Fatal("declined within its share")
+		}
+	}
+	if a, err := b.Ask(ctx, Question{From: "key:a"}); err != nil || a.Action != "decline" {
+		t.Errorf("beyond its share: %+v, %v", a, err)
+	}
+	added := make(chan struct{}, 1)
+	b.watch(func() {
+		select {
+		case added <- struct{}{}:
+		default:
+		}
+	})
+	wg.Go(func() { _, _ = b.Ask(ctx, Question{From: "key:b", To: "key:b"}) })
+	<-added
+	if list := b.List(access.Principal{ID: "key:b"}); len(list) != 1 {
+		t.Errorf("another principal's question: %+v", list)
 	}
 }

@@ -33,6 +33,8 @@ var scopeOrder = []string{ScopeNone, ScopeRead, ScopeCall, ScopeAdmin}
 // scopeOf is the scope that a principal has by its grant.
 func scopeOf(who access.Principal) string {
 	switch {
+	case who.ID == "":
+		return ScopeNone
 	case who.MayConfigure():
 		return ScopeAdmin
 	case who.ReadOnly:
@@ -204,10 +206,19 @@ func (h *Handler) identify(r *http.Request) (access.Principal, bool) {
 		return h.opt.Bearer(r)
 	}
 	who, ok := h.logins.identify(r)
-	if ok && h.opt.Current != nil {
-		who, ok = h.opt.Current(who)
+	if !ok {
+		return access.Principal{}, false
 	}
-	return who, ok && who.ID != ""
+	return h.current(who)
+}
+
+// current is a principal that was let in before, as it is now; false when its
+// credential is no longer good.
+func (h *Handler) current(who access.Principal) (access.Principal, bool) {
+	if h.opt.Current != nil {
+		return h.opt.Current(who)
+	}
+	return who, who.ID != ""
 }
 
 func (h *Handler) getOpenAPI(w http.ResponseWriter, _ *request) {

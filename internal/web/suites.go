@@ -116,6 +116,17 @@ func (s *suites) start(who access.Principal, name string, suite *probe.Suite, up
 	return nil
 }
 
+// endOf ends the runs of a principal.
+func (s *suites) endOf(principal string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, p := range s.running {
+		if key.owner == principal {
+			p.cancel()
+		}
+	}
+}
+
 func (s *suites) run(ctx context.Context, who access.Principal, name string, suite *probe.Suite, update bool, p *suiteProgress) SuiteRun {
 	run := SuiteRun{Owner: who.ID, Start: s.h.opt.Now()}
 	began := time.Now()

@@ -127,6 +127,7 @@ func (h *Handler) End(principal string) {
 		h.opt.Log.Warn("the end of logins was not saved", "err", err)
 	}
 	h.bench.closeOf(principal)
+	h.suites.endOf(principal)
 	h.hub.publish(topicEnd, principal, struct{}{})
 }
 
