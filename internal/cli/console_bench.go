@@ -99,7 +99,7 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 		}}, nil
 	case t.Server != "":
 		s := snapshot.Config.Schema(schema)
-		if s == nil || s.Server(t.Server) == nil {
+		if s == nil || s.Server(t.Server) == nil || !who.MaySee(schema, t.Server, "") {
 			return probe.Target{}, say.Errorf("server %q: %w", "服务 %q：%w", t.Server, web.ErrNotFound)
 		}
 		server := s.Server(t.Server)

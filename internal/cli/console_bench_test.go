@@ -90,6 +90,12 @@ func TestConsoleBench(t *testing.T) {
 			}
 		})
 	}
+	other := access.Principal{ID: "key:other", Grant: access.Grant{Admin: true, Servers: []string{"other"}}}
+	for _, via := range []string{"direct", "gateway"} {
+		if _, err := bench.Open(t.Context(), other, &web.Target{Server: "demo", Via: via}, hooks); err == nil {
+			t.Errorf("door/7: %s: a key for another server opened", via)
+		}
+	}
 	for name, target := range map[string]web.Target{"nothing": {}, "unknown": {Server: "none"}, "unreachable": {Command: "/no/such/command"}} {
 		if _, err := bench.Open(t.Context(), access.Owner, &target, hooks); err == nil {
 			t.Errorf("%s: opened", name)
