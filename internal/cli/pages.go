@@ -32,10 +32,9 @@ func (in *instance) schemasOf(who access.Principal) []string {
 // itself is. Anybody may know that much; which servers there are is for those
 // who may enter.
 func (rt *router) health(w http.ResponseWriter, r *http.Request) {
-	page := map[string]any{
-		"status": rt.in.health(), "timestamp": time.Now().UTC().Format(time.RFC3339), "uptime": rt.uptime().Seconds(),
-	}
+	page := map[string]any{"status": rt.in.health()}
 	if who, refused := rt.in.access.Authenticate(r); refused == nil {
+		page["timestamp"], page["uptime"] = time.Now().UTC().Format(time.RFC3339), rt.uptime().Seconds()
 		page["services"] = rt.in.services(who)
 	}
 	writeJSON(w, http.StatusOK, page)
