@@ -14,7 +14,7 @@ const (
 	notFound       = "not_found"         // there is no such thing, for who asks
 	badArguments   = "invalid_arguments" // they do not fit the tool's schema
 	headerMismatch = "header_mismatch"   // a header does not say what the body says
-	shutOut        = "shut out"          // the console lets nobody in who may see a part only, or may not do this
+	shutOut        = "shut out"          // the console does not let the key do this
 	unclear        = "unclear"           // neither: always a failure
 )
 

@@ -115,7 +115,9 @@ var doors = [numDoors]door{
 			return w.bench(keyPlain, map[string]any{"via": "gateway"}, e, server+"__"+tool)
 		}},
 	doorDirect: {"direct", "the console's Bench, on a connection of its own to the server (the control is an administrator's)", both, "console", keyPlain, tool,
-		func(w *world, e era) attempt { return w.bench(w.tester(), map[string]any{"server": server}, e, tool) }},
+		func(w *world, e era) attempt {
+			return w.bench(w.tester(), map[string]any{"server": server, "via": "direct"}, e, tool)
+		}},
 	doorSuite: {"suite", "a test file that the console runs, through the gateway", []era{ownEra}, "console", keyPlain, tool,
 		func(w *world, _ era) attempt { return w.suite(keyPlain, ".", server+"__"+tool) }},
 	doorCLI: {"cli", "`mcp-all-in-one call`, through the running gateway", []era{ownEra}, "cli", "local", tool,

@@ -157,8 +157,8 @@ func TestAskedUnderEveryName(t *testing.T) {
 					try := doors[id].open(w, e)
 					asked := make(chan string, 1)
 					w.events(keyChief, "inbox", func(*mcptest.Event) {
-						_, list := w.api(keyChief, http.MethodGet, "inbox", nil)
 						for _, q := range w.questions(keyChief) {
+							_, list := w.api(keyChief, http.MethodGet, "inbox", nil)
 							select {
 							case asked <- list:
 							default:

@@ -104,7 +104,7 @@ var (
 	toolsOnly  = na("it is about tools", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete)
 	madeByCall = na("a task is made by a call, which was decided", doorTask)
 	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI)
-	bound      = shut("the console is closed to a key that sees a part", doorBench, doorDirect, doorSuite)
+	looksOnly  = shut("a read-only key may look at the console, and call nothing there", doorBench, doorSuite)
 	newSession = mute("a new session is refused", doorSuite, doorCLI)
 )
 
@@ -124,13 +124,13 @@ var decisions = [numDecisions]decision{
 		begin: (*world).press, early: true, cells: exceptions(direct, newSession, on(unrecorded, "all of `subscriptions/listen` is refused", []doorID{doorSubscribe}, modern))},
 	scopeSchema: {name: "scope-schema", rule: "scope", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
 		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorCall, doorInvoke, doorAuto,
-			doorTask, doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete), bound)},
+			doorTask, doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete), direct, mute("the schema is not there: there is no session", doorBench, doorSuite))},
 	scopeServer: {name: "scope-server", rule: "scope", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
-		cells: exceptions(noScopes, bound, mute("the endpoint is not there: there is no call", doorEndpoint))},
+		cells: exceptions(noScopes, direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	scopeTool: {name: "scope-tool", rule: "scope", about: "the key has `tool:look`", reason: notFound, target: hello, scopes: []string{"tool:look"},
-		cells: exceptions(noScopes, bound, madeByCall)},
+		cells: exceptions(noScopes, direct, madeByCall)},
 	readOnly: {name: "read-only", rule: "scope", about: "the key has `readonly`, and the tool does not say that it only reads", reason: notFound, target: hello, scopes: []string{"readonly"},
-		cells: exceptions(noScopes, bound, madeByCall, na("it only reads", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete))},
+		cells: exceptions(noScopes, direct, looksOnly, madeByCall, na("it only reads", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete))},
 	pending: {name: "pending", rule: "pending", about: "a client added the server, and no person has approved it", reason: notFound, target: hello, begin: (*world).addPending,
 		cells: exceptions(direct)},
 	serverOff: {name: "server-off", rule: "enabled", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
