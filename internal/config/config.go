@@ -57,7 +57,7 @@ type Config struct {
 	Answers   Answers       `json:"answers" doc:"Fixed answers to questions when nobody else answers." zh:"无人回答时使用的固定答案。"`
 	Access    Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
 	Limits    Limits        `json:"limits" doc:"Every bound of the gateway." zh:"网关的全部限制。"`
-	StartWait time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long a client's handshake, and its first list, each wait for servers that are starting." zh:"客户端的握手和第一次列表各自最多等待启动中的服务多久。"`
+	StartWait time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
 	Compat    string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
 	Mode      string        `json:"mode" enum:"full|compact|search|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
 	Naming    string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`

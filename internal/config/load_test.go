@@ -122,7 +122,7 @@ func TestDefaults(t *testing.T) {
 	if two := cfg.Schemas[0].Servers[1]; two.Type != TypeAuto {
 		t.Errorf("type of a bare url = %q, want %q", two.Type, TypeAuto)
 	}
-	if cfg.Server.Host != "127.0.0.1" || cfg.Server.PortSet || cfg.StartWait != 10*time.Second || cfg.Compat != "auto" || cfg.Schemas[0].Mode != "full" {
+	if cfg.Server.Host != "127.0.0.1" || cfg.Server.PortSet || cfg.StartWait != 4*time.Second || cfg.Compat != "auto" || cfg.Schemas[0].Mode != "full" {
 		t.Errorf("config = %+v", cfg)
 	}
 	if cfg.Limits != DefaultLimits() || cfg.Limits.ClientMessage != 10<<20 || cfg.Limits.CallIdle != 5*time.Minute {

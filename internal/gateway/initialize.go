@@ -55,7 +55,7 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	s.mu.Unlock()
 	s.gw.tellClients()
 	s.greet(s.caller)
-	s.prepare(ctx, s.startLeft())
+	s.hello(ctx)
 	return &jsonrpc.Response{Result: s.welcome(version, caps)}, nil
 }
 

@@ -49,7 +49,7 @@ func modernOutcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error)
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	switch req.Method {
 	case mcp.MethodDiscover:
-		s.prepare(ctx, s.startLeft())
+		s.hello(ctx)
 		return s.discover(p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)

@@ -132,6 +132,13 @@ func (s *Session) startLeft() time.Duration {
 	return min(wait, time.Until(s.gw.started.Add(wait)))
 }
 
+// maxHello bounds how long the answer to a handshake waits, however long lists
+// may: the shortest limit of a known client is 5 s.
+const maxHello = 4 * time.Second
+
+// hello waits for servers that start, before a client is told what they can do.
+func (s *Session) hello(ctx context.Context) { s.prepare(ctx, min(s.startLeft(), maxHello)) }
+
 // prepare waits until each server has answered or failed once.
 func (s *Session) prepare(ctx context.Context, wait time.Duration) {
 	if wait <= 0 {
