@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -14,10 +13,8 @@ import (
 // servers. No configured server can have it.
 const Server = "\x00builtin"
 
-// An Env is what a tool of ours may reach: the schema and the caller that it
-// works for.
+// An Env is what a tool of ours may reach on behalf of its caller.
 type Env struct {
-	Schema *config.Schema
 	// Catalog is everything that can be reached, Visible what of it the caller
 	// may see; nil means all.
 	Catalog *catalog.Catalog
@@ -26,8 +23,6 @@ type Env struct {
 	// cancellation and questions included. arguments is nil when there are
 	// none.
 	Call func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error)
-	// Read reads a resource of a server as the caller itself would.
-	Read func(ctx context.Context, server, uri string) (*jsonrpc.Response, error)
 	// Ask asks the caller's client; it fails where the client does not offer
 	// that.
 	Ask func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)

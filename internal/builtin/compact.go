@@ -31,11 +31,8 @@ func NamesAll(all *catalog.Catalog, view catalog.View) bool {
 // Compact is the two tools that stand for all tools of a schema in the compact
 // modes; nil when the schema shows its tools themselves. view is whose eyes
 // they are for.
-func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *config.Schema, cfg *config.Config) *Set {
-	c := compact{
-		types: cfg.Compact.Types, toon: cfg.Compact.Toon, rows: int(cfg.Compact.ToonMinSize), wrapped: schema.Exec == "wrapped" || cfg.Exec == "wrapped",
-		structured: cfg.Compact.StructuredContent,
-	}
+func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.Config) *Set {
+	c := compact{types: cfg.Compact.Types, toon: cfg.Compact.Toon, rows: int(cfg.Compact.ToonMinSize)}
 	var outline string
 	switch mode {
 	case ModeCompact:
@@ -47,9 +44,6 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *confi
 		return nil
 	}
 	tools := []Tool{c.inspectTool(outline), c.execTool()}
-	if names := cfg.Compact.Names; names == NamesDescribe || names == NamesInvoke {
-		tools = c.later(names, outline)
-	}
 	for i := range tools {
 		tools[i].Compact = true
 	}
@@ -60,9 +54,6 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, schema *confi
 type compact struct {
 	search, types, toon bool
 	rows                int // fewest rows of a table
-	// wrapped answers in the envelope of the original; structured gives it as
-	// structured content too.
-	wrapped, structured bool
 }
 
 // serverOutline names the servers and how much each has; what it has is found

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -29,7 +27,7 @@ func world(t *testing.T) *Env {
 	all := catalog.Merge([]catalog.Source{
 		{Server: "files", Features: files}, {Server: "my.files", Features: files}, {Server: "down", State: "failed"},
 	}, catalog.Options{})
-	env := &Env{Schema: &config.Schema{}, Catalog: all}
+	env := &Env{Catalog: all}
 	env.Call = func(_ context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 		ref, _ := all.ToolOf(server, tool, nil)
 		given := arguments
@@ -42,24 +40,15 @@ func world(t *testing.T) *Env {
 		text := jsonrpc.Quote(fmt.Sprintf("%s %s %s", server, tool, arguments))
 		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"x":1.0}`, text)}, nil
 	}
-	env.Read = func(_ context.Context, server, uri string) (*jsonrpc.Response, error) {
-		switch uri {
-		case "a:text":
-			return &jsonrpc.Response{Result: []byte(`{"contents":[{"uri":"a:text","text":"the text"}]}`)}, nil
-		case "a:both":
-			return &jsonrpc.Response{Result: []byte(`{"contents":[{"uri":"a:text","text":"t"},{"uri":"a:blob","mimeType":"image/png","blob":"QUJD"}]}`)}, nil
-		}
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(-32002, "Resource not found")}, nil
-	}
 	return env
 }
 
-func toolsFor(env *Env, mode string, change func(*config.Config, *config.Schema)) *Set {
-	cfg := &config.Config{Compact: config.Compact{Names: NamesInspect}}
+func toolsFor(env *Env, mode string, change func(*config.Config)) *Set {
+	cfg := &config.Config{}
 	if change != nil {
-		change(cfg, env.Schema)
+		change(cfg)
 	}
-	return Compact(mode, env.Catalog, catalog.View{}, env.Schema, cfg)
+	return Compact(mode, env.Catalog, catalog.View{}, cfg)
 }
 
 // run calls a tool of the set and returns its text and whether it failed.
@@ -166,42 +155,9 @@ func TestExecPassesWhatItGets(t *testing.T) {
 	}
 }
 
-func TestWrapped(t *testing.T) {
-	env := world(t)
-	for _, c := range []struct{ name, result, want, structured string }{
-		{"text", `{"content":[{"type":"text","text":"plain"}]}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":"plain","error":null}`, `{"result":"plain"}`},
-		{"JSON", `{"content":[{"type":"text","text":"{\"a\":1}"}]}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":{"a":1},"error":null}`, `{"result":{"a":1}}`},
-		{"structured", `{"content":[],"structuredContent":{"b":2}}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":{"b":2},"error":null}`, `{"result":{"b":2}}`},
-		{"picture", `{"content":[{"type":"image","data":"QUJD"}]}`, `{"server_name":"files","tool_name":"list.all","success":true,"data":[{"type":"image","data":"QUJD"}],"error":null}`, `{"result":[{"type":"image","data":"QUJD"}]}`},
-		{"failure", `{"content":[{"type":"text","text":"broken"}],"isError":true}`, `{"server_name":"files","tool_name":"list.all","success":false,"data":null,"error":"broken"}`, ``},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			env.Call = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) {
-				return &jsonrpc.Response{Result: []byte(c.result)}, nil
-			}
-			set := toolsFor(env, ModeCompact, func(cfg *config.Config, _ *config.Schema) { cfg.Exec, cfg.Compact.StructuredContent = "wrapped", true })
-			resp, err := set.Tool("exec").Run(t.Context(), env, []byte(`{"server_name":"files","tool_name":"list.all"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, _ := jsonrpc.GetString(resp.Result[len(`{"content":[`):], "text")
-			var got, want any
-			if json.Unmarshal([]byte(text), &got) != nil || json.Unmarshal([]byte(c.want), &want) != nil {
-				t.Fatalf("got %s", text)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
-			if s := string(jsonrpc.Get(resp.Result, "structuredContent")); s != c.structured {
-				t.Errorf("structuredContent %s, want %s", s, c.structured)
-			}
-		})
-	}
-}
-
 func TestTypesAndTables(t *testing.T) {
 	env := world(t)
-	set := toolsFor(env, ModeCompact, func(cfg *config.Config, _ *config.Schema) { cfg.Compact.Types, cfg.Compact.Toon = true, true })
+	set := toolsFor(env, ModeCompact, func(cfg *config.Config) { cfg.Compact.Types, cfg.Compact.Toon = true, true })
 	if text, _ := run(t, set, env, "inspect", `{"server_name":"files","tool_name":"read_file"}`); !strings.Contains(text, `"input_schema": "{path: string; tail?: number`) {
 		t.Errorf("as types: %s", text)
 	}
@@ -212,7 +168,7 @@ func TestTypesAndTables(t *testing.T) {
 	if text, _ := run(t, set, env, "exec", `{"server_name":"files","tool_name":"list.all"}`); !strings.HasPrefix(text, "[4]{id,name}:") {
 		t.Errorf("as a table: %s", text)
 	}
-	set = toolsFor(env, ModeCompact, func(cfg *config.Config, _ *config.Schema) { cfg.Compact.Toon, cfg.Compact.ToonMinSize = true, 5 })
+	set = toolsFor(env, ModeCompact, func(cfg *config.Config) { cfg.Compact.Toon, cfg.Compact.ToonMinSize = true, 5 })
 	if text, _ := run(t, set, env, "exec", `{"server_name":"files","tool_name":"list.all"}`); text != rows {
 		t.Errorf("an array that is too short: %s", text)
 	}

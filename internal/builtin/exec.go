@@ -10,11 +10,9 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 )
 
-// An envelope is what exec says when there is no result of a tool to pass on,
-// and always in the wrapped form.
+// An envelope is what exec says when there is no result of a tool to pass on.
 type envelope struct {
 	Server  string          `json:"server_name"`
 	Tool    string          `json:"tool_name"`
@@ -60,7 +58,7 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	case resp.Err != nil:
 		return refuse("%s", resp.Err.Message)
 	}
-	return c.finish(resp, server, tool), nil
+	return c.finish(resp), nil
 }
 
 const badArguments = "Argument validation failed: arguments must be an object"
@@ -76,33 +74,11 @@ func argumentsOf(args []byte) (inner []byte, ok bool) {
 
 // finish makes a result what the configuration asks for: untouched, unless it
 // says otherwise.
-func (c compact) finish(resp *jsonrpc.Response, server, tool string) *jsonrpc.Response {
+func (c compact) finish(resp *jsonrpc.Response) *jsonrpc.Response {
 	if c.toon {
 		resp.Result = asTables(resp.Result, c.rows)
 	}
-	if !c.wrapped {
-		return resp
-	}
-	failed := mcp.IsToolError(resp.Result)
-	body := envelope{Server: server, Tool: tool, Success: !failed, Data: dataOf(resp.Result)}
-	if failed {
-		text := errorText(body.Data)
-		body.Data, body.Error = json.RawMessage("null"), &text
-	}
-	wrapped := result(body, failed)
-	if c.structured && !failed {
-		wrapped = jsonrpc.Set(wrapped, jsonrpc.Set([]byte(`{}`), body.Data, "result"), "structuredContent")
-	}
-	return &jsonrpc.Response{Result: wrapped}
-}
-
-// errorText is what a tool says about its failure.
-func errorText(data json.RawMessage) string {
-	var text string
-	if json.Unmarshal(data, &text) == nil {
-		return text
-	}
-	return string(data)
+	return resp
 }
 
 func messageOf(err error) string {
@@ -131,34 +107,6 @@ func listText(names []string) string {
 		quoted[i] = "'" + n + "'"
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// dataOf is the data of a result in the wrapped form: its structured content,
-// else its text, as JSON where it is JSON.
-func dataOf(result []byte) json.RawMessage {
-	if s := jsonrpc.Get(result, "structuredContent"); s != nil {
-		return json.RawMessage(s)
-	}
-	var texts []string
-	for block := range jsonrpc.Elements(orArray(jsonrpc.Get(result, "content"))) {
-		if text, ok := jsonrpc.GetString(block, "text"); ok {
-			texts = append(texts, text)
-		} else {
-			return json.RawMessage(jsonrpc.Get(result, "content"))
-		}
-	}
-	text := strings.Join(texts, "\n")
-	if jsonrpc.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	return json.RawMessage(jsonrpc.Quote(text))
-}
-
-func orArray(raw []byte) []byte {
-	if len(raw) == 0 || raw[0] != '[' {
-		return []byte(`[]`)
-	}
-	return raw
 }
 
 // asTables writes text blocks that hold uniform JSON as tables, where that

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
 )
 
 // manyTools is 50 servers of 100 tools each.
@@ -29,7 +28,7 @@ func manyTools(b *testing.B) *Env {
 		}
 		sources = append(sources, catalog.Source{Server: fmt.Sprintf("service%d", s), Features: &catalog.Features{Tools: tools}})
 	}
-	return &Env{Schema: &config.Schema{}, Catalog: catalog.Merge(sources, catalog.Options{})}
+	return &Env{Catalog: catalog.Merge(sources, catalog.Options{})}
 }
 
 // BenchmarkInspect is one call of inspect among 5,000 tools, as a client makes

@@ -31,32 +31,6 @@ func (a *app) mcpxSSERoot() *cobra.Command {
 	return cmd
 }
 
-// toolkitRoot is mcpx-toolkit: mcpx-sse with a dashboard, on the next free
-// port.
-func (a *app) toolkitRoot() *cobra.Command {
-	f := serveFlags{noSelfConfig: true, endpoint: "/mcp/", attempts: maxPortAttempts}
-	var gui, desktop bool
-	cmd := a.mcpxCommand("mcpx-toolkit [CONFIG]", a.t(
-		"All tools of all servers behind two, over HTTP, with a dashboard",
-		"以两个工具代表所有服务的全部工具（HTTP），带仪表盘"), &f)
-	cmd.Example = "  mcpx-toolkit config.json\n  mcpx-toolkit config.json --port 8080 --gui --open"
-	a.addAddress(cmd, &f)
-	flags := cmd.Flags()
-	flags.BoolVar(&gui, "gui", false, a.t("serve the console too", "同时提供控制台"))
-	flags.BoolVar(&f.open, "open", false, a.t("serve the console and open it in the browser", "提供控制台并在浏览器中打开"))
-	flags.BoolVar(&desktop, "desktop", false, a.t("the same as --open", "同 --open"))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a.takeConfig(args)
-		f.open = f.open || desktop
-		f.noUI = !gui && !f.open
-		return a.serveHTTP(cmd.Context(), f)
-	}
-	return cmd
-}
-
-// maxPortAttempts is how many ports mcpx-toolkit tries.
-const maxPortAttempts = 100
-
 func (a *app) mcpxCommand(use, short string, f *serveFlags) *cobra.Command {
 	f.port = -1
 	cmd := a.newRoot(use, short)

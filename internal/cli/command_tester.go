@@ -6,6 +6,9 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
+// maxPortAttempts is how many ports mcp-tester tries.
+const maxPortAttempts = 100
+
 // testerRoot is mcp-tester: the console, in the browser.
 func (a *app) testerRoot() *cobra.Command {
 	f := serveFlags{noSelfConfig: true, open: true, attempts: maxPortAttempts}

@@ -30,14 +30,13 @@ func personalities() map[string]personality {
 		example: "mcps-proxy --stdio --schema=default --config ~/.mcps-proxy/config.json",
 	}
 	mcpx := personality{name: "mcpx", config: config.MCPX, port: 8000, root: (*app).mcpxRoot, plain: true, example: "mcpx config.json"}
-	sse, toolkit := mcpx, mcpx
+	sse := mcpx
 	sse.root, sse.example = (*app).mcpxSSERoot, "mcpx-sse config.json --port 8000"
-	toolkit.root, toolkit.example = (*app).toolkitRoot, "mcpx-toolkit config.json --port 8000 --gui"
 	tester := personality{name: "mcp-tester", config: config.MCPTester, port: 3095, root: (*app).testerRoot}
 	return map[string]personality{
 		"mcp-all-in-one": own, "aio": own,
 		"mcps-proxy": proxy, "mcps_proxy": proxy,
-		"mcpx": mcpx, "mcpx-sse": sse, "mcpx-toolkit": toolkit,
+		"mcpx": mcpx, "mcpx-sse": sse,
 		"mcp-tester": tester,
 	}
 }

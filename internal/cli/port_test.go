@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// TestNextPort lets mcpx-toolkit take the next port when its own is taken.
+// TestNextPort lets mcp-tester take the next port when its own is taken.
 func TestNextPort(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -23,7 +23,7 @@ func TestNextPort(t *testing.T) {
 	}
 	path := mcptest.WriteConfig(t, `{"mcp_servers":[]}`)
 	p := mcptest.Start(t, mcptest.Program{
-		Path: mcptest.BuildProduct(t), Args: []string{"mcpx-toolkit", path, "--port", fmt.Sprint(port)},
+		Path: mcptest.BuildProduct(t), Args: []string{"mcp-tester", "--config", path, "--no-open", "--port", fmt.Sprint(port)},
 		Env: []string{"HOME=" + t.TempDir(), "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
 	})
 	url := p.Listening()

@@ -18,7 +18,7 @@ func TestReference(t *testing.T) {
 		fmt.Fprintf(&page, "| %s | %s |\n", code, strings.ReplaceAll(e.en, "|", "\\|"))
 	}
 	page.WriteString("\n## Every command\n\nAs `--help` prints it.\n")
-	for _, name := range []string{"mcp-all-in-one", "mcps-proxy", "mcpx", "mcpx-sse", "mcpx-toolkit", "mcp-tester"} {
+	for _, name := range []string{"mcp-all-in-one", "mcps-proxy", "mcpx", "mcpx-sse", "mcp-tester"} {
 		p := personalities()[name]
 		var help bytes.Buffer
 		writeAllHelp(&help, p.root(&app{personality: p}), name, "en")
@@ -37,7 +37,6 @@ One binary, called by several names. ` + "`make install`" + ` puts the names in 
 | ` + "`mcps-proxy`, `mcps_proxy`" + ` | groups of servers over HTTP, or one group over stdio | ` + "`~/.mcps-proxy/config.json`" + ` | 3095 |
 | ` + "`mcpx`" + ` | two tools for all, over stdio | ` + "`~/.mcpx/config.json`" + ` | |
 | ` + "`mcpx-sse`" + ` | the same over HTTP, at ` + "`/mcp/`" + ` | ` + "`~/.mcpx/config.json`" + ` | 8000 |
-| ` + "`mcpx-toolkit`" + ` | the same with the console, on the next free port | ` + "`~/.mcpx/config.json`" + ` | 8000 |
 | ` + "`mcp-tester`" + ` | the console in the browser | none needed | 3095 |
 
 ## Which config file
@@ -75,5 +74,5 @@ file through a socket that only its user can open. Without one, ` + "`status`" +
 | 4 | a server is down | 10 | somebody has to answer first |
 | 5 | the tool failed, or is unknown | 130 | interrupted |
 
-` + "`mcps-proxy`, `mcpx`, `mcpx-sse` and `mcpx-toolkit`" + ` end with 1 for every error of theirs, as they always did.
+` + "`mcps-proxy`, `mcpx` and `mcpx-sse`" + ` end with 1 for every error of theirs, as they always did.
 `

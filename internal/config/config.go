@@ -62,7 +62,6 @@ type Config struct {
 	Mode      string        `json:"mode" enum:"full|compact|search|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
 	Naming    string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
 	Fit       string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
-	Exec      string        `json:"exec" enum:"wrapped" doc:"Set to wrapped, exec answers {server_name, tool_name, success, data, error}." zh:"设为 wrapped 时，exec 返回包装后的结果。"`
 	Compact   Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
 	Tokens    string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
 	Audit     Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
@@ -169,11 +168,9 @@ type OAuth struct {
 
 // Compact says what compact mode prints.
 type Compact struct {
-	Names             string `json:"names" def:"inspect" enum:"inspect|describe|invoke" doc:"Names of the tools: inspect and exec; describe, call and resources; or invoke and read." zh:"工具名：inspect 与 exec；describe、call 与 resources；或 invoke 与 read。"`
-	Types             bool   `json:"types" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
-	Toon              bool   `json:"toon" doc:"Print uniform arrays as tables." zh:"以表格形式压缩同构数组。"`
-	ToonMinSize       int64  `json:"toonMinSize" def:"1" min:"0" max:"1000000" doc:"Smallest array printed as a table." zh:"使用表格的最小数组长度。"`
-	StructuredContent bool   `json:"structuredContent" doc:"Add structuredContent to what exec answers." zh:"exec 的结果附带 structuredContent。"`
+	Types       bool  `json:"types" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
+	Toon        bool  `json:"toon" doc:"Print uniform arrays as tables." zh:"以表格形式压缩同构数组。"`
+	ToonMinSize int64 `json:"toonMinSize" def:"1" min:"0" max:"1000000" doc:"Smallest array printed as a table." zh:"使用表格的最小数组长度。"`
 }
 
 // Audit says where calls are recorded for good.

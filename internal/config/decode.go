@@ -65,7 +65,7 @@ func (d *decoder) object(n *node, v reflect.Value, path string) {
 	for _, m := range n.members {
 		f, ok := known[m.key]
 		if !ok {
-			d.unknown(m, fields, path)
+			d.unknown(m, v.Type(), path)
 			continue
 		}
 		if m.value.kind == kindNull {
@@ -76,14 +76,18 @@ func (d *decoder) object(n *node, v reflect.Value, path string) {
 }
 
 // unknown warns about a key that nothing reads.
-func (d *decoder) unknown(m member, fields []field, path string) {
+func (d *decoder) unknown(m member, in reflect.Type, path string) {
+	if reason, ok := retired[in][m.key]; ok {
+		d.c.add(SeverityWarning, m.pos, join(path, m.key), codeNoEffect, m.key, reason)
+		return
+	}
 	names := append([]string(nil), d.extra...)
 	for _, x := range d.extra {
 		if x == m.key {
 			return
 		}
 	}
-	for _, f := range fields {
+	for _, f := range fieldsOf(in) {
 		names = append(names, f.name)
 	}
 	p := d.c.add(SeverityWarning, m.pos, join(path, m.key), codeUnknownKey, m.key)

@@ -77,19 +77,19 @@ func TestMCPXFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := cfg.Schemas[0]
-	if s.Mode != "compact" || s.Exec != "" {
-		t.Errorf("mode %q, exec %q", s.Mode, s.Exec)
+	if s.Mode != "compact" {
+		t.Errorf("mode %q", s.Mode)
 	}
 	if s.Servers[1].Type != TypeSSE {
 		t.Errorf("type = %q", s.Servers[1].Type)
 	}
-	if diff := cmp.Diff(Compact{Names: "inspect", Types: true, Toon: true, ToonMinSize: 3, StructuredContent: true}, cfg.Compact); diff != "" {
+	if diff := cmp.Diff(Compact{Types: true, Toon: true, ToonMinSize: 3}, cfg.Compact); diff != "" {
 		t.Errorf("compact (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([][]string{{"other"}, {"tool"}}, [][]string{s.Servers[0].Deny, s.Servers[1].Deny}); diff != "" {
 		t.Errorf("req/C7 denied tools (-want +got):\n%s", diff)
 	}
-	if len(cfg.Problems) != 2 { // health checks, and a tool of nobody
+	if len(cfg.Problems) != 3 { // health checks, structured content, and a tool of nobody
 		t.Errorf("problems = %v", cfg.Problems)
 	}
 	t.Run("req/S002-26", func(t *testing.T) {
@@ -172,6 +172,32 @@ func TestProxyFile(t *testing.T) {
 			t.Errorf("schemas = %v", got)
 		}
 	})
+}
+
+// TestRetiredKeys loads files with keys that earlier versions read: each is a
+// remark that says why it has no effect, and never an error.
+func TestRetiredKeys(t *testing.T) {
+	for _, c := range []struct{ text, path, why string }{
+		{`{"mcpServers": {}, "exec": "wrapped"}`, "exec", "unchanged"},
+		{`{"schemas": {"a": {"exec": "wrapped", "mcpServers": {}}}}`, "schemas.a.exec", "unchanged"},
+		{`{"mcpServers": {}, "compact": {"names": "invoke"}}`, "compact.names", "always inspect and exec"},
+		{`{"mcpServers": {}, "compact": {"structuredContent": true}}`, "compact.structuredContent", "unchanged"},
+		{`{"mcp_servers": [], "include_structured_content": true}`, "include_structured_content", "structuredContent"},
+	} {
+		t.Run(c.path, func(t *testing.T) {
+			cfg, err := Load(options(t, write(t, "config.json", c.text), nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(cfg.Problems) != 1 {
+				t.Fatalf("problems = %v", cfg.Problems)
+			}
+			p := cfg.Problems[0]
+			if p.Severity != SeverityWarning || p.Code != codeNoEffect || p.Path != c.path || !strings.Contains(p.Message, c.why) || p.Hint != "remove it" {
+				t.Errorf("problem = %+v", p)
+			}
+		})
+	}
 }
 
 func TestNearest(t *testing.T) {

@@ -27,7 +27,6 @@ func (r *reader) schema(e schemaEntry) {
 	s.Mode = firstOf(s.Mode, r.cfg.Mode, r.o.Personality.mode())
 	s.Naming = firstOf(s.Naming, r.cfg.Naming)
 	s.Fit = firstOf(s.Fit, r.cfg.Fit)
-	s.Exec = firstOf(s.Exec, r.cfg.Exec)
 	r.cfg.Schemas = append(r.cfg.Schemas, s)
 }
 

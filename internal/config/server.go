@@ -18,7 +18,6 @@ type Schema struct {
 	Mode    string    `json:"mode" enum:"full|compact|search|auto" doc:"What clients see: every tool, inspect and exec only, a search, or whichever fits." zh:"客户端看到的内容：全部工具、仅 inspect 与 exec、搜索，或自动。"`
 	Naming  string    `json:"naming" enum:"prefix|none" doc:"List tools as server__tool, or under their own names." zh:"工具以 server__tool 或原名列出。"`
 	Fit     string    `json:"fit" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Show tools cut to what a kind of client takes: names, schema keywords. auto goes by the name that a legacy client gives." zh:"按客户端的限制显示工具：名称长度、schema 关键字。auto 依据旧版客户端自报的名称。"`
-	Exec    string    `json:"exec" enum:"wrapped" doc:"Set to wrapped, exec answers {server_name, tool_name, success, data, error}." zh:"设为 wrapped 时，exec 返回包装后的结果。"`
 	Servers []*Server `json:"-"`
 }
 

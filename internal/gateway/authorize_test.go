@@ -111,43 +111,41 @@ func situation(t *testing.T, c refusedCase) (*Session, *Call, *target) {
 	return s, &Call{Via: traffic.DoorSession, Method: mcp.MethodToolsCall, Target: "up__" + to.name, client: p}, to
 }
 
-// TestAskThroughExec asks a person for the tool behind exec, by every name that
-// exec has, and says whose call it is.
+// TestAskThroughExec asks a person for the tool behind exec, and says whose
+// call it is.
 func TestAskThroughExec(t *testing.T) {
 	for _, mode := range []string{"compact", "search", "auto"} {
-		for names, tool := range map[string]string{"": "exec", "describe": "call", "invoke": "invoke"} {
-			t.Run("door/4 "+mode+" "+tool, func(t *testing.T) {
-				r := newRaw(t, `{"tools":{}}`, map[string]string{
-					mcp.MethodToolsList: refusalTools, mcp.MethodToolsCall: `{"content":[{"type":"text","text":"ran"}]}`,
-				})
-				g := newGateway(t, map[string]string{"up": r.URL}, func(cfg *config.Config) {
-					cfg.Schemas[0].Mode, cfg.Compact.Names = mode, names
-					cfg.Schemas[0].Servers[0].Tools = map[string]config.ToolPolicy{"echo": {Ask: true}}
-				})
-				var asked []Approval
-				answer := false
-				g.opt.Approve = func(_ context.Context, a Approval) bool { asked = append(asked, a); return answer }
-				s := open(t, g, "", mcp.V2025_11_25, `{}`)
-				params := `{"name":"` + tool + `","arguments":{"server_name":"up","tool_name":"echo","method":"up.echo","arguments":{}}}`
-				if got := ask(t, s, mcp.MethodToolsCall, params); !strings.Contains(got, "needs a person's yes") {
-					t.Errorf("without a yes: %s", got)
-				}
-				select {
-				case line := <-r.got:
-					if strings.HasPrefix(line, mcp.MethodToolsCall) {
-						t.Errorf("the server got %s", line)
-					}
-				default:
-				}
-				answer = true
-				if got := ask(t, s, mcp.MethodToolsCall, params); !strings.Contains(got, "ran") {
-					t.Errorf("with a yes: %s", got)
-				}
-				if len(asked) != 2 || asked[0].Tool != "echo" || asked[0].Server != "up" || asked[0].Who.ID != access.Anonymous.ID {
-					t.Errorf("asked %+v", asked)
-				}
+		t.Run("door/4 "+mode, func(t *testing.T) {
+			r := newRaw(t, `{"tools":{}}`, map[string]string{
+				mcp.MethodToolsList: refusalTools, mcp.MethodToolsCall: `{"content":[{"type":"text","text":"ran"}]}`,
 			})
-		}
+			g := newGateway(t, map[string]string{"up": r.URL}, func(cfg *config.Config) {
+				cfg.Schemas[0].Mode = mode
+				cfg.Schemas[0].Servers[0].Tools = map[string]config.ToolPolicy{"echo": {Ask: true}}
+			})
+			var asked []Approval
+			answer := false
+			g.opt.Approve = func(_ context.Context, a Approval) bool { asked = append(asked, a); return answer }
+			s := open(t, g, "", mcp.V2025_11_25, `{}`)
+			params := `{"name":"exec","arguments":{"server_name":"up","tool_name":"echo","arguments":{}}}`
+			if got := ask(t, s, mcp.MethodToolsCall, params); !strings.Contains(got, "needs a person's yes") {
+				t.Errorf("without a yes: %s", got)
+			}
+			select {
+			case line := <-r.got:
+				if strings.HasPrefix(line, mcp.MethodToolsCall) {
+					t.Errorf("the server got %s", line)
+				}
+			default:
+			}
+			answer = true
+			if got := ask(t, s, mcp.MethodToolsCall, params); !strings.Contains(got, "ran") {
+				t.Errorf("with a yes: %s", got)
+			}
+			if len(asked) != 2 || asked[0].Tool != "echo" || asked[0].Server != "up" || asked[0].Who.ID != access.Anonymous.ID {
+				t.Errorf("asked %+v", asked)
+			}
+		})
 	}
 }
 

@@ -34,20 +34,12 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 // env is what a tool of ours may reach on behalf of a call.
 func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
-	inner := func(method, server, name string, params []byte) *Call {
-		return &Call{Via: traffic.DoorExec, Method: method, Server: server, Target: name, Params: params, client: p}
-	}
 	return &builtin.Env{
-		Schema: s.schemaConfig(), Catalog: s.look().all, Visible: s.visible(),
+		Catalog: s.look().all, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")
-			return s.Do(ctx, inner(mcp.MethodToolsCall, server, tool, params))
-		},
-		Read: func(ctx context.Context, server, uri string) (*jsonrpc.Response, error) {
-			params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")
-			params = jsonrpc.Set(params, jsonrpc.Get(t.params, "_meta"), "_meta")
-			return s.Do(ctx, inner(mcp.MethodResourcesRead, server, uri, params))
+			return s.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
 		},
 		Ask: func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 			if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {

@@ -220,10 +220,10 @@ func (c costs) in(mode string) catalog.Cost {
 // the compact modes stand for.
 func (s *Session) measure(full, all *catalog.Catalog) costs {
 	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
-	schema, cfg := s.schemaConfig(), s.gw.config()
+	cfg := s.gw.config()
 	small := func(mode string) func() catalog.Cost {
 		return sync.OnceValue(func() catalog.Cost {
-			set := builtin.Compact(mode, all, eyes, schema, cfg)
+			set := builtin.Compact(mode, all, eyes, cfg)
 			return catalog.CostOf(catalog.Merge([]catalog.Source{set.Source()}, catalog.Options{}).List(catalog.Tools, catalog.View{}))
 		})
 	}

@@ -140,7 +140,6 @@ func (d *decision) start(t *testing.T, more map[string]any) *world {
 			"elsewhere": map[string]any{"mcpServers": map[string]any{"another": w.entry("another", nil)}},
 		}
 	}
-	settings["compact"] = map[string]any{"names": "inspect"}
 	w.start(settings)
 	return w
 }

@@ -36,8 +36,6 @@ const (
 	doorStdio
 	doorEndpoint
 	doorExec
-	doorCall
-	doorInvoke
 	doorAuto
 	doorBench
 	doorDirect
@@ -46,7 +44,6 @@ const (
 	doorTask
 	doorPrompt
 	doorRead
-	doorReadTool
 	doorSubscribe
 	doorComplete
 	numDoors
@@ -97,19 +94,9 @@ var doors = [numDoors]door{
 	doorEndpoint: {"endpoint", "`tools/call` at a server's own endpoint, `/s/NAME/mcp`", both, "session", keyPlain, tool,
 		func(w *world, e era) attempt { return callTool(w.streamable("/s/"+server+"/mcp", keyPlain, e), tool) }},
 	doorExec: {"exec", "`exec` in compact mode", both, "exec", keyCompact, tool,
-		func(w *world, e era) attempt {
-			return execTool(w, w.streamable("/mcp", keyCompact, e), "inspect", "exec")
-		}},
-	doorCall: {"call", "`call`, its name under `compact.names: describe`", both, "exec", keyCompact, tool,
-		func(w *world, e era) attempt {
-			return execTool(w, w.streamable("/mcp", keyCompact, e), "describe", "call")
-		}},
-	doorInvoke: {"invoke", "`invoke`, its name under `compact.names: invoke`", both, "exec", keyCompact, tool,
-		func(w *world, e era) attempt {
-			return execTool(w, w.streamable("/mcp", keyCompact, e), "invoke", "invoke")
-		}},
+		func(w *world, e era) attempt { return execTool(w.streamable("/mcp", keyCompact, e)) }},
 	doorAuto: {"auto", "`exec` under `mode: auto`", both, "exec", keyAuto, tool,
-		func(w *world, e era) attempt { return execTool(w, w.streamable("/mcp", keyAuto, e), "inspect", "exec") }},
+		func(w *world, e era) attempt { return execTool(w.streamable("/mcp", keyAuto, e)) }},
 	doorBench: {"bench", "the console's Bench, through the gateway", both, "console", keyPlain, tool,
 		func(w *world, e era) attempt {
 			return w.bench(keyPlain, map[string]any{"via": "gateway"}, e, server+"__"+tool)
@@ -130,14 +117,6 @@ var doors = [numDoors]door{
 	doorRead: {"read", "`resources/read`", both, "session", keyPlain, uri,
 		func(w *world, e era) attempt {
 			return with(w.streamable("/mcp", keyPlain, e), mcp.MethodResourcesRead, map[string]any{"uri": uri})
-		}},
-	doorReadTool: {"read-tool", "`read` under `compact.names: invoke`", both, "exec", keyCompact, uri,
-		func(w *world, e era) attempt {
-			s := w.streamable("/mcp", keyCompact, e)
-			return func(target) answer {
-				w.vocabulary("invoke")
-				return s.ask(mcp.MethodToolsCall, map[string]any{"name": "read", "arguments": map[string]any{"server_name": server, "uri": uri}}, nil)
-			}
 		}},
 	doorSubscribe: {"subscribe", "`resources/subscribe` (legacy), `subscriptions/listen` (modern)", both, "session", keyPlain, uri, openSubscription},
 	doorComplete: {"complete", "`completion/complete`", both, "session", keyPlain, prompt,
@@ -177,29 +156,15 @@ func with(s session, method string, params map[string]any) attempt {
 	return func(target) answer { return s.ask(method, params, nil) }
 }
 
-// execTool calls the tool through a compact one, under the names that it has.
-func execTool(w *world, s session, names, name string) attempt {
+// execTool calls the tool through exec.
+func execTool(s session) attempt {
 	return func(t target) answer {
-		w.vocabulary(names)
 		inner := map[string]any{"server_name": server, "tool_name": tool}
-		if names != "inspect" {
-			inner = map[string]any{"method": server + "." + tool}
-		}
 		if t.arguments != nil {
 			inner["arguments"] = t.arguments
 		}
-		return s.ask(mcp.MethodToolsCall, map[string]any{"name": name, "arguments": inner}, nil)
+		return s.ask(mcp.MethodToolsCall, map[string]any{"name": "exec", "arguments": inner}, nil)
 	}
-}
-
-// vocabulary gives the compact tools their names, where they have others.
-func (w *world) vocabulary(names string) {
-	compact, _ := w.settings["compact"].(map[string]any)
-	if compact["names"] == names {
-		return
-	}
-	w.settings["compact"] = map[string]any{"names": names}
-	w.reload()
 }
 
 // openTask makes a task where the key may, so that there is one to ask for.

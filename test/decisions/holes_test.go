@@ -29,7 +29,6 @@ func town(t *testing.T, entry map[string]any) *world {
 	})
 	w.start(map[string]any{
 		"mcpServers": map[string]any{server: w.entry(server, entry), "other": w.entry("other", nil)},
-		"compact":    map[string]any{"names": "inspect"},
 	})
 	return w
 }
@@ -146,10 +145,10 @@ func (w *world) question() (id string) {
 	return id
 }
 
-// A call that has to be asked for is, under whatever name the tool is called.
-func TestAskedUnderEveryName(t *testing.T) {
+// A call that has to be asked for is asked for behind exec, too.
+func TestAskedBehindExec(t *testing.T) {
 	t.Parallel()
-	for _, id := range []doorID{doorExec, doorCall, doorInvoke, doorAuto} {
+	for _, id := range []doorID{doorExec, doorAuto} {
 		for _, e := range both {
 			for _, action := range []string{"decline", "accept"} {
 				t.Run(fmt.Sprintf("door/4 %s %v %s", doors[id].name, e, action), func(t *testing.T) {

@@ -101,7 +101,7 @@ func naLegacy(why string, ids ...doorID) func(*cells) { return on(notApplicable,
 // Exceptions that several decisions share.
 var (
 	direct     = shut("a connection past the gateway needs the admin scope", doorDirect)
-	toolsOnly  = na("it is about tools", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete)
+	toolsOnly  = na("it is about tools", doorPrompt, doorRead, doorSubscribe, doorComplete)
 	madeByCall = na("a task is made by a call, which was decided", doorTask)
 	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI)
 	looksOnly  = shut("a read-only key may look at the console, and call nothing there", doorBench, doorSuite)
@@ -118,19 +118,18 @@ var decisions = [numDecisions]decision{
 		settings: map[string]any{"limits": map[string]any{"drain": "30s"}}, begin: (*world).drain, early: true,
 		cells: exceptions(direct, newSession, mute("the call of `exec` is refused, before the tool in it is read", doorExec, doorAuto),
 			mute("the transport refuses every new request", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete),
-			na("the console ends with the gateway", doorBench, doorSuite),
-			na("a gateway that shuts down reads no new names from its file; `exec` is the same tool", doorCall, doorInvoke, doorReadTool))},
+			na("the console ends with the gateway", doorBench, doorSuite))},
 	pressure: {name: "pressure", rule: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
 		begin: (*world).press, early: true, cells: exceptions(direct, newSession, on(unrecorded, "all of `subscriptions/listen` is refused", []doorID{doorSubscribe}, modern))},
 	scopeSchema: {name: "scope-schema", rule: "scope", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
-		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorCall, doorInvoke, doorAuto,
-			doorTask, doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete), direct, mute("the schema is not there: there is no session", doorBench, doorSuite))},
+		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorAuto,
+			doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete), direct, mute("the schema is not there: there is no session", doorBench, doorSuite))},
 	scopeServer: {name: "scope-server", rule: "scope", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
 		cells: exceptions(noScopes, direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	scopeTool: {name: "scope-tool", rule: "scope", about: "the key has `tool:look`", reason: notFound, target: hello, scopes: []string{"tool:look"},
 		cells: exceptions(noScopes, direct, madeByCall)},
 	readOnly: {name: "read-only", rule: "scope", about: "the key has `readonly`, and the tool does not say that it only reads", reason: notFound, target: hello, scopes: []string{"readonly"},
-		cells: exceptions(noScopes, direct, looksOnly, madeByCall, na("it only reads", doorPrompt, doorRead, doorReadTool, doorSubscribe, doorComplete))},
+		cells: exceptions(noScopes, direct, looksOnly, madeByCall, na("it only reads", doorPrompt, doorRead, doorSubscribe, doorComplete))},
 	pending: {name: "pending", rule: "pending", about: "a client added the server, and no person has approved it", reason: notFound, target: hello, begin: (*world).addPending,
 		cells: exceptions(direct)},
 	serverOff: {name: "server-off", rule: "enabled", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
@@ -142,11 +141,11 @@ var decisions = [numDecisions]decision{
 	denyList: {name: "deny", rule: "lists", about: "`deny` names the tool", reason: notFound, target: hello, entry: map[string]any{"deny": []string{tool}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	pinHold: {name: "pin", rule: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
-		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorReadTool, doorSubscribe))},
+		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorSubscribe))},
 	headerParams: {name: "headers", rule: "headers", about: "the header of an `x-mcp-header` argument has another value", reason: headerMismatch,
 		target: target{map[string]any{"text": "hi", "region": "eu"}, http.Header{"Mcp-Param-Region": {"us"}}},
 		cells: exceptions(direct, madeByCall, toolsOnly, naLegacy("headers of arguments are modern", doorHTTP, doorEndpoint), na("it has no headers", doorSSE, doorStdio, doorBench, doorSuite, doorCLI),
-			na("its own arguments are no headers", doorExec, doorCall, doorInvoke, doorAuto))},
+			na("its own arguments are no headers", doorExec, doorAuto))},
 	argumentsFit: {name: "arguments", rule: "arguments", about: "a required argument is missing", reason: badArguments, target: target{arguments: map[string]any{}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	ask: {name: "ask", rule: "ask", about: "`ask: true`, and a person says no", reason: string(mcp.PolicyDenied), target: hello,

@@ -120,36 +120,6 @@ func TestExecModern(t *testing.T) {
 	}
 }
 
-func TestExecWrapped(t *testing.T) {
-	over(t, compactConfig("compact", `,"exec":"wrapped"`, "demo", child(t, "-role", "demo")), func(t *testing.T, w wire) {
-		for arguments, want := range map[string]string{
-			exec(2, "demo", "echo", `{"message":"x"}`): `{"server_name":"demo","tool_name":"echo","success":true,"data":"x","error":null}`,
-			exec(2, "demo", "add", `{"a":1,"b":2}`):    `{"server_name":"demo","tool_name":"add","success":true,"data":{"sum":3},"error":null}`,
-			exec(2, "demo", "fail", `{}`):              `{"server_name":"demo","tool_name":"fail","success":false,"data":null,"error":"this tool always fails"}`,
-		} {
-			sameJSON(t, arguments, textOf(t, w.ask(arguments)), want)
-		}
-	})
-}
-
-func TestLaterNames(t *testing.T) {
-	config := compactConfig("compact", `,"compact":{"names":"describe"}`, "demo", child(t, "-role", "demo"))
-	over(t, config, func(t *testing.T, w wire) {
-		if names := listed(t, w.ask(request(2, "tools/list", "")), "tools"); join(names) != "describe call resources" {
-			t.Errorf("tools: %v", names)
-		}
-		if got := textOf(t, w.ask(call(3, "call", `{"method":"demo.echo","arguments":{"message":"x"}}`))); got != "x" {
-			t.Errorf("got %q", got)
-		}
-		if got := textOf(t, w.ask(call(4, "resources", `{"server_name":"demo","uri":"demo://text/1"}`))); got != "This is text number 1." {
-			t.Errorf("got %q", got)
-		}
-		if got := textOf(t, w.ask(call(5, "describe", `{"method":"demo.add"}`))); !strings.Contains(got, `"input_schema"`) {
-			t.Errorf("got %q", got)
-		}
-	})
-}
-
 // TestSearchMode asks in two languages, with mistakes, over servers of many
 // kinds.
 func TestSearchMode(t *testing.T) {
