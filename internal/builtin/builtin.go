@@ -15,9 +15,9 @@ const Server = "\x00builtin"
 
 // An Env is what a tool of ours may reach on behalf of its caller.
 type Env struct {
-	// Catalog is everything that can be reached, Visible what of it the caller
-	// may see; nil means all.
-	Catalog *catalog.Catalog
+	// Catalog is everything that can be reached now, Visible what of it the
+	// caller may see; nil means all.
+	Catalog func() *catalog.Catalog
 	Visible catalog.Visible
 	// Call calls a tool of a server as the caller itself would: progress,
 	// cancellation and questions included. arguments is nil when there are

@@ -112,7 +112,7 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 	if !hasTool || tool == "" {
 		return textResult(c.toolsOf(env, view, server)), nil
 	}
-	ref, miss := env.Catalog.ToolOf(server, tool, env.Visible)
+	ref, miss := env.Catalog().ToolOf(server, tool, env.Visible)
 	if miss != nil {
 		return failure(map[string]any{
 			"error": fmt.Sprintf("Tool '%s' not found on server '%s'", tool, server), "available_tools": toolNames(env, view, server),
@@ -124,7 +124,7 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 // toolsOf shows all tools of a server.
 func (c compact) toolsOf(env *Env, view catalog.View, server string) []inspected {
 	list := []inspected{}
-	for _, ref := range env.Catalog.ToolsOf(server, view) {
+	for _, ref := range env.Catalog().ToolsOf(server, view) {
 		list = append(list, c.show(ref))
 	}
 	return list
@@ -135,7 +135,7 @@ const maxFound = 20
 // found lists the tools that fit a query, best first.
 func (c compact) found(env *Env, query string, view catalog.View) *jsonrpc.Response {
 	list := []inspected{}
-	for _, hit := range env.Catalog.Search(query, view, maxFound) {
+	for _, hit := range env.Catalog().Search(query, view, maxFound) {
 		list = append(list, c.show(hit.Ref))
 	}
 	return textResult(list)
@@ -157,7 +157,7 @@ func (c compact) show(ref catalog.Ref) inspected {
 }
 
 func knows(env *Env, view catalog.View, server string) bool {
-	for _, s := range env.Catalog.Servers(view) {
+	for _, s := range env.Catalog().Servers(view) {
 		if s.Name == server {
 			return true
 		}
@@ -167,7 +167,7 @@ func knows(env *Env, view catalog.View, server string) bool {
 
 func serverNames(env *Env, view catalog.View) []string {
 	names := []string{}
-	for _, s := range env.Catalog.Servers(view) {
+	for _, s := range env.Catalog().Servers(view) {
 		names = append(names, s.Name)
 	}
 	return names
@@ -175,7 +175,7 @@ func serverNames(env *Env, view catalog.View) []string {
 
 func toolNames(env *Env, view catalog.View, server string) []string {
 	names := []string{}
-	for _, ref := range env.Catalog.ToolsOf(server, view) {
+	for _, ref := range env.Catalog().ToolsOf(server, view) {
 		names = append(names, ref.Name)
 	}
 	return names

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // world is a catalogue of three servers, one of them down, and what calls of
@@ -27,15 +28,23 @@ func world(t *testing.T) *Env {
 	all := catalog.Merge([]catalog.Source{
 		{Server: "files", Features: files}, {Server: "my.files", Features: files}, {Server: "down", State: "failed"},
 	}, catalog.Options{})
-	env := &Env{Catalog: all}
+	env := &Env{Catalog: func() *catalog.Catalog { return all }}
 	env.Call = func(_ context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
-		ref, _ := all.ToolOf(server, tool, nil)
+		ref, miss := all.ToolOf(server, tool, nil)
+		switch { // as the gateway does
+		case miss != nil && miss.Kind == catalog.ServerDown:
+			return nil, mcp.Failure(mcp.UpstreamUnavailable, server, "server is not available")
+		case miss != nil:
+			return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Tool '%s' not found", tool)
+		case len(arguments) > 0 && arguments[0] != '{':
+			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: arguments must be an object")
+		}
 		given := arguments
 		if given == nil {
 			given = []byte(`{}`)
 		}
 		if wrong := ref.Item.Validate(given); len(wrong) > 0 {
-			return nil, catalog.Violations(wrong) // as the gateway does
+			return nil, catalog.Violations(wrong)
 		}
 		text := jsonrpc.Quote(fmt.Sprintf("%s %s %s", server, tool, arguments))
 		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"x":1.0}`, text)}, nil
@@ -48,7 +57,7 @@ func toolsFor(env *Env, mode string, change func(*config.Config)) *Set {
 	if change != nil {
 		change(cfg)
 	}
-	return Compact(mode, env.Catalog, catalog.View{}, cfg)
+	return Compact(mode, env.Catalog(), catalog.View{}, cfg)
 }
 
 // run calls a tool of the set and returns its text and whether it failed.
@@ -131,6 +140,70 @@ func TestExec(t *testing.T) {
 			}
 			if !strings.Contains(text, c.want) {
 				t.Errorf("got %q, want %q", text, c.want)
+			}
+		})
+	}
+}
+
+// TestExecTriesOnce counts the attempts: the gateway has to see each call that
+// names a server and a tool, also one that leads nowhere.
+func TestExecTriesOnce(t *testing.T) {
+	env := world(t)
+	set := toolsFor(env, ModeCompact, nil)
+	gateway, tried := env.Call, ""
+	env.Call = func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
+		tried += fmt.Sprintf("%s %s %s;", server, tool, arguments)
+		return gateway(ctx, server, tool, arguments)
+	}
+	for _, c := range []struct{ args, tried, want string }{
+		{`{"server_name":"files","tool_name":"list.all"}`, "files list.all ;", ""},
+		{`{"server_name":"nowhere","tool_name":"x"}`, "nowhere x ;", "Server 'nowhere' not found. Available: ['files', 'my.files', 'down']"},
+		{`{"server_name":"files","tool_name":"x"}`, "files x ;", "Tool 'x' not found on server 'files'. Available: ['read_file', 'list.all']"},
+		{`{"server_name":"down","tool_name":"x"}`, "down x ;", "No active connection to server 'down' (failed)"},
+		{`{"server_name":"files","tool_name":"list.all","arguments":[1]}`, "files list.all [1];", badArguments},
+		{`{"tool_name":"x"}`, "", "server_name is required. Available: ['files', 'my.files', 'down']"},
+		{`{"server_name":"files"}`, "", "tool_name is required"},
+	} {
+		tried = ""
+		text, failed := run(t, set, env, "exec", c.args)
+		if tried != c.tried {
+			t.Errorf("%s: tried %q, want %q", c.args, tried, c.tried)
+		}
+		var body envelope
+		if failed && (json.Unmarshal([]byte(text), &body) != nil || *body.Error != c.want) || failed != (c.want != "") {
+			t.Errorf("%s: got %s", c.args, text)
+		}
+	}
+}
+
+// TestExecSaysWhy passes on the reason of an error of the gateway. Once a call
+// may have run, its error keeps its words whatever the catalogue says by then.
+func TestExecSaysWhy(t *testing.T) {
+	env := world(t)
+	set := toolsFor(env, ModeCompact, nil)
+	hidden := func(server, _ string) bool { return server != "down" }
+	for _, c := range []struct {
+		name, server string
+		visible      catalog.Visible
+		err          error
+		text, reason string
+	}{
+		{"refused", "files", nil, mcp.Failure(mcp.PolicyDenied, "files", "nobody said yes"), "nobody said yes", "policy_denied"},
+		{"lost", "down", nil, mcp.Failure(mcp.UpstreamClosed, "down", "whether the call ran is unknown"), "whether the call ran is unknown", "upstream_closed"},
+		{"down", "down", nil, mcp.Failure(mcp.UpstreamUnavailable, "down", "refused"), "No active connection to server 'down' (failed)", "upstream_unavailable"},
+		{"down and hidden", "down", hidden, mcp.Failure(mcp.UpstreamUnavailable, "down", "refused"), "Server 'down' not found. Available: ['files', 'my.files']", ""},
+		{"not of ours", "files", nil, errors.New("the pipe broke"), "the pipe broke", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env.Visible = c.visible
+			env.Call = func(context.Context, string, string, []byte) (*jsonrpc.Response, error) { return nil, c.err }
+			text, failed := run(t, set, env, "exec", `{"server_name":"`+c.server+`","tool_name":"list.all"}`)
+			var body envelope
+			if err := json.Unmarshal([]byte(text), &body); err != nil || !failed || *body.Error != c.text || body.Reason != c.reason {
+				t.Errorf("got %s", text)
+			}
+			if strings.Contains(text, `"reason"`) != (c.reason != "") {
+				t.Errorf("a reason without one: %s", text)
 			}
 		})
 	}

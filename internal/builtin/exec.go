@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // An envelope is what exec says when there is no result of a tool to pass on.
@@ -19,44 +20,33 @@ type envelope struct {
 	Success bool            `json:"success"`
 	Data    json.RawMessage `json:"data"`
 	Error   *string         `json:"error"`
+	Reason  string          `json:"reason,omitempty"`
 }
 
-// exec calls a tool of a server. Its result passes as it is.
+// exec calls a tool of a server. Its result passes as it is. The call is made
+// whatever the catalogue says: the gateway alone decides about it and records
+// it, and exec only puts a refusal into words.
 func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 	server, _ := jsonrpc.GetString(args, "server_name")
 	tool, _ := jsonrpc.GetString(args, "tool_name")
-	refuse := func(format string, a ...any) (*jsonrpc.Response, error) {
-		text := fmt.Sprintf(format, a...)
-		return failure(envelope{Server: server, Tool: tool, Data: json.RawMessage("null"), Error: &text}), nil
+	refuse := func(text, reason string) (*jsonrpc.Response, error) {
+		return failure(envelope{Server: server, Tool: tool, Data: json.RawMessage("null"), Error: &text, Reason: reason}), nil
 	}
-	view := catalog.View{Visible: env.Visible}
 	switch {
 	case server == "":
-		return refuse("server_name is required. Available: %s", listText(serverNames(env, view)))
+		return refuse("server_name is required. Available: "+listText(serverNames(env, catalog.View{Visible: env.Visible})), "")
 	case tool == "":
-		return refuse("tool_name is required")
-	case !knows(env, view, server):
-		return refuse("Server '%s' not found. Available: %s", server, listText(serverNames(env, view)))
+		return refuse("tool_name is required", "")
 	}
-	ref, miss := env.Catalog.ToolOf(server, tool, env.Visible)
-	if miss != nil && miss.Kind == catalog.ServerDown {
-		return refuse("No active connection to server '%s'%s", server, parenthesised(miss.State))
-	}
-	if miss != nil {
-		return refuse("Tool '%s' not found on server '%s'. Available: %s", tool, server, listText(toolNames(env, view, server)))
-	}
-	inner, ok := argumentsOf(args)
-	if !ok {
-		return refuse("%s", badArguments)
-	}
-	resp, err := env.Call(ctx, ref.Server, ref.Name, inner)
+	inner := argumentsOf(args)
+	resp, err := env.Call(ctx, server, tool, inner)
 	switch {
 	case ctx.Err() != nil:
 		return resp, err
 	case err != nil:
-		return refuse("%s", messageOf(err))
+		return refuse(worded(env, server, tool, inner, err))
 	case resp.Err != nil:
-		return refuse("%s", resp.Err.Message)
+		return refuse(resp.Err.Message, "")
 	}
 	return c.finish(resp), nil
 }
@@ -64,12 +54,40 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 const badArguments = "Argument validation failed: arguments must be an object"
 
 // argumentsOf are the arguments for the tool behind; nil when there are none.
-func argumentsOf(args []byte) (inner []byte, ok bool) {
-	inner = jsonrpc.Get(args, "arguments")
+func argumentsOf(args []byte) []byte {
+	inner := jsonrpc.Get(args, "arguments")
 	if len(inner) == 0 || inner[0] == 'n' {
-		return nil, true
+		return nil
 	}
-	return inner, inner[0] == '{'
+	return inner
+}
+
+// worded is the text for an error of the gateway, and its reason where it has
+// one. A call that may have run keeps the words of its error. Of a server that
+// the caller cannot see nothing is said, not even that it is down.
+func worded(env *Env, server, tool string, inner []byte, err error) (text, reason string) {
+	var wire *jsonrpc.Error
+	if !errors.As(err, &wire) {
+		return messageOf(err), ""
+	}
+	reason, _ = jsonrpc.GetString(wire.Data, "reason")
+	if reason != "" && reason != string(mcp.UpstreamUnavailable) {
+		return messageOf(err), reason
+	}
+	view := catalog.View{Visible: env.Visible}
+	if !knows(env, view, server) {
+		return fmt.Sprintf("Server '%s' not found. Available: %s", server, listText(serverNames(env, view))), ""
+	}
+	_, miss := env.Catalog().ToolOf(server, tool, env.Visible)
+	switch {
+	case miss != nil && miss.Kind == catalog.ServerDown:
+		return fmt.Sprintf("No active connection to server '%s'%s", server, parenthesised(miss.State)), reason
+	case miss != nil:
+		return fmt.Sprintf("Tool '%s' not found on server '%s'. Available: %s", tool, server, listText(toolNames(env, view, server))), reason
+	case len(inner) > 0 && inner[0] != '{' && wire.Code == jsonrpc.CodeInvalidParams:
+		return badArguments, reason
+	}
+	return messageOf(err), reason
 }
 
 // finish makes a result what the configuration asks for: untouched, unless it

@@ -28,7 +28,8 @@ func manyTools(b *testing.B) *Env {
 		}
 		sources = append(sources, catalog.Source{Server: fmt.Sprintf("service%d", s), Features: &catalog.Features{Tools: tools}})
 	}
-	return &Env{Catalog: catalog.Merge(sources, catalog.Options{})}
+	all := catalog.Merge(sources, catalog.Options{})
+	return &Env{Catalog: func() *catalog.Catalog { return all }}
 }
 
 // BenchmarkInspect is one call of inspect among 5,000 tools, as a client makes

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -35,7 +36,7 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	return &builtin.Env{
-		Catalog: s.look().all, Visible: s.visible(),
+		Catalog: func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")
