@@ -62,7 +62,7 @@ func (s *Session) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	if c.Via == s.opening.Via {
 		return s.do(ctx, c) // Handle keeps its record
 	}
-	ctx, t := s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Target)
+	ctx, t := s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	resp, err := s.do(ctx, c)
 	s.end(ctx, t, resp, err)
 	return resp, err

@@ -43,7 +43,7 @@ func traced(ctx context.Context) *trace {
 
 // recorded answers a request and records it.
 func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	ctx, t := s.begin(ctx, s.opening.Via, from, req, subject(req.Params))
+	ctx, t := s.begin(ctx, s.opening.Via, from, req, s.opening.Server, subject(req.Params))
 	resp, err := s.handle(ctx, from, req)
 	s.end(ctx, t, resp, err)
 	return resp, err
@@ -51,12 +51,12 @@ func (s *Session) recorded(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.
 
 // begin begins the record of a call: of a client, or of what it caused. The
 // trace is nil where nobody watches.
-func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer, req *jsonrpc.Request, name string) (context.Context, *trace) {
+func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer, req *jsonrpc.Request, server, name string) (context.Context, *trace) {
 	if !s.watched() {
 		return ctx, nil
 	}
 	t := &trace{start: time.Now(), params: req.Params}
-	t.call = traffic.Call{Hop: traffic.HopClient, Server: s.opening.Server, Start: t.start}
+	t.call = traffic.Call{Hop: traffic.HopClient, Server: server, Start: t.start}
 	above := traced(ctx)
 	if above != nil {
 		t.call.Parent = above.id
