@@ -32,7 +32,7 @@ func NamesAll(all *catalog.Catalog, view catalog.View) bool {
 // modes; nil when the schema shows its tools themselves. view is whose eyes
 // they are for.
 func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.Config) *Set {
-	c := compact{types: cfg.Compact.Types, toon: cfg.Compact.Toon, rows: int(cfg.Compact.ToonMinSize)}
+	c := compact{types: cfg.Compact.Types}
 	var outline string
 	switch mode {
 	case ModeCompact:
@@ -51,10 +51,7 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.C
 }
 
 // compact is how inspect and exec of one schema behave.
-type compact struct {
-	search, types, toon bool
-	rows                int // fewest rows of a table
-}
+type compact struct{ search, types bool }
 
 // serverOutline names the servers and how much each has; what it has is found
 // by searching.

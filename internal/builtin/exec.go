@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
@@ -48,7 +47,7 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	case resp.Err != nil:
 		return refuse(resp.Err.Message, "")
 	}
-	return c.finish(resp), nil
+	return resp, nil
 }
 
 const badArguments = "Argument validation failed: arguments must be an object"
@@ -90,15 +89,6 @@ func worded(env *Env, server, tool string, inner []byte, err error) (text, reaso
 	return messageOf(err), reason
 }
 
-// finish makes a result what the configuration asks for: untouched, unless it
-// says otherwise.
-func (c compact) finish(resp *jsonrpc.Response) *jsonrpc.Response {
-	if c.toon {
-		resp.Result = asTables(resp.Result, c.rows)
-	}
-	return resp
-}
-
 func messageOf(err error) string {
 	var wrong catalog.Violations
 	if errors.As(err, &wrong) && len(wrong) > 0 {
@@ -125,46 +115,6 @@ func listText(names []string) string {
 		quoted[i] = "'" + n + "'"
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// asTables writes text blocks that hold uniform JSON as tables, where that
-// loses nothing and is shorter. An array needs so many rows.
-func asTables(result []byte, rows int) []byte {
-	content := jsonrpc.Get(result, "content")
-	if len(content) == 0 || content[0] != '[' {
-		return result
-	}
-	out := []byte{'['}
-	changed := false
-	for block := range jsonrpc.Elements(content) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		if text, ok := jsonrpc.GetString(block, "text"); ok && jsonrpc.Valid([]byte(text)) && length(text) >= rows {
-			if table, ok := catalog.Toon([]byte(text)); ok {
-				block, changed = jsonrpc.Set(block, jsonrpc.Quote(table), "text"), true
-			}
-		}
-		out = append(out, block...)
-	}
-	if !changed {
-		return result
-	}
-	return jsonrpc.Set(result, append(out, ']'), "content")
-}
-
-// length is how many elements a JSON array has; an object counts as long
-// enough.
-func length(text string) int {
-	text = strings.TrimSpace(text)
-	if text[0] != '[' {
-		return math.MaxInt
-	}
-	n := 0
-	for range jsonrpc.Elements([]byte(text)) {
-		n++
-	}
-	return n
 }
 
 // textResult is a tool result with one block: v as indented JSON.

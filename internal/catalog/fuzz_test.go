@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -110,25 +109,6 @@ func FuzzCursor(f *testing.F) {
 		}
 		if epoch, offset, ok := decodeCursor(cursor); ok && encodeCursor(epoch, offset) != cursor {
 			t.Errorf("%q is written as %q", cursor, encodeCursor(epoch, offset))
-		}
-	})
-}
-
-func FuzzToon(f *testing.F) {
-	f.Add([]byte(`{"a":[{"b":1,"c":"x,y"},{"b":2,"c":"- z"}],"d":{"e":[[],{}]}}`))
-	f.Add([]byte(`[[{"a":{"b":[{"c":"d: e"}]}}],"",null]`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		data = bytes.TrimSpace(data)
-		if !jsonrpc.Valid(data) || data[0] != '{' && data[0] != '[' {
-			return
-		}
-		plain := appendNormal(nil, data)
-		toon, ok := encodeToon(plain)
-		if !ok {
-			return
-		}
-		if back, err := FromToon(toon); err != nil || !bytes.Equal(back, plain) {
-			t.Errorf("%s became\n%s\nand then %s, %v", plain, toon, back, err)
 		}
 	})
 }

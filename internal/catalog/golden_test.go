@@ -65,26 +65,6 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-func TestToon(t *testing.T) {
-	golden(t, "toon", ".toon", func(in []byte) string {
-		if encoded, ok := encodeToon(in); ok && in[0] != '"' {
-			back, err := FromToon(encoded)
-			if err != nil {
-				t.Errorf("%v in\n%s", err, encoded)
-			}
-			equalTo(t, string(appendNormal(nil, in)), string(back))
-		}
-		toon, ok := Toon(in)
-		if !ok {
-			return "not applied"
-		}
-		if len(toon) >= len(in) {
-			t.Errorf("%d bytes of TOON for %d of JSON", len(toon), len(in))
-		}
-		return toon
-	})
-}
-
 func searchCatalog(t testing.TB) *Catalog {
 	raw, err := os.ReadFile(filepath.Join("testdata", "search", "tools.json"))
 	if err != nil {

@@ -168,9 +168,7 @@ type OAuth struct {
 
 // Compact says what compact mode prints.
 type Compact struct {
-	Types       bool  `json:"types" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
-	Toon        bool  `json:"toon" doc:"Print uniform arrays as tables." zh:"以表格形式压缩同构数组。"`
-	ToonMinSize int64 `json:"toonMinSize" def:"1" min:"0" max:"1000000" doc:"Smallest array printed as a table." zh:"使用表格的最小数组长度。"`
+	Types bool `json:"types" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
 }
 
 // Audit says where calls are recorded for good.

@@ -32,10 +32,7 @@ var typeNames = map[string]string{
 }
 
 // topNames are MCPX's keys at the top of a file.
-var topNames = map[string]string{
-	"schema_compression_enabled": "types", "toon_compression_enabled": "toon",
-	"toon_compression_min_size": "toonMinSize",
-}
+var topNames = map[string]string{"schema_compression_enabled": "types"}
 
 // topIdle are keys of other programs at the top of a file that mean nothing
 // here.
@@ -44,7 +41,9 @@ var topIdle = map[string]say.Text{
 	"health_check_interval":          say.New("every server is watched all the time", "每个服务始终受到监视"),
 	"health_check_timeout":           say.New("limits.handshake bounds a greeting", "由 limits.handshake 限定握手时间"),
 	"health_check_failure_threshold": say.New("retries of a server says when it is down", "由服务的 retries 决定何时判定为不可用"),
-	"include_structured_content":     say.New("exec passes on structuredContent as the tool gave it", "exec 原样返回工具的 structuredContent"),
+	"include_structured_content":     passedOn,
+	"toon_compression_enabled":       passedOn,
+	"toon_compression_min_size":      passedOn,
 	"inputs":                         say.New("write ${secret:name} instead of ${input:name}", "请用 ${secret:name} 代替 ${input:name}"),
 	"$schema":                        {},
 }

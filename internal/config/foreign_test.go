@@ -83,13 +83,13 @@ func TestMCPXFile(t *testing.T) {
 	if s.Servers[1].Type != TypeSSE {
 		t.Errorf("type = %q", s.Servers[1].Type)
 	}
-	if diff := cmp.Diff(Compact{Types: true, Toon: true, ToonMinSize: 3}, cfg.Compact); diff != "" {
+	if diff := cmp.Diff(Compact{Types: true}, cfg.Compact); diff != "" {
 		t.Errorf("compact (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([][]string{{"other"}, {"tool"}}, [][]string{s.Servers[0].Deny, s.Servers[1].Deny}); diff != "" {
 		t.Errorf("req/C7 denied tools (-want +got):\n%s", diff)
 	}
-	if len(cfg.Problems) != 3 { // health checks, structured content, and a tool of nobody
+	if len(cfg.Problems) != 5 { // health checks, structured content, tables (two keys), and a tool of nobody
 		t.Errorf("problems = %v", cfg.Problems)
 	}
 	t.Run("req/S002-26", func(t *testing.T) {
@@ -182,7 +182,9 @@ func TestRetiredKeys(t *testing.T) {
 		{`{"schemas": {"a": {"exec": "wrapped", "mcpServers": {}}}}`, "schemas.a.exec", "unchanged"},
 		{`{"mcpServers": {}, "compact": {"names": "invoke"}}`, "compact.names", "always inspect and exec"},
 		{`{"mcpServers": {}, "compact": {"structuredContent": true}}`, "compact.structuredContent", "unchanged"},
-		{`{"mcp_servers": [], "include_structured_content": true}`, "include_structured_content", "structuredContent"},
+		{`{"mcp_servers": [], "include_structured_content": true}`, "include_structured_content", "unchanged"},
+		{`{"mcpServers": {}, "compact": {"toon": true}}`, "compact.toon", "unchanged"},
+		{`{"mcpServers": {}, "compact": {"toonMinSize": 3}}`, "compact.toonMinSize", "unchanged"},
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			cfg, err := Load(options(t, write(t, "config.json", c.text), nil))

@@ -13,7 +13,7 @@ var retired = map[reflect.Type]map[string]say.Text{
 	reflect.TypeFor[Schema](): {"exec": passedOn},
 	reflect.TypeFor[Compact](): {
 		"names":             say.New("the tools of compact mode are always inspect and exec", "紧凑模式的工具始终是 inspect 和 exec"),
-		"structuredContent": passedOn,
+		"structuredContent": passedOn, "toon": passedOn, "toonMinSize": passedOn,
 	},
 }
 
