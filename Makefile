@@ -3,7 +3,7 @@
 GO        ?= go
 BIN       := bin/mcp-all-in-one
 PREFIX    ?= $(HOME)/.local
-NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester aio
+NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester
 UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)

@@ -41,26 +41,15 @@ type Tool struct {
 	Run func(ctx context.Context, env *Env, arguments []byte) (*jsonrpc.Response, error)
 }
 
-// A Resource is one resource of ours.
-type Resource struct {
-	URI string
-	// Definition is the raw item of resources/list.
-	Definition []byte
-	// Read returns the raw result of resources/read.
-	Read func(ctx context.Context) ([]byte, error)
-}
-
-// A Set is tools and resources that are shown together. It is immutable.
+// A Set is tools that are shown together. It is immutable.
 type Set struct {
-	Tools     []Tool
-	Resources []Resource
-	features  *catalog.Features
+	Tools    []Tool
+	features *catalog.Features
 }
 
-// NewSet returns the set of the given tools and resources.
-func NewSet(tools []Tool, resources []Resource) *Set {
-	s := &Set{Tools: tools, Resources: resources}
-	s.features = &catalog.Features{Capabilities: []byte(`{"tools":{},"resources":{}}`)}
+// NewSet returns the set of the given tools.
+func NewSet(tools []Tool) *Set {
+	s := &Set{Tools: tools, features: &catalog.Features{Capabilities: []byte(`{"tools":{}}`)}}
 	var page []byte
 	for i, t := range tools {
 		if i > 0 {
@@ -69,14 +58,6 @@ func NewSet(tools []Tool, resources []Resource) *Set {
 		page = append(page, t.Definition...)
 	}
 	s.features.Tools, _ = catalog.ParseTools([][]byte{append(append([]byte(`{"tools":[`), page...), `]}`...)})
-	page = nil
-	for i, r := range resources {
-		if i > 0 {
-			page = append(page, ',')
-		}
-		page = append(page, r.Definition...)
-	}
-	s.features.Resources, _ = catalog.ParseResources([][]byte{append(append([]byte(`{"resources":[`), page...), `]}`...)})
 	return s
 }
 
@@ -93,19 +74,6 @@ func (s *Set) Tool(name string) *Tool {
 	for i := range s.Tools {
 		if s.Tools[i].Name == name {
 			return &s.Tools[i]
-		}
-	}
-	return nil
-}
-
-// Resource returns the resource of that URI, or nil.
-func (s *Set) Resource(uri string) *Resource {
-	if s == nil {
-		return nil
-	}
-	for i := range s.Resources {
-		if s.Resources[i].URI == uri {
-			return &s.Resources[i]
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.C
 	for i := range tools {
 		tools[i].Compact = true
 	}
-	return NewSet(tools, nil)
+	return NewSet(tools)
 }
 
 // compact is how inspect and exec of one schema behave.

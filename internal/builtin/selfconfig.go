@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	_ "embed" // the list of common servers
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +43,7 @@ const (
 	argName  = `"name":{"type":"string","description":"服务名"},"schema":{"type":"string","description":"所属 schema，可选，默认为 default"}`
 )
 
-// Set returns the tools, with the list of common servers as a resource.
+// Set returns the tools.
 func (c *SelfConfig) Set() *Set {
 	object := func(properties, required string) string {
 		return `{"type":"object","properties":{` + properties + `}` + required + `}`
@@ -65,7 +64,7 @@ func (c *SelfConfig) Set() *Set {
 			`"type":{"type":"string","enum":["stdio","http","sse"]},`+
 			`"replace":{"type":"boolean","description":"替换同名服务"},`+argFile+`,`+argApply, `,"required":["name"]`), false, c.add),
 		c.tool(toolRemove, "从mcp-all-in-one的MCP配置移除一个服务", object(argName+`,`+argFile+`,`+argApply, `,"required":["name"]`), false, c.remove),
-	}, []Resource{commonServers()})
+	})
 }
 
 // tool wraps a handler: what it returns is the text, what goes wrong is said
@@ -144,20 +143,4 @@ func (c *SelfConfig) schema(context.Context, *Env, []byte) (any, error) {
 		Schema  json.RawMessage `json:"schema"`
 		Version string          `json:"schemaVersion"`
 	}{config.JSONSchema(), config.SchemaVersion}, nil
-}
-
-//go:embed common_mcp_list.md
-var commonList string
-
-// commonServers is the list of servers that many people use.
-func commonServers() Resource {
-	const uri = "builtin://common_mcp_list"
-	return Resource{
-		URI: uri,
-		Definition: []byte(`{"uri":"` + uri + `","name":"常用MCP服务列表","title":"常用MCP服务列表",` +
-			`"description":"常用 MCP 服务及其配置示例","mimeType":"text/markdown"}`),
-		Read: func(context.Context) ([]byte, error) {
-			return fmt.Appendf(nil, `{"contents":[{"uri":%q,"mimeType":"text/markdown","text":%s}]}`, uri, jsonrpc.Quote(commonList)), nil
-		},
-	}
 }

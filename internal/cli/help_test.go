@@ -22,7 +22,7 @@ var update = cmdflag.Bool("update", false, "rewrite the golden help")
 func TestHelp(t *testing.T) {
 	for _, lang := range []string{"en", "zh"} {
 		for name, p := range personalities() {
-			if name == "aio" || name == "mcps_proxy" {
+			if name == "mcps_proxy" {
 				continue
 			}
 			t.Run(lang+"/"+name, func(t *testing.T) {

@@ -34,8 +34,8 @@ func personalities() map[string]personality {
 	sse.root, sse.example = (*app).mcpxSSERoot, "mcpx-sse config.json --port 8000"
 	tester := personality{name: "mcp-tester", config: config.MCPTester, port: 3095, root: (*app).testerRoot}
 	return map[string]personality{
-		"mcp-all-in-one": own, "aio": own,
-		"mcps-proxy": proxy, "mcps_proxy": proxy,
+		"mcp-all-in-one": own,
+		"mcps-proxy":     proxy, "mcps_proxy": proxy,
 		"mcpx": mcpx, "mcpx-sse": sse,
 		"mcp-tester": tester,
 	}

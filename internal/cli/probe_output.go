@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,15 +89,12 @@ func (a *app) printBlock(b probe.Block, n int, save string) error {
 	return nil
 }
 
-// printData shows a picture where the terminal can, saves what a person cannot
-// read, and names it where nobody looks.
+// printData saves what a person cannot read to a file, and only names it where
+// the output is not a terminal.
 func (a *app) printData(b probe.Block, n int, save string) error {
 	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, a.sized(byteSize(len(b.Data))))
 	switch {
 	case save != "":
-	case isTerminal(a.Stdout) && strings.HasPrefix(b.MIMEType, "image/") && a.inlineImage(b):
-		fmt.Fprintf(a.Stdout, "\n%s\n", about)
-		return nil
 	case isTerminal(a.Stdout):
 		save = filepath.Join(os.TempDir(), "mcp-all-in-one")
 	default:
@@ -141,34 +137,6 @@ func saveBlock(b probe.Block, n int, dir string) (string, error) {
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%02d-%s%s", n+1, b.Type, extension))
 	return path, os.WriteFile(path, data, 0o600)
-}
-
-// inlineImage draws a picture with the protocols of kitty and of iTerm2, where
-// the terminal says that it knows one.
-func (a *app) inlineImage(b probe.Block) bool {
-	encoded := base64.StdEncoding.EncodeToString(b.Data)
-	program, _ := a.Getenv("TERM_PROGRAM")
-	termName, _ := a.Getenv("TERM")
-	switch {
-	case program == "iTerm.app" || program == "WezTerm":
-		fmt.Fprintf(a.Stdout, "\x1b]1337;File=inline=1;size=%d:%s\a", len(b.Data), encoded)
-		return true
-	case strings.Contains(termName, "kitty") && b.MIMEType == "image/png":
-		for first := true; len(encoded) > 0; first = false {
-			chunk := encoded[:min(4096, len(encoded))]
-			encoded = encoded[len(chunk):]
-			head, more := "", 0
-			if first {
-				head = "a=T,f=100,"
-			}
-			if len(encoded) > 0 {
-				more = 1
-			}
-			fmt.Fprintf(a.Stdout, "\x1b_G%sm=%d;%s\x1b\\", head, more, chunk)
-		}
-		return true
-	}
-	return false
 }
 
 // summary is the one line under a result: how it went, where the time went,

@@ -33,7 +33,7 @@ One binary, called by several names. ` + "`make install`" + ` puts the names in 
 
 | name | is | default file | port |
 |---|---|---|---|
-| ` + "`mcp-all-in-one`, `aio`" + ` | the gateway and the tester | ` + "`~/.mcp-all-in-one/mcp.json`" + ` | 3095 |
+| ` + "`mcp-all-in-one`" + ` | the gateway and the tester | ` + "`~/.mcp-all-in-one/mcp.json`" + ` | 3095 |
 | ` + "`mcps-proxy`, `mcps_proxy`" + ` | groups of servers over HTTP, or one group over stdio | ` + "`~/.mcps-proxy/config.json`" + ` | 3095 |
 | ` + "`mcpx`" + ` | two tools for all, over stdio | ` + "`~/.mcpx/config.json`" + ` | |
 | ` + "`mcpx-sse`" + ` | the same over HTTP, at ` + "`/mcp/`" + ` | ` + "`~/.mcpx/config.json`" + ` | 8000 |

@@ -198,12 +198,6 @@ func TestSelfConfiguration(t *testing.T) {
 			t.Errorf("%d backups are kept, want at most 5", len(backups))
 		}
 	})
-	t.Run("resource", func(t *testing.T) {
-		m := s.Ask(`{"jsonrpc":"2.0","id":"r","method":"resources/read","params":{"uri":"builtin://common_mcp_list"}}`)
-		if strings.Count(m.Raw, `\n## `) != 13 || !strings.Contains(m.Raw, "text/markdown") {
-			t.Errorf("got %.300s", m.Raw)
-		}
-	})
 }
 
 // TestSelfConfigurationAbuse tries what a client could do to run a command

@@ -40,7 +40,7 @@ type Options struct {
 	// Observe hears how each call ended, on either hop; nil hears nothing. It
 	// is called on the way of the call and must not block.
 	Observe func(*traffic.Observation)
-	// Own are our own tools and resources; nil for none.
+	// Own are our own tools; nil for none.
 	Own *builtin.Set
 	// Answerer is asked first what clients ask us: a person, for example. What
 	// it leaves is answered from the configuration. It may be nil.

@@ -22,10 +22,6 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 		return nil, err
 	}
 	c.Target = uri
-	if own := s.own().Resource(uri); own != nil && c.Server == "" {
-		result, err := own.Read(ctx)
-		return &jsonrpc.Response{Result: result}, err
-	}
 	owners, err := s.owners(ctx, uri, c)
 	if err != nil {
 		return nil, err
