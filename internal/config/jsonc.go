@@ -88,19 +88,19 @@ var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
 func jsonError(err error, lines lineIndex) (pos, say.Text) {
 	m := hujsonPlace.FindStringSubmatch(err.Error())
 	if m == nil {
-		return pos{1, 1}, say.Parser(err.Error())
+		return pos{1, 1}, say.Plain(err.Error())
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
 	at := lines.pos(lines.starts[line-1] + col - 1)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return at, say.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", say.Parser(m[3]))
+		return at, say.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", say.Plain(m[3]))
 	}
 	text, _, _ := strings.Cut(m[3], "invalid literal:") // what follows may be a secret
 	if text == "" {
 		return at, say.New("not a valid string, number, true, false or null", "不是有效的字符串、数字、true、false 或 null")
 	}
-	return at, say.Parser(text)
+	return at, say.Plain(text)
 }
 
 // jsonReader turns the parser's tree into ours.

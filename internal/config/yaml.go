@@ -93,9 +93,9 @@ func yamlError(err error) (pos, say.Text) {
 		if t := theirs.GetToken(); t != nil && t.Position != nil {
 			at = pos{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 		}
-		return at, say.Parser(theirs.GetMessage())
+		return at, say.Plain(theirs.GetMessage())
 	}
-	return pos{1, 1}, say.Parser(err.Error())
+	return pos{1, 1}, say.Plain(err.Error())
 }
 
 func yamlPos(n ast.Node) pos {

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,7 +133,7 @@ func ReadSuite(path string) (*Suite, error) {
 func ParseSuite(path string, data []byte) (*Suite, error) {
 	s := &Suite{Path: path}
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
-		return nil, say.Errorf("%s: %v", "%s：%v", path, yamlFault(err))
+		return nil, say.Errorf("%s: %s", "%s：YAML 语法错误：%s", path, yaml.FormatError(err, false, true))
 	}
 	if err := s.check(); err != nil {
 		return nil, say.Errorf("%s: %w", "%s：%w", path, err)
@@ -218,15 +217,4 @@ func jsonOf(v any) json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-// yamlFault is what the parser says, with the place in the file.
-func yamlFault(err error) say.Text {
-	en := yaml.FormatError(err, false, true)
-	var at yaml.Error
-	if !errors.As(err, &at) {
-		return say.Plain(en)
-	}
-	zh := say.Parser(at.GetMessage()).In(say.Chinese)
-	return say.Pair(en, yaml.FormatErrorWithToken(zh, at.GetToken(), false, true))
 }
