@@ -28,14 +28,14 @@ type envelope struct {
 func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 	server, _ := jsonrpc.GetString(args, "server_name")
 	tool, _ := jsonrpc.GetString(args, "tool_name")
-	refuse := func(text, reason string) (*jsonrpc.Response, error) {
+	refused := func(text, reason string) (*jsonrpc.Response, error) {
 		return failure(envelope{Server: server, Tool: tool, Data: json.RawMessage("null"), Error: &text, Reason: reason}), nil
 	}
 	switch {
 	case server == "":
-		return refuse("server_name is required. Available: "+listText(serverNames(env, catalog.View{Visible: env.Visible})), "")
+		return refused("server_name is required. Available: "+listText(serverNames(env, catalog.View{Visible: env.Visible})), "")
 	case tool == "":
-		return refuse("tool_name is required", "")
+		return refused("tool_name is required", "")
 	}
 	inner := argumentsOf(args)
 	resp, err := env.Call(ctx, server, tool, inner)
@@ -43,9 +43,9 @@ func (c compact) exec(ctx context.Context, env *Env, args []byte) (*jsonrpc.Resp
 	case ctx.Err() != nil:
 		return resp, err
 	case err != nil:
-		return refuse(worded(env, server, tool, inner, err))
+		return refused(worded(env, server, tool, inner, err))
 	case resp.Err != nil:
-		return refuse(resp.Err.Message, "")
+		return refused(resp.Err.Message, "")
 	}
 	return resp, nil
 }
