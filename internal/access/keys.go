@@ -55,17 +55,15 @@ func (k *Key) principal() Principal {
 type Keys struct {
 	path string
 
-	// looked is when the file was last looked at, and edition counts what was
-	// found to have changed.
-	looked  atomic.Pointer[time.Time]
-	edition atomic.Uint64
+	looked atomic.Pointer[time.Time] // when the file was last looked at
 
-	mu    sync.Mutex
-	list  []Key
-	stamp fileStamp
-	err   error
-	live  map[string]bool // ids of the keys that were valid when last looked at
-	subs  map[*func(string)]struct{}
+	mu     sync.Mutex
+	list   []Key
+	byHash map[string][]*Key // of list; a request does not look at all keys
+	stamp  fileStamp
+	err    error
+	live   map[string]bool // ids of the keys that were valid when last looked at
+	subs   map[*func(string)]struct{}
 }
 
 // OpenKeys reads the keys in a file, which need not exist yet.
@@ -152,9 +150,9 @@ func (k *Keys) find(plain string) (p Principal, ok bool) {
 	now := time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i := range k.list {
-		if sameHash(k.list[i].Hash, presented) && k.list[i].Valid(now) {
-			p, ok = k.list[i].principal(), true
+	for _, key := range k.byHash[presented] {
+		if sameHash(key.Hash, presented) && key.Valid(now) {
+			p, ok = key.principal(), true
 		}
 	}
 	return p, ok

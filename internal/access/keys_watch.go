@@ -54,12 +54,13 @@ func (k *Keys) refresh(force bool) {
 	}
 	if !k.stamp.same(info) || k.err != nil {
 		k.list, k.stamp.info, k.err = readKeys(k.path)
-		k.edition.Add(1)
+		k.byHash = make(map[string][]*Key, len(k.list))
+		for i := range k.list {
+			key := &k.list[i]
+			k.byHash[key.Hash] = append(k.byHash[key.Hash], key)
+		}
 	}
 	ended := k.endedLocked(now)
-	if len(ended) > 0 {
-		k.edition.Add(1)
-	}
 	var subs []func(string)
 	for sub := range k.subs {
 		subs = append(subs, *sub)

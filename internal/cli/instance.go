@@ -87,7 +87,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	}
 	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now(), access: policy}
 	info := mcp.Implementation{Name: o.name, Version: mcp.ProductVersion}
-	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log, Loops: o.schema == ""})
+	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log})
 	if o.schema == "" || o.record {
 		in.traffic = traffic.New(traffic.Options{})
 	}

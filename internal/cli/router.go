@@ -79,7 +79,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !rt.guard.Check(w, r) {
 		return
 	}
-	path, at := r.URL.EscapedPath(), rt.moment()
+	path := r.URL.EscapedPath()
 	if rt.open(w, r, path) {
 		return
 	}
@@ -93,7 +93,6 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		rt.mcp.ServeMCP(w, r, ep, who)
-		rt.keepLane(w, r, ep, at)
 		return
 	}
 	switch path {

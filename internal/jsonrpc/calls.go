@@ -27,10 +27,6 @@ type calls struct {
 type call struct {
 	id      uint64
 	outcome chan outcome
-	// done hears the outcome instead, where nobody waits; ctx is then the
-	// request that the call serves.
-	done Completion
-	ctx  *late.Context
 }
 
 type outcome struct {
@@ -43,13 +39,12 @@ type outcome struct {
 // maxIdle is how many calls are kept for the next ones.
 const maxIdle = 64
 
-// add takes a slot for a new call. One that has a Completion belongs to whoever
-// takes it again: its id is all that may be used here.
-func (t *calls) add(done Completion, ctx *late.Context) (*call, uint64, error) {
+// add takes a slot for a new call.
+func (t *calls) add() (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
-		return nil, 0, t.err
+		return nil, t.err
 	}
 	if n := int(t.pending.Load()); 2*n >= len(t.slots) {
 		t.grow()
@@ -63,38 +58,19 @@ func (t *calls) add(done Completion, ctx *late.Context) (*call, uint64, error) {
 	} else {
 		k = &call{outcome: make(chan outcome, 1)}
 	}
-	k.id, k.done, k.ctx = t.last, done, ctx
+	k.id = t.last
 	t.slots[k.id&mask] = k
 	t.pending.Add(1)
-	return k, k.id, nil
+	return k, nil
 }
 
 // put takes back a call whose outcome was received, or never sent.
 func (t *calls) put(k *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.putLocked(k)
-}
-
-func (t *calls) putLocked(k *call) {
-	k.done, k.ctx = nil, nil
 	if len(t.idle) < maxIdle {
 		t.idle = append(t.idle, k)
 	}
-}
-
-// claim is take for the answer of the peer. Where nobody waits for it, it
-// returns who hears of it, and no call: that is put back already.
-func (t *calls) claim(id uint64) (*call, Completion, *late.Context) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := t.takeLocked(id)
-	if k == nil || k.done == nil {
-		return k, nil, nil
-	}
-	done, ctx := k.done, k.ctx
-	t.putLocked(k)
-	return nil, done, ctx
 }
 
 func (t *calls) grow() {
@@ -183,7 +159,7 @@ func (t *calls) fail(err error) []*call {
 func (c *Conn) failCalls() {
 	for _, k := range c.calls.fail(ErrClosed) {
 		if k != nil {
-			c.settleCall(nil, k, outcome{err: ErrClosed})
+			k.outcome <- outcome{err: ErrClosed}
 		}
 	}
 }
@@ -202,10 +178,11 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	k, id, err := c.calls.add(nil, nil)
+	k, err := c.calls.add()
 	if err != nil {
 		return nil, err
 	}
+	id := k.id
 	c.requests.wake()
 	if b, ok := req.Back.(Abortable); ok {
 		b.Began(id)
@@ -247,14 +224,14 @@ func (c *Conn) await(ctx context.Context, k *call) outcome {
 // known already.
 func (c *Conn) Abort(id uint64, err error) {
 	if k := c.calls.giveUp(id); k != nil {
-		c.settleCall(nil, k, outcome{err: err, aborted: err})
+		k.outcome <- outcome{err: err, aborted: err}
 	}
 }
 
 // abandon is Abort for the end of a context.
 func (c *Conn) abandon(id uint64, err, cause error) {
 	if k := c.calls.giveUp(id); k != nil {
-		c.settleCall(nil, k, outcome{err: endedBy(err, cause), aborted: cause})
+		k.outcome <- outcome{err: endedBy(err, cause), aborted: cause}
 	}
 }
 

@@ -56,13 +56,11 @@ type ConnOptions struct {
 // A Conn speaks JSON-RPC over a Stream, as the one who asks and as the one
 // who answers.
 type Conn struct {
-	stream  Stream
-	queue   Queue   // stream, where it can; else nil
-	relayer Relayer // the handler, where it can; else nil
-	opt     ConnOptions
-	lim     ScanLimits
-	ctx     context.Context // of handlers; ends with Close
-	cancel  context.CancelCauseFunc
+	stream Stream
+	opt    ConnOptions
+	lim    ScanLimits
+	ctx    context.Context // of handlers; ends with Close
+	cancel context.CancelCauseFunc
 
 	calls    calls
 	requests requests
@@ -86,8 +84,7 @@ func NewConn(s Stream, opt ConnOptions) *Conn {
 	if opt.MaxInFlight <= 0 {
 		opt.MaxInFlight = 64
 	}
-	c := &Conn{stream: s, queue: queueOf(s), opt: opt, lim: opt.Limits.orDefaults(), done: make(chan struct{})}
-	c.relayer, _ = opt.Handler.(Relayer)
+	c := &Conn{stream: s, opt: opt, lim: opt.Limits.orDefaults(), done: make(chan struct{})}
 	// A connection outlives whoever accepted it: its end is Close.
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.requests.init()

@@ -17,7 +17,7 @@ type batch struct {
 }
 
 // takeBatch routes the messages of a batch.
-func (c *Conn) takeBatch(t *Turn, data []byte, release func()) {
+func (c *Conn) takeBatch(data []byte, release func()) {
 	parts, err := c.splitBatch(data)
 	if err != nil {
 		c.reject(&Message{}, data, err, nil)
@@ -33,13 +33,13 @@ func (c *Conn) takeBatch(t *Turn, data []byte, release func()) {
 		}
 		if msg.Kind == KindRequest {
 			b.hold()
-			c.accept(t, &msg, nil, b)
+			c.accept(&msg, nil, b)
 			continue
 		}
 		// Its life is not that of the batch, so it gets bytes of its own.
 		msg.Params = bytes.Clone(msg.Params)
 		msg.Result = bytes.Clone(msg.Result)
-		c.route(t, &msg, part, nil, nil)
+		c.route(&msg, part, nil, nil)
 	}
 	b.done()
 }

@@ -42,7 +42,6 @@ func (r *requests) inFlight() []*inbound {
 	var list []*inbound
 	for _, in := range r.byID {
 		for ; in != nil; in = in.next {
-			in.known = true
 			list = append(list, in)
 		}
 	}

@@ -24,10 +24,7 @@ type inbound struct {
 	batch   *batch
 	state   atomic.Uint32
 	left    bool // has given up its place; see requests.leave
-	known   bool // somebody found it; guarded by requests.mu
-	// completed says that a request that was passed on has its outcome.
-	completed atomic.Bool
-	idBytes   [24]byte
+	idBytes [24]byte
 }
 
 // States of an inbound.
@@ -38,7 +35,7 @@ const (
 )
 
 // accept takes a request of the peer.
-func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
+func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	if last := c.draining.Load(); last != nil {
 		c.answer(msg.ID, &Response{Err: last}, b)
 		if b != nil {
@@ -47,21 +44,17 @@ func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 		free(release)
 		return
 	}
-	in := c.requests.get()
-	*in = inbound{
+	in := &inbound{
 		conn:    c,
 		req:     Request{Method: msg.Method, Params: msg.Params},
-		id:      msg.ID,
 		hash:    maphash.Bytes(idSeed, msg.ID),
 		release: release,
 		batch:   b,
 	}
-	if c.relays(b) { // the id outlives the message; others see it once it is admitted
-		in.id = append(in.idBytes[:0], msg.ID...)
-	}
+	in.id = append(in.idBytes[:0], msg.ID...) // Drain may use it when the message is gone
 	in.ctx.Init(c.ctx)
 	c.running.Add(1)
-	switch c.requests.admit(t, in, &c.opt, c.asking) {
+	switch c.requests.admit(in, &c.opt, c.asking) {
 	case requestRefused:
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
 		in.discard()
@@ -70,13 +63,8 @@ func (c *Conn) accept(t *Turn, msg *Message, release func(), b *batch) {
 	case requestQueued:
 		return
 	}
-	if c.relay(t, in) {
-		free(release)
-		return
-	}
 	c.start(in)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
-		t.End()
 		c.requests.await(in, c.asking) // what comes next may depend on it
 	}
 }
@@ -112,18 +100,12 @@ func (in *inbound) finish(resp *Response, err error) {
 
 // end forgets the request and reports whether the peer wants its answer.
 func (in *inbound) end() bool {
-	wanted := in.settle()
-	in.conn.requests.remove(in)
-	return wanted
-}
-
-// settle is end for a request that is still found by its id.
-func (in *inbound) settle() bool {
 	wanted := in.state.CompareAndSwap(requestRuns, requestDone)
 	if !wanted {
 		in.state.Store(requestDone)
 	}
 	in.ctx.End(nil)
+	in.conn.requests.remove(in)
 	return wanted && !in.conn.closing.Load()
 }
 

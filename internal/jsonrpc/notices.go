@@ -95,7 +95,7 @@ func (c *Conn) deliverOne(n *notice) {
 // that came before it are delivered: progress belongs before the result. An
 // answer to a call made since then does not wait, since it may be a handler
 // of these very notifications that asked.
-func (c *Conn) settle(t *Turn, id uint64) {
+func (c *Conn) settle(id uint64) {
 	q := &c.notices
 	if !q.busy.Load() {
 		return
@@ -110,7 +110,6 @@ func (c *Conn) settle(t *Turn, id uint64) {
 	}
 	idle := q.idle
 	q.mu.Unlock()
-	t.End()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

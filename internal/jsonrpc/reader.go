@@ -3,27 +3,17 @@ package jsonrpc
 import (
 	"errors"
 
-	"mcp-all-in-one/internal/loop"
 	"mcp-all-in-one/internal/say"
 )
 
 // read takes messages from the stream until it ends.
 func (c *Conn) read() error {
-	var t Turn
-	if c.queue != nil {
-		c.queue.OnWait(t.End)
-		if !c.opt.Strict {
-			c.queue.OnMessage(c.hear)
-		}
-	}
 	for {
 		data, release, err := c.stream.Read()
 		if err == nil {
-			c.take(&t, data, release)
-			t.took()
+			c.take(data, release)
 			continue
 		}
-		t.End()
 		var frame *FrameError
 		if !errors.As(err, &frame) {
 			return err
@@ -32,29 +22,11 @@ func (c *Conn) read() error {
 	}
 }
 
-// hear takes the answer to a call of ours in a loop. All else may have to wait, also
-// for whoever hears of an answer that is thrown away.
-func (c *Conn) hear(of *loop.Turn, data []byte, release func()) bool {
-	if c.notices.busy.Load() {
-		return false
-	}
-	id, result, ok := PeekAnswer(data)
-	if !ok {
-		return false
-	}
-	t := TurnOf(of)
-	if !c.claimed(t, id, outcome{resp: &Response{Result: result, release: release}}) {
-		return false
-	}
-	t.took()
-	return true
-}
-
 // take routes one message.
-func (c *Conn) take(t *Turn, data []byte, release func()) {
+func (c *Conn) take(data []byte, release func()) {
 	if !c.opt.Strict {
 		if id, result, ok := PeekAnswer(data); ok {
-			c.finishCall(t, id, outcome{resp: &Response{Result: result, release: release}}, data)
+			c.finishCall(id, outcome{resp: &Response{Result: result, release: release}}, data)
 			return
 		}
 	}
@@ -62,13 +34,13 @@ func (c *Conn) take(t *Turn, data []byte, release func()) {
 	case skipSpace(data, 0) == len(data):
 		free(release)
 	case IsBatch(data):
-		c.takeBatch(t, data, release)
+		c.takeBatch(data, release)
 	default:
 		if msg, err := c.scan(data); err != nil {
 			c.reject(&msg, data, err, nil)
 			free(release)
 		} else {
-			c.route(t, &msg, data, release, nil)
+			c.route(&msg, data, release, nil)
 		}
 	}
 }
@@ -102,15 +74,15 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		id, result = headID(data)
 	}
 	if k := c.broken(id, result); k != nil {
-		c.settleCall(nil, k, outcome{err: say.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)})
+		k.outcome <- outcome{err: say.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)}
 	}
 }
 
 // route hands a good message to whom it concerns.
-func (c *Conn) route(t *Turn, msg *Message, data []byte, release func(), b *batch) {
+func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 	switch msg.Kind {
 	case KindRequest:
-		c.accept(t, msg, release, b)
+		c.accept(msg, release, b)
 	case KindNotification:
 		if msg.Method == c.opt.CancelMethod && msg.Method != "" {
 			if id := Get(msg.Params, "requestId"); id != nil {
@@ -126,7 +98,7 @@ func (c *Conn) route(t *Turn, msg *Message, data []byte, release func(), b *batc
 			resp.Err = ParseError(msg.Err)
 		}
 		if id, ok := decimal(msg.ID); ok {
-			c.finishCall(t, id, outcome{resp: resp}, data)
+			c.finishCall(id, outcome{resp: resp}, data)
 			return
 		}
 		c.dropped("answer to no call of ours", data)
@@ -136,9 +108,10 @@ func (c *Conn) route(t *Turn, msg *Message, data []byte, release func(), b *batc
 
 // finishCall gives a call its outcome; an answer that no call waits for is
 // thrown away.
-func (c *Conn) finishCall(t *Turn, id uint64, out outcome, data []byte) {
-	c.settle(t, id)
-	if c.claimed(t, id, out) {
+func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
+	c.settle(id)
+	if k := c.calls.take(id); k != nil {
+		k.outcome <- out
 		return
 	}
 	if c.calls.found(id) {
@@ -147,21 +120,6 @@ func (c *Conn) finishCall(t *Turn, id uint64, out outcome, data []byte) {
 		c.dropped("answer to no call of ours", data)
 	}
 	out.resp.Release()
-}
-
-// claimed gives a call its outcome; false where no call waits for it.
-func (c *Conn) claimed(t *Turn, id uint64, out outcome) bool {
-	k, done, ctx := c.calls.claim(id)
-	switch {
-	case done != nil:
-		t.flying = c.Pending()
-		c.complete(t, id, done, ctx, out)
-	case k != nil:
-		c.settleCall(t, k, out)
-	default:
-		return false
-	}
-	return true
 }
 
 // takeBroken deals with a message that could not be read from the stream.
@@ -173,7 +131,7 @@ func (c *Conn) takeBroken(frame *FrameError) {
 	}
 	c.dropped(frame.Reason.String(), frame.Head)
 	if k := c.broken(id, answer); k != nil {
-		c.settleCall(nil, k, outcome{err: say.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)})
+		k.outcome <- outcome{err: say.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)}
 	}
 }
 

@@ -22,11 +22,6 @@ type requests struct {
 
 	idle []*worker
 	over bool // no request will come any more
-
-	// spent are requests that are over and that nobody knows any more, spare
-	// those of them that the reader has taken to use them again.
-	spent atomic.Pointer[inbound]
-	spare *inbound
 }
 
 // How many requests, and bytes of params, wait beside those that run, while
@@ -45,30 +40,6 @@ func (r *requests) init() {
 // bucket is where a request with that hash is found.
 func (r *requests) bucket(hash uint64) **inbound { return &r.byID[hash%uint64(len(r.byID))] }
 
-// get returns memory for a request. It is for the reader alone.
-func (r *requests) get() *inbound {
-	if r.spare == nil {
-		r.spare = r.spent.Swap(nil)
-	}
-	in := r.spare
-	if in == nil {
-		return new(inbound)
-	}
-	r.spare = in.next
-	return in
-}
-
-// put takes the memory of a request back.
-func (r *requests) put(in *inbound) {
-	for {
-		first := r.spent.Load()
-		in.next = first
-		if r.spent.CompareAndSwap(first, in) {
-			return
-		}
-	}
-}
-
 // find returns the request of that id, compared byte for byte: 1 is not "1".
 func (r *requests) find(hash uint64, id []byte) *inbound {
 	in := *r.bucket(hash)
@@ -82,10 +53,6 @@ func (r *requests) find(hash uint64, id []byte) *inbound {
 func (r *requests) remove(in *inbound) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.removeLocked(in)
-}
-
-func (r *requests) removeLocked(in *inbound) {
 	at := r.bucket(in.hash)
 	for *at != nil && *at != in {
 		at = &(*at).next
@@ -93,23 +60,6 @@ func (r *requests) removeLocked(in *inbound) {
 	if *at == in {
 		*at = in.next
 	}
-}
-
-// part is remove and leave at once, for a request that had no worker. It tells
-// whether somebody may still know of the request.
-func (r *requests) part(in *inbound) (next *inbound, known bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.removeLocked(in)
-	next, _ = r.leaveLocked(in, nil)
-	return next, in.known
-}
-
-// stay takes a place again, for a request whose answer has to wait.
-func (r *requests) stay() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running++
 }
 
 // What admit says of a request.
@@ -124,8 +74,8 @@ const (
 // admit notes that a request is in flight, unless its id is already and must
 // not be. It waits for room, but when we ourselves wait for the peer it queues
 // the request and lets the reader go on: the answers that would make room may be
-// behind it. Before either, the turn ends.
-func (r *requests) admit(t *Turn, in *inbound, opt *ConnOptions, asking func() bool) admission {
+// behind it.
+func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) admission {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if opt.Strict && r.find(in.hash, in.id) != nil {
@@ -134,7 +84,6 @@ func (r *requests) admit(t *Turn, in *inbound, opt *ConnOptions, asking func() b
 	at := r.bucket(in.hash)
 	in.next, *at = *at, in
 	if r.running >= opt.MaxInFlight {
-		t.End()
 		r.parked.Store(true)
 		defer r.parked.Store(false)
 	}
@@ -164,15 +113,10 @@ func (r *requests) worker() *worker {
 }
 
 // leave makes room, or returns the next request that waits for it. With none
-// left the worker, if there is one, waits for one; the last result says that it
-// shall not.
+// left the worker waits for one; the last result says that it shall not.
 func (r *requests) leave(in *inbound, w *worker) (next *inbound, dismissed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.leaveLocked(in, w)
-}
-
-func (r *requests) leaveLocked(in *inbound, w *worker) (next *inbound, dismissed bool) {
 	in.left = true
 	r.room.Signal()
 	if len(r.queue) > 0 {
@@ -186,9 +130,7 @@ func (r *requests) leaveLocked(in *inbound, w *worker) (next *inbound, dismissed
 	if r.over {
 		return nil, true
 	}
-	if w != nil {
-		r.idle = append(r.idle, w)
-	}
+	r.idle = append(r.idle, w)
 	return nil, false
 }
 
@@ -228,9 +170,6 @@ func (r *requests) close(cause error) {
 func (r *requests) cancel(id []byte, uncancellable string) {
 	r.mu.Lock()
 	in := r.find(maphash.Bytes(idSeed, id), id)
-	if in != nil {
-		in.known = true
-	}
 	r.mu.Unlock()
 	if in != nil && (in.req.Method != uncancellable || uncancellable == "") {
 		in.cancelByPeer()

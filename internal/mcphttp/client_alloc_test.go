@@ -55,38 +55,6 @@ func TestClientAllocations(t *testing.T) {
 	}
 }
 
-// counted hears outcomes.
-type counted chan error
-
-func (c counted) Complete(_ *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
-	resp.Release()
-	c <- err
-}
-
-// TestBeginAllocations holds a call that nobody waits for to the same.
-func TestBeginAllocations(t *testing.T) {
-	c := NewClient(ClientOptions{URL: sparing.Serve(t)})
-	defer c.Close(t.Context())
-	req := &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":"hi"}}`)}
-	call(t, c, req.Method, string(req.Params)).Release()
-	contexts, turn, done := make([]late.Context, 0, 1001), new(jsonrpc.Turn), make(counted)
-	n := testing.AllocsPerRun(1000, func() {
-		contexts = append(contexts, late.Context{})
-		ctx := &contexts[len(contexts)-1]
-		ctx.Init(t.Context())
-		if !c.Begin(ctx, turn, req, done) {
-			t.Fatal("the call did not begin")
-		}
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		turn.End()
-	})
-	if n > 1 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // BenchmarkClientShort is a small call to a server that costs next to nothing;
 // "floor" writes and reads the same bytes.
 func BenchmarkClientShort(b *testing.B) {

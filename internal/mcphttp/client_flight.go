@@ -15,12 +15,6 @@ type flight struct {
 	ctx  context.Context // the caller's
 	id   uint64          // of a call; 0 for other work
 	post wire.Post
-	// What follows is of a call that nobody waits for.
-	req  jsonrpc.Request
-	used any // by whoever signs
-	done jsonrpc.Completion
-	// found is the result in the first event of a stream.
-	found []byte
 
 	// The caller's context ends the work through one of these.
 	tied *late.Context
@@ -145,7 +139,6 @@ func (c *Client) leave(f *flight) error {
 	}
 	cause, call := f.cause, f.id != 0
 	f.over, f.id, f.ctx, f.prev, f.next, f.cause, f.inner, f.cancel = true, 0, nil, nil, nil, nil, nil, nil
-	f.req, f.used, f.done, f.found = jsonrpc.Request{}, nil, nil, nil
 	if call && len(c.idle) < maxIdleFlights {
 		c.idle = append(c.idle, f)
 	}

@@ -21,8 +21,7 @@ import (
 func noLeaks(t *testing.T) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	loops := goleak.IgnoreAnyFunction("mcp-all-in-one/internal/loop.(*Loop).live") // as long as the process
-	t.Cleanup(func() { goleak.VerifyNone(t, before, loops) })
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 }
 
 // serve runs a real HTTP server, and a client of it.

@@ -4,13 +4,10 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/wire"
 )
 
 // A post is one POST being answered. It is the way back to the client for as
@@ -19,7 +16,7 @@ import (
 type post struct {
 	srv       *Server
 	w         http.ResponseWriter
-	r         *http.Request // nil in a lane
+	r         *http.Request
 	ep        Endpoint
 	principal string
 	version   string // of the header
@@ -27,22 +24,13 @@ type post struct {
 	accept    accepted
 	modern    bool
 	session   *session      // nil outside sessions
-	lane      uint64        // the number of one outside sessions
-	buf       *[]byte       // holds the body; nil in a lane
+	buf       *[]byte       // holds the body
 	started   time.Duration // since time began
 	method    string        // of the request, "" for a batch
 	id        []byte        // raw, of the request, nil for a batch
-	idRoom    [16]byte
 
-	// One of the two is, and ends, the context of all that runs for this POST.
-	ctx  late.Context
-	stop context.CancelCauseFunc
-	runs running // its entry in the session
-	// completed says that a call that was passed on has its outcome; it is result
-	// where that was waited for.
-	completed atomic.Bool
-	waited    bool
-	result    *jsonrpc.Response
+	cancel context.CancelCauseFunc // ends all that runs for this POST
+	runs   running                 // its entry in the session
 
 	list           *postList
 	prev, nextPost *post // guarded by the list
@@ -145,15 +133,14 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}
-		p.ctx.Init(p.session.ctx)
-		p.begin(m, time.Since(begun))
+		ctx := p.within(p.session.ctx, m)
 		defer p.end()
-		p.runs = running{&p.ctx, m.Method}
+		p.runs = running{p.cancel, m.Method}
 		if !p.session.begin(m.ID, &p.runs) {
 			p.fail(http.StatusOK, m.ID, duplicate())
 			return
 		}
-		p.answer(m.ID, p.runInSession(&p.ctx, p, m))
+		p.answer(m.ID, p.runInSession(ctx, p, m))
 	case jsonrpc.KindNotification:
 		p.session.notified(m)
 		p.w.WriteHeader(http.StatusAccepted)
@@ -161,14 +148,6 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 		p.session.answered(m)
 		p.w.WriteHeader(http.StatusAccepted)
 	}
-}
-
-// client is the context that ends when the client hangs up.
-func (p *post) client() context.Context {
-	if p.r == nil {
-		return p.w.(wire.LaneWriter).Context()
-	}
-	return p.r.Context()
 }
 
 func duplicate() *jsonrpc.Error {
@@ -190,7 +169,7 @@ func (p *post) runInSession(ctx context.Context, from jsonrpc.Peer, m *jsonrpc.M
 	select {
 	case ss.slots <- struct{}{}:
 		defer func() { <-ss.slots }()
-	case <-p.client().Done(): // it has not begun, and nobody waits for it
+	case <-p.r.Context().Done(): // it has not begun, and nobody waits for it
 		return nil
 	case <-ctx.Done():
 		return p.ended(ctx, nil)

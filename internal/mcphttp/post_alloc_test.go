@@ -59,7 +59,7 @@ func TestPostAllocations(t *testing.T) {
 		run  func()
 		most float64
 	}{
-		{"session", run(http.Header{"Mcp-Session-Id": id}, callBody(1, "echo", "x", 0)), 3},
+		{"session", run(http.Header{"Mcp-Session-Id": id}, callBody(1, "echo", "x", 0)), 4},
 		{"post", run(http.Header{}, callBody(1, "echo", "x", 0)), 5},
 		{"modern", run(http.Header{"Mcp-Protocol-Version": {mcp.V2026_07_28}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"echo"}}, modernCall(1, "echo", "x", 0)), 7},
 	} {

@@ -10,15 +10,11 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/wire"
 )
 
 var typeJSON = []string{"application/json"}
 
 const (
-	// copied answers are, where they need not be; larger ones cost less as they
-	// are.
-	copied = 2 << 10
 	// joined answers are copied into one write; larger ones cost less as
 	// several.
 	joined = 64 << 10
@@ -154,21 +150,14 @@ func idLast(id []byte) []byte { return append(append([]byte(`,"id":`), id...), '
 // writeResponse writes a JSON answer with as few writes and copies as its size
 // allows.
 func (p *post) writeResponse(status int, id []byte, resp *jsonrpc.Response) {
-	w, ours := p.w.(wire.LaneWriter)
-	size := len(resp.Result) + len(id) + envelope
-	switch n := len(resp.Result); {
-	case resp.Err == nil && n > joined:
+	if resp.Err == nil && len(resp.Result) > joined {
 		p.writeJSON(status, resultFirst, resp.Result, idLast(id))
-	case ours && resp.Err == nil && n > copied && len(id) < envelope/2:
-		w.JSONAround(status, p.srv.lim.WriteIdle, resultFirst, resp.Result, idLast(id), resp.Lend())
-	case ours:
-		w.JSON(status, p.srv.lim.WriteIdle, jsonrpc.AppendResponse(w.Room(size), id, resp))
-	default:
-		out := buffers.get(int64(size))
-		*out = jsonrpc.AppendResponse(*out, id, resp)
-		p.writeJSON(status, *out)
-		buffers.put(out)
+		return
 	}
+	out := buffers.get(int64(len(resp.Result) + len(id) + envelope))
+	*out = jsonrpc.AppendResponse(*out, id, resp)
+	p.writeJSON(status, *out)
+	buffers.put(out)
 }
 
 // writeJSON writes the concatenation of parts as the whole answer.

@@ -41,12 +41,6 @@ type batched struct {
 	cancel context.CancelCauseFunc
 }
 
-// A canceller ends a context.
-type canceller context.CancelCauseFunc
-
-// End implements ender.
-func (c canceller) End(cause error) { c(cause) }
-
 // A partPeer is the way back for one request of a batch.
 type partPeer struct {
 	*post
@@ -90,7 +84,7 @@ func (p *post) register(ctx context.Context, msgs []batched) {
 			continue
 		}
 		m.ctx, m.cancel = context.WithCancelCause(ctx)
-		if p.session != nil && !p.session.begin(m.ID, &running{canceller(m.cancel), m.Method}) {
+		if p.session != nil && !p.session.begin(m.ID, &running{m.cancel, m.Method}) {
 			m.err = duplicate()
 		}
 	}

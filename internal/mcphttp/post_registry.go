@@ -16,6 +16,7 @@ type posts struct {
 	parts   [postParts]postList
 	cause   atomic.Pointer[error] // once set, what begins is cancelled at once
 	waiting atomic.Bool           // somebody waits for the last one to end
+	next    atomic.Uint64         // spreads those outside sessions
 
 	mu   sync.Mutex
 	idle chan struct{} // closed when none is left; nil while nobody waits
@@ -31,35 +32,18 @@ type postList struct {
 	_           [64]byte // nobody else's cache line
 }
 
-// listFor is where a POST is registered: those of a session together, and those
-// of a lane.
+// listFor is where a POST is registered: those of a session together.
 func (all *posts) listFor(p *post) *postList {
 	if p.session != nil {
 		return &all.parts[p.session.number%postParts]
 	}
-	return &all.parts[p.lane%postParts]
+	return &all.parts[all.next.Add(1)%postParts]
 }
 
 // within makes the context of what p runs a child of parent, and registers p.
 func (p *post) within(parent context.Context, m *jsonrpc.Message) context.Context {
-	ctx, stop := context.WithCancelCause(parent)
-	p.stop = stop
-	p.begin(m, time.Since(begun))
-	return ctx
-}
-
-// cancel ends what p runs.
-func (p *post) cancel(why error) {
-	if p.stop != nil {
-		p.stop(why)
-		return
-	}
-	p.ctx.End(why)
-}
-
-// begin registers p, which has its context.
-func (p *post) begin(m *jsonrpc.Message, now time.Duration) {
-	p.method, p.id, p.started = m.Method, m.ID, now
+	ctx, cancel := context.WithCancelCause(parent)
+	p.cancel, p.method, p.id, p.started = cancel, m.Method, m.ID, time.Since(begun)
 	p.list = p.srv.posts.listFor(p)
 	l := p.list
 	l.mu.Lock()
@@ -72,14 +56,15 @@ func (p *post) begin(m *jsonrpc.Message, now time.Duration) {
 	l.last = p
 	l.n++
 	if why := p.srv.posts.cause.Load(); why != nil {
-		p.cancel(*why)
+		cancel(*why)
 	}
+	return ctx
 }
 
 // begun is when time began: what has passed since costs half of the time of day.
 var begun = time.Now()
 
-// end is the counterpart of begin.
+// end is the counterpart of within.
 func (p *post) end() {
 	p.cancel(nil)
 	p.list.remove(p)

@@ -48,13 +48,13 @@ func (p *post) upgrade() *stream {
 	if p.stream != nil || p.over || !p.accept.events {
 		return p.stream
 	}
-	j, alive, prime := &journal{}, p.client(), false
+	j, alive, prime := &journal{}, p.r.Context(), false
 	if p.session != nil {
 		j, alive = &p.session.journal, p.session.ctx
 		prime = primes(p.session)
 	}
 	st := j.newStream(nil)
-	k := newSink(p.w, p.client(), &p.srv.lim)
+	k := newSink(p.w, p.r.Context(), &p.srv.lim)
 	st.attach(k)
 	p.stream, p.pumped = st, make(chan struct{})
 	p.srv.work.Go(func() {

@@ -100,9 +100,6 @@ type Server struct {
 	dropped  atomic.Int64
 	cutOff   atomic.Int64
 	opened   atomic.Uint64 // sessions
-	lanes    atomic.Uint64 // of modern clients
-	life     context.Context
-	over     context.CancelFunc
 }
 
 // NewServer makes a Server. Close must be called.
@@ -117,7 +114,6 @@ func NewServer(opt ServerOptions) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.life, s.over = context.WithCancel(context.Background())
 	s.table.byID, s.table.of = make(map[string]*session), make(map[string]int)
 	s.work.Go(s.pulse)
 	return s

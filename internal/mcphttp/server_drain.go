@@ -69,7 +69,6 @@ func (s *Server) Close() {
 	s.end.Do(func() { close(s.closed) })
 	s.posts.cancelAll(ErrDraining)
 	<-s.posts.done()
-	s.over()
 	for _, ss := range s.table.all() {
 		ss.close(ErrDraining)
 	}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,10 +39,7 @@ type world struct {
 	notes   chan string   // notifications heard
 
 	handler mcphttp.Session // instead of toys
-	relays  string          // how toys pass calls on
-	told    chan struct{}   // a call that was passed on has its outcome
 
-	longWay  atomic.Int64 // requests that no lane answered
 	mu       sync.Mutex
 	openings []*mcphttp.Opening
 	closed   int // sessions closed
@@ -60,18 +56,11 @@ func newWorld(t testing.TB, lim mcphttp.ServerLimits) *world {
 	return newWorldOn(t, lim, ln, new(net.Dialer).DialContext)
 }
 
-// idleTimeout is that of connections, where it is not zero.
-var idleTimeout time.Duration
-
-// loops of package wire live as long as the process.
-var loops = goleak.IgnoreAnyFunction("mcp-all-in-one/internal/loop.(*Loop).live")
-
 func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial func(context.Context, string, string) (net.Conn, error)) *world {
 	before := goleak.IgnoreCurrent()
 	w := &world{
 		t: t, url: "http://" + ln.Addr().String() + "/mcp",
 		started: make(chan string, 1000), ended: make(chan error, 1000), release: make(chan struct{}, 1000), notes: make(chan string, 1000),
-		told: make(chan struct{}, 1000),
 	}
 	w.srv = mcphttp.NewServer(mcphttp.ServerOptions{Limits: lim, Open: w.open})
 	guard := &mcphttp.Guard{Loopback: true, Origins: []string{"https://app.example"}}
@@ -82,9 +71,9 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 		who := r.Header.Get("Test-Principal")
 		switch r.URL.Path {
 		case "/mcp":
-			w.serve(rw, r, mcphttp.Endpoint{}, who)
+			w.srv.ServeMCP(rw, r, mcphttp.Endpoint{}, who)
 		case "/other/mcp":
-			w.serve(rw, r, mcphttp.Endpoint{Schema: "other"}, who)
+			w.srv.ServeMCP(rw, r, mcphttp.Endpoint{Schema: "other"}, who)
 		case "/sse":
 			w.srv.ServeSSE(rw, r, mcphttp.Endpoint{}, "/message", who)
 		case "/message":
@@ -93,9 +82,6 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 			http.NotFound(rw, r)
 		}
 	}), lim, nil)
-	if idleTimeout > 0 {
-		hs.IdleTimeout = idleTimeout
-	}
 	front, served := wire.NewFront(hs, ln), make(chan struct{})
 	go func() {
 		defer close(served)
@@ -110,20 +96,9 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 	})
 	t.Cleanup(func() {
 		w.close()
-		until(t, "goroutines to end", func() bool { return goleak.Find(before, loops) == nil })
+		until(t, "goroutines to end", func() bool { return goleak.Find(before) == nil })
 	})
 	return w
-}
-
-// serve lets what repeats a header take the short way, as the gateway does.
-func (w *world) serve(rw http.ResponseWriter, r *http.Request, ep mcphttp.Endpoint, who string) {
-	w.longWay.Add(1)
-	w.srv.ServeMCP(rw, r, ep, who)
-	if front, ok := rw.(wire.LaneWriter); ok {
-		if l := w.srv.Lane(r, ep, who); l != nil {
-			front.SetLane(l)
-		}
-	}
 }
 
 func (w *world) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
@@ -135,9 +110,6 @@ func (w *world) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, 
 	w.openings = append(w.openings, o)
 	if w.handler != nil {
 		return w.handler, nil
-	}
-	if w.relays != "" && w.relays != "answered" {
-		return relayingToy{&toy{w: w, o: o}}, nil
 	}
 	return &toy{w: w, o: o}, nil
 }

@@ -1,7 +1,6 @@
 package mcphttp_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,32 +39,6 @@ func (s *toy) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.N
 
 func result(format string, args ...any) (*jsonrpc.Response, error) {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil, format, args...)}, nil
-}
-
-// A relayingToy answers calls of tools without anybody waiting for it.
-type relayingToy struct{ *toy }
-
-func (s relayingToy) Relay(ctx context.Context, turn *jsonrpc.Turn, from jsonrpc.Peer, req *jsonrpc.Request, done jsonrpc.Completion) bool {
-	name, _ := jsonrpc.GetString(req.Params, "name")
-	if req.Method != mcp.MethodToolsCall || name == "echo" && s.w.relays == "relayed or not" && len(req.Params)%2 == 0 {
-		return false
-	}
-	if name == "panic" || s.w.relays == "waited for" {
-		turn.Wait()
-		resp, err := s.Handle(ctx, from, req)
-		done.Complete(turn, resp, err)
-		return true
-	}
-	copied := &jsonrpc.Request{Method: req.Method, Params: bytes.Clone(req.Params)}
-	go func() {
-		resp, err := s.Handle(ctx, from, copied)
-		if turn = nil; s.w.relays == "relayed in a turn" {
-			turn = new(jsonrpc.Turn)
-		}
-		done.Complete(turn, resp, err)
-		s.w.told <- struct{}{}
-	}()
-	return true
 }
 
 const toyTools = `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}`

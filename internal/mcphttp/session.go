@@ -2,9 +2,7 @@ package mcphttp
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -46,12 +44,9 @@ type session struct {
 
 // A running is one request of a client that runs.
 type running struct {
-	ender
+	cancel context.CancelCauseFunc
 	method string
 }
-
-// An ender is a context that can be ended.
-type ender interface{ End(cause error) }
 
 // newSession prepares a session that is not in the table yet.
 func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal string) *session {
@@ -70,14 +65,10 @@ func (s *Server) newSession(r *http.Request, t Transport, ep Endpoint, principal
 }
 
 // enter marks the session as used; false means that it has ended.
-func (ss *session) enter() bool { return ss.enterWith(nil, nil) }
-
-// enterWith is enter for a request with that id; false also when the id is in
-// use.
-func (ss *session) enterWith(id []byte, c *running) bool {
+func (ss *session) enter() bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	if ss.closed || ss.ending || c != nil && !ss.beginLocked(id, c) {
+	if ss.closed || ss.ending {
 		return false
 	}
 	ss.busy++
@@ -85,14 +76,8 @@ func (ss *session) enterWith(id []byte, c *running) bool {
 }
 
 // leave is the counterpart of enter.
-func (ss *session) leave() { ss.leaveWith(nil) }
-
-// leaveWith is leave, after a request of that id.
-func (ss *session) leaveWith(id []byte) {
+func (ss *session) leave() {
 	ss.mu.Lock()
-	if id != nil {
-		delete(ss.inFlight, string(id))
-	}
 	ss.busy--
 	ss.lastUsed = time.Since(ss.opened)
 	end := ss.ending && ss.busy == ss.streams && !ss.closed && ss.line == nil
@@ -139,22 +124,10 @@ func (ss *session) close(why error) {
 	}
 	ss.mu.Unlock()
 	ss.cancel(why)
-	ss.endRunning(why)
 	if ss.line != nil {
 		ss.line.endInput()
 	}
 	ss.srv.work.Go(ss.wind)
-}
-
-// endRunning ends what runs: the end of the session's context is seen by what
-// begins later.
-func (ss *session) endRunning(why error) {
-	ss.mu.Lock()
-	runs := slices.Collect(maps.Values(ss.inFlight))
-	ss.mu.Unlock()
-	for _, r := range runs {
-		r.End(why)
-	}
 }
 
 // wind waits for what still runs, then closes the handler.
@@ -173,10 +146,6 @@ func (ss *session) wind() {
 func (ss *session) begin(id []byte, c *running) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	return ss.beginLocked(id, c)
-}
-
-func (ss *session) beginLocked(id []byte, c *running) bool {
 	if _, used := ss.inFlight[string(id)]; used {
 		return false
 	}
@@ -207,7 +176,7 @@ func (ss *session) cancelled(id []byte) {
 	c := ss.inFlight[string(id)]
 	ss.mu.Unlock()
 	if c != nil && c.method != mcp.MethodInitialize {
-		c.End(jsonrpc.ErrCancelled)
+		c.cancel(jsonrpc.ErrCancelled)
 	}
 }
 

@@ -35,14 +35,6 @@ func (b *batch) add(parts [][]byte, delim byte) {
 	b.size++
 }
 
-// addSmall is add for a message whose parts are small together.
-func (b *batch) addSmall(head, payload, tail []byte, delim byte) {
-	size := len(head) + len(payload) + len(tail) + 1
-	b.room(size)
-	b.small = append(append(append(append(b.small, head...), payload...), tail...), delim)
-	b.size += size
-}
-
 // room makes sure that n more bytes do not make small larger than a block.
 func (b *batch) room(n int) {
 	if len(b.small)+n <= chunkSize {

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/loop"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -63,12 +62,11 @@ type Child struct {
 
 // pipes are the six ends of a child's standard files.
 type pipes struct {
-	stdin, stderr *os.File // ours, as is stdout
-	stdout        io.ReadCloser
-	child         [3]*os.File
+	stdin, stdout, stderr *os.File // ours
+	child                 [3]*os.File
 }
 
-func (l *Launcher) newPipes() (p pipes, err error) {
+func newPipes() (p pipes, err error) {
 	var files []*os.File
 	defer func() {
 		if err != nil {
@@ -85,21 +83,16 @@ func (l *Launcher) newPipes() (p pipes, err error) {
 		return r, w
 	}
 	p.child[0], p.stdin = pipe()
-	var stdout *os.File
-	stdout, p.child[1] = pipe()
+	p.stdout, p.child[1] = pipe()
 	p.stderr, p.child[2] = pipe()
 	if err != nil {
 		return p, err
 	}
-	widen(stdout)
-	p.stdout = stdout
-	if l.opt.Loops {
-		p.stdout = loop.AdoptPipe(stdout)
-	}
+	widen(p.stdout)
 	return p, nil
 }
 
-func closeAll[C io.Closer](files []C) {
+func closeAll(files []*os.File) {
 	for _, f := range files {
 		f.Close()
 	}

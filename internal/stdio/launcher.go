@@ -21,9 +21,6 @@ type LauncherOptions struct {
 	Log *slog.Logger
 	// MaxStarting is how many children may be starting at once; 8 when zero.
 	MaxStarting int
-	// Loops has loops read what children say, where there are loops: for callers
-	// whose connections are in loops, too. Others are faster without.
-	Loops bool
 	// StdinGrace is how long Stop waits after closing standard input (5 s),
 	// TermGrace after asking to terminate (2 s), KillGrace after killing (5 s).
 	StdinGrace, TermGrace, KillGrace time.Duration

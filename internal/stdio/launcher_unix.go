@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -60,14 +59,14 @@ func (l *Launcher) spawnOnce(ctx context.Context, cmd Command, path string) (*Ch
 	if err != nil {
 		return nil, err
 	}
-	p, err := l.newPipes()
+	p, err := newPipes()
 	if err != nil {
 		return nil, startError(cmd, err, "making its pipes: %v", "创建管道失败：%v", err)
 	}
 	defer closeAll(p.child[:])
 	c, err := l.adopt(cmd, p)
 	if err != nil {
-		closeAll([]io.Closer{p.stdin, p.stdout, p.stderr})
+		closeAll([]*os.File{p.stdin, p.stdout, p.stderr})
 		return nil, err
 	}
 	c.ctl = h

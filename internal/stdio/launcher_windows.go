@@ -3,7 +3,6 @@ package stdio
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -36,12 +35,12 @@ func RunHelper(context.Context) int {
 }
 
 func (l *Launcher) spawn(_ context.Context, cmd Command, path string) (*Child, error) {
-	p, err := l.newPipes()
+	p, err := newPipes()
 	if err != nil {
 		return nil, startError(cmd, err, "making its pipes: %v", "创建管道失败：%v", err)
 	}
 	defer closeAll(p.child[:])
-	ours := []io.Closer{p.stdin, p.stdout, p.stderr}
+	ours := []*os.File{p.stdin, p.stdout, p.stderr}
 	j, err := newJob()
 	if err != nil {
 		closeAll(ours)

@@ -8,12 +8,11 @@ import (
 
 // TestWidePipes sees that what a server answers passes in few turns.
 func TestWidePipes(t *testing.T) {
-	p, err := NewLauncher(LauncherOptions{}).newPipes()
+	p, err := newPipes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.stdout.Close()
-	defer closeAll(append(p.child[:], p.stdin, p.stderr))
+	defer closeAll(append(p.child[:], p.stdin, p.stdout, p.stderr))
 	size, err := unix.FcntlInt(p.child[1].Fd(), unix.F_GETPIPE_SZ, 0) // either end will do
 	if err != nil || size < wide {
 		t.Errorf("the pipe of a server's answers holds %d bytes (%v), not %d", size, err, wide)

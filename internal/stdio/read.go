@@ -16,13 +16,8 @@ import (
 // in.
 type lineReader struct {
 	r     io.Reader
-	poll  *pollReader // r, where it can be told when reading waits
 	delim byte
 	limit int64
-
-	waits func() bool // hears that reading is going to wait, or may as well
-	// parking has a loop read meanwhile; nil where that is not wanted.
-	parking *parking
 
 	chunk      []byte
 	start, end int   // unread bytes of chunk
@@ -43,7 +38,6 @@ func (r *lineReader) next() ([]byte, func(), error) {
 				return nil, nil, r.tooLong(line, int64(len(line)))
 			}
 			if blank(line) {
-				r.waits() // any number of them may follow
 				continue
 			}
 			msg, release := lend(line)
@@ -75,11 +69,6 @@ func (r *lineReader) found() (line []byte, next int) {
 
 // fill reads more behind what is unread.
 func (r *lineReader) fill() {
-	if r.parking != nil {
-		r.await(int64(r.end - r.start))
-		r.parking.fill()
-		return
-	}
 	room := r.room()
 	r.end += r.read(room, int64(r.end))
 }
@@ -96,7 +85,7 @@ func (r *lineReader) room() []byte {
 		r.end = copy(r.chunk, r.chunk[r.start:r.end])
 		r.start, r.scanned = 0, r.end
 	}
-	if r.end == len(r.chunk) || len(r.chunk) < chunkSize && r.parking != nil && !r.parking.empty {
+	if r.end == len(r.chunk) {
 		size := min(max(4*len(r.chunk), firstChunk), chunkSize)
 		r.chunk = append(make([]byte, 0, size), r.chunk[:r.end]...)[:size]
 	}
@@ -108,7 +97,7 @@ func (r *lineReader) room() []byte {
 func (r *lineReader) read(p []byte, have int64) int {
 	r.await(have)
 	for range 100 {
-		n, err := r.readSome(p)
+		n, err := r.r.Read(p)
 		if err != nil {
 			r.err = err
 			return n
@@ -119,19 +108,6 @@ func (r *lineReader) read(p []byte, have int64) int {
 	}
 	r.err = io.ErrNoProgress
 	return 0
-}
-
-// readSome reads once. Whoever has something to do before it waits does it: at
-// once where nobody can tell.
-func (r *lineReader) readSome(p []byte) (int, error) {
-	if r.parking != nil {
-		r.parking.empty = false
-	}
-	if r.poll != nil {
-		return r.poll.read(p, r.waits)
-	}
-	r.waits()
-	return r.r.Read(p)
 }
 
 // last is the unfinished line before the end of the stream: a message when
@@ -155,7 +131,6 @@ func (r *lineReader) last(rest []byte) ([]byte, func(), error) {
 // that it is returned in. It returns neither a message nor an error when that
 // line is blank.
 func (r *lineReader) long() ([]byte, func(), error) {
-	r.waits() // it may take long
 	l := borrow(max(2*chunkSize, r.end-r.start+chunkSize, r.hint))
 	size := copy(l.buf, r.chunk[r.start:r.end])
 	r.start, r.end, r.scanned = 0, 0, 0

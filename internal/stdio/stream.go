@@ -5,8 +5,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"mcp-all-in-one/internal/loop"
 )
 
 // flushWait is how long Close waits for what is queued to be written.
@@ -47,7 +45,7 @@ func NewStream(r io.Reader, w io.Writer, opt StreamOptions) *Stream {
 		opt.Closer = bothEnds{r, w}
 	}
 	s := &Stream{closer: opt.Closer, closed: make(chan struct{})}
-	s.in = lineReader{r: r, poll: newPollReader(r), waits: func() bool { return false }, delim: opt.Delimiter, limit: opt.MaxLine}
+	s.in = lineReader{r: r, delim: opt.Delimiter, limit: opt.MaxLine}
 	s.out.init(w, opt.Delimiter)
 	return s
 }
@@ -82,27 +80,6 @@ func (s *Stream) Partial() (size int64, since time.Time) {
 // written and an error is returned.
 func (s *Stream) Write(parts ...[]byte) error {
 	return s.out.write(parts)
-}
-
-// Queue takes a small message that the next Flush or Write sends. It reports
-// false when the message is large, its payload has line breaks, or too much waits
-// already.
-func (s *Stream) Queue(head, payload, tail []byte) bool { return s.out.queue(head, payload, tail) }
-
-// Flush begins to write what is queued. What the pipe does not take at once is
-// left to a goroutine.
-func (s *Stream) Flush() { s.out.kick() }
-
-// OnWait has f called by Read before it waits, and before it reads what may take
-// as long. f reports whether something may have come meanwhile. It is for the one
-// who reads, who says so before the first Read.
-func (s *Stream) OnWait(f func() bool) { s.in.waits = f }
-
-// OnMessage has f called by a loop, where there are loops, with what comes while Read
-// would wait. f must not wait: it reports false to leave a message, and all behind
-// it, to Read. It is for the one who reads, who says so before the first Read.
-func (s *Stream) OnMessage(f func(t *loop.Turn, msg []byte, release func()) bool) {
-	s.in.parking = newParking(&s.in, s.closed, f)
 }
 
 // CloseWrite waits a moment for what is queued, then closes the writer if it

@@ -20,7 +20,7 @@ const deadline = 20 * time.Second
 
 func newTestLauncher(t *testing.T) *Launcher {
 	t.Helper()
-	l := NewLauncher(LauncherOptions{Loops: true})
+	l := NewLauncher(LauncherOptions{})
 	t.Cleanup(func() { l.Close() })
 	return l
 }

@@ -22,8 +22,6 @@ type fileVector struct {
 	bufs *[][]byte
 	wait bool
 	err  error
-	// blocks says that writing waits even where it is told not to.
-	blocks bool
 }
 
 // newVectorWriter returns nil when w is not a file.
@@ -36,12 +34,10 @@ func newVectorWriter(w io.Writer) vectorWriter {
 	if err != nil {
 		return nil
 	}
-	v := &fileVector{raw: raw, blocks: !nonblocking(raw)}
+	v := &fileVector{raw: raw}
 	v.try = v.once
 	return v
 }
-
-func (v *fileVector) mayBlock() bool { return v.blocks }
 
 func (v *fileVector) writev(bufs *[][]byte, wait bool) error {
 	v.bufs, v.wait, v.err = bufs, wait, nil

@@ -20,8 +20,6 @@ var errLineBreak = say.Errorf("message has a raw line break where JSON allows no
 // returns with buffers left.
 type vectorWriter interface {
 	writev(bufs *[][]byte, wait bool) error
-	// mayBlock says that the writer waits all the same.
-	mayBlock() bool
 }
 
 // A writeQueue combines concurrent writes. Whoever finds nobody writing
@@ -65,7 +63,6 @@ func (q *writeQueue) write(parts [][]byte) error {
 	}
 	q.mu.Lock()
 	for q.err == nil && q.pending > 0 && q.pending+size > maxPending {
-		q.kickLocked()
 		q.changed.Wait()
 	}
 	if q.err != nil {
@@ -90,47 +87,6 @@ func (q *writeQueue) write(parts [][]byte) error {
 		q.changed.Wait()
 	}
 	return q.err
-}
-
-// queue takes a message without writing it, where that needs no waiting. Head and
-// tail are known to have no line breaks.
-func (q *writeQueue) queue(head, payload, tail []byte) bool {
-	size := len(head) + len(payload) + len(tail) + 1
-	if size > largePart || q.breaks(payload) {
-		return false
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.err != nil || q.pending+size > maxPending {
-		return false
-	}
-	q.next.addSmall(head, payload, tail, q.delim)
-	q.pending += size
-	q.queued++
-	return true
-}
-
-// kick writes what is queued, unless somebody writes already and will find it.
-func (q *writeQueue) kick() {
-	q.mu.Lock()
-	if q.vec == nil || q.vec.mayBlock() {
-		q.kickLocked()
-	}
-	if q.busy || q.err != nil || q.next.size == 0 {
-		q.mu.Unlock()
-		return
-	}
-	q.busy, q.crowded = true, false
-	// What goes wrong is told to whoever writes next.
-	_ = q.lead(false)
-}
-
-// kickLocked has what is queued written by a goroutine of its own.
-func (q *writeQueue) kickLocked() {
-	if !q.busy && q.err == nil && q.next.size > 0 {
-		q.busy = true
-		q.flusher.Go(q.drain)
-	}
 }
 
 // leadBatches is how many batches one writer writes before it leaves what
@@ -251,7 +207,6 @@ func (q *writeQueue) finish(limit time.Duration) {
 	defer timer.Stop()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.kickLocked()
 	for q.err == nil && q.pending > 0 && !late {
 		q.changed.Wait()
 	}

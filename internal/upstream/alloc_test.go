@@ -45,39 +45,6 @@ func TestCallAllocations(t *testing.T) {
 	}
 }
 
-// counted hears outcomes.
-type counted chan error
-
-func (c counted) Complete(_ *jsonrpc.Turn, resp *jsonrpc.Response, err error) {
-	resp.Release()
-	c <- err
-}
-
-// TestBeginAllocations holds a call over HTTP that nobody waits for to two: the
-// request and its response. The call is used again.
-func TestBeginAllocations(t *testing.T) {
-	w := newWorld(t, worldOptions{}, remote("up", sparing.Serve(t)))
-	w.state("up", upstream.Ready)
-	u, caller := w.up("up"), &upstream.Caller{Session: "s", Era: mcp.Legacy, Version: mcp.LatestLegacy}
-	req := &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: []byte(`{"name":"echo","arguments":{"text":"hi"}}`)}
-	contexts, turn, done := make([]late.Context, 0, 1001), new(jsonrpc.Turn), make(counted)
-	n := testing.AllocsPerRun(1000, func() {
-		contexts = append(contexts, late.Context{})
-		ctx := &contexts[len(contexts)-1]
-		ctx.Init(t.Context())
-		if !u.PipeFor(caller).Begin(ctx, turn, caller, req, done) {
-			t.Fatal("the call did not begin")
-		}
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		turn.End()
-	})
-	if n > 2 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // BenchmarkCall is a small call to a server over HTTP that costs next to
 // nothing.
 func BenchmarkCall(b *testing.B) {

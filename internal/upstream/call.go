@@ -25,7 +25,6 @@ type call struct {
 	cancel  context.CancelCauseFunc
 
 	prev, next *call // in link.calls
-	known      bool  // somebody found it there; guarded by link.mu
 
 	token    uint64 // ours, on the wire; 0 when the client wants no progress
 	original []byte // the client's token
@@ -36,10 +35,6 @@ type call struct {
 	overdue   int64        // when it was ended for its silence; guarded by link.mu
 	questions atomic.Int32 // open questions to the client
 	idle      time.Duration
-
-	// ctx and done are those of a call that nobody waits for.
-	ctx  context.Context
-	done jsonrpc.Completion
 }
 
 var (

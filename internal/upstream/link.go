@@ -47,13 +47,14 @@ type link struct {
 	byToken   map[uint64]*call
 	sweeping  bool
 	sweepStop *time.Timer
-	spare     []*call // that are over and that nobody knows any more; see enterPlain
 }
 
 // begin enters a call into the table of those in flight. It happens before the
 // call is written: a fast server asks before the write returns.
 func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (context.Context, *call, []byte) {
-	k := l.newCall(c, req, ticks())
+	now := ticks()
+	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
+	k.active.Store(now)
 	if k.conn, _ = l.peer.(aborter); k.conn == nil || l.era != c.Era {
 		ctx, k.cancel = context.WithCancelCause(ctx)
 	}
@@ -67,19 +68,9 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 	return ctx, k, params
 }
 
-func (l *link) newCall(c *Caller, req *jsonrpc.Request, now int64) *call {
-	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
-	k.active.Store(now)
-	return k
-}
-
 func (l *link) enter(k *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.enterLocked(k)
-}
-
-func (l *link) enterLocked(k *call) {
 	k.next = l.first
 	if l.first != nil {
 		l.first.prev = k
@@ -99,14 +90,6 @@ func (l *link) enterLocked(k *call) {
 
 func (l *link) end(k *call) {
 	l.mu.Lock()
-	l.endLocked(k)
-	l.mu.Unlock()
-	if k.cancel != nil {
-		k.cancel(nil)
-	}
-}
-
-func (l *link) endLocked(k *call) {
 	if k.prev != nil {
 		k.prev.next = k.next
 	} else {
@@ -117,6 +100,10 @@ func (l *link) endLocked(k *call) {
 	}
 	if k.token != 0 {
 		delete(l.byToken, k.token)
+	}
+	l.mu.Unlock()
+	if k.cancel != nil {
+		k.cancel(nil)
 	}
 }
 
@@ -194,9 +181,6 @@ func (l *link) only(fits func(*call) bool) *call {
 		}
 		found = k
 	}
-	if found != nil {
-		found.known = true
-	}
 	return found
 }
 
@@ -206,7 +190,6 @@ func (l *link) newest(fits func(*call) bool) *call {
 	defer l.mu.Unlock()
 	for k := l.first; k != nil; k = k.next {
 		if fits(k) {
-			k.known = true
 			return k
 		}
 	}

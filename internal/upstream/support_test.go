@@ -58,7 +58,7 @@ func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 	}
 	w := &world{t: t, wait: patience, bell: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
-	launcher := stdio.NewLauncher(stdio.LauncherOptions{Loops: true})
+	launcher := stdio.NewLauncher(stdio.LauncherOptions{})
 	if o.log == nil {
 		o.log = t.Output()
 	}

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"net/http"
-	"runtime/debug"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -17,18 +16,7 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 		return nil, err
 	}
 	defer place.leave()
-	return u.call(ctx, c, req, func() (*jsonrpc.Response, error, bool) { return u.try(ctx, c, req) })
-}
-
-// call is Call for somebody who has a place, with the outcome of the first try.
-func (u *Upstream) call(ctx context.Context, c *Caller, req *jsonrpc.Request, first func() (*jsonrpc.Response, error, bool)) (resp *jsonrpc.Response, err error) {
-	defer func() { // a call that was begun has nobody above it who would
-		if v := recover(); v != nil {
-			u.log.Error("panic while calling", "method", req.Method, "panic", v, "stack", string(debug.Stack()))
-			resp, err = nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error")
-		}
-	}()
-	resp, err, ran := first()
+	resp, err, ran := u.try(ctx, c, req)
 	if err != nil && !ran && isRefusal(err) {
 		// The server said that it did not run, so sending it once more is not
 		// a second run.
@@ -48,12 +36,6 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	}
 	defer release()
 	resp, err = l.call(ctx, c, req)
-	return u.verdict(ctx, l, resp, err)
-}
-
-// verdict says what the outcome on a connection means. ran is as for try.
-func (u *Upstream) verdict(ctx context.Context, l *link, answer *jsonrpc.Response, failed error) (resp *jsonrpc.Response, err error, ran bool) {
-	resp, err = answer, failed
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
 		// It was replaced by one that speaks other versions: greet it anew.
 		u.opt.Memory.setEras(u.hash, erasUnknown)
@@ -102,11 +84,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 // send sends a request; an answer is an answer whatever HTTP status it came
 // with, unless it says that the request did not run.
 func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return l.answered(l.ours(ctx, req))
-}
-
-// answered is what send makes of the outcome.
-func (l *link) answered(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	resp, err := l.ours(ctx, req)
 	if err == nil || resp == nil || resp.Err == nil {
 		return resp, err
 	}
@@ -120,15 +98,10 @@ func (l *link) answered(resp *jsonrpc.Response, err error) (*jsonrpc.Response, e
 	return resp, nil
 }
 
-// ours sends a request.
+// ours sends a request, and once more when the server refused our version of the
+// modern era and yet names it among those that it speaks.
 func (l *link) ours(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	resp, err := l.peer.Call(ctx, req)
-	return l.insisted(ctx, req, resp, err)
-}
-
-// insisted sends a request once more when the server refused our version of the
-// modern era and yet names it among those that it speaks.
-func (l *link) insisted(ctx context.Context, req *jsonrpc.Request, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if l.era != mcp.Modern || resp == nil || resp.Err == nil || resp.Err.Code != mcp.CodeVersionUnsupported {
 		return resp, err
 	}

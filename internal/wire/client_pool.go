@@ -4,10 +4,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"mcp-all-in-one/internal/loop"
 )
 
 // A clientConn is a connection to a server, in use or kept.
@@ -18,25 +15,10 @@ type clientConn struct {
 	since time.Time // when it was kept
 	end   func()    // closes it
 	short shortHead
-
-	// loop tells of what comes, from the first use of Start on.
-	file    *loop.Conn // nil where there is none
-	loop    *loop.Loop
-	seen    atomic.Uint64        // how often something came
-	waiting atomic.Pointer[Post] // whose answer the loop reads
-	cut     atomic.Bool          // the exchange was ended
-
-	// owed is the end of an answer that the loop waits for, on behalf of c.
-	owes  atomic.Bool
-	owed  string
-	c     *Client
-	timer *time.Timer
 }
 
 func newClientConn(conn net.Conn, addr string) *clientConn {
-	conn = loop.Adopt(conn)
 	cn := &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
-	cn.file, _ = conn.(*loop.Conn)
 	cn.end = func() { _ = cn.Close() }
 	return cn
 }
@@ -46,25 +28,18 @@ func newClientConn(conn net.Conn, addr string) *clientConn {
 // all of them.
 type clientPool struct {
 	mu      sync.Mutex
-	idle    map[poolKey][]*clientConn // oldest first
+	idle    map[string][]*clientConn // by address, oldest first
 	total   int
 	timer   *time.Timer
 	armed   bool
 	closing bool // until the next request, what becomes idle is closed
 }
 
-// A poolKey is where connections lead, and which loop tells what comes on them.
-type poolKey struct {
-	addr string
-	loop *loop.Loop
-}
-
-// get returns a connection, if possible one of that loop; nil when there is none.
-// Whoever uses it looks first whether the server has said anything since it was
-// kept.
-func (p *clientPool) get(addr string, on *loop.Loop, maxAge time.Duration) *clientConn {
+// get returns a connection, nil when there is none. Whoever uses it looks first
+// whether the server has said anything since it was kept.
+func (p *clientPool) get(addr string, maxAge time.Duration) *clientConn {
 	for {
-		cn := p.pop(addr, on)
+		cn := p.pop(addr)
 		if cn == nil || maxAge <= 0 || time.Since(cn.since) < maxAge {
 			return cn
 		}
@@ -72,30 +47,18 @@ func (p *clientPool) get(addr string, on *loop.Loop, maxAge time.Duration) *clie
 	}
 }
 
-func (p *clientPool) pop(addr string, on *loop.Loop) *clientConn {
+func (p *clientPool) pop(addr string) *clientConn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closing = false
-	key := poolKey{addr, on}
-	if len(p.idle[key]) == 0 {
-		key.loop = nil // of none yet
-	}
-	if len(p.idle[key]) == 0 {
-		for k, list := range p.idle {
-			if k.addr == addr && len(list) > 0 {
-				key = k
-				break
-			}
-		}
-	}
-	list := p.idle[key]
+	list := p.idle[addr]
 	if len(list) == 0 {
 		return nil
 	}
 	last := len(list) - 1
 	cn := list[last]
 	list[last] = nil
-	p.idle[key] = list[:last]
+	p.idle[addr] = list[:last]
 	p.total--
 	return cn
 }
@@ -112,17 +75,16 @@ func (p *clientPool) push(cn *clientConn, limits *http.Transport) bool {
 	if perHost == 0 {
 		perHost = http.DefaultMaxIdleConnsPerHost
 	}
-	key := poolKey{cn.addr, cn.loop}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closing || len(p.idle[key]) >= perHost || limits.MaxIdleConns > 0 && p.total >= limits.MaxIdleConns {
+	if p.closing || len(p.idle[cn.addr]) >= perHost || limits.MaxIdleConns > 0 && p.total >= limits.MaxIdleConns {
 		return false
 	}
 	if p.idle == nil {
-		p.idle = make(map[poolKey][]*clientConn)
+		p.idle = make(map[string][]*clientConn)
 	}
 	cn.since = time.Now()
-	p.idle[key] = append(p.idle[key], cn)
+	p.idle[cn.addr] = append(p.idle[cn.addr], cn)
 	p.total++
 	if maxAge := limits.IdleConnTimeout; maxAge > 0 && !p.armed {
 		p.armed = true
@@ -143,17 +105,17 @@ func (p *clientPool) takeOld(before time.Time, maxAge time.Duration) []*clientCo
 	defer p.mu.Unlock()
 	var old []*clientConn
 	next := maxAge
-	for key, list := range p.idle {
+	for addr, list := range p.idle {
 		n := 0
 		for n < len(list) && !list[n].since.After(before) {
 			n++
 		}
 		old = append(old, list[:n]...)
 		if n == len(list) {
-			delete(p.idle, key)
+			delete(p.idle, addr)
 			continue
 		}
-		p.idle[key] = append([]*clientConn(nil), list[n:]...)
+		p.idle[addr] = append([]*clientConn(nil), list[n:]...)
 		next = min(next, list[n].since.Sub(before))
 	}
 	p.total -= len(old)

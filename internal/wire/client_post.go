@@ -52,8 +52,6 @@ type Post struct {
 	in  *clientBuffer
 	all bool // of the request was written
 
-	then Then // of an exchange that Start has begun
-
 	mu    sync.Mutex
 	conn  *clientConn // while the exchange has one
 	ended bool
@@ -74,14 +72,8 @@ func (p *Post) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
-	cn := p.conn
-	if cn == nil {
-		return
-	}
-	_ = cn.SetDeadline(longAgo)
-	cn.cut.Store(true)
-	if cn.waiting.CompareAndSwap(p, nil) {
-		go p.goOn(cn)
+	if p.conn != nil {
+		_ = p.conn.SetDeadline(longAgo)
 	}
 }
 
@@ -142,7 +134,7 @@ func (p *Post) exchange(c *Client, addr string, of Owner, short bool) (length in
 // written: the server may have answered and closed before it had read all.
 func (p *Post) write(addr string, of Owner) (partly, err error) {
 	for {
-		cn, kept := p.c.pool.get(addr, nil, p.c.rest.IdleConnTimeout), true
+		cn, kept := p.c.pool.get(addr, p.c.rest.IdleConnTimeout), true
 		if cn == nil {
 			kept = false
 			if cn, err = p.c.dial(of.Context(), addr); err != nil {

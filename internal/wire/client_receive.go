@@ -9,12 +9,6 @@ import (
 	"mcp-all-in-one/internal/say"
 )
 
-// Receive reads the head of the answer to a request that Start has sent, as Send
-// does.
-func (p *Post) Receive(of Owner) (length int64, other *http.Response, err error) {
-	return p.receive(of, true, nil)
-}
-
 func (p *Post) receive(of Owner, short bool, partly error) (length int64, other *http.Response, err error) {
 	if short {
 		length, err = p.in.readPlain(p.c.maxHeader(), &p.conn.short)

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"mcp-all-in-one/internal/loop"
 )
 
 const theNext = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext"
@@ -97,7 +95,6 @@ func heardRequest(br *bufio.Reader) (*http.Request, string, error) {
 // noLeaks fails the test when goroutines are left after all of its clean-up.
 func noLeaks(tb testing.TB) {
 	tb.Helper()
-	loop.All() // as long as the process
 	before := goleak.IgnoreCurrent()
 	tb.Cleanup(func() { goleak.VerifyNone(tb, before) })
 }

@@ -16,7 +16,3 @@ type talker struct{ raw syscall.RawConn }
 func newTalker(net.Conn) *talker { return nil }
 
 func (*talker) talk([]byte, bool) (sent, got int, err error) { return 0, 0, errStale }
-
-func (*talker) say([]byte) (int, error) { return 0, errStale }
-
-func (*talker) hear([]byte) (int, error) { return 0, errStale }

@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"cmp"
 	"io"
 	"net"
 	"os"
@@ -21,9 +20,7 @@ const canTalk = true
 // into, and the waiting begins before that look; so nothing is tried in vain.
 type talker struct {
 	raw  syscall.RawConn
-	step func(fd uintptr) bool // made once, as push and pull: they are used for every request
-	push func(fd uintptr)
-	pull func(fd uintptr)
+	step func(fd uintptr) bool // made once: it is used for every request
 
 	msg, in   []byte
 	look      bool
@@ -44,43 +41,8 @@ func newTalker(conn net.Conn) *talker {
 		return nil
 	}
 	t := &talker{raw: raw}
-	t.step, t.push, t.pull = t.next, t.write, t.fetch
+	t.step = t.next
 	return t
-}
-
-// say writes msg to a connection that was kept, and does not wait.
-func (t *talker) say(msg []byte) (sent int, err error) {
-	t.msg, t.sent, t.err = msg, 0, nil
-	err = t.raw.Control(t.push)
-	t.msg = nil
-	return t.sent, cmp.Or(t.err, err)
-}
-
-func (t *talker) write(fd uintptr) {
-	if !t.quiet(int(fd)) {
-		t.err = errStale
-		return
-	}
-	n, err := syscall.Write(int(fd), t.msg)
-	if t.sent = max(n, 0); err != nil && err != syscall.EAGAIN && err != syscall.EINTR {
-		t.err = os.NewSyscallError("write", err)
-	}
-}
-
-// hear reads what has come; the error is errNothing when that is nothing.
-func (t *talker) hear(in []byte) (got int, err error) {
-	t.in, t.got, t.err = in, 0, nil
-	err = t.raw.Control(t.pull)
-	t.in = nil
-	return t.got, cmp.Or(t.err, err)
-}
-
-func (t *talker) fetch(fd uintptr) {
-	n, err := syscall.Read(int(fd), t.in)
-	for err == syscall.EINTR { // what has come is told once
-		n, err = syscall.Read(int(fd), t.in)
-	}
-	t.got, t.err = max(n, 0), err
 }
 
 // talk writes msg and reads into the same memory what comes first. It stops

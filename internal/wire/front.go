@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"mcp-all-in-one/internal/loop"
 )
 
 // A Front serves the connections of a listener: plain POSTs itself, the rest
@@ -26,7 +24,6 @@ type Front struct {
 	sweeper *time.Timer
 	armed   atomic.Bool
 	sweeps  atomic.Uint64
-	idle    idleWatch
 }
 
 // NewFront serves what comes to ln like s. The Front is the one to shut down;
@@ -75,7 +72,6 @@ func (f *Front) accept() error {
 
 // take serves one connection.
 func (f *Front) take(nc net.Conn) {
-	nc = loop.Adopt(nc) // first: it has another descriptor then
 	if f.server.ConnState != nil {
 		f.server.ConnState(nc, http.StateNew)
 	}
@@ -87,7 +83,7 @@ func (f *Front) take(nc net.Conn) {
 		return
 	}
 	f.conns[c] = struct{}{}
-	go c.serve(true)
+	go c.serve()
 }
 
 // drop forgets a connection that ended or was handed over.

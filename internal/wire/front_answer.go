@@ -3,15 +3,24 @@ package wire
 import (
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
 const (
 	// joined is how much of an answer is gathered before it is written.
 	joined = 64 << 10
-	// kept is how much of the buffer for that stays with a connection.
+	// kept is how large a buffer for that may be to be used again.
 	kept = 16 << 10
+	// copied is up to where the end of an answer is copied behind its beginning.
+	copied = 2 << 10
+	// headRoom is what stands free in front of a body of unknown length.
+	headRoom = 256
 )
+
+// outs are the buffers that answers are gathered in: one is near again as soon as
+// the answer is written.
+var outs = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
 // An answer is the response to one request after the other.
 type answer struct {
@@ -19,21 +28,17 @@ type answer struct {
 	header http.Header
 	status int
 
-	out      []byte // not written yet
-	scratch  [headRoom + maxAround]byte
-	end      [maxAround]byte
-	ready    []byte // the whole answer, with text and after; nil when it comes in pieces
-	text     []byte // lent, until free
-	after    []byte
-	free     func()
-	room     *room
-	length   int64 // announced; -1 when it is not
-	sent     int64 // of the body, taken from the handler
+	out      []byte  // not written yet
+	lent     *[]byte // where out began, from the pool
+	room     int     // free bytes at the beginning of out
+	length   int64   // announced; -1 when it is not
+	sent     int64   // of the body, taken from the handler
 	chunked  bool
 	headDone bool // the head is in out, or written
 	last     bool // the connection ends with this answer
 	err      error
 	raw      rawWriter
+	scratch  [headRoom]byte
 }
 
 func (a *answer) init(c *conn) {
@@ -78,29 +83,41 @@ func (a *answer) Write(p []byte) (int, error) {
 		return 0, http.ErrContentLength
 	}
 	a.sent += int64(len(p))
-	if !a.headDone && a.length < 0 && len(a.out)+len(p) > joined/8 {
-		a.chunked = true
+	if !a.headDone && len(a.out)+len(p) > joined/8 {
 		a.startChunks()
 	}
-	if a.chunked {
+	switch {
+	case a.chunked:
 		a.appendChunk(p)
 		return len(p), a.flushOver(joined)
+	case len(a.out)+len(p) > joined || a.headDone && a.sent == a.length && len(p) > copied:
+		return len(p), a.write(p)
 	}
-	if len(a.out)+len(p) <= joined {
-		a.out = append(a.out, p...)
-		return len(p), nil
+	a.gather()
+	a.out = append(a.out, p...)
+	return len(p), nil
+}
+
+// gather makes out ready for more. What is gathered before its length is known has
+// room for the head in front of it.
+func (a *answer) gather() {
+	if a.lent == nil {
+		a.lent = outs.Get().(*[]byte)
+		a.out = (*a.lent)[:0]
 	}
-	return len(p), a.write(p)
+	if !a.headDone && a.room == 0 {
+		a.room = headRoom
+		a.out = append(a.out, make([]byte, headRoom)...)
+	}
 }
 
 // startChunks begins a body of unknown length with what there is of it.
 func (a *answer) startChunks() {
-	begun := append([]byte(nil), a.out...)
-	a.out = a.out[:0]
+	a.chunked = true
+	begun := append([]byte(nil), a.out[a.room:]...)
+	a.out, a.room = a.out[:0], 0
 	a.writeHead()
-	if len(begun) > 0 {
-		a.appendChunk(begun)
-	}
+	a.appendChunk(begun)
 }
 
 func (a *answer) appendChunk(p []byte) {
@@ -126,7 +143,6 @@ func (a *answer) FlushError() error {
 		a.WriteHeader(http.StatusOK)
 	}
 	if !a.headDone {
-		a.chunked = true
 		a.startChunks()
 	}
 	return a.write(nil)
@@ -146,15 +162,15 @@ func (a *answer) SetWriteDeadline(t time.Time) error {
 	return a.raw.deadline(t)
 }
 
-// writeHead appends the head to what is to be written.
+// writeHead puts the head into what is to be written.
 func (a *answer) writeHead() {
-	a.out = a.appendHead(appendStatus(a.out, a.status))
+	a.headDone = true
+	a.gather()
+	a.out = a.appendHead(a.out)
 }
 
-// appendHead appends what follows the status line.
 func (a *answer) appendHead(dst []byte) []byte {
-	a.headDone = true
-	dst = appendDate(dst)
+	dst = appendDate(appendStatus(dst, a.status))
 	for name, values := range a.header {
 		if name == "Content-Length" || name == "Transfer-Encoding" || name == "Date" {
 			continue
@@ -186,31 +202,34 @@ func (a *answer) close() bool {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	if !a.headDone { // all of the body is in out
-		body := a.out
-		a.length = int64(len(body))
-		a.out = make([]byte, 0, len(body)+256)
-		a.writeHead()
-		a.out = append(a.out, body...)
-	}
 	if a.chunked {
 		a.out = append(a.out, "0\r\n\r\n"...)
 	}
-	err := a.finish()
+	var err error
+	if a.headDone {
+		err = a.write(nil)
+	} else {
+		err = a.writeWhole()
+	}
 	keep := err == nil && !a.last && (a.chunked || !hasBody(a.status) || a.sent == a.length)
 	a.reset()
 	return keep
 }
 
-// finish writes what is left.
-func (a *answer) finish() error {
-	if a.ready == nil || a.err != nil {
-		return a.write(nil)
-	}
-	if a.err = a.writeNow(); a.err != nil || len(a.ready) == 0 {
+// writeWhole writes an answer of which nothing is written yet.
+func (a *answer) writeWhole() error {
+	body := a.out[a.room:]
+	a.length = int64(len(body))
+	head := a.appendHead(a.scratch[:0])
+	switch {
+	case a.err != nil:
 		return a.err
+	case a.room < len(head):
+		return a.raw.write(head, body)
 	}
-	return a.raw.write(a.ready, a.text, a.after)
+	whole := a.out[a.room-len(head):]
+	copy(whole, head)
+	return a.raw.write(whole)
 }
 
 // abort gives the answer up after a panic: what has been said is not ended.
@@ -218,14 +237,12 @@ func (a *answer) abort() { a.err = http.ErrAbortHandler }
 
 func (a *answer) reset() {
 	clear(a.header)
-	a.giveBack()
-	a.leaveRoom()
-	a.ready, a.text, a.after = nil, nil, nil
-	if cap(a.out) > kept {
-		a.out = nil
+	if a.lent != nil && cap(a.out) <= kept {
+		*a.lent = a.out
+		outs.Put(a.lent)
 	}
 	a.raw.reset()
-	a.out, a.status, a.length, a.sent = a.out[:0], 0, -1, 0
+	a.out, a.lent, a.room, a.status, a.length, a.sent = nil, nil, 0, 0, -1, 0
 	a.chunked, a.headDone, a.last, a.err = false, false, false, nil
 }
 

@@ -2,21 +2,17 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"mcp-all-in-one/internal/loop"
 )
 
 const (
 	// readSize is the buffer of a connection: a request with a small body.
-	readSize = loop.BufferSize
+	readSize = 4 << 10
 	// lingering is how long a connection that is closed with input unread
 	// stays: closing it at once would take the answer away.
 	lingering = 500 * time.Millisecond
@@ -24,21 +20,17 @@ const (
 
 // A conn is one connection that we serve ourselves.
 type conn struct {
-	front   *Front
-	nc      net.Conn
-	ctx     context.Context // of the connection
-	buf     []byte          // buf[start:end] is read and not used
-	start   int
-	end     int
-	head    head
-	same    bool      // the head that was read is that of the request before it
-	due     time.Time // the deadline for reading that is set
-	body    body
-	out     answer
-	lane    Lane // for requests that repeat the head; nil when there is none
-	used    int  // of the buffer by a lane; a watch may look at start until it ends
-	later   later
-	parking parking
+	front *Front
+	nc    net.Conn
+	ctx   context.Context // of the connection
+	buf   []byte          // buf[start:end] is read and not used
+	start int
+	end   int
+	head  head
+	same  bool      // the head that was read is that of the request before it
+	due   time.Time // the deadline for reading that is set
+	body  body
+	out   answer
 	// request0 is what all requests have in common.
 	request0 http.Request
 
@@ -50,7 +42,7 @@ type conn struct {
 }
 
 func newConn(f *Front, nc net.Conn) *conn {
-	c := &conn{front: f, nc: nc, buf: newReadBuffer()}
+	c := &conn{front: f, nc: nc, buf: make([]byte, readSize)}
 	c.ctx = context.WithValue(context.Background(), http.ServerContextKey, f.server)
 	c.ctx = context.WithValue(c.ctx, http.LocalAddrContextKey, nc.LocalAddr())
 	c.out.init(c)
@@ -58,34 +50,23 @@ func newConn(f *Front, nc net.Conn) *conn {
 	return c
 }
 
-// serve answers requests until one is not ours, the connection ends or it is
-// parked.
-func (c *conn) serve(first bool) {
-	parked := false
-	defer func() {
-		if !parked {
-			c.front.drop(c)
-		}
-	}()
-	for !parked {
+// serve answers requests until one is not ours or the connection ends.
+func (c *conn) serve() {
+	defer c.front.drop(c)
+	for first := true; ; first = false {
 		raw, ok := c.readHead(first)
-		if c.later.begun && !c.settled(ok) || !ok {
+		if !ok {
 			c.nc.Close()
 			return
-		}
-		if !c.same {
-			c.lane = nil // it was for another head
 		}
 		if raw == nil || !c.same && !c.head.parse(raw) {
 			c.handOver()
 			return
 		}
-		first = false
 		c.start += len(raw)
 		if !c.answer() {
 			return
 		}
-		parked = c.later.begun && c.park()
 	}
 }
 
@@ -176,9 +157,6 @@ func (c *conn) readMore(wait time.Duration) error {
 		c.nc.SetReadDeadline(c.due)
 	}
 	n, err := c.nc.Read(c.buf[c.end:])
-	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.waitOn() {
-		n, err = c.nc.Read(c.buf[c.end:])
-	}
 	c.end += n
 	return err
 }
@@ -198,13 +176,7 @@ func (c *conn) answer() bool {
 		return false
 	}
 	ok := c.handle()
-	if c.later.begun {
-		c.lookAway(false) // serve reads
-		c.start, c.used = c.start+c.used, 0
-		return true
-	}
 	watched := c.unwatch()
-	c.start, c.used = c.start+c.used, 0
 	keep := c.out.close() && ok && watched && c.body.skip()
 	if c.rest() && keep {
 		return true
@@ -223,16 +195,14 @@ func (c *conn) request() *http.Request {
 	return r.WithContext(c.context())
 }
 
-// handle runs the lane or the handler; false means that it panicked.
+// handle runs the handler; false means that it panicked.
 func (c *conn) handle() (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.panicked(v)
 		}
 	}()
-	if c.lane == nil || !c.byLane() {
-		c.front.server.Handler.ServeHTTP(&c.out, c.request())
-	}
+	c.front.server.Handler.ServeHTTP(&c.out, c.request())
 	return true
 }
 

@@ -19,12 +19,10 @@ type rawWriter struct {
 	bufs  net.Buffers
 	parts [3][]byte
 
-	mu  sync.Mutex
-	due time.Time
-	// within bounds a write that has to wait, when due does not.
-	within time.Duration
-	armed  bool // due is set
-	waits  bool // a write waits, or is about to
+	mu    sync.Mutex
+	due   time.Time
+	armed bool // due is set
+	waits bool // a write waits, or is about to
 }
 
 // A tryWriter writes what it can without waiting and drops that from bufs.
@@ -55,7 +53,7 @@ func (w *rawWriter) reset() {
 	if w.armed {
 		w.nc.SetWriteDeadline(time.Time{})
 	}
-	w.due, w.within, w.armed = time.Time{}, 0, false
+	w.due, w.armed = time.Time{}, false
 }
 
 func (w *rawWriter) write(parts ...[]byte) error {
@@ -64,7 +62,7 @@ func (w *rawWriter) write(parts ...[]byte) error {
 	if len(w.bufs) == 0 {
 		return nil
 	}
-	if w.canTry() {
+	if w.try != nil && !w.isArmed() {
 		if err := w.try.tryWrite(&w.bufs); err != nil || len(w.bufs) == 0 {
 			return err
 		}
@@ -77,17 +75,6 @@ func (w *rawWriter) write(parts ...[]byte) error {
 		err = done
 	}
 	return err
-}
-
-// canTry says that writing can be tried now.
-func (w *rawWriter) canTry() bool { return w.try != nil && !w.isArmed() }
-
-// writeNow writes what it can without waiting, and returns the rest, which is
-// valid until the next write.
-func (w *rawWriter) writeNow(parts ...[]byte) (rest net.Buffers, err error) {
-	w.gather(parts)
-	err = w.try.tryWrite(&w.bufs)
-	return w.bufs, err
 }
 
 func (w *rawWriter) gather(parts [][]byte) {
@@ -108,10 +95,7 @@ func (w *rawWriter) isArmed() bool {
 func (w *rawWriter) wait(waits bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.waits = waits; waits && w.due.IsZero() && w.within > 0 {
-		w.due = time.Now().Add(w.within)
-	}
-	if !waits || w.due.IsZero() || w.armed {
+	if w.waits = waits; !waits || w.due.IsZero() || w.armed {
 		return nil
 	}
 	w.armed = true

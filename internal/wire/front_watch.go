@@ -23,10 +23,8 @@ type watch struct {
 	on   bool
 	done chan struct{} // nil until it reads
 	gone bool
-	// ctx is that of the request, nil until somebody asks for it.
-	ctx    context.Context
+	// cancel ends the context of the request.
 	cancel context.CancelCauseFunc
-	hears  Hearer
 }
 
 // begin notes that a request is being answered; false means that the connection
@@ -39,7 +37,6 @@ func (c *conn) begin() bool {
 	}
 	c.busy, c.since = true, c.front.sweeps.Load()
 	c.watch.on = true
-	c.later.over, c.later.patient = false, false
 	c.mu.Unlock()
 	if !c.front.armed.Load() {
 		c.front.arm()
@@ -49,16 +46,14 @@ func (c *conn) begin() bool {
 
 // context is that of the request that is being answered.
 func (c *conn) context() context.Context {
+	ctx, cancel := context.WithCancelCause(c.ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := &c.watch
-	if w.ctx == nil {
-		w.ctx, w.cancel = context.WithCancelCause(c.ctx)
-		if w.gone {
-			w.cancel(ErrGone)
-		}
+	c.watch.cancel = cancel
+	if c.watch.gone {
+		cancel(ErrGone)
 	}
-	return w.ctx
+	return ctx
 }
 
 // rest notes that the answer is written; false means that no other request
@@ -91,22 +86,6 @@ func (c *conn) unwatch() bool {
 	here := !c.watch.gone
 	c.watch = watch{}
 	return here
-}
-
-// lookAway ends the reading of a watch, because the buffer is needed. on says
-// whether another one may begin.
-func (c *conn) lookAway(on bool) {
-	c.mu.Lock()
-	c.watch.on = on
-	done := c.watch.done
-	c.mu.Unlock()
-	if done == nil {
-		return
-	}
-	c.interrupt(done)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watch.done = nil
 }
 
 // interrupt makes a watch stop reading and waits for that.
@@ -180,31 +159,26 @@ func (c *conn) read(done chan struct{}) {
 	c.gone()
 }
 
+// gone ends the request whose client is not there any more.
+func (c *conn) gone() {
+	c.mu.Lock()
+	c.watch.gone = true
+	cancel := c.watch.cancel
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(ErrGone)
+	}
+}
+
 // retire closes the connection, when it has answered.
 func (c *conn) retire() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.retired = true
-	if c.busy {
-		c.mu.Unlock()
-		return
+	if !c.busy {
+		c.nc.Close()
 	}
-	c.cutLocked()
 }
 
 // cut closes the connection.
-func (c *conn) cut() {
-	c.mu.Lock()
-	c.cutLocked()
-}
-
-// cutLocked unlocks. Whoever serves the connection ends its request and drops it,
-// unless nobody does.
-func (c *conn) cutLocked() {
-	parked := c.unparkLocked()
-	c.mu.Unlock()
-	c.nc.Close()
-	if parked {
-		c.gone()
-		c.front.drop(c)
-	}
-}
+func (c *conn) cut() { c.nc.Close() }
