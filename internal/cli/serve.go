@@ -22,7 +22,7 @@ import (
 type front struct {
 	in       *instance
 	mcp      *mcphttp.Server
-	http     *wire.Front
+	http     *wire.Server
 	console  *web.Handler
 	control  *control // nil when it could not be opened
 	listener net.Listener
@@ -60,7 +60,7 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 	if in.console {
 		rt.console = f.console
 	}
-	f.http = wire.NewFront(mcphttp.HTTPServer(rt, limits, in.log), ln)
+	f.http = wire.NewServer(mcphttp.HTTPServer(rt, limits, in.log))
 	f.guardKeys(ctx)
 	go f.serve()
 	return f, nil
@@ -130,7 +130,7 @@ func (f *front) drain(ctx context.Context) {
 const lastAnswers = time.Second
 
 func (f *front) serve() {
-	if err := f.http.Serve(); !errors.Is(err, http.ErrServerClosed) {
+	if err := f.http.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
 		f.failed <- say.Errorf("serving: %w", "提供服务失败：%w", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -71,7 +70,7 @@ func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer
 	default:
 		t.span = traffic.NewSpan(s.traceparent(req.Params))
 	}
-	return late.WithValue(ctx, traceKey{}, t), t
+	return context.WithValue(ctx, traceKey{}, t), t
 }
 
 // end ends the record of a call.

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -105,15 +104,15 @@ func (t *calls) takeLocked(id uint64) *call {
 	return k
 }
 
-// giveUp takes a call back from the table; nil if its outcome is on the way.
-func (t *calls) giveUp(id uint64) *call {
+// giveUp takes a call back from the table; false if its outcome is on the way.
+func (t *calls) giveUp(id uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.takeLocked(id)
-	if k != nil {
-		t.lost++
+	if t.takeLocked(id) == nil {
+		return false
 	}
-	return k
+	t.lost++
+	return true
 }
 
 // only takes the one call that is pending, if there is no doubt about it.
@@ -184,9 +183,6 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	id := k.id
 	c.requests.wake()
-	if b, ok := req.Back.(Abortable); ok {
-		b.Began(id)
-	}
 	if err := c.send(id, req); err != nil {
 		if c.calls.take(id) == nil {
 			<-k.outcome
@@ -207,41 +203,15 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 
 // await waits for the outcome of a call or the end of its context.
 func (c *Conn) await(ctx context.Context, k *call) outcome {
-	if r, ok := ctx.(*late.Context); ok && r.Await(c, k.id) {
-		defer r.Answered()
-		return <-k.outcome
-	}
 	select {
 	case out := <-k.outcome:
 		return out
 	case <-ctx.Done():
-		c.abandon(k.id, ctx.Err(), context.Cause(ctx))
-		return <-k.outcome
+		if c.calls.giveUp(k.id) {
+			return outcome{err: ended(ctx), aborted: context.Cause(ctx)}
+		}
+		return <-k.outcome // it is on the way
 	}
-}
-
-// Abort ends a call with an error and tells the peer, unless its outcome is
-// known already.
-func (c *Conn) Abort(id uint64, err error) {
-	if k := c.calls.giveUp(id); k != nil {
-		k.outcome <- outcome{err: err, aborted: err}
-	}
-}
-
-// abandon is Abort for the end of a context.
-func (c *Conn) abandon(id uint64, err, cause error) {
-	if k := c.calls.giveUp(id); k != nil {
-		k.outcome <- outcome{err: endedBy(err, cause), aborted: cause}
-	}
-}
-
-// EndCall implements late.Ender.
-func (c *Conn) EndCall(id uint64, cause error) { c.abandon(id, context.Canceled, cause) }
-
-// An Abortable is a Back that may have to abort its call. It hears the id as
-// soon as there is one.
-type Abortable interface {
-	Began(id uint64)
 }
 
 func (c *Conn) send(id uint64, req *Request) error {
@@ -276,10 +246,7 @@ func (c *Conn) sendCancel(id uint64, cause error) {
 
 // ended is the error of a context, with its cause.
 func ended(ctx context.Context) error {
-	return endedBy(ctx.Err(), context.Cause(ctx))
-}
-
-func endedBy(err, cause error) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == nil || cause == err {
 		return err
 	}

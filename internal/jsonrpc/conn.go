@@ -123,7 +123,7 @@ func (c *Conn) Close() error {
 	c.closing.Store(true)
 	c.failCalls()
 	c.cancel(ErrClosed)
-	c.requests.close(ErrClosed)
+	c.requests.close()
 	err := c.stream.Close()
 	<-c.done
 	return err

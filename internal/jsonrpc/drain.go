@@ -28,7 +28,7 @@ func (c *Conn) Drain(ctx context.Context, last *Error) int {
 				if in.state.CompareAndSwap(requestRuns, requestDone) {
 					c.answer(in.id, &Response{Err: last}, in.batch)
 				}
-				in.ctx.End(context.Cause(ctx))
+				in.cancel(context.Cause(ctx))
 			}
 			return len(left)
 		}

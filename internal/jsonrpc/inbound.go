@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -19,7 +18,8 @@ type inbound struct {
 	id      []byte
 	hash    uint64
 	next    *inbound // in the same bucket
-	ctx     late.Context
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
 	release func()
 	batch   *batch
 	state   atomic.Uint32
@@ -52,11 +52,12 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		batch:   b,
 	}
 	in.id = append(in.idBytes[:0], msg.ID...) // Drain may use it when the message is gone
-	in.ctx.Init(c.ctx)
+	in.ctx, in.cancel = context.WithCancelCause(c.ctx)
 	c.running.Add(1)
 	switch c.requests.admit(in, &c.opt, c.asking) {
 	case requestRefused:
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
+		in.cancel(nil)
 		in.discard()
 		c.running.Done()
 		return
@@ -85,7 +86,7 @@ func (in *inbound) handle() (resp *Response, err error) {
 	if in.ctx.Err() != nil {
 		return nil, in.ctx.Err()
 	}
-	return c.opt.Handler.Handle(&in.ctx, in, &in.req)
+	return c.opt.Handler.Handle(in.ctx, in, &in.req)
 }
 
 // finish sends the outcome unless the peer does not want it any more. The id
@@ -104,7 +105,7 @@ func (in *inbound) end() bool {
 	if !wanted {
 		in.state.Store(requestDone)
 	}
-	in.ctx.End(nil)
+	in.cancel(nil)
 	in.conn.requests.remove(in)
 	return wanted && !in.conn.closing.Load()
 }
@@ -154,7 +155,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 
 func (in *inbound) cancelByPeer() {
 	if in.state.CompareAndSwap(requestRuns, requestCancelled) {
-		in.ctx.End(ErrCancelled)
+		in.cancel(ErrCancelled)
 	}
 }
 

@@ -155,15 +155,12 @@ func (r *requests) wake() {
 	}
 }
 
-// close lets nobody wait any more and ends the contexts of all requests.
-func (r *requests) close(cause error) {
+// close lets nobody wait any more.
+func (r *requests) close() {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.closed = true
 	r.room.Broadcast()
-	r.mu.Unlock()
-	for _, in := range r.inFlight() {
-		in.ctx.End(cause)
-	}
 }
 
 // cancel ends the context of the request with that id.

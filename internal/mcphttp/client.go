@@ -55,8 +55,8 @@ type Client struct {
 	base  *http.Request
 	bad   error // why the URL cannot be used
 	fixed http.Header
-	short *shortWay // nil where there is none
 	state atomic.Pointer[clientState]
+	ids   atomic.Uint64 // the latest of a call
 
 	probing atomic.Bool
 	asked   inbound
@@ -65,9 +65,7 @@ type Client struct {
 	closed    bool
 	streaming bool
 	listening chan struct{} // closed when the stream was opened or refused first
-	ids       uint64        // the latest of a call
 	first     *flight       // those in the air, newest first
-	idle      []*flight
 	work      sync.WaitGroup
 }
 
@@ -76,7 +74,6 @@ type Client struct {
 type clientState struct {
 	session, version string
 	header           http.Header
-	head             []byte // of a request on the short way; nil where it cannot go that way
 }
 
 // NewClient returns a Client; nothing is sent yet.
@@ -94,7 +91,6 @@ func NewClient(opt ClientOptions) *Client {
 	}
 	c.fixed = clientHeader(opt.Header)
 	c.base, c.bad = baseRequest(opt.URL, opt.Header, c.fixed)
-	c.short = newShortWay(c.rt, c.base)
 	version := ""
 	if opt.Modern {
 		version = mcp.LatestModern
@@ -133,13 +129,7 @@ func (c *Client) setState(session, version string) {
 	if version != "" {
 		h[headerVersion] = []string{version}
 	}
-	st := &clientState{session: session, version: version, header: h}
-	if c.short != nil {
-		if head, ok := c.short.to.AppendHead(nil, h); ok {
-			st.head = head
-		}
-	}
-	c.state.Store(st)
+	c.state.Store(&clientState{session: session, version: version, header: h})
 }
 
 // SetVersion sets the protocol version that every later request names.
@@ -153,21 +143,13 @@ func (c *Client) SessionID() string { return c.state.Load().session }
 // When the server answers a JSON-RPC error with a status of 4xx, both results
 // are set: the error is a *StatusError, and Response.Err is what the body said.
 func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	f, err := c.begin(ctx)
+	f, err := c.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if b, ok := req.Back.(jsonrpc.Abortable); ok {
-		b.Began(f.id)
-	}
-	x := exchange{c: c, f: f, req: req, id: f.id}
+	x := exchange{c: c, f: f, req: req, id: c.ids.Add(1)}
 	resp, err := x.run()
-	return c.outcome(ctx, &x, req.Method, resp, err)
-}
-
-// outcome ends a call and returns what became of it.
-func (c *Client) outcome(ctx context.Context, x *exchange, method string, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
-	cause := c.finish(x.f, x.rest)
+	cause := c.finish(f, x.rest)
 	if err == nil {
 		return resp, nil
 	}
@@ -175,7 +157,7 @@ func (c *Client) outcome(ctx context.Context, x *exchange, method string, resp *
 		cause = context.Cause(ctx)
 	}
 	if cause != nil {
-		c.abandon(ctx, x.id, method, cause)
+		c.abandon(ctx, x.id, req.Method, cause)
 		err = cause
 	}
 	return resp, err
@@ -183,12 +165,12 @@ func (c *Client) outcome(ctx context.Context, x *exchange, method string, resp *
 
 // Notify posts a notification and waits until the server has accepted it.
 func (c *Client) Notify(ctx context.Context, n *jsonrpc.Notification) error {
-	ctx, f, err := c.enter(ctx)
+	f, err := c.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.leave(f)
-	return c.deliver(ctx, c.headerFor(n.Method, n.Params), jsonrpc.AppendNotification(nil, n.Method, n.Params))
+	return c.deliver(f.ctx, c.headerFor(n.Method, n.Params), jsonrpc.AppendNotification(nil, n.Method, n.Params))
 }
 
 // abandon tells a legacy server that nobody waits for its answer any more. A
@@ -215,7 +197,7 @@ func (c *Client) Close(ctx context.Context) error {
 	first := !c.closed
 	c.closed = true
 	for f := c.first; f != nil; f = f.next {
-		f.endLocked(jsonrpc.ErrClosed)
+		f.cancel(jsonrpc.ErrClosed)
 	}
 	c.mu.Unlock()
 	c.work.Wait()

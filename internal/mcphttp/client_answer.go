@@ -79,28 +79,8 @@ func (buf *answerBuffer) grow(b []byte, size int) []byte {
 	return room
 }
 
-// An aheader knows how much is still to come, of its whole or of a part; 0 when
-// it does not.
-type aheader interface{ Ahead() int64 }
-
-// ahead asks r.
-func ahead(r io.Reader) int64 {
-	if a, ok := r.(aheader); ok {
-		return a.Ahead()
-	}
-	return 0
-}
-
-// moreRoom is the size of a buffer that is full with have bytes. What is to come
-// is believed as far as what has come makes it likely; a little of it says
-// nothing about what follows that.
-func moreRoom(have int, ahead int64, limit int) int {
-	size := 4 * have
-	if ahead >= int64(have) {
-		size = have + int(min(ahead, 15*int64(have)-editRoom)) + editRoom
-	}
-	return max(eventBuffer, min(size, limit))
-}
+// moreRoom is the size of a buffer that is full with have bytes.
+func moreRoom(have, limit int) int { return max(eventBuffer, min(4*have, limit)) }
 
 // whole reads an answer that is one JSON body.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
@@ -112,17 +92,11 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Res
 		}
 		return nil, err
 	}
-	return x.understand(buf.b, buf.free)
-}
-
-// understand finds our answer in a whole body.
-func (x *exchange) understand(b []byte, free func()) (*jsonrpc.Response, error) {
-	if id, result, ok := jsonrpc.PeekAnswer(b); ok && id == x.id {
-		return jsonrpc.NewResponse(result, free), nil
+	if id, result, ok := jsonrpc.PeekAnswer(buf.b); ok && id == x.id {
+		return jsonrpc.NewResponse(result, buf.free), nil
 	}
-	buf := &answerBuffer{b: b, free: free}
 	if jsonrpc.IsBatch(buf.b) {
-		return x.fromBatch(x.f.Context(), buf)
+		return x.fromBatch(ctx, buf)
 	}
 	msg, bad := jsonrpc.ScanAnswer(buf.b, nil)
 	if bad == nil {
@@ -153,7 +127,7 @@ func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 	buf := newAnswerBuffer(0)
 	for {
 		if len(buf.b) == cap(buf.b) {
-			buf.grow(buf.b, moreRoom(len(buf.b), ahead(body), int(limit)+1))
+			buf.grow(buf.b, moreRoom(len(buf.b), int(limit)+1))
 		}
 		n, err := body.Read(buf.b[len(buf.b):cap(buf.b)])
 		buf.b = buf.b[:len(buf.b)+n]

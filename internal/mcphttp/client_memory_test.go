@@ -3,7 +3,6 @@ package mcphttp
 import (
 	"bytes"
 	"io"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -30,23 +29,6 @@ func TestLargeAnswerMemory(t *testing.T) {
 			r := NewEventReader(io.MultiReader(strings.NewReader("data: "), strings.NewReader(text), bytes.NewReader([]byte("\n\n"))), 16<<20)
 			ev, err := r.Next()
 			return len(ev.Data), err
-		}},
-		"in an event of a chunk": {size + 2<<20, func() (int, error) {
-			event := io.MultiReader(strings.NewReader("data: "), strings.NewReader(text), strings.NewReader("\n\n"))
-			r := NewEventReader(&foretold{event, size + 8}, 16<<20)
-			ev, err := r.Next()
-			return len(ev.Data), err
-		}},
-		"in an event of many chunks": {25 << 20, func() (int, error) {
-			event := io.MultiReader(strings.NewReader("data: "), strings.NewReader(text), strings.NewReader("\n\n"))
-			r := NewEventReader(&foretold{event, 0}, 16<<20)
-			ev, err := r.Next()
-			return len(ev.Data), err
-		}},
-		// What is foretold does not come.
-		"of a false promise": {1 << 20, func() (int, error) {
-			buf, err := readWhole(&foretold{strings.NewReader(text[:8<<10]), 16 << 20}, -1, 16<<20)
-			return len(buf.b) + size - 8<<10, err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,33 +81,6 @@ func TestLargeAnswerBufferIsUsedAgain(t *testing.T) {
 		t.Errorf("%d bytes after a collection: it did not get the buffer", n)
 	}
 }
-
-// However much a server says is to come, a buffer that is full grows, up to the
-// limit.
-func TestMoreRoom(t *testing.T) {
-	const limit = 16<<20 + 1
-	for _, have := range []int{eventBuffer, 16 << 10, 5 << 18, 8 << 20, limit - 1} {
-		for _, ahead := range []int64{0, 1, int64(have), 1 << 20, 1<<60 - 1, math.MaxInt64 - editRoom, math.MaxInt64} {
-			if size := moreRoom(have, ahead, limit); size <= have || size > limit {
-				t.Errorf("%d bytes behind which %d are said to come: %d", have, ahead, size)
-			}
-		}
-	}
-}
-
-// foretold says that n bytes are to come; a few where n is negative, always.
-type foretold struct {
-	io.Reader
-	n int64
-}
-
-func (f *foretold) Read(p []byte) (int, error) {
-	n, err := f.Reader.Read(p)
-	f.n -= int64(n)
-	return n, err
-}
-
-func (f *foretold) Ahead() int64 { return max(f.n, 100) }
 
 // A buffer that has grown goes back to the pool where others of its size are,
 // and so does the one that it grew out of.

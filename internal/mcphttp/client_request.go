@@ -67,9 +67,9 @@ type exchange struct {
 	rest io.ReadCloser
 }
 
-// runLong is run for what the short way does not carry.
-func (x *exchange) runLong() (*jsonrpc.Response, error) {
-	ctx := x.f.Context()
+// run sends the request and returns its outcome.
+func (x *exchange) run() (*jsonrpc.Response, error) {
+	ctx := x.f.ctx
 	resp, err := x.c.post(ctx, x.c.headerFor(x.req.Method, x.req.Params), x.message())
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (x *exchange) runLong() (*jsonrpc.Response, error) {
 	return x.consume(ctx, resp)
 }
 
-// consume reads an answer of net/http.
+// consume reads the answer.
 func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
 	c := x.c
 	if resp.StatusCode/100 != 2 {
@@ -136,10 +136,9 @@ func (c *Client) finish(f *flight, rest io.ReadCloser) error {
 		return c.leave(f)
 	}
 	f.untie()
-	cancel := f.cancel // f may be another call's by then
 	drain := func() {
 		defer c.leave(f)
-		late := time.AfterFunc(runOut, func() { cancel(nil) })
+		late := time.AfterFunc(runOut, func() { f.cancel(nil) })
 		defer late.Stop()
 		_, _ = io.CopyN(io.Discard, rest, maxDiscard)
 		rest.Close()

@@ -46,9 +46,6 @@ func (w *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Ahead implements aheader.
-func (w *watchedBody) Ahead() int64 { return ahead(w.ReadCloser) }
-
 func (w *watchedBody) Close() error {
 	w.closed.Store(true)
 	w.timer.Stop()

@@ -266,7 +266,7 @@ func (r *EventReader) fill() error {
 		r.first = 0
 	}
 	if len(r.buf) == cap(r.buf) {
-		size := moreRoom(len(r.buf), ahead(r.r), r.max+maxEventFields+1)
+		size := moreRoom(len(r.buf), r.max+maxEventFields+1)
 		if r.grow != nil {
 			r.buf = r.grow(r.buf, size)
 		} else {

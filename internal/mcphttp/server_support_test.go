@@ -82,10 +82,10 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 			http.NotFound(rw, r)
 		}
 	}), lim, nil)
-	front, served := wire.NewFront(hs, ln), make(chan struct{})
+	front, served := wire.NewServer(hs), make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = front.Serve()
+		_ = front.Serve(ln)
 	}()
 	w.tr = &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 100}
 	w.close = sync.OnceFunc(func() {

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"mcp-all-in-one/internal/config"
 )
@@ -39,30 +38,6 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.answered(r, resp, g)
-}
-
-// Base is what requests go through.
-func (t *Transport) Base() http.RoundTripper { return t.base }
-
-// Authorization is the header that RoundTrip would add to a request now, empty
-// for none. It reports false when that takes more than adding it. used is for
-// Refused.
-func (t *Transport) Authorization() (value string, used any, ok bool) {
-	g := t.keeper.lookup(t.server, t.user)
-	if g == nil {
-		return "", nil, true
-	}
-	if g.Revoked || g.stale(time.Now()) {
-		return "", nil, false
-	}
-	return bearer(g), g, true
-}
-
-// Refused makes of the answer to a request that Authorization was added to what
-// RoundTrip makes of it. r is the request before that.
-func (t *Transport) Refused(r *http.Request, used any, resp *http.Response) (*http.Response, error) {
-	g, _ := used.(*grant)
 	return t.answered(r, resp, g)
 }
 

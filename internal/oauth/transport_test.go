@@ -237,86 +237,26 @@ func TestStatusHoldsNoSecret(t *testing.T) {
 	}
 }
 
-// asking is a Transport whose caller asks what to add and sends the request
-// itself.
-type asking struct{ *Transport }
-
-func (t asking) RoundTrip(r *http.Request) (*http.Response, error) {
-	value, used, ok := t.Authorization()
-	if !ok {
-		return t.Transport.RoundTrip(r)
-	}
-	signed := r.Clone(r.Context())
-	if value != "" {
-		signed.Header.Set("Authorization", value)
-	}
-	resp, err := t.Base().RoundTrip(signed)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		return resp, err
-	}
-	return t.Refused(r, used, resp)
-}
-
-// Whoever asks what to add gets the answers that RoundTrip gets.
-func TestAuthorization(t *testing.T) {
-	as := newAuthServer(t)
-	rs := newResource(t, as)
-	k, s, _ := signedIn(t, as, rs)
-	rt := asking{k.Transport(s, "", plain).(*Transport)}
-	ask := func() {
-		t.Helper()
-		if status, err := post(t.Context(), rt, s.URL); err != nil || status != http.StatusOK {
-			t.Fatalf("status %d, %v", status, err)
-		}
-	}
-	ask()
-	rs.refuseLast()
-	ask()
-	if n := as.count("/token"); n != 2 {
-		t.Errorf("%d token requests", n)
-	}
-	if n := len(rs.bodies); rs.bodies[n-1] != rs.bodies[n-2] || rs.bodies[n-1] == "" {
-		t.Errorf("the request was sent again as %q", rs.bodies[n-1])
-	}
-	as.set(func() { as.lifetime = 30 * time.Second })
-	rs.refuseLast()
-	ask() // with a token that is about to end
-	if _, _, ok := rt.Authorization(); ok {
-		t.Error("a token that has to be refreshed is given away")
-	}
-	ask()
-	if n := as.count("/token"); n != 4 {
-		t.Errorf("%d token requests", n)
-	}
-	nobody := asking{k.Transport(s, "nobody", plain).(*Transport)}
-	if value, _, ok := nobody.Authorization(); value != "" || !ok {
-		t.Errorf("without a grant: %q, %v", value, ok)
-	}
-	var signIn *SignInError
-	if _, err := post(t.Context(), nobody, s.URL); !errors.As(err, &signIn) {
-		t.Errorf("without a grant: %v", err)
-	}
-}
-
 // A sign-in counts at once, whatever was known before.
-func TestAuthorizationAfterSignIn(t *testing.T) {
+func TestSignInCountsAtOnce(t *testing.T) {
 	as := newAuthServer(t)
 	rs := newResource(t, as)
 	k, s := newKeeper(t, t.TempDir()), rs.entry(nil)
-	rt := k.Transport(s, "", plain).(*Transport)
-	for range 3 {
-		if value, _, ok := rt.Authorization(); value != "" || !ok {
-			t.Fatalf("before: %q, %v", value, ok)
+	rt := k.Transport(s, "", plain)
+	refused := func() {
+		t.Helper()
+		var signIn *SignInError
+		if _, err := post(t.Context(), rt, s.URL); !errors.As(err, &signIn) {
+			t.Errorf("without a grant: %v", err)
 		}
 	}
+	refused()
 	if _, err := login(t, k, s, ""); err != nil {
 		t.Fatal(err)
 	}
-	if value, _, ok := rt.Authorization(); !strings.HasPrefix(value, "Bearer ") || !ok {
-		t.Errorf("after: %q, %v", value, ok)
+	if status, err := post(t.Context(), rt, s.URL); err != nil || status != http.StatusOK {
+		t.Errorf("after: status %d, %v", status, err)
 	}
 	k.forget(s, "")
-	if value, _, ok := rt.Authorization(); value != "" || !ok {
-		t.Errorf("after signing out: %q, %v", value, ok)
-	}
+	refused()
 }

@@ -70,8 +70,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 			return nil, err
 		}
 	}
-	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k}
-	resp, err := l.send(ctx, &k.sent)
+	resp, err := l.send(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k})
 	if err == nil && bridged {
 		resp, err = l.rounds(ctx, k, req.Method, params, resp)
 	}

@@ -8,27 +8,27 @@ import (
 	"mcp-all-in-one/internal/say"
 )
 
-// A Client sends small POST requests without TLS itself, on the caller's
+// A Transport sends small POST requests without TLS itself, on the caller's
 // goroutine, and hands every other one to the transport that it was made with.
 //
 // The settings of that transport hold for both: its dial function, its proxy,
 // how many connections are kept and for how long, how large the header of an
 // answer may be. A request is never sent twice: one that fails after a byte
 // was written has failed.
-type Client struct {
+type Transport struct {
 	rest *http.Transport
 	pool clientPool
 }
 
-// NewClient returns a Client with the settings of rest, which must have a
+// NewTransport returns a Transport with the settings of rest, which must have a
 // DialContext and DisableCompression, and are not to be changed once a request
 // was sent.
-func NewClient(rest *http.Transport) *Client {
-	return &Client{rest: rest}
+func NewTransport(rest *http.Transport) *Transport {
+	return &Transport{rest: rest}
 }
 
 // CloseIdleConnections closes the connections that carry nothing.
-func (c *Client) CloseIdleConnections() {
+func (c *Transport) CloseIdleConnections() {
 	c.pool.closeIdle()
 	c.rest.CloseIdleConnections()
 }
@@ -50,7 +50,7 @@ func (e *NotSentError) Unwrap() error { return e.Err }
 // RoundTrip sends one request and returns when the header of the answer is
 // here. The end of the request's context ends it at any point, that of the
 // body included, with the cause of the context as the error.
-func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !c.takes(req) {
 		return c.rest.RoundTrip(req)
 	}
@@ -67,12 +67,12 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		in.free()
 		return nil, err
 	}
-	return c.exchange(req, in)
+	return newClientExchange(c, req, in).run()
 }
 
 // takes says that a request is of the kind that is sent here; what its header
 // says is looked at when it is written.
-func (c *Client) takes(req *http.Request) bool {
+func (c *Transport) takes(req *http.Request) bool {
 	if !canTalk || req.Method != http.MethodPost || req.Header == nil || req.URL == nil || req.URL.Scheme != "http" || req.URL.Opaque != "" {
 		return false
 	}
@@ -91,7 +91,7 @@ func (c *Client) takes(req *http.Request) bool {
 }
 
 // straight says that a request goes to its server without a proxy.
-func (c *Client) straight(req *http.Request) bool {
+func (c *Transport) straight(req *http.Request) bool {
 	if c.rest.Proxy == nil {
 		return true
 	}
@@ -99,23 +99,7 @@ func (c *Client) straight(req *http.Request) bool {
 	return proxy == nil && err == nil
 }
 
-// exchange sends the request that stands in the buffer and reads the header of
-// its answer.
-func (c *Client) exchange(req *http.Request, in *clientBuffer) (*http.Response, error) {
-	p := &Post{in: in}
-	if ctx := req.Context(); ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, p.End)
-		defer stop()
-	}
-	_, resp, err := p.exchange(c, dialAddress(req.URL), req, false)
-	if err != nil {
-		return nil, err
-	}
-	resp.Request = req
-	return resp, nil
-}
-
-func (c *Client) dial(ctx context.Context, addr string) (*clientConn, error) {
+func (c *Transport) dial(ctx context.Context, addr string) (*clientConn, error) {
 	conn, err := c.rest.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -128,7 +112,7 @@ func (c *Client) dial(ctx context.Context, addr string) (*clientConn, error) {
 
 const defaultMaxHeader = 10 << 20 // as net/http
 
-func (c *Client) maxHeader() int {
+func (c *Transport) maxHeader() int {
 	if n := c.rest.MaxResponseHeaderBytes; n > 0 {
 		return int(n)
 	}

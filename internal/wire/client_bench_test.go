@@ -35,7 +35,7 @@ func BenchmarkClient(b *testing.B) {
 		})
 		b.Run(name+"floor", func(b *testing.B) { benchFloor(b, p, len(answer)) })
 		b.Run(name+"wire", func(b *testing.B) {
-			c := NewClient(newTransport())
+			c := NewTransport(newTransport())
 			defer c.CloseIdleConnections()
 			benchCalls(b, c, p)
 		})

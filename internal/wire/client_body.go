@@ -5,21 +5,15 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"mcp-all-in-one/internal/say"
 )
 
 var errBodyClosed = say.Errorf("read on the closed body of an answer", "读取已关闭的应答")
 
-// A clientBody is the body of an answer, and all that its exchange holds until
-// the body ends. Close may be called while Read waits.
+// A clientBody is the body of an answer. Close may be called while Read waits.
 type clientBody struct {
-	c        *Client
-	ctx      context.Context // whose end is that of the exchange
-	conn     *clientConn
-	stop     func() bool // the context no longer closes conn; nil when it never did
-	released atomic.Bool // conn is no longer ours
+	x *clientExchange
 
 	mu sync.Mutex // of what follows; held while Read waits
 	in *clientBuffer
@@ -28,21 +22,18 @@ type clientBody struct {
 	behind bool  // a chunk has begun, so that its end comes before the next one
 	excess int64 // what chunks are wrapped in, beyond what is usual
 	err    error // of every further Read
-
-	resp http.Response
 }
 
-// begin returns the answer; the exchange is over when it has no body.
-func (b *clientBody) begin(f clientFraming) *http.Response {
+// begin makes the body that of resp; the exchange is over when it is empty.
+func (b *clientBody) begin(f clientFraming, resp *http.Response) {
 	b.clientFraming = f
 	if f.length == 0 {
 		b.finish(io.EOF)
-		b.resp.Body = http.NoBody
-		return &b.resp
+		resp.Body = http.NoBody
+		return
 	}
 	b.left = max(f.length, 0)
-	b.resp.Body = b
-	return &b.resp
+	resp.Body = b
 }
 
 // Read returns what has arrived; it does not wait for p to be full.
@@ -57,14 +48,6 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		b.finish(err)
 	}
 	return n, b.err
-}
-
-// Ahead is how much is still to come of the body, or of the chunk that has begun;
-// 0 when that is not known.
-func (b *clientBody) Ahead() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.left
 }
 
 func (b *clientBody) readSome(p []byte) (int, error) {
@@ -93,37 +76,22 @@ func cutOff(err error) error {
 // finish ends the exchange, with io.EOF when all has been read.
 func (b *clientBody) finish(err error) {
 	if err != io.EOF {
-		if cause := context.Cause(b.ctx); cause != nil {
+		if cause := context.Cause(b.x.ctx); cause != nil {
 			err = cause
-		} else if b.released.Load() {
+		} else if b.x.over.Load() {
 			err = errBodyClosed
 		}
 	}
 	// What came behind the end answers nothing that was asked.
-	b.release(err == io.EOF && b.keep && len(b.in.unread()) == 0)
+	b.x.release(err == io.EOF && b.keep && len(b.in.unread()) == 0)
 	b.in.free()
 	b.in, b.err = nil, err
-}
-
-// release gives the connection away, once.
-func (b *clientBody) release(keep bool) {
-	if b.released.Swap(true) {
-		return
-	}
-	if b.stop != nil && !b.stop() {
-		keep = false // the context has ended and is closing it
-	}
-	if keep {
-		b.c.pool.put(b.conn, b.c.rest)
-		return
-	}
-	b.conn.Close()
 }
 
 // Close ends the exchange. A connection whose answer was not read to its end
 // is closed.
 func (b *clientBody) Close() error {
-	b.release(false)
+	b.x.release(false)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {

@@ -24,17 +24,9 @@ type clientBuffer struct {
 	buf []byte
 	at  int
 	err error // of the next read
-	// release is free, made once.
-	release func()
 }
 
-func newClientBuffer() *clientBuffer {
-	in := clientBuffers.Get().(*clientBuffer)
-	if in.release == nil {
-		in.release = in.free
-	}
-	return in
-}
+func newClientBuffer() *clientBuffer { return clientBuffers.Get().(*clientBuffer) }
 
 // free gives the buffer back.
 func (in *clientBuffer) free() {

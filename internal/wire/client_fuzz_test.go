@@ -46,8 +46,9 @@ func FuzzClientAnswer(f *testing.F) {
 func readByUs(src io.Reader, size int) (outcome, int) {
 	in := &clientBuffer{}
 	in.start(src)
+	var resp http.Response
 	b := &clientBody{in: in}
-	framing, err := in.readHead(&b.resp, 64<<10)
+	framing, err := in.readHead(&resp, 64<<10)
 	if err != nil {
 		return outcome{Failed: true}, 0
 	}
@@ -59,8 +60,8 @@ func readByUs(src io.Reader, size int) (outcome, int) {
 		body = append(body, p[:n]...)
 	}
 	left, _ := io.Copy(io.Discard, src)
-	b.resp.Body = io.NopCloser(bytes.NewReader(body))
-	got := outcomeOf(&b.resp, nil)
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	got := outcomeOf(&resp, nil)
 	got.BodyFailed = err != nil && err != io.EOF
 	if got.BodyFailed {
 		return got, 0

@@ -13,14 +13,10 @@ type clientConn struct {
 	addr  string
 	talk  *talker   // nil when the system does not know the connection
 	since time.Time // when it was kept
-	end   func()    // closes it
-	short shortHead
 }
 
 func newClientConn(conn net.Conn, addr string) *clientConn {
-	cn := &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
-	cn.end = func() { _ = cn.Close() }
-	return cn
+	return &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
 }
 
 // A clientPool keeps connections that carry nothing. The last one kept is the

@@ -34,11 +34,11 @@ func (in *clientBuffer) putHead(req *http.Request) (ok bool) {
 	if host == "" {
 		host = req.URL.Host
 	}
-	in.buf, ok = appendHead(in.buf[:0], req.URL, host, req.Header)
+	in.buf, ok = appendClientHead(in.buf[:0], req.URL, host, req.Header)
 	return ok
 }
 
-func appendHead(b []byte, u *url.URL, host string, header http.Header) (_ []byte, ok bool) {
+func appendClientHead(b []byte, u *url.URL, host string, header http.Header) (_ []byte, ok bool) {
 	uri := u.RequestURI()
 	if !isHost(host) || !isHost(u.Host) || !visible(uri) {
 		return b, false
@@ -61,7 +61,7 @@ func appendHead(b []byte, u *url.URL, host string, header http.Header) (_ []byte
 			return b, false
 		}
 		for _, v := range values {
-			if b, ok = AppendField(b, name, v); !ok {
+			if b, ok = appendClientField(b, name, v); !ok {
 				return b, false
 			}
 		}
@@ -69,9 +69,9 @@ func appendHead(b []byte, u *url.URL, host string, header http.Header) (_ []byte
 	return b, true
 }
 
-// AppendField appends a field to a head. It reports false for one that is not
+// appendClientField appends a field to a head. It reports false for one that is not
 // to be sent.
-func AppendField(b []byte, name, value string) ([]byte, bool) {
+func appendClientField(b []byte, name, value string) ([]byte, bool) {
 	if !isToken(name) || !isFieldText(value) {
 		return b, false
 	}

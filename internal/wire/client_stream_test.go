@@ -39,15 +39,9 @@ func TestClientStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			if ahead := resp.Body.(interface{ Ahead() int64 }).Ahead(); strings.HasPrefix(length, "C") != (ahead == 20<<20) {
-				t.Errorf("%d bytes ahead at the beginning", ahead)
-			}
 			part := make([]byte, 1000)
 			if _, err := io.ReadFull(resp.Body, part); err != nil {
 				t.Fatal(err)
-			}
-			if ahead := resp.Body.(interface{ Ahead() int64 }).Ahead(); strings.HasPrefix(length, "T") != (ahead == 64<<10-1000) {
-				t.Errorf("%d bytes ahead in a chunk", ahead)
 			}
 			got, want := sha256.New(), sha256.New()
 			got.Write(part)

@@ -109,10 +109,10 @@ func newTransport() *http.Transport {
 	}
 }
 
-func newTestClient(tb testing.TB) *Client {
+func newTestClient(tb testing.TB) *Transport {
 	tb.Helper()
 	noLeaks(tb)
-	c := NewClient(newTransport())
+	c := NewTransport(newTransport())
 	tb.Cleanup(c.CloseIdleConnections)
 	return c
 }

@@ -59,18 +59,18 @@ func randomRequest(r *rand.Rand) string {
 	return said
 }
 
-// TestFrontRandom: whatever is said on a connection, and in whatever pieces,
+// TestServerRandom: whatever is said on a connection, and in whatever pieces,
 // the handler sees the same requests as behind net/http and the client gets the
 // same answers.
-func TestFrontRandom(t *testing.T) {
+func TestServerRandom(t *testing.T) {
 	patient := func() *http.Server {
-		s := newServer(answers)
+		s := newStd(answers)
 		s.ReadHeaderTimeout = time.Minute
 		return s
 	}
 	ours, theirs := listen(t), listen(t)
-	f, plain := NewFront(patient(), ours), patient()
-	go f.Serve()
+	f, plain := NewServer(patient()), patient()
+	go f.Serve(ours)
 	go plain.Serve(theirs)
 	t.Cleanup(func() { f.Close(); plain.Close() })
 	seed := rand.Uint64()

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// serve runs a Front and returns its address.
-func serve(t *testing.T, h http.HandlerFunc) (*Front, string) {
+// serve runs a Server and returns its address.
+func serve(t *testing.T, h http.HandlerFunc) (*Server, string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := NewFront(newServer(h), ln)
+	f := NewServer(newStd(h))
 	done := make(chan error, 1)
-	go func() { done <- f.Serve() }()
+	go func() { done <- f.Serve(ln) }()
 	t.Cleanup(func() {
 		f.Close()
 		if err := <-done; err != http.ErrServerClosed {
@@ -34,7 +34,7 @@ func serve(t *testing.T, h http.HandlerFunc) (*Front, string) {
 	return f, ln.Addr().String()
 }
 
-func newServer(h http.HandlerFunc) *http.Server {
+func newStd(h http.HandlerFunc) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 300 * time.Millisecond, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: log.New(io.Discard, "", 0),
@@ -119,14 +119,14 @@ var conversations = map[string]string{
 	"body not complete": "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc",
 }
 
-// TestFrontLikeNetHTTP: clients cannot tell which of the two serves them.
-func TestFrontLikeNetHTTP(t *testing.T) {
+// TestServerLikeNetHTTP: clients cannot tell which of the two serves them.
+func TestServerLikeNetHTTP(t *testing.T) {
 	_, ours := serve(t, answers)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := newServer(answers)
+	plain := newStd(answers)
 	go plain.Serve(ln)
 	t.Cleanup(func() { plain.Close() })
 	for name, said := range conversations {
@@ -166,7 +166,7 @@ func talk(t *testing.T, addr, said string) (answers []string) {
 	}
 }
 
-func TestFrontDisconnect(t *testing.T) {
+func TestServerDisconnect(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan error, 1)
 	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		io.ReadAll(r.Body)
@@ -185,8 +185,8 @@ func TestFrontDisconnect(t *testing.T) {
 	}
 }
 
-// TestFrontPipelined: what comes while a long request runs is the next one.
-func TestFrontPipelined(t *testing.T) {
+// TestServerPipelined: what comes while a long request runs is the next one.
+func TestServerPipelined(t *testing.T) {
 	release := make(chan struct{})
 	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -214,7 +214,7 @@ func TestFrontPipelined(t *testing.T) {
 	}
 }
 
-func TestFrontShutdown(t *testing.T) {
+func TestServerShutdown(t *testing.T) {
 	began, release := make(chan struct{}), make(chan struct{})
 	f, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); string(body) == "long" {
@@ -248,8 +248,8 @@ func TestFrontShutdown(t *testing.T) {
 	}
 }
 
-// TestFrontSlowHead: who does not finish a head is closed, whoever reads it.
-func TestFrontSlowHead(t *testing.T) {
+// TestServerSlowHead: who does not finish a head is closed, whoever reads it.
+func TestServerSlowHead(t *testing.T) {
 	_, addr := serve(t, answers)
 	for _, said := range []string{"", "P", "POST /mcp HTTP/1.1\r\nHost: a\r\n", post("1") + "POST /mcp HT"} {
 		c := dial(t, addr)
@@ -260,9 +260,9 @@ func TestFrontSlowHead(t *testing.T) {
 	}
 }
 
-// TestFrontDeadlines: a client that does not read is given up, one that does
+// TestServerDeadlines: a client that does not read is given up, one that does
 // not send its body as well.
-func TestFrontDeadlines(t *testing.T) {
+func TestServerDeadlines(t *testing.T) {
 	failed := make(chan error, 2)
 	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)

@@ -20,7 +20,8 @@ const (
 
 // A conn is one connection that we serve ourselves.
 type conn struct {
-	front *Front
+	srv   *Server
+	over  *handedOver // takes what is not ours
 	nc    net.Conn
 	ctx   context.Context // of the connection
 	buf   []byte          // buf[start:end] is read and not used
@@ -41,9 +42,9 @@ type conn struct {
 	watch   watch  // whether the client is still there
 }
 
-func newConn(f *Front, nc net.Conn) *conn {
-	c := &conn{front: f, nc: nc, buf: make([]byte, readSize)}
-	c.ctx = context.WithValue(context.Background(), http.ServerContextKey, f.server)
+func newConn(s *Server, nc net.Conn, over *handedOver) *conn {
+	c := &conn{srv: s, over: over, nc: nc, buf: make([]byte, readSize)}
+	c.ctx = context.WithValue(context.Background(), http.ServerContextKey, s.std)
 	c.ctx = context.WithValue(c.ctx, http.LocalAddrContextKey, nc.LocalAddr())
 	c.out.init(c)
 	c.request0 = http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String()}
@@ -52,7 +53,7 @@ func newConn(f *Front, nc net.Conn) *conn {
 
 // serve answers requests until one is not ours or the connection ends.
 func (c *conn) serve() {
-	defer c.front.drop(c)
+	defer c.srv.drop(c)
 	for first := true; ; first = false {
 		raw, ok := c.readHead(first)
 		if !ok {
@@ -73,9 +74,9 @@ func (c *conn) serve() {
 // readHead returns the next head, nil when what has come is not for us to read;
 // false means that the connection ended.
 func (c *conn) readHead(first bool) ([]byte, bool) {
-	wait := c.front.server.IdleTimeout
+	wait := c.srv.std.IdleTimeout
 	if first {
-		wait = c.front.server.ReadHeaderTimeout
+		wait = c.srv.std.ReadHeaderTimeout
 	} else if !c.between(wait) {
 		return nil, false
 	}
@@ -91,7 +92,7 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 			if have[0] != 'P' {
 				return nil, true
 			}
-			if wait = c.front.server.ReadHeaderTimeout; c.end == len(c.buf) && !c.room() {
+			if wait = c.srv.std.ReadHeaderTimeout; c.end == len(c.buf) && !c.room() {
 				return nil, true
 			}
 			c.due = time.Time{} // counted from now, and once
@@ -166,7 +167,7 @@ func (c *conn) readMore(wait time.Duration) error {
 func (c *conn) handOver() {
 	c.nc.SetReadDeadline(time.Time{})
 	c.nc.SetWriteDeadline(time.Time{})
-	c.front.over.give(c.nc, c.buf[c.start:c.end])
+	c.over.give(c.nc, c.buf[c.start:c.end])
 }
 
 // answer answers one request; false means that the connection is closed.
@@ -202,13 +203,13 @@ func (c *conn) handle() (ok bool) {
 			c.panicked(v)
 		}
 	}()
-	c.front.server.Handler.ServeHTTP(&c.out, c.request())
+	c.srv.std.Handler.ServeHTTP(&c.out, c.request())
 	return true
 }
 
 func (c *conn) panicked(v any) {
 	c.out.abort()
-	if log := c.front.server.ErrorLog; log != nil && v != http.ErrAbortHandler {
+	if log := c.srv.std.ErrorLog; log != nil && v != http.ErrAbortHandler {
 		log.Printf("panic serving %v: %v\n%s", c.nc.RemoteAddr(), v, debug.Stack())
 	}
 }

@@ -38,11 +38,11 @@ func (c *gated) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestFrontShutdownInWrite: an answer that is just being written is written.
-func TestFrontShutdownInWrite(t *testing.T) {
+// TestServerShutdownInWrite: an answer that is just being written is written.
+func TestServerShutdownInWrite(t *testing.T) {
 	g := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
-	f := NewFront(newServer(answers), g)
-	go f.Serve()
+	f := NewServer(newStd(answers))
+	go f.Serve(g)
 	c := dial(t, g.Addr().String())
 	io.WriteString(c, post("x")+post("not begun"))
 	<-g.writing
@@ -66,10 +66,10 @@ func TestFrontShutdownInWrite(t *testing.T) {
 	}
 }
 
-// TestFrontUnreadBody: a connection that cannot go on because the handler did
+// TestServerUnreadBody: a connection that cannot go on because the handler did
 // not wait for the body is closed with notice, so that no client sends its next
 // request into it.
-func TestFrontUnreadBody(t *testing.T) {
+func TestServerUnreadBody(t *testing.T) {
 	var seen atomic.Int32
 	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen.Add(1)

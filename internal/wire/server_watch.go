@@ -14,8 +14,8 @@ import (
 // has his call ended within 100 ms. Most are answered long before.
 const watchAfter = 40 * time.Millisecond
 
-// ErrGone is the cause of the end of a request whose client hung up.
-var ErrGone = say.Errorf("the client closed the connection", "客户端关闭了连接")
+// errGone is the cause of the end of a request whose client hung up.
+var errGone = say.Errorf("the client closed the connection", "客户端关闭了连接")
 
 // A watch reads while a request is answered: the end of the connection ends the
 // request, anything else is the next one.
@@ -35,11 +35,11 @@ func (c *conn) begin() bool {
 		c.mu.Unlock()
 		return false
 	}
-	c.busy, c.since = true, c.front.sweeps.Load()
+	c.busy, c.since = true, c.srv.sweeps.Load()
 	c.watch.on = true
 	c.mu.Unlock()
-	if !c.front.armed.Load() {
-		c.front.arm()
+	if !c.srv.armed.Load() {
+		c.srv.arm()
 	}
 	return true
 }
@@ -51,7 +51,7 @@ func (c *conn) context() context.Context {
 	defer c.mu.Unlock()
 	c.watch.cancel = cancel
 	if c.watch.gone {
-		cancel(ErrGone)
+		cancel(errGone)
 	}
 	return ctx
 }
@@ -98,33 +98,33 @@ func (c *conn) interrupt(done chan struct{}) {
 }
 
 // arm has long requests looked for, as long as there are requests.
-func (f *Front) arm() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.armed.Swap(true) {
+func (s *Server) arm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.armed.Swap(true) {
 		return
 	}
-	if f.sweeper == nil {
-		f.sweeper = time.AfterFunc(watchAfter, f.sweep)
+	if s.sweeper == nil {
+		s.sweeper = time.AfterFunc(watchAfter, s.sweep)
 	} else {
-		f.sweeper.Reset(watchAfter)
+		s.sweeper.Reset(watchAfter)
 	}
 }
 
-func (f *Front) sweep() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (s *Server) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	// Not after looking: a request that begins behind our back has to see it.
-	f.armed.Store(false)
-	now, busy := f.sweeps.Add(1), false
-	for c := range f.conns {
+	s.armed.Store(false)
+	now, busy := s.sweeps.Add(1), false
+	for c := range s.conns {
 		if c.look(now) {
 			busy = true
 		}
 	}
 	if busy {
-		f.armed.Store(true)
-		f.sweeper.Reset(watchAfter)
+		s.armed.Store(true)
+		s.sweeper.Reset(watchAfter)
 	}
 }
 
@@ -166,7 +166,7 @@ func (c *conn) gone() {
 	cancel := c.watch.cancel
 	c.mu.Unlock()
 	if cancel != nil {
-		cancel(ErrGone)
+		cancel(errGone)
 	}
 }
 

@@ -19,19 +19,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/late"
 	"mcp-all-in-one/internal/mcp"
 )
 
 var errEnough = errors.New("enough")
-
-// abortable hears the id of its call.
-type abortable struct {
-	*heard
-	began chan uint64
-}
-
-func (a *abortable) Began(id uint64) { a.began <- id }
 
 // Whoever ends a call, and wherever it stands then: it ends with the reason, the
 // connection is closed, and a server of the old era is told.
@@ -41,11 +32,9 @@ func TestClientCallEnds(t *testing.T) {
 		"before the answer": "", "in its head": head[:40], "in its body": head + "{", "in another body": strings.Replace(head, "200", "404", 1) + "{",
 		"in a stream": "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: \n\n",
 	}
-	ways := map[string]func(c *Client, id uint64, r *late.Context, cancel context.CancelCauseFunc){
-		"context":      func(_ *Client, _ uint64, _ *late.Context, cancel context.CancelCauseFunc) { cancel(errEnough) },
-		"late context": func(_ *Client, _ uint64, r *late.Context, _ context.CancelCauseFunc) { r.End(errEnough) },
-		"Abort":        func(c *Client, id uint64, _ *late.Context, _ context.CancelCauseFunc) { c.Abort(id, errEnough) },
-		"Close":        func(c *Client, _ uint64, _ *late.Context, _ context.CancelCauseFunc) { go c.Close(c.base.Context()) },
+	ways := map[string]func(c *Client, cancel context.CancelCauseFunc){
+		"context": func(_ *Client, cancel context.CancelCauseFunc) { cancel(errEnough) },
+		"Close":   func(c *Client, _ context.CancelCauseFunc) { go c.Close(c.base.Context()) },
 	}
 	for point, said := range points {
 		for way, end := range ways {
@@ -67,17 +56,11 @@ func TestClientCallEnds(t *testing.T) {
 				})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
-				r := new(late.Context)
-				r.Init(t.Context())
-				if way == "late context" {
-					ctx = r
-				}
-				back := &abortable{newHeard(), make(chan uint64, 1)}
 				go func() {
 					<-said1
-					end(c, <-back.began, r, cancel)
+					end(c, cancel)
 				}()
-				_, err := c.Call(ctx, &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"name":"x"}`), Back: back})
+				_, err := c.Call(ctx, &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"name":"x"}`), Back: newHeard()})
 				want := errEnough
 				if way == "Close" {
 					want = jsonrpc.ErrClosed
@@ -104,11 +87,9 @@ func takeOver(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter) {
 	return conn, br
 }
 
-// plainly hides what a transport can do besides RoundTrip.
-type plainly struct{ http.RoundTripper }
-
-// The server sees the same request on both ways.
-func TestClientWaysAreTheSame(t *testing.T) {
+// The server sees the same request whether our transport or that of net/http
+// sends it.
+func TestClientTransportsAreTheSame(t *testing.T) {
 	seen := make(chan received, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		msg := receive(r)
@@ -135,7 +116,7 @@ func TestClientWaysAreTheSame(t *testing.T) {
 	}
 	for _, modern := range []bool{false, true} {
 		var clients [2]*Client
-		for i, rt := range []http.RoundTripper{transport, plainly{transport}} {
+		for i, rt := range []http.RoundTripper{transport, transport.plain} {
 			c := NewClient(ClientOptions{
 				URL: srv.URL + "/mcp?x=1", Transport: rt, Modern: modern, ParamHeaders: params,
 				Header: http.Header{"X-Own": {"a", "b"}, "Mcp-Param-A": {"0"}, "Host": {"example.com"}, "Authorization": {"Basic x"}, "Connection": {"X-Gone"}, "X-Gone": {"1"}},
@@ -147,9 +128,6 @@ func TestClientWaysAreTheSame(t *testing.T) {
 				c.SetVersion(mcp.V2025_06_18)
 			}
 		}
-		if clients[0].short == nil || clients[1].short != nil {
-			t.Fatal("not two ways")
-		}
 		for _, req := range requests {
 			var got [2]received
 			for i, c := range clients {
@@ -159,7 +137,7 @@ func TestClientWaysAreTheSame(t *testing.T) {
 				got[i] = <-seen
 			}
 			if diff := cmp.Diff(got[1], got[0]); diff != "" {
-				t.Errorf("modern %v, %q: the long way (-), the short way (+):\n%.2000s", modern, req.Method, diff)
+				t.Errorf("modern %v, %q: net/http (-), ours (+):\n%.2000s", modern, req.Method, diff)
 			}
 		}
 		for _, c := range clients {
@@ -220,33 +198,20 @@ func TestClientRandom(t *testing.T) {
 }
 
 func askRandomly(t *testing.T, c *Client, text string) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	r := new(late.Context)
-	r.Init(t.Context())
-	way := rand.IntN(8)
-	if way%2 == 0 {
-		ctx = r
-	}
-	back := &abortable{newHeard(), make(chan uint64, 1)}
+	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		id := <-back.began
 		for range rand.IntN(100) {
 			runtime.Gosched()
 		}
-		switch way {
-		case 0:
-			r.End(errEnough)
-		case 1:
-			cancel()
-		case 2:
-			c.Abort(id, errEnough)
+		if rand.IntN(3) == 0 {
+			cancel(errEnough)
 		}
 	}()
-	resp, err := c.Call(ctx, &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"text":"` + text + `"}`), Back: back})
+	resp, err := c.Call(ctx, &jsonrpc.Request{Method: "tools/call", Params: []byte(`{"text":"` + text + `"}`), Back: newHeard()})
 	<-done
+	cancel(nil)
 	if err != nil {
 		return
 	}
