@@ -21,7 +21,7 @@ var wallClock = map[string]string{
 	"internal/stdio/read.go":       "what a person is told",
 	"internal/traffic/entry.go":    "when a call began, as a person is told",
 	"internal/traffic/stats.go":    "the minute that a figure belongs to",
-	"internal/wire/server_raw.go":   "the Date of an answer",
+	"internal/http1/server_raw.go": "the Date of an answer",
 }
 
 var timeOfDay = regexp.MustCompile(`\.Unix(Nano|Milli|Micro)?\(\)|\.Round\(0\)`)

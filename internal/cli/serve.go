@@ -11,18 +11,18 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
-	"mcp-all-in-one/internal/wire"
 )
 
 // A front is an instance that clients reach over HTTP.
 type front struct {
 	in       *instance
 	mcp      *mcphttp.Server
-	http     *wire.Server
+	http     *http1.Server
 	console  *web.Handler
 	control  *control // nil when it could not be opened
 	listener net.Listener
@@ -60,7 +60,7 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 	if in.console {
 		rt.console = f.console
 	}
-	f.http = wire.NewServer(mcphttp.HTTPServer(rt, limits, in.log))
+	f.http = http1.NewServer(mcphttp.HTTPServer(rt, limits, in.log))
 	f.guardKeys(ctx)
 	go f.serve()
 	return f, nil

@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strings"
 
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/say"
-	"mcp-all-in-one/internal/wire"
 )
 
 const maxErrorBody = 64 << 10
@@ -73,7 +73,7 @@ func (e *AnswerError) Unwrap() error { return jsonrpc.ErrBadAnswer }
 func NotSent(err error) bool {
 	var op *net.OpError
 	var certificate *tls.CertificateVerificationError
-	var unwritten *wire.NotSentError
+	var unwritten *http1.NotSentError
 	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &certificate) || errors.As(err, &unwritten)
 }
 

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/wire"
 )
 
 // What a server must not do to us: each has its own error, nothing grows
@@ -155,7 +155,7 @@ func TestNotSent(t *testing.T) {
 	if _, err := cut.Call(t.Context(), &jsonrpc.Request{Method: "x"}); err == nil || NotSent(err) {
 		t.Errorf("cut off: %v counts as not sent", err)
 	}
-	if err := fmt.Errorf("calling: %w", &wire.NotSentError{Err: net.ErrClosed}); !NotSent(err) {
+	if err := fmt.Errorf("calling: %w", &http1.NotSentError{Err: net.ErrClosed}); !NotSent(err) {
 		t.Errorf("closed before the first byte: %v counts as sent", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"mcp-all-in-one/internal/wire"
+	"mcp-all-in-one/internal/http1"
 )
 
 // A ClientTransport carries requests to servers over kept connections. It follows no
@@ -14,7 +14,7 @@ import (
 // takes; a peer that has vanished is noticed by the kernel.
 type ClientTransport struct {
 	plain, secure *http.Transport
-	short         *wire.Transport // what plain need not carry
+	short         *http1.Transport // what plain need not carry
 }
 
 // NewClientTransport returns a ClientTransport; clients may share it.
@@ -25,7 +25,7 @@ func NewClientTransport() *ClientTransport {
 	// stands in front of TLS keeps connections for a minute or more.
 	t.plain.IdleConnTimeout = 4 * time.Second
 	t.secure.IdleConnTimeout = 55 * time.Second
-	t.short = wire.NewTransport(t.plain)
+	t.short = http1.NewTransport(t.plain)
 	return t
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/wire"
 )
 
 // patience is how long a test waits for what must come.
@@ -82,7 +82,7 @@ func newWorldOn(t testing.TB, lim mcphttp.ServerLimits, ln net.Listener, dial fu
 			http.NotFound(rw, r)
 		}
 	}), lim, nil)
-	front, served := wire.NewServer(hs), make(chan struct{})
+	front, served := http1.NewServer(hs), make(chan struct{})
 	go func() {
 		defer close(served)
 		_ = front.Serve(ln)

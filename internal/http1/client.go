@@ -1,0 +1,120 @@
+package http1
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+
+	"mcp-all-in-one/internal/say"
+)
+
+// A Transport sends small POST requests without TLS itself, on the caller's
+// goroutine, and hands every other one to the transport that it was made with.
+//
+// The settings of that transport hold for both: its dial function, its proxy,
+// how many connections are kept and for how long, how large the header of an
+// answer may be. A request is never sent twice: one that fails after a byte
+// was written has failed.
+type Transport struct {
+	rest *http.Transport
+	pool clientPool
+}
+
+// NewTransport returns a Transport with the settings of rest, which must have a
+// DialContext and DisableCompression, and are not to be changed once a request
+// was sent.
+func NewTransport(rest *http.Transport) *Transport {
+	return &Transport{rest: rest}
+}
+
+// CloseIdleConnections closes the connections that carry nothing.
+func (c *Transport) CloseIdleConnections() {
+	c.pool.closeIdle()
+	c.rest.CloseIdleConnections()
+}
+
+// A NotSentError says why no byte of a request was written to the connection
+// that was made for it.
+type NotSentError struct{ Err error }
+
+func (e *NotSentError) Error() string { return "sending the request: " + e.Err.Error() }
+
+// In says it in a language.
+func (e *NotSentError) In(l say.Lang) string {
+	return say.New("sending the request: %v", "发送请求失败：%v", e.Err).In(l)
+}
+
+// Unwrap returns the cause.
+func (e *NotSentError) Unwrap() error { return e.Err }
+
+// RoundTrip sends one request and returns when the header of the answer is
+// here. The end of the request's context ends it at any point, that of the
+// body included, with the cause of the context as the error.
+func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !c.takes(req) {
+		return c.rest.RoundTrip(req)
+	}
+	in := newClientBuffer()
+	if !in.putHead(req) {
+		in.free()
+		return c.rest.RoundTrip(req)
+	}
+	err := in.putBody(req)
+	if err == nil && req.Context().Err() != nil {
+		err = context.Cause(req.Context())
+	}
+	if err != nil {
+		in.free()
+		return nil, err
+	}
+	return newClientExchange(c, req, in).run()
+}
+
+// takes says that a request is of the kind that is sent here; what its header
+// says is looked at when it is written.
+func (c *Transport) takes(req *http.Request) bool {
+	if !canTalk || req.Method != http.MethodPost || req.Header == nil || req.URL == nil || req.URL.Scheme != "http" || req.URL.Opaque != "" {
+		return false
+	}
+	// A body that can be had again is in memory: reading it takes no time.
+	inMemory := req.ContentLength > 0 && req.GetBody != nil || req.ContentLength == 0 && (req.Body == nil || req.Body == http.NoBody)
+	if !inMemory || req.ContentLength > maxRequestBody {
+		return false
+	}
+	if req.Close || len(req.TransferEncoding) > 0 || len(req.Trailer) > 0 {
+		return false
+	}
+	if httptrace.ContextClientTrace(req.Context()) != nil {
+		return false
+	}
+	return c.straight(req)
+}
+
+// straight says that a request goes to its server without a proxy.
+func (c *Transport) straight(req *http.Request) bool {
+	if c.rest.Proxy == nil {
+		return true
+	}
+	proxy, err := c.rest.Proxy(req)
+	return proxy == nil && err == nil
+}
+
+func (c *Transport) dial(ctx context.Context, addr string) (*clientConn, error) {
+	conn, err := c.rest.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return newClientConn(conn, addr), nil
+}
+
+const defaultMaxHeader = 10 << 20 // as net/http
+
+func (c *Transport) maxHeader() int {
+	if n := c.rest.MaxResponseHeaderBytes; n > 0 {
+		return int(n)
+	}
+	return defaultMaxHeader
+}

@@ -1,0 +1,176 @@
+package http1
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/say"
+)
+
+// A malformedError is an answer that is not HTTP, or can be read in two ways.
+type malformedError string
+
+func (e malformedError) Error() string { return "malformed HTTP: " + string(e) }
+
+func (e malformedError) In(l say.Lang) string {
+	return say.New("malformed HTTP: %s", "HTTP 格式不正确：%s", string(e)).In(l)
+}
+
+// A clientFraming says how the body of an answer ends, and whether the
+// connection can be used after it.
+type clientFraming struct {
+	chunked bool
+	length  int64 // -1: not known
+	keep    bool
+}
+
+// parseAnswer reads the head of an answer, lines and their ends included.
+func parseAnswer(head string, resp *http.Response) (clientFraming, error) {
+	line, fields := cutText(head)
+	if err := parseStatus(line, resp); err != nil {
+		return clientFraming{}, err
+	}
+	count := strings.Count(fields, "\n")
+	resp.Header = make(http.Header, count)
+	values := make([]string, count) // one allocation for all
+	for {
+		line, fields = cutText(fields)
+		if line == "" {
+			break
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || !isToken(name) { // a folded line begins with a space
+			return clientFraming{}, malformedError("header line " + strconv.Quote(clip(line)))
+		}
+		if value = strings.Trim(value, " \t"); !isFieldText(value) {
+			return clientFraming{}, malformedError("value of the header " + clip(name))
+		}
+		name = http.CanonicalHeaderKey(name)
+		if known := resp.Header[name]; known != nil {
+			resp.Header[name] = append(known, value)
+			continue
+		}
+		values[0] = value
+		resp.Header[name], values = values[:1:1], values[1:]
+	}
+	return frame(resp)
+}
+
+func parseStatus(line string, resp *http.Response) error {
+	const least = len("HTTP/1.1 200")
+	bad := len(line) < least || line[:7] != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' ||
+		len(line) > least && line[least] != ' ' || !isFieldText(line)
+	if bad {
+		return malformedError("status line " + strconv.Quote(clip(line)))
+	}
+	code := 0
+	for _, c := range []byte(line[9:least]) {
+		if c < '0' || c > '9' {
+			return malformedError("status code " + strconv.Quote(line[9:least]))
+		}
+		code = code*10 + int(c-'0')
+	}
+	if code < 100 || code == http.StatusSwitchingProtocols {
+		return malformedError("status code " + line[9:least] + ", which answers nothing")
+	}
+	resp.Proto, resp.ProtoMajor, resp.ProtoMinor = line[:8], 1, int(line[7]-'0')
+	resp.Status, resp.StatusCode = line[9:], code
+	return nil
+}
+
+// frame reads what the header says about the body, RFC 9112 section 6.3. What
+// could hide a second answer in the first is an error.
+func frame(resp *http.Response) (clientFraming, error) {
+	f := clientFraming{length: -1}
+	coding, lengths := resp.Header["Transfer-Encoding"], resp.Header["Content-Length"]
+	resp.TransferEncoding = nil // that of a provisional answer
+	if coding != nil {
+		if len(coding) != 1 || !strings.EqualFold(coding[0], "chunked") || lengths != nil || resp.ProtoMinor == 0 {
+			return f, malformedError("Transfer-Encoding " + clip(strings.Join(coding, ", ")))
+		}
+		announced := resp.Header["Trailer"] // what stands there is not kept
+		if hasToken(announced, "Transfer-Encoding") || hasToken(announced, "Content-Length") || hasToken(announced, "Trailer") {
+			return f, malformedError("Trailer " + clip(strings.Join(announced, ", ")))
+		}
+		f.chunked = true
+		resp.TransferEncoding = []string{"chunked"}
+		delete(resp.Header, "Transfer-Encoding")
+		delete(resp.Header, "Trailer")
+	}
+	if lengths != nil {
+		n, err := strconv.ParseUint(lengths[0], 10, 63)
+		if err != nil || len(lengths) != 1 {
+			return f, malformedError("Content-Length " + clip(strings.Join(lengths, ", ")))
+		}
+		f.length = int64(n)
+	}
+	if code := resp.StatusCode; code/100 == 1 || code == http.StatusNoContent || code == http.StatusNotModified {
+		f.chunked, f.length = false, 0
+	}
+	resp.ContentLength = f.length
+	connection := resp.Header["Connection"]
+	old, ends := resp.ProtoMinor == 0, hasToken(connection, "close")
+	if ends && !old {
+		delete(resp.Header, "Connection") // as net/http
+	}
+	resp.Close = ends || old && !hasToken(connection, "keep-alive") || !f.chunked && f.length < 0
+	f.keep = !resp.Close && !old
+	return f, nil
+}
+
+// cutText returns the first line, without its end, and what follows.
+func cutText[T string | []byte](s T) (line, rest T) {
+	end, next := len(s), len(s)
+	for i := range len(s) {
+		if s[i] == '\n' {
+			end, next = i, i+1
+			break
+		}
+	}
+	if end > 0 && s[end-1] == '\r' {
+		end--
+	}
+	return s[:end], s[next:]
+}
+
+func hasToken(values []string, token string) bool {
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.Trim(part, " \t"), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isToken says that s can be the name of a header field.
+func isToken[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if !tokenBytes[s[i]] {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+var tokenBytes = func() (table [256]bool) {
+	for _, c := range "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" {
+		table[c] = true
+	}
+	return table
+}()
+
+// isFieldText says that s holds no control character.
+func isFieldText[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// clip shortens what a server sent, for an error.
+func clip(s string) string { return s[:min(len(s), 64)] }

@@ -1,0 +1,102 @@
+package http1
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"mcp-all-in-one/internal/say"
+)
+
+var errBodyClosed = say.Errorf("read on the closed body of an answer", "读取已关闭的应答")
+
+// A clientBody is the body of an answer. Close may be called while Read waits.
+type clientBody struct {
+	x *clientExchange
+
+	mu sync.Mutex // of what follows; held while Read waits
+	in *clientBuffer
+	clientFraming
+	left   int64 // of the body, or of the chunk
+	behind bool  // a chunk has begun, so that its end comes before the next one
+	excess int64 // what chunks are wrapped in, beyond what is usual
+	err    error // of every further Read
+}
+
+// begin makes the body that of resp; the exchange is over when it is empty.
+func (b *clientBody) begin(f clientFraming, resp *http.Response) {
+	b.clientFraming = f
+	if f.length == 0 {
+		b.finish(io.EOF)
+		resp.Body = http.NoBody
+		return
+	}
+	b.left = max(f.length, 0)
+	resp.Body = b
+}
+
+// Read returns what has arrived; it does not wait for p to be full.
+func (b *clientBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil || len(p) == 0 {
+		return 0, b.err
+	}
+	n, err := b.readSome(p)
+	if err != nil {
+		b.finish(err)
+	}
+	return n, b.err
+}
+
+func (b *clientBody) readSome(p []byte) (int, error) {
+	switch {
+	case b.chunked:
+		return b.readChunks(p)
+	case b.length < 0:
+		return b.in.read(p, true)
+	}
+	n, err := b.in.read(p[:min(int64(len(p)), b.left)], true)
+	b.left -= int64(n)
+	if b.left == 0 {
+		return n, io.EOF
+	}
+	return n, cutOff(err)
+}
+
+// cutOff is err as what it means inside a body.
+func cutOff(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// finish ends the exchange, with io.EOF when all has been read.
+func (b *clientBody) finish(err error) {
+	if err != io.EOF {
+		if cause := context.Cause(b.x.ctx); cause != nil {
+			err = cause
+		} else if b.x.over.Load() {
+			err = errBodyClosed
+		}
+	}
+	// What came behind the end answers nothing that was asked.
+	b.x.release(err == io.EOF && b.keep && len(b.in.unread()) == 0)
+	b.in.free()
+	b.in, b.err = nil, err
+}
+
+// Close ends the exchange. A connection whose answer was not read to its end
+// is closed.
+func (b *clientBody) Close() error {
+	b.x.release(false)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.finish(errBodyClosed)
+		b.err = errBodyClosed
+	}
+	return nil
+}

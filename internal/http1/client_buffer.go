@@ -1,0 +1,158 @@
+package http1
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"mcp-all-in-one/internal/say"
+)
+
+const (
+	clientBufferSize = 16 << 10
+	maxPooledBuffer  = 64 << 10
+)
+
+var clientBuffers = sync.Pool{New: func() any { return &clientBuffer{buf: make([]byte, 0, clientBufferSize)} }}
+
+// A clientBuffer holds a request until it is sent, and from then on what has
+// been read of the answer and not been used yet: buf[at:].
+type clientBuffer struct {
+	src io.Reader
+	buf []byte
+	at  int
+	err error // of the next read
+}
+
+func newClientBuffer() *clientBuffer { return clientBuffers.Get().(*clientBuffer) }
+
+// free gives the buffer back.
+func (in *clientBuffer) free() {
+	in.start(nil)
+	if cap(in.buf) <= maxPooledBuffer {
+		clientBuffers.Put(in)
+	}
+}
+
+// start forgets what the buffer holds and reads from src.
+func (in *clientBuffer) start(src io.Reader) {
+	in.src, in.buf, in.at, in.err = src, in.buf[:0], 0, nil
+}
+
+var errStale = say.Errorf("the server has closed the connection", "服务已关闭连接")
+
+// ask writes the request to a connection, after a look at one that was kept,
+// and reads what comes first. It returns how much was written; an error of
+// reading is for later.
+func (in *clientBuffer) ask(cn *clientConn, kept bool) (sent int, err error) {
+	msg, got := in.buf, 0
+	if cn.talk != nil {
+		sent, got, err = cn.talk.talk(msg, kept)
+	}
+	talked := sent == len(msg)
+	if !talked && err == nil {
+		var n int
+		n, err = cn.Write(msg[sent:])
+		sent += n
+	}
+	if sent == 0 && err != nil {
+		return 0, err // the request can still be sent to another one
+	}
+	in.start(cn)
+	if talked {
+		in.buf, in.err, err = in.buf[:got], err, nil
+	}
+	return sent, err
+}
+
+func (in *clientBuffer) unread() []byte { return in.buf[in.at:] }
+
+// fill waits for more, in front of which it makes room.
+func (in *clientBuffer) fill() error {
+	if in.err != nil {
+		return in.err
+	}
+	if in.at > 0 {
+		in.buf = in.buf[:copy(in.buf, in.buf[in.at:])]
+		in.at = 0
+	}
+	if len(in.buf) == cap(in.buf) {
+		in.buf = append(in.buf, 0)[:len(in.buf)]
+	}
+	n, err := in.src.Read(in.buf[len(in.buf):cap(in.buf)])
+	in.buf = in.buf[:len(in.buf)+n]
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return err
+}
+
+// read reads into p, which is not empty: what is here, otherwise what comes.
+// Where direct is false a little more than fits p may be read ahead.
+func (in *clientBuffer) read(p []byte, direct bool) (int, error) {
+	if in.at == len(in.buf) {
+		if direct || len(p) >= cap(in.buf) {
+			return in.src.Read(p)
+		}
+		if err := in.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, in.unread())
+	in.at += n
+	return n, nil
+}
+
+// readHead reads the head of the answer; those of provisional ones before it
+// are skipped, and count towards the limit.
+func (in *clientBuffer) readHead(resp *http.Response, limit int) (clientFraming, error) {
+	for {
+		head, err := in.takeHead(limit)
+		if err != nil {
+			return clientFraming{}, err
+		}
+		limit -= len(head)
+		framing, err := parseAnswer(string(head), resp)
+		if err != nil || resp.StatusCode/100 != 1 {
+			return framing, err
+		}
+	}
+}
+
+// takeHead returns the lines up to the first empty one, which is the last. They
+// are valid until more is read.
+func (in *clientBuffer) takeHead(limit int) ([]byte, error) {
+	seen := 0 // of what is unread; it ends with a line
+	for {
+		for {
+			unread := in.unread()
+			i := bytes.IndexByte(unread[seen:], '\n')
+			if i < 0 {
+				break
+			}
+			last := i == 0 || i == 1 && unread[seen] == '\r'
+			seen += i + 1
+			if seen > limit {
+				return nil, malformedError("a header of more than " + strconv.Itoa(limit) + " bytes")
+			}
+			if last {
+				in.at += seen
+				return unread[:seen], nil
+			}
+		}
+		if len(in.unread()) >= limit {
+			return nil, malformedError("a header of more than " + strconv.Itoa(limit) + " bytes")
+		}
+		if err := in.fill(); err != nil {
+			if err == io.EOF && len(in.unread()) > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+}

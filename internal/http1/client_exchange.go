@@ -1,0 +1,134 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/say"
+)
+
+// A clientExchange is one request and its answer, from sending the one to the end
+// of the other's body.
+type clientExchange struct {
+	c    *Transport
+	ctx  context.Context
+	addr string
+	stop func() bool // the end of ctx no longer ends the exchange; nil when it never did
+	over atomic.Bool // conn is no longer ours
+
+	mu    sync.Mutex
+	conn  *clientConn // nil while there is none
+	ended bool        // ctx has
+
+	resp http.Response
+	body clientBody
+}
+
+// newClientExchange is for the request that stands in the buffer.
+func newClientExchange(c *Transport, req *http.Request, in *clientBuffer) *clientExchange {
+	x := &clientExchange{c: c, ctx: req.Context(), addr: dialAddress(req.URL)}
+	x.body.x, x.body.in, x.resp.Request = x, in, req
+	if x.ctx.Done() != nil {
+		x.stop = context.AfterFunc(x.ctx, x.end)
+	}
+	return x
+}
+
+// end makes the exchange fail, because its context has ended.
+func (x *clientExchange) end() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended = true; x.conn != nil {
+		x.conn.Close()
+	}
+}
+
+// hold makes cn the connection of the exchange; false when that has ended.
+func (x *clientExchange) hold(cn *clientConn) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.conn = cn
+	return !x.ended
+}
+
+// run sends the request and returns when the header of the answer is here.
+func (x *clientExchange) run() (*http.Response, error) {
+	partly, err := x.send()
+	if err != nil {
+		x.body.in.free()
+		if x.stop != nil {
+			x.stop()
+		}
+		return nil, err
+	}
+	framing, err := x.body.in.readHead(&x.resp, x.c.maxHeader())
+	if err != nil {
+		x.release(false)
+		x.body.in.free()
+		return nil, x.failure(err, partly)
+	}
+	framing.keep = framing.keep && partly == nil
+	x.body.begin(framing, &x.resp)
+	return &x.resp, nil
+}
+
+// send writes the request to a connection that was kept, or to a new one. An error
+// beside nil says that only a part was written: the server may have answered and
+// closed before it had read all.
+func (x *clientExchange) send() (partly, err error) {
+	for {
+		cn, kept := x.c.pool.get(x.addr, x.c.rest.IdleConnTimeout), true
+		if cn == nil {
+			kept = false
+			if cn, err = x.c.dial(x.ctx, x.addr); err != nil {
+				return nil, err
+			}
+		}
+		n := 0
+		if err = net.ErrClosed; x.hold(cn) {
+			n, err = x.body.in.ask(cn, kept)
+		}
+		if err == nil || n > 0 {
+			return err, nil
+		}
+		cn.Close()
+		if x.ctx.Err() != nil {
+			return nil, context.Cause(x.ctx)
+		}
+		if !kept {
+			return nil, &NotSentError{err}
+		}
+	}
+}
+
+// release gives the connection away, once.
+func (x *clientExchange) release(keep bool) {
+	if x.over.Swap(true) {
+		return
+	}
+	if x.stop != nil && !x.stop() {
+		keep = false // the context has ended and is closing it
+	}
+	if keep {
+		x.c.pool.put(x.conn, x.c.rest)
+		return
+	}
+	x.conn.Close()
+}
+
+func (x *clientExchange) failure(err, partly error) error {
+	switch {
+	case x.ctx.Err() != nil:
+		return context.Cause(x.ctx)
+	case partly != nil: // and there was no answer that would say why
+		return say.Errorf("sending the request: %w", "发送请求失败：%w", partly)
+	case errors.Is(err, io.EOF):
+		return say.Errorf("the server closed the connection before its answer: %w", "服务在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)
+	}
+	return say.Errorf("reading the answer: %w", "读取应答失败：%w", err)
+}

@@ -1,0 +1,138 @@
+package http1
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// A clientConn is a connection to a server, in use or kept.
+type clientConn struct {
+	net.Conn
+	addr  string
+	talk  *talker   // nil when the system does not know the connection
+	since time.Time // when it was kept
+}
+
+func newClientConn(conn net.Conn, addr string) *clientConn {
+	return &clientConn{Conn: conn, addr: addr, talk: newTalker(conn)}
+}
+
+// A clientPool keeps connections that carry nothing. The last one kept is the
+// first one used: the others grow old and are closed. One timer looks after
+// all of them.
+type clientPool struct {
+	mu      sync.Mutex
+	idle    map[string][]*clientConn // by address, oldest first
+	total   int
+	timer   *time.Timer
+	armed   bool
+	closing bool // until the next request, what becomes idle is closed
+}
+
+// get returns a connection, nil when there is none. Whoever uses it looks first
+// whether the server has said anything since it was kept.
+func (p *clientPool) get(addr string, maxAge time.Duration) *clientConn {
+	for {
+		cn := p.pop(addr)
+		if cn == nil || maxAge <= 0 || time.Since(cn.since) < maxAge {
+			return cn
+		}
+		cn.Close()
+	}
+}
+
+func (p *clientPool) pop(addr string) *clientConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closing = false
+	list := p.idle[addr]
+	if len(list) == 0 {
+		return nil
+	}
+	last := len(list) - 1
+	cn := list[last]
+	list[last] = nil
+	p.idle[addr] = list[:last]
+	p.total--
+	return cn
+}
+
+// put keeps a connection as long as limits allow, and closes it otherwise.
+func (p *clientPool) put(cn *clientConn, limits *http.Transport) {
+	if cn.talk == nil || !p.push(cn, limits) {
+		cn.Close()
+	}
+}
+
+func (p *clientPool) push(cn *clientConn, limits *http.Transport) bool {
+	perHost := limits.MaxIdleConnsPerHost
+	if perHost == 0 {
+		perHost = http.DefaultMaxIdleConnsPerHost
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closing || len(p.idle[cn.addr]) >= perHost || limits.MaxIdleConns > 0 && p.total >= limits.MaxIdleConns {
+		return false
+	}
+	if p.idle == nil {
+		p.idle = make(map[string][]*clientConn)
+	}
+	cn.since = time.Now()
+	p.idle[cn.addr] = append(p.idle[cn.addr], cn)
+	p.total++
+	if maxAge := limits.IdleConnTimeout; maxAge > 0 && !p.armed {
+		p.armed = true
+		p.timer = time.AfterFunc(maxAge, func() { p.sweep(maxAge) })
+	}
+	return true
+}
+
+// sweep closes what has been idle for maxAge, and comes again for the rest.
+func (p *clientPool) sweep(maxAge time.Duration) {
+	for _, cn := range p.takeOld(time.Now().Add(-maxAge), maxAge) {
+		cn.Close()
+	}
+}
+
+func (p *clientPool) takeOld(before time.Time, maxAge time.Duration) []*clientConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var old []*clientConn
+	next := maxAge
+	for addr, list := range p.idle {
+		n := 0
+		for n < len(list) && !list[n].since.After(before) {
+			n++
+		}
+		old = append(old, list[:n]...)
+		if n == len(list) {
+			delete(p.idle, addr)
+			continue
+		}
+		p.idle[addr] = append([]*clientConn(nil), list[n:]...)
+		next = min(next, list[n].since.Sub(before))
+	}
+	p.total -= len(old)
+	if p.armed = len(p.idle) > 0; p.armed {
+		p.timer.Reset(next)
+	}
+	return old
+}
+
+func (p *clientPool) closeIdle() {
+	p.mu.Lock()
+	all := p.idle
+	p.idle, p.total, p.closing = nil, 0, true
+	if p.armed {
+		p.timer.Stop()
+		p.armed = false
+	}
+	p.mu.Unlock()
+	for _, list := range all {
+		for _, cn := range list {
+			cn.Close()
+		}
+	}
+}

@@ -1,0 +1,111 @@
+//go:build linux || darwin
+
+package http1
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// misbehave answers a request, in one of the ways in which servers do; false
+// means that the connection is to be closed.
+func misbehave(conn net.Conn, body string) bool {
+	measured := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	chunked := fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	switch rand.IntN(10) {
+	case 0: // an answer that nobody asked for
+		io.WriteString(conn, measured+theNext)
+	case 1:
+		io.WriteString(conn, measured[:rand.IntN(len(measured))])
+		return false
+	case 2:
+		io.WriteString(conn, chunked[:rand.IntN(len(chunked))])
+		return false
+	case 3:
+		io.WriteString(conn, measured)
+		return false
+	case 4:
+		io.WriteString(conn, strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", rand.IntN(30))+chunked)
+	case 5:
+		for i := range chunked {
+			io.WriteString(conn, chunked[i:i+1])
+		}
+	case 6:
+		io.WriteString(conn, chunked+"\r\n")
+	default:
+		io.WriteString(conn, measured)
+	}
+	return true
+}
+
+// TestClientRandom: whatever servers do, and whenever callers give up, no
+// answer reaches another call and no call is sent twice.
+func TestClientRandom(t *testing.T) {
+	c := newTestClient(t)
+	var mu sync.Mutex
+	seen := make(map[string]int)
+	p := play(t, func(conn net.Conn, br *bufio.Reader) {
+		for {
+			_, body, err := heardRequest(br)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			seen[string(body)]++
+			mu.Unlock()
+			if !misbehave(conn, string(body)) {
+				return
+			}
+		}
+	})
+	var callers sync.WaitGroup
+	for caller := range 8 {
+		callers.Go(func() {
+			for i := range 100 {
+				askOnce(t, c, p.url, fmt.Sprintf("%d-%d-%s", caller, i, strings.Repeat("z", rand.IntN(300))))
+			}
+		})
+	}
+	callers.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	for body, n := range seen {
+		if n > 1 {
+			t.Errorf("%.20q was sent %d times", body, n)
+		}
+	}
+}
+
+// askOnce sends one call and gives it up at times, early or in its answer.
+func askOnce(t *testing.T, c http.RoundTripper, url, body string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if rand.IntN(5) == 0 {
+		go func() {
+			for range rand.IntN(50) {
+				runtime.Gosched()
+			}
+			cancel()
+		}()
+	}
+	resp, err := c.RoundTrip(newPost(ctx, url, body))
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	if rand.IntN(10) == 0 {
+		return
+	}
+	if got, err := io.ReadAll(resp.Body); err == nil && string(got) != body {
+		t.Errorf("%.20q is the answer to %.20q", got, body)
+	}
+}

@@ -1,0 +1,125 @@
+package http1
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/say"
+)
+
+// maxRequestBody is what a server's kernel takes without the server reading.
+// With more, one that answers early and reads no further would leave us
+// writing for ever; net/http reads while it writes.
+const maxRequestBody = 32 << 10
+
+// dialAddress is the host and port of a URL.
+func dialAddress(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	return net.JoinHostPort(u.Hostname(), "80")
+}
+
+// putHead writes the head of a request as net/http would, but for the length of
+// its body. It reports false for one that is net/http's: it would be refused, or
+// needs more than this.
+func (in *clientBuffer) putHead(req *http.Request) (ok bool) {
+	host := req.Host
+	if host == "" {
+		host = req.URL.Host
+	}
+	in.buf, ok = appendClientHead(in.buf[:0], req.URL, host, req.Header)
+	return ok
+}
+
+func appendClientHead(b []byte, u *url.URL, host string, header http.Header) (_ []byte, ok bool) {
+	uri := u.RequestURI()
+	if !isHost(host) || !isHost(u.Host) || !visible(uri) {
+		return b, false
+	}
+	b = append(b, "POST "...)
+	b = append(b, uri...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	b = append(b, host...)
+	if _, set := header["User-Agent"]; !set {
+		b = append(b, "\r\nUser-Agent: Go-http-client/1.1"...)
+	}
+	for name, values := range header {
+		switch name {
+		case "Connection", "Expect", "Te", "Upgrade", "Transfer-Encoding", "Trailer":
+			return b, false
+		case "Host", "Content-Length":
+			continue
+		}
+		if !isToken(name) {
+			return b, false
+		}
+		for _, v := range values {
+			if b, ok = appendClientField(b, name, v); !ok {
+				return b, false
+			}
+		}
+	}
+	return b, true
+}
+
+// appendClientField appends a field to a head. It reports false for one that is not
+// to be sent.
+func appendClientField(b []byte, name, value string) ([]byte, bool) {
+	if !isToken(name) || !isFieldText(value) {
+		return b, false
+	}
+	if value = strings.Trim(value, " \t"); value == "" && name == "User-Agent" { // asks for none
+		return b, true
+	}
+	b = append(b, "\r\n"...)
+	b = append(b, name...)
+	b = append(b, ": "...)
+	return append(b, value...), true
+}
+
+// putLength ends the head of the request in the buffer, behind which its body
+// stands: body is where.
+func (in *clientBuffer) putLength(body int) {
+	var room [48]byte
+	end := append(room[:0], "\r\nContent-Length: "...)
+	end = strconv.AppendInt(end, int64(len(in.buf)-body), 10)
+	in.buf = slices.Insert(in.buf, body, append(end, "\r\n\r\n"...)...)
+}
+
+// putBody writes the body behind the head and closes it.
+func (in *clientBuffer) putBody(req *http.Request) error {
+	from := len(in.buf)
+	defer in.putLength(from)
+	if req.Body == nil {
+		return nil
+	}
+	defer req.Body.Close()
+	size := int(req.ContentLength)
+	// One byte more than there should be, to see that there is none.
+	b := append(in.buf, make([]byte, size+1)...)
+	n, err := io.ReadFull(req.Body, b[from:])
+	in.buf = b[:from+size]
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return &NotSentError{err}
+	}
+	if n != size {
+		return &NotSentError{say.Errorf("the body is not of the %d bytes that its length says", "内容的长度与声明的 %d 字节不符", size)}
+	}
+	return nil
+}
+
+func visible(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,163 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Server serves like an http.Server: plain POSTs itself, the rest with the
+// http.Server that it was made with, which gets the same connections and has the
+// same handler and limits.
+//
+// A handler must not change the header of a request: the next request that
+// repeats it has the same one.
+type Server struct {
+	std *http.Server
+
+	mu        sync.Mutex
+	listeners []net.Listener
+	conns     map[*conn]struct{}
+	ending    bool
+	gone      chan struct{} // closed when the last connection ended, once ending
+	sweeper   *time.Timer
+	armed     atomic.Bool
+	sweeps    atomic.Uint64
+}
+
+// NewServer returns a Server with the settings of std, which belongs to it: the
+// Server is the one to shut down.
+func NewServer(std *http.Server) *Server {
+	return &Server{std: std, conns: make(map[*conn]struct{}), gone: make(chan struct{})}
+}
+
+// Serve accepts connections until Shutdown or Close, and then returns
+// http.ErrServerClosed. It closes the listener.
+func (s *Server) Serve(ln net.Listener) error {
+	defer ln.Close()
+	if !s.begin(ln) {
+		return http.ErrServerClosed
+	}
+	over := &handedOver{addr: ln.Addr(), conns: make(chan net.Conn), closed: make(chan struct{})}
+	rest := make(chan error, 1)
+	go func() { rest <- s.std.Serve(over) }()
+	err := s.accept(ln, over)
+	over.Close()
+	if restErr := <-rest; err == nil {
+		err = restErr
+	}
+	return err
+}
+
+// begin notes a listener; false when the server has ended.
+func (s *Server) begin(ln net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = append(s.listeners, ln)
+	return !s.ending
+}
+
+func (s *Server) accept(ln net.Listener, over *handedOver) error {
+	var pause time.Duration
+	for {
+		nc, err := ln.Accept()
+		if err == nil {
+			pause = 0
+			s.take(nc, over)
+			continue
+		}
+		if s.isEnding() {
+			return http.ErrServerClosed
+		}
+		// Like net/http: what is short now may be there in a moment.
+		//lint:ignore SA1019 there is no other way to tell
+		if e, ok := errors.AsType[net.Error](err); !ok || !e.Temporary() {
+			return err
+		}
+		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		<-time.After(pause)
+	}
+}
+
+// take serves one connection.
+func (s *Server) take(nc net.Conn, over *handedOver) {
+	if s.std.ConnState != nil {
+		s.std.ConnState(nc, http.StateNew)
+	}
+	c := newConn(s, nc, over)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		nc.Close()
+		return
+	}
+	s.conns[c] = struct{}{}
+	go c.serve()
+}
+
+// drop forgets a connection that ended or was handed over.
+func (s *Server) drop(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	s.endedLocked()
+}
+
+func (s *Server) endedLocked() {
+	if s.ending && len(s.conns) == 0 {
+		select {
+		case <-s.gone:
+		default:
+			close(s.gone)
+		}
+	}
+}
+
+func (s *Server) isEnding() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending
+}
+
+// end closes the listeners and returns the connections there are.
+func (s *Server) end() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending = true
+	s.endedLocked()
+	for _, ln := range s.listeners {
+		ln.Close()
+	}
+	all := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Shutdown closes the listeners and what is idle, and lets what is being
+// answered finish until ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	for _, c := range s.end() {
+		c.retire()
+	}
+	err := s.std.Shutdown(ctx)
+	select {
+	case <-s.gone:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close ends everything at once.
+func (s *Server) Close() error {
+	for _, c := range s.end() {
+		c.cut()
+	}
+	return s.std.Close()
+}

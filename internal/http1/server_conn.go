@@ -1,0 +1,226 @@
+package http1
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+const (
+	// readSize is the buffer of a connection: a request with a small body.
+	readSize = 4 << 10
+	// lingering is how long a connection that is closed with input unread
+	// stays: closing it at once would take the answer away.
+	lingering = 500 * time.Millisecond
+)
+
+// A conn is one connection that we serve ourselves.
+type conn struct {
+	srv   *Server
+	over  *handedOver // takes what is not ours
+	nc    net.Conn
+	ctx   context.Context // of the connection
+	buf   []byte          // buf[start:end] is read and not used
+	start int
+	end   int
+	head  head
+	same  bool      // the head that was read is that of the request before it
+	due   time.Time // the deadline for reading that is set
+	body  body
+	out   answer
+	// request0 is what all requests have in common.
+	request0 http.Request
+
+	mu      sync.Mutex
+	busy    bool   // a request is being answered
+	since   uint64 // the front's sweep before that began
+	retired bool   // closed as soon as it is not busy
+	watch   watch  // whether the client is still there
+}
+
+func newConn(s *Server, nc net.Conn, over *handedOver) *conn {
+	c := &conn{srv: s, over: over, nc: nc, buf: make([]byte, readSize)}
+	c.ctx = context.WithValue(context.Background(), http.ServerContextKey, s.std)
+	c.ctx = context.WithValue(c.ctx, http.LocalAddrContextKey, nc.LocalAddr())
+	c.out.init(c)
+	c.request0 = http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String()}
+	return c
+}
+
+// serve answers requests until one is not ours or the connection ends.
+func (c *conn) serve() {
+	defer c.srv.drop(c)
+	for first := true; ; first = false {
+		raw, ok := c.readHead(first)
+		if !ok {
+			c.nc.Close()
+			return
+		}
+		if raw == nil || !c.same && !c.head.parse(raw) {
+			c.handOver()
+			return
+		}
+		c.start += len(raw)
+		if !c.answer() {
+			return
+		}
+	}
+}
+
+// readHead returns the next head, nil when what has come is not for us to read;
+// false means that the connection ended.
+func (c *conn) readHead(first bool) ([]byte, bool) {
+	wait := c.srv.std.IdleTimeout
+	if first {
+		wait = c.srv.std.ReadHeaderTimeout
+	} else if !c.between(wait) {
+		return nil, false
+	}
+	for {
+		if have := c.buf[c.start:c.end]; len(have) > 0 {
+			n := c.head.again(have)
+			if c.same = n > 0; !c.same {
+				n = headEnd(have)
+			}
+			if n >= 4 {
+				return have[:n], true
+			}
+			if have[0] != 'P' {
+				return nil, true
+			}
+			if wait = c.srv.std.ReadHeaderTimeout; c.end == len(c.buf) && !c.room() {
+				return nil, true
+			}
+			c.due = time.Time{} // counted from now, and once
+			if err := c.readMore(wait); err != nil {
+				return nil, err == io.EOF // half a head is answered, if it is wrong
+			}
+			if headEnd(c.buf[c.start:c.end]) < 4 {
+				return nil, true // whoever sends it in pieces may be slow for long
+			}
+			continue
+		}
+		c.start, c.end = 0, 0
+		if c.readMore(wait) != nil {
+			return nil, false
+		}
+	}
+}
+
+// between waits for the next request as net/http does: for four bytes, and line
+// breaks among them are left out, since some clients send one behind a body.
+func (c *conn) between(wait time.Duration) bool {
+	for c.end-c.start < 4 {
+		if c.start == c.end {
+			c.start, c.end = 0, 0
+		} else if c.end == len(c.buf) {
+			c.room()
+		}
+		if c.readMore(wait) != nil {
+			return false
+		}
+	}
+	for range 4 {
+		if b := c.buf[c.start]; b != '\r' && b != '\n' {
+			break
+		}
+		c.start++
+	}
+	return true
+}
+
+// room makes room behind what is unread; false when there can be none.
+func (c *conn) room() bool {
+	if c.start > 0 {
+		c.end = copy(c.buf, c.buf[c.start:c.end])
+		c.start = 0
+		return true
+	}
+	if len(c.buf) >= maxHead {
+		return false
+	}
+	c.buf = append(c.buf, make([]byte, maxHead-len(c.buf))...)
+	return true
+}
+
+// readMore reads once. Deadlines are moved only when they have come near: that
+// costs as much as reading.
+func (c *conn) readMore(wait time.Duration) error {
+	if rest := time.Until(c.due); rest < wait/2 || rest > wait {
+		c.due = time.Now().Add(wait)
+		if wait == 0 {
+			c.due = time.Time{}
+		}
+		c.nc.SetReadDeadline(c.due)
+	}
+	n, err := c.nc.Read(c.buf[c.end:])
+	c.end += n
+	return err
+}
+
+// handOver gives the connection to net/http, which sees it from the beginning
+// of the request that is not ours.
+func (c *conn) handOver() {
+	c.nc.SetReadDeadline(time.Time{})
+	c.nc.SetWriteDeadline(time.Time{})
+	c.over.give(c.nc, c.buf[c.start:c.end])
+}
+
+// answer answers one request; false means that the connection is closed.
+func (c *conn) answer() bool {
+	if !c.begin() {
+		c.nc.Close() // nobody would hear the answer
+		return false
+	}
+	ok := c.handle()
+	watched := c.unwatch()
+	keep := c.out.close() && ok && watched && c.body.skip()
+	if c.rest() && keep {
+		return true
+	}
+	c.hangUp()
+	return false
+}
+
+func (c *conn) request() *http.Request {
+	c.body.begin(c, c.head.length)
+	r := &c.request0
+	r.URL, r.RequestURI, r.Header, r.Host = c.head.url, c.head.url.Path, c.head.header, c.head.host
+	if r.ContentLength, r.Body = c.head.length, &c.body; c.head.length == 0 {
+		r.Body = http.NoBody
+	}
+	return r.WithContext(c.context())
+}
+
+// handle runs the handler; false means that it panicked.
+func (c *conn) handle() (ok bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(v)
+		}
+	}()
+	c.srv.std.Handler.ServeHTTP(&c.out, c.request())
+	return true
+}
+
+func (c *conn) panicked(v any) {
+	c.out.abort()
+	if log := c.srv.std.ErrorLog; log != nil && v != http.ErrAbortHandler {
+		log.Printf("panic serving %v: %v\n%s", c.nc.RemoteAddr(), v, debug.Stack())
+	}
+}
+
+// hangUp closes the connection. With input left it first says only that
+// nothing follows.
+func (c *conn) hangUp() {
+	if c.body.left > 0 {
+		if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+			<-time.After(lingering)
+		}
+	}
+	c.nc.Close()
+}

@@ -1,0 +1,109 @@
+package http1
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// A gate is a listener whose connections do not write until they are let.
+type gate struct {
+	net.Listener
+	writing, open, closed chan struct{}
+	once, onceClosed      sync.Once
+}
+
+func (g *gate) Accept() (net.Conn, error) {
+	c, err := g.Listener.Accept()
+	return &gated{c, g}, err
+}
+
+func (g *gate) Close() error {
+	g.onceClosed.Do(func() { close(g.closed) })
+	return g.Listener.Close()
+}
+
+type gated struct {
+	net.Conn
+	gate *gate
+}
+
+func (c *gated) Write(p []byte) (int, error) {
+	c.gate.once.Do(func() { close(c.gate.writing) })
+	<-c.gate.open
+	return c.Conn.Write(p)
+}
+
+// TestServerShutdownInWrite: an answer that is just being written is written.
+func TestServerShutdownInWrite(t *testing.T) {
+	g := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
+	f := NewServer(newStd(answers))
+	go f.Serve(g)
+	c := dial(t, g.Addr().String())
+	io.WriteString(c, post("x")+post("not begun"))
+	<-g.writing
+	ended := make(chan error, 1)
+	go func() { ended <- f.Shutdown(t.Context()) }()
+	<-g.closed
+	close(g.open)
+	r := bufio.NewReader(c)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
+		t.Errorf("got %q, %v", body, err)
+	}
+	if rest, _ := io.ReadAll(r); len(rest) > 0 {
+		t.Errorf("and then %q", rest)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServerUnreadBody: a connection that cannot go on because the handler did
+// not wait for the body is closed with notice, so that no client sends its next
+// request into it.
+func TestServerUnreadBody(t *testing.T) {
+	var seen atomic.Int32
+	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		seen.Add(1)
+		w.WriteHeader(http.StatusUnauthorized)
+		if r.Header.Get("X-Flush") != "" {
+			http.NewResponseController(w).Flush()
+		}
+		io.WriteString(w, "not you")
+	})
+	for _, fields := range []string{"", "X-Flush: 1\r\n"} {
+		c := dial(t, addr)
+		io.WriteString(c, post("at hand", fields))
+		r := bufio.NewReader(c)
+		answered(t, r, false)
+		io.WriteString(c, "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"+fields+"\r\n")
+		answered(t, r, true)
+		io.WriteString(c, "later"+post("never"))
+		if rest, _ := io.ReadAll(r); len(rest) > 0 {
+			t.Errorf("and then %q", rest)
+		}
+	}
+	if n := seen.Load(); n != 4 {
+		t.Errorf("%d requests reached the handler", n)
+	}
+}
+
+func answered(t *testing.T, r *bufio.Reader, last bool) {
+	t.Helper()
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != 401 || string(body) != "not you" || err != nil || resp.Close != last {
+		t.Errorf("got %d %q, %v, close %v", resp.StatusCode, body, err, resp.Close)
+	}
+}

@@ -1,0 +1,148 @@
+package http1
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A rawWriter writes to a connection with a deadline that is set only when a
+// write has to wait: setting it costs as much as writing.
+type rawWriter struct {
+	nc  net.Conn
+	try tryWriter // nil where writing cannot be tried
+
+	// bufs are what is being written, kept in parts.
+	bufs  net.Buffers
+	parts [3][]byte
+
+	mu    sync.Mutex
+	due   time.Time
+	armed bool // due is set
+	waits bool // a write waits, or is about to
+}
+
+// A tryWriter writes what it can without waiting and drops that from bufs.
+type tryWriter interface {
+	tryWrite(bufs *net.Buffers) error
+}
+
+func (w *rawWriter) init(nc net.Conn) {
+	w.nc, w.try = nc, newTryWriter(nc)
+}
+
+// deadline bounds writing. It may be called while another goroutine writes.
+func (w *rawWriter) deadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.due = t
+	if w.waits || w.armed {
+		w.armed = true
+		return w.nc.SetWriteDeadline(t)
+	}
+	return nil
+}
+
+// reset forgets the deadline of the last answer.
+func (w *rawWriter) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.armed {
+		w.nc.SetWriteDeadline(time.Time{})
+	}
+	w.due, w.armed = time.Time{}, false
+}
+
+func (w *rawWriter) write(parts ...[]byte) error {
+	w.gather(parts)
+	defer func() { w.bufs, w.parts = nil, [3][]byte{} }()
+	if len(w.bufs) == 0 {
+		return nil
+	}
+	if w.try != nil && !w.isArmed() {
+		if err := w.try.tryWrite(&w.bufs); err != nil || len(w.bufs) == 0 {
+			return err
+		}
+	}
+	if err := w.wait(true); err != nil {
+		return err
+	}
+	_, err := w.bufs.WriteTo(w.nc)
+	if done := w.wait(false); err == nil {
+		err = done
+	}
+	return err
+}
+
+func (w *rawWriter) gather(parts [][]byte) {
+	w.bufs = w.parts[:0]
+	for _, p := range parts {
+		if len(p) > 0 {
+			w.bufs = append(w.bufs, p)
+		}
+	}
+}
+
+func (w *rawWriter) isArmed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.armed
+}
+
+func (w *rawWriter) wait(waits bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waits = waits; !waits || w.due.IsZero() || w.armed {
+		return nil
+	}
+	w.armed = true
+	return w.nc.SetWriteDeadline(w.due)
+}
+
+// A stamp is the Date field of one second.
+type stamp struct {
+	made  time.Time
+	rest  time.Duration // of that second
+	field []byte
+}
+
+var stamped atomic.Pointer[stamp]
+
+func appendDate(dst []byte) []byte {
+	s := stamped.Load()
+	if s == nil || time.Since(s.made) >= s.rest { // half the price of the time of day
+		now := time.Now()
+		next := now.Truncate(time.Second).Add(time.Second)
+		s = &stamp{now, next.Sub(now.Round(0)), []byte("Date: " + now.UTC().Format(http.TimeFormat) + "\r\n")}
+		stamped.Store(s)
+	}
+	return append(dst, s.field...)
+}
+
+func appendStatus(dst []byte, status int) []byte {
+	if status == http.StatusOK {
+		return append(dst, "HTTP/1.1 200 OK\r\n"...)
+	}
+	dst = append(dst, "HTTP/1.1 "...)
+	dst = strconv.AppendInt(dst, int64(status), 10)
+	dst = append(dst, ' ')
+	dst = append(dst, http.StatusText(status)...)
+	return append(dst, "\r\n"...)
+}
+
+// appendField writes a header field. What would end it early becomes a space.
+func appendField(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	for i := range len(value) {
+		c := value[i]
+		if c < ' ' && c != '\t' || c == 0x7f {
+			c = ' '
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, "\r\n"...)
+}

@@ -1,0 +1,296 @@
+package http1
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serve runs a Server and returns its address.
+func serve(t *testing.T, h http.HandlerFunc) (*Server, string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewServer(newStd(h))
+	done := make(chan error, 1)
+	go func() { done <- f.Serve(ln) }()
+	t.Cleanup(func() {
+		f.Close()
+		if err := <-done; err != http.ErrServerClosed {
+			t.Errorf("serving ended with %v", err)
+		}
+	})
+	return f, ln.Addr().String()
+}
+
+func newStd(h http.HandlerFunc) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 300 * time.Millisecond, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: log.New(io.Discard, "", 0),
+	}
+}
+
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(20 * time.Second))
+	return c
+}
+
+func post(body string, fields ...string) string {
+	return fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n%s", len(body), strings.Join(fields, ""), body)
+}
+
+// answers answers in every way that handlers do.
+func answers(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	rc := http.NewResponseController(w)
+	w.Header().Set("X-Seen", fmt.Sprintf("%s %s %s %d %v", r.Method, r.URL, r.Host, r.ContentLength, err))
+	switch r.Header.Get("X-How") {
+	case "large":
+		w.Header().Set("Content-Length", fmt.Sprint(300_000))
+		for range 3 {
+			w.Write(bytes.Repeat([]byte("l"), 100_000))
+		}
+	case "unknown":
+		for range 3 {
+			w.Write(bytes.Repeat([]byte("u"), 100_000))
+		}
+	case "stream":
+		w.Header().Set("Content-Type", "text/event-stream")
+		rc.Flush()
+		for i := range 3 {
+			fmt.Fprintf(w, "data: %d\n\n", i)
+			rc.Flush()
+		}
+	case "accepted":
+		w.WriteHeader(http.StatusAccepted)
+	case "none":
+		w.WriteHeader(http.StatusNoContent)
+	case "error":
+		w.Header().Set("X-Bad", "a\r\nX-Injected: b")
+		http.Error(w, "wrong", http.StatusBadRequest)
+	case "close":
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		io.WriteString(w, "too much")
+	case "panic":
+		panic("told to")
+	default:
+		w.Write(body)
+	}
+}
+
+// conversations are what a client sends on one connection.
+var conversations = map[string]string{
+	"one":               post(`{"a":1}`),
+	"three at once":     post("1") + post("22") + post("333"),
+	"empty":             post(""),
+	"large body":        post(strings.Repeat("b", 200_000)) + post("after"),
+	"every answer":      post("", "X-How: large\r\n") + post("x", "X-How: unknown\r\n") + post("", "X-How: stream\r\n") + post("", "X-How: accepted\r\n") + post("", "X-How: none\r\n") + post("", "X-How: error\r\n") + post("end"),
+	"closed":            post("", "X-How: close\r\n") + post("never"),
+	"panic":             post("", "X-How: panic\r\n") + post("never"),
+	"then a GET":        post("1") + "GET /mcp HTTP/1.1\r\nHost: a\r\n\r\n" + post("3"),
+	"then chunks":       post("1") + "POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n" + post("3"),
+	"then an upgrade":   post("1") + post("2", "Upgrade: h2c\r\n", "Connection: upgrade\r\n"),
+	"then close":        post("1") + post("2", "Connection: close\r\n") + post("never"),
+	"then 1.0":          post("1") + "POST /mcp HTTP/1.0\r\nContent-Length: 1\r\n\r\nx",
+	"then nonsense":     post("1") + "\x16\x03\x01nonsense\r\n\r\n",
+	"smuggled":          post("1") + "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + post("2"),
+	"two lengths":       post("1") + "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
+	"line break behind": post("1") + "\r\n" + post("2") + "\r\n\r\n\r\n" + post("3"),
+	"a byte behind":     post("1") + "x",
+	"wrong half head":   post("1") + "POST /mcp HTTP/1.1\r\nHost a\r\n\n",
+	"body not complete": "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc",
+}
+
+// TestServerLikeNetHTTP: clients cannot tell which of the two serves them.
+func TestServerLikeNetHTTP(t *testing.T) {
+	_, ours := serve(t, answers)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := newStd(answers)
+	go plain.Serve(ln)
+	t.Cleanup(func() { plain.Close() })
+	for name, said := range conversations {
+		t.Run(name, func(t *testing.T) {
+			got, want := talk(t, ours, said), talk(t, ln.Addr().String(), said)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// talk sends everything and returns what comes back, until the end.
+func talk(t *testing.T, addr, said string) (answers []string) {
+	t.Helper()
+	c := dial(t, addr)
+	go func() {
+		io.WriteString(c, said)
+		c.(*net.TCPConn).CloseWrite()
+	}()
+	for r := bufio.NewReader(c); ; {
+		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodPost})
+		if err != nil {
+			return answers
+		}
+		body, err := io.ReadAll(resp.Body)
+		if resp.Header.Get("Date") == "" && resp.StatusCode < 400 {
+			t.Error("an answer without Date")
+		}
+		resp.Header.Del("Date")
+		if resp.Header.Get("Content-Type") == "text/plain; charset=utf-8" {
+			resp.Header.Del("Content-Type") // net/http guesses it
+		}
+		// Nothing can follow a body that the client does not end, said or not.
+		last := resp.Close || strings.Contains(resp.Header.Get("X-Seen"), "EOF")
+		answers = append(answers, fmt.Sprintf("%d %v close=%v %d bytes %.40q %v", resp.StatusCode, resp.Header, last, len(body), body, err))
+	}
+}
+
+func TestServerDisconnect(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan error, 1)
+	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		io.ReadAll(r.Body)
+		close(began)
+		<-r.Context().Done()
+		ended <- context.Cause(r.Context())
+	})
+	c := dial(t, addr)
+	io.WriteString(c, post("x"))
+	<-began
+	c.Close()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the handler was not told")
+	}
+}
+
+// TestServerPipelined: what comes while a long request runs is the next one.
+func TestServerPipelined(t *testing.T) {
+	release := make(chan struct{})
+	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) == "long" {
+			<-release
+		}
+		w.Write(body)
+	})
+	c := dial(t, addr)
+	io.WriteString(c, post("long"))
+	wait := time.AfterFunc(3*watchAfter, func() {
+		io.WriteString(c, post("next"))
+		close(release)
+	})
+	defer wait.Stop()
+	r := bufio.NewReader(c)
+	for _, want := range []string{"long", "next"} {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, _ := io.ReadAll(resp.Body); string(body) != want {
+			t.Errorf("got %q, want %q", body, want)
+		}
+	}
+}
+
+func TestServerShutdown(t *testing.T) {
+	began, release := make(chan struct{}), make(chan struct{})
+	f, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); string(body) == "long" {
+			close(began)
+			<-release
+		}
+		io.WriteString(w, "answered")
+	})
+	idle, busy := dial(t, addr), dial(t, addr)
+	io.WriteString(idle, post("x"))
+	if _, err := http.ReadResponse(bufio.NewReader(idle), nil); err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(busy, post("long"))
+	<-began
+	ended := make(chan error, 1)
+	go func() { ended <- f.Shutdown(t.Context()) }()
+	if n, err := idle.Read(make([]byte, 100)); err != nil && err != io.EOF {
+		t.Errorf("the idle connection: %d, %v", n, err)
+	}
+	close(release)
+	resp, err := http.ReadResponse(bufio.NewReader(busy), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, _ := io.ReadAll(resp.Body); string(body) != "answered" {
+		t.Errorf("got %q", body)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServerSlowHead: who does not finish a head is closed, whoever reads it.
+func TestServerSlowHead(t *testing.T) {
+	_, addr := serve(t, answers)
+	for _, said := range []string{"", "P", "POST /mcp HTTP/1.1\r\nHost: a\r\n", post("1") + "POST /mcp HT"} {
+		c := dial(t, addr)
+		io.WriteString(c, said)
+		if _, err := io.ReadAll(c); err != nil {
+			t.Errorf("after %q: %v", said, err)
+		}
+	}
+}
+
+// TestServerDeadlines: a client that does not read is given up, one that does
+// not send its body as well.
+func TestServerDeadlines(t *testing.T) {
+	failed := make(chan error, 2)
+	_, addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		if r.ContentLength > 100 {
+			rc.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+			_, err := io.ReadAll(r.Body)
+			failed <- err
+			return
+		}
+		for {
+			rc.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+			if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+				failed <- err
+				return
+			}
+		}
+	})
+	for _, said := range []string{post("x"), "POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc"} {
+		io.WriteString(dial(t, addr), said)
+		var e net.Error
+		if err := <-failed; !asTimeout(err, &e) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func asTimeout(err error, e *net.Error) bool {
+	var ok bool
+	*e, ok = err.(net.Error)
+	return ok && (*e).Timeout()
+}
