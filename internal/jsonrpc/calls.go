@@ -18,8 +18,8 @@ type calls struct {
 	err     error // why no call can be made any more
 	pending atomic.Int64
 	// lost counts the calls that were given up and may still be answered.
-	lost int
-	idle []*call
+	lost  int
+	spent sync.Pool // calls whose outcome was received, or never sent
 }
 
 // A call waits for one outcome.
@@ -35,9 +35,6 @@ type outcome struct {
 	aborted error
 }
 
-// maxIdle is how many calls are kept for the next ones.
-const maxIdle = 64
-
 // add takes a slot for a new call.
 func (t *calls) add() (*call, error) {
 	t.mu.Lock()
@@ -51,25 +48,14 @@ func (t *calls) add() (*call, error) {
 	mask := uint64(len(t.slots) - 1)
 	for t.last++; t.slots[t.last&mask] != nil; t.last++ {
 	}
-	var k *call
-	if n := len(t.idle); n > 0 {
-		k, t.idle = t.idle[n-1], t.idle[:n-1]
-	} else {
+	k, ok := t.spent.Get().(*call)
+	if !ok {
 		k = &call{outcome: make(chan outcome, 1)}
 	}
 	k.id = t.last
 	t.slots[k.id&mask] = k
 	t.pending.Add(1)
 	return k, nil
-}
-
-// put takes back a call whose outcome was received, or never sent.
-func (t *calls) put(k *call) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.idle) < maxIdle {
-		t.idle = append(t.idle, k)
-	}
 }
 
 func (t *calls) grow() {
@@ -104,15 +90,15 @@ func (t *calls) takeLocked(id uint64) *call {
 	return k
 }
 
-// giveUp takes a call back from the table; false if its outcome is on the way.
-func (t *calls) giveUp(id uint64) bool {
+// giveUp takes a call back from the table; nil if its outcome is on the way.
+func (t *calls) giveUp(id uint64) *call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.takeLocked(id) == nil {
-		return false
+	k := t.takeLocked(id)
+	if k != nil {
+		t.lost++
 	}
-	t.lost++
-	return true
+	return k
 }
 
 // only takes the one call that is pending, if there is no doubt about it.
@@ -183,18 +169,21 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	id := k.id
 	c.requests.wake()
+	if b, ok := req.Back.(Abortable); ok {
+		b.Began(id)
+	}
 	if err := c.send(id, req); err != nil {
 		if c.calls.take(id) == nil {
 			<-k.outcome
 		}
-		c.calls.put(k)
+		c.calls.spent.Put(k)
 		if c.closing.Load() {
 			return nil, ErrClosed
 		}
 		return nil, say.Errorf("sending %s: %w", "发送 %s 失败：%w", req.Method, err)
 	}
 	out := c.await(ctx, k)
-	c.calls.put(k)
+	c.calls.spent.Put(k)
 	if out.aborted != nil && req.Method != c.opt.Uncancellable {
 		c.sendCancel(id, out.aborted)
 	}
@@ -207,10 +196,25 @@ func (c *Conn) await(ctx context.Context, k *call) outcome {
 	case out := <-k.outcome:
 		return out
 	case <-ctx.Done():
-		if c.calls.giveUp(k.id) {
+		if c.calls.giveUp(k.id) != nil {
 			return outcome{err: ended(ctx), aborted: context.Cause(ctx)}
 		}
 		return <-k.outcome // it is on the way
+	}
+}
+
+// An Abortable is a Back whose call can be ended by Abort: it hears the id as soon
+// as there is one. A context that whoever watches calls could end would cost each
+// call as much as sending it.
+type Abortable interface {
+	Began(id uint64)
+}
+
+// Abort ends a call with an error and tells the peer, unless its outcome is
+// known already.
+func (c *Conn) Abort(id uint64, err error) {
+	if k := c.calls.giveUp(id); k != nil {
+		k.outcome <- outcome{err: err, aborted: err}
 	}
 }
 

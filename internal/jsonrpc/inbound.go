@@ -52,9 +52,12 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 		batch:   b,
 	}
 	in.id = append(in.idBytes[:0], msg.ID...) // Drain may use it when the message is gone
-	in.ctx, in.cancel = context.WithCancelCause(c.ctx)
+	// It is not made of that of the connection, which all requests would have to
+	// lock: whoever closes the connection ends each of them.
+	in.ctx, in.cancel = context.WithCancelCause(context.Background())
 	c.running.Add(1)
-	switch c.requests.admit(in, &c.opt, c.asking) {
+	admitted, w := c.requests.admit(in, &c.opt, c.asking)
+	switch admitted {
 	case requestRefused:
 		c.answer(in.id, &Response{Err: Errorf(CodeInvalidRequest, "duplicate id")}, b)
 		in.cancel(nil)
@@ -64,7 +67,7 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	case requestQueued:
 		return
 	}
-	c.start(in)
+	c.start(in, w)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
 		c.requests.await(in, c.asking) // what comes next may depend on it
 	}

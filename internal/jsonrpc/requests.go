@@ -75,11 +75,13 @@ const (
 // not be. It waits for room, but when we ourselves wait for the peer it queues
 // the request and lets the reader go on: the answers that would make room may be
 // behind it.
-func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) admission {
+//
+// It returns a worker that waits, nil if there is none.
+func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) (admission, *worker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if opt.Strict && r.find(in.hash, in.id) != nil {
-		return requestRefused
+		return requestRefused, nil
 	}
 	at := r.bucket(in.hash)
 	in.next, *at = *at, in
@@ -91,25 +93,21 @@ func (r *requests) admit(in *inbound, opt *ConnOptions, asking func() bool) admi
 		if asking() && len(r.queue) < maxQueued && r.queued < maxQueuedBytes {
 			r.queue = append(r.queue, in)
 			r.queued += len(in.req.Params)
-			return requestQueued
+			return requestQueued, nil
 		}
 		r.room.Wait()
 	}
+	if r.closed {
+		in.cancel(ErrClosed)
+	}
 	r.running++
-	return requestStarts
-}
-
-// worker is one that waits, nil if there is none.
-func (r *requests) worker() *worker {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	n := len(r.idle)
 	if n == 0 {
-		return nil
+		return requestStarts, nil
 	}
 	w := r.idle[n-1]
 	r.idle = r.idle[:n-1]
-	return w
+	return requestStarts, w
 }
 
 // leave makes room, or returns the next request that waits for it. With none
@@ -155,12 +153,15 @@ func (r *requests) wake() {
 	}
 }
 
-// close lets nobody wait any more.
+// close lets nobody wait any more and ends the contexts of all requests.
 func (r *requests) close() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.closed = true
 	r.room.Broadcast()
+	r.mu.Unlock()
+	for _, in := range r.inFlight() {
+		in.cancel(ErrClosed)
+	}
 }
 
 // cancel ends the context of the request with that id.

@@ -8,10 +8,9 @@ type worker struct {
 	next chan *inbound
 }
 
-// start gives a request to a worker that waits, or to a new one. As many are
-// kept as ran at once.
-func (c *Conn) start(in *inbound) {
-	w := c.requests.worker()
+// start gives a request to a worker that waits, or to a new one where w is nil. As
+// many are kept as ran at once.
+func (c *Conn) start(in *inbound, w *worker) {
 	if w != nil {
 		w.next <- in
 		return

@@ -143,11 +143,14 @@ func (c *Client) SessionID() string { return c.state.Load().session }
 // When the server answers a JSON-RPC error with a status of 4xx, both results
 // are set: the error is a *StatusError, and Response.Err is what the body said.
 func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	f, err := c.enter(ctx)
+	f, err := c.enter(ctx, c.ids.Add(1))
 	if err != nil {
 		return nil, err
 	}
-	x := exchange{c: c, f: f, req: req, id: c.ids.Add(1)}
+	if b, ok := req.Back.(jsonrpc.Abortable); ok {
+		b.Began(f.id)
+	}
+	x := exchange{c: c, f: f, req: req, id: f.id}
 	resp, err := x.run()
 	cause := c.finish(f, x.rest)
 	if err == nil {
@@ -165,7 +168,7 @@ func (c *Client) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respo
 
 // Notify posts a notification and waits until the server has accepted it.
 func (c *Client) Notify(ctx context.Context, n *jsonrpc.Notification) error {
-	f, err := c.enter(ctx)
+	f, err := c.enter(ctx, 0)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 // A flight is one piece of work that Close must end: a call, a stream, a
 // handler.
 type flight struct {
+	id     uint64 // of a call; 0 for other work
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	// untie keeps the end of the caller's context from the work.
@@ -19,14 +20,14 @@ type flight struct {
 
 // enter counts a piece of work in. Its context ends with ctx and with Close;
 // after untie it ends with Close alone.
-func (c *Client) enter(ctx context.Context) (*flight, error) {
+func (c *Client) enter(ctx context.Context, id uint64) (*flight, error) {
 	if c.bad != nil {
 		return nil, c.bad
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	f := new(flight)
+	f := &flight{id: id}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,10 +63,22 @@ func (c *Client) leave(f *flight) error {
 	return cause
 }
 
+// Abort ends a call with an error and tells the server, unless its outcome is
+// known already.
+func (c *Client) Abort(id uint64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for f := c.first; f != nil; f = f.next { // nearly all calls end by themselves
+		if f.id == id && id != 0 {
+			f.cancel(err)
+		}
+	}
+}
+
 // spawn runs fn in a goroutine that Close ends and waits for. It reports false
 // when the client is closed.
 func (c *Client) spawn(ctx context.Context, fn func(context.Context)) bool {
-	f, err := c.enter(ctx)
+	f, err := c.enter(ctx, 0)
 	if err != nil {
 		return false
 	}

@@ -16,7 +16,13 @@ type call struct {
 	link   *link
 	caller *Caller
 	back   jsonrpc.Handler
-	cancel context.CancelCauseFunc
+	sent   jsonrpc.Request // what the server is sent
+	// A plain call is aborted by its id on the connection; all others have a
+	// context of their own.
+	conn    aborter
+	id      atomic.Uint64
+	aborted atomic.Pointer[error]
+	cancel  context.CancelCauseFunc
 
 	prev, next *call // in link.calls
 
@@ -35,6 +41,29 @@ var (
 	errIdle = say.Errorf("the server showed no sign of life", "服务没有任何响应")
 	errLong = say.Errorf("%w of an end", "%w：一直没有结束", errIdle)
 )
+
+// An aborter can end a call by its id.
+type aborter interface {
+	Abort(id uint64, err error)
+}
+
+// Began hears the id that the call has on its connection. A call that is sent
+// once more has another one, and may have been aborted in between.
+func (k *call) Began(id uint64) {
+	k.id.Store(id)
+	if err := k.aborted.Load(); err != nil && k.conn != nil {
+		k.conn.Abort(id, *err)
+	}
+}
+
+func (k *call) abort(err error) {
+	if k.cancel != nil {
+		k.cancel(err)
+		return
+	}
+	k.aborted.Store(&err)
+	k.conn.Abort(k.id.Load(), err)
+}
 
 // Handle answers a question that the server asked on the stream of this call.
 func (k *call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {

@@ -55,7 +55,9 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 	now := ticks()
 	k := &call{link: l, caller: c, back: req.Back, started: now, idle: l.up.idleFor(req)}
 	k.active.Store(now)
-	ctx, k.cancel = context.WithCancelCause(ctx)
+	if k.conn, _ = l.peer.(aborter); k.conn == nil || l.era != c.Era {
+		ctx, k.cancel = context.WithCancelCause(ctx)
+	}
 	params := req.Params
 	if token := progressToken(params); token != nil && req.Back != nil {
 		k.token = l.tokens.Add(1)
@@ -100,7 +102,9 @@ func (l *link) end(k *call) {
 		delete(l.byToken, k.token)
 	}
 	l.mu.Unlock()
-	k.cancel(nil)
+	if k.cancel != nil {
+		k.cancel(nil)
+	}
 }
 
 // progressToken is the raw token in params, nil when there is none.
@@ -150,7 +154,7 @@ func (l *link) sweep() {
 		case k.overdue == 0:
 			k.overdue = now
 			l.up.opt.Hits.Add(map[bool]string{true: "callTotal", false: "callIdle"}[err == errLong])
-			k.cancel(err)
+			k.abort(err)
 		case time.Duration(now-k.overdue) > stuckAfter:
 			l.unblock()
 		}
