@@ -84,11 +84,11 @@ func (p *page) pipeTable() string {
 		}
 		of := func(name, floor string) string { return c.ratio(name, floor, sample.perSecond).String() }
 		rows = append(rows, []string{
-			c.size, fmt.Sprint(c.clients), fmt.Sprintf("%.2f", pipeGoals[c.size]),
+			c.size, fmt.Sprint(c.clients),
 			of(floorStdio, floorRaw), of(toStdio, floorRaw), of(toStdio, floorStdio),
 		})
 	}
-	return markdown([]string{"answer", "C", "target", "floor-stdio / floor-raw", "gateway / floor-raw", "gateway / floor-stdio"}, rows)
+	return markdown([]string{"answer", "C", "floor-stdio / floor-raw", "gateway / floor-raw", "gateway / floor-stdio"}, rows)
 }
 
 var groupTitles = []struct{ group, title, floor string }{
