@@ -20,11 +20,11 @@ type listener struct {
 	cancel context.CancelFunc
 
 	latest atomic.Pointer[listening]
-	dirty  chan struct{}
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex
 	asked int           // how often a new request was asked for
+	dirty chan struct{} // closed and replaced when asked grows
 	told  int           // the part of asked that the server was told
 	moved chan struct{} // closed and replaced when told grows
 }
@@ -45,7 +45,7 @@ func (l *link) startListening() {
 		return
 	}
 	ctx, cancel := context.WithCancel(l.up.life)
-	n := &listener{link: l, ctx: ctx, cancel: cancel, dirty: make(chan struct{}, 1), moved: make(chan struct{})}
+	n := &listener{link: l, ctx: ctx, cancel: cancel, dirty: make(chan struct{}), moved: make(chan struct{})}
 	l.listen = n
 	n.wg.Go(n.run)
 }
@@ -56,13 +56,27 @@ func (n *listener) again() {
 		return
 	}
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.asked++
-	n.mu.Unlock()
-	select {
-	case n.dirty <- struct{}{}:
-	default:
-	}
+	close(n.dirty)
+	n.dirty = make(chan struct{})
 }
+
+// changed is closed once more was asked for than the present request covers.
+func (n *listener) changed(covered int) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.asked > covered {
+		return closedChannel
+	}
+	return n.dirty
+}
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // settle waits until the server has confirmed all that was asked for: what
 // happens from then on is heard. A server that does not confirm is waited for
@@ -119,6 +133,7 @@ func (n *listener) stop() {
 
 const (
 	ackWait        = 5 * time.Second
+	listenGrace    = 500 * time.Millisecond
 	listenBackoff  = time.Second
 	listenMaxDelay = time.Minute
 )
@@ -134,7 +149,9 @@ func (n *listener) run() {
 		}
 		n.confirm(asked)
 		if old != nil {
-			old.cancel()
+			// What the server said before it knew the new request is on its way
+			// on the old one.
+			time.AfterFunc(listenGrace, old.cancel)
 		}
 		select {
 		case <-n.ctx.Done():
@@ -143,7 +160,7 @@ func (n *listener) run() {
 		case <-n.link.done:
 			cur.cancel()
 			return
-		case <-n.dirty:
+		case <-n.changed(asked):
 		case <-cur.done:
 			if mcphttp.NotSent(cur.err) {
 				n.link.finish(cur.err) // there is nobody: connect anew
@@ -153,7 +170,7 @@ func (n *listener) run() {
 			select {
 			case <-n.ctx.Done():
 				return
-			case <-n.dirty:
+			case <-n.changed(asked):
 			case <-time.After(delay):
 				delay = min(delay*2, listenMaxDelay)
 			}
