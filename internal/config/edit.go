@@ -114,10 +114,23 @@ func rewrite(data []byte, format Format, from, to *node) ([]byte, error) {
 	if got := parse(bytes.TrimPrefix(out, bom), format, &collector{}); got == nil || !got.equal(to) {
 		return nil, errInPlace
 	}
-	return out, nil
+	return LikeBefore(data, out), nil
 }
 
 var bom = []byte("\xEF\xBB\xBF")
+
+// LikeBefore gives an edited text the byte order mark and the line breaks of
+// the text before, as far as those were all of one kind.
+func LikeBefore(before, after []byte) []byte {
+	lf, crlf := []byte("\n"), []byte("\r\n")
+	if n := bytes.Count(before, lf); n > 0 && n == bytes.Count(before, crlf) {
+		after = bytes.ReplaceAll(bytes.ReplaceAll(after, crlf, lf), lf, crlf)
+	}
+	if bytes.HasPrefix(before, bom) && !bytes.HasPrefix(after, bom) {
+		after = slices.Concat(bom, after)
+	}
+	return after
+}
 
 // render writes a whole file that did not exist before.
 func render(n *node, format Format) []byte {

@@ -9,7 +9,7 @@ import (
 // Of a list the items that are objects with a name are told apart by it.
 func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte, error) {
 	c := &collector{}
-	root := &node{kind: kindObject}
+	before, root := data, &node{kind: kindObject}
 	if text, ok := decodeText(data, &collector{}); ok {
 		data = text
 		if root = parse(text, format, c); root == nil {
@@ -38,5 +38,9 @@ func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte
 	if len(data) == 0 {
 		return render(next, format), nil
 	}
-	return rewrite(data, format, root, next)
+	after, err := rewrite(data, format, root, next)
+	if err != nil {
+		return nil, err
+	}
+	return LikeBefore(before, after), nil
 }
