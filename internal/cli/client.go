@@ -93,7 +93,7 @@ func copilotEntry(command string, args []string) any {
 }
 
 func opencodeEntry(command string, args []string) any {
-	return map[string]any{"type": "local", "command": append([]string{command}, args...), "enabled": true}
+	return map[string]any{"type": "local", "command": append([]string{command}, args...)}
 }
 
 func gooseEntry(command string, args []string) any {
@@ -169,6 +169,8 @@ func (a *app) clientFile(c *client) (path string, exists bool) {
 type foreign struct {
 	name string
 	raw  json.RawMessage // as JSON
+	dir  string          // of the file
+	off  bool            // the client has it on a list of those that it does not use
 }
 
 // readClient lists the servers in a client's file.
@@ -183,6 +185,9 @@ func (a *app) readClient(c *client, path string) ([]foreign, error) {
 	list, err := parseClient(data, c)
 	if err != nil {
 		return nil, fail(exitUsage, codeClientFile, "", "%v", unreadable(path, err))
+	}
+	for i := range list {
+		list[i].dir = filepath.Dir(path)
 	}
 	return list, nil
 }

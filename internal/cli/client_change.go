@@ -62,7 +62,7 @@ func (a *app) planConnect(c *client, entry any, f connectFlags) (*clientChange, 
 	change := &clientChange{client: c, before: before, after: before, conn: connection{File: path, Moved: map[string]json.RawMessage{}},
 		into: cmp.Or(f.schema, config.DefaultSchema), storeSecrets: f.storeSecrets}
 	if f.all {
-		if err := a.planMove(change, servers); err != nil {
+		if err := a.planMove(change, servers, importFlags{rename: f.rename, ask: f.ask}); err != nil {
 			return nil, err
 		}
 	}

@@ -23,9 +23,19 @@ func editClient(c *client, data []byte, name string, entry any) ([]byte, error) 
 			return nil, err
 		}
 	}
+	after, err := editClientText(c, data, name, raw)
+	if err != nil {
+		return nil, err
+	}
+	return config.LikeBefore(data, after), nil
+}
+
+// editClientText is editClient, but for the form of the file.
+func editClientText(c *client, data []byte, name string, raw []byte) ([]byte, error) {
 	switch {
 	case c.format == clientTOML:
-		return editTOML(data, c.key, name, raw)
+		text := bytes.ReplaceAll(bytes.TrimPrefix(data, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
+		return editTOML(text, c.key, name, raw)
 	case c.list:
 		list, err := listWith(c, data, name, raw)
 		if err != nil {
@@ -35,7 +45,11 @@ func editClient(c *client, data []byte, name string, entry any) ([]byte, error) 
 	case c.format == clientYAML:
 		return config.SetMember(data, config.FormatYAML, raw, c.key, name)
 	}
-	return config.SetMember(data, config.FormatJSON, raw, c.key, name)
+	doc, err := asJSON(data, c.format)
+	if err != nil {
+		return nil, err
+	}
+	return config.SetMember(data, config.FormatJSON, raw, append(c.holder(doc), name)...)
 }
 
 // listWith is the client's list of servers with one changed.

@@ -13,7 +13,8 @@ type addition struct {
 	Config string `json:"config"`
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
-	Hash   string `json:"hash"` // of the entry, so that a later change shows
+	Own    string `json:"own,omitempty"` // the client's name for it, when that is another
+	Hash   string `json:"hash"`          // of the entry, so that a later change shows
 }
 
 func entryHash(entry map[string]any) (string, error) {
@@ -23,18 +24,22 @@ func entryHash(entry map[string]any) (string, error) {
 
 // planMove sorts a client's servers into those that move behind us, and those
 // that stay with it because moving would lose them.
-func (a *app) planMove(change *clientChange, servers []foreign) error {
+func (a *app) planMove(change *clientChange, servers []foreign, names importFlags) error {
 	have := a.haveEntries(change.into)
 	for _, s := range servers {
 		if s.name == ownEntry {
 			continue
 		}
-		t, why := a.translate(change.client, s), ""
-		switch {
-		case t.skip != "":
-			why = t.skip
-		case have.compare(t) == "conflict":
-			why = a.t("the gateway has another server of this name; rename one of the two", "网关已有同名但不同的服务；请重命名其中之一")
+		t := a.translate(change.client, s)
+		if err := t.settleName(have, names); err != nil {
+			return err
+		}
+		why := t.skip
+		if why == "" {
+			why = a.refused(have, t)
+		}
+		if why == "" && !t.replace && have.compare(t) == "conflict" {
+			why = a.nameTaken(t)
 		}
 		if why != "" {
 			change.staying = append(change.staying, imported{Name: s.name, Outcome: why})
@@ -50,13 +55,18 @@ func (a *app) planMove(change *clientChange, servers []foreign) error {
 	return nil
 }
 
+// importFlags are those that the servers of a change move with.
+func (c *clientChange) importFlags() importFlags {
+	return importFlags{schema: c.into, storeSecrets: c.storeSecrets}
+}
+
 // moveServers writes what moves into our file, and notes what that added.
 func (a *app) moveServers(ctx context.Context, change *clientChange) error {
 	if len(change.moving) == 0 {
 		return nil
 	}
 	var err error
-	if change.moved, err = a.importAll(ctx, change.moving, importFlags{schema: change.into, storeSecrets: change.storeSecrets}); err != nil {
+	if change.moved, err = a.importAll(ctx, change.moving, change.importFlags()); err != nil {
 		return err
 	}
 	found, err := config.Discover(a.loadOptions(true))
@@ -64,14 +74,14 @@ func (a *app) moveServers(ctx context.Context, change *clientChange) error {
 		return err
 	}
 	for i, d := range change.moved {
-		if !d.added {
-			continue // it was there before
+		if !d.added || change.moving[i].replace {
+			continue // one of its name was there before
 		}
 		hash, err := entryHash(change.moving[i].entry)
 		if err != nil {
 			return err
 		}
-		change.conn.Added = append(change.conn.Added, addition{found.Path, change.into, d.Name, hash})
+		change.conn.Added = append(change.conn.Added, addition{Config: found.Path, Schema: change.into, Name: change.moving[i].name, Own: ownName(change.moving[i]), Hash: hash})
 	}
 	return nil
 }
@@ -90,7 +100,7 @@ func (a *app) planReturn(change *clientChange, all map[string]connection) {
 			why = a.t("changed since; it stays with the gateway too", "此后已修改；网关中也保留")
 		}
 		for id, other := range all {
-			if other.Moved[add.Name] != nil && id != change.client.id {
+			if (other.Moved[add.Name] != nil || other.Moved[add.Own] != nil) && id != change.client.id {
 				why = a.t(id+" uses it through the gateway; it stays there too", id+" 正通过网关使用；网关中也保留")
 			}
 		}
@@ -119,7 +129,7 @@ func (a *app) returnServers(ctx context.Context, leaving []addition) error {
 // sayMoved lists what became of a client's own servers, under the given word.
 func (a *app) sayMoved(word string, moved, staying []imported) {
 	for _, d := range moved {
-		fmt.Fprintf(a.Stderr, "%s%s\n", word, d.Name)
+		fmt.Fprintf(a.Stderr, "%s%s%s\n", word, d.Name, a.underName(d))
 		for _, note := range d.Notes {
 			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
 		}
@@ -127,4 +137,12 @@ func (a *app) sayMoved(word string, moved, staying []imported) {
 	for _, d := range staying {
 		fmt.Fprintf(a.Stderr, a.t("not moved: %s: %s\n", "未移动：%s：%s\n"), d.Name, d.Outcome)
 	}
+}
+
+// ownName is the client's name for a server, when ours is another.
+func ownName(t translation) string {
+	if t.own == t.name {
+		return ""
+	}
+	return t.own
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -18,7 +19,10 @@ func parseClient(data []byte, c *client) ([]foreign, error) {
 	if err != nil || len(doc) == 0 {
 		return nil, err
 	}
-	holder := jsonrpc.Get(doc, c.key)
+	holder := doc
+	for _, key := range c.holder(doc) {
+		holder = jsonrpc.Get(holder, key)
+	}
 	if len(holder) == 0 {
 		return nil, nil
 	}
@@ -27,22 +31,56 @@ func parseClient(data []byte, c *client) ([]foreign, error) {
 	case c.list && holder[0] == '[':
 		for item := range jsonrpc.Elements(holder) {
 			name, _ := jsonrpc.GetString(item, "name")
-			list = append(list, foreign{name, slices.Clone(item)})
+			list = append(list, foreign{name: name, raw: slices.Clone(item)})
 		}
 	case holder[0] == '{':
 		for name, raw := range jsonrpc.Members(holder) {
 			if raw[0] == '{' {
-				list = append(list, foreign{name, slices.Clone(raw)})
+				list = append(list, foreign{name: name, raw: slices.Clone(raw)})
 			}
 		}
 	default:
 		return nil, say.Errorf("%s is not what holds servers", "%s 中不是服务", c.key)
 	}
+	off := c.off(doc)
+	for i := range list {
+		list[i].off = slices.Contains(off, list[i].name)
+	}
 	return list, nil
 }
 
+// holder is the path of what holds the servers. OpenCode has them one level
+// down since its second version.
+func (c *client) holder(doc []byte) []string {
+	inner := jsonrpc.Get(jsonrpc.Get(doc, c.key), "servers")
+	if c.id == "opencode" && len(inner) > 0 && inner[0] == '{' && jsonrpc.Get(inner, "command") == nil && jsonrpc.Get(inner, "url") == nil {
+		return []string{c.key, "servers"}
+	}
+	return []string{c.key}
+}
+
+// off are the servers that the client has on a list of those that it does not
+// use.
+func (c *client) off(doc []byte) (names []string) {
+	path := c.rules().off
+	if len(path) == 0 {
+		return nil
+	}
+	for _, key := range path {
+		doc = jsonrpc.Get(doc, key)
+	}
+	if json.Unmarshal(doc, &names) != nil {
+		return nil // it has no such list
+	}
+	return names
+}
+
+// byteOrderMark is what some editors put before the text of a file.
+const byteOrderMark = "\ufeff"
+
 // asJSON reads a file of any of the formats; empty when the file is.
 func asJSON(data []byte, format clientFormat) ([]byte, error) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	switch format {
 	case clientTOML:
 		var doc map[string]any

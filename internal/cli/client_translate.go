@@ -8,22 +8,25 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"mcp-all-in-one/internal/config"
 )
 
 // A translation is a client's entry in our words.
 type translation struct {
-	name  string
+	own   string // the client's name for it
+	name  string // ours
 	entry map[string]any
 	// notes say what could not be taken over, and what is left to do.
-	notes []string
-	skip  string // why it is not imported; empty when it is
+	notes   []string
+	skip    string // why it is not imported; empty when it is
+	replace bool   // a person wants it in place of the one of its name
 }
 
 // translate writes a client's entry in our words. Nothing is dropped silently.
 func (a *app) translate(c *client, f foreign) translation {
-	t := translation{name: f.name, entry: map[string]any{}}
+	t := translation{own: f.name, name: f.name, entry: map[string]any{}}
 	var in map[string]any
 	if err := json.Unmarshal(f.raw, &in); err != nil {
 		t.skip = a.lang.Of(err)
@@ -37,16 +40,19 @@ func (a *app) translate(c *client, f foreign) translation {
 		t.skip = a.t("this gateway", "即本网关")
 		return t
 	}
+	if f.off {
+		t.entry["enabled"] = false
+	}
+	t.translateVariables(a, c.rules(), f, in)
 	for _, key := range slices.Sorted(maps.Keys(in)) {
-		if !t.take(c, key, in[key]) {
-			t.notes = append(t.notes, a.t("not taken over: ", "未导入：")+key)
+		for _, left := range t.take(a, c, key, in) {
+			t.note(a.t("not taken over: ", "未导入：") + left)
 		}
 	}
 	if n := strings.Count(string(f.raw), config.Redacted); n > 0 {
 		t.skip = fmt.Sprintf(a.t("%d values say %s: write them into the file, or export with --with-secrets", "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, config.Redacted)
 		return t
 	}
-	t.variables(a)
 	if t.entry["command"] == nil && t.entry["url"] == nil {
 		t.skip = a.t("neither a command nor a URL", "既无命令也无 URL")
 	}
@@ -86,67 +92,124 @@ func words(v any) []string {
 
 // renamed are the keys that mean the same under another name.
 var renamed = map[string]string{
-	"command": "command", "cmd": "command", "args": "args", "cwd": "cwd", "url": "url", "serverUrl": "url", "headers": "headers",
-	"env": "env", "environment": "env", "envs": "env", "http_headers": "headers", "timeout": "timeout", "enabled": "enabled",
+	"args": "args", "cwd": "cwd", "url": "url", "serverUrl": "url", "uri": "url", "headers": "headers", "http_headers": "headers",
+	"env": "env", "environment": "env", "envs": "env", "enabled": "enabled",
 	"enabled_tools": "allow", "includeTools": "allow", "disabled_tools": "deny", "excludeTools": "deny", "disabledTools": "deny",
-	"env_vars": "inheritEnv", "env_keys": "inheritEnv",
 }
 
 // ignored are keys that say nothing about how a server is reached.
-var ignored = []string{"name", "description", "display_name", "source", "gallery", "version", "available_tools"}
+var ignored = []string{"name", "description", "display_name", "source", "gallery", "version"}
 
-// take takes over one key; false when it has no place here.
-func (t *translation) take(c *client, key string, v any) bool {
+// take takes over one key of an entry, and returns what of it has no place
+// here.
+func (t *translation) take(a *app, c *client, key string, in map[string]any) (left []string) {
+	v, taken := in[key], true
 	switch key {
 	case "type", "transport":
-		return t.takeType(v)
-	case "httpUrl":
-		t.entry["url"], t.entry["type"] = v, "http"
+		taken = t.takeType(v)
+	case "command", "cmd":
+		taken = t.takeCommand(v)
+	case "timeout":
+		taken = t.takeTimeout(v, c.rules().unit)
+	case "tool_timeout_sec":
+		taken = t.takeTimeout(v, time.Second)
 	case "disabled":
 		if v == true {
 			t.entry["enabled"] = false
 		}
-	case "tools":
-		if list, ok := v.([]any); !ok || !slices.Contains(list, any("*")) {
-			t.entry["allow"] = v
+	case "tools", "available_tools":
+		t.takeTools(key, v)
+	case "env_vars", "env_keys":
+		if taken = t.takeNames(a, c, v); in["uri"] != nil {
+			delete(t.entry, "inheritEnv") // they are for the headers
 		}
 	case "bearer_token_env_var":
 		t.header("Authorization", fmt.Sprintf("Bearer ${%v}", v))
 	case "env_http_headers":
-		m, _ := v.(map[string]any)
-		for name, variable := range m {
+		for name, variable := range object(v) {
 			t.header(name, fmt.Sprintf("${%v}", variable))
 		}
-	case "tool_timeout_sec":
-		t.entry["timeout"] = fmt.Sprintf("%vs", v)
-	case "command":
-		return t.takeCommand(v)
+	case "requestOptions":
+		return t.takeOptions(v)
+	case "httpUrl":
+		t.entry["url"], t.entry["type"] = v, "http"
 	default:
-		if slices.Contains(ignored, key) {
-			return true
+		taken = t.takeRenamed(c, key, in)
+	}
+	if !taken {
+		left = append(left, key)
+	}
+	return left
+}
+
+// takeRenamed takes over a key that differs from ours by its name at most.
+func (t *translation) takeRenamed(c *client, key string, in map[string]any) bool {
+	ours, ok := renamed[key]
+	v := in[key]
+	switch {
+	case !ok:
+		return slices.Contains(ignored, key)
+	case v == nil, key == "envs" && in["uri"] != nil: // these are in the headers already
+	case ours == "headers":
+		for name, value := range object(v) {
+			t.header(name, fmt.Sprint(value))
 		}
-		ours, ok := renamed[key]
-		if !ok {
-			return false
-		}
-		if key == "timeout" && c.id == "goose" {
-			v = fmt.Sprintf("%vs", v) // seconds there
-		}
+	case key == "enabled" && t.entry["enabled"] != nil: // it is off
+	default:
 		if key == "url" && c.id == "gemini" {
 			t.entry["type"] = "sse" // the other kind is called httpUrl there
 		}
-		if key == "http_headers" {
-			m, _ := v.(map[string]any)
-			for name, value := range m {
-				t.header(name, fmt.Sprint(value))
-			}
-			return true
-		}
-		if m, ok := v.(map[string]any); (!ok || len(m) > 0) && v != nil {
+		if m, ok := v.(map[string]any); !ok || len(m) > 0 {
 			t.entry[ours] = v
 		}
 	}
 	return true
+}
+
+// takeTools takes over the list of tools that are offered: in Goose an empty
+// one is all of them, in Copilot a star.
+func (t *translation) takeTools(key string, v any) {
+	list, ok := v.([]any)
+	if key == "available_tools" && len(list) == 0 || ok && slices.Contains(list, any("*")) {
+		return
+	}
+	t.entry["allow"] = v
+}
+
+// takeNames takes over the names of variables that a server inherits.
+func (t *translation) takeNames(a *app, c *client, v any) bool {
+	list, ok := v.([]any)
+	names := []any{}
+	for _, item := range list {
+		if named := object(item); named != nil {
+			item = named["name"]
+		}
+		name, text := item.(string)
+		ok = ok && text
+		names = append(names, name)
+		if c.id == "goose" && text {
+			t.note(fmt.Sprintf(a.t("Goose keeps %s itself: set it in the gateway's environment", "%s 由 Goose 保存：请在网关的环境变量中设置"), name))
+		}
+	}
+	if ok && len(names) > 0 {
+		t.entry["inheritEnv"] = names
+	}
+	return ok
+}
+
+// takeOptions takes over the headers among Continue's options of requests.
+func (t *translation) takeOptions(v any) (left []string) {
+	for key, value := range object(v) {
+		if key != "headers" {
+			left = append(left, "requestOptions."+key)
+			continue
+		}
+		for name, text := range object(value) {
+			t.header(name, fmt.Sprint(text))
+		}
+	}
+	slices.Sort(left)
+	return left
 }
 
 // takeType takes over the transport: ours are stdio, http and sse.
@@ -197,39 +260,6 @@ func (t *translation) header(name, value string) {
 		t.entry["headers"] = headers
 	}
 	headers[name] = value
-}
-
-var (
-	inputVariable = regexp.MustCompile(`\$\{input:([^}]+)\}`)
-	homeVariable  = regexp.MustCompile(`\$\{userHome\}`)
-	placeVariable = regexp.MustCompile(`\$\{(workspaceFolder|workspaceFolderBasename|pathSeparator)[^}]*\}`)
-)
-
-// variables writes the client's variables in our way.
-func (t *translation) variables(a *app) {
-	var walk func(v any) any
-	walk = func(v any) any {
-		switch v := v.(type) {
-		case string:
-			for _, m := range inputVariable.FindAllStringSubmatch(v, -1) {
-				t.notes = append(t.notes, a.t("store it: ", "请保存：")+"mcp-all-in-one secret set "+m[1])
-			}
-			if m := placeVariable.FindString(v); m != "" {
-				t.notes = append(t.notes, a.t("means nothing outside the client: ", "在客户端之外没有意义：")+m)
-			}
-			return homeVariable.ReplaceAllString(inputVariable.ReplaceAllString(v, "$${secret:$1}"), "$${HOME}")
-		case []any:
-			for i := range v {
-				v[i] = walk(v[i])
-			}
-		case map[string]any:
-			for k := range v {
-				v[k] = walk(v[k])
-			}
-		}
-		return v
-	}
-	walk(t.entry)
 }
 
 var (

@@ -16,6 +16,8 @@ type connectFlags struct {
 	schema, url        string
 	print, dryRun, all bool
 	storeSecrets       bool
+	rename             map[string]string
+	ask                func(name string) (string, error) // as in importFlags
 	wait               time.Duration
 }
 
@@ -41,6 +43,7 @@ func (a *app) connectCommand() *cobra.Command {
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
 	flags.DurationVar(&f.wait, "wait", clientWait, a.t("`TIME` to wait for the client to come (30s on a terminal, else 0)", "等待客户端连接的时间 `TIME`（终端中为 30s，否则为 0）"))
 	flags.BoolVar(&f.all, "move", false, a.t("move the client's own servers behind this gateway", "将客户端自己的服务移到本网关之后"))
+	flags.StringToStringVar(&f.rename, "rename", nil, a.t("with --move, move the server under another name, as `NAME=NEW`; may be repeated", "与 --move 一起使用，以其他名称移动服务，格式为 `NAME=NEW`；可重复"))
 	flags.BoolVar(&f.storeSecrets, "store-secrets", false, a.t("with --move, move secrets into the secret store", "与 --move 一起使用，将密钥移入密钥库"))
 	return cmd
 }
@@ -57,6 +60,9 @@ func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
 	if f.print {
 		return a.printEntry(c, entry)
 	}
+	if !f.dryRun {
+		f.ask = a.askName(cmd.Context())
+	}
 	change, err := a.planConnect(c, entry, f)
 	if err != nil {
 		return err
@@ -68,7 +74,9 @@ func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
 	}
 	fmt.Fprint(a.Stdout, change.diff())
 	if f.dryRun {
-		would, err := a.importAll(cmd.Context(), change.moving, importFlags{schema: change.into, storeSecrets: f.storeSecrets, dryRun: true})
+		flags := change.importFlags()
+		flags.dryRun = true
+		would, err := a.importAll(cmd.Context(), change.moving, flags)
 		a.sayMoved(a.t("would move: ", "将移动："), would, change.staying)
 		return err
 	}

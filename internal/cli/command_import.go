@@ -3,11 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +16,10 @@ type importFlags struct {
 	schema                        string
 	dryRun, replace, storeSecrets bool
 	tree                          bool
+	rename                        map[string]string
+	// ask asks a person for the name of a server whose name is taken; nil when
+	// nobody is there.
+	ask func(name string) (string, error)
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -27,9 +27,9 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT|FILE|-]...",
 		Short: a.t("take over the servers of other programs", "导入其他程序的服务"),
-		Long: a.t("Takes over the servers of other programs. Without arguments it only lists what there\nis. What cannot be taken over is said; secrets can be moved into the secret store.\nFiles of the working tree, such as .cursor/mcp.json, are read with --from-project.",
-			"导入其他程序的服务。不带参数时只列出可导入的内容。\n无法导入的内容会逐项说明；密钥可以移入密钥库。\n使用 --from-project 读取工作目录中的文件，如 .cursor/mcp.json。"),
-		Example: "  mcp-all-in-one import\n  mcp-all-in-one import cursor claude-code --dry-run\n  mcp-all-in-one import vscode --store-secrets\n  mcp-all-in-one import cursor --from-project\n  mcp-all-in-one import ./mcp.json",
+		Long: a.t("Takes over the servers of other programs. Without arguments it only lists what there\nis. What cannot be taken over is said; secrets can be moved into the secret store.\nFiles of the working tree, such as .cursor/mcp.json, are read with --from-project. The\nname of a client comes before a file of that name: ./cursor is the file. A server\nwhose name another one has is skipped, unless --rename or --replace says otherwise;\non a terminal you are asked.",
+			"导入其他程序的服务。不带参数时只列出可导入的内容。\n无法导入的内容会逐项说明；密钥可以移入密钥库。\n使用 --from-project 读取工作目录中的文件，如 .cursor/mcp.json。\n客户端名称优先于同名文件：./cursor 表示文件。名称已被占用的服务会跳过，\n除非使用 --rename 或 --replace；在终端中会询问。"),
+		Example: "  mcp-all-in-one import\n  mcp-all-in-one import cursor claude-code --dry-run\n  mcp-all-in-one import vscode --store-secrets\n  mcp-all-in-one import cursor --from-project\n  mcp-all-in-one import cursor --rename files=files-cursor\n  mcp-all-in-one import ./mcp.json",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -42,109 +42,59 @@ func (a *app) importCommand() *cobra.Command {
 	a.addSchemaFlag(cmd, &f.schema)
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, a.t("say what would be done and write nothing", "只说明将做什么，不写入"))
 	flags.BoolVar(&f.replace, "replace", false, a.t("replace servers of the same name that differ", "替换同名但内容不同的服务"))
+	flags.StringToStringVar(&f.rename, "rename", nil, a.t("import the server under another name, as `NAME=NEW`; may be repeated", "以其他名称导入服务，格式为 `NAME=NEW`；可重复"))
 	flags.BoolVar(&f.tree, "from-project", false, a.t("read the files of the working tree too", "同时读取工作目录中的文件"))
 	flags.BoolVar(&f.storeSecrets, "store-secrets", false, a.t("move secrets into the secret store", "将密钥移入密钥库"))
 	return cmd
 }
 
 func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error {
-	var list []translation
+	var from []importSource
 	for _, arg := range args {
-		found, err := a.source(arg, f.tree)
+		s, err := a.importSource(arg)
 		if err != nil {
 			return err
 		}
-		list = append(list, found...)
+		from = append(from, s)
+	}
+	var list []translation
+	var failed []error // one file that cannot be read stops only itself
+	for _, s := range from {
+		found, errs := a.readImport(s, f.tree)
+		list, failed = append(list, found...), append(failed, errs...)
+	}
+	if !f.dryRun && !a.asJSON {
+		f.ask = a.askName(cmd.Context())
 	}
 	done, err := a.importAll(cmd.Context(), list, f)
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		writeLine(a.Stdout, done)
-		return nil
-	}
-	for _, d := range done {
-		fmt.Fprintf(a.Stdout, "%s\t%s\n", d.Name, d.Outcome)
-		for _, note := range d.Notes {
-			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
+	a.sayImported(done, len(failed) > 0)
+	for i, err := range failed {
+		if i == len(failed)-1 {
+			return err
 		}
+		a.report(err)
 	}
 	return nil
 }
 
-// source reads the servers of a client, of a file, or of standard input.
-func (a *app) source(arg string, tree bool) ([]translation, error) {
-	c := &client{id: "file", key: "mcpServers"}
-	var servers []foreign
-	var err error
-	if _, statErr := os.Stat(arg); arg == "-" || statErr == nil {
-		if servers, err = a.anyFile(arg); err != nil {
-			return nil, err
+// sayImported says what became of every server. Where none was found because
+// of an error, that is said by the error.
+func (a *app) sayImported(done []imported, failed bool) {
+	if a.asJSON {
+		if len(done) > 0 || !failed {
+			writeLine(a.Stdout, done)
 		}
-	} else {
-		if c, err = a.findClient(arg); err != nil && strings.ContainsAny(arg, "./") {
-			return nil, fail(exitUsage, codeClientFile, "", "%v", statErr)
-		}
-		if err != nil {
-			return nil, err
-		}
-		places := a.clientSources(c, tree)
-		if len(places) == 0 {
-			hint := a.t("looked for ", "已查找 ") + strings.Join(c.paths(a.home(), a.Getenv), ", ")
-			if len(a.clientSources(c, true)) > 0 {
-				hint = a.t("--from-project reads that of the working tree", "--from-project 读取工作目录中的文件")
-			}
-			return nil, fail(exitUsage, codeClientFile, hint, "%s", a.t(c.name+" has no file here", "没有 "+c.name+" 的配置文件"))
-		}
-		for _, place := range places {
-			more, err := a.readSource(c, place)
-			if err != nil {
-				return nil, err
-			}
-			servers = append(servers, more...)
+		return
+	}
+	for _, d := range done {
+		fmt.Fprintf(a.Stdout, "%s\t%s%s\n", d.Name, d.Outcome, a.underName(d))
+		for _, note := range d.Notes {
+			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
 		}
 	}
-	var list []translation
-	for _, s := range servers {
-		list = append(list, a.translate(c, s))
-	}
-	return list, nil
-}
-
-// anyFile reads servers from a file whose shape its keys tell.
-func (a *app) anyFile(path string) ([]foreign, error) {
-	read := func() ([]byte, error) { return os.ReadFile(path) }
-	if path == "-" {
-		read = func() ([]byte, error) { return io.ReadAll(a.Stdin) }
-	}
-	data, err := read()
-	if err != nil {
-		return nil, err
-	}
-	format := clientJSON
-	switch {
-	case strings.HasSuffix(path, ".toml"):
-		format = clientTOML
-	case strings.HasSuffix(path, ".yaml"), strings.HasSuffix(path, ".yml"):
-		format = clientYAML
-	}
-	var last error
-	for _, key := range []string{"mcpServers", "servers", "mcp_servers", "context_servers", "mcp", "extensions", "mcp-tester.servers"} {
-		for _, list := range []bool{false, true} {
-			servers, err := parseClient(data, &client{key: key, list: list, format: format})
-			if err != nil {
-				last = err
-			}
-			if len(servers) > 0 {
-				return servers, nil
-			}
-		}
-	}
-	if last == nil {
-		last = errors.New(a.t("no servers in it", "其中没有服务"))
-	}
-	return nil, fail(exitUsage, codeClientFile, "", "%v", unreadable(path, last))
 }
 
 func unreadable(path string, err error) say.Text {
@@ -154,6 +104,7 @@ func unreadable(path string, err error) say.Text {
 // An imported says what became of one server.
 type imported struct {
 	Name    string   `json:"name"`
+	As      string   `json:"as,omitempty"` // its name here, when that is another
 	Outcome string   `json:"outcome"`
 	Notes   []string `json:"notes,omitempty"`
 	added   bool
@@ -168,19 +119,12 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 	var done []imported
 	var adding []translation
 	for _, t := range list {
-		d := imported{Name: t.name, Notes: t.notes}
-		switch how := have.compare(t); {
-		case t.skip != "":
-			d.Outcome = a.t("skipped: ", "跳过：") + t.skip
-		case how == "same":
-			d.Outcome = a.t("there already", "已存在")
-		case how == "conflict" && !f.replace:
-			d.Outcome = a.t("skipped: another server has this name (--replace)", "跳过：已有同名服务（--replace）")
-		default:
-			d.Outcome, d.added = a.t("imported", "已导入"), true
-			if f.dryRun {
-				d.Outcome = a.t("would be imported", "将导入")
-			}
+		d := imported{Name: t.own, Notes: t.notes}
+		add, err := a.decideImport(&t, &d, have, f)
+		if err != nil {
+			return nil, err
+		}
+		if add {
 			if err := a.secure(&t, &d, f); err != nil {
 				return nil, err
 			}
@@ -213,6 +157,36 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 	}
 	_, err = a.reloadRunning(ctx, found.Path)
 	return done, err
+}
+
+// decideImport says whether a server is written, and under which name.
+func (a *app) decideImport(t *translation, d *imported, have entries, f importFlags) (add bool, err error) {
+	if t.skip == "" {
+		if err := t.settleName(have, f); err != nil {
+			return false, err
+		}
+	}
+	why := t.skip
+	if why == "" {
+		why = a.refused(have, *t)
+	}
+	switch how := have.compare(*t); {
+	case why != "":
+		d.Outcome = a.t("skipped: ", "跳过：") + why
+	case how == "same":
+		d.Outcome = a.t("there already", "已存在")
+	case how == "conflict" && !f.replace && !t.replace:
+		d.Outcome = a.t("skipped: ", "跳过：") + a.nameTaken(*t) + a.t(", --replace", "、--replace")
+	default:
+		d.Outcome, d.added = a.t("imported", "已导入"), true
+		if f.dryRun {
+			d.Outcome = a.t("would be imported", "将导入")
+		}
+		if t.name != t.own {
+			d.As = t.name
+		}
+	}
+	return d.added, nil
 }
 
 // secure moves the secrets of an entry into the store, or says that they

@@ -147,3 +147,35 @@ func TestApproveShowsAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestImportAsks asks for another name where one is taken, until it is free.
+func TestImportAsks(t *testing.T) {
+	for name, test := range map[string]struct {
+		typed string
+		want  []string
+	}{
+		"a name":  {"other\ntheirs\n", []string{"another server is called files", "another server is called other", "files\timported as theirs\n"}},
+		"nothing": {"\n", []string{"files\tskipped: another server is called files"}},
+		"replace": {"=\n", []string{"files\timported\n"}},
+	} {
+		t.Run("true/10 "+name, func(t *testing.T) {
+			_, gateway := moving(t, `{"mcpServers": {"files": {"command": "mine"}, "other": {"command": "o"}}}`)
+			ours, theirs := terminal(t)
+			if _, err := ours.WriteString(test.typed); err != nil {
+				t.Fatal(err)
+			}
+			seen := make(chan []byte)
+			go func() {
+				data, _ := io.ReadAll(ours) // ends with an error: nobody holds the terminal any more
+				seen <- data
+			}()
+			code := Run(t.Context(), Env{Args: []string{"mcp-all-in-one", "-c", gateway, "import", "cursor"}, Stdin: theirs, Stdout: theirs, Stderr: theirs})
+			theirs.Close()
+			text := strings.ReplaceAll(string(<-seen), "\r\n", "\n")
+			if code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			says(t, text, test.want...)
+		})
+	}
+}
