@@ -95,9 +95,19 @@ func TestMock(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", params, got, err, want)
 		}
 	}
-	if got, err := ask(mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"three"}}`); err != nil || got != "two" {
-		t.Errorf("other arguments: %q, %v, want the last answer of the tool", got, err)
-	}
+	t.Run("true/15 other arguments", func(t *testing.T) {
+		got, err := ask(mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"three"}}`)
+		if err == nil || !strings.Contains(err.Error(), `it has echo with {"message":"one"}, {"message":"two"}`) {
+			t.Errorf("%q, %v, want an error that names what was recorded", got, err)
+		}
+	})
+	t.Run("true/15 no arguments are empty ones", func(t *testing.T) {
+		for _, params := range []string{`{"name":"ask_name"}`, `{"name":"ask_name","arguments":{}}`} {
+			if got, err := ask(mcp.MethodToolsCall, params); err != nil || got == "" {
+				t.Errorf("%s: %q, %v", params, got, err)
+			}
+		}
+	})
 	for _, method := range []string{mcp.MethodToolsCall, "unknown/method"} {
 		if got, err := ask(method, `{"name":"none"}`); err == nil {
 			t.Errorf("%s of what was not recorded: %q", method, got)

@@ -1,8 +1,12 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -31,16 +35,16 @@ func NewMock(c *Capture) *Mock {
 }
 
 // Handle answers what was recorded for the same request; the same request
-// again gets the next answer, and the last one from then on. A call of the
-// same tool with other arguments gets the nearest that there is.
+// again gets the next answer, and the last one from then on. What was never
+// asked has no answer: a call with other arguments is an error that names
+// those that were recorded.
 func (m *Mock) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	version, modern := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
 	params := bareParams(append(json.RawMessage(nil), req.Params...))
-	name := subjectName(params)
 	fits := func(t *Turn) bool { return t.Method == req.Method && (modern || !isInputRequired(t.Result)) }
-	t := m.pick(func(t *Turn) bool { return fits(t) && sameJSON(t.Params, params) })
-	if t == nil && (name != "" || req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover) {
-		t = m.pick(func(t *Turn) bool { return fits(t) && subjectName(t.Params) == name })
+	t := m.pick(func(t *Turn) bool { return fits(t) && sameJSON(question(t.Params, modern), question(params, modern)) })
+	if t == nil && (req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover) {
+		t = m.pick(fits) // clients introduce themselves in many ways
 	}
 	if t == nil {
 		t = m.otherHandshake(req, version)
@@ -49,7 +53,7 @@ func (m *Mock) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (
 	case t == nil && req.Method == mcp.MethodPing:
 		return &jsonrpc.Response{Result: []byte(`{}`)}, nil
 	case t == nil && m.knows(req.Method):
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "The recording has no answer to this %s", req.Method)
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "The recording has no answer to this %s%s", req.Method, m.recorded(req.Method, params))
 	case t == nil:
 		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s", req.Method)
 	case t.Err != nil:
@@ -83,6 +87,51 @@ func (m *Mock) pick(fits func(*Turn) bool) *Turn {
 	}
 	m.used[best]++
 	return &m.turns[best]
+}
+
+// question is what a request asks: no arguments are the same as empty ones, and
+// a client of the legacy era knows nothing of the rounds of a modern call.
+func question(params json.RawMessage, modern bool) json.RawMessage {
+	drop := []string{"inputResponses", "requestState"}
+	if modern {
+		drop = nil
+	}
+	if sameJSON(jsonrpc.Get(params, "arguments"), nil) {
+		drop = append(drop, "arguments")
+	}
+	for _, key := range drop {
+		if jsonrpc.Get(params, key) != nil {
+			params = jsonrpc.Set(slices.Clone(params), nil, key)
+		}
+	}
+	return params
+}
+
+// mostNamed is how many recorded arguments an error names.
+const mostNamed = 5
+
+// recorded says which arguments were recorded with the same subject.
+func (m *Mock) recorded(method string, params json.RawMessage) string {
+	name := subjectName(params)
+	var list []string
+	for i := range m.turns {
+		t := &m.turns[i]
+		if t.Method != method || name == "" || subjectName(t.Params) != name {
+			continue
+		}
+		args := string(jsonrpc.Get(t.Params, "arguments"))
+		if args = cmp.Or(args, "{}"); !slices.Contains(list, args) {
+			list = append(list, args)
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	more := ""
+	if len(list) > mostNamed {
+		list, more = list[:mostNamed], ", ..."
+	}
+	return fmt.Sprintf("; it has %s with %s%s", name, strings.Join(list, ", "), more)
 }
 
 func (m *Mock) knows(method string) bool {
