@@ -132,6 +132,9 @@ func matchesAny(patterns []string, name string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
+// Matches compares a name with a pattern of a grant.
+func Matches(pattern, name string) bool { return matches(pattern, name) }
+
 // matches compares a name with a pattern in which * stands for any characters.
 func matches(pattern, name string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")

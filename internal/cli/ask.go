@@ -13,8 +13,27 @@ import (
 func (a *app) loadToAsk() (*config.Config, error) {
 	cfg, demo, err := a.loadWithDemo()
 	if demo {
-		fmt.Fprintln(a.Stderr, a.t("no server is configured, so the demo server stands in, as with http; add one with: mcp-all-in-one add NAME -- COMMAND",
-			"尚未配置服务，与 http 一样由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+		a.sayDemo()
+	}
+	return cfg, err
+}
+
+func (a *app) sayDemo() {
+	fmt.Fprintln(a.Stderr, a.t("no server is configured, so the demo server stands in, as with http; add one with: mcp-all-in-one add NAME -- COMMAND",
+		"尚未配置服务，与 http 一样由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+}
+
+// demoAlone is a configuration with the demo server alone, for a person who
+// names it where there is no file of his own, but one of a working tree that is
+// not read. For everybody else it is the error that loading gave.
+func (a *app) demoAlone(err error) (*config.Config, error) {
+	var missing *config.LoadError
+	if a.configPath != "" || !a.wantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
+		return nil, err
+	}
+	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), a.loadOptions(false))
+	if err == nil && addDemo(cfg) {
+		a.sayDemo()
 	}
 	return cfg, err
 }

@@ -3,9 +3,15 @@ package cli
 import (
 	"os/exec"
 	"runtime"
+	"time"
 )
 
-// openBrowser shows a URL to the person at this machine.
+// browserPatience is how long the program that opens a browser may take to say
+// that it could not. One that is still there then is the browser itself.
+const browserPatience = 3 * time.Second
+
+// openBrowser shows a URL to the person at this machine, or says why it could
+// not.
 func openBrowser(url string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
@@ -19,5 +25,14 @@ func openBrowser(url string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return cmd.Process.Release()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // ends with the browser
+	late := time.NewTimer(browserPatience)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-late.C:
+		return nil
+	}
 }

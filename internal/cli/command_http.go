@@ -104,6 +104,9 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	if !f.log.silent {
+		a.sayOther(life.soft, cfg.Path)
+	}
 	reload := in.reloader(a, f)
 	host, port := f.address(cfg, a.personality.port)
 	fr, err := a.listen(life.soft, in, host, port, f)

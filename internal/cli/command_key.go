@@ -64,6 +64,9 @@ func (a *app) keyCreate(cmd *cobra.Command, name string, f keyFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkScopes(cmd.Context(), cfg, grant); err != nil {
+		return err
+	}
 	var expires *time.Time
 	if f.expires > 0 {
 		at := time.Now().Add(f.expires).UTC()

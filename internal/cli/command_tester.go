@@ -15,9 +15,15 @@ func (a *app) testerRoot() *cobra.Command {
 	var stay, show bool
 	cmd := a.newRoot("mcp-tester", a.t("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
 	cmd.Args = a.noArgs
-	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open"
-	flags := cmd.Flags()
+	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open\n  mcp-tester prompt greeting -- mcp-all-in-one demo"
+	flags := cmd.PersistentFlags()
 	flags.StringVarP(&a.configPath, "config", "c", "", a.t("config `FILE`, where there is one", "配置文件 `FILE`（可选）"))
+	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
+	for _, c := range a.probeCommands() {
+		c.GroupID = groupUse
+		cmd.AddCommand(c)
+	}
+	flags = cmd.Flags()
 	flags.IntVar(&f.port, "port", -1, a.t("`PORT` to listen on (3095, or the next free one)", "监听端口 `PORT`（3095 或下一个空闲端口）"))
 	flags.BoolVar(&stay, "no-open", false, a.t("do not open the browser", "不打开浏览器"))
 	flags.BoolVar(&show, "print", false, a.t("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))

@@ -59,6 +59,9 @@ func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []st
 		return a.aimClient(ctx, f, name, rest)
 	}
 	cfg, running, err := a.loadOrRunning(ctx, f, word == ".")
+	if head, _, _ := strings.Cut(word, "."); err != nil && head == demoServer {
+		cfg, err = a.demoAlone(err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +108,9 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 	hint := a.t("a target is a configured name, a URL, . or -- COMMAND", "目标可以是已配置的名称、URL、. 或 -- 命令")
 	if near := probe.Nearest(head, names); near != "" {
 		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
+	}
+	if head == demoServer {
+		hint = a.t("the demo server stands in only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务只在没有配置服务时代替；可用以下方式启动：-- mcp-all-in-one demo")
 	}
 	for _, s := range cfg.Schemas {
 		if name, _ := splitName(s, word); s.Server(word) != nil || s.Server(name) != nil {

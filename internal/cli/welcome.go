@@ -17,13 +17,16 @@ func (a *app) wantsDemo() bool {
 	return a.personality.own || a.personality.config == config.MCPTester
 }
 
+// demoServer is the name of the server that stands in where none is configured.
+const demoServer = "demo"
+
 // addDemo gives a gateway without any server something to show.
 func addDemo(cfg *config.Config) bool {
 	exe, err := os.Executable()
 	if err != nil || hasServers(cfg) {
 		return false
 	}
-	server := config.NewServer("demo")
+	server := config.NewServer(demoServer)
 	server.Schema, server.Type, server.Command, server.Args = config.DefaultSchema, config.TypeStdio, exe, []string{"demo"}
 	schema := cfg.Schema(config.DefaultSchema)
 	if schema == nil {
@@ -73,6 +76,20 @@ func (a *app) welcome(ctx context.Context, in *instance, f serveFlags, demo bool
 	for _, view := range in.set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
 			in.wg.Go(func() { a.announce(ctx, u) })
+		}
+	}
+}
+
+// sayOther says that a gateway of this file runs already: both work, but a
+// change that one of them makes is not known to the other.
+func (a *app) sayOther(ctx context.Context, path string) {
+	if path == "" {
+		return
+	}
+	for _, r := range gateways(ctx) {
+		if r.Config == path {
+			fmt.Fprintf(a.Stderr, a.t("another gateway serves the same file: %s, pid %d; each starts the servers for itself\n",
+				"已有另一个网关使用同一配置文件：%s，进程 %d；两者各自启动服务\n"), r.URL, r.PID)
 		}
 	}
 }

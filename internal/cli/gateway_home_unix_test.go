@@ -1,0 +1,200 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// A gatewayHome is a home with a gateway of one file.
+type gatewayHome struct {
+	t       *testing.T
+	program string
+	dir     string
+	config  string
+	env     []string
+}
+
+func newGatewayHome(t *testing.T, config string) *gatewayHome {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "home") // the path of a socket has to be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	h := &gatewayHome{t: t, program: mcptest.BuildProduct(t), dir: dir, config: mcptest.WriteConfig(t, config)}
+	h.env = []string{"HOME=" + h.dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en"}
+	return h
+}
+
+func (h *gatewayHome) start() *mcptest.Process {
+	h.t.Helper()
+	p := mcptest.Start(h.t, mcptest.Program{Path: h.program, Args: []string{"http", "-p", "0", "-c", h.config}, Env: h.env})
+	p.Listening()
+	return p
+}
+
+// run runs a command of the product to its end.
+func (h *gatewayHome) run(extra []string, args ...string) (stdout, stderr string, code int) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, h.program, args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(append(os.Environ(), h.env...), extra...)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		h.t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// TestSecondGateway says that another gateway serves the same file.
+func TestSecondGateway(t *testing.T) {
+	t.Run("true/15 a second gateway on one file", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {}}`)
+		first := h.start()
+		if strings.Contains(first.Stderr(), "another gateway") {
+			t.Errorf("the first says: %s", first.Stderr())
+		}
+		second := h.start()
+		if want := fmt.Sprintf("another gateway serves the same file: %s, pid %d", first.Listening(), first.PID()); !strings.Contains(second.Stderr(), want) {
+			t.Errorf("%q is not in %q", want, second.Stderr())
+		}
+	})
+}
+
+// TestBrowser says that the console was opened only when it was.
+func TestBrowser(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {}}`)
+	h.start()
+	for name, test := range map[string]struct{ script, out, err string }{
+		"true/15 no browser": {"#!/bin/sh\nexit 3\n", "open http://", ""},
+		"true/15 a browser":  {"#!/bin/sh\nexit 0\n", "", "opened in the browser: http://"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bin := t.TempDir()
+			for _, name := range []string{"xdg-open", "open"} {
+				if err := os.WriteFile(filepath.Join(bin, name), []byte(test.script), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out, errs, code := h.run([]string{"PATH=" + bin}, "ui", "-c", h.config)
+			if code != 0 || !strings.Contains(out, test.out) || !strings.Contains(errs, test.err) || (test.err == "") == strings.Contains(errs, "opened") {
+				t.Errorf("exit code %d, output %q, errors %q", code, out, errs)
+			}
+		})
+	}
+}
+
+// TestKeyScopes refuses a schema that there is not, and warns of servers and
+// tools that may come later.
+func TestKeyScopes(t *testing.T) {
+	h := newGatewayHome(t, `{"mcpServers": {"demo": {"command": "PRODUCT", "args": ["demo"]}}, "schemas": {"work": {"mcpServers": {}}}}`)
+	text, err := os.ReadFile(h.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.config, []byte(strings.ReplaceAll(string(text), "PRODUCT", h.program)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(name string, want int, text string, scopes ...string) {
+		t.Helper()
+		args := []string{"key", "create", name, "-c", h.config}
+		for _, s := range scopes {
+			args = append(args, "--scope", s)
+		}
+		_, errs, code := h.run(nil, args...)
+		if code != want || !strings.Contains(errs, text) || text == "" && strings.Contains(errs, "warning") {
+			t.Errorf("%v: exit code %d, says %q", scopes, code, errs)
+		}
+	}
+	t.Run("true/15 schema", func(t *testing.T) {
+		check("a", 2, "no schema matches schema:nope", "schema:nope")
+		check("b", 2, "default, work", "schema:wrok")
+		check("c", 0, "", "schema:work")
+		check("d", 0, "", "schema:w*")
+		check("e", 2, "no schema matches schema:x*", "schema:x*")
+	})
+	t.Run("true/15 server and tool", func(t *testing.T) {
+		check("f", 0, "warning: no server matches server:nope now: demo", "server:nope")
+		check("g", 0, "warning: no server of the schemas in this key matches server:demo now", "server:demo", "schema:work")
+		check("h", 0, "", "server:de*")
+		check("i", 0, "warning: no server matches tool:nope/echo now", "tool:nope/echo")
+		check("j", 0, "", "tool:demo/echo")
+		check("k", 0, "", "tool:nope") // no gateway is there to ask
+		h.start()
+		if out, errs, _ := h.run(nil, "list", "tools", ".", "-c", h.config); !strings.Contains(out, "echo") { // waits for the server
+			t.Fatalf("listed: %s%s", out, errs)
+		}
+		check("l", 0, "warning: no tool matches tool:nope now", "tool:nope")
+		check("m", 0, "", "tool:ech*", "tool:demo/*")
+	})
+}
+
+// TestMockKnowsItsArguments answers what was recorded, and nothing else.
+func TestMockKnowsItsArguments(t *testing.T) {
+	t.Run("true/15 mock", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {}}`)
+		h.run(nil, "call", "add", "a=1", "b=2", "--trace", "run.mcpcap", "--", h.program, "demo")
+		out, errs, code := h.run(nil, "call", "add", "b=2", "a=1", "--", h.program, "mock", "run.mcpcap")
+		if code != 0 || !strings.Contains(out, "3") {
+			t.Errorf("recorded: exit code %d, %q %q", code, out, errs)
+		}
+		out, errs, code = h.run(nil, "call", "add", "a=1", "b=3", "--", h.program, "mock", "run.mcpcap")
+		if code == 0 || !strings.Contains(errs, `The recording has no answer to this tools/call; it has add with {"a":1,"b":2}`) {
+			t.Errorf("not recorded: exit code %d, %q %q", code, out, errs)
+		}
+	})
+}
+
+// TestDemoIsFound calls the demo server by its name where nothing is
+// configured, in a working tree with a file of its own too.
+func TestDemoIsFound(t *testing.T) {
+	t.Run("true/15 call demo", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {"mine": {"command": "ls"}}}`)
+		for _, tree := range []bool{false, true} {
+			if tree {
+				if err := os.WriteFile(filepath.Join(h.dir, ".mcp.json"), []byte(`{"mcpServers": {"x": {"command": "ls"}}}`), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, args := range [][]string{{"call", "demo", "add", "a=1", "b=2"}, {"call", "demo.add", "a=1", "b=2"}} {
+				if out, errs, code := h.run(nil, args...); code != 0 || out != "{\"sum\":3}\n" || !strings.Contains(errs, "the demo server stands in") {
+					t.Errorf("%v with a tree %v: exit code %d, %q %q", args, tree, code, out, errs)
+				}
+			}
+		}
+		if _, errs, code := h.run(nil, "call", "demo", "add", "-c", h.config); code != 2 || !strings.Contains(errs, "-- mcp-all-in-one demo") {
+			t.Errorf("with servers: exit code %d, %q", code, errs)
+		}
+	})
+}
+
+// TestTesterCommands has the commands of the tester under its name.
+func TestTesterCommands(t *testing.T) {
+	t.Run("true/15 mcp-tester prompt", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {}}`)
+		out, errs, code := h.run(nil, "mcp-tester", "prompt", "greeting", "--", h.program, "demo")
+		if code != 0 || !strings.Contains(out, "Say hello") {
+			t.Errorf("exit code %d, %q %q", code, out, errs)
+		}
+		out, errs, code = h.run(nil, "mcp-tester", "call", "demo", "add", "a=1", "b=2")
+		if code != 0 || !strings.Contains(out, "3") {
+			t.Errorf("exit code %d, %q %q", code, out, errs)
+		}
+		if _, _, code = h.run(nil, "mcp-tester", "prmpt"); code != 2 {
+			t.Errorf("an unknown word: exit code %d", code)
+		}
+	})
+}
