@@ -10,7 +10,7 @@ UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/nul
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix')
 
-.PHONY: help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install crosscheck clean
+.PHONY: help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,10 +124,19 @@ bench-compare: ## Go benchmarks of the hot path at BASE=ref and in this tree, wi
 	  (cd "$$tmp/base" && $$run) >"$$tmp/base.txt"; $$run >"$$tmp/now.txt"; \
 	  $(GO) tool benchstat base="$$tmp/base.txt" now="$$tmp/now.txt"
 
-install: build ## the binary and the names it answers to, into PREFIX/bin
+install: build ## the binary and the names it answers to, into PREFIX/bin; programs of others stay
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-all-in-one
-	for name in $(NAMES); do ln -sf mcp-all-in-one $(DESTDIR)$(PREFIX)/bin/$$name; done
+	@cd $(DESTDIR)$(PREFIX)/bin && for name in $(NAMES); do \
+	  if [ "$$(readlink $$name)" = mcp-all-in-one ]; then :; \
+	  elif [ -e $$name ] || [ -L $$name ]; then echo "left as it is: $(DESTDIR)$(PREFIX)/bin/$$name is another program; ours is: mcp-all-in-one $$name"; \
+	  else ln -s mcp-all-in-one $$name; fi; done
+
+uninstall: ## remove from PREFIX/bin what install put there
+	@[ -d $(DESTDIR)$(PREFIX)/bin ] || exit 0; cd $(DESTDIR)$(PREFIX)/bin && for name in $(NAMES); do \
+	  if [ "$$(readlink $$name)" = mcp-all-in-one ]; then rm $$name; \
+	  elif [ -e $$name ] || [ -L $$name ]; then echo "left as it is: $(DESTDIR)$(PREFIX)/bin/$$name is another program"; fi; done; \
+	  rm -f mcp-all-in-one
 
 crosscheck: ## compile for Windows and macOS, tests too
 	for os in windows darwin; do echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done

@@ -25,6 +25,8 @@ func (a *app) keyCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var f keyFlags
 	create := &cobra.Command{Use: "create NAME", Short: a.t("make a key, and print it once", "创建密钥，只显示一次"), Args: a.argCount(1, 1),
+		Long: a.t("Makes a key, and prints it once. A schema that does not exist is refused. Servers and\ntools may come later: a pattern that matches none of them now is only warned of.",
+			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务与工具可以以后出现：\n目前没有匹配的只给出警告。"),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.keyCreate(cmd, args[0], f) }}
 	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.t("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown; may be repeated",

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
@@ -19,10 +21,14 @@ func (a *app) testerRoot() *cobra.Command {
 	flags := cmd.PersistentFlags()
 	flags.StringVarP(&a.configPath, "config", "c", "", a.t("config `FILE`, where there is one", "配置文件 `FILE`（可选）"))
 	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
+	var names []string
 	for _, c := range a.probeCommands() {
-		c.GroupID = groupUse
+		c.GroupID, c.Hidden = groupUse, true // mcp-all-in-one --help describes them
 		cmd.AddCommand(c)
+		names = append(names, c.Name())
 	}
+	slices.Sort(names)
+	cmd.Long = cmd.Short + a.t(". With one of these words it is that\ncommand of mcp-all-in-one, without a browser:\n", "。带以下命令之一时，\n等同于 mcp-all-in-one 的该命令，不打开浏览器：\n") + wrapWords(names)
 	flags = cmd.Flags()
 	flags.IntVar(&f.port, "port", -1, a.t("`PORT` to listen on (3095, or the next free one)", "监听端口 `PORT`（3095 或下一个空闲端口）"))
 	flags.BoolVar(&stay, "no-open", false, a.t("do not open the browser", "不打开浏览器"))
@@ -34,6 +40,19 @@ func (a *app) testerRoot() *cobra.Command {
 		return a.serveHTTP(cmd.Context(), f)
 	}
 	return cmd
+}
+
+// wrapWords writes words in indented lines.
+func wrapWords(words []string) string {
+	const width = 80
+	text, line := "", " "
+	for _, w := range words {
+		if len(line)+len(w) >= width {
+			text, line = text+line+"\n", " "
+		}
+		line += " " + w
+	}
+	return text + line
 }
 
 // loadForServe reads the configuration of a server. The tester needs none.

@@ -1,0 +1,55 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tailscale/hujson"
+)
+
+// TestExamplesAreJSON reads the configuration that the pages show as a config
+// file is read: comments are those of JSON with comments.
+func TestExamplesAreJSON(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range append(pages, "README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range indentedObjects(string(text)) {
+			found++
+			t.Run("true/15 "+page, func(t *testing.T) {
+				if _, err := hujson.Parse([]byte(block)); err != nil {
+					t.Errorf("%v in\n%s", err, block)
+				}
+			})
+		}
+	}
+	if found < 3 {
+		t.Errorf("found only %d examples", found)
+	}
+}
+
+// indentedObjects are the examples of a page that are an object and nothing
+// else.
+func indentedObjects(text string) []string {
+	var list []string
+	block := ""
+	for line := range strings.Lines(text + "\n") {
+		if strings.HasPrefix(line, "    ") {
+			block += line
+			continue
+		}
+		if strings.HasPrefix(strings.TrimSpace(block), `{`) && !strings.Contains(block, `"jsonrpc"`) {
+			list = append(list, block)
+		}
+		block = ""
+	}
+	return list
+}
