@@ -132,6 +132,7 @@ func TestMaskValues(t *testing.T) {
 	for entry, want := range map[string]string{
 		`{"env":{"A":"secret-long-one","B":"secret-long"}}`:      `{"env":{"A":"***","B":"***"}}`,
 		`{"command":{"path":"x","env":{"TOKEN":"sk-012345"}}}`:   `{"command":{"path":"x","env":{"TOKEN":"***"}}}`,
+		`{"requestOptions":{"headers":{"A":"Bearer abc"}}}`:      `{"requestOptions":{"headers":{"A":"***"}}}`,
 		`{"headers":{"Authorization":"Bearer abc","X-Size":10}}`: `{"headers":{"Authorization":"***","X-Size":10}}`,
 	} {
 		if got := maskValues(entry, []byte(entry)); got != want {

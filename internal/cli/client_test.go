@@ -195,7 +195,7 @@ func TestImport(t *testing.T) {
 	want := map[string]string{
 		"claude-desktop": `{"filesystem":{"args":["-y","@modelcontextprotocol/server-filesystem","/Users/me/Desktop"],"command":"npx"},"github":{"args":["run","-i","--rm","-e","GITHUB_PERSONAL_ACCESS_TOKEN","ghcr.io/github/github-mcp-server"],"command":"docker","env":{"GITHUB_PERSONAL_ACCESS_TOKEN":"ghp_0123456789abcdef"}}}`,
 		"claude-code":    `{"db":{"args":["-y","@bytebase/dbhub"],"command":"npx","env":{"DSN":"${DSN:-sqlite://x}"}},"sentry":{"type":"http","url":"https://mcp.sentry.dev/mcp"}}`,
-		"cursor":         `{"linear":{"url":"https://mcp.linear.app/sse"},"local":{"args":["${HOME}/server.js"],"command":"node","env":{"API_KEY":"${env:API_KEY}"}}}`,
+		"cursor":         `{"linear":{"url":"https://mcp.linear.app/sse"},"local":{"args":["${userHome}/server.js"],"command":"node","env":{"API_KEY":"${env:API_KEY}"}}}`,
 		"vscode":         `{"fetch":{"args":["mcp-server-fetch"],"command":"uvx"},"perplexity":{"args":["-y","server-perplexity-ask"],"command":"npx","env":{"PERPLEXITY_API_KEY":"${secret:perplexity-key}"}}}`,
 		"copilot":        `{"docs":{"allow":["search","read"],"type":"http","url":"https://example.com/mcp"},"playwright":{"args":["@playwright/mcp@latest"],"command":"npx"}}`,
 		"windsurf":       `{"figma":{"headers":{"Authorization":"Bearer figd_0123456789"},"url":"https://mcp.figma.com/mcp"},"memory":{"args":["-y","@modelcontextprotocol/server-memory"],"command":"npx","deny":["delete_entities"],"enabled":false}}`,

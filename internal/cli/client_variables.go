@@ -134,7 +134,7 @@ func (t *translation) asOutput(a *app, at place, m []string) string {
 func (t *translation) asPlace(a *app, _ place, m []string) string {
 	switch m[1] {
 	case "userHome":
-		return "${HOME}"
+		return m[0] // ours too
 	case "pathSeparator", "/":
 		return string(filepath.Separator)
 	case "workspaceFolder":

@@ -125,8 +125,8 @@ func maskValues(text string, entry json.RawMessage) string {
 		return text
 	}
 	values := hiddenValues(fields)
-	if command, ok := fields["command"].(map[string]any); ok { // as in older versions of Zed
-		values = append(values, hiddenValues(command)...)
+	for _, key := range []string{"command", "requestOptions"} { // as in older versions of Zed, and in Continue
+		values = append(values, hiddenValues(object(fields[key]))...)
 	}
 	// The longest first: what is left of one that holds another would show.
 	slices.SortFunc(values, func(v, w string) int { return len(w) - len(v) })

@@ -108,7 +108,7 @@ func TestKeyScopes(t *testing.T) {
 	if err := os.WriteFile(h.config, []byte(strings.ReplaceAll(string(text), "PRODUCT", h.program)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check := func(name string, want int, text string, scopes ...string) {
+	check := func(t *testing.T, name string, want int, text string, scopes ...string) {
 		t.Helper()
 		args := []string{"key", "create", name, "-c", h.config}
 		for _, s := range scopes {
@@ -120,25 +120,25 @@ func TestKeyScopes(t *testing.T) {
 		}
 	}
 	t.Run("true/15 schema", func(t *testing.T) {
-		check("a", 2, "no schema matches schema:nope", "schema:nope")
-		check("b", 2, "default, work", "schema:wrok")
-		check("c", 0, "", "schema:work")
-		check("d", 0, "", "schema:w*")
-		check("e", 2, "no schema matches schema:x*", "schema:x*")
+		check(t, "a", 2, "no schema matches schema:nope", "schema:nope")
+		check(t, "b", 2, "default, work", "schema:wrok")
+		check(t, "c", 0, "", "schema:work")
+		check(t, "d", 0, "", "schema:w*")
+		check(t, "e", 2, "no schema matches schema:x*", "schema:x*")
 	})
 	t.Run("true/15 server and tool", func(t *testing.T) {
-		check("f", 0, "warning: no server matches server:nope now: demo", "server:nope")
-		check("g", 0, "warning: no server of the schemas in this key matches server:demo now", "server:demo", "schema:work")
-		check("h", 0, "", "server:de*")
-		check("i", 0, "warning: no server matches tool:nope/echo now", "tool:nope/echo")
-		check("j", 0, "", "tool:demo/echo")
-		check("k", 0, "", "tool:nope") // no gateway is there to ask
+		check(t, "f", 0, "warning: no server matches server:nope now: demo", "server:nope")
+		check(t, "g", 0, "warning: no server of the schemas in this key matches server:demo now", "server:demo", "schema:work")
+		check(t, "h", 0, "", "server:de*")
+		check(t, "i", 0, "warning: no server matches tool:nope/echo now", "tool:nope/echo")
+		check(t, "j", 0, "", "tool:demo/echo")
+		check(t, "k", 0, "", "tool:nope") // no gateway is there to ask
 		h.start()
 		if out, errs, _ := h.run(nil, "list", "tools", ".", "-c", h.config); !strings.Contains(out, "echo") { // waits for the server
 			t.Fatalf("listed: %s%s", out, errs)
 		}
-		check("l", 0, "warning: no tool matches tool:nope now", "tool:nope")
-		check("m", 0, "", "tool:ech*", "tool:demo/*")
+		check(t, "l", 0, "warning: no tool matches tool:nope now", "tool:nope")
+		check(t, "m", 0, "", "tool:ech*", "tool:demo/*")
 	})
 }
 

@@ -28,7 +28,7 @@ func (a *app) checkScopes(ctx context.Context, cfg *config.Config, grant access.
 	}
 	for _, p := range grant.Schemas {
 		if !anyMatches(p, schemas) {
-			return fail(exitUsage, codeUsage, a.t("the schemas are ", "可用的 schema：")+strings.Join(schemas, ", "), "%s schema:%s", a.t("no schema matches", "没有匹配的 schema："), p)
+			return fail(exitUsage, codeUsage, a.t("the schemas are ", "可用的 schema：")+strings.Join(schemas, ", "), "%s %s", a.t("no schema matches", "没有匹配的 schema："), "schema:"+p)
 		}
 	}
 	for _, p := range grant.Servers {
