@@ -18,7 +18,7 @@ func TestRefusalsInBothLanguages(t *testing.T) {
 		english, other string
 	}{
 		{400, "GET", "traffic?q=none:x", nil, `filter term "none:x": unknown field "none"`, `过滤条件 "none:x"：未知的字段 "none"`},
-		{400, "POST", "inbox/none", map[string]int{"none": 1}, `reading the request: json: unknown field "none"`, `读取请求失败：未知的键 "none"`},
+		{400, "POST", "inbox/none", map[string]int{"none": 1}, `reading the request: json: unknown field "none"`, `读取请求失败：json: unknown field "none"`},
 		{404, "GET", "runs/none", nil, "this run is no longer kept", "这次运行已不再保留"},
 		{404, "GET", "none", nil, "no such part of the API", "API 没有这个部分"},
 		{400, "PUT", "suites/a%20b", map[string]string{"text": ""}, `"a b" cannot be the name of a test file: letters, digits, _, - and . can`, `"a b" 不能作为测试文件名：可用字母、数字、_、- 和 .`},

@@ -28,7 +28,7 @@ test("a changed definition is shown with its hidden characters, and approved in 
   await page.locator(".attention-card", { hasText: "changing" }).getByRole("link", { name: "Review" }).first().waitFor();
   await visit(page, "inbox");
   const card = page.getByTestId("approval-changing");
-  await card.getByText("pay").waitFor();
+  await card.getByText("pay", { exact: true }).first().waitFor();
   await accessible(page);
   await card.getByRole("button", { name: "Approve" }).click();
   await card.waitFor({ state: "detached" });
