@@ -17,7 +17,7 @@ func TestGrants(t *testing.T) {
 		{[]string{"schema:w*", "schema:x"}, []ask{{"work", "git", ""}, {"x", "git", ""}}, []ask{{"home", "git", ""}}},
 		{[]string{"server:git*"}, []ask{{"default", "", ""}, {"default", "github", "push"}, {"default", "git", ""}}, []ask{{"default", "fs", ""}, {"default", "agit", "x"}}},
 		{[]string{"tool:get_*"}, []ask{{"default", "git", ""}, {"default", "git", "get_x"}}, []ask{{"default", "git", "set_x"}, {"default", "git", "xget_"}}},
-		{[]string{"tool:git/push", "tool:fs/*"}, []ask{{"default", "git", "push"}, {"default", "fs", "read"}, {"default", "other", ""}}, []ask{{"default", "svn", "push"}, {"default", "git", "pull"}}},
+		{[]string{"tool:git/push", "tool:fs/*"}, []ask{{"default", "git", "push"}, {"default", "fs", "read"}, {"default", "fs", ""}}, []ask{{"default", "other", ""}, {"default", "svn", "push"}, {"default", "git", "pull"}}},
 		{[]string{"server:git", "tool:p*h"}, []ask{{"default", "git", "push"}, {"default", "git", "ph"}}, []ask{{"default", "git", "pushy"}, {"default", "fs", "push"}}},
 	}
 	for _, tt := range tests {
@@ -116,5 +116,18 @@ func TestPrincipals(t *testing.T) {
 	}
 	if got := From(With(t.Context(), Local)); got.ID != "local" {
 		t.Errorf("got %q out of the context", got.ID)
+	}
+}
+
+// A key that is bound to tools of one server sees nothing of the others.
+func TestToolScopeHidesServers(t *testing.T) {
+	p := Principal{ID: "key:k", Grant: Grant{Tools: []string{"fs/echo", "w*/x"}}}
+	for server, want := range map[string]bool{"fs": true, "web": true, "other": false} {
+		if got := p.MaySee("default", server, ""); got != want {
+			t.Errorf("door/9: sees %s: %v", server, got)
+		}
+	}
+	if any := (Principal{ID: "key:k", Grant: Grant{Tools: []string{"echo"}}}); !any.MaySee("default", "other", "") {
+		t.Error("a tool of any server is on none")
 	}
 }

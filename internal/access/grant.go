@@ -113,8 +113,12 @@ func (g Grant) sees(schema, server, tool string) bool {
 	if !matchesAny(g.Servers, server) {
 		return false
 	}
-	return tool == "" || len(g.Tools) == 0 ||
-		slices.ContainsFunc(g.Tools, func(pattern string) bool { return matchesTool(pattern, server, tool) })
+	return len(g.Tools) == 0 || slices.ContainsFunc(g.Tools, func(pattern string) bool {
+		if of, _, both := strings.Cut(pattern, "/"); tool == "" {
+			return !both || matches(of, server) // any tool of the server
+		}
+		return matchesTool(pattern, server, tool)
+	})
 }
 
 // matchesTool compares server and tool apart: a server's tool that it calls

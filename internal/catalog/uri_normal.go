@@ -26,6 +26,9 @@ func normalURI(uri string) string {
 			authority, p = p, ""
 		}
 	}
+	if scheme == "file" && !has && !strings.HasPrefix(p, "/") {
+		p = "/" + p // as browsers and Node read it
+	}
 	if strings.HasPrefix(p, "/") {
 		p = withoutDots(p)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -50,7 +51,13 @@ func (a *app) listInbox(cmd *cobra.Command, r *remote) error {
 	}
 	for _, q := range questions {
 		message, _ := jsonrpc.GetString(q.Params, "message")
-		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, message)
+		if q.Kind == "approval" { // what runs after a yes
+			message = fmt.Sprintf("%s %s", q.Tool, q.Params)
+		}
+		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, say.Seen(message))
+		if q.Client != "" {
+			fmt.Fprintf(a.Stdout, "\t%s\n", say.Seen(q.Client))
+		}
 		for _, f := range probe.Form(jsonrpc.Get(q.Params, "requestedSchema")) {
 			fmt.Fprintf(a.Stdout, "\t%s %s\n", f.Name, f.Type)
 		}

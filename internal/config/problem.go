@@ -64,7 +64,7 @@ func (p Problem) In(l say.Lang) string {
 	}
 	fmt.Fprintf(&b, "%s[%s]%s", severity, p.Code, colon)
 	if p.Path != "" {
-		b.WriteString(p.Path + colon)
+		b.WriteString(say.Seen(p.Path) + colon)
 	}
 	b.WriteString(p.Message)
 	if p.Hint != "" {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
@@ -60,12 +61,30 @@ func (k itemKind) of() catalog.Kind {
 // server.
 func (s *Session) Do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	if c.Via == s.opening.Via {
-		return s.do(ctx, c) // Handle keeps its record
+		resp, err := s.do(ctx, c) // Handle keeps its record
+		return resp, s.discreet(err)
 	}
 	ctx, t := s.begin(ctx, c.Via, nil, &jsonrpc.Request{Method: c.Method, Params: c.Params}, c.Server, c.Target)
 	resp, err := s.do(ctx, c)
 	s.end(ctx, t, resp, err)
-	return resp, err
+	return resp, s.discreet(err)
+}
+
+// discreet leaves out of an error why a server cannot be reached, for
+// principals who may not look into servers: its command, its environment and
+// its standard error are not theirs.
+func (s *Session) discreet(err error) error {
+	wire, ok := asWire(err)
+	if !ok || s.opening.Who.MayInspect() {
+		return err
+	}
+	reason, _ := jsonrpc.GetString(wire.Data, "reason")
+	service, _ := jsonrpc.GetString(wire.Data, "service")
+	switch mcp.Reason(reason) {
+	case mcp.UpstreamUnavailable, mcp.UpstreamClosed:
+		return mcp.Failure(mcp.Reason(reason), service, fmt.Sprintf("server %q is not available", service))
+	}
+	return err
 }
 
 func (s *Session) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {

@@ -133,8 +133,8 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if view == nil || !o.Who.MaySee(o.Schema, "", "") {
 		return nil, &NotFoundError{Kind: "Schema", Name: o.Schema, Known: g.schemasOf(o.Who)}
 	}
-	if o.Server != "" && (view.Upstream(o.Server) == nil || !o.Who.MaySee(o.Schema, o.Server, "")) {
-		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: serversOf(view.Config, o.Who)}
+	if o.Server != "" && !isThere(view, o.Server, o.Who) {
+		return nil, &NotFoundError{Kind: "Server", Name: o.Server, Known: serversOf(view, o.Who)}
 	}
 	if o.Via == "" {
 		o.Via = traffic.DoorSession
@@ -166,9 +166,19 @@ func (g *Gateway) schemasOf(who access.Principal) []string {
 	return slices.DeleteFunc(g.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
 }
 
-// serversOf lists the servers of a schema that a principal sees.
-func serversOf(schema *config.Schema, who access.Principal) []string {
-	return slices.DeleteFunc(schema.Names(), func(name string) bool { return !who.MaySee(schema.Name, name, "") })
+// serversOf lists the servers of a schema that are there for a principal.
+func serversOf(view *upstream.SchemaView, who access.Principal) []string {
+	return slices.DeleteFunc(view.Config.Names(), func(name string) bool { return !isThere(view, name, who) })
+}
+
+// isThere says whether a principal sees a server that may be used at all.
+func isThere(view *upstream.SchemaView, server string, who access.Principal) bool {
+	u := view.Upstream(server)
+	if u == nil || !who.MaySee(view.Config.Name, server, "") {
+		return false
+	}
+	state, _ := u.State()
+	return state != upstream.Pending && state != upstream.Disabled
 }
 
 // SchemaNames lists the schemas that can be opened.

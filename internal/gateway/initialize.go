@@ -109,15 +109,16 @@ const (
 // instructions joins what the servers say about their use, as far as they have
 // said it.
 func (s *Session) instructions() string {
-	if s.opening.Server != "" {
-		if u := s.upstream(s.opening.Server); u != nil {
-			return u.Status().Instructions
-		}
-		return ""
-	}
 	var b strings.Builder
 	for _, u := range s.upstreams() {
-		text := strings.TrimSpace(u.Status().Instructions)
+		f := u.Features(s.caller) // without what a pin holds back
+		if f == nil {
+			continue
+		}
+		if s.opening.Server != "" {
+			return f.Instructions
+		}
+		text := strings.TrimSpace(f.Instructions)
 		if text == "" || b.Len() > maxInstructions {
 			continue
 		}

@@ -3,12 +3,14 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -216,10 +218,23 @@ func orMiss(m *catalog.Miss) *catalog.Miss {
 	return m
 }
 
+// isForeign says whether a method is one that the protocol leaves to
+// extensions. A server may read names more leniently than we do, so what looks
+// like a method of the protocol, in any case and with spaces around it, is not.
+func isForeign(method string) bool {
+	family, _, ok := strings.Cut(strings.ToLower(strings.TrimSpace(method)), "/")
+	return ok && !strings.HasPrefix(method, "rpc.") && !slices.Contains(families, strings.TrimSpace(family)) &&
+		!strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r == 0x7f || say.Unseen(r) })
+}
+
+// families are what the methods of the protocol begin with.
+var families = []string{"initialize", "ping", "tools", "resources", "prompts", "completion", "logging", "roots", "sampling",
+	"elicitation", "tasks", "server", "subscriptions", "notifications"}
+
 // resolveMethod finds the only server that a method outside the protocol can be
 // meant for: the one addressed, or the only one that declares extensions.
 func (s *Session) resolveMethod(c *Call) (*target, error) {
-	if !strings.Contains(c.Method, "/") || strings.HasPrefix(c.Method, "rpc.") {
+	if !isForeign(c.Method) {
 		return nil, s.notFound(c)
 	}
 	var found *upstream.Upstream

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"strings"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -97,6 +98,10 @@ func uriOf(params []byte) (string, error) {
 		return "", invalidParams("uri must be a string").WithData(map[string]string{"parameter": "uri"})
 	case len(uri) > maxURI:
 		return "", invalidParams("uri is over %d bytes", maxURI)
+	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
+		// Some servers drop or replace these, and would read another resource
+		// than the one that was decided on.
+		return "", invalidParams("uri must not have spaces, control characters or backslashes: write them as %%20, %%5C …")
 	case hasScript(uri):
 		return "", invalidParams("uri must not be a script")
 	}

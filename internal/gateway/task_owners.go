@@ -11,8 +11,8 @@ import (
 // forgotten first.
 const maxTaskOwners = 100_000
 
-// A taskKey is a task of a server.
-type taskKey struct{ server, id string }
+// A taskKey is a task of a server of a schema.
+type taskKey struct{ schema, server, id string }
 
 // taskOwners remembers which principal began each task. Servers do not know our
 // principals, so they would give one's tasks to another.
@@ -24,10 +24,9 @@ type taskOwners struct {
 
 // own notes the owner of a task. The first principal that is seen with it has
 // begun it.
-func (o *taskOwners) own(server, id, principal string) {
+func (o *taskOwners) own(k taskKey, principal string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	k := taskKey{server, id}
 	if _, known := o.by[k]; known {
 		return
 	}
@@ -45,12 +44,12 @@ func (o *taskOwners) own(server, id, principal string) {
 // belong says whether a task is the principal's own. A task that was begun
 // before this process, or by others, belongs to those who are not told apart by
 // keys, and to administrators.
-func (o *taskOwners) belong(server, id string, who *access.Principal) bool {
-	if id == "" {
+func (o *taskOwners) belong(k taskKey, who *access.Principal) bool {
+	if k.id == "" {
 		return true // a list, whose tasks are looked at one by one
 	}
 	o.mu.Lock()
-	owner, known := o.by[taskKey{server, id}]
+	owner, known := o.by[k]
 	o.mu.Unlock()
 	if known {
 		return owner == who.ID

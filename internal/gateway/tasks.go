@@ -123,7 +123,8 @@ func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, 
 // nameTasks gives the tasks that a result names ids that lead back to their
 // server, and leaves out listed ones of other principals.
 func (s *Session) nameTasks(server string, result []byte) []byte {
-	if len(result) > maxTaskResult || !bytes.Contains(result, []byte(`"taskId"`)) {
+	tasks := jsonrpc.Get(result, "tasks")
+	if tasks == nil && len(result) > maxTaskResult {
 		return result
 	}
 	name := func(id string) []byte {
@@ -137,14 +138,13 @@ func (s *Session) nameTasks(server string, result []byte) []byte {
 			result = jsonrpc.Set(result, name(id), path...)
 		}
 	}
-	tasks := jsonrpc.Get(result, "tasks")
-	if len(tasks) == 0 || tasks[0] != '[' {
+	if tasks = jsonrpc.Get(result, "tasks"); len(tasks) == 0 || tasks[0] != '[' {
 		return result
 	}
 	list := []byte{'['}
 	for task := range jsonrpc.Elements(tasks) {
 		id, ok := jsonrpc.GetString(task, "taskId")
-		if !ok || !s.gw.tasks.belong(server, id, &s.opening.Who) {
+		if !ok || !s.gw.tasks.belong(taskKey{s.opening.Schema, server, id}, &s.opening.Who) {
 			continue
 		}
 		if len(list) > 1 {
@@ -166,7 +166,7 @@ func (s *Session) ownTask(server string, result []byte) {
 	}
 	for _, path := range taskPaths {
 		if id, ok := jsonrpc.GetString(result, path...); ok {
-			s.gw.tasks.own(server, id, s.opening.Who.ID)
+			s.gw.tasks.own(taskKey{s.opening.Schema, server, id}, s.opening.Who.ID)
 		}
 	}
 }

@@ -61,3 +61,21 @@ func SeenJSON(text string) string {
 	}
 	return b.String()
 }
+
+// Seen writes every character of a line that does not show, or that a terminal
+// obeys, as its number: \u202e.
+func Seen(line string) string {
+	bad := func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || Unseen(r) }
+	if !strings.ContainsFunc(line, bad) {
+		return line
+	}
+	var b strings.Builder
+	for _, r := range line {
+		if bad(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
