@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -118,21 +117,32 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 		conn.Close()
 	}
 	u.watch(l, conn, stream)
-	err = u.handshake(ctx, l, sp)
+	// The process starts while the client is waited for.
+	if err = u.await(ctx, &sp); err == nil {
+		err = u.handshake(ctx, l, sp)
+	}
 	if err == nil {
 		return l, nil
 	}
 	exited := l.endedWith(err)
 	l.close(ctx)
-	if exited && sp.era == mcp.Modern && sp.probe && ctx.Err() == nil {
-		// Some servers exit when the first message is not initialize.
-		sp.probe, sp.era = false, mcp.Legacy
-		return u.connectStdio(ctx, s, sp)
+	if sp.probe && l.era == mcp.Modern && sp.era == mcp.Modern && (exited || errors.Is(err, errHandshake)) && ctx.Err() == nil {
+		// Some servers exit when the first message is not initialize, others
+		// never answer it. What was sent down that pipe cannot be taken back.
+		sp.era = mcp.Legacy
+		l, err := u.connectStdio(ctx, s, sp)
+		if err == nil && l.era == mcp.Legacy {
+			u.opt.Memory.setEras(u.hash, erasLegacy)
+		}
+		return l, err
 	}
 	return nil, u.explainExit(l, err)
 }
 
 func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, error) {
+	if err := u.await(ctx, &sp); err != nil {
+		return nil, err
+	}
 	l := u.newLink(s, sp)
 	stream, err := mcphttp.DialSSE(ctx, u.clientOptions(l, false))
 	if err != nil {
@@ -154,21 +164,21 @@ func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, err
 // connectHTTP opens the conversation in the era that the spec prefers; where
 // it may, it finds out first which eras the server speaks.
 func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if sp.probe && sp.era == mcp.Legacy && u.opt.Memory.eras(u.hash) == erasUnknown {
-		l, err := u.discoverFirst(ctx, s, sp)
+	if err := u.await(ctx, &sp); err != nil {
+		return nil, err
+	}
+	if sp.probe && u.opt.Memory.eras(u.hash) == erasUnknown {
+		l, err := u.findEras(ctx, s, sp)
 		if l != nil || err != nil {
 			return l, err
 		}
+		sp.era = mcp.Legacy
 	}
 	l, err := u.connectHTTPEra(ctx, s, sp, sp.era)
 	if err == nil || !sp.probe || !answersOtherEra(err) {
 		return l, err
 	}
-	other := mcp.Modern
-	if sp.era == mcp.Modern {
-		other = mcp.Legacy
-	}
-	l, again := u.connectHTTPEra(ctx, s, sp, other)
+	l, again := u.connectHTTPEra(ctx, s, sp, otherEra(sp.era))
 	if again != nil && !fallsBackToSSE(again) {
 		// What the preferred era said is the better explanation.
 		return nil, err
@@ -176,43 +186,12 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 	return l, again
 }
 
-// discoverFirst asks a server over HTTP whether it is modern. Nothing is lost
-// by asking here: no process can end of it. A server that speaks both eras is
-// greeted the old way, for the many clients that need it so; nil and no error
-// mean that this is still to be done.
-func (u *Upstream) discoverFirst(ctx context.Context, s *slot, sp spec) (*link, error) {
-	l, err := u.connectHTTPEra(ctx, s, sp, mcp.Modern)
-	switch {
-	case err != nil && (mcphttp.NotSent(err) || isAuth(err) || ctx.Err() != nil):
-		return nil, err
-	case err != nil:
-		return nil, nil
-	case !slices.ContainsFunc(l.speaks, isLegacyVersion):
-		u.opt.Memory.setEras(u.hash, erasModern)
-		return l, nil
-	}
-	u.opt.Memory.setEras(u.hash, erasBoth)
-	l.close(ctx)
-	return nil, nil
-}
-
-func isLegacyVersion(date string) bool {
-	v, ok := mcp.Lookup(date)
-	return ok && v.Era == mcp.Legacy
-}
-
 func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
 	l := u.newLink(s, sp)
 	client := mcphttp.NewClient(u.clientOptions(l, era == mcp.Modern))
 	l.peer = client
 	l.closer = func(ctx context.Context) { client.Close(ctx) }
-	bounded := sp.probe && era == mcp.Modern
 	sp.era, sp.probe = era, false
-	if bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, eraProbe, errHandshake)
-		defer cancel()
-	}
 	if err := u.handshake(ctx, l, sp); err != nil {
 		l.close(context.WithoutCancel(ctx))
 		return nil, err

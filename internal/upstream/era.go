@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
 )
 
 // eras is what is known of the eras that a server speaks.
@@ -40,6 +41,62 @@ func (u *Upstream) baseSpec() spec {
 		sp.probe, sp.version = false, p
 	}
 	return sp
+}
+
+// findEras finds out over HTTP which eras a server speaks. Nothing is lost by
+// asking here: no process can end of it, and no request holds the next one to
+// its era. A nil connection and no error mean that the server is still to be
+// greeted, the old way.
+func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error) {
+	modern, err := u.probeHTTP(ctx, s, sp, mcp.Modern)
+	switch {
+	case err != nil && (mcphttp.NotSent(err) || isAuth(err) || ctx.Err() != nil):
+		return nil, err
+	case err != nil:
+		return nil, nil
+	case slices.ContainsFunc(modern.speaks, isLegacyVersion):
+		u.opt.Memory.setEras(u.hash, erasBoth)
+		if sp.era == mcp.Modern {
+			return modern, nil
+		}
+		modern.close(ctx)
+		return nil, nil
+	}
+	// Some servers name the modern versions alone and accept initialize too.
+	legacy, err := u.probeHTTP(ctx, s, sp, mcp.Legacy)
+	if err != nil {
+		if answersOtherEra(err) {
+			u.opt.Memory.setEras(u.hash, erasModern)
+		}
+		return modern, nil
+	}
+	u.opt.Memory.setEras(u.hash, erasBoth)
+	if sp.era == mcp.Modern {
+		legacy.close(ctx)
+		return modern, nil
+	}
+	modern.close(ctx)
+	return legacy, nil
+}
+
+// probeHTTP opens a connection in one era, if that takes no longer than it
+// takes a server that knows the era.
+func (u *Upstream) probeHTTP(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, tooLate(eraProbe))
+	defer cancel()
+	return u.connectHTTPEra(ctx, s, sp, era)
+}
+
+func isLegacyVersion(date string) bool {
+	v, ok := mcp.Lookup(date)
+	return ok && v.Era == mcp.Legacy
+}
+
+func otherEra(e mcp.Era) mcp.Era {
+	if e == mcp.Modern {
+		return mcp.Legacy
+	}
+	return mcp.Modern
 }
 
 // modernSlot is the connection for a modern client, where the server speaks
@@ -79,7 +136,6 @@ func (u *Upstream) probeModern(ctx context.Context) eras {
 		return erasUnknown
 	}
 	if l.era == mcp.Modern {
-		u.opt.Memory.setEras(u.hash, erasModern)
 		return erasModern
 	}
 	found := erasLegacy

@@ -34,16 +34,11 @@ func (g *Greeting) Set(c *Caller) {
 // handshake opens the conversation in the era that the spec prefers; with
 // probe in the other one too, where the first is refused.
 //
-// A legacy server never sees a modern message first: it has answered
-// initialize, so there is nothing to ask. That spares old servers the probe
-// that some of them answer by exiting and others not at all.
+// Only an answer lets the other era be tried on the same connection: many
+// servers hold a pipe to the era of the first message, and one that is still
+// starting has not read it yet.
 func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) {
-	if sp.greeting != nil {
-		if err := sp.await(ctx, u); err != nil {
-			return err
-		}
-		l.offer = sp.offer
-	}
+	l.offer = sp.offer
 	limit := u.greetLimit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLate(limit))
 	defer cancel()
@@ -53,25 +48,48 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 		}
 	}()
 	if sp.era == mcp.Modern {
-		err := l.discover(ctx, sp)
-		if err == nil || !sp.probe || !l.alive() || ctx.Err() != nil {
-			return err
+		err := l.discover(ctx, sp, u.silence(sp, limit))
+		switch {
+		case err == nil && sp.probe && slices.ContainsFunc(l.speaks, isLegacyVersion):
+			u.opt.Memory.setEras(u.hash, erasBoth)
+		case sp.probe && refusesModern(err):
+			if err = l.initialize(ctx, sp); err == nil {
+				u.opt.Memory.setEras(u.hash, erasLegacy)
+			}
 		}
-		return l.initialize(ctx, sp)
+		return err
 	}
 	err = l.initialize(ctx, sp)
 	if err == nil || !sp.probe || !l.alive() || !answersOtherEra(err) {
 		return err
 	}
-	if l.discover(ctx, sp) == nil {
+	if l.discover(ctx, sp, eraProbe) == nil {
+		u.opt.Memory.setEras(u.hash, erasModern)
 		return nil
 	}
 	return err
 }
 
-// eraProbe is how long a server may take to answer server/discover before it
-// counts as one that does not know it.
-const eraProbe = 2 * time.Second
+const (
+	// eraProbe is how long a server that is up may take to answer
+	// server/discover before it counts as one that does not know it.
+	eraProbe = 2 * time.Second
+	// pipeSilence is how long a process may take from its start to that answer.
+	// Another one is started for the other era then.
+	pipeSilence = 12 * time.Second
+)
+
+// silence is how long server/discover is waited for. A command that may have to
+// download its program has all the time there is: ending it would leave half a
+// download behind.
+func (u *Upstream) silence(sp spec, limit time.Duration) time.Duration {
+	if !sp.probe || limit >= firstFetch {
+		return limit
+	}
+	return min(pipeSilence, limit/2)
+}
+
+var errNotModern = say.Errorf("none of these versions is modern", "其中没有新版协议")
 
 var errHandshake = say.Errorf("the server did not answer in time", "服务未及时应答")
 
@@ -92,14 +110,19 @@ func tooLate(limit time.Duration) error {
 	return say.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, errHandshake)
 }
 
-// await waits for the greeting and takes the client's words over.
-func (sp *spec) await(ctx context.Context, u *Upstream) error {
+// await waits for the greeting, where there is one, and takes the client's
+// words over.
+func (u *Upstream) await(ctx context.Context, sp *spec) error {
+	if sp.greeting == nil {
+		return nil
+	}
 	select {
 	case <-sp.greeting.done:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	c := sp.greeting.caller
+	sp.greeting = nil
 	sp.offer = c.Offer
 	if len(c.Info) > 0 {
 		sp.info = c.Info
@@ -107,7 +130,7 @@ func (sp *spec) await(ctx context.Context, u *Upstream) error {
 	if c.Era == mcp.Legacy && c.Version != "" {
 		sp.version = mcp.Rules(c.Version).Date
 	}
-	if c.Era == mcp.Modern && sp.probe {
+	if c.Era == mcp.Modern && sp.probe && u.opt.Memory.eras(u.hash) != erasLegacy {
 		sp.era = mcp.Modern
 	}
 	u.primary.session.Store(c)
@@ -123,6 +146,13 @@ func answersOtherEra(err error) bool {
 		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
 	}
 	return errors.As(err, &wire)
+}
+
+// refusesModern says that a server answered server/discover as one that is not
+// modern.
+func refusesModern(err error) bool {
+	var wire *jsonrpc.Error
+	return errors.As(err, &wire) || errors.Is(err, errNotModern)
 }
 
 // initialize shakes hands with a legacy server.
@@ -152,13 +182,10 @@ func (l *link) initialize(ctx context.Context, sp spec) error {
 }
 
 // discover opens a conversation with a modern server.
-func (l *link) discover(ctx context.Context, sp spec) error {
+func (l *link) discover(ctx context.Context, sp spec, patience time.Duration) error {
 	l.era = mcp.Modern
-	if sp.probe {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, eraProbe, errHandshake)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, tooLate(patience))
+	defer cancel()
 	l.version = mcp.LatestModern
 	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Info: sp.info})
 	resp, err := l.ours(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
@@ -176,7 +203,7 @@ func (l *link) discover(ctx context.Context, sp spec) error {
 		}
 	}
 	if !slices.Contains(speaks, mcp.LatestModern) {
-		return say.Errorf("the server speaks %v, none of which is modern", "服务支持 %v，其中没有新版协议", speaks)
+		return say.Errorf("the server speaks %v: %w", "服务支持 %v：%w", speaks, errNotModern)
 	}
 	l.speaks = speaks
 	l.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))

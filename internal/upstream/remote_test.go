@@ -341,7 +341,7 @@ func TestVersionRefused(t *testing.T) {
 	y.modern, y.bend = true, refuse(mcp.MethodDiscover, `"2099-01-01","2026-07-28"`, 1)
 	bubble(t, "bridge/version refused at discovery", y, func(t *testing.T, w *world, _ *wire) {
 		s := w.state("a", upstream.Ready)
-		if seen := y.asked(); s.Era != "modern" || seen[mcp.MethodDiscover] != 2 || seen[mcp.MethodInitialize] != 0 {
+		if seen := y.asked(); s.Era != "modern" || seen[mcp.MethodDiscover] != 2 || seen[mcp.MethodInitialize] != 1 {
 			t.Errorf("era %s, asked %v", s.Era, seen)
 		}
 	})

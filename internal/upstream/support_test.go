@@ -48,6 +48,8 @@ type worldOptions struct {
 	tokens    *oauth.Keeper
 	pins      *upstream.Pins
 	log       io.Writer // instead of the test's own
+	greeting  *upstream.Greeting
+	memory    *upstream.Memory
 }
 
 func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
@@ -62,12 +64,15 @@ func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 	if o.log == nil {
 		o.log = t.Output()
 	}
+	if o.memory == nil {
+		o.memory = upstream.OpenMemory("")
+	}
 	w.set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Pins: o.pins, Limits: &limits,
 		Log:    slog.New(slog.NewTextHandler(o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Info:   []byte(`{"name":"test","version":"1"}`),
 		Roots:  func() []config.Root { return nil },
-		Memory: upstream.OpenMemory(""), OnChange: func(*upstream.Upstream) { w.ring() },
+		Memory: o.memory, Greeting: o.greeting, OnChange: func(*upstream.Upstream) { w.ring() },
 	})
 	schema := config.NewSchema("default")
 	schema.Enabled, schema.Servers = true, servers

@@ -15,6 +15,9 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mcp-all-in-one/internal/mcptest"
 )
@@ -22,11 +25,12 @@ import (
 type options struct {
 	role, era, mode, journal, http, bearer string
 	tools, bytes, page                     int
+	delay                                  time.Duration
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.role, "role", "demo", "demo, time, zhipu, example, hostile or sleep")
+	flag.StringVar(&o.role, "role", "demo", "demo, time, zhipu, example, hostile, sdk or sleep")
 	flag.StringVar(&o.era, "era", "dual", "legacy, modern, dual, or protocol versions with commas")
 	flag.StringVar(&o.mode, "mode", "", "what is wrong with a hostile server, with commas")
 	flag.StringVar(&o.journal, "journal", "", "file that gets a line per executed token")
@@ -35,6 +39,7 @@ func main() {
 	flag.IntVar(&o.tools, "tools", 0, "how many tools the example server generates")
 	flag.IntVar(&o.bytes, "bytes", 1<<20, "size of the example server's large resource")
 	flag.IntVar(&o.page, "page", 0, "page size of lists")
+	flag.DurationVar(&o.delay, "delay", 0, "how long it takes to start")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -45,12 +50,15 @@ func main() {
 }
 
 func run(ctx context.Context, o *options) error {
+	time.Sleep(o.delay)
 	switch o.role {
 	case "sleep":
 		mcptest.IgnoreTerm()
 		select {}
 	case "hostile":
 		return hostile(o)
+	case "sdk":
+		return sdk(ctx)
 	}
 	server, err := newServer(o)
 	if err != nil {
@@ -119,6 +127,19 @@ func hostile(o *options) error {
 		mcptest.IgnoreTerm()
 	}
 	return h.Serve(os.Stdin, os.Stdout, os.Stderr)
+}
+
+// sdk is a server of the official SDK, which holds a pipe to the era of its
+// first message.
+func sdk(ctx context.Context) error {
+	server := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
+	type arguments struct {
+		Message string `json:"message"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in arguments) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Message}}}, nil, nil
+	})
+	return server.Run(ctx, &mcp.StdioTransport{})
 }
 
 // spawn starts a process that sleeps until it is killed.

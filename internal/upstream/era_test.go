@@ -1,0 +1,146 @@
+package upstream_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// clientOf is the only client of a stdio session.
+func clientOf(era mcp.Era) *upstream.Caller {
+	c := &upstream.Caller{Session: "1", Era: era, Version: mcp.LatestLegacy}
+	if era == mcp.Modern {
+		c.Version = mcp.LatestModern
+	}
+	return c
+}
+
+// greeted is a world whose only client has said hello.
+func greeted(t *testing.T, c *upstream.Caller, memory *upstream.Memory, server *config.Server) *world {
+	t.Helper()
+	g := upstream.NewGreeting()
+	g.Set(c)
+	return newWorld(t, worldOptions{greeting: g, memory: memory}, server)
+}
+
+// Over a pipe a server is asked in one era at a time, and however long it takes
+// to start, it is reached. All of them start at once.
+func TestErasOverAPipe(t *testing.T) {
+	type start struct {
+		*world
+		name, speaks string // speaks is what the client ends up with
+		client       *upstream.Caller
+		memory       *upstream.Memory
+		entry        *config.Server
+	}
+	var starts []start
+	for _, c := range []struct {
+		name, speaks string // speaks is what a modern client ends up with
+		args         []string
+	}{
+		{"sdk at once", mcp.LatestModern, []string{"-role", "sdk"}},
+		{"sdk after 3s", mcp.LatestModern, []string{"-role", "sdk", "-delay", "3s"}},
+		{"sdk after 8s", mcp.LatestModern, []string{"-role", "sdk", "-delay", "8s"}},
+		{"legacy alone after 3s", mcp.LatestLegacy, []string{"-era", "legacy", "-delay", "3s"}},
+		{"modern alone after 3s", mcp.LatestModern, []string{"-era", "modern", "-delay", "3s"}},
+		{"ends when asked", mcp.LatestLegacy, []string{"-role", "hostile", "-mode", "exit-discover"}},
+		{"never answers what it does not know", mcp.LatestLegacy, []string{"-role", "hostile", "-mode", "hang-discover"}},
+	} {
+		for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
+			s := start{name: c.name + ", " + era.String() + " client", speaks: c.speaks, client: clientOf(era)}
+			if era == mcp.Legacy && c.name != "modern alone after 3s" {
+				s.speaks = mcp.LatestLegacy
+			}
+			s.memory, s.entry = upstream.OpenMemory(""), fake(t, "a", c.args...)
+			s.world = greeted(t, s.client, s.memory, s.entry)
+			starts = append(starts, s)
+		}
+	}
+	for _, s := range starts {
+		t.Run("true/1 "+s.name, func(t *testing.T) {
+			s.t = t
+			s.state("a", upstream.Ready)
+			s.echoAs(s.client, "a")
+			if speaks := s.up("a").Protocol(); speaks != s.speaks {
+				t.Errorf("it speaks %s, not %s", speaks, s.speaks)
+			}
+		})
+	}
+	silent := starts[len(starts)-1]
+	t.Run("true/1 what a silent server taught is remembered", func(t *testing.T) {
+		w := greeted(t, silent.client, silent.memory, silent.entry)
+		w.wait = 8 * time.Second // less than the silence of the first time
+		w.state("a", upstream.Ready)
+		w.echoAs(silent.client, "a")
+	})
+}
+
+// Over HTTP a slow server is reached in its era: only the first question is
+// given up early.
+func TestErasOverHTTP(t *testing.T) {
+	slow := func(http.ResponseWriter, *http.Request, string, int) bool {
+		pass(5 * time.Second)
+		return false
+	}
+	for _, modern := range []bool{false, true} {
+		for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
+			y := newToy()
+			y.modern, y.bend = modern, slow
+			name := fmt.Sprintf("true/1 modern %v, after 5s, %s client on stdio", modern, era)
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := upstream.NewGreeting()
+					w := newWorld(t, worldOptions{greeting: g, transport: toWire(y)}, remote("a", "http://a.test/mcp"))
+					w.wait = time.Minute
+					pass(3 * time.Second) // a client that takes its time
+					g.Set(clientOf(era))
+					w.state("a", upstream.Ready)
+					w.echoAs(clientOf(era), "a")
+				})
+			})
+		}
+	}
+}
+
+// echoAs calls echo the way that a client of the caller's era does.
+func (w *world) echoAs(c *upstream.Caller, name string) {
+	w.t.Helper()
+	text, err := w.ask(c, nil, name, "echo", `{"message":"hi"}`)
+	if err != nil || text != "hi" {
+		w.t.Errorf("echo: %q, %v", text, err)
+	}
+}
+
+// ask calls a tool the way that a client of the caller's era does, and returns
+// its text. back answers what the server asks meanwhile.
+func (w *world) ask(c *upstream.Caller, back jsonrpc.Handler, name, tool, arguments string) (string, error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), w.wait)
+	defer cancel()
+	params := fmt.Appendf(nil, `{"name":%q,"arguments":%s}`, tool, arguments)
+	if c.Era == mcp.Modern {
+		params = jsonrpc.Set(params, fmt.Appendf(nil, `{%q:%q,%q:%s,%q:{"name":"test","version":"1"}}`, mcp.MetaVersion, mcp.LatestModern,
+			mcp.MetaCapabilities, c.Offer.JSON(mcp.Rules(mcp.LatestModern), false), mcp.MetaClientInfo), "_meta")
+	}
+	resp, err := w.up(name).Call(ctx, c, &jsonrpc.Request{Method: mcp.MethodToolsCall, Params: params, Back: back})
+	if err != nil {
+		return "", err
+	}
+	if resp.Err != nil {
+		return "", resp.Err
+	}
+	defer resp.Release()
+	var result struct{ Content []struct{ Text string } }
+	if err := json.Unmarshal(resp.Result, &result); err != nil || len(result.Content) == 0 {
+		return string(resp.Result), err
+	}
+	return result.Content[0].Text, nil
+}
