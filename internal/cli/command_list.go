@@ -76,7 +76,7 @@ func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
 		if len(kinds) > 1 && !b.Offers(k) {
 			continue
 		}
-		l, err := b.List(b.ctx, k)
+		l, err := b.wholeList(k)
 		if err != nil {
 			return err
 		}

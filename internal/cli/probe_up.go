@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -48,6 +50,33 @@ func (b *bout) serverUp() error {
 		}
 	}
 }
+
+// wholeList fetches a list; where a gateway says that servers are starting which
+// will add to it, for as long as most of them take.
+func (b *bout) wholeList(k catalog.Kind) (*probe.Listing, error) {
+	end := time.NewTimer(startPatience)
+	defer end.Stop()
+	tick := time.NewTicker(helloPause)
+	defer tick.Stop()
+	for {
+		l, err := b.List(b.ctx, k)
+		if err != nil || !l.Starting || b.status != nil { // a gateway of ours has its own limit
+			return l, err
+		}
+		select {
+		case <-tick.C:
+		case <-end.C:
+			fmt.Fprintln(b.app.Stderr, b.app.t("not all is listed: servers of this gateway are still starting", "未全部列出：网关的部分服务仍在启动"))
+			return l, nil
+		case <-b.ctx.Done():
+			return nil, b.ctx.Err()
+		}
+	}
+}
+
+// startPatience is how long a list waits for servers behind a gateway that has
+// waited for them already.
+const startPatience = 10 * time.Second
 
 // silentStates are those in which a server that never answered shows nothing.
 var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream.CrashLooping, upstream.Stopped, upstream.Unconfigured, upstream.SignIn}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"strconv"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -24,7 +25,24 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 		s.keep(now)
 		s.showed(now)
 	}
-	return listAs(req, now.shown, s.listView(listKinds[req.Method]))
+	return s.unfinished(listAs(req, now.shown, s.listView(listKinds[req.Method])))
+}
+
+// unfinished marks a list that servers will add to which are still starting: a
+// client that lists once knows then that it is early.
+func (s *Session) unfinished(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+	starting := 0
+	for _, u := range s.upstreams() {
+		select {
+		case <-u.Settled():
+		default:
+			starting++
+		}
+	}
+	if err == nil && resp.Err == nil && starting > 0 {
+		resp.Result = jsonrpc.Set(resp.Result, strconv.AppendInt(nil, int64(starting), 10), "_meta", mcp.MetaStarting)
+	}
+	return resp, err
 }
 
 func listAs(req *jsonrpc.Request, shown *catalog.Catalog, v catalog.View) (*jsonrpc.Response, error) {

@@ -60,6 +60,10 @@ const (
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 )
 
+// MetaStarting is how many servers a list of ours is still without, because
+// they are starting.
+const MetaStarting = "mcp-all-in-one/starting"
+
 // IsCallerMeta says whether a member of _meta is what a modern request says about
 // who asks.
 func IsCallerMeta(key string) bool {

@@ -20,6 +20,8 @@ type Listing struct {
 	Raw   []json.RawMessage
 	Bytes int
 	Pages int
+	// Starting says that servers will add to the list which are starting.
+	Starting bool
 }
 
 // Methods of the four lists.
@@ -62,6 +64,7 @@ func (s *Session) List(ctx context.Context, k catalog.Kind) (*Listing, error) {
 		for item := range jsonrpc.Elements(jsonrpc.Get(x.Result, k.Member())) {
 			l.Raw = append(l.Raw, json.RawMessage(item))
 		}
+		l.Starting = jsonrpc.Get(x.Result, "_meta", mcp.MetaStarting) != nil
 		cursor := jsonrpc.Get(x.Result, "nextCursor")
 		if len(cursor) == 0 || cursor[0] != '"' {
 			break
