@@ -75,6 +75,9 @@ func (c *Call) Ask(ctx context.Context, key, method string, params any) (json.Ra
 		}
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the client does not offer %s", need)
 	}
+	if c.modern && c.server.OldQuestions {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s via server-initiated requests is unavailable on %s connections.", capability[method], c.Version)
+	}
 	if c.modern {
 		if answer, ok := c.answers[key]; ok {
 			return answer, nil

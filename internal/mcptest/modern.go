@@ -66,8 +66,12 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, method, v
 }
 
 func (s *Session) discover() map[string]any {
+	versions := s.server.spoken(mcp.Modern)
+	if !s.server.OldQuestions {
+		versions = append(versions, s.server.spoken(mcp.Legacy)...)
+	}
 	result := map[string]any{
-		"supportedVersions": append(s.server.spoken(mcp.Modern), s.server.spoken(mcp.Legacy)...),
+		"supportedVersions": versions,
 		"capabilities":      s.server.capabilities(),
 	}
 	if s.server.Instructions != "" {

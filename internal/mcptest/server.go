@@ -18,6 +18,9 @@ type Server struct {
 	Instructions string
 	// Versions are the protocol versions that it speaks; nil means all.
 	Versions []string
+	// OldQuestions says that its tools can only ask the way of the legacy era,
+	// and that server/discover does not name that era: FastMCP 4 is so.
+	OldQuestions bool
 	// PageSize splits lists into pages; 0 means one page.
 	PageSize int
 	// OnCall hears every tool call before it runs.

@@ -103,7 +103,7 @@ func otherEra(e mcp.Era) mcp.Era {
 // that era beside the one of its primary connection. It is nil when the
 // primary one has to do.
 func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
-	if c.Era != mcp.Modern || !u.mayHaveBoth() {
+	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() {
 		return nil
 	}
 	known := u.opt.Memory.eras(u.hash)

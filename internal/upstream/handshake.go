@@ -130,7 +130,7 @@ func (u *Upstream) await(ctx context.Context, sp *spec) error {
 	if c.Era == mcp.Legacy && c.Version != "" {
 		sp.version = mcp.Rules(c.Version).Date
 	}
-	if c.Era == mcp.Modern && sp.probe && u.opt.Memory.eras(u.hash) != erasLegacy {
+	if c.Era == mcp.Modern && sp.probe && u.opt.Memory.eras(u.hash) != erasLegacy && !u.asksOldWay() {
 		sp.era = mcp.Modern
 	}
 	u.primary.session.Store(c)

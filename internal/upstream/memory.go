@@ -8,7 +8,7 @@ import (
 )
 
 // Memory is what was learnt about servers, by the hash of their configuration:
-// which eras they speak, whether they ask. It is kept in a file where one is
+// which eras they speak, whether they ask, and how. It is kept in a file where one is
 // named, so that a restart does not learn it anew.
 type Memory struct {
 	path string
@@ -19,6 +19,8 @@ type Memory struct {
 type trait struct {
 	Eras eras `json:"eras,omitempty"`
 	Asks bool `json:"asks,omitempty"`
+	// OldWay says that its tools ask in the legacy era alone.
+	OldWay bool `json:"oldWay,omitempty"`
 }
 
 // OpenMemory reads the file; a missing or broken one is an empty memory. An
@@ -47,6 +49,17 @@ func (m *Memory) asks(hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].Asks
+}
+
+func (m *Memory) oldWay(hash string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen[hash].OldWay
+}
+
+// setOldWay says whether that was news.
+func (m *Memory) setOldWay(hash string, old bool) bool {
+	return m.update(hash, func(t *trait) { t.OldWay = old })
 }
 
 func (m *Memory) setEras(hash string, e eras) {

@@ -67,6 +67,9 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		l, err := u.linkOf(ctx, s, c, mcp.Modern)
 		return l, func() {}, err
 	}
+	if l := u.legacySide(ctx, c); l != nil {
+		return l, func() {}, nil
+	}
 	b := c.binding(u)
 	if b != (binding{}) && u.primaryIsModern(ctx) {
 		b = binding{} // nobody has to be kept apart on a stateless connection

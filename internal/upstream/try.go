@@ -44,6 +44,9 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, err, false
 	}
 	if err == nil {
+		if l.era == mcp.Modern && req.Method == mcp.MethodToolsCall && asksOldWay(resp) {
+			u.noteOldWay()
+		}
 		return resp, nil, true
 	}
 	if lost := refusal(err); lost != nil {
