@@ -16,6 +16,7 @@ type call struct {
 	link   *link
 	caller *Caller
 	back   jsonrpc.Handler
+	asks   bool            // the server may ask because of it
 	sent   jsonrpc.Request // what the server is sent
 	// A plain call is aborted by its id on the connection; all others have a
 	// context of their own.
@@ -71,7 +72,9 @@ func (k *call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		return resp, nil
 	}
 	if !k.caller.Offer.Allows(req.Method, req.Params) {
-		k.link.up.noteAsks(k.link)
+		if !k.link.slot.exact {
+			k.link.up.noteAsks(k.link)
+		}
 		return k.link.up.unanswered(ctx, req), nil
 	}
 	return k.ask(ctx, from, req)

@@ -40,7 +40,7 @@ type binding struct {
 	// together says that calls of that pool share one connection; otherwise
 	// each that may be asked something has one to itself while it runs.
 	together bool
-	quiet    bool   // its callers cannot be asked
+	exact    bool   // they offer the same
 	key      string // of its slot; empty for the primary one
 }
 
@@ -66,6 +66,15 @@ func (c *Caller) binding(u *Upstream) binding {
 	return b
 }
 
+// rebind decides anew how c reaches u, whose shared connection has become that
+// of another client.
+func (c *Caller) rebind(u *Upstream) binding {
+	c.mu.Lock()
+	delete(c.bound, u)
+	c.mu.Unlock()
+	return c.binding(u)
+}
+
 // Close ends the connections that c has to itself. No call of c may be
 // running.
 func (c *Caller) Close() {
@@ -74,8 +83,11 @@ func (c *Caller) Close() {
 	c.bound = nil
 	c.mu.Unlock()
 	for u, b := range bound {
-		if b.own {
+		switch {
+		case b.own:
 			u.releaseOwn(c)
+		case u.primary.current().ownedBy(c):
+			u.Restart() // what it was told of c is nobody else's business
 		}
 	}
 }

@@ -37,13 +37,15 @@ func TestCallerStays(t *testing.T) {
 		}
 	})
 	t.Run("many requests do not", func(t *testing.T) {
-		y, w := start(t)
+		w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+		w.state("a", upstream.Ready)
 		c := &upstream.Caller{Era: mcp.Modern, Version: mcp.LatestModern, Shared: true}
-		for _, inits := range []int{1, 2} {
-			if text, reason := w.callAs(t.Context(), c, "a", "echo", `{"token":"t"}`); text != "t" || y.greeted() != inits {
-				t.Errorf("%q, %s after %d handshakes", text, reason, y.greeted())
+		for _, connections := range []int{1, 2} {
+			w.echoAs(c, "a")
+			if got := w.up("a").Status().Connections; got != connections {
+				t.Errorf("%d connections, not %d", got, connections)
 			}
-			w.asked(y)
+			w.call("a", "ask_model", `{"prompt":"?"}`) // which it cannot be asked
 		}
 	})
 }

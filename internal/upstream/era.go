@@ -28,6 +28,9 @@ func (u *Upstream) baseSpec() spec {
 		era: mcp.Legacy, probe: true, version: mcp.LatestLegacy,
 		offer: mcp.Everything, info: u.opt.Info, greeting: u.opt.Greeting,
 	}
+	if u.byOffer() {
+		sp.offer = mcp.Offer{}
+	}
 	switch p := u.server().Protocol; {
 	case p == "" || p == "auto":
 		if u.opt.Memory.eras(u.hash) == erasModern {

@@ -28,7 +28,14 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		}
 		return refuse(req), nil
 	}
-	if k := l.only(allowed); k != nil {
+	k := l.culprit()
+	if req.Method == mcp.MethodRootsList {
+		l.up.noteAsks(l)
+		if k = l.lend(); k == nil {
+			return l.up.configuredRoots(), nil
+		}
+	}
+	if k != nil && allowed(k) {
 		return k.ask(ctx, from, req)
 	}
 	l.up.noteAsks(l)
@@ -47,8 +54,7 @@ func (l *link) answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 		if l.era == mcp.Modern {
 			return nil, false // it belongs to one request, and nothing is kept
 		}
-		if !l.slot.exclusive {
-			l.up.noteAsks(l)
+		if !l.slot.exclusive && !l.mayLend() {
 			return l.up.configuredRoots(), true
 		}
 		if owner := l.slot.owner(); owner != nil && !owner.Offer.Roots {
@@ -56,6 +62,14 @@ func (l *link) answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 		}
 	}
 	return nil, false
+}
+
+// mayLend says that a shared connection may become that of one client: where the
+// transport does not tell whose call a question belongs to, and clients can have
+// another connection.
+func (l *link) mayLend() bool {
+	u := l.up
+	return u.server().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
 }
 
 func (u *Upstream) configuredRoots() *jsonrpc.Response {

@@ -2,35 +2,48 @@ package upstream
 
 import (
 	"context"
-	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 )
 
 // bind decides how a client reaches this server.
 //
-// One connection serves everybody until the server asks a question that
-// nobody, or more than one client, could have caused. From then on clients
-// that can be asked get a connection of their own, with exactly what they
-// offer; the others share one that offers nothing. Servers that never ask
-// never cost a second process.
+// Over HTTP a connection costs nothing, so there is one for every set of offers;
+// a client with roots has one to itself, because a server keeps the roots that
+// it was told. Over a pipe one connection serves everybody until the server
+// asks. From then on clients that can be asked get a connection of their own,
+// with exactly what they offer; the others share one that offers nothing.
+// Servers that never ask never cost a second process.
 func (u *Upstream) bind(c *Caller) binding {
 	if u.opt.Greeting != nil {
 		return binding{}
 	}
-	user := u.userOf(c)
-	apart := u.server().Share == "session" || u.server().Share == "auto" && u.opt.Memory.asks(u.hash)
-	switch {
-	case !apart && user != "":
-		return binding{pool: "user\x00" + user, together: true}
-	case !apart:
+	user, share := u.userOf(c), u.server().Share
+	quiet := c.Offer.Key() == ""
+	switch apart := share == "session" || share == "auto" && u.opt.Memory.asks(u.hash); {
+	case share == "session" && c.Session != "":
+		return binding{own: true}
+	case quiet && user == "" && u.byOffer():
 		return binding{}
-	case c.Session != "" && (u.server().Share == "session" || !c.Offer.Empty()):
+	case !apart && u.byOffer() && !c.Offer.Roots:
+		return binding{pool: "offer\x00" + user + "\x00" + c.Offer.Key(), together: true, exact: true}
+	case !apart && !u.byOffer() && user != "":
+		return binding{pool: "user\x00" + user, together: true}
+	case !apart && !u.byOffer():
+		return binding{}
+	case c.Session != "" && !c.Offer.Empty():
 		return binding{own: true}
 	case c.Offer.Empty():
-		return binding{pool: quietPool + "\x00" + user, together: true, quiet: true}
+		return binding{pool: quietPool + "\x00" + user, together: true, exact: true}
 	}
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
+}
+
+// byOffer says that there is a connection for every set of offers; the primary
+// one offers nothing.
+func (u *Upstream) byOffer() bool {
+	return u.server().Share == "auto" && u.transport() == config.TypeHTTP && u.opt.Greeting == nil
 }
 
 // quietPool is the connection of clients that cannot be asked.
@@ -74,27 +87,31 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 	if b != (binding{}) && u.primaryIsModern(ctx) {
 		b = binding{} // nobody has to be kept apart on a stateless connection
 	}
-	switch {
-	case b.own:
+	if b == (binding{}) {
+		l, err := u.waitPrimary(ctx)
+		if err != nil || l.serves(c) {
+			return l, func() {}, err
+		}
+		b = c.rebind(u)
+	}
+	if u.byOffer() && u.userOf(c) == "" {
+		// A host that is away is not asked by every client.
+		if _, err := u.waitPrimary(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if b.own {
 		s := u.slot(b.key, func(s *slot) {
 			s.exclusive, s.user = true, u.userOf(c)
 			s.session.Store(c)
 		})
 		l, err := u.linkOf(ctx, s, c, mcp.Legacy)
 		return l, func() {}, err
-	case b.pool != "" && !b.together && canAsk(method):
-		return u.lease(ctx, c, b)
-	case b.pool != "":
-		s := u.slot(b.key, func(s *slot) { s.user = u.userOf(c) })
-		if b.together && !b.quiet { // what the primary one is to all, this is to one user
-			l, err := s.get(ctx, u.baseSpec())
-			return l, func() {}, u.unavailable(ctx, err)
-		}
-		l, err := u.linkOf(ctx, s, c, mcp.Legacy)
-		return l, func() {}, err
 	}
-	l, err := u.waitPrimary(ctx)
-	return l, func() {}, err
+	if !b.together && canAsk(method) {
+		return u.lease(ctx, c, b)
+	}
+	return u.pooled(ctx, c, b)
 }
 
 // linkOf returns the connection in a slot, opening one for c where there is
@@ -152,65 +169,6 @@ func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 	return sp
 }
 
-// lease gives c a connection that no other call uses meanwhile: over a pipe
-// nothing but exclusivity tells whose call a question belongs to, and roots
-// are never told on a connection that others use.
-func (u *Upstream) lease(ctx context.Context, c *Caller, b binding) (*link, func(), error) {
-	u.mu.Lock()
-	free := u.leases[b.pool]
-	var s *slot
-	if n := len(free); n > 0 {
-		s, u.leases[b.pool] = free[n-1], free[:n-1]
-	}
-	u.mu.Unlock()
-	if s == nil {
-		s = &slot{up: u, exclusive: true, user: u.userOf(c)}
-	}
-	give := func() { u.giveBack(b.pool, s) }
-	l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
-	if err != nil {
-		give()
-		return nil, nil, u.unavailable(ctx, err)
-	}
-	return l, give, nil
-}
-
-const (
-	maxFreeLeases = 4
-	leaseIdle     = 5 * time.Minute
-)
-
-// giveBack keeps a leased connection for the next call, a few of them, for a
-// while.
-func (u *Upstream) giveBack(pool string, s *slot) {
-	u.mu.Lock()
-	keep := len(u.leases[pool]) < maxFreeLeases && u.life.Err() == nil
-	if keep {
-		u.leases[pool] = append(u.leases[pool], s)
-		time.AfterFunc(leaseIdle, func() { u.expire(pool, s) })
-	}
-	u.mu.Unlock()
-	if !keep {
-		u.background.Go(func() { s.close(u.life) })
-	}
-}
-
-func (u *Upstream) expire(pool string, s *slot) {
-	u.mu.Lock()
-	found := false
-	for i, free := range u.leases[pool] {
-		if free == s {
-			u.leases[pool] = append(u.leases[pool][:i:i], u.leases[pool][i+1:]...)
-			found = true
-			break
-		}
-	}
-	u.mu.Unlock()
-	if found {
-		s.close(u.life)
-	}
-}
-
 // releaseOwn ends the connection that a session had to itself.
 func (u *Upstream) releaseOwn(c *Caller) {
 	key := slotKey(binding{own: true}, c)
@@ -226,7 +184,7 @@ func (u *Upstream) releaseOwn(c *Caller) {
 // noteAsks marks the server as one that asks. It counts for sessions that open
 // later: a session never changes its connection.
 func (u *Upstream) noteAsks(l *link) {
-	if !l.slot.exclusive && u.opt.Memory.setAsks(u.hash) {
+	if !l.slot.exclusive && u.server().Share == "auto" && u.opt.Memory.setAsks(u.hash) {
 		u.log.Info("server asks its clients, so they will not share a connection from now on")
 	}
 }

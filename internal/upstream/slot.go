@@ -16,6 +16,13 @@ type slot struct {
 	era mcp.Era
 	// exclusive says that one client at a time uses the connection.
 	exclusive bool
+	// exact says that the connection offers exactly what each of its clients does.
+	exact bool
+	// pooled says that clients share it on demand; users are the calls that use
+	// it, and used is when the last one ended.
+	pooled bool
+	users  atomic.Int64
+	used   atomic.Int64
 	// user is whose sign-in the connection uses; empty for the one that all
 	// share.
 	user string

@@ -220,7 +220,7 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
 		return
 	}
 	state, _ := u.State()
-	if b := c.binding(u); !b.own && u.userOf(c) == "" || state == Disabled || state == Pending || state == Unconfigured {
+	if b := c.binding(u); !b.own && !b.exact && u.userOf(c) == "" || state == Disabled || state == Pending || state == Unconfigured {
 		return
 	}
 	if _, release, err := u.acquire(ctx, c, ""); err == nil {

@@ -2,10 +2,13 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/say"
 )
 
 // Call asks the server on behalf of c. It ends exactly once: with the server's
@@ -49,8 +52,12 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		}
 		return resp, nil, true
 	}
+	if errors.Is(err, errTaken) {
+		return nil, err, false
+	}
 	if lost := refusal(err); lost != nil {
 		l.refused(ctx, lost)
+		u.checkPrimary(l, lost)
 		return nil, lost, false
 	}
 	if statusOf(err) == http.StatusUnauthorized {
@@ -59,10 +66,34 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	return nil, u.failure(ctx, l, err), true
 }
 
+// errTaken means that the connection became that of another client before the
+// call was sent.
+var errTaken error = &lost{say.Errorf("the connection has become that of another client", "该连接已归另一个客户端使用")}
+
+// checkPrimary asks on the primary connection whether the server still knows it,
+// where it does not know another one of ours: a server that was restarted may
+// offer something else.
+func (u *Upstream) checkPrimary(l *link, why error) {
+	p := u.primary.current()
+	if l.slot == u.primary || p == nil || p.era == mcp.Modern || mcphttp.NotSent(why) {
+		return
+	}
+	u.background.Go(func() {
+		ctx, cancel := context.WithTimeout(u.life, u.limits.Handshake)
+		defer cancel()
+		if _, err := p.ask(ctx, mcp.MethodPing, nil); err != nil {
+			u.log.Debug("asking on the primary connection", "err", err)
+		}
+	})
+}
+
 // call sends one request over this connection.
 func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	ctx, k, params := l.begin(ctx, c, req)
 	defer l.end(k)
+	if !l.slot.exclusive && !l.slot.exact && !l.serves(c) {
+		return nil, errTaken
+	}
 	bridged := false
 	switch {
 	case l.era == mcp.Modern && c.Era == mcp.Legacy:

@@ -117,7 +117,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	u.carrier = newCarrier(opt)
 	u.pins.pins, u.pins.id = opt.Pins, cfg.ID()
 	u.life, u.kill = context.WithCancel(life)
-	u.primary = &slot{up: u, exclusive: opt.Greeting != nil}
+	u.primary = &slot{up: u, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	return u
 }
 

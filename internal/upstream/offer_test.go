@@ -1,0 +1,144 @@
+package upstream_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// session is a legacy client with a session.
+func session(id string, offer mcp.Offer) *upstream.Caller {
+	return &upstream.Caller{Session: id, Principal: "p", Version: mcp.LatestLegacy, Offer: offer}
+}
+
+// sameAsDirect holds the answers of a legacy server to what each client offers,
+// from the first call on.
+func sameAsDirect(t *testing.T, entry *config.Server, refused string) *world {
+	t.Helper()
+	w := newWorld(t, worldOptions{}, entry)
+	w.state("a", upstream.Ready)
+	for i, c := range []struct {
+		tool  string
+		offer mcp.Offer
+		want  string
+	}{
+		{"show_roots", mcp.Offer{Roots: true}, "1 roots\nfile:///0"},
+		{"show_roots", mcp.Offer{Roots: true, Sampling: true}, "1 roots\nfile:///1"},
+		{"ask_model", mcp.Offer{Sampling: true}, "m says: yes"},
+		{"ask_model", mcp.Offer{Elicit: true}, "no answer: " + fmt.Sprintf(refused, "sampling")},
+		{"ask_name", mcp.Offer{Elicit: true}, "Hello, Ada!"},
+		{"ask_name", mcp.Offer{}, "no answer: " + fmt.Sprintf(refused, "elicitation")},
+		{"show_roots", mcp.Offer{Roots: true}, "1 roots\nfile:///6"},
+		{"show_roots", mcp.Offer{}, "no answer: " + fmt.Sprintf(refused, "roots")},
+	} {
+		client := session(fmt.Sprint(i), c.offer)
+		t.Cleanup(client.Close)
+		for range 2 {
+			if text, err := w.ask(client, newReplier(fmt.Sprint(i)), "a", c.tool, `{"prompt":"?"}`); text != c.want {
+				t.Errorf("%s for %s: %q, %v, not %q", c.tool, c.offer.JSON(mcp.Rules(mcp.LatestLegacy), false), text, err, c.want)
+			}
+		}
+	}
+	return w
+}
+
+func TestOffers(t *testing.T) {
+	legacy := func() *mcptest.Server {
+		s := mcptest.Demo()
+		s.Versions = mcptest.LegacyVersions
+		return s
+	}
+	t.Run("true/3 over HTTP a server is told what its client offers", func(t *testing.T) {
+		sameAsDirect(t, serveHTTP(t, "a", legacy()), "the client does not offer %s")
+	})
+	t.Run("true/3 over HTTP the same offers share a connection", func(t *testing.T) {
+		server := legacy()
+		w := newWorld(t, worldOptions{}, serveHTTP(t, "a", server))
+		w.state("a", upstream.Ready)
+		for i, offer := range []mcp.Offer{{}, {Elicit: true}, {}, {Elicit: true}, {Sampling: true}} {
+			w.echoAs(session(fmt.Sprint(i), offer), "a")
+		}
+		w.echoAs(&upstream.Caller{Era: mcp.Modern, Version: mcp.LatestModern, Offer: mcp.Offer{Elicit: true}}, "a")
+		if n := server.Sessions(); n != 3 {
+			t.Errorf("%d sessions for three sets of offers", n)
+		}
+	})
+	t.Run("true/3 over HTTP connections are bounded", func(t *testing.T) {
+		server := legacy()
+		w := newWorld(t, worldOptions{}, serveHTTP(t, "a", server))
+		w.state("a", upstream.Ready)
+		for i := range 40 {
+			w.echoAs(session(fmt.Sprint(i), mcp.Offer{Elicit: true, Extensions: fmt.Appendf(nil, `{"com.example/%d":{}}`, i)}), "a")
+		}
+		waitFor(t, "end of the oldest connections", func() bool { return server.Sessions() <= 17 })
+	})
+	y := newToy()
+	bubble(t, "true/3 over HTTP idle connections close", y, func(t *testing.T, w *world, _ *wire) {
+		w.state("a", upstream.Ready)
+		w.echoAs(session("1", mcp.Offer{Elicit: true}), "a")
+		if n := w.up("a").Status().Connections; n != 2 {
+			t.Errorf("%d connections in use", n)
+		}
+		pass(15 * time.Minute)
+		if n := w.up("a").Status().Connections; n != 1 {
+			t.Errorf("%d connections after a while", n)
+		}
+		w.echoAs(session("2", mcp.Offer{Elicit: true}), "a")
+	})
+}
+
+func TestOffersOverAPipe(t *testing.T) {
+	t.Run("true/3 over a pipe the first question reaches its client", func(t *testing.T) {
+		sameAsDirect(t, fake(t, "a", "-era", "legacy"), "the client does not offer %s")
+	})
+	t.Run("true/3 over a pipe a server that never asks is one process", func(t *testing.T) {
+		w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+		w.state("a", upstream.Ready)
+		for i, offer := range []mcp.Offer{{}, {Elicit: true}, {Roots: true}, {Sampling: true}} {
+			w.echoAs(session(fmt.Sprint(i), offer), "a")
+		}
+		if n := w.up("a").Status().Connections; n != 1 {
+			t.Errorf("%d processes", n)
+		}
+	})
+	t.Run("true/3 over a pipe who has learnt roots belongs to their client", func(t *testing.T) {
+		w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+		first := w.state("a", upstream.Ready)
+		a, b := session("a", mcp.Offer{Roots: true}), session("b", mcp.Offer{Roots: true})
+		w.echoAs(a, "a")
+		w.echoAs(b, "a") // they share it
+		for i, c := range []*upstream.Caller{a, b, a, b} {
+			if text, err := w.ask(c, newReplier(c.Session), "a", "show_roots", `{}`); text != "1 roots\nfile:///"+c.Session {
+				t.Errorf("call %d: %q, %v", i, text, err)
+			}
+		}
+		if n := w.up("a").Status().Connections; n != 2 {
+			t.Errorf("%d processes for two clients", n)
+		}
+		b.Close()
+		a.Close()
+		w.await("a process that knows no roots", "a", func(s upstream.Status) bool { return s.State == upstream.Ready && s.PID != first.PID })
+	})
+	t.Run("true/3 over a pipe a question of one client's call is not put to another", func(t *testing.T) {
+		w := newWorld(t, worldOptions{}, fake(t, "a", "-era", "legacy"))
+		w.state("a", upstream.Ready)
+		able, other := session("able", mcp.Offer{Sampling: true}), newReplier()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.ask(able, other, "a", "long_task", `{"seconds":2,"steps":2}`)
+		}()
+		waitFor(t, "call in flight", func() bool { return w.up("a").Status().Running == 1 })
+		text, err := w.ask(session("unable", mcp.Offer{}), newReplier(), "a", "ask_model", `{"prompt":"?"}`)
+		if !strings.HasPrefix(text, "no answer") || len(other.asked) != 0 {
+			t.Errorf("%q, %v; the other client was asked %d times", text, err, len(other.asked))
+		}
+		<-done
+	})
+}
