@@ -111,11 +111,11 @@ func (c cell) entry(t *testing.T) string {
 	return fmt.Sprintf(`{"type":"http","url":"http://%s/","protocol":%q,"share":%q}`, address, protocol, c.share())
 }
 
-// share is how the fixture is shared. Before a legacy server every modern
-// caller gets a connection that offers exactly what it offers, so that the
-// server's own checks are right.
+// share is how the fixture is shared. Before a legacy server on stdio every
+// modern caller gets a connection that offers exactly what it offers, so that
+// the server's own checks are right; over HTTP it has that by itself.
 func (c cell) share() string {
-	if len(c.misses) > 0 && c.revision == "2026-07-28" {
+	if c.upstream == "stdio" && len(c.misses) > 0 && c.revision == "2026-07-28" {
 		return "session"
 	}
 	return "auto"

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import dataclass
 
+import uvicorn
 from fastmcp import Context, FastMCP
 
 server = FastMCP("ask")
@@ -25,6 +26,6 @@ def echo(message: str) -> str:
 
 
 if sys.argv[1:] == ["http"]:
-    server.run(transport="http", port=0, show_banner=False)
+    uvicorn.run(server.http_app(), port=0)  # which says the port that it got
 else:
     server.run(show_banner=False)
