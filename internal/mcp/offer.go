@@ -20,7 +20,7 @@ type Offer struct {
 	Tasks []byte
 }
 
-// Everything is the offer of a shared connection: a server that shows tools by
+// Everything is the offer of a connection that all share: a server that shows tools by
 // capability then shows them.
 var Everything = Offer{Roots: true, Sampling: true, SampleTools: true, SampleContext: true, Elicit: true, ElicitURL: true}
 

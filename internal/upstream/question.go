@@ -64,14 +64,6 @@ func (l *link) answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	return nil, false
 }
 
-// mayLend says that a shared connection may become that of one client: where the
-// transport does not tell whose call a question belongs to, and clients can have
-// another connection.
-func (l *link) mayLend() bool {
-	u := l.up
-	return u.server().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
-}
-
 func (u *Upstream) configuredRoots() *jsonrpc.Response {
 	roots := u.opt.Roots()
 	if len(roots) == 0 {
