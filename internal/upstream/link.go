@@ -41,11 +41,15 @@ type link struct {
 	doneOnce sync.Once
 	err      error // why it ended; read after done
 
-	tenant    *Caller // whose roots it was told, on a shared connection; guarded by mu
-	tokens    atomic.Uint64
-	mu        sync.Mutex
-	first     *call // in-flight calls, newest first
-	byToken   map[uint64]*call
+	tenant  *Caller // whose roots it was told, on a shared connection; guarded by mu
+	tokens  atomic.Uint64
+	mu      sync.Mutex
+	first   *call // in-flight calls, newest first
+	byToken map[uint64]*call
+	// mixed says that calls of several principals have been in flight since
+	// there was none. A message of the server may be about any of them, also
+	// about one that has ended.
+	mixed     bool
 	sweeping  bool
 	sweepStop *time.Timer
 }
@@ -75,6 +79,9 @@ func (l *link) enter(k *call) {
 	k.next = l.first
 	if l.first != nil {
 		l.first.prev = k
+		l.mixed = l.mixed || l.first.caller.Principal != k.caller.Principal
+	} else {
+		l.mixed = false
 	}
 	l.first = k
 	if k.token != 0 {

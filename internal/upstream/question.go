@@ -131,7 +131,7 @@ func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notifi
 		}
 		return
 	}
-	if k := l.only(heard); k != nil {
+	if k := l.only(heard); k != nil && !l.isMixed() {
 		k.back.HandleNotification(ctx, from, n)
 		return
 	}

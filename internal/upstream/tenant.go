@@ -62,3 +62,11 @@ func (l *link) mayLend() bool {
 	u := l.up
 	return u.server().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
 }
+
+// isMixed says whether a message that the transport ties to no call may be about
+// a call of another principal than the one in flight.
+func (l *link) isMixed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mixed
+}

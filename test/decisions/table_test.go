@@ -131,7 +131,7 @@ var decisions = [numDecisions]decision{
 	readOnly: {name: "read-only", rule: "scope", about: "the key has `readonly`, and the tool does not say that it only reads", reason: notFound, target: hello, scopes: []string{"readonly"},
 		cells: exceptions(noScopes, direct, looksOnly, madeByCall, na("it only reads", doorPrompt, doorRead, doorSubscribe, doorComplete))},
 	pending: {name: "pending", rule: "pending", about: "a client added the server, and no person has approved it", reason: notFound, target: hello, begin: (*world).addPending,
-		cells: exceptions(direct)},
+		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	serverOff: {name: "server-off", rule: "enabled", about: "`enabled: false` of the server", reason: notFound, target: hello, entry: map[string]any{"enabled": false},
 		cells: exceptions(direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
 	itemOff: {name: "tool-off", rule: "lists", about: "`enabled: false` of the tool, the prompt and the resource", reason: notFound, target: hello,
