@@ -26,7 +26,7 @@ import (
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"status":  scriptStatus,
 	"gateway": scriptGateway,
-	"stop":    scriptStop,
+	"quit":    scriptQuit,
 	"fetch":   scriptFetch,
 	"control": scriptControl,
 }
@@ -179,8 +179,8 @@ func (b *background) end() {
 	}
 }
 
-// scriptStop ends the gateway and keeps what it printed in the file log.
-func scriptStop(ts *testscript.TestScript, _ bool, args []string) {
+// scriptQuit ends the gateway and keeps what it printed in the file log.
+func scriptQuit(ts *testscript.TestScript, _ bool, args []string) {
 	v, ok := backgrounds.Load(ts)
 	if !ok {
 		ts.Fatalf("no gateway is running")

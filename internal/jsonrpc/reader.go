@@ -62,6 +62,7 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		answer = Get(data, "method") == nil
 	}
 	if msg.Kind == KindRequest || c.opt.Strict && !answer && msg.Kind != KindNotification {
+		c.dropped(err.Message, data)
 		c.answer(msg.ID, &Response{Err: err}, b)
 		return
 	}
