@@ -36,42 +36,44 @@ const (
 	toolRemove   = "mcp-all-in-one-remove-mcp-server"
 )
 
-// The arguments that several tools have.
+// The arguments that several tools have. Their names say what they are: every
+// client that sees the tools pays for each word of them. config-file is taken
+// too, and not listed: it can name no file but the one in use.
 const (
-	argFile  = `"config-file":{"type":"string","description":"配置文件路径，可选，默认为当前使用的配置文件"}`
-	argApply = `"apply":{"type":"boolean","description":"写入后立即生效，无需重启；新增或修改的服务须经用户批准后才会启动"}`
-	argName  = `"name":{"type":"string","description":"服务名"},"schema":{"type":"string","description":"所属 schema，可选，默认为 default"}`
+	text     = `{"type":"string"}`
+	texts    = `{"type":"object"}`
+	argApply = `"apply":{"type":"boolean"}`
+	argName  = `"name":` + text + `,"schema":` + text
 )
 
 // Set returns the tools.
 func (c *SelfConfig) Set() *Set {
-	object := func(properties, required string) string {
-		return `{"type":"object","properties":{` + properties + `}` + required + `}`
-	}
 	return NewSet([]Tool{
-		c.tool(toolValidate, "验证mcp-all-in-one的MCP配置文件的正确性", object(argFile, ""), true, c.validate),
-		c.tool(toolShow, "显示mcp-all-in-one的MCP配置文件内容", object(argFile, ""), true, c.show),
-		c.tool(toolSchema, "显示mcp-all-in-one的MCP配置的JSON Schema", object("", ""), true, c.schema),
-		c.tool(toolSet, "设置mcp-all-in-one的MCP配置，设置之前可以通过mcp-all-in-one-show-mcp-config-schema了解规则！",
-			object(argFile+`,"config-content":{"type":"string","description":"新的配置内容（JSON字符串）"},`+argApply, `,"required":["config-content"]`), false, c.set),
-		c.tool(toolAdd, "向mcp-all-in-one的MCP配置添加一个服务；须经用户批准后才会启动", object(argName+`,`+
-			`"command":{"type":"string","description":"要启动的程序（stdio 服务）"},`+
-			`"args":{"type":"array","items":{"type":"string"},"description":"程序的参数"},`+
-			`"env":{"type":"object","additionalProperties":{"type":"string"},"description":"环境变量，可用 ${VAR}"},`+
-			`"cwd":{"type":"string","description":"工作目录"},`+
-			`"url":{"type":"string","description":"服务地址（HTTP 服务）"},`+
-			`"headers":{"type":"object","additionalProperties":{"type":"string"},"description":"请求头，可用 ${VAR}"},`+
-			`"type":{"type":"string","enum":["stdio","http","sse"]},`+
-			`"replace":{"type":"boolean","description":"替换同名服务"},`+argFile+`,`+argApply, `,"required":["name"]`), false, c.add),
-		c.tool(toolRemove, "从mcp-all-in-one的MCP配置移除一个服务", object(argName+`,`+argFile+`,`+argApply, `,"required":["name"]`), false, c.remove),
+		c.tool(toolValidate, "验证配置文件", "", "", true, c.validate),
+		c.tool(toolShow, "显示配置文件", "", "", true, c.show),
+		c.tool(toolSchema, "显示配置规则", "", "", true, c.schema),
+		c.tool(toolSet, "写入JSON配置", `"config-content":`+text+`,`+argApply, "config-content", false, c.set),
+		c.tool(toolAdd, "添加服务，待用户批准", argName+`,"command":`+text+`,"args":{"type":"array","items":`+text+`},"env":`+texts+
+			`,"cwd":`+text+`,"url":`+text+`,"headers":`+texts+`,"type":`+text+`,"replace":{"type":"boolean"},`+argApply, "name", false, c.add),
+		c.tool(toolRemove, "移除服务", argName+`,`+argApply, "name", false, c.remove),
 	})
 }
 
 // tool wraps a handler: what it returns is the text, what goes wrong is said
 // the way the original did.
-func (c *SelfConfig) tool(name, description, schema string, readOnly bool, run func(ctx context.Context, env *Env, args []byte) (any, error)) Tool {
-	definition := fmt.Sprintf(`{"name":%q,"description":%s,"inputSchema":%s,"annotations":{"readOnlyHint":%t,"destructiveHint":%t,"openWorldHint":false}}`,
-		name, jsonrpc.Quote(description), schema, readOnly, !readOnly)
+func (c *SelfConfig) tool(name, description, properties, required string, readOnly bool, run func(ctx context.Context, env *Env, args []byte) (any, error)) Tool {
+	definition := fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"`, name, description)
+	if properties != "" {
+		definition += `,"properties":{` + properties + `}`
+	}
+	if required != "" {
+		definition += `,"required":["` + required + `"]`
+	}
+	definition += `}`
+	if readOnly { // what does not say so may destroy
+		definition += `,"annotations":{"readOnlyHint":true}`
+	}
+	definition += `}`
 	return Tool{Name: name, Definition: []byte(definition), Run: func(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 		v, err := run(ctx, env, args)
 		var missing *missingError

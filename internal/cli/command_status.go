@@ -68,7 +68,7 @@ func (a *app) statusOf(ctx context.Context, cfg *config.Config) (*statusPage, er
 	if r := a.running(ctx, cfg.Path); r != nil {
 		return &page, r.get(ctx, "/status", &page)
 	}
-	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name})
+	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name, selfConfig: true, load: a.loadOptions(false)})
 	if err != nil {
 		return nil, err
 	}

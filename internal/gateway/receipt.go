@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -39,8 +41,11 @@ type Receipt struct {
 type SchemaReceipt struct {
 	Receipt
 	// Advice is the mode that auto would choose.
-	Advice   Advice    `json:"advice"`
-	Sessions []Receipt `json:"sessions"`
+	Advice Advice `json:"advice"`
+	// Own is what our own tools add to a full list of a client that may change
+	// the configuration: on stdio, and with a key of an administrator.
+	Own      catalog.Cost `json:"own"`
+	Sessions []Receipt    `json:"sessions"`
 	// Keys are those that listed the tools last, with what each was shown.
 	Keys []Receipt `json:"keys"`
 }
@@ -150,12 +155,16 @@ func (r *Receipt) warn(list []say.Text) {
 // Receipts are those of every schema that can be opened.
 func (g *Gateway) Receipts() map[string]SchemaReceipt {
 	all := make(map[string]SchemaReceipt)
+	var own catalog.Cost
+	if g.opt.Own != nil {
+		own = setCost(g.opt.Own)
+	}
 	for _, name := range g.SchemaNames() {
 		s, err := g.Open(Opening{Who: g.owner(), Schema: name, Stdio: g.opt.Greeting != nil})
 		if err != nil {
 			continue // it is being removed
 		}
-		r := SchemaReceipt{Receipt: s.receipt(), Sessions: []Receipt{}, Keys: g.tallies.shownTo(name)}
+		r := SchemaReceipt{Receipt: s.receipt(), Own: own, Sessions: []Receipt{}, Keys: g.tallies.shownTo(name)}
 		g.tallies.of(name).fill(&r.Receipt)
 		v := s.look()
 		best := choose(r.List, v.cost.tools(), v.cost.named(), 0)
@@ -179,17 +188,26 @@ func (g *Gateway) Receipts() map[string]SchemaReceipt {
 	return all
 }
 
-// bill logs what a session was shown, at its end.
+// bill logs what a session was shown, at its end. A request outside any session
+// is one list or call: its receipt is that of its key.
 func (s *Session) bill() {
 	if s.opening.Server != "" || s.tally.lists.Load() == 0 {
 		return
 	}
+	level, limits := slog.LevelInfo, slog.LevelWarn
+	if !s.opening.Session && !s.opening.Stdio {
+		level, limits = slog.LevelDebug, slog.LevelDebug
+	}
+	ctx := context.Background()
+	if !s.gw.log.Enabled(ctx, level) {
+		return
+	}
 	r := s.receipt()
-	s.gw.log.Info("session receipt", "session", r.Session, "client", clip(r.Client), "mode", r.Mode, "lists", r.Lists,
+	s.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", clip(r.Client), "mode", r.Mode, "lists", r.Lists,
 		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
 		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
 	for _, w := range r.Warnings {
-		s.gw.log.Warn("client limit", "session", r.Session, "warning", w)
+		s.gw.log.Log(ctx, limits, "client limit", "session", r.Session, "warning", w)
 	}
 }
 
@@ -216,6 +234,11 @@ func (c costs) in(mode string) catalog.Cost {
 	return c.full()
 }
 
+// setCost is what a list of our own tools costs.
+func setCost(set *builtin.Set) catalog.Cost {
+	return catalog.CostOf(catalog.Merge([]catalog.Source{set.Source()}, catalog.Options{}).List(catalog.Tools, catalog.View{}))
+}
+
 // measure prepares the costs of a view: full is what full mode shows, all what
 // the compact modes stand for.
 func (s *Session) measure(full, all *catalog.Catalog) costs {
@@ -223,8 +246,7 @@ func (s *Session) measure(full, all *catalog.Catalog) costs {
 	cfg := s.gw.config()
 	small := func(mode string) func() catalog.Cost {
 		return sync.OnceValue(func() catalog.Cost {
-			set := builtin.Compact(mode, all, eyes, cfg)
-			return catalog.CostOf(catalog.Merge([]catalog.Source{set.Source()}, catalog.Options{}).List(catalog.Tools, catalog.View{}))
+			return setCost(builtin.Compact(mode, all, eyes, cfg))
 		})
 	}
 	return costs{

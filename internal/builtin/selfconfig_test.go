@@ -1,0 +1,50 @@
+package builtin
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// maxSelfConfig is what the tools that look after the configuration may cost
+// every client that sees them, in tokens.
+const maxSelfConfig = 350
+
+// TestSelfConfigCost holds the price of the tools, and what they take for it.
+func TestSelfConfigCost(t *testing.T) {
+	set := (&SelfConfig{}).Set()
+	t.Run("true/14 cost", func(t *testing.T) {
+		list := catalog.Merge([]catalog.Source{set.Source()}, catalog.Options{}).List(catalog.Tools, catalog.View{})
+		if got := catalog.CostOf(list).Tokens; got > maxSelfConfig {
+			t.Errorf("the tools cost %d tokens, want at most %d: %s", got, maxSelfConfig, list)
+		}
+	})
+	t.Run("true/14 arguments", func(t *testing.T) {
+		want := map[string]string{
+			toolValidate: "", toolShow: "", toolSchema: "",
+			toolSet:    "apply config-content*",
+			toolAdd:    "apply args command cwd env headers name* replace schema type url",
+			toolRemove: "apply name* schema",
+		}
+		got := map[string]string{}
+		for _, tool := range set.Tools {
+			required := string(jsonrpc.Get(tool.Definition, "inputSchema", "required"))
+			var names []string
+			for name := range jsonrpc.Members(jsonrpc.Get(tool.Definition, "inputSchema", "properties")) {
+				if strings.Contains(required, `"`+string(name)+`"`) {
+					name += "*"
+				}
+				names = append(names, string(name))
+			}
+			slices.Sort(names)
+			got[tool.Name] = strings.Join(names, " ")
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("the tools take %v, want %v", got, want)
+		}
+	})
+}
