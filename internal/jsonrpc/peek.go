@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // PeekUnread is the size above which PeekAnswer leaves the middle of an
 // answer unread.
@@ -22,8 +25,8 @@ const (
 //	{"jsonrpc":"2.0","result":{...},"id":7}
 //	{"result":{...},"jsonrpc":"2.0","id":7}
 //
-// Up to PeekUnread bytes the result gets a shape scan; above, only head and
-// tail are read. Whatever looks different is for ScanAnswer.
+// Up to PeekUnread bytes the result is held to JSON's grammar; above, only head
+// and tail are read. Whatever looks different is for ScanAnswer.
 //
 // The capacity of result is what data has behind its beginning.
 func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
@@ -48,7 +51,7 @@ func PeekAnswer(data []byte) (id uint64, result []byte, ok bool) {
 	if !ok || len(result) < 2 || result[0] != '{' || result[len(result)-1] != '}' {
 		return 0, nil, false
 	}
-	if len(data) <= PeekUnread && shapeEnd(result, 0, defaultLimits.Depth-1) != len(result) {
+	if len(data) <= PeekUnread && (shapeEnd(result, 0, defaultLimits.Depth-1) != len(result) || !wellFormed(result)) {
 		return 0, nil, false
 	}
 	return id, result, true
@@ -115,3 +118,7 @@ func headID(head []byte) (id []byte, answer bool) {
 	}
 	return id, answer
 }
+
+// wellFormed reports whether a result is JSON. Only the grammar counts: bytes that
+// are no UTF-8, lone surrogates and long numbers pass, as they always did.
+func wellFormed(result []byte) bool { return Valid(result) || json.Valid(result) }

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// ScanAnswer reads any message from a server. It judges the envelope and the
-// shape (brackets, strings, depth) and leaves everything inside alone. Among
+// ScanAnswer reads any message from a server. It judges the envelope, the shape
+// (brackets, strings, depth) and, up to PeekUnread bytes, the grammar of a
+// result; it leaves everything inside alone. Among
 // result and error one that is null gives way to the other.
 func ScanAnswer(data []byte, lim *ScanLimits) (Message, *Error) {
 	limits := lim.orDefaults()
@@ -16,6 +17,9 @@ func ScanAnswer(data []byte, lim *ScanLimits) (Message, *Error) {
 			return Message{ID: env.id}, err // JSON, but refused: its call must not wait on
 		}
 		return Message{}, err
+	}
+	if r := env.result; len(data) <= PeekUnread && r != nil && !wellFormed(r) {
+		return Message{ID: env.id}, Errorf(CodeInvalidRequest, "the result is not JSON")
 	}
 	if env.result != nil && env.err != nil {
 		switch {

@@ -89,7 +89,7 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) (*jsonrpc.Res
 // wrong.
 func brokenStream(err error) bool {
 	var limit *LimitError
-	return !errors.As(err, &limit) && !errors.Is(err, jsonrpc.ErrTooLarge)
+	return !errors.As(err, &limit) && !errors.Is(err, jsonrpc.ErrTooLarge) && !errors.Is(err, jsonrpc.ErrBadAnswer)
 }
 
 // readStream reads one event stream up to the answer.
@@ -108,7 +108,12 @@ func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox
 		if len(ev.Data) == 0 || (ev.Name != "" && ev.Name != "message") {
 			continue
 		}
-		resp := x.consider(ctx, ev.Data, buf, in)
+		resp, err := x.consider(ctx, ev.Data, buf, in)
+		if err != nil {
+			body.Close()
+			buf.free()
+			return nil, err
+		}
 		if resp == nil {
 			continue
 		}
@@ -123,22 +128,25 @@ func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox
 }
 
 // consider returns the response when data is the one we wait for, and hands on
-// whatever else it is.
-func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer, in *inbox) *jsonrpc.Response {
+// whatever else it is. The error is that of an answer of ours that is broken.
+func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer, in *inbox) (*jsonrpc.Response, error) {
 	// Behind it the next event may stand.
 	if id, result, ok := jsonrpc.PeekAnswer(slices.Clip(data)); ok && id == x.id {
-		return jsonrpc.NewResponse(result, buf.free)
+		return jsonrpc.NewResponse(result, buf.free), nil
 	}
 	msg, bad := jsonrpc.ScanAnswer(data, nil)
+	if bad != nil && x.isOurs(msg.ID) {
+		return nil, &AnswerError{Reason: say.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)}
+	}
 	if bad != nil {
 		x.c.opt.Log.Warn("event dropped", "method", x.req.Method, "err", bad.Message)
-		return nil
+		return nil, nil
 	}
 	if resp := x.outcome(&msg, buf); resp != nil {
-		return resp
+		return resp, nil
 	}
 	in.take(ctx, &msg)
-	return nil
+	return nil, nil
 }
 
 // resume continues a stream behind its last event.

@@ -25,7 +25,7 @@ const (
 )
 
 // run asks the handler, and makes an answer of whatever it does; nil means
-// that the client cancelled and gets none.
+// that the client cancelled.
 func (p *post) run(ctx context.Context, h Session, from jsonrpc.Peer, m *jsonrpc.Message) (resp *jsonrpc.Response) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -84,7 +84,8 @@ func draining() *jsonrpc.Error {
 	return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
 }
 
-// answer gives the one answer of this POST; nil means none.
+// answer gives the one answer of this POST; nil means that its client cancelled
+// it: a stream ends without one, and plain HTTP has to say something.
 func (p *post) answer(id []byte, resp *jsonrpc.Response) {
 	defer resp.Release()
 	st := p.settle()
@@ -96,7 +97,7 @@ func (p *post) answer(id []byte, resp *jsonrpc.Response) {
 	case resp != nil:
 		p.writeResponse(p.status(resp), id, resp)
 	default:
-		p.w.WriteHeader(http.StatusNoContent)
+		p.fail(http.StatusOK, id, mcp.Failure(mcp.Cancelled, "", "the client cancelled the request"))
 	}
 }
 

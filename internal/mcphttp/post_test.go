@@ -206,7 +206,7 @@ func TestCancel(t *testing.T) {
 		}
 		take(t, w.notes)
 	}
-	t.Run("plain", func(t *testing.T) {
+	t.Run("true/15 a cancelled POST has a JSON answer", func(t *testing.T) {
 		ch := w.inBackground(t.Context(), callBody("a", "wait", "one", 0), "Mcp-Session-Id", id)
 		take(t, w.started)
 		for _, miss := range []string{`"b"`, `1`, `null`, `{}`} {
@@ -222,8 +222,12 @@ func TestCancel(t *testing.T) {
 		if err := take(t, w.ended); !errors.Is(err, jsonrpc.ErrCancelled) {
 			t.Errorf("cause %v", err)
 		}
-		if a := take(t, ch); a.status != 204 {
-			t.Errorf("status %d, want 204", a.status)
+		a := take(t, ch)
+		if reason, _ := jsonrpc.GetString([]byte(a.body), "error", "data", "reason"); a.status != 200 || a.header.Get("Content-Type") != "application/json" || reason != "cancelled" {
+			t.Errorf("status %d of type %q: %s", a.status, a.header.Get("Content-Type"), a.body)
+		}
+		if id, _ := jsonrpc.GetString([]byte(a.body), "id"); id != "a" {
+			t.Errorf("the answer is to %q: %s", id, a.body)
 		}
 	})
 	t.Run("events", func(t *testing.T) {

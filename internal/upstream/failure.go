@@ -47,6 +47,9 @@ func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
 	message := fmt.Sprintf("server %q closed the connection before it answered; whether the call ran is unknown", u.name)
 	if l.ended() {
 		message = fmt.Sprintf("server %q ended (%v) before it answered; whether the call ran is unknown", u.name, l.err)
+		if said := u.lastWords(l); said != "" {
+			message += "; it said: " + said
+		}
 	}
 	return mcp.Failure(mcp.UpstreamClosed, u.name, message)
 }
@@ -209,13 +212,34 @@ func (u *Upstream) explainExit(l *link, err error) error {
 	if !l.alive() && l.err != nil {
 		err = say.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", l.err)
 	}
-	if lines := lastWords(l.child.Stderr().Lines(40)); len(lines) > 0 {
-		err = say.Errorf("%w; it said: %s", "%w；它的输出：%s", err, strings.Join(lines, " | "))
+	if said := u.lastWords(l); said != "" {
+		err = say.Errorf("%w; it said: %s", "%w；它的输出：%s", err, said)
 	}
 	return err
 }
 
-const maxWords = 5
+const (
+	maxWords = 5   // lines that are told of an end
+	maxWord  = 400 // bytes of each
+	// minSecret is the length from which a value of the entry's environment is
+	// hidden: shorter ones are words such as true.
+	minSecret = 6
+)
+
+// lastWords are what the process behind a connection wrote before it ended, on
+// one line, without the values of its environment.
+func (u *Upstream) lastWords(l *link) string {
+	lines := lastWords(l.child.Stderr().Lines(40))
+	for i, line := range lines {
+		for _, value := range u.server().Env {
+			if v := value.Reveal(); len(v) >= minSecret {
+				line = strings.ReplaceAll(line, v, "***")
+			}
+		}
+		lines[i] = strings.ToValidUTF8(line[:min(len(line), maxWord)], "")
+	}
+	return strings.Join(lines, " | ")
+}
 
 // lastWords are the lines that say most about an end: from the one that names
 // an error on, else the last ones.
