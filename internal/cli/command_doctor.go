@@ -8,24 +8,22 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [SERVER]",
 		Short: a.t("look for what is wrong, and say what to do", "检查问题并给出修正建议"),
-		Long: a.t("Looks at the config file and the programs that it names, starts every server for a\nmoment, and says what is wrong and what to do. The exit code is 4 when a server is down.",
-			"检查配置文件及其中的程序，短暂启动每个服务，说明问题与修正方法。\n有服务不可用时退出码为 4。"),
+		Long: a.t("Looks at the config file and its servers, and says what is wrong and what to do: asked of\nthe running gateway, or found out by starting all servers at once for a moment. The exit\ncode is 4 when a server is down.",
+			"检查配置文件及其中的服务，说明问题与修正方法：询问正在运行的网关；没有网关时同时\n短暂启动所有服务。有服务不可用时退出码为 4。"),
 		Args: a.argCount(0, 1), ValidArgsFunction: a.completeServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.doctor(cmd.Context(), strings.Join(args, ""))
@@ -49,23 +47,84 @@ func (a *app) doctor(ctx context.Context, only string) error {
 	if err != nil {
 		return err
 	}
-	findings := []finding{a.lookForFile(cfg)}
+	show := a.findings()
+	show.add(a.lookForFile(cfg))
 	for _, p := range cfg.Problems {
-		if only != "" && aboutAnother(cfg, p, only) {
-			continue
+		if only == "" || !aboutAnother(cfg, p, only) {
+			show.add(finding{OK: p.Severity == config.SeverityWarning, What: a.problemText(p)})
 		}
-		findings = append(findings, finding{OK: p.Severity == config.SeverityWarning, What: a.problemText(p)})
 	}
-	findings = append(findings, a.examine(ctx, cfg, only)...)
-	bad := false
-	for _, f := range findings {
-		bad = bad || !f.OK
+	if r := a.running(ctx, cfg.Path); r != nil {
+		err = a.askDoctor(ctx, r, only, show)
+	} else {
+		err = a.examine(ctx, cfg, only, show)
 	}
-	a.showFindings(findings)
-	if bad {
-		return silent(exitUnreachable)
+	if err != nil {
+		return err
+	}
+	return show.end(exitUnreachable)
+}
+
+// A findingList shows each finding as it is found; as JSON all of them at the end.
+type findingList struct {
+	app *app
+	all []finding
+	bad bool
+}
+
+func (a *app) findings() *findingList { return &findingList{app: a, all: []finding{}} }
+
+func (l *findingList) add(f finding) {
+	l.all, l.bad = append(l.all, f), l.bad || !f.OK
+	if !l.app.asJSON {
+		l.app.printFinding(f)
+	}
+}
+
+// end is the exit code, that of what is bad.
+func (l *findingList) end(code int) error {
+	if l.app.asJSON {
+		writeLine(l.app.Stdout, l.all)
+	}
+	if l.bad {
+		return silent(code)
 	}
 	return nil
+}
+
+// askDoctor lets the running gateway look at its own servers: others would say
+// nothing about those that clients use.
+func (a *app) askDoctor(ctx context.Context, r *remote, only string, show *findingList) error {
+	var page statusPage
+	if err := r.get(ctx, "/status", &page); err != nil {
+		return err
+	}
+	gateway := finding{OK: page.Unread == nil, What: a.t("running gateway", "正在运行的网关"), Detail: r.URL}
+	if page.Unread != nil {
+		gateway.Detail, gateway.Fix = strings.TrimSpace(r.URL+"  "+a.unreadText(page.Unread)), a.again("reload")
+	}
+	show.add(gateway)
+	var servers []web.Finding
+	if err := r.get(ctx, "/api/v1/doctor", &servers); err != nil {
+		return err
+	}
+	known := false
+	for _, f := range servers {
+		if f.Name == "" || only != "" && f.Name != only {
+			continue
+		}
+		known = true
+		label := a.serverLabel(&page, f.Schema, f.Name)
+		show.add(finding{OK: f.OK, What: label, Detail: f.Detail, Fix: cmp.Or(f.Command, f.Fix)})
+	}
+	if !known && only != "" {
+		show.add(a.noServer(only))
+	}
+	return nil
+}
+
+func (a *app) noServer(name string) finding {
+	return finding{What: name, Detail: a.t("no such server", "没有这个服务"), Fix: "mcp-all-in-one list"}
 }
 
 // lookForFile says where the config file is, or where its first server will
@@ -83,35 +142,27 @@ func (a *app) lookForFile(cfg *config.Config) finding {
 // doctorStale looks at a file that cannot be read, and at the gateway that
 // still runs with what it said before.
 func (a *app) doctorStale(ctx context.Context, r *remote, broken error) error {
-	var findings []finding
+	show := a.findings()
 	var load *config.LoadError
 	if errors.As(broken, &load) {
 		for _, p := range load.Problems {
-			findings = append(findings, finding{What: a.problemText(p)})
+			show.add(finding{What: a.problemText(p)})
 		}
 	}
 	var page statusPage
 	if err := r.get(ctx, "/status", &page); err != nil {
 		return err
 	}
-	findings = append(findings, finding{OK: true, What: a.t("running gateway", "正在运行的网关"), Detail: strings.TrimSpace(r.URL + "  " + a.staleNote(r)),
-		Fix: fmt.Sprintf(a.t("correct the file (%s checks it); kill -HUP %d makes the gateway read it", "请修正文件（用 %s 检查）；kill -HUP %d 使网关重新读取"), a.again("config", "validate"), r.PID)})
+	show.add(finding{OK: true, What: a.t("running gateway", "正在运行的网关"), Detail: strings.TrimSpace(r.URL + "  " + a.staleNote(r)),
+		Fix: fmt.Sprintf(a.t("correct the file (%s checks it); %s makes the gateway read it", "请修正文件（用 %s 检查）；再用 %s 使网关重新读取"), a.again("config", "validate"), a.again("reload"))})
 	for _, schema := range sortedKeys(page.Schemas) {
 		for _, s := range page.Schemas[schema].Servers {
 			ok := s.Status == upstream.Ready || s.Status == upstream.Disabled
-			findings = append(findings, finding{OK: ok, What: a.serverLabel(&page, schema, s.Name), Detail: strings.TrimSpace(a.stateWord(string(s.Status)) + "  " + a.t(s.Error, s.ErrorZH))})
+			show.add(finding{OK: ok, What: a.serverLabel(&page, schema, s.Name), Detail: strings.TrimSpace(a.stateWord(string(s.Status)) + "  " + a.t(s.Error, s.ErrorZH))})
 		}
 	}
-	a.showFindings(findings)
-	return silent(exitUsage)
-}
-
-func (a *app) showFindings(findings []finding) {
-	if a.asJSON {
-		writeLine(a.Stdout, findings)
-	} else {
-		a.printFindings(findings)
-	}
+	show.bad = true
+	return show.end(exitUsage)
 }
 
 // aboutAnother says whether a problem is one of another server than the one
@@ -127,43 +178,50 @@ func aboutAnother(cfg *config.Config, p config.Problem, only string) bool {
 	return false
 }
 
-func (a *app) printFindings(findings []finding) {
-	for _, f := range findings {
-		mark := "✓"
-		if !f.OK {
-			mark = "✗"
-		}
-		fmt.Fprintf(a.Stdout, "%s %s\n", mark, strings.TrimSpace(f.What+"  "+strings.ReplaceAll(f.Detail, "\n", "\n    ")))
-		if f.Fix != "" {
-			fmt.Fprintf(a.Stdout, "    %s  %s\n", a.t("fix", "修正"), f.Fix)
-		}
+func (a *app) printFinding(f finding) {
+	mark := "✓"
+	if !f.OK {
+		mark = "✗"
+	}
+	fmt.Fprintf(a.Stdout, "%s %s\n", mark, strings.TrimSpace(f.What+"  "+strings.ReplaceAll(f.Detail, "\n", "\n    ")))
+	if f.Fix != "" {
+		fmt.Fprintf(a.Stdout, "    %s  %s\n", a.t("fix", "修正"), f.Fix)
 	}
 }
 
-// examine starts the servers for a moment and looks at each.
-func (a *app) examine(ctx context.Context, cfg *config.Config, only string) []finding {
+// examine starts the servers for a moment, all at once, and shows each as soon as
+// it is known how it is.
+func (a *app) examine(ctx context.Context, cfg *config.Config, only string, show *findingList) error {
 	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name})
 	if err != nil {
-		return []finding{{What: a.lang.Of(err)}}
+		return err
 	}
+	defer in.end(ctx)
 	wait, cancel := context.WithTimeout(ctx, cfg.StartWait)
 	defer cancel()
-	in.settled(wait)
-	var findings []finding
+	found, count := make(chan finding), 0
 	for _, view := range in.set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
-			if only == "" || only == u.Name() {
-				findings = append(findings, a.diagnose(u))
+			if only != "" && only != u.Name() {
+				continue
 			}
+			count++
+			in.wg.Go(func() {
+				select {
+				case <-u.Settled():
+				case <-wait.Done():
+				}
+				found <- a.diagnose(u)
+			})
 		}
 	}
-	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancelEnd()
-	in.close(end)
-	if only != "" && len(findings) == 0 {
-		findings = append(findings, finding{What: only, Detail: a.t("no such server", "没有这个服务"), Fix: "mcp-all-in-one list"})
+	if count == 0 && only != "" {
+		show.add(a.noServer(only))
 	}
-	return findings
+	for range count {
+		show.add(<-found)
+	}
+	return nil
 }
 
 // diagnose says how one server is, and why.
@@ -196,16 +254,7 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 			f.Detail += "\n" + line
 		}
 	}
-	if start := new(stdio.StartError); errors.As(why, &start) { // it never ran, so it missed no variable
-		if _, err := exec.LookPath(cfg.Command); errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-			f.Fix = a.whereIs(cfg.Command)
-		}
-		return f
-	}
-	if len(st.Withheld) > 0 {
-		f.Detail += "\n" + a.t("variables that it did not get: ", "未传递的环境变量：") + strings.Join(st.Withheld, a.t(", ", "、"))
-		f.Fix = a.t("name those that it needs in its inheritEnv", "将需要的变量写入 inheritEnv")
-	}
+	f.Fix = a.fixFor(cfg, &st, why)
 	return f
 }
 

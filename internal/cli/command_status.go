@@ -41,6 +41,9 @@ func (a *app) runStatus(ctx context.Context) error {
 	} else {
 		a.printStatus(page)
 	}
+	if broken == nil {
+		a.warnUnread(page)
+	}
 	if broken != nil {
 		return broken
 	}
@@ -162,6 +165,7 @@ func (a *app) listServers(ctx context.Context, f *probeFlags) error {
 		if err := r.get(ctx, "/status", &page); err != nil {
 			return err
 		}
+		a.warnUnread(&page)
 		for schema, v := range page.Schemas {
 			for _, s := range v.Servers {
 				states[schema+"/"+s.Name] = string(s.Status)

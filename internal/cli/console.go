@@ -22,6 +22,7 @@ func (in *instance) newConsole(ctx context.Context, a *app, token string) (*web.
 		Settings: &consoleSettings{in: in, app: a}, Catalog: &consoleCatalog{in: in, app: a}, Programs: &consolePrograms{in: in, app: a},
 		Doctor: &consoleDoctor{in: in, app: a}, Suites: in.suiteOptions(a), Clients: in.consoleClients, Validate: validateAgainst,
 		Reload:   func() (web.Reload, error) { return in.reload() },
+		Unread:   func() *web.Unread { return in.unread() },
 		Bearer:   func(r *http.Request) (access.Principal, bool) { return in.consoleBearer(r, token) },
 		Current:  in.access.Current,
 		StateDir: filepath.Join(stateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,

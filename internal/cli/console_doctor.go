@@ -66,24 +66,6 @@ func examineServer(ctx context.Context, a *app, u *upstream.Upstream) web.Findin
 	}
 	if url := u.Config().URL; url != "" && st.State != upstream.Disabled && st.State != upstream.Pending {
 		out.Way = probe.Trace(ctx, url)
-		if last := out.Way[len(out.Way)-1]; !out.OK && !last.OK && out.Fix == "" {
-			out.Fix = a.wayOut(last.Name)
-		}
 	}
 	return out
-}
-
-// wayOut is what to do where the way to a server ends.
-func (a *app) wayOut(leg string) string {
-	switch leg {
-	case "dns":
-		return a.t("correct the host name in its url", "请更正 url 中的主机名")
-	case "tcp":
-		return a.t("start the server, or correct the port in its url", "请启动该服务，或更正 url 中的端口")
-	case "tls":
-		return a.t("renew its certificate, or let this machine trust who issued it", "请更新其证书，或让本机信任其签发者")
-	case "auth":
-		return a.t("put its key into headers, or ask its owner how to sign in", "请在 headers 中填写密钥，或询问服务提供方如何登录")
-	}
-	return a.t("look at the server's own log", "请查看该服务自己的日志")
 }

@@ -96,11 +96,12 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.statusPage(access.Owner)) })
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
-		if _, err := in.reload(); err != nil {
+		report, err := in.reload()
+		if err != nil {
 			refuseControl(w, r, http.StatusConflict, say.Why(err))
 			return
 		}
-		w.WriteHeader(http.StatusNoContent)
+		writeJSON(w, http.StatusOK, report)
 	})
 	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
 		if !in.console {

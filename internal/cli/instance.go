@@ -54,6 +54,9 @@ type instance struct {
 	guests watchers
 	// reload reads the config file again and applies it.
 	reload func() (web.Reload, error)
+	// unread is what the file says that was not read yet; nil where nobody
+	// reads it again.
+	unread func() *web.Unread
 }
 
 // instanceOptions say what kind of instance is wanted.

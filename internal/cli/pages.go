@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
 )
 
 // index tells a program what is here.
@@ -95,6 +96,9 @@ type statusPage struct {
 	Summary statusSummary           `json:"summary"`
 	// Limits are those that were reached, and how often.
 	Limits map[string]int64 `json:"limits,omitempty"`
+	// Unread is what the config file says that was not read yet, for those who
+	// may read it again.
+	Unread *web.Unread `json:"unread,omitempty"`
 }
 
 type statusServer struct {
@@ -163,6 +167,9 @@ func (in *instance) statusPage(who access.Principal) statusPage {
 		if who.MaySee(schema.Name, "", "") {
 			page.Summary.TotalSchemas++
 		}
+	}
+	if in.unread != nil && who.MayConfigure() {
+		page.Unread = in.unread()
 	}
 	for _, hit := range in.hits.List() {
 		if hit.Count > 0 {

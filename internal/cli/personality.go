@@ -76,7 +76,7 @@ func (a *app) commands() map[string][]*cobra.Command {
 		groupUse: a.probeCommands(),
 		groupRun: {a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.uiCommand(), a.statusCommand(), a.costCommand()},
 		groupManage: {
-			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.approveCommand(),
+			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.reloadCommand(), a.approveCommand(),
 			a.configCommand(), a.secretCommand(), a.keyCommand(), a.authCommand(),
 		},
 		groupClient: {a.importCommand(), a.connectCommand(), a.disconnectCommand(), a.exportCommand(), a.runCommand()},

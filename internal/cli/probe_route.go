@@ -54,6 +54,9 @@ func (b *bout) route(opt *probe.Options) error {
 	}
 	if r := b.reuse(); r != nil {
 		b.status = func() (page statusPage, err error) { err = r.get(b.ctx, "/status", &page); return page, err }
+		if err := b.sayUnread(); err != nil {
+			return err
+		}
 		if m.server != nil {
 			if err := b.serverUp(); err != nil {
 				return b.app.probeError(err, m)

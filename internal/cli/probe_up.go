@@ -81,6 +81,23 @@ const startPatience = 10 * time.Second
 // silentStates are those in which a server that never answered shows nothing.
 var silentStates = []upstream.State{upstream.Starting, upstream.Failed, upstream.CrashLooping, upstream.Stopped, upstream.Unconfigured, upstream.SignIn}
 
+// sayUnread warns that the running gateway has not read what its file says now,
+// and refuses a server that only the file has.
+func (b *bout) sayUnread() error {
+	page, err := b.status()
+	if err != nil || page.Unread == nil || b.aim.via != nil { // of a broken file it was said already
+		return err
+	}
+	a, s := b.app, b.aim.server
+	if s != nil && slices.Contains(page.Unread.Added, s.ID()) {
+		return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("reload"),
+			err:     say.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", s.Name, a.unreadText(page.Unread)),
+			details: []detail{{a.t("target", "目标"), b.aim.label}}}
+	}
+	a.warnUnread(&page)
+	return nil
+}
+
 func (b *bout) unavailable(reason string) error {
 	a, name := b.app, b.aim.server.Name
 	return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("doctor", name),

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"sync"
 
@@ -22,11 +23,14 @@ type reloader struct {
 	done    chan struct{}
 	wg      sync.WaitGroup
 	cancel  context.CancelFunc
+	// seen is the file that found was made of.
+	seen  [sha256.Size]byte
+	found *web.Unread
 }
 
 func (in *instance) reloader(a *app, f serveFlags) *reloader {
 	r := &reloader{in: in, app: a, flags: f, done: make(chan struct{})}
-	in.reload = r.reload
+	in.reload, in.unread = r.reload, r.unread
 	return r
 }
 
@@ -67,13 +71,49 @@ func (r *reloader) stop() {
 
 // reload reads the file again and applies it.
 func (r *reloader) reload() (web.Reload, error) {
-	o := r.app.loadOptions(false)
-	o.Path = r.in.cfg.Path
-	cfg, err := config.Load(o)
+	cfg, err := r.load()
 	if err != nil {
 		return web.Reload{}, err
 	}
 	return r.apply(cfg), nil
+}
+
+func (r *reloader) load() (*config.Config, error) {
+	o := r.app.loadOptions(false)
+	o.Path = r.in.cfg.Path
+	return config.Load(o)
+}
+
+// unread is what the file says that was not read yet; nil when it says nothing
+// new. The file is looked at each time, and read once for each of its versions.
+func (r *reloader) unread() *web.Unread {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, err := config.Fingerprint(r.in.cfg)
+	if err == nil && now == r.seen {
+		return r.found
+	}
+	var cfg *config.Config
+	if cfg, err = r.load(); err != nil {
+		r.found = &web.Unread{Reload: web.Reload{Path: r.in.cfg.Path}}
+		r.found.Error, r.found.ErrorZH = say.Why(err).Both()
+	} else {
+		r.complete(cfg)
+		r.found = &web.Unread{Reload: r.report(cfg)}
+		if r.found.Empty() {
+			r.found = nil
+		}
+	}
+	r.seen = now
+	return r.found
+}
+
+// complete adds to a file what this gateway was started with.
+func (r *reloader) complete(cfg *config.Config) {
+	r.flags.apply(cfg)
+	if r.in.only == nil && r.app.wantsDemo() {
+		addDemo(cfg)
+	}
 }
 
 func (r *reloader) deliver(cfg *config.Config, err error) {
@@ -88,10 +128,8 @@ func (r *reloader) deliver(cfg *config.Config, err error) {
 func (r *reloader) apply(cfg *config.Config) web.Reload {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.flags.apply(cfg)
-	if r.in.only == nil && r.app.wantsDemo() {
-		addDemo(cfg)
-	}
+	r.complete(cfg)
+	r.seen = [sha256.Size]byte{}
 	r.app.warn(r.in.log, cfg)
 	report := r.report(cfg)
 	r.in.set.Apply(cfg, r.in.only)
@@ -109,6 +147,7 @@ func (r *reloader) report(cfg *config.Config) web.Reload {
 			}
 		}
 	}
+	report.Settings = config.ChangedValues(r.in.set.Snapshot().Config, cfg)
 	for _, d := range config.Diff(r.in.set.Snapshot().Config, cfg) {
 		if r.in.only != nil && !slices.Contains(r.in.only, d.Schema) {
 			continue

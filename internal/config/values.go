@@ -30,6 +30,25 @@ func Values(c *Config) []Value {
 	return appendValues(nil, "", reflect.ValueOf(c).Elem(), reflect.ValueOf(fresh).Elem())
 }
 
+// ChangedValues are the keys of the values that differ between two versions of a
+// file. Secrets are compared by what they are.
+func ChangedValues(old, new *Config) []string {
+	return changedValues([]string{}, "", reflect.ValueOf(old).Elem(), reflect.ValueOf(new).Elem())
+}
+
+func changedValues(list []string, prefix string, old, new reflect.Value) []string {
+	for _, f := range fieldsOf(old.Type()) {
+		was, is := old.Field(f.index), new.Field(f.index)
+		switch {
+		case f.typ.Kind() == reflect.Struct && f.typ != typeInherit:
+			list = changedValues(list, prefix+f.name+".", was, is)
+		case !reflect.DeepEqual(was.Interface(), is.Interface()):
+			list = append(list, prefix+f.name)
+		}
+	}
+	return list
+}
+
 func appendValues(list []Value, prefix string, v, def reflect.Value) []Value {
 	for _, f := range fieldsOf(v.Type()) {
 		key := prefix + f.name

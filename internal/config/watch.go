@@ -154,12 +154,22 @@ func (w *Watcher) look() {
 
 // fingerprint covers what Load reads: the file and the marks beside it.
 func (w *Watcher) fingerprint() ([sha256.Size]byte, error) {
-	data, _, err := readRegular(w.path, maxFile)
+	return fingerprint(w.path, w.load.Home, w.load.Project)
+}
+
+// Fingerprint is equal as long as the file of a configuration, and the record of
+// what was approved in it, are.
+func Fingerprint(cfg *Config) ([sha256.Size]byte, error) {
+	return fingerprint(cfg.Path, cfg.home, cfg.Project)
+}
+
+func fingerprint(path, home string, project bool) ([sha256.Size]byte, error) {
+	data, _, err := readRegular(path, maxFile)
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
 	parts := [][]byte{data}
-	for _, record := range ApprovalsOf(w.path, w.load.Home, w.load.Project).records {
+	for _, record := range ApprovalsOf(path, home, project).records {
 		marks, _, err := readRegular(record, maxFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return [sha256.Size]byte{}, err

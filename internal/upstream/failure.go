@@ -125,6 +125,9 @@ func (u *Upstream) authFailure(status int, err error) error {
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", message).WithData(data)
 }
 
+// ErrSlow is in the error of a server that did not answer in time.
+var ErrSlow = errHandshake
+
 // isAuth says that a server refused us for who we are.
 func isAuth(err error) bool {
 	status := statusOf(err)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type Status struct {
 	Stderr             []string
 	Dropped            map[string]int64
 	Withheld           []string // environment variables that it did not get
+	Noise              string   // the first line on its standard output that was no message
 	Issues             []catalog.Issue
 	Changed            []DefinitionChange // what is not what it was
 }
@@ -49,7 +51,7 @@ func (u *Upstream) Status() Status {
 	u.mu.Lock()
 	s := Status{
 		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
-		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld,
+		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
 	}
 	s.Reason = say.Why(u.reason)
 	if u.stderr != nil {
@@ -112,6 +114,9 @@ func (u *Upstream) dropped(reason string, head []byte) {
 	u.mu.Lock()
 	u.counts[reason]++
 	first := u.counts[reason] == 1
+	if line := strings.TrimSpace(string(head)); u.noise == "" && line != "" && line[0] != '{' && line[0] != '[' {
+		u.noise = line
+	}
 	u.mu.Unlock()
 	if first {
 		u.log.Warn("ignoring what the server sent", "reason", reason, "head", strconv.Quote(string(head[:min(len(head), 256)])))

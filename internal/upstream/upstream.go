@@ -95,6 +95,7 @@ type Upstream struct {
 	shares   shares
 	messages messageRing
 	withheld []string
+	noise    string // the first line on its standard output that was no message
 	pins     pinner
 	issues   map[string][]catalog.Issue
 }

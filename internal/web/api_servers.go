@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/say"
 )
 
@@ -45,10 +46,26 @@ type overviewBody struct {
 	Inbox   []Question `json:"inbox"`
 	Stats   any        `json:"stats"`
 	Rev     uint64     `json:"rev"`
+	// Unread is what the config file says that was not read yet.
+	Unread *Unread `json:"unread,omitempty"`
 }
 
 func (h *Handler) getOverview(w http.ResponseWriter, r *request) {
-	reply(w, http.StatusOK, overviewBody{h.servers(r.who), h.clients(r.who), h.opt.Inbox.List(r.who), h.stats(r.who), h.opt.Traffic.Rev()})
+	reply(w, http.StatusOK, overviewBody{h.servers(r.who), h.clients(r.who), h.opt.Inbox.List(r.who), h.stats(r.who), h.opt.Traffic.Rev(), h.unread(r.who)})
+}
+
+// unread is for those who may read the file again.
+func (h *Handler) unread(who access.Principal) *Unread {
+	if h.opt.Unread == nil || !who.MayConfigure() {
+		return nil
+	}
+	return h.opt.Unread()
+}
+
+// getUnread says what the config file holds that was not read yet; null when it
+// holds nothing new.
+func (h *Handler) getUnread(w http.ResponseWriter, r *request) {
+	reply(w, http.StatusOK, h.unread(r.who))
 }
 
 func (h *Handler) getServers(w http.ResponseWriter, r *request) {

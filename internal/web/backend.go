@@ -112,9 +112,25 @@ type Reload struct {
 	Added   []string `json:"added"`
 	Removed []string `json:"removed"`
 	Changed []string `json:"changed"`
+	// Settings are the keys of other values that changed.
+	Settings []string `json:"settings"`
 	// Problems are what the file's readers should know.
 	Problems   []string `json:"problems"`
 	ProblemsZH []string `json:"problemsZH"`
+}
+
+// Empty says that nothing that counts is different.
+func (r *Reload) Empty() bool {
+	return len(r.Added)+len(r.Removed)+len(r.Changed)+len(r.Settings) == 0
+}
+
+// Unread is a config file that has changed since the gateway read it.
+type Unread struct {
+	Reload // what reading it would change
+	// Error is why it cannot be read; the gateway goes on with what it read
+	// before.
+	Error   string `json:"error,omitempty"`
+	ErrorZH string `json:"errorZH,omitempty"`
 }
 
 // A Client is one connected session.

@@ -115,6 +115,7 @@ func (h *Handler) table() []route {
 		{"GET", "runs/{run}/body", ScopeRead, h.getRunBody},
 		{"POST", "validate", ScopeRead, h.postValidate},
 		{"GET", "settings", ScopeAdmin, h.getSettings},
+		{"GET", "unread", ScopeAdmin, h.getUnread},
 		{"PUT", "settings/{key}", ScopeAdmin, h.putSetting},
 	}
 }

@@ -33,6 +33,9 @@ type Options struct {
 	Suites   SuiteOptions
 	// Reload reads the config file again and applies it.
 	Reload func() (Reload, error)
+	// Unread is what the config file says that was not read yet; nil when it
+	// says nothing new.
+	Unread func() *Unread
 	// Clients lists who is connected.
 	Clients func() []Client
 	// Validate checks a value against a JSON Schema with the code the command

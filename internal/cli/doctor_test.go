@@ -1,0 +1,147 @@
+package cli_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// expired is a certificate of yesterday.
+func expired(t *testing.T) tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// answering is a server that answers everything with one status.
+func answering(t *testing.T, status int, header ...string) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// doctorCases are servers that do not come up, and the fix that doctor offers.
+func doctorCases(t *testing.T, dir string) map[string][2]string {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(secure.Close)
+	old := httptest.NewUnstartedServer(http.NotFoundHandler())
+	old.TLS = &tls.Config{Certificates: []tls.Certificate{expired(t)}}
+	old.StartTLS()
+	t.Cleanup(old.Close)
+	silence := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-silence:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() { close(silence); silent.Close() })
+	if err := os.WriteFile(filepath.Join(dir, "plain.txt"), []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := func(u string, more ...string) string {
+		entry := map[string]string{"url": u}
+		for i := 0; i+1 < len(more); i += 2 {
+			entry[more[i]] = more[i+1]
+		}
+		raw, _ := json.Marshal(entry)
+		return string(raw)
+	}
+	sh := func(script string) string {
+		raw, _ := json.Marshal(map[string]any{"command": "sh", "args": []string{"-c", script}})
+		return string(raw)
+	}
+	return map[string][2]string{
+		"absent":       {url(answering(t, 404)), `nothing is at that path; most servers are at /mcp; try http://127.*/mcp`},
+		"refused":      {url("http://" + closed.Addr().String() + "/mcp"), `nothing listens there: start the server, or correct the port`},
+		"authority":    {url(secure.URL + "/mcp"), `does not know who issued its certificate`},
+		"expired":      {url(old.URL + "/mcp"), `its certificate has expired`},
+		"othername":    {url(strings.Replace(secure.URL, "127.0.0.1", "localhost", 1) + "/mcp"), `its certificate is for another name: .* not localhost`},
+		"plainhttp":    {url(strings.Replace(answering(t, 200), "http:", "https:", 1) + "/mcp"), `it does not speak TLS: write http://`},
+		"nohost":       {url("http://no-such-host.invalid/mcp"), `no host is called no-such-host.invalid`},
+		"slow":         {url(silent.URL + "/mcp"), `it does not answer: start it, or allow more time`},
+		"unauthorized": {url(answering(t, 401)+"/mcp", "type", "http"), `put its key into headers`},
+		"forbidden":    {url(answering(t, 403)+"/mcp", "type", "http"), `put its key into headers`},
+		"moved":        {url(answering(t, 308, "Location", "/new/mcp")+"/mcp", "type", "http"), `write the new address as its url: http://127.*/new/mcp`},
+		"wrongtype":    {url(answering(t, 405)+"/sse", "type", "http"), `try "type": "sse"`},
+		"unknown":      {`{"command":"no-such-program-here"}`, `install no-such-program-here`},
+		"notexec":      {`{"command":"./plain.txt"}`, `chmod \+x ./plain.txt`},
+		"dies":         {sh("echo the disk is full >&2; exit 3"), `run it by hand to see what it wants: sh -c`},
+		"asks":         {sh("echo 'Error: GITHUB_TOKEN is required' >&2; exit 1"), `it asks for GITHUB_TOKEN: set it in its env`},
+		"unset":        {`{"command":"sh","env":{"A":"${NO_SUCH_VARIABLE}"}}`, `it asks for NO_SUCH_VARIABLE`},
+		"prints":       {sh("echo Server is listening; exec sleep 60"), `it prints to standard output.*Server is listening`},
+	}
+}
+
+// TestDoctorNamesTheFix holds one fix to each error that doctor can name.
+func TestDoctorNamesTheFix(t *testing.T) {
+	dir := t.TempDir()
+	cases := doctorCases(t, dir)
+	servers := map[string]json.RawMessage{}
+	for name, c := range cases {
+		servers[name] = json.RawMessage(c[0])
+	}
+	raw, _ := json.Marshal(map[string]any{"startWait": "4s", "limits": map[string]any{"handshake": "2s"}, "mcpServers": servers})
+	if err := os.WriteFile(filepath.Join(dir, "mcp.json"), raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := mcptest.Product(t, "doctor", "-c", "mcp.json", "--json")
+	cmd := exec.CommandContext(t.Context(), p.Path, p.Args...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), p.Env...), "MCP_AIO_LANG=en", "XDG_RUNTIME_DIR="+dir, "SOME_OTHER_TOKEN=x", "NO_PROXY=*")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, _ := cmd.Output() // it exits with 4
+	var findings []struct{ What, Detail, Fix string }
+	if err := json.Unmarshal(out, &findings); err != nil {
+		t.Fatalf("%v: %s%s", err, out, &errs)
+	}
+	said := map[string]string{}
+	for _, f := range findings {
+		said[f.What] = f.Fix
+		if strings.Contains(f.Detail+f.Fix, "SOME_OTHER_TOKEN") {
+			t.Errorf("%s is offered a variable that has nothing to do with it: %s", f.What, f.Detail)
+		}
+	}
+	for name, c := range cases {
+		t.Run("true/12 "+name, func(t *testing.T) {
+			if !regexp.MustCompile(c[1]).MatchString(said[name]) {
+				t.Errorf("the fix is %q, want %s", said[name], c[1])
+			}
+		})
+	}
+}
