@@ -70,7 +70,7 @@ func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
 	row(a.t("one list, full", "一次列表，full"), -1, r.List.Full)
 	row(a.t("one list, compact", "一次列表，compact"), -1, r.List.Compact)
 	row(a.t("one list, search", "一次列表，search"), -1, r.List.Search)
-	row(a.t("our own tools, for clients that may configure", "自带的配置工具（仅对可修改配置的客户端）"), -1, r.Own)
+	row(a.t("our own tools", "自带的配置工具"), -1, r.Own)
 	row(a.t("lists shown so far", "已展示的列表"), r.Lists, r.Shown)
 	row(a.t("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
 	a.print(t)
