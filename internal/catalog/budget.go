@@ -21,6 +21,10 @@ const (
 	maxWork        = 200_000_000 // bytes and members looked at, steps of patterns
 )
 
+// workFor is how much of maxWork arguments of that size may use: what is made of
+// them stays below a hundred times their size.
+func workFor(size int) int { return min(maxWork, 20_000_000+200*size) }
+
 func withinBudget(schema []byte) error {
 	if len(schema) > maxSchemaBytes {
 		return say.Errorf("the schema has more than %d bytes", "schema 超过 %d 字节", maxSchemaBytes)

@@ -108,7 +108,7 @@ func fitHolds(t *testing.T, file string, f *Fit, c suiteCase) (held int) {
 			continue
 		}
 		held++
-		if found := doc.validate(value); found != nil {
+		if found := doc.validate(value, maxWork); found != nil {
 			t.Errorf("%s: %s: %s: %s is shown a schema that refuses %s: %v", file, c.Description, test.Description, f.Name, test.Data, found)
 		}
 	}

@@ -102,7 +102,7 @@ func runSuiteCase(t *testing.T, file, dialect string, known func(string) ([]byte
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := doc.validate(value); (found == nil) != test.Valid {
+		if found := doc.validate(value, maxWork); (found == nil) != test.Valid {
 			t.Errorf("%s: %s: %s: valid = %v %v", file, c.Description, test.Description, found == nil, found)
 			continue
 		}

@@ -81,11 +81,11 @@ func (it *Item) Validate(args []byte) []Violation {
 	if err != nil {
 		return []Violation{{Want: say.Plain("JSON"), Message: say.New("Arguments: expected JSON", "参数：应为 JSON")}}
 	}
-	return r.doc.validate(value)
+	return r.doc.validate(value, workFor(len(args)))
 }
 
-func (d *document) validate(value any) []Violation {
-	e := &evaluation{doc: d}
+func (d *document) validate(value any, work int) []Violation {
+	e := &evaluation{doc: d, work: maxWork - work}
 	if e.check(d.root, value, nil, nil, true) || e.spent {
 		return nil
 	}

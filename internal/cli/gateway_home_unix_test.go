@@ -68,7 +68,14 @@ func TestSecondGateway(t *testing.T) {
 			t.Errorf("the first says: %s", first.Stderr())
 		}
 		second := h.start()
-		second.Says(fmt.Sprintf("another gateway serves the same file: %s, pid %d", first.Listening(), first.PID()))
+		want := fmt.Sprintf("another gateway serves the same file: %s, pid %d", first.Listening(), first.PID())
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for end := time.Now().Add(15 * time.Second); !strings.Contains(second.Stderr(), want); <-tick.C {
+			if time.Now().After(end) {
+				t.Fatalf("%q is not in %q", want, second.Stderr())
+			}
+		}
 	})
 }
 
