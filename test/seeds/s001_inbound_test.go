@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mcp-all-in-one/internal/mcptest"
 )
@@ -77,8 +78,16 @@ func TestDocument001OwnLog(t *testing.T) {
 		level("debug")
 		before := len(w.Stderr())
 		w.Ask(request(20, "tools/list", `{}`))
-		if news := w.Stderr()[before:]; !strings.Contains(news, "level=DEBUG") || !strings.Contains(news, "tools/list") {
-			t.Errorf("the log after tools/list: %q", news)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for end := time.Now().Add(15 * time.Second); ; <-tick.C { // the log is another pipe than the answer
+			news := w.Stderr()[before:]
+			if strings.Contains(news, "level=DEBUG") && strings.Contains(news, "tools/list") {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the log after tools/list: %q", news)
+			}
 		}
 	})
 	t.Run("req/S001-29", func(t *testing.T) {
