@@ -52,11 +52,6 @@ func clip(s string) string {
 	return s
 }
 
-// toolNotFound is the error for a name that leads to no tool.
-func (s *Session) toolNotFound(name string, miss *catalog.Miss) *jsonrpc.Error {
-	return noTool(name, miss, s.seed)
-}
-
 // noTool is the error in the dialect of the source documents, or not.
 func noTool(name string, miss *catalog.Miss, seed bool) *jsonrpc.Error {
 	if miss.Kind == catalog.Ambiguous {
