@@ -33,7 +33,7 @@ func TestExplicitCancel(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":"p__wait","arguments":{"token":%q,"ms":60000}}}`, token, token))
 			cancel()
-			if err != nil || len(reply.Messages) > 0 {
+			if err != nil || !isCancelled(reply) {
 				t.Fatalf("the client got %+v, %v", reply, err)
 			}
 			at := p.await(token, patience)
