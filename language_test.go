@@ -25,7 +25,7 @@ var spokenElsewhere = map[string]string{
 }
 
 // TestErrorsAreInBothLanguages reads the source: an error of ours is made with
-// say.Errorf, in both languages, and a type that is an error says itself in
+// i18n.Errorf, in both languages, and a type that is an error says itself in
 // both. Commands may use the language that they know: t.
 func TestErrorsAreInBothLanguages(t *testing.T) {
 	texts := 0
@@ -50,7 +50,7 @@ func TestErrorsAreInBothLanguages(t *testing.T) {
 	}
 	for of, at := range errorTypes {
 		if !speakers[of] && spokenElsewhere[of] == "" {
-			t.Errorf("%s: %s has no method In(say.Lang) string", at, of)
+			t.Errorf("%s: %s has no method In(i18n.Lang) string", at, of)
 		}
 	}
 	if texts < 300 {
@@ -64,7 +64,7 @@ func sources(t *testing.T, files *token.FileSet) map[string]*ast.File {
 	list := map[string]*ast.File{}
 	err := filepath.WalkDir("internal", func(path string, d fs.DirEntry, err error) error {
 		name := strings.TrimPrefix(filepath.ToSlash(path), "internal/")
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "mcptest/") || strings.HasPrefix(name, "say/") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "mcptest/") || strings.HasPrefix(name, "i18n/") {
 			return err
 		}
 		list[name], err = parser.ParseFile(files, path, nil, 0)
@@ -99,10 +99,10 @@ func isMethod(f *ast.FuncDecl, name, result string) bool {
 	return got != nil && got.Name == result
 }
 
-// bilingual are the functions, beside those of package say, that take a text
+// bilingual are the functions, beside those of package i18n, that take a text
 // in both languages, and where in their arguments.
 var bilingual = map[string]int{
-	"say.New": 0, "say.Errorf": 0, "untrusted": 0, "refuse": 0, "startError": 2, "when": 1, "arguments": 1,
+	"i18n.New": 0, "i18n.Errorf": 0, "untrusted": 0, "refuse": 0, "startError": 2, "when": 1, "arguments": 1,
 	"m.note": 0, "m.fail": 0, "p.report": 2, "j.fail": 0,
 }
 
@@ -116,7 +116,7 @@ func checkCall(t *testing.T, files *token.FileSet, name string, call *ast.CallEx
 			return 0
 		}
 		if spokenElsewhere[name] == "" {
-			t.Errorf("%s: %s makes an error in one language; use say.Errorf", at, called)
+			t.Errorf("%s: %s makes an error in one language; use i18n.Errorf", at, called)
 		}
 		return 0
 	case "fail":

@@ -15,7 +15,7 @@ const module = "mcp-all-in-one"
 
 // vocabulary is what every package may import: whoever makes an error says it
 // in both languages.
-const vocabulary = "say"
+const vocabulary = "i18n"
 
 // layers says which of our packages each package may import, beside the
 // vocabulary. What is not listed here is not a package of this project.

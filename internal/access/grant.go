@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Grant says what its holder may see and do. An empty list binds nothing.
@@ -65,15 +65,15 @@ type ScopeError struct {
 	Known []string // what there is
 }
 
-func (e *ScopeError) Error() string { return e.In(say.English) }
+func (e *ScopeError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *ScopeError) In(l say.Lang) string {
-	known := strings.Join(e.Known, say.New(", ", "、").In(l))
+func (e *ScopeError) In(l i18n.Lang) string {
+	known := strings.Join(e.Known, i18n.New(", ", "、").In(l))
 	if e.Kind != "" {
-		return say.New("scope %q: %s is one of %s", "范围 %q 无效，可用：%[3]s（%[2]s）", e.Scope, e.Kind, known).In(l)
+		return i18n.New("scope %q: %s is one of %s", "范围 %q 无效，可用：%[3]s（%[2]s）", e.Scope, e.Kind, known).In(l)
 	}
-	return say.New("scope %q is none of %s", "范围 %q 无效，可用：%s", e.Scope, known).In(l)
+	return i18n.New("scope %q is none of %s", "范围 %q 无效，可用：%s", e.Scope, known).In(l)
 }
 
 // Scopes writes the grant the way ParseScopes reads it.

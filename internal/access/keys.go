@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // keyPrefix tells our keys from the tokens of others, to us and to scanners
@@ -20,9 +20,9 @@ const keyPrefix = "aio_"
 
 var (
 	// ErrNoKey is a key that does not exist.
-	ErrNoKey = say.Errorf("no such key", "没有这个访问密钥")
+	ErrNoKey = i18n.Errorf("no such key", "没有这个访问密钥")
 	// ErrKeyExists is a valid key of the same name.
-	ErrKeyExists = say.Errorf("a valid key has this name", "已有同名的有效访问密钥")
+	ErrKeyExists = i18n.Errorf("a valid key has this name", "已有同名的有效访问密钥")
 )
 
 // A Key is what is kept of a key: never the key itself.
@@ -88,7 +88,7 @@ func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain strin
 	}
 	err = k.change(func(list []Key) ([]Key, error) {
 		if slices.ContainsFunc(list, func(other Key) bool { return other.Name == name && other.Valid(key.Created) }) {
-			return nil, say.Errorf("%w: %q", "%w：%q", ErrKeyExists, name)
+			return nil, i18n.Errorf("%w: %q", "%w：%q", ErrKeyExists, name)
 		}
 		return append(list, key), nil
 	})
@@ -123,12 +123,12 @@ func findKey(list []Key, idOrName string) (int, error) {
 			continue
 		}
 		if found >= 0 {
-			return 0, say.Errorf("several keys are named %q: use the id", "有多个访问密钥名为 %q：请使用 ID", idOrName)
+			return 0, i18n.Errorf("several keys are named %q: use the id", "有多个访问密钥名为 %q：请使用 ID", idOrName)
 		}
 		found = i
 	}
 	if found < 0 {
-		return 0, say.Errorf("%w: %q", "%w：%q", ErrNoKey, idOrName)
+		return 0, i18n.Errorf("%w: %q", "%w：%q", ErrNoKey, idOrName)
 	}
 	return found, nil
 }

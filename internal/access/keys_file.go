@@ -10,7 +10,7 @@ import (
 	"runtime"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const (
@@ -42,23 +42,23 @@ func readKeys(path string) ([]Key, fs.FileInfo, error) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, say.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
+		return nil, nil, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, say.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
+		return nil, nil, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return nil, info, say.Errorf("%s can be written by others (mode %04o): chmod 600 it", "其他用户可写 %s（权限 %04o）：请执行 chmod 600", path, info.Mode().Perm())
+		return nil, info, i18n.Errorf("%s can be written by others (mode %04o): chmod 600 it", "其他用户可写 %s（权限 %04o）：请执行 chmod 600", path, info.Mode().Perm())
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
-		return nil, info, say.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
+		return nil, info, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
 	}
 	var content keyFile
 	if err := json.Unmarshal(data, &content); err != nil {
-		return nil, info, say.Errorf("%s does not hold keys: %w", "%s 中不是访问密钥：%w", path, err)
+		return nil, info, i18n.Errorf("%s does not hold keys: %w", "%s 中不是访问密钥：%w", path, err)
 	}
 	return content.Keys, info, nil
 }
@@ -67,7 +67,7 @@ func readKeys(path string) ([]Key, fs.FileInfo, error) {
 // and after any crash, finds the old list or the new one.
 func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
 	if err := os.MkdirAll(filepath.Dir(k.path), 0o700); err != nil {
-		return say.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
+		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
 	}
 	unlock, err := lockFile(k.path + ".lock")
 	if err != nil {
@@ -83,10 +83,10 @@ func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
 	}
 	data, err := json.MarshalIndent(keyFile{Keys: list}, "", "  ")
 	if err != nil {
-		return say.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
+		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
 	}
 	if err := replaceFile(k.path, append(data, '\n')); err != nil {
-		return say.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
+		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
 	}
 	k.refresh(true)
 	return nil
@@ -128,14 +128,14 @@ func lockFile(path string) (unlock func(), err error) {
 			return func() { _ = os.Remove(path) }, nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, say.Errorf("locking the keys: %w", "锁定访问密钥失败：%w", err)
+			return nil, i18n.Errorf("locking the keys: %w", "锁定访问密钥失败：%w", err)
 		}
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > lockStale {
 			_ = os.Remove(path)
 			continue
 		}
 		if time.Now().After(deadline) {
-			return nil, say.Errorf("another process has been writing the keys for %v: remove %s if none is", "另一进程已写入访问密钥 %v 之久：若无此进程，请删除 %s", lockWait, path)
+			return nil, i18n.Errorf("another process has been writing the keys for %v: remove %s if none is", "另一进程已写入访问密钥 %v 之久：若无此进程，请删除 %s", lockWait, path)
 		}
 	}
 }

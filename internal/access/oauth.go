@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/safehttp"
-	"mcp-all-in-one/internal/say"
 )
 
 // skew is how far the clock of the authorization server may be off.
@@ -44,11 +44,11 @@ type ResourceServer struct {
 func NewResourceServer(conf config.OAuth, fetch *http.Client) (*ResourceServer, error) {
 	resource, err := url.Parse(conf.Resource)
 	if err != nil || resource.Host == "" || resource.Fragment != "" || (resource.Scheme != "https" && resource.Scheme != "http") {
-		return nil, say.Errorf("access.oauth.resource %q is not this gateway's own URL", "access.oauth.resource %q 不是本网关的 URL", conf.Resource)
+		return nil, i18n.Errorf("access.oauth.resource %q is not this gateway's own URL", "access.oauth.resource %q 不是本网关的 URL", conf.Resource)
 	}
 	issuer, err := url.Parse(conf.Issuer)
 	if err != nil || issuer.Host == "" {
-		return nil, say.Errorf("access.oauth.issuer %q is not a URL", "access.oauth.issuer %q 不是 URL", conf.Issuer)
+		return nil, i18n.Errorf("access.oauth.issuer %q is not a URL", "access.oauth.issuer %q 不是 URL", conf.Issuer)
 	}
 	if fetch == nil {
 		var opt safehttp.Options
@@ -145,7 +145,7 @@ func (rs *ResourceServer) verify(ctx context.Context, raw string) (*claims, erro
 		return nil, err
 	}
 	if !slices.ContainsFunc(token.Audience, func(a string) bool { return slices.Contains(rs.audiences, canonical(a)) }) {
-		return nil, say.Errorf("the token is for somebody else", "令牌不是发给本网关的")
+		return nil, i18n.Errorf("the token is for somebody else", "令牌不是发给本网关的")
 	}
 	var got claims
 	if err := token.Claims(&got); err != nil {
@@ -154,11 +154,11 @@ func (rs *ResourceServer) verify(ctx context.Context, raw string) (*claims, erro
 	now := rs.now()
 	switch {
 	case got.Subject == "":
-		return nil, say.Errorf("the token names nobody", "令牌没有写明身份")
+		return nil, i18n.Errorf("the token names nobody", "令牌没有写明身份")
 	case got.Expires == nil || now.After(got.Expires.time().Add(skew)):
-		return nil, say.Errorf("the token has expired", "令牌已过期")
+		return nil, i18n.Errorf("the token has expired", "令牌已过期")
 	case got.NotBefore != nil && now.Add(skew).Before(got.NotBefore.time()):
-		return nil, say.Errorf("the token is not valid yet", "令牌尚未生效")
+		return nil, i18n.Errorf("the token is not valid yet", "令牌尚未生效")
 	}
 	return &got, nil
 }

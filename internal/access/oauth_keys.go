@@ -12,7 +12,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // fetchEvery bounds how often tokens with unknown keys make us fetch; after a
@@ -23,7 +23,7 @@ const (
 )
 
 // errNoKeys means that a signature could not be checked.
-var errNoKeys = say.Errorf("the issuer's keys are not to be had", "无法获得签发者的公钥")
+var errNoKeys = i18n.Errorf("the issuer's keys are not to be had", "无法获得签发者的公钥")
 
 // issuerKeys are the keys of an issuer: found through its metadata, kept, and
 // fetched again when a token names one that is new.
@@ -93,7 +93,7 @@ func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
 	may := k.mayFetchLocked(time.Now())
 	k.mu.Unlock()
 	if !may {
-		return nil, say.Errorf("the keys were fetched a moment ago", "公钥刚刚获取过")
+		return nil, i18n.Errorf("the keys were fetched a moment ago", "公钥刚刚获取过")
 	}
 	r = r.Clone(r.Context())
 	r.Header.Del("Cache-Control") // else a redirect would be refused
@@ -139,20 +139,20 @@ func (k *issuerKeys) metadata(ctx context.Context, address string) (string, erro
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return "", say.Errorf("%s answered %d", "%s 返回 %d", address, resp.StatusCode)
+		return "", i18n.Errorf("%s answered %d", "%s 返回 %d", address, resp.StatusCode)
 	}
 	var doc struct {
 		Issuer string `json:"issuer"`
 		JWKS   string `json:"jwks_uri"`
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&doc); err != nil {
-		return "", say.Errorf("reading %s: %w", "读取 %s 失败：%w", address, err)
+		return "", i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", address, err)
 	}
 	if doc.Issuer != k.issuer {
-		return "", say.Errorf("%s is the metadata of another issuer", "%s 是其他签发者的元数据", address)
+		return "", i18n.Errorf("%s is the metadata of another issuer", "%s 是其他签发者的元数据", address)
 	}
 	if doc.JWKS == "" {
-		return "", say.Errorf("%s names no keys", "%s 没有给出公钥", address)
+		return "", i18n.Errorf("%s names no keys", "%s 没有给出公钥", address)
 	}
 	return doc.JWKS, nil
 }

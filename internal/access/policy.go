@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxCredential is far above any key or token.
@@ -174,10 +174,10 @@ func (p *Policy) RequireAuth(addr string) error {
 	if config.IsLoopback(host) {
 		return nil
 	}
-	where := say.Plain(host)
+	where := i18n.Plain(host)
 	if host == "" {
-		where = say.New("every address of this machine", "本机的所有地址")
+		where = i18n.New("every address of this machine", "本机的所有地址")
 	}
-	return say.Errorf("listening on %v would let others in, and access is not set up: create a key and set access.keys, or set access.oauth, or listen on 127.0.0.1",
+	return i18n.Errorf("listening on %v would let others in, and access is not set up: create a key and set access.keys, or set access.oauth, or listen on 127.0.0.1",
 		"监听 %v 会让他人进入，而访问控制尚未设置：请创建访问密钥并设置 access.keys，或设置 access.oauth，或只监听 127.0.0.1", where)
 }

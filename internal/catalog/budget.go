@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // What a server's schema, and one validation with it, may cost us.
@@ -27,7 +27,7 @@ func workFor(size int) int { return min(maxWork, 20_000_000+200*size) }
 
 func withinBudget(schema []byte) error {
 	if len(schema) > maxSchemaBytes {
-		return say.Errorf("the schema has more than %d bytes", "schema 超过 %d 字节", maxSchemaBytes)
+		return i18n.Errorf("the schema has more than %d bytes", "schema 超过 %d 字节", maxSchemaBytes)
 	}
 	count, depth, deepest := 0, 0, 0
 	inString := false
@@ -49,10 +49,10 @@ func withinBudget(schema []byte) error {
 		}
 	}
 	if count > maxSubschemas {
-		return say.Errorf("the schema has more than %d parts", "schema 超过 %d 个部分", maxSubschemas)
+		return i18n.Errorf("the schema has more than %d parts", "schema 超过 %d 个部分", maxSubschemas)
 	}
 	if deepest > maxSchemaDepth {
-		return say.Errorf("the schema is nested more than %d levels deep", "schema 嵌套超过 %d 层", maxSchemaDepth)
+		return i18n.Errorf("the schema is nested more than %d levels deep", "schema 嵌套超过 %d 层", maxSchemaDepth)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func decode(raw []byte) (any, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, say.Errorf("reading JSON: %v", "读取 JSON 失败：%v", err)
+		return nil, i18n.Errorf("reading JSON: %v", "读取 JSON 失败：%v", err)
 	}
 	return v, nil
 }

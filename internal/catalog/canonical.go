@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // spend takes work from the budget, and says whether there was enough.
@@ -70,10 +70,10 @@ func (e *evaluation) key(v any) ([]byte, bool) {
 }
 
 // show quotes the beginning of a value.
-func (e *evaluation) show(v any) say.Text {
+func (e *evaluation) show(v any) i18n.Text {
 	w := quote(v)
 	e.spend(w.work())
-	return say.Plain(clip(string(w.out)))
+	return i18n.Plain(clip(string(w.out)))
 }
 
 // canonical is a text that two values share if and only if they are equal.

@@ -3,13 +3,13 @@ package catalog
 import (
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func hasHidden(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
-			return strings.IndexFunc(s[i:], say.Hidden) >= 0
+			return strings.IndexFunc(s[i:], i18n.Hidden) >= 0
 		}
 	}
 	return false
@@ -21,7 +21,7 @@ func clean(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if say.Hidden(r) {
+		if i18n.Hidden(r) {
 			return -1
 		}
 		return r

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // evaluation holds one value against a document.
@@ -91,7 +91,7 @@ func (e *evaluation) check(p *part, v any, where *at, judged *seen, tell bool) b
 	}
 	if p.verdict != nil {
 		if !*p.verdict && tell {
-			e.note(where, say.New("no value here", "此处没有值"), say.Text{})
+			e.note(where, i18n.New("no value here", "此处没有值"), i18n.Text{})
 		}
 		return *p.verdict
 	}
@@ -158,13 +158,13 @@ func (e *evaluation) compositions(p *part, v any, where *at, own *seen, tell boo
 			e.alternatives(p.oneOf, v, where, tell)
 			ok = false
 		case n > 1:
-			e.tell(tell, where, say.New("exactly one of the allowed forms", "允许的形式中的恰好一种"), say.New("%d that fit", "符合其中 %d 种", n))
+			e.tell(tell, where, i18n.New("exactly one of the allowed forms", "允许的形式中的恰好一种"), i18n.New("%d that fit", "符合其中 %d 种", n))
 			ok = false
 		}
 	}
 	if p.not != nil && e.check(p.not, v, where, nil, false) {
 		if tell {
-			e.note(where, say.New("something else than what is excluded", "被排除之外的值"), e.show(v))
+			e.note(where, i18n.New("something else than what is excluded", "被排除之外的值"), e.show(v))
 		}
 		ok = false
 	}
@@ -197,13 +197,13 @@ func (e *evaluation) assertions(p *part, v any, where *at, tell bool) bool {
 		return true
 	}
 	if len(p.types) > 0 && !slices.ContainsFunc(p.types, func(t string) bool { return isType(v, t) }) {
-		e.tell(tell, where, typesText(p.types), say.Plain(typeOf(v)))
+		e.tell(tell, where, typesText(p.types), i18n.Plain(typeOf(v)))
 		return false
 	}
 	ok := true
 	if p.enum != nil && !e.among(p.enumKeys, v) {
 		if tell {
-			e.note(where, say.New("one of %s", "%s 之一", showAll(p.enum)), e.show(v))
+			e.note(where, i18n.New("one of %s", "%s 之一", showAll(p.enum)), e.show(v))
 		}
 		ok = false
 	}
@@ -217,19 +217,19 @@ func (e *evaluation) assertions(p *part, v any, where *at, tell bool) bool {
 	case json.Number:
 		return e.number(p, v, where, tell) && ok
 	case string:
-		ok = e.sizes(p, "Length", say.New("characters", "个字符"), utf8.RuneCountInString(v), where, tell) && ok
+		ok = e.sizes(p, "Length", i18n.New("characters", "个字符"), utf8.RuneCountInString(v), where, tell) && ok
 		if p.pattern != nil && !e.matches(p.pattern, v) {
-			e.tell(tell, where, say.New("text that matches %s", "符合 %s 的文本", p.pattern.expr.String()), e.show(v))
+			e.tell(tell, where, i18n.New("text that matches %s", "符合 %s 的文本", p.pattern.expr.String()), e.show(v))
 			ok = false
 		}
 	case []any:
-		ok = e.sizes(p, "Items", say.New("items", "项"), len(v), where, tell) && ok
+		ok = e.sizes(p, "Items", i18n.New("items", "项"), len(v), where, tell) && ok
 		if p.unique && !e.allDifferent(v) {
-			e.tell(tell, where, say.New("items that are all different", "互不相同的项"), say.Text{})
+			e.tell(tell, where, i18n.New("items that are all different", "互不相同的项"), i18n.Text{})
 			ok = false
 		}
 	case map[string]any:
-		ok = e.sizes(p, "Properties", say.New("members", "个成员"), len(v), where, tell) && ok
+		ok = e.sizes(p, "Properties", i18n.New("members", "个成员"), len(v), where, tell) && ok
 	}
 	return ok
 }
@@ -242,22 +242,22 @@ func (e *evaluation) number(p *part, v json.Number, where *at, tell bool) bool {
 	ok := true
 	for _, l := range p.limits {
 		if !l.fits(n) {
-			e.tell(tell, where, l.text(), say.Plain(clip(string(v))))
+			e.tell(tell, where, l.text(), i18n.Plain(clip(string(v))))
 			ok = false
 		}
 	}
 	return ok
 }
 
-func (e *evaluation) sizes(p *part, suffix string, unit say.Text, n int, where *at, tell bool) bool {
+func (e *evaluation) sizes(p *part, suffix string, unit i18n.Text, n int, where *at, tell bool) bool {
 	ok := true
 	for _, s := range p.sizes {
 		if s.keyword == "min"+suffix && n < s.bound {
-			e.tell(tell, where, say.New("at least %d %v", "至少 %d %v", s.bound, unit), say.Plain(strconv.Itoa(n)))
+			e.tell(tell, where, i18n.New("at least %d %v", "至少 %d %v", s.bound, unit), i18n.Plain(strconv.Itoa(n)))
 			ok = false
 		}
 		if s.keyword == "max"+suffix && n > s.bound {
-			e.tell(tell, where, say.New("at most %d %v", "至多 %d %v", s.bound, unit), say.Plain(strconv.Itoa(n)))
+			e.tell(tell, where, i18n.New("at most %d %v", "至多 %d %v", s.bound, unit), i18n.Plain(strconv.Itoa(n)))
 			ok = false
 		}
 	}

@@ -3,11 +3,11 @@ package catalog
 import (
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
-func typesText(types []string) say.Text {
-	return say.Pair(strings.Join(types, " or "), strings.Join(types, " 或 "))
+func typesText(types []string) i18n.Text {
+	return i18n.Pair(strings.Join(types, " or "), strings.Join(types, " 或 "))
 }
 
 func (l limit) fits(n decimal) bool {
@@ -28,17 +28,17 @@ func (l limit) fits(n decimal) bool {
 }
 
 // text says what fits.
-func (l limit) text() say.Text {
+func (l limit) text() i18n.Text {
 	bound := l.written
 	switch l.keyword {
 	case "minimum":
-		return say.New("at least %s", "不小于 %s 的值", bound)
+		return i18n.New("at least %s", "不小于 %s 的值", bound)
 	case "maximum":
-		return say.New("at most %s", "不大于 %s 的值", bound)
+		return i18n.New("at most %s", "不大于 %s 的值", bound)
 	case "exclusiveMinimum":
-		return say.New("more than %s", "大于 %s 的值", bound)
+		return i18n.New("more than %s", "大于 %s 的值", bound)
 	case "exclusiveMaximum":
-		return say.New("less than %s", "小于 %s 的值", bound)
+		return i18n.New("less than %s", "小于 %s 的值", bound)
 	}
-	return say.New("a multiple of %s", "%s 的倍数", bound)
+	return i18n.New("a multiple of %s", "%s 的倍数", bound)
 }

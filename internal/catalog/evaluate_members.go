@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func (e *evaluation) object(p *part, v map[string]any, where *at, own *seen, tell bool) bool {
@@ -113,7 +113,7 @@ func (e *evaluation) array(p *part, v []any, where *at, own *seen, tell bool) bo
 			}
 		}
 		if n < p.minContains || p.maxContains >= 0 && n > p.maxContains {
-			e.tell(tell, where, say.New("another number of items of a kind", "另一数量的此类项"), say.Plain(strconv.Itoa(n)))
+			e.tell(tell, where, i18n.New("another number of items of a kind", "另一数量的此类项"), i18n.Plain(strconv.Itoa(n)))
 			ok = false
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Fit is what a kind of client, or the model behind it, takes of the
@@ -70,9 +70,9 @@ func (f *Fit) Takes(keyword string) bool {
 
 // Refuses says what of a tool's schema is not taken: the first keyword that
 // has to be rewritten; empty when nothing has to be.
-func (f *Fit) Refuses(schema []byte) say.Text {
+func (f *Fit) Refuses(schema []byte) i18n.Text {
 	if len(schema) > maxFitBytes {
-		return say.Text{}
+		return i18n.Text{}
 	}
 	w := fitter{fit: f, root: schema}
 	w.schema(schema, true)
@@ -98,7 +98,7 @@ func (f *Fit) Schema(schema []byte) []byte {
 type fitNames struct {
 	to      map[*entry]string
 	from    map[string]*entry
-	refused map[*entry]say.Text
+	refused map[*entry]i18n.Text
 }
 
 // fitted returns the tools whose names the fit shortens. No two get the same
@@ -109,7 +109,7 @@ func (c *Catalog) fitted(f *Fit) *fitNames {
 	if n := c.fits.by[f.Name]; n != nil {
 		return n
 	}
-	n := &fitNames{to: make(map[*entry]string), from: make(map[string]*entry), refused: make(map[*entry]say.Text)}
+	n := &fitNames{to: make(map[*entry]string), from: make(map[string]*entry), refused: make(map[*entry]i18n.Text)}
 	for _, e := range c.tools().order {
 		if keyword := f.Refuses(e.item.InputSchema); !keyword.Empty() {
 			n.refused[e] = keyword
@@ -134,7 +134,7 @@ func (c *Catalog) fitted(f *Fit) *fitNames {
 
 // Unfit counts the tools whose schemas a fit does not take as they are, with an
 // example and why.
-func (c *Catalog) Unfit(f *Fit, may Visible) (count int, example string, keyword say.Text) {
+func (c *Catalog) Unfit(f *Fit, may Visible) (count int, example string, keyword i18n.Text) {
 	refused := c.fitted(f).refused
 	for _, e := range c.tools().order {
 		if !refused[e].Empty() && c.sees(e, may) {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // join writes the parts of a combination into the schema that they are
@@ -14,7 +14,7 @@ import (
 func (w *fitter) join(m *members, raw []byte, top bool) {
 	combined := w.fit.Keywords != nil || top && w.fit.Flat
 	if list := jsonrpc.Get(raw, "allOf"); combined && isArray(list) {
-		w.changed(say.Plain("allOf"))
+		w.changed(i18n.Plain("allOf"))
 		w.remove(m, "allOf")
 		for part := range jsonrpc.Elements(list) {
 			w.take(m, part, true)
@@ -28,7 +28,7 @@ func (w *fitter) join(m *members, raw []byte, top bool) {
 		if !isArray(list) {
 			continue
 		}
-		w.changed(say.Plain(keyword))
+		w.changed(i18n.Plain(keyword))
 		w.remove(m, keyword)
 		w.remove(m, "anyOf") // a oneOf may have become one
 		for part := range jsonrpc.Elements(list) {
@@ -37,7 +37,7 @@ func (w *fitter) join(m *members, raw []byte, top bool) {
 	}
 	for _, keyword := range []string{"not", "enum", "const"} {
 		if m.get(keyword) != nil {
-			w.changed(say.Plain(keyword))
+			w.changed(i18n.Plain(keyword))
 			w.remove(m, keyword)
 		}
 	}

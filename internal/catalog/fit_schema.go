@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 type fitter struct {
 	fit   *Fit
 	root  []byte
-	first say.Text // the first keyword that was rewritten
-	open  []string // references that are being written out
+	first i18n.Text // the first keyword that was rewritten
+	open  []string  // references that are being written out
 	depth int
 	size  int
 	steps int
@@ -34,7 +34,7 @@ func (w *fitter) spent() bool {
 	return w.steps > maxFitSteps || w.size > maxFitBytes
 }
 
-func (w *fitter) changed(what say.Text) {
+func (w *fitter) changed(what i18n.Text) {
 	if w.first.Empty() {
 		w.first = what
 	}
@@ -78,12 +78,12 @@ func (w *fitter) schema(raw []byte, top bool) []byte {
 		if w.fit.Keywords == nil {
 			return raw
 		}
-		w.changed(say.New("a schema that is %s", "为 %s 的 schema", string(raw)))
+		w.changed(i18n.New("a schema that is %s", "为 %s 的 schema", string(raw)))
 		return []byte(`{}`)
 	}
 	if w.depth++; w.depth > maxFitDepth && w.fit.Keywords != nil || w.spent() {
 		w.depth--
-		w.changed(say.New("a schema of many levels", "层数很多的 schema"))
+		w.changed(i18n.New("a schema of many levels", "层数很多的 schema"))
 		return []byte(`{}`)
 	}
 	defer func() { w.depth-- }()
@@ -121,12 +121,12 @@ func (w *fitter) member(m *members, key string, value []byte) (note string) {
 	case w.fit.Keywords == nil:
 		m.set(key, value)
 	case key == "items":
-		w.changed(say.Plain("items")) // one schema for each place
+		w.changed(i18n.Plain("items")) // one schema for each place
 	case key == "oneOf" && value[0] == '[':
-		w.changed(say.Plain(key))
+		w.changed(i18n.Plain(key))
 		m.set("anyOf", w.all(value))
 	case key == "const":
-		w.changed(say.Plain(key))
+		w.changed(i18n.Plain(key))
 		return w.enum(m, append(append([]byte{'['}, value...), ']'))
 	case key == "enum":
 		return w.enum(m, value)
@@ -134,7 +134,7 @@ func (w *fitter) member(m *members, key string, value []byte) (note string) {
 		w.types(m, value)
 	case key == "format" && !slices.Contains(w.fit.Formats, unquoted(value)),
 		!w.fit.Takes(key):
-		w.changed(say.Plain(key))
+		w.changed(i18n.Plain(key))
 		if isScalar(value) && !strings.HasPrefix(key, "$") {
 			return key + ": " + unquoted(value)
 		}
@@ -151,7 +151,7 @@ func (w *fitter) items(m *members, placed bool) {
 	case placed && !w.fit.Takes("prefixItems") && m.get("items") != nil:
 		m.set("items", []byte(`{}`))
 	case w.fit.Items && !placed && string(m.get("type")) == `"array"` && m.get("items") == nil:
-		w.changed(say.New("an array without items", "没有 items 的数组"))
+		w.changed(i18n.New("an array without items", "没有 items 的数组"))
 		m.set("items", []byte(`{}`))
 	}
 }
@@ -179,7 +179,7 @@ func (w *fitter) all(list []byte) []byte {
 func (w *fitter) enum(m *members, list []byte) string {
 	for v := range jsonrpc.Elements(list) {
 		if v[0] != '"' {
-			w.changed(say.Plain("enum"))
+			w.changed(i18n.Plain("enum"))
 			return "one of " + string(bytes.Trim(list, "[]"))
 		}
 	}
@@ -192,7 +192,7 @@ func (w *fitter) enum(m *members, list []byte) string {
 
 // types writes a list of types as one that may be null, or as a choice.
 func (w *fitter) types(m *members, list []byte) {
-	w.changed(say.Plain("type"))
+	w.changed(i18n.Plain("type"))
 	var kinds [][]byte
 	for v := range jsonrpc.Elements(list) {
 		if string(v) == `"null"` {
@@ -220,7 +220,7 @@ func (w *fitter) types(m *members, list []byte) {
 // written is what a reference leads to, with what stands beside it. One that
 // leads into itself ends.
 func (w *fitter) written(ref string, beside []byte, top bool) []byte {
-	w.changed(say.Plain("$ref"))
+	w.changed(i18n.Plain("$ref"))
 	target := w.find(ref)
 	if target == nil || slices.Contains(w.open, ref) {
 		if kind := jsonrpc.Get(target, "type"); len(kind) > 0 && kind[0] == '"' {

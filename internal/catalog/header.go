@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // HeaderParam is an argument of a tool that HTTP clients repeat in a header.
@@ -44,7 +44,7 @@ func DropInvalidHeaders(tools []Item) ([]Item, []Issue) {
 	kept = slices.DeleteFunc(kept, func(it Item) bool {
 		err := InvalidHeaders(&it)
 		if err != nil {
-			issues = append(issues, Issue{Item: it.Key, Detail: say.Why(err), Withheld: true})
+			issues = append(issues, Issue{Item: it.Key, Detail: i18n.Why(err), Withheld: true})
 		}
 		return err != nil
 	})
@@ -63,7 +63,7 @@ func readHeaders(it *Item) ([]HeaderParam, error) {
 	for _, p := range params {
 		name := strings.ToLower(p.Header)
 		if seen[name] {
-			return nil, say.Errorf("%s %q stands twice", "%s %q 出现了两次", headerKey, p.Header)
+			return nil, i18n.Errorf("%s %q stands twice", "%s %q 出现了两次", headerKey, p.Header)
 		}
 		seen[name] = true
 	}
@@ -90,7 +90,7 @@ func collectHeaders(schema []byte, path []string, params *[]HeaderParam) error {
 		}
 		out := eachObject(value, func(obj []byte) bool { return jsonrpc.Get(obj, headerKey) == nil })
 		if !out && name != "default" && name != "examples" && name != "const" && name != "enum" {
-			return say.Errorf("%s under %s of %q leads to no argument", "%[3]q 的 %[2]s 下的 %[1]s 不对应任何参数", headerKey, name, strings.Join(path, "."))
+			return i18n.Errorf("%s under %s of %q leads to no argument", "%[3]q 的 %[2]s 下的 %[1]s 不对应任何参数", headerKey, name, strings.Join(path, "."))
 		}
 	}
 	return nil
@@ -99,18 +99,18 @@ func collectHeaders(schema []byte, path []string, params *[]HeaderParam) error {
 func addHeader(schema, value []byte, path []string, params *[]HeaderParam) error {
 	arg := strings.Join(path, ".")
 	if len(path) == 0 {
-		return say.Errorf("%s stands outside any argument", "%s 不在任何参数之中", headerKey)
+		return i18n.Errorf("%s stands outside any argument", "%s 不在任何参数之中", headerKey)
 	}
 	header, ok := jsonrpc.GetString(value)
 	if !ok || header == "" || strings.IndexFunc(header, notToken) >= 0 {
-		return say.Errorf("%s of %q is not a header name", "%[2]q 的 %[1]s 不是请求头名称", headerKey, arg)
+		return i18n.Errorf("%s of %q is not a header name", "%[2]q 的 %[1]s 不是请求头名称", headerKey, arg)
 	}
 	switch kind, _ := jsonrpc.GetString(schema, "type"); kind {
 	case "string", "integer", "boolean":
 		*params = append(*params, HeaderParam{Path: path, Header: header})
 		return nil
 	}
-	return say.Errorf("%s of %q: only a string, an integer or a boolean can be a header", "%[2]q 的 %[1]s：只有字符串、整数或布尔值可以作为请求头", headerKey, arg)
+	return i18n.Errorf("%s of %q: only a string, an integer or a boolean can be a header", "%[2]q 的 %[1]s：只有字符串、整数或布尔值可以作为请求头", headerKey, arg)
 }
 
 // notToken says whether a character may not stand in a header's name.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Lookalike is a group of tools that people or models may take for one
@@ -54,7 +54,7 @@ func skeleton(name string) string {
 		if r >= 0xff01 && r <= 0xff5e {
 			r -= 0xff01 - '!'
 		}
-		if say.Unseen(r) || unicode.Is(unicode.Mn, r) {
+		if i18n.Unseen(r) || unicode.Is(unicode.Mn, r) {
 			continue
 		}
 		r = unicode.ToLower(r)

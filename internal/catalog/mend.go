@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A strict client refuses a whole list for one member of the wrong type, so
@@ -45,17 +45,17 @@ func typeMark(raw []byte) byte {
 
 // mender makes one item fit for every client.
 type mender struct {
-	notes []say.Text
-	fatal say.Text
+	notes []i18n.Text
+	fatal i18n.Text
 }
 
 func (m *mender) note(en, zh string, args ...any) {
-	m.notes = append(m.notes, say.New(en, zh, args...))
+	m.notes = append(m.notes, i18n.New(en, zh, args...))
 }
 
 func (m *mender) fail(en, zh string, args ...any) {
 	if m.fatal.Empty() {
-		m.fatal = say.New(en, zh, args...)
+		m.fatal = i18n.New(en, zh, args...)
 	}
 }
 

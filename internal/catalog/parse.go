@@ -5,8 +5,8 @@ import (
 	"slices"
 	"unsafe"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // Issue is something that a server's list should not have had in it.
@@ -14,7 +14,7 @@ type Issue struct {
 	// Item is the name or URI of the item; empty when it has none.
 	Item string
 	// Detail says what is wrong.
-	Detail say.Text
+	Detail i18n.Text
 	// Withheld says that the item is not listed. Otherwise it is, mended or as
 	// it came.
 	Withheld bool
@@ -69,7 +69,7 @@ func (p *parser) page(page []byte) {
 }
 
 func (p *parser) report(item string, withheld bool, en, zh string, args ...any) {
-	p.issues = append(p.issues, Issue{Item: item, Withheld: withheld, Detail: say.New(en, zh, args...)})
+	p.issues = append(p.issues, Issue{Item: item, Withheld: withheld, Detail: i18n.New(en, zh, args...)})
 }
 
 func (p *parser) item(raw []byte) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func TestFingerprint(t *testing.T) {
@@ -60,10 +60,10 @@ func TestChanges(t *testing.T) {
 func TestReveal(t *testing.T) {
 	for r := rune(0); r <= 0xf0000; r++ {
 		shown := Reveal(string(r))
-		if say.Hidden(r) && !strings.Contains(shown, fmt.Sprintf("U+%04X", r)) {
+		if i18n.Hidden(r) && !strings.Contains(shown, fmt.Sprintf("U+%04X", r)) {
 			t.Fatalf("fault/T36: %U is shown as %q", r, shown)
 		}
-		if strings.IndexFunc(shown, say.Unseen) >= 0 {
+		if strings.IndexFunc(shown, i18n.Unseen) >= 0 {
 			t.Fatalf("fault/T36: %U stays unseen", r)
 		}
 	}
@@ -106,7 +106,7 @@ func TestLookalikes(t *testing.T) {
 func TestIssuesInLogs(t *testing.T) {
 	var out bytes.Buffer
 	for _, h := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
-		slog.New(h).Warn("item has a problem", "issue", Issue{Item: "a\x1b[2J\u202e\U000E0041", Detail: say.Plain("\u200b\x07")})
+		slog.New(h).Warn("item has a problem", "issue", Issue{Item: "a\x1b[2J\u202e\U000E0041", Detail: i18n.Plain("\u200b\x07")})
 	}
 	for _, r := range strings.ReplaceAll(out.String(), "\n", "") {
 		if !unicode.IsPrint(r) {

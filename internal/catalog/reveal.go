@@ -5,18 +5,18 @@ import (
 	"log/slog"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Reveal is a text for a person to judge: every character that does not show
 // is written as its number, ⟨U+202E⟩.
 func Reveal(s string) string {
-	if strings.IndexFunc(s, say.Unseen) < 0 {
+	if strings.IndexFunc(s, i18n.Unseen) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if say.Unseen(r) {
+		if i18n.Unseen(r) {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
 		} else {
 			b.WriteRune(r)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // document is one JSON Schema, draft 4 to 2020-12, ready to hold values
@@ -87,7 +87,7 @@ type size struct {
 
 const documentURI = "mcp://schema/input"
 
-var errNotFetched = say.Errorf("it is not in the schema and never fetched", "它不在 schema 中，也不会从网络获取")
+var errNotFetched = i18n.Errorf("it is not in the schema and never fetched", "它不在 schema 中，也不会从网络获取")
 
 func compileSchema(raw any) (*document, error) { return compileWith(raw, metaschema) }
 
@@ -226,5 +226,5 @@ func texts(values []any) []string {
 }
 
 func (d *document) unresolved(p *part, ref string) error {
-	return say.Errorf("the reference %q at #%s: %w", "引用 %q（位于 #%s）：%w", ref, p.pointer, errNotFetched)
+	return i18n.Errorf("the reference %q at #%s: %w", "引用 %q（位于 #%s）：%w", ref, p.pointer, errNotFetched)
 }

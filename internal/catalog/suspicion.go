@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A Suspicion is a text in a definition that speaks to the model as its user
@@ -19,14 +19,14 @@ type Suspicion struct {
 	Text string `json:"text"`
 }
 
-func (s Suspicion) String() string { return s.In(say.English) }
+func (s Suspicion) String() string { return s.In(i18n.English) }
 
 // In says it in a language.
-func (s Suspicion) In(l say.Lang) string {
+func (s Suspicion) In(l i18n.Lang) string {
 	if s.Path == "" {
 		return strconv.Quote(s.Text)
 	}
-	return say.New("%s says %q", "%s 中写着 %q", s.Path, s.Text).In(l)
+	return i18n.New("%s says %q", "%s 中写着 %q", s.Path, s.Text).In(l)
 }
 
 // maxSuspicions bounds what is said about one definition.
@@ -122,7 +122,7 @@ func plainText(s []byte) []byte {
 			}
 			space = true
 			continue
-		case r < ' ' || say.Unseen(r):
+		case r < ' ' || i18n.Unseen(r):
 			continue
 		case r == '’':
 			r = '\''

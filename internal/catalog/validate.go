@@ -3,8 +3,8 @@ package catalog
 import (
 	"sync"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // MissingRequired finds the first required argument that args has not. Without
@@ -79,7 +79,7 @@ func (it *Item) Validate(args []byte) []Violation {
 	}
 	value, err := decode(args)
 	if err != nil {
-		return []Violation{{Want: say.Plain("JSON"), Message: say.New("Arguments: expected JSON", "参数：应为 JSON")}}
+		return []Violation{{Want: i18n.Plain("JSON"), Message: i18n.New("Arguments: expected JSON", "参数：应为 JSON")}}
 	}
 	return r.doc.validate(value, workFor(len(args)))
 }

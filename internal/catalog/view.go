@@ -7,8 +7,8 @@ import (
 	"hash/fnv"
 	"sync"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // View is who looks at a list. Two views with the same fields, Visible apart,
@@ -35,7 +35,7 @@ func (v *View) modern() bool {
 
 // ErrCursor is a cursor that was not ours or is of a list that has changed
 // since.
-var ErrCursor = say.Errorf("invalid or expired cursor", "游标无效或已过期")
+var ErrCursor = i18n.Errorf("invalid or expired cursor", "游标无效或已过期")
 
 // viewKey is everything that what is rendered depends on.
 type viewKey struct {

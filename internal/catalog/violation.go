@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Violation is one thing that is wrong with a call's arguments.
@@ -15,8 +15,8 @@ type Violation struct {
 	// Path is the JSON pointer into the arguments.
 	Path string
 	// Want and Got say what was expected and what was there.
-	Want, Got say.Text
-	Message   say.Text
+	Want, Got i18n.Text
+	Message   i18n.Text
 	// Unknown says that there is no such argument.
 	Unknown bool
 }
@@ -29,27 +29,27 @@ const (
 // Violations are what is wrong with the arguments of a tool.
 type Violations []Violation
 
-func (vs Violations) Error() string { return vs.In(say.English) }
+func (vs Violations) Error() string { return vs.In(i18n.English) }
 
 // In says it in a language.
-func (vs Violations) In(l say.Lang) string {
+func (vs Violations) In(l i18n.Lang) string {
 	messages := make([]string, len(vs))
 	for i, v := range vs {
 		messages[i] = v.Message.In(l)
 	}
-	return say.New("Argument validation failed: %s", "参数校验失败：%s", strings.Join(messages, "; ")).In(l)
+	return i18n.New("Argument validation failed: %s", "参数校验失败：%s", strings.Join(messages, "; ")).In(l)
 }
 
 // note adds a complaint about the value at a place.
-func (e *evaluation) note(where *at, want, got say.Text) {
+func (e *evaluation) note(where *at, want, got i18n.Text) {
 	v := violationAt(where)
 	v.Want, v.Got = want, got
-	v.Message = say.New("Argument '%s': expected %v", "参数 '%s'：应为 %v", v.Argument, want)
+	v.Message = i18n.New("Argument '%s': expected %v", "参数 '%s'：应为 %v", v.Argument, want)
 	if v.Argument == "" {
-		v.Message = say.New("Arguments: expected %v", "参数：应为 %v", want)
+		v.Message = i18n.New("Arguments: expected %v", "参数：应为 %v", want)
 	}
 	if !got.Empty() {
-		v.Message = say.New("%v, got %v", "%v，实际为 %v", v.Message, got)
+		v.Message = i18n.New("%v, got %v", "%v，实际为 %v", v.Message, got)
 	}
 	e.add(v)
 }
@@ -61,7 +61,7 @@ func (e *evaluation) add(v Violation) {
 	}
 }
 
-func (e *evaluation) tell(tell bool, where *at, want, got say.Text) {
+func (e *evaluation) tell(tell bool, where *at, want, got i18n.Text) {
 	if tell {
 		e.note(where, want, got)
 	}
@@ -69,16 +69,16 @@ func (e *evaluation) tell(tell bool, where *at, want, got say.Text) {
 
 func (e *evaluation) missing(where *at) {
 	v := violationAt(where)
-	v.Want = say.New("a value", "一个值")
-	v.Message = say.New("Missing required argument: '%s'", "缺少必需的参数：'%s'", v.Argument)
+	v.Want = i18n.New("a value", "一个值")
+	v.Message = i18n.New("Missing required argument: '%s'", "缺少必需的参数：'%s'", v.Argument)
 	e.add(v)
 }
 
 // unknown complains about a member that may not be there.
 func (e *evaluation) unknown(p *part, where *at) {
 	v := violationAt(where)
-	v.Want, v.Unknown = say.New("no such argument", "没有这个参数"), true
-	v.Message = say.New("Unknown argument: '%s'. Available: [%s]", "未知参数：'%s'。可用：[%s]", v.Argument, strings.Join(p.known(), ", "))
+	v.Want, v.Unknown = i18n.New("no such argument", "没有这个参数"), true
+	v.Message = i18n.New("Unknown argument: '%s'. Available: [%s]", "未知参数：'%s'。可用：[%s]", v.Argument, strings.Join(p.known(), ", "))
 	e.add(v)
 }
 
@@ -100,28 +100,28 @@ func (e *evaluation) alternatives(parts []*part, v any, where *at, tell bool) {
 	}
 	path := violationAt(where).Path
 	outer := e.found
-	var wants []say.Text
-	var got say.Text
+	var wants []i18n.Text
+	var got i18n.Text
 	for _, sub := range parts {
 		e.found = nil
 		e.check(sub, v, where, nil, true)
 		if len(e.found) != 1 || e.found[0].Path != path {
-			wants, got = nil, say.Text{}
+			wants, got = nil, i18n.Text{}
 			break
 		}
 		got = e.found[0].Got
-		if want := e.found[0].Want; !slices.ContainsFunc(wants, func(t say.Text) bool { return t.String() == want.String() }) {
+		if want := e.found[0].Want; !slices.ContainsFunc(wants, func(t i18n.Text) bool { return t.String() == want.String() }) {
 			wants = append(wants, want)
 		}
 	}
 	e.found = outer
 	if len(wants) == 0 {
-		e.note(where, say.New("one of the allowed forms", "允许的形式之一"), got)
+		e.note(where, i18n.New("one of the allowed forms", "允许的形式之一"), got)
 		return
 	}
 	want := wants[0]
 	for _, other := range wants[1:] {
-		want = say.New("%v or %v", "%v 或 %v", want, other)
+		want = i18n.New("%v or %v", "%v 或 %v", want, other)
 	}
 	e.note(where, want, got)
 }

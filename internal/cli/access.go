@@ -6,7 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // newPolicy is who may enter, as the config file says.
@@ -24,7 +24,7 @@ func newPolicy(cfg *config.Config) (*access.Policy, error) {
 		}
 	}
 	if p.Required && p.Keys == nil && p.Tokens == nil {
-		return nil, say.Errorf("access is enabled, and neither access.keys nor access.oauth is set: nobody could enter", "已启用 access，但没有设置 access.keys 或 access.oauth：任何人都无法进入")
+		return nil, i18n.Errorf("access is enabled, and neither access.keys nor access.oauth is set: nobody could enter", "已启用 access，但没有设置 access.keys 或 access.oauth：任何人都无法进入")
 	}
 	return p, nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -27,7 +27,7 @@ type Env struct {
 type app struct {
 	Env
 	personality personality
-	lang        say.Lang
+	lang        i18n.Lang
 	// Flags that every command has.
 	configPath string
 	project    bool
@@ -88,20 +88,20 @@ func (a *app) identify() []string {
 
 // t chooses between the two languages.
 func (a *app) t(en, zh string) string {
-	if a.lang == say.Chinese {
+	if a.lang == i18n.Chinese {
 		return zh
 	}
 	return en
 }
 
 // language is the one that the user reads.
-func language(getenv func(string) (string, bool)) say.Lang {
+func language(getenv func(string) (string, bool)) i18n.Lang {
 	for _, name := range []string{"MCP_AIO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
 		if v, ok := getenv(name); ok && v != "" {
-			return say.ByTag(v)
+			return i18n.ByTag(v)
 		}
 	}
-	return say.English
+	return i18n.English
 }
 
 // load reads the configuration of this run.

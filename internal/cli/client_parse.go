@@ -9,8 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/tailscale/hujson"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // parseClient lists the servers in the content of a client's file.
@@ -40,7 +40,7 @@ func parseClient(data []byte, c *client) ([]foreign, error) {
 			}
 		}
 	default:
-		return nil, say.Errorf("%s is not what holds servers", "%s 中不是服务", c.key)
+		return nil, i18n.Errorf("%s is not what holds servers", "%s 中不是服务", c.key)
 	}
 	off := c.off(doc)
 	for i := range list {

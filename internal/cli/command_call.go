@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 // callFlags are those of call.
@@ -105,7 +105,7 @@ func (b *bout) findTool(name string) (*catalog.Item, error) {
 		return tool, nil
 	}
 	a := b.app
-	e := &exitError{code: exitTool, id: codeUnknownTool, err: say.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
+	e := &exitError{code: exitTool, id: codeUnknownTool, err: i18n.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
 	e.details = []detail{{a.t("target", "目标"), b.aim.label}}
 	if len(tools.Items) > 0 {
 		e.details = append(e.details, detail{a.t("tools", "工具"), shortList(tools.Keys())})
@@ -160,9 +160,9 @@ func violations(tool *catalog.Item, wrong []catalog.Violation) error {
 	}
 	var lines []error
 	for _, v := range wrong {
-		line := say.Errorf("%v", "%v", v.Message)
+		line := i18n.Errorf("%v", "%v", v.Message)
 		if near := probe.Nearest(v.Argument, known); v.Unknown && near != "" {
-			line = say.Errorf("%v; did you mean %q?", "%v；是否要用 %q？", v.Message, near)
+			line = i18n.Errorf("%v; did you mean %q?", "%v；是否要用 %q？", v.Message, near)
 		}
 		lines = append(lines, line)
 	}
@@ -230,10 +230,10 @@ func (b *bout) checkOutput(tool *catalog.Item, x *probe.Exchange) error {
 }
 
 // joined is several texts in one line.
-func joined(texts []say.Text) say.Text {
+func joined(texts []i18n.Text) i18n.Text {
 	line := texts[0]
 	for _, t := range texts[1:] {
-		line = say.New("%v; %v", "%v；%v", line, t)
+		line = i18n.New("%v; %v", "%v；%v", line, t)
 	}
 	return line
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -83,7 +83,7 @@ func (a *app) configEdit(cmd *cobra.Command) error {
 	}
 	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, a.Stdout, a.Stderr
 	if err := editor.Run(); err != nil {
-		return say.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
+		return i18n.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
 	}
 	a.configPath = found.Path
 	if err := a.configValidate(cmd); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func (a *app) costCommand() *cobra.Command {
@@ -86,7 +86,7 @@ func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
 		fmt.Fprintf(a.Stdout, a.t("  %s: auto chose %s: %s\n", "  %s：auto 选择了 %s：%s\n"), strings.TrimSpace(who), one.Mode, a.t(one.Why, one.WhyZH))
 	}
 	warnings := r.Warnings
-	if a.lang == say.Chinese {
+	if a.lang == i18n.Chinese {
 		warnings = r.WarningsZH
 	}
 	for _, w := range warnings {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // importFlags are those of import.
@@ -97,8 +97,8 @@ func (a *app) sayImported(done []imported, failed bool) {
 	}
 }
 
-func unreadable(path string, err error) say.Text {
-	return say.New("%s: %v", "无法使用 %s：%v", path, err)
+func unreadable(path string, err error) i18n.Text {
+	return i18n.New("%s: %v", "无法使用 %s：%v", path, err)
 }
 
 // An imported says what became of one server.
@@ -147,7 +147,7 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 				err = d.SetServer(f.schema, t.name, raw)
 			}
 			if err != nil {
-				return say.Errorf("%s: %w", "%s：%w", t.name, err)
+				return i18n.Errorf("%s: %w", "%s：%w", t.name, err)
 			}
 		}
 		return nil

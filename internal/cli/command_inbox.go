@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -54,9 +54,9 @@ func (a *app) listInbox(cmd *cobra.Command, r *remote) error {
 		if q.Kind == "approval" { // what runs after a yes
 			message = fmt.Sprintf("%s %s", q.Tool, q.Params)
 		}
-		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, say.Seen(message))
+		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, i18n.Seen(message))
 		if q.Client != "" {
-			fmt.Fprintf(a.Stdout, "\t%s\n", say.Seen(q.Client))
+			fmt.Fprintf(a.Stdout, "\t%s\n", i18n.Seen(q.Client))
 		}
 		for _, f := range probe.Form(jsonrpc.Get(q.Params, "requestedSchema")) {
 			fmt.Fprintf(a.Stdout, "\t%s %s\n", f.Name, f.Type)

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) inspectCommand() *cobra.Command {
@@ -69,7 +69,7 @@ func (b *bout) inspect() error {
 	}
 	lang := b.app.lang
 	if b.flags.structured(b.app) {
-		lang = say.English
+		lang = i18n.English
 	}
 	for _, k := range allKinds {
 		if !b.Offers(k) {
@@ -95,7 +95,7 @@ func (b *bout) inspect() error {
 
 func asMs(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func listed(l *probe.Listing, took time.Duration, lang say.Lang) inspectionList {
+func listed(l *probe.Listing, took time.Duration, lang i18n.Lang) inspectionList {
 	cost := catalog.Cost{}
 	for _, raw := range l.Raw {
 		c := catalog.CostOf(raw)

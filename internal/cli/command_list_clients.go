@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -35,7 +35,7 @@ func (a *app) listClients(cmd *cobra.Command) error {
 			offers = append(offers, name)
 		}
 		slices.Sort(offers)
-		t.add(say.Seen(strings.TrimSpace(c.Name+" "+c.Version)), c.Session, c.Schema, c.Transport, c.Protocol, fmt.Sprint(c.Calls), strings.Join(offers, ","))
+		t.add(i18n.Seen(strings.TrimSpace(c.Name+" "+c.Version)), c.Session, c.Schema, c.Transport, c.Protocol, fmt.Sprint(c.Calls), strings.Join(offers, ","))
 	}
 	a.print(t)
 	return nil

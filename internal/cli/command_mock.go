@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) mockCommand() *cobra.Command {
@@ -85,7 +85,7 @@ func (a *app) serveMockHTTP(ctx context.Context, capture *probe.Capture, port in
 	fmt.Fprintf(a.Stdout, "http://%s/mcp\n", ln.Addr())
 	if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		front.Close()
-		return say.Errorf("serving: %w", "提供服务失败：%w", err)
+		return i18n.Errorf("serving: %w", "提供服务失败：%w", err)
 	}
 	return nil
 }

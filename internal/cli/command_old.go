@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // noPath stands for a flag that was given without its path.
@@ -92,7 +92,7 @@ func (a *app) oldValidate() error {
 		}
 	}
 	for _, p := range cfg.Problems {
-		fmt.Fprintln(a.Stderr, p.In(say.Chinese))
+		fmt.Fprintln(a.Stderr, p.In(i18n.Chinese))
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (a *app) oldShow() error {
 func (a *app) oldSet() error {
 	data, err := io.ReadAll(a.Stdin)
 	if err != nil {
-		return say.Errorf("reading standard input: %w", "读取标准输入失败：%w", err)
+		return i18n.Errorf("reading standard input: %w", "读取标准输入失败：%w", err)
 	}
 	var content any
 	if err := json.Unmarshal(data, &content); err != nil {
@@ -156,7 +156,7 @@ func (a *app) oldFailure(err error) error {
 	case errors.As(err, &load) && load.Has("AIO2001"):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")
 		for _, p := range load.Problems {
-			fmt.Fprintln(a.Stderr, p.In(say.Chinese))
+			fmt.Fprintln(a.Stderr, p.In(i18n.Chinese))
 		}
 	case errors.Is(err, os.ErrNotExist):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")

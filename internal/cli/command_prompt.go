@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) promptCommand() *cobra.Command {
@@ -53,7 +53,7 @@ func (b *bout) prompt(name string, words []string, noValidate bool) error {
 			return nil
 		}
 		e := a.answered(x, m).(*exitError)
-		e.err = say.Errorf("getting the prompt failed: %s", "获取提示词失败：%s", x.Err.Message)
+		e.err = i18n.Errorf("getting the prompt failed: %s", "获取提示词失败：%s", x.Err.Message)
 		return e
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func (a *app) secretCommand() *cobra.Command {
@@ -67,7 +67,7 @@ func (a *app) secretSet(name string, keychain bool) error {
 		value, err = io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
 	}
 	if err != nil {
-		return say.Errorf("reading the secret: %w", "读取密钥失败：%w", err)
+		return i18n.Errorf("reading the secret: %w", "读取密钥失败：%w", err)
 	}
 	text := strings.TrimRight(string(value), "\r\n")
 	if text == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // addFlags are those of add.
@@ -97,7 +97,7 @@ func pairs(list []string, sep string) (map[string]string, error) {
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, sep)
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, say.Errorf("%q: NAME%sVALUE", "%q：应为 NAME%sVALUE", text, sep)
+			return nil, i18n.Errorf("%q: NAME%sVALUE", "%q：应为 NAME%sVALUE", text, sep)
 		}
 		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}

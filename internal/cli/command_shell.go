@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) shellCommand() *cobra.Command {
@@ -229,7 +229,7 @@ func splitWords(line string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fail(exitUsage, codeUsage, "", "%v: %s", say.New("a quote is not closed", "引号没有闭合"), line)
+		return nil, fail(exitUsage, codeUsage, "", "%v: %s", i18n.New("a quote is not closed", "引号没有闭合"), line)
 	}
 	if open || word.Len() > 0 {
 		words = append(words, word.String())

@@ -11,9 +11,9 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 func (a *app) stdioCommand() *cobra.Command {
@@ -123,15 +123,15 @@ func (a *app) stdioSchema(cfg *config.Config, name string) (string, error) {
 	if schema != nil && schema.Enabled {
 		return name, nil
 	}
-	said := say.New("Schema '%s' not found. Available schemas: %s", "没有 schema '%s'。现有：%s", name, strings.Join(cfg.Names(), ", "))
+	said := i18n.New("Schema '%s' not found. Available schemas: %s", "没有 schema '%s'。现有：%s", name, strings.Join(cfg.Names(), ", "))
 	if schema != nil {
-		said = say.New("Schema '%s' is disabled in configuration", "schema '%s' 在配置中已停用", name)
+		said = i18n.New("Schema '%s' is disabled in configuration", "schema '%s' 在配置中已停用", name)
 	}
 	if a.personality.plain {
-		said = say.Plain(said.String()) // the words that scripts look for
+		said = i18n.Plain(said.String()) // the words that scripts look for
 	}
 	e := &exitError{
-		code: exitFailure, id: codeNoSchema, plain: a.personality.plain, err: say.Errorf("%v", "%v", said),
+		code: exitFailure, id: codeNoSchema, plain: a.personality.plain, err: i18n.Errorf("%v", "%v", said),
 		hint: a.t("use --schema with one of them", "使用 --schema 指定其中之一"),
 	}
 	if schema != nil {

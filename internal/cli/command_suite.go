@@ -11,8 +11,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 // suiteFlags are those of test.
@@ -176,7 +176,7 @@ func (a *app) printTest(n int, r probe.TestResult) {
 	fmt.Fprintln(a.Stdout, line)
 	if r.Status == "failed" {
 		problems := r.Problems
-		if a.lang == say.Chinese {
+		if a.lang == i18n.Chinese {
 			problems = r.ProblemsZH
 		}
 		for _, p := range problems {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -186,7 +186,7 @@ func trafficRow(c *traffic.Call) []string {
 	if c.Bench {
 		client = "(bench)"
 	}
-	return []string{strconv.FormatUint(c.ID, 10), c.Start.Local().Format("15:04:05.000"), say.Seen(client), c.Server, say.Seen(method), say.Seen(c.Name), status, took, byteSize(int(c.ResSize))}
+	return []string{strconv.FormatUint(c.ID, 10), c.Start.Local().Format("15:04:05.000"), i18n.Seen(client), c.Server, i18n.Seen(method), i18n.Seen(c.Name), status, took, byteSize(int(c.ResSize))}
 }
 
 // open shows one entry with everything that is known about it.

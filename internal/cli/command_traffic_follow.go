@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -146,7 +146,7 @@ func (r *remote) events(ctx context.Context, topics string) (*eventStream, error
 	patient.Timeout = 0
 	resp, err := patient.Do(req)
 	if err != nil {
-		return nil, say.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
+		return nil, i18n.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
@@ -157,7 +157,7 @@ func (r *remote) events(ctx context.Context, topics string) (*eventStream, error
 
 func (e *eventStream) close() { e.body.Body.Close() }
 
-var errNoEvent = say.Errorf("the stream has ended", "流已结束")
+var errNoEvent = i18n.Errorf("the stream has ended", "流已结束")
 
 // next waits for the next event.
 func (e *eventStream) next() (topic string, data []byte, err error) {

@@ -9,8 +9,8 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -47,7 +47,7 @@ func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
 	definition := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
 	items, issues := catalog.ParseTools([][]byte{definition})
 	if len(items) != 1 {
-		return nil, say.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
+		return nil, i18n.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
 	}
 	if err := items[0].Unvalidated(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (in *instance) consoleBearer(r *http.Request, token string) (access.Princip
 }
 
 // speaking is the app in the language of whoever looks at the page.
-func (a *app) speaking(lang say.Lang) *app {
+func (a *app) speaking(lang i18n.Lang) *app {
 	other := *a
 	other.lang = lang
 	return &other

@@ -12,10 +12,10 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
@@ -100,14 +100,14 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 	case t.Server != "":
 		s := snapshot.Config.Schema(schema)
 		if s == nil || s.Server(t.Server) == nil || !who.MaySee(schema, t.Server, "") {
-			return probe.Target{}, say.Errorf("server %q: %w", "服务 %q：%w", t.Server, web.ErrNotFound)
+			return probe.Target{}, i18n.Errorf("server %q: %w", "服务 %q：%w", t.Server, web.ErrNotFound)
 		}
 		server := s.Server(t.Server)
 		switch {
 		case server.Pending:
-			return probe.Target{}, say.Errorf("server %q has not been approved", "服务 %q 尚未批准", t.Server)
+			return probe.Target{}, i18n.Errorf("server %q has not been approved", "服务 %q 尚未批准", t.Server)
 		case len(server.Missing) > 0:
-			return probe.Target{}, say.Errorf("server %q uses variables that are not set: %v", "服务 %q 使用了未定义的变量：%v", t.Server, server.Missing)
+			return probe.Target{}, i18n.Errorf("server %q uses variables that are not set: %v", "服务 %q 使用了未定义的变量：%v", t.Server, server.Missing)
 		}
 		return probe.TargetOf(server, os.Environ()), nil
 	case t.Command != "":
@@ -125,7 +125,7 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 		}
 		return target, nil
 	}
-	return probe.Target{}, say.Errorf("nothing to connect to was named", "没有指定要连接的目标")
+	return probe.Target{}, i18n.Errorf("nothing to connect to was named", "没有指定要连接的目标")
 }
 
 // offer is what the page lets servers ask for; that of a connected client

@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -27,7 +27,7 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 	if session != "" {
 		var ok bool
 		if schema, ok = c.look(who, session, &page); !ok {
-			return page, say.Errorf("the client of session %s: %w", "会话 %s 的客户端：%w", session, web.ErrNotFound)
+			return page, i18n.Errorf("the client of session %s: %w", "会话 %s 的客户端：%w", session, web.ErrNotFound)
 		}
 	}
 	if schema == "" {
@@ -38,7 +38,7 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 	}
 	view := c.in.set.Snapshot().Schema(schema)
 	if view == nil || !who.MaySee(schema, "", "") {
-		return page, say.Errorf("schema %q: %w", "schema %q：%w", schema, web.ErrNotFound)
+		return page, i18n.Errorf("schema %q: %w", "schema %q：%w", schema, web.ErrNotFound)
 	}
 	page.Schema = schema
 	page.Rows = slices.DeleteFunc(catalog.Inventory(sourcesOf(view)), func(r catalog.Row) bool {
@@ -88,7 +88,7 @@ func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name st
 	return edit.edit(func(d *config.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {
-			return say.Errorf("server %q: %w", "服务 %q：%w", server, web.ErrNotFound)
+			return i18n.Errorf("server %q: %w", "服务 %q：%w", server, web.ErrNotFound)
 		}
 		return d.ChangeServer(schema, server, switched(entry, kind+"s", name, on))
 	})

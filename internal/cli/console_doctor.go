@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -18,7 +18,7 @@ type consoleDoctor struct {
 }
 
 // Examine looks at one server, or at the file and everything in it.
-func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang say.Lang) ([]web.Finding, error) {
+func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i18n.Lang) ([]web.Finding, error) {
 	a, snapshot := c.app.speaking(lang), c.in.set.Snapshot()
 	findings := []web.Finding{}
 	if name == "" {
@@ -33,7 +33,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang s
 		}
 	}
 	if name != "" && len(list) == 0 {
-		return nil, say.Errorf("server %q: %w", "服务 %q：%w", name, web.ErrNotFound)
+		return nil, i18n.Errorf("server %q: %w", "服务 %q：%w", name, web.ErrNotFound)
 	}
 	servers := make([]web.Finding, len(list))
 	var wg sync.WaitGroup

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -29,7 +29,7 @@ func (c *consolePrograms) List() []web.Program {
 		p := web.Program{ID: cl.id, Name: cl.name, File: path, Found: found, Undo: undo, Dials: cl.remote != nil, Servers: []string{}}
 		servers, err := c.app.readClient(&cl, path)
 		if err != nil {
-			p.Error, p.ErrorZH = say.Why(err).Both()
+			p.Error, p.ErrorZH = i18n.Why(err).Both()
 		}
 		for _, s := range servers {
 			if s.name == ownEntry {
@@ -47,7 +47,7 @@ func (c *consolePrograms) List() []web.Program {
 func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*clientChange, any, error) {
 	cl, err := a.findClient(id)
 	if err != nil {
-		return nil, nil, say.Errorf("%w: %w", "%w：%w", err, web.ErrNotFound)
+		return nil, nil, i18n.Errorf("%w: %w", "%w：%w", err, web.ErrNotFound)
 	}
 	if how.Disconnect {
 		change, err := a.planDisconnect(cl)
@@ -69,7 +69,7 @@ func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*cl
 }
 
 // Plan says what would change.
-func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang say.Lang) (web.ConnectPlan, error) {
+func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang i18n.Lang) (web.ConnectPlan, error) {
 	a := c.app.speaking(lang)
 	change, entry, err := c.change(a, id, how)
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang say.Lang)
 }
 
 // Apply makes exactly the change that was shown.
-func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectOptions, mark string, lang say.Lang) (web.ConnectPlan, error) {
+func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectOptions, mark string, lang i18n.Lang) (web.ConnectPlan, error) {
 	a := c.app.speaking(lang)
 	change, _, err := c.change(a, id, how)
 	if err != nil {

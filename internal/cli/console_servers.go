@@ -10,10 +10,10 @@ import (
 	"fmt"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/oauth"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -95,7 +95,7 @@ func (c *consoleServers) entry(schema, name string) json.RawMessage {
 	return entry
 }
 
-var errLookOnly = say.Errorf("nothing is to be written", "无需写入")
+var errLookOnly = i18n.Errorf("nothing is to be written", "无需写入")
 
 func orNull(raw []byte) []byte {
 	if len(raw) == 0 {

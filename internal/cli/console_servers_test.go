@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -21,8 +21,8 @@ func TestConsoleTellsTheTruth(t *testing.T) {
 	}{
 		"new":               {upstream.Status{State: upstream.Starting, Since: now}, "starting"},
 		"hangs":             {upstream.Status{State: upstream.Starting, Since: before}, "down"},
-		"tried again":       {upstream.Status{State: upstream.Starting, Since: now, Reason: say.Plain("no such file")}, "down"},
-		"bounces":           {upstream.Status{State: upstream.Restarting, Since: now, Reason: say.Plain("it ended")}, "down"},
+		"tried again":       {upstream.Status{State: upstream.Starting, Since: now, Reason: i18n.Plain("no such file")}, "down"},
+		"bounces":           {upstream.Status{State: upstream.Restarting, Since: now, Reason: i18n.Plain("it ended")}, "down"},
 		"restarted by hand": {upstream.Status{State: upstream.Restarting, Since: now}, "starting"},
 		"up":                {upstream.Status{State: upstream.Ready, Since: before}, "up"},
 		"off":               {upstream.Status{State: upstream.Disabled, Since: before}, "disabled"},

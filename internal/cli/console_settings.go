@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -17,7 +17,7 @@ type consoleSettings struct {
 }
 
 // List describes every value that the file may set.
-func (c *consoleSettings) List(lang say.Lang) []web.Setting {
+func (c *consoleSettings) List(lang i18n.Lang) []web.Setting {
 	settings := []web.Setting{}
 	for _, v := range config.Values(c.in.set.Snapshot().Config) {
 		settings = append(settings, web.Setting{

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -98,14 +98,14 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
 		report, err := in.reload()
 		if err != nil {
-			refuseControl(w, r, http.StatusConflict, say.Why(err))
+			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
 			return
 		}
 		writeJSON(w, http.StatusOK, report)
 	})
 	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
 		if !in.console {
-			refuseControl(w, r, http.StatusNotFound, say.New("the gateway runs without its console", "网关没有提供控制台"))
+			refuseControl(w, r, http.StatusNotFound, i18n.New("the gateway runs without its console", "网关没有提供控制台"))
 			return
 		}
 		code := console.NewCode(access.Owner)
@@ -120,8 +120,8 @@ func (in *instance) controlHandler(f *front, token string) http.Handler {
 }
 
 // refuseControl answers a command in its user's language.
-func refuseControl(w http.ResponseWriter, r *http.Request, status int, why say.Text) {
-	lang := say.ByTag(r.Header.Get("Accept-Language"))
+func refuseControl(w http.ResponseWriter, r *http.Request, status int, why i18n.Text) {
+	lang := i18n.ByTag(r.Header.Get("Accept-Language"))
 	writeJSON(w, status, map[string]any{"error": map[string]string{"message": why.In(lang)}})
 }
 

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -22,7 +22,7 @@ type remote struct {
 	controlInfo
 	socket string
 	http   *http.Client
-	lang   say.Lang // in which it is to answer
+	lang   i18n.Lang // in which it is to answer
 }
 
 // controlTimeout bounds what a running gateway may take to answer.
@@ -97,7 +97,7 @@ func (r *remote) do(ctx context.Context, method, path string, body, into any) er
 	req.Header.Set("Accept-Language", r.lang.Tag())
 	resp, err := r.http.Do(req)
 	if err != nil {
-		return say.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
+		return i18n.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // TestExamples parses every example of every help text: the command is there,
@@ -16,7 +16,7 @@ import (
 func TestExamples(t *testing.T) {
 	checked := 0
 	for name, p := range personalities() {
-		for _, lang := range []say.Lang{say.English, say.Chinese} {
+		for _, lang := range []i18n.Lang{i18n.English, i18n.Chinese} {
 			for _, line := range examplesOf(p.root(&app{personality: p, lang: lang})) {
 				checked++
 				words := exampleWords(t, line)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Exit codes. 3 to 6 are those of the official inspector's command line, so
@@ -50,7 +50,7 @@ func (e *exitError) Error() string {
 func (e *exitError) Unwrap() error { return e.err }
 
 // In says it in a language, as far as it has not been said in one already.
-func (e *exitError) In(l say.Lang) string {
+func (e *exitError) In(l i18n.Lang) string {
 	if e.err == nil {
 		return e.Error()
 	}
@@ -61,7 +61,7 @@ func (e *exitError) In(l say.Lang) string {
 // no words of its own: those are among the arguments, in the user's language
 // or in both.
 func fail(code int, id, hint, format string, args ...any) error {
-	return &exitError{code: code, id: id, hint: hint, err: say.Errorf(format, format, args...)}
+	return &exitError{code: code, id: id, hint: hint, err: i18n.Errorf(format, format, args...)}
 }
 
 // silent ends the program with a code; what was to be said has been said.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 var update = cmdflag.Bool("update", false, "rewrite the golden help")
@@ -26,7 +26,7 @@ func TestHelp(t *testing.T) {
 				continue
 			}
 			t.Run(lang+"/"+name, func(t *testing.T) {
-				a := &app{personality: p, lang: say.ByTag(lang)}
+				a := &app{personality: p, lang: i18n.ByTag(lang)}
 				var got bytes.Buffer
 				writeAllHelp(&got, p.root(a), name, lang)
 				golden(t, filepath.Join("testdata", "help", name+"."+lang+".txt"), got.Bytes())
@@ -77,7 +77,7 @@ func golden(t *testing.T, path string, got []byte) {
 // TestChineseHelpHasNoEnglish finds texts that nobody translated: every line
 // that says what something does has a Chinese character in it.
 func TestChineseHelpHasNoEnglish(t *testing.T) {
-	a := &app{personality: personalities()["mcp-all-in-one"], lang: say.Chinese}
+	a := &app{personality: personalities()["mcp-all-in-one"], lang: i18n.Chinese}
 	var check func(cmd *cobra.Command)
 	check = func(cmd *cobra.Command) {
 		if cmd.Short != "" && !strings.ContainsFunc(cmd.Short, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff }) {

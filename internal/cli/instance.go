@@ -14,9 +14,9 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
@@ -80,7 +80,7 @@ type instanceOptions struct {
 func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, say.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
+		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
 	}
 	policy := &access.Policy{}
 	if o.schema == "" {

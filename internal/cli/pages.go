@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -230,9 +230,9 @@ func (s *statusSchema) add(st upstream.Status, patience time.Duration, who acces
 
 // whyNot says why a server that should run does not; empty when it does, or
 // may still come up in time.
-func whyNot(st upstream.Status, patience time.Duration) say.Text {
+func whyNot(st upstream.Status, patience time.Duration) i18n.Text {
 	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason.Empty() && waited >= patience {
-		return say.New("it has not answered for %v", "它已有 %v 没有应答", waited.Round(time.Second))
+		return i18n.New("it has not answered for %v", "它已有 %v 没有应答", waited.Round(time.Second))
 	}
 	return st.Reason
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A personality is one of the programs that this binary is: its commands,
@@ -95,4 +95,4 @@ func (a *app) setJSON(value string) error {
 
 // json has everything written as JSON. What programs read is English, whatever
 // the locale.
-func (a *app) json() { a.asJSON, a.lang = true, say.English }
+func (a *app) json() { a.asJSON, a.lang = true, i18n.English }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -31,7 +31,7 @@ func (a *app) aimClient(ctx context.Context, f *probeFlags, name string, rest []
 			connected = a.t("none", "无")
 		}
 		return nil, &exitError{code: exitUsage, id: codeNotConnected,
-			err:     say.Errorf("no client is connected that is called %q", "没有名为 %q 的已连接客户端", name),
+			err:     i18n.Errorf("no client is connected that is called %q", "没有名为 %q 的已连接客户端", name),
 			details: []detail{{a.t("connected", "已连接"), connected}}}
 	}
 	if f.protocol == "" {

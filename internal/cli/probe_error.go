@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -145,8 +145,8 @@ func (a *app) answered(x *probe.Exchange, m *aim) error {
 	if x.Err == nil {
 		return nil
 	}
-	who := say.Pair("", cmp.Or(reasonsZH[reasonOf(x.Err)], "服务返回错误")+"：")
-	e := &exitError{code: wireExit(x.Err), id: codeTool, err: say.Errorf("%v%s (%d)", "%v%s（%d）", who, x.Err.Message, x.Err.Code)}
+	who := i18n.Pair("", cmp.Or(reasonsZH[reasonOf(x.Err)], "服务返回错误")+"：")
+	e := &exitError{code: wireExit(x.Err), id: codeTool, err: i18n.Errorf("%v%s (%d)", "%v%s（%d）", who, x.Err.Message, x.Err.Code)}
 	if e.code == exitUnreachable {
 		e.id = codeUnreachable
 	}

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -36,7 +36,7 @@ func (b *bout) remember(method string, params json.RawMessage, began time.Time, 
 		k.Target = k.From.String()
 	}
 	k.Status = failureOf(err)
-	k.Message, k.MessageZH = say.Why(err).Both()
+	k.Message, k.MessageZH = i18n.Why(err).Both()
 	if err == nil {
 		b.outcome(&k, x)
 	}

@@ -12,11 +12,11 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -33,7 +33,7 @@ const (
 func newLauncher() (*stdio.Launcher, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, say.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
+		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
 	}
 	return stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, StdinGrace: patience}), nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/web"
 )
@@ -119,7 +119,7 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 		}
 	}
 	return &exitError{code: exitUsage, id: codeNoServer, hint: hint,
-		err: say.Errorf("no configured server is called %q", "没有名为 %q 的已配置服务", word),
+		err: i18n.Errorf("no configured server is called %q", "没有名为 %q 的已配置服务", word),
 		details: []detail{
 			{a.t("config", "配置"), cfg.Path}, {a.t("servers", "服务"), strings.Join(names, ", ")},
 		}}

@@ -9,8 +9,8 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -91,7 +91,7 @@ func (b *bout) sayUnread() error {
 	a, s := b.app, b.aim.server
 	if s != nil && slices.Contains(page.Unread.Added, s.ID()) {
 		return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("reload"),
-			err:     say.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", s.Name, a.unreadText(page.Unread)),
+			err:     i18n.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", s.Name, a.unreadText(page.Unread)),
 			details: []detail{{a.t("target", "目标"), b.aim.label}}}
 	}
 	a.warnUnread(&page)
@@ -101,7 +101,7 @@ func (b *bout) sayUnread() error {
 func (b *bout) unavailable(reason string) error {
 	a, name := b.app, b.aim.server.Name
 	return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("doctor", name),
-		err:     say.Errorf("server %s is not available: %s", "服务 %s 不可用：%s", name, reason),
+		err:     i18n.Errorf("server %s is not available: %s", "服务 %s 不可用：%s", name, reason),
 		details: []detail{{a.t("target", "目标"), b.aim.label}}}
 }
 

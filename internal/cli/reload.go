@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -96,7 +96,7 @@ func (r *reloader) unread() *web.Unread {
 	var cfg *config.Config
 	if cfg, err = r.load(); err != nil {
 		r.found = &web.Unread{Reload: web.Reload{Path: r.in.cfg.Path}}
-		r.found.Error, r.found.ErrorZH = say.Why(err).Both()
+		r.found.Error, r.found.ErrorZH = i18n.Why(err).Both()
 	} else {
 		r.complete(cfg)
 		r.found = &web.Unread{Reload: r.report(cfg)}
@@ -158,7 +158,7 @@ func (r *reloader) report(cfg *config.Config) web.Reload {
 	}
 	for _, p := range cfg.Problems {
 		report.Problems = append(report.Problems, p.String())
-		report.ProblemsZH = append(report.ProblemsZH, p.In(say.Chinese))
+		report.ProblemsZH = append(report.ProblemsZH, p.In(i18n.Chinese))
 	}
 	return report
 }

@@ -12,9 +12,9 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/http1"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -38,7 +38,7 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return nil, say.Errorf("listening on %s port %d: %w", "监听 %s 端口 %d 失败：%w", host, port, err)
+		return nil, i18n.Errorf("listening on %s port %d: %w", "监听 %s 端口 %d 失败：%w", host, port, err)
 	}
 	in.port = ln.Addr().(*net.TCPAddr).Port
 	in.url = "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.port))
@@ -131,6 +131,6 @@ const lastAnswers = time.Second
 
 func (f *front) serve() {
 	if err := f.http.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
-		f.failed <- say.Errorf("serving: %w", "提供服务失败：%w", err)
+		f.failed <- i18n.Errorf("serving: %w", "提供服务失败：%w", err)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ErrChanged is what Approve says when the entry is no longer the one that
 // the person has seen.
-var ErrChanged = say.Errorf("the entry has changed since it was shown", "条目在显示之后又被修改")
+var ErrChanged = i18n.Errorf("the entry has changed since it was shown", "条目在显示之后又被修改")
 
 // Approvals records which servers of one file a person has still to approve.
 //

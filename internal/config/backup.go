@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // keptBackups is how many backups of a file stay.
@@ -25,7 +25,7 @@ func backup(d disk, path string, data []byte, mode fs.FileMode, now time.Time) (
 		}
 	}
 	if err := replaceFile(d, name, data, mode); err != nil {
-		return "", say.Errorf("the file was not changed because its backup failed: %w", "备份失败，因此没有修改文件：%w", err)
+		return "", i18n.Errorf("the file was not changed because its backup failed: %w", "备份失败，因此没有修改文件：%w", err)
 	}
 	names := Backups(path)
 	for _, old := range names[min(keptBackups, len(names)):] {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxName bounds the name of a server, in characters.
@@ -27,24 +27,24 @@ var reservedSchemas = map[string]bool{"v1": true, "status": true, "s": true}
 
 // nameFault returns what is wrong with the name of a server; empty when
 // nothing is.
-func nameFault(name string) say.Text {
+func nameFault(name string) i18n.Text {
 	if name == "" {
-		return say.New("is empty", "名称为空")
+		return i18n.New("is empty", "名称为空")
 	}
 	if len([]rune(name)) > maxName {
-		return say.New("is too long", "名称过长")
+		return i18n.New("is too long", "名称过长")
 	}
 	for _, r := range name {
 		switch {
 		case unicode.IsSpace(r):
-			return say.New("has white space in it", "含有空白字符")
+			return i18n.New("has white space in it", "含有空白字符")
 		case strings.ContainsRune("${}", r):
-			return say.New("has one of $ { } in it", "含有 $ { } 之一")
+			return i18n.New("has one of $ { } in it", "含有 $ { } 之一")
 		case unicode.IsControl(r) || !unicode.IsPrint(r):
-			return say.New("has a character in it that does not show", "含有不可见字符")
+			return i18n.New("has a character in it that does not show", "含有不可见字符")
 		}
 	}
-	return say.Text{}
+	return i18n.Text{}
 }
 
 // fold maps names that people cannot tell apart to one: case, and the
@@ -93,7 +93,7 @@ func (k *serverChecker) run() {
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
-		k.report(SeverityError, "protocol", codeNotOneOf, shown(k.raw.get("protocol")), say.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
+		k.report(SeverityError, "protocol", codeNotOneOf, shown(k.raw.get("protocol")), i18n.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
 	}
 }
 
@@ -110,9 +110,9 @@ func (k *serverChecker) target() {
 	case s.URL != "" && s.Type == "":
 		s.Type = TypeAuto
 	case s.Command != "" && s.Type != TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), say.New("a url", "一个 url"))
+		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), i18n.New("a url", "一个 url"))
 	case s.URL != "" && s.Type == TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), say.New("a command", "一个 command"))
+		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), i18n.New("a command", "一个 command"))
 	}
 }
 
@@ -122,14 +122,14 @@ func (k *serverChecker) url() {
 		return
 	}
 	u, err := url.Parse(k.s.URL)
-	var fault say.Text
+	var fault i18n.Text
 	switch {
 	case err != nil:
-		fault = say.New("cannot be read", "无法解析")
+		fault = i18n.New("cannot be read", "无法解析")
 	case u.Scheme != "http" && u.Scheme != "https":
-		fault = say.New("is neither http nor https", "既不是 http 也不是 https")
+		fault = i18n.New("is neither http nor https", "既不是 http 也不是 https")
 	case u.Hostname() == "":
-		fault = say.New("names no host", "没有主机名")
+		fault = i18n.New("names no host", "没有主机名")
 	}
 	if !fault.Empty() {
 		k.report(SeverityError, "url", codeURL, safeURL(shown(n)), fault)
@@ -193,7 +193,7 @@ func (k *serverChecker) headers() {
 			k.c.add(SeverityError, m.pos, join(k.path, "headers"), codeHeader, m.key)
 		}
 		if strings.ContainsAny(k.s.Headers[m.key].Reveal(), "\r\n\x00") {
-			k.c.add(SeverityError, m.value.pos, join(k.path, "headers."+m.key), codeCharacter, say.New("the header", "请求头"), say.New("a line break or NUL", "换行或 NUL"))
+			k.c.add(SeverityError, m.value.pos, join(k.path, "headers."+m.key), codeCharacter, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行或 NUL"))
 		}
 	}
 }
@@ -203,13 +203,13 @@ func (k *serverChecker) auth() {
 	for i, text := range k.s.Auth.Allow {
 		n := auth.get("allow").items[i]
 		if _, err := netip.ParsePrefix(text); err != nil && !n.unresolved {
-			k.report(SeverityError, "auth", codeNotOneOf, shown(n), say.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
+			k.report(SeverityError, "auth", codeNotOneOf, shown(n), i18n.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
 		}
 	}
 	n := auth.get("issuer")
 	if issuer := k.s.Auth.Issuer; issuer != "" && !n.unresolved {
 		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
-			k.report(SeverityError, "auth", codeURL, safeURL(shown(n)), say.New("is not the https address of an issuer", "不是签发者的 https 地址"))
+			k.report(SeverityError, "auth", codeURL, safeURL(shown(n)), i18n.New("is not the https address of an issuer", "不是签发者的 https 地址"))
 		}
 	}
 }

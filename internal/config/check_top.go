@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // checkTop holds the sections beside the servers against the rules that no
@@ -20,7 +20,7 @@ func (r *reader) checkTop() {
 	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS, "tracing.url": r.cfg.Tracing.URL} {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-			r.reportTop(SeverityError, path, codeURL, text, say.New("is not an http address", "不是 http 地址"))
+			r.reportTop(SeverityError, path, codeURL, text, i18n.New("is not an http address", "不是 http 地址"))
 		}
 	}
 	if path := r.cfg.Access.Keys; path != "" && r.cfg.Access.Enabled {
@@ -73,7 +73,7 @@ func (r *reader) checkStdio() {
 		return
 	}
 	if len(d) != 1 || d[0] >= 0x20 || d == "\t" {
-		r.c.add(SeverityWarning, r.at("cli.stdio.delimiter").pos, "cli.stdio.delimiter", codeReplaced, say.New("a delimiter is one control character", "分隔符应为一个控制字符"), "\n")
+		r.c.add(SeverityWarning, r.at("cli.stdio.delimiter").pos, "cli.stdio.delimiter", codeReplaced, i18n.New("a delimiter is one control character", "分隔符应为一个控制字符"), "\n")
 		s.Delimiter = "\n"
 	}
 }
@@ -84,12 +84,12 @@ func (r *reader) checkCORS() {
 	if !slices.Contains(cors.Origins, "*") {
 		return
 	}
-	var reason say.Text
+	var reason i18n.Text
 	switch {
 	case cors.Credentials:
-		reason = say.New("it never goes with credentials", "它不能与 credentials 同用")
+		reason = i18n.New("it never goes with credentials", "它不能与 credentials 同用")
 	case !r.cfg.Access.Enabled && !cors.AllowAnyOrigin:
-		reason = say.New("any web page could use the gateway", "任何网页都能使用网关")
+		reason = i18n.New("any web page could use the gateway", "任何网页都能使用网关")
 	default:
 		return
 	}
@@ -107,6 +107,6 @@ func (r *reader) checkRoots() {
 		if n := item.get("uri"); n != nil && len(vars) > 0 {
 			uri = shown(n)
 		}
-		r.c.add(SeverityError, r.at("roots").pos, "roots", codeURL, uri, say.New("is not a file:// URI", "不是 file:// URI"))
+		r.c.add(SeverityError, r.at("roots").pos, "roots", codeURL, uri, i18n.New("is not a file:// URI", "不是 file:// URI"))
 	}
 }

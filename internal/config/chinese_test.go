@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // english is what a Chinese reader should not meet: two words in a row,
@@ -55,13 +55,13 @@ func TestProblemsInChinese(t *testing.T) {
 		for _, p := range problems {
 			p.File, p.Path = "", ""
 			if p.Code == codeSyntax { // our sentence is around the parser's words, which stay as they are
-				if text := p.In(say.Chinese); !strings.Contains(text, "语法错误：") {
+				if text := p.In(i18n.Chinese); !strings.Contains(text, "语法错误：") {
 					t.Errorf("%s: %s", name, text)
 				}
 				continue
 			}
-			if rest := quoted.ReplaceAllString(p.In(say.Chinese), ""); english.MatchString(rest) {
-				t.Errorf("%s: %s", name, p.In(say.Chinese))
+			if rest := quoted.ReplaceAllString(p.In(i18n.Chinese), ""); english.MatchString(rest) {
+				t.Errorf("%s: %s", name, p.In(i18n.Chinese))
 			}
 		}
 	}

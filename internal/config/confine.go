@@ -4,11 +4,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ErrConfined is what a path to anything but the config file gets.
-var ErrConfined = say.Errorf("路径遍历检测：不允许访问系统敏感文件", "路径遍历检测：不允许访问系统敏感文件")
+var ErrConfined = i18n.Errorf("路径遍历检测：不允许访问系统敏感文件", "路径遍历检测：不允许访问系统敏感文件")
 
 // Confine returns the file that a client may name: the current config file and
 // no other, under whatever path. "" is the current file too.

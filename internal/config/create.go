@@ -4,14 +4,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // create writes the first file of a personality, with its directory, unless
 // somebody else just did.
 func (o LoadOptions) create(found Found) (Found, error) {
 	if err := os.MkdirAll(filepath.Dir(found.Path), 0o700); err != nil {
-		return found, say.Errorf("creating the config file: %w", "创建配置文件失败：%w", err)
+		return found, i18n.Errorf("creating the config file: %w", "创建配置文件失败：%w", err)
 	}
 	unlock, err := lock(found.Path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // decoder fills structs from nodes and reports what does not fit.
@@ -150,7 +150,7 @@ func (d *decoder) text(n *node, path string, nul bool) (string, bool) {
 		return "", false
 	}
 	if !nul && strings.IndexByte(n.text, 0) >= 0 {
-		d.report(n, path, codeCharacter, say.New("the text", "文本"), say.New("a NUL character", "NUL 字符"))
+		d.report(n, path, codeCharacter, i18n.New("the text", "文本"), i18n.New("a NUL character", "NUL 字符"))
 		return "", false
 	}
 	return n.text, true
@@ -213,7 +213,7 @@ func (d *decoder) integer(n *node, v reflect.Value, f field, path string) {
 	}
 	x, err := strconv.ParseFloat(n.text, 64)
 	if err != nil || x != math.Trunc(x) {
-		d.report(n, path, codeUnit, shown(n), say.New("a whole number", "整数"))
+		d.report(n, path, codeUnit, shown(n), i18n.New("a whole number", "整数"))
 		return
 	}
 	lo, hi := bound(f.min, math.MinInt64), bound(f.max, math.MaxInt64)
@@ -233,7 +233,7 @@ func bound(s string, none int64) int64 {
 
 func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, codeWrongType, say.New("a duration", "时长"), n.kind)
+		d.report(n, path, codeWrongType, i18n.New("a duration", "时长"), n.kind)
 		return
 	}
 	x, err := parseDuration(n.text)
@@ -252,7 +252,7 @@ func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
 
 func (d *decoder) size(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, codeWrongType, say.New("a size", "大小"), n.kind)
+		d.report(n, path, codeWrongType, i18n.New("a size", "大小"), n.kind)
 		return
 	}
 	x, err := parseSize(n.text)

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // list fills a slice. A string is not a list of one: splitting it would be
@@ -79,7 +79,7 @@ func (d *decoder) inherit(n *node, v reflect.Value, path string) {
 	case n.kind == kindArray:
 		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
 	default:
-		d.report(n, path, codeWrongType, say.New(`a list of names or "all"`, `名称数组或 "all"`), n.kind)
+		d.report(n, path, codeWrongType, i18n.New(`a list of names or "all"`, `名称数组或 "all"`), n.kind)
 		return
 	}
 	v.Set(reflect.ValueOf(out))

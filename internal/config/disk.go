@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // disk is what writing a file needs of the file system. Tests put one in its
@@ -53,7 +53,7 @@ func replaceFile(d disk, path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	f, err := d.CreateTemp(dir, tempPattern(path))
 	if err != nil {
-		return say.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
+		return i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
 	}
 	err = fillFile(f, data, mode)
 	if err == nil {
@@ -62,10 +62,10 @@ func replaceFile(d disk, path string, data []byte, mode fs.FileMode) error {
 	}
 	if err != nil {
 		d.Remove(f.Name())
-		return say.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
+		return i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
 	}
 	if err := d.SyncDir(dir); err != nil {
-		return say.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
+		return i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Draft is a file being changed.
@@ -78,7 +78,7 @@ func (d *Draft) addServer(schema, name string, v *node) error {
 	}
 	l := takeApart(d.root, &collector{})
 	if l == nil {
-		return say.Errorf("%s has a shape that a server cannot be added to", "%s 的结构无法添加服务", d.path)
+		return i18n.Errorf("%s has a shape that a server cannot be added to", "%s 的结构无法添加服务", d.path)
 	}
 	path, err := d.serversOf(l, schema)
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *Draft) find(schema, name string) *entry {
 // content renders the draft.
 func (d *Draft) content() ([]byte, error) {
 	if d.root == nil {
-		return nil, say.Errorf("%s: nothing to write", "%s：没有可写入的内容", d.path)
+		return nil, i18n.Errorf("%s: nothing to write", "%s：没有可写入的内容", d.path)
 	}
 	if d.old == nil {
 		return render(d.root, d.format), nil

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // serversOf is where the servers of a schema are.
@@ -54,17 +54,17 @@ type NameError struct {
 	Fixed  bool // the file has a shape without schemas
 }
 
-func (e *NameError) Error() string { return e.In(say.English) }
+func (e *NameError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *NameError) In(l say.Lang) string {
+func (e *NameError) In(l i18n.Lang) string {
 	switch {
 	case e.Fixed:
-		return say.New("%s has a shape without schemas: move its servers under mcpServers first", "%s 的结构没有 schema：请先把服务移到 mcpServers 之下", e.File).In(l)
+		return i18n.New("%s has a shape without schemas: move its servers under mcpServers first", "%s 的结构没有 schema：请先把服务移到 mcpServers 之下", e.File).In(l)
 	case e.Server:
-		return say.New("server %q not found in schema %q of %s", "%[3]s 的 schema %[2]q 中没有服务 %[1]q", e.Name, e.Schema, e.File).In(l)
+		return i18n.New("server %q not found in schema %q of %s", "%[3]s 的 schema %[2]q 中没有服务 %[1]q", e.Name, e.Schema, e.File).In(l)
 	}
-	return say.New("schema %q not found in %s; there are: %s", "%[2]s 中没有 schema %[1]q；现有：%[3]s", e.Name, e.File, strings.Join(e.Known, ", ")).In(l)
+	return i18n.New("schema %q not found in %s; there are: %s", "%[2]s 中没有 schema %[1]q；现有：%[3]s", e.Name, e.File, strings.Join(e.Known, ", ")).In(l)
 }
 
 func (d *Draft) noSchema(l *layout, name string) error {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"slices"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // errInPlace is a file that cannot be edited without losing what a person
 // wrote into it.
-var errInPlace = say.Errorf("this file cannot be changed in place without losing comments or layout: change it by hand", "无法在保留注释与排版的情况下修改此文件：请手动修改")
+var errInPlace = i18n.Errorf("this file cannot be changed in place without losing comments or layout: change it by hand", "无法在保留注释与排版的情况下修改此文件：请手动修改")
 
 // edit is one change of a file: the value at path is set, or removed when
 // value is nil. An insert appends to the object or list that holds it.

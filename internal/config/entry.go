@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // An approved entry is one text: the whole entry as the file has it, with its
@@ -16,7 +16,7 @@ import (
 // takeApproval gives s the text that a person approves, and its hash.
 func (l *layout) takeApproval(s *Server, e entry) {
 	n := l.approvable(e)
-	s.entry = say.SeenJSON(string(n.appendJSON(nil, "", "  ")))
+	s.entry = i18n.SeenJSON(string(n.appendJSON(nil, "", "  ")))
 	s.approval = hashOf(n)
 }
 
@@ -98,7 +98,7 @@ func hashesIn(path string) (map[string]string, error) {
 	c := &collector{file: path}
 	data, _, err := readRegular(path, maxFile)
 	if err != nil {
-		return nil, say.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
 	}
 	text, ok := decodeText(data, c)
 	if !ok {

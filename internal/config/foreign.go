@@ -3,7 +3,7 @@ package config
 import (
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // serverNames are the names that other programs give to our keys.
@@ -19,9 +19,9 @@ var serverNames = map[string]string{
 }
 
 // serverIdle are keys of other programs that mean nothing to a gateway.
-var serverIdle = map[string]say.Text{
-	"autoApprove": say.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "alwaysAllow": say.New("the client asks, not the gateway", "由客户端询问，而不是网关"),
-	"trust": say.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "envFile": say.New("write the variables into env", "请把变量写入 env"),
+var serverIdle = map[string]i18n.Text{
+	"autoApprove": i18n.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "alwaysAllow": i18n.New("the client asks, not the gateway", "由客户端询问，而不是网关"),
+	"trust": i18n.New("the client asks, not the gateway", "由客户端询问，而不是网关"), "envFile": i18n.New("write the variables into env", "请把变量写入 env"),
 	"description": {}, "gallery": {}, "version": {}, "iconPath": {}, "source": {}, "name": {}, "$schema": {},
 }
 
@@ -36,15 +36,15 @@ var topNames = map[string]string{"schema_compression_enabled": "types"}
 
 // topIdle are keys of other programs at the top of a file that mean nothing
 // here.
-var topIdle = map[string]say.Text{
-	"health_check_enabled":           say.New("every server is watched all the time", "每个服务始终受到监视"),
-	"health_check_interval":          say.New("every server is watched all the time", "每个服务始终受到监视"),
-	"health_check_timeout":           say.New("limits.handshake bounds a greeting", "由 limits.handshake 限定握手时间"),
-	"health_check_failure_threshold": say.New("retries of a server says when it is down", "由服务的 retries 决定何时判定为不可用"),
+var topIdle = map[string]i18n.Text{
+	"health_check_enabled":           i18n.New("every server is watched all the time", "每个服务始终受到监视"),
+	"health_check_interval":          i18n.New("every server is watched all the time", "每个服务始终受到监视"),
+	"health_check_timeout":           i18n.New("limits.handshake bounds a greeting", "由 limits.handshake 限定握手时间"),
+	"health_check_failure_threshold": i18n.New("retries of a server says when it is down", "由服务的 retries 决定何时判定为不可用"),
 	"include_structured_content":     passedOn,
 	"toon_compression_enabled":       passedOn,
 	"toon_compression_min_size":      passedOn,
-	"inputs":                         say.New("write ${secret:name} instead of ${input:name}", "请用 ${secret:name} 代替 ${input:name}"),
+	"inputs":                         i18n.New("write ${secret:name} instead of ${input:name}", "请用 ${secret:name} 代替 ${input:name}"),
 	"$schema":                        {},
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxDepth bounds the nesting of a file; the deepest key needs nine.
@@ -85,22 +85,22 @@ func skipComment(data []byte, i int) int {
 var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
 
 // jsonError takes the place out of the parser's text.
-func jsonError(err error, lines lineIndex) (pos, say.Text) {
+func jsonError(err error, lines lineIndex) (pos, i18n.Text) {
 	m := hujsonPlace.FindStringSubmatch(err.Error())
 	if m == nil {
-		return pos{1, 1}, say.Plain(err.Error())
+		return pos{1, 1}, i18n.Plain(err.Error())
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
 	at := lines.pos(lines.starts[line-1] + col - 1)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return at, say.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", say.Plain(m[3]))
+		return at, i18n.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", i18n.Plain(m[3]))
 	}
 	text, _, _ := strings.Cut(m[3], "invalid literal:") // what follows may be a secret
 	if text == "" {
-		return at, say.New("not a valid string, number, true, false or null", "不是有效的字符串、数字、true、false 或 null")
+		return at, i18n.New("not a valid string, number, true, false or null", "不是有效的字符串、数字、true、false 或 null")
 	}
-	return at, say.Plain(text)
+	return at, i18n.Plain(text)
 }
 
 // jsonReader turns the parser's tree into ours.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/zalando/go-keyring"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // KeyringStore keeps secrets in the user's own keychain: the Secret Service
@@ -36,7 +36,7 @@ func (s *KeyringStore) Get(name string) (string, error) {
 		return "", ErrNoSecret
 	}
 	if err != nil {
-		return "", say.Errorf("asking the keychain: %w", "查询系统钥匙串失败：%w", err)
+		return "", i18n.Errorf("asking the keychain: %w", "查询系统钥匙串失败：%w", err)
 	}
 	return v, nil
 }
@@ -52,7 +52,7 @@ func (s *KeyringStore) List() ([]string, error) {
 		err = json.Unmarshal([]byte(text), &names)
 	}
 	if err != nil {
-		return nil, say.Errorf("asking the keychain: %w", "查询系统钥匙串失败：%w", err)
+		return nil, i18n.Errorf("asking the keychain: %w", "查询系统钥匙串失败：%w", err)
 	}
 	return names, nil
 }
@@ -60,10 +60,10 @@ func (s *KeyringStore) List() ([]string, error) {
 // Set stores a secret, replacing one of the same name.
 func (s *KeyringStore) Set(name, value string) error {
 	if fault := nameFault(name); !fault.Empty() {
-		return say.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
+		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
 	}
 	if err := keyring.Set(s.service, name, value); err != nil {
-		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
+		return i18n.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	return s.index(func(names []string) []string { return appendNew(names, name) })
 }
@@ -78,7 +78,7 @@ func (s *KeyringStore) Delete(name string) error {
 		return ErrNoSecret
 	}
 	if err != nil {
-		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
+		return i18n.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	return s.index(func(names []string) []string {
 		return slices.DeleteFunc(names, func(n string) bool { return n == name })
@@ -94,10 +94,10 @@ func (s *KeyringStore) index(change func([]string) []string) error {
 	slices.Sort(names)
 	text, err := json.Marshal(names)
 	if err != nil {
-		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
+		return i18n.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	if err := keyring.Set(s.service, keyringIndex, string(text)); err != nil {
-		return say.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
+		return i18n.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // schema reads one schema without its servers.
@@ -15,9 +15,9 @@ func (r *reader) schema(e schemaEntry) {
 	switch {
 	case e.value == nil:
 	case !schemaName.MatchString(e.name):
-		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, say.New("is not allowed", "不允许使用"))
+		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, i18n.New("is not allowed", "不允许使用"))
 	case reservedSchemas[e.name]:
-		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, say.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
+		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
 	}
 	if e.value != nil {
 		var refs references
@@ -143,7 +143,7 @@ func (r *reader) deniedTools() {
 	denied := r.layout.deniedTools()
 	for _, item := range n.items {
 		if slices.Contains(denied[""], item.text) {
-			r.c.add(SeverityWarning, item.pos, "disabled_tools", codeNoEffect, item.text, say.New("it names no server", "它不对应任何服务"))
+			r.c.add(SeverityWarning, item.pos, "disabled_tools", codeNoEffect, item.text, i18n.New("it names no server", "它不对应任何服务"))
 		}
 	}
 	for _, schema := range r.cfg.Schemas {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // lockWait is how long a writer waits for another one.
@@ -27,7 +27,7 @@ func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		writing.Unlock()
-		return nil, say.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
+		return nil, i18n.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
 	}
 	deadline := time.Now().Add(lockWait)
 	for {
@@ -42,9 +42,9 @@ func lock(path string) (unlock func(), err error) {
 		f.Close()
 		writing.Unlock()
 		if err == nil {
-			err = say.Errorf("another process has been writing it for %v", "另一进程已写入 %v 之久", lockWait)
+			err = i18n.Errorf("another process has been writing it for %v", "另一进程已写入 %v 之久", lockWait)
 		}
-		return nil, say.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
+		return nil, i18n.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
 	}
 	return func() {
 		f.Close() // closing releases; the file stays, for removing it races

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // recordOf is the file of marks beside a config file.
@@ -56,11 +56,11 @@ func (all marks) drop(id, hash string) {
 // change edits the marks of this file, in every record that has some.
 func (a *Approvals) change(edit func(marks) (changed bool)) error {
 	if len(a.records) == 0 {
-		return say.Errorf("recording approvals: %w", "记录批准失败：%w", ErrNoHome)
+		return i18n.Errorf("recording approvals: %w", "记录批准失败：%w", ErrNoHome)
 	}
 	for i, record := range a.records {
 		if err := a.changeIn(record, i == 0, edit); err != nil {
-			return say.Errorf("recording approvals: %w", "记录批准失败：%w", err)
+			return i18n.Errorf("recording approvals: %w", "记录批准失败：%w", err)
 		}
 	}
 	return nil
@@ -150,11 +150,11 @@ func (a *Approvals) readRecord(path string) (map[string]marks, error) {
 	}
 	if err == nil && a.project {
 		if fault := writableByOthers(path, info); !fault.Empty() {
-			err = say.Errorf("others may write it: %s", "其他用户可写：%s", fault)
+			err = i18n.Errorf("others may write it: %s", "其他用户可写：%s", fault)
 		}
 	}
 	if err != nil {
-		return nil, say.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
 	}
 	return files, nil
 }

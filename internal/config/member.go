@@ -1,7 +1,7 @@
 package config
 
 import (
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // SetMember returns a file of any program with the value at a path of keys set
@@ -22,7 +22,7 @@ func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte
 		data = nil
 	}
 	if root.kind != kindObject {
-		return nil, say.Errorf("the file holds %s, not an object", "文件的内容是%s，而不是对象", root.kind)
+		return nil, i18n.Errorf("the file holds %s, not an object", "文件的内容是%s，而不是对象", root.kind)
 	}
 	var v *node
 	if value != nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // pos is a place in a file; lines and columns count from 1, columns in
@@ -24,14 +24,14 @@ const (
 	kindObject
 )
 
-func (k kind) String() string { return k.In(say.English) }
+func (k kind) String() string { return k.In(i18n.English) }
 
 // In names the kind in a language.
-func (k kind) In(l say.Lang) string { return kindNames[k].In(l) }
+func (k kind) In(l i18n.Lang) string { return kindNames[k].In(l) }
 
-var kindNames = [...]say.Text{
-	say.Plain("null"), say.New("a boolean", "布尔值"), say.New("a number", "数字"), say.New("a string", "字符串"),
-	say.New("a list", "数组"), say.New("an object", "对象"),
+var kindNames = [...]i18n.Text{
+	i18n.Plain("null"), i18n.New("a boolean", "布尔值"), i18n.New("a number", "数字"), i18n.New("a string", "字符串"),
+	i18n.New("a list", "数组"), i18n.New("an object", "对象"),
 }
 
 // node is one value of a file, whatever its format, with its place.

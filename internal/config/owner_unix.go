@@ -8,23 +8,23 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // writableByOthers says who else than the user and the system's administrator
 // may write a file, or put another in its place; empty when nobody may.
-func writableByOthers(path string, info fs.FileInfo) say.Text {
+func writableByOthers(path string, info fs.FileInfo) i18n.Text {
 	if owner := ownerOf(info); owner > 0 && owner != os.Geteuid() {
-		return say.New("it belongs to user %d", "属于用户 %d", owner)
+		return i18n.New("it belongs to user %d", "属于用户 %d", owner)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return say.New("mode %04o", "权限 %04o", uint32(mode))
+		return i18n.New("mode %04o", "权限 %04o", uint32(mode))
 	}
 	dir, err := os.Stat(filepath.Dir(realPath(path)))
 	if err == nil && dir.Mode().Perm()&0o002 != 0 && dir.Mode()&fs.ModeSticky == 0 {
-		return say.New("its folder has mode %04o", "所在目录权限为 %04o", uint32(dir.Mode().Perm()))
+		return i18n.New("its folder has mode %04o", "所在目录权限为 %04o", uint32(dir.Mode().Perm()))
 	}
-	return say.Text{}
+	return i18n.Text{}
 }
 
 // ownerOf is the user that a file belongs to; -1 when the system does not say.

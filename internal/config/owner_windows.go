@@ -7,30 +7,30 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // writableByOthers says who else than the user and the system's administrators
 // may write a file, or put another in its place; empty when nobody may.
-func writableByOthers(path string, _ fs.FileInfo) say.Text {
+func writableByOthers(path string, _ fs.FileInfo) i18n.Text {
 	real := realPath(path)
 	for _, name := range []string{real, filepath.Dir(real)} {
 		sd, err := windows.GetNamedSecurityInfo(name, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 		if err != nil {
-			return say.New("its owner cannot be read: %v", "无法读取其所有者：%v", err)
+			return i18n.New("its owner cannot be read: %v", "无法读取其所有者：%v", err)
 		}
 		owner, _, err := sd.Owner()
 		if err != nil || !isTrusted(owner) {
-			return say.New("%s belongs to somebody else", "%s 属于其他用户", name)
+			return i18n.New("%s belongs to somebody else", "%s 属于其他用户", name)
 		}
 		if name != real {
 			continue // whoever adds files to a folder owns those files
 		}
 		if acl, _, err := sd.DACL(); err != nil || acl == nil || othersWrite(acl) {
-			return say.New("its access list lets others write", "其访问控制列表允许其他用户写入")
+			return i18n.New("its access list lets others write", "其访问控制列表允许其他用户写入")
 		}
 	}
-	return say.Text{}
+	return i18n.Text{}
 }
 
 // isTrusted reports whether an account is the user, the system or its

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Severity says what a problem costs.
@@ -49,12 +49,12 @@ func (p Problem) Place() string {
 }
 
 // String returns the problem in one line, in English.
-func (p Problem) String() string { return p.In(say.English) }
+func (p Problem) String() string { return p.In(i18n.English) }
 
 // In returns the problem in one line, in a language.
-func (p Problem) In(l say.Lang) string {
+func (p Problem) In(l i18n.Lang) string {
 	severity, colon, aside := p.Severity.String(), ": ", " (%s)"
-	if l == say.Chinese {
+	if l == i18n.Chinese {
 		p.Message, p.Hint = p.MessageZH, p.HintZH
 		severity, colon, aside = [...]string{"警告", "停用", "错误"}[p.Severity], "：", "；%s"
 	}
@@ -64,7 +64,7 @@ func (p Problem) In(l say.Lang) string {
 	}
 	fmt.Fprintf(&b, "%s[%s]%s", severity, p.Code, colon)
 	if p.Path != "" {
-		b.WriteString(say.Seen(p.Path) + colon)
+		b.WriteString(i18n.Seen(p.Path) + colon)
 	}
 	b.WriteString(p.Message)
 	if p.Hint != "" {
@@ -80,10 +80,10 @@ type LoadError struct {
 }
 
 // Error returns the errors, one a line.
-func (e *LoadError) Error() string { return e.In(say.English) }
+func (e *LoadError) Error() string { return e.In(i18n.English) }
 
 // In returns the errors in a language, one a line.
-func (e *LoadError) In(l say.Lang) string {
+func (e *LoadError) In(l i18n.Lang) string {
 	var lines []string
 	for _, p := range e.Problems {
 		if p.Severity == SeverityError {
@@ -107,7 +107,7 @@ func (e *LoadError) Has(code string) bool {
 func newProblem(sev Severity, code string, args ...any) Problem {
 	t := texts[code]
 	p := Problem{Severity: sev, Code: code, Hint: t.hint, HintZH: t.hintZH}
-	p.Message, p.MessageZH = say.New(t.en, t.zh, args...).Both()
+	p.Message, p.MessageZH = i18n.New(t.en, t.zh, args...).Both()
 	return p
 }
 

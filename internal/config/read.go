@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	errNotRegular = say.Errorf("not a regular file", "不是普通文件")
-	errTooLarge   = say.Errorf("file too large", "文件过大")
+	errNotRegular = i18n.Errorf("not a regular file", "不是普通文件")
+	errTooLarge   = i18n.Errorf("file too large", "文件过大")
 )
 
 // readRegular reads a regular file of at most limit bytes. It looks before it
@@ -105,14 +105,14 @@ func decodeText(data []byte, c *collector) ([]byte, bool) {
 		c.add(SeverityError, pos{1, 1}, "", codeEncoding, "UTF-16")
 		return nil, false
 	case len(data) >= 2 && (data[0] == 0) != (data[1] == 0):
-		c.add(SeverityError, pos{1, 1}, "", codeEncoding, say.New("UTF-16 without a byte order mark", "无字节序标记的 UTF-16"))
+		c.add(SeverityError, pos{1, 1}, "", codeEncoding, i18n.New("UTF-16 without a byte order mark", "无字节序标记的 UTF-16"))
 		return nil, false
 	}
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			c.add(SeverityError, newLineIndex(data).pos(i), "", codeEncoding, say.New("byte 0x%02X", "字节 0x%02X", data[i]))
+			c.add(SeverityError, newLineIndex(data).pos(i), "", codeEncoding, i18n.New("byte 0x%02X", "字节 0x%02X", data[i]))
 			return nil, false
 		}
 		i += size
@@ -159,18 +159,18 @@ func parse(data []byte, format Format, c *collector) *node {
 	return n
 }
 
-func fileKind(info fs.FileInfo) say.Text {
+func fileKind(info fs.FileInfo) i18n.Text {
 	switch m := info.Mode(); {
 	case m.IsDir():
-		return say.New("a directory", "目录")
+		return i18n.New("a directory", "目录")
 	case m&fs.ModeNamedPipe != 0:
-		return say.New("a pipe", "管道")
+		return i18n.New("a pipe", "管道")
 	case m&fs.ModeDevice != 0:
-		return say.New("a device", "设备")
+		return i18n.New("a device", "设备")
 	case m&fs.ModeSocket != 0:
-		return say.New("a socket", "套接字")
+		return i18n.New("a socket", "套接字")
 	}
-	return say.New("something else", "其他类型")
+	return i18n.New("something else", "其他类型")
 }
 
 // plainError drops the path that a problem names already.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Redacted stands for a secret in what Redact returns.
@@ -103,7 +103,7 @@ func secretURL(s string) bool {
 func unredact(n, old *node) (*node, error) {
 	if n.kind == kindString && n.text == Redacted {
 		if old == nil || old.kind >= kindArray {
-			return nil, say.Errorf("%s stands for a secret that the file does not have", "%s 代表的密钥不在文件中", Redacted)
+			return nil, i18n.Errorf("%s stands for a secret that the file does not have", "%s 代表的密钥不在文件中", Redacted)
 		}
 		c := *old
 		c.kept = true
@@ -114,7 +114,7 @@ func unredact(n, old *node) (*node, error) {
 	var err error
 	for i, m := range c.members {
 		if c.members[i].value, err = unredact(m.value, old.get(m.key)); err != nil {
-			return nil, say.Errorf("%s: %w", "%s：%w", m.key, err)
+			return nil, i18n.Errorf("%s: %w", "%s：%w", m.key, err)
 		}
 	}
 	for i, v := range c.items {

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // entry is one server where the file has it.
@@ -195,7 +195,7 @@ func (l *layout) takeServers(n *node, schema string, path []step, c *collector) 
 		for i, item := range n.items {
 			name := item.get("name")
 			if item.kind == kindObject && (name == nil || name.kind != kindString) {
-				c.add(SeverityError, item.pos, pathText(append(slices.Clone(path), indexStep(i))), codeServerName, "", say.New("is missing", "缺少名称"))
+				c.add(SeverityError, item.pos, pathText(append(slices.Clone(path), indexStep(i))), codeServerName, "", i18n.New("is missing", "缺少名称"))
 				continue
 			}
 			at, text := item.pos, ""

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Store keeps secrets by name, for ${secret:name}.
@@ -22,11 +22,11 @@ type Store interface {
 }
 
 // ErrNoSecret is what a Store says about a name it does not know.
-var ErrNoSecret = say.Errorf("no such secret", "没有这个密钥")
+var ErrNoSecret = i18n.Errorf("no such secret", "没有这个密钥")
 
 // ErrNoHome is what is said where something of the user's is to be kept and
 // there is no home directory.
-var ErrNoHome = say.Errorf("there is no home directory to keep it in: set HOME", "没有可保存的用户目录：请设置 HOME")
+var ErrNoHome = i18n.Errorf("there is no home directory to keep it in: set HOME", "没有可保存的用户目录：请设置 HOME")
 
 // FileStore keeps secrets in one encrypted file with its key beside it. That
 // keeps them out of backups, logs and screens, not from whoever can read the
@@ -63,7 +63,7 @@ func (s *FileStore) List() ([]string, error) {
 // Set stores a secret, replacing one of the same name.
 func (s *FileStore) Set(name, value string) error {
 	if fault := nameFault(name); !fault.Empty() {
-		return say.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
+		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
 	}
 	return s.change(func(all map[string]string) error {
 		all[name] = value
@@ -87,7 +87,7 @@ func (s *FileStore) change(edit func(map[string]string) error) error {
 		return ErrNoHome
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return say.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
+		return i18n.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
 	}
 	unlock, err := lock(s.file())
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *FileStore) change(edit func(map[string]string) error) error {
 	}
 	plain, err := json.Marshal(all)
 	if err != nil {
-		return say.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
+		return i18n.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
 	}
 	box, err := s.cipher(true)
 	if err != nil {
@@ -124,21 +124,21 @@ func (s *FileStore) read() (map[string]string, error) {
 		return all, nil
 	}
 	if err != nil {
-		return all, say.Errorf("reading secrets: %w", "读取密钥失败：%w", err)
+		return all, i18n.Errorf("reading secrets: %w", "读取密钥失败：%w", err)
 	}
 	box, err := s.cipher(false)
 	if err != nil {
 		return all, err
 	}
 	if len(data) < box.NonceSize() {
-		return all, say.Errorf("reading secrets: the file is cut short", "读取密钥失败：文件不完整")
+		return all, i18n.Errorf("reading secrets: the file is cut short", "读取密钥失败：文件不完整")
 	}
 	plain, err := box.Open(nil, data[:box.NonceSize()], data[box.NonceSize():], nil)
 	if err != nil {
-		return all, say.Errorf("reading secrets: the key does not fit, or the file was changed", "读取密钥失败：加密密钥不符，或文件已被改动")
+		return all, i18n.Errorf("reading secrets: the key does not fit, or the file was changed", "读取密钥失败：加密密钥不符，或文件已被改动")
 	}
 	if err := json.Unmarshal(plain, &all); err != nil {
-		return all, say.Errorf("reading secrets: the content is not ours", "读取密钥失败：内容不是本程序写入的")
+		return all, i18n.Errorf("reading secrets: the content is not ours", "读取密钥失败：内容不是本程序写入的")
 	}
 	return all, nil
 }
@@ -154,13 +154,13 @@ func (s *FileStore) cipher(create bool) (cipher.AEAD, error) {
 			return nil, err
 		}
 	case err != nil:
-		return nil, say.Errorf("reading the key of the secrets: %w", "读取加密密钥失败：%w", err)
+		return nil, i18n.Errorf("reading the key of the secrets: %w", "读取加密密钥失败：%w", err)
 	case exposed(info.Mode()):
-		return nil, say.Errorf("%s can be read by others (mode %04o): chmod 600 it", "其他用户可读 %s（权限 %04o）：请执行 chmod 600", s.keyFile(), info.Mode().Perm())
+		return nil, i18n.Errorf("%s can be read by others (mode %04o): chmod 600 it", "其他用户可读 %s（权限 %04o）：请执行 chmod 600", s.keyFile(), info.Mode().Perm())
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil || len(key) != 32 {
-		return nil, say.Errorf("the key of the secrets is not 32 bytes long", "加密密钥的长度不是 32 字节")
+		return nil, i18n.Errorf("the key of the secrets is not 32 bytes long", "加密密钥的长度不是 32 字节")
 	}
 	return cipher.NewGCM(block)
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 var (
-	errDuration = say.Errorf(`a duration such as "30s", or a number of milliseconds`, `时长（如 "30s"，或毫秒数）`)
-	errSize     = say.Errorf(`a size such as "10MiB", or a number of bytes`, `大小（如 "10MiB"，或字节数）`)
+	errDuration = i18n.Errorf(`a duration such as "30s", or a number of milliseconds`, `时长（如 "30s"，或毫秒数）`)
+	errSize     = i18n.Errorf(`a size such as "10MiB", or a number of bytes`, `大小（如 "10MiB"，或字节数）`)
 )
 
 // parseDuration reads "30s"; a bare number counts milliseconds.

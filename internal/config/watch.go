@@ -12,7 +12,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // debounce is how long a file must be left alone before it is read.
@@ -41,14 +41,14 @@ type Watcher struct {
 func Watch(cfg *Config, o LoadOptions, deliver func(*Config, error)) (*Watcher, error) {
 	n, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, say.Errorf("watching %s: %w", "监视 %s 失败：%w", cfg.Path, err)
+		return nil, i18n.Errorf("watching %s: %w", "监视 %s 失败：%w", cfg.Path, err)
 	}
 	o.Path, o.Create, o.Project, o.Home = cfg.Path, false, cfg.Project, cfg.home
 	w := &Watcher{path: cfg.Path, load: o, deliver: deliver, notify: n, dirs: map[string]bool{}, stop: make(chan struct{})}
 	w.follow()
 	if len(w.dirs) == 0 {
 		n.Close()
-		return nil, say.Errorf("watching %s: its directory cannot be watched", "监视 %s 失败：无法监视其所在目录", cfg.Path)
+		return nil, i18n.Errorf("watching %s: its directory cannot be watched", "监视 %s 失败：无法监视其所在目录", cfg.Path)
 	}
 	w.last, _ = w.fingerprint()
 	w.done.Go(w.run)

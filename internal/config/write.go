@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ErrServersOnly is why a write on behalf of a client was refused: it may
 // propose servers and nothing else.
-var ErrServersOnly = say.Errorf("only servers may be changed this way; the rest of the file is changed by a person", "此方式只能修改服务；文件的其余部分由人修改")
+var ErrServersOnly = i18n.Errorf("only servers may be changed this way; the rest of the file is changed by a person", "此方式只能修改服务；文件的其余部分由人修改")
 
 // WriteOptions say how a file is written.
 type WriteOptions struct {
@@ -175,13 +175,13 @@ func openDraft(path string) (*Draft, error) {
 	data, info, err := readRegular(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, say.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
+			return nil, i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
 		}
 		d.format = formatOf(path, nil)
 		return d, nil
 	}
 	if err != nil {
-		return nil, say.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
 	}
 	c := &collector{file: path}
 	text, ok := decodeText(data, c)

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxAliased bounds how many values the aliases of a file may unfold to.
@@ -37,7 +37,7 @@ func parseYAML(data []byte, c *collector) *node {
 			continue
 		}
 		if body != nil {
-			c.add(SeverityError, yamlPos(doc.Body), "", codeSyntax, say.New("a second document starts here; a file holds one", "此处开始了第二个文档；一个文件只能有一个文档"))
+			c.add(SeverityError, yamlPos(doc.Body), "", codeSyntax, i18n.New("a second document starts here; a file holds one", "此处开始了第二个文档；一个文件只能有一个文档"))
 			return nil
 		}
 		body = doc.Body
@@ -64,14 +64,14 @@ type yamlPlaceError struct {
 func (e *yamlPlaceError) Error() string { return e.err.Error() }
 func (e *yamlPlaceError) Unwrap() error { return e.err }
 
-func (e *yamlPlaceError) In(l say.Lang) string { return l.Of(e.err) }
+func (e *yamlPlaceError) In(l i18n.Lang) string { return l.Of(e.err) }
 
 // yamlFile parses data. The parser is not ours and has panicked on odd input
 // before; a file must never take the process down.
 func yamlFile(data []byte) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &yamlPlaceError{pos{1, 1}, say.Errorf("the YAML parser gave up: %v", "YAML 解析器无法继续：%v", r)}
+			err = &yamlPlaceError{pos{1, 1}, i18n.Errorf("the YAML parser gave up: %v", "YAML 解析器无法继续：%v", r)}
 		}
 	}()
 	tokens := lexer.Tokenize(string(data))
@@ -82,10 +82,10 @@ func yamlFile(data []byte) (file *ast.File, err error) {
 }
 
 // yamlError takes the place out of the parser's error.
-func yamlError(err error) (pos, say.Text) {
+func yamlError(err error) (pos, i18n.Text) {
 	var ours *yamlPlaceError
 	if errors.As(err, &ours) {
-		return ours.at, say.Why(ours.err)
+		return ours.at, i18n.Why(ours.err)
 	}
 	var theirs yamlerrors.Error
 	if errors.As(err, &theirs) {
@@ -93,9 +93,9 @@ func yamlError(err error) (pos, say.Text) {
 		if t := theirs.GetToken(); t != nil && t.Position != nil {
 			at = pos{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 		}
-		return at, say.Plain(theirs.GetMessage())
+		return at, i18n.Plain(theirs.GetMessage())
 	}
-	return pos{1, 1}, say.Plain(err.Error())
+	return pos{1, 1}, i18n.Plain(err.Error())
 }
 
 func yamlPos(n ast.Node) pos {
@@ -164,7 +164,7 @@ func (y *yamlReader) alias(n *node, t *ast.AliasNode, path string) (*node, int) 
 	name := t.Value.GetToken().Value
 	a, ok := y.anchors[name]
 	if !ok {
-		y.c.add(SeverityError, n.pos, path, codeSyntax, say.New("no anchor stands before alias *%s", "别名之前没有锚点：*%s", name))
+		y.c.add(SeverityError, n.pos, path, codeSyntax, i18n.New("no anchor stands before alias *%s", "别名之前没有锚点：*%s", name))
 		return n, 1
 	}
 	y.aliased += a.size
@@ -219,7 +219,7 @@ func (y *yamlReader) merge(mv *ast.MappingValueNode, path string) ([]member, int
 		}
 		return all, size
 	}
-	y.c.add(SeverityError, yamlPos(mv.Key), path, codeSyntax, say.New("<< needs an alias of an object", "<< 之后应为对象的别名"))
+	y.c.add(SeverityError, yamlPos(mv.Key), path, codeSyntax, i18n.New("<< needs an alias of an object", "<< 之后应为对象的别名"))
 	return nil, size
 }
 
@@ -253,6 +253,6 @@ func (y *yamlReader) scalar(n *node, v ast.Node, path string) {
 	case *ast.InfinityNode, *ast.NanNode:
 		n.kind, n.text = kindString, n.raw
 	default:
-		y.c.add(SeverityError, n.pos, path, codeSyntax, say.New("cannot be used here: %s", "此处不能使用：%s", v.Type()))
+		y.c.add(SeverityError, n.pos, path, codeSyntax, i18n.New("cannot be used here: %s", "此处不能使用：%s", v.Type()))
 	}
 }

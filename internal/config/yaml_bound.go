@@ -3,7 +3,7 @@ package config
 import (
 	"github.com/goccy/go-yaml/token"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxKeys bounds the keys of one YAML object: the parser's time grows with
@@ -11,8 +11,8 @@ import (
 const maxKeys = 20_000
 
 var (
-	errYAMLDepth = say.Errorf("nested too deep", "嵌套过深")
-	errYAMLKeys  = say.Errorf("an object with more than 20,000 keys; write it as JSON", "对象的键超过 20,000 个；请改用 JSON")
+	errYAMLDepth = i18n.Errorf("nested too deep", "嵌套过深")
+	errYAMLKeys  = i18n.Errorf("an object with more than 20,000 keys; write it as JSON", "对象的键超过 20,000 个；请改用 JSON")
 )
 
 // yamlLevel is one level of nesting: a bracket, or in block style a column.

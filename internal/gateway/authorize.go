@@ -8,9 +8,9 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -170,7 +170,7 @@ type argumentsError struct {
 func (e *argumentsError) Error() string { return e.wire.Error() }
 
 // In says it in a language.
-func (e *argumentsError) In(l say.Lang) string {
+func (e *argumentsError) In(l i18n.Lang) string {
 	if len(e.violations) > 0 {
 		return e.violations.In(l)
 	}

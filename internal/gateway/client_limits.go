@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A clientLimit is what a known client can take.
@@ -42,23 +42,23 @@ func limitsOf(client string) *clientLimit {
 
 // exceeded says what of the tools that are shown a client cannot take. What
 // the view fits already is not said.
-func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []say.Text {
-	var warnings []say.Text
+func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []i18n.Text {
+	var warnings []i18n.Text
 	list, tools := shown.List(catalog.Tools, eyes), shown.Count(catalog.Tools, eyes)
 	if l.tools > 0 && tools > l.tools {
-		warnings = append(warnings, say.New("%s takes %d tools and is shown %d; use mode compact, or switch tools off",
+		warnings = append(warnings, i18n.New("%s takes %d tools and is shown %d; use mode compact, or switch tools off",
 			"%s 接受 %d 个工具，实际展示了 %d 个；请使用 compact 模式，或停用部分工具", l.title, l.tools, tools))
 	}
 	fit := catalog.FitOf(l.fit)
 	if long, example := longer(list, fit.Length); long > 0 {
-		warnings = append(warnings, say.New("%s has room for names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name",
+		warnings = append(warnings, i18n.New("%s has room for names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name",
 			"%s 只能容纳 %d 个字符的名称；有 %d 个更长，例如 %s；请设置 fit、重命名，或缩短服务名", l.title, fit.Length, long, example))
 	}
 	if eyes.Fit == fit {
 		return warnings
 	}
 	if count, example, keyword := shown.Unfit(fit, eyes.Visible); count > 0 {
-		warnings = append(warnings, say.New("the models of %s refuse parts of %d schemas, such as %v in %s; set fit",
+		warnings = append(warnings, i18n.New("the models of %s refuse parts of %d schemas, such as %v in %s; set fit",
 			"%s 的模型会拒绝 %d 个 schema 的部分内容，例如 %[4]s 中的 %[3]v；请设置 fit", l.title, count, keyword, example))
 	}
 	return warnings
@@ -77,8 +77,8 @@ func longer(list []byte, limit int) (count int, example string) {
 
 // limitWarnings says, for every known client, what of a view it could not
 // take.
-func limitWarnings(v *view, eyes catalog.View) []say.Text {
-	var warnings []say.Text
+func limitWarnings(v *view, eyes catalog.View) []i18n.Text {
+	var warnings []i18n.Text
 	seen := map[string]bool{}
 	for i := range clientLimits {
 		if l := &clientLimits[i]; !seen[l.title] {

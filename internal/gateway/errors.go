@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A NotFoundError is a schema or server that was addressed and is not there.
@@ -18,11 +18,11 @@ type NotFoundError struct {
 	Known      []string
 }
 
-func (e *NotFoundError) Error() string { return e.In(say.English) }
+func (e *NotFoundError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *NotFoundError) In(l say.Lang) string {
-	return say.New("%s '%s' not found or disabled; there is: %s", "%s '%s' 不存在或已停用；现有：%s", e.Kind, e.Name, strings.Join(e.Known, ", ")).In(l)
+func (e *NotFoundError) In(l i18n.Lang) string {
+	return i18n.New("%s '%s' not found or disabled; there is: %s", "%s '%s' 不存在或已停用；现有：%s", e.Kind, e.Name, strings.Join(e.Known, ", ")).In(l)
 }
 
 func marshal(v any) []byte {

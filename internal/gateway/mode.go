@@ -3,7 +3,7 @@ package gateway
 import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // What a task is taken to cost beside the list of tools: so many tools are
@@ -17,7 +17,7 @@ const (
 // A choice is the mode that clients are shown, and why.
 type choice struct {
 	mode string
-	why  say.Text
+	why  i18n.Text
 }
 
 // choose picks the mode in which a typical task costs least. named says that
@@ -25,13 +25,13 @@ type choice struct {
 // when that is not known.
 func choose(r catalog.Receipt, tools int, named bool, most int) choice {
 	if tools == 0 {
-		return choice{builtin.ModeFull, say.New("there are no tools yet", "还没有工具")}
+		return choice{builtin.ModeFull, i18n.New("there are no tools yet", "还没有工具")}
 	}
 	one := r.Full.Tokens / tools
 	full := r.Full.Tokens
 	compact := r.Compact.Tokens + lookupsPerTask*(one+tokensPerTurn)
 	search := r.Search.Tokens + lookupsPerTask*(min(tools, foundPerSearch)*one+tokensPerTurn)
-	numbers := say.New("a task costs about %d tokens in full mode, %d in compact mode, %d in search mode (%d tools)",
+	numbers := i18n.New("a task costs about %d tokens in full mode, %d in compact mode, %d in search mode (%d tools)",
 		"一项任务在 full 模式约需 %d 个 token，compact 模式 %d 个，search 模式 %d 个（共 %d 个工具）", full, compact, search, tools)
 	small, least := builtin.ModeSearch, search
 	// A model that sees the names need not guess what to search for, which is
@@ -41,7 +41,7 @@ func choose(r catalog.Receipt, tools int, named bool, most int) choice {
 	}
 	switch {
 	case most > 0 && tools > most:
-		return choice{small, say.New("the client takes %d tools at most; %v", "该客户端最多接受 %d 个工具；%v", most, numbers)}
+		return choice{small, i18n.New("the client takes %d tools at most; %v", "该客户端最多接受 %d 个工具；%v", most, numbers)}
 	case full <= least:
 		return choice{builtin.ModeFull, numbers}
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -19,7 +19,7 @@ const (
 	maxParks  = 10_000
 )
 
-var errExpired = say.Errorf("the client did not answer in time", "客户端未及时应答")
+var errExpired = i18n.Errorf("the client did not answer in time", "客户端未及时应答")
 
 // A park is a call to a legacy server that waits for answers of a modern
 // client. The client was told what is asked and went away; its retry resumes

@@ -8,8 +8,8 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A Receipt is what clients were shown, what that cost them, and what it would
@@ -147,8 +147,8 @@ func (s *Session) receipt() Receipt {
 }
 
 // warn sets the warnings; a list without any is not null.
-func (r *Receipt) warn(list []say.Text) {
-	en, zh := say.Both(list)
+func (r *Receipt) warn(list []i18n.Text) {
+	en, zh := i18n.Both(list)
 	r.Warnings, r.WarningsZH = append([]string{}, en...), append([]string{}, zh...)
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -224,7 +224,7 @@ func orMiss(m *catalog.Miss) *catalog.Miss {
 func isForeign(method string) bool {
 	family, _, ok := strings.Cut(strings.ToLower(strings.TrimSpace(method)), "/")
 	return ok && !strings.HasPrefix(method, "rpc.") && !slices.Contains(families, strings.TrimSpace(family)) &&
-		!strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r == 0x7f || say.Unseen(r) })
+		!strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r == 0x7f || i18n.Unseen(r) })
 }
 
 // families are what the methods of the protocol begin with.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // sealed is what a requestState of ours says. The client carries it and can
@@ -30,7 +30,7 @@ type sealed struct {
 // sealPrefix tells our handles from those of servers.
 const sealPrefix = "aio1."
 
-var errSeal = say.Errorf("not a valid handle", "句柄无效")
+var errSeal = i18n.Errorf("not a valid handle", "句柄无效")
 
 // sealer makes and opens handles. Its key lives as long as the process, like
 // the calls that they lead to.

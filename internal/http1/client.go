@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Transport sends small POST requests without TLS itself, on the caller's
@@ -40,8 +40,8 @@ type NotSentError struct{ Err error }
 func (e *NotSentError) Error() string { return "sending the request: " + e.Err.Error() }
 
 // In says it in a language.
-func (e *NotSentError) In(l say.Lang) string {
-	return say.New("sending the request: %v", "发送请求失败：%v", e.Err).In(l)
+func (e *NotSentError) In(l i18n.Lang) string {
+	return i18n.New("sending the request: %v", "发送请求失败：%v", e.Err).In(l)
 }
 
 // Unwrap returns the cause.

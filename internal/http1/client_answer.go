@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A malformedError is an answer that is not HTTP, or can be read in two ways.
@@ -13,8 +13,8 @@ type malformedError string
 
 func (e malformedError) Error() string { return "malformed HTTP: " + string(e) }
 
-func (e malformedError) In(l say.Lang) string {
-	return say.New("malformed HTTP: %s", "HTTP 格式不正确：%s", string(e)).In(l)
+func (e malformedError) In(l i18n.Lang) string {
+	return i18n.New("malformed HTTP: %s", "HTTP 格式不正确：%s", string(e)).In(l)
 }
 
 // A clientFraming says how the body of an answer ends, and whether the

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"sync"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
-var errBodyClosed = say.Errorf("read on the closed body of an answer", "读取已关闭的应答")
+var errBodyClosed = i18n.Errorf("read on the closed body of an answer", "读取已关闭的应答")
 
 // A clientBody is the body of an answer. Close may be called while Read waits.
 type clientBody struct {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const (
@@ -41,7 +41,7 @@ func (in *clientBuffer) start(src io.Reader) {
 	in.src, in.buf, in.at, in.err = src, in.buf[:0], 0, nil
 }
 
-var errStale = say.Errorf("the server has closed the connection", "服务已关闭连接")
+var errStale = i18n.Errorf("the server has closed the connection", "服务已关闭连接")
 
 // ask writes the request to a connection, after a look at one that was kept,
 // and reads what comes first. It returns how much was written; an error of

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A clientExchange is one request and its answer, from sending the one to the end
@@ -126,9 +126,9 @@ func (x *clientExchange) failure(err, partly error) error {
 	case x.ctx.Err() != nil:
 		return context.Cause(x.ctx)
 	case partly != nil: // and there was no answer that would say why
-		return say.Errorf("sending the request: %w", "发送请求失败：%w", partly)
+		return i18n.Errorf("sending the request: %w", "发送请求失败：%w", partly)
 	case errors.Is(err, io.EOF):
-		return say.Errorf("the server closed the connection before its answer: %w", "服务在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)
+		return i18n.Errorf("the server closed the connection before its answer: %w", "服务在应答之前关闭了连接：%w", io.ErrUnexpectedEOF)
 	}
-	return say.Errorf("reading the answer: %w", "读取应答失败：%w", err)
+	return i18n.Errorf("reading the answer: %w", "读取应答失败：%w", err)
 }

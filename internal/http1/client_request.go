@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxRequestBody is what a server's kernel takes without the server reading.
@@ -110,7 +110,7 @@ func (in *clientBuffer) putBody(req *http.Request) error {
 		return &NotSentError{err}
 	}
 	if n != size {
-		return &NotSentError{say.Errorf("the body is not of the %d bytes that its length says", "内容的长度与声明的 %d 字节不符", size)}
+		return &NotSentError{i18n.Errorf("the body is not of the %d bytes that its length says", "内容的长度与声明的 %d 字节不符", size)}
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // watchAfter is how long a request runs, at least, before somebody looks whether
@@ -15,7 +15,7 @@ import (
 const watchAfter = 40 * time.Millisecond
 
 // errGone is the cause of the end of a request whose client hung up.
-var errGone = say.Errorf("the client closed the connection", "客户端关闭了连接")
+var errGone = i18n.Errorf("the client closed the connection", "客户端关闭了连接")
 
 // A watch reads while a request is answered: the end of the connection ends the
 // request, anything else is the next one.

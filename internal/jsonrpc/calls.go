@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // calls holds the calls that wait for their answers. Ids count upwards; the
@@ -180,7 +180,7 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 		if c.closing.Load() {
 			return nil, ErrClosed
 		}
-		return nil, say.Errorf("sending %s: %w", "发送 %s 失败：%w", req.Method, err)
+		return nil, i18n.Errorf("sending %s: %w", "发送 %s 失败：%w", req.Method, err)
 	}
 	out := c.await(ctx, k)
 	c.calls.spent.Put(k)
@@ -254,5 +254,5 @@ func ended(ctx context.Context) error {
 	if cause == nil || cause == err {
 		return err
 	}
-	return say.Errorf("%w: %w", "%w：%w", err, cause)
+	return i18n.Errorf("%w: %w", "%w：%w", err, cause)
 }

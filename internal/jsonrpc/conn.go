@@ -7,20 +7,20 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // How a call or a request ends without an answer.
 var (
 	// ErrClosed means that the connection ended.
-	ErrClosed = say.Errorf("connection closed", "连接已关闭")
+	ErrClosed = i18n.Errorf("connection closed", "连接已关闭")
 	// ErrCancelled is the cause of a handler's context when the peer
 	// cancelled the request.
-	ErrCancelled = say.Errorf("cancelled by the peer", "已由对方取消")
+	ErrCancelled = i18n.Errorf("cancelled by the peer", "已由对方取消")
 	// ErrTooLarge means that the answer was over the limit of the stream.
-	ErrTooLarge = say.Errorf("answer too large", "应答过大")
+	ErrTooLarge = i18n.Errorf("answer too large", "应答过大")
 	// ErrBadAnswer means that an answer came that could not be understood.
-	ErrBadAnswer = say.Errorf("answer not understood", "无法理解应答")
+	ErrBadAnswer = i18n.Errorf("answer not understood", "无法理解应答")
 )
 
 // ConnOptions says how a Conn behaves.

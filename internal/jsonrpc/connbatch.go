@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sync"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A batch gathers the answers to the requests that came in one array.
@@ -92,7 +92,7 @@ func (b *batch) done() {
 	}
 	if len(b.out) > 0 && !b.conn.closing.Load() {
 		if err := b.conn.stream.Write(b.out, []byte{']'}); err != nil {
-			b.conn.abort(say.Errorf("sending the answers to a batch: %w", "发送批量应答失败：%w", err))
+			b.conn.abort(i18n.Errorf("sending the answers to a batch: %w", "发送批量应答失败：%w", err))
 		}
 	}
 	free(b.release)

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // An inbound is one request of the peer, and the way back to it while it runs.
@@ -153,7 +153,7 @@ func (c *Conn) answer(id []byte, resp *Response, b *batch) {
 		return
 	}
 	c.dropped("answer not sent", id)
-	c.abort(say.Errorf("sending an answer: %w", "发送应答失败：%w", err))
+	c.abort(i18n.Errorf("sending an answer: %w", "发送应答失败：%w", err))
 }
 
 func (in *inbound) cancelByPeer() {

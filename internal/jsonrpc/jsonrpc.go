@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Peer is whoever can be asked.
@@ -143,8 +143,8 @@ func (e *Error) Error() string {
 }
 
 // In says it in a language; the message is the other side's own.
-func (e *Error) In(l say.Lang) string {
-	return say.New("%s (code %d)", "%s（错误码 %d）", e.Message, e.Code).In(l)
+func (e *Error) In(l i18n.Lang) string {
+	return i18n.New("%s (code %d)", "%s（错误码 %d）", e.Message, e.Code).In(l)
 }
 
 // A Stream carries whole messages in both directions.
@@ -168,12 +168,12 @@ type FrameError struct {
 	// Head is the beginning of what was skipped, for finding its id.
 	Head []byte
 	// Reason says what was wrong with it.
-	Reason say.Text
+	Reason i18n.Text
 }
 
-func (e *FrameError) Error() string { return e.In(say.English) }
+func (e *FrameError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *FrameError) In(l say.Lang) string {
-	return say.New("%v (%d bytes)", "%v（%d 字节）", e.Reason, e.Size).In(l)
+func (e *FrameError) In(l i18n.Lang) string {
+	return i18n.New("%v (%d bytes)", "%v（%d 字节）", e.Reason, e.Size).In(l)
 }

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func TestPipe(t *testing.T) {
@@ -97,7 +97,7 @@ func TestConnAnswerTooLarge(t *testing.T) {
 		a, b := Pipe()
 		c := NewConn(&mute{b, func(size int) error {
 			if size > 150 {
-				return &FrameError{Size: int64(size), Reason: say.Plain("line too long")}
+				return &FrameError{Size: int64(size), Reason: i18n.Plain("line too long")}
 			}
 			return nil
 		}}, ConnOptions{Handler: echo, Strict: true})

@@ -3,7 +3,7 @@ package jsonrpc
 import (
 	"errors"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // read takes messages from the stream until it ends.
@@ -75,7 +75,7 @@ func (c *Conn) reject(msg *Message, data []byte, err *Error, b *batch) {
 		id, result = headID(data)
 	}
 	if k := c.broken(id, result); k != nil {
-		k.outcome <- outcome{err: say.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)}
+		k.outcome <- outcome{err: i18n.Errorf("%w: %s", "%w：%s", ErrBadAnswer, err.Message)}
 	}
 }
 
@@ -132,7 +132,7 @@ func (c *Conn) takeBroken(frame *FrameError) {
 	}
 	c.dropped(frame.Reason.String(), frame.Head)
 	if k := c.broken(id, answer); k != nil {
-		k.outcome <- outcome{err: say.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)}
+		k.outcome <- outcome{err: i18n.Errorf("%w: %v", "%w：%v", ErrTooLarge, frame)}
 	}
 }
 

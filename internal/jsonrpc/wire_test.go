@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // TestConnCorpus sends each message of the corpus to a connection, as a line
@@ -176,7 +176,7 @@ func (s *script) Read() ([]byte, func(), error) {
 
 func TestConnTooLarge(t *testing.T) {
 	tooLong := func(head string) error {
-		return &FrameError{Size: 1 << 25, Head: []byte(head), Reason: say.Plain("line too long")}
+		return &FrameError{Size: 1 << 25, Head: []byte(head), Reason: i18n.Plain("line too long")}
 	}
 	for _, c := range []struct {
 		name, head string

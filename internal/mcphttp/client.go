@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -102,10 +102,10 @@ func NewClient(opt ClientOptions) *Client {
 func baseRequest(raw string, configured, fixed http.Header) (*http.Request, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, say.Errorf("reading the server's URL: %w", "解析服务的 URL 失败：%w", err)
+		return nil, i18n.Errorf("reading the server's URL: %w", "解析服务的 URL 失败：%w", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, say.Errorf("the server's URL %q is not an http or https URL", "服务的 URL %q 不是 http 或 https 地址", u.Redacted())
+		return nil, i18n.Errorf("the server's URL %q is not an http or https URL", "服务的 URL %q 不是 http 或 https 地址", u.Redacted())
 	}
 	if u.User != nil && fixed.Get("Authorization") == "" {
 		password, _ := u.User.Password()
@@ -222,7 +222,7 @@ func (c *Client) endSession(ctx context.Context) error {
 	defer cancel()
 	resp, err := c.rt.RoundTrip(c.request(ctx, http.MethodDelete, c.state.Load().header, nil))
 	if err != nil {
-		return say.Errorf("ending the session: %w", "结束会话失败：%w", err)
+		return i18n.Errorf("ending the session: %w", "结束会话失败：%w", err)
 	}
 	discard(resp.Body)
 	return nil

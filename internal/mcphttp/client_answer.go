@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"sync"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/spare"
 )
 
@@ -104,9 +104,9 @@ func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Res
 			return out, nil
 		}
 	}
-	reason := say.New("the answer does not belong to the request", "应答与请求不对应")
+	reason := i18n.New("the answer does not belong to the request", "应答与请求不对应")
 	if bad != nil {
-		reason = say.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)
+		reason = i18n.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)
 	}
 	return nil, &AnswerError{Reason: reason, Head: append([]byte(nil), buf.b[:min(len(buf.b), 512)]...)}
 }
@@ -147,7 +147,7 @@ func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 func (x *exchange) fromBatch(ctx context.Context, buf *answerBuffer) (*jsonrpc.Response, error) {
 	parts, bad := jsonrpc.SplitBatch(buf.b, nil)
 	if bad != nil {
-		return nil, &AnswerError{Reason: say.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)}
+		return nil, &AnswerError{Reason: i18n.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)}
 	}
 	in := x.c.newInbox(x.req.Back)
 	var out *jsonrpc.Response
@@ -163,7 +163,7 @@ func (x *exchange) fromBatch(ctx context.Context, buf *answerBuffer) (*jsonrpc.R
 		in.take(ctx, &msg)
 	}
 	if out == nil {
-		return nil, &AnswerError{Reason: say.New("the answer does not belong to the request", "应答与请求不对应")}
+		return nil, &AnswerError{Reason: i18n.New("the answer does not belong to the request", "应答与请求不对应")}
 	}
 	return out, nil
 }

@@ -9,16 +9,16 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/http1"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 const maxErrorBody = 64 << 10
 
 // ErrStreamEnded is a call whose stream ended before its answer and could not
 // be resumed.
-var ErrStreamEnded = say.Errorf("the server ended the stream before its answer", "服务在应答之前结束了流")
+var ErrStreamEnded = i18n.Errorf("the server ended the stream before its answer", "服务在应答之前结束了流")
 
 // A StatusError is an answer with a status other than 2xx.
 type StatusError struct {
@@ -31,36 +31,36 @@ type StatusError struct {
 	Modern bool
 }
 
-func (e *StatusError) Error() string { return e.In(say.English) }
+func (e *StatusError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *StatusError) In(l say.Lang) string {
-	text := say.New("the server answered %d %s", "服务返回 %d %s", e.Status, http.StatusText(e.Status))
+func (e *StatusError) In(l i18n.Lang) string {
+	text := i18n.New("the server answered %d %s", "服务返回 %d %s", e.Status, http.StatusText(e.Status))
 	if e.Status/100 == 3 {
 		if to, err := url.Parse(e.Header.Get("Location")); err == nil && to.Host != "" {
-			text = say.New("%v, a redirect to %s://%s that is not followed", "%v，重定向到 %s://%s，不会跟随", text, to.Scheme, to.Host)
+			text = i18n.New("%v, a redirect to %s://%s that is not followed", "%v，重定向到 %s://%s，不会跟随", text, to.Scheme, to.Host)
 		}
 	}
 	if why, ok := jsonrpc.GetString(e.Body, "error", "message"); ok && jsonrpc.Valid(e.Body) {
-		text = say.New("%v: %.200s", "%v：%.200s", text, why)
+		text = i18n.New("%v: %.200s", "%v：%.200s", text, why)
 	}
 	return text.In(l)
 }
 
 // An AnswerError is an answer of 2xx that is not MCP.
 type AnswerError struct {
-	Reason say.Text
+	Reason i18n.Text
 	// ContentType is what the server called it; Head is how it begins.
 	ContentType string
 	Head        []byte
 }
 
-func (e *AnswerError) Error() string { return e.In(say.English) }
+func (e *AnswerError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *AnswerError) In(l say.Lang) string {
+func (e *AnswerError) In(l i18n.Lang) string {
 	if e.ContentType != "" {
-		return say.New("%v (%s)", "%v（%s）", e.Reason, e.ContentType).In(l)
+		return i18n.New("%v (%s)", "%v（%s）", e.Reason, e.ContentType).In(l)
 	}
 	return e.Reason.In(l)
 }

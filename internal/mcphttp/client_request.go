@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // newMessageBody is a body that net/http recognises as memory, which it then
@@ -85,7 +85,7 @@ func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.R
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		resp.Body.Close()
-		return nil, &AnswerError{Reason: say.New("the answer is compressed, which nobody asked for", "应答经过压缩，而请求并未要求"), ContentType: encoding}
+		return nil, &AnswerError{Reason: i18n.New("the answer is compressed, which nobody asked for", "应答经过压缩，而请求并未要求"), ContentType: encoding}
 	}
 	if x.req.Method == mcp.MethodInitialize && !c.opt.Modern {
 		if err := c.openSession(resp.Header.Get(headerSession)); err != nil {
@@ -101,9 +101,9 @@ func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.R
 		return x.stream(ctx, resp.Body)
 	}
 	head := readHead(resp.Body, 512)
-	reason := say.New("the answer is neither JSON nor an event stream", "应答既不是 JSON，也不是事件流")
+	reason := i18n.New("the answer is neither JSON nor an event stream", "应答既不是 JSON，也不是事件流")
 	if len(head) == 0 {
-		reason = say.New("the answer is empty", "应答为空")
+		reason = i18n.New("the answer is empty", "应答为空")
 	}
 	return nil, &AnswerError{Reason: reason, ContentType: contentType, Head: head}
 }
@@ -117,7 +117,7 @@ func (x *exchange) message() []byte {
 func (c *Client) openSession(id string) error {
 	for i := range len(id) {
 		if id[i] < 0x21 || id[i] > 0x7e || i > 4<<10 {
-			return &AnswerError{Reason: say.New("the session id is not usable", "会话 ID 无法使用")}
+			return &AnswerError{Reason: i18n.New("the session id is not usable", "会话 ID 无法使用")}
 		}
 	}
 	c.setState(id, "")

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -77,7 +77,7 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) (*jsonrpc.Res
 			return nil, err
 		}
 		if x.c.opt.Modern || pos.id == "" {
-			return nil, say.Errorf("%w: %w", "%w：%w", ErrStreamEnded, err)
+			return nil, i18n.Errorf("%w: %w", "%w：%w", ErrStreamEnded, err)
 		}
 		if body, err = x.c.resume(ctx, &pos); err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer,
 	}
 	msg, bad := jsonrpc.ScanAnswer(data, nil)
 	if bad != nil && x.isOurs(msg.ID) {
-		return nil, &AnswerError{Reason: say.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)}
+		return nil, &AnswerError{Reason: i18n.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)}
 	}
 	if bad != nil {
 		x.c.opt.Log.Warn("event dropped", "method", x.req.Method, "err", bad.Message)
@@ -169,7 +169,7 @@ func (c *Client) resume(ctx context.Context, pos *position) (io.ReadCloser, erro
 		if failures >= maxResumes || gone || !worthAnotherTry(err) {
 			// Not wrapped: a refusal of this request says nothing about the one
 			// whose answer is missing, which has reached the server.
-			return nil, say.Errorf("%w: resuming it: %v", "%w：恢复失败：%v", ErrStreamEnded, err)
+			return nil, i18n.Errorf("%w: resuming it: %v", "%w：恢复失败：%v", ErrStreamEnded, err)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (c *Client) get(ctx context.Context, lastEvent string) (io.ReadCloser, erro
 		return nil, newStatusError(resp)
 	}
 	if ct := resp.Header.Get("Content-Type"); mediaType(ct) != "text/event-stream" || resp.Header.Get("Content-Encoding") != "" {
-		return nil, &AnswerError{Reason: say.New("the answer is not an event stream", "应答不是事件流"), ContentType: ct, Head: readHead(resp.Body, 512)}
+		return nil, &AnswerError{Reason: i18n.New("the answer is not an event stream", "应答不是事件流"), ContentType: ct, Head: readHead(resp.Body, 512)}
 	}
 	return resp.Body, nil
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // An Event is one event of a text/event-stream.
@@ -36,11 +36,11 @@ type LimitError struct {
 	Limit int
 }
 
-func (e *LimitError) Error() string { return e.In(say.English) }
+func (e *LimitError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *LimitError) In(l say.Lang) string {
-	return say.New("%s of an event is longer than %d bytes", "事件的 %s 超过 %d 字节", e.What, e.Limit).In(l)
+func (e *LimitError) In(l i18n.Lang) string {
+	return i18n.New("%s of an event is longer than %d bytes", "事件的 %s 超过 %d 字节", e.What, e.Limit).In(l)
 }
 
 // An EventReader reads text/event-stream.
@@ -213,7 +213,7 @@ func (r *EventReader) tooLarge() error {
 
 func oversize(data []byte) error {
 	head := bytes.Clone(data[:min(len(data), 4<<10)])
-	return &jsonrpc.FrameError{Size: int64(len(data)), Head: head, Reason: say.New("event over the limit", "事件超过大小限制")}
+	return &jsonrpc.FrameError{Size: int64(len(data)), Head: head, Reason: i18n.New("event over the limit", "事件超过大小限制")}
 }
 
 func endOfLine(b []byte) int {

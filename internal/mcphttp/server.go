@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A Transport says how a client reached us.
@@ -69,11 +69,11 @@ type Session interface {
 
 // ErrDraining is the cause of a handler's context that ends because the server
 // drains. A handler that only listens should return its result then.
-var ErrDraining = say.Errorf("the server is shutting down", "服务正在关闭")
+var ErrDraining = i18n.Errorf("the server is shutting down", "服务正在关闭")
 
 // ErrSessionEnded is the cause of a handler's context that ends with its
 // session.
-var ErrSessionEnded = say.Errorf("the session has ended", "会话已结束")
+var ErrSessionEnded = i18n.Errorf("the session has ended", "会话已结束")
 
 // ServerOptions say what a Server serves.
 type ServerOptions struct {

@@ -3,10 +3,10 @@ package mcphttp
 import (
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
-var errIdle = say.Errorf("nothing was heard of the client for too long", "客户端长时间没有消息")
+var errIdle = i18n.Errorf("nothing was heard of the client for too long", "客户端长时间没有消息")
 
 // watch starts the clock of a session that has just entered the table. The
 // clock is one entry in the runtime's timer heap, not a goroutine.

@@ -4,14 +4,14 @@ import (
 	"context"
 	"strconv"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 var (
-	errNoStream  = say.Errorf("the client cannot be asked: it accepts no text/event-stream", "无法询问客户端：它不接受 text/event-stream")
-	errStateless = say.Errorf("the client cannot be asked: it has no session", "无法询问客户端：它没有会话")
+	errNoStream  = i18n.Errorf("the client cannot be asked: it accepts no text/event-stream", "无法询问客户端：它不接受 text/event-stream")
+	errStateless = i18n.Errorf("the client cannot be asked: it has no session", "无法询问客户端：它没有会话")
 )
 
 // Notify says something to the client outside any call. It waits for a stream

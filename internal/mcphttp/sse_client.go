@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 const postTime = 60 * time.Second
@@ -63,7 +63,7 @@ func (s *sseStream) open() error {
 	for {
 		ev, err := s.events.Next()
 		if err != nil {
-			return say.Errorf("waiting for the address to post to: %w", "等待消息地址：%w", err)
+			return i18n.Errorf("waiting for the address to post to: %w", "等待消息地址：%w", err)
 		}
 		if ev.Name == "endpoint" {
 			s.post, err = s.endpoint(string(ev.Data))
@@ -78,11 +78,11 @@ func (s *sseStream) endpoint(raw string) (*url.URL, error) {
 	base := s.c.base.URL
 	ref, err := url.Parse(raw)
 	if err != nil || ref.User != nil {
-		return nil, &AnswerError{Reason: say.New("the address to post to is not a URL", "消息地址不是 URL")}
+		return nil, &AnswerError{Reason: i18n.New("the address to post to is not a URL", "消息地址不是 URL")}
 	}
 	u := base.ResolveReference(ref)
 	if u.Scheme != base.Scheme || u.Host != base.Host {
-		return nil, &AnswerError{Reason: say.New("the address to post to is of another origin: %s://%s", "消息地址属于其他来源：%s://%s", u.Scheme, u.Host)}
+		return nil, &AnswerError{Reason: i18n.New("the address to post to is of another origin: %s://%s", "消息地址属于其他来源：%s://%s", u.Scheme, u.Host)}
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
@@ -121,7 +121,7 @@ func (s *sseStream) Write(parts ...[]byte) error {
 		if cause := context.Cause(s.ctx); cause != nil {
 			err = cause
 		}
-		return say.Errorf("posting a message: %w", "发送消息失败：%w", err)
+		return i18n.Errorf("posting a message: %w", "发送消息失败：%w", err)
 	}
 	if resp.StatusCode/100 != 2 {
 		return newStatusError(resp)

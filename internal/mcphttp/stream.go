@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 var (
-	errCutOff    = say.Errorf("the client does not read", "客户端不读取内容")
-	errTakenOver = say.Errorf("the stream goes on over another connection", "流已转到另一连接")
-	errLeft      = say.Errorf("the client is gone", "客户端已离开")
+	errCutOff    = i18n.Errorf("the client does not read", "客户端不读取内容")
+	errTakenOver = i18n.Errorf("the stream goes on over another connection", "流已转到另一连接")
+	errLeft      = i18n.Errorf("the client is gone", "客户端已离开")
 )
 
 // A stream is one sequence of messages toward a client. It outlives the

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const callbackPath = "/callback"
@@ -43,7 +43,7 @@ func listenCallback(ctx context.Context, port int, before string) (net.Listener,
 	if port != 0 {
 		ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return nil, say.Errorf("listening for the answer: %w", "监听登录结果失败：%w", err)
+			return nil, i18n.Errorf("listening for the answer: %w", "监听登录结果失败：%w", err)
 		}
 		return ln, nil
 	}
@@ -54,7 +54,7 @@ func listenCallback(ctx context.Context, port int, before string) (net.Listener,
 	}
 	ln, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, say.Errorf("listening for the answer: %w", "监听登录结果失败：%w", err)
+		return nil, i18n.Errorf("listening for the answer: %w", "监听登录结果失败：%w", err)
 	}
 	return ln, nil
 }
@@ -75,7 +75,7 @@ func (c *callback) wait(ctx context.Context) (string, error) {
 	case <-c.done:
 		return c.code, c.err
 	case <-ctx.Done():
-		return "", say.Errorf("waiting for the sign-in: %w", "等待登录：%w", context.Cause(ctx))
+		return "", i18n.Errorf("waiting for the sign-in: %w", "等待登录：%w", context.Cause(ctx))
 	}
 }
 
@@ -105,28 +105,28 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	status, text := c.take(r.URL.Query())
 	w.WriteHeader(status)
-	fmt.Fprintf(w, "<!doctype html><title>mcp-all-in-one</title><p>%s</p>\n", html.EscapeString(text.In(say.ByTag(r.Header.Get("Accept-Language")))))
+	fmt.Fprintf(w, "<!doctype html><title>mcp-all-in-one</title><p>%s</p>\n", html.EscapeString(text.In(i18n.ByTag(r.Header.Get("Accept-Language")))))
 }
 
 // take judges one answer. The state is good once.
-func (c *callback) take(q url.Values) (status int, text say.Text) {
+func (c *callback) take(q url.Values) (status int, text i18n.Text) {
 	for _, name := range []string{"state", "code", "error", "iss"} {
 		if len(q[name]) > 1 {
-			return http.StatusBadRequest, say.New("This answer can be read two ways.", "这个结果有歧义。")
+			return http.StatusBadRequest, i18n.New("This answer can be read two ways.", "这个结果有歧义。")
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.used || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1 {
-		return http.StatusBadRequest, say.New("This answer belongs to no sign-in of ours.", "这个结果不属于任何进行中的登录。")
+		return http.StatusBadRequest, i18n.New("This answer belongs to no sign-in of ours.", "这个结果不属于任何进行中的登录。")
 	}
 	c.used = true
 	defer close(c.done)
 	c.code, c.err = c.judge(q)
 	if c.err != nil {
-		return http.StatusBadRequest, say.New("The sign-in failed; the terminal says why. You can close this page.", "登录失败，原因见终端。可以关闭此页面。")
+		return http.StatusBadRequest, i18n.New("The sign-in failed; the terminal says why. You can close this page.", "登录失败，原因见终端。可以关闭此页面。")
 	}
-	return http.StatusOK, say.New("Signed in. You can close this page.", "登录成功。可以关闭此页面。")
+	return http.StatusOK, i18n.New("Signed in. You can close this page.", "登录成功。可以关闭此页面。")
 }
 
 // judge checks who answers before it looks at what the answer is.
@@ -138,18 +138,18 @@ func (c *callback) judge(q url.Values) (string, error) {
 		return "", untrusted("the answer does not name its issuer", "登录结果没有写明签发者")
 	}
 	if code := q.Get("error"); code != "" {
-		return "", say.Errorf("the authorization server refused: %v", "授权服务器拒绝了请求：%v", plainCode(code))
+		return "", i18n.Errorf("the authorization server refused: %v", "授权服务器拒绝了请求：%v", plainCode(code))
 	}
 	if code := q.Get("code"); code != "" {
 		return code, nil
 	}
-	return "", say.Errorf("the answer has no code", "登录结果中没有授权码")
+	return "", i18n.Errorf("the answer has no code", "登录结果中没有授权码")
 }
 
 // plainCode is an error code of OAuth, and nothing else.
-func plainCode(code string) say.Text {
+func plainCode(code string) i18n.Text {
 	if len(code) > 64 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
-		return say.New("an error that is none of OAuth's", "不是 OAuth 的错误码")
+		return i18n.New("an error that is none of OAuth's", "不是 OAuth 的错误码")
 	}
-	return say.Plain(code)
+	return i18n.Plain(code)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/safehttp"
-	"mcp-all-in-one/internal/say"
 )
 
 // maxIssuers bounds the authorization servers that a server may name.
@@ -41,7 +41,7 @@ type finder struct {
 func newFetch(s *config.Server) (*http.Client, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, say.Errorf("the URL of %q: %w", "%q 的 URL：%w", s.Name, err)
+		return nil, i18n.Errorf("the URL of %q: %w", "%q 的 URL：%w", s.Name, err)
 	}
 	var allow []netip.Prefix
 	if config.IsLoopback(u.Hostname()) {
@@ -52,7 +52,7 @@ func newFetch(s *config.Server) (*http.Client, error) {
 	for _, text := range s.Auth.Allow {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, say.Errorf("auth.allow of %q: %w", "%q 的 auth.allow：%w", s.Name, err)
+			return nil, i18n.Errorf("auth.allow of %q: %w", "%q 的 auth.allow：%w", s.Name, err)
 		}
 		allow = append(allow, p)
 	}
@@ -104,7 +104,7 @@ func (f *finder) challenge(ctx context.Context) (map[string]string, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.server.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	if err != nil {
-		return nil, say.Errorf("asking %q: %w", "询问 %q 失败：%w", f.server.Name, err)
+		return nil, i18n.Errorf("asking %q: %w", "询问 %q 失败：%w", f.server.Name, err)
 	}
 	for name, value := range f.server.Headers {
 		req.Header.Set(name, value.Reveal())
@@ -113,7 +113,7 @@ func (f *finder) challenge(ctx context.Context) (map[string]string, error) {
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := f.base.RoundTrip(req)
 	if err != nil {
-		return nil, say.Errorf("asking %q: %w", "询问 %q 失败：%w", f.server.Name, err)
+		return nil, i18n.Errorf("asking %q: %w", "询问 %q 失败：%w", f.server.Name, err)
 	}
 	defer resp.Body.Close()
 	return bearerChallenge(resp), nil
@@ -142,7 +142,7 @@ func bearerChallenge(resp *http.Response) map[string]string {
 func (f *finder) resourceMetadata(ctx context.Context, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(f.server.URL)
 	if err != nil {
-		return nil, say.Errorf("the URL of %q: %w", "%q 的 URL：%w", f.server.Name, err)
+		return nil, i18n.Errorf("the URL of %q: %w", "%q 的 URL：%w", f.server.Name, err)
 	}
 	const wellKnown = "/.well-known/oauth-protected-resource"
 	places := []string{origin(f.server.URL) + wellKnown}
@@ -188,14 +188,14 @@ func (f *finder) getJSON(ctx context.Context, place string, into any) (bool, err
 	case resp.StatusCode >= 400 && resp.StatusCode < 500:
 		return false, nil
 	case resp.StatusCode != http.StatusOK:
-		return false, say.Errorf("%s answered %d", "%s 返回 %d", place, resp.StatusCode)
+		return false, i18n.Errorf("%s answered %d", "%s 返回 %d", place, resp.StatusCode)
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return false, err
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return false, say.Errorf("what %s answered is not its metadata", "%s 返回的内容不是它的元数据", place)
+		return false, i18n.Errorf("what %s answered is not its metadata", "%s 返回的内容不是它的元数据", place)
 	}
 	return true, nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // An exchange is with the token endpoint of one grant's issuer.
@@ -44,7 +44,7 @@ func (x *exchange) context(ctx context.Context) context.Context {
 func (x *exchange) redeem(ctx context.Context, code, verifier string) error {
 	token, err := x.config("").Exchange(x.context(ctx), code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return say.Errorf("getting a token: %w", "获取令牌失败：%w", plainly(err))
+		return i18n.Errorf("getting a token: %w", "获取令牌失败：%w", plainly(err))
 	}
 	return x.take(token)
 }
@@ -103,7 +103,7 @@ func (x *exchange) revoke(ctx context.Context) error {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.RevokeURL, strings.NewReader(form.Encode()))
 	if err != nil {
-		return say.Errorf("revoking the grant: %w", "撤销授权失败：%w", err)
+		return i18n.Errorf("revoking the grant: %w", "撤销授权失败：%w", err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if g.Client.InHeader {
@@ -111,11 +111,11 @@ func (x *exchange) revoke(ctx context.Context) error {
 	}
 	resp, err := x.fetch.Do(req)
 	if err != nil {
-		return say.Errorf("revoking the grant: %w", "撤销授权失败：%w", err)
+		return i18n.Errorf("revoking the grant: %w", "撤销授权失败：%w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return say.Errorf("revoking the grant: %s answered %d", "撤销授权失败：%s 返回 %d", g.Issuer, resp.StatusCode)
+		return i18n.Errorf("revoking the grant: %s answered %d", "撤销授权失败：%s 返回 %d", g.Issuer, resp.StatusCode)
 	}
 	return nil
 }
@@ -140,9 +140,9 @@ func plainly(err error) error {
 		return err
 	}
 	if answer.ErrorCode != "" {
-		return say.Errorf("the authorization server refused: %v", "授权服务器拒绝了请求：%v", plainCode(answer.ErrorCode))
+		return i18n.Errorf("the authorization server refused: %v", "授权服务器拒绝了请求：%v", plainCode(answer.ErrorCode))
 	}
-	return say.Errorf("the authorization server answered %d", "授权服务器返回 %d", answer.Response.StatusCode)
+	return i18n.Errorf("the authorization server answered %d", "授权服务器返回 %d", answer.Response.StatusCode)
 }
 
 // forResource adds the resource, which RFC 8707 has every token request name,

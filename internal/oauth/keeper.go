@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Store keeps texts by name where others cannot read them.
@@ -213,7 +213,7 @@ func modified(path string) time.Time {
 func (k *Keeper) keep(g *grant) (Status, error) {
 	text, err := json.Marshal(g)
 	if err != nil {
-		return Status{}, say.Errorf("keeping the token: %w", "保存令牌失败：%w", err)
+		return Status{}, i18n.Errorf("keeping the token: %w", "保存令牌失败：%w", err)
 	}
 	err = k.opt.Store.Set(g.name(), string(text))
 	k.mu.Lock()
@@ -221,7 +221,7 @@ func (k *Keeper) keep(g *grant) (Status, error) {
 	k.none.Store(0)
 	k.grants = append(slices.DeleteFunc(slices.Clone(k.grants), func(old *grant) bool { return old.name() == g.name() }), g)
 	if err != nil {
-		return g.status(), say.Errorf("keeping the token: %w", "保存令牌失败：%w", err)
+		return g.status(), i18n.Errorf("keeping the token: %w", "保存令牌失败：%w", err)
 	}
 	k.touchLocked()
 	return g.status(), nil

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // loginTime is how long a person has to sign in.
@@ -81,9 +81,9 @@ func signable(s *config.Server) error {
 	u, err := url.Parse(s.URL)
 	switch {
 	case s.URL == "" || err != nil:
-		return say.Errorf("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录", s.Name)
+		return i18n.Errorf("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录", s.Name)
 	case u.User != nil || hasAuthorization(s):
-		return say.Errorf("%q has a credential in the configuration already", "%q 在配置中已有凭据", s.Name)
+		return i18n.Errorf("%q has a credential in the configuration already", "%q 在配置中已有凭据", s.Name)
 	}
 	return nil
 }
@@ -142,4 +142,4 @@ func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) erro
 }
 
 // ErrNotSignedIn is a logout where there is no grant.
-var ErrNotSignedIn = say.Errorf("nobody is signed in", "无人登录")
+var ErrNotSignedIn = i18n.Errorf("nobody is signed in", "无人登录")

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A SignInError says that only a person can help: somebody has to sign in.
@@ -28,21 +28,21 @@ type SignInError struct {
 	Scopes []string
 }
 
-func (e *SignInError) Error() string { return e.In(say.English) }
+func (e *SignInError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *SignInError) In(l say.Lang) string {
+func (e *SignInError) In(l i18n.Lang) string {
 	command := "mcp-all-in-one auth login " + e.Server
 	if e.User != "" {
 		command += " --user " + e.User
 	}
 	switch {
 	case e.Status == http.StatusForbidden:
-		return say.New("sign in again to grant %s: %s", "请重新登录以授予 %s：%s", strings.Join(e.Scopes, " "), command).In(l)
+		return i18n.New("sign in again to grant %s: %s", "请重新登录以授予 %s：%s", strings.Join(e.Scopes, " "), command).In(l)
 	case e.Again:
-		return say.New("sign in again: %s", "请重新登录：%s", command).In(l)
+		return i18n.New("sign in again: %s", "请重新登录：%s", command).In(l)
 	}
-	return say.New("sign in: %s", "需要登录：%s", command).In(l)
+	return i18n.New("sign in: %s", "需要登录：%s", command).In(l)
 }
 
 // A RefreshError is a token that could not be refreshed for now. The request
@@ -52,21 +52,21 @@ type RefreshError struct {
 	Err    error
 }
 
-func (e *RefreshError) Error() string { return e.In(say.English) }
+func (e *RefreshError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *RefreshError) In(l say.Lang) string {
-	return say.New("refreshing the token for %q: %v", "刷新 %q 的令牌失败：%v", e.Server, e.Err).In(l)
+func (e *RefreshError) In(l i18n.Lang) string {
+	return i18n.New("refreshing the token for %q: %v", "刷新 %q 的令牌失败：%v", e.Server, e.Err).In(l)
 }
 
 func (e *RefreshError) Unwrap() error { return e.Err }
 
 // errUntrusted is the reason for everything about an authorization server that
 // must not be used.
-var errUntrusted = say.Errorf("the server's authorization cannot be used", "不能采用该服务的授权")
+var errUntrusted = i18n.Errorf("the server's authorization cannot be used", "不能采用该服务的授权")
 
 func untrusted(en, zh string, args ...any) error {
-	return say.Errorf("%w: %v", "%w：%v", errUntrusted, say.New(en, zh, args...))
+	return i18n.Errorf("%w: %v", "%w：%v", errUntrusted, i18n.New(en, zh, args...))
 }
 
 // A grant is what one user was granted at one server by one issuer.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/safehttp"
-	"mcp-all-in-one/internal/say"
 )
 
 // clientName is what people read on the page that asks for their consent.
@@ -31,7 +31,7 @@ func (f *finder) client(ctx context.Context, m *oauthex.AuthServerMeta, redirect
 	case earlier != nil && earlier.Dynamic && earlier.Redirect == redirect:
 		return *earlier, nil
 	case m.RegistrationEndpoint == "":
-		return client{}, say.Errorf("%s registers no clients by itself: register one there and set auth.clientId of %q", "%s 不支持自动注册客户端：请在那里注册，并设置 %q 的 auth.clientId", m.Issuer, f.server.Name)
+		return client{}, i18n.Errorf("%s registers no clients by itself: register one there and set auth.clientId of %q", "%s 不支持自动注册客户端：请在那里注册，并设置 %q 的 auth.clientId", m.Issuer, f.server.Name)
 	}
 	return f.register(ctx, m, redirect)
 }
@@ -47,10 +47,10 @@ func isDocument(id string) bool {
 func checkDocument(id string) error {
 	u, err := url.Parse(id)
 	if err != nil || strings.Trim(u.Path, "/") == "" || u.Fragment != "" {
-		return say.Errorf("auth.clientId %q names no document", "auth.clientId %q 不指向任何文档", id)
+		return i18n.Errorf("auth.clientId %q names no document", "auth.clientId %q 不指向任何文档", id)
 	}
 	if err := safehttp.CheckURL(id, safehttp.Options{}); err != nil {
-		return say.Errorf("auth.clientId %q: %w", "auth.clientId %q：%w", id, err)
+		return i18n.Errorf("auth.clientId %q: %w", "auth.clientId %q：%w", id, err)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (f *finder) register(ctx context.Context, m *oauthex.AuthServerMeta, redire
 		TokenEndpointAuthMethod: method,
 	}, f.fetch)
 	if err != nil {
-		return client{}, say.Errorf("registering at %s: %w", "在 %s 注册失败：%w", m.Issuer, err)
+		return client{}, i18n.Errorf("registering at %s: %w", "在 %s 注册失败：%w", m.Issuer, err)
 	}
 	if answer.ClientID == "" {
 		return client{}, untrusted("%s gave no client id", "%s 没有给出客户端 ID", m.Issuer)

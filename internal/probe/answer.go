@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A Question is what a server asks its client for.
@@ -53,15 +53,15 @@ func (f AnswerFunc) Answer(ctx context.Context, q *Question) (json.RawMessage, e
 // A PendingError is a question that nobody was there to answer.
 type PendingError struct{ Question Question }
 
-func (e *PendingError) Error() string { return e.In(say.English) }
+func (e *PendingError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *PendingError) In(l say.Lang) string {
+func (e *PendingError) In(l i18n.Lang) string {
 	message, _ := jsonrpc.GetString(e.Question.Params, "message")
 	if message == "" {
-		return say.New("the server asks for %s, and nobody is there to answer", "服务要求 %s，但无人回答", e.Question.Kind()).In(l)
+		return i18n.New("the server asks for %s, and nobody is there to answer", "服务要求 %s，但无人回答", e.Question.Kind()).In(l)
 	}
-	return say.New("the server asks: %s", "服务询问：%s", message).In(l)
+	return i18n.New("the server asks: %s", "服务询问：%s", message).In(l)
 }
 
 // Pending leaves every question open.
@@ -137,7 +137,7 @@ func Complete(q *Question, value json.RawMessage) (json.RawMessage, error) {
 		case len(value) > 0 && value[0] == '{':
 			return jsonrpc.Set([]byte(`{"action":"accept"}`), value, "content"), nil
 		}
-		return nil, say.Errorf("an answer to a form is an object, \"decline\" or \"cancel\", not %.60s", "表单的回答应为对象、\"decline\" 或 \"cancel\"，而不是 %.60s", value)
+		return nil, i18n.Errorf("an answer to a form is an object, \"decline\" or \"cancel\", not %.60s", "表单的回答应为对象、\"decline\" 或 \"cancel\"，而不是 %.60s", value)
 	case mcp.MethodSampling:
 		if isText && (word == "decline" || word == "cancel") {
 			return nil, jsonrpc.Errorf(-1, "User rejected the sampling request")

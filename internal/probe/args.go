@@ -6,33 +6,33 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // An ArgumentError is an argument that cannot be what the tool wants. It is
 // found before anything is sent.
 type ArgumentError struct {
 	Argument string
-	Problem  say.Text
+	Problem  i18n.Text
 	// Nearest is the right name that was probably meant; empty when none is
 	// near.
 	Nearest string
 }
 
-func (e *ArgumentError) Error() string { return e.In(say.English) }
+func (e *ArgumentError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *ArgumentError) In(l say.Lang) string {
+func (e *ArgumentError) In(l i18n.Lang) string {
 	if e.Nearest != "" {
-		return say.New("%v; did you mean %q?", "%v；是否要用 %q？", e.Problem, e.Nearest).In(l)
+		return i18n.New("%v; did you mean %q?", "%v；是否要用 %q？", e.Problem, e.Nearest).In(l)
 	}
 	return e.Problem.In(l)
 }
 
 // UnknownArgument is the error for a name that is none of those there are.
 func UnknownArgument(name, nearest string) *ArgumentError {
-	return &ArgumentError{Argument: name, Problem: say.New("unknown argument %q", "未知参数 %q", name), Nearest: nearest}
+	return &ArgumentError{Argument: name, Problem: i18n.New("unknown argument %q", "未知参数 %q", name), Nearest: nearest}
 }
 
 // An ArgumentParser turns what a person types into the arguments of a tool.
@@ -64,13 +64,13 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 		args = json.RawMessage(`{}`)
 	}
 	if args[0] != '{' || !jsonrpc.Valid(args) {
-		return nil, say.Errorf("the arguments are not a JSON object", "参数不是 JSON 对象")
+		return nil, i18n.Errorf("the arguments are not a JSON object", "参数不是 JSON 对象")
 	}
 	var tree any
 	dec := json.NewDecoder(strings.NewReader(string(args)))
 	dec.UseNumber()
 	if err := dec.Decode(&tree); err != nil {
-		return nil, say.Errorf("reading the arguments: %w", "读取参数失败：%w", err)
+		return nil, i18n.Errorf("reading the arguments: %w", "读取参数失败：%w", err)
 	}
 	for _, word := range words {
 		key, value, isJSON, err := p.split(word)
@@ -86,7 +86,7 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 			return nil, err
 		}
 		if tree, err = place(tree, path, typed); err != nil {
-			return nil, &ArgumentError{Argument: key, Problem: say.New("%q: %v", "参数 %q：%v", key, err)}
+			return nil, &ArgumentError{Argument: key, Problem: i18n.New("%q: %v", "参数 %q：%v", key, err)}
 		}
 	}
 	if len(words) == 0 {
@@ -99,7 +99,7 @@ func (p *ArgumentParser) Parse(base json.RawMessage, words []string) (json.RawMe
 func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err error) {
 	key, value, ok := strings.Cut(word, "=")
 	if !ok || key == "" {
-		return "", "", false, &ArgumentError{Argument: word, Problem: say.New("%q is not an argument: write name=value", "%q 不是参数：请写成 名称=值", word)}
+		return "", "", false, &ArgumentError{Argument: word, Problem: i18n.New("%q is not an argument: write name=value", "%q 不是参数：请写成 名称=值", word)}
 	}
 	key, isJSON = strings.CutSuffix(key, ":")
 	if name, isFile := strings.CutPrefix(value, "@"); isFile && name != "" {
@@ -109,7 +109,7 @@ func (p *ArgumentParser) split(word string) (key, value string, isJSON bool, err
 		}
 		data, err := read(name)
 		if err != nil {
-			return "", "", false, &ArgumentError{Argument: key, Problem: say.New("argument %q: %v", "参数 %q：%v", key, err)}
+			return "", "", false, &ArgumentError{Argument: key, Problem: i18n.New("argument %q: %v", "参数 %q：%v", key, err)}
 		}
 		value = string(data)
 	}
@@ -124,13 +124,13 @@ func (p *ArgumentParser) value(key string, path []step, value string, isJSON boo
 	}
 	if isJSON {
 		if !jsonrpc.Valid([]byte(value)) {
-			return nil, &ArgumentError{Argument: key, Problem: say.New("argument %q is not JSON: %.60s", "参数 %q 不是 JSON：%.60s", key, value)}
+			return nil, &ArgumentError{Argument: key, Problem: i18n.New("argument %q is not JSON: %.60s", "参数 %q 不是 JSON：%.60s", key, value)}
 		}
 		return json.RawMessage(value), nil
 	}
 	typed, err := typeBySchema(schema, value)
 	if err != nil && !p.Any {
-		return nil, &ArgumentError{Argument: key, Problem: say.New("argument %q: %v", "参数 %q：%v", key, err)}
+		return nil, &ArgumentError{Argument: key, Problem: i18n.New("argument %q: %v", "参数 %q：%v", key, err)}
 	}
 	if err != nil {
 		return value, nil
@@ -161,13 +161,13 @@ func typeAs(kind, value string) (any, error) {
 	case "integer":
 		if _, err := strconv.ParseInt(value, 10, 64); err != nil {
 			if f, ferr := strconv.ParseFloat(value, 64); ferr != nil || f != float64(int64(f)) {
-				return nil, say.Errorf("expected integer, got %q", "类型应为 integer，实际为 %q", value)
+				return nil, i18n.Errorf("expected integer, got %q", "类型应为 integer，实际为 %q", value)
 			}
 		}
 		return json.Number(value), nil
 	case "number":
 		if _, err := strconv.ParseFloat(value, 64); err != nil || !jsonrpc.Valid([]byte(value)) {
-			return nil, say.Errorf("expected number, got %q", "类型应为 number，实际为 %q", value)
+			return nil, i18n.Errorf("expected number, got %q", "类型应为 number，实际为 %q", value)
 		}
 		return json.Number(value), nil
 	case "boolean":
@@ -175,21 +175,21 @@ func typeAs(kind, value string) (any, error) {
 		case "true", "false":
 			return value == "true", nil
 		}
-		return nil, say.Errorf("expected true or false, got %q", "应为 true 或 false，实际为 %q", value)
+		return nil, i18n.Errorf("expected true or false, got %q", "应为 true 或 false，实际为 %q", value)
 	case "null":
 		if value == "null" {
 			return nil, nil
 		}
-		return nil, say.Errorf("expected null, got %q", "类型应为 null，实际为 %q", value)
+		return nil, i18n.Errorf("expected null, got %q", "类型应为 null，实际为 %q", value)
 	case "object", "array":
 		open := map[string]byte{"object": '{', "array": '['}[kind]
 		if value != "" && value[0] == open && jsonrpc.Valid([]byte(value)) {
 			return json.RawMessage(value), nil
 		}
 		if kind == "array" && !strings.HasPrefix(value, "{") {
-			return nil, say.Errorf("expected an array: write name[0]=… or name:=[…], got %q", "应为数组：请写成 名称[0]=… 或 名称:=[…]，实际为 %q", value)
+			return nil, i18n.Errorf("expected an array: write name[0]=… or name:=[…], got %q", "应为数组：请写成 名称[0]=… 或 名称:=[…]，实际为 %q", value)
 		}
-		return nil, say.Errorf("expected an object: write name.member=… or name:={…}, got %q", "应为对象：请写成 名称.成员=… 或 名称:={…}，实际为 %q", value)
+		return nil, i18n.Errorf("expected an object: write name.member=… or name:={…}, got %q", "应为对象：请写成 名称.成员=… 或 名称:={…}，实际为 %q", value)
 	}
 	return value, nil
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A step leads one level into a value: a member, or an element.
@@ -22,7 +22,7 @@ func parsePath(key string) ([]step, error) {
 	var name strings.Builder
 	flush := func() error {
 		if name.Len() == 0 {
-			return say.Errorf("argument %q has an empty name in it", "参数 %q 中有空的名称", key)
+			return i18n.Errorf("argument %q has an empty name in it", "参数 %q 中有空的名称", key)
 		}
 		path = append(path, step{name: name.String(), index: -1})
 		name.Reset()
@@ -48,11 +48,11 @@ func parsePath(key string) ([]step, error) {
 			}
 			end := strings.IndexByte(key[i:], ']')
 			if end < 0 {
-				return nil, say.Errorf("argument %q: a [ is not closed", "参数 %q：[ 没有闭合", key)
+				return nil, i18n.Errorf("argument %q: a [ is not closed", "参数 %q：[ 没有闭合", key)
 			}
 			n, err := strconv.Atoi(key[i+1 : i+end])
 			if err != nil || n < 0 || n > maxIndex {
-				return nil, say.Errorf("argument %q: %q is not an index", "参数 %q：%q 不是下标", key, key[i+1:i+end])
+				return nil, i18n.Errorf("argument %q: %q is not an index", "参数 %q：%q 不是下标", key, key[i+1:i+end])
 			}
 			path = append(path, step{index: n})
 			i += end
@@ -89,7 +89,7 @@ func place(tree any, path []step, value any) (any, error) {
 	if s.index >= 0 {
 		list, ok := tree.([]any)
 		if !ok && tree != nil {
-			return nil, say.Errorf("what is there is not an array", "该处的值不是数组")
+			return nil, i18n.Errorf("what is there is not an array", "该处的值不是数组")
 		}
 		for len(list) <= s.index {
 			list = append(list, nil)
@@ -100,7 +100,7 @@ func place(tree any, path []step, value any) (any, error) {
 	}
 	object, ok := tree.(map[string]any)
 	if !ok && tree != nil {
-		return nil, say.Errorf("what is there is not an object", "该处的值不是对象")
+		return nil, i18n.Errorf("what is there is not an object", "该处的值不是对象")
 	}
 	if object == nil {
 		object = make(map[string]any)

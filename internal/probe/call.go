@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/say"
 )
 
 // CallOptions bound one call.
@@ -130,7 +130,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 			return nil
 		}
 		if x.Rounds++; x.Rounds > maxRounds {
-			return say.Errorf("the server asked more than %d rounds of questions for one call", "服务在一次调用中提问超过 %d 轮", maxRounds)
+			return i18n.Errorf("the server asked more than %d rounds of questions for one call", "服务在一次调用中提问超过 %d 轮", maxRounds)
 		}
 		if params, err = s.nextRound(ctx, r, x); err != nil || x.Err != nil {
 			return err
@@ -172,7 +172,7 @@ func (s *Session) nextRound(ctx context.Context, r *running, x *Exchange) (json.
 				failed = err
 			case resp.Err != nil:
 				// A modern answer cannot be an error: the call ends here.
-				failed = say.Errorf("the question %s was refused: %w", "问题 %s 被拒绝：%w", method, resp.Err)
+				failed = i18n.Errorf("the question %s was refused: %w", "问题 %s 被拒绝：%w", method, resp.Err)
 			default:
 				answers = jsonrpc.Set(answers, resp.Result, key)
 			}

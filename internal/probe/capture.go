@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // captureFormat is the version of the format of recordings: a line of JSON for
@@ -94,7 +94,7 @@ type Capture struct {
 	Frames  []Frame
 }
 
-var errNotCapture = say.Errorf("this is not a recording", "这不是录制文件")
+var errNotCapture = i18n.Errorf("this is not a recording", "这不是录制文件")
 
 // ReadCapture reads a recording.
 func ReadCapture(r io.Reader) (*Capture, error) {
@@ -105,7 +105,7 @@ func ReadCapture(r io.Reader) (*Capture, error) {
 		return nil, errNotCapture
 	}
 	if head.Format > captureFormat {
-		return nil, say.Errorf("the recording has format %d, and only %d is known here", "录制文件的格式为 %d，此处只支持 %d", head.Format, captureFormat)
+		return nil, i18n.Errorf("the recording has format %d, and only %d is known here", "录制文件的格式为 %d，此处只支持 %d", head.Format, captureFormat)
 	}
 	c := &Capture{Target: head.Target, Started: head.Started}
 	for n := 2; lines.Scan(); n++ {
@@ -114,7 +114,7 @@ func ReadCapture(r io.Reader) (*Capture, error) {
 		}
 		var l captureLine
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-			return nil, say.Errorf("line %d of the recording: %w", "录制文件第 %d 行：%w", n, err)
+			return nil, i18n.Errorf("line %d of the recording: %w", "录制文件第 %d 行：%w", n, err)
 		}
 		f := Frame{At: head.Started.Add(time.Duration(l.At * float64(time.Millisecond))), Sent: l.Sent, Method: l.Method, Status: l.Status, Body: l.Message}
 		if l.Message == nil {

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
-	"mcp-all-in-one/internal/say"
 )
 
 // recordDemo records a conversation with the demo server.
@@ -50,7 +50,7 @@ func TestReplay(t *testing.T) {
 			sent := 0
 			for i := range results {
 				if !results[i].Same() {
-					t.Errorf("%s: %v", results[i].In(say.English), results[i].Differences)
+					t.Errorf("%s: %v", results[i].In(i18n.English), results[i].Differences)
 				}
 				if results[i].Skipped == "" {
 					sent++

@@ -2,29 +2,29 @@ package probe
 
 import (
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // CheckJSON holds a value against a JSON Schema. It returns what is wrong, a
 // line each; an error says that the schema cannot be used.
-func CheckJSON(schema, value []byte) ([]say.Text, error) {
+func CheckJSON(schema, value []byte) ([]i18n.Text, error) {
 	page := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
 	items, issues := catalog.ParseTools([][]byte{page})
 	if len(items) != 1 {
-		return nil, say.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
+		return nil, i18n.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
 	}
 	if err := items[0].Unvalidated(); err != nil {
 		return nil, err
 	}
-	var lines []say.Text
+	var lines []i18n.Text
 	for _, v := range items[0].Validate(value) {
-		where := say.Plain(v.Argument)
+		where := i18n.Plain(v.Argument)
 		if v.Argument == "" {
-			where = say.New("the value", "该值")
+			where = i18n.New("the value", "该值")
 		}
-		line := say.New("%v: expected %v", "%v：应为 %v", where, v.Want)
+		line := i18n.New("%v: expected %v", "%v：应为 %v", where, v.Want)
 		if !v.Got.Empty() {
-			line = say.New("%v, got %v", "%v，实际为 %v", line, v.Got)
+			line = i18n.New("%v, got %v", "%v，实际为 %v", line, v.Got)
 		}
 		lines = append(lines, line)
 	}
@@ -33,13 +33,13 @@ func CheckJSON(schema, value []byte) ([]say.Text, error) {
 
 // CheckOutput holds a tool's result against its output schema. A tool that
 // failed, or has no such schema, has nothing to keep to.
-func CheckOutput(tool *catalog.Item, x *Exchange) ([]say.Text, error) {
+func CheckOutput(tool *catalog.Item, x *Exchange) ([]i18n.Text, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 || x.Err != nil || x.IsToolError() {
 		return nil, nil
 	}
 	value := structured(x.Result)
 	if value == nil {
-		return []say.Text{say.New("structuredContent is missing although the tool has an output schema", "缺少 structuredContent，而该工具声明了输出 schema")}, nil
+		return []i18n.Text{i18n.New("structuredContent is missing although the tool has an output schema", "缺少 structuredContent，而该工具声明了输出 schema")}, nil
 	}
 	return CheckJSON(tool.OutputSchema, value)
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -24,14 +24,14 @@ type StartError struct {
 	Stderr []string
 }
 
-func (e *StartError) Error() string { return e.In(say.English) }
+func (e *StartError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *StartError) In(l say.Lang) string {
+func (e *StartError) In(l i18n.Lang) string {
 	if len(e.Stderr) == 0 {
 		return l.Of(e.Err)
 	}
-	return say.New("%v; it said: %s", "%v；它的输出：%s", e.Err, strings.Join(e.Stderr, " | ")).In(l)
+	return i18n.New("%v; it said: %s", "%v；它的输出：%s", e.Err, strings.Join(e.Stderr, " | ")).In(l)
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
@@ -86,7 +86,7 @@ func planOf(o *Options) (plan, error) {
 		return plan{era: mcp.Modern, version: mcp.LatestModern}, nil
 	}
 	if !ValidProtocol(o.Protocol) {
-		return plan{}, say.Errorf("protocol %q is none of auto, legacy, modern and a date", "协议 %q 不是 auto、legacy、modern 或日期", o.Protocol)
+		return plan{}, i18n.Errorf("protocol %q is none of auto, legacy, modern and a date", "协议 %q 不是 auto、legacy、modern 或日期", o.Protocol)
 	}
 	p := plan{version: o.Protocol}
 	if o.Protocol >= mcp.Versions(mcp.Modern)[0] {
@@ -136,7 +136,7 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 	if stdio.Fetches(t.Command) {
 		limit = max(limit, firstFetch)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, say.Errorf("the server did not answer the handshake within %s: %w", "服务在 %s 内没有应答握手：%w", limit, errHandshake))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, i18n.Errorf("the server did not answer the handshake within %s: %w", "服务在 %s 内没有应答握手：%w", limit, errHandshake))
 	defer cancel()
 	if err := s.greet(ctx, p); err != nil {
 		return nil, s.explain(ctx, err)
@@ -154,7 +154,7 @@ func (s *Session) explain(ctx context.Context, err error) error {
 	failed := &StartError{Err: err}
 	if s.child != nil {
 		if s.hasEnded(ctx, err) {
-			failed.Err = say.Errorf("the command ended before the handshake: %s", "命令在握手之前结束：%s", s.child.Exit())
+			failed.Err = i18n.Errorf("the command ended before the handshake: %s", "命令在握手之前结束：%s", s.child.Exit())
 		}
 		failed.Stderr = s.child.Stderr().Lines(5)
 	}
@@ -203,7 +203,7 @@ func (s *Session) rawStream(ctx context.Context) (jsonrpc.Stream, error) {
 		return s.target.Dial(ctx)
 	}
 	if s.opt.Launcher == nil {
-		return nil, say.Errorf("commands cannot be started here", "此处不能启动命令")
+		return nil, i18n.Errorf("commands cannot be started here", "此处不能启动命令")
 	}
 	child, err := s.opt.Launcher.Start(ctx, stdio.Command{
 		Name: s.target.Name, Path: s.target.Command, Args: s.target.Args, Env: s.target.Env, Dir: s.target.Cwd, MaxLine: s.opt.MaxMessage,
@@ -285,7 +285,7 @@ func (s *Session) talk(stream jsonrpc.Stream) {
 		err := conn.Err()
 		if s.child != nil {
 			<-s.child.Done()
-			err = say.Errorf("the server ended: %s", "服务已结束：%s", s.child.Exit())
+			err = i18n.Errorf("the server ended: %s", "服务已结束：%s", s.child.Exit())
 		}
 		s.lost(err)
 	})

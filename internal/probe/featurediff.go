@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // Features are the lists of a server, by kind and then by key.
@@ -51,7 +51,7 @@ func keyOf(k catalog.Kind, raw []byte) string {
 func ReadFeatures(data []byte) (Features, error) {
 	var lists map[string][]json.RawMessage
 	if err := json.Unmarshal(data, &lists); err != nil {
-		return nil, say.Errorf("this is not a saved list: %w", "这不是保存的列表：%w", err)
+		return nil, i18n.Errorf("this is not a saved list: %w", "这不是保存的列表：%w", err)
 	}
 	f := make(Features)
 	for k := range listMethods {
@@ -72,7 +72,7 @@ type FeatureChange struct {
 }
 
 // In says it in a language.
-func (c FeatureChange) In(l say.Lang) string {
+func (c FeatureChange) In(l i18n.Lang) string {
 	sign := map[string]string{"added": "+", "removed": "-", "changed": "~"}[c.Change]
 	line := fmt.Sprintf("%s %s %s", sign, strings.TrimSuffix(c.Kind, "s"), c.Key)
 	for _, d := range c.Differences {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // greet opens the conversation in the era of the plan.
@@ -51,7 +51,7 @@ func (s *Session) initialize(ctx context.Context) error {
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	if v, ok := mcp.Lookup(version); (!ok || v.Era != mcp.Legacy) && version != s.info.Version {
-		return say.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
+		return i18n.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
 	}
 	s.info.Version = version
 	s.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
@@ -78,7 +78,7 @@ func (s *Session) discover(ctx context.Context) error {
 		}
 	}
 	if !slices.Contains(s.info.Speaks, s.info.Version) {
-		return say.Errorf("the server speaks %v, not %s", "服务支持 %v，而不是 %s", s.info.Speaks, s.info.Version)
+		return i18n.Errorf("the server speaks %v, not %s", "服务支持 %v，而不是 %s", s.info.Speaks, s.info.Version)
 	}
 	s.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))
 	resp.Release()

@@ -12,10 +12,10 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
-var errNotHistory = say.Errorf("this is not an exported history", "这不是导出的历史记录")
+var errNotHistory = i18n.Errorf("this is not an exported history", "这不是导出的历史记录")
 
 const (
 	// maxHistoryFile is when the file is written anew with the newest runs,
@@ -53,11 +53,11 @@ func (f *historyFile) append(line []byte) error {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return say.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
+		return i18n.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
 	}
 	unlock, err := config.Lock(f.path)
 	if err != nil {
-		return say.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
+		return i18n.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
 	}
 	defer unlock()
 	size, err := appendLine(f.path, line)
@@ -65,7 +65,7 @@ func (f *historyFile) append(line []byte) error {
 		err = shorten(f.path)
 	}
 	if err != nil {
-		return say.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
+		return i18n.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
 	}
 	return nil
 }
@@ -152,12 +152,12 @@ func (h *History) refresh() error {
 		return nil
 	}
 	if err != nil {
-		return say.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
+		return i18n.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return say.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
+		return i18n.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
 	}
 	var before map[string]*KeptRun
 	if f.seen != nil && (!os.SameFile(f.seen, info) || info.Size() < f.offset) {
@@ -168,7 +168,7 @@ func (h *History) refresh() error {
 		return nil
 	}
 	if _, err := file.Seek(f.offset, io.SeekStart); err != nil {
-		return say.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
+		return i18n.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
 	}
 	err = h.readLines(bufio.NewReader(file))
 	for _, k := range h.runs {
@@ -206,7 +206,7 @@ func (h *History) readLines(lines *bufio.Reader) error {
 			return nil // the rest of a line is still to come
 		}
 		if err != nil {
-			return say.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
+			return i18n.Errorf("reading the history: %w", "读取历史记录失败：%w", err)
 		}
 		h.file.offset += int64(len(line))
 		var k KeptRun

@@ -6,24 +6,24 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // JQ runs a jq expression over a value and returns every result.
 func JQ(expression string, value json.RawMessage) ([]json.RawMessage, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
-		return nil, say.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
+		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, say.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
+		return nil, i18n.Errorf("reading %q: %w", "解析 %q 失败：%w", expression, err)
 	}
 	var input any
 	dec := json.NewDecoder(strings.NewReader(string(value)))
 	dec.UseNumber()
 	if err := dec.Decode(&input); err != nil {
-		return nil, say.Errorf("reading the JSON: %w", "读取 JSON 失败：%w", err)
+		return nil, i18n.Errorf("reading the JSON: %w", "读取 JSON 失败：%w", err)
 	}
 	var results []json.RawMessage
 	for iter := code.Run(input); ; {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Difference is one place where two JSON values differ. A side that has
@@ -16,28 +16,28 @@ type Difference struct {
 	B    json.RawMessage `json:"b,omitempty"`
 }
 
-func (d Difference) String() string { return d.In(say.English) }
+func (d Difference) String() string { return d.In(i18n.English) }
 
 // In says it in a language.
-func (d Difference) In(l say.Lang) string {
+func (d Difference) In(l i18n.Lang) string {
 	switch {
 	case d.A == nil:
-		return say.New("%s: only in the second: %s", "%s：只在后者中：%s", d.Path, clip(d.B)).In(l)
+		return i18n.New("%s: only in the second: %s", "%s：只在后者中：%s", d.Path, clip(d.B)).In(l)
 	case d.B == nil:
-		return say.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, clip(d.A)).In(l)
+		return i18n.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, clip(d.A)).In(l)
 	}
-	return say.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, clip(d.A), clip(d.B)).In(l)
+	return i18n.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, clip(d.A), clip(d.B)).In(l)
 }
 
 // unmet says it of a value that was expected, and the one that came.
-func (d Difference) unmet() say.Text {
+func (d Difference) unmet() i18n.Text {
 	switch {
 	case d.A == nil:
-		return say.New("%s: not expected: %s", "%s：多出 %s", d.Path, clip(d.B))
+		return i18n.New("%s: not expected: %s", "%s：多出 %s", d.Path, clip(d.B))
 	case d.B == nil:
-		return say.New("%s: missing, expected %s", "%s：缺少，应为 %s", d.Path, clip(d.A))
+		return i18n.New("%s: missing, expected %s", "%s：缺少，应为 %s", d.Path, clip(d.A))
 	}
-	return say.New("%s: expected %s, got %s", "%s：应为 %s，实际为 %s", d.Path, clip(d.A), clip(d.B))
+	return i18n.New("%s: expected %s, got %s", "%s：应为 %s，实际为 %s", d.Path, clip(d.A), clip(d.B))
 }
 
 const clipAt = 120
@@ -57,11 +57,11 @@ const maxDifferences = 100
 func DiffJSON(a, b json.RawMessage, ignore []JSONPath) ([]Difference, error) {
 	va, err := decodeSide(a)
 	if err != nil {
-		return nil, say.Errorf("reading the first value: %w", "读取第一个值失败：%w", err)
+		return nil, i18n.Errorf("reading the first value: %w", "读取第一个值失败：%w", err)
 	}
 	vb, err := decodeSide(b)
 	if err != nil {
-		return nil, say.Errorf("reading the second value: %w", "读取第二个值失败：%w", err)
+		return nil, i18n.Errorf("reading the second value: %w", "读取第二个值失败：%w", err)
 	}
 	for _, p := range ignore {
 		va, vb = p.Remove(va), p.Remove(vb)

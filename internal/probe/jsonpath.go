@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A JSONPath names places in a JSON value: $.items[*].id, $..updated_at,
@@ -43,15 +43,15 @@ func ParseJSONPath(text string) (JSONPath, error) {
 		if s.name == "" && !s.any && strings.HasPrefix(rest, "[") {
 			end := strings.IndexByte(rest, ']')
 			if end < 0 {
-				return p, say.Errorf("path %q: a [ is not closed", "路径 %q：[ 没有闭合", text)
+				return p, i18n.Errorf("path %q: a [ is not closed", "路径 %q：[ 没有闭合", text)
 			}
 			if err := s.bracket(rest[1:end]); err != nil {
-				return p, say.Errorf("path %q: %w", "路径 %q：%w", text, err)
+				return p, i18n.Errorf("path %q: %w", "路径 %q：%w", text, err)
 			}
 			rest = rest[end+1:]
 		}
 		if s.name == "" && !s.any && s.index < 0 {
-			return p, say.Errorf("path %q: a name is missing", "路径 %q：缺少名称", text)
+			return p, i18n.Errorf("path %q: a name is missing", "路径 %q：缺少名称", text)
 		}
 		p.steps = append(p.steps, s)
 	}
@@ -80,7 +80,7 @@ func (s *pathStep) bracket(inner string) error {
 	default:
 		n, err := strconv.Atoi(inner)
 		if err != nil || n < 0 {
-			return say.Errorf("%q is neither an index nor a name in quotes", "%q 既不是下标，也不是引号中的名称", inner)
+			return i18n.Errorf("%q is neither an index nor a name in quotes", "%q 既不是下标，也不是引号中的名称", inner)
 		}
 		s.index = n
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A Finding is something that clients or models will stumble over.
@@ -23,7 +23,7 @@ type Finding struct {
 	MessageZH string `json:"messageZH"`
 }
 
-func newFinding(severity, rule, kind, item string, message say.Text) Finding {
+func newFinding(severity, rule, kind, item string, message i18n.Text) Finding {
 	f := Finding{Severity: severity, Rule: rule, Kind: kind, Item: item}
 	f.Message, f.MessageZH = message.Both()
 	return f
@@ -32,70 +32,70 @@ func newFinding(severity, rule, kind, item string, message say.Text) Finding {
 // rules of the linter, one check each.
 var toolRules = []struct {
 	name, severity string
-	check          func(it *catalog.Item) say.Text
+	check          func(it *catalog.Item) i18n.Text
 }{
-	{"tool-name-length", "error", func(it *catalog.Item) say.Text {
+	{"tool-name-length", "error", func(it *catalog.Item) i18n.Text {
 		return when(len(it.Name) > 64, "its name has %d characters; several clients refuse more than 64", "名称有 %d 个字符；不少客户端拒绝超过 64 个字符的名称", len(it.Name))
 	}},
-	{"tool-name-characters", "error", func(it *catalog.Item) say.Text {
+	{"tool-name-characters", "error", func(it *catalog.Item) i18n.Text {
 		return when(!toolName.MatchString(it.Name), "its name has characters beyond letters, digits, _ and -; several clients refuse it", "名称含有字母、数字、_ 和 - 之外的字符；不少客户端会拒绝")
 	}},
-	{"tool-description", "warning", func(it *catalog.Item) say.Text {
+	{"tool-description", "warning", func(it *catalog.Item) i18n.Text {
 		return when(strings.TrimSpace(it.Description) == "", "it has no description, so a model has to guess what it does", "没有描述，模型只能猜测它的用途")
 	}},
-	{"tool-description-length", "warning", func(it *catalog.Item) say.Text {
+	{"tool-description-length", "warning", func(it *catalog.Item) i18n.Text {
 		return when(len(it.Description) > 4096, "its description has %d bytes; every conversation pays for that", "描述有 %d 字节；每次对话都要为此付出上下文", len(it.Description))
 	}},
-	{"tool-schema-type", "error", func(it *catalog.Item) say.Text {
+	{"tool-schema-type", "error", func(it *catalog.Item) i18n.Text {
 		kind, _ := jsonrpc.GetString(it.InputSchema, "type")
 		return when(kind != "object", "its input schema must have the type object", "输入 schema 的 type 必须是 object")
 	}},
-	{"tool-schema-top", "error", func(it *catalog.Item) say.Text {
+	{"tool-schema-top", "error", func(it *catalog.Item) i18n.Text {
 		for _, key := range []string{"anyOf", "oneOf", "allOf", "enum", "not"} {
 			if jsonrpc.Get(it.InputSchema, key) != nil {
-				return say.New("its input schema has %s at the top, which some models' APIs refuse", "输入 schema 的顶层有 %s，部分模型的 API 会拒绝", key)
+				return i18n.New("its input schema has %s at the top, which some models' APIs refuse", "输入 schema 的顶层有 %s，部分模型的 API 会拒绝", key)
 			}
 		}
-		return say.Text{}
+		return i18n.Text{}
 	}},
-	{"tool-schema-usable", "error", func(it *catalog.Item) say.Text {
+	{"tool-schema-usable", "error", func(it *catalog.Item) i18n.Text {
 		if err := it.Unvalidated(); err != nil {
-			return say.New("its input schema cannot be used: %v", "输入 schema 无法使用：%v", err)
+			return i18n.New("its input schema cannot be used: %v", "输入 schema 无法使用：%v", err)
 		}
-		return say.Text{}
+		return i18n.Text{}
 	}},
 	{"tool-schema-required", "error", requiredUnknown},
-	{"tool-schema-names", "error", func(it *catalog.Item) say.Text {
+	{"tool-schema-names", "error", func(it *catalog.Item) i18n.Text {
 		for _, f := range Form(it.InputSchema) {
 			if len(f.Name) > maxArgumentName || !argumentName.MatchString(f.Name) {
-				return say.New("its argument %q has a name that some models' APIs refuse", "参数 %q 的名称会被部分模型的 API 拒绝", f.Name)
+				return i18n.New("its argument %q has a name that some models' APIs refuse", "参数 %q 的名称会被部分模型的 API 拒绝", f.Name)
 			}
 		}
-		return say.Text{}
+		return i18n.Text{}
 	}},
-	{"tool-argument-type", "warning", func(it *catalog.Item) say.Text {
+	{"tool-argument-type", "warning", func(it *catalog.Item) i18n.Text {
 		return arguments(it, "its arguments %s have no type", "参数 %s 没有 type", func(f Field, _ []byte) bool { return f.Type == "" })
 	}},
-	{"tool-argument-description", "warning", func(it *catalog.Item) say.Text {
+	{"tool-argument-description", "warning", func(it *catalog.Item) i18n.Text {
 		return arguments(it, "its arguments %s have no description", "参数 %s 没有描述", func(f Field, _ []byte) bool { return f.Description == "" })
 	}},
-	{"tool-schema-array", "error", func(it *catalog.Item) say.Text {
+	{"tool-schema-array", "error", func(it *catalog.Item) i18n.Text {
 		return arguments(it, "its arguments %s are arrays without items, which some models' APIs refuse", "参数 %s 是没有 items 的数组，部分模型的 API 会拒绝", func(f Field, sub []byte) bool {
 			return f.Type == "array" && jsonrpc.Get(sub, "items") == nil && jsonrpc.Get(sub, "prefixItems") == nil
 		})
 	}},
 	{"tool-schema-default", "warning", wrongDefault},
-	{"tool-annotations", "warning", func(it *catalog.Item) say.Text {
+	{"tool-annotations", "warning", func(it *catalog.Item) i18n.Text {
 		both := string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" && string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true"
 		return when(both, "it says that it only reads and that it destroys", "它同时声明只读与破坏性")
 	}},
-	{"tool-header", "error", func(it *catalog.Item) say.Text {
+	{"tool-header", "error", func(it *catalog.Item) i18n.Text {
 		if err := catalog.InvalidHeaders(it); err != nil {
-			return say.New("%v; over HTTP clients must not use it", "%v；客户端不得通过 HTTP 使用它", err)
+			return i18n.New("%v; over HTTP clients must not use it", "%v；客户端不得通过 HTTP 使用它", err)
 		}
-		return say.Text{}
+		return i18n.Text{}
 	}},
-	{"tool-output-schema", "error", func(it *catalog.Item) say.Text {
+	{"tool-output-schema", "error", func(it *catalog.Item) i18n.Text {
 		kind, _ := jsonrpc.GetString(it.OutputSchema, "type")
 		return when(len(it.OutputSchema) > 0 && kind != "object", "its output schema must have the type object", "输出 schema 的 type 必须是 object")
 	}},
@@ -109,28 +109,28 @@ var (
 	argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
 )
 
-func when(wrong bool, en, zh string, args ...any) say.Text {
+func when(wrong bool, en, zh string, args ...any) i18n.Text {
 	if !wrong {
-		return say.Text{}
+		return i18n.Text{}
 	}
-	return say.New(en, zh, args...)
+	return i18n.New(en, zh, args...)
 }
 
-func requiredUnknown(it *catalog.Item) say.Text {
+func requiredUnknown(it *catalog.Item) i18n.Text {
 	var names []string
 	for _, f := range Form(it.InputSchema) {
 		names = append(names, f.Name)
 	}
 	for _, name := range it.Required {
 		if !slices.Contains(names, name) {
-			return say.New("it requires %q, which its properties do not have", "required 中的 %q 不在 properties 中", name)
+			return i18n.New("it requires %q, which its properties do not have", "required 中的 %q 不在 properties 中", name)
 		}
 	}
-	return say.Text{}
+	return i18n.Text{}
 }
 
 // arguments names those that something is wrong with.
-func arguments(it *catalog.Item, en, zh string, wrong func(f Field, schema []byte) bool) say.Text {
+func arguments(it *catalog.Item, en, zh string, wrong func(f Field, schema []byte) bool) i18n.Text {
 	var names []string
 	for _, f := range Form(it.InputSchema) {
 		if wrong(f, resolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))) {
@@ -140,7 +140,7 @@ func arguments(it *catalog.Item, en, zh string, wrong func(f Field, schema []byt
 	return when(len(names) > 0, en, zh, strings.Join(names, ", "))
 }
 
-func wrongDefault(it *catalog.Item) say.Text {
+func wrongDefault(it *catalog.Item) i18n.Text {
 	for _, f := range Form(it.InputSchema) {
 		sub := resolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))
 		value := jsonrpc.Get(sub, "default")
@@ -149,10 +149,10 @@ func wrongDefault(it *catalog.Item) say.Text {
 		}
 		wrapped := jsonrpc.Set([]byte(`{"type":"object"}`), sub, "properties", "value")
 		if wrong, err := CheckJSON(wrapped, jsonrpc.Set([]byte(`{}`), value, "value")); err == nil && len(wrong) > 0 {
-			return say.New("the default of %q breaks its own schema: %v", "%q 的默认值不符合自己的 schema：%v", f.Name, wrong[0])
+			return i18n.New("the default of %q breaks its own schema: %v", "%q 的默认值不符合自己的 schema：%v", f.Name, wrong[0])
 		}
 	}
-	return say.Text{}
+	return i18n.Text{}
 }
 
 // costly is how much a list of tools may cost before it is worth a word.
@@ -181,7 +181,7 @@ func Lint(ctx context.Context, s *Session) ([]Finding, error) {
 		}
 		if cost := listCost(l); k == catalog.Tools && cost > costly {
 			found = append(found, newFinding("warning", "tools-cost", "tools", "",
-				say.New("the list costs about %d tokens in every conversation", "该列表在每次对话中约占 %d 个 token", cost)))
+				i18n.New("the list costs about %d tokens in every conversation", "该列表在每次对话中约占 %d 个 token", cost)))
 		}
 	}
 	return found, nil
@@ -214,7 +214,7 @@ func listCost(l *Listing) int {
 
 func lintItem(k catalog.Kind, it *catalog.Item) []Finding {
 	var found []Finding
-	add := func(severity, rule string, message say.Text) {
+	add := func(severity, rule string, message i18n.Text) {
 		if !message.Empty() {
 			found = append(found, newFinding(severity, rule, kindWord(k), it.Key, message))
 		}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A Listing is one list of a server, to its last page.
@@ -51,13 +51,13 @@ func (s *Session) List(ctx context.Context, k catalog.Kind) (*Listing, error) {
 	for range maxPages {
 		x, err := s.Call(ctx, listMethods[k], params, CallOptions{})
 		if err != nil {
-			return nil, say.Errorf("%s: %w", "%s：%w", listMethods[k], err)
+			return nil, i18n.Errorf("%s: %w", "%s：%w", listMethods[k], err)
 		}
 		if x.Err != nil {
 			if x.Err.Code == jsonrpc.CodeMethodNotFound && len(pages) == 0 {
 				return l, nil
 			}
-			return nil, say.Errorf("%s: %w", "%s：%w", listMethods[k], x.Err)
+			return nil, i18n.Errorf("%s: %w", "%s：%w", listMethods[k], x.Err)
 		}
 		pages = append(pages, x.Result)
 		l.Bytes += len(x.Result)
@@ -70,7 +70,7 @@ func (s *Session) List(ctx context.Context, k catalog.Kind) (*Listing, error) {
 			break
 		}
 		if seen[string(cursor)] {
-			l.Issues = append(l.Issues, catalog.Issue{Detail: say.New("the list repeats a cursor", "列表重复了游标")})
+			l.Issues = append(l.Issues, catalog.Issue{Detail: i18n.New("the list repeats a cursor", "列表重复了游标")})
 			break
 		}
 		seen[string(cursor)] = true

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // ackWait is how long a modern server may take to confirm a subscription.
@@ -68,7 +68,7 @@ func (s *Session) standing(params []byte) (confirmed <-chan struct{}, ended <-ch
 	return ack, done, cancel
 }
 
-var errNotConfirmed = say.Errorf("the server did not confirm the subscription in time", "服务未及时确认订阅")
+var errNotConfirmed = i18n.Errorf("the server did not confirm the subscription in time", "服务未及时确认订阅")
 
 // Listen makes a server speak outside any call until stop: a modern one needs
 // a subscription of its own for that, a legacy HTTP one a stream.
@@ -90,7 +90,7 @@ func (s *Session) await(ctx context.Context, params []byte) (func(), error) {
 	case err := <-ended:
 		stop()
 		if err == nil {
-			err = say.Errorf("the server ended the subscription at once", "服务立即结束了订阅")
+			err = i18n.Errorf("the server ended the subscription at once", "服务立即结束了订阅")
 		}
 		return nil, err
 	case <-timer.C:

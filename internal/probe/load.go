@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // callPatience bounds a call that nobody watches.
@@ -112,7 +112,7 @@ func (r *LoadResult) count(x *Exchange, err error) {
 	if err != nil {
 		r.Errors++
 		if text := err.Error(); len(r.Problems) < maxProblems && !slices.Contains(r.Problems, text) {
-			r.Problems, r.ProblemsZH = append(r.Problems, text), append(r.ProblemsZH, say.Chinese.Of(err))
+			r.Problems, r.ProblemsZH = append(r.Problems, text), append(r.ProblemsZH, i18n.Chinese.Of(err))
 		}
 		return
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -134,13 +134,13 @@ const (
 )
 
 var (
-	errHandshake = say.Errorf("it did not answer in time", "未及时应答")
+	errHandshake = i18n.Errorf("it did not answer in time", "未及时应答")
 	// ErrIdle ends a call whose server showed no sign of life.
-	ErrIdle = say.Errorf("the server showed no sign of life in time", "服务在限定时间内没有任何响应")
+	ErrIdle = i18n.Errorf("the server showed no sign of life in time", "服务在限定时间内没有任何响应")
 	// ErrLimit ends a call that took longer than it may.
-	ErrLimit = say.Errorf("the call took longer than it may", "调用超过了总时限")
+	ErrLimit = i18n.Errorf("the call took longer than it may", "调用超过了总时限")
 	// ErrCancelled ends a call that the user cancelled.
-	ErrCancelled = say.Errorf("cancelled by the user", "已由用户取消")
+	ErrCancelled = i18n.Errorf("cancelled by the user", "已由用户取消")
 )
 
 // Info is what the handshake said.

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // PromptParams are the params of prompts/get. Without arguments the member is
@@ -61,11 +61,11 @@ func PromptArguments(prompt []byte) []PromptArgument {
 // A MissingError is a required argument that was not given.
 type MissingError struct{ Name string }
 
-func (e *MissingError) Error() string { return e.In(say.English) }
+func (e *MissingError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *MissingError) In(l say.Lang) string {
-	return say.New("missing required argument %q", "缺少必需的参数 %q", e.Name).In(l)
+func (e *MissingError) In(l i18n.Lang) string {
+	return i18n.New("missing required argument %q", "缺少必需的参数 %q", e.Name).In(l)
 }
 
 // CheckPrompt says which required argument is missing, before anything is

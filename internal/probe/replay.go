@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A Replayed is one request of a recording, sent again.
@@ -95,14 +95,14 @@ func (r *ReplayAnswers) Answer(_ context.Context, q *Question) (json.RawMessage,
 
 // notReplayed are methods that belong to a connection and not to a
 // conversation.
-var notReplayed = map[string]say.Text{
+var notReplayed = map[string]i18n.Text{
 	mcp.MethodInitialize: handshake, mcp.MethodDiscover: handshake,
 	mcp.MethodListen: subscription, mcp.MethodSubscribe: subscription, mcp.MethodUnsubscribe: subscription,
 }
 
 var (
-	handshake    = say.New("the handshake", "握手")
-	subscription = say.New("a subscription", "订阅")
+	handshake    = i18n.New("the handshake", "握手")
+	subscription = i18n.New("a subscription", "订阅")
 )
 
 // Replay sends the requests of a recording again, one after the other, and
@@ -119,7 +119,7 @@ func Replay(ctx context.Context, s *Session, c *Capture, ignore []JSONPath, each
 		if why, skip := notReplayed[t.Method]; skip {
 			r.Skipped, r.SkippedZH = why.Both()
 		} else if t.Result == nil && t.Err == nil {
-			r.Skipped, r.SkippedZH = say.New("it was never answered", "没有得到过应答").Both()
+			r.Skipped, r.SkippedZH = i18n.New("it was never answered", "没有得到过应答").Both()
 		} else {
 			r.compare(ctx, s, t, finalAnswer(turns, i), ignore)
 		}
@@ -169,7 +169,7 @@ func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignor
 	params := bareParams(t.Params)
 	x, err := s.Call(ctx, t.Method, params, CallOptions{Idle: callPatience, Limit: callPatience})
 	if err != nil {
-		r.Err, r.ErrZH = say.Why(err).Both()
+		r.Err, r.ErrZH = i18n.Why(err).Both()
 		return
 	}
 	var answered json.RawMessage
@@ -187,7 +187,7 @@ func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignor
 		return
 	}
 	if r.Differences, err = DiffJSON(recorded, answered, ignore); err != nil {
-		r.Err, r.ErrZH = say.Why(err).Both()
+		r.Err, r.ErrZH = i18n.Why(err).Both()
 	}
 }
 
@@ -213,15 +213,15 @@ func bareParams(params json.RawMessage) json.RawMessage {
 
 // String tells how it went, on one line.
 // In says it in a language.
-func (r *Replayed) In(l say.Lang) string {
+func (r *Replayed) In(l i18n.Lang) string {
 	what := strings.TrimSpace(r.Method + " " + r.Name)
 	switch {
 	case r.Skipped != "":
-		return say.New("- %s (%v)", "- %s（%v）", what, say.Pair(r.Skipped, r.SkippedZH)).In(l)
+		return i18n.New("- %s (%v)", "- %s（%v）", what, i18n.Pair(r.Skipped, r.SkippedZH)).In(l)
 	case r.Err != "":
-		return say.New("✗ %s: %v", "✗ %s：%v", what, say.Pair(r.Err, r.ErrZH)).In(l)
+		return i18n.New("✗ %s: %v", "✗ %s：%v", what, i18n.Pair(r.Err, r.ErrZH)).In(l)
 	case len(r.Differences) > 0:
-		return say.New("✗ %s: %d differences", "✗ %s：%d 处不同", what, len(r.Differences)).In(l)
+		return i18n.New("✗ %s: %d differences", "✗ %s：%d 处不同", what, len(r.Differences)).In(l)
 	}
 	return "✓ " + what
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Suite is one test file.
@@ -133,10 +133,10 @@ func ReadSuite(path string) (*Suite, error) {
 func ParseSuite(path string, data []byte) (*Suite, error) {
 	s := &Suite{Path: path}
 	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
-		return nil, say.Errorf("%s: %s", "%s：YAML 语法错误：%s", path, yaml.FormatError(err, false, true))
+		return nil, i18n.Errorf("%s: %s", "%s：YAML 语法错误：%s", path, yaml.FormatError(err, false, true))
 	}
 	if err := s.check(); err != nil {
-		return nil, say.Errorf("%s: %w", "%s：%w", path, err)
+		return nil, i18n.Errorf("%s: %w", "%s：%w", path, err)
 	}
 	return s, nil
 }
@@ -151,7 +151,7 @@ func (s *Suite) Argv() []string {
 
 func (s *Suite) check() error {
 	if len(s.Tests) == 0 {
-		return say.Errorf("there are no tests in it", "其中没有测试")
+		return i18n.Errorf("there are no tests in it", "其中没有测试")
 	}
 	names := make(map[string]bool)
 	for i := range s.Tests {
@@ -163,10 +163,10 @@ func (s *Suite) check() error {
 			}
 		}
 		if t.kinds() != 1 {
-			return say.Errorf("test %q has %d of call, read, prompt, complete, list and request; exactly one is needed", "测试 %q 含有 call、read、prompt、complete、list 和 request 中的 %d 项；应恰好有一项", t.Name, t.kinds())
+			return i18n.Errorf("test %q has %d of call, read, prompt, complete, list and request; exactly one is needed", "测试 %q 含有 call、read、prompt、complete、list 和 request 中的 %d 项；应恰好有一项", t.Name, t.kinds())
 		}
 		if names[t.Name] {
-			return say.Errorf("two tests are called %q", "有两个测试都叫 %q", t.Name)
+			return i18n.Errorf("two tests are called %q", "有两个测试都叫 %q", t.Name)
 		}
 		names[t.Name] = true
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A judgement holds one answer against what was expected.
@@ -19,12 +19,12 @@ type judgement struct {
 	runner   *SuiteRunner
 	test     *Test
 	x        *Exchange
-	problems []say.Text
+	problems []i18n.Text
 	updated  bool
 }
 
 func (j *judgement) fail(en, zh string, args ...any) {
-	j.problems = append(j.problems, say.New(en, zh, args...))
+	j.problems = append(j.problems, i18n.New(en, zh, args...))
 }
 
 func (j *judgement) judge(ctx context.Context) {
@@ -127,7 +127,7 @@ func (j *judgement) content(e *Expect) {
 		}
 	}
 	if e.Equals != nil {
-		j.differences(say.New("the answer", "应答"), jsonOf(e.Equals), j.value(), nil)
+		j.differences(i18n.New("the answer", "应答"), jsonOf(e.Equals), j.value(), nil)
 	}
 }
 
@@ -139,7 +139,7 @@ func joinRaw(list []json.RawMessage) string {
 	return clip([]byte(strings.Join(parts, " ")))
 }
 
-func (j *judgement) differences(what say.Text, want, got json.RawMessage, ignore []JSONPath) {
+func (j *judgement) differences(what i18n.Text, want, got json.RawMessage, ignore []JSONPath) {
 	found, err := DiffJSON(want, got, ignore)
 	if err != nil {
 		j.fail("%v: %v", "%v：%v", what, err)
@@ -190,12 +190,12 @@ func (j *judgement) sent(e *Sent) {
 			j.fail("what was sent has %d of %s", "发送的内容中有 %d 个 %s", len(found), path)
 			continue
 		}
-		j.differences(say.New("sent %s", "发送的 %s ", path), jsonOf(want), encode(found[0]), nil)
+		j.differences(i18n.New("sent %s", "发送的 %s ", path), jsonOf(want), encode(found[0]), nil)
 	}
 }
 
 func (j *judgement) schema(ctx context.Context, schema any) {
-	var wrong []say.Text
+	var wrong []i18n.Text
 	var err error
 	switch s := schema.(type) {
 	case nil:
@@ -236,7 +236,7 @@ func (j *judgement) tool(ctx context.Context) (*catalog.Item, error) {
 	if tool := r.tools.Find(j.test.Call); tool != nil {
 		return tool, nil
 	}
-	return nil, say.Errorf("the server has no tool %q", "服务没有工具 %q", j.test.Call)
+	return nil, i18n.Errorf("the server has no tool %q", "服务没有工具 %q", j.test.Call)
 }
 
 func (j *judgement) snapshot(s *Snapshot) {
@@ -256,5 +256,5 @@ func (j *judgement) snapshot(s *Snapshot) {
 		j.updated = true
 		return
 	}
-	j.differences(say.New("the snapshot", "快照"), before, j.value(), ignore)
+	j.differences(i18n.New("the snapshot", "快照"), before, j.value(), ignore)
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A TestResult is how one test went.
@@ -119,12 +119,12 @@ func (r *SuiteRunner) Run(ctx context.Context) (*SuiteResult, error) {
 
 func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	if t.Skip != "" {
-		return testResult("skipped", say.Plain(t.Skip))
+		return testResult("skipped", i18n.Plain(t.Skip))
 	}
 	r.Answers.begin(t)
 	method, params, err := r.request(ctx, t)
 	if err != nil {
-		return testResult("failed", say.Why(err))
+		return testResult("failed", i18n.Why(err))
 	}
 	timeout := time.Duration(t.Timeout)
 	if timeout <= 0 {
@@ -139,9 +139,9 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	if err != nil {
 		var pending *PendingError
 		if errors.As(err, &pending) {
-			err = say.Errorf("%w; the test has no answer for it", "%w；该测试没有给出回答", err)
+			err = i18n.Errorf("%w; the test has no answer for it", "%w；该测试没有给出回答", err)
 		}
-		return testResult("failed", say.Why(err))
+		return testResult("failed", i18n.Why(err))
 	}
 	j := &judgement{runner: r, test: t, x: x}
 	j.judge(ctx)
@@ -154,9 +154,9 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	return result
 }
 
-func testResult(status string, problems ...say.Text) TestResult {
+func testResult(status string, problems ...i18n.Text) TestResult {
 	r := TestResult{Status: status}
-	r.Problems, r.ProblemsZH = say.Both(problems)
+	r.Problems, r.ProblemsZH = i18n.Both(problems)
 	return r
 }
 
@@ -211,7 +211,7 @@ func (r *SuiteRunner) list(ctx context.Context, what string) (*Exchange, error) 
 		}
 		return &Exchange{Method: listMethods[k], Result: jsonOf(map[string]any{k.Member(): raw}), Timing: Timing{Total: time.Since(began)}}, nil
 	}
-	return nil, say.Errorf("there is no list %q: tools, resources, templates and prompts are", "没有列表 %q：可用的是 tools、resources、templates 和 prompts", what)
+	return nil, i18n.Errorf("there is no list %q: tools, resources, templates and prompts are", "没有列表 %q：可用的是 tools、resources、templates 和 prompts", what)
 }
 
 func kindWord(k catalog.Kind) string {

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // snapshots are what the answers of a test file were, in a file beside it.
@@ -27,7 +27,7 @@ func readSnapshots(suite string) (*snapshots, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, &s.values); err != nil {
-		return nil, say.Errorf("reading the snapshots in %s: %w", "读取 %s 中的快照失败：%w", s.path, err)
+		return nil, i18n.Errorf("reading the snapshots in %s: %w", "读取 %s 中的快照失败：%w", s.path, err)
 	}
 	return s, nil
 }

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ExpandTemplate fills in the variables of a URI template (RFC 6570, without
@@ -21,7 +21,7 @@ func ExpandTemplate(template string, values map[string]string) (string, error) {
 		}
 		end := strings.IndexByte(rest[open:], '}')
 		if end < 0 {
-			return "", say.Errorf("the template %q has a { that is not closed", "模板 %q 中的 { 没有闭合", template)
+			return "", i18n.Errorf("the template %q has a { that is not closed", "模板 %q 中的 { 没有闭合", template)
 		}
 		out.WriteString(rest[:open])
 		piece, err := expandExpression(rest[open+1:open+end], values)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Leg is one step of the way to a server over HTTP.
@@ -28,7 +28,7 @@ type Leg struct {
 func newLeg(name string, took time.Duration, detail string, err error) Leg {
 	leg := Leg{Name: name, OK: err == nil, Took: took, Detail: detail, DetailZH: detail}
 	if err != nil {
-		leg.Detail, leg.DetailZH = say.Why(err).Both()
+		leg.Detail, leg.DetailZH = i18n.Why(err).Both()
 	}
 	return leg
 }
@@ -41,7 +41,7 @@ const stepTime = 10 * time.Second
 func Trace(ctx context.Context, address string) []Leg {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return []Leg{newLeg("dns", 0, "", say.Errorf("%q is no address", "%q 不是地址", address))}
+		return []Leg{newLeg("dns", 0, "", i18n.Errorf("%q is no address", "%q 不是地址", address))}
 	}
 	t := &tracer{ctx: ctx, url: u, steps: []Leg{}}
 	if t.dns() && t.tcp() && t.tls() {
@@ -143,14 +143,14 @@ func (t *tracer) http() {
 		defer resp.Body.Close()
 		status, challenge = resp.StatusCode, resp.Header.Get("WWW-Authenticate")
 		if status >= 500 {
-			return "", say.Errorf("the server answers %s", "服务返回 %s", resp.Status)
+			return "", i18n.Errorf("the server answers %s", "服务返回 %s", resp.Status)
 		}
 		return resp.Status, nil
 	})
 	if ok && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
 		t.step("auth", func(context.Context) (string, error) {
 			if challenge == "" {
-				return "", say.Errorf("the server wants a sign-in and does not say where", "服务要求登录，但没有说明在哪里登录")
+				return "", i18n.Errorf("the server wants a sign-in and does not say where", "服务要求登录，但没有说明在哪里登录")
 			}
 			return challenge, nil
 		})

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const (
@@ -31,22 +31,22 @@ const (
 )
 
 // ErrTooLarge is a body over MaxBody.
-var ErrTooLarge = say.Errorf("the body is larger than %d bytes", "内容超过 %d 字节", MaxBody)
+var ErrTooLarge = i18n.Errorf("the body is larger than %d bytes", "内容超过 %d 字节", MaxBody)
 
 // A RefusedError says why something was not fetched.
 type RefusedError struct {
-	Reason say.Text
+	Reason i18n.Text
 }
 
-func (e *RefusedError) Error() string { return e.In(say.English) }
+func (e *RefusedError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *RefusedError) In(l say.Lang) string {
-	return say.New("refused: %v", "已拒绝：%v", e.Reason).In(l)
+func (e *RefusedError) In(l i18n.Lang) string {
+	return i18n.New("refused: %v", "已拒绝：%v", e.Reason).In(l)
 }
 
 func refuse(en, zh string, args ...any) error {
-	return &RefusedError{Reason: say.New(en, zh, args...)}
+	return &RefusedError{Reason: i18n.New(en, zh, args...)}
 }
 
 // Loopback lets this machine be fetched from, also without TLS.

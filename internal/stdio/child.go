@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // stderrWait is how long the end of standard error is awaited after a child
@@ -153,7 +153,7 @@ func (c *Child) Stop(ctx context.Context) error {
 	if c.wait(context.WithoutCancel(ctx), c.grace.kill) {
 		return nil
 	}
-	return say.Errorf("stopping %q: process %d still runs %v after it was killed", "停止 %q 失败：进程 %d 在被终止 %v 之后仍在运行", c.name, c.pid, c.grace.kill)
+	return i18n.Errorf("stopping %q: process %d still runs %v after it was killed", "停止 %q 失败：进程 %d 在被终止 %v 之后仍在运行", c.name, c.pid, c.grace.kill)
 }
 
 // Kill ends the child and everything it forked. It does not wait for Done.

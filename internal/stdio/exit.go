@@ -1,7 +1,7 @@
 package stdio
 
 import (
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // An ExitStatus is how a child ended.
@@ -15,16 +15,16 @@ type ExitStatus struct {
 }
 
 // String tells how the child ended: "exit status 1", "killed by SIGKILL".
-func (s ExitStatus) String() string { return s.In(say.English) }
+func (s ExitStatus) String() string { return s.In(i18n.English) }
 
 // In tells how the child ended in a language.
-func (s ExitStatus) In(l say.Lang) string {
+func (s ExitStatus) In(l i18n.Lang) string {
 	switch {
 	case s.Err != nil:
 		return l.Of(s.Err)
 	case s.Signal != "":
-		return say.New("killed by %s", "被 %s 终止", s.Signal).In(l)
+		return i18n.New("killed by %s", "被 %s 终止", s.Signal).In(l)
 	default:
-		return say.New("exit status %d", "退出状态 %d", s.Code).In(l)
+		return i18n.New("exit status %d", "退出状态 %d", s.Code).In(l)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // LauncherOptions are the settings of a Launcher; the zero value is usable.
@@ -45,7 +45,7 @@ type Launcher struct {
 	closed bool
 }
 
-var errLauncherClosed = say.Errorf("starting a server: the launcher is closed", "启动服务失败：启动器已关闭")
+var errLauncherClosed = i18n.Errorf("starting a server: the launcher is closed", "启动服务失败：启动器已关闭")
 
 // NewLauncher makes a Launcher. The helper starts with the first child.
 func NewLauncher(opt LauncherOptions) *Launcher {

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // helperSocket is the file descriptor of the socket in the helper.
@@ -26,7 +26,7 @@ const helperSocket = 3
 // before it is killed itself.
 const helperWait = 10 * time.Second
 
-var errHelperDied = say.Errorf("the helper process that starts servers died, and they with it", "启动服务的辅助进程已结束，各服务随之结束")
+var errHelperDied = i18n.Errorf("the helper process that starts servers died, and they with it", "启动服务的辅助进程已结束，各服务随之结束")
 
 // platform is the current helper.
 type platform struct {
@@ -95,7 +95,7 @@ func (l *Launcher) helper() (*helperClient, error) {
 	}
 	h, err := startHelper(l.opt)
 	if err != nil {
-		return nil, say.Errorf("starting the helper process: %w", "启动辅助进程失败：%w", err)
+		return nil, i18n.Errorf("starting the helper process: %w", "启动辅助进程失败：%w", err)
 	}
 	p.current = h
 	l.opt.Log.Debug("helper started", "pid", h.cmd.Process.Pid)
@@ -136,7 +136,7 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := keepFiles(); err != nil {
 		ours.Close()
-		return nil, say.Errorf("keeping our files from servers: %w", "阻止服务继承本进程的文件失败：%w", err)
+		return nil, i18n.Errorf("keeping our files from servers: %w", "阻止服务继承本进程的文件失败：%w", err)
 	}
 	if err := startReaped(cmd); err != nil {
 		ours.Close()

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // platform holds the jobs of all children. Each is killed as a whole when its
@@ -133,11 +133,11 @@ func newJob() (*job, error) {
 func (j *job) assign(pid uint32) error {
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, pid)
 	if err != nil {
-		return say.Errorf("opening the process: %w", "打开进程失败：%w", err)
+		return i18n.Errorf("opening the process: %w", "打开进程失败：%w", err)
 	}
 	defer windows.CloseHandle(process)
 	if err := windows.AssignProcessToJobObject(j.handle, process); err != nil {
-		return say.Errorf("putting the process into its job: %w", "将进程放入作业失败：%w", err)
+		return i18n.Errorf("putting the process into its job: %w", "将进程放入作业失败：%w", err)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (j *job) assign(pid uint32) error {
 func resume(pid uint32) error {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
-		return say.Errorf("listing threads: %w", "列出线程失败：%w", err)
+		return i18n.Errorf("listing threads: %w", "列出线程失败：%w", err)
 	}
 	defer windows.CloseHandle(snapshot)
 	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
@@ -157,17 +157,17 @@ func resume(pid uint32) error {
 		}
 		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
 		if err != nil {
-			return say.Errorf("opening the main thread: %w", "打开主线程失败：%w", err)
+			return i18n.Errorf("opening the main thread: %w", "打开主线程失败：%w", err)
 		}
 		_, err = windows.ResumeThread(thread)
 		windows.CloseHandle(thread)
 		if err != nil {
-			return say.Errorf("resuming the main thread: %w", "恢复主线程失败：%w", err)
+			return i18n.Errorf("resuming the main thread: %w", "恢复主线程失败：%w", err)
 		}
 		found = true
 	}
 	if !found {
-		return say.Errorf("the main thread was not found", "找不到主线程")
+		return i18n.Errorf("the main thread was not found", "找不到主线程")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxFrame bounds one message between us and the helper: the arguments and
@@ -76,7 +76,7 @@ func newLink(f *os.File) (*link, error) {
 	uc, ok := conn.(*net.UnixConn)
 	if !ok {
 		conn.Close()
-		return nil, say.Errorf("file descriptor %d is not a unix socket", "文件描述符 %d 不是 unix 套接字", f.Fd())
+		return nil, i18n.Errorf("file descriptor %d is not a unix socket", "文件描述符 %d 不是 unix 套接字", f.Fd())
 	}
 	return &link{conn: uc}, nil
 }
@@ -88,7 +88,7 @@ func (l *link) send(message any, files ...*os.File) error {
 		return err
 	}
 	if len(body) > maxFrame {
-		return say.Errorf("arguments and environment are too large: %d bytes", "参数与环境变量过大：%d 字节", len(body))
+		return i18n.Errorf("arguments and environment are too large: %d bytes", "参数与环境变量过大：%d 字节", len(body))
 	}
 	frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 	var rights []byte
@@ -130,7 +130,7 @@ func (l *link) recv(message any) (fds []int, err error) {
 	}
 	size := binary.BigEndian.Uint32(header[:])
 	if size > maxFrame {
-		return fds, say.Errorf("message of %d bytes on the helper's socket", "辅助进程的套接字上有 %d 字节的消息", size)
+		return fds, i18n.Errorf("message of %d bytes on the helper's socket", "辅助进程的套接字上有 %d 字节的消息", size)
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(l.conn, body); err != nil {

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A StartError says why a command could not be started.
@@ -16,23 +16,23 @@ type StartError struct {
 	// Command is the command as it was given.
 	Command string
 	// Reason says what is wrong with it.
-	Reason say.Text
+	Reason i18n.Text
 	// Hint says what to do about it; empty when we do not know.
-	Hint say.Text
+	Hint i18n.Text
 	// Searched is the PATH in which the command was not found.
 	Searched string
 	// Err is the cause, for errors.Is; fs.ErrNotExist for what was not found.
 	Err error
 }
 
-func (e *StartError) Error() string { return e.In(say.English) }
+func (e *StartError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *StartError) In(l say.Lang) string {
+func (e *StartError) In(l i18n.Lang) string {
 	if e.Hint.Empty() {
-		return say.New("starting %q: %v", "启动 %q 失败：%v", e.Command, e.Reason).In(l)
+		return i18n.New("starting %q: %v", "启动 %q 失败：%v", e.Command, e.Reason).In(l)
 	}
-	return say.New("starting %q: %v; %v", "启动 %q 失败：%v；%v", e.Command, e.Reason, e.Hint).In(l)
+	return i18n.New("starting %q: %v; %v", "启动 %q 失败：%v；%v", e.Command, e.Reason, e.Hint).In(l)
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
@@ -89,7 +89,7 @@ func checkFile(cmd Command, path string) error {
 		return startError(cmd, fs.ErrInvalid, "%s is a directory", "%s 是目录", path)
 	case !isExecutable(info):
 		e := startError(cmd, fs.ErrPermission, "%s is not executable", "%s 没有执行权限", path)
-		e.Hint = say.New("make it so with chmod +x, or run it with its interpreter as command", "请执行 chmod +x，或以其解释器作为 command")
+		e.Hint = i18n.New("make it so with chmod +x, or run it with its interpreter as command", "请执行 chmod +x，或以其解释器作为 command")
 		return e
 	}
 	return nil
@@ -122,7 +122,7 @@ func lookPath(cmd Command) (string, error) {
 	}
 	e := startError(cmd, fs.ErrNotExist, "command not found in PATH", "在 PATH 中找不到该命令")
 	if path == "" {
-		e.Reason = say.New("command not found: its PATH is empty", "找不到该命令：PATH 为空")
+		e.Reason = i18n.New("command not found: its PATH is empty", "找不到该命令：PATH 为空")
 	}
 	e.Searched = path
 	e.Hint = spacesHint(cmd.Path)
@@ -142,7 +142,7 @@ var toolDirs = []string{
 }
 
 // foundElsewhere looks where the command usually is.
-func foundElsewhere(cmd Command) say.Text {
+func foundElsewhere(cmd Command) i18n.Text {
 	home := envValue(cmd.Env, "HOME")
 	if home == "" {
 		home, _ = os.UserHomeDir()
@@ -158,24 +158,24 @@ func foundElsewhere(cmd Command) say.Text {
 		matches, _ := filepath.Glob(filepath.Join(dir, cmd.Path))
 		for i := len(matches) - 1; i >= 0; i-- {
 			if checkFile(cmd, matches[i]) == nil {
-				return say.New("there is %s: use that path, or add %s to PATH in its env", "它位于 %s：请使用该路径，或把 %s 加入其 env 的 PATH",
+				return i18n.New("there is %s: use that path, or add %s to PATH in its env", "它位于 %s：请使用该路径，或把 %s 加入其 env 的 PATH",
 					matches[i], filepath.Dir(matches[i]))
 			}
 		}
 	}
-	return say.Text{}
+	return i18n.Text{}
 }
 
-func spacesHint(command string) say.Text {
+func spacesHint(command string) i18n.Text {
 	name, _, found := strings.Cut(strings.TrimSpace(command), " ")
 	if !found {
-		return say.Text{}
+		return i18n.Text{}
 	}
-	return say.New("the command is one file name: put %q into command and the rest into args", "command 只能是一个文件名：请把 %q 写入 command，其余写入 args", name)
+	return i18n.New("the command is one file name: put %q into command and the rest into args", "command 只能是一个文件名：请把 %q 写入 command，其余写入 args", name)
 }
 
 func startError(cmd Command, cause error, en, zh string, args ...any) *StartError {
-	return &StartError{Command: cmd.Path, Reason: say.New(en, zh, args...), Err: cause}
+	return &StartError{Command: cmd.Path, Reason: i18n.New(en, zh, args...), Err: cause}
 }
 
 func hasSeparator(name string) bool {

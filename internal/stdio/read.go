@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A lineReader cuts a byte stream into lines. Short lines are copied out of
@@ -218,7 +218,7 @@ func (r *lineReader) tooLong(line []byte, size int64) error {
 	return &jsonrpc.FrameError{
 		Size:   size,
 		Head:   bytes.Clone(line[:min(len(line), headSize)]),
-		Reason: say.New("line longer than %d bytes", "一行超过 %d 字节", r.limit),
+		Reason: i18n.New("line longer than %d bytes", "一行超过 %d 字节", r.limit),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Where orphans go to the nearest reaper, we are one too: what a helper leaves
@@ -32,7 +32,7 @@ func startReaped(cmd *exec.Cmd) error {
 	helpers.Lock()
 	defer helpers.Unlock()
 	if err := becomeReaper(); err != nil {
-		return say.Errorf("becoming the reaper of all descendants: %w", "无法接管所有子进程：%w", err)
+		return i18n.Errorf("becoming the reaper of all descendants: %w", "无法接管所有子进程：%w", err)
 	}
 	if err := cmd.Start(); err != nil {
 		return err

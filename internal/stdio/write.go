@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
-var errLineBreak = say.Errorf("message has a raw line break where JSON allows none; it was not written", "消息中有 JSON 不允许的换行；没有写入")
+var errLineBreak = i18n.Errorf("message has a raw line break where JSON allows none; it was not written", "消息中有 JSON 不允许的换行；没有写入")
 
 // A vectorWriter writes several buffers with one system call. It drops what
 // it has written from bufs. When it may not wait and the pipe is full it
@@ -168,7 +168,7 @@ func (q *writeQueue) doneLocked(b *batch, upto uint64, err error) {
 	b.reset()
 	q.spare = b
 	if err != nil && q.err == nil {
-		q.err = say.Errorf("writing to pipe: %w", "写入管道失败：%w", err)
+		q.err = i18n.Errorf("writing to pipe: %w", "写入管道失败：%w", err)
 	}
 	if q.err != nil {
 		q.pending -= q.next.size
@@ -211,7 +211,7 @@ func (q *writeQueue) finish(limit time.Duration) {
 		q.changed.Wait()
 	}
 	if q.err == nil {
-		q.err = say.Errorf("writing to pipe: %w", "写入管道失败：%w", os.ErrClosed)
+		q.err = i18n.Errorf("writing to pipe: %w", "写入管道失败：%w", os.ErrClosed)
 	}
 	q.changed.Broadcast()
 }

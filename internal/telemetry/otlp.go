@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/safehttp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -226,7 +226,7 @@ func (t *Tracer) post(batch []span) error {
 		}},
 	}}})
 	if err != nil {
-		return say.Errorf("encoding spans: %w", "编码 span 失败：%w", err)
+		return i18n.Errorf("encoding spans: %w", "编码 span 失败：%w", err)
 	}
 	req, err := http.NewRequestWithContext(t.life, http.MethodPost, strings.TrimSuffix(t.conf.URL, "/")+"/v1/traces", bytes.NewReader(body))
 	if err != nil {
@@ -243,7 +243,7 @@ func (t *Tracer) post(batch []span) error {
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	if resp.StatusCode/100 != 2 {
-		return say.Errorf("the collector answered %d", "收集器返回 %d", resp.StatusCode)
+		return i18n.Errorf("the collector answered %d", "收集器返回 %d", resp.StatusCode)
 	}
 	return nil
 }

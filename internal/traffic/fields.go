@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 var stringFields = map[string]func(*Call) string{
@@ -62,11 +62,11 @@ func fieldMatch(field, value string) (func(*Call, time.Time) bool, error) {
 	if field == "since" {
 		d, err := time.ParseDuration(value)
 		if err != nil || d <= 0 {
-			return nil, say.Errorf("want a duration such as 10m", "应为时长，如 10m")
+			return nil, i18n.Errorf("want a duration such as 10m", "应为时长，如 10m")
 		}
 		return func(c *Call, now time.Time) bool { return now.Sub(c.Start) <= d }, nil
 	}
-	return nil, say.Errorf("unknown field %q", "未知的字段 %q", field)
+	return nil, i18n.Errorf("unknown field %q", "未知的字段 %q", field)
 }
 
 // globMatch compares without case; commas separate alternatives.
@@ -76,7 +76,7 @@ func globMatch(get func(*Call) string, value string) (func(*Call, time.Time) boo
 		// A name may hold slashes, which path.Match treats apart.
 		patterns[i] = strings.ReplaceAll(p, "/", "\x00")
 		if _, err := path.Match(patterns[i], ""); err != nil {
-			return nil, say.Errorf("unclosed bracket in the pattern", "模式中的方括号没有闭合")
+			return nil, i18n.Errorf("unclosed bracket in the pattern", "模式中的方括号没有闭合")
 		}
 	}
 	return func(c *Call, _ time.Time) bool {
@@ -101,7 +101,7 @@ func compare(get func(*Call) int64, value string, parse func(string) (int64, err
 	}
 	want, err := parse(value)
 	if err != nil {
-		return nil, say.Errorf("cannot read %q", "无法解析 %q", value)
+		return nil, i18n.Errorf("cannot read %q", "无法解析 %q", value)
 	}
 	return func(c *Call, _ time.Time) bool {
 		switch got := get(c); op {

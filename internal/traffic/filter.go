@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A Filter selects entries. The grammar, shared by the console and the command
@@ -41,14 +41,14 @@ type textTerm struct {
 // A FilterError says which term of a filter is wrong.
 type FilterError struct {
 	Term   string
-	Reason say.Text
+	Reason i18n.Text
 }
 
-func (e *FilterError) Error() string { return e.In(say.English) }
+func (e *FilterError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *FilterError) In(l say.Lang) string {
-	return say.New("filter term %q: %v", "过滤条件 %q：%v", e.Term, e.Reason).In(l)
+func (e *FilterError) In(l i18n.Lang) string {
+	return i18n.New("filter term %q: %v", "过滤条件 %q：%v", e.Term, e.Reason).In(l)
 }
 
 // ParseFilter reads a filter. The empty string matches everything.
@@ -140,7 +140,7 @@ func (f *Filter) add(word string) error {
 	}
 	value = strings.Trim(value, `"`)
 	if value == "" {
-		return &FilterError{word, say.New("a value is missing", "缺少值")}
+		return &FilterError{word, i18n.New("a value is missing", "缺少值")}
 	}
 	if field == "text" {
 		f.texts = append(f.texts, textTerm{not, []byte(strings.ToLower(value))})
@@ -148,7 +148,7 @@ func (f *Filter) add(word string) error {
 	}
 	match, err := fieldMatch(field, value)
 	if err != nil {
-		return &FilterError{word, say.Why(err)}
+		return &FilterError{word, i18n.Why(err)}
 	}
 	f.terms = append(f.terms, term{not, match})
 	return nil

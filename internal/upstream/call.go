@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A call is one request that a server is working on. It answers what the
@@ -39,8 +39,8 @@ type call struct {
 }
 
 var (
-	errIdle = say.Errorf("the server showed no sign of life", "服务没有任何响应")
-	errLong = say.Errorf("%w of an end", "%w：一直没有结束", errIdle)
+	errIdle = i18n.Errorf("the server showed no sign of life", "服务没有任何响应")
+	errLong = i18n.Errorf("%w of an end", "%w：一直没有结束", errIdle)
 )
 
 // An aborter can end a call by its id.

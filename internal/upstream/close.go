@@ -6,18 +6,18 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // A MissingError names the variables that an entry needs and that are not
 // set.
 type MissingError struct{ Names []string }
 
-func (e *MissingError) Error() string { return e.In(say.English) }
+func (e *MissingError) Error() string { return e.In(i18n.English) }
 
 // In says it in a language.
-func (e *MissingError) In(l say.Lang) string {
-	return say.New("not set: %s", "未定义的变量：%s", strings.Join(e.Names, ", ")).In(l)
+func (e *MissingError) In(l i18n.Lang) string {
+	return i18n.New("not set: %s", "未定义的变量：%s", strings.Join(e.Names, ", ")).In(l)
 }
 
 const idleCheck = 20 * time.Millisecond

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/say"
 )
 
 // A spec says how a connection is to be opened.
@@ -29,7 +29,7 @@ type spec struct {
 // dialHold is how long one server counts among those being connected to.
 const dialHold = 2 * time.Second
 
-var errStopped = say.Errorf("the server was stopped", "服务已停止")
+var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
 
 // open makes a connection for a slot: transport, handshake, lists,
 // subscriptions.

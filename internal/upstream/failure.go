@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/oauth"
-	"mcp-all-in-one/internal/say"
 )
 
 // failure turns what went wrong on the way into the one error that the client
@@ -139,7 +139,7 @@ type lost struct{ err error }
 
 func (l *lost) Error() string { return l.err.Error() }
 
-func (l *lost) In(lang say.Lang) string { return lang.Of(l.err) }
+func (l *lost) In(lang i18n.Lang) string { return lang.Of(l.err) }
 
 func (l *lost) Unwrap() error { return l.err }
 
@@ -213,10 +213,10 @@ func (u *Upstream) explainExit(l *link, err error) error {
 		return err
 	}
 	if !l.alive() && l.err != nil {
-		err = say.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", l.err)
+		err = i18n.Errorf("the server ended during the handshake: %w", "服务在握手期间结束：%w", l.err)
 	}
 	if said := u.lastWords(l); said != "" {
-		err = say.Errorf("%w; it said: %s", "%w；它的输出：%s", err, said)
+		err = i18n.Errorf("%w; it said: %s", "%w；它的输出：%s", err, said)
 	}
 	return err
 }

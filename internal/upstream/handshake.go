@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -89,9 +89,9 @@ func (u *Upstream) silence(sp spec, limit time.Duration) time.Duration {
 	return min(pipeSilence, limit/2)
 }
 
-var errNotModern = say.Errorf("none of these versions is modern", "其中没有新版协议")
+var errNotModern = i18n.Errorf("none of these versions is modern", "其中没有新版协议")
 
-var errHandshake = say.Errorf("the server did not answer in time", "服务未及时应答")
+var errHandshake = i18n.Errorf("the server did not answer in time", "服务未及时应答")
 
 // firstFetch is how long a server may take to be greeted for the first time
 // when its command may have to download it. Ending it earlier would leave half
@@ -107,7 +107,7 @@ func (u *Upstream) greetLimit() time.Duration {
 
 // tooLate is why a handshake ended, with the way out.
 func tooLate(limit time.Duration) error {
-	return say.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, errHandshake)
+	return i18n.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, errHandshake)
 }
 
 // await waits for the greeting, where there is one, and takes the client's
@@ -170,7 +170,7 @@ func (l *link) initialize(ctx context.Context, sp spec) error {
 	}
 	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
 	if v, ok := mcp.Lookup(version); !ok || v.Era != mcp.Legacy {
-		return say.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
+		return i18n.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
 	}
 	l.version, l.speaks = version, []string{version}
 	l.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
@@ -203,7 +203,7 @@ func (l *link) discover(ctx context.Context, sp spec, patience time.Duration) er
 		}
 	}
 	if !slices.Contains(speaks, mcp.LatestModern) {
-		return say.Errorf("the server speaks %v: %w", "服务支持 %v：%w", speaks, errNotModern)
+		return i18n.Errorf("the server speaks %v: %w", "服务支持 %v：%w", speaks, errNotModern)
 	}
 	l.speaks = speaks
 	l.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -129,7 +129,7 @@ const (
 	stuckAfter = 5 * time.Second
 )
 
-var errStuck = say.Errorf("it does not read what we send", "它不读取发送的内容")
+var errStuck = i18n.Errorf("it does not read what we send", "它不读取发送的内容")
 
 // unblock gives a connection up that cannot even be written to: closing it is
 // what ends the write. Whoever closes the link waits for it.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // kind is a set of lists.
@@ -70,7 +70,7 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 		wg.Go(func() {
 			pages, err := l.pages(ctx, list.method)
 			if err != nil {
-				errs[i] = say.Errorf("%s: %w", "%s：%w", list.method, err)
+				errs[i] = i18n.Errorf("%s: %w", "%s：%w", list.method, err)
 				return
 			}
 			items, issues := list.parse(pages)

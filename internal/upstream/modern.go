@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 // withMeta adds what every request to a modern server carries: the version,
@@ -86,7 +86,7 @@ func (l *link) rounds(ctx context.Context, k *call, method string, params []byte
 			return resp, nil
 		default:
 			resp.Release()
-			return nil, say.Errorf("%w: resultType is %.100q", "%w：resultType 为 %.100q", jsonrpc.ErrBadAnswer, kind)
+			return nil, i18n.Errorf("%w: resultType is %.100q", "%w：resultType 为 %.100q", jsonrpc.ErrBadAnswer, kind)
 		}
 		if jsonrpc.Get(resp.Result, "inputRequests") == nil {
 			// The server sheds load: it wants the same again, later.

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // The values of a server's pin.
@@ -130,16 +130,16 @@ func doubts(suspicions map[string][]catalog.Suspicion) (issues []catalog.Issue) 
 	return issues
 }
 
-func givesOrders(list []catalog.Suspicion) say.Text {
-	text := say.New("it gives orders to the model: %v", "它向模型下达指令：%v", list[0])
+func givesOrders(list []catalog.Suspicion) i18n.Text {
+	text := i18n.New("it gives orders to the model: %v", "它向模型下达指令：%v", list[0])
 	if n := len(list) - 1; n > 0 {
 		text = andMore(text, n)
 	}
 	return text
 }
 
-func andMore(text say.Text, n int) say.Text {
-	return say.New("%v; and %d more", "%v；另有 %d 处", text, n)
+func andMore(text i18n.Text, n int) i18n.Text {
+	return i18n.New("%v; and %d more", "%v；另有 %d 处", text, n)
 }
 
 // loadLocked is what is remembered. It is read anew each time: it is as large as
@@ -190,28 +190,28 @@ func (u *Upstream) Withheld(k catalog.Kind, name string) bool {
 }
 
 // text says in one line what changed.
-func (c *DefinitionChange) text() say.Text {
-	text := say.New("its definition changed", "它的定义发生了变化")
+func (c *DefinitionChange) text() i18n.Text {
+	text := i18n.New("its definition changed", "它的定义发生了变化")
 	if c.Suspicious != nil {
 		text = givesOrders(c.Suspicious)
 	}
 	if c.Withheld {
-		text = say.New("%v, so it is withheld until it is approved", "%v，批准之前不会列出", text)
+		text = i18n.New("%v, so it is withheld until it is approved", "%v，批准之前不会列出", text)
 	}
 	for i, change := range c.Changes {
 		if i == 3 {
 			return andMore(text, len(c.Changes)-i)
 		}
-		text = say.New("%v; %s was %v, is %v", "%v；%s 原为 %v，现为 %v", text, change.Path, orNothing(change.Was), orNothing(change.Now))
+		text = i18n.New("%v; %s was %v, is %v", "%v；%s 原为 %v，现为 %v", text, change.Path, orNothing(change.Was), orNothing(change.Now))
 	}
 	return text
 }
 
-func orNothing(s string) say.Text {
+func orNothing(s string) i18n.Text {
 	if s == "" {
-		return say.New("absent", "空")
+		return i18n.New("absent", "空")
 	}
-	return say.Plain(s)
+	return i18n.Plain(s)
 }
 
 // pinned holds the items of a list against what is remembered of them.

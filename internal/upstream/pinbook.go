@@ -10,11 +10,11 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ErrChangedAgain is what Approve says about what is no longer what was shown.
-var ErrChangedAgain = say.Errorf("it has changed again since it was shown", "显示之后又发生了变化")
+var ErrChangedAgain = i18n.Errorf("it has changed again since it was shown", "显示之后又发生了变化")
 
 // Pins remember the definitions of tools and prompts and the instructions of
 // servers, a file a server.

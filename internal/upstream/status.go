@@ -13,9 +13,9 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -23,7 +23,7 @@ import (
 type Status struct {
 	Name, Schema, Type string
 	State              State
-	Reason             say.Text
+	Reason             i18n.Text
 	Since              time.Time
 	Version, Era       string
 	Speaks             []string
@@ -53,7 +53,7 @@ func (u *Upstream) Status() Status {
 		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
 		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
 	}
-	s.Reason = say.Why(u.reason)
+	s.Reason = i18n.Why(u.reason)
 	if u.stderr != nil {
 		s.Stderr = u.stderr.Lines(50)
 	}

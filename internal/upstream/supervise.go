@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -301,7 +301,7 @@ func (u *Upstream) waitPrimary(ctx context.Context) (*link, error) {
 
 func orStarting(err error) error {
 	if err == nil {
-		return say.Errorf("it is starting", "正在启动")
+		return i18n.Errorf("it is starting", "正在启动")
 	}
 	return err
 }

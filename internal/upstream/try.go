@@ -5,10 +5,10 @@ import (
 	"errors"
 	"net/http"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
-	"mcp-all-in-one/internal/say"
 )
 
 // Call asks the server on behalf of c. It ends exactly once: with the server's
@@ -68,7 +68,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 
 // errTaken means that the connection became that of another client before the
 // call was sent.
-var errTaken error = &lost{say.Errorf("the connection has become that of another client", "该连接已归另一个客户端使用")}
+var errTaken error = &lost{i18n.Errorf("the connection has become that of another client", "该连接已归另一个客户端使用")}
 
 // checkPrimary asks on the primary connection whether the server still knows it,
 // where it does not know another one of ours: a server that was restarted may

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 // A watched stream tells when there is nothing more to read.
@@ -50,12 +50,12 @@ func (u *Upstream) watch(l *link, conn *jsonrpc.Conn, stream *watched) {
 		conn.Close()
 		err := stream.err
 		if l.child != nil {
-			err = say.Errorf("it closed its standard output", "它关闭了标准输出")
+			err = i18n.Errorf("it closed its standard output", "它关闭了标准输出")
 			late := time.NewTimer(exitWait)
 			defer late.Stop()
 			select {
 			case <-l.child.Done():
-				err = say.Errorf("%v", "%v", l.child.Exit())
+				err = i18n.Errorf("%v", "%v", l.child.Exit())
 			case <-late.C:
 			}
 		}

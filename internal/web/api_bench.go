@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 const maxPages = 1000
@@ -59,7 +59,7 @@ func (t *Target) allowed(w http.ResponseWriter, r *request) bool {
 		return false
 	}
 	if t.As != "" {
-		fail(w, r.Request, http.StatusForbidden, "scope", say.New("imitating a client needs the scope %s", "模仿客户端需要权限 %s", ScopeAdmin))
+		fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("imitating a client needs the scope %s", "模仿客户端需要权限 %s", ScopeAdmin))
 		return false
 	}
 	return true
@@ -67,7 +67,7 @@ func (t *Target) allowed(w http.ResponseWriter, r *request) bool {
 
 // refuseDirect refuses a connection past the gateway.
 func refuseDirect(w http.ResponseWriter, r *request) {
-	fail(w, r.Request, http.StatusForbidden, "scope", say.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
+	fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
 		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", ScopeAdmin))
 }
 
@@ -81,7 +81,7 @@ type openError struct {
 func (h *Handler) withBench(w http.ResponseWriter, r *request) *bench {
 	x := h.bench.get(r.who, r.params["bench"])
 	if x == nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this session is closed", "会话已关闭"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
 	}
 	return x
 }
@@ -94,7 +94,7 @@ func (h *Handler) getBench(w http.ResponseWriter, r *request) {
 
 func (h *Handler) deleteBench(w http.ResponseWriter, r *request) {
 	if !h.bench.close(r.who, r.params["bench"]) {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this session is closed", "会话已关闭"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -120,7 +120,7 @@ func (h *Handler) getBenchList(w http.ResponseWriter, r *request) {
 	}
 	kind, ok := lists[r.params["kind"]]
 	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("the lists are tools, resources, templates and prompts", "可用的列表是 tools、resources、templates 和 prompts"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the lists are tools, resources, templates and prompts", "可用的列表是 tools、resources、templates 和 prompts"))
 		return
 	}
 	began := time.Now()
@@ -128,7 +128,7 @@ func (h *Handler) getBenchList(w http.ResponseWriter, r *request) {
 	if items == nil || r.URL.Query().Has("fresh") {
 		var err error
 		if items, err = x.list(r.Context(), kind[0], kind[1]); err != nil {
-			fail(w, r.Request, http.StatusBadGateway, "list", say.Why(err))
+			fail(w, r.Request, http.StatusBadGateway, "list", i18n.Why(err))
 			return
 		}
 		x.cache(r.params["kind"], items)
@@ -172,18 +172,18 @@ func (x *bench) list(ctx context.Context, method, member string) (json.RawMessag
 			return append(items, ']'), nil
 		}
 		if seen[string(cursor)] {
-			return nil, say.Errorf("%s gave the same cursor twice", "%s 两次返回相同的游标", method)
+			return nil, i18n.Errorf("%s gave the same cursor twice", "%s 两次返回相同的游标", method)
 		}
 		seen[string(cursor)] = true
 		params = jsonrpc.Set([]byte("{}"), cursor, "cursor")
 	}
-	return nil, say.Errorf("%s has more than %d pages", "%s 超过 %d 页", method, maxPages)
+	return nil, i18n.Errorf("%s has more than %d pages", "%s 超过 %d 页", method, maxPages)
 }
 
 // answered is an error object of a server as an error.
 func answered(raw json.RawMessage) error {
 	message, _ := jsonrpc.GetString(raw, "message")
-	return say.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)
+	return i18n.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)
 }
 
 func (h *Handler) postBenchCall(w http.ResponseWriter, r *request) {
@@ -194,7 +194,7 @@ func (h *Handler) postBenchCall(w http.ResponseWriter, r *request) {
 	}
 	run, err := x.start(&body)
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.Why(err))
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return
 	}
 	reply(w, http.StatusAccepted, run)
@@ -209,7 +209,7 @@ func (h *Handler) deleteBenchCall(w http.ResponseWriter, r *request) {
 	run := x.running[r.params["run"]]
 	x.mu.Unlock()
 	if run == nil {
-		fail(w, r.Request, http.StatusGone, "gone", say.New("this call has ended", "调用已结束"))
+		fail(w, r.Request, http.StatusGone, "gone", i18n.New("this call has ended", "调用已结束"))
 		return
 	}
 	run.cancel(errRunCancelled)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func (h *Handler) getInbox(w http.ResponseWriter, r *request) {
@@ -20,15 +20,15 @@ func (h *Handler) postInbox(w http.ResponseWriter, r *request) {
 	switch a.Action {
 	case "accept", "decline", "cancel":
 	default:
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.New("action must be accept, decline or cancel", "action 应为 accept、decline 或 cancel"))
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("action must be accept, decline or cancel", "action 应为 accept、decline 或 cancel"))
 		return
 	}
 	switch err := h.opt.Inbox.Answer(r.who, r.params["id"], a); {
 	case errors.Is(err, errOwnQuestion):
-		fail(w, r.Request, http.StatusForbidden, "own", say.Why(err))
+		fail(w, r.Request, http.StatusForbidden, "own", i18n.Why(err))
 		return
 	case err != nil:
-		fail(w, r.Request, http.StatusGone, "gone", say.New("this question no longer waits", "这个问题已不再等待回答"))
+		fail(w, r.Request, http.StatusGone, "gone", i18n.New("this question no longer waits", "这个问题已不再等待回答"))
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -46,7 +46,7 @@ func (h *Handler) postValidate(w http.ResponseWriter, r *request) {
 	}
 	problems, err := h.opt.Validate(body.Schema, body.Value)
 	if err != nil {
-		fail(w, r.Request, http.StatusUnprocessableEntity, "schema", say.Why(err))
+		fail(w, r.Request, http.StatusUnprocessableEntity, "schema", i18n.Why(err))
 		return
 	}
 	if problems == nil {

@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 func (h *Handler) getCatalog(w http.ResponseWriter, r *request) {
@@ -25,7 +25,7 @@ func (h *Handler) putCatalog(w http.ResponseWriter, r *request) {
 	}
 	p := r.params
 	if p["kind"] != "tool" && p["kind"] != "prompt" {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
 		return
 	}
 	if err := h.opt.Catalog.Switch(r.Context(), p["schema"], p["server"], p["kind"], p["name"], body.On); err != nil {

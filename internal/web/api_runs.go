@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"net/http"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
@@ -35,7 +35,7 @@ func (h *Handler) postRuns(w http.ResponseWriter, r *request) {
 		return
 	}
 	if err := h.history.of(r.who.ID).Import(runs); err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.Why(err))
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return
 	}
 	reply(w, http.StatusOK, map[string]int{"imported": len(runs)})
@@ -52,7 +52,7 @@ func (h *Handler) deleteRuns(w http.ResponseWriter, r *request) {
 func (h *Handler) getRun(w http.ResponseWriter, r *request) {
 	k, ok := h.history.of(r.who.ID).Get(r.params["run"])
 	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this run is no longer kept", "这次运行已不再保留"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
 		return
 	}
 	reply(w, http.StatusOK, k.Run)
@@ -62,7 +62,7 @@ func (h *Handler) getRun(w http.ResponseWriter, r *request) {
 func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
 	k, ok := h.history.of(r.who.ID).Get(r.params["run"])
 	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this run is no longer kept", "这次运行已不再保留"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
 		return
 	}
 	if r.URL.Query().Get("part") == "wire" {
@@ -74,7 +74,7 @@ func (h *Handler) getRunBody(w http.ResponseWriter, r *request) {
 		return
 	}
 	if k.Result == nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this result is no longer kept", "这个结果已不再保留"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this result is no longer kept", "这个结果已不再保留"))
 		return
 	}
 	if r.URL.Query().Has("path") {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 var safeWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
@@ -36,7 +36,7 @@ func confirmed(w http.ResponseWriter, r *http.Request, command string, args []st
 	if confirm == run {
 		return true
 	}
-	reply(w, http.StatusConflict, apiError{apiErrorBody{Code: "confirm", Message: say.New("this will run a command", "此操作将运行一条命令").In(langOf(r)), Run: run}})
+	reply(w, http.StatusConflict, apiError{apiErrorBody{Code: "confirm", Message: i18n.New("this will run a command", "此操作将运行一条命令").In(langOf(r)), Run: run}})
 	return false
 }
 
@@ -107,7 +107,7 @@ func (h *Handler) putServer(w http.ResponseWriter, r *request) {
 		Args    []string `json:"args"`
 	}
 	if err := json.Unmarshal(body.Entry, &entry); err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.New("reading the entry: %v", "读取条目失败：%v", err))
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("reading the entry: %v", "读取条目失败：%v", err))
 		return
 	}
 	schema, name := r.params["schema"], r.params["name"]
@@ -162,7 +162,7 @@ func (h *Handler) postServer(w http.ResponseWriter, r *request) {
 	}
 	action := actions[r.params["action"]]
 	if action == nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("the actions are enable, disable, restart, approve and signin", "可用的操作是 enable、disable、restart、approve 和 signin"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the actions are enable, disable, restart, approve and signin", "可用的操作是 enable、disable、restart、approve 和 signin"))
 		return
 	}
 	if err := action(r.Context(), r.params["schema"], r.params["name"]); err != nil {
@@ -204,7 +204,7 @@ func (h *Handler) approve(w http.ResponseWriter, r *request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-var errUnseen = say.New("nothing was approved: this is not what was shown; look at what it is now", "没有批准：这与显示的内容不同；请查看现在的内容")
+var errUnseen = i18n.New("nothing was approved: this is not what was shown; look at what it is now", "没有批准：这与显示的内容不同；请查看现在的内容")
 
 // signIn answers the address where a person signs in; the page opens it.
 func (h *Handler) signIn(w http.ResponseWriter, r *request) {

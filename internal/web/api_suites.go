@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -49,7 +49,7 @@ func (s *suites) describe(who access.Principal, name, path string) (suiteBody, b
 		return suiteBody{}, false
 	}
 	if err != nil {
-		b.Error, b.ErrorZH = say.Why(err).Both()
+		b.Error, b.ErrorZH = i18n.Why(err).Both()
 	} else {
 		b.Target, b.Tests = targetOfSuite(suite), len(suite.Tests)
 	}
@@ -102,7 +102,7 @@ func (h *Handler) getSuites(w http.ResponseWriter, r *request) {
 func (h *Handler) suitePath(w http.ResponseWriter, r *request) (string, bool) {
 	path, err := h.suites.path(r.params["suite"])
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", say.Why(err))
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 	}
 	return path, err == nil
 }
@@ -206,7 +206,7 @@ func (h *Handler) postSuiteRun(w http.ResponseWriter, r *request) {
 
 // noSuite answers that there is no such test file.
 func noSuite(w http.ResponseWriter, r *request) {
-	fail(w, r.Request, http.StatusNotFound, "not_found", say.New("there is no test file %s", "没有测试文件 %s", r.params["suite"]))
+	fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no test file %s", "没有测试文件 %s", r.params["suite"]))
 }
 
 // mayRun answers a refusal itself. A test file that cannot be read is nil.
@@ -219,7 +219,7 @@ func (h *Handler) mayRun(w http.ResponseWriter, r *request, s *probe.Suite, upda
 	case !h.seesSuite(r.who, s):
 		noSuite(w, r)
 	case update:
-		fail(w, r.Request, http.StatusForbidden, "scope", say.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", ScopeAdmin))
+		fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", ScopeAdmin))
 	default:
 		return true
 	}
@@ -231,7 +231,7 @@ func (h *Handler) deleteSuiteRun(w http.ResponseWriter, r *request) {
 	p := h.suites.running[suiteKey{r.who.ID, r.params["suite"]}]
 	h.suites.mu.Unlock()
 	if p == nil {
-		fail(w, r.Request, http.StatusGone, "gone", say.New("this run has ended", "这次运行已结束"))
+		fail(w, r.Request, http.StatusGone, "gone", i18n.New("this run has ended", "这次运行已结束"))
 		return
 	}
 	p.cancel()
@@ -257,7 +257,7 @@ func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 	}
 	f, err := filter(r.who, body.Q)
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
+		fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
 		return
 	}
 	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -36,7 +36,7 @@ func (r *request) number(name string, otherwise, most int64) int64 {
 func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
 	f, err := filter(r.who, r.URL.Query().Get("q"))
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
+		fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
 		return
 	}
 	limit := int(r.number("limit", 200, maxRows))
@@ -57,7 +57,7 @@ func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
 func (h *Handler) getTrafficExport(w http.ResponseWriter, r *request) {
 	f, err := filter(r.who, r.URL.Query().Get("q"))
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "filter", say.Why(err))
+		fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
 		return
 	}
 	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
@@ -116,7 +116,7 @@ func (h *Handler) entry(w http.ResponseWriter, r *request) (traffic.Call, bool) 
 	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
 	c, ok := h.opt.Traffic.Get(id)
 	if !ok || !r.who.MayLookAt(c.Principal) {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this entry is no longer in the record", "这条记录已不再保留"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this entry is no longer in the record", "这条记录已不再保留"))
 		return traffic.Call{}, false
 	}
 	return c, true
@@ -133,7 +133,7 @@ func (h *Handler) getTrafficBody(w http.ResponseWriter, r *request) {
 	}
 	body, whole := h.opt.Traffic.Body(c.ID, side)
 	if body == nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.New("this body is no longer kept", "这个消息体已不再保留"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this body is no longer kept", "这个消息体已不再保留"))
 		return
 	}
 	if r.URL.Query().Has("path") {

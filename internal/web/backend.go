@@ -7,8 +7,8 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -18,12 +18,12 @@ const Kept = "***"
 
 var (
 	// ErrNotFound is returned by a backend for a name it does not know.
-	ErrNotFound = say.Errorf("not found", "未找到")
+	ErrNotFound = i18n.Errorf("not found", "未找到")
 	// ErrChanged is returned for a change that is not the one that was shown.
-	ErrChanged = say.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
+	ErrChanged = i18n.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
 )
 
-var errClosed = say.Errorf("the console is closing", "控制台正在关闭")
+var errClosed = i18n.Errorf("the console is closing", "控制台正在关闭")
 
 // Servers is what is configured, and how it is doing.
 type Servers interface {
@@ -256,7 +256,7 @@ type Problem struct {
 
 // Settings are the values of the config that are not servers.
 type Settings interface {
-	List(lang say.Lang) []Setting
+	List(lang i18n.Lang) []Setting
 	// Set writes one value to the config file.
 	Set(ctx context.Context, key string, value json.RawMessage) error
 }

@@ -7,8 +7,8 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 // Catalog is what clients are shown.
@@ -40,10 +40,10 @@ type CatalogPage struct {
 type Programs interface {
 	List() []Program
 	// Plan says what connecting or disconnecting would change.
-	Plan(id string, how ConnectOptions, lang say.Lang) (ConnectPlan, error)
+	Plan(id string, how ConnectOptions, lang i18n.Lang) (ConnectPlan, error)
 	// Apply makes the change whose mark Plan has shown; ErrChanged when the
 	// file is another one by now.
-	Apply(ctx context.Context, id string, how ConnectOptions, mark string, lang say.Lang) (ConnectPlan, error)
+	Apply(ctx context.Context, id string, how ConnectOptions, mark string, lang i18n.Lang) (ConnectPlan, error)
 }
 
 // A Program is one client that can be connected.
@@ -91,7 +91,7 @@ type ConnectPlan struct {
 // Doctor looks for what is wrong.
 type Doctor interface {
 	// Examine looks at one server, or at everything when name is empty.
-	Examine(ctx context.Context, schema, name string, lang say.Lang) ([]Finding, error)
+	Examine(ctx context.Context, schema, name string, lang i18n.Lang) ([]Finding, error)
 }
 
 // A Finding is one thing that was looked at.

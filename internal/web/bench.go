@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const (
@@ -19,9 +19,9 @@ const (
 	openTimeout = 60 * time.Second
 )
 
-var errTooLate = say.Errorf("the key has ended", "访问密钥已失效")
+var errTooLate = i18n.Errorf("the key has ended", "访问密钥已失效")
 
-var errTooManyBenches = say.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
+var errTooManyBenches = i18n.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
 
 // benches are the tester's open sessions. They live here, not in a page, so
 // that tabs share them.
@@ -46,7 +46,7 @@ type bench struct {
 	mu      sync.Mutex
 	session BenchSession
 	info    BenchInfo
-	down    say.Text
+	down    i18n.Text
 	lists   map[string]json.RawMessage
 	running map[string]*running
 	lines   []string

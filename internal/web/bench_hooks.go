@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/say"
 )
 
 const maxBenchLines = 200
@@ -100,7 +100,7 @@ func (x *bench) lost(err error) {
 		err = jsonrpc.ErrClosed
 	}
 	x.mu.Lock()
-	x.down = say.Why(err)
+	x.down = i18n.Why(err)
 	x.mu.Unlock()
 	x.publish(benchEvent{Type: "down", Text: err.Error()})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -50,7 +50,7 @@ func (b *hub) parse(id string) (position, bool) {
 // getEvents is the one stream: summaries only, resumable by Last-Event-ID.
 func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 	if !sameOrigin(r.Request) {
-		fail(w, r.Request, http.StatusForbidden, "origin", say.New("the request comes from another site", "请求来自其他网站"))
+		fail(w, r.Request, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
 		return
 	}
 	h.wg.Add(1)
@@ -137,7 +137,7 @@ func (f *follower) sendEvents() error {
 	return nil
 }
 
-var errEnded = say.Errorf("the credential has ended", "凭据已失效")
+var errEnded = i18n.Errorf("the credential has ended", "凭据已失效")
 
 // sendEvent sends an event as far as the principal may see it.
 func (f *follower) sendEvent(e *event) error {

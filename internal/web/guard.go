@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ChangeHeader must be on every request that changes something: a form or a
@@ -65,24 +65,24 @@ type apiErrorBody struct {
 }
 
 // fail refuses a request, in the language of whoever made it.
-func fail(w http.ResponseWriter, r *http.Request, status int, code string, message say.Text) {
+func fail(w http.ResponseWriter, r *http.Request, status int, code string, message i18n.Text) {
 	reply(w, status, apiError{apiErrorBody{Code: code, Message: message.In(langOf(r))}})
 }
 
 // langOf is the language that the page is in.
-func langOf(r *http.Request) say.Lang { return say.ByTag(r.Header.Get("Accept-Language")) }
+func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-Language")) }
 
 // failWith answers what a backend returned.
 func failWith(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, ErrNotFound) {
-		fail(w, r, http.StatusNotFound, "not_found", say.Why(err))
+		fail(w, r, http.StatusNotFound, "not_found", i18n.Why(err))
 		return
 	}
 	if errors.Is(err, ErrChanged) {
-		fail(w, r, http.StatusConflict, "changed", say.Why(err))
+		fail(w, r, http.StatusConflict, "changed", i18n.Why(err))
 		return
 	}
-	fail(w, r, http.StatusUnprocessableEntity, "refused", say.Why(err))
+	fail(w, r, http.StatusUnprocessableEntity, "refused", i18n.Why(err))
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
@@ -100,7 +100,7 @@ func read(w http.ResponseWriter, r *http.Request, v any) bool {
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 10<<20))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		fail(w, r, http.StatusBadRequest, "bad_request", say.New("reading the request: %v", "读取请求失败：%v", err))
+		fail(w, r, http.StatusBadRequest, "bad_request", i18n.New("reading the request: %v", "读取请求失败：%v", err))
 		return false
 	}
 	return true

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 // maxQuestions bounds what waits, and questionShare what one principal has
@@ -102,7 +102,7 @@ func (b *Inbox) List(who access.Principal) []Question {
 	return out
 }
 
-var errOwnQuestion = say.Errorf("nobody answers what they asked for themselves: another admin has to, in the console or with: mcp-all-in-one inbox",
+var errOwnQuestion = i18n.Errorf("nobody answers what they asked for themselves: another admin has to, in the console or with: mcp-all-in-one inbox",
 	"不能答复自己发起的请求：须由另一位管理员在控制台或用 mcp-all-in-one inbox 答复")
 
 // Answer answers one question for a principal; ErrNotFound when it no longer

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const (
@@ -66,7 +66,7 @@ func openLogins(dir string, now func() time.Time) (*logins, error) {
 		return l, nil
 	}
 	if err != nil {
-		return nil, say.Errorf("reading logins: %w", "读取登录记录失败：%w", err)
+		return nil, i18n.Errorf("reading logins: %w", "读取登录记录失败：%w", err)
 	}
 	if json.Unmarshal(data, &l.sessions) != nil {
 		// Whoever was logged in logs in again.
@@ -123,8 +123,8 @@ func expire(grants map[string]grant, now time.Time, keep int) {
 }
 
 var (
-	errWrongCode = say.Errorf("this code was used already or is too old; run: mcp-all-in-one ui", "登录码已使用或已过期；请运行：mcp-all-in-one ui")
-	errTooMany   = say.Errorf("too many wrong codes from this address; wait a minute", "来自此地址的错误登录码过多；请稍等一分钟")
+	errWrongCode = i18n.Errorf("this code was used already or is too old; run: mcp-all-in-one ui", "登录码已使用或已过期；请运行：mcp-all-in-one ui")
+	errTooMany   = i18n.Errorf("too many wrong codes from this address; wait a minute", "来自此地址的错误登录码过多；请稍等一分钟")
 )
 
 // redeem trades a code for a session. Source is where it came from.
@@ -240,10 +240,10 @@ func (h *Handler) postLogin(w http.ResponseWriter, r *request) {
 	switch {
 	case errors.Is(err, errTooMany):
 		w.Header().Set("Retry-After", "60")
-		fail(w, r.Request, http.StatusTooManyRequests, "too_many", say.Why(err))
+		fail(w, r.Request, http.StatusTooManyRequests, "too_many", i18n.Why(err))
 		return
 	case errors.Is(err, errWrongCode):
-		fail(w, r.Request, http.StatusUnauthorized, "code", say.Why(err))
+		fail(w, r.Request, http.StatusUnauthorized, "code", i18n.Why(err))
 		return
 	case err != nil:
 		h.opt.Log.Warn("login not saved", "err", err)

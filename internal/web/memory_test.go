@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
-	"mcp-all-in-one/internal/say"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -294,7 +294,7 @@ type memorySettings struct {
 	values map[string]json.RawMessage
 }
 
-func (m *memorySettings) List(say.Lang) []Setting {
+func (m *memorySettings) List(i18n.Lang) []Setting {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return []Setting{

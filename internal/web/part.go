@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -49,12 +49,12 @@ type partItem struct {
 func part(w http.ResponseWriter, r *request, body []byte, whole bool) {
 	path := r.URL.Query().Get("path")
 	if !whole || !jsonrpc.Valid(body) {
-		fail(w, r.Request, http.StatusUnprocessableEntity, "cut", say.New("only the beginning of this body was kept; read it without path", "只保留了消息体的开头；请不带 path 读取"))
+		fail(w, r.Request, http.StatusUnprocessableEntity, "cut", i18n.New("only the beginning of this body was kept; read it without path", "只保留了消息体的开头；请不带 path 读取"))
 		return
 	}
 	value, err := at(body, path)
 	if err != nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", say.Why(err))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(err))
 		return
 	}
 	out := partBody{Path: path, Kind: kindOf(value), Size: len(value), Whole: whole, Count: countOf(value)}
@@ -94,7 +94,7 @@ func at(value []byte, pointer string) ([]byte, error) {
 		return trim(value), nil
 	}
 	if pointer[0] != '/' {
-		return nil, say.Errorf("path %q is not a JSON Pointer: it must begin with /", "路径 %q 不是 JSON Pointer：必须以 / 开头", pointer)
+		return nil, i18n.Errorf("path %q is not a JSON Pointer: it must begin with /", "路径 %q 不是 JSON Pointer：必须以 / 开头", pointer)
 	}
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for step := range strings.SplitSeq(pointer[1:], "/") {
@@ -106,7 +106,7 @@ func at(value []byte, pointer string) ([]byte, error) {
 			}
 		}
 		if !found {
-			return nil, say.Errorf("there is no %q on the path %s", "路径 %[2]s 上没有 %[1]q", key, pointer)
+			return nil, i18n.Errorf("there is no %q on the path %s", "路径 %[2]s 上没有 %[1]q", key, pointer)
 		}
 	}
 	return trim(value), nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const apiPrefix = "/api/v1/"
@@ -125,19 +125,19 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if rt == nil {
 		if len(allow) > 0 {
 			w.Header().Set("Allow", strings.Join(allow, ", "))
-			fail(w, r, http.StatusMethodNotAllowed, "method", say.New("use %s", "请使用 %s", strings.Join(allow, ", ")))
+			fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use %s", "请使用 %s", strings.Join(allow, ", ")))
 			return
 		}
-		fail(w, r, http.StatusNotFound, "not_found", say.New("no such part of the API", "API 没有这个部分"))
+		fail(w, r, http.StatusNotFound, "not_found", i18n.New("no such part of the API", "API 没有这个部分"))
 		return
 	}
 	if r.Method != http.MethodGet {
 		if !sameOrigin(r) {
-			fail(w, r, http.StatusForbidden, "origin", say.New("the request comes from another site", "请求来自其他网站"))
+			fail(w, r, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
 			return
 		}
 		if r.Header.Get(ChangeHeader) == "" {
-			fail(w, r, http.StatusForbidden, "header", say.New("the header %s: 1 is missing", "缺少请求头 %s: 1", ChangeHeader))
+			fail(w, r, http.StatusForbidden, "header", i18n.New("the header %s: 1 is missing", "缺少请求头 %s: 1", ChangeHeader))
 			return
 		}
 	}
@@ -145,11 +145,11 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if rt.scope != ScopeNone {
 		who, ok := h.identify(r)
 		if !ok {
-			fail(w, r, http.StatusUnauthorized, "login", say.New("log in with: mcp-all-in-one ui", "请用以下命令登录：mcp-all-in-one ui"))
+			fail(w, r, http.StatusUnauthorized, "login", i18n.New("log in with: mcp-all-in-one ui", "请用以下命令登录：mcp-all-in-one ui"))
 			return
 		}
 		if !may(who, rt.scope) {
-			fail(w, r, http.StatusForbidden, "scope", say.New("this needs the scope %s", "此操作需要权限 %s", rt.scope))
+			fail(w, r, http.StatusForbidden, "scope", i18n.New("this needs the scope %s", "此操作需要权限 %s", rt.scope))
 			return
 		}
 		req.who = who

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 const (
@@ -19,9 +19,9 @@ const (
 )
 
 var (
-	errRunCancelled = say.Errorf("cancelled by the user", "已由用户取消")
-	errRunIdle      = say.Errorf("no answer and no progress in time", "在限定时间内没有应答，也没有进度")
-	errRunTooLong   = say.Errorf("the call took longer than allowed", "调用超过了总时限")
+	errRunCancelled = i18n.Errorf("cancelled by the user", "已由用户取消")
+	errRunIdle      = i18n.Errorf("no answer and no progress in time", "在限定时间内没有应答，也没有进度")
+	errRunTooLong   = i18n.Errorf("the call took longer than allowed", "调用超过了总时限")
 )
 
 // A Run is one call of the tester.
@@ -95,7 +95,7 @@ func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
 	var wire []Frame
 	if err != nil {
 		done.Status, err = outcomeOf(ctx, err)
-		done.Message, done.MessageZH = say.Why(err).Both()
+		done.Message, done.MessageZH = i18n.Why(err).Both()
 	} else {
 		result, wire = x.session.Redact(ex.Result), ex.Wire
 		ex.Error = x.session.Redact(ex.Error)
@@ -187,7 +187,7 @@ func prepare(method string, params json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if !jsonrpc.Valid(params) || params[0] != '{' {
-		return nil, say.Errorf("params must be a JSON object", "params 必须是 JSON 对象")
+		return nil, i18n.Errorf("params must be a JSON object", "params 必须是 JSON 对象")
 	}
 	if method != mcp.MethodPromptsGet {
 		return params, nil

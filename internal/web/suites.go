@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/say"
 )
 
 const maxSuiteRuns = 40
@@ -53,7 +53,7 @@ func openSuites(h *Handler, opt SuiteOptions) (*suites, error) {
 		return s, nil
 	}
 	if err != nil {
-		return nil, say.Errorf("reading the runs of tests: %w", "读取测试记录失败：%w", err)
+		return nil, i18n.Errorf("reading the runs of tests: %w", "读取测试记录失败：%w", err)
 	}
 	if json.Unmarshal(data, &s.runs) != nil {
 		s.runs = map[string][]SuiteRun{} // a file that was cut by a crash
@@ -70,7 +70,7 @@ var suiteName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 // path is the file of a suite, whether or not it is there.
 func (s *suites) path(name string) (string, error) {
 	if len(name) > maxSuiteName || !suiteName.MatchString(name) {
-		return "", say.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name)
+		return "", i18n.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name)
 	}
 	for _, end := range []string{".yaml", ".yml"} {
 		path := filepath.Join(s.opt.Dir, name+end)
@@ -104,7 +104,7 @@ func (s *suites) start(who access.Principal, name string, suite *probe.Suite, up
 	if s.running[key] != nil {
 		s.mu.Unlock()
 		cancel()
-		return say.Errorf("%s runs already", "%s 正在运行", name)
+		return i18n.Errorf("%s runs already", "%s 正在运行", name)
 	}
 	s.running[key] = p
 	s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *suites) run(ctx context.Context, who access.Principal, name string, sui
 		end()
 	}
 	if err != nil {
-		run.Error, run.ErrorZH = say.Why(err).Both()
+		run.Error, run.ErrorZH = i18n.Why(err).Both()
 	}
 	run.Took = time.Since(began)
 	s.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 )
 
 const (
@@ -58,7 +58,7 @@ func (u *undos) take(id string) func(context.Context) error {
 func (h *Handler) postUndo(w http.ResponseWriter, r *request) {
 	run := h.undos.take(r.params["undo"])
 	if run == nil {
-		fail(w, r.Request, http.StatusGone, "gone", say.New("it is too late to undo this", "已无法撤销"))
+		fail(w, r.Request, http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
 		return
 	}
 	if err := run(r.Context()); err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/say"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -143,11 +143,11 @@ func (h *Handler) LogoutAll() error { return h.logins.clear() }
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	if !h.opt.AllowHost(r.Host) {
-		fail(w, r, http.StatusForbidden, "host", say.New("this host name is not allowed: %s", "不允许使用这个主机名：%s", r.Host))
+		fail(w, r, http.StatusForbidden, "host", i18n.New("this host name is not allowed: %s", "不允许使用这个主机名：%s", r.Host))
 		return
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-		fail(w, r, http.StatusForbidden, "origin", say.New("cross-site requests are refused", "拒绝跨站请求"))
+		fail(w, r, http.StatusForbidden, "origin", i18n.New("cross-site requests are refused", "拒绝跨站请求"))
 		return
 	}
 	switch {
@@ -156,6 +156,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:
-		fail(w, r, http.StatusNotFound, "not_found", say.New("nothing is here", "此处没有内容"))
+		fail(w, r, http.StatusNotFound, "not_found", i18n.New("nothing is here", "此处没有内容"))
 	}
 }

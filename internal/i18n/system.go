@@ -1,4 +1,4 @@
-package say
+package i18n
 
 import (
 	"context"

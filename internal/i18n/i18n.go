@@ -1,11 +1,11 @@
-// Package say holds what the program tells people, in English and Simplified
+// Package i18n holds what the program tells people, in English and Simplified
 // Chinese.
 //
 // A text is written in both languages where it is made, with the values that
 // belong into it. Its English is what programs read: Error, String and JSON.
 // Whoever speaks to a person chooses the language at the edge: In, or Lang.Of
 // for any error. The package refuses to know which language somebody reads.
-package say
+package i18n
 
 import (
 	"errors"
