@@ -1,0 +1,182 @@
+package kept
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func newStore(t *testing.T, change func(*Options)) (*Store, *time.Time) {
+	t.Helper()
+	now := time.Now()
+	o := Options{Dir: filepath.Join(t.TempDir(), "results", "1"), Keep: time.Hour, Disk: 4 << 20, Now: func() time.Time { return now }}
+	if change != nil {
+		change(&o)
+	}
+	s := NewStore(o)
+	t.Cleanup(s.Close)
+	return s, &now
+}
+
+var ann, bob = Owner{"key:ann", "default"}, Owner{"key:bob", "default"}
+
+func TestStore(t *testing.T) {
+	small, large := []byte("small"), bytes.Repeat([]byte("secret of ann\n"), 10_000)
+	t.Run("code/kept whole", func(t *testing.T) {
+		s, _ := newStore(t, nil)
+		for _, data := range [][]byte{small, large} {
+			uri, err := s.Put(ann, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Get(ann, uri); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d bytes came back, and %v", len(got), err)
+			}
+			for _, other := range []Owner{bob, {"key:ann", "another"}} {
+				if _, err := s.Get(other, uri); !errors.Is(err, ErrNotFound) {
+					t.Errorf("for %v it is %v", other, err)
+				}
+			}
+		}
+	})
+	t.Run("code/kept sealed", func(t *testing.T) {
+		s, _ := newStore(t, nil)
+		if _, err := s.Put(ann, large); err != nil {
+			t.Fatal(err)
+		}
+		files, err := os.ReadDir(s.opt.Dir)
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		raw, err := os.ReadFile(filepath.Join(s.opt.Dir, files[0].Name()))
+		if err != nil || bytes.Contains(raw, []byte("secret")) {
+			t.Errorf("the file can be read: %v", err)
+		}
+		if info, err := files[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("its mode is %v, %v", info.Mode(), err)
+		}
+	})
+	t.Run("code/kept expired", func(t *testing.T) {
+		s, now := newStore(t, nil)
+		uri, err := s.Put(ann, large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		*now = now.Add(time.Hour + time.Second)
+		if _, err := s.Get(ann, uri); !errors.Is(err, ErrNotFound) {
+			t.Errorf("after an hour it is %v", err)
+		}
+	})
+	t.Run("code/kept bounded", func(t *testing.T) {
+		s, now := newStore(t, nil)
+		first, err := s.Put(bob, large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			*now = now.Add(time.Second)
+			if _, err := s.Put(ann, large); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.shares["key:ann"] > s.opt.Disk/4 {
+			t.Errorf("one client has %d bytes", s.shares["key:ann"])
+		}
+		if _, err := s.Get(bob, first); err != nil {
+			t.Errorf("another's result is gone: %v", err)
+		}
+	})
+	t.Run("code/kept disk refuses", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := newStore(t, func(o *Options) { o.Dir = filepath.Join(file, "1") })
+		if uri, err := s.Put(ann, large); err == nil {
+			t.Errorf("a handle %s to nothing", uri)
+		}
+	})
+}
+
+func TestRead(t *testing.T) {
+	data := []byte("one\ntwo\nthree\nfour\n")
+	doc := []byte(`{"rows":[{"id":1,"name":"a"},{"id":2,"name":"b"}]}`)
+	for _, tt := range []struct {
+		name  string
+		data  []byte
+		q     Query
+		limit int64
+		want  string // part of the text, or of the error
+		rest  string
+	}{
+		{"lines", data, Query{Lines: "2-3"}, 100, "two\nthree\n", ""},
+		{"one line", data, Query{Lines: "4"}, 100, "four\n", ""},
+		{"lines on", data, Query{Lines: "1-"}, 8, "one\ntwo\n", "lines=3-"},
+		{"lines turned round", data, Query{Lines: "9-3"}, 100, "is no range", ""},
+		{"lines beyond", data, Query{Lines: "9-"}, 100, "has 4 lines", ""},
+		{"offset", data, Query{Offset: 4}, 4, "two\n", "offset=8"},
+		{"offset beyond", data, Query{Offset: 99}, 4, "beyond the end", ""},
+		{"grep", data, Query{Grep: "^t"}, 100, "2: two\n3: three\n", ""},
+		{"grep nothing", data, Query{Grep: "x"}, 100, "no line of 4 matches", ""},
+		{"grep bad", data, Query{Grep: "("}, 100, "grep: ", ""},
+		{"jq", doc, Query{JQ: ".rows[].name"}, 100, "a\nb\n", ""},
+		{"jq does not parse", doc, Query{JQ: ".rows["}, 100, "jq: ", ""},
+		{"jq of text", data, Query{JQ: "."}, 100, "no JSON", ""},
+		{"jq without end", doc, Query{JQ: "[range(1e9)]"}, 100, "range is not allowed", ""},
+		{"jq def", doc, Query{JQ: "def f: f; f"}, 100, "def is not allowed", ""},
+		{"two ways", doc, Query{JQ: ".", Grep: "x"}, 100, "give one of", ""},
+		{"character", []byte("äöü"), Query{}, 3, "ä", "offset=2"},
+	} {
+		t.Run("code/read "+tt.name, func(t *testing.T) {
+			part, err := Read(t.Context(), tt.data, tt.q, tt.limit)
+			text := part.Text
+			if err != nil {
+				text = err.Error()
+			}
+			if !strings.Contains(text, tt.want) || part.Rest != tt.rest {
+				t.Errorf("it says %q, go on with %q", text, part.Rest)
+			}
+		})
+	}
+	t.Run("code/read all by lines", func(t *testing.T) {
+		var whole []byte
+		for i := range 5000 {
+			whole = append(whole, strings.Repeat("x", i%97)+"\n"...)
+		}
+		var got []byte
+		q := Query{Lines: "1-"}
+		for {
+			part, err := Read(t.Context(), whole, q, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, part.Text...)
+			var ok bool
+			if q.Lines, ok = strings.CutPrefix(part.Rest, "lines="); !ok {
+				break
+			}
+		}
+		if !bytes.Equal(got, whole) {
+			t.Errorf("%d of %d bytes came back", len(got), len(whole))
+		}
+	})
+}
+
+func TestShape(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"rows":[{"id":1,"name":"a","tags":["x"]},{"id":2}],"n":3}`: "{n, rows: 2 × {id, name, tags: 1 × text}}",
+		"a\nb": "2 lines", "[]": "[]", "[1,2]": "2 × number", "{": "1 lines",
+	} {
+		if got := Shape([]byte(text)); got != want {
+			t.Errorf("%s is %q, want %q", text, got, want)
+		}
+	}
+	begin, end, left := HeadTail([]byte(strings.Repeat("line\n", 100)), 22, 11)
+	if string(begin) != strings.Repeat("line\n", 4) || string(end) != "line\nline\n" || left != 470 {
+		t.Errorf("cut to %q and %q, %d left", begin, end, left)
+	}
+}

@@ -1,0 +1,228 @@
+package kept
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// A Query says which part of a result is wanted. At most one of Lines, Grep
+// and JQ is set; none is the whole, from Offset on.
+type Query struct {
+	Offset int64
+	Lines  string // A-B, A- or A, counted from 1
+	Grep   string // RE2
+	JQ     string
+}
+
+// A Part is what a query found. Rest says where to go on; empty at the end.
+type Part struct {
+	Text string
+	Rest string
+}
+
+// Read reads a part of a result, at most limit bytes of it.
+func Read(ctx context.Context, data []byte, q Query, limit int64) (Part, error) {
+	set := 0
+	for _, text := range []string{q.Lines, q.Grep, q.JQ} {
+		if text != "" {
+			set++
+		}
+	}
+	if set > 1 || set == 1 && q.Offset != 0 {
+		return Part{}, i18n.Errorf("give one of offset, lines, grep and jq", "offset、lines、grep、jq 只能给一个")
+	}
+	switch {
+	case q.Lines != "":
+		return byLines(data, q.Lines, limit)
+	case q.Grep != "":
+		return byPattern(data, q.Grep, limit)
+	case q.JQ != "":
+		return byJQ(ctx, data, q.JQ, limit)
+	}
+	return byOffset(data, q.Offset, limit)
+}
+
+func byOffset(data []byte, offset, limit int64) (Part, error) {
+	size := int64(len(data))
+	if offset < 0 || offset > size || offset == size && size > 0 {
+		return Part{}, i18n.Errorf("offset %d is beyond the end: the result has %d bytes", "offset %d 超出末尾：结果共 %d 字节", offset, size)
+	}
+	rest := data[offset:]
+	if int64(len(rest)) <= limit {
+		return Part{Text: valid(rest)}, nil
+	}
+	cut := cutRunes(rest, limit)
+	return Part{Text: valid(cut), Rest: fmt.Sprintf("offset=%d", offset+int64(len(cut)))}, nil
+}
+
+// cutRunes is the beginning of a text, never in the middle of a character.
+func cutRunes(text []byte, limit int64) []byte {
+	if int64(len(text)) <= limit {
+		return text
+	}
+	n := int(limit)
+	for n > 0 && n > int(limit)-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+func valid(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") }
+
+func byLines(data []byte, lines string, limit int64) (Part, error) {
+	from, to, ok := strings.Cut(lines, "-")
+	first, err := strconv.Atoi(strings.TrimSpace(from))
+	last := first
+	if ok && err == nil {
+		last = int(^uint(0) >> 1)
+		if to = strings.TrimSpace(to); to != "" {
+			last, err = strconv.Atoi(to)
+		}
+	}
+	if err != nil || first < 1 || last < first {
+		return Part{}, i18n.Errorf("lines %.40q is no range: write 10-20, 10- or 10", "lines %.40q 不是范围：请写 10-20、10- 或 10", lines)
+	}
+	var out []byte
+	n := 0
+	for line := range bytes.Lines(data) {
+		if n++; n < first {
+			continue
+		}
+		if n > last {
+			break
+		}
+		if int64(len(out)+len(line)) > limit {
+			if len(out) == 0 {
+				return Part{Text: valid(cutRunes(line, limit)), Rest: fmt.Sprintf("lines=%d-, or offset, as line %d has %d bytes", n+1, n, len(line))}, nil
+			}
+			return Part{Text: valid(out), Rest: fmt.Sprintf("lines=%d-", n)}, nil
+		}
+		out = append(out, line...)
+	}
+	if n < first {
+		return Part{}, i18n.Errorf("line %d is beyond the end: the result has %d lines", "第 %d 行超出末尾：结果共 %d 行", first, n)
+	}
+	return Part{Text: valid(out)}, nil
+}
+
+func byPattern(data []byte, pattern string, limit int64) (Part, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return Part{}, i18n.Errorf("grep: %v", "grep：%v", err)
+	}
+	var out []byte
+	n, found := 0, 0
+	for line := range bytes.Lines(data) {
+		n++
+		if !re.Match(bytes.TrimRight(line, "\r\n")) {
+			continue
+		}
+		found++
+		text := fmt.Appendf(nil, "%d: %s", n, cutRunes(bytes.TrimRight(line, "\r\n"), limit/4))
+		if int64(len(out)+len(text)) > limit {
+			return Part{Text: valid(out), Rest: fmt.Sprintf("lines=%d-, as more lines match", n)}, nil
+		}
+		out = append(append(out, text...), '\n')
+	}
+	if found == 0 {
+		return Part{Text: fmt.Sprintf("no line of %d matches", n)}, nil
+	}
+	return Part{Text: valid(out)}, nil
+}
+
+// What jq may cost: gojq has no bound of its own.
+const (
+	maxJQInput = 16 << 20
+	jqTime     = time.Second
+)
+
+// jqSlots bounds how many run at once.
+var jqSlots = make(chan struct{}, 2)
+
+// endless are functions by which a filter may run, or grow, without end.
+var endless = []string{"input", "inputs", "env", "$ENV", "range", "repeat", "while", "until", "recurse", "limit", "combinations", "debug", "input_line_number"}
+
+func byJQ(ctx context.Context, data []byte, filter string, limit int64) (Part, error) {
+	if len(data) > maxJQInput {
+		return Part{}, i18n.Errorf("jq reads up to %d MB, and the result has %d: use lines or grep", "jq 最多读取 %d MB，而结果有 %d MB：请用 lines 或 grep", maxJQInput>>20, len(data)>>20)
+	}
+	query, err := gojq.Parse(filter)
+	if err != nil {
+		return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
+	}
+	if word := forbidden(query); word != "" {
+		return Part{}, i18n.Errorf("jq: %s is not allowed here", "jq：此处不允许 %s", word)
+	}
+	var value any
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&value); err != nil {
+		return Part{}, i18n.Errorf("jq: the result is no JSON: use lines or grep", "jq：结果不是 JSON：请用 lines 或 grep")
+	}
+	select {
+	case jqSlots <- struct{}{}:
+		defer func() { <-jqSlots }()
+	case <-ctx.Done():
+		return Part{}, context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, jqTime)
+	defer cancel()
+	return runJQ(ctx, query, value, limit)
+}
+
+func runJQ(ctx context.Context, query *gojq.Query, value any, limit int64) (Part, error) {
+	var out []byte
+	iter := query.RunWithContext(ctx, value)
+	for n := 0; ; n++ {
+		v, ok := iter.Next()
+		if !ok {
+			return Part{Text: valid(out)}, nil
+		}
+		if err, bad := v.(error); bad {
+			if ctx.Err() != nil {
+				return Part{}, i18n.Errorf("jq: it took longer than %v", "jq：耗时超过 %v", jqTime)
+			}
+			return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
+		}
+		line, err := gojq.Marshal(v)
+		if err != nil {
+			return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
+		}
+		if text, isText := v.(string); isText {
+			line = []byte(text)
+		}
+		if int64(len(out)+len(line)) > limit {
+			return Part{Text: valid(append(out, cutRunes(line, limit-int64(len(out)))...)), Rest: fmt.Sprintf("a narrower filter: value %d and what follows it did not fit", n+1)}, nil
+		}
+		out = append(append(out, line...), '\n')
+	}
+}
+
+// forbidden is the first word of a filter that may run without end.
+func forbidden(q *gojq.Query) string {
+	text := q.String()
+	if len(q.FuncDefs) > 0 || regexp.MustCompile(`\bdef\b`).MatchString(text) {
+		return "def"
+	}
+	if q.Meta != nil || len(q.Imports) > 0 {
+		return "import"
+	}
+	for _, word := range regexp.MustCompile(`\$?[A-Za-z_]+`).FindAllString(text, -1) {
+		if slices.Contains(endless, word) {
+			return word
+		}
+	}
+	return ""
+}

@@ -1,0 +1,257 @@
+// Package kept keeps results that are too large to show, for whoever got them,
+// and reads parts of them.
+//
+// It owns the store, which is bounded and encrypted with a key that dies with
+// the process, and the ways to read on: by lines, by a pattern, by jq. It
+// refuses to know where a result came from.
+package kept
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Scheme begins the URI of a kept result.
+const Scheme = "result://"
+
+// Options bound a Store.
+type Options struct {
+	// Dir is where results are kept that do not fit in memory; it is made and
+	// cleared when the first one is written.
+	Dir string
+	// Keep is how long a result is kept after it was last read.
+	Keep time.Duration
+	// Disk bounds what is on the disk, in all; a principal may have a quarter.
+	Disk int64
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+const (
+	inMemory  = 64 << 10 // what is smaller stays in memory
+	maxMemory = 8 << 20
+)
+
+// An Owner is whose a result is: for others it does not exist.
+type Owner struct{ Principal, Schema string }
+
+// A Store keeps results. Its methods may be called concurrently.
+type Store struct {
+	opt  Options
+	aead cipher.AEAD
+
+	mu     sync.Mutex
+	ready  bool
+	by     map[string]*entry
+	memory int64
+	disk   int64
+	shares map[string]int64 // bytes on the disk by principal
+}
+
+type entry struct {
+	id    string
+	owner Owner
+	size  int64
+	data  []byte // nil when it is on the disk
+	used  time.Time
+}
+
+// NewStore returns an empty store. Nothing is written before the first result.
+func NewStore(opt Options) *Store {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	key := make([]byte, 32)
+	rand.Read(key)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		panic(fmt.Sprintf("kept: making a cipher: %v", err))
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(fmt.Sprintf("kept: making an AEAD: %v", err))
+	}
+	return &Store{opt: opt, aead: aead, by: make(map[string]*entry), shares: make(map[string]int64)}
+}
+
+// ErrNotFound is a result that is not there, or not there for who asks.
+var ErrNotFound = i18n.Errorf("no such result: it has expired, or was never yours; call the tool again", "没有该结果：已过期或不属于当前用户；请重新调用工具")
+
+var errNoRoom = i18n.Errorf("the result is larger than what may be kept", "结果超过可保存的大小")
+
+// Put keeps a result and returns its URI. The bytes are stored when it returns.
+func (s *Store) Put(owner Owner, data []byte) (string, error) {
+	raw := make([]byte, 16)
+	rand.Read(raw)
+	e := &entry{id: hex.EncodeToString(raw), owner: owner, size: int64(len(data))}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.used = s.opt.Now()
+	s.expire()
+	if e.size <= inMemory {
+		s.makeRoom(func() bool { return s.memory+e.size <= maxMemory }, func(o *entry) bool { return o.data != nil })
+		e.data = append([]byte(nil), data...)
+		s.memory += e.size
+		s.by[e.id] = e
+		return Scheme + e.id, nil
+	}
+	share := s.opt.Disk / 4
+	if e.size > share {
+		return "", errNoRoom
+	}
+	s.makeRoom(func() bool { return s.shares[owner.Principal]+e.size <= share },
+		func(o *entry) bool { return o.data == nil && o.owner.Principal == owner.Principal })
+	s.makeRoom(func() bool { return s.disk+e.size <= s.opt.Disk }, func(o *entry) bool { return o.data == nil })
+	if err := s.write(e, data); err != nil {
+		return "", err
+	}
+	s.disk += e.size
+	s.shares[owner.Principal] += e.size
+	s.by[e.id] = e
+	return Scheme + e.id, nil
+}
+
+// write seals a result into its file.
+func (s *Store) write(e *entry, data []byte) error {
+	if !s.ready {
+		s.clear()
+		if err := os.MkdirAll(s.opt.Dir, 0o700); err != nil {
+			return i18n.Errorf("keeping a result: %w", "保存结果失败：%w", err)
+		}
+		s.ready = true
+	}
+	nonce := make([]byte, s.aead.NonceSize())
+	rand.Read(nonce)
+	box := s.aead.Seal(nonce, nonce, data, []byte(e.id))
+	if err := os.WriteFile(s.file(e), box, 0o600); err != nil {
+		os.Remove(s.file(e))
+		return i18n.Errorf("keeping a result: %w", "保存结果失败：%w", err)
+	}
+	return nil
+}
+
+// clear removes what processes left that are gone: nobody can read it. The
+// folder of each is named after its process.
+func (s *Store) clear() {
+	all := filepath.Dir(s.opt.Dir)
+	list, err := os.ReadDir(all)
+	if err != nil {
+		return // there is none yet
+	}
+	for _, d := range list {
+		pid, err := strconv.Atoi(d.Name())
+		if err != nil || filepath.Join(all, d.Name()) != s.opt.Dir && alive(pid) {
+			continue
+		}
+		os.RemoveAll(filepath.Join(all, d.Name()))
+	}
+}
+
+// alive says whether a process still runs.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	return runtime.GOOS == "windows" || !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+func (s *Store) file(e *entry) string { return filepath.Join(s.opt.Dir, e.id) }
+
+var uriForm = regexp.MustCompile(`^result://([0-9a-f]{32})$`)
+
+// Get returns a whole result of its owner.
+func (s *Store) Get(owner Owner, uri string) ([]byte, error) {
+	m := uriForm.FindStringSubmatch(uri)
+	if m == nil {
+		return nil, i18n.Errorf("%.80q is no result:// URI of ours", "%.80q 不是本网关的 result:// URI", uri)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	e := s.by[m[1]]
+	if e == nil || e.owner != owner {
+		return nil, ErrNotFound
+	}
+	e.used = s.opt.Now()
+	if e.data != nil {
+		return e.data, nil
+	}
+	box, err := os.ReadFile(s.file(e))
+	if err != nil || len(box) < s.aead.NonceSize() {
+		s.drop(e)
+		return nil, ErrNotFound
+	}
+	data, err := s.aead.Open(nil, box[:s.aead.NonceSize()], box[s.aead.NonceSize():], []byte(e.id))
+	if err != nil {
+		s.drop(e)
+		return nil, ErrNotFound
+	}
+	return data, nil
+}
+
+// expire drops what was not read for too long.
+func (s *Store) expire() {
+	limit := s.opt.Now().Add(-s.opt.Keep)
+	for _, e := range s.by {
+		if e.used.Before(limit) {
+			s.drop(e)
+		}
+	}
+}
+
+// makeRoom drops what was read longest ago until there is room.
+func (s *Store) makeRoom(fits func() bool, among func(*entry) bool) {
+	for !fits() {
+		var oldest *entry
+		for _, e := range s.by {
+			if among(e) && (oldest == nil || e.used.Before(oldest.used)) {
+				oldest = e
+			}
+		}
+		if oldest == nil {
+			return
+		}
+		s.drop(oldest)
+	}
+}
+
+func (s *Store) drop(e *entry) {
+	delete(s.by, e.id)
+	if e.data != nil {
+		s.memory -= e.size
+		return
+	}
+	os.Remove(s.file(e))
+	s.disk -= e.size
+	if s.shares[e.owner.Principal] -= e.size; s.shares[e.owner.Principal] <= 0 {
+		delete(s.shares, e.owner.Principal)
+	}
+}
+
+// Close forgets everything.
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.by {
+		s.drop(e)
+	}
+	if s.ready {
+		os.Remove(s.opt.Dir)
+	}
+}
