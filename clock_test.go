@@ -22,6 +22,7 @@ var wallClock = map[string]string{
 	"internal/traffic/entry.go":    "when a call began, as a person is told",
 	"internal/traffic/stats.go":    "the minute that a figure belongs to",
 	"internal/http1/server_raw.go": "the Date of an answer",
+	"internal/script/engine.go":    "the clock that a script is shown",
 }
 
 var timeOfDay = regexp.MustCompile(`\.Unix(Nano|Milli|Micro)?\(\)|\.Round\(0\)`)

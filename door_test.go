@@ -26,9 +26,10 @@ var guarded = map[string][]string{
 	"upstream.Upstream.Listening":   {"gateway/send.go"},
 	// The tester connects to servers by itself; the console lets only
 	// administrators do that.
-	"mcphttp.NewClient":    {"probe"},
-	"mcphttp.DialSSE":      {"probe"},
-	"stdio.Launcher.Start": {"probe"},
+	"mcphttp.NewClient": {"probe"},
+	"mcphttp.DialSSE":   {"probe"},
+	// Scripts run in processes of our own program.
+	"stdio.Launcher.Start": {"probe", "script"},
 }
 
 // TestOneDoor reads the source: nothing but gateway's send.go calls a server,

@@ -1,0 +1,157 @@
+// What a script sees. It runs before the script, so the copies of what it uses
+// are the engine's own, whatever the script puts in their place.
+(function (send, uuid, config) {
+  'use strict';
+  const { parse, stringify } = JSON;
+  const { apply, ownKeys } = Reflect;
+  const then = Promise.prototype.then;
+  const NativePromise = Promise, NativeError = Error, NativeProxy = Proxy, NativeMap = Map, NativeDate = Date;
+  const mapGet = Map.prototype.get, mapSet = Map.prototype.set, mapDelete = Map.prototype.delete;
+  const { create, freeze, defineProperty } = Object;
+  const { isArray } = Array;
+  const toBigInt = BigInt, text = String, asNumber = Number, floor = Math.floor, imul = Math.imul;
+  const startsWith = String.prototype.startsWith, slice = String.prototype.slice, test = RegExp.prototype.test;
+  const isSafe = Number.isSafeInteger;
+  const AsyncFunction = (async () => {}).constructor;
+  const mark = config.mark;
+  const call = (f, self, ...args) => apply(f, self, args);
+  const own = (o) => Object.assign(create(null), o);
+
+  class ToolError extends NativeError {}
+  class CallError extends NativeError {}
+  class Declined extends NativeError {}
+  const kinds = own({ ToolError, CallError, Declined });
+  for (const name in kinds) defineProperty(kinds[name].prototype, 'name', { value: name, configurable: true, writable: true });
+
+  // Whole numbers that a double cannot hold travel as they are written.
+  const wholes = /^-?[0-9]+$/;
+  const read = (json, large) => large
+    ? parse(json, (_, v, c) => typeof v === 'number' && !isSafe(v) && c && call(test, wholes, c.source) ? toBigInt(c.source) : v)
+    : parse(json);
+  const write = (v) => stringify(v, (_, x) => typeof x === 'bigint' ? mark + x : x);
+
+  const waiting = new NativeMap();
+  let last = 0;
+  function request(method, params, at) {
+    const json = write(params);
+    return new NativePromise((resolve, reject) => {
+      const id = ++last;
+      call(mapSet, waiting, id, { resolve, reject, at });
+      send(method, id, json);
+    });
+  }
+  function settle(id, ok, json, large) {
+    const w = call(mapGet, waiting, id);
+    if (!w) return;
+    call(mapDelete, waiting, id);
+    if (ok) {
+      const value = json === '' ? undefined : read(json, large);
+      w.resolve(value && typeof value === 'object' && value['result://'] === mark ? whole(value) : value);
+      return;
+    }
+    const e = read(json, large);
+    const error = new (kinds[e.name] || NativeError)(e.message);
+    for (const key of ['server', 'tool', 'reason', 'retry', 'result']) if (e[key] !== undefined) error[key] = e[key];
+    if (w.at) error.stack = w.at.stack;
+    w.reject(error);
+  }
+
+  // A value that is too large to pass is a handle.
+  function whole(v) {
+    const ask = (params) => request('script/slice', { uri: v.uri, ...params }, new NativeError());
+    return freeze({
+      uri: v.uri, size: v.size, shape: v.shape,
+      text: (from, n) => ask({ from, n }), lines: (a, b) => ask({ first: a, last: b }),
+    });
+  }
+
+  const handler = (get) => ({
+    get: (_, key) => typeof key === 'symbol' || key === 'then' ? undefined : get(key),
+    set: () => { throw new TypeError('tools cannot be changed'); },
+  });
+  const tools = new NativeProxy(create(null), handler((server) => new NativeProxy(create(null), handler((tool) =>
+    (args) => request('script/call', { server, tool, arguments: args }, new NativeError())))));
+
+  const show = (v) => {
+    if (typeof v === 'string') return v;
+    if (v instanceof NativeError) return v.name + ': ' + v.message;
+    if (typeof v === 'bigint' || typeof v === 'symbol') return text(v);
+    const json = write(v);
+    return json === undefined ? text(v) : json;
+  };
+  const log = (...args) => {
+    let line = '';
+    for (let i = 0; i < args.length; i++) line += (i ? ' ' : '') + show(args[i]);
+    send('script/log', 0, line);
+  };
+
+  // xorshift128 from the seed.
+  let [a, b, c, d] = config.seed;
+  const random = () => {
+    let t = d;
+    const s = a;
+    d = c; c = b; b = s;
+    t ^= t << 11; t ^= t >>> 8;
+    a = t ^ s ^ (s >>> 19);
+    return (a >>> 0) / 4294967296;
+  };
+  for (let i = 0; i < 16; i++) random();
+  defineProperty(Math, 'random', { value: random, writable: true, configurable: true });
+
+  let clock = config.at;
+  const wait = (ms) => {
+    ms = asNumber(ms);
+    if (!(ms >= 0)) throw new RangeError('sleep takes milliseconds');
+    return call(then, request('sleep', ms), () => { if (clock !== null) clock += floor(ms); });
+  };
+  if (clock !== null) {
+    globalThis.Date = class Date extends NativeDate {
+      constructor(...args) { args.length ? super(...args) : super(clock); }
+      static now() { return clock; }
+    };
+  }
+  const hex = (n) => { let s = ''; for (let i = 0; i < n; i++) s += call(slice, '0123456789abcdef', floor(random() * 16))[0]; return s; };
+  const fixed = () => hex(8) + '-' + hex(4) + '-4' + hex(3) + '-8' + hex(3) + '-' + hex(12);
+
+  const here = () => new NativeError();
+  const globals = {
+    tools,
+    call: freeze({ raw: (server, tool, args) => request('script/raw', { server, tool, arguments: args }, here()) }),
+    inspect: (what) => request('script/inspect', what === undefined ? {} : what, here()),
+    resources: freeze({ read: (uri) => request('script/read', { uri }, here()) }),
+    prompts: freeze({ get: (server, name, args) => request('script/prompt', { server, name, arguments: args }, here()) }),
+    kept: (uri) => request('script/kept', { uri }, here()),
+    ask: (message, schema) => request('script/ask', { message, schema }, here()),
+    sleep: wait,
+    crypto: freeze({ randomUUID: config.fixed ? fixed : uuid }),
+    console: freeze({ log, info: log, warn: log, error: log, debug: log }),
+    ToolError, CallError, Declined,
+  };
+  if (config.args !== null) globals.args = read(config.args, config.largeArgs);
+  for (const name in globals) defineProperty(globalThis, name, { value: globals[name], writable: true, configurable: true });
+
+  // outcome is what a script came to, for the host to read when it asks.
+  const outcome = create(null);
+  outcome.done = false;
+  const said = (v, fallback) => { try { return text(v); } catch { return fallback; } };
+  function failed(e) {
+    outcome.done = true;
+    let name = 'Error', message, stack = '';
+    if (e !== null && typeof e === 'object') {
+      try { name = text(e.name); message = text(e.message); stack = text(e.stack); } catch { message = message || 'an error that cannot be read'; }
+      if (!(e instanceof NativeError)) { name = 'Thrown'; try { message = write(e) || message; } catch { message = said(e, 'a value that cannot be written'); } }
+    } else { name = 'Thrown'; message = said(e, 'a value that cannot be written'); }
+    outcome.fault = stringify({ name, message, stack });
+  }
+  function returned(v) {
+    if (typeof v === 'function' || typeof v === 'symbol') return failed(new TypeError('a script returns data, and this is a ' + typeof v));
+    try { outcome.value = v === undefined ? undefined : write(v); } catch (e) { return failed(e); }
+    outcome.done = true;
+  }
+  function start(code) {
+    try {
+      call(then, new AsyncFunction(code)(), returned, failed);
+    } catch (e) { failed(e); }
+  }
+  return { start, settle, done: () => outcome.done, value: () => outcome.value, fault: () => outcome.fault };
+})

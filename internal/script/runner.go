@@ -1,0 +1,211 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// A Runner starts scripts, each in a process of its own. Its methods may be
+// called concurrently.
+type Runner struct {
+	launcher *stdio.Launcher
+	exe      string
+
+	mu     sync.Mutex
+	warm   *child // one that waits for its job; nil for none
+	cool   *time.Timer
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// NewRunner returns a Runner that starts the program exe through a launcher.
+func NewRunner(launcher *stdio.Launcher, exe string) *Runner {
+	return &Runner{launcher: launcher, exe: exe}
+}
+
+// A child is the process of one script.
+type child struct {
+	*stdio.Child
+	conn *jsonrpc.Conn
+	host *host
+}
+
+// A host is what a script asks, once it is known who that is.
+type host struct {
+	mu sync.Mutex
+	jsonrpc.Handler
+}
+
+func (h *host) handler() jsonrpc.Handler {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.Handler
+}
+
+func (h *host) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if to := h.handler(); to != nil {
+		return to.Handle(ctx, from, req)
+	}
+	return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "no script runs")
+}
+
+func (h *host) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if to := h.handler(); to != nil {
+		to.HandleNotification(ctx, from, n)
+	}
+}
+
+// maxAsked is how many requests of one script are read before the others wait.
+const maxAsked = 256
+
+func (r *Runner) start(ctx context.Context) (*child, error) {
+	c, err := r.launcher.Start(ctx, stdio.Command{Name: "script", Path: r.exe, Args: []string{Command}, Dir: "/", MaxLine: maxLine})
+	if err != nil {
+		return nil, i18n.Errorf("starting the process of a script: %w", "启动脚本进程失败：%w", err)
+	}
+	h := &host{}
+	conn := jsonrpc.NewConn(c.Stream(), jsonrpc.ConnOptions{Handler: h, Strict: true, MaxInFlight: maxAsked, Limits: jsonrpc.ScanLimits{Depth: maxDepth}})
+	return &child{c, conn, h}, nil
+}
+
+// end ends the process and waits until nothing of it runs.
+func (c *child) end() {
+	c.Kill()
+	c.conn.Close()
+	<-c.Done()
+}
+
+// warmFor is how long a process waits for the next script.
+const warmFor = 5 * time.Minute
+
+// Warm lets one process wait for the next script, for a while.
+func (r *Runner) Warm() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.warm != nil {
+		return
+	}
+	r.wg.Go(func() {
+		c, err := r.start(context.Background())
+		if err != nil {
+			return // whoever runs a script is told
+		}
+		r.mu.Lock()
+		if !r.closed && r.warm == nil {
+			r.warm, c = c, nil
+			r.cool = time.AfterFunc(warmFor, r.drop)
+		}
+		r.mu.Unlock()
+		if c != nil {
+			c.end()
+		}
+	})
+}
+
+// take returns a process for a script: the one that waits, or a new one.
+func (r *Runner) take(ctx context.Context) (*child, error) {
+	if c := r.waiting(); c != nil {
+		select {
+		case <-c.conn.Done():
+			c.end()
+		default:
+			return c, nil
+		}
+	}
+	return r.start(ctx)
+}
+
+// waiting is the process that waits, which is the caller's from now on.
+func (r *Runner) waiting() *child {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.warm
+	if r.warm = nil; c != nil {
+		r.cool.Stop()
+	}
+	return c
+}
+
+// drop ends the process that waits.
+func (r *Runner) drop() {
+	if c := r.waiting(); c != nil {
+		c.end()
+	}
+}
+
+// Close ends what waits.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.wg.Wait()
+	r.drop()
+}
+
+// Run runs a script; asked answers what it asks and hears what it logs. When
+// ctx ends, so does the script, and the error is the cause. Nothing of it runs
+// when Run returns.
+func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Outcome, error) {
+	job.Limits = job.Limits.Or(Defaults)
+	params, err := json.Marshal(job)
+	if err != nil {
+		return nil, i18n.Errorf("writing the job of a script: %w", "写入脚本任务失败：%w", err)
+	}
+	c, err := r.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
+	c.host.mu.Lock()
+	c.host.Handler = asked
+	c.host.mu.Unlock()
+	resp, err := c.conn.Call(ctx, &jsonrpc.Request{Method: MethodRun, Params: params})
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, jsonrpc.ErrTooLarge):
+		return faulty("RangeError", "the script returned more than fits"), nil
+	case err != nil:
+		return c.died(job.Limits), nil
+	case resp.Err != nil:
+		return nil, resp.Err
+	}
+	var o Outcome
+	if err := json.Unmarshal(resp.Result, &o); err != nil {
+		return nil, i18n.Errorf("reading the outcome of a script: %w", "读取脚本结果失败：%w", err)
+	}
+	if o.Value != nil {
+		o.Value = append(json.RawMessage(nil), o.Value...)
+	}
+	return &o, nil
+}
+
+// outOfMemory is what the Go runtime says when the kernel gives no more.
+var outOfMemory = regexp.MustCompile(`out of memory|cannot allocate|pthread_create failed|failed to create new OS thread`)
+
+// died says why a process ended without an answer: the kernel or its own
+// runtime ended it.
+func (c *child) died(l Limits) *Outcome {
+	c.end()
+	said := strings.Join(c.Stderr().Lines(0), "\n")
+	limit := LimitMemory
+	switch {
+	case strings.Contains(said, "stack overflow") || strings.Contains(said, "stack exceeds"):
+		limit = LimitDepth
+	case strings.Contains(said, "SIGXCPU") || c.Exit().Signal == "SIGXCPU":
+		limit = LimitCPU
+	case !outOfMemory.MatchString(said) && c.Exit().Signal != "SIGKILL":
+		first, _, _ := strings.Cut(said, "\n")
+		return faulty("InternalError", "the process of the script ended: "+c.Exit().String()+" "+first)
+	}
+	return &Outcome{Fault: &Fault{Name: "Limit", Limit: limit}, CPU: l.CPU}
+}
