@@ -1,9 +1,11 @@
 package access
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -22,17 +24,22 @@ type Grant struct {
 	// Mode and Fit say what its holder is shown, whatever the schema says.
 	Mode string `json:"mode,omitempty"`
 	Fit  string `json:"fit,omitempty"`
+	// Code shows its holder run in the compact modes, whatever the schema
+	// says. Results is the size above which it is shown results in part.
+	Code    bool  `json:"code,omitempty"`
+	Results int64 `json:"results,omitempty"`
 }
 
 // ways are what the mode and the fit of a grant may be: what the same keys of a
 // schema may be.
 var ways = map[string][]string{
-	"mode": {"full", "compact", "search", "auto"},
+	"mode": {"full", "compact", "search", "code", "auto"},
 	"fit":  {"off", "auto", "claude", "cursor", "gemini", "openai", "vscode", "windsurf"},
 }
 
 // ParseScopes reads a grant from scopes as people write them: schema:NAME,
-// server:NAME, tool:NAME, readonly, admin, mode:NAME, fit:NAME.
+// server:NAME, tool:NAME, readonly, admin, mode:NAME, fit:NAME, code,
+// results:SIZE.
 func ParseScopes(scopes []string) (Grant, error) {
 	var g Grant
 	for _, scope := range scopes {
@@ -51,8 +58,16 @@ func ParseScopes(scopes []string) (Grant, error) {
 			g.ReadOnly = true
 		case kind == "admin" && !bound:
 			g.Admin = true
+		case kind == "code" && !bound:
+			g.Code = true
+		case kind == "results" && bound:
+			limit, ok := config.ParseSize(pattern)
+			if !ok || limit <= 0 {
+				return Grant{}, &ScopeError{Scope: scope, Kind: kind, Known: []string{"32KB", "1MB"}}
+			}
+			g.Results = limit
 		default:
-			return Grant{}, &ScopeError{Scope: scope, Known: []string{"schema:NAME", "server:NAME", "tool:NAME", "readonly", "admin", "mode:NAME", "fit:NAME"}}
+			return Grant{}, &ScopeError{Scope: scope, Known: []string{"schema:NAME", "server:NAME", "tool:NAME", "readonly", "admin", "mode:NAME", "fit:NAME", "code", "results:SIZE"}}
 		}
 	}
 	return g, nil
@@ -99,6 +114,12 @@ func (g Grant) Scopes() []string {
 	}
 	if g.Fit != "" {
 		scopes = append(scopes, "fit:"+g.Fit)
+	}
+	if g.Code {
+		scopes = append(scopes, "code")
+	}
+	if g.Results > 0 {
+		scopes = append(scopes, fmt.Sprintf("results:%dB", g.Results))
 	}
 	return scopes
 }

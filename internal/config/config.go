@@ -59,10 +59,13 @@ type Config struct {
 	Limits    Limits        `json:"limits" doc:"Every bound of the gateway." zh:"网关的全部限制。"`
 	StartWait time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
 	Compat    string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
-	Mode      string        `json:"mode" enum:"full|compact|search|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
+	Mode      string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
 	Naming    string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
 	Fit       string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
 	Compact   Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
+	Code      bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not say." zh:"在 compact 与 search 模式中显示 run：运行可调用工具的脚本。对未单独设置的 schema 有效。"`
+	Scripts   Scripts       `json:"scripts" doc:"Bounds of one script." zh:"单个脚本的限制。"`
+	Results   Results       `json:"results" doc:"Large results: shown in part, kept whole for a while." zh:"大型结果：只显示一部分，完整内容保存一段时间。"`
 	Tokens    string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
 	Audit     Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
 	Metrics   Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
@@ -169,6 +172,31 @@ type OAuth struct {
 // Compact says what compact mode prints.
 type Compact struct {
 	Types bool `json:"types" doc:"Print schemas as TypeScript types." zh:"以 TypeScript 类型显示 schema。"`
+}
+
+// Scripts bounds what one script of code mode may use.
+type Scripts struct {
+	Memory   int64         `json:"memory" unit:"size" def:"64MiB" min:"8388608" max:"4294967296" doc:"Memory of a script." zh:"脚本可用的内存。"`
+	CPU      time.Duration `json:"cpu" def:"5s" min:"10ms" max:"10m" doc:"Processor time of a script." zh:"脚本可用的处理器时间。"`
+	Timeout  time.Duration `json:"timeout" def:"2m" min:"100ms" max:"24h" doc:"How long a script may run, without the time in which a person is asked." zh:"脚本最长运行时间，不含等待人回答的时间。"`
+	Calls    int           `json:"calls" def:"100" min:"1" max:"100000" doc:"Calls that one script may make." zh:"单个脚本可发出的调用数。"`
+	Parallel int           `json:"parallel" def:"8" min:"1" max:"1000" doc:"Calls of one script that run at once; the others wait in order." zh:"单个脚本同时运行的调用数，其余按顺序等待。"`
+	Output   int64         `json:"output" unit:"size" def:"8KiB" min:"256" max:"16777216" doc:"How much of the value of a script is shown; the whole is kept." zh:"脚本返回值的显示上限；完整内容另行保存。"`
+}
+
+// Results says from which size on results are shown in part and kept whole.
+type Results struct {
+	Limit      int64         `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"超过此大小的文本只显示一部分；0 为全部显示。"`
+	Head       int64         `json:"head" unit:"size" def:"2KiB" min:"0" doc:"How much of its beginning is shown." zh:"显示的开头部分大小。"`
+	Tail       int64         `json:"tail" unit:"size" def:"1KiB" min:"0" doc:"How much of its end is shown." zh:"显示的结尾部分大小。"`
+	Keep       time.Duration `json:"keep" def:"1h" min:"1s" max:"720h" doc:"How long a result is kept after it was last read." zh:"结果在最后一次读取后保存多久。"`
+	Disk       int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
+	Structured string        `json:"structured" def:"keep" enum:"keep|cut" doc:"What happens to structuredContent over the limit in full mode: it stays, or it goes and the list shows no outputSchema." zh:"full 模式下超限的 structuredContent：保留，或去除且列表不显示 outputSchema。"`
+}
+
+// ResultLimit is the limit of a schema, a server or a tool.
+type ResultLimit struct {
+	Limit int64 `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 leaves it to what is around." zh:"超过此大小的文本只显示一部分；0 为沿用上级设置。"`
 }
 
 // Audit says where calls are recorded for good.

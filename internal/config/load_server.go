@@ -27,6 +27,9 @@ func (r *reader) schema(e schemaEntry) {
 	s.Mode = firstOf(s.Mode, r.cfg.Mode, r.o.Personality.mode())
 	s.Naming = firstOf(s.Naming, r.cfg.Naming)
 	s.Fit = firstOf(s.Fit, r.cfg.Fit)
+	if s.Code == nil {
+		s.Code = &r.cfg.Code
+	}
 	r.cfg.Schemas = append(r.cfg.Schemas, s)
 }
 

@@ -13,12 +13,14 @@ import (
 
 // Schema is one set of servers that is offered as one.
 type Schema struct {
-	Name    string    `json:"-"`
-	Enabled bool      `json:"enabled" def:"true" doc:"Offer this schema." zh:"是否启用。"`
-	Mode    string    `json:"mode" enum:"full|compact|search|auto" doc:"What clients see: every tool, inspect and exec only, a search, or whichever fits." zh:"客户端看到的内容：全部工具、仅 inspect 与 exec、搜索，或自动。"`
-	Naming  string    `json:"naming" enum:"prefix|none" doc:"List tools as server__tool, or under their own names." zh:"工具以 server__tool 或原名列出。"`
-	Fit     string    `json:"fit" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Show tools cut to what a kind of client takes: names, schema keywords. auto goes by the name that a legacy client gives." zh:"按客户端的限制显示工具：名称长度、schema 关键字。auto 依据旧版客户端自报的名称。"`
-	Servers []*Server `json:"-"`
+	Name    string      `json:"-"`
+	Enabled bool        `json:"enabled" def:"true" doc:"Offer this schema." zh:"是否启用。"`
+	Mode    string      `json:"mode" enum:"full|compact|search|code|auto" doc:"What clients see: every tool, inspect and exec only, a search, inspect, exec and run, or whichever fits." zh:"客户端看到的内容：全部工具、仅 inspect 与 exec、搜索、inspect、exec 与 run，或自动。"`
+	Naming  string      `json:"naming" enum:"prefix|none" doc:"List tools as server__tool, or under their own names." zh:"工具以 server__tool 或原名列出。"`
+	Fit     string      `json:"fit" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Show tools cut to what a kind of client takes: names, schema keywords. auto goes by the name that a legacy client gives." zh:"按客户端的限制显示工具：名称长度、schema 关键字。auto 依据旧版客户端自报的名称。"`
+	Code    *bool       `json:"code" doc:"Show run, which runs a script that calls tools, in the compact and search modes." zh:"在 compact 与 search 模式中显示 run，用于运行可调用工具的脚本。"`
+	Results ResultLimit `json:"results" doc:"Large results of this schema." zh:"此 schema 的大型结果。"`
+	Servers []*Server   `json:"-"`
 }
 
 // Names returns the names of the servers in the order of the file.
@@ -75,6 +77,7 @@ type Server struct {
 	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
 	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示名的策略。"`
 	Resources    map[string]Policy     `json:"resources" doc:"Policy by resource URI." zh:"按资源 URI 的策略。"`
+	Results      ResultLimit           `json:"results" doc:"Large results of this server." zh:"此服务的大型结果。"`
 	Allow        []string              `json:"allow" doc:"Only these tools; * matches any text." zh:"仅允许这些工具；* 匹配任意文本。"`
 	Deny         []string              `json:"deny" doc:"Not these tools; * matches any text." zh:"禁止这些工具；* 匹配任意文本。"`
 
@@ -94,6 +97,7 @@ type ToolPolicy struct {
 	Rename      string        `json:"rename" doc:"Name it is listed under." zh:"列出时的名称。"`
 	Description string        `json:"description" doc:"Description it is listed with." zh:"列出时的描述。"`
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
+	Results     ResultLimit   `json:"results" doc:"Large results of this tool." zh:"此工具的大型结果。"`
 }
 
 // Auth says how the gateway signs in to a server by OAuth. All of it may be

@@ -70,3 +70,9 @@ func formatSize(n int64) string {
 	}
 	return strconv.FormatInt(n, 10)
 }
+
+// ParseSize reads a size as the config file writes it; false where it is none.
+func ParseSize(s string) (int64, bool) {
+	n, err := parseSize(s)
+	return n, err == nil
+}
