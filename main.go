@@ -7,8 +7,12 @@ import (
 	"os"
 
 	"mcp-all-in-one/internal/cli"
+	"mcp-all-in-one/internal/script"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == script.Command {
+		os.Exit(script.RunChild())
+	}
 	os.Exit(cli.Run(context.Background(), cli.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 }

@@ -1,5 +1,5 @@
-// Package builtin is our own tools: inspect and exec of the compact mode, and
-// those by which a client looks after our configuration.
+// Package builtin is our own tools: inspect, exec and run of the compact modes,
+// and those by which a client looks after our configuration.
 package builtin
 
 import (
@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/script"
 )
 
 // Server is the name under which our own tools stand among those of the
@@ -26,6 +27,25 @@ type Env struct {
 	// Ask asks the caller's client; it fails where the client does not offer
 	// that.
 	Ask func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
+
+	// Read and Prompt read a resource and get a prompt as the caller itself
+	// would.
+	Read   func(ctx context.Context, uri string) (*jsonrpc.Response, error)
+	Prompt func(ctx context.Context, server, name string, arguments []byte) (*jsonrpc.Response, error)
+	// Keep keeps a text for the caller and returns its URI; Kept returns it.
+	Keep func(text []byte) (uri string, err error)
+	Kept func(uri string) ([]byte, error)
+	// ReadLimit is how much of a kept result is shown at once.
+	ReadLimit int64
+	// Script runs a script within Limits; Job, where it is set, changes one
+	// before it runs.
+	Script func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error)
+	Limits script.Limits
+	Job    func(*script.Job)
+	// Progress tells the caller that a script goes on; nil where it does not
+	// want to know. Saved hears what a script kept out of the context.
+	Progress func(ctx context.Context, message string)
+	Saved    func(calls int, inner, shown catalog.Cost)
 }
 
 // A Tool is one tool of ours.

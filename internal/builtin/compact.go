@@ -16,6 +16,7 @@ const (
 	ModeFull    = "full"
 	ModeCompact = "compact"
 	ModeSearch  = "search"
+	ModeCode    = "code" // compact, and scripts
 	ModeAuto    = "auto"
 )
 
@@ -28,14 +29,14 @@ func NamesAll(all *catalog.Catalog, view catalog.View) bool {
 	return all.OutlineNames(view, maxOutline)
 }
 
-// Compact is the two tools that stand for all tools of a schema in the compact
+// Compact is the tools that stand for all tools of a schema in the compact
 // modes; nil when the schema shows its tools themselves. view is whose eyes
-// they are for.
-func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.Config) *Set {
-	c := compact{types: cfg.Compact.Types}
+// they are for; code shows run, reading shows read.
+func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.Config, code, reading bool) *Set {
+	c := compact{types: cfg.Compact.Types, code: code || mode == ModeCode}
 	var outline string
 	switch mode {
-	case ModeCompact:
+	case ModeCompact, ModeCode:
 		outline = all.Outline(view, maxOutline)
 	case ModeSearch:
 		c.search = true
@@ -44,6 +45,12 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.C
 		return nil
 	}
 	tools := []Tool{c.inspectTool(outline), c.execTool()}
+	if c.code {
+		tools = append(tools, c.runTool())
+	}
+	if c.code || reading {
+		tools = append(tools, ReadTool("read"))
+	}
 	for i := range tools {
 		tools[i].Compact = true
 	}
@@ -51,7 +58,7 @@ func Compact(mode string, all *catalog.Catalog, view catalog.View, cfg *config.C
 }
 
 // compact is how inspect and exec of one schema behave.
-type compact struct{ search, types bool }
+type compact struct{ search, types, code bool }
 
 // serverOutline names the servers and how much each has; what it has is found
 // by searching.
@@ -98,7 +105,7 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 	server, hasServer := jsonrpc.GetString(args, "server_name")
 	tool, hasTool := jsonrpc.GetString(args, "tool_name")
 	if query, ok := jsonrpc.GetString(args, "query"); ok && c.search && query != "" {
-		return c.found(env, query, view), nil
+		return c.shown(c.found(env, query, view)), nil
 	}
 	if !hasServer || server == "" {
 		return failure(map[string]any{"error": "server_name is required", "available_servers": serverNames(env, view)}), nil
@@ -107,7 +114,7 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 		return failure(map[string]any{"error": fmt.Sprintf("Server '%s' not found", server), "available_servers": serverNames(env, view)}), nil
 	}
 	if !hasTool || tool == "" {
-		return textResult(c.toolsOf(env, view, server)), nil
+		return c.shown(env.Catalog().ToolsOf(server, view)), nil
 	}
 	ref, miss := env.Catalog().ToolOf(server, tool, env.Visible)
 	if miss != nil {
@@ -115,27 +122,58 @@ func (c compact) inspect(_ context.Context, env *Env, args []byte) (*jsonrpc.Res
 			"error": fmt.Sprintf("Tool '%s' not found on server '%s'", tool, server), "available_tools": toolNames(env, view, server),
 		}), nil
 	}
+	if c.code {
+		return declarations([]catalog.Ref{ref}), nil
+	}
 	return textResult(c.show(ref)), nil
 }
 
-// toolsOf shows all tools of a server.
-func (c compact) toolsOf(env *Env, view catalog.View, server string) []inspected {
+// shown are tools as inspect lists them: with run, as a script calls them.
+func (c compact) shown(refs []catalog.Ref) *jsonrpc.Response {
+	if c.code {
+		return declarations(refs)
+	}
 	list := []inspected{}
-	for _, ref := range env.Catalog().ToolsOf(server, view) {
+	for _, ref := range refs {
 		list = append(list, c.show(ref))
 	}
-	return list
+	return textResult(list)
+}
+
+// declarations writes tools as what a script sees of them.
+func declarations(refs []catalog.Ref) *jsonrpc.Response {
+	var b strings.Builder
+	open := ""
+	for _, ref := range refs {
+		if ref.Server != open {
+			if open != "" {
+				b.WriteString("}\n")
+			}
+			open = ref.Server
+			fmt.Fprintf(&b, "declare namespace tools.%s {\n", catalog.Identifier(ref.Server))
+		}
+		name := catalog.Identifier(ref.Name)
+		declared := catalog.Declaration(ref.Item, name)
+		if name != ref.Name || catalog.Identifier(ref.Server) != ref.Server {
+			declared += fmt.Sprintf(" // %s of %s", ref.Name, ref.Server)
+		}
+		b.WriteString("  " + strings.ReplaceAll(declared, "\n", "\n  ") + "\n")
+	}
+	if open != "" {
+		b.WriteString("}")
+	}
+	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[%s],"isError":false}`, textBlock(b.String()))}
 }
 
 const maxFound = 20
 
 // found lists the tools that fit a query, best first.
-func (c compact) found(env *Env, query string, view catalog.View) *jsonrpc.Response {
-	list := []inspected{}
+func (c compact) found(env *Env, query string, view catalog.View) []catalog.Ref {
+	var list []catalog.Ref
 	for _, hit := range env.Catalog().Search(query, view, maxFound) {
-		list = append(list, c.show(hit.Ref))
+		list = append(list, hit.Ref)
 	}
-	return textResult(list)
+	return list
 }
 
 // show is a tool with its whole schema: as types where that says the same in

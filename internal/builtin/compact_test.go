@@ -57,7 +57,7 @@ func toolsFor(env *Env, mode string, change func(*config.Config)) *Set {
 	if change != nil {
 		change(cfg)
 	}
-	return Compact(mode, env.Catalog(), catalog.View{}, cfg)
+	return Compact(mode, env.Catalog(), catalog.View{}, cfg, false, false)
 }
 
 // run calls a tool of the set and returns its text and whether it failed.

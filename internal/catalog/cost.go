@@ -41,6 +41,7 @@ type Receipt struct {
 	Full    Cost `json:"full"`
 	Compact Cost `json:"compact"`
 	Search  Cost `json:"search"`
+	Code    Cost `json:"code"`
 }
 
 // Receipt measures the whole list of tools against what the client would be

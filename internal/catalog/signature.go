@@ -19,9 +19,15 @@ func Signature(schema []byte) (ts string, ok bool) {
 	if !jsonrpc.Valid(schema) {
 		return "", false
 	}
+	ts, lossy := typed(schema)
+	return ts, !lossy && len(ts) < len(schema)
+}
+
+// typed writes a valid schema as a type; lossy says that it loses something.
+func typed(schema []byte) (ts string, lossy bool) {
 	t := &typer{root: schema}
 	ts = noted(t.write(schema, text(jsonrpc.Get(schema, "title"))))
-	return ts, !t.lossy && len(ts) < len(schema)
+	return ts, t.lossy
 }
 
 // typer writes one schema as a type.

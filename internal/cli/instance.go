@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
@@ -29,6 +30,7 @@ type instance struct {
 	cfg      *config.Config
 	log      *slog.Logger
 	launcher *stdio.Launcher
+	scripts  *script.Runner
 	set      *upstream.Set
 	gateway  *gateway.Gateway
 	greeting *upstream.Greeting
@@ -91,6 +93,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now(), access: policy}
 	info := mcp.Implementation{Name: o.name, Version: mcp.ProductVersion}
 	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log})
+	in.scripts = script.NewRunner(in.launcher, exe)
 	if o.schema == "" || o.record {
 		in.traffic = traffic.New(traffic.Options{})
 	}
@@ -119,6 +122,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
 		Traffic: in.traffic, Observe: in.observe, Own: in.ownTools(o), Hits: &in.hits,
 		OnClients: in.guests.changed, Approve: in.approve,
+		Scripts: in.scripts, Results: filepath.Join(stateDir(), "results", fmt.Sprint(os.Getpid())),
 	})
 	in.watchers.add(in.warnLookalikes())
 	in.set.Apply(o.cfg, in.only)
@@ -137,6 +141,7 @@ func (in *instance) ownTools(o instanceOptions) *builtin.Set {
 // close stops the servers and waits until nothing of ours is running.
 func (in *instance) close(ctx context.Context) {
 	in.gateway.Close()
+	in.scripts.Close()
 	in.set.Close(ctx)
 	in.tokens.Close()
 	in.closeTelemetry()

@@ -247,6 +247,8 @@ type Approval struct {
 	// Client and Session are those of the principal.
 	Client, Session string
 	Arguments       json.RawMessage
+	// Code is the script that makes the call; empty for none.
+	Code string
 }
 
 // personAgrees puts a call to a person where the configuration wants that.
@@ -262,6 +264,10 @@ func (s *Session) personAgrees(ctx context.Context, _ *Call, t *target) error {
 		Who: s.opening.Who, Server: t.upstream.Name(), Tool: t.name,
 		Client: s.clientName(), Session: s.caller.Session, Arguments: t.arguments,
 	}
+	if by := scriptOf(ctx); by != nil {
+		a.Code = by.code
+	}
+	defer whileAsked(ctx)()
 	if s.gw.opt.Approve != nil && s.gw.opt.Approve(ctx, a) {
 		return nil
 	}

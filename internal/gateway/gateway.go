@@ -20,7 +20,9 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -53,6 +55,10 @@ type Options struct {
 	// OnClients is called whenever Clients would list others; it must not
 	// block. It may be nil.
 	OnClients func()
+	// Scripts runs scripts; nil lets none run. Results is the folder for
+	// results that are kept.
+	Scripts *script.Runner
+	Results string
 	// Exit is called when the client on stdio says goodbye.
 	Exit func()
 }
@@ -69,6 +75,8 @@ type Gateway struct {
 	seals    sealer
 	parks    parks
 	tasks    taskOwners
+	scripts  scripts
+	kept     *kept.Store
 	draining atomic.Bool // no new call may run
 	// tallies count what clients were shown.
 	tallies    tallies
@@ -97,6 +105,8 @@ func New(opt Options) *Gateway {
 	g.started = time.Now()
 	g.changes.gateway = g
 	g.pressure = newPressure(func() int64 { return g.config().Limits.Memory }, g.views.clear)
+	results := g.config().Results
+	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Keep: results.Keep, Disk: results.Disk})
 	g.answerer = newAnswerer(g.config, opt.Answerer)
 	return g
 }
@@ -224,6 +234,7 @@ func (g *Gateway) Close() {
 	g.changes.stop()
 	g.parks.close()
 	g.pressure.stop()
+	g.kept.Close()
 }
 
 // outside hears what a server says to a session outside any call.

@@ -28,6 +28,9 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 	resp, err := t.own.Run(ctx, s.env(c, t), t.arguments)
 	if err == nil && resp.Err == nil {
 		s.inspected(t.own.Name, resp.Result)
+		if c.client.rules.Era == mcp.Legacy && t.own.Name == builtin.RunName {
+			resp.Result = catalog.DownlevelResult(c.client.rules.Date, resp.Result, false)
+		}
 	}
 	return resp, err
 }
@@ -35,8 +38,11 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 // env is what a tool of ours may reach on behalf of a call.
 func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
-	return &builtin.Env{
-		Catalog: func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
+	env := &builtin.Env{
+		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), text) },
+		Kept:      func(uri string) ([]byte, error) { return s.gw.kept.Get(s.keeper(), uri) },
+		ReadLimit: s.readLimit(),
+		Catalog:   func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")
@@ -51,4 +57,8 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 			return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
 		},
 	}
+	if t.own.Name == builtin.RunName {
+		s.scriptEnv(env, c, t)
+	}
+	return env
 }

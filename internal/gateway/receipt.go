@@ -29,6 +29,16 @@ type Receipt struct {
 	// Inspected what the answers came to.
 	Inspections int64        `json:"inspections"`
 	Inspected   catalog.Cost `json:"inspected"`
+	// Scripts is how many were run, Calls how many calls those made; Returned
+	// is what the clients were shown of them, Inner what the results of the
+	// calls would have cost.
+	Scripts  int64        `json:"scripts"`
+	Calls    int64        `json:"calls"`
+	Returned catalog.Cost `json:"returned"`
+	Inner    catalog.Cost `json:"inner"`
+	// Cut is how many results were shown in part, Kept what was left out.
+	Cut  int64        `json:"cut"`
+	Kept catalog.Cost `json:"kept"`
 	// List is what one list of the tools costs in each mode.
 	List catalog.Receipt `json:"list"`
 	// Warnings say what known clients cannot take of it.
@@ -61,6 +71,7 @@ type Advice struct {
 type tally struct {
 	lists, shownBytes, shownTokens       atomic.Int64
 	inspections, foundBytes, foundTokens atomic.Int64
+	saved                                savings
 }
 
 func (t *tally) list(c catalog.Cost) {
@@ -79,6 +90,7 @@ func (t *tally) fill(r *Receipt) {
 	r.Lists, r.Inspections = t.lists.Load(), t.inspections.Load()
 	r.Shown = catalog.Cost{Bytes: int(t.shownBytes.Load()), Tokens: int(t.shownTokens.Load())}
 	r.Inspected = catalog.Cost{Bytes: int(t.foundBytes.Load()), Tokens: int(t.foundTokens.Load())}
+	t.saved.fill(r)
 }
 
 // tallies are those of the schemas, and of the keys by schema.
@@ -214,13 +226,13 @@ func (s *Session) bill() {
 // costs are what a list of the tools costs in each mode, each worked out when
 // it is first asked for.
 type costs struct {
-	full, compact, search func() catalog.Cost
-	tools                 func() int
-	named                 func() bool // compact mode names every tool
+	full, compact, search, code func() catalog.Cost
+	tools                       func() int
+	named                       func() bool // compact mode names every tool
 }
 
 func (c costs) all() catalog.Receipt {
-	return catalog.Receipt{Full: c.full(), Compact: c.compact(), Search: c.search()}
+	return catalog.Receipt{Full: c.full(), Compact: c.compact(), Search: c.search(), Code: c.code()}
 }
 
 // in is what one list costs in a mode.
@@ -230,6 +242,8 @@ func (c costs) in(mode string) catalog.Cost {
 		return c.compact()
 	case builtin.ModeSearch:
 		return c.search()
+	case builtin.ModeCode:
+		return c.code()
 	}
 	return c.full()
 }
@@ -246,12 +260,12 @@ func (s *Session) measure(full, all *catalog.Catalog) costs {
 	cfg := s.gw.config()
 	small := func(mode string) func() catalog.Cost {
 		return sync.OnceValue(func() catalog.Cost {
-			return setCost(builtin.Compact(mode, all, eyes, cfg))
+			return setCost(builtin.Compact(mode, all, eyes, cfg, s.hasCode(), s.reads()))
 		})
 	}
 	return costs{
 		full:    sync.OnceValue(func() catalog.Cost { return catalog.CostOf(full.List(catalog.Tools, eyes)) }),
-		compact: small(builtin.ModeCompact), search: small(builtin.ModeSearch),
+		compact: small(builtin.ModeCompact), search: small(builtin.ModeSearch), code: small(builtin.ModeCode),
 		tools: sync.OnceValue(func() int { return full.Count(catalog.Tools, eyes) }),
 		named: sync.OnceValue(func() bool { return builtin.NamesAll(all, eyes) }),
 	}

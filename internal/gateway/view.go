@@ -47,7 +47,7 @@ func (s *Session) merge(sources []catalog.Source, mode string) view {
 		return v
 	}
 	eyes := catalog.View{Scope: s.scope, Visible: s.visible()}
-	if v.compact = builtin.Compact(mode, v.all, eyes, s.gw.config()); v.compact != nil {
+	if v.compact = builtin.Compact(mode, v.all, eyes, s.gw.config(), s.hasCode(), s.reads()); v.compact != nil {
 		hidden := make([]catalog.Source, len(sources))
 		for i, src := range sources {
 			hidden[i] = src.WithoutTools()

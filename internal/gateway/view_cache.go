@@ -42,7 +42,7 @@ func (c *viewCache) at(s *Session, revision uint64) *view {
 		v.revision = revision
 		return &v
 	}
-	who := outsider{o.Schema, o.Server, o.Who.ID, s.scope, o.Who.Mode, s.own()}
+	who := outsider{o.Schema, o.Server, o.Who.ID, s.scope, s.modeKey(o.Who.Mode), s.own()}
 	c.mu.Lock()
 	known := c.outside[who]
 	c.mu.Unlock()
@@ -71,16 +71,16 @@ func (c *viewCache) get(s *Session) view {
 	defer c.mu.Unlock()
 	mode := s.mode()
 	if mode != builtin.ModeAuto || s.opening.Server != "" {
-		return c.load(id+mode, func() view { return s.merge(sources, mode) })
+		return c.load(id+s.modeKey(mode), func() view { return s.merge(sources, mode) })
 	}
-	full := c.load(id+builtin.ModeFull, func() view { return s.merge(sources, builtin.ModeFull) })
+	full := c.load(id+s.modeKey(builtin.ModeFull), func() view { return s.merge(sources, builtin.ModeFull) })
 	picked := s.pick(full)
 	v := full
 	if small := picked.mode; small != builtin.ModeFull {
-		v = c.load(id+small, func() view { return s.merge(sources, small) })
+		v = c.load(id+s.modeKey(small), func() view { return s.merge(sources, small) })
 	} else {
 		// A client that was shown them before may call them still.
-		v.compact = c.load(id+builtin.ModeCompact, func() view { return s.merge(sources, builtin.ModeCompact) }).compact
+		v.compact = c.load(id+s.modeKey(builtin.ModeCompact), func() view { return s.merge(sources, builtin.ModeCompact) }).compact
 	}
 	v.choice = picked
 	return v

@@ -37,7 +37,8 @@ type Door string
 const (
 	DoorSession Door = "session" // a client's own request
 	DoorExec    Door = "exec"    // a tool of the compact modes
-	DoorScript  Door = "script"  // a script of code mode
+	DoorRun     Door = "run"     // a script that a client runs
+	DoorScript  Door = "script"  // a script of the command line
 	DoorConsole Door = "console" // the console's Bench and test suites
 	DoorCLI     Door = "cli"     // the command line, through a running gateway
 )

@@ -22,6 +22,9 @@ type Caller struct {
 	Info []byte
 	// LogLevel is what the client wants to hear; empty means nothing.
 	LogLevel string
+	// Rounds says that the questions of a modern server go to Back, while the
+	// call waits, although the caller is modern itself.
+	Rounds bool
 	// Shared says that it is that of many requests outside any session.
 	Shared bool
 	// Outside hears what the named server says to this session outside any

@@ -106,7 +106,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	}
 	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k}
 	resp, err := l.send(ctx, &k.sent)
-	if err == nil && bridged {
+	if err == nil && (bridged || c.Rounds && l.era == mcp.Modern) {
 		resp, err = l.rounds(ctx, k, req.Method, params, resp)
 	}
 	if k.token != 0 {

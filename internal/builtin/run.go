@@ -1,0 +1,249 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/script"
+)
+
+// RunName is the tool that runs a script.
+const RunName = "run"
+
+// MetaRun is the member of _meta in which run says what a script used.
+const MetaRun = "mcp-all-in-one/run"
+
+func (c compact) runTool() Tool {
+	const definition = `{"name":"run","description":"Run JavaScript (ES2023, async) that calls tools. Return what you need; only that and console.log come back.\n` +
+		`tools.SERVER.TOOL(args) calls a tool and gives its value; call.raw(server, tool, args) the whole result; inspect({server_name, tool_name}) the declarations. ` +
+		`Also resources.read(uri), prompts.get(server, name, args), kept(uri), ask(message, schema), sleep(ms). Await every call; Promise.all runs several at once. ` +
+		`Errors can be caught: ToolError, CallError. No fetch, import, files or timers.\n` +
+		`Example: const {entities} = await tools.memory.read_graph({}); return entities.filter(e => e.entityType === 'person').length",` +
+		`"inputSchema":{"type":"object","properties":{"code":{"type":"string","description":"Body of an async function"},` +
+		`"timeout_seconds":{"type":"number","description":"Lowers the time limit"}},"required":["code"]},` +
+		`"_meta":{"anthropic/maxResultSizeChars":500000}}`
+	return Tool{Name: RunName, Definition: []byte(definition), Run: c.run}
+}
+
+// run runs a script.
+func (c compact) run(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
+	job, refused := readJob(env, args)
+	if refused != "" {
+		return plainFailure(refused), nil
+	}
+	r := &running{env: env, compact: c, limits: job.Limits, slots: make(chan struct{}, job.Limits.Parallel), began: time.Now()}
+	outcome, err := env.Script(ctx, job, r)
+	if err != nil {
+		return nil, err
+	}
+	return r.result(job, outcome), nil
+}
+
+// readJob reads the arguments of run, and says what is wrong with them.
+func readJob(env *Env, args []byte) (*script.Job, string) {
+	code, isText := jsonrpc.GetString(args, "code")
+	limits := env.Limits.Or(script.Defaults)
+	switch {
+	case !isText || strings.TrimSpace(code) == "":
+		return nil, "code is required: the body of an async function, as text"
+	case int64(len(code)) > limits.Code:
+		return nil, fmt.Sprintf("the code has %d bytes, and the most is %d", len(code), limits.Code)
+	case strings.ContainsRune(code, 0):
+		return nil, "the code has a NUL character"
+	}
+	if raw := jsonrpc.Get(args, "timeout_seconds"); raw != nil {
+		var seconds float64
+		if json.Unmarshal(raw, &seconds) != nil || !(seconds > 0) {
+			return nil, "timeout_seconds must be a number above 0"
+		}
+		limits.Timeout = min(limits.Timeout, time.Duration(math.Min(seconds, 1e9)*float64(time.Second)))
+	}
+	job := &script.Job{Code: code, Limits: limits}
+	if env.Job != nil {
+		env.Job(job)
+	}
+	return job, ""
+}
+
+// result is what the client gets of a script.
+func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
+	var blocks [][]byte
+	failed := o.Fault != nil
+	if failed {
+		blocks = append(blocks, textBlock(r.failure(job, o)))
+	} else {
+		blocks = r.valueBlocks(job, o.Value)
+	}
+	if log := r.logged(o); log != "" {
+		blocks = append(blocks, textBlock("Log:\n"+log))
+	}
+	if o.Unawaited > 0 {
+		blocks = append(blocks, textBlock(fmt.Sprintf("%d calls were not awaited when the script returned; they were waited for.", o.Unawaited)))
+	}
+	result := []byte(`{"content":[`)
+	for i, b := range blocks {
+		if i > 0 {
+			result = append(result, ',')
+		}
+		result = append(result, b...)
+	}
+	result = fmt.Appendf(result, `],"isError":%t}`, failed)
+	return &jsonrpc.Response{Result: jsonrpc.Set(result, r.meta(o, blocks), "_meta", MetaRun)}
+}
+
+func textBlock(text string) []byte {
+	return fmt.Appendf(nil, `{"type":"text","text":%s}`, jsonrpc.Quote(text))
+}
+
+// failure says what ended a script, and what had happened before.
+func (r *running) failure(job *script.Job, o *script.Outcome) string {
+	text := o.Fault.Explain(job.Code).Sentence(job.Limits)
+	if done := r.succeeded(); done != "" {
+		text += "\nCalls that had succeeded, and must not be repeated if they changed something: " + done
+	} else {
+		text += "\nNo call had succeeded."
+	}
+	if unknown := r.unknown(); unknown != "" {
+		text += "\nCalls of which it is not known whether they ran: " + unknown
+	}
+	return text
+}
+
+// valueBlocks shows the value of a script: content as content, a text as it is,
+// anything else as JSON.
+func (r *running) valueBlocks(job *script.Job, value []byte) [][]byte {
+	if blocks := contentOf(value); blocks != nil {
+		return blocks
+	}
+	text := value
+	if s, ok := jsonrpc.Text(value); ok && len(value) > 0 {
+		text = []byte(s)
+	}
+	if value == nil {
+		return [][]byte{textBlock("undefined")}
+	}
+	if int64(len(text)) <= job.Limits.Output {
+		return [][]byte{textBlock(string(text))}
+	}
+	return [][]byte{textBlock(r.cut(text, job.Limits.Output))}
+}
+
+// cut shows the beginning and the end of a text, and keeps the whole.
+func (r *running) cut(text []byte, limit int64) string {
+	head, tail, left := kept.HeadTail(text, limit*2/3, limit/3)
+	uri, err := r.env.Keep(text)
+	if err != nil {
+		return string(head) + fmt.Sprintf("\n… %d of %d bytes left out, and they could not be kept: %v\n", left, len(text), err) + string(tail)
+	}
+	return string(head) + kept.Marker(left, int64(len(text)), kept.Shape(text), uri) + string(tail)
+}
+
+// contentOf are the content blocks that a script returned; nil where it
+// returned anything else.
+func contentOf(value []byte) [][]byte {
+	if isContent(value) {
+		return [][]byte{value}
+	}
+	if len(value) == 0 || value[0] != '[' {
+		return nil
+	}
+	var blocks [][]byte
+	for e := range jsonrpc.Elements(value) {
+		if !isContent(e) {
+			return nil
+		}
+		blocks = append(blocks, e)
+	}
+	return blocks
+}
+
+// isContent says whether a value is a content block that is complete.
+func isContent(value []byte) bool {
+	if len(value) == 0 || value[0] != '{' {
+		return false
+	}
+	has := func(members ...string) bool {
+		for _, m := range members {
+			if text, ok := jsonrpc.GetString(value, m); !ok || text == "" && m != "text" {
+				return false
+			}
+		}
+		return true
+	}
+	kind, _ := jsonrpc.GetString(value, "type")
+	switch kind {
+	case "text":
+		return has("text")
+	case "image", "audio":
+		return has("data", "mimeType")
+	case "resource_link":
+		return has("uri", "name")
+	case "resource":
+		inner := jsonrpc.Get(value, "resource")
+		return len(inner) > 0 && inner[0] == '{' && jsonrpc.Get(inner, "uri") != nil
+	}
+	return false
+}
+
+// meta says what a script used, and what it kept out of the context.
+func (r *running) meta(o *script.Outcome, blocks [][]byte) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var shown catalog.Cost
+	for _, b := range blocks {
+		cost := catalog.CostOf(b)
+		shown.Bytes += cost.Bytes
+		shown.Tokens += cost.Tokens
+	}
+	failed := 0
+	for _, c := range r.calls {
+		if c.state == callFailed {
+			failed++
+		}
+	}
+	if r.env.Saved != nil {
+		r.env.Saved(len(r.calls), r.inner, shown)
+	}
+	return fmt.Appendf(nil, `{"calls":%d,"failed":%d,"cpuMs":%d,"wallMs":%d,"bytesKeptOut":%d,"tokensKeptOut":%d}`,
+		len(r.calls), failed, o.CPU.Milliseconds(), time.Since(r.began).Milliseconds(),
+		max(0, r.inner.Bytes-shown.Bytes), max(0, r.inner.Tokens-shown.Tokens))
+}
+
+// logged is what a script logged: its beginning and its end.
+func (r *running) logged(o *script.Outcome) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	head := clipText(r.log.String(), r.limits.Log/2)
+	tail := o.Tail
+	if over := int64(len(tail)) - r.limits.Log/2; over > 0 {
+		tail = strings.ToValidUTF8(tail[over:], "")
+	}
+	if left := o.LogBytes - int64(len(head)+len(tail)); left > 0 {
+		return head + fmt.Sprintf("… %d bytes of the log left out …\n", left) + tail
+	}
+	return head + tail
+}
+
+func clipText(s string, limit int64) string {
+	if int64(len(s)) > limit {
+		return strings.ToValidUTF8(s[:limit], "")
+	}
+	return s
+}
+
+// wireOf is the error of the gateway behind err; nil where it is none.
+func wireOf(err error) *jsonrpc.Error {
+	var wire *jsonrpc.Error
+	if errors.As(err, &wire) {
+		return wire
+	}
+	return nil
+}

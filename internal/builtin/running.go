@@ -1,0 +1,259 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/script"
+)
+
+// A running is one script that runs: it answers what the script asks. Nothing
+// that comes from the script is trusted: it is counted, bounded, and decided on
+// by the gateway like a client's request.
+type running struct {
+	env     *Env
+	compact compact
+	limits  script.Limits
+	slots   chan struct{} // the calls that run now
+	began   time.Time
+
+	mu    sync.Mutex
+	asked int
+	calls []*innerCall
+	inner catalog.Cost // what the results of the calls came to
+	log   strings.Builder
+}
+
+// An innerCall is one call of a script.
+type innerCall struct {
+	name  string
+	state callState
+}
+
+type callState uint8
+
+const (
+	callRuns callState = iota
+	callDone
+	callFailed
+	callUnknown // it may have run
+)
+
+// HandleNotification takes a line of the log.
+func (r *running) HandleNotification(_ context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
+	text, ok := jsonrpc.GetString(n.Params, "text")
+	if n.Method != script.MethodLog || !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if int64(r.log.Len()) < r.limits.Log/2 {
+		r.log.WriteString(text)
+	}
+}
+
+// Handle answers what the script asks: a value, or an error that it can catch.
+func (r *running) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	value, err := r.handle(ctx, req)
+	if err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", err.Message).WithData(err)
+	}
+	if len(value) == 0 {
+		return &jsonrpc.Response{Result: []byte(`{}`)}, nil
+	}
+	return &jsonrpc.Response{Result: append(append([]byte(`{"value":`), value...), '}')}, nil
+}
+
+func (r *running) handle(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
+	if err := r.count(); err != nil {
+		return nil, err
+	}
+	switch req.Method {
+	case script.MethodCall, script.MethodRaw:
+		return r.callTool(ctx, req)
+	case script.MethodInspect:
+		resp, _ := r.compact.inspect(ctx, r.env, req.Params)
+		return valueOf(resp.Result), nil
+	case script.MethodRead:
+		uri, _ := jsonrpc.GetString(req.Params, "uri")
+		return r.through(ctx, "resources.read", func() (*jsonrpc.Response, error) { return r.env.Read(ctx, uri) })
+	case script.MethodPrompt:
+		server, _ := jsonrpc.GetString(req.Params, "server")
+		name, _ := jsonrpc.GetString(req.Params, "name")
+		return r.through(ctx, server+"."+name, func() (*jsonrpc.Response, error) {
+			return r.env.Prompt(ctx, server, name, jsonrpc.Get(req.Params, "arguments"))
+		})
+	case script.MethodKept, script.MethodKeptSlice:
+		return r.kept(ctx, req)
+	case script.MethodAsk:
+		return r.ask(ctx, req.Params)
+	}
+	return nil, &thrown{Name: callError, Message: "a script cannot ask for this"}
+}
+
+// count refuses what is over the number of calls.
+func (r *running) count() *thrown {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked++; r.asked > r.limits.Calls {
+		return &thrown{Name: callError, Reason: "limit", Message: fmt.Sprintf("call %d: a script may make %d calls", r.asked, r.limits.Calls)}
+	}
+	return nil
+}
+
+// The errors that a script can catch.
+const (
+	toolError = "ToolError"
+	callError = "CallError"
+	declined  = "Declined"
+)
+
+// A thrown is an error as the script catches it.
+type thrown struct {
+	Name    string          `json:"name"`
+	Message string          `json:"message"`
+	Server  string          `json:"server,omitempty"`
+	Tool    string          `json:"tool,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+	Retry   bool            `json:"retry,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+}
+
+// through sends a request that is no call of a tool.
+func (r *running) through(ctx context.Context, name string, send func() (*jsonrpc.Response, error)) ([]byte, *thrown) {
+	call, err := r.begin(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	resp, bad := send()
+	switch {
+	case bad != nil:
+		r.end(ctx, call, stateOf(bad), nil)
+		return nil, refusedBy(bad)
+	case resp.Err != nil:
+		r.end(ctx, call, callFailed, nil)
+		return nil, &thrown{Name: callError, Message: resp.Err.Message}
+	}
+	r.end(ctx, call, callDone, resp.Result)
+	return r.fitting(resp.Result)
+}
+
+// begin waits for a place among the calls that run at once.
+func (r *running) begin(ctx context.Context, name string) (*innerCall, *thrown) {
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, &thrown{Name: callError, Reason: string(mcp.Cancelled), Message: "the script was ended before this call ran"}
+	}
+	call := &innerCall{name: name}
+	r.mu.Lock()
+	r.calls = append(r.calls, call)
+	r.mu.Unlock()
+	return call, nil
+}
+
+// end notes how a call ended and tells the client that the script goes on.
+func (r *running) end(ctx context.Context, call *innerCall, state callState, result []byte) {
+	<-r.slots
+	cost := catalog.CostOf(result)
+	r.mu.Lock()
+	call.state = state
+	r.inner.Bytes += cost.Bytes
+	r.inner.Tokens += cost.Tokens
+	r.mu.Unlock()
+	r.progress(ctx, call.name)
+}
+
+// progress tells the client how far the script is.
+func (r *running) progress(ctx context.Context, name string) {
+	if r.env.Progress == nil {
+		return
+	}
+	r.mu.Lock()
+	done, running := 0, 0
+	for _, c := range r.calls {
+		if c.state == callRuns {
+			running++
+		} else {
+			done++
+		}
+	}
+	r.mu.Unlock()
+	r.env.Progress(ctx, fmt.Sprintf("%s: %d done, %d running", name, done, running))
+}
+
+// stateOf says whether a call that failed may have run.
+func stateOf(err error) callState {
+	if wire := wireOf(err); wire != nil {
+		reason, _ := jsonrpc.GetString(wire.Data, "reason")
+		switch mcp.Reason(reason) {
+		case mcp.UpstreamClosed, mcp.UpstreamTimeout, mcp.Cancelled, mcp.ResponseTooLarge:
+			return callUnknown
+		}
+		return callFailed
+	}
+	return callUnknown
+}
+
+// refusedBy is an error of the gateway as the script catches it.
+func refusedBy(err error) *thrown {
+	t := &thrown{Name: callError, Message: messageOf(err)}
+	if wire := wireOf(err); wire != nil {
+		t.Reason, _ = jsonrpc.GetString(wire.Data, "reason")
+		t.Retry = string(jsonrpc.Get(wire.Data, "retryable")) == "true"
+	}
+	return t
+}
+
+// fitting is a value, or where it is too large its handle.
+func (r *running) fitting(value []byte) ([]byte, *thrown) {
+	if len(value) <= script.MaxValue {
+		return value, nil
+	}
+	text := value
+	if s, ok := jsonrpc.Text(value); ok {
+		text = []byte(s)
+	}
+	uri, err := r.env.Keep(text)
+	if err != nil {
+		return nil, &thrown{Name: callError, Reason: string(mcp.ResponseTooLarge), Message: fmt.Sprintf("the result has %d bytes, and it could not be kept: %v", len(value), err)}
+	}
+	return script.Handle(uri, len(text), kept.Shape(text)), nil
+}
+
+// succeeded names the calls that had succeeded.
+func (r *running) succeeded() string { return r.named(callDone) }
+
+// unknown names the calls that may have run.
+func (r *running) unknown() string { return r.named(callUnknown, callRuns) }
+
+func (r *running) named(states ...callState) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	times := map[string]int{}
+	for _, c := range r.calls {
+		for _, s := range states {
+			if c.state != s {
+				continue
+			}
+			if times[c.name]++; times[c.name] == 1 {
+				names = append(names, c.name)
+			}
+		}
+	}
+	for i, n := range names {
+		if times[n] > 1 {
+			names[i] = fmt.Sprintf("%s ×%d", n, times[n])
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,232 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/script"
+)
+
+// callTool calls a tool for the script.
+func (r *running) callTool(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
+	server, tool, bad := r.resolve(req.Params)
+	if bad != nil {
+		return nil, bad
+	}
+	arguments := argumentsOf(req.Params)
+	call, bad := r.begin(ctx, server+"."+tool)
+	if bad != nil {
+		return nil, bad
+	}
+	resp, err := r.env.Call(ctx, server, tool, arguments)
+	switch {
+	case err != nil:
+		r.end(ctx, call, stateOf(err), nil)
+		t := refusedBy(err)
+		t.Server, t.Tool = server, tool
+		if ctx.Err() == nil {
+			t.Message, t.Reason = worded(r.env, server, tool, arguments, err)
+		}
+		return nil, t
+	case resp.Err != nil:
+		r.end(ctx, call, callFailed, nil)
+		return nil, r.refused(ctx, server, tool, resp.Err)
+	case mcp.IsToolError(resp.Result):
+		r.end(ctx, call, callFailed, resp.Result)
+		if req.Method == script.MethodRaw {
+			return r.fitting(resp.Result)
+		}
+		t := &thrown{Name: toolError, Message: textOf(resp.Result), Server: server, Tool: tool, Result: resp.Result}
+		if len(t.Result) > maxThrown {
+			t.Result = nil
+		}
+		return nil, t
+	}
+	r.end(ctx, call, callDone, resp.Result)
+	if req.Method == script.MethodRaw {
+		return r.fitting(resp.Result)
+	}
+	return r.fitting(valueOf(resp.Result))
+}
+
+// maxThrown is the largest result that an error carries.
+const maxThrown = 1 << 20
+
+// resolve finds the tool that a script names: by its own name, or by one in
+// which what no identifier can have is an underscore. A name that leads nowhere
+// is left to the gateway, which refuses and records it.
+func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
+	server, _ = jsonrpc.GetString(params, "server")
+	tool, _ = jsonrpc.GetString(params, "tool")
+	if server == "" || tool == "" {
+		return "", "", &thrown{Name: callError, Message: "a call needs a server and a tool: tools.SERVER.TOOL(args)"}
+	}
+	view := catalog.View{Visible: r.env.Visible}
+	all := r.env.Catalog()
+	var servers []string
+	for _, s := range all.Servers(view) {
+		servers = append(servers, s.Name)
+	}
+	if server, bad = pick(server, servers); bad != nil {
+		return "", "", bad
+	}
+	var tools []string
+	for _, ref := range all.ToolsOf(server, view) {
+		tools = append(tools, ref.Name)
+	}
+	tool, bad = pick(tool, tools)
+	return server, tool, bad
+}
+
+// pick is the one of names that a script means.
+func pick(name string, names []string) (string, *thrown) {
+	var found []string
+	for _, n := range names {
+		if n == name {
+			return n, nil
+		}
+		if catalog.Identifier(n) == name {
+			found = append(found, n)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return name, nil
+	case 1:
+		return found[0], nil
+	}
+	return "", &thrown{Name: callError, Message: fmt.Sprintf("%s could be %s: write tools[\"SERVER\"][\"TOOL\"] with the name itself", name, strings.Join(found, " or "))}
+}
+
+// refused is a server's own error. One that wants a visit to a URL first is put
+// to the person; the call is never repeated by us.
+func (r *running) refused(ctx context.Context, server, tool string, e *jsonrpc.Error) *thrown {
+	t := &thrown{Name: callError, Message: e.Message, Server: server, Tool: tool}
+	if e.Code != mcp.CodeElicitURL {
+		return t
+	}
+	t.Reason = "url_elicitation"
+	for q := range jsonrpc.Elements(orArray(jsonrpc.Get(e.Data, "elicitations"))) {
+		url, _ := jsonrpc.GetString(q, "url")
+		resp, err := r.env.Ask(ctx, mcp.MethodElicit, q)
+		if err != nil || resp.Err != nil {
+			t.Message += ": a person has to visit " + url + " first"
+			continue
+		}
+		action, _ := jsonrpc.GetString(resp.Result, "action")
+		if action != "accept" {
+			return &thrown{Name: declined, Message: "the person did not visit " + url, Server: server, Tool: tool}
+		}
+		t.Retry = true
+		t.Message += ": the person was asked to visit " + url + " and agreed; call again once that is done"
+	}
+	return t
+}
+
+func orArray(raw []byte) []byte {
+	if len(raw) == 0 || raw[0] != '[' {
+		return []byte(`[]`)
+	}
+	return raw
+}
+
+// valueOf is the value of a result: its structured content, else its text,
+// read where it is JSON, else its blocks.
+func valueOf(result []byte) []byte {
+	if v := jsonrpc.Get(result, "structuredContent"); len(v) > 0 && v[0] != 'n' {
+		return v
+	}
+	content := orArray(jsonrpc.Get(result, "content"))
+	text, isText := joined(content)
+	if !isText {
+		return content
+	}
+	if t := strings.TrimSpace(text); t != "" && (t[0] == '{' || t[0] == '[') && jsonrpc.Valid([]byte(t)) {
+		return []byte(t)
+	}
+	return jsonrpc.Quote(text)
+}
+
+// joined are the texts of blocks; false where there is anything else.
+func joined(content []byte) (string, bool) {
+	var b strings.Builder
+	n := 0
+	for block := range jsonrpc.Elements(content) {
+		kind, _ := jsonrpc.GetString(block, "type")
+		text, ok := jsonrpc.GetString(block, "text")
+		if kind != "text" || !ok {
+			return "", false
+		}
+		if n++; n > 1 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+	}
+	return b.String(), n > 0
+}
+
+// textOf is what an error of a tool says.
+func textOf(result []byte) string {
+	if text, ok := joined(orArray(jsonrpc.Get(result, "content"))); ok {
+		return clipText(text, maxThrown)
+	}
+	return "the tool failed"
+}
+
+// kept reads a kept result: its value, or a part of its text.
+func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
+	uri, _ := jsonrpc.GetString(req.Params, "uri")
+	data, err := r.env.Kept(uri)
+	if err != nil {
+		return nil, &thrown{Name: callError, Reason: "not_found", Message: err.Error()}
+	}
+	if req.Method == script.MethodKeptSlice {
+		part, err := kept.Read(ctx, data, script.Slice(req.Params), script.MaxValue/2)
+		if err != nil {
+			return nil, &thrown{Name: callError, Message: err.Error()}
+		}
+		return jsonrpc.Quote(part.Text), nil
+	}
+	if t := strings.TrimSpace(string(data)); t != "" && (t[0] == '{' || t[0] == '[') && jsonrpc.Valid([]byte(t)) {
+		if len(t) <= script.MaxValue {
+			return []byte(t), nil
+		}
+	}
+	text := jsonrpc.Quote(string(data))
+	if len(text) > script.MaxValue {
+		return script.Handle(uri, len(data), kept.Shape(data)), nil
+	}
+	return text, nil
+}
+
+// ask puts a question of the script to the person at the client.
+func (r *running) ask(ctx context.Context, params []byte) ([]byte, *thrown) {
+	message, ok := jsonrpc.GetString(params, "message")
+	schema := jsonrpc.Get(params, "schema")
+	if !ok || message == "" || len(schema) > 0 && schema[0] != '{' {
+		return nil, &thrown{Name: callError, Message: "ask takes a message and a schema of the answer: ask('Which one?', {type: 'object', properties: {…}})"}
+	}
+	if schema == nil {
+		schema = []byte(`{"type":"object","properties":{}}`)
+	}
+	question := fmt.Appendf(nil, `{"message":%s,"requestedSchema":%s}`, jsonrpc.Quote("From a script: "+message), schema)
+	resp, err := r.env.Ask(ctx, mcp.MethodElicit, question)
+	switch {
+	case err != nil:
+		return nil, refusedBy(err)
+	case resp.Err != nil:
+		return nil, &thrown{Name: callError, Message: resp.Err.Message}
+	}
+	if action, _ := jsonrpc.GetString(resp.Result, "action"); action != "accept" {
+		return nil, &thrown{Name: declined, Message: "the person did not answer: " + action}
+	}
+	if content := jsonrpc.Get(resp.Result, "content"); content != nil {
+		return content, nil
+	}
+	return []byte(`{}`), nil
+}

@@ -1,0 +1,48 @@
+package catalog
+
+import (
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// Declaration writes a tool as a function of TypeScript, under a name. What
+// types cannot say stands behind it as JSON Schema.
+func Declaration(it *Item, name string) string {
+	var b strings.Builder
+	if it.Description != "" {
+		fmt.Fprintf(&b, "/** %s */\n", strings.ReplaceAll(it.Description, "*/", `*\/`))
+	}
+	args := declared(it.InputSchema, "{}")
+	mark := "?"
+	if len(it.Required) > 0 {
+		mark = ""
+	}
+	fmt.Fprintf(&b, "function %s(args%s: %s): Promise<%s>", name, mark, args, declared(it.OutputSchema, "unknown"))
+	return b.String()
+}
+
+// declared is a schema as a type; where that loses something the schema stands
+// beside it.
+func declared(schema []byte, otherwise string) string {
+	if !jsonrpc.Valid(schema) {
+		return otherwise
+	}
+	ts, lossy := typed(schema)
+	if lossy {
+		return fmt.Sprintf("%s /* %s */", ts, strings.ReplaceAll(string(jsonrpc.Compact(nil, schema)), "*/", `*\/`))
+	}
+	return ts
+}
+
+// Identifier is a name in which what no identifier can have is an underscore.
+func Identifier(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c != '_' && c != '$' && (c < '0' || c > '9' || i == 0) && (c|0x20 < 'a' || c|0x20 > 'z') && c < 0x80 {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
