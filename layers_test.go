@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"mcp":       {"jsonrpc", "config"},
 	"traffic":   {"jsonrpc", "config"},
 	"safehttp":  {"jsonrpc", "config"},
-	"telemetry": {"jsonrpc", "config", "traffic", "safehttp"},
+	"telemetry": {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
 	"stdio":     {"jsonrpc", "spare", "config", "mcp", "traffic", "safehttp"},
 	"mcphttp":   {"jsonrpc", "spare", "config", "mcp", "traffic", "safehttp", "http1"},
 	"oauth":     {"jsonrpc", "config", "mcp", "traffic", "safehttp"},

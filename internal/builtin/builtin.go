@@ -56,6 +56,8 @@ type Tool struct {
 	// Compact says that the tool stands for those of the servers. The others
 	// look after the configuration.
 	Compact bool
+	// Script says that it runs a script.
+	Script bool
 	// Run answers a call; arguments is nil when the caller gave none. An error
 	// of type *jsonrpc.Error is answered as it is.
 	Run func(ctx context.Context, env *Env, arguments []byte) (*jsonrpc.Response, error)

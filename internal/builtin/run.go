@@ -12,11 +12,31 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/script"
 )
 
 // RunName is the tool that runs a script.
 const RunName = "run"
+
+// ScriptName is run for the command line and for test files, in any mode. It
+// takes what a model has no use for: args, seed, at.
+const ScriptName = mcp.ScriptTool
+
+// ScriptTool is the tool of that name.
+var ScriptTool = Tool{Name: ScriptName, Compact: true, Script: true, Run: func(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
+	env.Limits.Output = script.MaxValue
+	env.Job = func(job *script.Job) {
+		job.Args = jsonrpc.Get(args, "args")
+		if raw := jsonrpc.Get(args, "seed"); json.Unmarshal(raw, &job.Seed) != nil {
+			job.Seed = 0
+		}
+		if at, ok := jsonrpc.GetString(args, "at"); ok {
+			job.At, _ = time.Parse(time.RFC3339, at) // the zero time lets the clock run
+		}
+	}
+	return compact{code: true}.run(ctx, env, args)
+}}
 
 // MetaRun is the member of _meta in which run says what a script used.
 const MetaRun = "mcp-all-in-one/run"
@@ -30,7 +50,7 @@ func (c compact) runTool() Tool {
 		`"inputSchema":{"type":"object","properties":{"code":{"type":"string","description":"Body of an async function"},` +
 		`"timeout_seconds":{"type":"number","description":"Lowers the time limit"}},"required":["code"]},` +
 		`"_meta":{"anthropic/maxResultSizeChars":500000}}`
-	return Tool{Name: RunName, Definition: []byte(definition), Run: c.run}
+	return Tool{Name: RunName, Definition: []byte(definition), Script: true, Run: c.run}
 }
 
 // run runs a script.

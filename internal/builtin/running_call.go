@@ -218,7 +218,11 @@ func (r *running) ask(ctx context.Context, params []byte) ([]byte, *thrown) {
 	resp, err := r.env.Ask(ctx, mcp.MethodElicit, question)
 	switch {
 	case err != nil:
-		return nil, refusedBy(err)
+		t := refusedBy(err)
+		if wire := wireOf(err); wire != nil && wire.Code == jsonrpc.CodeMethodNotFound {
+			t.Message = "nobody can be asked: the client does not offer this"
+		}
+		return nil, t
 	case resp.Err != nil:
 		return nil, &thrown{Name: callError, Message: resp.Err.Message}
 	}

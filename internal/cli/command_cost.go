@@ -70,9 +70,17 @@ func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
 	row(a.t("one list, full", "一次列表，full"), -1, r.List.Full)
 	row(a.t("one list, compact", "一次列表，compact"), -1, r.List.Compact)
 	row(a.t("one list, search", "一次列表，search"), -1, r.List.Search)
+	row(a.t("one list, code", "一次列表，code"), -1, r.List.Code)
 	row(a.t("our own tools", "自带的配置工具"), -1, r.Own)
 	row(a.t("lists shown so far", "已展示的列表"), r.Lists, r.Shown)
 	row(a.t("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
+	if r.Scripts > 0 {
+		row(a.t("scripts so far: returned", "已运行的脚本：返回"), r.Scripts, r.Returned)
+		row(a.t("their calls, which stayed out", "其中的调用（未进入上下文）"), r.Calls, r.Inner)
+	}
+	if r.Cut > 0 {
+		row(a.t("results shown in part: left out", "部分显示的结果：省略"), r.Cut, r.Kept)
+	}
 	a.print(t)
 	fmt.Fprintf(a.Stdout, a.t("  auto would choose %s: %s\n", "  auto 会选择 %s：%s\n"), r.Advice.Mode, a.t(r.Advice.Why, r.Advice.WhyZH))
 	for _, one := range slices.Concat(r.Keys, r.Sessions) {

@@ -53,6 +53,6 @@ func (in *instance) approve(ctx context.Context, a gateway.Approval) bool {
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
-	answer, err := in.inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments})
+	answer, err := in.inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments, Code: a.Code})
 	return err == nil && answer.Action == "accept"
 }

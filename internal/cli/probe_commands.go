@@ -16,7 +16,7 @@ import (
 // probeCommands are those of the tester.
 func (a *app) probeCommands() []*cobra.Command {
 	return []*cobra.Command{
-		a.inspectCommand(), a.shellCommand(), a.listCommand(), a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(),
+		a.inspectCommand(), a.shellCommand(), a.listCommand(), a.callCommand(), a.scriptCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(),
 		a.pingCommand(), a.subscribeCommand(), a.watchCommand(), a.logsCommand(), a.testCommand(),
 		a.recordCommand(), a.replayCommand(), a.mockCommand(), a.loadCommand(), a.diffCommand(), a.lintCommand(), a.inboxCommand(), a.trafficCommand(), a.historyCommand(), a.compareCommand(),
 	}

@@ -191,7 +191,6 @@ type Results struct {
 	Tail       int64         `json:"tail" unit:"size" def:"1KiB" min:"0" doc:"How much of its end is shown." zh:"显示的结尾部分大小。"`
 	Keep       time.Duration `json:"keep" def:"1h" min:"1s" max:"720h" doc:"How long a result is kept after it was last read." zh:"结果在最后一次读取后保存多久。"`
 	Disk       int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
-	Structured string        `json:"structured" def:"keep" enum:"keep|cut" doc:"What happens to structuredContent over the limit in full mode: it stays, or it goes and the list shows no outputSchema." zh:"full 模式下超限的 structuredContent：保留，或去除且列表不显示 outputSchema。"`
 }
 
 // ResultLimit is the limit of a schema, a server or a tool.

@@ -32,6 +32,25 @@ func (s *Schema) Names() []string {
 	return names
 }
 
+// CutsResults says whether the schema, one of its servers or one of their tools
+// has a limit for results.
+func (s *Schema) CutsResults() bool {
+	if s.Results.Limit > 0 {
+		return true
+	}
+	for _, v := range s.Servers {
+		if v.Results.Limit > 0 {
+			return true
+		}
+		for _, t := range v.Tools {
+			if t.Results.Limit > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Server returns the server of that name, or nil.
 func (s *Schema) Server(name string) *Server {
 	for _, v := range s.Servers {

@@ -77,7 +77,9 @@ type Gateway struct {
 	tasks    taskOwners
 	scripts  scripts
 	kept     *kept.Store
-	draining atomic.Bool // no new call may run
+	// ownReading is opt.Own with the tool that reads on in kept results.
+	ownReading func() *builtin.Set
+	draining   atomic.Bool // no new call may run
 	// tallies count what clients were shown.
 	tallies    tallies
 	translated translated
@@ -107,6 +109,9 @@ func New(opt Options) *Gateway {
 	g.pressure = newPressure(func() int64 { return g.config().Limits.Memory }, g.views.clear)
 	results := g.config().Results
 	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Keep: results.Keep, Disk: results.Disk})
+	g.ownReading = sync.OnceValue(func() *builtin.Set {
+		return builtin.NewSet(append([]builtin.Tool{keptReader}, opt.Own.Tools...))
+	})
 	g.answerer = newAnswerer(g.config, opt.Answerer)
 	return g
 }

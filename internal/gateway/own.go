@@ -12,6 +12,12 @@ import (
 
 // ownTool finds a tool of our own; nil where there is none of that name.
 func (s *Session) ownTool(name string) *builtin.Tool {
+	if s.isScript(name) {
+		return &builtin.ScriptTool
+	}
+	if name == readResult && s.reads() {
+		return &keptReader
+	}
 	if tool := s.look().compact.Tool(name); tool != nil {
 		return tool
 	}
@@ -28,7 +34,7 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 	resp, err := t.own.Run(ctx, s.env(c, t), t.arguments)
 	if err == nil && resp.Err == nil {
 		s.inspected(t.own.Name, resp.Result)
-		if c.client.rules.Era == mcp.Legacy && t.own.Name == builtin.RunName {
+		if c.client.rules.Era == mcp.Legacy && t.own.Script {
 			resp.Result = catalog.DownlevelResult(c.client.rules.Date, resp.Result, false)
 		}
 	}
@@ -57,7 +63,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 			return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
 		},
 	}
-	if t.own.Name == builtin.RunName {
+	if t.own.Script {
 		s.scriptEnv(env, c, t)
 	}
 	return env

@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -23,6 +24,9 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 		return nil, err
 	}
 	c.Target = uri
+	if strings.HasPrefix(uri, kept.Scheme) && s.opening.Server == "" {
+		return s.readKept(ctx, uri)
+	}
 	owners, err := s.owners(ctx, uri, c)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -231,7 +230,19 @@ func (s *Session) hasCode() bool {
 	return code != nil && *code || s.opening.Who.Code
 }
 
+// isScript says whether a name is the tool by which the command line and test
+// files run scripts, whatever the mode.
+func (s *Session) isScript(name string) bool {
+	return name == builtin.ScriptName && (s.opening.Via == traffic.DoorCLI || s.opening.Via == traffic.DoorConsole)
+}
+
 // modeKey is equal for sessions whose own tools are the same.
 func (s *Session) modeKey(mode string) string {
-	return strings.Join([]string{mode, fmt.Sprint(s.hasCode(), s.reads())}, "+")
+	if s.hasCode() {
+		mode += "+code"
+	}
+	if s.reads() {
+		mode += "+read"
+	}
+	return mode
 }

@@ -29,7 +29,11 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		return s.perform(ctx, c.client, t.upstream, t.item, req)
+		resp, err := s.perform(ctx, c.client, t.upstream, t.item, req)
+		if err == nil && resp.Err == nil {
+			s.inPart(c, t, resp)
+		}
+		return resp, err
 	}
 	return s.exchange(ctx, c.client, t.upstream, req)
 }

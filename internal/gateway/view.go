@@ -62,13 +62,23 @@ func (s *Session) merge(sources []catalog.Source, mode string) view {
 	return v
 }
 
-// own are our own tools, for those who may use them.
+// own are our own tools beside those of servers, for those who may use them.
 func (s *Session) own() *builtin.Set {
-	if s.opening.Who.MayConfigure() {
-		return s.gw.opt.Own
+	reads := s.reads()
+	switch {
+	case !s.opening.Who.MayConfigure() || s.gw.opt.Own == nil:
+		if reads {
+			return readerAlone
+		}
+		return nil
+	case reads:
+		return s.gw.ownReading()
 	}
-	return nil
+	return s.gw.opt.Own
 }
+
+// readerAlone shows the tool that reads on in kept results.
+var readerAlone = builtin.NewSet([]builtin.Tool{keptReader})
 
 // sources are the servers of the session with what they offer to it, and an id
 // that is equal for equal sources.

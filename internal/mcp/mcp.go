@@ -60,6 +60,10 @@ const (
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 )
 
+// ScriptTool is the tool by which the command line and test files run scripts.
+// No client is shown it.
+const ScriptTool = "mcp-all-in-one/script"
+
 // MetaStarting is how many servers a list of ours is still without, because
 // they are starting.
 const MetaStarting = "mcp-all-in-one/starting"

@@ -29,11 +29,12 @@ type Suite struct {
 	Tests    []Test `yaml:"tests"`
 }
 
-// A Test is one request and what is expected of it. Exactly one of Call, Read,
-// Prompt, Complete, List and Request is set.
+// A Test is one request and what is expected of it. Exactly one of Call, Script,
+// Read, Prompt, Complete, List and Request is set.
 type Test struct {
 	Name     string         `yaml:"name"`
 	Call     string         `yaml:"call"`
+	Script   string         `yaml:"script"` // code that calls tools, through the gateway
 	Read     string         `yaml:"read"`
 	Prompt   string         `yaml:"prompt"`
 	Complete string         `yaml:"complete"`
@@ -163,7 +164,7 @@ func (s *Suite) check() error {
 			}
 		}
 		if t.kinds() != 1 {
-			return i18n.Errorf("test %q has %d of call, read, prompt, complete, list and request; exactly one is needed", "测试 %q 含有 call、read、prompt、complete、list 和 request 中的 %d 项；应恰好有一项", t.Name, t.kinds())
+			return i18n.Errorf("test %q has %d of call, script, read, prompt, complete, list and request; exactly one is needed", "测试 %q 含有 call、script、read、prompt、complete、list 和 request 中的 %d 项；应恰好有一项", t.Name, t.kinds())
 		}
 		if names[t.Name] {
 			return i18n.Errorf("two tests are called %q", "有两个测试都叫 %q", t.Name)
@@ -173,13 +174,18 @@ func (s *Suite) check() error {
 	return nil
 }
 
+func firstLine(code string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(code), "\n")
+	return line
+}
+
 func (t *Test) subject() string {
-	return strings.TrimSpace(t.Call + t.Read + t.Prompt + t.Complete + t.List + t.Request)
+	return strings.TrimSpace(firstLine(t.Script) + t.Call + t.Read + t.Prompt + t.Complete + t.List + t.Request)
 }
 
 func (t *Test) kinds() int {
 	n := 0
-	for _, v := range []string{t.Call, t.Read, t.Prompt, t.Complete, t.List, t.Request} {
+	for _, v := range []string{t.Call, t.Script, t.Read, t.Prompt, t.Complete, t.List, t.Request} {
 		if v != "" {
 			n++
 		}

@@ -169,6 +169,13 @@ func (r *SuiteRunner) request(ctx context.Context, t *Test) (string, json.RawMes
 			params = jsonrpc.Set(params, jsonOf(t.Args), "arguments")
 		}
 		return mcp.MethodToolsCall, params, nil
+	case t.Script != "":
+		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(mcp.ScriptTool), "name")
+		params = jsonrpc.Set(params, jsonrpc.Quote(t.Script), "arguments", "code")
+		if t.Args != nil {
+			params = jsonrpc.Set(params, jsonOf(t.Args), "arguments", "args")
+		}
+		return mcp.MethodToolsCall, params, nil
 	case t.Read != "":
 		uri, err := ExpandTemplate(t.Read, texts(t.Args))
 		return mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), err

@@ -15,6 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -42,14 +43,16 @@ type Entry struct {
 	Item string `json:"item,omitempty"`
 	// Arguments is the SHA-256 of the arguments: what was passed can be
 	// proved, not read.
-	Arguments string  `json:"arguments,omitempty"`
-	Outcome   string  `json:"outcome"`
-	Code      int64   `json:"code,omitempty"`
-	Reason    string  `json:"reason,omitempty"`
-	Millis    float64 `json:"ms"`
-	Request   int64   `json:"requestBytes"`
-	Response  int64   `json:"responseBytes"`
-	Trace     string  `json:"trace,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	// Script is the SHA-256 of the code that the call ran.
+	Script   string  `json:"script,omitempty"`
+	Outcome  string  `json:"outcome"`
+	Code     int64   `json:"code,omitempty"`
+	Reason   string  `json:"reason,omitempty"`
+	Millis   float64 `json:"ms"`
+	Request  int64   `json:"requestBytes"`
+	Response int64   `json:"responseBytes"`
+	Trace    string  `json:"trace,omitempty"`
 }
 
 // An Audit writes who called what, and how it ended, to a file that begins
@@ -91,6 +94,10 @@ func (a *Audit) Observe(o *traffic.Observation) {
 	if args := jsonrpc.Get(o.Request, "arguments"); args != nil {
 		sum := sha256.Sum256(args)
 		e.Arguments = hex.EncodeToString(sum[:])
+	}
+	if code, ok := jsonrpc.GetString(o.Request, "arguments", "code"); ok && o.Server == "" && (o.Name == "run" || o.Name == mcp.ScriptTool) {
+		sum := sha256.Sum256([]byte(code))
+		e.Script = hex.EncodeToString(sum[:])
 	}
 	if o.Span.Trace != [16]byte{} {
 		e.Trace = hex.EncodeToString(o.Span.Trace[:])

@@ -39,6 +39,8 @@ type Question struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Params are the params of the request as the server sent them.
 	Params json.RawMessage `json:"params"`
+	// Code is the script that makes the call; empty for none.
+	Code string `json:"code,omitempty"`
 }
 
 // An Answer is what a person decided.

@@ -142,13 +142,24 @@ func (w *world) command(to, name string) attempt {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		p := w.program("call", to, name, "-c", w.config(), "--no-validate", "--json", "--args", string(arguments))
-		cmd := exec.CommandContext(w.t.Context(), p.Path, p.Args...)
-		cmd.Dir, cmd.Env = p.Dir, append(os.Environ(), p.Env...)
-		out, err := cmd.CombinedOutput()
-		if err == nil {
-			return answer{let, string(out)}
-		}
-		return answer{reasonIn(string(out)), string(out)}
+		return w.run("", "call", to, name, "-c", w.config(), "--no-validate", "--json", "--args", string(arguments))
 	}
+}
+
+// scriptCommand calls the tool in a script of the command line.
+func (w *world) scriptCommand() attempt {
+	return func(t target) answer { return w.run(scriptOf(t), "script", "-", "-c", w.config()) }
+}
+
+// run runs a command of the program.
+func (w *world) run(input string, args ...string) answer {
+	p := w.program(args...)
+	cmd := exec.CommandContext(w.t.Context(), p.Path, p.Args...)
+	cmd.Stdin = strings.NewReader(input)
+	cmd.Dir, cmd.Env = p.Dir, append(os.Environ(), p.Env...)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return answer{let, string(out)}
+	}
+	return answer{reasonIn(string(out)), string(out)}
 }

@@ -120,6 +120,7 @@ func (d *decision) world(t *testing.T) *world {
 func (d *decision) start(t *testing.T, more map[string]any) *world {
 	w := newWorld(t, map[string][]string{
 		keyPlain: d.scopes, keyCompact: append([]string{"mode:compact"}, d.scopes...), keyAuto: append([]string{"mode:auto"}, d.scopes...),
+		keyCode:  append([]string{"mode:code"}, d.scopes...),
 		keyAdmin: {"admin"},
 	})
 	w.control = d.reason == let

@@ -1,6 +1,7 @@
 package decisions
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -37,10 +38,12 @@ const (
 	doorEndpoint
 	doorExec
 	doorAuto
+	doorRun
 	doorBench
 	doorDirect
 	doorSuite
 	doorCLI
+	doorScript
 	doorTask
 	doorPrompt
 	doorRead
@@ -78,6 +81,7 @@ const (
 	keyPlain   = "plain"
 	keyCompact = "compact"
 	keyAuto    = "auto"
+	keyCode    = "code"
 	keyAdmin   = "admin"
 )
 
@@ -97,6 +101,8 @@ var doors = [numDoors]door{
 		func(w *world, e era) attempt { return execTool(w.streamable("/mcp", keyCompact, e)) }},
 	doorAuto: {"auto", "`exec` under `mode: auto`", both, "exec", keyAuto, tool,
 		func(w *world, e era) attempt { return execTool(w.streamable("/mcp", keyAuto, e)) }},
+	doorRun: {"run", "a script of `run` in code mode, which calls the tool", both, "run", keyCode, tool,
+		func(w *world, e era) attempt { return runScript(w.streamable("/mcp", keyCode, e)) }},
 	doorBench: {"bench", "the console's Bench, through the gateway", both, "console", keyPlain, tool,
 		func(w *world, e era) attempt {
 			return w.bench(keyPlain, map[string]any{"via": "gateway"}, e, server+"__"+tool)
@@ -109,6 +115,8 @@ var doors = [numDoors]door{
 		func(w *world, _ era) attempt { return w.suite(keyPlain, ".", server+"__"+tool) }},
 	doorCLI: {"cli", "`mcp-all-in-one call`, through the running gateway", []era{ownEra}, "cli", "local", tool,
 		func(w *world, _ era) attempt { return w.command(".", server+"__"+tool) }},
+	doorScript: {"script", "`mcp-all-in-one script`, through the running gateway", []era{ownEra}, "script", "local", tool,
+		func(w *world, _ era) attempt { return w.scriptCommand() }},
 	doorTask: {"task", "`tasks/get`, of a task that the same key made", []era{legacy}, "session", keyPlain, "task", openTask},
 	doorPrompt: {"prompt", "`prompts/get`", both, "session", keyPlain, prompt,
 		func(w *world, e era) attempt {
@@ -164,6 +172,22 @@ func execTool(s session) attempt {
 			inner["arguments"] = t.arguments
 		}
 		return s.ask(mcp.MethodToolsCall, map[string]any{"name": "exec", "arguments": inner}, nil)
+	}
+}
+
+// scriptOf is a script that calls the tool.
+func scriptOf(t target) string {
+	arguments, err := json.Marshal(t.arguments)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf("return await tools.%s.%s(%s)", server, tool, arguments)
+}
+
+// runScript calls the tool in a script.
+func runScript(s session) attempt {
+	return func(t target) answer {
+		return s.ask(mcp.MethodToolsCall, map[string]any{"name": "run", "arguments": map[string]any{"code": scriptOf(t)}}, nil)
 	}
 }
 

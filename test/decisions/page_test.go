@@ -151,7 +151,7 @@ func whoIs(who string) string {
 	switch who {
 	case keyPlain:
 		return "a key without admin"
-	case keyCompact, keyAuto:
+	case keyCompact, keyAuto, keyCode:
 		return "the same with `mode:" + who + "`"
 	}
 	return "`" + who + "`"

@@ -103,9 +103,9 @@ var (
 	direct     = shut("a connection past the gateway needs the admin scope", doorDirect)
 	toolsOnly  = na("it is about tools", doorPrompt, doorRead, doorSubscribe, doorComplete)
 	madeByCall = na("a task is made by a call, which was decided", doorTask)
-	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI)
+	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI, doorScript)
 	looksOnly  = shut("a read-only key may look at the console, and call nothing there", doorBench, doorSuite)
-	newSession = mute("a new session is refused", doorSuite, doorCLI)
+	newSession = mute("a new session is refused", doorSuite, doorCLI, doorScript)
 )
 
 var hello = target{arguments: map[string]any{"text": "hi"}}
@@ -116,13 +116,13 @@ var decisions = [numDecisions]decision{
 	nothing: {name: "nothing", about: "the control: nothing is in the way, and the server hears it", reason: let, target: hello},
 	draining: {name: "draining", rule: "draining", about: "the gateway is shutting down, and a call still runs", reason: string(mcp.Draining), target: hello,
 		settings: map[string]any{"limits": map[string]any{"drain": "30s"}}, begin: (*world).drain, early: true,
-		cells: exceptions(direct, newSession, mute("the call of `exec` is refused, before the tool in it is read", doorExec, doorAuto),
+		cells: exceptions(direct, newSession, mute("the call of `exec` or `run` is refused, before the tool in it is read", doorExec, doorAuto, doorRun),
 			mute("the transport refuses every new request", doorHTTP, doorSSE, doorStdio, doorEndpoint, doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete),
 			na("the console ends with the gateway", doorBench, doorSuite))},
 	pressure: {name: "pressure", rule: "pressure", about: "`limits.memory` is used up", reason: string(mcp.Overloaded), target: hello,
 		begin: (*world).press, early: true, cells: exceptions(direct, newSession, on(unrecorded, "all of `subscriptions/listen` is refused", []doorID{doorSubscribe}, modern))},
 	scopeSchema: {name: "scope-schema", rule: "scope", about: "the key has `schema:elsewhere`", reason: notFound, target: hello, schemas: true, scopes: []string{"schema:elsewhere"},
-		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorAuto,
+		cells: exceptions(noScopes, mute("the endpoint is not there: there is no call", doorHTTP, doorSSE, doorEndpoint, doorExec, doorAuto, doorRun,
 			doorTask, doorPrompt, doorRead, doorSubscribe, doorComplete), direct, mute("the schema is not there: there is no session", doorBench, doorSuite))},
 	scopeServer: {name: "scope-server", rule: "scope", about: "the key has `server:other`", reason: notFound, target: hello, scopes: []string{"server:other"},
 		cells: exceptions(noScopes, direct, mute("the endpoint is not there: there is no call", doorEndpoint))},
@@ -144,8 +144,8 @@ var decisions = [numDecisions]decision{
 		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorSubscribe))},
 	headerParams: {name: "headers", rule: "headers", about: "the header of an `x-mcp-header` argument has another value", reason: headerMismatch,
 		target: target{map[string]any{"text": "hi", "region": "eu"}, http.Header{"Mcp-Param-Region": {"us"}}},
-		cells: exceptions(direct, madeByCall, toolsOnly, naLegacy("headers of arguments are modern", doorHTTP, doorEndpoint), na("it has no headers", doorSSE, doorStdio, doorBench, doorSuite, doorCLI),
-			na("its own arguments are no headers", doorExec, doorAuto))},
+		cells: exceptions(direct, madeByCall, toolsOnly, naLegacy("headers of arguments are modern", doorHTTP, doorEndpoint), na("it has no headers", doorSSE, doorStdio, doorBench, doorSuite, doorCLI, doorScript),
+			na("its own arguments are no headers", doorExec, doorAuto, doorRun))},
 	argumentsFit: {name: "arguments", rule: "arguments", about: "a required argument is missing", reason: badArguments, target: target{arguments: map[string]any{}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	ask: {name: "ask", rule: "ask", about: "`ask: true`, and a person says no", reason: string(mcp.PolicyDenied), target: hello,
