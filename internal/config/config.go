@@ -186,11 +186,11 @@ type Scripts struct {
 
 // Results says from which size on results are shown in part and kept whole.
 type Results struct {
-	Limit      int64         `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"超过此大小的文本只显示一部分；0 为全部显示。"`
-	Head       int64         `json:"head" unit:"size" def:"2KiB" min:"0" doc:"How much of its beginning is shown." zh:"显示的开头部分大小。"`
-	Tail       int64         `json:"tail" unit:"size" def:"1KiB" min:"0" doc:"How much of its end is shown." zh:"显示的结尾部分大小。"`
-	Keep       time.Duration `json:"keep" def:"1h" min:"1s" max:"720h" doc:"How long a result is kept after it was last read." zh:"结果在最后一次读取后保存多久。"`
-	Disk       int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
+	Limit int64         `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"超过此大小的文本只显示一部分；0 为全部显示。"`
+	Head  int64         `json:"head" unit:"size" def:"2KiB" min:"0" doc:"How much of its beginning is shown." zh:"显示的开头部分大小。"`
+	Tail  int64         `json:"tail" unit:"size" def:"1KiB" min:"0" doc:"How much of its end is shown." zh:"显示的结尾部分大小。"`
+	Keep  time.Duration `json:"keep" def:"1h" min:"1s" max:"720h" doc:"How long a result is kept after it was last read." zh:"结果在最后一次读取后保存多久。"`
+	Disk  int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
 }
 
 // ResultLimit is the limit of a schema, a server or a tool.

@@ -107,8 +107,10 @@ func New(opt Options) *Gateway {
 	g.started = time.Now()
 	g.changes.gateway = g
 	g.pressure = newPressure(func() int64 { return g.config().Limits.Memory }, g.views.clear)
-	results := g.config().Results
-	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Keep: results.Keep, Disk: results.Disk})
+	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Bounds: func() (time.Duration, int64) {
+		c := &g.config().Results
+		return c.Keep, c.Disk
+	}})
 	g.ownReading = sync.OnceValue(func() *builtin.Set {
 		return builtin.NewSet(append([]builtin.Tool{keptReader}, opt.Own.Tools...))
 	})

@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
+const maxDisk = 4 << 20
+
 func newStore(t *testing.T, change func(*Options)) (*Store, *time.Time) {
 	t.Helper()
 	now := time.Now()
-	o := Options{Dir: filepath.Join(t.TempDir(), "results", "1"), Keep: time.Hour, Disk: 4 << 20, Now: func() time.Time { return now }}
+	o := Options{Dir: filepath.Join(t.TempDir(), "results", "1"), Bounds: func() (time.Duration, int64) { return time.Hour, maxDisk }, Now: func() time.Time { return now }}
 	if change != nil {
 		change(&o)
 	}
@@ -83,7 +85,7 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s.shares["key:ann"] > s.opt.Disk/4 {
+		if s.shares["key:ann"] > maxDisk/4 {
 			t.Errorf("one client has %d bytes", s.shares["key:ann"])
 		}
 		if _, err := s.Get(bob, first); err != nil {

@@ -33,10 +33,10 @@ type Options struct {
 	// Dir is where results are kept that do not fit in memory; it is made and
 	// cleared when the first one is written.
 	Dir string
-	// Keep is how long a result is kept after it was last read.
-	Keep time.Duration
-	// Disk bounds what is on the disk, in all; a principal may have a quarter.
-	Disk int64
+	// Bounds are how long a result is kept after it was last read, and what may
+	// be on the disk in all, of which a principal may have a quarter. They may
+	// change.
+	Bounds func() (keep time.Duration, disk int64)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 }
@@ -109,13 +109,14 @@ func (s *Store) Put(owner Owner, data []byte) (string, error) {
 		s.by[e.id] = e
 		return Scheme + e.id, nil
 	}
-	share := s.opt.Disk / 4
+	_, disk := s.opt.Bounds()
+	share := disk / 4
 	if e.size > share {
 		return "", errNoRoom
 	}
 	s.makeRoom(func() bool { return s.shares[owner.Principal]+e.size <= share },
 		func(o *entry) bool { return o.data == nil && o.owner.Principal == owner.Principal })
-	s.makeRoom(func() bool { return s.disk+e.size <= s.opt.Disk }, func(o *entry) bool { return o.data == nil })
+	s.makeRoom(func() bool { return s.disk+e.size <= disk }, func(o *entry) bool { return o.data == nil })
 	if err := s.write(e, data); err != nil {
 		return "", err
 	}
@@ -207,7 +208,8 @@ func (s *Store) Get(owner Owner, uri string) ([]byte, error) {
 
 // expire drops what was not read for too long.
 func (s *Store) expire() {
-	limit := s.opt.Now().Add(-s.opt.Keep)
+	keep, _ := s.opt.Bounds()
+	limit := s.opt.Now().Add(-keep)
 	for _, e := range s.by {
 		if e.used.Before(limit) {
 			s.drop(e)
