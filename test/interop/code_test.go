@@ -1,0 +1,194 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// A coded is one call of a client, and what it came to.
+type coded struct {
+	Result struct {
+		Content []struct{ Type, Text string }
+		IsError bool
+	}
+	Progress []string
+}
+
+func (c coded) text() string {
+	if len(c.Result.Content) == 0 {
+		return ""
+	}
+	return c.Result.Content[0].Text
+}
+
+// runs has a published client make calls.
+func runs(t *testing.T, program []string, calls []map[string]any) []coded {
+	t.Helper()
+	input, err := json.Marshal(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 120*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &logWriter{t}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the client: %v\n%s", err, out)
+	}
+	var all []coded
+	if err := json.Unmarshal(out, &all); err != nil {
+		t.Fatalf("%v: %.500s", err, out)
+	}
+	return all
+}
+
+// The published servers in a script, with the official clients, on both
+// transports.
+func TestCode(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	for i := 0; text.Len() < 5<<20; i++ {
+		fmt.Fprintf(&text, "line %d: %s\n", i, strings.Repeat("x", i%90))
+	}
+	large := filepath.Join(dir, "large.txt")
+	if err := os.WriteFile(large, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Count(text.String(), "\n")
+	servers := func(t *testing.T) string {
+		c := config(
+			"everything", entry(node(t), npmServer("server-everything")),
+			"files", entry(node(t), npmServer("server-filesystem"), dir),
+			"memory", fmt.Sprintf(`{"command":%q,"args":[%q],"env":{"MEMORY_FILE_PATH":%q}}`,
+				node(t), npmServer("server-memory"), filepath.Join(t.TempDir(), "memory.json")))
+		return strings.Replace(c, "{", `{"mode":"code",`, 1)
+	}
+	run := func(code string) map[string]any {
+		return map[string]any{"tool": "run", "arguments": map[string]any{"code": code}}
+	}
+	calls := []map[string]any{
+		run(`return await tools.everything.get_sum({a: 19, b: 23})`),
+		run(`const t = (await tools.files.read_text_file({path: ` + fmt.Sprintf("%q", large) + `})).content; return t.split('\n').length - 1`),
+		run(`await tools.memory.create_entities({entities: Array.from({length: 100}, (_, i) => ({name: 'e' + i, entityType: i % 4 ? 'person' : 'place', observations: ['seen ' + i]}))});
+			const {entities} = await tools.memory.read_graph({}); return entities.filter(e => e.entityType === 'person').length`),
+		run(`return await tools.everything.trigger_long_running_operation({duration: 1, steps: 3})`),
+		run(`const x = await Promise.all([1, 2, 3, 4, 5].map(i => tools.everything.get_sum({a: i, b: i}))); return x.length`),
+	}
+	python := filepath.Join(cache, "python", "bin", "python")
+	client, err := filepath.Abs(filepath.Join("scripts", "code_client.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, program := range map[string][]string{"TypeScript": {node(t), script(t, "code.mjs")}, "Python": {python, client}} {
+		for _, kind := range []string{"http", "stdio"} {
+			t.Run("code/published "+name+" "+kind, func(t *testing.T) {
+				to := []string{"http", ""}
+				if kind == "http" {
+					to[1] = mcptest.Gateway(t, servers(t)).URL + "/mcp"
+				} else {
+					to = []string{"stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, servers(t))}
+				}
+				got := runs(t, append(append([]string{}, program...), to...), calls)
+				for i, want := range []string{"42", fmt.Sprint(lines), "75", "Long running operation completed", "5"} {
+					if !strings.Contains(got[i].text(), want) || got[i].Result.IsError {
+						t.Errorf("call %d is %+v, want %s", i, got[i], want)
+					}
+				}
+				if len(got[3].Progress) == 0 {
+					t.Errorf("no progress was heard: %+v", got[3])
+				}
+			})
+		}
+	}
+}
+
+// The same tasks with exec and with run: what of them enters the context of a
+// model. docs/compact.md has the figures of one run.
+func TestCodeCost(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 40 {
+		body := strings.Repeat(fmt.Sprintf("2026-11-%02d level=info request %d took 12 ms\n", i%28+1, i), 50) + strings.Repeat("level=error it failed\n", i%3)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("day%02d.log", i)), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servers := strings.Replace(config(
+		"everything", entry(node(t), npmServer("server-everything")),
+		"files", entry(node(t), npmServer("server-filesystem"), dir),
+		"memory", fmt.Sprintf(`{"command":%q,"args":[%q],"env":{"MEMORY_FILE_PATH":%q}}`,
+			node(t), npmServer("server-memory"), filepath.Join(t.TempDir(), "memory.json"))), "{", `{"mode":"code",`, 1)
+	url := mcptest.Gateway(t, servers).URL + "/mcp"
+	exec := func(server, tool string, arguments map[string]any) map[string]any {
+		return map[string]any{"tool": "exec", "arguments": map[string]any{"server_name": server, "tool_name": tool, "arguments": arguments}}
+	}
+	run := func(code string) []map[string]any {
+		return []map[string]any{{"tool": "run", "arguments": map[string]any{"code": code}}}
+	}
+	logs := []map[string]any{exec("files", "list_directory", map[string]any{"path": dir})}
+	for i := range 40 {
+		logs = append(logs, exec("files", "read_text_file", map[string]any{"path": filepath.Join(dir, fmt.Sprintf("day%02d.log", i))}))
+	}
+	var entities []any
+	for i := range 100 {
+		entities = append(entities, map[string]any{"name": fmt.Sprintf("e%d", i), "entityType": []string{"person", "place"}[i%2], "observations": []string{fmt.Sprintf("seen %d", i)}})
+	}
+	sums := []map[string]any{}
+	for i := range 20 {
+		sums = append(sums, exec("everything", "get-sum", map[string]any{"a": i, "b": 1}))
+	}
+	for _, task := range []struct {
+		name string
+		exec []map[string]any
+		run  []map[string]any
+		want string
+		less int // how many times fewer tokens
+	}{
+		{"errors in 40 log files", logs, run(fmt.Sprintf(`const dir = %q; let n = 0;
+for (const line of (await tools.files.list_directory({path: dir})).content.split('\n'))
+  n += (await tools.files.read_text_file({path: dir + '/' + line.replace('[FILE] ', '')})).content.split('level=error').length - 1;
+return n`, dir)), "39", 20},
+		{"100 entities, then how many are people", []map[string]any{exec("memory", "create_entities", map[string]any{"entities": entities}), exec("memory", "read_graph", nil)},
+			run(`await tools.memory.create_entities({entities: Array.from({length: 100}, (_, i) => ({name: 'x' + i, entityType: ['person', 'place'][i % 2], observations: ['seen ' + i]}))});
+return (await tools.memory.read_graph({})).entities.filter(e => e.entityType === 'person' && e.name[0] === 'x').length`), "50", 20},
+		{"20 sums", sums, run(`const all = await Promise.all([...Array(20).keys()].map(a => tools.everything.get_sum({a, b: 1})));
+return all.reduce((n, text) => n + Number(text.match(/is (\d+)/)[1]), 0)`), "210", 5},
+	} {
+		t.Run("code/cost "+task.name, func(t *testing.T) {
+			program := []string{node(t), script(t, "code.mjs"), "http", url}
+			cost := func(calls []map[string]any) (tokens int, last string) {
+				got := runs(t, program, calls)
+				for i, c := range got {
+					in, err := json.Marshal(calls[i])
+					if err != nil {
+						t.Fatal(err)
+					}
+					out, err := json.Marshal(c.Result)
+					if err != nil {
+						t.Fatal(err)
+					}
+					tokens += catalog.CostOf(in).Tokens + catalog.CostOf(out).Tokens
+				}
+				return tokens, got[len(got)-1].text()
+			}
+			before, _ := cost(task.exec)
+			after, said := cost(task.run)
+			t.Logf("%s: exec %d calls, %d tokens; run 1 call, %d tokens", task.name, len(task.exec), before, after)
+			if said != task.want || after*task.less > before {
+				t.Errorf("run says %q, want %q; %d tokens instead of %d", said, task.want, after, before)
+			}
+		})
+	}
+}

@@ -1,0 +1,35 @@
+"""The official Python client runs calls that it reads from standard input as a
+JSON array of {tool, arguments}, and prints an array of results.
+
+  code_client.py stdio COMMAND ARGS...
+  code_client.py http URL
+"""
+import asyncio
+import json
+import os
+import sys
+
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+
+async def answer(message, response_type, params, context):
+    return {"name": "Ada"}
+
+
+async def main(kind, target, *args):
+    transport = StdioTransport(target, list(args), env=dict(os.environ)) if kind == "stdio" else target
+    out = []
+    async with Client(transport, elicitation_handler=answer) as client:
+        for call in json.load(sys.stdin):
+            progress = []
+
+            async def heard(done, total, message):
+                progress.append(message)
+
+            result = await client.call_tool_mcp(call["tool"], call["arguments"], progress_handler=heard)
+            out.append({"result": result.model_dump(mode="json", by_alias=True, exclude_none=True), "progress": progress})
+    print(json.dumps(out))
+
+
+asyncio.run(main(*sys.argv[1:]))
