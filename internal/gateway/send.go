@@ -65,12 +65,25 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 		span = t.span.Child()
 	}
 	id := s.gw.opt.Traffic.Begin(&c, req.Params)
+	var trip jsonrpc.Trip
+	req.Trip = &trip
 	resp, err := s.owned(u, req)(u.Call(ctx, p.caller, req))
 	o, body := outcomeOf(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
-	o.ServerTime = o.Total
+	split(&o, c.Start, &trip)
 	s.ended(id, &span, &c, &o, req.Params, body)
 	return resp, err
+}
+
+// split says where the time of a call to a server went. Until a transport took
+// it, the call waited here: for its turn, or for the server to start.
+func split(o *traffic.Outcome, start time.Time, trip *jsonrpc.Trip) {
+	o.Gateway = o.Total
+	if left := trip.Left(); !left.IsZero() {
+		o.Gateway = min(max(left.Sub(start), 0), o.Total)
+	}
+	o.Transport = min(trip.Carried(), o.Total-o.Gateway)
+	o.ServerTime = o.Total - o.Gateway - o.Transport
 }
 
 // owned notes whose the task is that an answer announces.

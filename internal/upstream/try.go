@@ -104,7 +104,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 			return nil, err
 		}
 	}
-	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k}
+	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
 	resp, err := l.send(ctx, &k.sent)
 	if err == nil && bridged {
 		resp, err = l.rounds(ctx, k, req.Method, params, resp)
