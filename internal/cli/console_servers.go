@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -210,7 +211,7 @@ func changesHash(changed []upstream.DefinitionChange) string {
 
 // Approve lets a pending entry run, or accepts changed definitions, when they
 // are what was shown.
-func (c *consoleServers) Approve(_ context.Context, schema, name, shown string) error {
+func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema, name, shown string) error {
 	u := c.find(schema, name)
 	if u == nil {
 		return web.ErrNotFound
@@ -223,7 +224,11 @@ func (c *consoleServers) Approve(_ context.Context, schema, name, shown string) 
 		}
 		return u.Approve(changed)
 	}
-	err := c.in.cfg.Approvals().Approve(cfg.ID(), shown)
+	record := c.in.cfg.Approvals()
+	if !who.MayDecide(record.Asker(cfg.ID(), shown)) {
+		return web.ErrOwnRequest
+	}
+	err := record.Approve(cfg.ID(), shown)
 	if err != nil && !errors.Is(err, config.ErrChanged) {
 		return err
 	}

@@ -36,7 +36,8 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	return &builtin.Env{
-		Catalog: func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
+		Principal: s.opening.Who.ID,
+		Catalog:   func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")
