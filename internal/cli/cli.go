@@ -14,42 +14,42 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// Env is the world around the program.
-type Env struct {
+// An app is one run of the program: the world around it, who it is, and the
+// flags that every command has.
+type app struct {
 	Args   []string // with the program's name first
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) (string, bool)
-}
 
-// An app is one run of the program.
-type app struct {
-	Env
 	personality personality
 	lang        i18n.Lang
-	// Flags that every command has.
-	configPath string
-	project    bool
-	insecure   bool
-	asJSON     bool
+	configPath  string
+	project     bool
+	insecure    bool
+	asJSON      bool
 }
+
+// Env is the world around the program.
+type Env = app
 
 // Run runs the program and returns its exit code.
 func Run(ctx context.Context, env Env) int {
 	if len(env.Args) > 1 && env.Args[1] == helperCommand {
 		return stdio.RunHelper(ctx)
 	}
-	a := &app{Env: env}
+	a := &env
 	if a.Getenv == nil {
 		a.Getenv = os.LookupEnv
 	}
 	a.lang = language(a.Getenv)
-	args := a.identify()
-	root := a.personality.root(a)
+	name, args := identify(env.Args)
+	a.personality = personalities()[name]
+	root := roots()[name](a)
 	if a.personality.own {
-		args = bareHelp(args, firstWord(root, args))
-		args = shieldTerms(a.shortForm(root, args), firstWord(root, args))
+		args = bareHelp(args, firstWord(root.PersistentFlags(), args))
+		args = shieldTerms(a.shortForm(root, args), firstWord(root.PersistentFlags(), args))
 	}
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
@@ -66,24 +66,19 @@ const helperCommand = "__helper"
 
 // identify finds out by which name the program was called: its own, or the
 // first argument. It returns the arguments that are left.
-func (a *app) identify() []string {
-	args := a.Args[1:]
-	name := strings.TrimSuffix(filepath.Base(a.Args[0]), ".exe")
-	if p, ok := personalities()[name]; ok {
-		a.personality = p
-		if !p.own {
-			return args
-		}
-	} else {
-		a.personality = personalities()["mcp-all-in-one"]
+func identify(words []string) (name string, args []string) {
+	args = words[1:]
+	name = strings.TrimSuffix(filepath.Base(words[0]), ".exe")
+	p, known := personalities()[name]
+	if known && !p.own {
+		return name, args
 	}
 	if len(args) > 0 {
-		if p, ok := personalities()[args[0]]; ok {
-			a.personality = p
-			return args[1:]
+		if _, ok := personalities()[args[0]]; ok {
+			return args[0], args[1:]
 		}
 	}
-	return args
+	return "mcp-all-in-one", args
 }
 
 // t chooses between the two languages.

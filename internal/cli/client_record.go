@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"mcp-all-in-one/internal/config"
+
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -48,7 +50,7 @@ func (c *connection) follow(earlier connection, before []byte) {
 	}
 }
 
-func connectionsFile() string { return filepath.Join(stateDir(), "connections.json") }
+func connectionsFile() string { return filepath.Join(config.StateDir(), "connections.json") }
 
 // connections are those that were made on this machine, by client.
 func connections() (map[string]connection, error) {
@@ -78,7 +80,7 @@ func remember(id string, c *connection) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(stateDir(), 0o700); err != nil {
+	if err := os.MkdirAll(config.StateDir(), 0o700); err != nil {
 		return err
 	}
 	return writeAtOnce(connectionsFile(), data, 0o600)

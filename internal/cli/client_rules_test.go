@@ -40,7 +40,7 @@ func TestClientRules(t *testing.T) {
 		{"file", "our own", `{"command":"x","args":["$HOME","$${A}","${secret:a}"],"env":{"K":"${env:KEY}","L":"${input:i}"}}`, `{"command":"x","args":["$HOME","$${A}","${secret:a}"],"env":{"K":"${env:KEY}","L":"${secret:i}"}}`, "secret set i"},
 	} {
 		t.Run("true/10 "+test.client+" "+test.name, func(t *testing.T) {
-			a := &app{Env: Env{Getenv: os.LookupEnv}}
+			a := &app{Getenv: os.LookupEnv}
 			c := anyClient()
 			if test.client != "file" {
 				var err error

@@ -30,7 +30,7 @@ func newMachine(t *testing.T, id string) *machine {
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CODEX_HOME", "APPDATA", config.EnvConfig} {
 		t.Setenv(name, "")
 	}
-	a := &app{Env: Env{Getenv: os.LookupEnv}}
+	a := &app{Getenv: os.LookupEnv}
 	c, err := a.findClient(id)
 	if err != nil {
 		t.Fatal(err)

@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"mcp-all-in-one/internal/config"
 )
@@ -71,7 +72,9 @@ func startsGateway(in map[string]any) bool {
 		return known
 	}
 	args := line[1:]
-	at := firstWord((&app{Env: Env{Getenv: os.LookupEnv}}).mainRoot(), args)
+	flags := pflag.NewFlagSet(p.name, pflag.ContinueOnError)
+	new(app).addGlobalFlags(flags)
+	at := firstWord(flags, args)
 	return at < 0 || !slices.Contains([]string{"demo", "mock", "record"}, args[at])
 }
 

@@ -82,7 +82,7 @@ func (b *bout) callTool(f *callFlags, name string, words []string) error {
 	if err := a.answered(x, b.aim); err != nil {
 		return err
 	}
-	if err := a.printResult(&f.probeFlags, x.Result, f.save); err != nil {
+	if err := a.printResult(&f.outputFlags, x.Result, f.save); err != nil {
 		return err
 	}
 	if f.wantsSummary(a) {

@@ -62,7 +62,7 @@ func (b *bout) complete(ref, argument string, context []string) error {
 		return err
 	}
 	if b.flags.structured(b.app) {
-		return b.app.printResult(b.flags, x.Result, "")
+		return b.app.printResult(&b.flags.outputFlags, x.Result, "")
 	}
 	for raw := range jsonrpc.Elements(jsonrpc.Get(x.Result, "completion", "values")) {
 		var value string

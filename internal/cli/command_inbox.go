@@ -21,7 +21,7 @@ func (a *app) inboxCommand() *cobra.Command {
 			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.needRunning(cmd)
+			r, err := a.runningHere(cmd.Context())
 			if err != nil {
 				return err
 			}

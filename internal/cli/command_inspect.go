@@ -87,7 +87,7 @@ func (b *bout) inspect() error {
 		if err != nil {
 			return err
 		}
-		return b.app.printResult(b.flags, raw, "")
+		return b.app.printResult(&b.flags.outputFlags, raw, "")
 	}
 	b.app.printInspection(&r)
 	return nil

@@ -108,7 +108,7 @@ func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
 		if err != nil {
 			return err
 		}
-		return a.printResult(b.flags, raw, "")
+		return a.printResult(&b.flags.outputFlags, raw, "")
 	}
 	return nil
 }

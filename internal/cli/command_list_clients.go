@@ -15,7 +15,7 @@ import (
 // listClients prints who is connected to the running gateway, and what they
 // offer to servers.
 func (a *app) listClients(cmd *cobra.Command) error {
-	r, err := a.needRunning(cmd)
+	r, err := a.runningHere(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (b *bout) show(method string, params json.RawMessage, save string, answered
 	if err := answered(x, b.aim); err != nil {
 		return err
 	}
-	if err := b.app.printResult(b.flags, x.Result, save); err != nil {
+	if err := b.app.printResult(&b.flags.outputFlags, x.Result, save); err != nil {
 		return err
 	}
 	if b.flags.wantsSummary(b.app) {

@@ -171,7 +171,7 @@ func (a *app) enableCommand(on bool) *cobra.Command {
 func (a *app) restartCommand() *cobra.Command {
 	return a.serverCommand("restart", a.t("start a server of the running gateway anew", "重启正在运行的网关中的服务"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
-			r, err := a.needRunning(cmd)
+			r, err := a.runningHere(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -27,7 +28,7 @@ type terminalReader struct {
 const maxHistory = 500
 
 func newTerminalReader(s *shell) *terminalReader {
-	r := &terminalReader{shell: s, path: filepath.Join(stateDir(), "shell_history")}
+	r := &terminalReader{shell: s, path: filepath.Join(config.StateDir(), "shell_history")}
 	screen := struct {
 		io.Reader
 		io.Writer

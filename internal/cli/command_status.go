@@ -178,7 +178,7 @@ func (a *app) listServers(ctx context.Context, f *probeFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.printResult(f, raw, "")
+		return a.printResult(&f.outputFlags, raw, "")
 	}
 	t := &table{head: []string{"SCHEMA", a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TARGET", "目标")}, word: a.stateIn(2)}
 	for _, s := range rows {

@@ -36,7 +36,7 @@ func (a *app) suiteFromTraffic(cmd *cobra.Command, what string) ([]byte, error) 
 		}
 		return probe.SuiteFrom(nil, capture.Turns()), nil
 	}
-	r, err := a.needRunning(cmd)
+	r, err := a.runningHere(cmd.Context())
 	if err != nil {
 		return nil, err
 	}

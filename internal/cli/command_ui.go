@@ -17,7 +17,7 @@ func (a *app) uiCommand() *cobra.Command {
 		Short: a.t("open the console of the running gateway in the browser", "在浏览器中打开正在运行的网关的控制台"),
 		Args:  a.noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := a.needRunning(cmd)
+			r, err := a.runningHere(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -55,10 +55,8 @@ func (a *app) openConsole(url string) {
 		a.t("to print an address that logs in: ", "输出可直接登录的地址："), a.again("ui", "--print"))
 }
 
-// needRunning finds the running gateway of our config file, or says that there
+// runningHere finds the running gateway of our config file, or says that there
 // is none.
-func (a *app) needRunning(cmd *cobra.Command) (*remote, error) { return a.runningHere(cmd.Context()) }
-
 func (a *app) runningHere(ctx context.Context) (*remote, error) {
 	path := ""
 	if found, err := config.Discover(a.loadOptions(false)); err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/web"
@@ -25,7 +26,7 @@ func (in *instance) newConsole(ctx context.Context, a *app, token string) (*web.
 		Unread:   func() *web.Unread { return in.unread() },
 		Bearer:   func(r *http.Request) (access.Principal, bool) { return in.consoleBearer(r, token) },
 		Current:  in.access.Current,
-		StateDir: filepath.Join(stateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
+		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
 	})
 }
 

@@ -41,7 +41,7 @@ func benchInstance(t *testing.T) *instance {
 
 func TestConsoleBench(t *testing.T) {
 	in := benchInstance(t)
-	bench := newConsoleBench(in, &app{Env: Env{Getenv: os.LookupEnv}})
+	bench := newConsoleBench(in, &app{Getenv: os.LookupEnv})
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

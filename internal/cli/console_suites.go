@@ -20,7 +20,7 @@ func (in *instance) suiteDir() string {
 		}
 	}
 	if in.cfg.Path == "" {
-		return filepath.Join(stateDir(), "mcp-tests")
+		return filepath.Join(config.StateDir(), "mcp-tests")
 	}
 	return filepath.Join(filepath.Dir(in.cfg.Path), "mcp-tests")
 }

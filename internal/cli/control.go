@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
 )
@@ -38,7 +39,7 @@ func controlDir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-all-in-one")
 	}
-	return filepath.Join(stateDir(), "run")
+	return filepath.Join(config.StateDir(), "run")
 }
 
 // openControl opens the channel of an instance. The console behind it sees

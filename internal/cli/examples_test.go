@@ -17,7 +17,7 @@ func TestExamples(t *testing.T) {
 	checked := 0
 	for name, p := range personalities() {
 		for _, lang := range []i18n.Lang{i18n.English, i18n.Chinese} {
-			for _, line := range examplesOf(p.root(&app{personality: p, lang: lang})) {
+			for _, line := range examplesOf(roots()[name](&app{personality: p, lang: lang})) {
 				checked++
 				words := exampleWords(t, line)
 				if words == nil {
@@ -68,9 +68,10 @@ func exampleWords(t *testing.T, line string) []string {
 
 // parseExample lets a fresh command tree take the words apart.
 func parseExample(words []string) error {
-	a := &app{Env: Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}}
-	args := a.identify()
-	root := a.personality.root(a)
+	a := &app{Args: words, Getenv: func(string) (string, bool) { return "", false }}
+	name, args := identify(words)
+	a.personality = personalities()[name]
+	root := roots()[name](a)
 	if len(args) > 0 && strings.Contains(args[0], ".") && a.personality.own {
 		args = append([]string{"call"}, args...) // short for it
 	}

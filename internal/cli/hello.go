@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -22,7 +23,7 @@ type hello struct {
 
 // waitingDir is where commands that wait for a client leave a file each. A
 // gateway over stdio has no listener, so it tells them there.
-func waitingDir() string { return filepath.Join(stateDir(), "waiting") }
+func waitingDir() string { return filepath.Join(config.StateDir(), "waiting") }
 
 // A greeter is the handler of a session over stdio that tells whoever waits
 // for a client that one is there.

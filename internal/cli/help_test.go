@@ -28,7 +28,7 @@ func TestHelp(t *testing.T) {
 			t.Run(lang+"/"+name, func(t *testing.T) {
 				a := &app{personality: p, lang: i18n.ByTag(lang)}
 				var got bytes.Buffer
-				writeAllHelp(&got, p.root(a), name, lang)
+				writeAllHelp(&got, roots()[name](a), name, lang)
 				golden(t, filepath.Join("testdata", "help", name+"."+lang+".txt"), got.Bytes())
 			})
 		}

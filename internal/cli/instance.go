@@ -103,7 +103,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 		Launcher: in.launcher, Log: o.log, Limits: &o.cfg.Limits, Hits: &in.hits, Tokens: in.tokens,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.set.Snapshot().Config.Roots },
-		Memory:   upstream.OpenMemory(filepath.Join(stateDir(), "servers.json")),
+		Memory:   upstream.OpenMemory(filepath.Join(config.StateDir(), "servers.json")),
 		Pins:     openPins(),
 		Greeting: in.greeting,
 		OnChange: func(*upstream.Upstream) {
@@ -171,6 +171,3 @@ func (in *instance) unready() string {
 	}
 	return ""
 }
-
-// stateDir is where we keep what we learnt; it may be removed at any time.
-func stateDir() string { return config.StateDir() }

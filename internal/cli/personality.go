@@ -1,8 +1,10 @@
 package cli
 
 import (
-	"github.com/spf13/cobra"
 	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
@@ -14,7 +16,6 @@ type personality struct {
 	name   string // what it calls itself
 	config config.Personality
 	port   int
-	root   func(*app) *cobra.Command
 	own    bool // mcp-all-in-one itself, which may be asked to be another
 	// plain errors begin with "Error:" and end with exit code 1, as scripts
 	// for the program expect.
@@ -24,20 +25,31 @@ type personality struct {
 
 // personalities by the names that they are called by.
 func personalities() map[string]personality {
-	own := personality{name: "mcp-all-in-one", config: config.MCPAllInOne, port: 3095, root: (*app).mainRoot, own: true}
+	own := personality{name: "mcp-all-in-one", config: config.MCPAllInOne, port: 3095, own: true}
 	proxy := personality{
-		name: "mcps-proxy", config: config.MCPSProxy, port: 3095, root: (*app).proxyRoot, plain: true,
+		name: "mcps-proxy", config: config.MCPSProxy, port: 3095, plain: true,
 		example: "mcps-proxy --stdio --schema=default --config ~/.mcps-proxy/config.json",
 	}
-	mcpx := personality{name: "mcpx", config: config.MCPX, port: 8000, root: (*app).mcpxRoot, plain: true, example: "mcpx config.json"}
+	mcpx := personality{name: "mcpx", config: config.MCPX, port: 8000, plain: true, example: "mcpx config.json"}
 	sse := mcpx
-	sse.root, sse.example = (*app).mcpxSSERoot, "mcpx-sse config.json --port 8000"
-	tester := personality{name: "mcp-tester", config: config.MCPTester, port: 3095, root: (*app).testerRoot}
+	sse.example = "mcpx-sse config.json --port 8000"
+	tester := personality{name: "mcp-tester", config: config.MCPTester, port: 3095}
 	return map[string]personality{
 		"mcp-all-in-one": own,
 		"mcps-proxy":     proxy, "mcps_proxy": proxy,
 		"mcpx": mcpx, "mcpx-sse": sse,
 		"mcp-tester": tester,
+	}
+}
+
+// roots are the command trees of the personalities, by the names that they are
+// called by.
+func roots() map[string]func(*app) *cobra.Command {
+	return map[string]func(*app) *cobra.Command{
+		"mcp-all-in-one": (*app).mainRoot,
+		"mcps-proxy":     (*app).proxyRoot, "mcps_proxy": (*app).proxyRoot,
+		"mcpx": (*app).mcpxRoot, "mcpx-sse": (*app).mcpxSSERoot,
+		"mcp-tester": (*app).testerRoot,
 	}
 }
 
@@ -50,15 +62,19 @@ const (
 	groupOther  = "other"
 )
 
-// mainRoot is the command tree of mcp-all-in-one.
-func (a *app) mainRoot() *cobra.Command {
-	cmd := a.newRoot("mcp-all-in-one", a.t("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
-	flags := cmd.PersistentFlags()
+// addGlobalFlags adds the flags that every command has.
+func (a *app) addGlobalFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&a.configPath, "mcp-config", "c", "", a.t("config `FILE`", "配置文件 `FILE`"))
 	flags.StringVar(&a.configPath, "config", "", a.t("the same as --mcp-config (`FILE`)", "同 --mcp-config（`FILE`）"))
 	flags.BoolVar(&a.project, "project", false, a.t("use the file of the working tree", "使用工作目录中的配置文件"))
 	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
 	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
+}
+
+// mainRoot is the command tree of mcp-all-in-one.
+func (a *app) mainRoot() *cobra.Command {
+	cmd := a.newRoot("mcp-all-in-one", a.t("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
+	a.addGlobalFlags(cmd.PersistentFlags())
 	a.addOldSpellings(cmd)
 	for group, commands := range a.commands() {
 		for _, c := range commands {

@@ -15,7 +15,7 @@ import (
 )
 
 // openPins is what is remembered of the definitions of servers.
-func openPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(stateDir(), "pins")) }
+func openPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(config.StateDir(), "pins")) }
 
 func (a *app) pins() *upstream.Pins { return openPins() }
 

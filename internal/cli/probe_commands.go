@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -40,7 +41,7 @@ func (a *app) probeCommand(use, short string, f *probeFlags, run func(cmd *cobra
 // shortForm lets a target stand where a command is expected: NAME alone is
 // inspected, NAME.TOOL is called.
 func (a *app) shortForm(root *cobra.Command, args []string) []string {
-	at := firstWord(root, args)
+	at := firstWord(root.PersistentFlags(), args)
 	if at < 0 {
 		return args
 	}
@@ -75,7 +76,7 @@ func (a *app) shortForm(root *cobra.Command, args []string) []string {
 
 // firstWord is where the first argument stands that is no flag and no value of
 // one; -1 when there is none.
-func firstWord(root *cobra.Command, args []string) int {
+func firstWord(flags *pflag.FlagSet, args []string) int {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		if word == "--" || word == "" {
@@ -87,9 +88,9 @@ func firstWord(root *cobra.Command, args []string) int {
 		if strings.Contains(word, "=") {
 			continue
 		}
-		flag := root.PersistentFlags().Lookup(strings.TrimLeft(word, "-"))
+		flag := flags.Lookup(strings.TrimLeft(word, "-"))
 		if flag == nil && len(word) == 2 {
-			flag = root.PersistentFlags().ShorthandLookup(word[1:])
+			flag = flags.ShorthandLookup(word[1:])
 		}
 		if flag == nil {
 			return -1

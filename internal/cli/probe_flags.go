@@ -18,6 +18,7 @@ import (
 
 // probeFlags say which server is tested, and which client plays against it.
 type probeFlags struct {
+	outputFlags
 	protocol, transport, schema string
 	headers, env, caps, roots   []string
 	cwd, client                 string
@@ -25,10 +26,8 @@ type probeFlags struct {
 	level                       string
 	idle, limit                 time.Duration
 	verbose                     int
-	trace, jq, output, template string
-	// formats are those that the command can write.
-	formats           []string
-	direct, noHistory bool
+	trace                       string
+	direct, noHistory           bool
 	// shared says that the command does not mind a gateway in between.
 	shared bool
 }

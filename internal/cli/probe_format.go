@@ -20,8 +20,15 @@ var (
 	listFormats = []string{"auto", "table", "wide", "json", "jsonl", "yaml", "name", "md"}
 )
 
+// outputFlags say how a result is printed.
+type outputFlags struct {
+	jq, output, template string
+	// formats are those that the command can write.
+	formats []string
+}
+
 // addOutput lets a command choose how its result is written.
-func (f *probeFlags) addOutput(a *app, flags *pflag.FlagSet, known []string) {
+func (f *outputFlags) addOutput(a *app, flags *pflag.FlagSet, known []string) {
 	f.formats = known
 	flags.StringVarP(&f.output, "output", "o", "auto", a.t("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
 	flags.StringVar(&f.jq, "jq", "", a.t("`EXPRESSION` that picks from the JSON", "从 JSON 中选取的表达式 `EXPRESSION`"))
@@ -29,7 +36,7 @@ func (f *probeFlags) addOutput(a *app, flags *pflag.FlagSet, known []string) {
 }
 
 // checkOutput refuses a format that the command does not have.
-func (f *probeFlags) checkOutput(a *app) error {
+func (f *outputFlags) checkOutput(a *app) error {
 	if f.formats == nil {
 		return nil
 	}
@@ -47,7 +54,7 @@ func (f *probeFlags) checkOutput(a *app) error {
 
 // structured says that a script wants the JSON of a result, in whatever
 // writing.
-func (f *probeFlags) structured(a *app) bool {
+func (f *outputFlags) structured(a *app) bool {
 	return a.asJSON || f.jq != "" || f.template != "" || f.output == "jsonl" || f.output == "yaml"
 }
 

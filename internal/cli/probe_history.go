@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
@@ -18,7 +19,7 @@ import (
 
 // openHistory is the history of the tester, the same for the console.
 func openHistory() *probe.History {
-	return probe.OpenHistory(filepath.Join(stateDir(), "console", web.HistoryFile))
+	return probe.OpenHistory(filepath.Join(config.StateDir(), "console", web.HistoryFile))
 }
 
 // remember keeps what was sent and how it ended. A history that cannot be

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
 )
@@ -30,16 +31,16 @@ type knownItem struct {
 
 // namesFile is where the list of a target is remembered.
 func (m *aim) namesFile(k catalog.Kind) string {
-	config := ""
+	file := ""
 	if m.cfg != nil {
-		config = m.cfg.Path
+		file = m.cfg.Path
 	}
 	from := m.from()
 	if from == nil {
 		return "" // a client comes and goes
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", config, from.Schema, from))
-	return filepath.Join(stateDir(), "names", hex.EncodeToString(sum[:8])+"."+k.Member()+".json")
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", file, from.Schema, from))
+	return filepath.Join(config.StateDir(), "names", hex.EncodeToString(sum[:8])+"."+k.Member()+".json")
 }
 
 // listed remembers a list that was fetched. What cannot be written is not

@@ -21,7 +21,7 @@ import (
 
 // printResult writes a result: as JSON where a script wants that, else its
 // content for people.
-func (a *app) printResult(f *probeFlags, result json.RawMessage, save string) error {
+func (a *app) printResult(f *outputFlags, result json.RawMessage, save string) error {
 	switch {
 	case f.jq != "":
 		return a.printJQ(f.jq, result)

@@ -22,7 +22,7 @@ func parseTemplate(text string) (*template.Template, error) {
 
 // checkTemplate refuses a template that cannot be read, before anything is
 // sent.
-func (f *probeFlags) checkTemplate() error {
+func (f *outputFlags) checkTemplate() error {
 	if _, err := parseTemplate(f.template); err != nil {
 		return badTemplate(err)
 	}

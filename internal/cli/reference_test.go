@@ -21,7 +21,7 @@ func TestReference(t *testing.T) {
 	for _, name := range []string{"mcp-all-in-one", "mcps-proxy", "mcpx", "mcpx-sse", "mcp-tester"} {
 		p := personalities()[name]
 		var help bytes.Buffer
-		writeAllHelp(&help, p.root(&app{personality: p}), name, "en")
+		writeAllHelp(&help, roots()[name](&app{personality: p}), name, "en")
 		fmt.Fprintf(&page, "\n### %s\n\n```text\n%s\n```\n", name, strings.TrimSpace(help.String()))
 	}
 	golden(t, filepath.Join("..", "..", "docs", "cli.md"), page.Bytes())

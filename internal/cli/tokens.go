@@ -12,7 +12,7 @@ import (
 func tokenOptions(cfg *config.Config, home string) oauth.Options {
 	dir := config.UserDir(home)
 	if dir == "" {
-		dir = stateDir() // without a home directory nobody stays signed in
+		dir = config.StateDir() // without a home directory nobody stays signed in
 	}
 	opt := oauth.Options{Dir: filepath.Join(dir, "tokens")}
 	if cfg.Tokens == "keychain" {
