@@ -13,12 +13,12 @@ import (
 func (a *app) loadToAsk() (*config.Config, error) {
 	cfg, demo, err := a.loadWithDemo()
 	if demo {
-		a.sayDemo()
+		sayDemo(a)
 	}
 	return cfg, err
 }
 
-func (a *app) sayDemo() {
+func sayDemo(a *app) {
 	fmt.Fprintln(a.Stderr, a.t("no server is configured, so the demo server stands in, as with http; add one with: mcp-all-in-one add NAME -- COMMAND",
 		"尚未配置服务，与 http 一样由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
 }
@@ -26,21 +26,21 @@ func (a *app) sayDemo() {
 // demoAlone is a configuration with the demo server alone, for a person who
 // names it where there is no file of his own, but one of a working tree that is
 // not read. For everybody else it is the error that loading gave.
-func (a *app) demoAlone(err error) (*config.Config, error) {
+func demoAlone(a *app, err error) (*config.Config, error) {
 	var missing *config.LoadError
 	if a.configPath != "" || !a.wantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
 		return nil, err
 	}
 	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), a.loadOptions(false))
 	if err == nil && addDemo(cfg) {
-		a.sayDemo()
+		sayDemo(a)
 	}
 	return cfg, err
 }
 
 func (a *app) loadWithDemo() (cfg *config.Config, demo bool, err error) {
 	if cfg, err = a.load(false); err != nil {
-		if cfg, err = a.emptyConfig(err); err != nil {
+		if cfg, err = emptyConfig(a, err); err != nil {
 			return nil, false, err
 		}
 	}
@@ -49,7 +49,7 @@ func (a *app) loadWithDemo() (cfg *config.Config, demo bool, err error) {
 
 // emptyConfig is that of somebody who has not begun: no file was named, and
 // there is none to name. For everybody else it is the error that loading gave.
-func (a *app) emptyConfig(err error) (*config.Config, error) {
+func emptyConfig(a *app, err error) (*config.Config, error) {
 	var missing *config.LoadError
 	if a.configPath != "" || !a.wantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
 		return nil, err
@@ -63,33 +63,33 @@ func (a *app) emptyConfig(err error) (*config.Config, error) {
 
 // stale finds the running gateway whose file can no longer be read, by the
 // error that reading it gave; nil when there is none.
-func (a *app) stale(ctx context.Context, err error) *remote {
+func stale(a *app, ctx context.Context, err error) *remote {
 	var broken *config.LoadError
 	if !errors.As(err, &broken) {
 		return nil
 	}
 	for _, p := range broken.Problems {
 		if p.Severity == config.SeverityError && p.File != "" {
-			return a.running(ctx, p.File)
+			return running(a, ctx, p.File)
 		}
 	}
 	return nil
 }
 
 // staleNote says what a gateway does whose file can no longer be read.
-func (a *app) staleNote(r *remote) string {
+func staleNote(a *app, r *remote) string {
 	return a.t("the running gateway goes on with what it read before from ", "正在运行的网关继续使用先前读取的配置：") + r.Config
 }
 
 // loadOrRunning is loadToAsk; where the file cannot be read, the gateway that
 // runs with it can still be asked, as far as a shared connection will do. It
 // says what there is.
-func (a *app) loadOrRunning(ctx context.Context, f *probeFlags, merged bool) (*config.Config, *remote, error) {
+func loadOrRunning(a *app, ctx context.Context, f *probeFlags, merged bool) (*config.Config, *remote, error) {
 	cfg, broken := a.loadToAsk()
 	if broken == nil {
 		return cfg, nil, nil
 	}
-	r := a.stale(ctx, broken)
+	r := stale(a, ctx, broken)
 	if r == nil || f.direct || !merged && (!f.shared || f.ownConnection()) {
 		return nil, nil, broken
 	}
@@ -117,6 +117,6 @@ func (a *app) loadOrRunning(ctx context.Context, f *probeFlags, merged bool) (*c
 			fmt.Fprintln(a.Stderr, a.problemText(p))
 		}
 	}
-	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("warning: ", "警告："), a.staleNote(r))
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("warning: ", "警告："), staleNote(a, r))
 	return cfg, r, nil
 }

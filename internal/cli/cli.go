@@ -49,13 +49,13 @@ func Run(ctx context.Context, env Env) int {
 	root := roots()[name](a)
 	if a.personality.own {
 		args = bareHelp(args, firstWord(root.PersistentFlags(), args))
-		args = shieldTerms(a.shortForm(root, args), firstWord(root.PersistentFlags(), args))
+		args = shieldTerms(shortForm(a, root, args), firstWord(root.PersistentFlags(), args))
 	}
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	defer a.profile()()
+	defer profile(a)()
 	err := root.ExecuteContext(ctx)
 	return a.report(err)
 }

@@ -104,7 +104,7 @@ func gooseEntry(command string, args []string) any {
 const ownEntry = "mcp-all-in-one"
 
 // findClient is the client of an id, or of something near it.
-func (a *app) findClient(id string) (*client, error) {
+func findClient(a *app, id string) (*client, error) {
 	var ids []string
 	for _, c := range clients() {
 		if c.id == id {
@@ -155,7 +155,7 @@ func settingsDir(home string, getenv func(string) (string, bool)) string {
 }
 
 // file is the client's file: the first that exists, else where it would be.
-func (a *app) clientFile(c *client) (path string, exists bool) {
+func clientFile(a *app, c *client) (path string, exists bool) {
 	paths := c.paths(a.home(), a.Getenv)
 	for _, p := range paths {
 		if _, err := os.Stat(p); err == nil {
@@ -174,7 +174,7 @@ type foreign struct {
 }
 
 // readClient lists the servers in a client's file.
-func (a *app) readClient(c *client, path string) ([]foreign, error) {
+func readClient(a *app, c *client, path string) ([]foreign, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

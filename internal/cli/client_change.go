@@ -49,39 +49,39 @@ func (c *clientChange) diff() string {
 // planConnect works out how a client's file changes when this gateway is put
 // into it under entry, with its own servers moved behind us where the flags
 // say so.
-func (a *app) planConnect(c *client, entry any, f connectFlags) (*clientChange, error) {
-	path, _ := a.clientFile(c)
+func planConnect(a *app, c *client, entry any, f connectFlags) (*clientChange, error) {
+	path, _ := clientFile(a, c)
 	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	servers, err := a.readClient(c, path)
+	servers, err := readClient(a, c, path)
 	if err != nil {
 		return nil, err
 	}
 	change := &clientChange{client: c, before: before, after: before, conn: connection{File: path, Moved: map[string]json.RawMessage{}},
 		into: cmp.Or(f.schema, config.DefaultSchema), storeSecrets: f.storeSecrets}
 	if f.all {
-		if err := a.planMove(change, servers, importFlags{rename: f.rename, ask: f.ask}); err != nil {
+		if err := planMove(a, change, servers, importFlags{rename: f.rename, ask: f.ask}); err != nil {
 			return nil, err
 		}
 	}
 	if !hasEntry(servers, entry) {
 		if change.after, err = editClient(c, change.after, ownEntry, entry); err != nil {
-			return nil, a.clientError(path, err)
+			return nil, clientError(a, path, err)
 		}
 	}
 	return change, nil
 }
 
 // makeConnection writes what was planned, and remembers how to undo it.
-func (a *app) makeConnection(ctx context.Context, change *clientChange) error {
-	if err := a.moveServers(ctx, change); err != nil {
+func makeConnection(a *app, ctx context.Context, change *clientChange) error {
+	if err := moveServers(a, ctx, change); err != nil {
 		return err
 	}
 	conn, err := &change.conn, error(nil)
 	if conn.Backup, err = replaceClientFile(conn.File, change.before, change.after); err != nil {
-		return a.clientError(conn.File, err)
+		return clientError(a, conn.File, err)
 	}
 	conn.Hash = hashOf(change.after)
 	if all, err := connections(); err == nil {
@@ -91,14 +91,14 @@ func (a *app) makeConnection(ctx context.Context, change *clientChange) error {
 }
 
 // planDisconnect works out how a client's file changes when we leave it.
-func (a *app) planDisconnect(c *client) (*clientChange, error) {
+func planDisconnect(a *app, c *client) (*clientChange, error) {
 	all, err := connections()
 	if err != nil {
 		return nil, err
 	}
 	conn, known := all[c.id]
 	if !known {
-		conn.File, _ = a.clientFile(c)
+		conn.File, _ = clientFile(a, c)
 	}
 	before, err := os.ReadFile(conn.File)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -106,17 +106,17 @@ func (a *app) planDisconnect(c *client) (*clientChange, error) {
 	}
 	after, err := undone(c, conn, before)
 	if err != nil {
-		return nil, a.clientError(conn.File, err)
+		return nil, clientError(a, conn.File, err)
 	}
 	change := &clientChange{client: c, conn: conn, before: before, after: after,
 		remove: known && conn.Backup == "" && conn.Hash == hashOf(before)}
-	a.planReturn(change, all)
+	planReturn(a, change, all)
 	return change, nil
 }
 
 // endConnection writes what planDisconnect planned: the client's file first,
 // so that no server is ever in neither.
-func (a *app) endConnection(ctx context.Context, change *clientChange) error {
+func endConnection(a *app, ctx context.Context, change *clientChange) error {
 	var err error
 	switch {
 	case change.nothing():
@@ -126,9 +126,9 @@ func (a *app) endConnection(ctx context.Context, change *clientChange) error {
 		_, err = replaceClientFile(change.conn.File, change.before, change.after)
 	}
 	if err != nil {
-		return a.clientError(change.conn.File, err)
+		return clientError(a, change.conn.File, err)
 	}
-	if err := a.returnServers(ctx, change.leaving); err != nil {
+	if err := returnServers(a, ctx, change.leaving); err != nil {
 		return err
 	}
 	return remember(change.client.id, nil)

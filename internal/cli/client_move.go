@@ -24,22 +24,22 @@ func entryHash(entry map[string]any) (string, error) {
 
 // planMove sorts a client's servers into those that move behind us, and those
 // that stay with it because moving would lose them.
-func (a *app) planMove(change *clientChange, servers []foreign, names importFlags) error {
-	have := a.haveEntries(change.into)
+func planMove(a *app, change *clientChange, servers []foreign, names importFlags) error {
+	have := haveEntries(a, change.into)
 	for _, s := range servers {
 		if s.name == ownEntry {
 			continue
 		}
-		t := a.translate(change.client, s)
+		t := translate(a, change.client, s)
 		if err := t.settleName(have, names); err != nil {
 			return err
 		}
 		why := t.skip
 		if why == "" {
-			why = a.refused(have, t)
+			why = refused(a, have, t)
 		}
 		if why == "" && !t.replace && have.compare(t) == "conflict" {
-			why = a.nameTaken(t)
+			why = nameTaken(a, t)
 		}
 		if why != "" {
 			change.staying = append(change.staying, imported{Name: s.name, Outcome: why})
@@ -49,7 +49,7 @@ func (a *app) planMove(change *clientChange, servers []foreign, names importFlag
 		change.conn.Moved[s.name] = s.raw
 		var err error
 		if change.after, err = editClient(change.client, change.after, s.name, nil); err != nil {
-			return a.clientError(change.conn.File, err)
+			return clientError(a, change.conn.File, err)
 		}
 	}
 	return nil
@@ -61,12 +61,12 @@ func (c *clientChange) importFlags() importFlags {
 }
 
 // moveServers writes what moves into our file, and notes what that added.
-func (a *app) moveServers(ctx context.Context, change *clientChange) error {
+func moveServers(a *app, ctx context.Context, change *clientChange) error {
 	if len(change.moving) == 0 {
 		return nil
 	}
 	var err error
-	if change.moved, err = a.importAll(ctx, change.moving, change.importFlags()); err != nil {
+	if change.moved, err = importAll(a, ctx, change.moving, change.importFlags()); err != nil {
 		return err
 	}
 	found, err := config.Discover(a.loadOptions(true))
@@ -88,9 +88,9 @@ func (a *app) moveServers(ctx context.Context, change *clientChange) error {
 
 // planReturn finds what moving has put into our file and nobody has changed
 // or needs since: it leaves when the client has it back.
-func (a *app) planReturn(change *clientChange, all map[string]connection) {
+func planReturn(a *app, change *clientChange, all map[string]connection) {
 	for _, add := range change.conn.Added {
-		raw, err := a.rawEntry(add.Config, add.Schema, add.Name)
+		raw, err := rawEntry(a, add.Config, add.Schema, add.Name)
 		var entry map[string]any
 		if err != nil || json.Unmarshal(raw, &entry) != nil || entry == nil {
 			continue // it is gone already
@@ -113,13 +113,13 @@ func (a *app) planReturn(change *clientChange, all map[string]connection) {
 }
 
 // returnServers takes out of our file what planReturn found.
-func (a *app) returnServers(ctx context.Context, leaving []addition) error {
+func returnServers(a *app, ctx context.Context, leaving []addition) error {
 	for _, add := range leaving {
 		_, err := config.Update(add.Config, a.writeOptions(), func(d *config.Draft) error { return d.RemoveServer(add.Schema, add.Name) })
 		if err != nil {
 			return err
 		}
-		if _, err := a.reloadRunning(ctx, add.Config); err != nil {
+		if _, err := reloadRunning(a, ctx, add.Config); err != nil {
 			return err
 		}
 	}
@@ -127,9 +127,9 @@ func (a *app) returnServers(ctx context.Context, leaving []addition) error {
 }
 
 // sayMoved lists what became of a client's own servers, under the given word.
-func (a *app) sayMoved(word string, moved, staying []imported) {
+func sayMoved(a *app, word string, moved, staying []imported) {
 	for _, d := range moved {
-		fmt.Fprintf(a.Stderr, "%s%s%s\n", word, d.Name, a.underName(d))
+		fmt.Fprintf(a.Stderr, "%s%s%s\n", word, d.Name, underName(a, d))
 		for _, note := range d.Notes {
 			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
 		}

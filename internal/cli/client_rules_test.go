@@ -44,11 +44,11 @@ func TestClientRules(t *testing.T) {
 			c := anyClient()
 			if test.client != "file" {
 				var err error
-				if c, err = a.findClient(test.client); err != nil {
+				if c, err = findClient(a, test.client); err != nil {
 					t.Fatal(err)
 				}
 			}
-			got := a.translate(c, foreign{name: "n", raw: json.RawMessage(test.in), dir: home})
+			got := translate(a, c, foreign{name: "n", raw: json.RawMessage(test.in), dir: home})
 			var want, have map[string]any
 			if err := json.Unmarshal([]byte(strings.ReplaceAll(test.want, "HOME/key", filepath.ToSlash(home)+"/key")), &want); err != nil {
 				t.Fatal(err)

@@ -25,10 +25,10 @@ type clientSource struct {
 // clientSources are the places that exist, the nearest first, as clients
 // prefer them. Files of the working tree count only when they are asked for:
 // they make us run what somebody else wrote.
-func (a *app) clientSources(c *client, project bool) []clientSource {
+func clientSources(a *app, c *client, project bool) []clientSource {
 	var list []clientSource
 	work, _ := os.Getwd() // without one there is no working tree
-	user, exists := a.clientFile(c)
+	user, exists := clientFile(a, c)
 	trees := config.WorkingTree(work)
 	for _, tree := range trees {
 		if exists && c.id == "claude-code" {
@@ -53,9 +53,9 @@ func (a *app) clientSources(c *client, project bool) []clientSource {
 }
 
 // readSource lists the servers of one place.
-func (a *app) readSource(c *client, s clientSource) ([]foreign, error) {
+func readSource(a *app, c *client, s clientSource) ([]foreign, error) {
 	if s.scope != scopeLocal {
-		return a.readClient(c, s.path)
+		return readClient(a, c, s.path)
 	}
 	data, err := os.ReadFile(s.path)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *app) readSource(c *client, s clientSource) ([]foreign, error) {
 	}
 	doc, err := asJSON(data, c.format)
 	if err != nil {
-		return nil, a.clientError(s.path, err)
+		return nil, clientError(a, s.path, err)
 	}
 	tree := jsonrpc.Get(jsonrpc.Get(doc, "projects"), s.tree)
 	return parseClient(slices.Clone(tree), c)

@@ -31,7 +31,7 @@ func newMachine(t *testing.T, id string) *machine {
 		t.Setenv(name, "")
 	}
 	a := &app{Getenv: os.LookupEnv}
-	c, err := a.findClient(id)
+	c, err := findClient(a, id)
 	if err != nil {
 		t.Fatal(err)
 	}

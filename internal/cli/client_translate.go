@@ -26,7 +26,7 @@ type translation struct {
 }
 
 // translate writes a client's entry in our words. Nothing is dropped silently.
-func (a *app) translate(c *client, f foreign) translation {
+func translate(a *app, c *client, f foreign) translation {
 	t := translation{own: f.name, name: f.name, entry: map[string]any{}}
 	var in map[string]any
 	if err := json.Unmarshal(f.raw, &in); err != nil {
@@ -73,7 +73,7 @@ func startsGateway(in map[string]any) bool {
 	}
 	args := line[1:]
 	flags := pflag.NewFlagSet(p.name, pflag.ContinueOnError)
-	new(app).addGlobalFlags(flags)
+	addGlobalFlags(new(app), flags)
 	at := firstWord(flags, args)
 	return at < 0 || !slices.Contains([]string{"demo", "mock", "record"}, args[at])
 }

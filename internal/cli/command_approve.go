@@ -12,17 +12,17 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-func (a *app) approveCommand() *cobra.Command {
+func approveCommand(a *app) *cobra.Command {
 	var yes bool
-	cmd := a.serverCommand("approve", a.t("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
-		func(cmd *cobra.Command, schema, name string) error { return a.approve(cmd, schema, name, yes) })
+	cmd := serverCommand(a, "approve", a.t("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
+		func(cmd *cobra.Command, schema, name string) error { return approve(a, cmd, schema, name, yes) })
 	cmd.Long = a.t("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
 		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
-	cmd.Use, cmd.Args = "approve [NAME]", a.argCount(0, 1)
+	cmd.Use, cmd.Args = "approve [NAME]", argCount(a, 0, 1)
 	one := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return a.listWaiting()
+			return listWaiting(a)
 		}
 		return one(cmd, args)
 	}
@@ -39,7 +39,7 @@ type waiting struct {
 }
 
 // listWaiting lists what approve can be asked for.
-func (a *app) listWaiting() error {
+func listWaiting(a *app) error {
 	cfg, err := a.load(false)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (a *app) listWaiting() error {
 			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Pending}
 			what := a.t("its first start", "首次启动")
 			if !s.Pending {
-				for _, c := range a.pins().Changed(s.ID()) {
+				for _, c := range pins(a).Changed(s.ID()) {
 					w.Changed = append(w.Changed, c.Name)
 				}
 				what = a.t("changed: ", "变更：") + strings.Join(w.Changed, ", ")
@@ -74,7 +74,7 @@ func (a *app) listWaiting() error {
 
 // approve shows the whole entry as it is written before it asks. One that
 // changed meanwhile is shown again.
-func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
+func approve(a *app, cmd *cobra.Command, schema, name string, yes bool) error {
 	for {
 		cfg, err := a.load(false)
 		if err != nil {
@@ -84,15 +84,15 @@ func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
 		if s == nil {
 			return fail(exitFailure, codeEntryChanged, "", "%v", config.ErrChanged)
 		}
-		if changed := a.pins().Changed(s.ID()); !s.Pending && len(changed) > 0 {
-			return a.approveTools(cmd, cfg, s, changed, yes)
+		if changed := pins(a).Changed(s.ID()); !s.Pending && len(changed) > 0 {
+			return approveTools(a, cmd, cfg, s, changed, yes)
 		}
 		if !s.Pending {
 			return fail(exitUsage, codeNotPending, "", "%s", a.t("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
 		}
 		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.t("server", "服务"), name, s.Entry())
 		if !yes {
-			if err := a.confirm(a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
+			if err := confirm(a, a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
 				return err
 			}
 		}
@@ -106,13 +106,13 @@ func (a *app) approve(cmd *cobra.Command, schema, name string, yes bool) error {
 		case err != nil:
 			return err
 		}
-		return a.approved(cmd, cfg, s)
+		return approved(a, cmd, cfg, s)
 	}
 }
 
 // approved lets a running gateway know what was approved.
-func (a *app) approved(cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
-	told, err := a.reloadRunning(cmd.Context(), cfg.Path)
+func approved(a *app, cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
+	told, err := reloadRunning(a, cmd.Context(), cfg.Path)
 	if err != nil {
 		return err
 	}
@@ -120,12 +120,12 @@ func (a *app) approved(cmd *cobra.Command, cfg *config.Config, s *config.Server)
 	if told {
 		name += a.t(" (the running gateway uses it now)", "（正在运行的网关已生效）")
 	}
-	a.done(a.t("approved: ", "已批准："), name)
+	done(a, a.t("approved: ", "已批准："), name)
 	return nil
 }
 
 // confirm asks a person; nil is a yes.
-func (a *app) confirm(question string) error {
+func confirm(a *app, question string) error {
 	if !isTerminal(a.Stdin) {
 		return fail(exitPending, codeConfirm, "--yes", "%s", a.t("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
 	}
@@ -142,7 +142,7 @@ func (a *app) confirm(question string) error {
 }
 
 // rawEntry is an entry as the file has it, indented.
-func (a *app) rawEntry(path, schema, name string) ([]byte, error) {
+func rawEntry(a *app, path, schema, name string) ([]byte, error) {
 	var entry []byte
 	_, err := config.Update(path, a.writeOptions(), func(d *config.Draft) error {
 		entry = d.Entry(schema, name)

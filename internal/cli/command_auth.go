@@ -13,37 +13,37 @@ import (
 	"mcp-all-in-one/internal/oauth"
 )
 
-func (a *app) authCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "auth", Short: a.t("sign in to servers that want it", "登录需要授权的服务"), Args: a.noArgs,
+func authCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "auth", Short: a.t("sign in to servers that want it", "登录需要授权的服务"), Args: noArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var user string
 	var noBrowser bool
-	login := a.serverCommand("login", a.t("sign in to a server in the browser", "在浏览器中登录服务"), nil,
+	login := serverCommand(a, "login", a.t("sign in to a server in the browser", "在浏览器中登录服务"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
-			return a.authLogin(cmd, schema+"/"+name, user, noBrowser)
+			return authLogin(a, cmd, schema+"/"+name, user, noBrowser)
 		})
 	login.Flags().BoolVar(&noBrowser, "no-browser", false, a.t("only print the address", "只显示地址"))
-	logout := a.serverCommand("logout", a.t("forget a sign-in, and revoke it", "注销并撤销授权"), nil,
-		func(cmd *cobra.Command, schema, name string) error { return a.authLogout(cmd, schema+"/"+name, user) })
+	logout := serverCommand(a, "logout", a.t("forget a sign-in, and revoke it", "注销并撤销授权"), nil,
+		func(cmd *cobra.Command, schema, name string) error { return authLogout(a, cmd, schema+"/"+name, user) })
 	for _, c := range []*cobra.Command{login, logout} {
 		c.Flags().StringVar(&user, "user", "", a.t("on behalf of a `USER` of the gateway, such as key:ID; for servers with auth.perUser",
 			"代表网关的用户 `USER`（如 key:ID）；用于 auth.perUser 的服务"))
 	}
-	status := &cobra.Command{Use: "status [NAME]", Short: a.t("list the sign-ins", "列出登录状态"), Args: a.argCount(0, 1), ValidArgsFunction: a.completeServers,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.authStatus(cmd, args) }}
+	status := &cobra.Command{Use: "status [NAME]", Short: a.t("list the sign-ins", "列出登录状态"), Args: argCount(a, 0, 1), ValidArgsFunction: completeServers(a),
+		RunE: func(cmd *cobra.Command, args []string) error { return authStatus(a, cmd, args) }}
 	cmd.AddCommand(login, logout, status)
 	return cmd
 }
 
 // withTokens runs a command on the tokens of a server.
-func (a *app) withTokens(cmd *cobra.Command, server string, run func(*oauth.Keeper, *config.Server) error) error {
+func withTokens(a *app, cmd *cobra.Command, server string, run func(*oauth.Keeper, *config.Server) error) error {
 	cfg, err := a.load(false)
 	if err != nil {
 		return err
 	}
 	var s *config.Server
 	if server != "" {
-		if s, err = a.findServer("auth "+cmd.Name(), config.DefaultSchema, server); err != nil {
+		if s, err = findServer(a, "auth "+cmd.Name(), config.DefaultSchema, server); err != nil {
 			return err
 		}
 	}
@@ -52,8 +52,8 @@ func (a *app) withTokens(cmd *cobra.Command, server string, run func(*oauth.Keep
 	return run(keeper, s)
 }
 
-func (a *app) authLogin(cmd *cobra.Command, server, user string, noBrowser bool) error {
-	return a.withTokens(cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
+func authLogin(a *app, cmd *cobra.Command, server, user string, noBrowser bool) error {
+	return withTokens(a, cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
 		if s.URL == "" {
 			return fail(exitAuth, codeSignIn, "", a.t("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录"), s.Name)
 		}
@@ -78,8 +78,8 @@ func (a *app) authLogin(cmd *cobra.Command, server, user string, noBrowser bool)
 	})
 }
 
-func (a *app) authLogout(cmd *cobra.Command, server, user string) error {
-	return a.withTokens(cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
+func authLogout(a *app, cmd *cobra.Command, server, user string) error {
+	return withTokens(a, cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
 		err := keeper.Logout(cmd.Context(), s, user)
 		if errors.Is(err, oauth.ErrNotSignedIn) {
 			return fail(exitUsage, codeSignIn, "mcp-all-in-one auth status", "%s%s%v", s.Name, a.t(": ", "："), err)
@@ -88,8 +88,8 @@ func (a *app) authLogout(cmd *cobra.Command, server, user string) error {
 	})
 }
 
-func (a *app) authStatus(cmd *cobra.Command, args []string) error {
-	return a.withTokens(cmd, strings.Join(args, ""), func(keeper *oauth.Keeper, s *config.Server) error {
+func authStatus(a *app, cmd *cobra.Command, args []string) error {
+	return withTokens(a, cmd, strings.Join(args, ""), func(keeper *oauth.Keeper, s *config.Server) error {
 		list := keeper.Statuses(s)
 		if a.asJSON {
 			writeLine(a.Stdout, list)
@@ -98,7 +98,7 @@ func (a *app) authStatus(cmd *cobra.Command, args []string) error {
 		t := &table{head: []string{a.t("server", "服务"), a.t("user", "用户"), a.t("state", "状态"), a.t("issuer", "签发者"), a.t("scopes", "范围")},
 			none: a.t("nobody is signed in", "无人登录")}
 		for _, g := range list {
-			t.add(g.Server, g.User, a.signInState(g), g.Issuer, strings.Join(g.Scopes, " "))
+			t.add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))
 		}
 		a.print(t)
 		return nil
@@ -106,7 +106,7 @@ func (a *app) authStatus(cmd *cobra.Command, args []string) error {
 }
 
 // signInState says in words how a sign-in is.
-func (a *app) signInState(g oauth.Status) string {
+func signInState(a *app, g oauth.Status) string {
 	switch {
 	case g.Revoked:
 		return a.t("sign in again", "需要重新登录")

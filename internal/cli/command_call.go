@@ -24,11 +24,11 @@ type callFlags struct {
 	noValidate bool
 }
 
-func (a *app) callCommand() *cobra.Command {
+func callCommand(a *app) *cobra.Command {
 	var f callFlags
-	cmd := a.probeCommand("call TARGET TOOL [NAME=VALUE ...]", a.t("call a tool", "调用工具"), &f.probeFlags,
+	cmd := probeCommand(a, "call TARGET TOOL [NAME=VALUE ...]", a.t("call a tool", "调用工具"), &f.probeFlags,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f.probeFlags, args)
+			m, err := parseTarget(a, cmd, &f.probeFlags, args)
 			if err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ func (a *app) callCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.callTool(&f, tool, m.rest) })
+			return once(a, cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.callTool(&f, tool, m.rest) })
 		})
 	cmd.Long = a.t("Call a tool of any server. Arguments are typed by the tool's schema:\n"+
 		"  name=text  name:=JSON  a.b[0]=text  name=@FILE  name:=@FILE",
@@ -51,7 +51,7 @@ func (a *app) callCommand() *cobra.Command {
 	flags.BoolVar(&f.noValidate, "no-validate", false, a.t("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
 	flags.StringVar(&f.save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.shared = true
-	cmd.ValidArgsFunction = a.completeTarget(&f.probeFlags, 0, catalog.Tools)
+	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Tools)
 	f.addOutput(a, flags, formats)
 	return cmd
 }
@@ -59,7 +59,7 @@ func (a *app) callCommand() *cobra.Command {
 // callTool calls one tool and prints what it answers.
 func (b *bout) callTool(f *callFlags, name string, words []string) error {
 	a := b.app
-	base, err := a.argumentsFrom(f.args)
+	base, err := argumentsFrom(a, f.args)
 	if err != nil {
 		return err
 	}
@@ -79,14 +79,14 @@ func (b *bout) callTool(f *callFlags, name string, words []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.answered(x, b.aim); err != nil {
+	if err := answered(a, x, b.aim); err != nil {
 		return err
 	}
-	if err := a.printResult(&f.outputFlags, x.Result, f.save); err != nil {
+	if err := printResult(a, &f.outputFlags, x.Result, f.save); err != nil {
 		return err
 	}
 	if f.wantsSummary(a) {
-		a.summary(a.Stderr, x)
+		summary(a, a.Stderr, x)
 	}
 	if x.IsToolError() {
 		return silent(exitTool)
@@ -180,7 +180,7 @@ func (b *bout) askMissing(tool *catalog.Item, parser *probe.ArgumentParser, args
 		if !field.Required || jsonrpc.Get(args, field.Name) != nil {
 			continue
 		}
-		word, err := b.app.askField(b.ctx, field)
+		word, err := askField(b.app, b.ctx, field)
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(b.app.Stderr)
 			return args, nil // what is missing is said with everything else that is wrong
@@ -196,7 +196,7 @@ func (b *bout) askMissing(tool *catalog.Item, parser *probe.ArgumentParser, args
 }
 
 // argumentsFrom reads --args.
-func (a *app) argumentsFrom(text string) (json.RawMessage, error) {
+func argumentsFrom(a *app, text string) (json.RawMessage, error) {
 	var data []byte
 	var err error
 	switch name, isFile := strings.CutPrefix(text, "@"); {

@@ -12,12 +12,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-func (a *app) completeCommand() *cobra.Command {
+func completeCommand(a *app) *cobra.Command {
 	var f probeFlags
-	cmd := a.probeCommand("complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
+	cmd := probeCommand(a, "complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
 		a.t("ask a server to complete an argument", "请求服务补全参数"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f, args)
+			m, err := parseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
@@ -29,11 +29,11 @@ func (a *app) completeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.complete(ref, argument, m.rest) })
+			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.complete(ref, argument, m.rest) })
 		})
 	cmd.Example = "  mcp-all-in-one complete summarize style=fo -- mcp-all-in-one demo\n  mcp-all-in-one complete 'demo://text/{id}' id=1 -- mcp-all-in-one demo"
 	f.shared = true
-	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Prompts, catalog.Templates)
+	cmd.ValidArgsFunction = completeTarget(a, &f, 0, catalog.Prompts, catalog.Templates)
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }
@@ -58,11 +58,11 @@ func (b *bout) complete(ref, argument string, context []string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.app.answered(x, b.aim); err != nil {
+	if err := answered(b.app, x, b.aim); err != nil {
 		return err
 	}
 	if b.flags.structured(b.app) {
-		return b.app.printResult(&b.flags.outputFlags, x.Result, "")
+		return printResult(b.app, &b.flags.outputFlags, x.Result, "")
 	}
 	for raw := range jsonrpc.Elements(jsonrpc.Get(x.Result, "completion", "values")) {
 		var value string

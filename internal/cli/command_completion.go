@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) completionCommand() *cobra.Command {
+func completionCommand(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
@@ -12,7 +12,7 @@ func (a *app) completionCommand() *cobra.Command {
 		Example: "  source <(mcp-all-in-one completion bash)\n" +
 			"  mcp-all-in-one completion fish > ~/.config/fish/completions/mcp-all-in-one.fish",
 		ValidArgs: shells,
-		Args:      a.argCount(1, 1),
+		Args:      argCount(a, 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			switch args[0] {
@@ -25,7 +25,7 @@ func (a *app) completionCommand() *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.Stdout)
 			}
-			return a.usageError(cmd, a.t("unknown shell ", "未知的 shell ")+args[0])
+			return usageError(a, cmd, a.t("unknown shell ", "未知的 shell ")+args[0])
 		},
 	}
 }

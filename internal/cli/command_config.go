@@ -13,24 +13,24 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-func (a *app) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: a.t("look at and change the config file", "查看和修改配置文件"), Args: a.noArgs,
+func configCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: a.t("look at and change the config file", "查看和修改配置文件"), Args: noArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	sub := func(use, short string, run func(cmd *cobra.Command) error) {
-		one := &cobra.Command{Use: use, Short: short, Args: a.noArgs}
+		one := &cobra.Command{Use: use, Short: short, Args: noArgs(a)}
 		if strings.HasSuffix(use, "[FILE]") {
-			one.Args = a.argCount(0, 1)
+			one.Args = argCount(a, 0, 1)
 		}
 		one.RunE = func(cmd *cobra.Command, args []string) error {
-			a.takeConfig(args)
+			takeConfig(a, args)
 			return run(cmd)
 		}
 		cmd.AddCommand(one)
 	}
-	sub("path", a.t("print which file is used", "显示使用的文件"), a.configPathRun)
-	sub("show [FILE]", a.t("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), a.configShow)
-	sub("edit [FILE]", a.t("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), a.configEdit)
-	sub("validate [FILE]", a.t("check the file", "检查文件"), a.configValidate)
+	sub("path", a.t("print which file is used", "显示使用的文件"), func(*cobra.Command) error { return configPathRun(a) })
+	sub("show [FILE]", a.t("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), func(*cobra.Command) error { return configShow(a) })
+	sub("edit [FILE]", a.t("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), func(cmd *cobra.Command) error { return configEdit(a, cmd) })
+	sub("validate [FILE]", a.t("check the file", "检查文件"), func(*cobra.Command) error { return configValidate(a) })
 	sub("schema", a.t("print the JSON Schema of the file", "显示文件的 JSON Schema"), func(*cobra.Command) error {
 		_, err := a.Stdout.Write(config.JSONSchema())
 		return err
@@ -38,7 +38,7 @@ func (a *app) configCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) configPathRun(*cobra.Command) error {
+func configPathRun(a *app) error {
 	found, err := config.Discover(a.loadOptions(false))
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a *app) configPathRun(*cobra.Command) error {
 	return nil
 }
 
-func (a *app) configShow(*cobra.Command) error {
+func configShow(a *app) error {
 	found, err := config.Discover(a.loadOptions(false))
 	if err != nil {
 		return err
@@ -72,28 +72,28 @@ func (a *app) configShow(*cobra.Command) error {
 }
 
 // configEdit opens the file itself: what the person saves is what counts.
-func (a *app) configEdit(cmd *cobra.Command) error {
+func configEdit(a *app, cmd *cobra.Command) error {
 	found, err := config.Discover(a.loadOptions(true))
 	if err != nil {
 		return err
 	}
-	editor := exec.CommandContext(cmd.Context(), "sh", "-c", a.editor()+` "$1"`, "sh", found.Path)
+	editor := exec.CommandContext(cmd.Context(), "sh", "-c", findEditor(a)+` "$1"`, "sh", found.Path)
 	if runtime.GOOS == "windows" {
-		editor = exec.CommandContext(cmd.Context(), "cmd", "/c", a.editor(), found.Path)
+		editor = exec.CommandContext(cmd.Context(), "cmd", "/c", findEditor(a), found.Path)
 	}
 	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, a.Stdout, a.Stderr
 	if err := editor.Run(); err != nil {
 		return i18n.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
 	}
 	a.configPath = found.Path
-	if err := a.configValidate(cmd); err != nil {
+	if err := configValidate(a); err != nil {
 		return err
 	}
-	_, err = a.reloadRunning(cmd.Context(), found.Path)
+	_, err = reloadRunning(a, cmd.Context(), found.Path)
 	return err
 }
 
-func (a *app) editor() string {
+func findEditor(a *app) string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if v, ok := a.Getenv(name); ok && v != "" {
 			return v
@@ -106,7 +106,7 @@ func (a *app) editor() string {
 }
 
 // configValidate walks the code of the start, and creates nothing.
-func (a *app) configValidate(*cobra.Command) error {
+func configValidate(a *app) error {
 	cfg, err := a.load(false)
 	if err != nil {
 		return err

@@ -21,19 +21,19 @@ type connectFlags struct {
 	wait               time.Duration
 }
 
-func (a *app) connectCommand() *cobra.Command {
+func connectCommand(a *app) *cobra.Command {
 	var f connectFlags
 	cmd := &cobra.Command{
 		Use:     "connect CLIENT",
 		Short:   a.t("write this gateway into a client's file", "将本网关写入客户端的配置文件"),
 		Long:    a.t("Writes this gateway into a client's file: shows the difference, keeps a backup, and\nleaves everything else as it is. `disconnect` undoes it. On a terminal it then waits\nuntil the client has come.", "将本网关写入客户端的配置文件：显示差异、保留备份、其余内容不变。\n可用 `disconnect` 撤销。在终端中，随后等待客户端连接。"),
 		Example: "  mcp-all-in-one connect cursor --dry-run\n  mcp-all-in-one connect claude-desktop --move",
-		Args:    a.argCount(1, 1), ValidArgsFunction: a.completeClients,
+		Args:    argCount(a, 1, 1), ValidArgsFunction: completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("wait") && !isTerminal(a.Stderr) {
 				f.wait = 0 // a script has better things to do
 			}
-			return a.connect(cmd, f, args[0])
+			return connect(a, cmd, f, args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -48,27 +48,27 @@ func (a *app) connectCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
-	c, err := a.findClient(id)
+func connect(a *app, cmd *cobra.Command, f connectFlags, id string) error {
+	c, err := findClient(a, id)
 	if err != nil {
 		return err
 	}
-	entry, err := a.ownEntryFor(c, f)
+	entry, err := ownEntryFor(a, c, f)
 	if err != nil {
 		return err
 	}
 	if f.print {
-		return a.printEntry(c, entry)
+		return printEntry(a, c, entry)
 	}
 	if !f.dryRun {
-		f.ask = a.askName(cmd.Context())
+		f.ask = askName(a, cmd.Context())
 	}
-	change, err := a.planConnect(c, entry, f)
+	change, err := planConnect(a, c, entry, f)
 	if err != nil {
 		return err
 	}
 	if change.nothing() {
-		a.sayMoved("", nil, change.staying)
+		sayMoved(a, "", nil, change.staying)
 		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is connected already", "无需修改：已经连接"))
 		return nil
 	}
@@ -76,24 +76,24 @@ func (a *app) connect(cmd *cobra.Command, f connectFlags, id string) error {
 	if f.dryRun {
 		flags := change.importFlags()
 		flags.dryRun = true
-		would, err := a.importAll(cmd.Context(), change.moving, flags)
-		a.sayMoved(a.t("would move: ", "将移动："), would, change.staying)
+		would, err := importAll(a, cmd.Context(), change.moving, flags)
+		sayMoved(a, a.t("would move: ", "将移动："), would, change.staying)
 		return err
 	}
-	save := func() error { return a.saveConnection(cmd.Context(), change) }
+	save := func() error { return saveConnection(a, cmd.Context(), change) }
 	if f.wait <= 0 {
 		return save()
 	}
-	return a.awaitClient(cmd.Context(), c, f, save)
+	return awaitClient(a, cmd.Context(), c, f, save)
 }
 
 // saveConnection makes the change, and says how to undo it.
-func (a *app) saveConnection(ctx context.Context, change *clientChange) error {
+func saveConnection(a *app, ctx context.Context, change *clientChange) error {
 	c := change.client
-	if err := a.makeConnection(ctx, change); err != nil {
+	if err := makeConnection(a, ctx, change); err != nil {
 		return err
 	}
-	a.sayMoved(a.t("moved: ", "已移动："), change.moved, change.staying)
+	sayMoved(a, a.t("moved: ", "已移动："), change.moved, change.staying)
 	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("connected: ", "已连接："), c.name)
 	if change.conn.Backup != "" {
 		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("backup: ", "备份："), change.conn.Backup)
@@ -103,12 +103,12 @@ func (a *app) saveConnection(ctx context.Context, change *clientChange) error {
 	return nil
 }
 
-func (a *app) clientError(path string, err error) error {
+func clientError(a *app, path string, err error) error {
 	return fail(exitFailure, codeClientFile, "", "%v", unreadable(path, err))
 }
 
 // ownEntryFor is how the client reaches this gateway.
-func (a *app) ownEntryFor(c *client, f connectFlags) (any, error) {
+func ownEntryFor(a *app, c *client, f connectFlags) (any, error) {
 	if f.url != "" {
 		if c.remote == nil {
 			return nil, fail(exitUsage, codeUsage, a.t("leave --url out", "请不要使用 --url"), "%s", a.t(c.name+" cannot dial a URL from its file", c.name+" 的配置文件不支持 URL"))
@@ -134,7 +134,7 @@ func (a *app) ownEntryFor(c *client, f connectFlags) (any, error) {
 }
 
 // printEntry prints the file that a client would have with nothing but us.
-func (a *app) printEntry(c *client, entry any) error {
+func printEntry(a *app, c *client, entry any) error {
 	data, err := editClient(c, nil, ownEntry, entry)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (a *app) printEntry(c *client, entry any) error {
 	return err
 }
 
-func (a *app) exportCommand() *cobra.Command {
+func exportCommand(a *app) *cobra.Command {
 	var f connectFlags
 	var withSecrets bool
 	cmd := &cobra.Command{
@@ -152,20 +152,20 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: a.t("Prints this gateway for a client's file, or with json the servers of the config file\nin the shape that most programs read. Variables stay as they are written; secrets that\nstand in the file are printed with --with-secrets only.",
 			"输出客户端所需的配置；json 以多数程序可读的格式输出配置文件中的服务。\n变量保持原样；写在文件中的密钥只有加 --with-secrets 才会输出。"),
 		Example: "  mcp-all-in-one export cursor\n  mcp-all-in-one export json --with-secrets > servers.json",
-		Args:    a.argCount(1, 1), ValidArgsFunction: a.completeClients,
+		Args:    argCount(a, 1, 1), ValidArgsFunction: completeClients,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "json" {
-				return a.exportJSON(withSecrets)
+				return exportJSON(a, withSecrets)
 			}
-			c, err := a.findClient(args[0])
+			c, err := findClient(a, args[0])
 			if err != nil {
 				return err
 			}
-			entry, err := a.ownEntryFor(c, f)
+			entry, err := ownEntryFor(a, c, f)
 			if err != nil {
 				return err
 			}
-			return a.printEntry(c, entry)
+			return printEntry(a, c, entry)
 		},
 	}
 	cmd.Flags().StringVar(&f.schema, "schema", "", a.t("schema `NAME` that the client gets", "客户端使用的 schema `NAME`"))
@@ -174,7 +174,7 @@ func (a *app) exportCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) completeClients(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeClients(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
 	for _, c := range clients() {
 		ids = append(ids, c.id)

@@ -13,24 +13,24 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-func (a *app) costCommand() *cobra.Command {
+func costCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cost",
 		Short: a.t("what the tools cost a model in each mode", "显示工具在各模式下的上下文成本"),
 		Long: a.t("What the list of tools costs a model in each mode, and what clients were shown so\nfar: asked of the running gateway, or found out by starting the servers for a\nmoment. Tokens are estimates.",
 			"显示工具列表在各模式下的上下文成本，以及客户端目前看到的内容：询问正在运行的\n网关；没有网关时短暂启动各服务。token 数为估算值。"),
 		Example: "  mcp-all-in-one cost\n  mcp-all-in-one cost --json",
-		Args:    a.noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runCost(cmd.Context()) },
+		Args:    noArgs(a),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCost(a, cmd.Context()) },
 	}
 }
 
-func (a *app) runCost(ctx context.Context) error {
+func runCost(a *app, ctx context.Context) error {
 	cfg, err := a.loadToAsk()
 	if err != nil {
 		return err
 	}
-	page, err := a.statusOf(ctx, cfg)
+	page, err := statusOf(a, ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -51,13 +51,13 @@ func (a *app) runCost(ctx context.Context) error {
 		if i > 0 {
 			fmt.Fprintln(a.Stdout)
 		}
-		a.printCost(name, receipts[name])
+		printCost(a, name, receipts[name])
 	}
 	return nil
 }
 
 // printCost writes the receipt of a schema as a table.
-func (a *app) printCost(name string, r *gateway.SchemaReceipt) {
+func printCost(a *app, name string, r *gateway.SchemaReceipt) {
 	fmt.Fprintf(a.Stdout, a.t("schema %s: mode %s\n", "schema %s：%s 模式\n"), name, r.Mode)
 	t := &table{head: []string{"", a.t("times", "次数"), a.t("bytes", "字节"), a.t("tokens", "token")}, aligned: true}
 	row := func(what string, times int64, c catalog.Cost) {

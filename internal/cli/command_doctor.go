@@ -18,15 +18,15 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [SERVER]",
 		Short: a.t("look for what is wrong, and say what to do", "检查问题并给出修正建议"),
 		Long: a.t("Looks at the config file and its servers, and says what is wrong and what to do: asked of\nthe running gateway, or found out by starting all servers at once for a moment. The exit\ncode is 4 when a server is down.",
 			"检查配置文件及其中的服务，说明问题与修正方法：询问正在运行的网关；没有网关时同时\n短暂启动所有服务。有服务不可用时退出码为 4。"),
-		Args: a.argCount(0, 1), ValidArgsFunction: a.completeServers,
+		Args: argCount(a, 0, 1), ValidArgsFunction: completeServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.doctor(cmd.Context(), strings.Join(args, ""))
+			return doctor(a, cmd.Context(), strings.Join(args, ""))
 		},
 	}
 }
@@ -39,25 +39,25 @@ type finding struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
-func (a *app) doctor(ctx context.Context, only string) error {
+func doctor(a *app, ctx context.Context, only string) error {
 	cfg, err := a.loadToAsk()
-	if r := a.stale(ctx, err); r != nil {
-		return a.doctorStale(ctx, r, err)
+	if r := stale(a, ctx, err); r != nil {
+		return doctorStale(a, ctx, r, err)
 	}
 	if err != nil {
 		return err
 	}
-	show := a.findings()
-	show.add(a.lookForFile(cfg))
+	show := findings(a)
+	show.add(lookForFile(a, cfg))
 	for _, p := range cfg.Problems {
 		if only == "" || !aboutAnother(cfg, p, only) {
 			show.add(finding{OK: p.Severity == config.SeverityWarning, What: a.problemText(p)})
 		}
 	}
-	if r := a.running(ctx, cfg.Path); r != nil {
-		err = a.askDoctor(ctx, r, only, show)
+	if r := running(a, ctx, cfg.Path); r != nil {
+		err = askDoctor(a, ctx, r, only, show)
 	} else {
-		err = a.examine(ctx, cfg, only, show)
+		err = examine(a, ctx, cfg, only, show)
 	}
 	if err != nil {
 		return err
@@ -72,12 +72,12 @@ type findingList struct {
 	bad bool
 }
 
-func (a *app) findings() *findingList { return &findingList{app: a, all: []finding{}} }
+func findings(a *app) *findingList { return &findingList{app: a, all: []finding{}} }
 
 func (l *findingList) add(f finding) {
 	l.all, l.bad = append(l.all, f), l.bad || !f.OK
 	if !l.app.asJSON {
-		l.app.printFinding(f)
+		printFinding(l.app, f)
 	}
 }
 
@@ -94,14 +94,14 @@ func (l *findingList) end(code int) error {
 
 // askDoctor lets the running gateway look at its own servers: others would say
 // nothing about those that clients use.
-func (a *app) askDoctor(ctx context.Context, r *remote, only string, show *findingList) error {
+func askDoctor(a *app, ctx context.Context, r *remote, only string, show *findingList) error {
 	var page statusPage
 	if err := r.get(ctx, "/status", &page); err != nil {
 		return err
 	}
 	gateway := finding{OK: page.Unread == nil, What: a.t("running gateway", "正在运行的网关"), Detail: r.URL}
 	if page.Unread != nil {
-		gateway.Detail, gateway.Fix = strings.TrimSpace(r.URL+"  "+a.unreadText(page.Unread)), a.again("reload")
+		gateway.Detail, gateway.Fix = strings.TrimSpace(r.URL+"  "+unreadText(a, page.Unread)), a.again("reload")
 	}
 	show.add(gateway)
 	var servers []web.Finding
@@ -114,22 +114,22 @@ func (a *app) askDoctor(ctx context.Context, r *remote, only string, show *findi
 			continue
 		}
 		known = true
-		label := a.serverLabel(&page, f.Schema, f.Name)
+		label := serverLabel(a, &page, f.Schema, f.Name)
 		show.add(finding{OK: f.OK, What: label, Detail: f.Detail, Fix: cmp.Or(f.Command, f.Fix)})
 	}
 	if !known && only != "" {
-		show.add(a.noServer(only))
+		show.add(noServer(a, only))
 	}
 	return nil
 }
 
-func (a *app) noServer(name string) finding {
+func noServer(a *app, name string) finding {
 	return finding{What: name, Detail: a.t("no such server", "没有这个服务"), Fix: "mcp-all-in-one list"}
 }
 
 // lookForFile says where the config file is, or where its first server will
 // put it.
-func (a *app) lookForFile(cfg *config.Config) finding {
+func lookForFile(a *app, cfg *config.Config) finding {
 	f := finding{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}
 	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
 		f.Detail = a.t("there is none yet: ", "尚未创建：") + cfg.Path
@@ -141,8 +141,8 @@ func (a *app) lookForFile(cfg *config.Config) finding {
 
 // doctorStale looks at a file that cannot be read, and at the gateway that
 // still runs with what it said before.
-func (a *app) doctorStale(ctx context.Context, r *remote, broken error) error {
-	show := a.findings()
+func doctorStale(a *app, ctx context.Context, r *remote, broken error) error {
+	show := findings(a)
 	var load *config.LoadError
 	if errors.As(broken, &load) {
 		for _, p := range load.Problems {
@@ -153,12 +153,12 @@ func (a *app) doctorStale(ctx context.Context, r *remote, broken error) error {
 	if err := r.get(ctx, "/status", &page); err != nil {
 		return err
 	}
-	show.add(finding{OK: true, What: a.t("running gateway", "正在运行的网关"), Detail: strings.TrimSpace(r.URL + "  " + a.staleNote(r)),
+	show.add(finding{OK: true, What: a.t("running gateway", "正在运行的网关"), Detail: strings.TrimSpace(r.URL + "  " + staleNote(a, r)),
 		Fix: fmt.Sprintf(a.t("correct the file (%s checks it); %s makes the gateway read it", "请修正文件（用 %s 检查）；再用 %s 使网关重新读取"), a.again("config", "validate"), a.again("reload"))})
 	for _, schema := range sortedKeys(page.Schemas) {
 		for _, s := range page.Schemas[schema].Servers {
 			ok := s.Status == upstream.Ready || s.Status == upstream.Disabled
-			show.add(finding{OK: ok, What: a.serverLabel(&page, schema, s.Name), Detail: strings.TrimSpace(a.stateWord(string(s.Status)) + "  " + a.t(s.Error, s.ErrorZH))})
+			show.add(finding{OK: ok, What: serverLabel(a, &page, schema, s.Name), Detail: strings.TrimSpace(stateWord(a, string(s.Status)) + "  " + a.t(s.Error, s.ErrorZH))})
 		}
 	}
 	show.bad = true
@@ -178,7 +178,7 @@ func aboutAnother(cfg *config.Config, p config.Problem, only string) bool {
 	return false
 }
 
-func (a *app) printFinding(f finding) {
+func printFinding(a *app, f finding) {
 	mark := "✓"
 	if !f.OK {
 		mark = "✗"
@@ -191,7 +191,7 @@ func (a *app) printFinding(f finding) {
 
 // examine starts the servers for a moment, all at once, and shows each as soon as
 // it is known how it is.
-func (a *app) examine(ctx context.Context, cfg *config.Config, only string, show *findingList) error {
+func examine(a *app, ctx context.Context, cfg *config.Config, only string, show *findingList) error {
 	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name})
 	if err != nil {
 		return err
@@ -211,12 +211,12 @@ func (a *app) examine(ctx context.Context, cfg *config.Config, only string, show
 				case <-u.Settled():
 				case <-wait.Done():
 				}
-				found <- a.diagnose(u)
+				found <- diagnose(a, u)
 			})
 		}
 	}
 	if count == 0 && only != "" {
-		show.add(a.noServer(only))
+		show.add(noServer(a, only))
 	}
 	for range count {
 		show.add(<-found)
@@ -225,7 +225,7 @@ func (a *app) examine(ctx context.Context, cfg *config.Config, only string, show
 }
 
 // diagnose says how one server is, and why.
-func (a *app) diagnose(u *upstream.Upstream) finding {
+func diagnose(a *app, u *upstream.Upstream) finding {
 	st, cfg := u.Status(), u.Config()
 	f := finding{What: st.Name, Detail: string(st.State)}
 	switch st.State {
@@ -244,7 +244,7 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 		f.Detail, f.Fix = st.Reason.In(a.lang), a.againFor("auth login", cfg)
 		return f
 	}
-	f.Detail = cmp.Or(whyNot(st, 0).In(a.lang), a.stateWord(string(st.State)))
+	f.Detail = cmp.Or(whyNot(st, 0).In(a.lang), stateWord(a, string(st.State)))
 	_, why := u.State()
 	if searched(why) != "" {
 		f.Detail += "\nPATH: " + searched(why)
@@ -254,12 +254,12 @@ func (a *app) diagnose(u *upstream.Upstream) finding {
 			f.Detail += "\n" + line
 		}
 	}
-	f.Fix = a.fixFor(cfg, &st, why)
+	f.Fix = fixFor(a, cfg, &st, why)
 	return f
 }
 
 // whereIs looks for a program in the places that a shell adds to PATH.
-func (a *app) whereIs(program string) string {
+func whereIs(a *app, program string) string {
 	home := a.home()
 	for _, pattern := range []string{
 		".nvm/versions/node/*/bin", ".volta/bin", ".local/bin", ".cargo/bin", ".bun/bin", ".deno/bin", ".asdf/shims", "go/bin",

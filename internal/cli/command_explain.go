@@ -10,15 +10,15 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain [CODE]",
 		Short:   a.t("say what an error code means, or list them all", "解释错误代码，或列出全部代码"),
 		Example: "  mcp-all-in-one explain AIO2009",
-		Args:    a.argCount(0, 1),
+		Args:    argCount(a, 0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				a.listCodes()
+				listCodes(a)
 				return nil
 			}
 			code := strings.ToUpper(args[0])
@@ -32,7 +32,7 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 // listCodes lists all codes, with the first sentence of what they mean.
-func (a *app) listCodes() {
+func listCodes(a *app) {
 	type row struct {
 		Code  string `json:"code"`
 		Title string `json:"title"`

@@ -12,14 +12,14 @@ import (
 )
 
 // exportJSON prints the servers in the shape that most programs read.
-func (a *app) exportJSON(withSecrets bool) error {
+func exportJSON(a *app, withSecrets bool) error {
 	cfg, err := a.load(false)
 	if err != nil {
 		return err
 	}
 	servers := map[string]json.RawMessage{}
-	for _, one := range a.exportNames(cfg) {
-		if servers[one.as], err = a.rawEntry(cfg.Path, one.schema, one.name); err != nil {
+	for _, one := range exportNames(a, cfg) {
+		if servers[one.as], err = rawEntry(a, cfg.Path, one.schema, one.name); err != nil {
 			return err
 		}
 		if !withSecrets {
@@ -67,7 +67,7 @@ func withoutArguments(entry json.RawMessage) json.RawMessage {
 
 // exportNames gives every server of all schemas a name of its own: those of
 // the default schema keep theirs, and so does a name that there is once.
-func (a *app) exportNames(cfg *config.Config) []exported {
+func exportNames(a *app, cfg *config.Config) []exported {
 	var all []exported
 	schemas := map[string][]string{}
 	taken := map[string]bool{}

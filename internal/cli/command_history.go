@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) historyCommand() *cobra.Command {
+func historyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: a.t("what was sent before, here and in the console, and send it again", "查看并重发此前的请求（命令行与控制台共用）"),
@@ -21,24 +21,24 @@ func (a *app) historyCommand() *cobra.Command {
 			"测试器最近 500 个请求及其回答，命令行与控制台共用。\n密钥会被替换；--no-history 不记录该请求。"),
 		Example: "  mcp-all-in-one history\n  mcp-all-in-one history rerun 4kxq\n  mcp-all-in-one history rerun 4kxq https://staging.example.com/mcp\n" +
 			"  mcp-all-in-one history export history.json",
-		Args: a.noArgs,
-		RunE: func(*cobra.Command, []string) error { return a.listHistory("", 20) },
+		Args: noArgs(a),
+		RunE: func(*cobra.Command, []string) error { return listHistory(a, "", 20) },
 	}
-	cmd.AddCommand(a.historyList(), a.historyShow(), a.historyRerun(), a.historyExport(), a.historyImport(), a.historyClear())
+	cmd.AddCommand(historyList(a), historyShow(a), historyRerun(a), historyExport(a), historyImport(a), historyClear(a))
 	return cmd
 }
 
-func (a *app) historyList() *cobra.Command {
+func historyList(a *app) *cobra.Command {
 	limit := 20
 	cmd := &cobra.Command{
-		Use: "ls [TARGET]", Aliases: []string{"list"}, Short: a.t("list the requests, the newest last", "列出请求，最新的在最后"), Args: a.argCount(0, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.listHistory(strings.Join(args, ""), limit) },
+		Use: "ls [TARGET]", Aliases: []string{"list"}, Short: a.t("list the requests, the newest last", "列出请求，最新的在最后"), Args: argCount(a, 0, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return listHistory(a, strings.Join(args, ""), limit) },
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, a.t("at most so `MANY` (20)", "最多 `MANY` 条（20）"))
 	return cmd
 }
 
-func (a *app) listHistory(target string, limit int) error {
+func listHistory(a *app, target string, limit int) error {
 	runs, err := openHistory().List(target, "", "", limit)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a *app) listHistory(target string, limit int) error {
 	return nil
 }
 
-func (a *app) historyRun(id string) (probe.KeptRun, error) {
+func historyRun(a *app, id string) (probe.KeptRun, error) {
 	k, ok := openHistory().Get(id)
 	if !ok {
 		return k, fail(exitUsage, codeUsage, "mcp-all-in-one history ls", "%s%q", a.t("the history has no one request with the id ", "历史中没有此 ID 的请求，或不止一个："), id)
@@ -65,11 +65,11 @@ func (a *app) historyRun(id string) (probe.KeptRun, error) {
 	return k, nil
 }
 
-func (a *app) historyShow() *cobra.Command {
+func historyShow(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: a.t("show a request and its answer", "显示请求及其回答"), Args: a.argCount(1, 1), ValidArgsFunction: a.completeRun,
+		Use: "show ID", Short: a.t("show a request and its answer", "显示请求及其回答"), Args: argCount(a, 1, 1), ValidArgsFunction: completeRun,
 		RunE: func(_ *cobra.Command, args []string) error {
-			k, err := a.historyRun(args[0])
+			k, err := historyRun(a, args[0])
 			if err != nil {
 				return err
 			}
@@ -94,40 +94,42 @@ func (a *app) historyShow() *cobra.Command {
 	}
 }
 
-func (a *app) historyRerun() *cobra.Command {
+func historyRerun(a *app) *cobra.Command {
 	var f probeFlags
 	var save string
-	cmd := a.probeCommand("rerun ID [TARGET]", a.t("send a request again", "重新发送请求"), &f, func(cmd *cobra.Command, args []string) error {
+	cmd := probeCommand(a, "rerun ID [TARGET]", a.t("send a request again", "重新发送请求"), &f, func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
-			return a.usageError(cmd, a.t("an ID is missing", "缺少 ID"))
+			return usageError(a, cmd, a.t("an ID is missing", "缺少 ID"))
 		}
-		k, err := a.historyRun(args[0])
+		k, err := historyRun(a, args[0])
 		if err != nil {
 			return err
 		}
-		m, err := a.aimAgain(cmd, &f, &k, args[1:])
+		m, err := aimAgain(a, cmd, &f, &k, args[1:])
 		if err != nil {
 			return err
 		}
-		return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.show(k.Method, k.Params, save, a.answered) })
+		return once(a, cmd.Context(), &f, m, func(b *bout) error {
+			return b.show(k.Method, k.Params, save, func(x *probe.Exchange, m *aim) error { return answered(a, x, m) })
+		})
 	})
 	cmd.Long = a.t("Send a request again, to the same target or to another one. Headers and variables of the first time are not kept: give them anew.",
 		"重新发送请求，目标相同或另行指定。首次使用的请求头与环境变量不会保存，需要时请重新给出。")
 	cmd.Flags().StringVar(&save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
 	f.shared = true
-	cmd.ValidArgsFunction = a.completeRun
+	cmd.ValidArgsFunction = completeRun
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }
 
 // aimAgain is the target that the command line names, else that of the run.
-func (a *app) aimAgain(cmd *cobra.Command, f *probeFlags, k *probe.KeptRun, words []string) (*aim, error) {
+func aimAgain(a *app, cmd *cobra.Command, f *probeFlags, k *probe.KeptRun, words []string) (*aim, error) {
 	from := k.From
 	switch {
 	case cmd.ArgsLenAtDash() >= 0:
-		return a.aimCommand(f, words[cmd.ArgsLenAtDash()-1:], nil)
+		return aimCommand(a, f, words[cmd.ArgsLenAtDash()-1:], nil)
 	case len(words) > 0:
-		return a.aimWord(cmd.Context(), f, words[0], nil)
+		return aimWord(a, cmd.Context(), f, words[0], nil)
 	case from == nil || !from.Complete():
 		return nil, fail(exitUsage, codeUsage, "mcp-all-in-one history rerun "+k.ID+" TARGET", "%s", a.t("what it was sent to is not kept whole; name the target", "未完整保存其目标，请指定目标"))
 	}
@@ -136,9 +138,9 @@ func (a *app) aimAgain(cmd *cobra.Command, f *probeFlags, k *probe.KeptRun, word
 	}
 	switch {
 	case len(from.Command) > 0:
-		return a.aimCommand(f, from.Command, nil)
+		return aimCommand(a, f, from.Command, nil)
 	case from.URL != "":
-		return a.aimURL(f, from.URL, nil)
+		return aimURL(a, f, from.URL, nil)
 	}
 	if f.schema == "" {
 		f.schema = from.Schema
@@ -147,12 +149,12 @@ func (a *app) aimAgain(cmd *cobra.Command, f *probeFlags, k *probe.KeptRun, word
 	if word == "" {
 		word = "."
 	}
-	return a.aimWord(cmd.Context(), f, word, nil)
+	return aimWord(a, cmd.Context(), f, word, nil)
 }
 
-func (a *app) historyExport() *cobra.Command {
+func historyExport(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "export [FILE]", Short: a.t("write the history as JSON, for the console too", "将历史导出为 JSON（控制台也可导入）"), Args: a.argCount(0, 1),
+		Use: "export [FILE]", Short: a.t("write the history as JSON, for the console too", "将历史导出为 JSON（控制台也可导入）"), Args: argCount(a, 0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			runs, err := openHistory().Export()
 			if err != nil {
@@ -175,9 +177,9 @@ func (a *app) historyExport() *cobra.Command {
 	}
 }
 
-func (a *app) historyImport() *cobra.Command {
+func historyImport(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE", Short: a.t("add a history that was exported; - is standard input", "导入已导出的历史；- 为标准输入"), Args: a.argCount(1, 1),
+		Use: "import FILE", Short: a.t("add a history that was exported; - is standard input", "导入已导出的历史；- 为标准输入"), Args: argCount(a, 1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var data []byte
 			var err error
@@ -202,9 +204,9 @@ func (a *app) historyImport() *cobra.Command {
 	}
 }
 
-func (a *app) historyClear() *cobra.Command {
+func historyClear(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "clear", Short: a.t("forget everything", "清除全部历史"), Args: a.noArgs,
+		Use: "clear", Short: a.t("forget everything", "清除全部历史"), Args: noArgs(a),
 		RunE: func(*cobra.Command, []string) error { return openHistory().Clear() },
 	}
 }

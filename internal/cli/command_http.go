@@ -32,13 +32,13 @@ type serveFlags struct {
 	log                  logFlags
 }
 
-func (a *app) httpCommand() *cobra.Command {
+func httpCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:     "http",
 		Aliases: []string{"serve", "sse"},
 		Short:   a.t("serve over HTTP, with the console", "以 HTTP 提供服务，带控制台"),
-		Args:    a.noArgs,
+		Args:    noArgs(a),
 		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 127.0.0.1 -p 3095 -c ~/mcp.json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -49,7 +49,7 @@ func (a *app) httpCommand() *cobra.Command {
 			}
 			cors, err := cmd.Flags().GetBool("cors")
 			f.noCORS = err == nil && !cors
-			return a.serveHTTP(cmd.Context(), f)
+			return serveHTTP(a, cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -85,7 +85,7 @@ func bareHelp(args []string, command int) []string {
 }
 
 // serveHTTP runs the gateway until a signal ends it.
-func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
+func serveHTTP(a *app, ctx context.Context, f serveFlags) error {
 	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer closeLog()
-	a.warn(log, cfg)
+	warn(a, log, cfg)
 	life := newLifetime(ctx)
 	defer life.stop()
 	in, err := newInstance(life.hard, instanceOptions{cfg: cfg, log: log, level: level, name: a.personality.name, selfConfig: !f.noSelfConfig, load: a.loadOptions(false)})
@@ -105,22 +105,22 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	if !f.log.silent {
-		a.sayOther(life.soft, cfg.Path)
+		sayOther(a, life.soft, cfg.Path)
 	}
 	reload := in.reloader(a, f)
 	host, port := f.address(cfg, a.personality.port)
-	fr, err := a.listen(life.soft, in, host, port, f)
+	fr, err := listen(a, life.soft, in, host, port, f)
 	if err != nil {
 		in.close(life.hard)
 		return err
 	}
 	reload.start(life)
-	a.welcome(life.soft, in, f, demo)
+	welcome(a, life.soft, in, f, demo)
 	if f.show {
 		fmt.Fprintln(a.Stdout, consoleURL(in, fr.console))
 	}
 	if f.open {
-		a.openConsole(consoleURL(in, fr.console))
+		openConsole(a, consoleURL(in, fr.console))
 	}
 	select {
 	case <-life.soft.Done():
@@ -135,7 +135,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 
 // listen opens the address; where several ports may be tried, the first free
 // one.
-func (a *app) listen(ctx context.Context, in *instance, host string, port int, f serveFlags) (*front, error) {
+func listen(a *app, ctx context.Context, in *instance, host string, port int, f serveFlags) (*front, error) {
 	for try := 0; ; try++ {
 		fr, err := in.listen(ctx, a, host, port+try, f)
 		if err == nil {
@@ -145,7 +145,7 @@ func (a *app) listen(ctx context.Context, in *instance, host string, port int, f
 			return fr, nil
 		}
 		if !errors.Is(err, syscall.EADDRINUSE) || try+1 >= f.attempts || port+try >= 65535 {
-			return nil, a.listenError(err, host, port)
+			return nil, listenError(a, err, host, port)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (f *serveFlags) address(cfg *config.Config, port int) (string, int) {
 }
 
 // listenError says who holds the port, as far as that can be known.
-func (a *app) listenError(err error, host string, port int) error {
+func listenError(a *app, err error, host string, port int) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}

@@ -22,7 +22,7 @@ type importFlags struct {
 	ask func(name string) (string, error)
 }
 
-func (a *app) importCommand() *cobra.Command {
+func importCommand(a *app) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT|FILE|-]...",
@@ -30,16 +30,16 @@ func (a *app) importCommand() *cobra.Command {
 		Long: a.t("Takes over the servers of other programs. Without arguments it only lists what there\nis. What cannot be taken over is said; secrets can be moved into the secret store.\nFiles of the working tree, such as .cursor/mcp.json, are read with --from-project. The\nname of a client comes before a file of that name: ./cursor is the file. A server\nwhose name another one has is skipped, unless --rename or --replace says otherwise;\non a terminal you are asked.",
 			"导入其他程序的服务。不带参数时只列出可导入的内容。\n无法导入的内容会逐项说明；密钥可以移入密钥库。\n使用 --from-project 读取工作目录中的文件，如 .cursor/mcp.json。\n客户端名称优先于同名文件：./cursor 表示文件。名称已被占用的服务会跳过，\n除非使用 --rename 或 --replace；在终端中会询问。"),
 		Example: "  mcp-all-in-one import\n  mcp-all-in-one import cursor claude-code --dry-run\n  mcp-all-in-one import vscode --store-secrets\n  mcp-all-in-one import cursor --from-project\n  mcp-all-in-one import cursor --rename files=files-cursor\n  mcp-all-in-one import ./mcp.json",
-		Args:    cobra.ArbitraryArgs, ValidArgsFunction: a.completeClients,
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.importSources()
+				return importSources(a)
 			}
-			return a.runImport(cmd, f, args)
+			return runImport(a, cmd, f, args)
 		},
 	}
 	flags := cmd.Flags()
-	a.addSchemaFlag(cmd, &f.schema)
+	addSchemaFlag(a, cmd, &f.schema)
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, a.t("say what would be done and write nothing", "只说明将做什么，不写入"))
 	flags.BoolVar(&f.replace, "replace", false, a.t("replace servers of the same name that differ", "替换同名但内容不同的服务"))
 	flags.StringToStringVar(&f.rename, "rename", nil, a.t("import the server under another name, as `NAME=NEW`; may be repeated", "以其他名称导入服务，格式为 `NAME=NEW`；可重复"))
@@ -48,10 +48,10 @@ func (a *app) importCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error {
+func runImport(a *app, cmd *cobra.Command, f importFlags, args []string) error {
 	var from []importSource
 	for _, arg := range args {
-		s, err := a.importSource(arg)
+		s, err := sourceOf(a, arg)
 		if err != nil {
 			return err
 		}
@@ -60,17 +60,17 @@ func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error 
 	var list []translation
 	var failed []error // one file that cannot be read stops only itself
 	for _, s := range from {
-		found, errs := a.readImport(s, f.tree)
+		found, errs := readImport(a, s, f.tree)
 		list, failed = append(list, found...), append(failed, errs...)
 	}
 	if !f.dryRun && !a.asJSON {
-		f.ask = a.askName(cmd.Context())
+		f.ask = askName(a, cmd.Context())
 	}
-	done, err := a.importAll(cmd.Context(), list, f)
+	done, err := importAll(a, cmd.Context(), list, f)
 	if err != nil {
 		return err
 	}
-	a.sayImported(done, len(failed) > 0)
+	sayImported(a, done, len(failed) > 0)
 	for i, err := range failed {
 		if i == len(failed)-1 {
 			return err
@@ -82,7 +82,7 @@ func (a *app) runImport(cmd *cobra.Command, f importFlags, args []string) error 
 
 // sayImported says what became of every server. Where none was found because
 // of an error, that is said by the error.
-func (a *app) sayImported(done []imported, failed bool) {
+func sayImported(a *app, done []imported, failed bool) {
 	if a.asJSON {
 		if len(done) > 0 || !failed {
 			writeLine(a.Stdout, done)
@@ -90,7 +90,7 @@ func (a *app) sayImported(done []imported, failed bool) {
 		return
 	}
 	for _, d := range done {
-		fmt.Fprintf(a.Stdout, "%s\t%s%s\n", d.Name, d.Outcome, a.underName(d))
+		fmt.Fprintf(a.Stdout, "%s\t%s%s\n", d.Name, d.Outcome, underName(a, d))
 		for _, note := range d.Notes {
 			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
 		}
@@ -111,21 +111,21 @@ type imported struct {
 }
 
 // importAll writes servers into our file, in one write.
-func (a *app) importAll(ctx context.Context, list []translation, f importFlags) ([]imported, error) {
+func importAll(a *app, ctx context.Context, list []translation, f importFlags) ([]imported, error) {
 	if f.schema == "" {
 		f.schema = config.DefaultSchema
 	}
-	have := a.haveEntries(f.schema)
+	have := haveEntries(a, f.schema)
 	var done []imported
 	var adding []translation
 	for _, t := range list {
 		d := imported{Name: t.own, Notes: t.notes}
-		add, err := a.decideImport(&t, &d, have, f)
+		add, err := decideImport(a, &t, &d, have, f)
 		if err != nil {
 			return nil, err
 		}
 		if add {
-			if err := a.secure(&t, &d, f); err != nil {
+			if err := secure(a, &t, &d, f); err != nil {
 				return nil, err
 			}
 			adding = append(adding, t)
@@ -155,12 +155,12 @@ func (a *app) importAll(ctx context.Context, list []translation, f importFlags) 
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.reloadRunning(ctx, found.Path)
+	_, err = reloadRunning(a, ctx, found.Path)
 	return done, err
 }
 
 // decideImport says whether a server is written, and under which name.
-func (a *app) decideImport(t *translation, d *imported, have entries, f importFlags) (add bool, err error) {
+func decideImport(a *app, t *translation, d *imported, have entries, f importFlags) (add bool, err error) {
 	if t.skip == "" {
 		if err := t.settleName(have, f); err != nil {
 			return false, err
@@ -168,7 +168,7 @@ func (a *app) decideImport(t *translation, d *imported, have entries, f importFl
 	}
 	why := t.skip
 	if why == "" {
-		why = a.refused(have, *t)
+		why = refused(a, have, *t)
 	}
 	switch how := have.compare(*t); {
 	case why != "":
@@ -176,7 +176,7 @@ func (a *app) decideImport(t *translation, d *imported, have entries, f importFl
 	case how == "same":
 		d.Outcome = a.t("there already", "已存在")
 	case how == "conflict" && !f.replace && !t.replace:
-		d.Outcome = a.t("skipped: ", "跳过：") + a.nameTaken(*t) + a.t(", --replace", "、--replace")
+		d.Outcome = a.t("skipped: ", "跳过：") + nameTaken(a, *t) + a.t(", --replace", "、--replace")
 	default:
 		d.Outcome, d.added = a.t("imported", "已导入"), true
 		if f.dryRun {
@@ -191,7 +191,7 @@ func (a *app) decideImport(t *translation, d *imported, have entries, f importFl
 
 // secure moves the secrets of an entry into the store, or says that they
 // stand in the file.
-func (a *app) secure(t *translation, d *imported, f importFlags) error {
+func secure(a *app, t *translation, d *imported, f importFlags) error {
 	if !f.storeSecrets {
 		if n := t.secrets(nil); n > 0 {
 			d.Notes = append(d.Notes, a.t(fmt.Sprintf("%d secrets in plain text; --store-secrets moves them into the secret store", n),

@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-func (a *app) inboxCommand() *cobra.Command {
+func inboxCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox [answer|decline|cancel ID [NAME=VALUE ...]]",
 		Short: a.t("see and answer the questions that wait in the running gateway", "查看并回答正在运行的网关中等待的问题"),
@@ -21,23 +21,23 @@ func (a *app) inboxCommand() *cobra.Command {
 			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := a.runningHere(cmd.Context())
+			r, err := runningHere(a, cmd.Context())
 			if err != nil {
 				return err
 			}
 			if len(args) == 0 {
-				return a.listInbox(cmd, r)
+				return listInbox(a, cmd, r)
 			}
 			if len(args) < 2 {
-				return a.usageError(cmd, a.t("an ID is missing", "缺少 ID"))
+				return usageError(a, cmd, a.t("an ID is missing", "缺少 ID"))
 			}
-			return a.answerInbox(cmd, r, args[0], args[1], args[2:])
+			return answerInbox(a, cmd, r, args[0], args[1], args[2:])
 		},
 	}
 	return cmd
 }
 
-func (a *app) listInbox(cmd *cobra.Command, r *remote) error {
+func listInbox(a *app, cmd *cobra.Command, r *remote) error {
 	questions, err := r.questions(cmd)
 	if err != nil {
 		return err
@@ -70,13 +70,13 @@ func (r *remote) questions(cmd *cobra.Command) ([]web.Question, error) {
 	return questions, r.get(cmd.Context(), "/api/v1/inbox", &questions)
 }
 
-func (a *app) answerInbox(cmd *cobra.Command, r *remote, verb, id string, words []string) error {
+func answerInbox(a *app, cmd *cobra.Command, r *remote, verb, id string, words []string) error {
 	answer := web.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
 	if answer.Action == "" {
-		return a.usageError(cmd, fmt.Sprintf("%s %q", a.t("unknown verb", "未知的动作"), verb))
+		return usageError(a, cmd, fmt.Sprintf("%s %q", a.t("unknown verb", "未知的动作"), verb))
 	}
 	if answer.Action == "accept" {
-		content, err := a.inboxContent(cmd, r, id, words)
+		content, err := inboxContent(a, cmd, r, id, words)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (a *app) answerInbox(cmd *cobra.Command, r *remote, verb, id string, words 
 
 // inboxContent makes the content of an answer, typed by what the question asks
 // for.
-func (a *app) inboxContent(cmd *cobra.Command, r *remote, id string, words []string) (json.RawMessage, error) {
+func inboxContent(a *app, cmd *cobra.Command, r *remote, id string, words []string) (json.RawMessage, error) {
 	questions, err := r.questions(cmd)
 	if err != nil {
 		return nil, err

@@ -14,15 +14,15 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) inspectCommand() *cobra.Command {
+func inspectCommand(a *app) *cobra.Command {
 	var f probeFlags
-	cmd := a.probeCommand("inspect TARGET", a.t("what a server is: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
+	cmd := probeCommand(a, "inspect TARGET", a.t("what a server is: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f, args)
+			m, err := parseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f, m, (*bout).inspect)
+			return once(a, cmd.Context(), &f, m, (*bout).inspect)
 		})
 	cmd.Example = "  mcp-all-in-one inspect github\n  mcp-all-in-one inspect https://example.com/mcp --protocol modern\n" +
 		"  mcp-all-in-one inspect -- npx -y @modelcontextprotocol/server-everything"
@@ -87,9 +87,9 @@ func (b *bout) inspect() error {
 		if err != nil {
 			return err
 		}
-		return b.app.printResult(&b.flags.outputFlags, raw, "")
+		return printResult(b.app, &b.flags.outputFlags, raw, "")
 	}
-	b.app.printInspection(&r)
+	printInspection(b.app, &r)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func kindName(k catalog.Kind) string {
 	return k.Member()
 }
 
-func (a *app) printInspection(r *inspection) {
+func printInspection(a *app, r *inspection) {
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(a.Stdout, "%s  %s\n", padRight(label, 13), fmt.Sprintf(format, args...))
 	}
@@ -134,7 +134,7 @@ func (a *app) printInspection(r *inspection) {
 	row(a.t("handshake", "握手"), a.t("%.1f ms (connected in %.1f ms)", "%.1f ms（连接 %.1f ms）"), r.Handshake, r.Dial)
 	row(a.t("capabilities", "能力"), "%s", strings.Join(capabilityNames(r.Capabilities), ", "))
 	for _, l := range r.Lists {
-		row(l.Kind, a.t("%d  (%s, %.1f ms)", "%d（%s，%.1f ms）"), l.Count, a.sized(byteSize(l.Bytes)+" ≈ "+thousands(l.Tokens)+" tokens"), l.Ms)
+		row(l.Kind, a.t("%d  (%s, %.1f ms)", "%d（%s，%.1f ms）"), l.Count, sized(a, byteSize(l.Bytes)+" ≈ "+thousands(l.Tokens)+" tokens"), l.Ms)
 		for _, issue := range l.Issues {
 			row("", "⚠ %s", issue)
 		}

@@ -20,27 +20,27 @@ type keyFlags struct {
 	expires time.Duration
 }
 
-func (a *app) keyCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: a.t("the keys by which clients may enter", "管理客户端的访问密钥"), Args: a.noArgs,
+func keyCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: a.t("the keys by which clients may enter", "管理客户端的访问密钥"), Args: noArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var f keyFlags
-	create := &cobra.Command{Use: "create NAME", Short: a.t("make a key, and print it once", "创建密钥，只显示一次"), Args: a.argCount(1, 1),
+	create := &cobra.Command{Use: "create NAME", Short: a.t("make a key, and print it once", "创建密钥，只显示一次"), Args: argCount(a, 1, 1),
 		Long: a.t("Makes a key, and prints it once. A schema that does not exist is refused. Servers and\ntools may come later: a pattern that matches none of them now is only warned of.",
 			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务与工具可以以后出现：\n目前没有匹配的只给出警告。"),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.keyCreate(cmd, args[0], f) }}
+		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
 	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.t("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown; may be repeated",
 		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式；可重复"))
 	create.Flags().DurationVar(&f.expires, "expires", 0, a.t("ends after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
-		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.t("list the keys", "列出密钥"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.keyList() }},
-		&cobra.Command{Use: "revoke ID|NAME", Short: a.t("end a key at once", "立即撤销密钥"), Args: a.argCount(1, 1),
-			RunE: func(_ *cobra.Command, args []string) error { return a.keyRevoke(args[0]) }})
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.t("list the keys", "列出密钥"), Args: noArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
+		&cobra.Command{Use: "revoke ID|NAME", Short: a.t("end a key at once", "立即撤销密钥"), Args: argCount(a, 1, 1),
+			RunE: func(_ *cobra.Command, args []string) error { return keyRevoke(a, args[0]) }})
 	return cmd
 }
 
 // keys opens the file of keys; where the config names none, that of the user.
-func (a *app) keys() (*access.Keys, *config.Config, string, error) {
+func keys(a *app) (*access.Keys, *config.Config, string, error) {
 	cfg, err := a.load(false)
 	if err != nil {
 		return nil, nil, "", err
@@ -57,16 +57,16 @@ func (a *app) keys() (*access.Keys, *config.Config, string, error) {
 	return keys, cfg, path, err
 }
 
-func (a *app) keyCreate(cmd *cobra.Command, name string, f keyFlags) error {
+func keyCreate(a *app, cmd *cobra.Command, name string, f keyFlags) error {
 	grant, err := access.ParseScopes(f.scopes)
 	if err != nil {
 		return fail(exitUsage, codeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin|mode:NAME|fit:NAME", "%v", err)
 	}
-	keys, cfg, path, err := a.keys()
+	keys, cfg, path, err := keys(a)
 	if err != nil {
 		return err
 	}
-	if err := a.checkScopes(cmd.Context(), cfg, grant); err != nil {
+	if err := checkScopes(a, cmd.Context(), cfg, grant); err != nil {
 		return err
 	}
 	var expires *time.Time
@@ -89,12 +89,12 @@ func (a *app) keyCreate(cmd *cobra.Command, name string, f keyFlags) error {
 	if cfg.Access.Keys != "" {
 		return nil
 	}
-	return a.requireKeys(cmd, cfg, path)
+	return requireKeys(a, cmd, cfg, path)
 }
 
 // requireKeys makes the first key count: from the next start on, clients need
 // one.
-func (a *app) requireKeys(cmd *cobra.Command, cfg *config.Config, path string) error {
+func requireKeys(a *app, cmd *cobra.Command, cfg *config.Config, path string) error {
 	quoted, err := json.Marshal(path)
 	if err != nil {
 		return err
@@ -104,14 +104,14 @@ func (a *app) requireKeys(cmd *cobra.Command, cfg *config.Config, path string) e
 	}
 	fmt.Fprintln(a.Stderr, a.t("access.keys was set in "+cfg.Path+": from its next start on, the gateway asks every client for a key",
 		"已在 "+cfg.Path+" 中设置 access.keys：网关下次启动后，所有客户端都需要密钥"))
-	if r := a.running(cmd.Context(), cfg.Path); r != nil {
+	if r := running(a, cmd.Context(), cfg.Path); r != nil {
 		fmt.Fprintln(a.Stderr, a.t("a gateway is running; restart it", "网关正在运行，请重启"))
 	}
 	return nil
 }
 
-func (a *app) keyList() error {
-	keys, _, _, err := a.keys()
+func keyList(a *app) error {
+	keys, _, _, err := keys(a)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *app) keyList() error {
 		return nil
 	}
 	t := &table{head: []string{"ID", a.t("NAME", "名称"), a.t("STATE", "状态"), a.t("SCOPES", "范围"), a.t("CREATED", "创建时间")},
-		none: a.t("there is no key; make one with: ", "还没有访问密钥；创建：") + "mcp-all-in-one key create NAME", word: a.keyStateIn(2)}
+		none: a.t("there is no key; make one with: ", "还没有访问密钥；创建：") + "mcp-all-in-one key create NAME", word: keyStateIn(a, 2)}
 	for _, k := range list {
 		state := "valid"
 		switch {
@@ -143,7 +143,7 @@ func (a *app) keyList() error {
 }
 
 // keyStateIn says whether keys are valid in the user's language.
-func (a *app) keyStateIn(column int) func(int, string) string {
+func keyStateIn(a *app, column int) func(int, string) string {
 	zh := map[string]string{"valid": "有效", "revoked": "已撤销", "expired": "已过期"}
 	return func(n int, cell string) string {
 		if n != column {
@@ -153,8 +153,8 @@ func (a *app) keyStateIn(column int) func(int, string) string {
 	}
 }
 
-func (a *app) keyRevoke(name string) error {
-	keys, _, _, err := a.keys()
+func keyRevoke(a *app, name string) error {
+	keys, _, _, err := keys(a)
 	if err != nil {
 		return err
 	}

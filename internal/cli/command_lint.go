@@ -8,16 +8,16 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) lintCommand() *cobra.Command {
+func lintCommand(a *app) *cobra.Command {
 	var f probeFlags
 	var strict bool
-	cmd := a.probeCommand("lint TARGET", a.t("find what clients and models will stumble over", "检查客户端与模型可能出问题的地方"), &f,
+	cmd := probeCommand(a, "lint TARGET", a.t("find what clients and models will stumble over", "检查客户端与模型可能出问题的地方"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f, args)
+			m, err := parseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.lint(strict) })
+			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.lint(strict) })
 		})
 	cmd.Long = a.t("Look at names, descriptions and schemas of everything that a server lists. Exit code 6 says that\nthere are errors; with --strict, warnings count too.",
 		"检查服务列出的名称、描述与 schema。退出码 6 表示有错误；使用 --strict 时警告也计入。")

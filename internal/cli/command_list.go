@@ -13,17 +13,17 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(a *app) *cobra.Command {
 	var f probeFlags
 	var wide bool
-	cmd := a.probeCommand("list [servers|clients] | list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
-		func(cmd *cobra.Command, args []string) error { return a.runList(cmd, &f, wide, args) })
+	cmd := probeCommand(a, "list [servers|clients] | list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
+		func(cmd *cobra.Command, args []string) error { return runList(a, cmd, &f, wide, args) })
 	cmd.Aliases = []string{"ls"}
 	cmd.Example = "  mcp-all-in-one list\n  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
 		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
 	cmd.Flags().BoolVar(&wide, "wide", false, a.t("whole descriptions and schemas", "显示完整描述与 schema"))
 	f.shared = true
-	cmd.ValidArgsFunction = a.completeList(&f)
+	cmd.ValidArgsFunction = completeList(a, &f)
 	f.addOutput(a, cmd.Flags(), listFormats)
 	return cmd
 }
@@ -32,7 +32,7 @@ var kindWords = map[string]catalog.Kind{
 	"tools": catalog.Tools, "resources": catalog.Resources, "templates": catalog.Templates, "prompts": catalog.Prompts,
 }
 
-func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []string) error {
+func runList(a *app, cmd *cobra.Command, f *probeFlags, wide bool, args []string) error {
 	kinds := allKinds
 	dash := cmd.ArgsLenAtDash()
 	take := func(list []string) []string {
@@ -47,15 +47,15 @@ func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []strin
 	var m *aim
 	var err error
 	if dash >= 0 {
-		m, err = a.aimCommand(f, args[dash:], take(args[:dash]))
+		m, err = aimCommand(a, f, args[dash:], take(args[:dash]))
 	} else if args = take(args); len(args) == 0 && len(kinds) == 1 {
-		return a.usageError(cmd, a.t("a target is missing", "缺少目标"))
+		return usageError(a, cmd, a.t("a target is missing", "缺少目标"))
 	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
-		return a.listServers(cmd.Context(), f)
+		return listServers(a, cmd.Context(), f)
 	} else if len(args) == 1 && args[0] == "clients" {
-		return a.listClients(cmd)
+		return listClients(a, cmd)
 	} else {
-		m, err = a.aimWord(cmd.Context(), f, args[0], args[1:])
+		m, err = aimWord(a, cmd.Context(), f, args[0], args[1:])
 	}
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (a *app) runList(cmd *cobra.Command, f *probeFlags, wide bool, args []strin
 	if len(m.rest) > 0 {
 		name = m.rest[0]
 	}
-	return a.once(cmd.Context(), f, m, func(b *bout) error { return b.list(kinds, name, wide || f.output == "wide") })
+	return once(a, cmd.Context(), f, m, func(b *bout) error { return b.list(kinds, name, wide || f.output == "wide") })
 }
 
 // list prints the lists of a server.
@@ -92,10 +92,10 @@ func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
 			all[k.Member()] = append([]json.RawMessage{}, l.Raw...)
 			continue
 		}
-		if a.printListAs(b.flags.output, l) {
+		if printListAs(a, b.flags.output, l) {
 			continue
 		}
-		a.printListing(l, wide || name != "", len(kinds) > 1)
+		printListing(a, l, wide || name != "", len(kinds) > 1)
 	}
 	if err := b.sayMissing(); err != nil {
 		return err
@@ -108,14 +108,14 @@ func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
 		if err != nil {
 			return err
 		}
-		return a.printResult(&b.flags.outputFlags, raw, "")
+		return printResult(a, &b.flags.outputFlags, raw, "")
 	}
 	return nil
 }
 
 // printListing prints one list: for people as signatures, for a pipe as
 // columns between tabs.
-func (a *app) printListing(l *probe.Listing, wide, titled bool) {
+func printListing(a *app, l *probe.Listing, wide, titled bool) {
 	if titled && isTerminal(a.Stdout) {
 		fmt.Fprintf(a.Stdout, "%s (%d)\n", kindName(l.Kind), len(l.Items))
 	}
@@ -136,12 +136,12 @@ func (a *app) printListing(l *probe.Listing, wide, titled bool) {
 			}
 		}
 		if wide {
-			a.printSchemas(l.Kind, it)
+			printSchemas(a, l.Kind, it)
 		}
 	}
 }
 
-func (a *app) printSchemas(k catalog.Kind, it *catalog.Item) {
+func printSchemas(a *app, k catalog.Kind, it *catalog.Item) {
 	if k != catalog.Tools {
 		fmt.Fprintf(a.Stdout, "    %s\n", jsonrpc.Compact(nil, it.Raw))
 		return

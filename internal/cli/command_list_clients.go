@@ -14,8 +14,8 @@ import (
 
 // listClients prints who is connected to the running gateway, and what they
 // offer to servers.
-func (a *app) listClients(cmd *cobra.Command) error {
-	r, err := a.runningHere(cmd.Context())
+func listClients(a *app, cmd *cobra.Command) error {
+	r, err := runningHere(a, cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,12 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) loadCommand() *cobra.Command {
+func loadCommand(a *app) *cobra.Command {
 	var f callFlags
 	var o probe.LoadOptions
-	cmd := a.probeCommand("load TARGET TOOL [NAME=VALUE ...]", a.t("call a tool over and over, and show how long it takes", "反复调用工具并统计耗时"), &f.probeFlags,
+	cmd := probeCommand(a, "load TARGET TOOL [NAME=VALUE ...]", a.t("call a tool over and over, and show how long it takes", "反复调用工具并统计耗时"), &f.probeFlags,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f.probeFlags, args)
+			m, err := parseTarget(a, cmd, &f.probeFlags, args)
 			if err != nil {
 				return err
 			}
@@ -26,9 +26,9 @@ func (a *app) loadCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.load(&f, o, tool, m.rest) })
+			return once(a, cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.load(&f, o, tool, m.rest) })
 		})
-	cmd.ValidArgsFunction = a.completeTarget(&f.probeFlags, 0, catalog.Tools)
+	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Tools)
 	cmd.Example = "  mcp-all-in-one load github search_issues query=bug --parallel 10 --duration 10s"
 	flags := cmd.Flags()
 	flags.IntVar(&o.Parallel, "parallel", 10, a.t("calls at once, at most 1000 (`N`, 10)", "同时进行的调用数，最多 1000（`N`，10）"))
@@ -43,7 +43,7 @@ func (b *bout) load(f *callFlags, o probe.LoadOptions, name string, words []stri
 	if o.Parallel < 1 || o.Parallel > probe.MaxLoadParallel || o.Duration <= 0 || o.Duration > probe.MaxLoadDuration {
 		return fail(exitUsage, codeUsage, "--parallel 1..1000, --duration 1ms..10m", "%s", b.app.t("the load is out of bounds", "负载超出范围"))
 	}
-	base, err := b.app.argumentsFrom(f.args)
+	base, err := argumentsFrom(b.app, f.args)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (b *bout) load(f *callFlags, o probe.LoadOptions, name string, words []stri
 	if b.app.asJSON {
 		writeLine(b.app.Stdout, r)
 	} else {
-		b.app.printLoad(r)
+		printLoad(b.app, r)
 	}
 	if r.Errors+r.ToolErrors > 0 {
 		return silent(exitTool)
@@ -72,7 +72,7 @@ func (b *bout) load(f *callFlags, o probe.LoadOptions, name string, words []stri
 	return nil
 }
 
-func (a *app) printLoad(r *probe.LoadResult) {
+func printLoad(a *app, r *probe.LoadResult) {
 	fmt.Fprintf(a.Stdout, a.t("%d calls, %d errors, %d tool errors, %.1f s, %.0f/s\n", "%d 次调用，%d 个错误，%d 个工具错误，%.1f s，%.0f 次/s\n"),
 		r.Calls, r.Errors, r.ToolErrors, r.Seconds, r.PerSecond)
 	fmt.Fprintf(a.Stdout, "ms  min %.2f  p50 %.2f  p90 %.2f  p99 %.2f  max %.2f  %s %.2f\n", r.Min, r.P50, r.P90, r.P99, r.Max, a.t("mean", "平均"), r.Mean)

@@ -20,7 +20,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) mockCommand() *cobra.Command {
+func mockCommand(a *app) *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
 		Use:   "mock FILE",
@@ -28,24 +28,24 @@ func (a *app) mockCommand() *cobra.Command {
 		Long: a.t("Answer clients as the server of a recording did, whichever era they speak: one on standard input and\noutput, or with --port any number over HTTP, at /mcp and for older clients at /sse.",
 			"按录制中服务的回答来回答客户端，不论其协议时代：通过标准输入输出服务一个客户端，\n或用 --port 通过 HTTP 服务任意多个，位于 /mcp，旧客户端为 /sse。"),
 		Example: "  mcp-all-in-one list tools -- mcp-all-in-one mock run.mcpcap\n  mcp-all-in-one mock run.mcpcap --port 8080",
-		Args:    a.argCount(1, 1),
+		Args:    argCount(a, 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			capture, err := a.readCapture(args[0])
+			capture, err := readCapture(a, args[0])
 			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("port") {
-				return a.serveMockHTTP(cmd.Context(), capture, port)
+				return serveMockHTTP(a, cmd.Context(), capture, port)
 			}
-			return a.serveMock(cmd.Context(), capture)
+			return serveMock(a, cmd.Context(), capture)
 		},
 	}
 	cmd.Flags().IntVarP(&port, "port", "p", 0, a.t("serve HTTP on this `PORT` of this machine; 0 takes a free one", "在本机端口 `PORT` 提供 HTTP；0 为任意空闲端口"))
 	return cmd
 }
 
-func (a *app) serveMock(ctx context.Context, capture *probe.Capture) error {
-	conn := jsonrpc.NewConn(a.plainStream(), jsonrpc.ConnOptions{
+func serveMock(a *app, ctx context.Context, capture *probe.Capture) error {
+	conn := jsonrpc.NewConn(plainStream(a), jsonrpc.ConnOptions{
 		Handler: probe.NewMock(capture), Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
@@ -57,13 +57,13 @@ func (a *app) serveMock(ctx context.Context, capture *probe.Capture) error {
 // serveMockHTTP serves clients on this machine until a signal ends it. All of
 // them share one recording: the second time the same is asked, by whomever,
 // its second answer comes.
-func (a *app) serveMockHTTP(ctx context.Context, capture *probe.Capture, port int) error {
+func serveMockHTTP(a *app, ctx context.Context, capture *probe.Capture, port int) error {
 	life := newLifetime(ctx)
 	defer life.stop()
 	var lc net.ListenConfig
 	ln, err := lc.Listen(life.soft, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return a.listenError(err, "127.0.0.1", port)
+		return listenError(a, err, "127.0.0.1", port)
 	}
 	mock := probe.NewMock(capture)
 	defaults := config.DefaultLimits()

@@ -23,7 +23,7 @@ type oldFlags struct {
 	schema, version     bool
 }
 
-func (a *app) addOldSpellings(cmd *cobra.Command) {
+func addOldSpellings(a *app, cmd *cobra.Command) {
 	var f oldFlags
 	flags := cmd.Flags()
 	path := func(p *string, name, about string) {
@@ -36,15 +36,15 @@ func (a *app) addOldSpellings(cmd *cobra.Command) {
 	flags.BoolVar(&f.schema, "show-mcp-config-schema", false, a.t("print the JSON Schema of the config file", "显示配置文件的 JSON Schema"))
 	flags.BoolVarP(&f.version, "version", "V", false, a.t("print the version", "显示版本"))
 	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.runOld(cmd, f, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runOld(a, cmd, f, args) }
 }
 
 // runOld runs an old spelling. Without any flag it shows the help.
-func (a *app) runOld(cmd *cobra.Command, f oldFlags, args []string) error {
+func runOld(a *app, cmd *cobra.Command, f oldFlags, args []string) error {
 	for _, old := range []struct {
 		value string
 		run   func() error
-	}{{f.validate, a.oldValidate}, {f.show, a.oldShow}, {f.set, a.oldSet}} {
+	}{{f.validate, func() error { return oldValidate(a) }}, {f.show, func() error { return oldShow(a) }}, {f.set, func() error { return oldSet(a) }}} {
 		if old.value == "" {
 			continue
 		}
@@ -55,13 +55,13 @@ func (a *app) runOld(cmd *cobra.Command, f oldFlags, args []string) error {
 			a.configPath, args = args[0], args[1:]
 		}
 		if len(args) > 0 {
-			return a.usageError(cmd, a.t("unexpected argument ", "多余的参数 ")+args[0])
+			return usageError(a, cmd, a.t("unexpected argument ", "多余的参数 ")+args[0])
 		}
 		return old.run()
 	}
 	switch {
 	case len(args) > 0:
-		return a.unknownCommand(cmd, args[0])
+		return unknownCommand(a, cmd, args[0])
 	case f.schema:
 		a.Stdout.Write(config.JSONSchema())
 		return nil
@@ -72,10 +72,10 @@ func (a *app) runOld(cmd *cobra.Command, f oldFlags, args []string) error {
 	return cmd.Help()
 }
 
-func (a *app) oldValidate() error {
+func oldValidate(a *app) error {
 	cfg, err := a.load(false)
 	if err != nil {
-		return a.oldFailure(err)
+		return oldFailure(a, err)
 	}
 	total, types := 0, map[string]int{}
 	for _, schema := range cfg.Schemas {
@@ -97,14 +97,14 @@ func (a *app) oldValidate() error {
 	return nil
 }
 
-func (a *app) oldShow() error {
+func oldShow(a *app) error {
 	found, err := config.Discover(a.loadOptions(false))
 	if err != nil {
-		return a.oldFailure(err)
+		return oldFailure(a, err)
 	}
 	data, err := os.ReadFile(found.Path)
 	if err != nil {
-		return a.oldFailure(err)
+		return oldFailure(a, err)
 	}
 	fmt.Fprintln(a.Stdout, "📄 mcp-all-in-one的MCP配置文件内容:")
 	fmt.Fprintf(a.Stdout, "路径: %s\n", found.Path)
@@ -121,7 +121,7 @@ func (a *app) oldShow() error {
 	return nil
 }
 
-func (a *app) oldSet() error {
+func oldSet(a *app) error {
 	data, err := io.ReadAll(a.Stdin)
 	if err != nil {
 		return i18n.Errorf("reading standard input: %w", "读取标准输入失败：%w", err)
@@ -137,11 +137,11 @@ func (a *app) oldSet() error {
 	}
 	found, err := config.Discover(a.loadOptions(true))
 	if err != nil {
-		return a.oldFailure(err)
+		return oldFailure(a, err)
 	}
 	_, err = config.Update(found.Path, config.WriteOptions{Load: a.loadOptions(false)}, func(d *config.Draft) error { return d.Replace(data) })
 	if err != nil {
-		return a.oldFailure(err)
+		return oldFailure(a, err)
 	}
 	fmt.Fprintln(a.Stdout, "✅ 配置文件设置成功")
 	fmt.Fprintf(a.Stdout, "路径: %s\n", found.Path)
@@ -150,7 +150,7 @@ func (a *app) oldSet() error {
 
 // oldFailure prints what is wrong with a config file the way scripts know it:
 // in Chinese throughout, as the old spellings always spoke.
-func (a *app) oldFailure(err error) error {
+func oldFailure(a *app, err error) error {
 	var load *config.LoadError
 	switch {
 	case errors.As(err, &load) && load.Has("AIO2001"):

@@ -10,17 +10,17 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-func (a *app) pingCommand() *cobra.Command {
+func pingCommand(a *app) *cobra.Command {
 	var f probeFlags
 	var count int
 	var every time.Duration
-	cmd := a.probeCommand("ping TARGET", a.t("see whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
+	cmd := probeCommand(a, "ping TARGET", a.t("see whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f, args)
+			m, err := parseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.ping(count, every) })
+			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.ping(count, every) })
 		})
 	cmd.Flags().IntVarP(&count, "count", "n", 1, a.t("how `MANY` times (1)", "次数 `MANY`（1）"))
 	cmd.Flags().DurationVar(&every, "interval", time.Second, a.t("`TIME` between two (1s)", "间隔 `TIME`（1s）"))
@@ -47,7 +47,7 @@ func (b *bout) ping(count int, every time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if err := b.app.answered(x, b.aim); err != nil {
+		if err := answered(b.app, x, b.aim); err != nil {
 			return err
 		}
 		if b.app.asJSON {

@@ -14,12 +14,12 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) promptCommand() *cobra.Command {
+func promptCommand(a *app) *cobra.Command {
 	var f probeFlags
 	var noValidate bool
-	cmd := a.probeCommand("prompt TARGET PROMPT [NAME=VALUE ...]", a.t("get a prompt", "获取提示词"), &f,
+	cmd := probeCommand(a, "prompt TARGET PROMPT [NAME=VALUE ...]", a.t("get a prompt", "获取提示词"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f, args)
+			m, err := parseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
@@ -27,12 +27,12 @@ func (a *app) promptCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.prompt(name, m.rest, noValidate) })
+			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.prompt(name, m.rest, noValidate) })
 		})
 	cmd.Example = "  mcp-all-in-one prompt greeting -- mcp-all-in-one demo\n  mcp-all-in-one prompt summarize text=@notes.txt style=formal -- mcp-all-in-one demo"
 	cmd.Flags().BoolVar(&noValidate, "no-validate", false, a.t("send the arguments whatever the prompt declares", "不按声明校验，直接发送"))
 	f.shared = true
-	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Prompts)
+	cmd.ValidArgsFunction = completeTarget(a, &f, 0, catalog.Prompts)
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }
@@ -52,7 +52,7 @@ func (b *bout) prompt(name string, words []string, noValidate bool) error {
 		if x.Err == nil {
 			return nil
 		}
-		e := a.answered(x, m).(*exitError)
+		e := answered(a, x, m).(*exitError)
 		e.err = i18n.Errorf("getting the prompt failed: %s", "获取提示词失败：%s", x.Err.Message)
 		return e
 	})
@@ -80,7 +80,7 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	for _, arg := range declared {
 		names = append(names, arg.Name)
 		if _, given := values[arg.Name]; !given && arg.Required && ask {
-			word, err := a.askField(b.ctx, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
+			word, err := askField(a, b.ctx, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
 			if errors.Is(err, io.EOF) {
 				fmt.Fprintln(a.Stderr)
 				ask = false // what is missing is said below

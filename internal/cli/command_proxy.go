@@ -19,9 +19,9 @@ type proxyFlags struct {
 }
 
 // proxyRoot is mcps-proxy: HTTP with all schemas, or stdio with one.
-func (a *app) proxyRoot() *cobra.Command {
+func proxyRoot(a *app) *cobra.Command {
 	var f proxyFlags
-	cmd := a.newRoot("mcps-proxy [--http | --stdio [--schema NAME]]", a.t(
+	cmd := newRoot(a, "mcps-proxy [--http | --stdio [--schema NAME]]", a.t(
 		"Groups of MCP servers behind one address, or one group over stdio",
 		"以一个地址提供多组 MCP 服务，或以 stdio 提供其中一组"))
 	cmd.Long = cmd.Short + "\n\n" + a.t(
@@ -44,68 +44,68 @@ func (a *app) proxyRoot() *cobra.Command {
 	f.serve.log.add(a, flags)
 	flags.BoolVar(&f.version, "version", false, a.t("print the version", "显示版本"))
 	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.runProxy(cmd, f, args) }
-	cmd.SetFlagErrorFunc(a.proxyFlagError)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runProxy(a, cmd, f, args) }
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return proxyFlagError(a, cmd, err) })
 	return cmd
 }
 
-func (a *app) runProxy(cmd *cobra.Command, f proxyFlags, args []string) error {
+func runProxy(a *app, cmd *cobra.Command, f proxyFlags, args []string) error {
 	if f.version {
 		fmt.Fprintf(a.Stdout, "%s\n", mcp.ProductVersion)
 		return nil
 	}
 	if len(args) > 0 {
-		return a.proxyUsage(cmd, "Unknown option "+args[0])
+		return proxyUsage(a, cmd, "Unknown option "+args[0])
 	}
 	switch {
 	case f.http && f.stdio:
-		return a.proxyFailure("Cannot specify both --http and --stdio modes",
+		return proxyFailure(a, "Cannot specify both --http and --stdio modes",
 			a.t("choose one of the two", "只能选择其中一种模式"), "mcps-proxy --stdio --schema=default")
 	case cmd.Flags().Changed("schema") && !f.stdio:
-		return a.proxyFailure("--schema can only be used with --stdio mode",
+		return proxyFailure(a, "--schema can only be used with --stdio mode",
 			a.t("add --stdio; in HTTP mode every schema has its own URL", "加上 --stdio；HTTP 模式下每个 schema 有自己的地址"), "mcps-proxy --stdio --schema=default")
 	}
 	f.serve.port = -1
 	if cmd.Flags().Changed("port") {
 		n, err := strconv.Atoi(f.port)
 		if err != nil || n < 1 || n > 65535 {
-			return a.proxyFailure("Invalid port number", a.t("a port is a number from 1 to 65535", "端口是 1 到 65535 的数字"), "mcps-proxy --port 8080")
+			return proxyFailure(a, "Invalid port number", a.t("a port is a number from 1 to 65535", "端口是 1 到 65535 的数字"), "mcps-proxy --port 8080")
 		}
 		f.serve.port = n
 	}
 	if f.stdio {
-		return a.serveStdio(cmd.Context(), f.serve)
+		return serveStdio(a, cmd.Context(), f.serve)
 	}
-	return a.serveHTTP(cmd.Context(), f.serve)
+	return serveHTTP(a, cmd.Context(), f.serve)
 }
 
 // proxyFailure says what failed, what to do, and how it is done right.
-func (a *app) proxyFailure(text, suggestion, example string) error {
+func proxyFailure(a *app, text, suggestion, example string) error {
 	return &exitError{code: exitFailure, plain: true, err: errors.New(text), hint: suggestion,
 		details: []detail{{a.t("example", "示例"), example}}}
 }
 
 // proxyUsage is a bad option, followed by the help.
-func (a *app) proxyUsage(cmd *cobra.Command, text string) error {
+func proxyUsage(a *app, cmd *cobra.Command, text string) error {
 	fmt.Fprintf(a.Stderr, "Error: %s\n\n", text)
-	a.writeHelp(a.Stderr, cmd)
+	writeHelp(a, a.Stderr, cmd)
 	return silent(exitFailure)
 }
 
-func (a *app) proxyFlagError(cmd *cobra.Command, err error) error {
+func proxyFlagError(a *app, cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {
 		if missing.GetSpecifiedShortnames() != "" {
-			return a.proxyUsage(cmd, "Unknown option -"+missing.GetSpecifiedName())
+			return proxyUsage(a, cmd, "Unknown option -"+missing.GetSpecifiedName())
 		}
-		return a.proxyUsage(cmd, "Unknown option --"+missing.GetSpecifiedName())
+		return proxyUsage(a, cmd, "Unknown option --"+missing.GetSpecifiedName())
 	}
-	return a.proxyUsage(cmd, a.flagMessage(err))
+	return proxyUsage(a, cmd, flagMessage(a, err))
 }
 
 // proxyBanner says on standard error which schema is served, and how to talk
 // to it. Standard output belongs to the protocol.
-func (a *app) proxyBanner(schema string) {
+func proxyBanner(a *app, schema string) {
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.personality.name, mcp.ProductVersion)
 	fmt.Fprintf(a.Stderr, "%s: STDIO\n", a.t("mode", "模式"))
 	fmt.Fprintf(a.Stderr, "schema: %s\n", schema)

@@ -12,12 +12,12 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) readCommand() *cobra.Command {
+func readCommand(a *app) *cobra.Command {
 	var f probeFlags
 	var save string
-	cmd := a.probeCommand("read TARGET URI [NAME=VALUE ...]", a.t("read a resource", "读取资源"), &f,
+	cmd := probeCommand(a, "read TARGET URI [NAME=VALUE ...]", a.t("read a resource", "读取资源"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f, args)
+			m, err := parseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
@@ -25,13 +25,13 @@ func (a *app) readCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.once(cmd.Context(), &f, m, func(b *bout) error { return b.read(uri, m.rest, save) })
+			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.read(uri, m.rest, save) })
 		})
 	cmd.Long = a.t("Read a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
 	cmd.Example = "  mcp-all-in-one read demo://clock -- mcp-all-in-one demo\n  mcp-all-in-one read 'demo://text/{id}' id=2 -- mcp-all-in-one demo"
 	cmd.Flags().StringVar(&save, "save", "", a.t("write every block to `DIR`", "将每一块写入 `DIR`"))
 	f.shared = true
-	cmd.ValidArgsFunction = a.completeTarget(&f, 0, catalog.Resources, catalog.Templates)
+	cmd.ValidArgsFunction = completeTarget(a, &f, 0, catalog.Resources, catalog.Templates)
 	f.addOutput(a, cmd.Flags(), formats)
 	return cmd
 }
@@ -47,7 +47,7 @@ func (b *bout) read(uri string, words []string, save string) error {
 			return b.badArguments(err)
 		}
 	}
-	return b.show(mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, a.answered)
+	return b.show(mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, func(x *probe.Exchange, m *aim) error { return answered(a, x, m) })
 }
 
 // show sends one request and prints its result.
@@ -59,11 +59,11 @@ func (b *bout) show(method string, params json.RawMessage, save string, answered
 	if err := answered(x, b.aim); err != nil {
 		return err
 	}
-	if err := b.app.printResult(&b.flags.outputFlags, x.Result, save); err != nil {
+	if err := printResult(b.app, &b.flags.outputFlags, x.Result, save); err != nil {
 		return err
 	}
 	if b.flags.wantsSummary(b.app) {
-		b.app.summary(b.app.Stderr, x)
+		summary(b.app, b.app.Stderr, x)
 	}
 	if x.IsToolError() {
 		return silent(exitTool)

@@ -10,14 +10,14 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) recordCommand() *cobra.Command {
+func recordCommand(a *app) *cobra.Command {
 	var f probeFlags
-	cmd := a.probeCommand("record FILE TARGET", a.t("stand between a client on stdio and a server, and record what they say", "置于 stdio 客户端与服务之间，录制双方的消息"), &f,
+	cmd := probeCommand(a, "record FILE TARGET", a.t("stand between a client on stdio and a server, and record what they say", "置于 stdio 客户端与服务之间，录制双方的消息"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
-				return a.usageError(cmd, a.t("a file is missing", "缺少文件"))
+				return usageError(a, cmd, a.t("a file is missing", "缺少文件"))
 			}
-			return a.record(cmd, &f, args)
+			return record(a, cmd, &f, args)
 		})
 	cmd.Long = a.t("Serve one client over standard input and output, pass everything on to TARGET, and record it.\nPut this command into a client's configuration to record what the client does.",
 		"通过标准输入输出服务一个客户端，将一切转发给 TARGET 并录制。\n可写入客户端配置，以录制客户端的行为。")
@@ -25,9 +25,9 @@ func (a *app) recordCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) record(cmd *cobra.Command, f *probeFlags, args []string) error {
+func record(a *app, cmd *cobra.Command, f *probeFlags, args []string) error {
 	file := args[0]
-	m, err := a.aimRest(cmd, f, args)
+	m, err := aimRest(a, cmd, f, args)
 	if err != nil {
 		return err
 	}
@@ -47,19 +47,19 @@ func (a *app) record(cmd *cobra.Command, f *probeFlags, args []string) error {
 	if err := b.watch(&opt); err != nil {
 		return err
 	}
-	return a.probeError(probe.Relay(b.ctx, a.plainStream(), m.target, opt), m)
+	return probeError(a, probe.Relay(b.ctx, plainStream(a), m.target, opt), m)
 }
 
 // plainStream is the stream over our standard input and output.
-func (a *app) plainStream() jsonrpc.Stream {
-	return a.standardStream(&config.Config{Limits: config.DefaultLimits()})
+func plainStream(a *app) jsonrpc.Stream {
+	return standardStream(a, &config.Config{Limits: config.DefaultLimits()})
 }
 
-func (a *app) replayCommand() *cobra.Command {
+func replayCommand(a *app) *cobra.Command {
 	var f probeFlags
 	var ignore []string
-	cmd := a.probeCommand("replay FILE TARGET", a.t("send a recording's requests again and compare the answers", "重放录制的请求并比较回答"), &f,
-		func(cmd *cobra.Command, args []string) error { return a.replay(cmd, &f, ignore, args) })
+	cmd := probeCommand(a, "replay FILE TARGET", a.t("send a recording's requests again and compare the answers", "重放录制的请求并比较回答"), &f,
+		func(cmd *cobra.Command, args []string) error { return replay(a, cmd, &f, ignore, args) })
 	cmd.Long = a.t("Send the requests of a recording to TARGET, one after the other, and compare the answers.\nExit code 7 says that they differ.",
 		"将录制的请求逐一发送给 TARGET 并比较回答。\n退出码 7 表示有差异。")
 	cmd.Example = "  mcp-all-in-one replay run.mcpcap github --ignore '$..updated_at'"
@@ -67,15 +67,15 @@ func (a *app) replayCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) replay(cmd *cobra.Command, f *probeFlags, ignore, args []string) error {
+func replay(a *app, cmd *cobra.Command, f *probeFlags, ignore, args []string) error {
 	if len(args) == 0 {
-		return a.usageError(cmd, a.t("a file is missing", "缺少文件"))
+		return usageError(a, cmd, a.t("a file is missing", "缺少文件"))
 	}
-	capture, err := a.readCapture(args[0])
+	capture, err := readCapture(a, args[0])
 	if err != nil {
 		return err
 	}
-	m, err := a.aimRest(cmd, f, args)
+	m, err := aimRest(a, cmd, f, args)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *app) replay(cmd *cobra.Command, f *probeFlags, ignore, args []string) e
 	if f.protocol == "" {
 		f.protocol = capture.Protocol()
 	}
-	b, err := a.open(cmd.Context(), f, m, func(o *probe.Options) { o.Answer = probe.NewReplayAnswers(capture) })
+	b, err := open(a, cmd.Context(), f, m, func(o *probe.Options) { o.Answer = probe.NewReplayAnswers(capture) })
 	if err != nil {
 		return err
 	}
@@ -101,12 +101,12 @@ func (a *app) replay(cmd *cobra.Command, f *probeFlags, ignore, args []string) e
 		}
 	})
 	if err != nil {
-		return a.probeError(err, m)
+		return probeError(a, err, m)
 	}
-	return a.replayed(results)
+	return replayed(a, results)
 }
 
-func (a *app) replayed(results []probe.Replayed) error {
+func replayed(a *app, results []probe.Replayed) error {
 	differ, sent := 0, 0
 	for _, r := range results {
 		if r.Skipped == "" {

@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-func (a *app) runCommand() *cobra.Command {
+func runCommand(a *app) *cobra.Command {
 	f := serveFlags{noUI: true, noSelfConfig: true, port: 0}
 	cmd := &cobra.Command{
 		Use:   "run -- CLIENT [ARG...]",
@@ -25,12 +25,12 @@ func (a *app) runCommand() *cobra.Command {
 		Long: a.t("Starts a client with this gateway wired in for one session; no file is touched.\nKnown are claude, codex, copilot and opencode. For any other program, {url} and {config}\nin its arguments stand for the gateway's address and for a file with it. At the end a\nreceipt says what was called.",
 			"启动客户端，并仅在本次会话中接入本网关；不修改任何文件。\n支持 claude、codex、copilot 与 opencode。其他程序可在参数中使用 {url} 与 {config}，\n分别代表网关地址和含有该地址的文件。结束时输出本次调用的清单。"),
 		Example: "  mcp-all-in-one run -- claude\n  mcp-all-in-one run -- my-agent --mcp-config {config}",
-		Args:    a.argCount(1, -1),
+		Args:    argCount(a, 1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 {
-				return a.usageError(cmd, a.t("the client comes after --", "客户端命令写在 -- 之后"))
+				return usageError(a, cmd, a.t("the client comes after --", "客户端命令写在 -- 之后"))
 			}
-			return a.runClient(cmd.Context(), f, args)
+			return runClient(a, cmd.Context(), f, args)
 		},
 	}
 	f.log.add(a, cmd.Flags())
@@ -38,7 +38,7 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 // runClient serves one client that we start ourselves.
-func (a *app) runClient(ctx context.Context, f serveFlags, words []string) error {
+func runClient(a *app, ctx context.Context, f serveFlags, words []string) error {
 	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (a *app) runClient(ctx context.Context, f serveFlags, words []string) error
 		return err
 	}
 	begun := time.Now()
-	code, err := a.start(ctx, in, words)
+	code, err := start(a, ctx, in, words)
 	life.finish()
 	receipt := in.traffic.Stats()
 	fr.drain(life.hard)
@@ -72,7 +72,7 @@ func (a *app) runClient(ctx context.Context, f serveFlags, words []string) error
 	if err != nil {
 		return err
 	}
-	a.printReceipt(receipt, time.Since(begun))
+	printReceipt(a, receipt, time.Since(begun))
 	if code != 0 {
 		return silent(code)
 	}
@@ -80,7 +80,7 @@ func (a *app) runClient(ctx context.Context, f serveFlags, words []string) error
 }
 
 // start runs the client until it ends, and returns its exit code.
-func (a *app) start(ctx context.Context, in *instance, words []string) (int, error) {
+func start(a *app, ctx context.Context, in *instance, words []string) (int, error) {
 	dir, err := os.MkdirTemp("", "mcp-all-in-one-")
 	if err != nil {
 		return 0, err
@@ -131,7 +131,7 @@ func addressed(url, dir string, words []string) (wired, env []string, err error)
 }
 
 // printReceipt says what the client called, on standard error.
-func (a *app) printReceipt(stats []traffic.Stat, took time.Duration) {
+func printReceipt(a *app, stats []traffic.Stat, took time.Duration) {
 	total, failed := int64(0), int64(0)
 	stats = slices.DeleteFunc(stats, func(s traffic.Stat) bool { return s.Server == "" || s.Name == "" })
 	for _, s := range stats {

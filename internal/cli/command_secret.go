@@ -15,26 +15,26 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-func (a *app) secretCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "secret", Short: a.t("keep secrets out of the config file", "将密钥保存在配置文件之外"), Args: a.noArgs,
+func secretCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "secret", Short: a.t("keep secrets out of the config file", "将密钥保存在配置文件之外"), Args: noArgs(a),
 		Long: a.t("Keeps secrets out of the config file, where ${secret:NAME} stands for one.",
 			"将密钥保存在配置文件之外；配置中用 ${secret:NAME} 引用。"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var keychain bool
-	set := &cobra.Command{Use: "set NAME", Short: a.t("store a secret, read from standard input", "保存密钥（从标准输入读取）"), Args: a.argCount(1, 1),
+	set := &cobra.Command{Use: "set NAME", Short: a.t("store a secret, read from standard input", "保存密钥（从标准输入读取）"), Args: argCount(a, 1, 1),
 		Example: "  mcp-all-in-one secret set github < token.txt\n  mcp-all-in-one secret set github --keychain",
-		RunE:    func(_ *cobra.Command, args []string) error { return a.secretSet(args[0], keychain) }}
+		RunE:    func(_ *cobra.Command, args []string) error { return secretSet(a, args[0], keychain) }}
 	set.Flags().BoolVar(&keychain, "keychain", false, a.t("keep it in the keychain of the system instead of the encrypted file", "保存到系统钥匙串，而不是加密文件"))
 	cmd.AddCommand(set,
-		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.t("list the names", "列出名称"), Args: a.noArgs, RunE: func(*cobra.Command, []string) error { return a.secretList() }},
-		&cobra.Command{Use: "rm NAME", Short: a.t("remove a secret", "删除密钥"), Args: a.argCount(1, 1),
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.t("list the names", "列出名称"), Args: noArgs(a), RunE: func(*cobra.Command, []string) error { return secretList(a) }},
+		&cobra.Command{Use: "rm NAME", Short: a.t("remove a secret", "删除密钥"), Args: argCount(a, 1, 1),
 			RunE: func(_ *cobra.Command, args []string) error {
 				err := a.secrets().Delete(args[0])
 				if errors.Is(err, config.ErrNoSecret) {
 					return fail(exitUsage, codeNoSecret, "mcp-all-in-one secret ls", "%s", a.t("no secret "+args[0], "没有密钥 "+args[0]))
 				}
 				if err == nil {
-					a.done(a.t("removed: ", "已删除："), args[0])
+					done(a, a.t("removed: ", "已删除："), args[0])
 				}
 				return err
 			}},
@@ -56,7 +56,7 @@ func (a *app) userDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-func (a *app) secretSet(name string, keychain bool) error {
+func secretSet(a *app, name string, keychain bool) error {
 	var value []byte
 	var err error
 	if file, ok := a.Stdin.(*os.File); ok && isTerminal(file) {
@@ -76,14 +76,14 @@ func (a *app) secretSet(name string, keychain bool) error {
 	if _, err := a.userDir(); err != nil {
 		return err
 	}
-	if err := a.storeSecret(name, text, keychain); err != nil {
+	if err := storeSecret(a, name, text, keychain); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s${secret:%s}\n", a.t("use it as ", "已保存；引用方式："), name)
 	return nil
 }
 
-func (a *app) storeSecret(name, value string, keychain bool) error {
+func storeSecret(a *app, name, value string, keychain bool) error {
 	if !keychain {
 		return a.secrets().Set(name, value)
 	}
@@ -93,7 +93,7 @@ func (a *app) storeSecret(name, value string, keychain bool) error {
 	return nil
 }
 
-func (a *app) secretList() error {
+func secretList(a *app) error {
 	names, err := a.secrets().List()
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type addFlags struct {
 	createSchema      bool
 }
 
-func (a *app) addCommand() *cobra.Command {
+func addCommand(a *app) *cobra.Command {
 	var f addFlags
 	cmd := &cobra.Command{
 		Use:   "add NAME URL | add NAME -- COMMAND [ARG...]",
@@ -29,13 +29,13 @@ func (a *app) addCommand() *cobra.Command {
 		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
 			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  mcp-all-in-one add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
-		Args: a.argCount(2, -1),
+		Args: argCount(a, 2, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entry, err := a.newEntry(cmd, f, args)
+			entry, err := newEntry(a, cmd, f, args)
 			if err != nil {
 				return err
 			}
-			return a.editFile(cmd.Context(), true, func(d *config.Draft) error {
+			return editFile(a, cmd.Context(), true, func(d *config.Draft) error {
 				if f.createSchema {
 					if err := d.AddSchema(f.schema); err != nil {
 						return err
@@ -49,7 +49,7 @@ func (a *app) addCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	a.addSchemaFlag(cmd, &f.schema)
+	addSchemaFlag(a, cmd, &f.schema)
 	flags.StringArrayVarP(&f.env, "env", "e", nil, a.t("environment variable `NAME=VALUE`; may be repeated", "环境变量 `NAME=VALUE`，可重复"))
 	flags.StringArrayVarP(&f.header, "header", "H", nil, a.t("header `'NAME: VALUE'`; may be repeated", "请求头 `'NAME: VALUE'`，可重复"))
 	flags.StringVar(&f.cwd, "cwd", "", a.t("`DIR` the command starts in", "命令的工作目录 `DIR`"))
@@ -71,7 +71,7 @@ type entry struct {
 }
 
 // newEntry is the entry that the arguments of add describe.
-func (a *app) newEntry(cmd *cobra.Command, f addFlags, args []string) ([]byte, error) {
+func newEntry(a *app, cmd *cobra.Command, f addFlags, args []string) ([]byte, error) {
 	e := entry{Type: f.kind, Cwd: f.cwd}
 	switch at := cmd.ArgsLenAtDash(); {
 	case at == 1:
@@ -79,14 +79,14 @@ func (a *app) newEntry(cmd *cobra.Command, f addFlags, args []string) ([]byte, e
 	case at < 0 && len(args) == 2 && isURL(args[1]):
 		e.URL = args[1]
 	default:
-		return nil, a.usageError(cmd, a.t("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
+		return nil, usageError(a, cmd, a.t("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
 	}
 	var err error
 	if e.Env, err = pairs(f.env, "="); err != nil {
-		return nil, a.usageError(cmd, a.lang.Of(err))
+		return nil, usageError(a, cmd, a.lang.Of(err))
 	}
 	if e.Headers, err = pairs(f.header, ":"); err != nil {
-		return nil, a.usageError(cmd, a.lang.Of(err))
+		return nil, usageError(a, cmd, a.lang.Of(err))
 	}
 	return json.Marshal(e)
 }
@@ -109,23 +109,23 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-func (a *app) addSchemaFlag(cmd *cobra.Command, schema *string) {
+func addSchemaFlag(a *app, cmd *cobra.Command, schema *string) {
 	cmd.Flags().StringVar(schema, "schema", config.DefaultSchema, a.t("schema `NAME` (default)", "schema `NAME`（default）"))
 }
 
 // editFile changes the config file on behalf of the person at the command
 // line, and lets a running gateway know.
-func (a *app) editFile(ctx context.Context, create bool, edit func(*config.Draft) error) error {
+func editFile(a *app, ctx context.Context, create bool, edit func(*config.Draft) error) error {
 	found, err := config.Discover(a.loadOptions(create))
 	if err != nil {
 		return err
 	}
-	demo := a.showsDemo()
+	demo := showsDemo(a)
 	res, err := config.Update(found.Path, a.writeOptions(), edit)
 	if err != nil {
 		return err
 	}
-	told, err := a.reloadRunning(ctx, found.Path)
+	told, err := reloadRunning(a, ctx, found.Path)
 	if err != nil {
 		return err
 	}
@@ -151,71 +151,73 @@ func (a *app) editFile(ctx context.Context, create bool, edit func(*config.Draft
 	return nil
 }
 
-func (a *app) removeCommand() *cobra.Command {
-	return a.serverCommand("remove", a.t("remove a server from the config file", "从配置文件移除服务"), []string{"rm"},
+func removeCommand(a *app) *cobra.Command {
+	return serverCommand(a, "remove", a.t("remove a server from the config file", "从配置文件移除服务"), []string{"rm"},
 		func(cmd *cobra.Command, schema, name string) error {
-			return a.editFile(cmd.Context(), false, func(d *config.Draft) error { return d.RemoveServer(schema, name) })
+			return editFile(a, cmd.Context(), false, func(d *config.Draft) error { return d.RemoveServer(schema, name) })
 		})
 }
 
-func (a *app) enableCommand(on bool) *cobra.Command {
+func enableCommand(a *app, on bool) *cobra.Command {
 	name, short := "enable", a.t("switch a server on", "启用服务")
 	if !on {
 		name, short = "disable", a.t("switch a server off", "停用服务")
 	}
-	return a.serverCommand(name, short, nil, func(cmd *cobra.Command, schema, server string) error {
-		return a.editFile(cmd.Context(), false, func(d *config.Draft) error { return d.EnableServer(schema, server, on) })
+	return serverCommand(a, name, short, nil, func(cmd *cobra.Command, schema, server string) error {
+		return editFile(a, cmd.Context(), false, func(d *config.Draft) error { return d.EnableServer(schema, server, on) })
 	})
 }
 
-func (a *app) restartCommand() *cobra.Command {
-	return a.serverCommand("restart", a.t("start a server of the running gateway anew", "重启正在运行的网关中的服务"), nil,
+func restartCommand(a *app) *cobra.Command {
+	return serverCommand(a, "restart", a.t("start a server of the running gateway anew", "重启正在运行的网关中的服务"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
-			r, err := a.runningHere(cmd.Context())
+			r, err := runningHere(a, cmd.Context())
 			if err != nil {
 				return err
 			}
 			if err := r.post(cmd.Context(), "/api/v1/servers/"+url.PathEscape(schema)+"/"+url.PathEscape(name)+"/restart", nil, nil); err != nil {
 				return err
 			}
-			a.done(a.t("restarted: ", "已重启："), name)
+			done(a, a.t("restarted: ", "已重启："), name)
 			return nil
 		})
 }
 
 // done says on one line what was done; JSON is for those who do not read.
-func (a *app) done(what, name string) {
+func done(a *app, what, name string) {
 	if !a.asJSON {
 		fmt.Fprintf(a.Stderr, "%s%s\n", what, name)
 	}
 }
 
 // serverCommand is a command about one configured server.
-func (a *app) serverCommand(name, short string, aliases []string, run func(cmd *cobra.Command, schema, server string) error) *cobra.Command {
+func serverCommand(a *app, name, short string, aliases []string, run func(cmd *cobra.Command, schema, server string) error) *cobra.Command {
 	var schema string
 	cmd := &cobra.Command{
-		Use: name + " NAME", Short: short, Aliases: aliases, Args: a.argCount(1, 1), ValidArgsFunction: a.completeServers,
+		Use: name + " NAME", Short: short, Aliases: aliases, Args: argCount(a, 1, 1), ValidArgsFunction: completeServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.findServer(cmd.Name(), schema, args[0])
+			s, err := findServer(a, cmd.Name(), schema, args[0])
 			if err != nil {
 				return err
 			}
 			return run(cmd, s.Schema, s.Name)
 		},
 	}
-	a.addSchemaFlag(cmd, &schema)
+	addSchemaFlag(a, cmd, &schema)
 	return cmd
 }
 
 // completeServers completes the names of configured servers.
-func (a *app) completeServers(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	cfg, err := a.load(false)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func completeServers(a *app) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := a.load(false)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, row := range configuredServers(cfg, nil) {
+			names = append(names, row.Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	var names []string
-	for _, row := range configuredServers(cfg, nil) {
-		names = append(names, row.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -17,15 +17,15 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) shellCommand() *cobra.Command {
+func shellCommand(a *app) *cobra.Command {
 	var f probeFlags
-	cmd := a.probeCommand("shell TARGET", a.t("talk to a server, line by line", "与服务逐行对话"), &f,
+	cmd := probeCommand(a, "shell TARGET", a.t("talk to a server, line by line", "与服务逐行对话"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := a.aim(cmd, &f, args)
+			m, err := parseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			return a.runShell(cmd.Context(), &f, m, nil)
+			return runShell(a, cmd.Context(), &f, m, nil)
 		})
 	cmd.Long = a.t("Open one connection and use it line by line, with history and completion on a terminal.\nWrite help for the commands.",
 		"打开一个连接并逐行使用；在终端上有历史与补全。\n输入 help 查看命令。")
@@ -46,8 +46,8 @@ type lineReader interface {
 	close()
 }
 
-func (a *app) runShell(ctx context.Context, f *probeFlags, m *aim, adjust func(*probe.Options)) error {
-	b, err := a.open(ctx, f, m, adjust)
+func runShell(a *app, ctx context.Context, f *probeFlags, m *aim, adjust func(*probe.Options)) error {
+	b, err := open(a, ctx, f, m, adjust)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *app) runShell(ctx context.Context, f *probeFlags, m *aim, adjust func(*
 		}
 		select {
 		case <-s.Gone():
-			return a.probeError(&probe.StartError{Err: errors.New(a.t("the connection has ended", "连接已结束")), Stderr: s.Stderr(5)}, m)
+			return probeError(a, &probe.StartError{Err: errors.New(a.t("the connection has ended", "连接已结束")), Stderr: s.Stderr(5)}, m)
 		default:
 		}
 	}
@@ -102,7 +102,7 @@ func (s *shell) line(line string) bool {
 	defer context.AfterFunc(ctx, func() { cancel(probe.ErrCancelled) })()
 	s.bout.ctx = ctx
 	if err := s.run(words); err != nil {
-		s.app.report(s.app.probeError(err, s.aim))
+		s.app.report(probeError(s.app, err, s.aim))
 	}
 	return false
 }
@@ -154,7 +154,7 @@ func (s *shell) run(words []string) error {
 
 // raw sends a request as it is written.
 func (s *shell) raw(method, params string) error {
-	args, err := s.app.argumentsFrom(params)
+	args, err := argumentsFrom(s.app, params)
 	if err != nil {
 		return err
 	}
@@ -162,10 +162,10 @@ func (s *shell) raw(method, params string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.app.answered(x, s.aim); err != nil {
+	if err := answered(s.app, x, s.aim); err != nil {
 		return err
 	}
-	s.app.printJSON(x.Result)
+	printJSON(s.app, x.Result)
 	return nil
 }
 

@@ -10,22 +10,22 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-func (a *app) demoCommand() *cobra.Command {
+func demoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: a.t("be a small MCP server to try things with, over stdio", "作为演示用的 MCP 服务（stdio）"),
-		Args:  a.noArgs,
+		Args:  noArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mcptest.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)
 		},
 	}
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: a.t("print the version", "显示版本"),
-		Args:  a.noArgs,
+		Args:  noArgs(a),
 		RunE: func(*cobra.Command, []string) error {
 			if a.asJSON {
 				writeLine(a.Stdout, map[string]any{"name": a.personality.name, "version": mcp.ProductVersion, "protocols": mcp.AllVersions()})

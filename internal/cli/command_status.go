@@ -15,22 +15,22 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func statusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: a.t("how every server is doing", "显示每个服务的状态"),
 		Long: a.t("How every server is doing: asked of the running gateway, or found out by starting\nthe servers for a moment. The exit code is 4 when one of them is down.",
 			"显示每个服务的状态：询问正在运行的网关；没有网关时短暂启动各服务。\n有服务不可用时退出码为 4。"),
-		Args: a.noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStatus(cmd.Context()) },
+		Args: noArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(a, cmd.Context()) },
 	}
 }
 
-func (a *app) runStatus(ctx context.Context) error {
+func runStatus(a *app, ctx context.Context) error {
 	cfg, broken := a.loadToAsk()
-	page, err := a.staleStatus(ctx, broken)
+	page, err := staleStatus(a, ctx, broken)
 	if broken == nil {
-		page, err = a.statusOf(ctx, cfg)
+		page, err = statusOf(a, ctx, cfg)
 	}
 	if err != nil {
 		return err
@@ -39,10 +39,10 @@ func (a *app) runStatus(ctx context.Context) error {
 	if a.asJSON {
 		writeLine(a.Stdout, page)
 	} else {
-		a.printStatus(page)
+		printStatus(a, page)
 	}
 	if broken == nil {
-		a.warnUnread(page)
+		warnUnread(a, page)
 	}
 	if broken != nil {
 		return broken
@@ -55,20 +55,20 @@ func (a *app) runStatus(ctx context.Context) error {
 
 // staleStatus asks the gateway that runs with a file that is broken by now;
 // without one it is the error.
-func (a *app) staleStatus(ctx context.Context, broken error) (*statusPage, error) {
-	r := a.stale(ctx, broken)
+func staleStatus(a *app, ctx context.Context, broken error) (*statusPage, error) {
+	r := stale(a, ctx, broken)
 	if r == nil {
 		return nil, broken
 	}
-	fmt.Fprintln(a.Stderr, a.staleNote(r))
+	fmt.Fprintln(a.Stderr, staleNote(a, r))
 	var page statusPage
 	return &page, r.get(ctx, "/status", &page)
 }
 
 // statusOf asks the running gateway, else starts the servers for a moment.
-func (a *app) statusOf(ctx context.Context, cfg *config.Config) (*statusPage, error) {
+func statusOf(a *app, ctx context.Context, cfg *config.Config) (*statusPage, error) {
 	var page statusPage
-	if r := a.running(ctx, cfg.Path); r != nil {
+	if r := running(a, ctx, cfg.Path); r != nil {
 		return &page, r.get(ctx, "/status", &page)
 	}
 	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name, selfConfig: true, load: a.loadOptions(false)})
@@ -99,7 +99,7 @@ func (in *instance) settled(ctx context.Context) {
 	}
 }
 
-func (a *app) printStatus(page *statusPage) {
+func printStatus(a *app, page *statusPage) {
 	if isTerminal(a.Stdout) {
 		if page.Server.URL != "" {
 			fmt.Fprintf(a.Stdout, "%s %s  %s %s\n\n", a.t("running at", "运行于"), page.Server.URL, a.t("for", "已运行"), page.Server.Uptime)
@@ -115,7 +115,7 @@ func (a *app) printStatus(page *statusPage) {
 			}
 			return stateColours[upstream.State(cell)]
 		},
-		word: a.stateIn(1),
+		word: stateIn(a, 1),
 	}
 	for _, name := range sortedKeys(page.Schemas) {
 		for _, s := range page.Schemas[name].Servers {
@@ -123,24 +123,24 @@ func (a *app) printStatus(page *statusPage) {
 			if s.PID > 0 {
 				pid = fmt.Sprint(s.PID)
 			}
-			t.add(a.serverLabel(page, name, s.Name), string(s.Status), s.Type, fmt.Sprint(s.ToolCount), s.Protocol, pid, a.t(s.Error, s.ErrorZH))
+			t.add(serverLabel(a, page, name, s.Name), string(s.Status), s.Type, fmt.Sprint(s.ToolCount), s.Protocol, pid, a.t(s.Error, s.ErrorZH))
 		}
 	}
 	a.print(t)
 }
 
 // stateIn says the states of one column of a table in the user's language.
-func (a *app) stateIn(column int) func(int, string) string {
+func stateIn(a *app, column int) func(int, string) string {
 	return func(n int, cell string) string {
 		if n != column {
 			return cell
 		}
-		return a.stateWord(cell)
+		return stateWord(a, cell)
 	}
 }
 
 // serverLabel names a server, with its schema where there are several.
-func (a *app) serverLabel(page *statusPage, schema, name string) string {
+func serverLabel(a *app, page *statusPage, schema, name string) string {
 	if len(page.Schemas) > 1 {
 		return schema + "/" + name
 	}
@@ -154,18 +154,18 @@ var stateColours = map[upstream.State]colour{
 
 // listServers lists what is configured, with what a running gateway knows
 // about it. It starts nothing.
-func (a *app) listServers(ctx context.Context, f *probeFlags) error {
+func listServers(a *app, ctx context.Context, f *probeFlags) error {
 	cfg, err := a.loadToAsk()
 	if err != nil {
 		return err
 	}
 	states := map[string]string{}
-	if r := a.running(ctx, cfg.Path); r != nil {
+	if r := running(a, ctx, cfg.Path); r != nil {
 		var page statusPage
 		if err := r.get(ctx, "/status", &page); err != nil {
 			return err
 		}
-		a.warnUnread(&page)
+		warnUnread(a, &page)
 		for schema, v := range page.Schemas {
 			for _, s := range v.Servers {
 				states[schema+"/"+s.Name] = string(s.Status)
@@ -178,9 +178,9 @@ func (a *app) listServers(ctx context.Context, f *probeFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.printResult(&f.outputFlags, raw, "")
+		return printResult(a, &f.outputFlags, raw, "")
 	}
-	t := &table{head: []string{"SCHEMA", a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TARGET", "目标")}, word: a.stateIn(2)}
+	t := &table{head: []string{"SCHEMA", a.t("SERVER", "服务"), a.t("STATE", "状态"), a.t("TYPE", "类型"), a.t("TARGET", "目标")}, word: stateIn(a, 2)}
 	for _, s := range rows {
 		t.add(s.Schema, s.Name, s.State, s.Type, s.Target)
 	}

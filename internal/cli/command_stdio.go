@@ -16,14 +16,14 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-func (a *app) stdioCommand() *cobra.Command {
+func stdioCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:     "stdio",
 		Short:   a.t("serve one client over standard input and output", "通过标准输入输出服务一个客户端"),
-		Args:    a.noArgs,
+		Args:    noArgs(a),
 		Example: "  mcp-all-in-one stdio --mcp-config ~/.mcp-all-in-one/mcp.json\n  mcp-all-in-one stdio --schema workspace",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.serveStdio(cmd.Context(), f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return serveStdio(a, cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.schema, "schema", "", a.t("schema `NAME` to serve (default)", "要提供的 schema `NAME`（default）"))
@@ -36,13 +36,13 @@ func (a *app) stdioCommand() *cobra.Command {
 
 // serveStdio serves the client at the other end of our pipes until it hangs
 // up, says goodbye, or a signal comes.
-func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
+func serveStdio(a *app, ctx context.Context, f serveFlags) error {
 	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
 	}
 	f.apply(cfg)
-	schema, err := a.stdioSchema(cfg, f.schema)
+	schema, err := stdioSchema(a, cfg, f.schema)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer closeLog()
-	a.warn(log, cfg)
+	warn(a, log, cfg)
 	life := newLifetime(ctx)
 	defer life.stop()
 	in, err := newInstance(life.hard, instanceOptions{
@@ -65,9 +65,9 @@ func (a *app) serveStdio(ctx context.Context, f serveFlags) error {
 	reload.start(life)
 	defer reload.stop()
 	if !f.log.silent {
-		a.stdioWelcome(cfg, schema)
+		stdioWelcome(a, cfg, schema)
 	}
-	return in.serveClient(life, a.standardStream(cfg), schema, log, &framingHint{app: a})
+	return in.serveClient(life, standardStream(a, cfg), schema, log, &framingHint{app: a})
 }
 
 // serveClient talks to the one client over a stream. When the client hangs up,
@@ -112,7 +112,7 @@ func (in *instance) finish(ctx context.Context, conn *jsonrpc.Conn) {
 }
 
 // stdioSchema is the schema that a stdio session serves.
-func (a *app) stdioSchema(cfg *config.Config, name string) (string, error) {
+func stdioSchema(a *app, cfg *config.Config, name string) (string, error) {
 	if name == "" {
 		name = config.DefaultSchema
 		if cfg.Schema(name) == nil && len(cfg.Schemas) == 1 {

@@ -22,10 +22,10 @@ type suiteFlags struct {
 	update, watch         bool
 }
 
-func (a *app) testCommand() *cobra.Command {
+func testCommand(a *app) *cobra.Command {
 	var f suiteFlags
-	cmd := a.probeCommand("test [PATH ...]", a.t("run test files", "运行测试文件"), &f.probeFlags,
-		func(cmd *cobra.Command, args []string) error { return a.runTests(cmd, &f, args) })
+	cmd := probeCommand(a, "test [PATH ...]", a.t("run test files", "运行测试文件"), &f.probeFlags,
+		func(cmd *cobra.Command, args []string) error { return runTests(a, cmd, &f, args) })
 	cmd.Long = a.t("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
 		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+suiteFormat)
 	cmd.Example = "  mcp-all-in-one test mcp-tests/github.yaml\n  mcp-all-in-one test --junit report.xml --target https://staging.example.com/mcp\n" +
@@ -36,7 +36,7 @@ func (a *app) testCommand() *cobra.Command {
 	flags.StringVar(&f.report, "report", "", a.t("write a JSON report to `FILE`", "将 JSON 报告写入 `FILE`"))
 	flags.BoolVar(&f.update, "update", false, a.t("write the snapshots anew", "更新快照"))
 	flags.BoolVar(&f.watch, "watch", false, a.t("run again when a file changes", "文件变化时重新运行"))
-	cmd.AddCommand(a.fromTrafficCommand(), a.testRecordCommand())
+	cmd.AddCommand(fromTrafficCommand(a), testRecordCommand(a))
 	return cmd
 }
 
@@ -60,7 +60,7 @@ const suiteFormat = `  target: github                # a target; or url: https:/
         progress: 1             # at least so many
         asked: elicitation`
 
-func (a *app) runTests(cmd *cobra.Command, f *suiteFlags, paths []string) error {
+func runTests(a *app, cmd *cobra.Command, f *suiteFlags, paths []string) error {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		paths, command = paths[:dash], paths[dash:]
@@ -69,12 +69,12 @@ func (a *app) runTests(cmd *cobra.Command, f *suiteFlags, paths []string) error 
 		paths = []string{testFolder}
 	}
 	if !f.watch {
-		return a.testOnce(cmd.Context(), f, paths, command)
+		return testOnce(a, cmd.Context(), f, paths, command)
 	}
-	return a.testOnChange(cmd.Context(), f, paths, command)
+	return testOnChange(a, cmd.Context(), f, paths, command)
 }
 
-func (a *app) testOnce(ctx context.Context, f *suiteFlags, paths, command []string) error {
+func testOnce(a *app, ctx context.Context, f *suiteFlags, paths, command []string) error {
 	files, err := probe.FindSuites(paths)
 	if err != nil {
 		return fail(exitUsage, codeUsage, "mcp-all-in-one test FILE.yaml", "%v", err)
@@ -89,14 +89,14 @@ func (a *app) testOnce(ctx context.Context, f *suiteFlags, paths, command []stri
 		if err != nil {
 			return fail(exitUsage, codeUsage, "", "%v", err)
 		}
-		r, err := a.runSuite(ctx, f, suite, command)
+		r, err := runSuite(a, ctx, f, suite, command)
 		if err != nil {
 			return err
 		}
 		results = append(results, r)
 		failed += r.Failed()
 	}
-	if err := a.reportTests(f, results); err != nil {
+	if err := reportTests(a, f, results); err != nil {
 		return err
 	}
 	if failed > 0 {
@@ -106,14 +106,14 @@ func (a *app) testOnce(ctx context.Context, f *suiteFlags, paths, command []stri
 }
 
 // runSuite runs one file on one connection.
-func (a *app) runSuite(ctx context.Context, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
+func runSuite(a *app, ctx context.Context, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
 	flags := f.probeFlags
-	m, err := a.aimSuite(ctx, &flags, f.target, s, command)
+	m, err := aimSuite(a, ctx, &flags, f.target, s, command)
 	if err != nil {
 		return nil, err
 	}
 	answers := &probe.TestAnswers{}
-	b, err := a.open(ctx, &flags, m, func(o *probe.Options) { o.Answer = answers })
+	b, err := open(a, ctx, &flags, m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return nil, err
 	}
@@ -125,15 +125,15 @@ func (a *app) runSuite(ctx context.Context, f *suiteFlags, s *probe.Suite, comma
 	runner := &probe.SuiteRunner{Session: b.Session, Suite: s, Answers: answers, Update: f.update, OnResult: func(r probe.TestResult) {
 		n++
 		if !a.asJSON {
-			a.printTest(n, r)
+			printTest(a, n, r)
 		}
 	}}
 	r, err := runner.Run(b.ctx)
-	return r, a.probeError(err, m)
+	return r, probeError(a, err, m)
 }
 
 // aimSuite finds what a file tests: what the command line says, else the file.
-func (a *app) aimSuite(ctx context.Context, f *probeFlags, target string, s *probe.Suite, command []string) (*aim, error) {
+func aimSuite(a *app, ctx context.Context, f *probeFlags, target string, s *probe.Suite, command []string) (*aim, error) {
 	for _, name := range sortedKeys(s.Headers) {
 		f.headers = append(f.headers, name+": "+os.ExpandEnv(s.Headers[name]))
 	}
@@ -145,21 +145,21 @@ func (a *app) aimSuite(ctx context.Context, f *probeFlags, target string, s *pro
 	}
 	switch {
 	case len(command) > 0:
-		return a.aimCommand(f, command, nil)
+		return aimCommand(a, f, command, nil)
 	case target != "":
-		return a.aimWord(ctx, f, target, nil)
+		return aimWord(a, ctx, f, target, nil)
 	case s.Target != "":
-		return a.aimWord(ctx, f, s.Target, nil)
+		return aimWord(a, ctx, f, s.Target, nil)
 	case s.URL != "":
-		return a.aimURL(f, s.URL, nil)
+		return aimURL(a, f, s.URL, nil)
 	case len(s.Argv()) > 0:
-		return a.aimCommand(f, s.Argv(), nil)
+		return aimCommand(a, f, s.Argv(), nil)
 	}
 	return nil, fail(exitUsage, codeUsage, a.t("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
 		"%s %s", s.Path, a.t("does not say what is tested", "没有说明测试目标"))
 }
 
-func (a *app) printTest(n int, r probe.TestResult) {
+func printTest(a *app, n int, r probe.TestResult) {
 	word := "ok"
 	if r.Status == "failed" {
 		word = "not ok"
@@ -185,7 +185,7 @@ func (a *app) printTest(n int, r probe.TestResult) {
 	}
 }
 
-func (a *app) reportTests(f *suiteFlags, results []*probe.SuiteResult) error {
+func reportTests(a *app, f *suiteFlags, results []*probe.SuiteResult) error {
 	total, failed := 0, 0
 	for _, r := range results {
 		total += len(r.Results)
@@ -221,7 +221,7 @@ func (a *app) reportTests(f *suiteFlags, results []*probe.SuiteResult) error {
 const settle = 100 * time.Millisecond
 
 // testOnChange runs the tests now, and again whenever a file changes.
-func (a *app) testOnChange(ctx context.Context, f *suiteFlags, paths, command []string) error {
+func testOnChange(a *app, ctx context.Context, f *suiteFlags, paths, command []string) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func (a *app) testOnChange(ctx context.Context, f *suiteFlags, paths, command []
 	life := newLifetime(ctx)
 	defer life.stop()
 	for {
-		if err := a.testOnce(life.soft, f, paths, command); err != nil {
+		if err := testOnce(a, life.soft, f, paths, command); err != nil {
 			a.report(err)
 		}
 		if !awaitChange(life.soft, watcher) {

@@ -17,18 +17,18 @@ import (
 // testFolder is where test files are looked for.
 const testFolder = "mcp-tests"
 
-func (a *app) testRecordCommand() *cobra.Command {
+func testRecordCommand(a *app) *cobra.Command {
 	var f probeFlags
-	cmd := a.probeCommand("record NAME TARGET", a.t("try a server in a shell, and make a test file of it", "在 shell 中试用服务，并生成测试文件"), &f,
+	cmd := probeCommand(a, "record NAME TARGET", a.t("try a server in a shell, and make a test file of it", "在 shell 中试用服务，并生成测试文件"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
-				return a.usageError(cmd, a.t("missing: NAME", "缺少：NAME"))
+				return usageError(a, cmd, a.t("missing: NAME", "缺少：NAME"))
 			}
-			m, err := a.aimRest(cmd, &f, args)
+			m, err := aimRest(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			return a.recordTest(cmd, &f, m, testFile(args[0]))
+			return recordTest(a, cmd, &f, m, testFile(args[0]))
 		})
 	cmd.Long = a.t("Open a shell on TARGET; every call, read and prompt becomes a test of mcp-tests/NAME.yaml, with the answers\nthat you gave to the server's questions. Snapshots are written when the file first runs.",
 		"在 TARGET 上打开 shell；每次调用、读取与提示词都成为 mcp-tests/NAME.yaml 中的测试，\n并包含你对服务提问的回答。首次运行该文件时写入快照。")
@@ -37,17 +37,17 @@ func (a *app) testRecordCommand() *cobra.Command {
 }
 
 // aimRest finds the target after the first word of the command line.
-func (a *app) aimRest(cmd *cobra.Command, f *probeFlags, args []string) (*aim, error) {
+func aimRest(a *app, cmd *cobra.Command, f *probeFlags, args []string) (*aim, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
-			return nil, a.usageError(cmd, a.t("a command is missing after --", "-- 之后缺少命令"))
+			return nil, usageError(a, cmd, a.t("a command is missing after --", "-- 之后缺少命令"))
 		}
-		return a.aimCommand(f, args[dash:], nil)
+		return aimCommand(a, f, args[dash:], nil)
 	}
 	if len(args) < 2 {
-		return nil, a.usageError(cmd, a.t("a target is missing", "缺少目标"))
+		return nil, usageError(a, cmd, a.t("a target is missing", "缺少目标"))
 	}
-	return a.aimWord(cmd.Context(), f, args[1], nil)
+	return aimWord(a, cmd.Context(), f, args[1], nil)
 }
 
 // testFile is the path of a test file of that name.
@@ -58,14 +58,14 @@ func testFile(name string) string {
 	return filepath.Join(testFolder, name+".yaml")
 }
 
-func (a *app) recordTest(cmd *cobra.Command, f *probeFlags, m *aim, path string) error {
+func recordTest(a *app, cmd *cobra.Command, f *probeFlags, m *aim, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fail(exitUsage, codeUsage, a.t("use another name, or remove the file", "换一个名称，或删除该文件"), "%s %s", path, a.t("is there already", "已存在"))
 	}
 	from := m.from() // a gateway in between is no part of it
 	var frames bytes.Buffer
 	capture := probe.NewCaptureWriter(&frames, m.label)
-	err := a.runShell(cmd.Context(), f, m, func(o *probe.Options) {
+	err := runShell(a, cmd.Context(), f, m, func(o *probe.Options) {
 		shown := o.OnFrame
 		o.OnFrame = func(frame probe.Frame) {
 			capture.Write(frame)

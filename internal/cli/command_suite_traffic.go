@@ -9,15 +9,15 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func (a *app) fromTrafficCommand() *cobra.Command {
+func fromTrafficCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "from-traffic [FILTER | FILE.mcpcap]",
 		Short: a.t("make a test file from real calls", "用真实调用生成测试文件"),
 		Long: a.t("Make a test file from the calls that a running gateway recorded, or from a recording.\nSnapshots are written when it first runs.",
 			"用正在运行的网关记录的调用或录制文件生成测试文件。\n首次运行时写入快照。"),
-		Args: a.argCount(0, -1),
+		Args: argCount(a, 0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			suite, err := a.suiteFromTraffic(cmd, strings.Join(args, " "))
+			suite, err := suiteFromTraffic(a, cmd, strings.Join(args, " "))
 			if err != nil {
 				return err
 			}
@@ -28,15 +28,15 @@ func (a *app) fromTrafficCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) suiteFromTraffic(cmd *cobra.Command, what string) ([]byte, error) {
+func suiteFromTraffic(a *app, cmd *cobra.Command, what string) ([]byte, error) {
 	if strings.HasSuffix(what, ".mcpcap") {
-		capture, err := a.readCapture(what)
+		capture, err := readCapture(a, what)
 		if err != nil {
 			return nil, err
 		}
 		return probe.SuiteFrom(nil, capture.Turns()), nil
 	}
-	r, err := a.runningHere(cmd.Context())
+	r, err := runningHere(a, cmd.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (a *app) suiteFromTraffic(cmd *cobra.Command, what string) ([]byte, error) 
 	return []byte(draft.Text), nil
 }
 
-func (a *app) readCapture(path string) (*probe.Capture, error) {
+func readCapture(a *app, path string) (*probe.Capture, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fail(exitUsage, codeUsage, "", "%v", err)

@@ -12,17 +12,17 @@ import (
 const maxPortAttempts = 100
 
 // testerRoot is mcp-tester: the console, in the browser.
-func (a *app) testerRoot() *cobra.Command {
+func testerRoot(a *app) *cobra.Command {
 	f := serveFlags{noSelfConfig: true, open: true, attempts: maxPortAttempts}
 	var stay, show bool
-	cmd := a.newRoot("mcp-tester", a.t("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
-	cmd.Args = a.noArgs
+	cmd := newRoot(a, "mcp-tester", a.t("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
+	cmd.Args = noArgs(a)
 	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open\n  mcp-tester prompt greeting -- mcp-all-in-one demo"
 	flags := cmd.PersistentFlags()
 	flags.StringVarP(&a.configPath, "config", "c", "", a.t("config `FILE`, where there is one", "配置文件 `FILE`（可选）"))
 	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
 	var names []string
-	for _, c := range a.probeCommands() {
+	for _, c := range probeCommands(a) {
 		c.GroupID, c.Hidden = groupUse, true // mcp-all-in-one --help describes them
 		cmd.AddCommand(c)
 		names = append(names, c.Name())
@@ -34,10 +34,10 @@ func (a *app) testerRoot() *cobra.Command {
 	flags.BoolVar(&stay, "no-open", false, a.t("do not open the browser", "不打开浏览器"))
 	flags.BoolVar(&show, "print", false, a.t("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
 	f.log.add(a, flags)
-	a.addVersion(cmd)
+	addVersion(a, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		f.open, f.show = !stay && !show, show
-		return a.serveHTTP(cmd.Context(), f)
+		return serveHTTP(a, cmd.Context(), f)
 	}
 	return cmd
 }

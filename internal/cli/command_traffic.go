@@ -28,7 +28,7 @@ type trafficFlags struct {
 	not []string
 }
 
-func (a *app) trafficCommand() *cobra.Command {
+func trafficCommand(a *app) *cobra.Command {
 	var f trafficFlags
 	cmd := &cobra.Command{
 		Use:   "traffic [FILTER ...]",
@@ -41,7 +41,7 @@ func (a *app) trafficCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
-			return a.runTraffic(ctx, &f, args)
+			return runTraffic(a, ctx, &f, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -89,7 +89,7 @@ func shieldTerms(args []string, at int) []string {
 	return out
 }
 
-func (a *app) runTraffic(ctx context.Context, f *trafficFlags, words []string) error {
+func runTraffic(a *app, ctx context.Context, f *trafficFlags, words []string) error {
 	for _, term := range f.not {
 		words = append(words, "-"+term)
 	}
@@ -97,7 +97,7 @@ func (a *app) runTraffic(ctx context.Context, f *trafficFlags, words []string) e
 	if _, err := traffic.ParseFilter(filter); err != nil {
 		return fail(exitUsage, codeUsage, "mcp-all-in-one traffic --help", "%v", err)
 	}
-	r, err := a.runningHere(ctx)
+	r, err := runningHere(a, ctx)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (v *trafficView) past(ctx context.Context, limit int) error {
 	}
 	t := &table{head: []string{"ID", a.t("TIME", "时间"), a.t("CLIENT", "客户端"), a.t("SERVER", "服务"), a.t("METHOD", "方法"),
 		a.t("NAME", "名称"), a.t("STATUS", "状态"), a.t("TOOK", "耗时"), a.t("SIZE", "大小")}, paint: paintStatus,
-		word: func(_ int, cell string) string { return a.sized(cell) },
+		word: func(_ int, cell string) string { return sized(a, cell) },
 		none: a.t("no message fits, or none has passed yet", "没有符合条件的消息，或尚无消息经过")}
 	for i := range calls {
 		t.add(trafficRow(&calls[i])...)

@@ -10,14 +10,14 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-func (a *app) uiCommand() *cobra.Command {
+func uiCommand(a *app) *cobra.Command {
 	var stay bool
 	cmd := &cobra.Command{
 		Use:   "ui",
 		Short: a.t("open the console of the running gateway in the browser", "在浏览器中打开正在运行的网关的控制台"),
-		Args:  a.noArgs,
+		Args:  noArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := a.runningHere(cmd.Context())
+			r, err := runningHere(a, cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -35,7 +35,7 @@ func (a *app) uiCommand() *cobra.Command {
 				fmt.Fprintln(a.Stdout, answer.URL)
 				return nil
 			}
-			a.openConsole(answer.URL)
+			openConsole(a, answer.URL)
 			return nil
 		},
 	}
@@ -45,7 +45,7 @@ func (a *app) uiCommand() *cobra.Command {
 
 // openConsole opens a URL with its one-time code, or prints it where there is
 // no browser.
-func (a *app) openConsole(url string) {
+func openConsole(a *app, url string) {
 	if err := openBrowser(url); err != nil {
 		fmt.Fprintf(a.Stdout, "%s %s\n", a.t("open", "请打开"), url)
 		return
@@ -57,16 +57,16 @@ func (a *app) openConsole(url string) {
 
 // runningHere finds the running gateway of our config file, or says that there
 // is none.
-func (a *app) runningHere(ctx context.Context) (*remote, error) {
+func runningHere(a *app, ctx context.Context) (*remote, error) {
 	path := ""
 	if found, err := config.Discover(a.loadOptions(false)); err == nil {
 		path = found.Path
 	}
-	if r := a.running(ctx, path); r != nil {
+	if r := running(a, ctx, path); r != nil {
 		return r, nil
 	}
 	if a.configPath == "" {
-		if r := a.running(ctx, ""); r != nil {
+		if r := running(a, ctx, ""); r != nil {
 			return r, nil
 		}
 	}

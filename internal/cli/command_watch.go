@@ -27,24 +27,24 @@ func (f *watchFlags) add(a *app, cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.total, "for", 0, a.t("end after `TIME`", "`TIME` 后结束"))
 }
 
-func (a *app) watchCommand() *cobra.Command {
+func watchCommand(a *app) *cobra.Command {
 	var f watchFlags
-	cmd := a.probeCommand("watch TARGET", a.t("show a server's notifications as they come", "实时显示服务的通知"), &f.probeFlags,
+	cmd := probeCommand(a, "watch TARGET", a.t("show a server's notifications as they come", "实时显示服务的通知"), &f.probeFlags,
 		func(cmd *cobra.Command, args []string) error {
-			return a.stay(cmd, &f, args, func(*bout, []string) (func(), error) { return nil, nil }, nil)
+			return stay(a, cmd, &f, args, func(*bout, []string) (func(), error) { return nil, nil }, nil)
 		})
 	f.add(a, cmd)
 	return cmd
 }
 
-func (a *app) subscribeCommand() *cobra.Command {
+func subscribeCommand(a *app) *cobra.Command {
 	var f watchFlags
-	cmd := a.probeCommand("subscribe TARGET URI", a.t("show the changes of a resource as they come", "订阅资源并实时显示变化"), &f.probeFlags,
+	cmd := probeCommand(a, "subscribe TARGET URI", a.t("show the changes of a resource as they come", "订阅资源并实时显示变化"), &f.probeFlags,
 		func(cmd *cobra.Command, args []string) error {
 			only := func(method string) bool { return method == mcp.NotificationUpdated }
-			return a.stay(cmd, &f, args, func(b *bout, rest []string) (func(), error) {
+			return stay(a, cmd, &f, args, func(b *bout, rest []string) (func(), error) {
 				if len(rest) == 0 {
-					return nil, a.usageError(cmd, a.t("missing: URI", "缺少：URI"))
+					return nil, usageError(a, cmd, a.t("missing: URI", "缺少：URI"))
 				}
 				stop, err := b.Subscribe(b.ctx, rest[0])
 				if err != nil {
@@ -53,20 +53,20 @@ func (a *app) subscribeCommand() *cobra.Command {
 				return func() { b.unsubscribe(stop) }, nil
 			}, only)
 		})
-	cmd.ValidArgsFunction = a.completeTarget(&f.probeFlags, 0, catalog.Resources)
+	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Resources)
 	f.add(a, cmd)
 	return cmd
 }
 
-func (a *app) logsCommand() *cobra.Command {
+func logsCommand(a *app) *cobra.Command {
 	var f watchFlags
-	cmd := a.probeCommand("logs TARGET", a.t("show what a server writes to its log and to standard error", "显示服务的日志与标准错误"), &f.probeFlags,
+	cmd := probeCommand(a, "logs TARGET", a.t("show what a server writes to its log and to standard error", "显示服务的日志与标准错误"), &f.probeFlags,
 		func(cmd *cobra.Command, args []string) error {
 			if f.level == "" {
 				f.level = "debug"
 			}
 			only := func(method string) bool { return method == mcp.NotificationMessage }
-			return a.stay(cmd, &f, args, func(*bout, []string) (func(), error) { return nil, nil }, only)
+			return stay(a, cmd, &f, args, func(*bout, []string) (func(), error) { return nil, nil }, only)
 		})
 	f.add(a, cmd)
 	return cmd
@@ -82,14 +82,14 @@ func (b *bout) unsubscribe(stop func(context.Context) error) {
 }
 
 // stay shows notifications until an interrupt, a number of them, or a time.
-func (a *app) stay(cmd *cobra.Command, f *watchFlags, args []string, begin func(*bout, []string) (func(), error), only func(string) bool) error {
-	m, err := a.aim(cmd, &f.probeFlags, args)
+func stay(a *app, cmd *cobra.Command, f *watchFlags, args []string, begin func(*bout, []string) (func(), error), only func(string) bool) error {
+	m, err := parseTarget(a, cmd, &f.probeFlags, args)
 	if err != nil {
 		return err
 	}
 	h := &heard{app: a, only: only, most: f.count, full: make(chan struct{})}
 	down := make(chan error, 1)
-	b, err := a.open(cmd.Context(), &f.probeFlags, m, func(o *probe.Options) {
+	b, err := open(a, cmd.Context(), &f.probeFlags, m, func(o *probe.Options) {
 		o.Listen = true
 		o.OnNotification = h.notification
 		if only == nil || only(mcp.NotificationMessage) {
@@ -103,7 +103,7 @@ func (a *app) stay(cmd *cobra.Command, f *watchFlags, args []string, begin func(
 	defer b.close()
 	end, err := begin(b, m.rest)
 	if err != nil {
-		return a.probeError(err, m)
+		return probeError(a, err, m)
 	}
 	if end != nil {
 		defer end()
@@ -117,7 +117,7 @@ func (a *app) stay(cmd *cobra.Command, f *watchFlags, args []string, begin func(
 	case <-timer:
 	case <-b.ctx.Done():
 	case err := <-down:
-		return a.probeError(&probe.StartError{Err: err, Stderr: b.Stderr(5)}, m)
+		return probeError(a, &probe.StartError{Err: err, Stderr: b.Stderr(5)}, m)
 	}
 	return nil
 }

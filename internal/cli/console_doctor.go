@@ -22,7 +22,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i
 	a, snapshot := c.app.speaking(lang), c.in.set.Snapshot()
 	findings := []web.Finding{}
 	if name == "" {
-		findings = append(findings, a.examineFile(snapshot.Config))
+		findings = append(findings, examineFile(a, snapshot.Config))
 	}
 	var list []*upstream.Upstream
 	for _, view := range snapshot.Schemas {
@@ -46,7 +46,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i
 
 // examineFile is one finding, whatever is wrong with the file. A server that
 // waits for approval is a finding of its own.
-func (a *app) examineFile(cfg *config.Config) web.Finding {
+func examineFile(a *app, cfg *config.Config) web.Finding {
 	f := web.Finding{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}
 	for _, p := range cfg.Problems {
 		if p.Code != codeUnapproved {
@@ -58,7 +58,7 @@ func (a *app) examineFile(cfg *config.Config) web.Finding {
 }
 
 func examineServer(ctx context.Context, a *app, u *upstream.Upstream) web.Finding {
-	f, st := a.diagnose(u), u.Status()
+	f, st := diagnose(a, u), u.Status()
 	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: probe.LintFeatures(u.Features(nil))}
 	switch st.State {
 	case upstream.Pending, upstream.SignIn:

@@ -24,10 +24,10 @@ func (c *consolePrograms) List() []web.Program {
 	}
 	list := []web.Program{}
 	for _, cl := range clients() {
-		path, found := c.app.clientFile(&cl)
+		path, found := clientFile(c.app, &cl)
 		_, undo := made[cl.id]
 		p := web.Program{ID: cl.id, Name: cl.name, File: path, Found: found, Undo: undo, Dials: cl.remote != nil, Servers: []string{}}
-		servers, err := c.app.readClient(&cl, path)
+		servers, err := readClient(c.app, &cl, path)
 		if err != nil {
 			p.Error, p.ErrorZH = i18n.Why(err).Both()
 		}
@@ -45,12 +45,12 @@ func (c *consolePrograms) List() []web.Program {
 
 // change plans what the page asks for.
 func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*clientChange, any, error) {
-	cl, err := a.findClient(id)
+	cl, err := findClient(a, id)
 	if err != nil {
 		return nil, nil, i18n.Errorf("%w: %w", "%w：%w", err, web.ErrNotFound)
 	}
 	if how.Disconnect {
-		change, err := a.planDisconnect(cl)
+		change, err := planDisconnect(a, cl)
 		return change, nil, err
 	}
 	f := connectFlags{schema: how.Schema, all: how.Move}
@@ -60,11 +60,11 @@ func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*cl
 			f.url = c.in.url + "/api/" + how.Schema + "/mcp"
 		}
 	}
-	entry, err := a.ownEntryFor(cl, f)
+	entry, err := ownEntryFor(a, cl, f)
 	if err != nil {
 		return nil, nil, err
 	}
-	change, err := a.planConnect(cl, entry, f)
+	change, err := planConnect(a, cl, entry, f)
 	return change, entry, err
 }
 
@@ -95,9 +95,9 @@ func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectO
 		return web.ConnectPlan{}, web.ErrChanged
 	}
 	if how.Disconnect {
-		err = a.endConnection(ctx, change)
+		err = endConnection(a, ctx, change)
 	} else if !change.nothing() {
-		err = a.makeConnection(ctx, change)
+		err = makeConnection(a, ctx, change)
 	}
 	plan := describeChange(change)
 	plan.Backup = change.conn.Backup

@@ -24,9 +24,9 @@ import (
 
 // fixFor is the one thing to do about a server that is not up, by what its error
 // is; empty when that cannot be told.
-func (a *app) fixFor(cfg *config.Server, st *upstream.Status, why error) string {
+func fixFor(a *app, cfg *config.Server, st *upstream.Status, why error) string {
 	if cfg.URL == "" {
-		return a.fixCommand(cfg, st, why)
+		return fixCommand(a, cfg, st, why)
 	}
 	var status *mcphttp.StatusError
 	var answer *mcphttp.AnswerError
@@ -34,15 +34,15 @@ func (a *app) fixFor(cfg *config.Server, st *upstream.Status, why error) string 
 	case why == nil: // it has not answered yet
 		why = upstream.ErrSlow
 	case errors.As(why, &status):
-		return a.fixStatus(cfg, status)
+		return fixStatus(a, cfg, status)
 	case errors.As(why, &answer):
-		return a.otherType(cfg)
+		return otherType(a, cfg)
 	}
-	return a.fixNetwork(cfg, why)
+	return fixNetwork(a, cfg, why)
 }
 
 // fixStatus is what to do about a server that answers another status than 200.
-func (a *app) fixStatus(cfg *config.Server, status *mcphttp.StatusError) string {
+func fixStatus(a *app, cfg *config.Server, status *mcphttp.StatusError) string {
 	switch code := status.Status; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		if len(cfg.Vars) > 0 {
@@ -60,7 +60,7 @@ func (a *app) fixStatus(cfg *config.Server, status *mcphttp.StatusError) string 
 		}
 		return a.t("it has moved; ask its owner for the new address", "该服务已迁移；请询问服务提供方新地址")
 	case code == http.StatusMethodNotAllowed || code == http.StatusNotFound && cfg.Type == config.TypeSSE:
-		return a.otherType(cfg)
+		return otherType(a, cfg)
 	case code == http.StatusNotFound:
 		if u, err := url.Parse(cfg.URL); err == nil && !strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
 			u.Path = strings.TrimSuffix(u.Path, "/") + "/mcp"
@@ -73,7 +73,7 @@ func (a *app) fixStatus(cfg *config.Server, status *mcphttp.StatusError) string 
 
 // otherType is the advice for a server that speaks the other of the two ways over
 // HTTP.
-func (a *app) otherType(cfg *config.Server) string {
+func otherType(a *app, cfg *config.Server) string {
 	if cfg.Type != config.TypeSSE && cfg.Type != config.TypeHTTP {
 		return a.t("it does not speak MCP at this address: correct the path in its url", "该地址不提供 MCP：请更正 url 中的路径")
 	}
@@ -85,7 +85,7 @@ func (a *app) otherType(cfg *config.Server) string {
 }
 
 // fixNetwork is what to do where no answer came at all.
-func (a *app) fixNetwork(cfg *config.Server, why error) string {
+func fixNetwork(a *app, cfg *config.Server, why error) string {
 	var (
 		unknown x509.UnknownAuthorityError
 		invalid x509.CertificateInvalidError
@@ -114,13 +114,13 @@ func (a *app) fixNetwork(cfg *config.Server, why error) string {
 }
 
 // fixCommand is what to do about a program that did not become a server.
-func (a *app) fixCommand(cfg *config.Server, st *upstream.Status, why error) string {
+func fixCommand(a *app, cfg *config.Server, st *upstream.Status, why error) string {
 	var start *stdio.StartError
 	if errors.As(why, &start) { // it never ran, so it missed no variable
 		_, err := exec.LookPath(cfg.Command)
 		switch {
 		case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist):
-			return a.whereIs(cfg.Command)
+			return whereIs(a, cfg.Command)
 		case errors.Is(why, fs.ErrPermission):
 			return "chmod +x " + shellLine([]string{cfg.Command})
 		}

@@ -81,7 +81,7 @@ func parseExample(words []string) error {
 	stub(root)
 	root.SetArgs(slices.Clone(args))
 	if found, _, err := root.Find(args); err == nil && found == root && root.HasSubCommands() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		return a.unknownCommand(root, args[0])
+		return unknownCommand(a, root, args[0])
 	}
 	return root.Execute()
 }

@@ -9,7 +9,7 @@ import (
 
 // findServer is the configured server that a command is about; "schema/name"
 // names the schema too.
-func (a *app) findServer(command, schema, name string) (*config.Server, error) {
+func findServer(a *app, command, schema, name string) (*config.Server, error) {
 	cfg, err := a.load(false)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (a *app) findServer(command, schema, name string) (*config.Server, error) {
 	}
 	found := cfg.Schema(schema)
 	if found == nil {
-		return nil, a.noSchema(&config.NameError{Name: schema, File: cfg.Path, Known: cfg.Names()})
+		return nil, noSchema(a, &config.NameError{Name: schema, File: cfg.Path, Known: cfg.Names()})
 	}
 	if server := found.Server(name); server != nil {
 		return server, nil
@@ -28,7 +28,7 @@ func (a *app) findServer(command, schema, name string) (*config.Server, error) {
 	if len(cfg.Schemas) > 1 {
 		e.err = errors.New(a.t("no server "+name+" in schema "+schema+" of "+cfg.Path, cfg.Path+" 的 schema "+schema+" 中没有服务 "+name))
 	}
-	if meant := a.meantServer(cfg, schema, name); meant != nil {
+	if meant := meantServer(a, cfg, schema, name); meant != nil {
 		e.hint = a.t("did you mean: ", "是否要用：") + a.againFor(command, meant)
 	} else {
 		e.hint = a.t("see what there is: ", "查看现有服务：") + a.again("list")
@@ -38,7 +38,7 @@ func (a *app) findServer(command, schema, name string) (*config.Server, error) {
 
 // meantServer is the server that was probably meant: of the same name in
 // another schema, or of a name like it; nil when there is none.
-func (a *app) meantServer(cfg *config.Config, schema, name string) *config.Server {
+func meantServer(a *app, cfg *config.Config, schema, name string) *config.Server {
 	for _, s := range cfg.Schemas {
 		if server := s.Server(name); server != nil {
 			return server
@@ -51,7 +51,7 @@ func (a *app) meantServer(cfg *config.Config, schema, name string) *config.Serve
 }
 
 // nameError is a schema or server that the file to be changed does not have.
-func (a *app) nameError(e *config.NameError) error {
+func nameError(a *app, e *config.NameError) error {
 	switch {
 	case e.Fixed:
 		return fail(exitUsage, codeNoSchema, a.t("move its servers under \"mcpServers\", then try again", "请先把服务移到 \"mcpServers\" 下"), "%s",
@@ -60,10 +60,10 @@ func (a *app) nameError(e *config.NameError) error {
 		return fail(exitUsage, codeNoServer, a.t("see what there is: ", "查看现有服务：")+a.again("list"), "%s",
 			a.t("no server "+e.Name+" in schema "+e.Schema+" of "+e.File, e.File+" 的 schema "+e.Schema+" 中没有服务 "+e.Name))
 	}
-	return a.noSchema(e)
+	return noSchema(a, e)
 }
 
-func (a *app) noSchema(e *config.NameError) error {
+func noSchema(a *app, e *config.NameError) error {
 	return &exitError{
 		code: exitUsage, id: codeNoSchema, err: errors.New(a.t("no schema "+e.Name+" in "+e.File, e.File+" 中没有 schema "+e.Name)),
 		details: []detail{{a.t("schemas", "现有"), strings.Join(e.Known, ", ")}},

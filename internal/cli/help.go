@@ -11,26 +11,26 @@ import (
 
 // writeHelp prints what a command does and how it is used, in the user's
 // language.
-func (a *app) writeHelp(w io.Writer, cmd *cobra.Command) {
+func writeHelp(a *app, w io.Writer, cmd *cobra.Command) {
 	about := cmd.Long
 	if about == "" {
 		about = cmd.Short
 	}
-	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.t("Usage", "用法"), a.useLine(cmd))
+	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.t("Usage", "用法"), useLine(a, cmd))
 	if len(cmd.Aliases) > 0 {
 		fmt.Fprintf(w, "\n%s\n  %s\n", a.t("Other names", "别名"), strings.Join(cmd.Aliases, ", "))
 	}
-	a.writeCommands(w, cmd)
-	a.writeFlags(w, a.t("Flags", "选项"), cmd.LocalFlags())
+	writeCommands(a, w, cmd)
+	writeFlags(a, w, a.t("Flags", "选项"), cmd.LocalFlags())
 	if !cmd.HasSubCommands() {
-		a.writeFlags(w, a.t("General flags", "通用选项"), cmd.InheritedFlags())
+		writeFlags(a, w, a.t("General flags", "通用选项"), cmd.InheritedFlags())
 	}
 	if cmd.Example != "" {
 		fmt.Fprintf(w, "\n%s\n%s\n", a.t("Examples", "示例"), cmd.Example)
 	}
 }
 
-func (a *app) useLine(cmd *cobra.Command) string {
+func useLine(a *app, cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " ") {
 		return cmd.CommandPath() + " COMMAND"
 	}
@@ -41,7 +41,7 @@ func (a *app) useLine(cmd *cobra.Command) string {
 	return parent + cmd.Use
 }
 
-func (a *app) writeCommands(w io.Writer, cmd *cobra.Command) {
+func writeCommands(a *app, w io.Writer, cmd *cobra.Command) {
 	width := 0
 	for _, c := range cmd.Commands() {
 		width = max(width, len(c.Name()))
@@ -67,7 +67,7 @@ func (a *app) writeCommands(w io.Writer, cmd *cobra.Command) {
 
 // writeFlags prints flags in two columns; characters that take two columns
 // are counted so.
-func (a *app) writeFlags(w io.Writer, title string, flags *pflag.FlagSet) {
+func writeFlags(a *app, w io.Writer, title string, flags *pflag.FlagSet) {
 	type row struct{ name, about string }
 	var rows []row
 	width := 0
@@ -102,15 +102,15 @@ func (a *app) writeFlags(w io.Writer, title string, flags *pflag.FlagSet) {
 	}
 }
 
-func (a *app) helpCommand() *cobra.Command {
+func helpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: a.t("help about a command", "显示命令的帮助"), GroupID: groupOther,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return a.unknownCommand(cmd.Root(), strings.Join(args, " "))
+				return unknownCommand(a, cmd.Root(), strings.Join(args, " "))
 			}
-			a.writeHelp(a.Stdout, found)
+			writeHelp(a, a.Stdout, found)
 			return nil
 		},
 	}

@@ -89,5 +89,5 @@ func TestChineseHelpHasNoEnglish(t *testing.T) {
 			}
 		}
 	}
-	check(a.mainRoot())
+	check(mainRoot(a))
 }

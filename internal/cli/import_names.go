@@ -16,7 +16,7 @@ import (
 
 // askName asks for the name of a server whose name is taken; nil when nobody
 // can be asked.
-func (a *app) askName(ctx context.Context) func(name string) (string, error) {
+func askName(a *app, ctx context.Context) func(name string) (string, error) {
 	if !isTerminal(a.Stdin) || !isTerminal(a.Stderr) {
 		return nil
 	}
@@ -30,12 +30,12 @@ func (a *app) askName(ctx context.Context) func(name string) (string, error) {
 }
 
 // nameTaken says that another server has the name.
-func (a *app) nameTaken(t translation) string {
+func nameTaken(a *app, t translation) string {
 	return fmt.Sprintf(a.t("another server is called %s: --rename %s=NEW", "已有名为 %s 的服务：--rename %s=NEW"), t.name, t.own)
 }
 
 // underName says the name that a server got here, when that is another.
-func (a *app) underName(d imported) string {
+func underName(a *app, d imported) string {
 	if d.As == "" {
 		return ""
 	}
@@ -65,7 +65,7 @@ func (t *translation) settleName(have entries, f importFlags) error {
 }
 
 // refused says why our file could not have an entry; empty when it can.
-func (a *app) refused(have entries, t translation) string {
+func refused(a *app, have entries, t translation) string {
 	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{t.name: t.entry}})
 	if err == nil {
 		_, err = config.Check(have.path, raw, have.load)

@@ -14,10 +14,10 @@ type importSource struct {
 	file   string // "-" is standard input
 }
 
-// importSource finds out what an argument names: a client before a file, so
+// sourceOf finds out what an argument names: a client before a file, so
 // that a folder called vscode is not in the way of VS Code.
-func (a *app) importSource(arg string) (importSource, error) {
-	c, unknown := a.findClient(arg)
+func sourceOf(a *app, arg string) (importSource, error) {
+	c, unknown := findClient(a, arg)
 	if unknown == nil {
 		return importSource{client: c}, nil
 	}
@@ -36,30 +36,30 @@ func (a *app) importSource(arg string) (importSource, error) {
 }
 
 // readImport reads the servers of a client or of a file.
-func (a *app) readImport(s importSource, tree bool) (list []translation, failed []error) {
+func readImport(a *app, s importSource, tree bool) (list []translation, failed []error) {
 	add := func(servers []foreign, err error) {
 		if err != nil {
 			failed = append(failed, err)
 		}
 		for _, f := range servers {
-			list = append(list, a.translate(s.client, f))
+			list = append(list, translate(a, s.client, f))
 		}
 	}
 	if s.file != "" {
-		add(a.anyFile(s.file))
+		add(anyFile(a, s.file))
 		return list, failed
 	}
 	c := s.client
-	places := a.clientSources(c, tree)
+	places := clientSources(a, c, tree)
 	if len(places) == 0 {
 		hint := a.t("looked for ", "已查找 ") + strings.Join(c.paths(a.home(), a.Getenv), ", ")
-		if len(a.clientSources(c, true)) > 0 {
+		if len(clientSources(a, c, true)) > 0 {
 			hint = a.t("--from-project reads that of the working tree", "--from-project 读取工作目录中的文件")
 		}
 		add(nil, fail(exitUsage, codeClientFile, hint, "%s", a.t(c.name+" has no file here", "没有 "+c.name+" 的配置文件")))
 	}
 	for _, place := range places {
-		add(a.readSource(c, place))
+		add(readSource(a, c, place))
 	}
 	return list, failed
 }
@@ -68,7 +68,7 @@ func (a *app) readImport(s importSource, tree bool) (list []translation, failed 
 func anyClient() *client { return &client{id: "file", key: "mcpServers"} }
 
 // anyFile reads servers from a file whose shape its keys tell.
-func (a *app) anyFile(path string) ([]foreign, error) {
+func anyFile(a *app, path string) ([]foreign, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
 		read = func() ([]byte, error) { return io.ReadAll(a.Stdin) }

@@ -9,8 +9,8 @@ import (
 )
 
 // importSources lists the clients that have servers, and what they would add.
-func (a *app) importSources() error {
-	have := a.haveEntries(config.DefaultSchema)
+func importSources(a *app) error {
+	have := haveEntries(a, config.DefaultSchema)
 	type source struct {
 		Client   string `json:"client"`
 		Scope    string `json:"scope"`
@@ -24,12 +24,12 @@ func (a *app) importSources() error {
 	rows := []source{}
 	add := func(c *client, place clientSource) {
 		row := source{Client: c.id, Scope: place.scope, File: place.path}
-		servers, err := a.readSource(c, place)
+		servers, err := readSource(a, c, place)
 		if err != nil {
 			row.Error = a.lang.Of(err)
 		}
 		for _, s := range servers {
-			t := a.translate(c, s)
+			t := translate(a, c, s)
 			if t.skip != "" {
 				continue
 			}
@@ -48,7 +48,7 @@ func (a *app) importSources() error {
 		}
 	}
 	for _, c := range clients() {
-		for _, place := range a.clientSources(&c, true) {
+		for _, place := range clientSources(a, &c, true) {
 			add(&c, place)
 		}
 	}
@@ -78,7 +78,7 @@ type entries struct {
 }
 
 // haveEntries are the servers of our own file.
-func (a *app) haveEntries(schema string) entries {
+func haveEntries(a *app, schema string) entries {
 	have := entries{named: map[string]map[string]any{}, load: a.loadOptions(false)}
 	cfg, err := a.load(false)
 	if err != nil || cfg.Schema(schema) == nil {
@@ -86,7 +86,7 @@ func (a *app) haveEntries(schema string) entries {
 	}
 	have.path = cfg.Path
 	for _, s := range cfg.Schema(schema).Servers {
-		raw, err := a.rawEntry(cfg.Path, schema, s.Name)
+		raw, err := rawEntry(a, cfg.Path, schema, s.Name)
 		var entry map[string]any
 		if err == nil && json.Unmarshal(raw, &entry) == nil {
 			have.named[s.Name] = entry

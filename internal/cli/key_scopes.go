@@ -14,7 +14,7 @@ import (
 // checkScopes refuses a schema that there is not: a key for it opens nothing,
 // and schemas are few and written by hand. Servers and tools come and go, so
 // one that is not there now is only warned of.
-func (a *app) checkScopes(ctx context.Context, cfg *config.Config, grant access.Grant) error {
+func checkScopes(a *app, ctx context.Context, cfg *config.Config, grant access.Grant) error {
 	schemas := []string{config.DefaultSchema}
 	var servers, granted []string
 	for _, s := range cfg.Schemas {
@@ -32,18 +32,18 @@ func (a *app) checkScopes(ctx context.Context, cfg *config.Config, grant access.
 		}
 	}
 	for _, p := range grant.Servers {
-		a.warnScope("server:"+p, p, servers, granted)
+		warnScope(a, "server:"+p, p, servers, granted)
 	}
 	var tools []string
 	asked := false
 	for _, p := range grant.Tools {
 		server, _, bound := strings.Cut(p, "/")
 		if bound && !anyMatches(server, servers) {
-			a.warnScope("tool:"+p, server, servers, granted)
+			warnScope(a, "tool:"+p, server, servers, granted)
 			continue
 		}
 		if !asked {
-			tools, asked = a.knownTools(ctx, cfg), true
+			tools, asked = knownTools(a, ctx, cfg), true
 		}
 		if len(tools) > 0 && !anyMatches(p, tools) {
 			fmt.Fprintf(a.Stderr, a.t("warning: no tool matches tool:%s now\n", "警告：目前没有工具匹配 tool:%s\n"), p)
@@ -58,7 +58,7 @@ func anyMatches(pattern string, names []string) bool {
 
 // warnScope says that a scope matches no server now, or none that the key's
 // schemas have.
-func (a *app) warnScope(scope, pattern string, servers, granted []string) {
+func warnScope(a *app, scope, pattern string, servers, granted []string) {
 	switch {
 	case anyMatches(pattern, granted):
 	case anyMatches(pattern, servers):
@@ -70,8 +70,8 @@ func (a *app) warnScope(scope, pattern string, servers, granted []string) {
 
 // knownTools are the tools that the running gateway has, each by its own name
 // and with its server's; none when no gateway runs.
-func (a *app) knownTools(ctx context.Context, cfg *config.Config) []string {
-	r := a.running(ctx, cfg.Path)
+func knownTools(a *app, ctx context.Context, cfg *config.Config) []string {
+	r := running(a, ctx, cfg.Path)
 	if r == nil {
 		return nil
 	}

@@ -69,7 +69,7 @@ var slogLevels = map[string]slog.Level{
 }
 
 // warn logs what is odd about the configuration.
-func (a *app) warn(log *slog.Logger, cfg *config.Config) {
+func warn(a *app, log *slog.Logger, cfg *config.Config) {
 	for _, p := range cfg.Problems {
 		log.Warn(a.problemText(p))
 	}

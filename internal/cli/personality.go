@@ -46,10 +46,10 @@ func personalities() map[string]personality {
 // called by.
 func roots() map[string]func(*app) *cobra.Command {
 	return map[string]func(*app) *cobra.Command{
-		"mcp-all-in-one": (*app).mainRoot,
-		"mcps-proxy":     (*app).proxyRoot, "mcps_proxy": (*app).proxyRoot,
-		"mcpx": (*app).mcpxRoot, "mcpx-sse": (*app).mcpxSSERoot,
-		"mcp-tester": (*app).testerRoot,
+		"mcp-all-in-one": mainRoot,
+		"mcps-proxy":     proxyRoot, "mcps_proxy": proxyRoot,
+		"mcpx": mcpxRoot, "mcpx-sse": mcpxSSERoot,
+		"mcp-tester": testerRoot,
 	}
 }
 
@@ -63,7 +63,7 @@ const (
 )
 
 // addGlobalFlags adds the flags that every command has.
-func (a *app) addGlobalFlags(flags *pflag.FlagSet) {
+func addGlobalFlags(a *app, flags *pflag.FlagSet) {
 	flags.StringVarP(&a.configPath, "mcp-config", "c", "", a.t("config `FILE`", "配置文件 `FILE`"))
 	flags.StringVar(&a.configPath, "config", "", a.t("the same as --mcp-config (`FILE`)", "同 --mcp-config（`FILE`）"))
 	flags.BoolVar(&a.project, "project", false, a.t("use the file of the working tree", "使用工作目录中的配置文件"))
@@ -72,11 +72,11 @@ func (a *app) addGlobalFlags(flags *pflag.FlagSet) {
 }
 
 // mainRoot is the command tree of mcp-all-in-one.
-func (a *app) mainRoot() *cobra.Command {
-	cmd := a.newRoot("mcp-all-in-one", a.t("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
-	a.addGlobalFlags(cmd.PersistentFlags())
-	a.addOldSpellings(cmd)
-	for group, commands := range a.commands() {
+func mainRoot(a *app) *cobra.Command {
+	cmd := newRoot(a, "mcp-all-in-one", a.t("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
+	addGlobalFlags(a, cmd.PersistentFlags())
+	addOldSpellings(a, cmd)
+	for group, commands := range commands(a) {
 		for _, c := range commands {
 			c.GroupID = group
 			cmd.AddCommand(c)
@@ -87,16 +87,16 @@ func (a *app) mainRoot() *cobra.Command {
 
 // commands are those of mcp-all-in-one, by the group that the help shows them
 // in.
-func (a *app) commands() map[string][]*cobra.Command {
+func commands(a *app) map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
-		groupUse: a.probeCommands(),
-		groupRun: {a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.uiCommand(), a.statusCommand(), a.costCommand()},
+		groupUse: probeCommands(a),
+		groupRun: {httpCommand(a), stdioCommand(a), demoCommand(a), uiCommand(a), statusCommand(a), costCommand(a)},
 		groupManage: {
-			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.reloadCommand(), a.approveCommand(),
-			a.configCommand(), a.secretCommand(), a.keyCommand(), a.authCommand(),
+			addCommand(a), removeCommand(a), enableCommand(a, true), enableCommand(a, false), restartCommand(a), reloadCommand(a), approveCommand(a),
+			configCommand(a), secretCommand(a), keyCommand(a), authCommand(a),
 		},
-		groupClient: {a.importCommand(), a.connectCommand(), a.disconnectCommand(), a.exportCommand(), a.runCommand()},
-		groupOther:  {a.versionCommand(), a.completionCommand(), a.explainCommand(), a.doctorCommand()},
+		groupClient: {importCommand(a), connectCommand(a), disconnectCommand(a), exportCommand(a), runCommand(a)},
+		groupOther:  {versionCommand(a), completionCommand(a), explainCommand(a), doctorCommand(a)},
 	}
 }
 

@@ -17,37 +17,37 @@ import (
 // openPins is what is remembered of the definitions of servers.
 func openPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(config.StateDir(), "pins")) }
 
-func (a *app) pins() *upstream.Pins { return openPins() }
+func pins(a *app) *upstream.Pins { return openPins() }
 
 // approveTools shows how the definitions of a server changed, and accepts
 // exactly what it has shown after a yes.
-func (a *app) approveTools(cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.DefinitionChange, yes bool) error {
+func approveTools(a *app, cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.DefinitionChange, yes bool) error {
 	for _, c := range changed {
-		a.printChanged(c)
+		printChanged(a, c)
 		for _, found := range c.Suspicious {
 			fmt.Fprintf(a.Stderr, "  ! %s%s\n", a.t("gives orders to the model: ", "向模型下达指令："), found)
 		}
 		for _, change := range c.Changes {
 			fmt.Fprintf(a.Stderr, "  %s\n", change.Path)
-			a.printSide("-", change.Was)
-			a.printSide("+", change.Now)
+			printSide(a, "-", change.Was)
+			printSide(a, "+", change.Now)
 		}
 	}
 	if !yes {
-		if err := a.confirm(a.t("Accept this as it is now? [y/N] ", "接受现在的定义吗？[y/N] ")); err != nil {
+		if err := confirm(a, a.t("Accept this as it is now? [y/N] ", "接受现在的定义吗？[y/N] ")); err != nil {
 			return err
 		}
 	}
-	if err := a.pins().Approve(s.ID(), changed); errors.Is(err, upstream.ErrChangedAgain) {
+	if err := pins(a).Approve(s.ID(), changed); errors.Is(err, upstream.ErrChangedAgain) {
 		return fail(exitFailure, codeEntryChanged, "", "%v", err)
 	} else if err != nil {
 		return err
 	}
-	return a.approved(cmd, cfg, s)
+	return approved(a, cmd, cfg, s)
 }
 
 // printChanged names what changed. Of instructions there is one text.
-func (a *app) printChanged(c upstream.DefinitionChange) {
+func printChanged(a *app, c upstream.DefinitionChange) {
 	kind := a.t(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
 	if c.Kind != c.Name {
 		kind += " " + catalog.Reveal(c.Name)
@@ -55,7 +55,7 @@ func (a *app) printChanged(c upstream.DefinitionChange) {
 	fmt.Fprintln(a.Stderr, kind)
 }
 
-func (a *app) printSide(mark, text string) {
+func printSide(a *app, mark, text string) {
 	if text != "" {
 		fmt.Fprintf(a.Stderr, "    %s %s\n", mark, text)
 	}

@@ -11,8 +11,8 @@ import (
 // aimClient aims at the running gateway as a connected client sees it: its
 // names, its rights, its version, what it offers. The command line may still
 // choose another version or offer.
-func (a *app) aimClient(ctx context.Context, f *probeFlags, name string, rest []string) (*aim, error) {
-	r, err := a.runningHere(ctx)
+func aimClient(a *app, ctx context.Context, f *probeFlags, name string, rest []string) (*aim, error) {
+	r, err := runningHere(a, ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (a *app) aimClient(ctx context.Context, f *probeFlags, name string, rest []
 	if err := r.get(ctx, "/api/v1/clients", &clients); err != nil {
 		return nil, err
 	}
-	c := findClient(clients, name)
+	c := connectedClient(clients, name)
 	if c == nil {
 		var names []string
 		for _, known := range clients {
@@ -46,8 +46,8 @@ func (a *app) aimClient(ctx context.Context, f *probeFlags, name string, rest []
 	return &aim{label: "@" + name, merged: true, like: c, via: r, schema: c.Schema, rest: rest}, nil
 }
 
-// findClient finds a client by its session, or the newest by its name.
-func findClient(clients []web.Client, name string) *web.Client {
+// connectedClient finds a client by its session, or the newest by its name.
+func connectedClient(clients []web.Client, name string) *web.Client {
 	var found *web.Client
 	for i := range clients { // oldest first
 		c := &clients[i]

@@ -15,16 +15,16 @@ import (
 )
 
 // probeCommands are those of the tester.
-func (a *app) probeCommands() []*cobra.Command {
+func probeCommands(a *app) []*cobra.Command {
 	return []*cobra.Command{
-		a.inspectCommand(), a.shellCommand(), a.listCommand(), a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(),
-		a.pingCommand(), a.subscribeCommand(), a.watchCommand(), a.logsCommand(), a.testCommand(),
-		a.recordCommand(), a.replayCommand(), a.mockCommand(), a.loadCommand(), a.diffCommand(), a.lintCommand(), a.inboxCommand(), a.trafficCommand(), a.historyCommand(), a.compareCommand(),
+		inspectCommand(a), shellCommand(a), listCommand(a), callCommand(a), readCommand(a), promptCommand(a), completeCommand(a),
+		pingCommand(a), subscribeCommand(a), watchCommand(a), logsCommand(a), testCommand(a),
+		recordCommand(a), replayCommand(a), mockCommand(a), loadCommand(a), diffCommand(a), lintCommand(a), inboxCommand(a), trafficCommand(a), historyCommand(a), compareCommand(a),
 	}
 }
 
 // probeCommand is the frame of a command that talks to a server.
-func (a *app) probeCommand(use, short string, f *probeFlags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+func probeCommand(a *app, use, short string, f *probeFlags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
 		if err := errors.Join(f.checkProtocol(a), f.checkOutput(a)); err != nil {
 			return err
@@ -32,7 +32,7 @@ func (a *app) probeCommand(use, short string, f *probeFlags, run func(cmd *cobra
 		return run(cmd, args)
 	}}
 	if at := slices.Index(strings.Fields(use), "TARGET"); at > 0 {
-		cmd.ValidArgsFunction = a.completeTarget(f, at-1)
+		cmd.ValidArgsFunction = completeTarget(a, f, at-1)
 	}
 	f.add(a, cmd.Flags())
 	return cmd
@@ -40,7 +40,7 @@ func (a *app) probeCommand(use, short string, f *probeFlags, run func(cmd *cobra
 
 // shortForm lets a target stand where a command is expected: NAME alone is
 // inspected, NAME.TOOL is called.
-func (a *app) shortForm(root *cobra.Command, args []string) []string {
+func shortForm(a *app, root *cobra.Command, args []string) []string {
 	at := firstWord(root.PersistentFlags(), args)
 	if at < 0 {
 		return args
@@ -135,19 +135,19 @@ func (in *instance) openInProcess(stream jsonrpc.Stream, o gateway.Opening) (clo
 }
 
 // once opens a connection for one command.
-func (a *app) once(ctx context.Context, f *probeFlags, m *aim, run func(b *bout) error) error {
-	b, err := a.open(ctx, f, m, nil)
+func once(a *app, ctx context.Context, f *probeFlags, m *aim, run func(b *bout) error) error {
+	b, err := open(a, ctx, f, m, nil)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	return a.probeError(run(b), m)
+	return probeError(a, run(b), m)
 }
 
 // name takes the next word of the command line.
 func (m *aim) name(a *app, cmd *cobra.Command, what string) (string, error) {
 	if len(m.rest) == 0 {
-		return "", a.usageError(cmd, a.t("missing: ", "缺少 ")+what)
+		return "", usageError(a, cmd, a.t("missing: ", "缺少 ")+what)
 	}
 	word := m.rest[0]
 	m.rest = m.rest[1:]

@@ -18,7 +18,7 @@ const completionBudget = 150 * time.Millisecond
 
 // completeTarget completes a target after some words, and after it the names
 // of some lists with their arguments.
-func (a *app) completeTarget(f *probeFlags, before int, kinds ...catalog.Kind) cobra.CompletionFunc {
+func completeTarget(a *app, f *probeFlags, before int, kinds ...catalog.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) < before {
 			return nil, cobra.ShellCompDirectiveDefault // a file
@@ -36,7 +36,7 @@ func (a *app) completeTarget(f *probeFlags, before int, kinds ...catalog.Kind) c
 }
 
 // completeList completes the words of list: a kind may come first.
-func (a *app) completeList(f *probeFlags) cobra.CompletionFunc {
+func completeList(a *app, f *probeFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		kinds := allKinds
 		if len(args) > 0 {
@@ -44,7 +44,7 @@ func (a *app) completeList(f *probeFlags) cobra.CompletionFunc {
 				kinds, args = []catalog.Kind{k}, args[1:]
 			}
 		}
-		found, directive := a.completeTarget(f, 0, kinds...)(cmd, args, typed)
+		found, directive := completeTarget(a, f, 0, kinds...)(cmd, args, typed)
 		if len(args) == 0 && len(kinds) > 1 {
 			for _, word := range sortedKeys(kindWords) {
 				if strings.HasPrefix(word, typed) {
@@ -57,7 +57,7 @@ func (a *app) completeList(f *probeFlags) cobra.CompletionFunc {
 }
 
 // completeRun completes the id of a request of the history.
-func (a *app) completeRun(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func completeRun(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -88,7 +88,7 @@ func (c *completer) candidates(words []string, typed string) []string {
 	case len(words) == 0:
 		found = c.targets(typed)
 	default:
-		m, err := c.app.aimWord(c.ctx, c.flags, words[0], words[1:])
+		m, err := aimWord(c.app, c.ctx, c.flags, words[0], words[1:])
 		if err != nil {
 			return nil
 		}
@@ -104,20 +104,20 @@ func (c *completer) targets(typed string) []string {
 	if err != nil {
 		return nil
 	}
-	schema, err := c.app.stdioSchema(cfg, c.flags.schema)
+	schema, err := stdioSchema(c.app, cfg, c.flags.schema)
 	if err != nil {
 		return nil
 	}
 	servers := cfg.Schema(schema)
 	found := append(servers.Names(), ".")
 	if name, _, ok := strings.Cut(typed, "."); ok && servers.Server(name) != nil && slices.Contains(c.kinds, catalog.Tools) {
-		if m, err := c.app.aimWord(c.ctx, c.flags, name, nil); err == nil {
+		if m, err := aimWord(c.app, c.ctx, c.flags, name, nil); err == nil {
 			for _, it := range c.items(m, catalog.Tools) {
 				found = append(found, name+"."+it.Name+"\t"+it.About)
 			}
 		}
 	}
-	if r := c.app.running(c.ctx, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
+	if r := running(c.app, c.ctx, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
 		var clients []web.Client
 		// A gateway that does not answer in time has no say.
 		_ = r.get(c.ctx, "/api/v1/clients", &clients)
@@ -155,7 +155,7 @@ func (c *completer) items(m *aim, k catalog.Kind) []knownItem {
 	if (&bout{app: c.app, aim: m, flags: &f, ctx: c.ctx}).reuse() == nil {
 		return m.rememberedItems(k)
 	}
-	b, err := c.app.open(c.ctx, &f, m, nil)
+	b, err := open(c.app, c.ctx, &f, m, nil)
 	if err != nil {
 		return m.rememberedItems(k)
 	}

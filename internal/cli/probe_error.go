@@ -21,7 +21,7 @@ import (
 )
 
 // probeError gives an error of the tester its exit code and says what to do.
-func (a *app) probeError(err error, m *aim) error {
+func probeError(a *app, err error, m *aim) error {
 	var done *exitError
 	if err == nil || errors.As(err, &done) {
 		return err
@@ -38,13 +38,13 @@ func (a *app) probeError(err error, m *aim) error {
 	)
 	switch {
 	case errors.As(err, &pending):
-		a.printPending(pending)
+		printPending(a, pending)
 		return silent(exitPending)
 	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
 		e.code, e.id = exitInterrupted, codeInterrupted
 		e.err = errors.New(a.t("cancelled", "已取消"))
 	case errors.As(err, &signIn) && m.server != nil:
-		return a.needsSignIn(m.server)
+		return needsSignIn(a, m.server)
 	case errors.Is(err, probe.ErrIdle):
 		e.code, e.id, e.hint = exitTimeout, codeTimeout, a.t("--timeout TIME allows a longer silence", "--timeout TIME 可延长静默时间")
 	case errors.Is(err, probe.ErrLimit):
@@ -57,7 +57,7 @@ func (a *app) probeError(err error, m *aim) error {
 		}
 	case errors.As(err, &start):
 		e.code, e.id, e.err = exitUnreachable, codeUnreachable, start.Err
-		e.hint = a.otherURL(m, status)
+		e.hint = otherURL(a, m, status)
 		if path := searched(err); path != "" {
 			e.details = append(e.details, detail{"PATH", path})
 		}
@@ -83,7 +83,7 @@ func searched(err error) string {
 }
 
 // otherURL is the address that was probably meant: most servers are at /mcp.
-func (a *app) otherURL(m *aim, status *mcphttp.StatusError) string {
+func otherURL(a *app, m *aim, status *mcphttp.StatusError) string {
 	u, err := url.Parse(m.target.URL)
 	if err != nil || status == nil || status.Status != http.StatusNotFound && status.Status != http.StatusMethodNotAllowed || strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
 		return ""
@@ -141,7 +141,7 @@ func wireExit(e *jsonrpc.Error) int {
 }
 
 // answered turns the error that a server answered into ours.
-func (a *app) answered(x *probe.Exchange, m *aim) error {
+func answered(a *app, x *probe.Exchange, m *aim) error {
 	if x.Err == nil {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (a *app) answered(x *probe.Exchange, m *aim) error {
 }
 
 // printPending says what is asked, for a script to answer.
-func (a *app) printPending(p *probe.PendingError) {
+func printPending(a *app, p *probe.PendingError) {
 	q := p.Question
 	pending := map[string]any{"kind": q.Kind(), "params": q.Params}
 	if q.Name != "" {

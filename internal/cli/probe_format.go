@@ -60,10 +60,10 @@ func (f *outputFlags) structured(a *app) bool {
 
 // printAs writes a result in the format that was asked for; false where there
 // is nothing special about it.
-func (a *app) printAs(format string, result json.RawMessage) (done bool, err error) {
+func printAs(a *app, format string, result json.RawMessage) (done bool, err error) {
 	switch format {
 	case "jsonl":
-		a.printLines(result)
+		printLines(a, result)
 	case "yaml":
 		text, err := yaml.JSONToYAML(result)
 		if err != nil {
@@ -82,7 +82,7 @@ func (a *app) printAs(format string, result json.RawMessage) (done bool, err err
 			}
 		}
 	case "md":
-		a.printMarkdown(result)
+		printMarkdown(a, result)
 	default:
 		return false, nil
 	}
@@ -91,7 +91,7 @@ func (a *app) printAs(format string, result json.RawMessage) (done bool, err err
 
 // printLines writes the pieces of a result, a line of JSON each: its blocks,
 // or the items of its lists.
-func (a *app) printLines(result json.RawMessage) {
+func printLines(a *app, result json.RawMessage) {
 	blocks := probe.Blocks(result)
 	for _, b := range blocks {
 		fmt.Fprintf(a.Stdout, "%s\n", jsonrpc.Compact(nil, b.Raw))
@@ -111,7 +111,7 @@ func (a *app) printLines(result json.RawMessage) {
 	}
 }
 
-func (a *app) printMarkdown(result json.RawMessage) {
+func printMarkdown(a *app, result json.RawMessage) {
 	blocks := probe.Blocks(result)
 	for i, b := range blocks {
 		if i > 0 {
@@ -136,7 +136,7 @@ func (a *app) printMarkdown(result json.RawMessage) {
 
 // printListAs writes a list in the format that was asked for; false where
 // there is nothing special about it.
-func (a *app) printListAs(format string, l *probe.Listing) bool {
+func printListAs(a *app, format string, l *probe.Listing) bool {
 	switch format {
 	case "name":
 		for _, key := range l.Keys() {

@@ -77,7 +77,7 @@ func (b *bout) reuse() *remote {
 	if !m.merged && (!f.shared || own) {
 		return nil
 	}
-	return b.app.running(b.ctx, m.cfg.Path)
+	return running(b.app, b.ctx, m.cfg.Path)
 }
 
 // ownConnection says that the command line asks for more than a shared

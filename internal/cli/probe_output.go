@@ -21,33 +21,33 @@ import (
 
 // printResult writes a result: as JSON where a script wants that, else its
 // content for people.
-func (a *app) printResult(f *outputFlags, result json.RawMessage, save string) error {
+func printResult(a *app, f *outputFlags, result json.RawMessage, save string) error {
 	switch {
 	case f.jq != "":
-		return a.printJQ(f.jq, result)
+		return printJQ(a, f.jq, result)
 	case f.template != "":
-		return a.printTemplate(f.template, result)
+		return printTemplate(a, f.template, result)
 	case a.asJSON:
-		a.printJSON(result)
-		return a.saveBlocks(result, save)
+		printJSON(a, result)
+		return saveBlocks(a, result, save)
 	}
-	if done, err := a.printAs(f.output, result); done {
-		return errors.Join(err, a.saveBlocks(result, save))
+	if done, err := printAs(a, f.output, result); done {
+		return errors.Join(err, saveBlocks(a, result, save))
 	}
 	blocks := probe.Blocks(result)
 	for i, b := range blocks {
-		if err := a.printBlock(b, i, save); err != nil {
+		if err := printBlock(a, b, i, save); err != nil {
 			return err
 		}
 	}
 	if value := jsonrpc.Get(result, "structuredContent"); value != nil && probe.TextOf(result) == "" {
-		a.printJSON(value)
+		printJSON(a, value)
 	}
 	return nil
 }
 
 // printJSON writes JSON, for a person with white space.
-func (a *app) printJSON(raw json.RawMessage) {
+func printJSON(a *app, raw json.RawMessage) {
 	var buf bytes.Buffer
 	if isTerminal(a.Stdout) && json.Indent(&buf, raw, "", "  ") == nil {
 		fmt.Fprintf(a.Stdout, "%s\n", buf.Bytes())
@@ -56,7 +56,7 @@ func (a *app) printJSON(raw json.RawMessage) {
 	fmt.Fprintf(a.Stdout, "%s\n", jsonrpc.Compact(nil, raw))
 }
 
-func (a *app) printJQ(expression string, value json.RawMessage) error {
+func printJQ(a *app, expression string, value json.RawMessage) error {
 	results, err := probe.JQ(expression, value)
 	if err != nil {
 		return fail(exitUsage, codeUsage, "", "--jq: %v", err)
@@ -72,27 +72,27 @@ func (a *app) printJQ(expression string, value json.RawMessage) error {
 	return nil
 }
 
-func (a *app) printBlock(b probe.Block, n int, save string) error {
+func printBlock(a *app, b probe.Block, n int, save string) error {
 	if b.Role != "" {
 		fmt.Fprintf(a.Stdout, "%s: ", b.Role)
 	}
 	switch {
 	case b.Data != nil:
-		return a.printData(b, n, save)
+		return printData(a, b, n, save)
 	case b.Type == "resource_link":
 		fmt.Fprintf(a.Stdout, "→ %s %s\n", b.URI, b.Name)
 	case b.Text != "" || b.Type == "text" || b.Type == "resource":
 		fmt.Fprintf(a.Stdout, "%s\n", strings.TrimSuffix(b.Text, "\n"))
 	default:
-		a.printJSON(b.Raw)
+		printJSON(a, b.Raw)
 	}
 	return nil
 }
 
 // printData saves what a person cannot read to a file, and only names it where
 // the output is not a terminal.
-func (a *app) printData(b probe.Block, n int, save string) error {
-	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, a.sized(byteSize(len(b.Data))))
+func printData(a *app, b probe.Block, n int, save string) error {
+	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, sized(a, byteSize(len(b.Data))))
 	switch {
 	case save != "":
 	case isTerminal(a.Stdout):
@@ -109,7 +109,7 @@ func (a *app) printData(b probe.Block, n int, save string) error {
 	return nil
 }
 
-func (a *app) saveBlocks(result json.RawMessage, dir string) error {
+func saveBlocks(a *app, result json.RawMessage, dir string) error {
 	if dir == "" {
 		return nil
 	}
@@ -141,7 +141,7 @@ func saveBlock(b probe.Block, n int, dir string) (string, error) {
 
 // summary is the one line under a result: how it went, where the time went,
 // how much it was.
-func (a *app) summary(w io.Writer, x *probe.Exchange) {
+func summary(a *app, w io.Writer, x *probe.Exchange) {
 	mark := "✓"
 	if x.Err != nil || x.IsToolError() {
 		mark = "✗"
@@ -157,7 +157,7 @@ func (a *app) summary(w io.Writer, x *probe.Exchange) {
 	}
 	cost := catalog.CostOf(x.Result)
 	fmt.Fprintf(w, "%s\n", a.paint(dim, fmt.Sprintf(a.t("%s %s ms (%s) · %s", "%s %s ms（%s）· %s"), mark, milliseconds(t.Total),
-		strings.Join(parts, " · "), a.sized(byteSize(cost.Bytes)+" ≈ "+thousands(cost.Tokens)+" tokens"))))
+		strings.Join(parts, " · "), sized(a, byteSize(cost.Bytes)+" ≈ "+thousands(cost.Tokens)+" tokens"))))
 }
 
 // wantsSummary says whether a person sees what is said beside the result.
@@ -184,7 +184,7 @@ func byteSize(n int) string {
 }
 
 // sized says a size, or a line with sizes, in the user's language.
-func (a *app) sized(text string) string {
+func sized(a *app, text string) string {
 	return a.t(text, strings.NewReplacer(" bytes", " 字节", " byte", " 字节", " tokens", " token").Replace(text))
 }
 

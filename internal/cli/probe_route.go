@@ -59,7 +59,7 @@ func (b *bout) route(opt *probe.Options) error {
 		}
 		if m.server != nil {
 			if err := b.serverUp(); err != nil {
-				return b.app.probeError(err, m)
+				return probeError(b.app, err, m)
 			}
 		}
 		b.through(r, opt)

@@ -36,36 +36,36 @@ type aim struct {
 	rest []string
 }
 
-// aim finds the target: a command after --, a URL, the point, a connected
+// parseTarget finds the target: a command after --, a URL, the point, a connected
 // client, or a configured name, of which name.tool is short for name tool.
-func (a *app) aim(cmd *cobra.Command, f *probeFlags, args []string) (*aim, error) {
+func parseTarget(a *app, cmd *cobra.Command, f *probeFlags, args []string) (*aim, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
-			return nil, a.usageError(cmd, a.t("a command is missing after --", "-- 之后缺少命令"))
+			return nil, usageError(a, cmd, a.t("a command is missing after --", "-- 之后缺少命令"))
 		}
-		return a.aimCommand(f, args[dash:], args[:dash])
+		return aimCommand(a, f, args[dash:], args[:dash])
 	}
 	if len(args) == 0 {
-		return nil, a.usageError(cmd, a.t("a target is missing", "缺少目标"))
+		return nil, usageError(a, cmd, a.t("a target is missing", "缺少目标"))
 	}
-	return a.aimWord(cmd.Context(), f, args[0], args[1:])
+	return aimWord(a, cmd.Context(), f, args[0], args[1:])
 }
 
-func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []string) (*aim, error) {
+func aimWord(a *app, ctx context.Context, f *probeFlags, word string, rest []string) (*aim, error) {
 	if strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") {
-		return a.aimURL(f, word, rest)
+		return aimURL(a, f, word, rest)
 	}
 	if name, ok := strings.CutPrefix(word, "@"); ok {
-		return a.aimClient(ctx, f, name, rest)
+		return aimClient(a, ctx, f, name, rest)
 	}
-	cfg, running, err := a.loadOrRunning(ctx, f, word == ".")
+	cfg, running, err := loadOrRunning(a, ctx, f, word == ".")
 	if head, _, _ := strings.Cut(word, "."); err != nil && head == demoServer {
-		cfg, err = a.demoAlone(err)
+		cfg, err = demoAlone(a, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	schema, err := a.stdioSchema(cfg, f.schema)
+	schema, err := stdioSchema(a, cfg, f.schema)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []st
 		name, tool = splitName(servers, word)
 	}
 	if m.server = servers.Server(name); m.server == nil {
-		return nil, a.unknownServer(cfg, schema, word)
+		return nil, unknownServer(a, cfg, schema, word)
 	}
 	if tool != "" {
 		m.rest = append([]string{tool}, rest...)
@@ -89,7 +89,7 @@ func (a *app) aimWord(ctx context.Context, f *probeFlags, word string, rest []st
 	if running != nil {
 		return m, nil
 	}
-	return m, a.aimServer(f, m)
+	return m, aimServer(a, f, m)
 }
 
 // splitName cuts name.tool where a server has that name.
@@ -102,7 +102,7 @@ func splitName(schema *config.Schema, word string) (name, tool string) {
 	return name, tool
 }
 
-func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
+func unknownServer(a *app, cfg *config.Config, schema, word string) error {
 	names := cfg.Schema(schema).Names()
 	head, _, _ := strings.Cut(word, ".")
 	hint := a.t("a target is a configured name, a URL, . or -- COMMAND", "目标可以是已配置的名称、URL、. 或 -- 命令")
@@ -126,7 +126,7 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 }
 
 // aimServer is a configured server, with what the command line adds.
-func (a *app) aimServer(f *probeFlags, m *aim) error {
+func aimServer(a *app, f *probeFlags, m *aim) error {
 	s := *m.server
 	if err := a.usable(&s); err != nil {
 		return err
@@ -166,7 +166,7 @@ func cloneSecrets(base map[string]config.Secret, more map[string]string) map[str
 	return out
 }
 
-func (a *app) aimURL(f *probeFlags, url string, rest []string) (*aim, error) {
+func aimURL(a *app, f *probeFlags, url string, rest []string) (*aim, error) {
 	header, secrets, err := f.header(a)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (a *app) aimURL(f *probeFlags, url string, rest []string) (*aim, error) {
 	return &aim{label: url, rest: rest, target: probe.Target{Name: url, URL: url, Type: kind, Header: header, Secrets: secrets}}, nil
 }
 
-func (a *app) aimCommand(f *probeFlags, command, rest []string) (*aim, error) {
+func aimCommand(a *app, f *probeFlags, command, rest []string) (*aim, error) {
 	own, secrets, err := f.environment(a)
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ type bout struct {
 
 // open connects to what is aimed at. The first interrupt cancels what runs,
 // the second ends the program.
-func (a *app) open(ctx context.Context, f *probeFlags, m *aim, adjust func(*probe.Options)) (*bout, error) {
+func open(a *app, ctx context.Context, f *probeFlags, m *aim, adjust func(*probe.Options)) (*bout, error) {
 	opt, err := f.options(a)
 	if err != nil {
 		return nil, err
@@ -237,12 +237,12 @@ func (a *app) open(ctx context.Context, f *probeFlags, m *aim, adjust func(*prob
 	b.Session, err = probe.Open(b.ctx, m.target, opt)
 	if err != nil {
 		b.close()
-		return nil, a.probeError(err, m)
+		return nil, probeError(a, err, m)
 	}
 	if opt.LogLevel != "" && b.Info().Has("logging") {
 		if err := b.SetLevel(b.ctx, opt.LogLevel); err != nil {
 			b.close()
-			return nil, a.probeError(err, m)
+			return nil, probeError(a, err, m)
 		}
 	}
 	return b, nil

@@ -34,7 +34,7 @@ func badTemplate(err error) error {
 }
 
 // printTemplate writes a result with a template, and ends the line.
-func (a *app) printTemplate(text string, result json.RawMessage) error {
+func printTemplate(a *app, text string, result json.RawMessage) error {
 	t, err := parseTemplate(text)
 	if err != nil {
 		return badTemplate(err)

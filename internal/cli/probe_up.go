@@ -36,7 +36,7 @@ func (b *bout) serverUp() error {
 			return nil
 		}
 		if rows[i].Status == upstream.SignIn {
-			return b.app.needsSignIn(b.aim.server)
+			return needsSignIn(b.app, b.aim.server)
 		}
 		if rows[i].Status != upstream.Starting || rows[i].Error != "" {
 			return b.unavailable(b.app.t(rows[i].Error, rows[i].ErrorZH))
@@ -91,10 +91,10 @@ func (b *bout) sayUnread() error {
 	a, s := b.app, b.aim.server
 	if s != nil && slices.Contains(page.Unread.Added, s.ID()) {
 		return &exitError{code: exitUnreachable, id: codeUnreachable, hint: a.again("reload"),
-			err:     i18n.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", s.Name, a.unreadText(page.Unread)),
+			err:     i18n.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", s.Name, unreadText(a, page.Unread)),
 			details: []detail{{a.t("target", "目标"), b.aim.label}}}
 	}
-	a.warnUnread(&page)
+	warnUnread(a, &page)
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (b *bout) unavailable(reason string) error {
 }
 
 // needsSignIn says that a server waits for a person, and how to sign in to it.
-func (a *app) needsSignIn(s *config.Server) error {
+func needsSignIn(a *app, s *config.Server) error {
 	return &exitError{code: exitAuth, id: codeAuth, hint: a.againFor("auth login", s),
 		err: errors.New(a.t("server "+s.Name+" needs a sign-in", "服务 "+s.Name+" 需要登录"))}
 }
@@ -130,7 +130,7 @@ func (b *bout) sayMissing() error {
 		if why == "" && s.Status == upstream.Starting {
 			why = a.t("it is still starting", "仍在启动")
 		}
-		fmt.Fprintf(a.Stderr, a.t("not in the list: %s: %s\n", "未列出：%s：%s\n"), s.Name, cmp.Or(why, a.stateWord(string(s.Status))))
+		fmt.Fprintf(a.Stderr, a.t("not in the list: %s: %s\n", "未列出：%s：%s\n"), s.Name, cmp.Or(why, stateWord(a, string(s.Status))))
 	}
 	return nil
 }

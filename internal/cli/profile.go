@@ -12,7 +12,7 @@ const profileVariable = "MCP_AIO_CPUPROFILE"
 
 // profile starts a CPU profile where one is asked for and returns what ends
 // it.
-func (a *app) profile() func() {
+func profile(a *app) func() {
 	path, ok := a.Getenv(profileVariable)
 	if !ok || path == "" {
 		return func() {}

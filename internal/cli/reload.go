@@ -130,7 +130,7 @@ func (r *reloader) apply(cfg *config.Config) web.Reload {
 	defer r.mu.Unlock()
 	r.complete(cfg)
 	r.seen = [sha256.Size]byte{}
-	r.app.warn(r.in.log, cfg)
+	warn(r.app, r.in.log, cfg)
 	report := r.report(cfg)
 	r.in.set.Apply(cfg, r.in.only)
 	r.in.log.Info("config applied", "path", cfg.Path, "added", report.Added, "removed", report.Removed, "changed", report.Changed)

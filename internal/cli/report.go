@@ -16,25 +16,25 @@ func (a *app) report(err error) int {
 	var e *exitError
 	if errors.As(err, &e) {
 		if e.err != nil {
-			a.printError(e)
+			printError(a, e)
 		}
-		return a.exitCode(e.code)
+		return exitCode(a, e.code)
 	}
 	var load *config.LoadError
 	if errors.As(err, &load) {
-		return a.reportConfig(load)
+		return reportConfig(a, load)
 	}
 	var missing *config.NameError
 	if errors.As(err, &missing) {
-		return a.report(a.nameError(missing))
+		return a.report(nameError(a, missing))
 	}
-	a.printError(&exitError{code: exitFailure, err: err, plain: a.personality.plain})
+	printError(a, &exitError{code: exitFailure, err: err, plain: a.personality.plain})
 	return exitFailure
 }
 
 // exitCode is the one that scripts for the program know: those of the older
 // programs know only 1.
-func (a *app) exitCode(code int) int {
+func exitCode(a *app, code int) int {
 	if a.personality.plain && code != exitOK && code != exitInterrupted {
 		return exitFailure
 	}
@@ -43,11 +43,11 @@ func (a *app) exitCode(code int) int {
 
 // reportConfig says what is wrong with the config file, in the words of the
 // program that we are.
-func (a *app) reportConfig(e *config.LoadError) int {
+func reportConfig(a *app, e *config.LoadError) int {
 	if a.personality.config == config.MCPX && !a.asJSON {
 		fmt.Fprintln(a.Stderr, mcpxHeadline(e))
 	}
-	a.printProblems(e.Problems)
+	printProblems(a, e.Problems)
 	if !a.personality.plain {
 		return exitUsage
 	}
@@ -78,9 +78,9 @@ func mcpxHeadline(e *config.LoadError) string {
 
 // printError says what failed, where, why, and what to do about it where that
 // is known.
-func (a *app) printError(e *exitError) {
+func printError(a *app, e *exitError) {
 	if a.asJSON {
-		a.printErrorJSON(e)
+		printErrorJSON(a, e)
 		return
 	}
 	if e.plain {
@@ -105,7 +105,7 @@ func (a *app) printError(e *exitError) {
 	}
 }
 
-func (a *app) printErrorJSON(e *exitError) {
+func printErrorJSON(a *app, e *exitError) {
 	body := map[string]any{"exit": e.code, "message": e.err.Error()}
 	if e.id != "" {
 		body["code"] = e.id
@@ -119,7 +119,7 @@ func (a *app) printErrorJSON(e *exitError) {
 	writeLine(a.Stderr, map[string]any{"error": body})
 }
 
-func (a *app) printProblems(problems []config.Problem) {
+func printProblems(a *app, problems []config.Problem) {
 	if a.asJSON {
 		writeLine(a.Stderr, map[string]any{"error": map[string]any{"exit": exitUsage, "problems": problems}})
 		return

@@ -12,13 +12,13 @@ import (
 )
 
 // newRoot is the root command of a personality: our help, our errors.
-func (a *app) newRoot(name, short string) *cobra.Command {
+func newRoot(a *app, name, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, SilenceErrors: true, SilenceUsage: true,
 		DisableSuggestions: true, // ours are in both languages
 	}
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.SetHelpCommand(a.helpCommand())
+	cmd.SetHelpCommand(helpCommand(a))
 	cmd.AddGroup(
 		&cobra.Group{ID: groupRun, Title: a.t("Run", "运行")},
 		&cobra.Group{ID: groupUse, Title: a.t("Use and test", "使用与测试")},
@@ -26,14 +26,14 @@ func (a *app) newRoot(name, short string) *cobra.Command {
 		&cobra.Group{ID: groupClient, Title: a.t("Clients", "客户端")},
 		&cobra.Group{ID: groupOther, Title: a.t("Other", "其他")},
 	)
-	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) { a.writeHelp(c.OutOrStdout(), c) })
-	cmd.SetUsageFunc(func(c *cobra.Command) error { a.writeHelp(c.ErrOrStderr(), c); return nil })
-	cmd.SetFlagErrorFunc(a.flagError)
+	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) { writeHelp(a, c.OutOrStdout(), c) })
+	cmd.SetUsageFunc(func(c *cobra.Command) error { writeHelp(a, c.ErrOrStderr(), c); return nil })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
 	return cmd
 }
 
 // addVersion lets a program that never had it say what it is.
-func (a *app) addVersion(cmd *cobra.Command) {
+func addVersion(a *app, cmd *cobra.Command) {
 	cmd.Flags().Bool("version", false, a.t("print the version", "显示版本"))
 	cmd.Version = mcp.ProductVersion
 	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
@@ -41,11 +41,11 @@ func (a *app) addVersion(cmd *cobra.Command) {
 
 // flagError is a flag that does not exist or has a bad value, with the nearest
 // flag that does.
-func (a *app) flagError(cmd *cobra.Command, err error) error {
+func flagError(a *app, cmd *cobra.Command, err error) error {
 	hint := cmd.CommandPath() + " --help"
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
-		return fail(exitUsage, codeUsage, hint, "%s", a.flagMessage(err))
+		return fail(exitUsage, codeUsage, hint, "%s", flagMessage(a, err))
 	}
 	name := missing.GetSpecifiedName()
 	if missing.GetSpecifiedShortnames() != "" {
@@ -57,7 +57,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	return fail(exitUsage, codeUnknownFlag, hint, "%s --%s", a.t("unknown flag", "未知选项"), name)
 }
 
-func (a *app) flagMessage(err error) string {
+func flagMessage(a *app, err error) string {
 	var needs *pflag.ValueRequiredError
 	var bad *pflag.InvalidValueError
 	switch {
@@ -85,34 +85,36 @@ func flagNames(cmd *cobra.Command) []string {
 
 // noArgs refuses what a command does not take; for a command that has others
 // below it, that is an unknown command.
-func (a *app) noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+func noArgs(a *app) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		if cmd.HasSubCommands() {
+			return unknownCommand(a, cmd, args[0])
+		}
+		return usageError(a, cmd, a.t("unexpected argument ", "多余的参数 ")+args[0])
 	}
-	if cmd.HasSubCommands() {
-		return a.unknownCommand(cmd, args[0])
-	}
-	return a.usageError(cmd, a.t("unexpected argument ", "多余的参数 ")+args[0])
 }
 
 // argCount demands a number of arguments.
-func (a *app) argCount(least, most int) cobra.PositionalArgs {
+func argCount(a *app, least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return a.usageError(cmd, a.t("an argument is missing", "缺少参数"))
+			return usageError(a, cmd, a.t("an argument is missing", "缺少参数"))
 		case most >= 0 && len(args) > most:
-			return a.usageError(cmd, a.t("unexpected argument ", "多余的参数 ")+args[most])
+			return usageError(a, cmd, a.t("unexpected argument ", "多余的参数 ")+args[most])
 		}
 		return nil
 	}
 }
 
-func (a *app) usageError(cmd *cobra.Command, text string) error {
-	return fail(exitUsage, codeUsage, a.useLine(cmd), "%s", text)
+func usageError(a *app, cmd *cobra.Command, text string) error {
+	return fail(exitUsage, codeUsage, useLine(a, cmd), "%s", text)
 }
 
-func (a *app) unknownCommand(cmd *cobra.Command, name string) error {
+func unknownCommand(a *app, cmd *cobra.Command, name string) error {
 	hint := cmd.CommandPath() + " --help"
 	var names []string
 	for _, c := range cmd.Commands() {

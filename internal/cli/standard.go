@@ -15,8 +15,8 @@ import (
 )
 
 // standardStream is the stream over our standard input and output.
-func (a *app) standardStream(cfg *config.Config) jsonrpc.Stream {
-	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: a.delimiter(cfg)}
+func standardStream(a *app, cfg *config.Config) jsonrpc.Stream {
+	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)}
 	if a.Stdin == io.Reader(os.Stdin) && a.Stdout == io.Writer(os.Stdout) {
 		return stdio.Std(opt)
 	}
@@ -25,7 +25,7 @@ func (a *app) standardStream(cfg *config.Config) jsonrpc.Stream {
 
 // delimiter is what ends a message: mcps-proxy lets its users choose, the
 // protocol does not.
-func (a *app) delimiter(cfg *config.Config) byte {
+func delimiter(a *app, cfg *config.Config) byte {
 	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 && a.personality.config == config.MCPSProxy {
 		return d[0]
 	}
@@ -34,13 +34,13 @@ func (a *app) delimiter(cfg *config.Config) byte {
 
 // stdioWelcome tells a person what is going on, on standard error: standard
 // output belongs to the protocol.
-func (a *app) stdioWelcome(cfg *config.Config, schema string) {
+func stdioWelcome(a *app, cfg *config.Config, schema string) {
 	if a.personality.config == config.MCPSProxy {
-		a.proxyBanner(schema)
+		proxyBanner(a, schema)
 		return
 	}
 	fmt.Fprintf(a.Stderr, "%s %s, stdio, schema %s, %s\n", a.personality.name, mcp.ProductVersion, schema, cfg.Path)
-	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.t("client configuration:", "客户端配置："), a.snippet(cfg, schema))
+	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.t("client configuration:", "客户端配置："), snippet(a, cfg, schema))
 	if isTerminal(a.Stdin) {
 		fmt.Fprintln(a.Stderr, a.t(
 			"Standard input is a terminal. A client starts this command and writes one JSON-RPC message per line;\n"+
@@ -50,7 +50,7 @@ func (a *app) stdioWelcome(cfg *config.Config, schema string) {
 }
 
 // snippet is what a client's own configuration needs to start us.
-func (a *app) snippet(cfg *config.Config, schema string) []byte {
+func snippet(a *app, cfg *config.Config, schema string) []byte {
 	exe, err := os.Executable()
 	if err != nil {
 		exe = a.Args[0]

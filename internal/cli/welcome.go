@@ -43,14 +43,14 @@ func hasServers(cfg *config.Config) bool {
 
 // showsDemo says whether a gateway that runs with our file has only the demo
 // server to show.
-func (a *app) showsDemo() bool {
+func showsDemo(a *app) bool {
 	cfg, err := a.load(false)
 	var missing *config.LoadError
 	return a.wantsDemo() && (err == nil && !hasServers(cfg) || errors.As(err, &missing) && missing.Has("AIO2001"))
 }
 
 // welcome tells a person where everything is, then how each server came up.
-func (a *app) welcome(ctx context.Context, in *instance, f serveFlags, demo bool) {
+func welcome(a *app, ctx context.Context, in *instance, f serveFlags, demo bool) {
 	if f.log.silent {
 		return
 	}
@@ -75,14 +75,14 @@ func (a *app) welcome(ctx context.Context, in *instance, f serveFlags, demo bool
 	}
 	for _, view := range in.set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
-			in.wg.Go(func() { a.announce(ctx, u) })
+			in.wg.Go(func() { announce(a, ctx, u) })
 		}
 	}
 }
 
 // sayOther says that a gateway of this file runs already: both work, but a
 // change that one of them makes is not known to the other.
-func (a *app) sayOther(ctx context.Context, path string) {
+func sayOther(a *app, ctx context.Context, path string) {
 	if path == "" {
 		return
 	}
@@ -95,7 +95,7 @@ func (a *app) sayOther(ctx context.Context, path string) {
 }
 
 // announce says how one server came up.
-func (a *app) announce(ctx context.Context, u *upstream.Upstream) {
+func announce(a *app, ctx context.Context, u *upstream.Upstream) {
 	select {
 	case <-u.Settled():
 	case <-ctx.Done():
@@ -109,13 +109,13 @@ func (a *app) announce(ctx context.Context, u *upstream.Upstream) {
 	case upstream.Pending:
 		fmt.Fprintf(a.Stdout, "❌ %s  %s\n", st.Name, a.t("waits for approval", "等待批准"))
 	default:
-		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, a.stateWord(string(st.State)), st.Reason.In(a.lang))
+		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, stateWord(a, string(st.State)), st.Reason.In(a.lang))
 	}
 }
 
 // stateWord is what a person reads for the state of a server; scripts get the
 // state itself.
-func (a *app) stateWord(state string) string {
+func stateWord(a *app, state string) string {
 	return a.t(state, cmp.Or(statesZH[upstream.State(state)], state))
 }
 
