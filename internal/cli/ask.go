@@ -63,14 +63,14 @@ func emptyConfig(a *app, err error) (*config.Config, error) {
 
 // stale finds the running gateway whose file can no longer be read, by the
 // error that reading it gave; nil when there is none.
-func stale(a *app, ctx context.Context, err error) *remote {
+func stale(ctx context.Context, a *app, err error) *remote {
 	var broken *config.LoadError
 	if !errors.As(err, &broken) {
 		return nil
 	}
 	for _, p := range broken.Problems {
 		if p.Severity == config.SeverityError && p.File != "" {
-			return running(a, ctx, p.File)
+			return running(ctx, a, p.File)
 		}
 	}
 	return nil
@@ -84,12 +84,12 @@ func staleNote(a *app, r *remote) string {
 // loadOrRunning is loadToAsk; where the file cannot be read, the gateway that
 // runs with it can still be asked, as far as a shared connection will do. It
 // says what there is.
-func loadOrRunning(a *app, ctx context.Context, f *probeFlags, merged bool) (*config.Config, *remote, error) {
+func loadOrRunning(ctx context.Context, a *app, f *probeFlags, merged bool) (*config.Config, *remote, error) {
 	cfg, broken := a.loadToAsk()
 	if broken == nil {
 		return cfg, nil, nil
 	}
-	r := stale(a, ctx, broken)
+	r := stale(ctx, a, broken)
 	if r == nil || f.direct || !merged && (!f.shared || f.ownConnection()) {
 		return nil, nil, broken
 	}

@@ -75,8 +75,8 @@ func planConnect(a *app, c *client, entry any, f connectFlags) (*clientChange, e
 }
 
 // makeConnection writes what was planned, and remembers how to undo it.
-func makeConnection(a *app, ctx context.Context, change *clientChange) error {
-	if err := moveServers(a, ctx, change); err != nil {
+func makeConnection(ctx context.Context, a *app, change *clientChange) error {
+	if err := moveServers(ctx, a, change); err != nil {
 		return err
 	}
 	conn, err := &change.conn, error(nil)
@@ -116,7 +116,7 @@ func planDisconnect(a *app, c *client) (*clientChange, error) {
 
 // endConnection writes what planDisconnect planned: the client's file first,
 // so that no server is ever in neither.
-func endConnection(a *app, ctx context.Context, change *clientChange) error {
+func endConnection(ctx context.Context, a *app, change *clientChange) error {
 	var err error
 	switch {
 	case change.nothing():
@@ -128,7 +128,7 @@ func endConnection(a *app, ctx context.Context, change *clientChange) error {
 	if err != nil {
 		return clientError(a, change.conn.File, err)
 	}
-	if err := returnServers(a, ctx, change.leaving); err != nil {
+	if err := returnServers(ctx, a, change.leaving); err != nil {
 		return err
 	}
 	return remember(change.client.id, nil)

@@ -61,12 +61,12 @@ func (c *clientChange) importFlags() importFlags {
 }
 
 // moveServers writes what moves into our file, and notes what that added.
-func moveServers(a *app, ctx context.Context, change *clientChange) error {
+func moveServers(ctx context.Context, a *app, change *clientChange) error {
 	if len(change.moving) == 0 {
 		return nil
 	}
 	var err error
-	if change.moved, err = importAll(a, ctx, change.moving, change.importFlags()); err != nil {
+	if change.moved, err = importAll(ctx, a, change.moving, change.importFlags()); err != nil {
 		return err
 	}
 	found, err := config.Discover(a.loadOptions(true))
@@ -113,13 +113,13 @@ func planReturn(a *app, change *clientChange, all map[string]connection) {
 }
 
 // returnServers takes out of our file what planReturn found.
-func returnServers(a *app, ctx context.Context, leaving []addition) error {
+func returnServers(ctx context.Context, a *app, leaving []addition) error {
 	for _, add := range leaving {
 		_, err := config.Update(add.Config, a.writeOptions(), func(d *config.Draft) error { return d.RemoveServer(add.Schema, add.Name) })
 		if err != nil {
 			return err
 		}
-		if _, err := reloadRunning(a, ctx, add.Config); err != nil {
+		if _, err := reloadRunning(ctx, a, add.Config); err != nil {
 			return err
 		}
 	}

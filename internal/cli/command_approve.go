@@ -112,7 +112,7 @@ func approve(a *app, cmd *cobra.Command, schema, name string, yes bool) error {
 
 // approved lets a running gateway know what was approved.
 func approved(a *app, cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
-	told, err := reloadRunning(a, cmd.Context(), cfg.Path)
+	told, err := reloadRunning(cmd.Context(), a, cfg.Path)
 	if err != nil {
 		return err
 	}

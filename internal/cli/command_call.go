@@ -36,7 +36,7 @@ func callCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.callTool(&f, tool, m.rest) })
+			return once(cmd.Context(), a, &f.probeFlags, m, func(b *bout) error { return callTool(b, &f, tool, m.rest) })
 		})
 	cmd.Long = a.t("Call a tool of any server. Arguments are typed by the tool's schema:\n"+
 		"  name=text  name:=JSON  a.b[0]=text  name=@FILE  name:=@FILE",
@@ -57,7 +57,7 @@ func callCommand(a *app) *cobra.Command {
 }
 
 // callTool calls one tool and prints what it answers.
-func (b *bout) callTool(f *callFlags, name string, words []string) error {
+func callTool(b *bout, f *callFlags, name string, words []string) error {
 	a := b.app
 	base, err := argumentsFrom(a, f.args)
 	if err != nil {
@@ -65,11 +65,11 @@ func (b *bout) callTool(f *callFlags, name string, words []string) error {
 	}
 	var tool *catalog.Item
 	if !f.noValidate {
-		if tool, err = b.findTool(name); err != nil {
+		if tool, err = findTool(b, name); err != nil {
 			return err
 		}
 	}
-	args, err := b.arguments(tool, base, words)
+	args, err := typedArguments(b, tool, base, words)
 	if err != nil {
 		return err
 	}
@@ -91,12 +91,12 @@ func (b *bout) callTool(f *callFlags, name string, words []string) error {
 	if x.IsToolError() {
 		return silent(exitTool)
 	}
-	return b.checkOutput(tool, x)
+	return checkToolOutput(b, tool, x)
 }
 
 // findTool returns the definition of a tool; one that does not exist is an
 // error with the nearest that does.
-func (b *bout) findTool(name string) (*catalog.Item, error) {
+func findTool(b *bout, name string) (*catalog.Item, error) {
 	tools, err := b.List(b.ctx, catalog.Tools)
 	if err != nil {
 		return nil, err
@@ -125,28 +125,28 @@ func shortList(names []string) string {
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(", … (%d)", len(names))
 }
 
-// arguments makes the arguments of a call: what --args gave, the words of the
+// typedArguments makes the arguments of a call: what --args gave, the words of the
 // command line, and on a terminal what is still missing. tool is nil where
 // nothing is to be checked.
-func (b *bout) arguments(tool *catalog.Item, base json.RawMessage, words []string) (json.RawMessage, error) {
+func typedArguments(b *bout, tool *catalog.Item, base json.RawMessage, words []string) (json.RawMessage, error) {
 	parser := &probe.ArgumentParser{Any: tool == nil}
 	if tool != nil {
 		parser.Schema = tool.InputSchema
 	}
 	args, err := parser.Parse(base, words)
 	if err != nil {
-		return nil, b.badArguments(err)
+		return nil, badArguments(b, err)
 	}
 	if tool == nil {
 		return args, nil
 	}
 	if isTerminal(b.app.Stdin) && isTerminal(b.app.Stderr) {
-		if args, err = b.askMissing(tool, parser, args); err != nil {
+		if args, err = askMissing(b, tool, parser, args); err != nil {
 			return nil, err
 		}
 	}
 	if wrong := tool.Validate(args); len(wrong) > 0 {
-		return nil, b.badArguments(violations(tool, wrong))
+		return nil, badArguments(b, violations(tool, wrong))
 	}
 	return args, nil
 }
@@ -170,17 +170,17 @@ func violations(tool *catalog.Item, wrong []catalog.Violation) error {
 }
 
 // badArguments is what is wrong with the arguments, before anything was sent.
-func (b *bout) badArguments(err error) error {
+func badArguments(b *bout, err error) error {
 	return &exitError{code: exitUsage, id: codeArgument, err: err,
 		hint: b.app.t("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
 }
 
-func (b *bout) askMissing(tool *catalog.Item, parser *probe.ArgumentParser, args json.RawMessage) (json.RawMessage, error) {
+func askMissing(b *bout, tool *catalog.Item, parser *probe.ArgumentParser, args json.RawMessage) (json.RawMessage, error) {
 	for _, field := range probe.Form(tool.InputSchema) {
 		if !field.Required || jsonrpc.Get(args, field.Name) != nil {
 			continue
 		}
-		word, err := askField(b.app, b.ctx, field)
+		word, err := askField(b.ctx, b.app, field)
 		if errors.Is(err, io.EOF) {
 			fmt.Fprintln(b.app.Stderr)
 			return args, nil // what is missing is said with everything else that is wrong
@@ -189,7 +189,7 @@ func (b *bout) askMissing(tool *catalog.Item, parser *probe.ArgumentParser, args
 			return nil, err
 		}
 		if args, err = parser.Parse(args, []string{field.Name + "=" + word}); err != nil {
-			return nil, b.badArguments(err)
+			return nil, badArguments(b, err)
 		}
 	}
 	return args, nil
@@ -219,8 +219,8 @@ func argumentsFrom(a *app, text string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// checkOutput holds a tool's answer against its own output schema.
-func (b *bout) checkOutput(tool *catalog.Item, x *probe.Exchange) error {
+// checkToolOutput holds a tool's answer against its own output schema.
+func checkToolOutput(b *bout, tool *catalog.Item, x *probe.Exchange) error {
 	wrong, err := probe.CheckOutput(tool, x)
 	if err != nil || len(wrong) == 0 {
 		return nil // a schema that cannot be used is for lint to tell

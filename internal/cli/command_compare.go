@@ -30,7 +30,7 @@ func compareCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return compare(a, cmd.Context(), &comparison{app: a, flags: &f, aim: m, script: script, ignore: paths})
+			return compare(cmd.Context(), a, &comparison{app: a, flags: &f, aim: m, script: script, ignore: paths})
 		})
 	cmd.Long = a.t("Run the same requests directly and through the gateway, for every pairing of the era that the client\nspeaks and the era that the server speaks, and print where the answers differ. Without a script, everything\nis asked that changes nothing. Exit code 7 says that there are differences.",
 		"以相同的请求直连服务并经过网关，覆盖客户端与服务所用协议时代的每一种组合，并输出差异。\n未指定脚本时，询问一切不产生改变的内容。退出码 7 表示有差异。")
@@ -65,7 +65,7 @@ type pairing struct {
 
 var bothEras = []string{mcp.Legacy.String(), mcp.Modern.String()}
 
-func compare(a *app, ctx context.Context, c *comparison) error {
+func compare(ctx context.Context, a *app, c *comparison) error {
 	c.direct = make(map[string][]probe.Outcome)
 	var last error
 	for _, era := range bothEras {
@@ -126,7 +126,7 @@ func (c *comparison) runDirect(ctx context.Context, era string) error {
 	f, m := *c.flags, *c.aim
 	f.protocol, f.direct = era, true
 	answers := &probe.TestAnswers{}
-	b, err := open(c.app, ctx, &f, &m, func(o *probe.Options) { o.Answer = answers })
+	b, err := open(ctx, c.app, &f, &m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 		end, err = in.openInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
 		return ours, err
 	}}
-	b, err := open(c.app, ctx, &f, m, func(o *probe.Options) { o.Answer = answers })
+	b, err := open(ctx, c.app, &f, m, func(o *probe.Options) { o.Answer = answers })
 	if end != nil {
 		defer end()
 	}

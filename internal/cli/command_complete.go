@@ -29,7 +29,7 @@ func completeCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.complete(ref, argument, m.rest) })
+			return once(cmd.Context(), a, &f, m, func(b *bout) error { return completeArgument(b, ref, argument, m.rest) })
 		})
 	cmd.Example = "  mcp-all-in-one complete summarize style=fo -- mcp-all-in-one demo\n  mcp-all-in-one complete 'demo://text/{id}' id=1 -- mcp-all-in-one demo"
 	f.shared = true
@@ -38,7 +38,7 @@ func completeCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (b *bout) complete(ref, argument string, context []string) error {
+func completeArgument(b *bout, ref, argument string, context []string) error {
 	name, typed, _ := strings.Cut(argument, "=")
 	refJSON := jsonrpc.Set([]byte(`{"type":"ref/prompt"}`), jsonrpc.Quote(ref), "name")
 	if strings.Contains(ref, "://") || strings.Contains(ref, "{") {
@@ -49,7 +49,7 @@ func (b *bout) complete(ref, argument string, context []string) error {
 	params = jsonrpc.Set(params, jsonrpc.Quote(typed), "argument", "value")
 	others, err := textArguments(context)
 	if err != nil {
-		return b.badArguments(err)
+		return badArguments(b, err)
 	}
 	for _, key := range sortedKeys(others) {
 		params = jsonrpc.Set(params, jsonrpc.Quote(others[key]), "context", "arguments", key)

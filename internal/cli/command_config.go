@@ -89,7 +89,7 @@ func configEdit(a *app, cmd *cobra.Command) error {
 	if err := configValidate(a); err != nil {
 		return err
 	}
-	_, err = reloadRunning(a, cmd.Context(), found.Path)
+	_, err = reloadRunning(cmd.Context(), a, found.Path)
 	return err
 }
 

@@ -61,7 +61,7 @@ func connect(a *app, cmd *cobra.Command, f connectFlags, id string) error {
 		return printEntry(a, c, entry)
 	}
 	if !f.dryRun {
-		f.ask = askName(a, cmd.Context())
+		f.ask = askName(cmd.Context(), a)
 	}
 	change, err := planConnect(a, c, entry, f)
 	if err != nil {
@@ -76,21 +76,21 @@ func connect(a *app, cmd *cobra.Command, f connectFlags, id string) error {
 	if f.dryRun {
 		flags := change.importFlags()
 		flags.dryRun = true
-		would, err := importAll(a, cmd.Context(), change.moving, flags)
+		would, err := importAll(cmd.Context(), a, change.moving, flags)
 		sayMoved(a, a.t("would move: ", "将移动："), would, change.staying)
 		return err
 	}
-	save := func() error { return saveConnection(a, cmd.Context(), change) }
+	save := func() error { return saveConnection(cmd.Context(), a, change) }
 	if f.wait <= 0 {
 		return save()
 	}
-	return awaitClient(a, cmd.Context(), c, f, save)
+	return awaitClient(cmd.Context(), a, c, f, save)
 }
 
 // saveConnection makes the change, and says how to undo it.
-func saveConnection(a *app, ctx context.Context, change *clientChange) error {
+func saveConnection(ctx context.Context, a *app, change *clientChange) error {
 	c := change.client
-	if err := makeConnection(a, ctx, change); err != nil {
+	if err := makeConnection(ctx, a, change); err != nil {
 		return err
 	}
 	sayMoved(a, a.t("moved: ", "已移动："), change.moved, change.staying)

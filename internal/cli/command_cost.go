@@ -21,16 +21,16 @@ func costCommand(a *app) *cobra.Command {
 			"显示工具列表在各模式下的上下文成本，以及客户端目前看到的内容：询问正在运行的\n网关；没有网关时短暂启动各服务。token 数为估算值。"),
 		Example: "  mcp-all-in-one cost\n  mcp-all-in-one cost --json",
 		Args:    noArgs(a),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runCost(a, cmd.Context()) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCost(cmd.Context(), a) },
 	}
 }
 
-func runCost(a *app, ctx context.Context) error {
+func runCost(ctx context.Context, a *app) error {
 	cfg, err := a.loadToAsk()
 	if err != nil {
 		return err
 	}
-	page, err := statusOf(a, ctx, cfg)
+	page, err := statusOf(ctx, a, cfg)
 	if err != nil {
 		return err
 	}

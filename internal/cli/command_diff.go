@@ -25,11 +25,11 @@ func diff(a *app, cmd *cobra.Command, f *probeFlags, args []string) error {
 	if dash < 0 && len(args) != 2 || dash >= 0 && (dash != 1 || len(args) == 1) {
 		return usageError(a, cmd, a.t("two targets are needed", "需要两个目标"))
 	}
-	left, err := features(a, cmd.Context(), *f, args[:1], nil)
+	left, err := features(cmd.Context(), a, *f, args[:1], nil)
 	if err != nil {
 		return err
 	}
-	right, err := features(a, cmd.Context(), *f, args[1:], args[1:])
+	right, err := features(cmd.Context(), a, *f, args[1:], args[1:])
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func diff(a *app, cmd *cobra.Command, f *probeFlags, args []string) error {
 }
 
 // features reads one side: a file, a target, or a command.
-func features(a *app, ctx context.Context, f probeFlags, words, command []string) (probe.Features, error) {
+func features(ctx context.Context, a *app, f probeFlags, words, command []string) (probe.Features, error) {
 	if len(words) == 1 {
 		if data, err := os.ReadFile(words[0]); err == nil {
 			saved, err := probe.ReadFeatures(data)
@@ -61,14 +61,14 @@ func features(a *app, ctx context.Context, f probeFlags, words, command []string
 	var m *aim
 	var err error
 	if len(words) == 1 {
-		m, err = aimWord(a, ctx, &f, words[0], nil)
+		m, err = aimWord(ctx, a, &f, words[0], nil)
 	} else {
 		m, err = aimCommand(a, &f, command, nil)
 	}
 	if err != nil {
 		return nil, err
 	}
-	b, err := open(a, ctx, &f, m, nil)
+	b, err := open(ctx, a, &f, m, nil)
 	if err != nil {
 		return nil, err
 	}

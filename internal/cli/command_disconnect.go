@@ -17,13 +17,13 @@ func disconnectCommand(a *app) *cobra.Command {
 		Long: a.t("Takes this gateway out of a client's file again. A file that nobody has touched since\ngets its old content back to the byte; in another one only our change is undone.\nServers that `connect --move` took leave the gateway's file, unless they were changed\nthere since.",
 			"从客户端的配置文件中移除本网关。此后未被改动的文件恢复原样；\n否则只撤销我们的修改。\n由 `connect --move` 移入网关的服务会从网关的文件中移除，除非此后被修改过。"),
 		Args: argCount(a, 1, 1), ValidArgsFunction: completeClients,
-		RunE: func(cmd *cobra.Command, args []string) error { return disconnect(a, cmd.Context(), args[0], dryRun) },
+		RunE: func(cmd *cobra.Command, args []string) error { return disconnect(cmd.Context(), a, args[0], dryRun) },
 	}
 	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
 	return cmd
 }
 
-func disconnect(a *app, ctx context.Context, id string, dryRun bool) error {
+func disconnect(ctx context.Context, a *app, id string, dryRun bool) error {
 	c, err := findClient(a, id)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func disconnect(a *app, ctx context.Context, id string, dryRun bool) error {
 	if dryRun {
 		return nil
 	}
-	if err := endConnection(a, ctx, change); err != nil || change.nothing() {
+	if err := endConnection(ctx, a, change); err != nil || change.nothing() {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("disconnected: ", "已断开："), c.name)

@@ -26,7 +26,7 @@ func doctorCommand(a *app) *cobra.Command {
 			"检查配置文件及其中的服务，说明问题与修正方法：询问正在运行的网关；没有网关时同时\n短暂启动所有服务。有服务不可用时退出码为 4。"),
 		Args: argCount(a, 0, 1), ValidArgsFunction: completeServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return doctor(a, cmd.Context(), strings.Join(args, ""))
+			return doctor(cmd.Context(), a, strings.Join(args, ""))
 		},
 	}
 }
@@ -39,10 +39,10 @@ type finding struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
-func doctor(a *app, ctx context.Context, only string) error {
+func doctor(ctx context.Context, a *app, only string) error {
 	cfg, err := a.loadToAsk()
-	if r := stale(a, ctx, err); r != nil {
-		return doctorStale(a, ctx, r, err)
+	if r := stale(ctx, a, err); r != nil {
+		return doctorStale(ctx, a, r, err)
 	}
 	if err != nil {
 		return err
@@ -54,10 +54,10 @@ func doctor(a *app, ctx context.Context, only string) error {
 			show.add(finding{OK: p.Severity == config.SeverityWarning, What: a.problemText(p)})
 		}
 	}
-	if r := running(a, ctx, cfg.Path); r != nil {
-		err = askDoctor(a, ctx, r, only, show)
+	if r := running(ctx, a, cfg.Path); r != nil {
+		err = askDoctor(ctx, a, r, only, show)
 	} else {
-		err = examine(a, ctx, cfg, only, show)
+		err = examine(ctx, a, cfg, only, show)
 	}
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (l *findingList) end(code int) error {
 
 // askDoctor lets the running gateway look at its own servers: others would say
 // nothing about those that clients use.
-func askDoctor(a *app, ctx context.Context, r *remote, only string, show *findingList) error {
+func askDoctor(ctx context.Context, a *app, r *remote, only string, show *findingList) error {
 	var page statusPage
 	if err := r.get(ctx, "/status", &page); err != nil {
 		return err
@@ -141,7 +141,7 @@ func lookForFile(a *app, cfg *config.Config) finding {
 
 // doctorStale looks at a file that cannot be read, and at the gateway that
 // still runs with what it said before.
-func doctorStale(a *app, ctx context.Context, r *remote, broken error) error {
+func doctorStale(ctx context.Context, a *app, r *remote, broken error) error {
 	show := findings(a)
 	var load *config.LoadError
 	if errors.As(broken, &load) {
@@ -191,7 +191,7 @@ func printFinding(a *app, f finding) {
 
 // examine starts the servers for a moment, all at once, and shows each as soon as
 // it is known how it is.
-func examine(a *app, ctx context.Context, cfg *config.Config, only string, show *findingList) error {
+func examine(ctx context.Context, a *app, cfg *config.Config, only string, show *findingList) error {
 	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name})
 	if err != nil {
 		return err

@@ -109,8 +109,8 @@ func historyRerun(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return once(a, cmd.Context(), &f, m, func(b *bout) error {
-			return b.show(k.Method, k.Params, save, func(x *probe.Exchange, m *aim) error { return answered(a, x, m) })
+		return once(cmd.Context(), a, &f, m, func(b *bout) error {
+			return showResource(b, k.Method, k.Params, save, func(x *probe.Exchange, m *aim) error { return answered(a, x, m) })
 		})
 	})
 	cmd.Long = a.t("Send a request again, to the same target or to another one. Headers and variables of the first time are not kept: give them anew.",
@@ -129,7 +129,7 @@ func aimAgain(a *app, cmd *cobra.Command, f *probeFlags, k *probe.KeptRun, words
 	case cmd.ArgsLenAtDash() >= 0:
 		return aimCommand(a, f, words[cmd.ArgsLenAtDash()-1:], nil)
 	case len(words) > 0:
-		return aimWord(a, cmd.Context(), f, words[0], nil)
+		return aimWord(cmd.Context(), a, f, words[0], nil)
 	case from == nil || !from.Complete():
 		return nil, fail(exitUsage, codeUsage, "mcp-all-in-one history rerun "+k.ID+" TARGET", "%s", a.t("what it was sent to is not kept whole; name the target", "未完整保存其目标，请指定目标"))
 	}
@@ -149,7 +149,7 @@ func aimAgain(a *app, cmd *cobra.Command, f *probeFlags, k *probe.KeptRun, words
 	if word == "" {
 		word = "."
 	}
-	return aimWord(a, cmd.Context(), f, word, nil)
+	return aimWord(cmd.Context(), a, f, word, nil)
 }
 
 func historyExport(a *app) *cobra.Command {

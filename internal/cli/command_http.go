@@ -49,7 +49,7 @@ func httpCommand(a *app) *cobra.Command {
 			}
 			cors, err := cmd.Flags().GetBool("cors")
 			f.noCORS = err == nil && !cors
-			return serveHTTP(a, cmd.Context(), f)
+			return serveHTTP(cmd.Context(), a, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -65,7 +65,7 @@ func httpCommand(a *app) *cobra.Command {
 	flags.BoolVar(&f.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.BoolVar(&f.anyOrigin, "allow-any-origin", false, a.t("let web pages of any origin in", "允许任意来源的网页"))
 	flags.StringVar(&f.compat, "compat", "", a.t("`DIALECT`: auto, seed or spec", "方言 `DIALECT`：auto、seed 或 spec"))
-	f.log.add(a, flags)
+	addLogFlags(&f.log, a, flags)
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func bareHelp(args []string, command int) []string {
 }
 
 // serveHTTP runs the gateway until a signal ends it.
-func serveHTTP(a *app, ctx context.Context, f serveFlags) error {
+func serveHTTP(ctx context.Context, a *app, f serveFlags) error {
 	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
@@ -105,17 +105,17 @@ func serveHTTP(a *app, ctx context.Context, f serveFlags) error {
 		return err
 	}
 	if !f.log.silent {
-		sayOther(a, life.soft, cfg.Path)
+		sayOther(life.soft, a, cfg.Path)
 	}
-	reload := in.reloader(a, f)
+	reload := newReloader(in, a, f)
 	host, port := f.address(cfg, a.personality.port)
-	fr, err := listen(a, life.soft, in, host, port, f)
+	fr, err := listen(life.soft, a, in, host, port, f)
 	if err != nil {
 		in.close(life.hard)
 		return err
 	}
 	reload.start(life)
-	welcome(a, life.soft, in, f, demo)
+	welcome(life.soft, a, in, f, demo)
 	if f.show {
 		fmt.Fprintln(a.Stdout, consoleURL(in, fr.console))
 	}
@@ -135,9 +135,9 @@ func serveHTTP(a *app, ctx context.Context, f serveFlags) error {
 
 // listen opens the address; where several ports may be tried, the first free
 // one.
-func listen(a *app, ctx context.Context, in *instance, host string, port int, f serveFlags) (*front, error) {
+func listen(ctx context.Context, a *app, in *instance, host string, port int, f serveFlags) (*front, error) {
 	for try := 0; ; try++ {
-		fr, err := in.listen(ctx, a, host, port+try, f)
+		fr, err := listenOn(ctx, in, a, host, port+try, f)
 		if err == nil {
 			if try > 0 {
 				fmt.Fprintf(a.Stderr, "Port %d is occupied, using port %d\n", port, port+try)

@@ -64,9 +64,9 @@ func runImport(a *app, cmd *cobra.Command, f importFlags, args []string) error {
 		list, failed = append(list, found...), append(failed, errs...)
 	}
 	if !f.dryRun && !a.asJSON {
-		f.ask = askName(a, cmd.Context())
+		f.ask = askName(cmd.Context(), a)
 	}
-	done, err := importAll(a, cmd.Context(), list, f)
+	done, err := importAll(cmd.Context(), a, list, f)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ type imported struct {
 }
 
 // importAll writes servers into our file, in one write.
-func importAll(a *app, ctx context.Context, list []translation, f importFlags) ([]imported, error) {
+func importAll(ctx context.Context, a *app, list []translation, f importFlags) ([]imported, error) {
 	if f.schema == "" {
 		f.schema = config.DefaultSchema
 	}
@@ -155,7 +155,7 @@ func importAll(a *app, ctx context.Context, list []translation, f importFlags) (
 	if err != nil {
 		return nil, err
 	}
-	_, err = reloadRunning(a, ctx, found.Path)
+	_, err = reloadRunning(ctx, a, found.Path)
 	return done, err
 }
 

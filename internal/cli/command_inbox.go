@@ -21,7 +21,7 @@ func inboxCommand(a *app) *cobra.Command {
 			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := runningHere(a, cmd.Context())
+			r, err := runningHere(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func inboxCommand(a *app) *cobra.Command {
 }
 
 func listInbox(a *app, cmd *cobra.Command, r *remote) error {
-	questions, err := r.questions(cmd)
+	questions, err := questionsOf(r, cmd)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func listInbox(a *app, cmd *cobra.Command, r *remote) error {
 	return nil
 }
 
-func (r *remote) questions(cmd *cobra.Command) ([]web.Question, error) {
+func questionsOf(r *remote, cmd *cobra.Command) ([]web.Question, error) {
 	questions := []web.Question{}
 	return questions, r.get(cmd.Context(), "/api/v1/inbox", &questions)
 }
@@ -88,7 +88,7 @@ func answerInbox(a *app, cmd *cobra.Command, r *remote, verb, id string, words [
 // inboxContent makes the content of an answer, typed by what the question asks
 // for.
 func inboxContent(a *app, cmd *cobra.Command, r *remote, id string, words []string) (json.RawMessage, error) {
-	questions, err := r.questions(cmd)
+	questions, err := questionsOf(r, cmd)
 	if err != nil {
 		return nil, err
 	}

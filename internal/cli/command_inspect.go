@@ -22,7 +22,7 @@ func inspectCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f, m, (*bout).inspect)
+			return once(cmd.Context(), a, &f, m, inspectServer)
 		})
 	cmd.Example = "  mcp-all-in-one inspect github\n  mcp-all-in-one inspect https://example.com/mcp --protocol modern\n" +
 		"  mcp-all-in-one inspect -- npx -y @modelcontextprotocol/server-everything"
@@ -60,7 +60,7 @@ type inspectionList struct {
 
 var allKinds = []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts}
 
-func (b *bout) inspect() error {
+func inspectServer(b *bout) error {
 	i := b.Info()
 	r := inspection{
 		Target: b.aim.label, Server: i.Server, Protocol: i.Version, Era: i.Era.String(), Speaks: i.Speaks, Transport: i.Transport, PID: i.PID,

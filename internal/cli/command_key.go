@@ -66,7 +66,7 @@ func keyCreate(a *app, cmd *cobra.Command, name string, f keyFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := checkScopes(a, cmd.Context(), cfg, grant); err != nil {
+	if err := checkScopes(cmd.Context(), a, cfg, grant); err != nil {
 		return err
 	}
 	var expires *time.Time
@@ -104,7 +104,7 @@ func requireKeys(a *app, cmd *cobra.Command, cfg *config.Config, path string) er
 	}
 	fmt.Fprintln(a.Stderr, a.t("access.keys was set in "+cfg.Path+": from its next start on, the gateway asks every client for a key",
 		"已在 "+cfg.Path+" 中设置 access.keys：网关下次启动后，所有客户端都需要密钥"))
-	if r := running(a, cmd.Context(), cfg.Path); r != nil {
+	if r := running(cmd.Context(), a, cfg.Path); r != nil {
 		fmt.Fprintln(a.Stderr, a.t("a gateway is running; restart it", "网关正在运行，请重启"))
 	}
 	return nil

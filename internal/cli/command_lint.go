@@ -17,7 +17,7 @@ func lintCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.lint(strict) })
+			return once(cmd.Context(), a, &f, m, func(b *bout) error { return lintServer(b, strict) })
 		})
 	cmd.Long = a.t("Look at names, descriptions and schemas of everything that a server lists. Exit code 6 says that\nthere are errors; with --strict, warnings count too.",
 		"检查服务列出的名称、描述与 schema。退出码 6 表示有错误；使用 --strict 时警告也计入。")
@@ -25,7 +25,7 @@ func lintCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (b *bout) lint(strict bool) error {
+func lintServer(b *bout, strict bool) error {
 	found, err := probe.Lint(b.ctx, b.Session)
 	if err != nil {
 		return err

@@ -51,11 +51,11 @@ func runList(a *app, cmd *cobra.Command, f *probeFlags, wide bool, args []string
 	} else if args = take(args); len(args) == 0 && len(kinds) == 1 {
 		return usageError(a, cmd, a.t("a target is missing", "缺少目标"))
 	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
-		return listServers(a, cmd.Context(), f)
+		return listServers(cmd.Context(), a, f)
 	} else if len(args) == 1 && args[0] == "clients" {
 		return listClients(a, cmd)
 	} else {
-		m, err = aimWord(a, cmd.Context(), f, args[0], args[1:])
+		m, err = aimWord(cmd.Context(), a, f, args[0], args[1:])
 	}
 	if err != nil {
 		return err
@@ -64,11 +64,11 @@ func runList(a *app, cmd *cobra.Command, f *probeFlags, wide bool, args []string
 	if len(m.rest) > 0 {
 		name = m.rest[0]
 	}
-	return once(a, cmd.Context(), f, m, func(b *bout) error { return b.list(kinds, name, wide || f.output == "wide") })
+	return once(cmd.Context(), a, f, m, func(b *bout) error { return listFeatures(b, kinds, name, wide || f.output == "wide") })
 }
 
-// list prints the lists of a server.
-func (b *bout) list(kinds []catalog.Kind, name string, wide bool) error {
+// listFeatures prints the lists of a server.
+func listFeatures(b *bout, kinds []catalog.Kind, name string, wide bool) error {
 	a := b.app
 	all := make(map[string][]json.RawMessage)
 	found := false

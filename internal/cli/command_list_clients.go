@@ -15,7 +15,7 @@ import (
 // listClients prints who is connected to the running gateway, and what they
 // offer to servers.
 func listClients(a *app, cmd *cobra.Command) error {
-	r, err := runningHere(a, cmd.Context())
+	r, err := runningHere(cmd.Context(), a)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func loadCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f.probeFlags, m, func(b *bout) error { return b.load(&f, o, tool, m.rest) })
+			return once(cmd.Context(), a, &f.probeFlags, m, func(b *bout) error { return loadServer(b, &f, o, tool, m.rest) })
 		})
 	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Tools)
 	cmd.Example = "  mcp-all-in-one load github search_issues query=bug --parallel 10 --duration 10s"
@@ -39,7 +39,7 @@ func loadCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (b *bout) load(f *callFlags, o probe.LoadOptions, name string, words []string) error {
+func loadServer(b *bout, f *callFlags, o probe.LoadOptions, name string, words []string) error {
 	if o.Parallel < 1 || o.Parallel > probe.MaxLoadParallel || o.Duration <= 0 || o.Duration > probe.MaxLoadDuration {
 		return fail(exitUsage, codeUsage, "--parallel 1..1000, --duration 1ms..10m", "%s", b.app.t("the load is out of bounds", "负载超出范围"))
 	}
@@ -47,14 +47,14 @@ func (b *bout) load(f *callFlags, o probe.LoadOptions, name string, words []stri
 	if err != nil {
 		return err
 	}
-	tool, err := b.findTool(name)
+	tool, err := findTool(b, name)
 	if err != nil && !f.noValidate {
 		return err
 	}
 	if f.noValidate {
 		tool = nil
 	}
-	args, err := b.arguments(tool, base, words)
+	args, err := typedArguments(b, tool, base, words)
 	if err != nil {
 		return err
 	}

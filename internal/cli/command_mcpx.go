@@ -11,7 +11,7 @@ func mcpxRoot(a *app) *cobra.Command {
 	cmd.Example = "  mcpx config.json"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		takeConfig(a, args)
-		return serveStdio(a, cmd.Context(), f)
+		return serveStdio(cmd.Context(), a, f)
 	}
 	return cmd
 }
@@ -26,7 +26,7 @@ func mcpxSSERoot(a *app) *cobra.Command {
 	addAddress(a, cmd, &f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		takeConfig(a, args)
-		return serveHTTP(a, cmd.Context(), f)
+		return serveHTTP(cmd.Context(), a, f)
 	}
 	return cmd
 }
@@ -39,7 +39,7 @@ func mcpxCommand(a *app, use, short string, f *serveFlags) *cobra.Command {
 	flags.StringVarP(&a.configPath, "config", "c", "", a.t("config `FILE` (~/.mcpx/config.json)", "配置文件 `FILE`（~/.mcpx/config.json）"))
 	flags.BoolVar(&a.project, "project", false, a.t("use ./config.json; its servers need approval", "使用 ./config.json；其中的服务需要批准"))
 	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
-	f.log.add(a, flags)
+	addLogFlags(&f.log, a, flags)
 	addVersion(a, cmd)
 	return cmd
 }

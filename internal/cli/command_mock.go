@@ -35,16 +35,16 @@ func mockCommand(a *app) *cobra.Command {
 				return err
 			}
 			if cmd.Flags().Changed("port") {
-				return serveMockHTTP(a, cmd.Context(), capture, port)
+				return serveMockHTTP(cmd.Context(), a, capture, port)
 			}
-			return serveMock(a, cmd.Context(), capture)
+			return serveMock(cmd.Context(), a, capture)
 		},
 	}
 	cmd.Flags().IntVarP(&port, "port", "p", 0, a.t("serve HTTP on this `PORT` of this machine; 0 takes a free one", "在本机端口 `PORT` 提供 HTTP；0 为任意空闲端口"))
 	return cmd
 }
 
-func serveMock(a *app, ctx context.Context, capture *probe.Capture) error {
+func serveMock(ctx context.Context, a *app, capture *probe.Capture) error {
 	conn := jsonrpc.NewConn(plainStream(a), jsonrpc.ConnOptions{
 		Handler: probe.NewMock(capture), Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
@@ -57,7 +57,7 @@ func serveMock(a *app, ctx context.Context, capture *probe.Capture) error {
 // serveMockHTTP serves clients on this machine until a signal ends it. All of
 // them share one recording: the second time the same is asked, by whomever,
 // its second answer comes.
-func serveMockHTTP(a *app, ctx context.Context, capture *probe.Capture, port int) error {
+func serveMockHTTP(ctx context.Context, a *app, capture *probe.Capture, port int) error {
 	life := newLifetime(ctx)
 	defer life.stop()
 	var lc net.ListenConfig

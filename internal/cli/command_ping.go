@@ -20,16 +20,16 @@ func pingCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.ping(count, every) })
+			return once(cmd.Context(), a, &f, m, func(b *bout) error { return pingServer(b, count, every) })
 		})
 	cmd.Flags().IntVarP(&count, "count", "n", 1, a.t("how `MANY` times (1)", "次数 `MANY`（1）"))
 	cmd.Flags().DurationVar(&every, "interval", time.Second, a.t("`TIME` between two (1s)", "间隔 `TIME`（1s）"))
 	return cmd
 }
 
-// ping asks for a sign of life: ping in the legacy era, server/discover in the
+// pingServer asks for a sign of life: ping in the legacy era, server/discover in the
 // modern one, which has no ping.
-func (b *bout) ping(count int, every time.Duration) error {
+func pingServer(b *bout, count int, every time.Duration) error {
 	method := mcp.MethodPing
 	if b.Info().Era == mcp.Modern {
 		method = mcp.MethodDiscover

@@ -27,7 +27,7 @@ func promptCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.prompt(name, m.rest, noValidate) })
+			return once(cmd.Context(), a, &f, m, func(b *bout) error { return getPrompt(b, name, m.rest, noValidate) })
 		})
 	cmd.Example = "  mcp-all-in-one prompt greeting -- mcp-all-in-one demo\n  mcp-all-in-one prompt summarize text=@notes.txt style=formal -- mcp-all-in-one demo"
 	cmd.Flags().BoolVar(&noValidate, "no-validate", false, a.t("send the arguments whatever the prompt declares", "不按声明校验，直接发送"))
@@ -37,18 +37,18 @@ func promptCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (b *bout) prompt(name string, words []string, noValidate bool) error {
+func getPrompt(b *bout, name string, words []string, noValidate bool) error {
 	a := b.app
 	values, err := textArguments(words)
 	if err != nil {
-		return b.badArguments(err)
+		return badArguments(b, err)
 	}
 	if !noValidate {
-		if err := b.checkPrompt(name, values); err != nil {
+		if err := checkPrompt(b, name, values); err != nil {
 			return err
 		}
 	}
-	return b.show(mcp.MethodPromptsGet, probe.PromptParams(name, values), "", func(x *probe.Exchange, m *aim) error {
+	return showResource(b, mcp.MethodPromptsGet, probe.PromptParams(name, values), "", func(x *probe.Exchange, m *aim) error {
 		if x.Err == nil {
 			return nil
 		}
@@ -60,7 +60,7 @@ func (b *bout) prompt(name string, words []string, noValidate bool) error {
 
 // checkPrompt stops before sending when a required argument is missing, or one
 // is not declared; on a terminal what is missing is asked for.
-func (b *bout) checkPrompt(name string, values map[string]string) error {
+func checkPrompt(b *bout, name string, values map[string]string) error {
 	a := b.app
 	prompts, err := b.List(b.ctx, catalog.Prompts)
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	for _, arg := range declared {
 		names = append(names, arg.Name)
 		if _, given := values[arg.Name]; !given && arg.Required && ask {
-			word, err := askField(a, b.ctx, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
+			word, err := askField(b.ctx, a, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
 			if errors.Is(err, io.EOF) {
 				fmt.Fprintln(a.Stderr)
 				ask = false // what is missing is said below
@@ -94,11 +94,11 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	}
 	for _, given := range sortedKeys(values) {
 		if !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00"+given+"\x00") {
-			return b.badArguments(probe.UnknownArgument(given, probe.Nearest(given, names)))
+			return badArguments(b, probe.UnknownArgument(given, probe.Nearest(given, names)))
 		}
 	}
 	if err := probe.CheckPrompt(declared, values); err != nil {
-		return b.badArguments(err)
+		return badArguments(b, err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func proxyRoot(a *app) *cobra.Command {
 	flags.BoolVar(&f.serve.watch, "watch", false, a.t("apply changes of the config file", "配置文件变化时自动生效"))
 	flags.BoolVar(&f.serve.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
-	f.serve.log.add(a, flags)
+	addLogFlags(&f.serve.log, a, flags)
 	flags.BoolVar(&f.version, "version", false, a.t("print the version", "显示版本"))
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runProxy(a, cmd, f, args) }
@@ -74,9 +74,9 @@ func runProxy(a *app, cmd *cobra.Command, f proxyFlags, args []string) error {
 		f.serve.port = n
 	}
 	if f.stdio {
-		return serveStdio(a, cmd.Context(), f.serve)
+		return serveStdio(cmd.Context(), a, f.serve)
 	}
-	return serveHTTP(a, cmd.Context(), f.serve)
+	return serveHTTP(cmd.Context(), a, f.serve)
 }
 
 // proxyFailure says what failed, what to do, and how it is done right.

@@ -25,7 +25,7 @@ func readCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return once(a, cmd.Context(), &f, m, func(b *bout) error { return b.read(uri, m.rest, save) })
+			return once(cmd.Context(), a, &f, m, func(b *bout) error { return readResource(b, uri, m.rest, save) })
 		})
 	cmd.Long = a.t("Read a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
 	cmd.Example = "  mcp-all-in-one read demo://clock -- mcp-all-in-one demo\n  mcp-all-in-one read 'demo://text/{id}' id=2 -- mcp-all-in-one demo"
@@ -36,22 +36,22 @@ func readCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (b *bout) read(uri string, words []string, save string) error {
+func readResource(b *bout, uri string, words []string, save string) error {
 	a := b.app
 	values, err := textArguments(words)
 	if err != nil {
-		return b.badArguments(err)
+		return badArguments(b, err)
 	}
 	if strings.Contains(uri, "{") {
 		if uri, err = probe.ExpandTemplate(uri, values); err != nil {
-			return b.badArguments(err)
+			return badArguments(b, err)
 		}
 	}
-	return b.show(mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, func(x *probe.Exchange, m *aim) error { return answered(a, x, m) })
+	return showResource(b, mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, func(x *probe.Exchange, m *aim) error { return answered(a, x, m) })
 }
 
-// show sends one request and prints its result.
-func (b *bout) show(method string, params json.RawMessage, save string, answered func(*probe.Exchange, *aim) error) error {
+// showResource sends one request and prints its result.
+func showResource(b *bout, method string, params json.RawMessage, save string, answered func(*probe.Exchange, *aim) error) error {
 	x, err := b.send(method, params)
 	if err != nil {
 		return err

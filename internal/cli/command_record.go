@@ -86,7 +86,7 @@ func replay(a *app, cmd *cobra.Command, f *probeFlags, ignore, args []string) er
 	if f.protocol == "" {
 		f.protocol = capture.Protocol()
 	}
-	b, err := open(a, cmd.Context(), f, m, func(o *probe.Options) { o.Answer = probe.NewReplayAnswers(capture) })
+	b, err := open(cmd.Context(), a, f, m, func(o *probe.Options) { o.Answer = probe.NewReplayAnswers(capture) })
 	if err != nil {
 		return err
 	}

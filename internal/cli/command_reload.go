@@ -19,12 +19,12 @@ func reloadCommand(a *app) *cobra.Command {
 		Long: a.t("Lets the running gateway read its config file again, and prints what changed. Servers\nthat did not change go on. A file that cannot be read changes nothing.",
 			"让正在运行的网关重新读取配置文件，并显示变化。未变化的服务继续运行。\n无法读取的文件不会造成任何变化。"),
 		Args: noArgs(a),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runReload(a, cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runReload(cmd.Context(), a) },
 	}
 }
 
-func runReload(a *app, ctx context.Context) error {
-	r, err := runningHere(a, ctx)
+func runReload(ctx context.Context, a *app) error {
+	r, err := runningHere(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -30,15 +30,15 @@ func runCommand(a *app) *cobra.Command {
 			if cmd.ArgsLenAtDash() != 0 {
 				return usageError(a, cmd, a.t("the client comes after --", "客户端命令写在 -- 之后"))
 			}
-			return runClient(a, cmd.Context(), f, args)
+			return runClient(cmd.Context(), a, f, args)
 		},
 	}
-	f.log.add(a, cmd.Flags())
+	addLogFlags(&f.log, a, cmd.Flags())
 	return cmd
 }
 
 // runClient serves one client that we start ourselves.
-func runClient(a *app, ctx context.Context, f serveFlags, words []string) error {
+func runClient(ctx context.Context, a *app, f serveFlags, words []string) error {
 	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
@@ -57,14 +57,14 @@ func runClient(a *app, ctx context.Context, f serveFlags, words []string) error 
 	if err != nil {
 		return err
 	}
-	in.reloader(a, f)
-	fr, err := in.listen(life.hard, a, "127.0.0.1", 0, f)
+	newReloader(in, a, f)
+	fr, err := listenOn(life.hard, in, a, "127.0.0.1", 0, f)
 	if err != nil {
 		in.close(life.hard)
 		return err
 	}
 	begun := time.Now()
-	code, err := start(a, ctx, in, words)
+	code, err := start(ctx, a, in, words)
 	life.finish()
 	receipt := in.traffic.Stats()
 	fr.drain(life.hard)
@@ -80,7 +80,7 @@ func runClient(a *app, ctx context.Context, f serveFlags, words []string) error 
 }
 
 // start runs the client until it ends, and returns its exit code.
-func start(a *app, ctx context.Context, in *instance, words []string) (int, error) {
+func start(ctx context.Context, a *app, in *instance, words []string) (int, error) {
 	dir, err := os.MkdirTemp("", "mcp-all-in-one-")
 	if err != nil {
 		return 0, err

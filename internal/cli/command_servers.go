@@ -35,7 +35,7 @@ func addCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return editFile(a, cmd.Context(), true, func(d *config.Draft) error {
+			return editFile(cmd.Context(), a, true, func(d *config.Draft) error {
 				if f.createSchema {
 					if err := d.AddSchema(f.schema); err != nil {
 						return err
@@ -115,7 +115,7 @@ func addSchemaFlag(a *app, cmd *cobra.Command, schema *string) {
 
 // editFile changes the config file on behalf of the person at the command
 // line, and lets a running gateway know.
-func editFile(a *app, ctx context.Context, create bool, edit func(*config.Draft) error) error {
+func editFile(ctx context.Context, a *app, create bool, edit func(*config.Draft) error) error {
 	found, err := config.Discover(a.loadOptions(create))
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func editFile(a *app, ctx context.Context, create bool, edit func(*config.Draft)
 	if err != nil {
 		return err
 	}
-	told, err := reloadRunning(a, ctx, found.Path)
+	told, err := reloadRunning(ctx, a, found.Path)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func editFile(a *app, ctx context.Context, create bool, edit func(*config.Draft)
 func removeCommand(a *app) *cobra.Command {
 	return serverCommand(a, "remove", a.t("remove a server from the config file", "从配置文件移除服务"), []string{"rm"},
 		func(cmd *cobra.Command, schema, name string) error {
-			return editFile(a, cmd.Context(), false, func(d *config.Draft) error { return d.RemoveServer(schema, name) })
+			return editFile(cmd.Context(), a, false, func(d *config.Draft) error { return d.RemoveServer(schema, name) })
 		})
 }
 
@@ -164,14 +164,14 @@ func enableCommand(a *app, on bool) *cobra.Command {
 		name, short = "disable", a.t("switch a server off", "停用服务")
 	}
 	return serverCommand(a, name, short, nil, func(cmd *cobra.Command, schema, server string) error {
-		return editFile(a, cmd.Context(), false, func(d *config.Draft) error { return d.EnableServer(schema, server, on) })
+		return editFile(cmd.Context(), a, false, func(d *config.Draft) error { return d.EnableServer(schema, server, on) })
 	})
 }
 
 func restartCommand(a *app) *cobra.Command {
 	return serverCommand(a, "restart", a.t("start a server of the running gateway anew", "重启正在运行的网关中的服务"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
-			r, err := runningHere(a, cmd.Context())
+			r, err := runningHere(cmd.Context(), a)
 			if err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ func shellCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runShell(a, cmd.Context(), &f, m, nil)
+			return runShell(cmd.Context(), a, &f, m, nil)
 		})
 	cmd.Long = a.t("Open one connection and use it line by line, with history and completion on a terminal.\nWrite help for the commands.",
 		"打开一个连接并逐行使用；在终端上有历史与补全。\n输入 help 查看命令。")
@@ -46,8 +46,8 @@ type lineReader interface {
 	close()
 }
 
-func runShell(a *app, ctx context.Context, f *probeFlags, m *aim, adjust func(*probe.Options)) error {
-	b, err := open(a, ctx, f, m, adjust)
+func runShell(ctx context.Context, a *app, f *probeFlags, m *aim, adjust func(*probe.Options)) error {
+	b, err := open(ctx, a, f, m, adjust)
 	if err != nil {
 		return err
 	}
@@ -122,23 +122,23 @@ func (s *shell) run(words []string) error {
 		fmt.Fprint(s.app.Stdout, s.app.t(shellHelp, shellHelpZH))
 		return nil
 	case "info":
-		return s.inspect()
+		return inspectServer(s.bout)
 	case "tools", "resources", "templates", "prompts":
 		s.lists = make(map[catalog.Kind]*probe.Listing)
-		return s.list([]catalog.Kind{kindWords[words[0]]}, strings.Join(rest, ""), false)
+		return listFeatures(s.bout, []catalog.Kind{kindWords[words[0]]}, strings.Join(rest, ""), false)
 	case "call":
-		return need(func() error { return s.callTool(&c, rest[0], rest[1:]) })
+		return need(func() error { return callTool(s.bout, &c, rest[0], rest[1:]) })
 	case "read":
-		return need(func() error { return s.read(rest[0], rest[1:], "") })
+		return need(func() error { return readResource(s.bout, rest[0], rest[1:], "") })
 	case "prompt":
-		return need(func() error { return s.prompt(rest[0], rest[1:], false) })
+		return need(func() error { return getPrompt(s.bout, rest[0], rest[1:], false) })
 	case "complete":
 		if len(rest) < 2 {
 			rest = nil
 		}
-		return need(func() error { return s.complete(rest[0], rest[1], rest[2:]) })
+		return need(func() error { return completeArgument(s.bout, rest[0], rest[1], rest[2:]) })
 	case "ping":
-		return s.ping(1, 0)
+		return pingServer(s.bout, 1, 0)
 	case "level":
 		return need(func() error { return s.SetLevel(s.bout.ctx, rest[0]) })
 	case "wire":
@@ -149,7 +149,7 @@ func (s *shell) run(words []string) error {
 	case "send":
 		return need(func() error { return s.raw(rest[0], strings.Join(rest[1:], " ")) })
 	}
-	return s.callTool(&c, words[0], rest)
+	return callTool(s.bout, &c, words[0], rest)
 }
 
 // raw sends a request as it is written.

@@ -22,15 +22,15 @@ func statusCommand(a *app) *cobra.Command {
 		Long: a.t("How every server is doing: asked of the running gateway, or found out by starting\nthe servers for a moment. The exit code is 4 when one of them is down.",
 			"显示每个服务的状态：询问正在运行的网关；没有网关时短暂启动各服务。\n有服务不可用时退出码为 4。"),
 		Args: noArgs(a),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(a, cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), a) },
 	}
 }
 
-func runStatus(a *app, ctx context.Context) error {
+func runStatus(ctx context.Context, a *app) error {
 	cfg, broken := a.loadToAsk()
-	page, err := staleStatus(a, ctx, broken)
+	page, err := staleStatus(ctx, a, broken)
 	if broken == nil {
-		page, err = statusOf(a, ctx, cfg)
+		page, err = statusOf(ctx, a, cfg)
 	}
 	if err != nil {
 		return err
@@ -55,8 +55,8 @@ func runStatus(a *app, ctx context.Context) error {
 
 // staleStatus asks the gateway that runs with a file that is broken by now;
 // without one it is the error.
-func staleStatus(a *app, ctx context.Context, broken error) (*statusPage, error) {
-	r := stale(a, ctx, broken)
+func staleStatus(ctx context.Context, a *app, broken error) (*statusPage, error) {
+	r := stale(ctx, a, broken)
 	if r == nil {
 		return nil, broken
 	}
@@ -66,9 +66,9 @@ func staleStatus(a *app, ctx context.Context, broken error) (*statusPage, error)
 }
 
 // statusOf asks the running gateway, else starts the servers for a moment.
-func statusOf(a *app, ctx context.Context, cfg *config.Config) (*statusPage, error) {
+func statusOf(ctx context.Context, a *app, cfg *config.Config) (*statusPage, error) {
 	var page statusPage
-	if r := running(a, ctx, cfg.Path); r != nil {
+	if r := running(ctx, a, cfg.Path); r != nil {
 		return &page, r.get(ctx, "/status", &page)
 	}
 	in, err := newInstance(ctx, instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), name: a.personality.name, selfConfig: true, load: a.loadOptions(false)})
@@ -154,13 +154,13 @@ var stateColours = map[upstream.State]colour{
 
 // listServers lists what is configured, with what a running gateway knows
 // about it. It starts nothing.
-func listServers(a *app, ctx context.Context, f *probeFlags) error {
+func listServers(ctx context.Context, a *app, f *probeFlags) error {
 	cfg, err := a.loadToAsk()
 	if err != nil {
 		return err
 	}
 	states := map[string]string{}
-	if r := running(a, ctx, cfg.Path); r != nil {
+	if r := running(ctx, a, cfg.Path); r != nil {
 		var page statusPage
 		if err := r.get(ctx, "/status", &page); err != nil {
 			return err

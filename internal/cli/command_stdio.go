@@ -23,20 +23,20 @@ func stdioCommand(a *app) *cobra.Command {
 		Short:   a.t("serve one client over standard input and output", "通过标准输入输出服务一个客户端"),
 		Args:    noArgs(a),
 		Example: "  mcp-all-in-one stdio --mcp-config ~/.mcp-all-in-one/mcp.json\n  mcp-all-in-one stdio --schema workspace",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return serveStdio(a, cmd.Context(), f) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return serveStdio(cmd.Context(), a, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.schema, "schema", "", a.t("schema `NAME` to serve (default)", "要提供的 schema `NAME`（default）"))
 	flags.BoolVar(&f.watch, "watch", false, a.t("apply changes of the config file", "配置文件变化时自动生效"))
 	flags.BoolVar(&f.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
 	flags.StringVar(&f.compat, "compat", "", a.t("`DIALECT`: auto, seed or spec", "方言 `DIALECT`：auto、seed 或 spec"))
-	f.log.add(a, flags)
+	addLogFlags(&f.log, a, flags)
 	return cmd
 }
 
 // serveStdio serves the client at the other end of our pipes until it hangs
 // up, says goodbye, or a signal comes.
-func serveStdio(a *app, ctx context.Context, f serveFlags) error {
+func serveStdio(ctx context.Context, a *app, f serveFlags) error {
 	cfg, err := a.loadForServe()
 	if err != nil {
 		return err
@@ -61,18 +61,18 @@ func serveStdio(a *app, ctx context.Context, f serveFlags) error {
 		return err
 	}
 	defer in.close(life.hard)
-	reload := in.reloader(a, f)
+	reload := newReloader(in, a, f)
 	reload.start(life)
 	defer reload.stop()
 	if !f.log.silent {
 		stdioWelcome(a, cfg, schema)
 	}
-	return in.serveClient(life, standardStream(a, cfg), schema, log, &framingHint{app: a})
+	return serveClient(in, life, standardStream(a, cfg), schema, log, &framingHint{app: a})
 }
 
 // serveClient talks to the one client over a stream. When the client hangs up,
 // what is in flight finishes first.
-func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema string, log *slog.Logger, hint *framingHint) error {
+func serveClient(in *instance, life *lifetime, stream jsonrpc.Stream, schema string, log *slog.Logger, hint *framingHint) error {
 	client := make(lateClient, 1)
 	s, err := in.gateway.Open(gateway.Opening{Who: access.Local, Schema: schema, Stdio: true, Session: true, Client: client})
 	if err != nil {
@@ -93,13 +93,13 @@ func (in *instance) serveClient(life *lifetime, stream jsonrpc.Stream, schema st
 	select {
 	case <-conn.Done():
 	case <-life.soft.Done():
-		in.finish(life.hard, conn)
+		finishClient(life.hard, in, conn)
 	}
 	return conn.Close()
 }
 
-// finish lets what is in flight end within the bound.
-func (in *instance) finish(ctx context.Context, conn *jsonrpc.Conn) {
+// finishClient lets what is in flight end within the bound.
+func finishClient(ctx context.Context, in *instance, conn *jsonrpc.Conn) {
 	in.draining.Store(true)
 	in.gateway.Drain()
 	in.gateway.Stop()

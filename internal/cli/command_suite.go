@@ -69,12 +69,12 @@ func runTests(a *app, cmd *cobra.Command, f *suiteFlags, paths []string) error {
 		paths = []string{testFolder}
 	}
 	if !f.watch {
-		return testOnce(a, cmd.Context(), f, paths, command)
+		return testOnce(cmd.Context(), a, f, paths, command)
 	}
-	return testOnChange(a, cmd.Context(), f, paths, command)
+	return testOnChange(cmd.Context(), a, f, paths, command)
 }
 
-func testOnce(a *app, ctx context.Context, f *suiteFlags, paths, command []string) error {
+func testOnce(ctx context.Context, a *app, f *suiteFlags, paths, command []string) error {
 	files, err := probe.FindSuites(paths)
 	if err != nil {
 		return fail(exitUsage, codeUsage, "mcp-all-in-one test FILE.yaml", "%v", err)
@@ -89,7 +89,7 @@ func testOnce(a *app, ctx context.Context, f *suiteFlags, paths, command []strin
 		if err != nil {
 			return fail(exitUsage, codeUsage, "", "%v", err)
 		}
-		r, err := runSuite(a, ctx, f, suite, command)
+		r, err := runSuite(ctx, a, f, suite, command)
 		if err != nil {
 			return err
 		}
@@ -106,14 +106,14 @@ func testOnce(a *app, ctx context.Context, f *suiteFlags, paths, command []strin
 }
 
 // runSuite runs one file on one connection.
-func runSuite(a *app, ctx context.Context, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
+func runSuite(ctx context.Context, a *app, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
 	flags := f.probeFlags
-	m, err := aimSuite(a, ctx, &flags, f.target, s, command)
+	m, err := aimSuite(ctx, a, &flags, f.target, s, command)
 	if err != nil {
 		return nil, err
 	}
 	answers := &probe.TestAnswers{}
-	b, err := open(a, ctx, &flags, m, func(o *probe.Options) { o.Answer = answers })
+	b, err := open(ctx, a, &flags, m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func runSuite(a *app, ctx context.Context, f *suiteFlags, s *probe.Suite, comman
 }
 
 // aimSuite finds what a file tests: what the command line says, else the file.
-func aimSuite(a *app, ctx context.Context, f *probeFlags, target string, s *probe.Suite, command []string) (*aim, error) {
+func aimSuite(ctx context.Context, a *app, f *probeFlags, target string, s *probe.Suite, command []string) (*aim, error) {
 	for _, name := range sortedKeys(s.Headers) {
 		f.headers = append(f.headers, name+": "+os.ExpandEnv(s.Headers[name]))
 	}
@@ -147,9 +147,9 @@ func aimSuite(a *app, ctx context.Context, f *probeFlags, target string, s *prob
 	case len(command) > 0:
 		return aimCommand(a, f, command, nil)
 	case target != "":
-		return aimWord(a, ctx, f, target, nil)
+		return aimWord(ctx, a, f, target, nil)
 	case s.Target != "":
-		return aimWord(a, ctx, f, s.Target, nil)
+		return aimWord(ctx, a, f, s.Target, nil)
 	case s.URL != "":
 		return aimURL(a, f, s.URL, nil)
 	case len(s.Argv()) > 0:
@@ -221,7 +221,7 @@ func reportTests(a *app, f *suiteFlags, results []*probe.SuiteResult) error {
 const settle = 100 * time.Millisecond
 
 // testOnChange runs the tests now, and again whenever a file changes.
-func testOnChange(a *app, ctx context.Context, f *suiteFlags, paths, command []string) error {
+func testOnChange(ctx context.Context, a *app, f *suiteFlags, paths, command []string) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err
@@ -238,7 +238,7 @@ func testOnChange(a *app, ctx context.Context, f *suiteFlags, paths, command []s
 	life := newLifetime(ctx)
 	defer life.stop()
 	for {
-		if err := testOnce(a, life.soft, f, paths, command); err != nil {
+		if err := testOnce(life.soft, a, f, paths, command); err != nil {
 			a.report(err)
 		}
 		if !awaitChange(life.soft, watcher) {

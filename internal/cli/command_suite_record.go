@@ -47,7 +47,7 @@ func aimRest(a *app, cmd *cobra.Command, f *probeFlags, args []string) (*aim, er
 	if len(args) < 2 {
 		return nil, usageError(a, cmd, a.t("a target is missing", "缺少目标"))
 	}
-	return aimWord(a, cmd.Context(), f, args[1], nil)
+	return aimWord(cmd.Context(), a, f, args[1], nil)
 }
 
 // testFile is the path of a test file of that name.
@@ -65,7 +65,7 @@ func recordTest(a *app, cmd *cobra.Command, f *probeFlags, m *aim, path string) 
 	from := m.from() // a gateway in between is no part of it
 	var frames bytes.Buffer
 	capture := probe.NewCaptureWriter(&frames, m.label)
-	err := runShell(a, cmd.Context(), f, m, func(o *probe.Options) {
+	err := runShell(cmd.Context(), a, f, m, func(o *probe.Options) {
 		shown := o.OnFrame
 		o.OnFrame = func(frame probe.Frame) {
 			capture.Write(frame)

@@ -36,7 +36,7 @@ func suiteFromTraffic(a *app, cmd *cobra.Command, what string) ([]byte, error) {
 		}
 		return probe.SuiteFrom(nil, capture.Turns()), nil
 	}
-	r, err := runningHere(a, cmd.Context())
+	r, err := runningHere(cmd.Context(), a)
 	if err != nil {
 		return nil, err
 	}

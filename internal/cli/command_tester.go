@@ -33,11 +33,11 @@ func testerRoot(a *app) *cobra.Command {
 	flags.IntVar(&f.port, "port", -1, a.t("`PORT` to listen on (3095, or the next free one)", "监听端口 `PORT`（3095 或下一个空闲端口）"))
 	flags.BoolVar(&stay, "no-open", false, a.t("do not open the browser", "不打开浏览器"))
 	flags.BoolVar(&show, "print", false, a.t("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
-	f.log.add(a, flags)
+	addLogFlags(&f.log, a, flags)
 	addVersion(a, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		f.open, f.show = !stay && !show, show
-		return serveHTTP(a, cmd.Context(), f)
+		return serveHTTP(cmd.Context(), a, f)
 	}
 	return cmd
 }

@@ -41,7 +41,7 @@ func trafficCommand(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
-			return runTraffic(a, ctx, &f, args)
+			return runTraffic(ctx, a, &f, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -89,7 +89,7 @@ func shieldTerms(args []string, at int) []string {
 	return out
 }
 
-func runTraffic(a *app, ctx context.Context, f *trafficFlags, words []string) error {
+func runTraffic(ctx context.Context, a *app, f *trafficFlags, words []string) error {
 	for _, term := range f.not {
 		words = append(words, "-"+term)
 	}
@@ -97,7 +97,7 @@ func runTraffic(a *app, ctx context.Context, f *trafficFlags, words []string) er
 	if _, err := traffic.ParseFilter(filter); err != nil {
 		return fail(exitUsage, codeUsage, "mcp-all-in-one traffic --help", "%v", err)
 	}
-	r, err := runningHere(a, ctx)
+	r, err := runningHere(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration
 		defer cancel()
 	}
 	// The stream is opened first, so that nothing falls between it and the list.
-	events, err := v.remote.events(ctx, "traffic")
+	events, err := eventsOf(ctx, v.remote, "traffic")
 	if err != nil {
 		return ended(ctx, err)
 	}
@@ -136,8 +136,8 @@ type eventStream struct {
 	lines *bufio.Reader
 }
 
-// events opens the stream of some topics.
-func (r *remote) events(ctx context.Context, topics string) (*eventStream, error) {
+// eventsOf opens the stream of some topics.
+func eventsOf(ctx context.Context, r *remote, topics string) (*eventStream, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/events?topics="+topics, nil)
 	if err != nil {
 		return nil, err

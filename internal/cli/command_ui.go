@@ -17,7 +17,7 @@ func uiCommand(a *app) *cobra.Command {
 		Short: a.t("open the console of the running gateway in the browser", "在浏览器中打开正在运行的网关的控制台"),
 		Args:  noArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := runningHere(a, cmd.Context())
+			r, err := runningHere(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -57,16 +57,16 @@ func openConsole(a *app, url string) {
 
 // runningHere finds the running gateway of our config file, or says that there
 // is none.
-func runningHere(a *app, ctx context.Context) (*remote, error) {
+func runningHere(ctx context.Context, a *app) (*remote, error) {
 	path := ""
 	if found, err := config.Discover(a.loadOptions(false)); err == nil {
 		path = found.Path
 	}
-	if r := running(a, ctx, path); r != nil {
+	if r := running(ctx, a, path); r != nil {
 		return r, nil
 	}
 	if a.configPath == "" {
-		if r := running(a, ctx, ""); r != nil {
+		if r := running(ctx, a, ""); r != nil {
 			return r, nil
 		}
 	}

@@ -50,7 +50,7 @@ func subscribeCommand(a *app) *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
-				return func() { b.unsubscribe(stop) }, nil
+				return func() { unsubscribe(b, stop) }, nil
 			}, only)
 		})
 	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Resources)
@@ -73,7 +73,7 @@ func logsCommand(a *app) *cobra.Command {
 }
 
 // unsubscribe takes a subscription back, even after an interrupt.
-func (b *bout) unsubscribe(stop func(context.Context) error) {
+func unsubscribe(b *bout, stop func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), farewell)
 	defer cancel()
 	if err := stop(ctx); err != nil {
@@ -89,7 +89,7 @@ func stay(a *app, cmd *cobra.Command, f *watchFlags, args []string, begin func(*
 	}
 	h := &heard{app: a, only: only, most: f.count, full: make(chan struct{})}
 	down := make(chan error, 1)
-	b, err := open(a, cmd.Context(), &f.probeFlags, m, func(o *probe.Options) {
+	b, err := open(cmd.Context(), a, &f.probeFlags, m, func(o *probe.Options) {
 		o.Listen = true
 		o.OnNotification = h.notification
 		if only == nil || only(mcp.NotificationMessage) {

@@ -16,7 +16,7 @@ const clientWait = 30 * time.Second
 
 // awaitClient saves a client's file, waits for the client that reads it, and
 // says whether it came. What is written stays in any case.
-func awaitClient(a *app, ctx context.Context, c *client, f connectFlags, save func() error) error {
+func awaitClient(ctx context.Context, a *app, c *client, f connectFlags, save func() error) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, f.wait)

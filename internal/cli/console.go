@@ -17,20 +17,20 @@ import (
 
 // newConsole makes the console of an instance. token is what the local control
 // channel shows instead of a login.
-func (in *instance) newConsole(ctx context.Context, a *app, token string) (*web.Handler, error) {
+func newConsole(ctx context.Context, in *instance, a *app, token string) (*web.Handler, error) {
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, app: a}, Traffic: in.traffic, Bench: newConsoleBench(in, a), Inbox: &in.inbox,
 		Settings: &consoleSettings{in: in, app: a}, Catalog: &consoleCatalog{in: in, app: a}, Programs: &consolePrograms{in: in, app: a},
-		Doctor: &consoleDoctor{in: in, app: a}, Suites: in.suiteOptions(a), Clients: in.consoleClients, Validate: validateAgainst,
+		Doctor: &consoleDoctor{in: in, app: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
 		Reload:   func() (web.Reload, error) { return in.reload() },
 		Unread:   func() *web.Unread { return in.unread() },
-		Bearer:   func(r *http.Request) (access.Principal, bool) { return in.consoleBearer(r, token) },
+		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
 		Current:  in.access.Current,
 		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
 	})
 }
 
-func (in *instance) consoleClients() []web.Client {
+func consoleClients(in *instance) []web.Client {
 	clients := []web.Client{}
 	for _, c := range in.gateway.Clients() {
 		clients = append(clients, web.Client{
@@ -64,7 +64,7 @@ func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
 
 // consoleBearer lets scripts use the console's API with a key, and our own
 // commands, which are the owner's, with the token of the control channel.
-func (in *instance) consoleBearer(r *http.Request, token string) (access.Principal, bool) {
+func consoleBearer(in *instance, r *http.Request, token string) (access.Principal, bool) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1 {
 		return access.Owner, true
 	}

@@ -91,24 +91,24 @@ func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectO
 	if err != nil {
 		return web.ConnectPlan{}, err
 	}
-	if change.mark() != mark {
+	if markOf(change) != mark {
 		return web.ConnectPlan{}, web.ErrChanged
 	}
 	if how.Disconnect {
-		err = endConnection(a, ctx, change)
+		err = endConnection(ctx, a, change)
 	} else if !change.nothing() {
-		err = makeConnection(a, ctx, change)
+		err = makeConnection(ctx, a, change)
 	}
 	plan := describeChange(change)
 	plan.Backup = change.conn.Backup
 	return plan, err
 }
 
-func (c *clientChange) mark() string { return hashOf([]byte(hashOf(c.before) + hashOf(c.after))) }
+func markOf(c *clientChange) string { return hashOf([]byte(hashOf(c.before) + hashOf(c.after))) }
 
 // describeChange is a change for the page to show.
 func describeChange(change *clientChange) web.ConnectPlan {
-	plan := web.ConnectPlan{File: change.conn.File, Mark: change.mark(), Moving: []string{}}
+	plan := web.ConnectPlan{File: change.conn.File, Mark: markOf(change), Moving: []string{}}
 	for _, t := range change.moving {
 		plan.Moving = append(plan.Moving, t.name)
 	}

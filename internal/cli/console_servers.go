@@ -35,12 +35,12 @@ var consoleStates = map[upstream.State]string{
 func (c *consoleServers) List() []web.Server {
 	list := []web.Server{}
 	for _, s := range c.in.statuses() {
-		list = append(list, c.in.describeServer(s))
+		list = append(list, describeServer(c.in, s))
 	}
 	return list
 }
 
-func (in *instance) describeServer(s upstream.Status) web.Server {
+func describeServer(in *instance, s upstream.Status) web.Server {
 	w := web.Server{
 		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Since: s.Since, Transport: s.Type,
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts,
@@ -67,7 +67,7 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 		return web.ServerDetail{}, web.ErrNotFound
 	}
 	s := u.Status()
-	d := web.ServerDetail{Server: c.in.describeServer(s), Source: c.in.cfg.Path, Stderr: s.Stderr, Withheld: s.Withheld}
+	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.cfg.Path, Stderr: s.Stderr, Withheld: s.Withheld}
 	if s.Version != "" {
 		d.Handshake = fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":%s}`,
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))

@@ -27,7 +27,7 @@ func TestConsoleTellsTheTruth(t *testing.T) {
 		"up":                {upstream.Status{State: upstream.Ready, Since: before}, "up"},
 		"off":               {upstream.Status{State: upstream.Disabled, Since: before}, "disabled"},
 	} {
-		got := in.describeServer(tt.status)
+		got := describeServer(in, tt.status)
 		if got.State != tt.want || (got.State == "down") != (got.Reason != "") {
 			t.Errorf("%s: %s %q, want %s", name, got.State, got.Reason, tt.want)
 		}

@@ -13,7 +13,7 @@ import (
 
 // suiteDir holds the test files: mcp-tests where we were started, as test
 // takes it, else beside the config file.
-func (in *instance) suiteDir() string {
+func suiteDir(in *instance) string {
 	if dir, err := filepath.Abs("mcp-tests"); err == nil {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			return dir
@@ -26,9 +26,9 @@ func (in *instance) suiteDir() string {
 }
 
 // suiteOptions let the console run test files.
-func (in *instance) suiteOptions(a *app) web.SuiteOptions {
+func suiteOptions(in *instance, a *app) web.SuiteOptions {
 	bench := &consoleBench{in: in, app: a}
-	return web.SuiteOptions{Dir: in.suiteDir(), Open: func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
+	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
 		if err := bench.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
 			return nil, nil, err

@@ -44,7 +44,7 @@ func controlDir() string {
 
 // openControl opens the channel of an instance. The console behind it sees
 // token on every request.
-func (in *instance) openControl(ctx context.Context, f *front, token string) (*control, error) {
+func openControl(ctx context.Context, in *instance, f *front, token string) (*control, error) {
 	dir := controlDir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (in *instance) openControl(ctx context.Context, f *front, token string) (*c
 	if err != nil {
 		return nil, err
 	}
-	c.http = &http.Server{Handler: in.controlHandler(f, token), ReadHeaderTimeout: in.cfg.Limits.ReadHeader}
+	c.http = &http.Server{Handler: controlHandler(in, f, token), ReadHeaderTimeout: in.cfg.Limits.ReadHeader}
 	go func() {
 		defer close(c.done)
 		if err := c.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -89,9 +89,9 @@ func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
 	return ln, nil
 }
 
-func (in *instance) controlHandler(f *front, token string) http.Handler {
+func controlHandler(in *instance, f *front, token string) http.Handler {
 	mux, console := http.NewServeMux(), f.console
-	in.controlMCP(mux, f.mcp)
+	controlMCP(in, mux, f.mcp)
 	mux.HandleFunc("GET /local", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, controlInfo{os.Getpid(), in.name, in.cfg.Path, in.url, in.console})
 	})

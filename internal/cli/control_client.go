@@ -57,7 +57,7 @@ func dialControl(path string) *remote {
 
 // running finds the gateway that uses our config file; nil when there is none.
 // Without a config file of its own to go by, the only gateway is meant.
-func running(a *app, ctx context.Context, config string) *remote {
+func running(ctx context.Context, a *app, config string) *remote {
 	list := gateways(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
 		list[i].lang = a.lang
@@ -123,8 +123,8 @@ func controlFailure(resp *http.Response) error {
 }
 
 // reloadRunning tells a running gateway that its file has changed.
-func reloadRunning(a *app, ctx context.Context, config string) (told bool, err error) {
-	r := running(a, ctx, config)
+func reloadRunning(ctx context.Context, a *app, config string) (told bool, err error) {
+	r := running(ctx, a, config)
 	if r == nil {
 		return false, nil
 	}

@@ -13,12 +13,12 @@ import (
 // /mcp/SCHEMA and /mcp/SCHEMA/SERVER as the user, at /as/SESSION like a client
 // that is connected. Who can open the socket is the user, so no key is asked
 // for.
-func (in *instance) controlMCP(mux *http.ServeMux, server *mcphttp.Server) {
+func controlMCP(in *instance, mux *http.ServeMux, server *mcphttp.Server) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		ep := mcphttp.Endpoint{Schema: r.PathValue("schema"), Server: r.PathValue("server")}
-		ctx := access.With(r.Context(), in.localUser())
+		ctx := access.With(r.Context(), localUser(in))
 		ctx = context.WithValue(ctx, controlKey{}, r.PathValue("session"))
-		server.ServeMCP(w, r.WithContext(ctx), ep, in.localUser().ID)
+		server.ServeMCP(w, r.WithContext(ctx), ep, localUser(in).ID)
 	}
 	mux.HandleFunc("/mcp/{schema}", serve)
 	mux.HandleFunc("/mcp/{schema}/{server}", serve)
@@ -27,7 +27,7 @@ func (in *instance) controlMCP(mux *http.ServeMux, server *mcphttp.Server) {
 
 // localUser is whom the control channel vouches for. It sees what clients see:
 // the tools that change the configuration are for those who were given them.
-func (in *instance) localUser() access.Principal {
+func localUser(in *instance) access.Principal {
 	if !in.access.Required {
 		return access.Anonymous // and shares the servers with the others
 	}
@@ -47,8 +47,8 @@ func fromControl(ctx context.Context) (imitated string, ok bool) {
 	return imitated, ok
 }
 
-// endpoint is where a running gateway serves the target, on its socket.
-func (r *remote) endpoint(m *aim) string {
+// endpointOf is where a running gateway serves the target, on its socket.
+func endpointOf(r *remote, m *aim) string {
 	const base = "http://localhost"
 	switch {
 	case m.like != nil:

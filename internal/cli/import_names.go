@@ -16,7 +16,7 @@ import (
 
 // askName asks for the name of a server whose name is taken; nil when nobody
 // can be asked.
-func askName(a *app, ctx context.Context) func(name string) (string, error) {
+func askName(ctx context.Context, a *app) func(name string) (string, error) {
 	if !isTerminal(a.Stdin) || !isTerminal(a.Stderr) {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // checkScopes refuses a schema that there is not: a key for it opens nothing,
 // and schemas are few and written by hand. Servers and tools come and go, so
 // one that is not there now is only warned of.
-func checkScopes(a *app, ctx context.Context, cfg *config.Config, grant access.Grant) error {
+func checkScopes(ctx context.Context, a *app, cfg *config.Config, grant access.Grant) error {
 	schemas := []string{config.DefaultSchema}
 	var servers, granted []string
 	for _, s := range cfg.Schemas {
@@ -43,7 +43,7 @@ func checkScopes(a *app, ctx context.Context, cfg *config.Config, grant access.G
 			continue
 		}
 		if !asked {
-			tools, asked = knownTools(a, ctx, cfg), true
+			tools, asked = knownTools(ctx, a, cfg), true
 		}
 		if len(tools) > 0 && !anyMatches(p, tools) {
 			fmt.Fprintf(a.Stderr, a.t("warning: no tool matches tool:%s now\n", "警告：目前没有工具匹配 tool:%s\n"), p)
@@ -70,8 +70,8 @@ func warnScope(a *app, scope, pattern string, servers, granted []string) {
 
 // knownTools are the tools that the running gateway has, each by its own name
 // and with its server's; none when no gateway runs.
-func knownTools(a *app, ctx context.Context, cfg *config.Config) []string {
-	r := running(a, ctx, cfg.Path)
+func knownTools(ctx context.Context, a *app, cfg *config.Config) []string {
+	r := running(ctx, a, cfg.Path)
 	if r == nil {
 		return nil
 	}

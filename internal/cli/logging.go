@@ -16,7 +16,7 @@ type logFlags struct {
 	silent bool
 }
 
-func (f *logFlags) add(a *app, flags *pflag.FlagSet) {
+func addLogFlags(f *logFlags, a *app, flags *pflag.FlagSet) {
 	flags.StringVarP(&f.level, "log-level", "l", "", a.t("`LEVEL`: error, warn, info or debug", "日志级别 `LEVEL`：error、warn、info 或 debug"))
 	flags.BoolVarP(&f.silent, "silent", "s", false, a.t("no log at all", "不输出日志"))
 }

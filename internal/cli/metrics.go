@@ -32,7 +32,7 @@ func (rt *router) metrics(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusForbidden, map[string]string{"error": "this needs a key with the scope admin; admin with readonly is enough"})
 		return
 	}
-	page := rt.in.metricsPage(rt.mcp.Stats())
+	page := metricsPage(rt.in, rt.mcp.Stats())
 	w.Header().Set("Content-Type", telemetry.ContentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Write(page)
@@ -40,10 +40,10 @@ func (rt *router) metrics(w http.ResponseWriter, r *http.Request) {
 
 // metricsPage is made from the counters that are there anyway: what nobody
 // scrapes costs nothing.
-func (in *instance) metricsPage(front mcphttp.ServerStats) []byte {
+func metricsPage(in *instance, front mcphttp.ServerStats) []byte {
 	p := &telemetry.Page{}
-	in.processMetrics(p)
-	in.serverMetrics(p)
+	processMetrics(in, p)
+	serverMetrics(in, p)
 	callMetrics(p, in.traffic.Series())
 	p.Family("mcp_gateway_sessions", telemetry.Gauge, "Sessions of clients over HTTP.")
 	p.Sample(float64(front.Sessions))
@@ -60,7 +60,7 @@ func (in *instance) metricsPage(front mcphttp.ServerStats) []byte {
 	return p.Bytes()
 }
 
-func (in *instance) processMetrics(p *telemetry.Page) {
+func processMetrics(in *instance, p *telemetry.Page) {
 	p.Family("mcp_gateway_info", telemetry.Gauge, "What runs here.")
 	p.Sample(1, "name", in.name, "version", mcp.ProductVersion)
 	p.Family("process_start_time_seconds", telemetry.Gauge, "When it started, in seconds since 1970.")
@@ -104,7 +104,7 @@ func residentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-func (in *instance) serverMetrics(p *telemetry.Page) {
+func serverMetrics(in *instance, p *telemetry.Page) {
 	list := in.statuses()
 	for _, m := range []struct {
 		name, kind, help string

@@ -52,7 +52,7 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 	fmt.Fprintf(a.Stderr, "  %s\n", a.paint(dim, a.t("an empty line takes the default; !decline and !cancel say no", "空行使用默认值；!decline 或 !cancel 拒绝")))
 	var words []string
 	for _, field := range form {
-		word, err := askField(a, ctx, field)
+		word, err := askField(ctx, a, field)
 		if err != nil {
 			return nil, pendingAtEnd(err, q)
 		}
@@ -110,7 +110,7 @@ func pendingAtEnd(err error, q *probe.Question) error {
 }
 
 // askField asks for one field of a form.
-func askField(a *app, ctx context.Context, f probe.Field) (string, error) {
+func askField(ctx context.Context, a *app, f probe.Field) (string, error) {
 	label := f.Name
 	if f.Title != "" && f.Title != f.Name {
 		label += " (" + f.Title + ")"

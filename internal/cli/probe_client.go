@@ -11,8 +11,8 @@ import (
 // aimClient aims at the running gateway as a connected client sees it: its
 // names, its rights, its version, what it offers. The command line may still
 // choose another version or offer.
-func aimClient(a *app, ctx context.Context, f *probeFlags, name string, rest []string) (*aim, error) {
-	r, err := runningHere(a, ctx)
+func aimClient(ctx context.Context, a *app, f *probeFlags, name string, rest []string) (*aim, error) {
+	r, err := runningHere(ctx, a)
 	if err != nil {
 		return nil, err
 	}

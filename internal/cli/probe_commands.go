@@ -135,8 +135,8 @@ func (in *instance) openInProcess(stream jsonrpc.Stream, o gateway.Opening) (clo
 }
 
 // once opens a connection for one command.
-func once(a *app, ctx context.Context, f *probeFlags, m *aim, run func(b *bout) error) error {
-	b, err := open(a, ctx, f, m, nil)
+func once(ctx context.Context, a *app, f *probeFlags, m *aim, run func(b *bout) error) error {
+	b, err := open(ctx, a, f, m, nil)
 	if err != nil {
 		return err
 	}

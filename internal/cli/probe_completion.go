@@ -88,7 +88,7 @@ func (c *completer) candidates(words []string, typed string) []string {
 	case len(words) == 0:
 		found = c.targets(typed)
 	default:
-		m, err := aimWord(c.app, c.ctx, c.flags, words[0], words[1:])
+		m, err := aimWord(c.ctx, c.app, c.flags, words[0], words[1:])
 		if err != nil {
 			return nil
 		}
@@ -111,13 +111,13 @@ func (c *completer) targets(typed string) []string {
 	servers := cfg.Schema(schema)
 	found := append(servers.Names(), ".")
 	if name, _, ok := strings.Cut(typed, "."); ok && servers.Server(name) != nil && slices.Contains(c.kinds, catalog.Tools) {
-		if m, err := aimWord(c.app, c.ctx, c.flags, name, nil); err == nil {
+		if m, err := aimWord(c.ctx, c.app, c.flags, name, nil); err == nil {
 			for _, it := range c.items(m, catalog.Tools) {
 				found = append(found, name+"."+it.Name+"\t"+it.About)
 			}
 		}
 	}
-	if r := running(c.app, c.ctx, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
+	if r := running(c.ctx, c.app, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
 		var clients []web.Client
 		// A gateway that does not answer in time has no say.
 		_ = r.get(c.ctx, "/api/v1/clients", &clients)
@@ -155,7 +155,7 @@ func (c *completer) items(m *aim, k catalog.Kind) []knownItem {
 	if (&bout{app: c.app, aim: m, flags: &f, ctx: c.ctx}).reuse() == nil {
 		return m.rememberedItems(k)
 	}
-	b, err := open(c.app, c.ctx, &f, m, nil)
+	b, err := open(c.ctx, c.app, &f, m, nil)
 	if err != nil {
 		return m.rememberedItems(k)
 	}

@@ -50,8 +50,8 @@ func (in *instance) measure(who access.Principal) func(method string, began time
 	}
 }
 
-// measure reads the record of a running gateway.
-func (r *remote) measure(ctx context.Context) func(method string, began time.Time) (probe.Measurement, bool) {
+// measureRemote reads the record of a running gateway.
+func measureRemote(ctx context.Context, r *remote) func(method string, began time.Time) (probe.Measurement, bool) {
 	return func(method string, began time.Time) (probe.Measurement, bool) {
 		var page struct{ Calls []traffic.Call }
 		path := fmt.Sprintf("/api/v1/traffic?limit=%d&q=%s", recentCalls, url.QueryEscape("method:"+method))
@@ -77,7 +77,7 @@ func (b *bout) reuse() *remote {
 	if !m.merged && (!f.shared || own) {
 		return nil
 	}
-	return running(b.app, b.ctx, m.cfg.Path)
+	return running(b.ctx, b.app, m.cfg.Path)
 }
 
 // ownConnection says that the command line asks for more than a shared
@@ -89,6 +89,6 @@ func (f *probeFlags) ownConnection() bool {
 // through makes a running gateway the target.
 func (b *bout) through(r *remote, opt *probe.Options) {
 	secrets := b.aim.target.Secrets // those of the entry may be in the answers
-	b.aim.target = probe.Target{Name: b.aim.label, URL: r.endpoint(b.aim), Type: config.TypeHTTP, Socket: r.socket, Secrets: secrets}
-	opt.Measure = r.measure(b.ctx)
+	b.aim.target = probe.Target{Name: b.aim.label, URL: endpointOf(r, b.aim), Type: config.TypeHTTP, Socket: r.socket, Secrets: secrets}
+	opt.Measure = measureRemote(b.ctx, r)
 }

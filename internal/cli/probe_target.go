@@ -48,17 +48,17 @@ func parseTarget(a *app, cmd *cobra.Command, f *probeFlags, args []string) (*aim
 	if len(args) == 0 {
 		return nil, usageError(a, cmd, a.t("a target is missing", "缺少目标"))
 	}
-	return aimWord(a, cmd.Context(), f, args[0], args[1:])
+	return aimWord(cmd.Context(), a, f, args[0], args[1:])
 }
 
-func aimWord(a *app, ctx context.Context, f *probeFlags, word string, rest []string) (*aim, error) {
+func aimWord(ctx context.Context, a *app, f *probeFlags, word string, rest []string) (*aim, error) {
 	if strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") {
 		return aimURL(a, f, word, rest)
 	}
 	if name, ok := strings.CutPrefix(word, "@"); ok {
-		return aimClient(a, ctx, f, name, rest)
+		return aimClient(ctx, a, f, name, rest)
 	}
-	cfg, running, err := loadOrRunning(a, ctx, f, word == ".")
+	cfg, running, err := loadOrRunning(ctx, a, f, word == ".")
 	if head, _, _ := strings.Cut(word, "."); err != nil && head == demoServer {
 		cfg, err = demoAlone(a, err)
 	}
@@ -210,7 +210,7 @@ type bout struct {
 
 // open connects to what is aimed at. The first interrupt cancels what runs,
 // the second ends the program.
-func open(a *app, ctx context.Context, f *probeFlags, m *aim, adjust func(*probe.Options)) (*bout, error) {
+func open(ctx context.Context, a *app, f *probeFlags, m *aim, adjust func(*probe.Options)) (*bout, error) {
 	opt, err := f.options(a)
 	if err != nil {
 		return nil, err

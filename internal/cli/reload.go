@@ -28,7 +28,7 @@ type reloader struct {
 	found *web.Unread
 }
 
-func (in *instance) reloader(a *app, f serveFlags) *reloader {
+func newReloader(in *instance, a *app, f serveFlags) *reloader {
 	r := &reloader{in: in, app: a, flags: f, done: make(chan struct{})}
 	in.reload, in.unread = r.reload, r.unread
 	return r

@@ -27,9 +27,9 @@ type router struct {
 	console http.Handler
 }
 
-// open makes the session of a new client.
-func (in *instance) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) {
-	opening, err := in.opening(ctx, o)
+// openSession makes the session of a new client.
+func openSession(ctx context.Context, in *instance, o *mcphttp.Opening) (mcphttp.Session, error) {
+	opening, err := openingFor(ctx, in, o)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +51,9 @@ func (in *instance) open(ctx context.Context, o *mcphttp.Opening) (mcphttp.Sessi
 	return s, nil
 }
 
-// opening is what a new client may see and do: by who it is, or like the
+// openingFor is what a new client may see and do: by who it is, or like the
 // client that it imitates.
-func (in *instance) opening(ctx context.Context, o *mcphttp.Opening) (gateway.Opening, error) {
+func openingFor(ctx context.Context, in *instance, o *mcphttp.Opening) (gateway.Opening, error) {
 	like, control := fromControl(ctx)
 	if like != "" {
 		opening, ok := in.gateway.Imitate(like)

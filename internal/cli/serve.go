@@ -29,9 +29,9 @@ type front struct {
 	failed   chan error // serving ended by itself
 }
 
-// listen opens the listener first, so that clients find somebody there while
+// listenOn opens the listener first, so that clients find somebody there while
 // the servers start.
-func (in *instance) listen(ctx context.Context, a *app, host string, port int, flags serveFlags) (*front, error) {
+func listenOn(ctx context.Context, in *instance, a *app, host string, port int, flags serveFlags) (*front, error) {
 	if p := in.cfg.CheckListen(host); p != nil {
 		return nil, &config.LoadError{Problems: []config.Problem{*p}}
 	}
@@ -45,18 +45,18 @@ func (in *instance) listen(ctx context.Context, a *app, host string, port int, f
 	in.console = !flags.noUI
 	f := &front{in: in, listener: ln, failed: make(chan error, 1)}
 	token := rand.Text()
-	if f.console, err = in.newConsole(ctx, a, token); err != nil {
+	if f.console, err = newConsole(ctx, in, a, token); err != nil {
 		ln.Close()
 		return nil, err
 	}
 	in.guests.add(f.console.ClientsChanged)
 	limits := serverLimits(&in.cfg.Limits)
 	limits.Hits = &in.hits
-	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: in.open, Limits: limits, Log: in.log})
-	if f.control, err = in.openControl(ctx, f, token); err != nil {
+	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) }, Limits: limits, Log: in.log})
+	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.log.Warn("commands cannot reach this gateway", "err", err)
 	}
-	rt := &router{in: in, mcp: f.mcp, guard: in.guard(host)}
+	rt := &router{in: in, mcp: f.mcp, guard: guardFor(in, host)}
 	if in.console {
 		rt.console = f.console
 	}
@@ -76,7 +76,7 @@ func shownHost(host string) string {
 	return host
 }
 
-func (in *instance) guard(host string) *mcphttp.Guard {
+func guardFor(in *instance, host string) *mcphttp.Guard {
 	cors := in.cfg.Server.CORS
 	g := &mcphttp.Guard{Loopback: config.IsLoopback(host), Hosts: in.cfg.Server.Hosts}
 	if cors.Enabled {

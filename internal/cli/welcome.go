@@ -50,7 +50,7 @@ func showsDemo(a *app) bool {
 }
 
 // welcome tells a person where everything is, then how each server came up.
-func welcome(a *app, ctx context.Context, in *instance, f serveFlags, demo bool) {
+func welcome(ctx context.Context, a *app, in *instance, f serveFlags, demo bool) {
 	if f.log.silent {
 		return
 	}
@@ -75,14 +75,14 @@ func welcome(a *app, ctx context.Context, in *instance, f serveFlags, demo bool)
 	}
 	for _, view := range in.set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
-			in.wg.Go(func() { announce(a, ctx, u) })
+			in.wg.Go(func() { announce(ctx, a, u) })
 		}
 	}
 }
 
 // sayOther says that a gateway of this file runs already: both work, but a
 // change that one of them makes is not known to the other.
-func sayOther(a *app, ctx context.Context, path string) {
+func sayOther(ctx context.Context, a *app, path string) {
 	if path == "" {
 		return
 	}
@@ -95,7 +95,7 @@ func sayOther(a *app, ctx context.Context, path string) {
 }
 
 // announce says how one server came up.
-func announce(a *app, ctx context.Context, u *upstream.Upstream) {
+func announce(ctx context.Context, a *app, u *upstream.Upstream) {
 	select {
 	case <-u.Settled():
 	case <-ctx.Done():
