@@ -31,16 +31,16 @@ func newPolicy(cfg *config.Config) (*access.Policy, error) {
 
 // guardKeys ends the sessions of keys that stop being valid, until ctx ends.
 func (f *front) guardKeys(ctx context.Context) {
-	keys := f.in.access.Keys
+	keys := f.in.Access.Keys
 	if keys == nil {
 		return
 	}
 	stop := keys.OnRevoke(func(id string) {
-		f.in.log.Info("ending the sessions of a key", "principal", id)
+		f.in.Log.Info("ending the sessions of a key", "principal", id)
 		f.mcp.CloseSessionsOf(id)
 		f.console.End(id)
 	})
-	f.in.wg.Go(func() {
+	f.in.Background.Go(func() {
 		defer stop()
 		keys.Watch(ctx)
 	})
@@ -49,7 +49,7 @@ func (f *front) guardKeys(ctx context.Context) {
 // admit lets a request in, with who sent it in its context; nil after it has
 // answered the request itself.
 func (rt *router) admit(w http.ResponseWriter, r *http.Request, path string) *http.Request {
-	p, refused := rt.in.access.Authenticate(r)
+	p, refused := rt.in.Access.Authenticate(r)
 	if refused != nil {
 		rt.refuse(w, path, refused)
 		return nil

@@ -10,9 +10,9 @@ import (
 // that it could not. One that is still there then is the browser itself.
 const browserPatience = 3 * time.Second
 
-// openBrowser shows a URL to the person at this machine, or says why it could
+// OpenBrowser shows a URL to the person at this machine, or says why it could
 // not.
-func openBrowser(url string) error {
+func OpenBrowser(url string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
 	case "darwin":

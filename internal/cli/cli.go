@@ -14,25 +14,22 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// An app is one run of the program: the world around it, who it is, and the
+// An Env is one run of the program: the world around it, who it is, and the
 // flags that every command has.
-type app struct {
+type Env struct {
 	Args   []string // with the program's name first
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
 	Getenv func(string) (string, bool)
 
-	personality personality
-	lang        i18n.Lang
-	configPath  string
-	project     bool
-	insecure    bool
-	asJSON      bool
+	Personality personality
+	Lang        i18n.Lang
+	ConfigPath  string
+	Project     bool
+	Insecure    bool
+	JSON        bool
 }
-
-// Env is the world around the program.
-type Env = app
 
 // Run runs the program and returns its exit code.
 func Run(ctx context.Context, env Env) int {
@@ -43,13 +40,13 @@ func Run(ctx context.Context, env Env) int {
 	if a.Getenv == nil {
 		a.Getenv = os.LookupEnv
 	}
-	a.lang = language(a.Getenv)
+	a.Lang = Language(a.Getenv)
 	name, args := identify(env.Args)
-	a.personality = personalities()[name]
+	a.Personality = Personalities()[name]
 	root := roots()[name](a)
-	if a.personality.own {
-		args = bareHelp(args, firstWord(root.PersistentFlags(), args))
-		args = shieldTerms(shortForm(a, root, args), firstWord(root.PersistentFlags(), args))
+	if a.Personality.Own {
+		args = BareHelp(args, FirstWord(root.PersistentFlags(), args))
+		args = ShieldTerms(ShortForm(a, root, args), FirstWord(root.PersistentFlags(), args))
 	}
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
@@ -57,7 +54,7 @@ func Run(ctx context.Context, env Env) int {
 	root.SetErr(env.Stderr)
 	defer profile(a)()
 	err := root.ExecuteContext(ctx)
-	return a.report(err)
+	return a.Report(err)
 }
 
 // helperCommand starts the process that starts all servers. It is not for
@@ -69,28 +66,28 @@ const helperCommand = "__helper"
 func identify(words []string) (name string, args []string) {
 	args = words[1:]
 	name = strings.TrimSuffix(filepath.Base(words[0]), ".exe")
-	p, known := personalities()[name]
-	if known && !p.own {
+	p, known := Personalities()[name]
+	if known && !p.Own {
 		return name, args
 	}
 	if len(args) > 0 {
-		if _, ok := personalities()[args[0]]; ok {
+		if _, ok := Personalities()[args[0]]; ok {
 			return args[0], args[1:]
 		}
 	}
 	return "mcp-all-in-one", args
 }
 
-// t chooses between the two languages.
-func (a *app) t(en, zh string) string {
-	if a.lang == i18n.Chinese {
+// T chooses between the two languages.
+func (a *Env) T(en, zh string) string {
+	if a.Lang == i18n.Chinese {
 		return zh
 	}
 	return en
 }
 
-// language is the one that the user reads.
-func language(getenv func(string) (string, bool)) i18n.Lang {
+// Language is the one that the user reads.
+func Language(getenv func(string) (string, bool)) i18n.Lang {
 	for _, name := range []string{"MCP_AIO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
 		if v, ok := getenv(name); ok && v != "" {
 			return i18n.ByTag(v)
@@ -99,14 +96,14 @@ func language(getenv func(string) (string, bool)) i18n.Lang {
 	return i18n.English
 }
 
-// load reads the configuration of this run.
-func (a *app) load(create bool) (*config.Config, error) {
-	return config.Load(a.loadOptions(create))
+// Load reads the configuration of this run.
+func (a *Env) Load(create bool) (*config.Config, error) {
+	return config.Load(a.LoadOptions(create))
 }
 
-func (a *app) loadOptions(create bool) config.LoadOptions {
+func (a *Env) LoadOptions(create bool) config.LoadOptions {
 	return config.LoadOptions{
-		Path: a.configPath, Personality: a.personality.config, Project: a.project, Insecure: a.insecure,
+		Path: a.ConfigPath, Personality: a.Personality.Config, Project: a.Project, Insecure: a.Insecure,
 		Create: create, LookupEnv: a.Getenv,
 	}
 }

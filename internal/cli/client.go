@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A client is a program that has MCP servers in a file of its own.
-type client struct {
-	id, name string
+// A Client is a program that has MCP servers in a file of its own.
+type Client struct {
+	ID, Name string
 	// files are where its file may be, the best place first. ~ is the home,
 	// @ is where the system keeps settings of programs.
 	files []string
@@ -25,8 +25,8 @@ type client struct {
 	list           bool   // the servers are a list of objects with a name
 	// entry is how the client starts a command.
 	entry func(command string, args []string) any
-	// remote is how it dials a URL; nil when it cannot.
-	remote func(url string) any
+	// Remote is how it dials a URL; nil when it cannot.
+	Remote func(url string) any
 }
 
 // A clientFormat is the syntax of a client's file.
@@ -66,25 +66,25 @@ func urlUnder(key, kind string) func(url string) any {
 	}
 }
 
-// clients are those that we know the files of.
-func clients() []client {
-	return []client{
-		{id: "claude-desktop", name: "Claude Desktop", files: []string{"@/Claude/claude_desktop_config.json", "~/.config/claude/claude_desktop_config.json"}, key: "mcpServers", entry: plainEntry},
-		{id: "claude-code", name: "Claude Code", files: []string{"~/.claude.json"}, variable: "CLAUDE_CONFIG_DIR", base: ".claude.json", project: []string{".mcp.json"}, key: "mcpServers", entry: typedEntry, remote: urlUnder("url", "http")},
-		{id: "cursor", name: "Cursor", files: []string{"~/.cursor/mcp.json"}, project: []string{".cursor/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "vscode", name: "VS Code", files: []string{"@/Code/User/mcp.json", "@/Code - Insiders/User/mcp.json"}, project: []string{".vscode/mcp.json"}, key: "servers", entry: typedEntry, remote: urlUnder("url", "http")},
-		{id: "copilot", name: "Copilot CLI", files: []string{"~/.copilot/mcp-config.json"}, variable: "COPILOT_HOME", base: "mcp-config.json", project: []string{".mcp.json", ".github/mcp.json"}, key: "mcpServers", entry: copilotEntry, remote: urlUnder("url", "http")},
-		{id: "windsurf", name: "Windsurf", files: []string{"~/.codeium/windsurf/mcp_config.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("serverUrl", "")},
-		{id: "zed", name: "Zed", files: []string{"~/.config/zed/settings.json", "@/Zed/settings.json"}, project: []string{".zed/settings.json"}, key: "context_servers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "codex", name: "Codex", files: []string{"~/.codex/config.toml"}, variable: "CODEX_HOME", base: "config.toml", format: clientTOML, project: []string{".codex/config.toml"}, key: "mcp_servers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "gemini", name: "Gemini CLI", files: []string{"~/.gemini/settings.json"}, project: []string{".gemini/settings.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("httpUrl", "")},
-		{id: "opencode", name: "OpenCode", files: []string{"~/.config/opencode/opencode.jsonc", "~/.config/opencode/opencode.json"}, key: "mcp", entry: opencodeEntry, remote: urlUnder("url", "remote")},
-		{id: "cline", name: "Cline", files: []string{"@/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "@/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/Documents/Cline/MCP/cline_mcp_settings.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "streamableHttp")},
-		{id: "lmstudio", name: "LM Studio", files: []string{"~/.lmstudio/mcp.json", "~/.cache/lm-studio/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "kiro", name: "Kiro", files: []string{"~/.kiro/settings/mcp.json"}, project: []string{".kiro/settings/mcp.json"}, key: "mcpServers", entry: plainEntry, remote: urlUnder("url", "")},
-		{id: "goose", name: "Goose", files: []string{"~/.config/goose/config.yaml", "@/Block/goose/config/config.yaml"}, format: clientYAML, key: "extensions", entry: gooseEntry},
-		{id: "continue", name: "Continue", files: []string{"~/.continue/config.yaml"}, format: clientYAML, key: "mcpServers", list: true, entry: plainEntry},
-		{id: "crush", name: "Crush", files: []string{"~/.config/crush/crush.json"}, project: []string{".crush.json"}, key: "mcp", entry: typedEntry, remote: urlUnder("url", "http")},
+// All are those that we know the files of.
+func All() []Client {
+	return []Client{
+		{ID: "claude-desktop", Name: "Claude Desktop", files: []string{"@/Claude/claude_desktop_config.json", "~/.config/claude/claude_desktop_config.json"}, key: "mcpServers", entry: plainEntry},
+		{ID: "claude-code", Name: "Claude Code", files: []string{"~/.claude.json"}, variable: "CLAUDE_CONFIG_DIR", base: ".claude.json", project: []string{".mcp.json"}, key: "mcpServers", entry: typedEntry, Remote: urlUnder("url", "http")},
+		{ID: "cursor", Name: "Cursor", files: []string{"~/.cursor/mcp.json"}, project: []string{".cursor/mcp.json"}, key: "mcpServers", entry: plainEntry, Remote: urlUnder("url", "")},
+		{ID: "vscode", Name: "VS Code", files: []string{"@/Code/User/mcp.json", "@/Code - Insiders/User/mcp.json"}, project: []string{".vscode/mcp.json"}, key: "servers", entry: typedEntry, Remote: urlUnder("url", "http")},
+		{ID: "copilot", Name: "Copilot CLI", files: []string{"~/.copilot/mcp-config.json"}, variable: "COPILOT_HOME", base: "mcp-config.json", project: []string{".mcp.json", ".github/mcp.json"}, key: "mcpServers", entry: copilotEntry, Remote: urlUnder("url", "http")},
+		{ID: "windsurf", Name: "Windsurf", files: []string{"~/.codeium/windsurf/mcp_config.json"}, key: "mcpServers", entry: plainEntry, Remote: urlUnder("serverUrl", "")},
+		{ID: "zed", Name: "Zed", files: []string{"~/.config/zed/settings.json", "@/Zed/settings.json"}, project: []string{".zed/settings.json"}, key: "context_servers", entry: plainEntry, Remote: urlUnder("url", "")},
+		{ID: "codex", Name: "Codex", files: []string{"~/.codex/config.toml"}, variable: "CODEX_HOME", base: "config.toml", format: clientTOML, project: []string{".codex/config.toml"}, key: "mcp_servers", entry: plainEntry, Remote: urlUnder("url", "")},
+		{ID: "gemini", Name: "Gemini CLI", files: []string{"~/.gemini/settings.json"}, project: []string{".gemini/settings.json"}, key: "mcpServers", entry: plainEntry, Remote: urlUnder("httpUrl", "")},
+		{ID: "opencode", Name: "OpenCode", files: []string{"~/.config/opencode/opencode.jsonc", "~/.config/opencode/opencode.json"}, key: "mcp", entry: opencodeEntry, Remote: urlUnder("url", "remote")},
+		{ID: "cline", Name: "Cline", files: []string{"@/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "@/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "~/Documents/Cline/MCP/cline_mcp_settings.json"}, key: "mcpServers", entry: plainEntry, Remote: urlUnder("url", "streamableHttp")},
+		{ID: "lmstudio", Name: "LM Studio", files: []string{"~/.lmstudio/mcp.json", "~/.cache/lm-studio/mcp.json"}, key: "mcpServers", entry: plainEntry, Remote: urlUnder("url", "")},
+		{ID: "kiro", Name: "Kiro", files: []string{"~/.kiro/settings/mcp.json"}, project: []string{".kiro/settings/mcp.json"}, key: "mcpServers", entry: plainEntry, Remote: urlUnder("url", "")},
+		{ID: "goose", Name: "Goose", files: []string{"~/.config/goose/config.yaml", "@/Block/goose/config/config.yaml"}, format: clientYAML, key: "extensions", entry: gooseEntry},
+		{ID: "continue", Name: "Continue", files: []string{"~/.continue/config.yaml"}, format: clientYAML, key: "mcpServers", list: true, entry: plainEntry},
+		{ID: "crush", Name: "Crush", files: []string{"~/.config/crush/crush.json"}, project: []string{".crush.json"}, key: "mcp", entry: typedEntry, Remote: urlUnder("url", "http")},
 	}
 }
 
@@ -97,30 +97,30 @@ func opencodeEntry(command string, args []string) any {
 }
 
 func gooseEntry(command string, args []string) any {
-	return map[string]any{"type": "stdio", "name": ownEntry, "cmd": command, "args": args, "enabled": true}
+	return map[string]any{"type": "stdio", "name": OwnEntry, "cmd": command, "args": args, "enabled": true}
 }
 
-// ownEntry is the name under which clients know us.
-const ownEntry = "mcp-all-in-one"
+// OwnEntry is the name under which clients know us.
+const OwnEntry = "mcp-all-in-one"
 
-// findClient is the client of an id, or of something near it.
-func findClient(a *app, id string) (*client, error) {
+// Find is the client of an id, or of something near it.
+func Find(a *Env, id string) (*Client, error) {
 	var ids []string
-	for _, c := range clients() {
-		if c.id == id {
+	for _, c := range All() {
+		if c.ID == id {
 			return &c, nil
 		}
-		ids = append(ids, c.id)
+		ids = append(ids, c.ID)
 	}
 	hint := strings.Join(ids, ", ")
-	if near := nearest(id, ids); near != "" {
-		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
+	if near := Nearest(id, ids); near != "" {
+		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
-	return nil, fail(exitUsage, codeNoClient, hint, "%s %q", a.t("unknown client", "未知的客户端"), id)
+	return nil, Fail(ExitUsage, CodeNoClient, hint, "%s %q", a.T("unknown client", "未知的客户端"), id)
 }
 
-// paths are where the client's file may be on this machine.
-func (c *client) paths(home string, getenv func(string) (string, bool)) []string {
+// Paths are where the client's file may be on this machine.
+func (c *Client) Paths(home string, getenv func(string) (string, bool)) []string {
 	var list []string
 	if dir, ok := getenv(c.variable); ok && dir != "" && c.variable != "" {
 		list = append(list, filepath.Join(dir, c.base))
@@ -155,8 +155,8 @@ func settingsDir(home string, getenv func(string) (string, bool)) string {
 }
 
 // file is the client's file: the first that exists, else where it would be.
-func clientFile(a *app, c *client) (path string, exists bool) {
-	paths := c.paths(a.home(), a.Getenv)
+func FileOf(a *Env, c *Client) (path string, exists bool) {
+	paths := c.Paths(a.Home(), a.Getenv)
 	for _, p := range paths {
 		if _, err := os.Stat(p); err == nil {
 			return p, true
@@ -167,14 +167,14 @@ func clientFile(a *app, c *client) (path string, exists bool) {
 
 // A foreign is one server in a client's file.
 type foreign struct {
-	name string
+	Name string
 	raw  json.RawMessage // as JSON
 	dir  string          // of the file
 	off  bool            // the client has it on a list of those that it does not use
 }
 
-// readClient lists the servers in a client's file.
-func readClient(a *app, c *client, path string) ([]foreign, error) {
+// Read lists the servers in a client's file.
+func Read(a *Env, c *Client, path string) ([]foreign, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -182,9 +182,9 @@ func readClient(a *app, c *client, path string) ([]foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := parseClient(data, c)
+	list, err := Parse(data, c)
 	if err != nil {
-		return nil, fail(exitUsage, codeClientFile, "", "%v", unreadable(path, err))
+		return nil, Fail(ExitUsage, CodeClientFile, "", "%v", unreadable(path, err))
 	}
 	for i := range list {
 		list[i].dir = filepath.Dir(path)

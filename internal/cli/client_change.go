@@ -11,31 +11,31 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// A clientChange is a change of a client's file that was not made yet.
-type clientChange struct {
-	client        *client
-	conn          connection
-	before, after []byte
-	// moving are the client's servers that go behind us into the schema into,
+// A Change is a change of a client's file that was not made yet.
+type Change struct {
+	Client        *Client
+	Conn          connection
+	Before, After []byte
+	// Moving are the client's servers that go behind us into the schema into,
 	// moved what became of them; leaving are those that go back.
-	moving       []translation
+	Moving       []Translation
 	into         string
 	storeSecrets bool
-	moved        []imported
-	leaving      []addition
-	// staying are those that are not moved, and why.
-	staying []imported
+	Moved        []Imported
+	Leaving      []addition
+	// Staying are those that are not moved, and why.
+	Staying []Imported
 	// remove says that there was no file before we made it.
 	remove bool
 }
 
-func (c *clientChange) nothing() bool { return string(c.after) == string(c.before) }
+func (c *Change) Nothing() bool { return string(c.After) == string(c.Before) }
 
-// diff shows the change without the secrets of the servers around it.
-func (c *clientChange) diff() string {
-	text := unifiedDiff(c.conn.File, c.before, c.after)
-	for _, content := range [][]byte{c.before, c.after} {
-		servers, err := parseClient(content, c.client)
+// Diff shows the change without the secrets of the servers around it.
+func (c *Change) Diff() string {
+	text := unifiedDiff(c.Conn.File, c.Before, c.After)
+	for _, content := range [][]byte{c.Before, c.After} {
+		servers, err := Parse(content, c.Client)
 		if err != nil {
 			continue
 		}
@@ -46,59 +46,59 @@ func (c *clientChange) diff() string {
 	return text
 }
 
-// planConnect works out how a client's file changes when this gateway is put
+// PlanConnect works out how a client's file changes when this gateway is put
 // into it under entry, with its own servers moved behind us where the flags
 // say so.
-func planConnect(a *app, c *client, entry any, f connectFlags) (*clientChange, error) {
-	path, _ := clientFile(a, c)
+func PlanConnect(a *Env, c *Client, entry any, f ConnectFlags) (*Change, error) {
+	path, _ := FileOf(a, c)
 	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	servers, err := readClient(a, c, path)
+	servers, err := Read(a, c, path)
 	if err != nil {
 		return nil, err
 	}
-	change := &clientChange{client: c, before: before, after: before, conn: connection{File: path, Moved: map[string]json.RawMessage{}},
-		into: cmp.Or(f.schema, config.DefaultSchema), storeSecrets: f.storeSecrets}
-	if f.all {
-		if err := planMove(a, change, servers, importFlags{rename: f.rename, ask: f.ask}); err != nil {
+	change := &Change{Client: c, Before: before, After: before, Conn: connection{File: path, Moved: map[string]json.RawMessage{}},
+		into: cmp.Or(f.Schema, config.DefaultSchema), storeSecrets: f.StoreSecrets}
+	if f.All {
+		if err := planMove(a, change, servers, ImportFlags{Rename: f.Rename, Ask: f.Ask}); err != nil {
 			return nil, err
 		}
 	}
 	if !hasEntry(servers, entry) {
-		if change.after, err = editClient(c, change.after, ownEntry, entry); err != nil {
+		if change.After, err = Edit(c, change.After, OwnEntry, entry); err != nil {
 			return nil, clientError(a, path, err)
 		}
 	}
 	return change, nil
 }
 
-// makeConnection writes what was planned, and remembers how to undo it.
-func makeConnection(ctx context.Context, a *app, change *clientChange) error {
+// MakeConnection writes what was planned, and remembers how to undo it.
+func MakeConnection(ctx context.Context, a *Env, change *Change) error {
 	if err := moveServers(ctx, a, change); err != nil {
 		return err
 	}
-	conn, err := &change.conn, error(nil)
-	if conn.Backup, err = replaceClientFile(conn.File, change.before, change.after); err != nil {
+	conn, err := &change.Conn, error(nil)
+	if conn.Backup, err = replaceClientFile(conn.File, change.Before, change.After); err != nil {
 		return clientError(a, conn.File, err)
 	}
-	conn.Hash = hashOf(change.after)
-	if all, err := connections(); err == nil {
-		conn.follow(all[change.client.id], change.before)
+	conn.Hash = HashOf(change.After)
+	if all, err := Connections(); err == nil {
+		conn.follow(all[change.Client.ID], change.Before)
 	}
-	return remember(change.client.id, conn)
+	return remember(change.Client.ID, conn)
 }
 
-// planDisconnect works out how a client's file changes when we leave it.
-func planDisconnect(a *app, c *client) (*clientChange, error) {
-	all, err := connections()
+// PlanDisconnect works out how a client's file changes when we leave it.
+func PlanDisconnect(a *Env, c *Client) (*Change, error) {
+	all, err := Connections()
 	if err != nil {
 		return nil, err
 	}
-	conn, known := all[c.id]
+	conn, known := all[c.ID]
 	if !known {
-		conn.File, _ = clientFile(a, c)
+		conn.File, _ = FileOf(a, c)
 	}
 	before, err := os.ReadFile(conn.File)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -108,36 +108,36 @@ func planDisconnect(a *app, c *client) (*clientChange, error) {
 	if err != nil {
 		return nil, clientError(a, conn.File, err)
 	}
-	change := &clientChange{client: c, conn: conn, before: before, after: after,
-		remove: known && conn.Backup == "" && conn.Hash == hashOf(before)}
+	change := &Change{Client: c, Conn: conn, Before: before, After: after,
+		remove: known && conn.Backup == "" && conn.Hash == HashOf(before)}
 	planReturn(a, change, all)
 	return change, nil
 }
 
-// endConnection writes what planDisconnect planned: the client's file first,
+// EndConnection writes what PlanDisconnect planned: the client's file first,
 // so that no server is ever in neither.
-func endConnection(ctx context.Context, a *app, change *clientChange) error {
+func EndConnection(ctx context.Context, a *Env, change *Change) error {
 	var err error
 	switch {
-	case change.nothing():
+	case change.Nothing():
 	case change.remove:
-		err = os.Remove(change.conn.File)
+		err = os.Remove(change.Conn.File)
 	default:
-		_, err = replaceClientFile(change.conn.File, change.before, change.after)
+		_, err = replaceClientFile(change.Conn.File, change.Before, change.After)
 	}
 	if err != nil {
-		return clientError(a, change.conn.File, err)
+		return clientError(a, change.Conn.File, err)
 	}
-	if err := returnServers(ctx, a, change.leaving); err != nil {
+	if err := returnServers(ctx, a, change.Leaving); err != nil {
 		return err
 	}
-	return remember(change.client.id, nil)
+	return remember(change.Client.ID, nil)
 }
 
 // hasEntry says whether a client has this very entry of ours already.
 func hasEntry(servers []foreign, entry any) bool {
 	for _, s := range servers {
-		if s.name != ownEntry {
+		if s.Name != OwnEntry {
 			continue
 		}
 		var have, want any
@@ -145,9 +145,9 @@ func hasEntry(servers []foreign, entry any) bool {
 		if err != nil || json.Unmarshal(raw, &want) != nil || json.Unmarshal(s.raw, &have) != nil {
 			return false
 		}
-		if m, ok := have.(map[string]any); ok && m["name"] == ownEntry {
+		if m, ok := have.(map[string]any); ok && m["name"] == OwnEntry {
 			if w, ok := want.(map[string]any); ok {
-				w["name"] = ownEntry // a list's items carry it
+				w["name"] = OwnEntry // a list's items carry it
 			}
 		}
 		return reflect.DeepEqual(have, want)

@@ -13,9 +13,9 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// editClient returns the content of a client's file with one server set, or
+// Edit returns the content of a client's file with one server set, or
 // taken out when entry is nil. Everything else stays as it is.
-func editClient(c *client, data []byte, name string, entry any) ([]byte, error) {
+func Edit(c *Client, data []byte, name string, entry any) ([]byte, error) {
 	var raw []byte
 	if entry != nil {
 		var err error
@@ -30,8 +30,8 @@ func editClient(c *client, data []byte, name string, entry any) ([]byte, error) 
 	return config.LikeBefore(data, after), nil
 }
 
-// editClientText is editClient, but for the form of the file.
-func editClientText(c *client, data []byte, name string, raw []byte) ([]byte, error) {
+// editClientText is Edit, but for the form of the file.
+func editClientText(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
 	switch {
 	case c.format == clientTOML:
 		text := bytes.ReplaceAll(bytes.TrimPrefix(data, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
@@ -53,14 +53,14 @@ func editClientText(c *client, data []byte, name string, raw []byte) ([]byte, er
 }
 
 // listWith is the client's list of servers with one changed.
-func listWith(c *client, data []byte, name string, raw []byte) ([]byte, error) {
-	servers, err := parseClient(data, c)
+func listWith(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
+	servers, err := Parse(data, c)
 	if err != nil {
 		return nil, err
 	}
 	list := []json.RawMessage{}
 	for _, s := range servers {
-		if s.name != name {
+		if s.Name != name {
 			list = append(list, s.raw)
 		}
 	}
@@ -111,7 +111,7 @@ func editTOML(data []byte, key, name string, raw []byte) ([]byte, error) {
 		}
 	}
 	fmt.Fprintf(&out, "[%s.%s]\n", key, tomlKey(name))
-	for _, k := range sortedKeys(entry) {
+	for _, k := range SortedKeys(entry) {
 		fmt.Fprintf(&out, "%s = %s\n", tomlKey(k), tomlValue(entry[k]))
 	}
 	return out.Bytes(), nil
@@ -123,7 +123,7 @@ func tomlKey(s string) string {
 	if bareKey.MatchString(s) {
 		return s
 	}
-	return tomlString(s)
+	return TOMLString(s)
 }
 
 // tomlValue writes a value that came from JSON on one line.
@@ -137,18 +137,18 @@ func tomlValue(v any) string {
 		return "[" + strings.Join(items, ", ") + "]"
 	case map[string]any:
 		var members []string
-		for _, k := range sortedKeys(v) {
+		for _, k := range SortedKeys(v) {
 			members = append(members, tomlKey(k)+" = "+tomlValue(v[k]))
 		}
 		return "{ " + strings.Join(members, ", ") + " }"
 	case string:
-		return tomlString(v)
+		return TOMLString(v)
 	}
 	return fmt.Sprint(v) // a number or a boolean
 }
 
-// tomlString is a basic string; its escapes are those of JSON.
-func tomlString(s string) string {
+// TOMLString is a basic string; its escapes are those of JSON.
+func TOMLString(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return `""` // a string cannot fail

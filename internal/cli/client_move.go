@@ -19,18 +19,18 @@ type addition struct {
 
 func entryHash(entry map[string]any) (string, error) {
 	raw, err := json.Marshal(entry) // sorts the keys
-	return hashOf(raw), err
+	return HashOf(raw), err
 }
 
 // planMove sorts a client's servers into those that move behind us, and those
 // that stay with it because moving would lose them.
-func planMove(a *app, change *clientChange, servers []foreign, names importFlags) error {
+func planMove(a *Env, change *Change, servers []foreign, names ImportFlags) error {
 	have := haveEntries(a, change.into)
 	for _, s := range servers {
-		if s.name == ownEntry {
+		if s.Name == OwnEntry {
 			continue
 		}
-		t := translate(a, change.client, s)
+		t := translate(a, change.Client, s)
 		if err := t.settleName(have, names); err != nil {
 			return err
 		}
@@ -42,106 +42,106 @@ func planMove(a *app, change *clientChange, servers []foreign, names importFlags
 			why = nameTaken(a, t)
 		}
 		if why != "" {
-			change.staying = append(change.staying, imported{Name: s.name, Outcome: why})
+			change.Staying = append(change.Staying, Imported{Name: s.Name, Outcome: why})
 			continue
 		}
-		change.moving = append(change.moving, t)
-		change.conn.Moved[s.name] = s.raw
+		change.Moving = append(change.Moving, t)
+		change.Conn.Moved[s.Name] = s.raw
 		var err error
-		if change.after, err = editClient(change.client, change.after, s.name, nil); err != nil {
-			return clientError(a, change.conn.File, err)
+		if change.After, err = Edit(change.Client, change.After, s.Name, nil); err != nil {
+			return clientError(a, change.Conn.File, err)
 		}
 	}
 	return nil
 }
 
-// importFlags are those that the servers of a change move with.
-func (c *clientChange) importFlags() importFlags {
-	return importFlags{schema: c.into, storeSecrets: c.storeSecrets}
+// ImportFlags are those that the servers of a change move with.
+func (c *Change) ImportFlags() ImportFlags {
+	return ImportFlags{Schema: c.into, StoreSecrets: c.storeSecrets}
 }
 
 // moveServers writes what moves into our file, and notes what that added.
-func moveServers(ctx context.Context, a *app, change *clientChange) error {
-	if len(change.moving) == 0 {
+func moveServers(ctx context.Context, a *Env, change *Change) error {
+	if len(change.Moving) == 0 {
 		return nil
 	}
 	var err error
-	if change.moved, err = importAll(ctx, a, change.moving, change.importFlags()); err != nil {
+	if change.Moved, err = ImportAll(ctx, a, change.Moving, change.ImportFlags()); err != nil {
 		return err
 	}
-	found, err := config.Discover(a.loadOptions(true))
+	found, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
 		return err
 	}
-	for i, d := range change.moved {
-		if !d.added || change.moving[i].replace {
+	for i, d := range change.Moved {
+		if !d.added || change.Moving[i].replace {
 			continue // one of its name was there before
 		}
-		hash, err := entryHash(change.moving[i].entry)
+		hash, err := entryHash(change.Moving[i].entry)
 		if err != nil {
 			return err
 		}
-		change.conn.Added = append(change.conn.Added, addition{Config: found.Path, Schema: change.into, Name: change.moving[i].name, Own: ownName(change.moving[i]), Hash: hash})
+		change.Conn.Added = append(change.Conn.Added, addition{Config: found.Path, Schema: change.into, Name: change.Moving[i].Name, Own: ownName(change.Moving[i]), Hash: hash})
 	}
 	return nil
 }
 
 // planReturn finds what moving has put into our file and nobody has changed
 // or needs since: it leaves when the client has it back.
-func planReturn(a *app, change *clientChange, all map[string]connection) {
-	for _, add := range change.conn.Added {
-		raw, err := rawEntry(a, add.Config, add.Schema, add.Name)
+func planReturn(a *Env, change *Change, all map[string]connection) {
+	for _, add := range change.Conn.Added {
+		raw, err := RawEntry(a, add.Config, add.Schema, add.Name)
 		var entry map[string]any
 		if err != nil || json.Unmarshal(raw, &entry) != nil || entry == nil {
 			continue // it is gone already
 		}
 		why := ""
 		if hash, err := entryHash(entry); err != nil || hash != add.Hash {
-			why = a.t("changed since; it stays with the gateway too", "此后已修改；网关中也保留")
+			why = a.T("changed since; it stays with the gateway too", "此后已修改；网关中也保留")
 		}
 		for id, other := range all {
-			if (other.Moved[add.Name] != nil || other.Moved[add.Own] != nil) && id != change.client.id {
-				why = a.t(id+" uses it through the gateway; it stays there too", id+" 正通过网关使用；网关中也保留")
+			if (other.Moved[add.Name] != nil || other.Moved[add.Own] != nil) && id != change.Client.ID {
+				why = a.T(id+" uses it through the gateway; it stays there too", id+" 正通过网关使用；网关中也保留")
 			}
 		}
 		if why != "" {
-			change.staying = append(change.staying, imported{Name: add.Name, Outcome: why})
+			change.Staying = append(change.Staying, Imported{Name: add.Name, Outcome: why})
 			continue
 		}
-		change.leaving = append(change.leaving, add)
+		change.Leaving = append(change.Leaving, add)
 	}
 }
 
 // returnServers takes out of our file what planReturn found.
-func returnServers(ctx context.Context, a *app, leaving []addition) error {
+func returnServers(ctx context.Context, a *Env, leaving []addition) error {
 	for _, add := range leaving {
-		_, err := config.Update(add.Config, a.writeOptions(), func(d *config.Draft) error { return d.RemoveServer(add.Schema, add.Name) })
+		_, err := config.Update(add.Config, a.WriteOptions(), func(d *config.Draft) error { return d.RemoveServer(add.Schema, add.Name) })
 		if err != nil {
 			return err
 		}
-		if _, err := reloadRunning(ctx, a, add.Config); err != nil {
+		if _, err := ReloadRunning(ctx, a, add.Config); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sayMoved lists what became of a client's own servers, under the given word.
-func sayMoved(a *app, word string, moved, staying []imported) {
+// SayMoved lists what became of a client's own servers, under the given word.
+func SayMoved(a *Env, word string, moved, staying []Imported) {
 	for _, d := range moved {
-		fmt.Fprintf(a.Stderr, "%s%s%s\n", word, d.Name, underName(a, d))
+		fmt.Fprintf(a.Stderr, "%s%s%s\n", word, d.Name, UnderName(a, d))
 		for _, note := range d.Notes {
-			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.t(": ", "："), note)
+			fmt.Fprintf(a.Stderr, "  %s%s%s\n", d.Name, a.T(": ", "："), note)
 		}
 	}
 	for _, d := range staying {
-		fmt.Fprintf(a.Stderr, a.t("not moved: %s: %s\n", "未移动：%s：%s\n"), d.Name, d.Outcome)
+		fmt.Fprintf(a.Stderr, a.T("not moved: %s: %s\n", "未移动：%s：%s\n"), d.Name, d.Outcome)
 	}
 }
 
 // ownName is the client's name for a server, when ours is another.
-func ownName(t translation) string {
-	if t.own == t.name {
+func ownName(t Translation) string {
+	if t.own == t.Name {
 		return ""
 	}
 	return t.own

@@ -54,7 +54,7 @@ func TestMoveKeepsAnotherOfThisName(t *testing.T) {
 			t.Errorf("a secret shows:\n%s%s", out, errs)
 		}
 	}
-	says(t, m.content(), `"/tmp"`, ownEntry)
+	says(t, m.content(), `"/tmp"`, OwnEntry)
 	says(t, fileText(t, gateway), `"/srv"`, `"api"`)
 }
 
@@ -159,7 +159,7 @@ func TestConnectAgainAfterHandEdits(t *testing.T) {
 	says(t, errs, "taken out of the gateway: api", "taken out of the gateway: files", "taken out of the gateway: mine")
 	text := m.content()
 	says(t, text, `"theme": "dark"`, `"mine"`, `"files"`, `"api"`, `"sk-0123456789"`)
-	if strings.Contains(text, ownEntry) {
+	if strings.Contains(text, OwnEntry) {
 		t.Errorf("it is still connected: %s", text)
 	}
 	if got := fileText(t, gateway); strings.Contains(got, "command") {
@@ -180,7 +180,7 @@ func TestConnectAgainElsewhere(t *testing.T) {
 	says(t, m.content(), "3095")
 	m.run(0, "-c", gateway, "disconnect", "cursor")
 	says(t, m.content(), `"/srv"`, `"api"`)
-	if strings.Contains(m.content(), ownEntry) {
+	if strings.Contains(m.content(), OwnEntry) {
 		t.Errorf("it is still connected: %s", m.content())
 	}
 }

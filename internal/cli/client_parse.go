@@ -13,8 +13,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// parseClient lists the servers in the content of a client's file.
-func parseClient(data []byte, c *client) ([]foreign, error) {
+// Parse lists the servers in the content of a client's file.
+func Parse(data []byte, c *Client) ([]foreign, error) {
 	doc, err := asJSON(data, c.format)
 	if err != nil || len(doc) == 0 {
 		return nil, err
@@ -31,12 +31,12 @@ func parseClient(data []byte, c *client) ([]foreign, error) {
 	case c.list && holder[0] == '[':
 		for item := range jsonrpc.Elements(holder) {
 			name, _ := jsonrpc.GetString(item, "name")
-			list = append(list, foreign{name: name, raw: slices.Clone(item)})
+			list = append(list, foreign{Name: name, raw: slices.Clone(item)})
 		}
 	case holder[0] == '{':
 		for name, raw := range jsonrpc.Members(holder) {
 			if raw[0] == '{' {
-				list = append(list, foreign{name: name, raw: slices.Clone(raw)})
+				list = append(list, foreign{Name: name, raw: slices.Clone(raw)})
 			}
 		}
 	default:
@@ -44,16 +44,16 @@ func parseClient(data []byte, c *client) ([]foreign, error) {
 	}
 	off := c.off(doc)
 	for i := range list {
-		list[i].off = slices.Contains(off, list[i].name)
+		list[i].off = slices.Contains(off, list[i].Name)
 	}
 	return list, nil
 }
 
 // holder is the path of what holds the servers. OpenCode has them one level
 // down since its second version.
-func (c *client) holder(doc []byte) []string {
+func (c *Client) holder(doc []byte) []string {
 	inner := jsonrpc.Get(jsonrpc.Get(doc, c.key), "servers")
-	if c.id == "opencode" && len(inner) > 0 && inner[0] == '{' && jsonrpc.Get(inner, "command") == nil && jsonrpc.Get(inner, "url") == nil {
+	if c.ID == "opencode" && len(inner) > 0 && inner[0] == '{' && jsonrpc.Get(inner, "command") == nil && jsonrpc.Get(inner, "url") == nil {
 		return []string{c.key, "servers"}
 	}
 	return []string{c.key}
@@ -61,7 +61,7 @@ func (c *client) holder(doc []byte) []string {
 
 // off are the servers that the client has on a list of those that it does not
 // use.
-func (c *client) off(doc []byte) (names []string) {
+func (c *Client) off(doc []byte) (names []string) {
 	path := c.rules().off
 	if len(path) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (c *client) off(doc []byte) (names []string) {
 // byteOrderMark is what some editors put before the text of a file.
 const byteOrderMark = "\ufeff"
 
-// asJSON reads a file of any of the formats; empty when the file is.
+// JSON reads a file of any of the formats; empty when the file is.
 func asJSON(data []byte, format clientFormat) ([]byte, error) {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	switch format {

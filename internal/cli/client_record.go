@@ -30,7 +30,7 @@ func (c *connection) follow(earlier connection, before []byte) {
 	if earlier.File != c.File {
 		return
 	}
-	if earlier.Hash == hashOf(before) {
+	if earlier.Hash == HashOf(before) {
 		c.Backup = earlier.Backup
 	} else {
 		c.Hash = ""
@@ -52,8 +52,8 @@ func (c *connection) follow(earlier connection, before []byte) {
 
 func connectionsFile() string { return filepath.Join(config.StateDir(), "connections.json") }
 
-// connections are those that were made on this machine, by client.
-func connections() (map[string]connection, error) {
+// Connections are those that were made on this machine, by client.
+func Connections() (map[string]connection, error) {
 	all := map[string]connection{}
 	data, err := os.ReadFile(connectionsFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -67,7 +67,7 @@ func connections() (map[string]connection, error) {
 
 // remember records a connection; nil forgets it.
 func remember(id string, c *connection) error {
-	all, err := connections()
+	all, err := Connections()
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func remember(id string, c *connection) error {
 	return writeAtOnce(connectionsFile(), data, 0o600)
 }
 
-func hashOf(data []byte) string {
+func HashOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }

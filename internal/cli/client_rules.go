@@ -40,8 +40,8 @@ var clientRules = map[string]rules{
 	"crush":          {unit: time.Second, vars: varBraces | varDollar | varShell},
 }
 
-func (c *client) rules() rules {
-	if r, ok := clientRules[c.id]; ok {
+func (c *Client) rules() rules {
+	if r, ok := clientRules[c.ID]; ok {
 		return r
 	}
 	return ourRules
@@ -52,7 +52,7 @@ const longestTimeout = 24 * time.Hour
 
 // takeTimeout takes over a timeout that counts unit; false when it has no place
 // here.
-func (t *translation) takeTimeout(v any, unit time.Duration) bool {
+func (t *Translation) takeTimeout(v any, unit time.Duration) bool {
 	n, number := v.(float64)
 	switch {
 	case unit == 0 || number && (n <= 0 || n > float64(longestTimeout/unit)):

@@ -40,15 +40,15 @@ func TestClientRules(t *testing.T) {
 		{"file", "our own", `{"command":"x","args":["$HOME","$${A}","${secret:a}"],"env":{"K":"${env:KEY}","L":"${input:i}"}}`, `{"command":"x","args":["$HOME","$${A}","${secret:a}"],"env":{"K":"${env:KEY}","L":"${secret:i}"}}`, "secret set i"},
 	} {
 		t.Run("true/10 "+test.client+" "+test.name, func(t *testing.T) {
-			a := &app{Getenv: os.LookupEnv}
+			a := &Env{Getenv: os.LookupEnv}
 			c := anyClient()
 			if test.client != "file" {
 				var err error
-				if c, err = findClient(a, test.client); err != nil {
+				if c, err = Find(a, test.client); err != nil {
 					t.Fatal(err)
 				}
 			}
-			got := translate(a, c, foreign{name: "n", raw: json.RawMessage(test.in), dir: home})
+			got := translate(a, c, foreign{Name: "n", raw: json.RawMessage(test.in), dir: home})
 			var want, have map[string]any
 			if err := json.Unmarshal([]byte(strings.ReplaceAll(test.want, "HOME/key", filepath.ToSlash(home)+"/key")), &want); err != nil {
 				t.Fatal(err)
@@ -70,17 +70,17 @@ func TestClientRules(t *testing.T) {
 // TestClientFileForm imports from and connects to every client when its file
 // has a byte order mark and the line breaks of Windows. Both stay.
 func TestClientFileForm(t *testing.T) {
-	for _, c := range clients() {
-		t.Run("true/10 "+c.id, func(t *testing.T) {
-			m := newMachine(t, c.id)
+	for _, c := range All() {
+		t.Run("true/10 "+c.ID, func(t *testing.T) {
+			m := newMachine(t, c.ID)
 			m.sample = []byte("\ufeff" + strings.ReplaceAll(string(m.sample), "\n", "\r\n"))
 			if err := os.WriteFile(m.file, m.sample, 0o640); err != nil {
 				t.Fatal(err)
 			}
-			if out, _ := m.run(0, "import", c.id); !strings.Contains(out, "\timported\n") {
+			if out, _ := m.run(0, "import", c.ID); !strings.Contains(out, "\timported\n") {
 				t.Errorf("imported: %s", out)
 			}
-			m.run(0, "connect", c.id)
+			m.run(0, "connect", c.ID)
 			m.hasOwnEntry()
 			text := m.content()
 			if !strings.HasPrefix(text, "\ufeff") || strings.Count(text, "\ufeff") != 1 {
@@ -93,8 +93,8 @@ func TestClientFileForm(t *testing.T) {
 			if err := os.WriteFile(m.file, []byte(text+"\r\n"), 0o640); err != nil {
 				t.Fatal(err)
 			}
-			m.run(0, "disconnect", c.id)
-			if text := m.content(); strings.Contains(text, ownEntry) || !strings.HasPrefix(text, "\ufeff") || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
+			m.run(0, "disconnect", c.ID)
+			if text := m.content(); strings.Contains(text, OwnEntry) || !strings.HasPrefix(text, "\ufeff") || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
 				t.Errorf("disconnected: %q", text)
 			}
 		})

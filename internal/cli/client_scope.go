@@ -25,13 +25,13 @@ type clientSource struct {
 // clientSources are the places that exist, the nearest first, as clients
 // prefer them. Files of the working tree count only when they are asked for:
 // they make us run what somebody else wrote.
-func clientSources(a *app, c *client, project bool) []clientSource {
+func clientSources(a *Env, c *Client, project bool) []clientSource {
 	var list []clientSource
 	work, _ := os.Getwd() // without one there is no working tree
-	user, exists := clientFile(a, c)
+	user, exists := FileOf(a, c)
 	trees := config.WorkingTree(work)
 	for _, tree := range trees {
-		if exists && c.id == "claude-code" {
+		if exists && c.ID == "claude-code" {
 			list = append(list, clientSource{scopeLocal, user, tree})
 		}
 	}
@@ -53,9 +53,9 @@ func clientSources(a *app, c *client, project bool) []clientSource {
 }
 
 // readSource lists the servers of one place.
-func readSource(a *app, c *client, s clientSource) ([]foreign, error) {
+func readSource(a *Env, c *Client, s clientSource) ([]foreign, error) {
 	if s.scope != scopeLocal {
-		return readClient(a, c, s.path)
+		return Read(a, c, s.path)
 	}
 	data, err := os.ReadFile(s.path)
 	if err != nil {
@@ -66,5 +66,5 @@ func readSource(a *app, c *client, s clientSource) ([]foreign, error) {
 		return nil, clientError(a, s.path, err)
 	}
 	tree := jsonrpc.Get(jsonrpc.Get(doc, "projects"), s.tree)
-	return parseClient(slices.Clone(tree), c)
+	return Parse(slices.Clone(tree), c)
 }

@@ -14,10 +14,10 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// A translation is a client's entry in our words.
-type translation struct {
+// A Translation is a client's entry in our words.
+type Translation struct {
 	own   string // the client's name for it
-	name  string // ours
+	Name  string // ours
 	entry map[string]any
 	// notes say what could not be taken over, and what is left to do.
 	notes   []string
@@ -26,19 +26,19 @@ type translation struct {
 }
 
 // translate writes a client's entry in our words. Nothing is dropped silently.
-func translate(a *app, c *client, f foreign) translation {
-	t := translation{own: f.name, name: f.name, entry: map[string]any{}}
+func translate(a *Env, c *Client, f foreign) Translation {
+	t := Translation{own: f.Name, Name: f.Name, entry: map[string]any{}}
 	var in map[string]any
 	if err := json.Unmarshal(f.raw, &in); err != nil {
-		t.skip = a.lang.Of(err)
+		t.skip = a.Lang.Of(err)
 		return t
 	}
 	if in["bundled"] == true || in["type"] == "builtin" || in["type"] == "platform" {
-		t.skip = a.t("part of the client itself", "客户端自带")
+		t.skip = a.T("part of the client itself", "客户端自带")
 		return t
 	}
 	if startsGateway(in) {
-		t.skip = a.t("this gateway", "即本网关")
+		t.skip = a.T("this gateway", "即本网关")
 		return t
 	}
 	if f.off {
@@ -47,15 +47,15 @@ func translate(a *app, c *client, f foreign) translation {
 	t.translateVariables(a, c.rules(), f, in)
 	for _, key := range slices.Sorted(maps.Keys(in)) {
 		for _, left := range t.take(a, c, key, in) {
-			t.note(a.t("not taken over: ", "未导入：") + left)
+			t.note(a.T("not taken over: ", "未导入：") + left)
 		}
 	}
 	if n := strings.Count(string(f.raw), config.Redacted); n > 0 {
-		t.skip = fmt.Sprintf(a.t("%d values say %s: write them into the file, or export with --with-secrets", "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, config.Redacted)
+		t.skip = fmt.Sprintf(a.T("%d values say %s: write them into the file, or export with --with-secrets", "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, config.Redacted)
 		return t
 	}
 	if t.entry["command"] == nil && t.entry["url"] == nil {
-		t.skip = a.t("neither a command nor a URL", "既无命令也无 URL")
+		t.skip = a.T("neither a command nor a URL", "既无命令也无 URL")
 	}
 	return t
 }
@@ -67,14 +67,14 @@ func startsGateway(in map[string]any) bool {
 	if len(line) == 0 {
 		return false
 	}
-	p, known := personalities()[strings.TrimSuffix(line[0][strings.LastIndexAny(line[0], `/\`)+1:], ".exe")]
-	if !known || !p.own {
+	p, known := Personalities()[strings.TrimSuffix(line[0][strings.LastIndexAny(line[0], `/\`)+1:], ".exe")]
+	if !known || !p.Own {
 		return known
 	}
 	args := line[1:]
-	flags := pflag.NewFlagSet(p.name, pflag.ContinueOnError)
-	addGlobalFlags(new(app), flags)
-	at := firstWord(flags, args)
+	flags := pflag.NewFlagSet(p.Name, pflag.ContinueOnError)
+	AddGlobalFlags(new(Env), flags)
+	at := FirstWord(flags, args)
 	return at < 0 || !slices.Contains([]string{"demo", "mock", "record"}, args[at])
 }
 
@@ -105,7 +105,7 @@ var ignored = []string{"name", "description", "display_name", "source", "gallery
 
 // take takes over one key of an entry, and returns what of it has no place
 // here.
-func (t *translation) take(a *app, c *client, key string, in map[string]any) (left []string) {
+func (t *Translation) take(a *Env, c *Client, key string, in map[string]any) (left []string) {
 	v, taken := in[key], true
 	switch key {
 	case "type", "transport":
@@ -146,7 +146,7 @@ func (t *translation) take(a *app, c *client, key string, in map[string]any) (le
 }
 
 // takeRenamed takes over a key that differs from ours by its name at most.
-func (t *translation) takeRenamed(c *client, key string, in map[string]any) bool {
+func (t *Translation) takeRenamed(c *Client, key string, in map[string]any) bool {
 	ours, ok := renamed[key]
 	v := in[key]
 	switch {
@@ -159,7 +159,7 @@ func (t *translation) takeRenamed(c *client, key string, in map[string]any) bool
 		}
 	case key == "enabled" && t.entry["enabled"] != nil: // it is off
 	default:
-		if key == "url" && c.id == "gemini" {
+		if key == "url" && c.ID == "gemini" {
 			t.entry["type"] = "sse" // the other kind is called httpUrl there
 		}
 		if m, ok := v.(map[string]any); !ok || len(m) > 0 {
@@ -171,7 +171,7 @@ func (t *translation) takeRenamed(c *client, key string, in map[string]any) bool
 
 // takeTools takes over the list of tools that are offered: in Goose an empty
 // one is all of them, in Copilot a star.
-func (t *translation) takeTools(key string, v any) {
+func (t *Translation) takeTools(key string, v any) {
 	list, ok := v.([]any)
 	if key == "available_tools" && len(list) == 0 || ok && slices.Contains(list, any("*")) {
 		return
@@ -180,7 +180,7 @@ func (t *translation) takeTools(key string, v any) {
 }
 
 // takeNames takes over the names of variables that a server inherits.
-func (t *translation) takeNames(a *app, c *client, v any) bool {
+func (t *Translation) takeNames(a *Env, c *Client, v any) bool {
 	list, ok := v.([]any)
 	names := []any{}
 	for _, item := range list {
@@ -190,8 +190,8 @@ func (t *translation) takeNames(a *app, c *client, v any) bool {
 		name, text := item.(string)
 		ok = ok && text
 		names = append(names, name)
-		if c.id == "goose" && text {
-			t.note(fmt.Sprintf(a.t("Goose keeps %s itself: set it in the gateway's environment", "%s 由 Goose 保存：请在网关的环境变量中设置"), name))
+		if c.ID == "goose" && text {
+			t.note(fmt.Sprintf(a.T("Goose keeps %s itself: set it in the gateway's environment", "%s 由 Goose 保存：请在网关的环境变量中设置"), name))
 		}
 	}
 	if ok && len(names) > 0 {
@@ -201,7 +201,7 @@ func (t *translation) takeNames(a *app, c *client, v any) bool {
 }
 
 // takeOptions takes over the headers among Continue's options of requests.
-func (t *translation) takeOptions(v any) (left []string) {
+func (t *Translation) takeOptions(v any) (left []string) {
 	for key, value := range object(v) {
 		if key != "headers" {
 			left = append(left, "requestOptions."+key)
@@ -216,7 +216,7 @@ func (t *translation) takeOptions(v any) (left []string) {
 }
 
 // takeType takes over the transport: ours are stdio, http and sse.
-func (t *translation) takeType(v any) bool {
+func (t *Translation) takeType(v any) bool {
 	switch v {
 	case "local", "stdio", "remote", nil:
 	case "http", "streamable-http", "streamableHttp", "streamable_http":
@@ -231,7 +231,7 @@ func (t *translation) takeType(v any) bool {
 
 // takeCommand takes a command that may be a list, or an object as in older
 // versions of Zed.
-func (t *translation) takeCommand(v any) bool {
+func (t *Translation) takeCommand(v any) bool {
 	switch v := v.(type) {
 	case string:
 		t.entry["command"] = v
@@ -256,7 +256,7 @@ func (t *translation) takeCommand(v any) bool {
 	return true
 }
 
-func (t *translation) header(name, value string) {
+func (t *Translation) header(name, value string) {
 	headers, _ := t.entry["headers"].(map[string]any)
 	if headers == nil {
 		headers = map[string]any{}
@@ -272,7 +272,7 @@ var (
 
 // secrets finds texts that should not stand in a file; move replaces each by
 // what it returns.
-func (t *translation) secrets(move func(name, value string) string) int {
+func (t *Translation) secrets(move func(name, value string) string) int {
 	n := 0
 	for _, holder := range []string{"env", "headers"} {
 		values, _ := t.entry[holder].(map[string]any)
@@ -285,7 +285,7 @@ func (t *translation) secrets(move func(name, value string) string) int {
 			n++
 			if move != nil {
 				scheme := strings.TrimSuffix(text, m[2])
-				values[name] = scheme + move(t.name+"-"+strings.ToLower(name), m[2])
+				values[name] = scheme + move(t.Name+"-"+strings.ToLower(name), m[2])
 			}
 		}
 	}

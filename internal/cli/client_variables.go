@@ -28,7 +28,7 @@ const (
 type variableForm struct {
 	of   variables
 	text *regexp.Regexp
-	ours func(t *translation, a *app, at place, m []string) string
+	ours func(t *Translation, a *Env, at place, m []string) string
 }
 
 // A place is where in an entry a text stands.
@@ -40,20 +40,20 @@ type place struct {
 
 // variableForms are tried in this order where more than one fits.
 var variableForms = []variableForm{
-	{varSecrets, regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([\w.-]+)\s*\}\}`), (*translation).asSecret},
-	{varInput, regexp.MustCompile(`\$\{input:([^}]+)\}`), (*translation).asSecret},
+	{varSecrets, regexp.MustCompile(`\$\{\{\s*(?:secrets|inputs)\.([\w.-]+)\s*\}\}`), (*Translation).asSecret},
+	{varInput, regexp.MustCompile(`\$\{input:([^}]+)\}`), (*Translation).asSecret},
 	{varEnv, regexp.MustCompile(`\$\{env:[^}]+\}`), unchanged},
 	{varFile, regexp.MustCompile(`\$\{file:[^}]+\}`), unchanged},
-	{varEditor, regexp.MustCompile(`\$\{(userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/|(?:workspaceFolder|command|config):[^}]*)\}`), (*translation).asPlace},
+	{varEditor, regexp.MustCompile(`\$\{(userHome|workspaceFolder|workspaceFolderBasename|pathSeparator|/|(?:workspaceFolder|command|config):[^}]*)\}`), (*Translation).asPlace},
 	{varBraces, regexp.MustCompile(`\$\{([A-Za-z_]\w*)(:-[^}]*)?\}`), asVariable},
-	{varShell, regexp.MustCompile(`\$\((?:[^()]|\([^()]*\))*\)`), (*translation).asOutput},
+	{varShell, regexp.MustCompile(`\$\((?:[^()]|\([^()]*\))*\)`), (*Translation).asOutput},
 	{varDollar, regexp.MustCompile(`\$([A-Za-z_]\w*)()`), asVariable},
 	{varCurly, regexp.MustCompile(`\{(env|file):([^}]+)\}`), asCurly},
 }
 
 // translateText writes the variables of a client's text in our way. What looks
 // like one of ours and is none of the client's is marked as literal.
-func (t *translation) translateText(a *app, vars variables, at place, text string) string {
+func (t *Translation) translateText(a *Env, vars variables, at place, text string) string {
 	var out strings.Builder
 	for text != "" {
 		var form *variableForm
@@ -94,9 +94,9 @@ func (t *translation) translateText(a *app, vars variables, at place, text strin
 // literally marks what we would read as a variable.
 func literally(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
-func unchanged(_ *translation, _ *app, _ place, m []string) string { return m[0] }
+func unchanged(_ *Translation, _ *Env, _ place, m []string) string { return m[0] }
 
-func asVariable(_ *translation, _ *app, at place, m []string) string {
+func asVariable(_ *Translation, _ *Env, at place, m []string) string {
 	if value, ok := at.own[m[1]]; ok {
 		return literally(value)
 	}
@@ -105,7 +105,7 @@ func asVariable(_ *translation, _ *app, at place, m []string) string {
 
 // asCurly writes {env:NAME} and {file:path}, whose path starts at the client's
 // file.
-func asCurly(_ *translation, _ *app, at place, m []string) string {
+func asCurly(_ *Translation, _ *Env, at place, m []string) string {
 	if m[1] == "env" {
 		return "${" + m[2] + "}"
 	}
@@ -117,43 +117,43 @@ func asCurly(_ *translation, _ *app, at place, m []string) string {
 }
 
 // asSecret writes what the client asks a person for, or keeps in a store.
-func (t *translation) asSecret(a *app, _ place, m []string) string {
-	t.note(a.t("store it: ", "请保存：") + "mcp-all-in-one secret set " + m[1])
+func (t *Translation) asSecret(a *Env, _ place, m []string) string {
+	t.note(a.T("store it: ", "请保存：") + "mcp-all-in-one secret set " + m[1])
 	return "${secret:" + m[1] + "}"
 }
 
 // asOutput writes what the client takes from a command: we run none for a
 // value, so that a person stores it.
-func (t *translation) asOutput(a *app, at place, m []string) string {
-	name := t.name + "-" + strings.ToLower(at.key)
-	t.note(fmt.Sprintf(a.t("store what %s prints: ", "请保存 %s 的输出："), m[0]) + "mcp-all-in-one secret set " + name)
+func (t *Translation) asOutput(a *Env, at place, m []string) string {
+	name := t.Name + "-" + strings.ToLower(at.key)
+	t.note(fmt.Sprintf(a.T("store what %s prints: ", "请保存 %s 的输出："), m[0]) + "mcp-all-in-one secret set " + name)
 	return "${secret:" + name + "}"
 }
 
 // asPlace writes the variables of editors that name places.
-func (t *translation) asPlace(a *app, _ place, m []string) string {
+func (t *Translation) asPlace(a *Env, _ place, m []string) string {
 	switch m[1] {
 	case "userHome":
 		return m[0] // ours too
 	case "pathSeparator", "/":
 		return string(filepath.Separator)
 	case "workspaceFolder":
-		t.note(a.t("means another folder outside the client: ", "在客户端之外是另一个文件夹：") + m[0])
+		t.note(a.T("means another folder outside the client: ", "在客户端之外是另一个文件夹：") + m[0])
 		return m[0]
 	}
-	t.note(a.t("means nothing outside the client: ", "在客户端之外没有意义：") + m[0])
+	t.note(a.T("means nothing outside the client: ", "在客户端之外没有意义：") + m[0])
 	return literally(m[0])
 }
 
 // note adds a note once.
-func (t *translation) note(text string) {
+func (t *Translation) note(text string) {
 	if !slices.Contains(t.notes, text) {
 		t.notes = append(t.notes, text)
 	}
 }
 
 // translateVariables does so with every text of an entry.
-func (t *translation) translateVariables(a *app, r rules, f foreign, in map[string]any) {
+func (t *Translation) translateVariables(a *Env, r rules, f foreign, in map[string]any) {
 	own := map[string]string{}
 	if in["uri"] != nil { // Goose fills the headers of a remote server from these
 		for name, value := range object(in["envs"]) {
@@ -176,7 +176,7 @@ func (t *translation) translateVariables(a *app, r rules, f foreign, in map[stri
 		}
 		return v
 	}
-	for _, key := range sortedKeys(in) {
+	for _, key := range SortedKeys(in) {
 		vars := r.vars
 		if r.only != "" && key != r.only {
 			vars = 0

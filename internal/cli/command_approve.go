@@ -12,13 +12,13 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-func approveCommand(a *app) *cobra.Command {
+func ApproveCommand(a *Env) *cobra.Command {
 	var yes bool
-	cmd := serverCommand(a, "approve", a.t("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
+	cmd := serverCommand(a, "approve", a.T("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return approve(a, cmd, schema, name, yes) })
-	cmd.Long = a.t("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
+	cmd.Long = a.T("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
 		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
-	cmd.Use, cmd.Args = "approve [NAME]", argCount(a, 0, 1)
+	cmd.Use, cmd.Args = "approve [NAME]", ArgCount(a, 0, 1)
 	one := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -26,7 +26,7 @@ func approveCommand(a *app) *cobra.Command {
 		}
 		return one(cmd, args)
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.t("do not ask", "不再询问"))
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("do not ask", "不再询问"))
 	return cmd
 }
 
@@ -39,69 +39,69 @@ type waiting struct {
 }
 
 // listWaiting lists what approve can be asked for.
-func listWaiting(a *app) error {
-	cfg, err := a.load(false)
+func listWaiting(a *Env) error {
+	cfg, err := a.Load(false)
 	if err != nil {
 		return err
 	}
-	list, t := []waiting{}, &table{head: []string{a.t("SERVER", "服务"), "SCHEMA", a.t("WAITS FOR", "等待")}}
+	list, t := []waiting{}, &Table{Head: []string{a.T("SERVER", "服务"), "SCHEMA", a.T("WAITS FOR", "等待")}}
 	for _, schema := range cfg.Schemas {
 		for _, s := range schema.Servers {
 			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Pending}
-			what := a.t("its first start", "首次启动")
+			what := a.T("its first start", "首次启动")
 			if !s.Pending {
 				for _, c := range pins(a).Changed(s.ID()) {
 					w.Changed = append(w.Changed, c.Name)
 				}
-				what = a.t("changed: ", "变更：") + strings.Join(w.Changed, ", ")
+				what = a.T("changed: ", "变更：") + strings.Join(w.Changed, ", ")
 			}
 			if w.New || len(w.Changed) > 0 {
 				list = append(list, w)
-				t.add(w.Name, w.Schema, what)
+				t.Add(w.Name, w.Schema, what)
 			}
 		}
 	}
 	switch {
-	case a.asJSON:
-		writeLine(a.Stdout, list)
+	case a.JSON:
+		WriteLine(a.Stdout, list)
 	case len(list) == 0:
-		fmt.Fprintln(a.Stderr, a.t("nothing waits for approval", "没有等待批准的内容"))
+		fmt.Fprintln(a.Stderr, a.T("nothing waits for approval", "没有等待批准的内容"))
 	default:
-		a.print(t)
+		a.Print(t)
 	}
 	return nil
 }
 
 // approve shows the whole entry as it is written before it asks. One that
 // changed meanwhile is shown again.
-func approve(a *app, cmd *cobra.Command, schema, name string, yes bool) error {
+func approve(a *Env, cmd *cobra.Command, schema, name string, yes bool) error {
 	for {
-		cfg, err := a.load(false)
+		cfg, err := a.Load(false)
 		if err != nil {
 			return err
 		}
 		s := cfg.Schema(schema).Server(name)
 		if s == nil {
-			return fail(exitFailure, codeEntryChanged, "", "%v", config.ErrChanged)
+			return Fail(ExitFailure, CodeEntryChanged, "", "%v", config.ErrChanged)
 		}
 		if changed := pins(a).Changed(s.ID()); !s.Pending && len(changed) > 0 {
 			return approveTools(a, cmd, cfg, s, changed, yes)
 		}
 		if !s.Pending {
-			return fail(exitUsage, codeNotPending, "", "%s", a.t("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
+			return Fail(ExitUsage, CodeNotPending, "", "%s", a.T("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
 		}
-		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.t("server", "服务"), name, s.Entry())
+		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.T("server", "服务"), name, s.Entry())
 		if !yes {
-			if err := confirm(a, a.t("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
+			if err := confirm(a, a.T("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
 				return err
 			}
 		}
 		err = cfg.Approvals().Approve(s.ID(), s.ApprovalHash())
 		switch {
 		case errors.Is(err, config.ErrChanged) && yes:
-			return fail(exitFailure, codeEntryChanged, "", "%v", err)
+			return Fail(ExitFailure, CodeEntryChanged, "", "%v", err)
 		case errors.Is(err, config.ErrChanged):
-			fmt.Fprintln(a.Stderr, a.t("nothing was approved: the entry has changed since it was shown; now it is", "没有批准：条目在显示之后又被修改；现在是"))
+			fmt.Fprintln(a.Stderr, a.T("nothing was approved: the entry has changed since it was shown; now it is", "没有批准：条目在显示之后又被修改；现在是"))
 			continue
 		case err != nil:
 			return err
@@ -111,23 +111,23 @@ func approve(a *app, cmd *cobra.Command, schema, name string, yes bool) error {
 }
 
 // approved lets a running gateway know what was approved.
-func approved(a *app, cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
-	told, err := reloadRunning(cmd.Context(), a, cfg.Path)
+func approved(a *Env, cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
+	told, err := ReloadRunning(cmd.Context(), a, cfg.Path)
 	if err != nil {
 		return err
 	}
 	name := s.Name
 	if told {
-		name += a.t(" (the running gateway uses it now)", "（正在运行的网关已生效）")
+		name += a.T(" (the running gateway uses it now)", "（正在运行的网关已生效）")
 	}
-	done(a, a.t("approved: ", "已批准："), name)
+	done(a, a.T("approved: ", "已批准："), name)
 	return nil
 }
 
 // confirm asks a person; nil is a yes.
-func confirm(a *app, question string) error {
-	if !isTerminal(a.Stdin) {
-		return fail(exitPending, codeConfirm, "--yes", "%s", a.t("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
+func confirm(a *Env, question string) error {
+	if !IsTerminal(a.Stdin) {
+		return Fail(ExitPending, CodeConfirm, "--yes", "%s", a.T("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
 	}
 	fmt.Fprint(a.Stderr, question)
 	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
@@ -135,20 +135,20 @@ func confirm(a *app, question string) error {
 		if err != nil {
 			fmt.Fprintln(a.Stderr) // nobody ended the line
 		}
-		fmt.Fprintln(a.Stderr, a.t("nothing was approved", "没有批准"))
-		return silent(exitDenied)
+		fmt.Fprintln(a.Stderr, a.T("nothing was approved", "没有批准"))
+		return Silent(ExitDenied)
 	}
 	return nil
 }
 
-// rawEntry is an entry as the file has it, indented.
-func rawEntry(a *app, path, schema, name string) ([]byte, error) {
+// RawEntry is an entry as the file has it, indented.
+func RawEntry(a *Env, path, schema, name string) ([]byte, error) {
 	var entry []byte
-	_, err := config.Update(path, a.writeOptions(), func(d *config.Draft) error {
+	_, err := config.Update(path, a.WriteOptions(), func(d *config.Draft) error {
 		entry = d.Entry(schema, name)
-		return errLookOnly
+		return ErrLookOnly
 	})
-	if err != nil && !errors.Is(err, errLookOnly) {
+	if err != nil && !errors.Is(err, ErrLookOnly) {
 		return nil, err
 	}
 	pretty, err := json.MarshalIndent(json.RawMessage(entry), "", "  ")

@@ -17,28 +17,28 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// callFlags are those of call.
-type callFlags struct {
-	probeFlags
-	args, save string
-	noValidate bool
+// CallFlags are those of call.
+type CallFlags struct {
+	Flags
+	Args, save string
+	NoValidate bool
 }
 
-func callCommand(a *app) *cobra.Command {
-	var f callFlags
-	cmd := probeCommand(a, "call TARGET TOOL [NAME=VALUE ...]", a.t("call a tool", "调用工具"), &f.probeFlags,
+func CallCommand(a *Env) *cobra.Command {
+	var f CallFlags
+	cmd := NewCommand(a, "call TARGET TOOL [NAME=VALUE ...]", a.T("call a tool", "调用工具"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f.probeFlags, args)
+			m, err := ParseTarget(a, cmd, &f.Flags, args)
 			if err != nil {
 				return err
 			}
-			tool, err := m.name(a, cmd, "TOOL")
+			tool, err := m.Name(a, cmd, "TOOL")
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), a, &f.probeFlags, m, func(b *bout) error { return callTool(b, &f, tool, m.rest) })
+			return Once(cmd.Context(), a, &f.Flags, m, func(b *Connection) error { return callTool(b, &f, tool, m.Rest) })
 		})
-	cmd.Long = a.t("Call a tool of any server. Arguments are typed by the tool's schema:\n"+
+	cmd.Long = a.T("Call a tool of any server. Arguments are typed by the tool's schema:\n"+
 		"  name=text  name:=JSON  a.b[0]=text  name=@FILE  name:=@FILE",
 		"调用任意服务的工具。参数按工具的 schema 解析类型：\n  name=文本  name:=JSON  a.b[0]=文本  name=@文件  name:=@文件")
 	cmd.Example = "  mcp-all-in-one call github search_issues query=bug per_page=5\n" +
@@ -47,71 +47,71 @@ func callCommand(a *app) *cobra.Command {
 		"  mcp-all-in-one call get-sum a=1 b=2 -- npx -y @modelcontextprotocol/server-everything\n" +
 		"  mcp-all-in-one call https://example.com/mcp echo --args @arguments.json"
 	flags := cmd.Flags()
-	flags.StringVar(&f.args, "args", "", a.t("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
-	flags.BoolVar(&f.noValidate, "no-validate", false, a.t("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
-	flags.StringVar(&f.save, "save", "", a.t("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
-	f.shared = true
-	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Tools)
-	f.addOutput(a, flags, formats)
+	flags.StringVar(&f.Args, "args", "", a.T("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
+	flags.BoolVar(&f.NoValidate, "no-validate", false, a.T("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
+	flags.StringVar(&f.save, "save", "", a.T("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
+	f.Shared = true
+	cmd.ValidArgsFunction = CompleteTarget(a, &f.Flags, 0, catalog.Tools)
+	f.AddOutput(a, flags, Formats)
 	return cmd
 }
 
 // callTool calls one tool and prints what it answers.
-func callTool(b *bout, f *callFlags, name string, words []string) error {
-	a := b.app
-	base, err := argumentsFrom(a, f.args)
+func callTool(b *Connection, f *CallFlags, name string, words []string) error {
+	a := b.Env
+	base, err := ArgumentsFrom(a, f.Args)
 	if err != nil {
 		return err
 	}
 	var tool *catalog.Item
-	if !f.noValidate {
-		if tool, err = findTool(b, name); err != nil {
+	if !f.NoValidate {
+		if tool, err = FindTool(b, name); err != nil {
 			return err
 		}
 	}
-	args, err := typedArguments(b, tool, base, words)
+	args, err := TypedArguments(b, tool, base, words)
 	if err != nil {
 		return err
 	}
 	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name")
 	params = jsonrpc.Set(params, args, "arguments")
-	x, err := b.send(mcp.MethodToolsCall, params)
+	x, err := b.Send(mcp.MethodToolsCall, params)
 	if err != nil {
 		return err
 	}
-	if err := answered(a, x, b.aim); err != nil {
+	if err := Answered(a, x, b.To); err != nil {
 		return err
 	}
-	if err := printResult(a, &f.outputFlags, x.Result, f.save); err != nil {
+	if err := PrintResult(a, &f.OutputFlags, x.Result, f.save); err != nil {
 		return err
 	}
-	if f.wantsSummary(a) {
-		summary(a, a.Stderr, x)
+	if f.WantsSummary(a) {
+		Summary(a, a.Stderr, x)
 	}
 	if x.IsToolError() {
-		return silent(exitTool)
+		return Silent(ExitTool)
 	}
 	return checkToolOutput(b, tool, x)
 }
 
-// findTool returns the definition of a tool; one that does not exist is an
+// FindTool returns the definition of a tool; one that does not exist is an
 // error with the nearest that does.
-func findTool(b *bout, name string) (*catalog.Item, error) {
-	tools, err := b.List(b.ctx, catalog.Tools)
+func FindTool(b *Connection, name string) (*catalog.Item, error) {
+	tools, err := b.List(b.Ctx, catalog.Tools)
 	if err != nil {
 		return nil, err
 	}
 	if tool := tools.Find(name); tool != nil {
 		return tool, nil
 	}
-	a := b.app
-	e := &exitError{code: exitTool, id: codeUnknownTool, err: i18n.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
-	e.details = []detail{{a.t("target", "目标"), b.aim.label}}
+	a := b.Env
+	e := &ExitError{Code: ExitTool, ID: CodeUnknownTool, Err: i18n.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
+	e.Details = []Detail{{a.T("target", "目标"), b.To.Label}}
 	if len(tools.Items) > 0 {
-		e.details = append(e.details, detail{a.t("tools", "工具"), shortList(tools.Keys())})
+		e.Details = append(e.Details, Detail{a.T("tools", "工具"), shortList(tools.Keys())})
 	}
 	if near := probe.Nearest(name, tools.Keys()); near != "" {
-		e.hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
+		e.Hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
 	return nil, e
 }
@@ -125,10 +125,10 @@ func shortList(names []string) string {
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(", … (%d)", len(names))
 }
 
-// typedArguments makes the arguments of a call: what --args gave, the words of the
+// TypedArguments makes the arguments of a call: what --args gave, the words of the
 // command line, and on a terminal what is still missing. tool is nil where
 // nothing is to be checked.
-func typedArguments(b *bout, tool *catalog.Item, base json.RawMessage, words []string) (json.RawMessage, error) {
+func TypedArguments(b *Connection, tool *catalog.Item, base json.RawMessage, words []string) (json.RawMessage, error) {
 	parser := &probe.ArgumentParser{Any: tool == nil}
 	if tool != nil {
 		parser.Schema = tool.InputSchema
@@ -140,7 +140,7 @@ func typedArguments(b *bout, tool *catalog.Item, base json.RawMessage, words []s
 	if tool == nil {
 		return args, nil
 	}
-	if isTerminal(b.app.Stdin) && isTerminal(b.app.Stderr) {
+	if IsTerminal(b.Env.Stdin) && IsTerminal(b.Env.Stderr) {
 		if args, err = askMissing(b, tool, parser, args); err != nil {
 			return nil, err
 		}
@@ -170,19 +170,19 @@ func violations(tool *catalog.Item, wrong []catalog.Violation) error {
 }
 
 // badArguments is what is wrong with the arguments, before anything was sent.
-func badArguments(b *bout, err error) error {
-	return &exitError{code: exitUsage, id: codeArgument, err: err,
-		hint: b.app.t("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
+func badArguments(b *Connection, err error) error {
+	return &ExitError{Code: ExitUsage, ID: CodeArgument, Err: err,
+		Hint: b.Env.T("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
 }
 
-func askMissing(b *bout, tool *catalog.Item, parser *probe.ArgumentParser, args json.RawMessage) (json.RawMessage, error) {
+func askMissing(b *Connection, tool *catalog.Item, parser *probe.ArgumentParser, args json.RawMessage) (json.RawMessage, error) {
 	for _, field := range probe.Form(tool.InputSchema) {
 		if !field.Required || jsonrpc.Get(args, field.Name) != nil {
 			continue
 		}
-		word, err := askField(b.ctx, b.app, field)
+		word, err := AskField(b.Ctx, b.Env, field)
 		if errors.Is(err, io.EOF) {
-			fmt.Fprintln(b.app.Stderr)
+			fmt.Fprintln(b.Env.Stderr)
 			return args, nil // what is missing is said with everything else that is wrong
 		}
 		if err != nil {
@@ -195,8 +195,8 @@ func askMissing(b *bout, tool *catalog.Item, parser *probe.ArgumentParser, args 
 	return args, nil
 }
 
-// argumentsFrom reads --args.
-func argumentsFrom(a *app, text string) (json.RawMessage, error) {
+// ArgumentsFrom reads --args.
+func ArgumentsFrom(a *Env, text string) (json.RawMessage, error) {
 	var data []byte
 	var err error
 	switch name, isFile := strings.CutPrefix(text, "@"); {
@@ -210,22 +210,22 @@ func argumentsFrom(a *app, text string) (json.RawMessage, error) {
 		data = []byte(text)
 	}
 	if err != nil {
-		return nil, fail(exitUsage, codeArgument, "", "--args: %v", err)
+		return nil, Fail(ExitUsage, CodeArgument, "", "--args: %v", err)
 	}
 	data = []byte(strings.TrimSpace(string(data)))
 	if !jsonrpc.Valid(data) || data[0] != '{' {
-		return nil, fail(exitUsage, codeArgument, `--args '{"name":"value"}'`, "--args: %s", a.t("this is not a JSON object", "这不是 JSON 对象"))
+		return nil, Fail(ExitUsage, CodeArgument, `--args '{"name":"value"}'`, "--args: %s", a.T("this is not a JSON object", "这不是 JSON 对象"))
 	}
 	return data, nil
 }
 
 // checkToolOutput holds a tool's answer against its own output schema.
-func checkToolOutput(b *bout, tool *catalog.Item, x *probe.Exchange) error {
+func checkToolOutput(b *Connection, tool *catalog.Item, x *probe.Exchange) error {
 	wrong, err := probe.CheckOutput(tool, x)
 	if err != nil || len(wrong) == 0 {
 		return nil // a schema that cannot be used is for lint to tell
 	}
-	return fail(exitInvalid, codeOutput, b.app.t("the server breaks its own output schema", "服务违反了自己的输出 schema"),
+	return Fail(ExitInvalid, CodeOutput, b.Env.T("the server breaks its own output schema", "服务违反了自己的输出 schema"),
 		"structuredContent: %v", joined(wrong))
 }
 

@@ -16,13 +16,13 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-func compareCommand(a *app) *cobra.Command {
-	var f probeFlags
+func CompareCommand(a *Env) *cobra.Command {
+	var f Flags
 	var script string
 	var ignore []string
-	cmd := probeCommand(a, "compare TARGET", a.t("see whether a server answers the same through the gateway as directly", "检查服务经过网关与直连时的回答是否一致"), &f,
+	cmd := NewCommand(a, "compare TARGET", a.T("see whether a server answers the same through the gateway as directly", "检查服务经过网关与直连时的回答是否一致"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f, args)
+			m, err := ParseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
@@ -32,19 +32,19 @@ func compareCommand(a *app) *cobra.Command {
 			}
 			return compare(cmd.Context(), a, &comparison{app: a, flags: &f, aim: m, script: script, ignore: paths})
 		})
-	cmd.Long = a.t("Run the same requests directly and through the gateway, for every pairing of the era that the client\nspeaks and the era that the server speaks, and print where the answers differ. Without a script, everything\nis asked that changes nothing. Exit code 7 says that there are differences.",
+	cmd.Long = a.T("Run the same requests directly and through the gateway, for every pairing of the era that the client\nspeaks and the era that the server speaks, and print where the answers differ. Without a script, everything\nis asked that changes nothing. Exit code 7 says that there are differences.",
 		"以相同的请求直连服务并经过网关，覆盖客户端与服务所用协议时代的每一种组合，并输出差异。\n未指定脚本时，询问一切不产生改变的内容。退出码 7 表示有差异。")
 	cmd.Example = "  mcp-all-in-one compare github\n  mcp-all-in-one compare github --script mcp-tests/github.yaml --ignore '$..updated_at'"
-	cmd.Flags().StringVar(&script, "script", "", a.t("test `FILE` whose requests are made", "使用测试文件 `FILE` 中的请求"))
-	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.t("`PATH` that is not compared: $..updated_at", "不比较的路径 `PATH`：$..updated_at"))
+	cmd.Flags().StringVar(&script, "script", "", a.T("test `FILE` whose requests are made", "使用测试文件 `FILE` 中的请求"))
+	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: $..updated_at", "不比较的路径 `PATH`：$..updated_at"))
 	return cmd
 }
 
 // A comparison is one server, reached in every way.
 type comparison struct {
-	app    *app
-	flags  *probeFlags
-	aim    *aim
+	app    *Env
+	flags  *Flags
+	aim    *Target
 	script string
 	ignore []probe.JSONPath
 	steps  []probe.Step
@@ -65,7 +65,7 @@ type pairing struct {
 
 var bothEras = []string{mcp.Legacy.String(), mcp.Modern.String()}
 
-func compare(ctx context.Context, a *app, c *comparison) error {
+func compare(ctx context.Context, a *Env, c *comparison) error {
 	c.direct = make(map[string][]probe.Outcome)
 	var last error
 	for _, era := range bothEras {
@@ -91,32 +91,32 @@ func compare(ctx context.Context, a *app, c *comparison) error {
 			printPairing(a, &p)
 		}
 	}
-	if a.asJSON {
-		writeLine(a.Stdout, map[string]any{"pairings": pairings})
+	if a.JSON {
+		WriteLine(a.Stdout, map[string]any{"pairings": pairings})
 	}
 	if differ > 0 {
-		return silent(exitDiffers)
+		return Silent(ExitDiffers)
 	}
 	return nil
 }
 
-func printPairing(a *app, p *pairing) {
-	if a.asJSON {
+func printPairing(a *Env, p *pairing) {
+	if a.JSON {
 		return
 	}
 	mark := "✓"
 	if len(p.Differences) > 0 || p.Failed != "" {
 		mark = "✗"
 	}
-	fmt.Fprintf(a.Stdout, a.t("%s client %s → server %s (against direct %s): %d requests\n", "%s 客户端 %s → 服务 %s（对照直连 %s）：%d 个请求\n"),
+	fmt.Fprintf(a.Stdout, a.T("%s client %s → server %s (against direct %s): %d requests\n", "%s 客户端 %s → 服务 %s（对照直连 %s）：%d 个请求\n"),
 		mark, p.Client, p.Server, p.Against, p.Steps)
 	if p.Failed != "" {
-		fmt.Fprintf(a.Stdout, "    %s\n", a.lang.Of(p.failed))
+		fmt.Fprintf(a.Stdout, "    %s\n", a.Lang.Of(p.failed))
 	}
 	for _, s := range p.Differences {
 		fmt.Fprintf(a.Stdout, "    %s\n", s.Step)
 		for _, d := range s.Differences {
-			fmt.Fprintf(a.Stdout, "        %s\n", d.In(a.lang))
+			fmt.Fprintf(a.Stdout, "        %s\n", d.In(a.Lang))
 		}
 	}
 }
@@ -124,31 +124,31 @@ func printPairing(a *app, p *pairing) {
 // runDirect runs the script without the gateway.
 func (c *comparison) runDirect(ctx context.Context, era string) error {
 	f, m := *c.flags, *c.aim
-	f.protocol, f.direct = era, true
+	f.Protocol, f.Direct = era, true
 	answers := &probe.TestAnswers{}
-	b, err := open(ctx, c.app, &f, &m, func(o *probe.Options) { o.Answer = answers })
+	b, err := Open(ctx, c.app, &f, &m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.End()
 	if c.steps == nil {
 		if c.steps, err = c.makeScript(b); err != nil {
-			return probeError(c.app, err, &m)
+			return Failed(c.app, err, &m)
 		}
 	}
-	c.direct[era] = probe.RunSteps(b.ctx, b.Session, c.steps, answers)
+	c.direct[era] = probe.RunSteps(b.Ctx, b.Session, c.steps, answers)
 	return nil
 }
 
-func (c *comparison) makeScript(b *bout) ([]probe.Step, error) {
+func (c *comparison) makeScript(b *Connection) ([]probe.Step, error) {
 	if c.script == "" {
-		return probe.Walk(b.ctx, b.Session)
+		return probe.Walk(b.Ctx, b.Session)
 	}
 	suite, err := probe.ReadSuite(c.script)
 	if err != nil {
-		return nil, fail(exitUsage, codeUsage, "", "%v", err)
+		return nil, Fail(ExitUsage, CodeUsage, "", "%v", err)
 	}
-	return suite.Steps(b.ctx)
+	return suite.Steps(b.Ctx)
 }
 
 // through runs the script through a gateway of its own.
@@ -172,33 +172,33 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 	if err != nil {
 		return nil, err
 	}
-	in, err := newInstance(context.WithoutCancel(ctx), instanceOptions{
-		cfg: cfg, log: quietLog(), level: new(slog.LevelVar), name: c.app.personality.name, schema: config.DefaultSchema,
+	in, err := New(context.WithoutCancel(ctx), Options{
+		Config: cfg, Log: QuietLog(), Level: new(slog.LevelVar), Name: c.app.Personality.Name, Schema: config.DefaultSchema,
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer in.end(ctx)
+	defer in.End(ctx)
 	f := *c.flags
-	f.protocol = client
-	m := &aim{label: c.aim.label}
+	f.Protocol = client
+	m := &Target{Label: c.aim.Label}
 	answers := &probe.TestAnswers{}
 	var end func()
-	m.target = probe.Target{Name: m.label, Dial: func(context.Context) (jsonrpc.Stream, error) {
+	m.Probe = probe.Target{Name: m.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()
 		var err error
-		end, err = in.openInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
+		end, err = in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
 		return ours, err
 	}}
-	b, err := open(ctx, c.app, &f, m, func(o *probe.Options) { o.Answer = answers })
+	b, err := Open(ctx, c.app, &f, m, func(o *probe.Options) { o.Answer = answers })
 	if end != nil {
 		defer end()
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer b.close()
-	return probe.RunSteps(b.ctx, b.Session, c.steps, answers), nil
+	defer b.End()
+	return probe.RunSteps(b.Ctx, b.Session, c.steps, answers), nil
 }
 
 // gatewayConfig is a configuration of nothing but the target, spoken to in one
@@ -206,25 +206,25 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
 	m := c.aim
 	s := config.NewServer("target")
-	if m.server != nil {
-		*s = *m.server
+	if m.Server != nil {
+		*s = *m.Server
 	} else {
-		s.Command, s.Args, s.Cwd, s.URL, s.Type = m.target.Command, m.target.Args, m.target.Cwd, m.target.URL, m.target.Type
+		s.Command, s.Args, s.Cwd, s.URL, s.Type = m.Probe.Command, m.Probe.Args, m.Probe.Cwd, m.Probe.URL, m.Probe.Type
 		s.Headers = make(map[string]config.Secret)
-		for name := range m.target.Header {
-			s.Headers[name] = config.Secret(m.target.Header.Get(name))
+		for name := range m.Probe.Header {
+			s.Headers[name] = config.Secret(m.Probe.Header.Get(name))
 		}
 		if s.Command != "" {
 			s.Type, s.InheritEnv.All = config.TypeStdio, true
 		}
-		env, _, err := c.flags.environment(c.app)
+		env, _, err := c.flags.Environment(c.app)
 		if err != nil {
 			return nil, err
 		}
-		s.Env = cloneSecrets(nil, env)
+		s.Env = CloneSecrets(nil, env)
 	}
 	s.Schema, s.Protocol, s.Enabled = config.DefaultSchema, protocol, true
-	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), c.app.loadOptions(false))
+	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), c.app.LoadOptions(false))
 	if err != nil {
 		return nil, err
 	}

@@ -12,33 +12,33 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-func completeCommand(a *app) *cobra.Command {
-	var f probeFlags
-	cmd := probeCommand(a, "complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
-		a.t("ask a server to complete an argument", "请求服务补全参数"), &f,
+func CompleteCommand(a *Env) *cobra.Command {
+	var f Flags
+	cmd := NewCommand(a, "complete TARGET PROMPT|TEMPLATE ARGUMENT=TYPED [NAME=VALUE ...]",
+		a.T("ask a server to complete an argument", "请求服务补全参数"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f, args)
+			m, err := ParseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			ref, err := m.name(a, cmd, "PROMPT|TEMPLATE")
+			ref, err := m.Name(a, cmd, "PROMPT|TEMPLATE")
 			if err != nil {
 				return err
 			}
-			argument, err := m.name(a, cmd, "ARGUMENT=TYPED")
+			argument, err := m.Name(a, cmd, "ARGUMENT=TYPED")
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), a, &f, m, func(b *bout) error { return completeArgument(b, ref, argument, m.rest) })
+			return Once(cmd.Context(), a, &f, m, func(b *Connection) error { return completeArgument(b, ref, argument, m.Rest) })
 		})
 	cmd.Example = "  mcp-all-in-one complete summarize style=fo -- mcp-all-in-one demo\n  mcp-all-in-one complete 'demo://text/{id}' id=1 -- mcp-all-in-one demo"
-	f.shared = true
-	cmd.ValidArgsFunction = completeTarget(a, &f, 0, catalog.Prompts, catalog.Templates)
-	f.addOutput(a, cmd.Flags(), formats)
+	f.Shared = true
+	cmd.ValidArgsFunction = CompleteTarget(a, &f, 0, catalog.Prompts, catalog.Templates)
+	f.AddOutput(a, cmd.Flags(), Formats)
 	return cmd
 }
 
-func completeArgument(b *bout, ref, argument string, context []string) error {
+func completeArgument(b *Connection, ref, argument string, context []string) error {
 	name, typed, _ := strings.Cut(argument, "=")
 	refJSON := jsonrpc.Set([]byte(`{"type":"ref/prompt"}`), jsonrpc.Quote(ref), "name")
 	if strings.Contains(ref, "://") || strings.Contains(ref, "{") {
@@ -51,23 +51,23 @@ func completeArgument(b *bout, ref, argument string, context []string) error {
 	if err != nil {
 		return badArguments(b, err)
 	}
-	for _, key := range sortedKeys(others) {
+	for _, key := range SortedKeys(others) {
 		params = jsonrpc.Set(params, jsonrpc.Quote(others[key]), "context", "arguments", key)
 	}
-	x, err := b.send(mcp.MethodComplete, params)
+	x, err := b.Send(mcp.MethodComplete, params)
 	if err != nil {
 		return err
 	}
-	if err := answered(b.app, x, b.aim); err != nil {
+	if err := Answered(b.Env, x, b.To); err != nil {
 		return err
 	}
-	if b.flags.structured(b.app) {
-		return printResult(b.app, &b.flags.outputFlags, x.Result, "")
+	if b.Flags.Structured(b.Env) {
+		return PrintResult(b.Env, &b.Flags.OutputFlags, x.Result, "")
 	}
 	for raw := range jsonrpc.Elements(jsonrpc.Get(x.Result, "completion", "values")) {
 		var value string
 		if json.Unmarshal(raw, &value) == nil {
-			fmt.Fprintln(b.app.Stdout, value)
+			fmt.Fprintln(b.Env.Stdout, value)
 		}
 	}
 	return nil

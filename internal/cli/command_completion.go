@@ -4,15 +4,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func completionCommand(a *app) *cobra.Command {
+func CompletionCommand(a *Env) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: a.t("print the completion script of a shell: bash, zsh, fish or powershell", "输出命令补全脚本：bash、zsh、fish 或 powershell"),
+		Short: a.T("print the completion script of a shell: bash, zsh, fish or powershell", "输出命令补全脚本：bash、zsh、fish 或 powershell"),
 		Example: "  source <(mcp-all-in-one completion bash)\n" +
 			"  mcp-all-in-one completion fish > ~/.config/fish/completions/mcp-all-in-one.fish",
 		ValidArgs: shells,
-		Args:      argCount(a, 1, 1),
+		Args:      ArgCount(a, 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			switch args[0] {
@@ -25,7 +25,7 @@ func completionCommand(a *app) *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(a.Stdout)
 			}
-			return usageError(a, cmd, a.t("unknown shell ", "未知的 shell ")+args[0])
+			return UsageError(a, cmd, a.T("unknown shell ", "未知的 shell ")+args[0])
 		},
 	}
 }

@@ -13,49 +13,49 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-func configCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: a.t("look at and change the config file", "查看和修改配置文件"), Args: noArgs(a),
+func ConfigCommand(a *Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: a.T("look at and change the config file", "查看和修改配置文件"), Args: NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	sub := func(use, short string, run func(cmd *cobra.Command) error) {
-		one := &cobra.Command{Use: use, Short: short, Args: noArgs(a)}
+		one := &cobra.Command{Use: use, Short: short, Args: NoArgs(a)}
 		if strings.HasSuffix(use, "[FILE]") {
-			one.Args = argCount(a, 0, 1)
+			one.Args = ArgCount(a, 0, 1)
 		}
 		one.RunE = func(cmd *cobra.Command, args []string) error {
-			takeConfig(a, args)
+			TakeConfig(a, args)
 			return run(cmd)
 		}
 		cmd.AddCommand(one)
 	}
-	sub("path", a.t("print which file is used", "显示使用的文件"), func(*cobra.Command) error { return configPathRun(a) })
-	sub("show [FILE]", a.t("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), func(*cobra.Command) error { return configShow(a) })
-	sub("edit [FILE]", a.t("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), func(cmd *cobra.Command) error { return configEdit(a, cmd) })
-	sub("validate [FILE]", a.t("check the file", "检查文件"), func(*cobra.Command) error { return configValidate(a) })
-	sub("schema", a.t("print the JSON Schema of the file", "显示文件的 JSON Schema"), func(*cobra.Command) error {
+	sub("path", a.T("print which file is used", "显示使用的文件"), func(*cobra.Command) error { return configPathRun(a) })
+	sub("show [FILE]", a.T("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), func(*cobra.Command) error { return configShow(a) })
+	sub("edit [FILE]", a.T("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), func(cmd *cobra.Command) error { return configEdit(a, cmd) })
+	sub("validate [FILE]", a.T("check the file", "检查文件"), func(*cobra.Command) error { return configValidate(a) })
+	sub("schema", a.T("print the JSON Schema of the file", "显示文件的 JSON Schema"), func(*cobra.Command) error {
 		_, err := a.Stdout.Write(config.JSONSchema())
 		return err
 	})
 	return cmd
 }
 
-func configPathRun(a *app) error {
-	found, err := config.Discover(a.loadOptions(false))
+func configPathRun(a *Env) error {
+	found, err := config.Discover(a.LoadOptions(false))
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		writeLine(a.Stdout, map[string]any{"path": found.Path, "source": found.Source, "tried": found.Tried, "skipped": found.Skipped})
+	if a.JSON {
+		WriteLine(a.Stdout, map[string]any{"path": found.Path, "source": found.Source, "tried": found.Tried, "skipped": found.Skipped})
 		return nil
 	}
 	fmt.Fprintln(a.Stdout, found.Path)
 	for _, path := range found.Skipped {
-		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("not used without --project: ", "未使用 --project，忽略："), path)
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("not used without --project: ", "未使用 --project，忽略："), path)
 	}
 	return nil
 }
 
-func configShow(a *app) error {
-	found, err := config.Discover(a.loadOptions(false))
+func configShow(a *Env) error {
+	found, err := config.Discover(a.LoadOptions(false))
 	if err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func configShow(a *app) error {
 }
 
 // configEdit opens the file itself: what the person saves is what counts.
-func configEdit(a *app, cmd *cobra.Command) error {
-	found, err := config.Discover(a.loadOptions(true))
+func configEdit(a *Env, cmd *cobra.Command) error {
+	found, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
 		return err
 	}
@@ -85,15 +85,15 @@ func configEdit(a *app, cmd *cobra.Command) error {
 	if err := editor.Run(); err != nil {
 		return i18n.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
 	}
-	a.configPath = found.Path
+	a.ConfigPath = found.Path
 	if err := configValidate(a); err != nil {
 		return err
 	}
-	_, err = reloadRunning(cmd.Context(), a, found.Path)
+	_, err = ReloadRunning(cmd.Context(), a, found.Path)
 	return err
 }
 
-func findEditor(a *app) string {
+func findEditor(a *Env) string {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		if v, ok := a.Getenv(name); ok && v != "" {
 			return v
@@ -106,8 +106,8 @@ func findEditor(a *app) string {
 }
 
 // configValidate walks the code of the start, and creates nothing.
-func configValidate(a *app) error {
-	cfg, err := a.load(false)
+func configValidate(a *Env) error {
+	cfg, err := a.Load(false)
 	if err != nil {
 		return err
 	}
@@ -115,17 +115,17 @@ func configValidate(a *app) error {
 	for _, s := range cfg.Schemas {
 		servers += len(s.Servers)
 	}
-	if a.asJSON {
+	if a.JSON {
 		problems := cfg.Problems
 		if problems == nil {
 			problems = []config.Problem{}
 		}
-		writeLine(a.Stdout, map[string]any{"valid": true, "path": cfg.Path, "servers": servers, "problems": problems})
+		WriteLine(a.Stdout, map[string]any{"valid": true, "path": cfg.Path, "servers": servers, "problems": problems})
 		return nil
 	}
 	for _, p := range cfg.Problems {
-		fmt.Fprintln(a.Stderr, a.problemText(p))
+		fmt.Fprintln(a.Stderr, a.ProblemText(p))
 	}
-	fmt.Fprintf(a.Stdout, a.t("ok %s (%d servers)\n", "通过 %s（%d 个服务）\n"), cfg.Path, servers)
+	fmt.Fprintf(a.Stdout, a.T("ok %s (%d servers)\n", "通过 %s（%d 个服务）\n"), cfg.Path, servers)
 	return nil
 }

@@ -9,53 +9,53 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func disconnectCommand(a *app) *cobra.Command {
+func DisconnectCommand(a *Env) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "disconnect CLIENT",
-		Short: a.t("take this gateway out of a client's file again", "从客户端的配置文件中移除本网关"),
-		Long: a.t("Takes this gateway out of a client's file again. A file that nobody has touched since\ngets its old content back to the byte; in another one only our change is undone.\nServers that `connect --move` took leave the gateway's file, unless they were changed\nthere since.",
+		Short: a.T("take this gateway out of a client's file again", "从客户端的配置文件中移除本网关"),
+		Long: a.T("Takes this gateway out of a client's file again. A file that nobody has touched since\ngets its old content back to the byte; in another one only our change is undone.\nServers that `connect --move` took leave the gateway's file, unless they were changed\nthere since.",
 			"从客户端的配置文件中移除本网关。此后未被改动的文件恢复原样；\n否则只撤销我们的修改。\n由 `connect --move` 移入网关的服务会从网关的文件中移除，除非此后被修改过。"),
-		Args: argCount(a, 1, 1), ValidArgsFunction: completeClients,
+		Args: ArgCount(a, 1, 1), ValidArgsFunction: completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error { return disconnect(cmd.Context(), a, args[0], dryRun) },
 	}
-	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, a.t("show the difference and write nothing", "只显示差异，不写入"))
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, a.T("show the difference and write nothing", "只显示差异，不写入"))
 	return cmd
 }
 
-func disconnect(ctx context.Context, a *app, id string, dryRun bool) error {
-	c, err := findClient(a, id)
+func disconnect(ctx context.Context, a *Env, id string, dryRun bool) error {
+	c, err := Find(a, id)
 	if err != nil {
 		return err
 	}
-	change, err := planDisconnect(a, c)
+	change, err := PlanDisconnect(a, c)
 	if err != nil {
 		return err
 	}
-	if change.nothing() {
-		fmt.Fprintln(a.Stderr, a.t("nothing to change: it is not connected", "无需修改：尚未连接"))
+	if change.Nothing() {
+		fmt.Fprintln(a.Stderr, a.T("nothing to change: it is not connected", "无需修改：尚未连接"))
 	} else {
-		fmt.Fprint(a.Stdout, change.diff())
+		fmt.Fprint(a.Stdout, change.Diff())
 	}
-	for _, add := range change.leaving {
-		fmt.Fprintf(a.Stderr, a.t("taken out of the gateway: %s (%s)\n", "从网关移除：%s（%s）\n"), add.Name, add.Config)
+	for _, add := range change.Leaving {
+		fmt.Fprintf(a.Stderr, a.T("taken out of the gateway: %s (%s)\n", "从网关移除：%s（%s）\n"), add.Name, add.Config)
 	}
-	for _, d := range change.staying {
+	for _, d := range change.Staying {
 		fmt.Fprintf(a.Stderr, "%s: %s\n", d.Name, d.Outcome)
 	}
 	if dryRun {
 		return nil
 	}
-	if err := endConnection(ctx, a, change); err != nil || change.nothing() {
+	if err := EndConnection(ctx, a, change); err != nil || change.Nothing() {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s%s\n", a.t("disconnected: ", "已断开："), c.name)
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("disconnected: ", "已断开："), c.Name)
 	return nil
 }
 
 // undone is a client's file without our change.
-func undone(c *client, conn connection, now []byte) ([]byte, error) {
-	if conn.Hash != "" && conn.Hash == hashOf(now) {
+func undone(c *Client, conn connection, now []byte) ([]byte, error) {
+	if conn.Hash != "" && conn.Hash == HashOf(now) {
 		if conn.Backup == "" {
 			return nil, nil
 		}
@@ -63,21 +63,21 @@ func undone(c *client, conn connection, now []byte) ([]byte, error) {
 			return old, nil
 		}
 	}
-	servers, err := parseClient(now, c)
+	servers, err := Parse(now, c)
 	if err != nil {
 		return nil, err
 	}
 	there := map[string]bool{}
 	for _, s := range servers {
-		there[s.name] = true
+		there[s.Name] = true
 	}
 	after := now
-	if there[ownEntry] {
-		if after, err = editClient(c, after, ownEntry, nil); err != nil {
+	if there[OwnEntry] {
+		if after, err = Edit(c, after, OwnEntry, nil); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range sortedKeys(conn.Moved) {
+	for _, name := range SortedKeys(conn.Moved) {
 		if there[name] {
 			continue
 		}
@@ -85,7 +85,7 @@ func undone(c *client, conn connection, now []byte) ([]byte, error) {
 		if err := json.Unmarshal(conn.Moved[name], &entry); err != nil {
 			return nil, err
 		}
-		if after, err = editClient(c, after, name, entry); err != nil {
+		if after, err = Edit(c, after, name, entry); err != nil {
 			return nil, err
 		}
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // exportJSON prints the servers in the shape that most programs read.
-func exportJSON(a *app, withSecrets bool) error {
-	cfg, err := a.load(false)
+func exportJSON(a *Env, withSecrets bool) error {
+	cfg, err := a.Load(false)
 	if err != nil {
 		return err
 	}
 	servers := map[string]json.RawMessage{}
 	for _, one := range exportNames(a, cfg) {
-		if servers[one.as], err = rawEntry(a, cfg.Path, one.schema, one.name); err != nil {
+		if servers[one.as], err = RawEntry(a, cfg.Path, one.schema, one.name); err != nil {
 			return err
 		}
 		if !withSecrets {
@@ -35,7 +35,7 @@ func exportJSON(a *app, withSecrets bool) error {
 			return err
 		}
 		if n := bytes.Count(raw, []byte(config.Redacted)); n > 0 {
-			fmt.Fprintf(a.Stderr, a.t("%d values that may be secrets are printed as %s; --with-secrets prints them\n", "%d 个可能是密钥的值显示为 %s；--with-secrets 输出原值\n"), n, config.Redacted)
+			fmt.Fprintf(a.Stderr, a.T("%d values that may be secrets are printed as %s; --with-secrets prints them\n", "%d 个可能是密钥的值显示为 %s；--with-secrets 输出原值\n"), n, config.Redacted)
 		}
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", raw)
@@ -67,7 +67,7 @@ func withoutArguments(entry json.RawMessage) json.RawMessage {
 
 // exportNames gives every server of all schemas a name of its own: those of
 // the default schema keep theirs, and so does a name that there is once.
-func exportNames(a *app, cfg *config.Config) []exported {
+func exportNames(a *Env, cfg *config.Config) []exported {
 	var all []exported
 	schemas := map[string][]string{}
 	taken := map[string]bool{}
@@ -88,7 +88,7 @@ func exportNames(a *app, cfg *config.Config) []exported {
 			one.as = fmt.Sprintf("%s-%s-%d", one.schema, one.name, n)
 		}
 		taken[one.as] = true
-		fmt.Fprintf(a.Stderr, a.t("%s of schema %s is exported as %s: %s have one of this name\n", "schema %[2]s 的 %[1]s 导出为 %[3]s：%[4]s 中有同名服务\n"),
+		fmt.Fprintf(a.Stderr, a.T("%s of schema %s is exported as %s: %s have one of this name\n", "schema %[2]s 的 %[1]s 导出为 %[3]s：%[4]s 中有同名服务\n"),
 			one.name, one.schema, one.as, strings.Join(schemas[one.name], ", "))
 	}
 	return all

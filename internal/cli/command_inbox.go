@@ -13,15 +13,15 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-func inboxCommand(a *app) *cobra.Command {
+func InboxCommand(a *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox [answer|decline|cancel ID [NAME=VALUE ...]]",
-		Short: a.t("see and answer the questions that wait in the running gateway", "查看并回答正在运行的网关中等待的问题"),
+		Short: a.T("see and answer the questions that wait in the running gateway", "查看并回答正在运行的网关中等待的问题"),
 		Example: "  mcp-all-in-one inbox\n  mcp-all-in-one inbox answer 3 name=Ann\n" +
 			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := runningHere(cmd.Context(), a)
+			r, err := RunningHere(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -29,7 +29,7 @@ func inboxCommand(a *app) *cobra.Command {
 				return listInbox(a, cmd, r)
 			}
 			if len(args) < 2 {
-				return usageError(a, cmd, a.t("an ID is missing", "缺少 ID"))
+				return UsageError(a, cmd, a.T("an ID is missing", "缺少 ID"))
 			}
 			return answerInbox(a, cmd, r, args[0], args[1], args[2:])
 		},
@@ -37,17 +37,17 @@ func inboxCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func listInbox(a *app, cmd *cobra.Command, r *remote) error {
+func listInbox(a *Env, cmd *cobra.Command, r *Remote) error {
 	questions, err := questionsOf(r, cmd)
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		writeLine(a.Stdout, map[string]any{"questions": questions})
+	if a.JSON {
+		WriteLine(a.Stdout, map[string]any{"questions": questions})
 		return nil
 	}
 	if len(questions) == 0 {
-		fmt.Fprintln(a.Stderr, a.t("no question waits", "没有等待回答的问题"))
+		fmt.Fprintln(a.Stderr, a.T("no question waits", "没有等待回答的问题"))
 	}
 	for _, q := range questions {
 		message, _ := jsonrpc.GetString(q.Params, "message")
@@ -65,15 +65,15 @@ func listInbox(a *app, cmd *cobra.Command, r *remote) error {
 	return nil
 }
 
-func questionsOf(r *remote, cmd *cobra.Command) ([]web.Question, error) {
+func questionsOf(r *Remote, cmd *cobra.Command) ([]web.Question, error) {
 	questions := []web.Question{}
-	return questions, r.get(cmd.Context(), "/api/v1/inbox", &questions)
+	return questions, r.Get(cmd.Context(), "/api/v1/inbox", &questions)
 }
 
-func answerInbox(a *app, cmd *cobra.Command, r *remote, verb, id string, words []string) error {
+func answerInbox(a *Env, cmd *cobra.Command, r *Remote, verb, id string, words []string) error {
 	answer := web.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
 	if answer.Action == "" {
-		return usageError(a, cmd, fmt.Sprintf("%s %q", a.t("unknown verb", "未知的动作"), verb))
+		return UsageError(a, cmd, fmt.Sprintf("%s %q", a.T("unknown verb", "未知的动作"), verb))
 	}
 	if answer.Action == "accept" {
 		content, err := inboxContent(a, cmd, r, id, words)
@@ -82,12 +82,12 @@ func answerInbox(a *app, cmd *cobra.Command, r *remote, verb, id string, words [
 		}
 		answer.Content = content
 	}
-	return r.post(cmd.Context(), "/api/v1/inbox/"+url.PathEscape(id), answer, nil)
+	return r.Post(cmd.Context(), "/api/v1/inbox/"+url.PathEscape(id), answer, nil)
 }
 
 // inboxContent makes the content of an answer, typed by what the question asks
 // for.
-func inboxContent(a *app, cmd *cobra.Command, r *remote, id string, words []string) (json.RawMessage, error) {
+func inboxContent(a *Env, cmd *cobra.Command, r *Remote, id string, words []string) (json.RawMessage, error) {
 	questions, err := questionsOf(r, cmd)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func inboxContent(a *app, cmd *cobra.Command, r *remote, id string, words []stri
 		}
 		content, err := (&probe.ArgumentParser{Schema: jsonrpc.Get(q.Params, "requestedSchema")}).Parse(nil, words)
 		if err != nil {
-			return nil, fail(exitUsage, codeArgument, "", "%v", err)
+			return nil, Fail(ExitUsage, CodeArgument, "", "%v", err)
 		}
 		if q.Kind != "sampling" {
 			return content, nil
@@ -106,5 +106,5 @@ func inboxContent(a *app, cmd *cobra.Command, r *remote, id string, words []stri
 		text, _ := jsonrpc.GetString(content, "text")
 		return probe.Complete(&probe.Question{Method: "sampling/createMessage"}, jsonrpc.Quote(text))
 	}
-	return nil, fail(exitUsage, codeUsage, "mcp-all-in-one inbox", "%s %q", a.t("no question waits with the ID", "没有等待中的问题"), id)
+	return nil, Fail(ExitUsage, CodeUsage, "mcp-all-in-one inbox", "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
 }

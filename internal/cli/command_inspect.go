@@ -14,19 +14,19 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func inspectCommand(a *app) *cobra.Command {
-	var f probeFlags
-	cmd := probeCommand(a, "inspect TARGET", a.t("what a server is: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
+func InspectCommand(a *Env) *cobra.Command {
+	var f Flags
+	cmd := NewCommand(a, "inspect TARGET", a.T("what a server is: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f, args)
+			m, err := ParseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), a, &f, m, inspectServer)
+			return Once(cmd.Context(), a, &f, m, inspectServer)
 		})
 	cmd.Example = "  mcp-all-in-one inspect github\n  mcp-all-in-one inspect https://example.com/mcp --protocol modern\n" +
 		"  mcp-all-in-one inspect -- npx -y @modelcontextprotocol/server-everything"
-	f.addOutput(a, cmd.Flags(), formats)
+	f.AddOutput(a, cmd.Flags(), Formats)
 	return cmd
 }
 
@@ -58,38 +58,38 @@ type inspectionList struct {
 	Issues []string `json:"issues,omitempty"`
 }
 
-var allKinds = []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts}
+var AllKinds = []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts}
 
-func inspectServer(b *bout) error {
+func inspectServer(b *Connection) error {
 	i := b.Info()
 	r := inspection{
-		Target: b.aim.label, Server: i.Server, Protocol: i.Version, Era: i.Era.String(), Speaks: i.Speaks, Transport: i.Transport, PID: i.PID,
+		Target: b.To.Label, Server: i.Server, Protocol: i.Version, Era: i.Era.String(), Speaks: i.Speaks, Transport: i.Transport, PID: i.PID,
 		Session: i.SessionID, Capabilities: i.Capabilities, Instructions: i.Instructions, Lists: []inspectionList{},
 		Dial: asMs(i.Dial), Handshake: asMs(i.Greet),
 	}
-	lang := b.app.lang
-	if b.flags.structured(b.app) {
+	lang := b.Env.Lang
+	if b.Flags.Structured(b.Env) {
 		lang = i18n.English
 	}
-	for _, k := range allKinds {
+	for _, k := range AllKinds {
 		if !b.Offers(k) {
 			continue
 		}
 		began := time.Now()
-		l, err := b.List(b.ctx, k)
+		l, err := b.List(b.Ctx, k)
 		if err != nil {
 			return err
 		}
 		r.Lists = append(r.Lists, listed(l, time.Since(began), lang))
 	}
-	if b.flags.structured(b.app) {
+	if b.Flags.Structured(b.Env) {
 		raw, err := json.Marshal(r)
 		if err != nil {
 			return err
 		}
-		return printResult(b.app, &b.flags.outputFlags, raw, "")
+		return PrintResult(b.Env, &b.Flags.OutputFlags, raw, "")
 	}
-	printInspection(b.app, &r)
+	printInspection(b.Env, &r)
 	return nil
 }
 
@@ -101,46 +101,46 @@ func listed(l *probe.Listing, took time.Duration, lang i18n.Lang) inspectionList
 		c := catalog.CostOf(raw)
 		cost.Bytes, cost.Tokens = cost.Bytes+c.Bytes, cost.Tokens+c.Tokens
 	}
-	out := inspectionList{Kind: kindName(l.Kind), Count: len(l.Raw), Pages: l.Pages, Bytes: cost.Bytes, Tokens: cost.Tokens, Ms: asMs(took)}
+	out := inspectionList{Kind: KindName(l.Kind), Count: len(l.Raw), Pages: l.Pages, Bytes: cost.Bytes, Tokens: cost.Tokens, Ms: asMs(took)}
 	for _, issue := range l.Issues {
 		out.Issues = append(out.Issues, strings.TrimPrefix(issue.Item+": "+issue.Detail.In(lang), ": "))
 	}
 	return out
 }
 
-func kindName(k catalog.Kind) string {
+func KindName(k catalog.Kind) string {
 	if k == catalog.Templates {
 		return "templates"
 	}
 	return k.Member()
 }
 
-func printInspection(a *app, r *inspection) {
+func printInspection(a *Env, r *inspection) {
 	row := func(label, format string, args ...any) {
-		fmt.Fprintf(a.Stdout, "%s  %s\n", padRight(label, 13), fmt.Sprintf(format, args...))
+		fmt.Fprintf(a.Stdout, "%s  %s\n", PadRight(label, 13), fmt.Sprintf(format, args...))
 	}
 	name, _ := jsonrpc.GetString(r.Server, "name")
 	version, _ := jsonrpc.GetString(r.Server, "version")
-	row(a.t("server", "服务"), "%s", strings.TrimSpace(name+" "+version))
-	row(a.t("protocol", "协议"), "%s (%s)", r.Protocol, r.Era)
+	row(a.T("server", "服务"), "%s", strings.TrimSpace(name+" "+version))
+	row(a.T("protocol", "协议"), "%s (%s)", r.Protocol, r.Era)
 	if len(r.Speaks) > 0 {
-		row(a.t("speaks", "支持"), "%s", strings.Join(r.Speaks, ", "))
+		row(a.T("speaks", "支持"), "%s", strings.Join(r.Speaks, ", "))
 	}
 	transport := r.Transport
 	if r.PID != 0 {
 		transport += fmt.Sprintf(", pid %d", r.PID)
 	}
-	row(a.t("transport", "传输"), "%s", transport)
-	row(a.t("handshake", "握手"), a.t("%.1f ms (connected in %.1f ms)", "%.1f ms（连接 %.1f ms）"), r.Handshake, r.Dial)
-	row(a.t("capabilities", "能力"), "%s", strings.Join(capabilityNames(r.Capabilities), ", "))
+	row(a.T("transport", "传输"), "%s", transport)
+	row(a.T("handshake", "握手"), a.T("%.1f ms (connected in %.1f ms)", "%.1f ms（连接 %.1f ms）"), r.Handshake, r.Dial)
+	row(a.T("capabilities", "能力"), "%s", strings.Join(capabilityNames(r.Capabilities), ", "))
 	for _, l := range r.Lists {
-		row(l.Kind, a.t("%d  (%s, %.1f ms)", "%d（%s，%.1f ms）"), l.Count, sized(a, byteSize(l.Bytes)+" ≈ "+thousands(l.Tokens)+" tokens"), l.Ms)
+		row(l.Kind, a.T("%d  (%s, %.1f ms)", "%d（%s，%.1f ms）"), l.Count, Sized(a, ByteSize(l.Bytes)+" ≈ "+Thousands(l.Tokens)+" tokens"), l.Ms)
 		for _, issue := range l.Issues {
 			row("", "⚠ %s", issue)
 		}
 	}
 	if r.Instructions != "" {
-		row(a.t("instructions", "说明"), "%s", strings.ReplaceAll(r.Instructions, "\n", "\n               "))
+		row(a.T("instructions", "说明"), "%s", strings.ReplaceAll(r.Instructions, "\n", "\n               "))
 	}
 }
 

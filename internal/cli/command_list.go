@@ -13,70 +13,70 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func listCommand(a *app) *cobra.Command {
-	var f probeFlags
+func ListCommand(a *Env) *cobra.Command {
+	var f Flags
 	var wide bool
-	cmd := probeCommand(a, "list [servers|clients] | list [tools|resources|templates|prompts] TARGET [NAME]", a.t("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
+	cmd := NewCommand(a, "list [servers|clients] | list [tools|resources|templates|prompts] TARGET [NAME]", a.T("list the servers, or what one of them offers", "列出服务，或某个服务提供的内容"), &f,
 		func(cmd *cobra.Command, args []string) error { return runList(a, cmd, &f, wide, args) })
 	cmd.Aliases = []string{"ls"}
 	cmd.Example = "  mcp-all-in-one list\n  mcp-all-in-one list tools github\n  mcp-all-in-one list github search_issues\n" +
 		"  mcp-all-in-one list . --json\n  mcp-all-in-one list prompts -- npx -y @modelcontextprotocol/server-everything"
-	cmd.Flags().BoolVar(&wide, "wide", false, a.t("whole descriptions and schemas", "显示完整描述与 schema"))
-	f.shared = true
-	cmd.ValidArgsFunction = completeList(a, &f)
-	f.addOutput(a, cmd.Flags(), listFormats)
+	cmd.Flags().BoolVar(&wide, "wide", false, a.T("whole descriptions and schemas", "显示完整描述与 schema"))
+	f.Shared = true
+	cmd.ValidArgsFunction = CompleteList(a, &f)
+	f.AddOutput(a, cmd.Flags(), ListFormats)
 	return cmd
 }
 
-var kindWords = map[string]catalog.Kind{
+var KindWords = map[string]catalog.Kind{
 	"tools": catalog.Tools, "resources": catalog.Resources, "templates": catalog.Templates, "prompts": catalog.Prompts,
 }
 
-func runList(a *app, cmd *cobra.Command, f *probeFlags, wide bool, args []string) error {
-	kinds := allKinds
+func runList(a *Env, cmd *cobra.Command, f *Flags, wide bool, args []string) error {
+	kinds := AllKinds
 	dash := cmd.ArgsLenAtDash()
 	take := func(list []string) []string {
 		for i, word := range list {
-			if k, ok := kindWords[word]; ok && (dash < 0 || i < dash) {
+			if k, ok := KindWords[word]; ok && (dash < 0 || i < dash) {
 				kinds = []catalog.Kind{k}
 				return slices.Delete(slices.Clone(list), i, i+1)
 			}
 		}
 		return list
 	}
-	var m *aim
+	var m *Target
 	var err error
 	if dash >= 0 {
-		m, err = aimCommand(a, f, args[dash:], take(args[:dash]))
+		m, err = TargetCommand(a, f, args[dash:], take(args[:dash]))
 	} else if args = take(args); len(args) == 0 && len(kinds) == 1 {
-		return usageError(a, cmd, a.t("a target is missing", "缺少目标"))
+		return UsageError(a, cmd, a.T("a target is missing", "缺少目标"))
 	} else if len(args) == 0 || len(args) == 1 && args[0] == "servers" {
 		return listServers(cmd.Context(), a, f)
 	} else if len(args) == 1 && args[0] == "clients" {
 		return listClients(a, cmd)
 	} else {
-		m, err = aimWord(cmd.Context(), a, f, args[0], args[1:])
+		m, err = TargetWord(cmd.Context(), a, f, args[0], args[1:])
 	}
 	if err != nil {
 		return err
 	}
 	name := ""
-	if len(m.rest) > 0 {
-		name = m.rest[0]
+	if len(m.Rest) > 0 {
+		name = m.Rest[0]
 	}
-	return once(cmd.Context(), a, f, m, func(b *bout) error { return listFeatures(b, kinds, name, wide || f.output == "wide") })
+	return Once(cmd.Context(), a, f, m, func(b *Connection) error { return listFeatures(b, kinds, name, wide || f.Output == "wide") })
 }
 
 // listFeatures prints the lists of a server.
-func listFeatures(b *bout, kinds []catalog.Kind, name string, wide bool) error {
-	a := b.app
+func listFeatures(b *Connection, kinds []catalog.Kind, name string, wide bool) error {
+	a := b.Env
 	all := make(map[string][]json.RawMessage)
 	found := false
 	for _, k := range kinds {
 		if len(kinds) > 1 && !b.Offers(k) {
 			continue
 		}
-		l, err := b.wholeList(k)
+		l, err := b.WholeList(k)
 		if err != nil {
 			return err
 		}
@@ -88,46 +88,46 @@ func listFeatures(b *bout, kinds []catalog.Kind, name string, wide bool) error {
 			found = true
 			l.Items, l.Raw = []catalog.Item{*item}, []json.RawMessage{item.Raw}
 		}
-		if b.flags.structured(a) {
+		if b.Flags.Structured(a) {
 			all[k.Member()] = append([]json.RawMessage{}, l.Raw...)
 			continue
 		}
-		if printListAs(a, b.flags.output, l) {
+		if PrintListAs(a, b.Flags.Output, l) {
 			continue
 		}
 		printListing(a, l, wide || name != "", len(kinds) > 1)
 	}
-	if err := b.sayMissing(); err != nil {
+	if err := b.SayMissing(); err != nil {
 		return err
 	}
 	if name != "" && !found {
-		return fail(exitTool, codeUnknownTool, "", "%s %q", a.t("the server offers nothing called", "服务没有提供"), name)
+		return Fail(ExitTool, CodeUnknownTool, "", "%s %q", a.T("the server offers nothing called", "服务没有提供"), name)
 	}
-	if b.flags.structured(a) {
+	if b.Flags.Structured(a) {
 		raw, err := json.Marshal(all)
 		if err != nil {
 			return err
 		}
-		return printResult(a, &b.flags.outputFlags, raw, "")
+		return PrintResult(a, &b.Flags.OutputFlags, raw, "")
 	}
 	return nil
 }
 
 // printListing prints one list: for people as signatures, for a pipe as
 // columns between tabs.
-func printListing(a *app, l *probe.Listing, wide, titled bool) {
-	if titled && isTerminal(a.Stdout) {
-		fmt.Fprintf(a.Stdout, "%s (%d)\n", kindName(l.Kind), len(l.Items))
+func printListing(a *Env, l *probe.Listing, wide, titled bool) {
+	if titled && IsTerminal(a.Stdout) {
+		fmt.Fprintf(a.Stdout, "%s (%d)\n", KindName(l.Kind), len(l.Items))
 	}
 	for i := range l.Items {
 		it := &l.Items[i]
-		first := itemSignature(l.Kind, it)
+		first := ItemSignature(l.Kind, it)
 		about := it.Description
 		if !wide {
 			about, _, _ = strings.Cut(about, "\n")
 		}
 		switch {
-		case !isTerminal(a.Stdout) && !wide:
+		case !IsTerminal(a.Stdout) && !wide:
 			fmt.Fprintf(a.Stdout, "%s\t%s\n", first, about)
 		default:
 			fmt.Fprintf(a.Stdout, "%s\n", first)
@@ -141,7 +141,7 @@ func printListing(a *app, l *probe.Listing, wide, titled bool) {
 	}
 }
 
-func printSchemas(a *app, k catalog.Kind, it *catalog.Item) {
+func printSchemas(a *Env, k catalog.Kind, it *catalog.Item) {
 	if k != catalog.Tools {
 		fmt.Fprintf(a.Stdout, "    %s\n", jsonrpc.Compact(nil, it.Raw))
 		return
@@ -149,7 +149,7 @@ func printSchemas(a *app, k catalog.Kind, it *catalog.Item) {
 	for _, s := range []struct {
 		label  string
 		schema []byte
-	}{{a.t("input", "输入"), it.InputSchema}, {a.t("output", "输出"), it.OutputSchema}} {
+	}{{a.T("input", "输入"), it.InputSchema}, {a.T("output", "输出"), it.OutputSchema}} {
 		if len(s.schema) == 0 {
 			continue
 		}
@@ -161,8 +161,8 @@ func printSchemas(a *app, k catalog.Kind, it *catalog.Item) {
 	}
 }
 
-// itemSignature is one item on one line.
-func itemSignature(k catalog.Kind, it *catalog.Item) string {
+// ItemSignature is one item on one line.
+func ItemSignature(k catalog.Kind, it *catalog.Item) string {
 	switch k {
 	case catalog.Tools:
 		text := catalog.ShortSignature(it.Name, it.InputSchema)

@@ -13,69 +13,69 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func loadCommand(a *app) *cobra.Command {
-	var f callFlags
+func LoadCommand(a *Env) *cobra.Command {
+	var f CallFlags
 	var o probe.LoadOptions
-	cmd := probeCommand(a, "load TARGET TOOL [NAME=VALUE ...]", a.t("call a tool over and over, and show how long it takes", "反复调用工具并统计耗时"), &f.probeFlags,
+	cmd := NewCommand(a, "load TARGET TOOL [NAME=VALUE ...]", a.T("call a tool over and over, and show how long it takes", "反复调用工具并统计耗时"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f.probeFlags, args)
+			m, err := ParseTarget(a, cmd, &f.Flags, args)
 			if err != nil {
 				return err
 			}
-			tool, err := m.name(a, cmd, "TOOL")
+			tool, err := m.Name(a, cmd, "TOOL")
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), a, &f.probeFlags, m, func(b *bout) error { return loadServer(b, &f, o, tool, m.rest) })
+			return Once(cmd.Context(), a, &f.Flags, m, func(b *Connection) error { return loadServer(b, &f, o, tool, m.Rest) })
 		})
-	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Tools)
+	cmd.ValidArgsFunction = CompleteTarget(a, &f.Flags, 0, catalog.Tools)
 	cmd.Example = "  mcp-all-in-one load github search_issues query=bug --parallel 10 --duration 10s"
 	flags := cmd.Flags()
-	flags.IntVar(&o.Parallel, "parallel", 10, a.t("calls at once, at most 1000 (`N`, 10)", "同时进行的调用数，最多 1000（`N`，10）"))
-	flags.DurationVar(&o.Duration, "duration", 10*time.Second, a.t("`TIME` it takes, at most 10m (10s)", "持续时间 `TIME`，最多 10m（10s）"))
-	flags.IntVarP(&o.Count, "count", "n", 0, a.t("end after `N` calls", "`N` 次调用后结束"))
-	flags.StringVar(&f.args, "args", "", a.t("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
-	flags.BoolVar(&f.noValidate, "no-validate", false, a.t("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
+	flags.IntVar(&o.Parallel, "parallel", 10, a.T("calls at once, at most 1000 (`N`, 10)", "同时进行的调用数，最多 1000（`N`，10）"))
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, a.T("`TIME` it takes, at most 10m (10s)", "持续时间 `TIME`，最多 10m（10s）"))
+	flags.IntVarP(&o.Count, "count", "n", 0, a.T("end after `N` calls", "`N` 次调用后结束"))
+	flags.StringVar(&f.Args, "args", "", a.T("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
+	flags.BoolVar(&f.NoValidate, "no-validate", false, a.T("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
 	return cmd
 }
 
-func loadServer(b *bout, f *callFlags, o probe.LoadOptions, name string, words []string) error {
+func loadServer(b *Connection, f *CallFlags, o probe.LoadOptions, name string, words []string) error {
 	if o.Parallel < 1 || o.Parallel > probe.MaxLoadParallel || o.Duration <= 0 || o.Duration > probe.MaxLoadDuration {
-		return fail(exitUsage, codeUsage, "--parallel 1..1000, --duration 1ms..10m", "%s", b.app.t("the load is out of bounds", "负载超出范围"))
+		return Fail(ExitUsage, CodeUsage, "--parallel 1..1000, --duration 1ms..10m", "%s", b.Env.T("the load is out of bounds", "负载超出范围"))
 	}
-	base, err := argumentsFrom(b.app, f.args)
+	base, err := ArgumentsFrom(b.Env, f.Args)
 	if err != nil {
 		return err
 	}
-	tool, err := findTool(b, name)
-	if err != nil && !f.noValidate {
+	tool, err := FindTool(b, name)
+	if err != nil && !f.NoValidate {
 		return err
 	}
-	if f.noValidate {
+	if f.NoValidate {
 		tool = nil
 	}
-	args, err := typedArguments(b, tool, base, words)
+	args, err := TypedArguments(b, tool, base, words)
 	if err != nil {
 		return err
 	}
 	o.Method = mcp.MethodToolsCall
 	o.Params = jsonrpc.Set(jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name"), args, "arguments")
-	r := probe.Load(b.ctx, b.Session, o)
-	if b.app.asJSON {
-		writeLine(b.app.Stdout, r)
+	r := probe.Load(b.Ctx, b.Session, o)
+	if b.Env.JSON {
+		WriteLine(b.Env.Stdout, r)
 	} else {
-		printLoad(b.app, r)
+		printLoad(b.Env, r)
 	}
 	if r.Errors+r.ToolErrors > 0 {
-		return silent(exitTool)
+		return Silent(ExitTool)
 	}
 	return nil
 }
 
-func printLoad(a *app, r *probe.LoadResult) {
-	fmt.Fprintf(a.Stdout, a.t("%d calls, %d errors, %d tool errors, %.1f s, %.0f/s\n", "%d 次调用，%d 个错误，%d 个工具错误，%.1f s，%.0f 次/s\n"),
+func printLoad(a *Env, r *probe.LoadResult) {
+	fmt.Fprintf(a.Stdout, a.T("%d calls, %d errors, %d tool errors, %.1f s, %.0f/s\n", "%d 次调用，%d 个错误，%d 个工具错误，%.1f s，%.0f 次/s\n"),
 		r.Calls, r.Errors, r.ToolErrors, r.Seconds, r.PerSecond)
-	fmt.Fprintf(a.Stdout, "ms  min %.2f  p50 %.2f  p90 %.2f  p99 %.2f  max %.2f  %s %.2f\n", r.Min, r.P50, r.P90, r.P99, r.Max, a.t("mean", "平均"), r.Mean)
+	fmt.Fprintf(a.Stdout, "ms  min %.2f  p50 %.2f  p90 %.2f  p99 %.2f  max %.2f  %s %.2f\n", r.Min, r.P50, r.P90, r.P99, r.Max, a.T("mean", "平均"), r.Mean)
 	most := 1
 	for _, b := range r.Histogram {
 		most = max(most, b.Count)
@@ -84,6 +84,6 @@ func printLoad(a *app, r *probe.LoadResult) {
 		fmt.Fprintf(a.Stdout, "≤ %9.3f ms  %8d  %s\n", b.UpTo, b.Count, strings.Repeat("█", (b.Count*40+most-1)/most))
 	}
 	for i, p := range r.Problems {
-		fmt.Fprintf(a.Stdout, "! %s\n", a.t(p, r.ProblemsZH[i]))
+		fmt.Fprintf(a.Stdout, "! %s\n", a.T(p, r.ProblemsZH[i]))
 	}
 }

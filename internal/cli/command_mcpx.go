@@ -2,57 +2,57 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// mcpxRoot is mcpx: compact mode over stdio.
-func mcpxRoot(a *app) *cobra.Command {
-	f := serveFlags{noSelfConfig: true}
-	cmd := mcpxCommand(a, "mcpx [CONFIG]", a.t(
+// MCPXRoot is mcpx: compact mode over stdio.
+func MCPXRoot(a *Env) *cobra.Command {
+	f := ServeFlags{NoSelfConfig: true}
+	cmd := mcpxCommand(a, "mcpx [CONFIG]", a.T(
 		"All tools of all servers behind two, inspect and exec, over stdio",
 		"以 inspect 和 exec 两个工具代表所有服务的全部工具（stdio）"), &f)
 	cmd.Example = "  mcpx config.json"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		takeConfig(a, args)
-		return serveStdio(cmd.Context(), a, f)
+		TakeConfig(a, args)
+		return ServeStdio(cmd.Context(), a, f)
 	}
 	return cmd
 }
 
-// mcpxSSERoot is mcpx-sse: compact mode over HTTP.
-func mcpxSSERoot(a *app) *cobra.Command {
-	f := serveFlags{noSelfConfig: true, noUI: true, endpoint: "/mcp/"}
-	cmd := mcpxCommand(a, "mcpx-sse [CONFIG]", a.t(
+// McpxSSERoot is mcpx-sse: compact mode over HTTP.
+func McpxSSERoot(a *Env) *cobra.Command {
+	f := ServeFlags{NoSelfConfig: true, NoUI: true, Endpoint: "/mcp/"}
+	cmd := mcpxCommand(a, "mcpx-sse [CONFIG]", a.T(
 		"All tools of all servers behind two, inspect and exec, over HTTP",
 		"以 inspect 和 exec 两个工具代表所有服务的全部工具（HTTP）"), &f)
 	cmd.Example = "  mcpx-sse config.json\n  mcpx-sse config.json --port 8080"
 	addAddress(a, cmd, &f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		takeConfig(a, args)
-		return serveHTTP(cmd.Context(), a, f)
+		TakeConfig(a, args)
+		return ServeHTTP(cmd.Context(), a, f)
 	}
 	return cmd
 }
 
-func mcpxCommand(a *app, use, short string, f *serveFlags) *cobra.Command {
-	f.port = -1
-	cmd := newRoot(a, use, short)
-	cmd.Args = argCount(a, 0, 1)
+func mcpxCommand(a *Env, use, short string, f *ServeFlags) *cobra.Command {
+	f.Port = -1
+	cmd := NewRoot(a, use, short)
+	cmd.Args = ArgCount(a, 0, 1)
 	flags := cmd.Flags()
-	flags.StringVarP(&a.configPath, "config", "c", "", a.t("config `FILE` (~/.mcpx/config.json)", "配置文件 `FILE`（~/.mcpx/config.json）"))
-	flags.BoolVar(&a.project, "project", false, a.t("use ./config.json; its servers need approval", "使用 ./config.json；其中的服务需要批准"))
-	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
-	addLogFlags(&f.log, a, flags)
-	addVersion(a, cmd)
+	flags.StringVarP(&a.ConfigPath, "config", "c", "", a.T("config `FILE` (~/.mcpx/config.json)", "配置文件 `FILE`（~/.mcpx/config.json）"))
+	flags.BoolVar(&a.Project, "project", false, a.T("use ./config.json; its servers need approval", "使用 ./config.json；其中的服务需要批准"))
+	flags.BoolVar(&a.Insecure, "allow-insecure-config", false, a.T("accept a config file that others may write", "接受其他用户可写的配置文件"))
+	AddLogFlags(&f.Log, a, flags)
+	AddVersion(a, cmd)
 	return cmd
 }
 
-func addAddress(a *app, cmd *cobra.Command, f *serveFlags) {
+func addAddress(a *Env, cmd *cobra.Command, f *ServeFlags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.host, "host", "", a.t("`ADDRESS` to listen on (127.0.0.1)", "监听地址 `ADDRESS`（127.0.0.1）"))
-	flags.IntVar(&f.port, "port", -1, a.t("`PORT` to listen on (8000)", "监听端口 `PORT`（8000）"))
+	flags.StringVar(&f.Host, "host", "", a.T("`ADDRESS` to listen on (127.0.0.1)", "监听地址 `ADDRESS`（127.0.0.1）"))
+	flags.IntVar(&f.Port, "port", -1, a.T("`PORT` to listen on (8000)", "监听端口 `PORT`（8000）"))
 }
 
-// takeConfig reads the config file from the arguments.
-func takeConfig(a *app, args []string) {
+// TakeConfig reads the config file from the arguments.
+func TakeConfig(a *Env, args []string) {
 	if len(args) > 0 {
-		a.configPath = args[0]
+		a.ConfigPath = args[0]
 	}
 }

@@ -20,15 +20,15 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func mockCommand(a *app) *cobra.Command {
+func MockCommand(a *Env) *cobra.Command {
 	var port int
 	cmd := &cobra.Command{
 		Use:   "mock FILE",
-		Short: a.t("be the server of a recording, over stdio or HTTP", "作为录制中的服务（stdio 或 HTTP）"),
-		Long: a.t("Answer clients as the server of a recording did, whichever era they speak: one on standard input and\noutput, or with --port any number over HTTP, at /mcp and for older clients at /sse.",
+		Short: a.T("be the server of a recording, over stdio or HTTP", "作为录制中的服务（stdio 或 HTTP）"),
+		Long: a.T("Answer clients as the server of a recording did, whichever era they speak: one on standard input and\noutput, or with --port any number over HTTP, at /mcp and for older clients at /sse.",
 			"按录制中服务的回答来回答客户端，不论其协议时代：通过标准输入输出服务一个客户端，\n或用 --port 通过 HTTP 服务任意多个，位于 /mcp，旧客户端为 /sse。"),
 		Example: "  mcp-all-in-one list tools -- mcp-all-in-one mock run.mcpcap\n  mcp-all-in-one mock run.mcpcap --port 8080",
-		Args:    argCount(a, 1, 1),
+		Args:    ArgCount(a, 1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			capture, err := readCapture(a, args[0])
 			if err != nil {
@@ -40,11 +40,11 @@ func mockCommand(a *app) *cobra.Command {
 			return serveMock(cmd.Context(), a, capture)
 		},
 	}
-	cmd.Flags().IntVarP(&port, "port", "p", 0, a.t("serve HTTP on this `PORT` of this machine; 0 takes a free one", "在本机端口 `PORT` 提供 HTTP；0 为任意空闲端口"))
+	cmd.Flags().IntVarP(&port, "port", "p", 0, a.T("serve HTTP on this `PORT` of this machine; 0 takes a free one", "在本机端口 `PORT` 提供 HTTP；0 为任意空闲端口"))
 	return cmd
 }
 
-func serveMock(ctx context.Context, a *app, capture *probe.Capture) error {
+func serveMock(ctx context.Context, a *Env, capture *probe.Capture) error {
 	conn := jsonrpc.NewConn(plainStream(a), jsonrpc.ConnOptions{
 		Handler: probe.NewMock(capture), Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
@@ -57,18 +57,18 @@ func serveMock(ctx context.Context, a *app, capture *probe.Capture) error {
 // serveMockHTTP serves clients on this machine until a signal ends it. All of
 // them share one recording: the second time the same is asked, by whomever,
 // its second answer comes.
-func serveMockHTTP(ctx context.Context, a *app, capture *probe.Capture, port int) error {
-	life := newLifetime(ctx)
-	defer life.stop()
+func serveMockHTTP(ctx context.Context, a *Env, capture *probe.Capture, port int) error {
+	life := NewLifetime(ctx)
+	defer life.Stop()
 	var lc net.ListenConfig
-	ln, err := lc.Listen(life.soft, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	ln, err := lc.Listen(life.Soft, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return listenError(a, err, "127.0.0.1", port)
+		return ListenError(a, err, "127.0.0.1", port)
 	}
 	mock := probe.NewMock(capture)
 	defaults := config.DefaultLimits()
-	limits := serverLimits(&defaults)
-	front := mcphttp.NewServer(mcphttp.ServerOptions{Limits: limits, Log: quietLog(), Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) {
+	limits := ServerLimits(&defaults)
+	front := mcphttp.NewServer(mcphttp.ServerOptions{Limits: limits, Log: QuietLog(), Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) {
 		return &mockSession{Mock: mock}, nil
 	}})
 	guard, routes := &mcphttp.Guard{Loopback: true}, mcptest.Routes(front)
@@ -76,8 +76,8 @@ func serveMockHTTP(ctx context.Context, a *app, capture *probe.Capture, port int
 		if guard.Check(w, r) {
 			routes.ServeHTTP(w, r)
 		}
-	}), limits, quietLog())
-	stop := context.AfterFunc(life.soft, func() {
+	}), limits, QuietLog())
+	stop := context.AfterFunc(life.Soft, func() {
 		front.Close()
 		server.Close()
 	})

@@ -23,24 +23,24 @@ type oldFlags struct {
 	schema, version     bool
 }
 
-func addOldSpellings(a *app, cmd *cobra.Command) {
+func AddOldSpellings(a *Env, cmd *cobra.Command) {
 	var f oldFlags
 	flags := cmd.Flags()
 	path := func(p *string, name, about string) {
 		flags.StringVar(p, name, "", about)
 		flags.Lookup(name).NoOptDefVal = noPath
 	}
-	path(&f.validate, "validate-mcp-config", a.t("check a config file (`PATH`)", "验证配置文件（`PATH`）"))
-	path(&f.show, "show-mcp-config", a.t("print a config file (`PATH`)", "显示配置文件内容（`PATH`）"))
-	path(&f.set, "set-mcp-config", a.t("replace a config file by standard input (`PATH`)", "用标准输入替换配置文件（`PATH`）"))
-	flags.BoolVar(&f.schema, "show-mcp-config-schema", false, a.t("print the JSON Schema of the config file", "显示配置文件的 JSON Schema"))
-	flags.BoolVarP(&f.version, "version", "V", false, a.t("print the version", "显示版本"))
+	path(&f.validate, "validate-mcp-config", a.T("check a config file (`PATH`)", "验证配置文件（`PATH`）"))
+	path(&f.show, "show-mcp-config", a.T("print a config file (`PATH`)", "显示配置文件内容（`PATH`）"))
+	path(&f.set, "set-mcp-config", a.T("replace a config file by standard input (`PATH`)", "用标准输入替换配置文件（`PATH`）"))
+	flags.BoolVar(&f.schema, "show-mcp-config-schema", false, a.T("print the JSON Schema of the config file", "显示配置文件的 JSON Schema"))
+	flags.BoolVarP(&f.version, "version", "V", false, a.T("print the version", "显示版本"))
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runOld(a, cmd, f, args) }
 }
 
 // runOld runs an old spelling. Without any flag it shows the help.
-func runOld(a *app, cmd *cobra.Command, f oldFlags, args []string) error {
+func runOld(a *Env, cmd *cobra.Command, f oldFlags, args []string) error {
 	for _, old := range []struct {
 		value string
 		run   func() error
@@ -50,18 +50,18 @@ func runOld(a *app, cmd *cobra.Command, f oldFlags, args []string) error {
 		}
 		switch {
 		case old.value != noPath:
-			a.configPath = old.value
+			a.ConfigPath = old.value
 		case len(args) > 0:
-			a.configPath, args = args[0], args[1:]
+			a.ConfigPath, args = args[0], args[1:]
 		}
 		if len(args) > 0 {
-			return usageError(a, cmd, a.t("unexpected argument ", "多余的参数 ")+args[0])
+			return UsageError(a, cmd, a.T("unexpected argument ", "多余的参数 ")+args[0])
 		}
 		return old.run()
 	}
 	switch {
 	case len(args) > 0:
-		return unknownCommand(a, cmd, args[0])
+		return UnknownCommand(a, cmd, args[0])
 	case f.schema:
 		a.Stdout.Write(config.JSONSchema())
 		return nil
@@ -72,8 +72,8 @@ func runOld(a *app, cmd *cobra.Command, f oldFlags, args []string) error {
 	return cmd.Help()
 }
 
-func oldValidate(a *app) error {
-	cfg, err := a.load(false)
+func oldValidate(a *Env) error {
+	cfg, err := a.Load(false)
 	if err != nil {
 		return oldFailure(a, err)
 	}
@@ -97,8 +97,8 @@ func oldValidate(a *app) error {
 	return nil
 }
 
-func oldShow(a *app) error {
-	found, err := config.Discover(a.loadOptions(false))
+func oldShow(a *Env) error {
+	found, err := config.Discover(a.LoadOptions(false))
 	if err != nil {
 		return oldFailure(a, err)
 	}
@@ -121,7 +121,7 @@ func oldShow(a *app) error {
 	return nil
 }
 
-func oldSet(a *app) error {
+func oldSet(a *Env) error {
 	data, err := io.ReadAll(a.Stdin)
 	if err != nil {
 		return i18n.Errorf("reading standard input: %w", "读取标准输入失败：%w", err)
@@ -133,13 +133,13 @@ func oldSet(a *app) error {
 		if errors.As(err, &syntax) {
 			fmt.Fprintf(a.Stderr, "位置: 第 %d 个字节\n", syntax.Offset)
 		}
-		return silent(exitFailure)
+		return Silent(ExitFailure)
 	}
-	found, err := config.Discover(a.loadOptions(true))
+	found, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
 		return oldFailure(a, err)
 	}
-	_, err = config.Update(found.Path, config.WriteOptions{Load: a.loadOptions(false)}, func(d *config.Draft) error { return d.Replace(data) })
+	_, err = config.Update(found.Path, config.WriteOptions{Load: a.LoadOptions(false)}, func(d *config.Draft) error { return d.Replace(data) })
 	if err != nil {
 		return oldFailure(a, err)
 	}
@@ -150,7 +150,7 @@ func oldSet(a *app) error {
 
 // oldFailure prints what is wrong with a config file the way scripts know it:
 // in Chinese throughout, as the old spellings always spoke.
-func oldFailure(a *app, err error) error {
+func oldFailure(a *Env, err error) error {
 	var load *config.LoadError
 	switch {
 	case errors.As(err, &load) && load.Has("AIO2001"):
@@ -160,7 +160,7 @@ func oldFailure(a *app, err error) error {
 		}
 	case errors.Is(err, os.ErrNotExist):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")
-		fmt.Fprintf(a.Stderr, "路径: %s\n", a.configPath)
+		fmt.Fprintf(a.Stderr, "路径: %s\n", a.ConfigPath)
 	case errors.As(err, &load):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件验证失败")
 		n := 0
@@ -178,5 +178,5 @@ func oldFailure(a *app, err error) error {
 	default:
 		return err
 	}
-	return silent(exitFailure)
+	return Silent(ExitFailure)
 }

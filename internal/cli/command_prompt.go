@@ -14,31 +14,31 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func promptCommand(a *app) *cobra.Command {
-	var f probeFlags
+func PromptCommand(a *Env) *cobra.Command {
+	var f Flags
 	var noValidate bool
-	cmd := probeCommand(a, "prompt TARGET PROMPT [NAME=VALUE ...]", a.t("get a prompt", "获取提示词"), &f,
+	cmd := NewCommand(a, "prompt TARGET PROMPT [NAME=VALUE ...]", a.T("get a prompt", "获取提示词"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f, args)
+			m, err := ParseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			name, err := m.name(a, cmd, "PROMPT")
+			name, err := m.Name(a, cmd, "PROMPT")
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), a, &f, m, func(b *bout) error { return getPrompt(b, name, m.rest, noValidate) })
+			return Once(cmd.Context(), a, &f, m, func(b *Connection) error { return getPrompt(b, name, m.Rest, noValidate) })
 		})
 	cmd.Example = "  mcp-all-in-one prompt greeting -- mcp-all-in-one demo\n  mcp-all-in-one prompt summarize text=@notes.txt style=formal -- mcp-all-in-one demo"
-	cmd.Flags().BoolVar(&noValidate, "no-validate", false, a.t("send the arguments whatever the prompt declares", "不按声明校验，直接发送"))
-	f.shared = true
-	cmd.ValidArgsFunction = completeTarget(a, &f, 0, catalog.Prompts)
-	f.addOutput(a, cmd.Flags(), formats)
+	cmd.Flags().BoolVar(&noValidate, "no-validate", false, a.T("send the arguments whatever the prompt declares", "不按声明校验，直接发送"))
+	f.Shared = true
+	cmd.ValidArgsFunction = CompleteTarget(a, &f, 0, catalog.Prompts)
+	f.AddOutput(a, cmd.Flags(), Formats)
 	return cmd
 }
 
-func getPrompt(b *bout, name string, words []string, noValidate bool) error {
-	a := b.app
+func getPrompt(b *Connection, name string, words []string, noValidate bool) error {
+	a := b.Env
 	values, err := textArguments(words)
 	if err != nil {
 		return badArguments(b, err)
@@ -48,21 +48,21 @@ func getPrompt(b *bout, name string, words []string, noValidate bool) error {
 			return err
 		}
 	}
-	return showResource(b, mcp.MethodPromptsGet, probe.PromptParams(name, values), "", func(x *probe.Exchange, m *aim) error {
+	return showResource(b, mcp.MethodPromptsGet, probe.PromptParams(name, values), "", func(x *probe.Exchange, m *Target) error {
 		if x.Err == nil {
 			return nil
 		}
-		e := answered(a, x, m).(*exitError)
-		e.err = i18n.Errorf("getting the prompt failed: %s", "获取提示词失败：%s", x.Err.Message)
+		e := Answered(a, x, m).(*ExitError)
+		e.Err = i18n.Errorf("getting the prompt failed: %s", "获取提示词失败：%s", x.Err.Message)
 		return e
 	})
 }
 
 // checkPrompt stops before sending when a required argument is missing, or one
 // is not declared; on a terminal what is missing is asked for.
-func checkPrompt(b *bout, name string, values map[string]string) error {
-	a := b.app
-	prompts, err := b.List(b.ctx, catalog.Prompts)
+func checkPrompt(b *Connection, name string, values map[string]string) error {
+	a := b.Env
+	prompts, err := b.List(b.Ctx, catalog.Prompts)
 	if err != nil {
 		return err
 	}
@@ -70,17 +70,17 @@ func checkPrompt(b *bout, name string, values map[string]string) error {
 	if item == nil {
 		hint := ""
 		if near := probe.Nearest(name, prompts.Keys()); near != "" {
-			hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
+			hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 		}
-		return fail(exitTool, codeUnknownTool, hint, "%s %q", a.t("the server has no prompt", "服务没有提示词"), name)
+		return Fail(ExitTool, CodeUnknownTool, hint, "%s %q", a.T("the server has no prompt", "服务没有提示词"), name)
 	}
 	declared := probe.PromptArguments(item.Raw)
 	var names []string
-	ask := isTerminal(a.Stdin) && isTerminal(a.Stderr)
+	ask := IsTerminal(a.Stdin) && IsTerminal(a.Stderr)
 	for _, arg := range declared {
 		names = append(names, arg.Name)
 		if _, given := values[arg.Name]; !given && arg.Required && ask {
-			word, err := askField(b.ctx, a, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
+			word, err := AskField(b.Ctx, a, probe.Field{Name: arg.Name, Description: arg.Description, Required: true})
 			if errors.Is(err, io.EOF) {
 				fmt.Fprintln(a.Stderr)
 				ask = false // what is missing is said below
@@ -92,7 +92,7 @@ func checkPrompt(b *bout, name string, values map[string]string) error {
 			values[arg.Name] = word
 		}
 	}
-	for _, given := range sortedKeys(values) {
+	for _, given := range SortedKeys(values) {
 		if !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00"+given+"\x00") {
 			return badArguments(b, probe.UnknownArgument(given, probe.Nearest(given, names)))
 		}

@@ -15,16 +15,16 @@ import (
 type proxyFlags struct {
 	http, stdio, version bool
 	port                 string
-	serve                serveFlags
+	serve                ServeFlags
 }
 
-// proxyRoot is mcps-proxy: HTTP with all schemas, or stdio with one.
-func proxyRoot(a *app) *cobra.Command {
+// ProxyRoot is mcps-proxy: HTTP with all schemas, or stdio with one.
+func ProxyRoot(a *Env) *cobra.Command {
 	var f proxyFlags
-	cmd := newRoot(a, "mcps-proxy [--http | --stdio [--schema NAME]]", a.t(
+	cmd := NewRoot(a, "mcps-proxy [--http | --stdio [--schema NAME]]", a.T(
 		"Groups of MCP servers behind one address, or one group over stdio",
 		"以一个地址提供多组 MCP 服务，或以 stdio 提供其中一组"))
-	cmd.Long = cmd.Short + "\n\n" + a.t(
+	cmd.Long = cmd.Short + "\n\n" + a.T(
 		"A schema is a named group of servers in the config file. HTTP mode serves all\nenabled schemas, each at /api/NAME/mcp. STDIO mode serves one schema to one client\nand starts no other.",
 		"schema 是配置文件中一组服务的名称。HTTP 模式提供所有已启用的 schema，各自位于\n/api/NAME/mcp。STDIO 模式只为一个客户端提供一个 schema，不启动其他 schema。")
 	cmd.Example = `  mcps-proxy
@@ -33,23 +33,23 @@ func proxyRoot(a *app) *cobra.Command {
   mcps-proxy --stdio --schema=workspace
   echo '{"jsonrpc":"2.0","method":"tools/list","id":1}' | mcps-proxy --stdio --schema workspace`
 	flags := cmd.Flags()
-	flags.BoolVar(&f.http, "http", false, a.t("HTTP mode, the default", "HTTP 模式（默认）"))
-	flags.BoolVar(&f.stdio, "stdio", false, a.t("STDIO mode: JSON-RPC 2.0 over standard input and output", "STDIO 模式：标准输入输出上的 JSON-RPC 2.0"))
-	flags.StringVar(&f.serve.schema, "schema", "", a.t("the schema `NAME` to serve in STDIO mode (default)", "STDIO 模式提供的 schema `NAME`（default）"))
-	flags.StringVar(&f.port, "port", "", a.t("`PORT` of HTTP mode; wins over the config file (3095)", "HTTP 模式的端口 `PORT`，优先于配置文件（3095）"))
-	flags.StringVar(&a.configPath, "config", "", a.t("config `PATH` (~/.mcps-proxy/config.json)", "配置文件 `PATH`（~/.mcps-proxy/config.json）"))
-	flags.BoolVar(&f.serve.watch, "watch", false, a.t("apply changes of the config file", "配置文件变化时自动生效"))
-	flags.BoolVar(&f.serve.noSelfConfig, "no-self-config", false, a.t("hide the tools that change the configuration", "隐藏修改配置的工具"))
-	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
-	addLogFlags(&f.serve.log, a, flags)
-	flags.BoolVar(&f.version, "version", false, a.t("print the version", "显示版本"))
+	flags.BoolVar(&f.http, "http", false, a.T("HTTP mode, the default", "HTTP 模式（默认）"))
+	flags.BoolVar(&f.stdio, "stdio", false, a.T("STDIO mode: JSON-RPC 2.0 over standard input and output", "STDIO 模式：标准输入输出上的 JSON-RPC 2.0"))
+	flags.StringVar(&f.serve.Schema, "schema", "", a.T("the schema `NAME` to serve in STDIO mode (default)", "STDIO 模式提供的 schema `NAME`（default）"))
+	flags.StringVar(&f.port, "port", "", a.T("`PORT` of HTTP mode; wins over the config file (3095)", "HTTP 模式的端口 `PORT`，优先于配置文件（3095）"))
+	flags.StringVar(&a.ConfigPath, "config", "", a.T("config `PATH` (~/.mcps-proxy/config.json)", "配置文件 `PATH`（~/.mcps-proxy/config.json）"))
+	flags.BoolVar(&f.serve.Watch, "watch", false, a.T("apply changes of the config file", "配置文件变化时自动生效"))
+	flags.BoolVar(&f.serve.NoSelfConfig, "no-self-config", false, a.T("hide the tools that change the configuration", "隐藏修改配置的工具"))
+	flags.BoolVar(&a.Insecure, "allow-insecure-config", false, a.T("accept a config file that others may write", "接受其他用户可写的配置文件"))
+	AddLogFlags(&f.serve.Log, a, flags)
+	flags.BoolVar(&f.version, "version", false, a.T("print the version", "显示版本"))
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runProxy(a, cmd, f, args) }
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return proxyFlagError(a, cmd, err) })
 	return cmd
 }
 
-func runProxy(a *app, cmd *cobra.Command, f proxyFlags, args []string) error {
+func runProxy(a *Env, cmd *cobra.Command, f proxyFlags, args []string) error {
 	if f.version {
 		fmt.Fprintf(a.Stdout, "%s\n", mcp.ProductVersion)
 		return nil
@@ -60,39 +60,39 @@ func runProxy(a *app, cmd *cobra.Command, f proxyFlags, args []string) error {
 	switch {
 	case f.http && f.stdio:
 		return proxyFailure(a, "Cannot specify both --http and --stdio modes",
-			a.t("choose one of the two", "只能选择其中一种模式"), "mcps-proxy --stdio --schema=default")
+			a.T("choose one of the two", "只能选择其中一种模式"), "mcps-proxy --stdio --schema=default")
 	case cmd.Flags().Changed("schema") && !f.stdio:
 		return proxyFailure(a, "--schema can only be used with --stdio mode",
-			a.t("add --stdio; in HTTP mode every schema has its own URL", "加上 --stdio；HTTP 模式下每个 schema 有自己的地址"), "mcps-proxy --stdio --schema=default")
+			a.T("add --stdio; in HTTP mode every schema has its own URL", "加上 --stdio；HTTP 模式下每个 schema 有自己的地址"), "mcps-proxy --stdio --schema=default")
 	}
-	f.serve.port = -1
+	f.serve.Port = -1
 	if cmd.Flags().Changed("port") {
 		n, err := strconv.Atoi(f.port)
 		if err != nil || n < 1 || n > 65535 {
-			return proxyFailure(a, "Invalid port number", a.t("a port is a number from 1 to 65535", "端口是 1 到 65535 的数字"), "mcps-proxy --port 8080")
+			return proxyFailure(a, "Invalid port number", a.T("a port is a number from 1 to 65535", "端口是 1 到 65535 的数字"), "mcps-proxy --port 8080")
 		}
-		f.serve.port = n
+		f.serve.Port = n
 	}
 	if f.stdio {
-		return serveStdio(cmd.Context(), a, f.serve)
+		return ServeStdio(cmd.Context(), a, f.serve)
 	}
-	return serveHTTP(cmd.Context(), a, f.serve)
+	return ServeHTTP(cmd.Context(), a, f.serve)
 }
 
 // proxyFailure says what failed, what to do, and how it is done right.
-func proxyFailure(a *app, text, suggestion, example string) error {
-	return &exitError{code: exitFailure, plain: true, err: errors.New(text), hint: suggestion,
-		details: []detail{{a.t("example", "示例"), example}}}
+func proxyFailure(a *Env, text, suggestion, example string) error {
+	return &ExitError{Code: ExitFailure, Plain: true, Err: errors.New(text), Hint: suggestion,
+		Details: []Detail{{a.T("example", "示例"), example}}}
 }
 
 // proxyUsage is a bad option, followed by the help.
-func proxyUsage(a *app, cmd *cobra.Command, text string) error {
+func proxyUsage(a *Env, cmd *cobra.Command, text string) error {
 	fmt.Fprintf(a.Stderr, "Error: %s\n\n", text)
-	writeHelp(a, a.Stderr, cmd)
-	return silent(exitFailure)
+	WriteHelp(a, a.Stderr, cmd)
+	return Silent(ExitFailure)
 }
 
-func proxyFlagError(a *app, cmd *cobra.Command, err error) error {
+func proxyFlagError(a *Env, cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {
 		if missing.GetSpecifiedShortnames() != "" {
@@ -100,16 +100,16 @@ func proxyFlagError(a *app, cmd *cobra.Command, err error) error {
 		}
 		return proxyUsage(a, cmd, "Unknown option --"+missing.GetSpecifiedName())
 	}
-	return proxyUsage(a, cmd, flagMessage(a, err))
+	return proxyUsage(a, cmd, FlagMessage(a, err))
 }
 
 // proxyBanner says on standard error which schema is served, and how to talk
 // to it. Standard output belongs to the protocol.
-func proxyBanner(a *app, schema string) {
-	fmt.Fprintf(a.Stderr, "%s %s\n", a.personality.name, mcp.ProductVersion)
-	fmt.Fprintf(a.Stderr, "%s: STDIO\n", a.t("mode", "模式"))
+func proxyBanner(a *Env, schema string) {
+	fmt.Fprintf(a.Stderr, "%s %s\n", a.Personality.Name, mcp.ProductVersion)
+	fmt.Fprintf(a.Stderr, "%s: STDIO\n", a.T("mode", "模式"))
 	fmt.Fprintf(a.Stderr, "schema: %s\n", schema)
-	fmt.Fprintln(a.Stderr, a.t("write one JSON-RPC message per line to standard input; answers come on standard output",
+	fmt.Fprintln(a.Stderr, a.T("write one JSON-RPC message per line to standard input; answers come on standard output",
 		"向标准输入逐行写入 JSON-RPC 消息，应答输出到标准输出"))
-	fmt.Fprintln(a.Stderr, a.t("JSON-RPC 2.0 ready", "JSON-RPC 2.0 已就绪"))
+	fmt.Fprintln(a.Stderr, a.T("JSON-RPC 2.0 ready", "JSON-RPC 2.0 已就绪"))
 }

@@ -12,32 +12,32 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func readCommand(a *app) *cobra.Command {
-	var f probeFlags
+func ReadCommand(a *Env) *cobra.Command {
+	var f Flags
 	var save string
-	cmd := probeCommand(a, "read TARGET URI [NAME=VALUE ...]", a.t("read a resource", "读取资源"), &f,
+	cmd := NewCommand(a, "read TARGET URI [NAME=VALUE ...]", a.T("read a resource", "读取资源"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f, args)
+			m, err := ParseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			uri, err := m.name(a, cmd, "URI")
+			uri, err := m.Name(a, cmd, "URI")
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), a, &f, m, func(b *bout) error { return readResource(b, uri, m.rest, save) })
+			return Once(cmd.Context(), a, &f, m, func(b *Connection) error { return readResource(b, uri, m.Rest, save) })
 		})
-	cmd.Long = a.t("Read a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
+	cmd.Long = a.T("Read a resource. The variables of a URI template are given as NAME=VALUE.", "读取资源。URI 模板的变量以 NAME=VALUE 给出。")
 	cmd.Example = "  mcp-all-in-one read demo://clock -- mcp-all-in-one demo\n  mcp-all-in-one read 'demo://text/{id}' id=2 -- mcp-all-in-one demo"
-	cmd.Flags().StringVar(&save, "save", "", a.t("write every block to `DIR`", "将每一块写入 `DIR`"))
-	f.shared = true
-	cmd.ValidArgsFunction = completeTarget(a, &f, 0, catalog.Resources, catalog.Templates)
-	f.addOutput(a, cmd.Flags(), formats)
+	cmd.Flags().StringVar(&save, "save", "", a.T("write every block to `DIR`", "将每一块写入 `DIR`"))
+	f.Shared = true
+	cmd.ValidArgsFunction = CompleteTarget(a, &f, 0, catalog.Resources, catalog.Templates)
+	f.AddOutput(a, cmd.Flags(), Formats)
 	return cmd
 }
 
-func readResource(b *bout, uri string, words []string, save string) error {
-	a := b.app
+func readResource(b *Connection, uri string, words []string, save string) error {
+	a := b.Env
 	values, err := textArguments(words)
 	if err != nil {
 		return badArguments(b, err)
@@ -47,26 +47,26 @@ func readResource(b *bout, uri string, words []string, save string) error {
 			return badArguments(b, err)
 		}
 	}
-	return showResource(b, mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, func(x *probe.Exchange, m *aim) error { return answered(a, x, m) })
+	return showResource(b, mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), save, func(x *probe.Exchange, m *Target) error { return Answered(a, x, m) })
 }
 
 // showResource sends one request and prints its result.
-func showResource(b *bout, method string, params json.RawMessage, save string, answered func(*probe.Exchange, *aim) error) error {
-	x, err := b.send(method, params)
+func showResource(b *Connection, method string, params json.RawMessage, save string, answered func(*probe.Exchange, *Target) error) error {
+	x, err := b.Send(method, params)
 	if err != nil {
 		return err
 	}
-	if err := answered(x, b.aim); err != nil {
+	if err := answered(x, b.To); err != nil {
 		return err
 	}
-	if err := printResult(b.app, &b.flags.outputFlags, x.Result, save); err != nil {
+	if err := PrintResult(b.Env, &b.Flags.OutputFlags, x.Result, save); err != nil {
 		return err
 	}
-	if b.flags.wantsSummary(b.app) {
-		summary(b.app, b.app.Stderr, x)
+	if b.Flags.WantsSummary(b.Env) {
+		Summary(b.Env, b.Env.Stderr, x)
 	}
 	if x.IsToolError() {
-		return silent(exitTool)
+		return Silent(ExitTool)
 	}
 	return nil
 }

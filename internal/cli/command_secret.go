@@ -15,26 +15,26 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-func secretCommand(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "secret", Short: a.t("keep secrets out of the config file", "将密钥保存在配置文件之外"), Args: noArgs(a),
-		Long: a.t("Keeps secrets out of the config file, where ${secret:NAME} stands for one.",
+func SecretCommand(a *Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "secret", Short: a.T("keep secrets out of the config file", "将密钥保存在配置文件之外"), Args: NoArgs(a),
+		Long: a.T("Keeps secrets out of the config file, where ${secret:NAME} stands for one.",
 			"将密钥保存在配置文件之外；配置中用 ${secret:NAME} 引用。"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var keychain bool
-	set := &cobra.Command{Use: "set NAME", Short: a.t("store a secret, read from standard input", "保存密钥（从标准输入读取）"), Args: argCount(a, 1, 1),
+	set := &cobra.Command{Use: "set NAME", Short: a.T("store a secret, read from standard input", "保存密钥（从标准输入读取）"), Args: ArgCount(a, 1, 1),
 		Example: "  mcp-all-in-one secret set github < token.txt\n  mcp-all-in-one secret set github --keychain",
 		RunE:    func(_ *cobra.Command, args []string) error { return secretSet(a, args[0], keychain) }}
-	set.Flags().BoolVar(&keychain, "keychain", false, a.t("keep it in the keychain of the system instead of the encrypted file", "保存到系统钥匙串，而不是加密文件"))
+	set.Flags().BoolVar(&keychain, "keychain", false, a.T("keep it in the keychain of the system instead of the encrypted file", "保存到系统钥匙串，而不是加密文件"))
 	cmd.AddCommand(set,
-		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.t("list the names", "列出名称"), Args: noArgs(a), RunE: func(*cobra.Command, []string) error { return secretList(a) }},
-		&cobra.Command{Use: "rm NAME", Short: a.t("remove a secret", "删除密钥"), Args: argCount(a, 1, 1),
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the names", "列出名称"), Args: NoArgs(a), RunE: func(*cobra.Command, []string) error { return secretList(a) }},
+		&cobra.Command{Use: "rm NAME", Short: a.T("remove a secret", "删除密钥"), Args: ArgCount(a, 1, 1),
 			RunE: func(_ *cobra.Command, args []string) error {
-				err := a.secrets().Delete(args[0])
+				err := a.Secrets().Delete(args[0])
 				if errors.Is(err, config.ErrNoSecret) {
-					return fail(exitUsage, codeNoSecret, "mcp-all-in-one secret ls", "%s", a.t("no secret "+args[0], "没有密钥 "+args[0]))
+					return Fail(ExitUsage, CodeNoSecret, "mcp-all-in-one secret ls", "%s", a.T("no secret "+args[0], "没有密钥 "+args[0]))
 				}
 				if err == nil {
-					done(a, a.t("removed: ", "已删除："), args[0])
+					done(a, a.T("removed: ", "已删除："), args[0])
 				}
 				return err
 			}},
@@ -42,24 +42,24 @@ func secretCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) secrets() *config.UserStore { return config.NewUserStore(config.UserDir(a.home())) }
+func (a *Env) Secrets() *config.UserStore { return config.NewUserStore(config.UserDir(a.Home())) }
 
-// home is the user's home directory; "" without one.
-func (a *app) home() string { return config.Home() }
+// Home is the user's home directory; "" without one.
+func (a *Env) Home() string { return config.Home() }
 
-// userDir makes the user's own directory.
-func (a *app) userDir() (string, error) {
-	dir := config.UserDir(a.home())
+// UserDir makes the user's own directory.
+func (a *Env) UserDir() (string, error) {
+	dir := config.UserDir(a.Home())
 	if dir == "" {
 		return "", config.ErrNoHome
 	}
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-func secretSet(a *app, name string, keychain bool) error {
+func secretSet(a *Env, name string, keychain bool) error {
 	var value []byte
 	var err error
-	if file, ok := a.Stdin.(*os.File); ok && isTerminal(file) {
+	if file, ok := a.Stdin.(*os.File); ok && IsTerminal(file) {
 		fmt.Fprintf(a.Stderr, "%s: ", name)
 		value, err = term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(a.Stderr)
@@ -71,44 +71,44 @@ func secretSet(a *app, name string, keychain bool) error {
 	}
 	text := strings.TrimRight(string(value), "\r\n")
 	if text == "" {
-		return fail(exitUsage, codeUsage, "mcp-all-in-one secret set "+name+" < FILE", "%s", a.t("the secret is empty", "密钥为空"))
+		return Fail(ExitUsage, CodeUsage, "mcp-all-in-one secret set "+name+" < FILE", "%s", a.T("the secret is empty", "密钥为空"))
 	}
-	if _, err := a.userDir(); err != nil {
+	if _, err := a.UserDir(); err != nil {
 		return err
 	}
 	if err := storeSecret(a, name, text, keychain); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s${secret:%s}\n", a.t("use it as ", "已保存；引用方式："), name)
+	fmt.Fprintf(a.Stderr, "%s${secret:%s}\n", a.T("use it as ", "已保存；引用方式："), name)
 	return nil
 }
 
-func storeSecret(a *app, name, value string, keychain bool) error {
+func storeSecret(a *Env, name, value string, keychain bool) error {
 	if !keychain {
-		return a.secrets().Set(name, value)
+		return a.Secrets().Set(name, value)
 	}
-	if err := a.secrets().SetInKeychain(name, value); err != nil {
-		return fail(exitFailure, codeKeychain, a.t("leave --keychain out: the encrypted file needs no keychain", "不使用 --keychain：加密文件不需要钥匙串"), "%v", err)
+	if err := a.Secrets().SetInKeychain(name, value); err != nil {
+		return Fail(ExitFailure, CodeKeychain, a.T("leave --keychain out: the encrypted file needs no keychain", "不使用 --keychain：加密文件不需要钥匙串"), "%v", err)
 	}
 	return nil
 }
 
-func secretList(a *app) error {
-	names, err := a.secrets().List()
+func secretList(a *Env) error {
+	names, err := a.Secrets().List()
 	if err != nil {
 		return err
 	}
-	chained, err := a.secrets().Keychain()
+	chained, err := a.Secrets().Keychain()
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		writeLine(a.Stdout, append([]string{}, names...))
+	if a.JSON {
+		WriteLine(a.Stdout, append([]string{}, names...))
 		return nil
 	}
 	for _, name := range names {
 		if slices.Contains(chained, name) {
-			name += "\t" + a.t("keychain", "钥匙串")
+			name += "\t" + a.T("keychain", "钥匙串")
 		}
 		fmt.Fprintln(a.Stdout, name)
 	}

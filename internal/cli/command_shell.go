@@ -17,24 +17,24 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func shellCommand(a *app) *cobra.Command {
-	var f probeFlags
-	cmd := probeCommand(a, "shell TARGET", a.t("talk to a server, line by line", "与服务逐行对话"), &f,
+func ShellCommand(a *Env) *cobra.Command {
+	var f Flags
+	cmd := NewCommand(a, "shell TARGET", a.T("talk to a server, line by line", "与服务逐行对话"), &f,
 		func(cmd *cobra.Command, args []string) error {
-			m, err := parseTarget(a, cmd, &f, args)
+			m, err := ParseTarget(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
-			return runShell(cmd.Context(), a, &f, m, nil)
+			return RunShell(cmd.Context(), a, &f, m, nil)
 		})
-	cmd.Long = a.t("Open one connection and use it line by line, with history and completion on a terminal.\nWrite help for the commands.",
+	cmd.Long = a.T("Open one connection and use it line by line, with history and completion on a terminal.\nWrite help for the commands.",
 		"打开一个连接并逐行使用；在终端上有历史与补全。\n输入 help 查看命令。")
 	return cmd
 }
 
 // A shell is one conversation of a person with a server.
 type shell struct {
-	*bout
+	*Connection
 	base  context.Context
 	lists map[catalog.Kind]*probe.Listing
 	input lineReader
@@ -46,18 +46,18 @@ type lineReader interface {
 	close()
 }
 
-func runShell(ctx context.Context, a *app, f *probeFlags, m *aim, adjust func(*probe.Options)) error {
-	b, err := open(ctx, a, f, m, adjust)
+func RunShell(ctx context.Context, a *Env, f *Flags, m *Target, adjust func(*probe.Options)) error {
+	b, err := Open(ctx, a, f, m, adjust)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.End()
 	// Each line has its own life: an interrupt ends what runs, not the shell.
-	b.ignoreInterrupts()
-	s := &shell{bout: b, base: ctx, lists: make(map[catalog.Kind]*probe.Listing)}
-	if isTerminal(a.Stdin) && isTerminal(a.Stdout) {
+	b.IgnoreInterrupts()
+	s := &shell{Connection: b, base: ctx, lists: make(map[catalog.Kind]*probe.Listing)}
+	if IsTerminal(a.Stdin) && IsTerminal(a.Stdout) {
 		i := b.Info()
-		fmt.Fprintf(a.Stderr, "%s, %s (%s). %s\n", m.label, i.Version, i.Era, a.t("help lists the commands, ^D ends", "help 列出命令，^D 结束"))
+		fmt.Fprintf(a.Stderr, "%s, %s (%s). %s\n", m.Label, i.Version, i.Era, a.T("help lists the commands, ^D ends", "help 列出命令，^D 结束"))
 		s.input = newTerminalReader(s)
 	} else {
 		s.input = plainReader{a}
@@ -76,7 +76,7 @@ func runShell(ctx context.Context, a *app, f *probeFlags, m *aim, adjust func(*p
 		}
 		select {
 		case <-s.Gone():
-			return probeError(a, &probe.StartError{Err: errors.New(a.t("the connection has ended", "连接已结束")), Stderr: s.Stderr(5)}, m)
+			return Failed(a, &probe.StartError{Err: errors.New(a.T("the connection has ended", "连接已结束")), Stderr: s.Stderr(5)}, m)
 		default:
 		}
 	}
@@ -86,7 +86,7 @@ func runShell(ctx context.Context, a *app, f *probeFlags, m *aim, adjust func(*p
 func (s *shell) line(line string) bool {
 	words, err := splitWords(line)
 	if err != nil {
-		fmt.Fprintln(s.app.Stderr, s.app.lang.Of(err))
+		fmt.Fprintln(s.Env.Stderr, s.Env.Lang.Of(err))
 		return false
 	}
 	if len(words) == 0 {
@@ -100,72 +100,72 @@ func (s *shell) line(line string) bool {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, func() { cancel(probe.ErrCancelled) })()
-	s.bout.ctx = ctx
+	s.Connection.Ctx = ctx
 	if err := s.run(words); err != nil {
-		s.app.report(probeError(s.app, err, s.aim))
+		s.Env.Report(Failed(s.Env, err, s.To))
 	}
 	return false
 }
 
 // run runs one command of the shell. A word that is none of them is a tool.
 func (s *shell) run(words []string) error {
-	c := callFlags{probeFlags: *s.flags}
+	c := CallFlags{Flags: *s.Flags}
 	rest := words[1:]
 	need := func(run func() error) error {
 		if len(rest) == 0 {
-			return fail(exitUsage, codeUsage, "help", "%s: %s", words[0], s.app.t("something is missing", "缺少参数"))
+			return Fail(ExitUsage, CodeUsage, "help", "%s: %s", words[0], s.Env.T("something is missing", "缺少参数"))
 		}
 		return run()
 	}
 	switch words[0] {
 	case "help":
-		fmt.Fprint(s.app.Stdout, s.app.t(shellHelp, shellHelpZH))
+		fmt.Fprint(s.Env.Stdout, s.Env.T(shellHelp, shellHelpZH))
 		return nil
 	case "info":
-		return inspectServer(s.bout)
+		return inspectServer(s.Connection)
 	case "tools", "resources", "templates", "prompts":
 		s.lists = make(map[catalog.Kind]*probe.Listing)
-		return listFeatures(s.bout, []catalog.Kind{kindWords[words[0]]}, strings.Join(rest, ""), false)
+		return listFeatures(s.Connection, []catalog.Kind{KindWords[words[0]]}, strings.Join(rest, ""), false)
 	case "call":
-		return need(func() error { return callTool(s.bout, &c, rest[0], rest[1:]) })
+		return need(func() error { return callTool(s.Connection, &c, rest[0], rest[1:]) })
 	case "read":
-		return need(func() error { return readResource(s.bout, rest[0], rest[1:], "") })
+		return need(func() error { return readResource(s.Connection, rest[0], rest[1:], "") })
 	case "prompt":
-		return need(func() error { return getPrompt(s.bout, rest[0], rest[1:], false) })
+		return need(func() error { return getPrompt(s.Connection, rest[0], rest[1:], false) })
 	case "complete":
 		if len(rest) < 2 {
 			rest = nil
 		}
-		return need(func() error { return completeArgument(s.bout, rest[0], rest[1], rest[2:]) })
+		return need(func() error { return completeArgument(s.Connection, rest[0], rest[1], rest[2:]) })
 	case "ping":
-		return pingServer(s.bout, 1, 0)
+		return pingServer(s.Connection, 1, 0)
 	case "level":
-		return need(func() error { return s.SetLevel(s.bout.ctx, rest[0]) })
+		return need(func() error { return s.SetLevel(s.Connection.Ctx, rest[0]) })
 	case "wire":
 		for _, f := range s.Frames() {
-			s.showFrame(f)
+			s.ShowFrame(f)
 		}
 		return nil
 	case "send":
 		return need(func() error { return s.raw(rest[0], strings.Join(rest[1:], " ")) })
 	}
-	return callTool(s.bout, &c, words[0], rest)
+	return callTool(s.Connection, &c, words[0], rest)
 }
 
 // raw sends a request as it is written.
 func (s *shell) raw(method, params string) error {
-	args, err := argumentsFrom(s.app, params)
+	args, err := ArgumentsFrom(s.Env, params)
 	if err != nil {
 		return err
 	}
-	x, err := s.send(method, args)
+	x, err := s.Send(method, args)
 	if err != nil {
 		return err
 	}
-	if err := answered(s.app, x, s.aim); err != nil {
+	if err := Answered(s.Env, x, s.To); err != nil {
 		return err
 	}
-	printJSON(s.app, x.Result)
+	PrintJSON(s.Env, x.Result)
 	return nil
 }
 
@@ -192,10 +192,10 @@ quit
 `
 
 // plainReader reads lines that a program writes.
-type plainReader struct{ app *app }
+type plainReader struct{ app *Env }
 
 func (p plainReader) next() (string, error) {
-	line, err := p.app.lines().ReadString('\n')
+	line, err := p.app.Lines().ReadString('\n')
 	if line != "" {
 		err = nil
 	}
@@ -229,7 +229,7 @@ func splitWords(line string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fail(exitUsage, codeUsage, "", "%v: %s", i18n.New("a quote is not closed", "引号没有闭合"), line)
+		return nil, Fail(ExitUsage, CodeUsage, "", "%v: %s", i18n.New("a quote is not closed", "引号没有闭合"), line)
 	}
 	if open || word.Len() > 0 {
 		words = append(words, word.String())

@@ -33,7 +33,7 @@ func newTerminalReader(s *shell) *terminalReader {
 		io.Reader
 		io.Writer
 	}{os.Stdin, os.Stdout}
-	r.term = term.NewTerminal(screen, s.aim.label+"> ")
+	r.term = term.NewTerminal(screen, s.To.Label+"> ")
 	// A screen without a size is used as it is.
 	_ = r.term.SetSize(terminalSize())
 	r.term.AutoCompleteCallback = r.complete
@@ -80,7 +80,7 @@ func (r *terminalReader) close() {
 	}
 	kept := r.lines[max(0, len(r.lines)-maxHistory):]
 	if err := os.WriteFile(r.path, []byte(strings.Join(kept, "\n")+"\n"), 0o600); err != nil {
-		fmt.Fprintln(r.shell.app.Stderr, r.shell.app.lang.Of(err))
+		fmt.Fprintln(r.shell.Env.Stderr, r.shell.Env.Lang.Of(err))
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *shell) wordsOf(k catalog.Kind, name string) []string {
 	if it == nil {
 		return nil
 	}
-	return argumentWords(k, it)
+	return ArgumentWords(k, it)
 }
 
 // known is a list of the server, fetched once.

@@ -10,28 +10,28 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-func demoCommand(a *app) *cobra.Command {
+func DemoCommand(a *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: a.t("be a small MCP server to try things with, over stdio", "作为演示用的 MCP 服务（stdio）"),
-		Args:  noArgs(a),
+		Short: a.T("be a small MCP server to try things with, over stdio", "作为演示用的 MCP 服务（stdio）"),
+		Args:  NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mcptest.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)
 		},
 	}
 }
 
-func versionCommand(a *app) *cobra.Command {
+func VersionCommand(a *Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: a.t("print the version", "显示版本"),
-		Args:  noArgs(a),
+		Short: a.T("print the version", "显示版本"),
+		Args:  NoArgs(a),
 		RunE: func(*cobra.Command, []string) error {
-			if a.asJSON {
-				writeLine(a.Stdout, map[string]any{"name": a.personality.name, "version": mcp.ProductVersion, "protocols": mcp.AllVersions()})
+			if a.JSON {
+				WriteLine(a.Stdout, map[string]any{"name": a.Personality.Name, "version": mcp.ProductVersion, "protocols": mcp.AllVersions()})
 				return nil
 			}
-			fmt.Fprintf(a.Stdout, "%s %s (%s/%s)\n", a.personality.name, mcp.ProductVersion, runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintf(a.Stdout, "%s %s (%s/%s)\n", a.Personality.Name, mcp.ProductVersion, runtime.GOOS, runtime.GOARCH)
 			return nil
 		},
 	}

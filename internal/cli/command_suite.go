@@ -17,25 +17,25 @@ import (
 
 // suiteFlags are those of test.
 type suiteFlags struct {
-	probeFlags
+	Flags
 	target, junit, report string
 	update, watch         bool
 }
 
-func testCommand(a *app) *cobra.Command {
+func TestCommand(a *Env) *cobra.Command {
 	var f suiteFlags
-	cmd := probeCommand(a, "test [PATH ...]", a.t("run test files", "运行测试文件"), &f.probeFlags,
+	cmd := NewCommand(a, "test [PATH ...]", a.T("run test files", "运行测试文件"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error { return runTests(a, cmd, &f, args) })
-	cmd.Long = a.t("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
+	cmd.Long = a.T("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
 		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+suiteFormat)
 	cmd.Example = "  mcp-all-in-one test mcp-tests/github.yaml\n  mcp-all-in-one test --junit report.xml --target https://staging.example.com/mcp\n" +
 		"  mcp-all-in-one test record github github\n  mcp-all-in-one test from-traffic 'server:github since:10m' > mcp-tests/github.yaml"
 	flags := cmd.Flags()
-	flags.StringVar(&f.target, "target", "", a.t("`TARGET` to test instead of the one in the files", "替代文件中的测试目标 `TARGET`"))
-	flags.StringVar(&f.junit, "junit", "", a.t("write a JUnit report to `FILE`", "将 JUnit 报告写入 `FILE`"))
-	flags.StringVar(&f.report, "report", "", a.t("write a JSON report to `FILE`", "将 JSON 报告写入 `FILE`"))
-	flags.BoolVar(&f.update, "update", false, a.t("write the snapshots anew", "更新快照"))
-	flags.BoolVar(&f.watch, "watch", false, a.t("run again when a file changes", "文件变化时重新运行"))
+	flags.StringVar(&f.target, "target", "", a.T("`TARGET` to test instead of the one in the files", "替代文件中的测试目标 `TARGET`"))
+	flags.StringVar(&f.junit, "junit", "", a.T("write a JUnit report to `FILE`", "将 JUnit 报告写入 `FILE`"))
+	flags.StringVar(&f.report, "report", "", a.T("write a JSON report to `FILE`", "将 JSON 报告写入 `FILE`"))
+	flags.BoolVar(&f.update, "update", false, a.T("write the snapshots anew", "更新快照"))
+	flags.BoolVar(&f.watch, "watch", false, a.T("run again when a file changes", "文件变化时重新运行"))
 	cmd.AddCommand(fromTrafficCommand(a), testRecordCommand(a))
 	return cmd
 }
@@ -60,7 +60,7 @@ const suiteFormat = `  target: github                # a target; or url: https:/
         progress: 1             # at least so many
         asked: elicitation`
 
-func runTests(a *app, cmd *cobra.Command, f *suiteFlags, paths []string) error {
+func runTests(a *Env, cmd *cobra.Command, f *suiteFlags, paths []string) error {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		paths, command = paths[:dash], paths[dash:]
@@ -74,20 +74,20 @@ func runTests(a *app, cmd *cobra.Command, f *suiteFlags, paths []string) error {
 	return testOnChange(cmd.Context(), a, f, paths, command)
 }
 
-func testOnce(ctx context.Context, a *app, f *suiteFlags, paths, command []string) error {
+func testOnce(ctx context.Context, a *Env, f *suiteFlags, paths, command []string) error {
 	files, err := probe.FindSuites(paths)
 	if err != nil {
-		return fail(exitUsage, codeUsage, "mcp-all-in-one test FILE.yaml", "%v", err)
+		return Fail(ExitUsage, CodeUsage, "mcp-all-in-one test FILE.yaml", "%v", err)
 	}
 	if len(files) == 0 {
-		return fail(exitUsage, codeUsage, "", "%s %s", a.t("no test files in", "没有测试文件："), strings.Join(paths, ", "))
+		return Fail(ExitUsage, CodeUsage, "", "%s %s", a.T("no test files in", "没有测试文件："), strings.Join(paths, ", "))
 	}
 	var results []*probe.SuiteResult
 	failed := 0
 	for _, file := range files {
 		suite, err := probe.ReadSuite(file)
 		if err != nil {
-			return fail(exitUsage, codeUsage, "", "%v", err)
+			return Fail(ExitUsage, CodeUsage, "", "%v", err)
 		}
 		r, err := runSuite(ctx, a, f, suite, command)
 		if err != nil {
@@ -100,66 +100,66 @@ func testOnce(ctx context.Context, a *app, f *suiteFlags, paths, command []strin
 		return err
 	}
 	if failed > 0 {
-		return silent(exitDiffers)
+		return Silent(ExitDiffers)
 	}
 	return nil
 }
 
 // runSuite runs one file on one connection.
-func runSuite(ctx context.Context, a *app, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
-	flags := f.probeFlags
-	m, err := aimSuite(ctx, a, &flags, f.target, s, command)
+func runSuite(ctx context.Context, a *Env, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
+	flags := f.Flags
+	m, err := targetSuite(ctx, a, &flags, f.target, s, command)
 	if err != nil {
 		return nil, err
 	}
 	answers := &probe.TestAnswers{}
-	b, err := open(ctx, a, &flags, m, func(o *probe.Options) { o.Answer = answers })
+	b, err := Open(ctx, a, &flags, m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return nil, err
 	}
-	defer b.close()
-	if !a.asJSON {
-		fmt.Fprintf(a.Stdout, "# %s (%s)\n", s.Path, m.label)
+	defer b.End()
+	if !a.JSON {
+		fmt.Fprintf(a.Stdout, "# %s (%s)\n", s.Path, m.Label)
 	}
 	n := 0
 	runner := &probe.SuiteRunner{Session: b.Session, Suite: s, Answers: answers, Update: f.update, OnResult: func(r probe.TestResult) {
 		n++
-		if !a.asJSON {
+		if !a.JSON {
 			printTest(a, n, r)
 		}
 	}}
-	r, err := runner.Run(b.ctx)
-	return r, probeError(a, err, m)
+	r, err := runner.Run(b.Ctx)
+	return r, Failed(a, err, m)
 }
 
-// aimSuite finds what a file tests: what the command line says, else the file.
-func aimSuite(ctx context.Context, a *app, f *probeFlags, target string, s *probe.Suite, command []string) (*aim, error) {
-	for _, name := range sortedKeys(s.Headers) {
-		f.headers = append(f.headers, name+": "+os.ExpandEnv(s.Headers[name]))
+// targetSuite finds what a file tests: what the command line says, else the file.
+func targetSuite(ctx context.Context, a *Env, f *Flags, target string, s *probe.Suite, command []string) (*Target, error) {
+	for _, name := range SortedKeys(s.Headers) {
+		f.Headers = append(f.Headers, name+": "+os.ExpandEnv(s.Headers[name]))
 	}
-	for _, name := range sortedKeys(s.Env) {
-		f.env = append(f.env, name+"="+os.ExpandEnv(s.Env[name]))
+	for _, name := range SortedKeys(s.Env) {
+		f.Env = append(f.Env, name+"="+os.ExpandEnv(s.Env[name]))
 	}
-	if f.protocol == "" {
-		f.protocol = s.Protocol
+	if f.Protocol == "" {
+		f.Protocol = s.Protocol
 	}
 	switch {
 	case len(command) > 0:
-		return aimCommand(a, f, command, nil)
+		return TargetCommand(a, f, command, nil)
 	case target != "":
-		return aimWord(ctx, a, f, target, nil)
+		return TargetWord(ctx, a, f, target, nil)
 	case s.Target != "":
-		return aimWord(ctx, a, f, s.Target, nil)
+		return TargetWord(ctx, a, f, s.Target, nil)
 	case s.URL != "":
-		return aimURL(a, f, s.URL, nil)
+		return TargetURL(a, f, s.URL, nil)
 	case len(s.Argv()) > 0:
-		return aimCommand(a, f, s.Argv(), nil)
+		return TargetCommand(a, f, s.Argv(), nil)
 	}
-	return nil, fail(exitUsage, codeUsage, a.t("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
-		"%s %s", s.Path, a.t("does not say what is tested", "没有说明测试目标"))
+	return nil, Fail(ExitUsage, CodeUsage, a.T("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
+		"%s %s", s.Path, a.T("does not say what is tested", "没有说明测试目标"))
 }
 
-func printTest(a *app, n int, r probe.TestResult) {
+func printTest(a *Env, n int, r probe.TestResult) {
 	word := "ok"
 	if r.Status == "failed" {
 		word = "not ok"
@@ -169,14 +169,14 @@ func printTest(a *app, n int, r probe.TestResult) {
 	case r.Status == "skipped":
 		line += " # SKIP " + strings.Join(r.Problems, "; ")
 	case r.Updated:
-		line += " # " + a.t("snapshot written", "已写入快照")
+		line += " # " + a.T("snapshot written", "已写入快照")
 	default:
-		line += fmt.Sprintf(" # %s ms", milliseconds(r.Took))
+		line += fmt.Sprintf(" # %s ms", Milliseconds(r.Took))
 	}
 	fmt.Fprintln(a.Stdout, line)
 	if r.Status == "failed" {
 		problems := r.Problems
-		if a.lang == i18n.Chinese {
+		if a.Lang == i18n.Chinese {
 			problems = r.ProblemsZH
 		}
 		for _, p := range problems {
@@ -185,23 +185,23 @@ func printTest(a *app, n int, r probe.TestResult) {
 	}
 }
 
-func reportTests(a *app, f *suiteFlags, results []*probe.SuiteResult) error {
+func reportTests(a *Env, f *suiteFlags, results []*probe.SuiteResult) error {
 	total, failed := 0, 0
 	for _, r := range results {
 		total += len(r.Results)
 		failed += r.Failed()
 	}
-	if a.asJSON {
-		writeLine(a.Stdout, map[string]any{"suites": results, "total": total, "failed": failed})
+	if a.JSON {
+		WriteLine(a.Stdout, map[string]any{"suites": results, "total": total, "failed": failed})
 	} else {
-		fmt.Fprintf(a.Stdout, a.t("# %d tests, %d failed\n", "# %d 个测试，%d 个失败\n"), total, failed)
+		fmt.Fprintf(a.Stdout, a.T("# %d tests, %d failed\n", "# %d 个测试，%d 个失败\n"), total, failed)
 	}
 	if f.report != "" {
 		file, err := os.Create(f.report)
 		if err != nil {
-			return fail(exitUsage, codeUsage, "", "%v", err)
+			return Fail(ExitUsage, CodeUsage, "", "%v", err)
 		}
-		writeLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
+		WriteLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
 		if err := file.Close(); err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func reportTests(a *app, f *suiteFlags, results []*probe.SuiteResult) error {
 	}
 	file, err := os.Create(f.junit)
 	if err != nil {
-		return fail(exitUsage, codeUsage, "", "%v", err)
+		return Fail(ExitUsage, CodeUsage, "", "%v", err)
 	}
 	defer file.Close()
 	return probe.WriteJUnit(file, results)
@@ -221,7 +221,7 @@ func reportTests(a *app, f *suiteFlags, results []*probe.SuiteResult) error {
 const settle = 100 * time.Millisecond
 
 // testOnChange runs the tests now, and again whenever a file changes.
-func testOnChange(ctx context.Context, a *app, f *suiteFlags, paths, command []string) error {
+func testOnChange(ctx context.Context, a *Env, f *suiteFlags, paths, command []string) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err
@@ -232,16 +232,16 @@ func testOnChange(ctx context.Context, a *app, f *suiteFlags, paths, command []s
 			path = filepath.Dir(path)
 		}
 		if err := watcher.Add(path); err != nil {
-			return fail(exitUsage, codeUsage, "", "%v", err)
+			return Fail(ExitUsage, CodeUsage, "", "%v", err)
 		}
 	}
-	life := newLifetime(ctx)
-	defer life.stop()
+	life := NewLifetime(ctx)
+	defer life.Stop()
 	for {
-		if err := testOnce(life.soft, a, f, paths, command); err != nil {
-			a.report(err)
+		if err := testOnce(life.Soft, a, f, paths, command); err != nil {
+			a.Report(err)
 		}
-		if !awaitChange(life.soft, watcher) {
+		if !awaitChange(life.Soft, watcher) {
 			return nil
 		}
 	}

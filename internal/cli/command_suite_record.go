@@ -17,37 +17,37 @@ import (
 // testFolder is where test files are looked for.
 const testFolder = "mcp-tests"
 
-func testRecordCommand(a *app) *cobra.Command {
-	var f probeFlags
-	cmd := probeCommand(a, "record NAME TARGET", a.t("try a server in a shell, and make a test file of it", "在 shell 中试用服务，并生成测试文件"), &f,
+func testRecordCommand(a *Env) *cobra.Command {
+	var f Flags
+	cmd := NewCommand(a, "record NAME TARGET", a.T("try a server in a shell, and make a test file of it", "在 shell 中试用服务，并生成测试文件"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
-				return usageError(a, cmd, a.t("missing: NAME", "缺少：NAME"))
+				return UsageError(a, cmd, a.T("missing: NAME", "缺少：NAME"))
 			}
-			m, err := aimRest(a, cmd, &f, args)
+			m, err := targetRest(a, cmd, &f, args)
 			if err != nil {
 				return err
 			}
 			return recordTest(a, cmd, &f, m, testFile(args[0]))
 		})
-	cmd.Long = a.t("Open a shell on TARGET; every call, read and prompt becomes a test of mcp-tests/NAME.yaml, with the answers\nthat you gave to the server's questions. Snapshots are written when the file first runs.",
+	cmd.Long = a.T("Open a shell on TARGET; every call, read and prompt becomes a test of mcp-tests/NAME.yaml, with the answers\nthat you gave to the server's questions. Snapshots are written when the file first runs.",
 		"在 TARGET 上打开 shell；每次调用、读取与提示词都成为 mcp-tests/NAME.yaml 中的测试，\n并包含你对服务提问的回答。首次运行该文件时写入快照。")
 	cmd.Example = "  mcp-all-in-one test record github github\n  mcp-all-in-one test record demo -- mcp-all-in-one demo"
 	return cmd
 }
 
-// aimRest finds the target after the first word of the command line.
-func aimRest(a *app, cmd *cobra.Command, f *probeFlags, args []string) (*aim, error) {
+// targetRest finds the target after the first word of the command line.
+func targetRest(a *Env, cmd *cobra.Command, f *Flags, args []string) (*Target, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
-			return nil, usageError(a, cmd, a.t("a command is missing after --", "-- 之后缺少命令"))
+			return nil, UsageError(a, cmd, a.T("a command is missing after --", "-- 之后缺少命令"))
 		}
-		return aimCommand(a, f, args[dash:], nil)
+		return TargetCommand(a, f, args[dash:], nil)
 	}
 	if len(args) < 2 {
-		return nil, usageError(a, cmd, a.t("a target is missing", "缺少目标"))
+		return nil, UsageError(a, cmd, a.T("a target is missing", "缺少目标"))
 	}
-	return aimWord(cmd.Context(), a, f, args[1], nil)
+	return TargetWord(cmd.Context(), a, f, args[1], nil)
 }
 
 // testFile is the path of a test file of that name.
@@ -58,14 +58,14 @@ func testFile(name string) string {
 	return filepath.Join(testFolder, name+".yaml")
 }
 
-func recordTest(a *app, cmd *cobra.Command, f *probeFlags, m *aim, path string) error {
+func recordTest(a *Env, cmd *cobra.Command, f *Flags, m *Target, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fail(exitUsage, codeUsage, a.t("use another name, or remove the file", "换一个名称，或删除该文件"), "%s %s", path, a.t("is there already", "已存在"))
+		return Fail(ExitUsage, CodeUsage, a.T("use another name, or remove the file", "换一个名称，或删除该文件"), "%s %s", path, a.T("is there already", "已存在"))
 	}
-	from := m.from() // a gateway in between is no part of it
+	from := m.From() // a gateway in between is no part of it
 	var frames bytes.Buffer
-	capture := probe.NewCaptureWriter(&frames, m.label)
-	err := runShell(cmd.Context(), a, f, m, func(o *probe.Options) {
+	capture := probe.NewCaptureWriter(&frames, m.Label)
+	err := RunShell(cmd.Context(), a, f, m, func(o *probe.Options) {
 		shown := o.OnFrame
 		o.OnFrame = func(frame probe.Frame) {
 			capture.Write(frame)
@@ -82,14 +82,14 @@ func recordTest(a *app, cmd *cobra.Command, f *probeFlags, m *aim, path string) 
 		return err
 	}
 	if from != nil {
-		from.Protocol = f.protocol
+		from.Protocol = f.Protocol
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fail(exitUsage, codeUsage, "", "%v", err)
+		return Fail(ExitUsage, CodeUsage, "", "%v", err)
 	}
 	if err := os.WriteFile(path, probe.SuiteFrom(from, recorded.Turns()), 0o644); err != nil {
-		return fail(exitUsage, codeUsage, "", "%v", err)
+		return Fail(ExitUsage, CodeUsage, "", "%v", err)
 	}
-	fmt.Fprintf(a.Stderr, "%s %s\n", path, a.t("written; run it with: mcp-all-in-one test "+path, "已写入；运行：mcp-all-in-one test "+path))
+	fmt.Fprintf(a.Stderr, "%s %s\n", path, a.T("written; run it with: mcp-all-in-one test "+path, "已写入；运行：mcp-all-in-one test "+path))
 	return nil
 }

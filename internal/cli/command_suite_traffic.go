@@ -9,13 +9,13 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-func fromTrafficCommand(a *app) *cobra.Command {
+func fromTrafficCommand(a *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "from-traffic [FILTER | FILE.mcpcap]",
-		Short: a.t("make a test file from real calls", "用真实调用生成测试文件"),
-		Long: a.t("Make a test file from the calls that a running gateway recorded, or from a recording.\nSnapshots are written when it first runs.",
+		Short: a.T("make a test file from real calls", "用真实调用生成测试文件"),
+		Long: a.T("Make a test file from the calls that a running gateway recorded, or from a recording.\nSnapshots are written when it first runs.",
 			"用正在运行的网关记录的调用或录制文件生成测试文件。\n首次运行时写入快照。"),
-		Args: argCount(a, 0, -1),
+		Args: ArgCount(a, 0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			suite, err := suiteFromTraffic(a, cmd, strings.Join(args, " "))
 			if err != nil {
@@ -28,7 +28,7 @@ func fromTrafficCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func suiteFromTraffic(a *app, cmd *cobra.Command, what string) ([]byte, error) {
+func suiteFromTraffic(a *Env, cmd *cobra.Command, what string) ([]byte, error) {
 	if strings.HasSuffix(what, ".mcpcap") {
 		capture, err := readCapture(a, what)
 		if err != nil {
@@ -36,7 +36,7 @@ func suiteFromTraffic(a *app, cmd *cobra.Command, what string) ([]byte, error) {
 		}
 		return probe.SuiteFrom(nil, capture.Turns()), nil
 	}
-	r, err := runningHere(cmd.Context(), a)
+	r, err := RunningHere(cmd.Context(), a)
 	if err != nil {
 		return nil, err
 	}
@@ -44,24 +44,24 @@ func suiteFromTraffic(a *app, cmd *cobra.Command, what string) ([]byte, error) {
 		Servers []string `json:"servers"`
 		Text    string   `json:"text"`
 	}
-	if err := r.post(cmd.Context(), "/api/v1/suites/draft", map[string]string{"q": what}, &draft); err != nil {
+	if err := r.Post(cmd.Context(), "/api/v1/suites/draft", map[string]string{"q": what}, &draft); err != nil {
 		return nil, err
 	}
 	if len(draft.Servers) > 1 {
-		return nil, fail(exitUsage, codeUsage, "server:"+draft.Servers[0], "%s: %s", a.t("the calls are of several servers", "这些调用属于多个服务"), strings.Join(draft.Servers, ", "))
+		return nil, Fail(ExitUsage, CodeUsage, "server:"+draft.Servers[0], "%s: %s", a.T("the calls are of several servers", "这些调用属于多个服务"), strings.Join(draft.Servers, ", "))
 	}
 	return []byte(draft.Text), nil
 }
 
-func readCapture(a *app, path string) (*probe.Capture, error) {
+func readCapture(a *Env, path string) (*probe.Capture, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fail(exitUsage, codeUsage, "", "%v", err)
+		return nil, Fail(ExitUsage, CodeUsage, "", "%v", err)
 	}
 	defer file.Close()
 	c, err := probe.ReadCapture(file)
 	if err != nil {
-		return nil, fail(exitUsage, codeUsage, a.t("recordings are made with record, or with --trace", "录制文件由 record 或 --trace 生成"), "%s: %v", path, err)
+		return nil, Fail(ExitUsage, CodeUsage, a.T("recordings are made with record, or with --trace", "录制文件由 record 或 --trace 生成"), "%s: %v", path, err)
 	}
 	return c, nil
 }

@@ -11,33 +11,33 @@ import (
 // maxPortAttempts is how many ports mcp-tester tries.
 const maxPortAttempts = 100
 
-// testerRoot is mcp-tester: the console, in the browser.
-func testerRoot(a *app) *cobra.Command {
-	f := serveFlags{noSelfConfig: true, open: true, attempts: maxPortAttempts}
+// TesterRoot is mcp-tester: the console, in the browser.
+func TesterRoot(a *Env) *cobra.Command {
+	f := ServeFlags{NoSelfConfig: true, Open: true, Attempts: maxPortAttempts}
 	var stay, show bool
-	cmd := newRoot(a, "mcp-tester", a.t("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
-	cmd.Args = noArgs(a)
+	cmd := NewRoot(a, "mcp-tester", a.T("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
+	cmd.Args = NoArgs(a)
 	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open\n  mcp-tester prompt greeting -- mcp-all-in-one demo"
 	flags := cmd.PersistentFlags()
-	flags.StringVarP(&a.configPath, "config", "c", "", a.t("config `FILE`, where there is one", "配置文件 `FILE`（可选）"))
-	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
+	flags.StringVarP(&a.ConfigPath, "config", "c", "", a.T("config `FILE`, where there is one", "配置文件 `FILE`（可选）"))
+	flags.BoolFunc("json", a.T("write JSON", "输出 JSON"), a.SetJSON)
 	var names []string
-	for _, c := range probeCommands(a) {
-		c.GroupID, c.Hidden = groupUse, true // mcp-all-in-one --help describes them
+	for _, c := range ProbeCommands(a) {
+		c.GroupID, c.Hidden = GroupUse, true // mcp-all-in-one --help describes them
 		cmd.AddCommand(c)
 		names = append(names, c.Name())
 	}
 	slices.Sort(names)
-	cmd.Long = cmd.Short + a.t(". With one of these words it is that\ncommand of mcp-all-in-one, without a browser:\n", "。带以下命令之一时，\n等同于 mcp-all-in-one 的该命令，不打开浏览器：\n") + wrapWords(names)
+	cmd.Long = cmd.Short + a.T(". With one of these words it is that\ncommand of mcp-all-in-one, without a browser:\n", "。带以下命令之一时，\n等同于 mcp-all-in-one 的该命令，不打开浏览器：\n") + wrapWords(names)
 	flags = cmd.Flags()
-	flags.IntVar(&f.port, "port", -1, a.t("`PORT` to listen on (3095, or the next free one)", "监听端口 `PORT`（3095 或下一个空闲端口）"))
-	flags.BoolVar(&stay, "no-open", false, a.t("do not open the browser", "不打开浏览器"))
-	flags.BoolVar(&show, "print", false, a.t("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
-	addLogFlags(&f.log, a, flags)
-	addVersion(a, cmd)
+	flags.IntVar(&f.Port, "port", -1, a.T("`PORT` to listen on (3095, or the next free one)", "监听端口 `PORT`（3095 或下一个空闲端口）"))
+	flags.BoolVar(&stay, "no-open", false, a.T("do not open the browser", "不打开浏览器"))
+	flags.BoolVar(&show, "print", false, a.T("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
+	AddLogFlags(&f.Log, a, flags)
+	AddVersion(a, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		f.open, f.show = !stay && !show, show
-		return serveHTTP(cmd.Context(), a, f)
+		f.Open, f.Show = !stay && !show, show
+		return ServeHTTP(cmd.Context(), a, f)
 	}
 	return cmd
 }
@@ -55,12 +55,12 @@ func wrapWords(words []string) string {
 	return text + line
 }
 
-// loadForServe reads the configuration of a server. The tester needs none.
-func (a *app) loadForServe() (*config.Config, error) {
-	if a.personality.config == config.MCPTester && a.configPath == "" {
-		if _, err := config.Discover(a.loadOptions(false)); err != nil {
-			return config.Check("", []byte(`{"mcpServers":{}}`), a.loadOptions(false))
+// LoadForServe reads the configuration of a server. The tester needs none.
+func (a *Env) LoadForServe() (*config.Config, error) {
+	if a.Personality.Config == config.MCPTester && a.ConfigPath == "" {
+		if _, err := config.Discover(a.LoadOptions(false)); err != nil {
+			return config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
 		}
 	}
-	return a.load(true)
+	return a.Load(true)
 }

@@ -28,12 +28,12 @@ type trafficFlags struct {
 	not []string
 }
 
-func trafficCommand(a *app) *cobra.Command {
+func TrafficCommand(a *Env) *cobra.Command {
 	var f trafficFlags
 	cmd := &cobra.Command{
 		Use:   "traffic [FILTER ...]",
-		Short: a.t("show what passes through the running gateway", "显示经过正在运行的网关的消息"),
-		Long: a.t("Show the calls that passed through the running gateway, and those that come with --follow.\nAll terms of a filter must hold:\n"+trafficGrammar,
+		Short: a.T("show what passes through the running gateway", "显示经过正在运行的网关的消息"),
+		Long: a.T("Show the calls that passed through the running gateway, and those that come with --follow.\nAll terms of a filter must hold:\n"+trafficGrammar,
 			"显示经过正在运行的网关的调用；加 --follow 持续显示。\n过滤条件须全部满足：\n"+trafficGrammarZH),
 		Example: "  mcp-all-in-one traffic -f\n  mcp-all-in-one traffic 'client:claude-code method:tools/call dur:>500ms -status:ok'\n" +
 			"  mcp-all-in-one traffic --open 12\n  mcp-all-in-one traffic since:10m --json",
@@ -45,11 +45,11 @@ func trafficCommand(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&f.follow, "follow", "f", false, a.t("go on with what comes", "持续显示新的消息"))
-	flags.BoolVar(&f.hops, "hops", false, a.t("also without a filter: both hops, and notifications", "无过滤条件时也显示两段消息与通知"))
-	flags.Uint64Var(&f.open, "open", 0, a.t("show the call `ID`, with its bodies and what belongs to it", "显示调用 `ID`，包括消息体与相关消息"))
-	flags.IntVarP(&f.limit, "limit", "n", 50, a.t("at most so `MANY` past ones (50)", "最多显示 `MANY` 条过去的消息（50）"))
-	flags.DurationVar(&f.total, "for", 0, a.t("end --follow after `TIME`", "`TIME` 后结束 --follow"))
+	flags.BoolVarP(&f.follow, "follow", "f", false, a.T("go on with what comes", "持续显示新的消息"))
+	flags.BoolVar(&f.hops, "hops", false, a.T("also without a filter: both hops, and notifications", "无过滤条件时也显示两段消息与通知"))
+	flags.Uint64Var(&f.open, "open", 0, a.T("show the call `ID`, with its bodies and what belongs to it", "显示调用 `ID`，包括消息体与相关消息"))
+	flags.IntVarP(&f.limit, "limit", "n", 50, a.T("at most so `MANY` past ones (50)", "最多显示 `MANY` 条过去的消息（50）"))
+	flags.DurationVar(&f.total, "for", 0, a.T("end --follow after `TIME`", "`TIME` 后结束 --follow"))
 	flags.StringArrayVar(&f.not, notFlag, nil, "")
 	// The flag is there from the line above.
 	_ = flags.MarkHidden(notFlag)
@@ -73,9 +73,9 @@ const trafficGrammarZH = `  词            出现在名称或消息体开头；t
 // notFlag carries a term with a minus past the parser of flags.
 const notFlag = "not"
 
-// shieldTerms lets a term of a filter begin with a minus: -status:ok is no
+// ShieldTerms lets a term of a filter begin with a minus: -status:ok is no
 // flag.
-func shieldTerms(args []string, at int) []string {
+func ShieldTerms(args []string, at int) []string {
 	if at < 0 || args[at] != "traffic" {
 		return args
 	}
@@ -89,15 +89,15 @@ func shieldTerms(args []string, at int) []string {
 	return out
 }
 
-func runTraffic(ctx context.Context, a *app, f *trafficFlags, words []string) error {
+func runTraffic(ctx context.Context, a *Env, f *trafficFlags, words []string) error {
 	for _, term := range f.not {
 		words = append(words, "-"+term)
 	}
 	filter := strings.Join(words, " ")
 	if _, err := traffic.ParseFilter(filter); err != nil {
-		return fail(exitUsage, codeUsage, "mcp-all-in-one traffic --help", "%v", err)
+		return Fail(ExitUsage, CodeUsage, "mcp-all-in-one traffic --help", "%v", err)
 	}
-	r, err := runningHere(ctx, a)
+	r, err := RunningHere(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func runTraffic(ctx context.Context, a *app, f *trafficFlags, words []string) er
 
 // A trafficView is what one command shows of the record of a gateway.
 type trafficView struct {
-	app    *app
-	remote *remote
+	app    *Env
+	remote *Remote
 	filter string
 	// plain leaves a call one row, as the console does.
 	plain bool
@@ -130,7 +130,7 @@ func (v *trafficView) list(ctx context.Context, more string, limit int) ([]traff
 	}
 	var page struct{ Calls []traffic.Call }
 	query := url.Values{"q": {strings.TrimSpace(terms)}, "limit": {strconv.Itoa(limit)}}
-	return page.Calls, v.remote.get(ctx, "/api/v1/traffic?"+query.Encode(), &page)
+	return page.Calls, v.remote.Get(ctx, "/api/v1/traffic?"+query.Encode(), &page)
 }
 
 // past shows the newest entries, oldest first.
@@ -141,38 +141,38 @@ func (v *trafficView) past(ctx context.Context, limit int) error {
 	}
 	slices.Reverse(calls)
 	a := v.app
-	if a.asJSON {
+	if a.JSON {
 		for i := range calls {
-			writeLine(a.Stdout, &calls[i])
+			WriteLine(a.Stdout, &calls[i])
 		}
 		return nil
 	}
-	t := &table{head: []string{"ID", a.t("TIME", "时间"), a.t("CLIENT", "客户端"), a.t("SERVER", "服务"), a.t("METHOD", "方法"),
-		a.t("NAME", "名称"), a.t("STATUS", "状态"), a.t("TOOK", "耗时"), a.t("SIZE", "大小")}, paint: paintStatus,
-		word: func(_ int, cell string) string { return sized(a, cell) },
-		none: a.t("no message fits, or none has passed yet", "没有符合条件的消息，或尚无消息经过")}
+	t := &Table{Head: []string{"ID", a.T("TIME", "时间"), a.T("CLIENT", "客户端"), a.T("SERVER", "服务"), a.T("METHOD", "方法"),
+		a.T("NAME", "名称"), a.T("STATUS", "状态"), a.T("TOOK", "耗时"), a.T("SIZE", "大小")}, Paint: paintStatus,
+		Word: func(_ int, cell string) string { return Sized(a, cell) },
+		None: a.T("no message fits, or none has passed yet", "没有符合条件的消息，或尚无消息经过")}
 	for i := range calls {
-		t.add(trafficRow(&calls[i])...)
+		t.Add(trafficRow(&calls[i])...)
 	}
-	a.print(t)
+	a.Print(t)
 	return nil
 }
 
 const statusColumn = 6
 
-func paintStatus(column int, cell string) colour {
+func paintStatus(column int, cell string) Colour {
 	if column != statusColumn || cell == traffic.StatusOK {
 		return ""
 	}
 	if strings.HasPrefix(cell, traffic.StatusPending) || strings.HasPrefix(cell, traffic.StatusCancelled) {
-		return yellow
+		return Yellow
 	}
-	return red
+	return Red
 }
 
 // trafficRow is an entry as the columns of a table.
 func trafficRow(c *traffic.Call) []string {
-	method, status, took := c.Method, c.Status, milliseconds(c.Total)+" ms"
+	method, status, took := c.Method, c.Status, Milliseconds(c.Total)+" ms"
 	if c.FromServer {
 		method = "← " + method
 	}
@@ -186,7 +186,7 @@ func trafficRow(c *traffic.Call) []string {
 	if c.Bench {
 		client = "(bench)"
 	}
-	return []string{strconv.FormatUint(c.ID, 10), c.Start.Local().Format("15:04:05.000"), i18n.Seen(client), c.Server, i18n.Seen(method), i18n.Seen(c.Name), status, took, byteSize(int(c.ResSize))}
+	return []string{strconv.FormatUint(c.ID, 10), c.Start.Local().Format("15:04:05.000"), i18n.Seen(client), c.Server, i18n.Seen(method), i18n.Seen(c.Name), status, took, ByteSize(int(c.ResSize))}
 }
 
 // open shows one entry with everything that is known about it.
@@ -198,18 +198,18 @@ func (v *trafficView) open(ctx context.Context, id uint64) error {
 		Answer  json.RawMessage `json:"response,omitempty"`
 	}
 	path := "/api/v1/traffic/" + strconv.FormatUint(id, 10)
-	if err := v.remote.get(ctx, path, &entry); err != nil {
+	if err := v.remote.Get(ctx, path, &entry); err != nil {
 		return err
 	}
 	request, answer := v.body(ctx, path, "req"), v.body(ctx, path, "res")
 	a, c := v.app, &entry.Call
-	if a.asJSON {
+	if a.JSON {
 		entry.Request, entry.Answer = orQuoted(request), orQuoted(answer)
-		writeLine(a.Stdout, entry)
+		WriteLine(a.Stdout, entry)
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", strings.Join(trafficRow(c), "  "))
-	fmt.Fprintf(a.Stdout, "%s %s · %s %s · %s %s\n", a.t("gateway", "网关"), milliseconds(c.Gateway), a.t("transport", "传输"), milliseconds(c.Transport), a.t("server", "服务"), milliseconds(c.ServerTime))
+	fmt.Fprintf(a.Stdout, "%s %s · %s %s · %s %s\n", a.T("gateway", "网关"), Milliseconds(c.Gateway), a.T("transport", "传输"), Milliseconds(c.Transport), a.T("server", "服务"), Milliseconds(c.ServerTime))
 	for _, note := range c.Notes {
 		fmt.Fprintf(a.Stdout, "%s\n", note)
 	}
@@ -231,7 +231,7 @@ func (v *trafficView) body(ctx context.Context, path, side string) string {
 			Offset int64
 			Size   int64
 		}
-		if v.remote.get(ctx, fmt.Sprintf("%s/body?side=%s&offset=%d&limit=%d", path, side, text.Len(), 256<<10), &part) != nil || part.Text == "" {
+		if v.remote.Get(ctx, fmt.Sprintf("%s/body?side=%s&offset=%d&limit=%d", path, side, text.Len(), 256<<10), &part) != nil || part.Text == "" {
 			return text.String() // it is no longer kept
 		}
 		text.WriteString(part.Text)

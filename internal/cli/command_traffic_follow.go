@@ -45,10 +45,10 @@ func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration
 	for {
 		topic, data, err := events.next()
 		if err != nil {
-			return ended(ctx, fail(exitUnreachable, codeNotRunning, "", "%s", v.app.t("the gateway has ended", "网关已结束")))
+			return ended(ctx, Fail(ExitUnreachable, CodeNotRunning, "", "%s", v.app.T("the gateway has ended", "网关已结束")))
 		}
 		if topic == "reset" && v.last > 0 {
-			fmt.Fprintln(v.app.Stderr, v.app.t("more passed than could be told; some of it is left out", "消息过多，部分未显示"))
+			fmt.Fprintln(v.app.Stderr, v.app.T("more passed than could be told; some of it is left out", "消息过多，部分未显示"))
 		}
 		if topic != "traffic" {
 			continue
@@ -99,8 +99,8 @@ func (v *trafficView) show(calls []traffic.Call) {
 		}
 		v.shown[c.ID] = true
 		v.last = max(v.last, c.ID)
-		if v.app.asJSON {
-			writeLine(v.app.Stdout, c)
+		if v.app.JSON {
+			WriteLine(v.app.Stdout, c)
 			continue
 		}
 		v.printRow(trafficRow(c))
@@ -116,14 +116,14 @@ func (v *trafficView) show(calls []traffic.Call) {
 
 // printRow prints one row at once: the widths of later ones are not known.
 func (v *trafficView) printRow(row []string) {
-	if !isTerminal(v.app.Stdout) {
+	if !IsTerminal(v.app.Stdout) {
 		fmt.Fprintln(v.app.Stdout, strings.Join(row, "\t"))
 		return
 	}
 	for i, width := range []int{6, 12, 14, 14, 16, 24, 10, 10, 0} {
-		text := padRight(row[i], width)
+		text := PadRight(row[i], width)
 		if c := paintStatus(i, row[i]); c != "" {
-			text = v.app.paint(c, text)
+			text = v.app.Paint(c, text)
 		}
 		fmt.Fprint(v.app.Stdout, text, "  ")
 	}
@@ -137,12 +137,12 @@ type eventStream struct {
 }
 
 // eventsOf opens the stream of some topics.
-func eventsOf(ctx context.Context, r *remote, topics string) (*eventStream, error) {
+func eventsOf(ctx context.Context, r *Remote, topics string) (*eventStream, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/events?topics="+topics, nil)
 	if err != nil {
 		return nil, err
 	}
-	patient := *r.http
+	patient := *r.HTTP
 	patient.Timeout = 0
 	resp, err := patient.Do(req)
 	if err != nil {
@@ -150,7 +150,7 @@ func eventsOf(ctx context.Context, r *remote, topics string) (*eventStream, erro
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer resp.Body.Close()
-		return nil, controlFailure(resp)
+		return nil, Failure(resp)
 	}
 	return &eventStream{resp, bufio.NewReader(resp.Body)}, nil
 }

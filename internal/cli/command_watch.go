@@ -17,79 +17,79 @@ import (
 
 // watchFlags are those of the commands that stay.
 type watchFlags struct {
-	probeFlags
+	Flags
 	count int
 	total time.Duration
 }
 
-func (f *watchFlags) add(a *app, cmd *cobra.Command) {
-	cmd.Flags().IntVarP(&f.count, "count", "n", 0, a.t("end after so `MANY`", "收到 `MANY` 条后结束"))
-	cmd.Flags().DurationVar(&f.total, "for", 0, a.t("end after `TIME`", "`TIME` 后结束"))
+func (f *watchFlags) add(a *Env, cmd *cobra.Command) {
+	cmd.Flags().IntVarP(&f.count, "count", "n", 0, a.T("end after so `MANY`", "收到 `MANY` 条后结束"))
+	cmd.Flags().DurationVar(&f.total, "for", 0, a.T("end after `TIME`", "`TIME` 后结束"))
 }
 
-func watchCommand(a *app) *cobra.Command {
+func WatchCommand(a *Env) *cobra.Command {
 	var f watchFlags
-	cmd := probeCommand(a, "watch TARGET", a.t("show a server's notifications as they come", "实时显示服务的通知"), &f.probeFlags,
+	cmd := NewCommand(a, "watch TARGET", a.T("show a server's notifications as they come", "实时显示服务的通知"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
-			return stay(a, cmd, &f, args, func(*bout, []string) (func(), error) { return nil, nil }, nil)
+			return stay(a, cmd, &f, args, func(*Connection, []string) (func(), error) { return nil, nil }, nil)
 		})
 	f.add(a, cmd)
 	return cmd
 }
 
-func subscribeCommand(a *app) *cobra.Command {
+func SubscribeCommand(a *Env) *cobra.Command {
 	var f watchFlags
-	cmd := probeCommand(a, "subscribe TARGET URI", a.t("show the changes of a resource as they come", "订阅资源并实时显示变化"), &f.probeFlags,
+	cmd := NewCommand(a, "subscribe TARGET URI", a.T("show the changes of a resource as they come", "订阅资源并实时显示变化"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
 			only := func(method string) bool { return method == mcp.NotificationUpdated }
-			return stay(a, cmd, &f, args, func(b *bout, rest []string) (func(), error) {
+			return stay(a, cmd, &f, args, func(b *Connection, rest []string) (func(), error) {
 				if len(rest) == 0 {
-					return nil, usageError(a, cmd, a.t("missing: URI", "缺少：URI"))
+					return nil, UsageError(a, cmd, a.T("missing: URI", "缺少：URI"))
 				}
-				stop, err := b.Subscribe(b.ctx, rest[0])
+				stop, err := b.Subscribe(b.Ctx, rest[0])
 				if err != nil {
 					return nil, err
 				}
 				return func() { unsubscribe(b, stop) }, nil
 			}, only)
 		})
-	cmd.ValidArgsFunction = completeTarget(a, &f.probeFlags, 0, catalog.Resources)
+	cmd.ValidArgsFunction = CompleteTarget(a, &f.Flags, 0, catalog.Resources)
 	f.add(a, cmd)
 	return cmd
 }
 
-func logsCommand(a *app) *cobra.Command {
+func LogsCommand(a *Env) *cobra.Command {
 	var f watchFlags
-	cmd := probeCommand(a, "logs TARGET", a.t("show what a server writes to its log and to standard error", "显示服务的日志与标准错误"), &f.probeFlags,
+	cmd := NewCommand(a, "logs TARGET", a.T("show what a server writes to its log and to standard error", "显示服务的日志与标准错误"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
-			if f.level == "" {
-				f.level = "debug"
+			if f.Level == "" {
+				f.Level = "debug"
 			}
 			only := func(method string) bool { return method == mcp.NotificationMessage }
-			return stay(a, cmd, &f, args, func(*bout, []string) (func(), error) { return nil, nil }, only)
+			return stay(a, cmd, &f, args, func(*Connection, []string) (func(), error) { return nil, nil }, only)
 		})
 	f.add(a, cmd)
 	return cmd
 }
 
 // unsubscribe takes a subscription back, even after an interrupt.
-func unsubscribe(b *bout, stop func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), farewell)
+func unsubscribe(b *Connection, stop func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Ctx), Farewell)
 	defer cancel()
 	if err := stop(ctx); err != nil {
-		fmt.Fprintln(b.app.Stderr, b.app.lang.Of(err))
+		fmt.Fprintln(b.Env.Stderr, b.Env.Lang.Of(err))
 	}
 }
 
 // stay shows notifications until an interrupt, a number of them, or a time.
-func stay(a *app, cmd *cobra.Command, f *watchFlags, args []string, begin func(*bout, []string) (func(), error), only func(string) bool) error {
-	m, err := parseTarget(a, cmd, &f.probeFlags, args)
+func stay(a *Env, cmd *cobra.Command, f *watchFlags, args []string, begin func(*Connection, []string) (func(), error), only func(string) bool) error {
+	m, err := ParseTarget(a, cmd, &f.Flags, args)
 	if err != nil {
 		return err
 	}
 	h := &heard{app: a, only: only, most: f.count, full: make(chan struct{})}
 	down := make(chan error, 1)
-	b, err := open(cmd.Context(), a, &f.probeFlags, m, func(o *probe.Options) {
+	b, err := Open(cmd.Context(), a, &f.Flags, m, func(o *probe.Options) {
 		o.Listen = true
 		o.OnNotification = h.notification
 		if only == nil || only(mcp.NotificationMessage) {
@@ -100,10 +100,10 @@ func stay(a *app, cmd *cobra.Command, f *watchFlags, args []string, begin func(*
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	end, err := begin(b, m.rest)
+	defer b.End()
+	end, err := begin(b, m.Rest)
 	if err != nil {
-		return probeError(a, err, m)
+		return Failed(a, err, m)
 	}
 	if end != nil {
 		defer end()
@@ -115,16 +115,16 @@ func stay(a *app, cmd *cobra.Command, f *watchFlags, args []string, begin func(*
 	select {
 	case <-h.full:
 	case <-timer:
-	case <-b.ctx.Done():
+	case <-b.Ctx.Done():
 	case err := <-down:
-		return probeError(a, &probe.StartError{Err: err, Stderr: b.Stderr(5)}, m)
+		return Failed(a, &probe.StartError{Err: err, Stderr: b.Stderr(5)}, m)
 	}
 	return nil
 }
 
 // heard prints what a server says on its own.
 type heard struct {
-	app  *app
+	app  *Env
 	only func(string) bool
 	most int
 	full chan struct{}
@@ -137,9 +137,9 @@ func (h *heard) notification(method string, params json.RawMessage) {
 	if h.only != nil && !h.only(method) || method == mcp.NotificationListening {
 		return
 	}
-	if h.app.asJSON {
+	if h.app.JSON {
 		h.print(func() {
-			writeLine(h.app.Stdout, map[string]any{"method": method, "params": params, "at": time.Now().UTC()})
+			WriteLine(h.app.Stdout, map[string]any{"method": method, "params": params, "at": time.Now().UTC()})
 		})
 		return
 	}
@@ -156,8 +156,8 @@ func (h *heard) notification(method string, params json.RawMessage) {
 }
 
 func (h *heard) line(text string) {
-	if h.app.asJSON {
-		h.print(func() { writeLine(h.app.Stdout, map[string]any{"stderr": text, "at": time.Now().UTC()}) })
+	if h.app.JSON {
+		h.print(func() { WriteLine(h.app.Stdout, map[string]any{"stderr": text, "at": time.Now().UTC()}) })
 		return
 	}
 	h.print(func() { fmt.Fprintf(h.app.Stdout, "%s stderr %s\n", time.Now().Format("15:04:05.000"), text) })

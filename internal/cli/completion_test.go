@@ -15,7 +15,7 @@ func TestArgumentWords(t *testing.T) {
 	if len(items) != 1 {
 		t.Fatalf("%d tools", len(items))
 	}
-	words := argumentWords(catalog.Tools, &items[0])
+	words := ArgumentWords(catalog.Tools, &items[0])
 	slices.Sort(words)
 	if want := []string{"by=", "order=", "order=down", "order=up"}; !slices.Equal(words, want) {
 		t.Errorf("got %q, want %q", words, want)

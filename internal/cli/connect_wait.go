@@ -16,21 +16,21 @@ const clientWait = 30 * time.Second
 
 // awaitClient saves a client's file, waits for the client that reads it, and
 // says whether it came. What is written stays in any case.
-func awaitClient(ctx context.Context, a *app, c *client, f connectFlags, save func() error) error {
+func awaitClient(ctx context.Context, a *Env, c *Client, f ConnectFlags, save func() error) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, f.wait)
+	ctx, cancel := context.WithTimeout(ctx, f.Wait)
 	defer cancel()
 	begin := func() error {
 		if err := save(); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Stderr, a.t(fmt.Sprintf("waiting up to %v for it to come (^C ends the waiting only)", f.wait),
-			fmt.Sprintf("等待其连接，最长 %v（^C 只结束等待）", f.wait)))
+		fmt.Fprintln(a.Stderr, a.T(fmt.Sprintf("waiting up to %v for it to come (^C ends the waiting only)", f.Wait),
+			fmt.Sprintf("等待其连接，最长 %v（^C 只结束等待）", f.Wait)))
 		return nil
 	}
-	await := awaitHello
-	if f.url != "" {
+	await := AwaitArrival
+	if f.URL != "" {
 		await = awaitSession
 	}
 	who, came, err := await(ctx, begin)
@@ -38,31 +38,31 @@ func awaitClient(ctx context.Context, a *app, c *client, f connectFlags, save fu
 	case err != nil:
 		return err
 	case came:
-		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("it came: ", "客户端已连接："), strings.TrimSpace(who.Name+" "+who.Version))
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("it came: ", "客户端已连接："), strings.TrimSpace(who.Name+" "+who.Version))
 	default:
-		fmt.Fprintln(a.Stderr, a.t("no client has come yet; "+c.name+" will when it reads its file again", "尚无客户端连接；"+c.name+" 重新读取配置后会连接"))
+		fmt.Fprintln(a.Stderr, a.T("no client has come yet; "+c.Name+" will when it reads its file again", "尚无客户端连接；"+c.Name+" 重新读取配置后会连接"))
 	}
 	return nil
 }
 
 // awaitSession waits for a new session at a running gateway of this user.
-func awaitSession(ctx context.Context, begin func() error) (hello, bool, error) {
+func awaitSession(ctx context.Context, begin func() error) (Arrival, bool, error) {
 	start := time.Now()
 	if err := begin(); err != nil {
-		return hello{}, false, err
+		return Arrival{}, false, err
 	}
-	return poll(ctx, func() (hello, bool) {
-		for _, r := range gateways(ctx) {
+	return Poll(ctx, func() (Arrival, bool) {
+		for _, r := range Gateways(ctx) {
 			var list []web.Client
-			if r.get(ctx, "/api/v1/clients", &list) != nil {
+			if r.Get(ctx, "/api/v1/clients", &list) != nil {
 				continue
 			}
 			for _, c := range list {
 				if c.Since.After(start) && c.Name != "" {
-					return hello{c.Name, c.Version}, true
+					return Arrival{c.Name, c.Version}, true
 				}
 			}
 		}
-		return hello{}, false
+		return Arrival{}, false
 	})
 }

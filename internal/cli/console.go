@@ -15,24 +15,24 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// newConsole makes the console of an instance. token is what the local control
+// NewConsole makes the console of an instance. token is what the local control
 // channel shows instead of a login.
-func newConsole(ctx context.Context, in *instance, a *app, token string) (*web.Handler, error) {
+func NewConsole(ctx context.Context, in *Instance, a *Env, token string) (*web.Handler, error) {
 	return web.New(ctx, web.Options{
-		Servers: &consoleServers{in: in, app: a}, Traffic: in.traffic, Bench: newConsoleBench(in, a), Inbox: &in.inbox,
+		Servers: &consoleServers{in: in, app: a}, Traffic: in.Traffic, Bench: newConsoleBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, app: a}, Catalog: &consoleCatalog{in: in, app: a}, Programs: &consolePrograms{in: in, app: a},
 		Doctor: &consoleDoctor{in: in, app: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
-		Reload:   func() (web.Reload, error) { return in.reload() },
-		Unread:   func() *web.Unread { return in.unread() },
+		Reload:   func() (web.Reload, error) { return in.Reload() },
+		Unread:   func() *web.Unread { return in.Unread() },
 		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current:  in.access.Current,
-		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.url + "/mcp", Version: mcp.ProductVersion, Log: in.log,
+		Current:  in.Access.Current,
+		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }
 
-func consoleClients(in *instance) []web.Client {
+func consoleClients(in *Instance) []web.Client {
 	clients := []web.Client{}
-	for _, c := range in.gateway.Clients() {
+	for _, c := range in.Gateway.Clients() {
 		clients = append(clients, web.Client{
 			Session: c.Session, Name: c.Name, Version: c.Version, Protocol: c.Protocol, Transport: c.Transport,
 			Schema: c.Schema, Principal: c.Principal, Since: c.Since, Calls: c.Calls,
@@ -64,17 +64,17 @@ func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
 
 // consoleBearer lets scripts use the console's API with a key, and our own
 // commands, which are the owner's, with the token of the control channel.
-func consoleBearer(in *instance, r *http.Request, token string) (access.Principal, bool) {
+func consoleBearer(in *Instance, r *http.Request, token string) (access.Principal, bool) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1 {
 		return access.Owner, true
 	}
-	who, refused := in.access.Authenticate(r)
+	who, refused := in.Access.Authenticate(r)
 	return who, refused == nil
 }
 
-// speaking is the app in the language of whoever looks at the page.
-func (a *app) speaking(lang i18n.Lang) *app {
+// Speaking is the app in the language of whoever looks at the page.
+func (a *Env) Speaking(lang i18n.Lang) *Env {
 	other := *a
-	other.lang = lang
+	other.Lang = lang
 	return &other
 }

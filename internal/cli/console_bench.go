@@ -24,11 +24,11 @@ import (
 // consoleBench opens the console's tester sessions: the same tester as the
 // command line's.
 type consoleBench struct {
-	in  *instance
-	app *app
+	in  *Instance
+	app *Env
 }
 
-func newConsoleBench(in *instance, a *app) web.Bench { return &consoleBench{in: in, app: a} }
+func newConsoleBench(in *Instance, a *Env) web.Bench { return &consoleBench{in: in, app: a} }
 
 // Open connects a principal to what the page aims at.
 func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *web.Target, hooks *web.BenchHooks) (web.BenchSession, error) {
@@ -57,11 +57,11 @@ func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *web
 	if err != nil {
 		return err
 	}
-	opt.Launcher, opt.MaxMessage, opt.Log = c.in.launcher, c.in.cfg.Limits.ServerMessage, c.in.log
-	opt.Handshake = c.in.cfg.Limits.Handshake
+	opt.Launcher, opt.MaxMessage, opt.Log = c.in.Launcher, c.in.Config.Limits.ServerMessage, c.in.Log
+	opt.Handshake = c.in.Config.Limits.Handshake
 	past := &direct{in: c.in, who: who, target: t}
 	if t.Via == viaGateway {
-		opt.Measure = c.in.measure(who)
+		opt.Measure = c.in.Measure(who)
 	} else {
 		opt.Record = past.record
 	}
@@ -85,12 +85,12 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 	if schema == "" {
 		schema = config.DefaultSchema
 	}
-	snapshot := c.in.set.Snapshot()
+	snapshot := c.in.Set.Snapshot()
 	switch {
 	case t.Via == viaGateway:
 		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {
 			ours, theirs := jsonrpc.Pipe()
-			end, err := c.in.openInProcess(theirs, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
+			end, err := c.in.OpenInProcess(theirs, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
 			if err != nil {
 				return nil, err
 			}
@@ -132,7 +132,7 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 // where one is imitated.
 func (c *consoleBench) offer(t *web.Target) *mcp.Offer {
 	if t.As != "" {
-		for _, client := range c.in.gateway.Clients() {
+		for _, client := range c.in.Gateway.Clients() {
 			if client.Session == t.As {
 				offer := client.Offer
 				return &offer
@@ -235,7 +235,7 @@ func (x *benchSession) Redact(raw []byte) []byte { return x.session.Redact(raw) 
 
 // Close ends the connection.
 func (x *benchSession) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), Farewell)
 	defer cancel()
 	x.session.Close(ctx)
 	x.end()

@@ -16,7 +16,7 @@ import (
 )
 
 // benchInstance is a gateway with one demo server, in this process.
-func benchInstance(t *testing.T) *instance {
+func benchInstance(t *testing.T) *Instance {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	exe, err := os.Executable()
@@ -31,17 +31,17 @@ func benchInstance(t *testing.T) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := newInstance(context.Background(), instanceOptions{cfg: cfg, log: slog.New(slog.DiscardHandler), level: new(slog.LevelVar), name: "test"})
+	in, err := New(context.Background(), Options{Config: cfg, Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar), Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { in.end(context.Background()) })
+	t.Cleanup(func() { in.End(context.Background()) })
 	return in
 }
 
 func TestConsoleBench(t *testing.T) {
 	in := benchInstance(t)
-	bench := newConsoleBench(in, &app{Getenv: os.LookupEnv})
+	bench := newConsoleBench(in, &Env{Getenv: os.LookupEnv})
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestConsoleBench(t *testing.T) {
 			if len(x.Wire) < 2 || !x.Wire[0].Sent || x.Total <= 0 {
 				t.Errorf("wire %v, total %v", x.Wire, x.Total)
 			}
-			if c, ok := in.traffic.Get(x.TrafficID); !ok || c.Principal != access.Owner.ID || c.Door != traffic.DoorConsole || c.Name != "ask_name" {
+			if c, ok := in.Traffic.Get(x.TrafficID); !ok || c.Principal != access.Owner.ID || c.Door != traffic.DoorConsole || c.Name != "ask_name" {
 				t.Errorf("entry %d of the record: %+v", x.TrafficID, c)
 			}
 			if x, err = s.Call(ctx, "tools/call", json.RawMessage(`{"name":"none"}`)); err != nil || x.Error == nil || x.Result != nil {

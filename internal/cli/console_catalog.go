@@ -17,13 +17,13 @@ import (
 
 // consoleCatalog shows what clients are shown, and changes it.
 type consoleCatalog struct {
-	in  *instance
-	app *app
+	in  *Instance
+	app *Env
 }
 
 // Look is what a principal sees of a schema, or of the schema of a session.
 func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web.CatalogPage, error) {
-	page := web.CatalogPage{Schemas: c.in.schemasOf(who), Fits: []gateway.Fit{}}
+	page := web.CatalogPage{Schemas: c.in.SchemasOf(who), Fits: []gateway.Fit{}}
 	if session != "" {
 		var ok bool
 		if schema, ok = c.look(who, session, &page); !ok {
@@ -36,7 +36,7 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 			schema = page.Schemas[0]
 		}
 	}
-	view := c.in.set.Snapshot().Schema(schema)
+	view := c.in.Set.Snapshot().Schema(schema)
 	if view == nil || !who.MaySee(schema, "", "") {
 		return page, i18n.Errorf("schema %q: %w", "schema %q：%w", schema, web.ErrNotFound)
 	}
@@ -45,9 +45,9 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 		return !who.MaySee(schema, r.Server, r.Own) || r.Kind != "tool" && !who.MayRead(schema, r.Server)
 	})
 	if who.Unbound() { // the figures are those of everything
-		receipt := c.in.gateway.Receipts()[schema]
+		receipt := c.in.Gateway.Receipts()[schema]
 		page.Mode, page.Advice, page.List = receipt.Mode, receipt.Advice, receipt.List
-		page.Fits = c.in.gateway.Fits(schema)
+		page.Fits = c.in.Gateway.Fits(schema)
 	}
 	return page, nil
 }
@@ -55,9 +55,9 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 // look adds what the client of a session is shown, and returns its schema;
 // false when there is no such client that the principal may look at.
 func (c *consoleCatalog) look(who access.Principal, session string, page *web.CatalogPage) (schema string, ok bool) {
-	for _, client := range c.in.gateway.Clients() {
+	for _, client := range c.in.Gateway.Clients() {
 		if client.Session == session && who.MayLookAt(client.Principal) {
-			lens, ok := c.in.gateway.Lens(session)
+			lens, ok := c.in.Gateway.Lens(session)
 			page.Lens = &lens
 			return client.Schema, ok
 		}

@@ -16,7 +16,7 @@ import (
 // A direct is a connection of the console past the gateway. It keeps the record
 // that the gateway would have kept, and tells those who observe calls.
 type direct struct {
-	in     *instance
+	in     *Instance
 	who    access.Principal
 	target *web.Target
 }
@@ -51,13 +51,13 @@ func (d *direct) keep(method string, began time.Time, o traffic.Outcome, params,
 	c := traffic.Call{
 		Kind: traffic.KindCall, Hop: traffic.HopClient, Start: began, Client: "bench", Bench: true,
 		Principal: d.who.ID, Door: traffic.DoorConsole, Schema: d.target.Schema, Server: d.label(),
-		Method: method, Name: subjectOf(params), Status: o.Status, Code: o.Code, Total: o.Total, Transport: o.Total,
+		Method: method, Name: SubjectOf(params), Status: o.Status, Code: o.Code, Total: o.Total, Transport: o.Total,
 		ReqSize: int64(len(params)), ResSize: int64(len(result)),
 	}
-	if d.in.observe != nil {
-		d.in.observe(&traffic.Observation{Call: c, Span: traffic.NewSpan(""), Item: c.Name, Request: params})
+	if d.in.Observe != nil {
+		d.in.Observe(&traffic.Observation{Call: c, Span: traffic.NewSpan(""), Item: c.Name, Request: params})
 	}
-	return d.in.traffic.Add(&c, params, result)
+	return d.in.Traffic.Add(&c, params, result)
 }
 
 // label is the server, or the command or URL without its secrets.

@@ -13,13 +13,13 @@ import (
 
 // consoleDoctor looks at the running servers, as doctor does at its own.
 type consoleDoctor struct {
-	in  *instance
-	app *app
+	in  *Instance
+	app *Env
 }
 
 // Examine looks at one server, or at the file and everything in it.
 func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i18n.Lang) ([]web.Finding, error) {
-	a, snapshot := c.app.speaking(lang), c.in.set.Snapshot()
+	a, snapshot := c.app.Speaking(lang), c.in.Set.Snapshot()
 	findings := []web.Finding{}
 	if name == "" {
 		findings = append(findings, examineFile(a, snapshot.Config))
@@ -46,19 +46,19 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i
 
 // examineFile is one finding, whatever is wrong with the file. A server that
 // waits for approval is a finding of its own.
-func examineFile(a *app, cfg *config.Config) web.Finding {
-	f := web.Finding{OK: true, What: a.t("config file", "配置文件"), Detail: cfg.Path}
+func examineFile(a *Env, cfg *config.Config) web.Finding {
+	f := web.Finding{OK: true, What: a.T("config file", "配置文件"), Detail: cfg.Path}
 	for _, p := range cfg.Problems {
-		if p.Code != codeUnapproved {
+		if p.Code != CodeUnapproved {
 			f.OK = f.OK && p.Severity == config.SeverityWarning
-			f.Detail += "\n" + a.problemText(p)
+			f.Detail += "\n" + a.ProblemText(p)
 		}
 	}
 	return f
 }
 
-func examineServer(ctx context.Context, a *app, u *upstream.Upstream) web.Finding {
-	f, st := diagnose(a, u), u.Status()
+func examineServer(ctx context.Context, a *Env, u *upstream.Upstream) web.Finding {
+	f, st := Diagnose(a, u), u.Status()
 	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: probe.LintFeatures(u.Features(nil))}
 	switch st.State {
 	case upstream.Pending, upstream.SignIn:

@@ -13,15 +13,15 @@ import (
 
 // person puts a question of a server, which no client can be asked, to the
 // person at the console. It returns nil when nobody is there.
-func (in *instance) person(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response {
-	if !in.traffic.Attached() || req.Method != mcp.MethodElicit && req.Method != mcp.MethodSampling {
+func (in *Instance) person(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response {
+	if !in.Traffic.Attached() || req.Method != mcp.MethodElicit && req.Method != mcp.MethodSampling {
 		return nil
 	}
 	kind := "elicitation"
 	if req.Method == mcp.MethodSampling {
 		kind = "sampling"
 	}
-	answer, err := in.inbox.Ask(ctx, web.Question{Kind: kind, Server: server, Params: json.RawMessage(req.Params)})
+	answer, err := in.Inbox.Ask(ctx, web.Question{Kind: kind, Server: server, Params: json.RawMessage(req.Params)})
 	if err != nil {
 		return nil
 	}
@@ -43,8 +43,8 @@ const approvalWait = 2 * time.Minute
 
 // approve puts a call to a person at the console, or at the command inbox, who is
 // not the one that wants it. Where nobody could say yes nobody is asked.
-func (in *instance) approve(ctx context.Context, a gateway.Approval) bool {
-	if in.url == "" || !in.access.DecidesFor(a.Who.ID) {
+func (in *Instance) approve(ctx context.Context, a gateway.Approval) bool {
+	if in.URL == "" || !in.Access.DecidesFor(a.Who.ID) {
 		return false // on stdio there is no console
 	}
 	ctx, cancel := context.WithTimeout(ctx, approvalWait)
@@ -53,6 +53,6 @@ func (in *instance) approve(ctx context.Context, a gateway.Approval) bool {
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
-	answer, err := in.inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments})
+	answer, err := in.Inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments})
 	return err == nil && answer.Action == "accept"
 }

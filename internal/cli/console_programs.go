@@ -12,30 +12,30 @@ import (
 
 // consolePrograms connects the clients on this machine, as connect does.
 type consolePrograms struct {
-	in  *instance
-	app *app
+	in  *Instance
+	app *Env
 }
 
 // List describes every client that we know the file of.
 func (c *consolePrograms) List() []web.Program {
-	made, err := connections()
+	made, err := Connections()
 	if err != nil {
-		c.in.log.Warn("reading the connections", "err", err)
+		c.in.Log.Warn("reading the connections", "err", err)
 	}
 	list := []web.Program{}
-	for _, cl := range clients() {
-		path, found := clientFile(c.app, &cl)
-		_, undo := made[cl.id]
-		p := web.Program{ID: cl.id, Name: cl.name, File: path, Found: found, Undo: undo, Dials: cl.remote != nil, Servers: []string{}}
-		servers, err := readClient(c.app, &cl, path)
+	for _, cl := range All() {
+		path, found := FileOf(c.app, &cl)
+		_, undo := made[cl.ID]
+		p := web.Program{ID: cl.ID, Name: cl.Name, File: path, Found: found, Undo: undo, Dials: cl.Remote != nil, Servers: []string{}}
+		servers, err := Read(c.app, &cl, path)
 		if err != nil {
 			p.Error, p.ErrorZH = i18n.Why(err).Both()
 		}
 		for _, s := range servers {
-			if s.name == ownEntry {
+			if s.Name == OwnEntry {
 				p.Connected = true
 			} else {
-				p.Servers = append(p.Servers, s.name)
+				p.Servers = append(p.Servers, s.Name)
 			}
 		}
 		list = append(list, p)
@@ -44,40 +44,40 @@ func (c *consolePrograms) List() []web.Program {
 }
 
 // change plans what the page asks for.
-func (c *consolePrograms) change(a *app, id string, how web.ConnectOptions) (*clientChange, any, error) {
-	cl, err := findClient(a, id)
+func (c *consolePrograms) change(a *Env, id string, how web.ConnectOptions) (*Change, any, error) {
+	cl, err := Find(a, id)
 	if err != nil {
 		return nil, nil, i18n.Errorf("%w: %w", "%w：%w", err, web.ErrNotFound)
 	}
 	if how.Disconnect {
-		change, err := planDisconnect(a, cl)
+		change, err := PlanDisconnect(a, cl)
 		return change, nil, err
 	}
-	f := connectFlags{schema: how.Schema, all: how.Move}
+	f := ConnectFlags{Schema: how.Schema, All: how.Move}
 	if how.URL {
-		f.url = c.in.url + "/mcp"
+		f.URL = c.in.URL + "/mcp"
 		if how.Schema != "" {
-			f.url = c.in.url + "/api/" + how.Schema + "/mcp"
+			f.URL = c.in.URL + "/api/" + how.Schema + "/mcp"
 		}
 	}
-	entry, err := ownEntryFor(a, cl, f)
+	entry, err := OwnEntryFor(a, cl, f)
 	if err != nil {
 		return nil, nil, err
 	}
-	change, err := planConnect(a, cl, entry, f)
+	change, err := PlanConnect(a, cl, entry, f)
 	return change, entry, err
 }
 
 // Plan says what would change.
 func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang i18n.Lang) (web.ConnectPlan, error) {
-	a := c.app.speaking(lang)
+	a := c.app.Speaking(lang)
 	change, entry, err := c.change(a, id, how)
 	if err != nil {
 		return web.ConnectPlan{}, err
 	}
 	plan := describeChange(change)
 	if entry != nil {
-		if alone, err := editClient(change.client, nil, ownEntry, entry); err == nil {
+		if alone, err := Edit(change.Client, nil, OwnEntry, entry); err == nil {
 			plan.Snippet = string(alone)
 		}
 	}
@@ -86,7 +86,7 @@ func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang i18n.Lang
 
 // Apply makes exactly the change that was shown.
 func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectOptions, mark string, lang i18n.Lang) (web.ConnectPlan, error) {
-	a := c.app.speaking(lang)
+	a := c.app.Speaking(lang)
 	change, _, err := c.change(a, id, how)
 	if err != nil {
 		return web.ConnectPlan{}, err
@@ -95,25 +95,25 @@ func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectO
 		return web.ConnectPlan{}, web.ErrChanged
 	}
 	if how.Disconnect {
-		err = endConnection(ctx, a, change)
-	} else if !change.nothing() {
-		err = makeConnection(ctx, a, change)
+		err = EndConnection(ctx, a, change)
+	} else if !change.Nothing() {
+		err = MakeConnection(ctx, a, change)
 	}
 	plan := describeChange(change)
-	plan.Backup = change.conn.Backup
+	plan.Backup = change.Conn.Backup
 	return plan, err
 }
 
-func markOf(c *clientChange) string { return hashOf([]byte(hashOf(c.before) + hashOf(c.after))) }
+func markOf(c *Change) string { return HashOf([]byte(HashOf(c.Before) + HashOf(c.After))) }
 
 // describeChange is a change for the page to show.
-func describeChange(change *clientChange) web.ConnectPlan {
-	plan := web.ConnectPlan{File: change.conn.File, Mark: markOf(change), Moving: []string{}}
-	for _, t := range change.moving {
-		plan.Moving = append(plan.Moving, t.name)
+func describeChange(change *Change) web.ConnectPlan {
+	plan := web.ConnectPlan{File: change.Conn.File, Mark: markOf(change), Moving: []string{}}
+	for _, t := range change.Moving {
+		plan.Moving = append(plan.Moving, t.Name)
 	}
-	if !change.nothing() {
-		plan.Diff = change.diff()
+	if !change.Nothing() {
+		plan.Diff = change.Diff()
 	}
 	return plan
 }

@@ -21,8 +21,8 @@ import (
 
 // consoleServers shows and changes the servers of a running gateway.
 type consoleServers struct {
-	in  *instance
-	app *app
+	in  *Instance
+	app *Env
 }
 
 var consoleStates = map[upstream.State]string{
@@ -34,18 +34,18 @@ var consoleStates = map[upstream.State]string{
 // List describes every server.
 func (c *consoleServers) List() []web.Server {
 	list := []web.Server{}
-	for _, s := range c.in.statuses() {
+	for _, s := range c.in.Statuses() {
 		list = append(list, describeServer(c.in, s))
 	}
 	return list
 }
 
-func describeServer(in *instance, s upstream.Status) web.Server {
+func describeServer(in *Instance, s upstream.Status) web.Server {
 	w := web.Server{
 		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Since: s.Since, Transport: s.Type,
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts,
 	}
-	w.Reason, w.ReasonZH = whyNot(s, in.cfg.StartWait).Both()
+	w.Reason, w.ReasonZH = WhyNot(s, in.Config.StartWait).Both()
 	if w.State == "starting" && w.Reason != "" {
 		w.State = "down" // and tried again just now
 	}
@@ -67,14 +67,14 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 		return web.ServerDetail{}, web.ErrNotFound
 	}
 	s := u.Status()
-	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.cfg.Path, Stderr: s.Stderr, Withheld: s.Withheld}
+	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, Withheld: s.Withheld}
 	if s.Version != "" {
 		d.Handshake = fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":%s}`,
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))
 	}
 	d.Entry = c.entry(schema, name)
 	d.Approval = approvalOf(u)
-	d.Changes, d.Lookalikes = s.Changed, c.in.lookalikes(schema, name)
+	d.Changes, d.Lookalikes = s.Changed, c.in.Lookalikes(schema, name)
 	return d, nil
 }
 
@@ -82,21 +82,21 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 // that the file does not have.
 func (c *consoleServers) entry(schema, name string) json.RawMessage {
 	entry := json.RawMessage("null")
-	_, err := config.Update(c.in.cfg.Path, c.app.writeOptions(), func(d *config.Draft) error {
+	_, err := config.Update(c.in.Config.Path, c.app.WriteOptions(), func(d *config.Draft) error {
 		if raw := d.Entry(schema, name); raw != nil {
 			if hidden, err := config.Redact(raw); err == nil {
 				entry = bytes.ReplaceAll(hidden, []byte(config.Redacted), []byte(web.Kept))
 			}
 		}
-		return errLookOnly
+		return ErrLookOnly
 	})
-	if err != nil && !errors.Is(err, errLookOnly) {
-		c.in.log.Warn("reading an entry", "err", err)
+	if err != nil && !errors.Is(err, ErrLookOnly) {
+		c.in.Log.Warn("reading an entry", "err", err)
 	}
 	return entry
 }
 
-var errLookOnly = i18n.Errorf("nothing is to be written", "无需写入")
+var ErrLookOnly = i18n.Errorf("nothing is to be written", "无需写入")
 
 func orNull(raw []byte) []byte {
 	if len(raw) == 0 {
@@ -106,7 +106,7 @@ func orNull(raw []byte) []byte {
 }
 
 func (c *consoleServers) find(schema, name string) *upstream.Upstream {
-	if v := c.in.set.Snapshot().Schema(schema); v != nil {
+	if v := c.in.Set.Snapshot().Schema(schema); v != nil {
 		return v.Upstream(name)
 	}
 	return nil
@@ -114,10 +114,10 @@ func (c *consoleServers) find(schema, name string) *upstream.Upstream {
 
 // edit changes the file and applies it.
 func (c *consoleServers) edit(change func(*config.Draft) error) error {
-	if _, err := config.Update(c.in.cfg.Path, c.app.writeOptions(), change); err != nil {
+	if _, err := config.Update(c.in.Config.Path, c.app.WriteOptions(), change); err != nil {
 		return err
 	}
-	_, err := c.in.reload()
+	_, err := c.in.Reload()
 	return err
 }
 
@@ -168,14 +168,14 @@ func (c *consoleServers) SignIn(ctx context.Context, schema, name string) (strin
 	}
 	shown := make(chan string, 1)
 	ended := make(chan error, 1)
-	c.in.wg.Go(func() {
-		_, err := c.in.tokens.Login(ctx, u.Config(), oauth.LoginOptions{
+	c.in.Background.Go(func() {
+		_, err := c.in.Tokens.Login(ctx, u.Config(), oauth.LoginOptions{
 			Base: mcphttp.NewClientTransport(), Show: func(address string) { shown <- address },
 		})
 		if err != nil {
-			c.in.log.Warn("signing in", "server", name, "err", err)
+			c.in.Log.Warn("signing in", "server", name, "err", err)
 		} else {
-			c.in.signedIn()
+			c.in.SignedIn()
 		}
 		ended <- err
 	})
@@ -224,7 +224,7 @@ func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema
 		}
 		return u.Approve(changed)
 	}
-	record := c.in.cfg.Approvals()
+	record := c.in.Config.Approvals()
 	if !who.MayDecide(record.Asker(cfg.ID(), shown)) {
 		return web.ErrOwnRequest
 	}
@@ -232,7 +232,7 @@ func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema
 	if err != nil && !errors.Is(err, config.ErrChanged) {
 		return err
 	}
-	if _, failed := c.in.reload(); failed != nil {
+	if _, failed := c.in.Reload(); failed != nil {
 		return failed
 	}
 	if err != nil {
@@ -242,10 +242,10 @@ func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema
 }
 
 // Watch calls changed whenever List would differ.
-func (c *consoleServers) Watch(changed func()) { c.in.watchers.add(changed) }
+func (c *consoleServers) Watch(changed func()) { c.in.Watchers.Add(changed) }
 
-// writeOptions are how the console writes the config file: on behalf of a
+// WriteOptions are how the console writes the config file: on behalf of a
 // person who may run commands here.
-func (a *app) writeOptions() config.WriteOptions {
-	return config.WriteOptions{Load: a.loadOptions(false)}
+func (a *Env) WriteOptions() config.WriteOptions {
+	return config.WriteOptions{Load: a.LoadOptions(false)}
 }

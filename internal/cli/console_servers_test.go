@@ -13,7 +13,7 @@ import (
 // what is known about it: one that is tried again and again is down, and so is
 // one that has not answered for too long.
 func TestConsoleTellsTheTruth(t *testing.T) {
-	in := &instance{cfg: &config.Config{StartWait: time.Minute}}
+	in := &Instance{Config: &config.Config{StartWait: time.Minute}}
 	now, before := time.Now(), time.Now().Add(-2*time.Minute)
 	for name, tt := range map[string]struct {
 		status upstream.Status

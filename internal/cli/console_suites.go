@@ -13,20 +13,20 @@ import (
 
 // suiteDir holds the test files: mcp-tests where we were started, as test
 // takes it, else beside the config file.
-func suiteDir(in *instance) string {
+func suiteDir(in *Instance) string {
 	if dir, err := filepath.Abs("mcp-tests"); err == nil {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			return dir
 		}
 	}
-	if in.cfg.Path == "" {
+	if in.Config.Path == "" {
 		return filepath.Join(config.StateDir(), "mcp-tests")
 	}
-	return filepath.Join(filepath.Dir(in.cfg.Path), "mcp-tests")
+	return filepath.Join(filepath.Dir(in.Config.Path), "mcp-tests")
 }
 
 // suiteOptions let the console run test files.
-func suiteOptions(in *instance, a *app) web.SuiteOptions {
+func suiteOptions(in *Instance, a *Env) web.SuiteOptions {
 	bench := &consoleBench{in: in, app: a}
 	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
@@ -39,7 +39,7 @@ func suiteOptions(in *instance, a *app) web.SuiteOptions {
 
 // suiteTarget is what a file tests, in the words of the console: a configured
 // server or all of them, through this gateway, or a URL or a command.
-func suiteTarget(in *instance, who access.Principal, s *probe.Suite) *web.Target {
+func suiteTarget(in *Instance, who access.Principal, s *probe.Suite) *web.Target {
 	t := &web.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
 	if argv := s.Argv(); len(argv) > 0 {
 		t.Command, t.Args = argv[0], argv[1:]
@@ -49,7 +49,7 @@ func suiteTarget(in *instance, who access.Principal, s *probe.Suite) *web.Target
 	}
 	if s.Target != "" && s.Target != "." {
 		t.Server, t.Schema = s.Target, config.DefaultSchema
-		for _, schema := range in.set.Snapshot().Config.Schemas {
+		for _, schema := range in.Set.Snapshot().Config.Schemas {
 			if schema.Server(s.Target) != nil && who.MaySee(schema.Name, s.Target, "") {
 				t.Schema = schema.Name
 				break

@@ -25,8 +25,8 @@ type control struct {
 	done chan struct{}
 }
 
-// controlInfo is what a gateway says about itself there.
-type controlInfo struct {
+// Info is what a gateway says about itself there.
+type Info struct {
 	PID     int    `json:"pid"`
 	Name    string `json:"name"`
 	Config  string `json:"config"`
@@ -34,8 +34,8 @@ type controlInfo struct {
 	Console bool   `json:"console"`
 }
 
-// controlDir is where the sockets of running gateways are.
-func controlDir() string {
+// Dir is where the sockets of running gateways are.
+func Dir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-all-in-one")
 	}
@@ -44,8 +44,8 @@ func controlDir() string {
 
 // openControl opens the channel of an instance. The console behind it sees
 // token on every request.
-func openControl(ctx context.Context, in *instance, f *front, token string) (*control, error) {
-	dir := controlDir()
+func openControl(ctx context.Context, in *Instance, f *front, token string) (*control, error) {
+	dir := Dir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func openControl(ctx context.Context, in *instance, f *front, token string) (*co
 	if err != nil {
 		return nil, err
 	}
-	c.http = &http.Server{Handler: controlHandler(in, f, token), ReadHeaderTimeout: in.cfg.Limits.ReadHeader}
+	c.http = &http.Server{Handler: controlHandler(in, f, token), ReadHeaderTimeout: in.Config.Limits.ReadHeader}
 	go func() {
 		defer close(c.done)
 		if err := c.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			in.log.Warn("control channel", "err", err)
+			in.Log.Warn("control channel", "err", err)
 		}
 	}()
 	return c, nil
@@ -89,15 +89,15 @@ func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
 	return ln, nil
 }
 
-func controlHandler(in *instance, f *front, token string) http.Handler {
+func controlHandler(in *Instance, f *front, token string) http.Handler {
 	mux, console := http.NewServeMux(), f.console
 	controlMCP(in, mux, f.mcp)
 	mux.HandleFunc("GET /local", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, controlInfo{os.Getpid(), in.name, in.cfg.Path, in.url, in.console})
+		writeJSON(w, http.StatusOK, Info{os.Getpid(), in.Name, in.Config.Path, in.URL, in.Console})
 	})
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.statusPage(access.Owner)) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.StatusPage(access.Owner)) })
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
-		report, err := in.reload()
+		report, err := in.Reload()
 		if err != nil {
 			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
 			return
@@ -105,12 +105,12 @@ func controlHandler(in *instance, f *front, token string) http.Handler {
 		writeJSON(w, http.StatusOK, report)
 	})
 	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
-		if !in.console {
+		if !in.Console {
 			refuseControl(w, r, http.StatusNotFound, i18n.New("the gateway runs without its console", "网关没有提供控制台"))
 			return
 		}
 		code := console.NewCode(access.Owner)
-		writeJSON(w, http.StatusOK, map[string]string{"url": in.url + "/ui/#code=" + code})
+		writeJSON(w, http.StatusOK, map[string]string{"url": in.URL + "/ui/#code=" + code})
 	})
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -133,6 +133,6 @@ func (c *control) close() {
 }
 
 // consoleURL is where the console is, with a code that logs in once.
-func consoleURL(in *instance, console *web.Handler) string {
-	return fmt.Sprintf("%s/ui/#code=%s", in.url, console.NewCode(access.Owner))
+func consoleURL(in *Instance, console *web.Handler) string {
+	return fmt.Sprintf("%s/ui/#code=%s", in.URL, console.NewCode(access.Owner))
 }

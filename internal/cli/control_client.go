@@ -17,25 +17,25 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// A remote is a running gateway, reached over its control channel.
-type remote struct {
-	controlInfo
-	socket string
-	http   *http.Client
+// A Remote is a running gateway, reached over its control channel.
+type Remote struct {
+	Info
+	Socket string
+	HTTP   *http.Client
 	lang   i18n.Lang // in which it is to answer
 }
 
 // controlTimeout bounds what a running gateway may take to answer.
 const controlTimeout = 30 * time.Second
 
-// gateways finds the running gateways of this user, newest last. Sockets that
+// Gateways finds the running gateways of this user, newest last. Sockets that
 // nobody listens on any more are removed.
-func gateways(ctx context.Context) []*remote {
-	sockets, _ := filepath.Glob(filepath.Join(controlDir(), "*.sock")) // the pattern is ours
-	var list []*remote
+func Gateways(ctx context.Context) []*Remote {
+	sockets, _ := filepath.Glob(filepath.Join(Dir(), "*.sock")) // the pattern is ours
+	var list []*Remote
 	for _, path := range sockets {
-		r := dialControl(path)
-		err := r.get(ctx, "/local", &r.controlInfo)
+		r := Dial(path)
+		err := r.Get(ctx, "/local", &r.Info)
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			os.Remove(path)
 		}
@@ -46,8 +46,8 @@ func gateways(ctx context.Context) []*remote {
 	return list
 }
 
-func dialControl(path string) *remote {
-	return &remote{socket: path, http: &http.Client{Timeout: controlTimeout, Transport: &http.Transport{
+func Dial(path string) *Remote {
+	return &Remote{Socket: path, HTTP: &http.Client{Timeout: controlTimeout, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", path)
@@ -55,12 +55,12 @@ func dialControl(path string) *remote {
 	}}}
 }
 
-// running finds the gateway that uses our config file; nil when there is none.
+// Running finds the gateway that uses our config file; nil when there is none.
 // Without a config file of its own to go by, the only gateway is meant.
-func running(ctx context.Context, a *app, config string) *remote {
-	list := gateways(ctx)
+func Running(ctx context.Context, a *Env, config string) *Remote {
+	list := Gateways(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
-		list[i].lang = a.lang
+		list[i].lang = a.Lang
 		if list[i].Config == config {
 			return list[i]
 		}
@@ -71,15 +71,15 @@ func running(ctx context.Context, a *app, config string) *remote {
 	return nil
 }
 
-func (r *remote) get(ctx context.Context, path string, into any) error {
+func (r *Remote) Get(ctx context.Context, path string, into any) error {
 	return r.do(ctx, http.MethodGet, path, nil, into)
 }
 
-func (r *remote) post(ctx context.Context, path string, body, into any) error {
+func (r *Remote) Post(ctx context.Context, path string, body, into any) error {
 	return r.do(ctx, http.MethodPost, path, body, into)
 }
 
-func (r *remote) do(ctx context.Context, method, path string, body, into any) error {
+func (r *Remote) do(ctx context.Context, method, path string, body, into any) error {
 	var send io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -95,13 +95,13 @@ func (r *remote) do(ctx context.Context, method, path string, body, into any) er
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(web.ChangeHeader, "1")
 	req.Header.Set("Accept-Language", r.lang.Tag())
-	resp, err := r.http.Do(req)
+	resp, err := r.HTTP.Do(req)
 	if err != nil {
 		return i18n.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		return controlFailure(resp)
+		return Failure(resp)
 	}
 	if into == nil {
 		return nil
@@ -109,8 +109,8 @@ func (r *remote) do(ctx context.Context, method, path string, body, into any) er
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
-// controlFailure is what the gateway says went wrong.
-func controlFailure(resp *http.Response) error {
+// Failure is what the gateway says went wrong.
+func Failure(resp *http.Response) error {
 	var body struct {
 		Error struct {
 			Message string `json:"message"`
@@ -119,14 +119,14 @@ func controlFailure(resp *http.Response) error {
 	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&body) != nil || body.Error.Message == "" {
 		body.Error.Message = resp.Status
 	}
-	return fail(exitFailure, codeControl, "", "%s", body.Error.Message)
+	return Fail(ExitFailure, CodeControl, "", "%s", body.Error.Message)
 }
 
-// reloadRunning tells a running gateway that its file has changed.
-func reloadRunning(ctx context.Context, a *app, config string) (told bool, err error) {
-	r := running(ctx, a, config)
+// ReloadRunning tells a running gateway that its file has changed.
+func ReloadRunning(ctx context.Context, a *Env, config string) (told bool, err error) {
+	r := Running(ctx, a, config)
 	if r == nil {
 		return false, nil
 	}
-	return true, r.post(ctx, "/reload", nil, nil)
+	return true, r.Post(ctx, "/reload", nil, nil)
 }

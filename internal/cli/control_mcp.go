@@ -13,7 +13,7 @@ import (
 // /mcp/SCHEMA and /mcp/SCHEMA/SERVER as the user, at /as/SESSION like a client
 // that is connected. Who can open the socket is the user, so no key is asked
 // for.
-func controlMCP(in *instance, mux *http.ServeMux, server *mcphttp.Server) {
+func controlMCP(in *Instance, mux *http.ServeMux, server *mcphttp.Server) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		ep := mcphttp.Endpoint{Schema: r.PathValue("schema"), Server: r.PathValue("server")}
 		ctx := access.With(r.Context(), localUser(in))
@@ -27,8 +27,8 @@ func controlMCP(in *instance, mux *http.ServeMux, server *mcphttp.Server) {
 
 // localUser is whom the control channel vouches for. It sees what clients see:
 // the tools that change the configuration are for those who were given them.
-func localUser(in *instance) access.Principal {
-	if !in.access.Required {
+func localUser(in *Instance) access.Principal {
+	if !in.Access.Required {
 		return access.Anonymous // and shares the servers with the others
 	}
 	who := access.Local
@@ -48,13 +48,13 @@ func fromControl(ctx context.Context) (imitated string, ok bool) {
 }
 
 // endpointOf is where a running gateway serves the target, on its socket.
-func endpointOf(r *remote, m *aim) string {
+func endpointOf(r *Remote, m *Target) string {
 	const base = "http://localhost"
 	switch {
 	case m.like != nil:
 		return base + "/as/" + url.PathEscape(m.like.Session)
-	case m.server != nil:
-		return base + "/mcp/" + url.PathEscape(m.schema) + "/" + url.PathEscape(m.server.Name)
+	case m.Server != nil:
+		return base + "/mcp/" + url.PathEscape(m.schema) + "/" + url.PathEscape(m.Server.Name)
 	}
 	return base + "/mcp/" + url.PathEscape(m.schema)
 }

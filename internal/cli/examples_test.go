@@ -15,9 +15,9 @@ import (
 // so are its flags, and it takes that many arguments.
 func TestExamples(t *testing.T) {
 	checked := 0
-	for name, p := range personalities() {
+	for name, p := range Personalities() {
 		for _, lang := range []i18n.Lang{i18n.English, i18n.Chinese} {
-			for _, line := range examplesOf(roots()[name](&app{personality: p, lang: lang})) {
+			for _, line := range examplesOf(roots()[name](&Env{Personality: p, Lang: lang})) {
 				checked++
 				words := exampleWords(t, line)
 				if words == nil {
@@ -68,11 +68,11 @@ func exampleWords(t *testing.T, line string) []string {
 
 // parseExample lets a fresh command tree take the words apart.
 func parseExample(words []string) error {
-	a := &app{Args: words, Getenv: func(string) (string, bool) { return "", false }}
+	a := &Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}
 	name, args := identify(words)
-	a.personality = personalities()[name]
+	a.Personality = Personalities()[name]
 	root := roots()[name](a)
-	if len(args) > 0 && strings.Contains(args[0], ".") && a.personality.own {
+	if len(args) > 0 && strings.Contains(args[0], ".") && a.Personality.Own {
 		args = append([]string{"call"}, args...) // short for it
 	}
 	for _, c := range root.Commands() {
@@ -81,7 +81,7 @@ func parseExample(words []string) error {
 	stub(root)
 	root.SetArgs(slices.Clone(args))
 	if found, _, err := root.Find(args); err == nil && found == root && root.HasSubCommands() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		return unknownCommand(a, root, args[0])
+		return UnknownCommand(a, root, args[0])
 	}
 	return root.Execute()
 }

@@ -30,19 +30,19 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	if len(found) < 60 {
 		t.Errorf("only %d codes found", len(found))
 	}
-	listed := codes()
+	listed := Codes()
 	for code, path := range found {
-		e, ok := explain(code)
+		e, ok := Explain(code)
 		if !ok || !slices.Contains(listed, code) {
 			t.Errorf("%s: %s is not explained", path, code)
 			continue
 		}
-		for language, text := range map[string]string{"English": e.en, "Chinese": e.zh} {
+		for language, text := range map[string]string{"English": e.EN, "Chinese": e.ZH} {
 			if len(text) < 30 || strings.ContainsAny(text, "…%") {
 				t.Errorf("%s in %s is no explanation: %q", code, language, text)
 			}
 		}
-		if !regexp.MustCompile(`\p{Han}{2}`).MatchString(e.zh) || regexp.MustCompile(`\p{Han}`).MatchString(e.en) {
+		if !regexp.MustCompile(`\p{Han}{2}`).MatchString(e.ZH) || regexp.MustCompile(`\p{Han}`).MatchString(e.EN) {
 			t.Errorf("%s is explained in the wrong language", code)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// findServer is the configured server that a command is about; "schema/name"
+// FindServer is the configured server that a command is about; "schema/name"
 // names the schema too.
-func findServer(a *app, command, schema, name string) (*config.Server, error) {
-	cfg, err := a.load(false)
+func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
+	cfg, err := a.Load(false)
 	if err != nil {
 		return nil, err
 	}
@@ -24,50 +24,50 @@ func findServer(a *app, command, schema, name string) (*config.Server, error) {
 	if server := found.Server(name); server != nil {
 		return server, nil
 	}
-	e := &exitError{code: exitUsage, id: codeNoServer, err: errors.New(a.t("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务 "+name))}
+	e := &ExitError{Code: ExitUsage, ID: CodeNoServer, Err: errors.New(a.T("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务 "+name))}
 	if len(cfg.Schemas) > 1 {
-		e.err = errors.New(a.t("no server "+name+" in schema "+schema+" of "+cfg.Path, cfg.Path+" 的 schema "+schema+" 中没有服务 "+name))
+		e.Err = errors.New(a.T("no server "+name+" in schema "+schema+" of "+cfg.Path, cfg.Path+" 的 schema "+schema+" 中没有服务 "+name))
 	}
 	if meant := meantServer(a, cfg, schema, name); meant != nil {
-		e.hint = a.t("did you mean: ", "是否要用：") + a.againFor(command, meant)
+		e.Hint = a.T("did you mean: ", "是否要用：") + a.AgainFor(command, meant)
 	} else {
-		e.hint = a.t("see what there is: ", "查看现有服务：") + a.again("list")
+		e.Hint = a.T("see what there is: ", "查看现有服务：") + a.Again("list")
 	}
 	return nil, e
 }
 
 // meantServer is the server that was probably meant: of the same name in
 // another schema, or of a name like it; nil when there is none.
-func meantServer(a *app, cfg *config.Config, schema, name string) *config.Server {
+func meantServer(a *Env, cfg *config.Config, schema, name string) *config.Server {
 	for _, s := range cfg.Schemas {
 		if server := s.Server(name); server != nil {
 			return server
 		}
 	}
-	if near := nearest(name, cfg.Schema(schema).Names()); near != "" {
+	if near := Nearest(name, cfg.Schema(schema).Names()); near != "" {
 		return cfg.Schema(schema).Server(near)
 	}
 	return nil
 }
 
 // nameError is a schema or server that the file to be changed does not have.
-func nameError(a *app, e *config.NameError) error {
+func nameError(a *Env, e *config.NameError) error {
 	switch {
 	case e.Fixed:
-		return fail(exitUsage, codeNoSchema, a.t("move its servers under \"mcpServers\", then try again", "请先把服务移到 \"mcpServers\" 下"), "%s",
-			a.t("the shape of "+e.File+" has no schemas", e.File+" 的格式没有 schema"))
+		return Fail(ExitUsage, codeNoSchema, a.T("move its servers under \"mcpServers\", then try again", "请先把服务移到 \"mcpServers\" 下"), "%s",
+			a.T("the shape of "+e.File+" has no schemas", e.File+" 的格式没有 schema"))
 	case e.Server:
-		return fail(exitUsage, codeNoServer, a.t("see what there is: ", "查看现有服务：")+a.again("list"), "%s",
-			a.t("no server "+e.Name+" in schema "+e.Schema+" of "+e.File, e.File+" 的 schema "+e.Schema+" 中没有服务 "+e.Name))
+		return Fail(ExitUsage, CodeNoServer, a.T("see what there is: ", "查看现有服务：")+a.Again("list"), "%s",
+			a.T("no server "+e.Name+" in schema "+e.Schema+" of "+e.File, e.File+" 的 schema "+e.Schema+" 中没有服务 "+e.Name))
 	}
 	return noSchema(a, e)
 }
 
-func noSchema(a *app, e *config.NameError) error {
-	return &exitError{
-		code: exitUsage, id: codeNoSchema, err: errors.New(a.t("no schema "+e.Name+" in "+e.File, e.File+" 中没有 schema "+e.Name)),
-		details: []detail{{a.t("schemas", "现有"), strings.Join(e.Known, ", ")}},
-		hint: a.t("use --schema with one of them; add NAME --schema "+e.Name+" --create-schema ... makes it",
+func noSchema(a *Env, e *config.NameError) error {
+	return &ExitError{
+		Code: ExitUsage, ID: codeNoSchema, Err: errors.New(a.T("no schema "+e.Name+" in "+e.File, e.File+" 中没有 schema "+e.Name)),
+		Details: []Detail{{a.T("schemas", "现有"), strings.Join(e.Known, ", ")}},
+		Hint: a.T("use --schema with one of them; add NAME --schema "+e.Name+" --create-schema ... makes it",
 			"用 --schema 指定其中之一；add NAME --schema "+e.Name+" --create-schema ... 可创建它"),
 	}
 }

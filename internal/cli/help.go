@@ -9,28 +9,28 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// writeHelp prints what a command does and how it is used, in the user's
+// WriteHelp prints what a command does and how it is used, in the user's
 // language.
-func writeHelp(a *app, w io.Writer, cmd *cobra.Command) {
+func WriteHelp(a *Env, w io.Writer, cmd *cobra.Command) {
 	about := cmd.Long
 	if about == "" {
 		about = cmd.Short
 	}
-	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.t("Usage", "用法"), useLine(a, cmd))
+	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.T("Usage", "用法"), useLine(a, cmd))
 	if len(cmd.Aliases) > 0 {
-		fmt.Fprintf(w, "\n%s\n  %s\n", a.t("Other names", "别名"), strings.Join(cmd.Aliases, ", "))
+		fmt.Fprintf(w, "\n%s\n  %s\n", a.T("Other names", "别名"), strings.Join(cmd.Aliases, ", "))
 	}
 	writeCommands(a, w, cmd)
-	writeFlags(a, w, a.t("Flags", "选项"), cmd.LocalFlags())
+	writeFlags(a, w, a.T("Flags", "选项"), cmd.LocalFlags())
 	if !cmd.HasSubCommands() {
-		writeFlags(a, w, a.t("General flags", "通用选项"), cmd.InheritedFlags())
+		writeFlags(a, w, a.T("General flags", "通用选项"), cmd.InheritedFlags())
 	}
 	if cmd.Example != "" {
-		fmt.Fprintf(w, "\n%s\n%s\n", a.t("Examples", "示例"), cmd.Example)
+		fmt.Fprintf(w, "\n%s\n%s\n", a.T("Examples", "示例"), cmd.Example)
 	}
 }
 
-func useLine(a *app, cmd *cobra.Command) string {
+func useLine(a *Env, cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " ") {
 		return cmd.CommandPath() + " COMMAND"
 	}
@@ -41,7 +41,7 @@ func useLine(a *app, cmd *cobra.Command) string {
 	return parent + cmd.Use
 }
 
-func writeCommands(a *app, w io.Writer, cmd *cobra.Command) {
+func writeCommands(a *Env, w io.Writer, cmd *cobra.Command) {
 	width := 0
 	for _, c := range cmd.Commands() {
 		width = max(width, len(c.Name()))
@@ -62,12 +62,12 @@ func writeCommands(a *app, w io.Writer, cmd *cobra.Command) {
 	for _, g := range cmd.Groups() {
 		list(g.Title, g.ID)
 	}
-	list(a.t("Commands", "命令"), "")
+	list(a.T("Commands", "命令"), "")
 }
 
 // writeFlags prints flags in two columns; characters that take two columns
 // are counted so.
-func writeFlags(a *app, w io.Writer, title string, flags *pflag.FlagSet) {
+func writeFlags(a *Env, w io.Writer, title string, flags *pflag.FlagSet) {
 	type row struct{ name, about string }
 	var rows []row
 	width := 0
@@ -77,7 +77,7 @@ func writeFlags(a *app, w io.Writer, title string, flags *pflag.FlagSet) {
 		}
 		value, about := pflag.UnquoteUsage(f)
 		if f.Name == "help" {
-			about = a.t("show this help", "显示帮助")
+			about = a.T("show this help", "显示帮助")
 		}
 		name := "    --" + f.Name
 		if f.Shorthand != "" {
@@ -91,26 +91,26 @@ func writeFlags(a *app, w io.Writer, title string, flags *pflag.FlagSet) {
 			name += " " + value
 		}
 		rows = append(rows, row{name, about})
-		width = max(width, textWidth(name))
+		width = max(width, TextWidth(name))
 	})
 	if len(rows) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\n%s\n", title)
 	for _, r := range rows {
-		fmt.Fprintf(w, "  %s  %s\n", padRight(r.name, width), r.about)
+		fmt.Fprintf(w, "  %s  %s\n", PadRight(r.name, width), r.about)
 	}
 }
 
-func helpCommand(a *app) *cobra.Command {
+func helpCommand(a *Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "help [COMMAND]", Short: a.t("help about a command", "显示命令的帮助"), GroupID: groupOther,
+		Use: "help [COMMAND]", Short: a.T("help about a command", "显示命令的帮助"), GroupID: GroupOther,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(a, cmd.Root(), strings.Join(args, " "))
+				return UnknownCommand(a, cmd.Root(), strings.Join(args, " "))
 			}
-			writeHelp(a, a.Stdout, found)
+			WriteHelp(a, a.Stdout, found)
 			return nil
 		},
 	}

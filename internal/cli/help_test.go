@@ -21,12 +21,12 @@ var update = cmdflag.Bool("update", false, "rewrite the golden help")
 // was agreed on.
 func TestHelp(t *testing.T) {
 	for _, lang := range []string{"en", "zh"} {
-		for name, p := range personalities() {
+		for name, p := range Personalities() {
 			if name == "mcps_proxy" {
 				continue
 			}
 			t.Run(lang+"/"+name, func(t *testing.T) {
-				a := &app{personality: p, lang: i18n.ByTag(lang)}
+				a := &Env{Personality: p, Lang: i18n.ByTag(lang)}
 				var got bytes.Buffer
 				writeAllHelp(&got, roots()[name](a), name, lang)
 				golden(t, filepath.Join("testdata", "help", name+"."+lang+".txt"), got.Bytes())
@@ -77,7 +77,7 @@ func golden(t *testing.T, path string, got []byte) {
 // TestChineseHelpHasNoEnglish finds texts that nobody translated: every line
 // that says what something does has a Chinese character in it.
 func TestChineseHelpHasNoEnglish(t *testing.T) {
-	a := &app{personality: personalities()["mcp-all-in-one"], lang: i18n.Chinese}
+	a := &Env{Personality: Personalities()["mcp-all-in-one"], Lang: i18n.Chinese}
 	var check func(cmd *cobra.Command)
 	check = func(cmd *cobra.Command) {
 		if cmd.Short != "" && !strings.ContainsFunc(cmd.Short, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff }) {

@@ -14,14 +14,14 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// askName asks for the name of a server whose name is taken; nil when nobody
+// AskName asks for the name of a server whose name is taken; nil when nobody
 // can be asked.
-func askName(ctx context.Context, a *app) func(name string) (string, error) {
-	if !isTerminal(a.Stdin) || !isTerminal(a.Stderr) {
+func AskName(ctx context.Context, a *Env) func(name string) (string, error) {
+	if !IsTerminal(a.Stdin) || !IsTerminal(a.Stderr) {
 		return nil
 	}
 	return func(name string) (string, error) {
-		answer, err := a.ask(ctx, fmt.Sprintf(a.t("another server is called %s; a new name, = to replace that one, or nothing to skip", "已有名为 %s 的服务；请输入新名称，= 表示替换，留空则跳过"), name))
+		answer, err := a.Ask(ctx, fmt.Sprintf(a.T("another server is called %s; a new name, = to replace that one, or nothing to skip", "已有名为 %s 的服务；请输入新名称，= 表示替换，留空则跳过"), name))
 		if errors.Is(err, io.EOF) {
 			return "", nil // nobody answers any more
 		}
@@ -30,26 +30,26 @@ func askName(ctx context.Context, a *app) func(name string) (string, error) {
 }
 
 // nameTaken says that another server has the name.
-func nameTaken(a *app, t translation) string {
-	return fmt.Sprintf(a.t("another server is called %s: --rename %s=NEW", "已有名为 %s 的服务：--rename %s=NEW"), t.name, t.own)
+func nameTaken(a *Env, t Translation) string {
+	return fmt.Sprintf(a.T("another server is called %s: --rename %s=NEW", "已有名为 %s 的服务：--rename %s=NEW"), t.Name, t.own)
 }
 
-// underName says the name that a server got here, when that is another.
-func underName(a *app, d imported) string {
+// UnderName says the name that a server got here, when that is another.
+func UnderName(a *Env, d Imported) string {
 	if d.As == "" {
 		return ""
 	}
-	return a.t(" as ", "为 ") + d.As
+	return a.T(" as ", "为 ") + d.As
 }
 
 // settleName gives a server the name that the flags say, or that a person says
 // when another has its own.
-func (t *translation) settleName(have entries, f importFlags) error {
-	if name, ok := f.rename[t.own]; ok {
-		t.name = name
+func (t *Translation) settleName(have entries, f ImportFlags) error {
+	if name, ok := f.Rename[t.own]; ok {
+		t.Name = name
 	}
-	for f.ask != nil && !f.replace && !t.replace && have.compare(*t) == "conflict" {
-		name, err := f.ask(t.name)
+	for f.Ask != nil && !f.Replace && !t.replace && have.compare(*t) == "conflict" {
+		name, err := f.Ask(t.Name)
 		switch {
 		case err != nil:
 			return err
@@ -58,15 +58,15 @@ func (t *translation) settleName(have entries, f importFlags) error {
 		case name == "=":
 			t.replace = true
 		default:
-			t.name = name
+			t.Name = name
 		}
 	}
 	return nil
 }
 
 // refused says why our file could not have an entry; empty when it can.
-func refused(a *app, have entries, t translation) string {
-	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{t.name: t.entry}})
+func refused(a *Env, have entries, t Translation) string {
+	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{t.Name: t.entry}})
 	if err == nil {
 		_, err = config.Check(have.path, raw, have.load)
 	}
@@ -77,20 +77,20 @@ func refused(a *app, have entries, t translation) string {
 	var why []string
 	for _, p := range load.Problems {
 		if p.Severity == config.SeverityError {
-			why = append(why, a.t(p.Message, p.MessageZH))
+			why = append(why, a.T(p.Message, p.MessageZH))
 		}
 	}
-	return strings.Join(why, a.t("; ", "；"))
+	return strings.Join(why, a.T("; ", "；"))
 }
 
 // clientOfFile is the client whose file this is by its name, else any.
-func clientOfFile(file string) *client {
+func clientOfFile(file string) *Client {
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs
 	}
 	file = filepath.ToSlash(file)
 	shared := []string{"mcp.json", "settings.json", "config.json", "config.yaml", "config.toml"}
-	for _, c := range clients() {
+	for _, c := range All() {
 		for _, known := range slices.Concat(c.files, c.project) {
 			name := path.Base(known)
 			if slices.Contains(shared, name) {

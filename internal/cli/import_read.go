@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// An importSource is a client, or a file that may be one of a client.
-type importSource struct {
-	client *client
+// An ImportSource is a client, or a file that may be one of a client.
+type ImportSource struct {
+	client *Client
 	file   string // "-" is standard input
 }
 
-// sourceOf finds out what an argument names: a client before a file, so
+// SourceOf finds out what an argument names: a client before a file, so
 // that a folder called vscode is not in the way of VS Code.
-func sourceOf(a *app, arg string) (importSource, error) {
-	c, unknown := findClient(a, arg)
+func SourceOf(a *Env, arg string) (ImportSource, error) {
+	c, unknown := Find(a, arg)
 	if unknown == nil {
-		return importSource{client: c}, nil
+		return ImportSource{client: c}, nil
 	}
 	info, err := os.Stat(arg)
 	switch {
 	case arg == "-":
-		return importSource{anyClient(), arg}, nil
+		return ImportSource{anyClient(), arg}, nil
 	case err != nil && strings.ContainsAny(arg, "./"):
-		return importSource{}, fail(exitUsage, codeClientFile, "", "%v", err)
+		return ImportSource{}, Fail(ExitUsage, CodeClientFile, "", "%v", err)
 	case err != nil:
-		return importSource{}, unknown
+		return ImportSource{}, unknown
 	case info.IsDir():
-		return importSource{}, fail(exitUsage, codeClientFile, "", "%v", unreadable(arg, errors.New(a.t("it is a folder", "这是一个文件夹"))))
+		return ImportSource{}, Fail(ExitUsage, CodeClientFile, "", "%v", unreadable(arg, errors.New(a.T("it is a folder", "这是一个文件夹"))))
 	}
-	return importSource{clientOfFile(arg), arg}, nil
+	return ImportSource{clientOfFile(arg), arg}, nil
 }
 
-// readImport reads the servers of a client or of a file.
-func readImport(a *app, s importSource, tree bool) (list []translation, failed []error) {
+// ReadImport reads the servers of a client or of a file.
+func ReadImport(a *Env, s ImportSource, tree bool) (list []Translation, failed []error) {
 	add := func(servers []foreign, err error) {
 		if err != nil {
 			failed = append(failed, err)
@@ -52,11 +52,11 @@ func readImport(a *app, s importSource, tree bool) (list []translation, failed [
 	c := s.client
 	places := clientSources(a, c, tree)
 	if len(places) == 0 {
-		hint := a.t("looked for ", "已查找 ") + strings.Join(c.paths(a.home(), a.Getenv), ", ")
+		hint := a.T("looked for ", "已查找 ") + strings.Join(c.Paths(a.Home(), a.Getenv), ", ")
 		if len(clientSources(a, c, true)) > 0 {
-			hint = a.t("--from-project reads that of the working tree", "--from-project 读取工作目录中的文件")
+			hint = a.T("--from-project reads that of the working tree", "--from-project 读取工作目录中的文件")
 		}
-		add(nil, fail(exitUsage, codeClientFile, hint, "%s", a.t(c.name+" has no file here", "没有 "+c.name+" 的配置文件")))
+		add(nil, Fail(ExitUsage, CodeClientFile, hint, "%s", a.T(c.Name+" has no file here", "没有 "+c.Name+" 的配置文件")))
 	}
 	for _, place := range places {
 		add(readSource(a, c, place))
@@ -65,10 +65,10 @@ func readImport(a *app, s importSource, tree bool) (list []translation, failed [
 }
 
 // anyClient is the client of a file that none is known for.
-func anyClient() *client { return &client{id: "file", key: "mcpServers"} }
+func anyClient() *Client { return &Client{ID: "file", key: "mcpServers"} }
 
 // anyFile reads servers from a file whose shape its keys tell.
-func anyFile(a *app, path string) ([]foreign, error) {
+func anyFile(a *Env, path string) ([]foreign, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
 		read = func() ([]byte, error) { return io.ReadAll(a.Stdin) }
@@ -87,7 +87,7 @@ func anyFile(a *app, path string) ([]foreign, error) {
 	var last error
 	for _, key := range []string{"mcpServers", "servers", "mcp_servers", "context_servers", "mcp", "extensions", "mcp-tester.servers"} {
 		for _, list := range []bool{false, true} {
-			servers, err := parseClient(data, &client{key: key, list: list, format: format})
+			servers, err := Parse(data, &Client{key: key, list: list, format: format})
 			if err != nil {
 				last = err
 			}
@@ -100,7 +100,7 @@ func anyFile(a *app, path string) ([]foreign, error) {
 		}
 	}
 	if last == nil {
-		last = errors.New(a.t("no servers in it", "其中没有服务"))
+		last = errors.New(a.T("no servers in it", "其中没有服务"))
 	}
-	return nil, fail(exitUsage, codeClientFile, "", "%v", unreadable(path, last))
+	return nil, Fail(ExitUsage, CodeClientFile, "", "%v", unreadable(path, last))
 }

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// importSources lists the clients that have servers, and what they would add.
-func importSources(a *app) error {
+// ImportSources lists the clients that have servers, and what they would add.
+func ImportSources(a *Env) error {
 	have := haveEntries(a, config.DefaultSchema)
 	type source struct {
 		Client   string `json:"client"`
@@ -22,11 +22,11 @@ func importSources(a *app) error {
 		Error    string `json:"error,omitempty"`
 	}
 	rows := []source{}
-	add := func(c *client, place clientSource) {
-		row := source{Client: c.id, Scope: place.scope, File: place.path}
+	add := func(c *Client, place clientSource) {
+		row := source{Client: c.ID, Scope: place.scope, File: place.path}
 		servers, err := readSource(a, c, place)
 		if err != nil {
-			row.Error = a.lang.Of(err)
+			row.Error = a.Lang.Of(err)
 		}
 		for _, s := range servers {
 			t := translate(a, c, s)
@@ -47,24 +47,24 @@ func importSources(a *app) error {
 			rows = append(rows, row)
 		}
 	}
-	for _, c := range clients() {
+	for _, c := range All() {
 		for _, place := range clientSources(a, &c, true) {
 			add(&c, place)
 		}
 	}
-	if a.asJSON {
-		writeLine(a.Stdout, rows)
+	if a.JSON {
+		WriteLine(a.Stdout, rows)
 		return nil
 	}
-	t := &table{head: []string{a.t("CLIENT", "客户端"), a.t("SERVERS", "服务"), a.t("NEW", "新增"), a.t("SAME", "相同"), a.t("CONFLICTING", "冲突"), a.t("SCOPE", "范围"), a.t("FILE", "文件")},
-		none: a.t("no client with a file was found", "没有找到客户端的配置文件")}
+	t := &Table{Head: []string{a.T("CLIENT", "客户端"), a.T("SERVERS", "服务"), a.T("NEW", "新增"), a.T("SAME", "相同"), a.T("CONFLICTING", "冲突"), a.T("SCOPE", "范围"), a.T("FILE", "文件")},
+		None: a.T("no client with a file was found", "没有找到客户端的配置文件")}
 	for _, r := range rows {
-		t.add(r.Client, fmt.Sprint(r.Servers), fmt.Sprint(r.New), fmt.Sprint(r.Same), fmt.Sprint(r.Conflict), r.Scope, r.File)
+		t.Add(r.Client, fmt.Sprint(r.Servers), fmt.Sprint(r.New), fmt.Sprint(r.Same), fmt.Sprint(r.Conflict), r.Scope, r.File)
 	}
-	a.print(t)
+	a.Print(t)
 	for _, r := range rows {
 		if r.Error != "" {
-			fmt.Fprintln(a.Stderr, r.Client+a.t(": ", "：")+r.Error)
+			fmt.Fprintln(a.Stderr, r.Client+a.T(": ", "：")+r.Error)
 		}
 	}
 	return nil
@@ -78,15 +78,15 @@ type entries struct {
 }
 
 // haveEntries are the servers of our own file.
-func haveEntries(a *app, schema string) entries {
-	have := entries{named: map[string]map[string]any{}, load: a.loadOptions(false)}
-	cfg, err := a.load(false)
+func haveEntries(a *Env, schema string) entries {
+	have := entries{named: map[string]map[string]any{}, load: a.LoadOptions(false)}
+	cfg, err := a.Load(false)
 	if err != nil || cfg.Schema(schema) == nil {
 		return have
 	}
 	have.path = cfg.Path
 	for _, s := range cfg.Schema(schema).Servers {
-		raw, err := rawEntry(a, cfg.Path, schema, s.Name)
+		raw, err := RawEntry(a, cfg.Path, schema, s.Name)
 		var entry map[string]any
 		if err == nil && json.Unmarshal(raw, &entry) == nil {
 			have.named[s.Name] = entry
@@ -97,14 +97,14 @@ func haveEntries(a *app, schema string) entries {
 
 // compare says whether an entry is new, the same, or in conflict. The same are
 // also two that mean the same: one with a secret, the other with its name.
-func (h entries) compare(t translation) string {
-	old, ok := h.named[t.name]
+func (h entries) compare(t Translation) string {
+	old, ok := h.named[t.Name]
 	if !ok {
 		return "new"
 	}
 	raw, err := json.Marshal(t.entry)
 	var entry map[string]any
-	if err == nil && json.Unmarshal(raw, &entry) == nil && (reflect.DeepEqual(old, entry) || h.meansSame(t.name, old, entry)) {
+	if err == nil && json.Unmarshal(raw, &entry) == nil && (reflect.DeepEqual(old, entry) || h.meansSame(t.Name, old, entry)) {
 		return "same"
 	}
 	return "conflict"

@@ -24,134 +24,134 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// An instance is one running gateway: servers, sessions and what they share.
-type instance struct {
-	cfg      *config.Config
-	log      *slog.Logger
-	launcher *stdio.Launcher
-	set      *upstream.Set
-	gateway  *gateway.Gateway
-	greeting *upstream.Greeting
-	only     []string // the schemas to keep up; nil for all
-	started  time.Time
-	name     string
-	url      string // where it listens; empty on stdio
-	port     int
-	console  bool // the console is served
-	draining atomic.Bool
-	hits     config.Hits
-	wg       sync.WaitGroup
-	traffic  *traffic.Recorder // nil on stdio
-	inbox    web.Inbox
-	access   *access.Policy
-	tokens   *oauth.Keeper
-	audit    *telemetry.Audit  // nil when not configured
-	tracer   *telemetry.Tracer // nil when not configured
-	// observe hears of every call; nil when nobody does.
-	observe  func(*traffic.Observation)
-	watchers watchers
-	// guests hear that a client came or went.
-	guests watchers
-	// reload reads the config file again and applies it.
-	reload func() (web.Reload, error)
-	// unread is what the file says that was not read yet; nil where nobody
+// An Instance is one running gateway: servers, sessions and what they share.
+type Instance struct {
+	Config     *config.Config
+	Log        *slog.Logger
+	Launcher   *stdio.Launcher
+	Set        *upstream.Set
+	Gateway    *gateway.Gateway
+	greeting   *upstream.Greeting
+	Only       []string // the schemas to keep up; nil for all
+	Started    time.Time
+	Name       string
+	URL        string // where it listens; empty on stdio
+	Port       int
+	Console    bool // the console is served
+	Draining   atomic.Bool
+	Hits       config.Hits
+	Background sync.WaitGroup
+	Traffic    *traffic.Recorder // nil on stdio
+	Inbox      web.Inbox
+	Access     *access.Policy
+	Tokens     *oauth.Keeper
+	Audit      *telemetry.Audit  // nil when not configured
+	Tracer     *telemetry.Tracer // nil when not configured
+	// Observe hears of every call; nil when nobody does.
+	Observe  func(*traffic.Observation)
+	Watchers watchers
+	// Guests hear that a client came or went.
+	Guests watchers
+	// Reload reads the config file again and applies it.
+	Reload func() (web.Reload, error)
+	// Unread is what the file says that was not read yet; nil where nobody
 	// reads it again.
-	unread func() *web.Unread
+	Unread func() *web.Unread
 }
 
-// instanceOptions say what kind of instance is wanted.
-type instanceOptions struct {
-	cfg   *config.Config
-	log   *slog.Logger
-	level *slog.LevelVar
-	name  string // what it calls itself
-	// schema is set on stdio: the only one, for the only client.
-	schema string
-	exit   func()
-	// selfConfig shows the tools that look after the configuration; load is
+// Options say what kind of instance is wanted.
+type Options struct {
+	Config *config.Config
+	Log    *slog.Logger
+	Level  *slog.LevelVar
+	Name   string // what it calls itself
+	// Schema is set on stdio: the only one, for the only client.
+	Schema string
+	Exit   func()
+	// SelfConfig shows the tools that look after the configuration; load is
 	// what they read and check it with.
-	selfConfig bool
-	load       config.LoadOptions
-	// record keeps a record of the traffic on stdio too.
-	record bool
+	SelfConfig bool
+	Load       config.LoadOptions
+	// Record keeps a record of the traffic on stdio too.
+	Record bool
 }
 
-// newInstance starts the configured servers and returns at once.
-func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
+// New starts the configured servers and returns at once.
+func New(ctx context.Context, o Options) (*Instance, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
 	}
 	policy := &access.Policy{}
-	if o.schema == "" {
-		if policy, err = newPolicy(o.cfg); err != nil {
+	if o.Schema == "" {
+		if policy, err = newPolicy(o.Config); err != nil {
 			return nil, err
 		}
 	}
-	in := &instance{cfg: o.cfg, log: o.log, name: o.name, started: time.Now(), access: policy}
-	info := mcp.Implementation{Name: o.name, Version: mcp.ProductVersion}
-	in.launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.log})
-	if o.schema == "" || o.record {
-		in.traffic = traffic.New(traffic.Options{})
+	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Access: policy}
+	info := mcp.Implementation{Name: o.Name, Version: mcp.ProductVersion}
+	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log})
+	if o.Schema == "" || o.Record {
+		in.Traffic = traffic.New(traffic.Options{})
 	}
-	if o.schema != "" {
+	if o.Schema != "" {
 		in.greeting = upstream.NewGreeting()
-		in.only = []string{o.schema}
+		in.Only = []string{o.Schema}
 	}
 	in.openTokens(ctx)
-	in.set = upstream.NewSet(ctx, upstream.Options{
-		Launcher: in.launcher, Log: o.log, Limits: &o.cfg.Limits, Hits: &in.hits, Tokens: in.tokens,
+	in.Set = upstream.NewSet(ctx, upstream.Options{
+		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
-		Roots:    func() []config.Root { return in.set.Snapshot().Config.Roots },
+		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
 		Memory:   upstream.OpenMemory(filepath.Join(config.StateDir(), "servers.json")),
-		Pins:     openPins(),
+		Pins:     OpenPins(),
 		Greeting: in.greeting,
 		OnChange: func(*upstream.Upstream) {
-			if in.gateway != nil {
-				in.gateway.Changed()
+			if in.Gateway != nil {
+				in.Gateway.Changed()
 			}
-			in.watchers.changed()
+			in.Watchers.changed()
 		},
 		Person: in.person,
 	})
-	in.observe = in.openTelemetry(ctx)
-	in.gateway = gateway.New(gateway.Options{
-		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
-		Traffic: in.traffic, Observe: in.observe, Own: in.ownTools(o), Hits: &in.hits,
-		OnClients: in.guests.changed, Approve: in.approve,
+	in.Observe = in.openTelemetry(ctx)
+	in.Gateway = gateway.New(gateway.Options{
+		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
+		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
+		OnClients: in.Guests.changed, Approve: in.approve,
 	})
-	in.watchers.add(in.warnLookalikes())
-	in.set.Apply(o.cfg, in.only)
+	in.Watchers.Add(in.warnLookalikes())
+	in.Set.Apply(o.Config, in.Only)
 	return in, nil
 }
 
 // ownTools are the tools by which a client looks after our configuration.
-func (in *instance) ownTools(o instanceOptions) *builtin.Set {
-	if !o.selfConfig {
+func (in *Instance) ownTools(o Options) *builtin.Set {
+	if !o.SelfConfig {
 		return nil
 	}
-	self := &builtin.SelfConfig{Path: o.cfg.Path, Load: o.load, Log: o.log, Apply: func() error { _, err := in.reload(); return err }}
+	self := &builtin.SelfConfig{Path: o.Config.Path, Load: o.Load, Log: o.Log, Apply: func() error { _, err := in.Reload(); return err }}
 	return self.Set()
 }
 
-// close stops the servers and waits until nothing of ours is running.
-func (in *instance) close(ctx context.Context) {
-	in.gateway.Close()
-	in.set.Close(ctx)
-	in.tokens.Close()
+// Close stops the servers and waits until nothing of ours is running.
+func (in *Instance) Close(ctx context.Context) {
+	in.Gateway.Close()
+	in.Set.Close(ctx)
+	in.Tokens.Close()
 	in.closeTelemetry()
-	in.watchers.stop()
-	in.guests.stop()
-	if err := in.launcher.Close(); err != nil {
-		in.log.Warn("ending the helper", "err", err)
+	in.Watchers.stop()
+	in.Guests.stop()
+	if err := in.Launcher.Close(); err != nil {
+		in.Log.Warn("ending the helper", "err", err)
 	}
-	in.wg.Wait()
+	in.Background.Wait()
 }
 
-// statuses describes every server.
-func (in *instance) statuses() []upstream.Status {
+// Statuses describes every server.
+func (in *Instance) Statuses() []upstream.Status {
 	var list []upstream.Status
-	for _, view := range in.set.Snapshot().Schemas {
+	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
 			list = append(list, u.Status())
 		}
@@ -159,12 +159,12 @@ func (in *instance) statuses() []upstream.Status {
 	return list
 }
 
-// unready says why no new work is welcome; empty when it is.
-func (in *instance) unready() string {
-	if in.draining.Load() {
+// Unready says why no new work is welcome; empty when it is.
+func (in *Instance) Unready() string {
+	if in.Draining.Load() {
 		return "draining"
 	}
-	for _, s := range in.statuses() {
+	for _, s := range in.Statuses() {
 		if s.State == upstream.Starting {
 			return "starting"
 		}

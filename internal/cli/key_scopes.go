@@ -14,7 +14,7 @@ import (
 // checkScopes refuses a schema that there is not: a key for it opens nothing,
 // and schemas are few and written by hand. Servers and tools come and go, so
 // one that is not there now is only warned of.
-func checkScopes(ctx context.Context, a *app, cfg *config.Config, grant access.Grant) error {
+func checkScopes(ctx context.Context, a *Env, cfg *config.Config, grant access.Grant) error {
 	schemas := []string{config.DefaultSchema}
 	var servers, granted []string
 	for _, s := range cfg.Schemas {
@@ -28,7 +28,7 @@ func checkScopes(ctx context.Context, a *app, cfg *config.Config, grant access.G
 	}
 	for _, p := range grant.Schemas {
 		if !anyMatches(p, schemas) {
-			return fail(exitUsage, codeUsage, a.t("the schemas are ", "可用的 schema：")+strings.Join(schemas, ", "), "%s %s", a.t("no schema matches", "没有匹配的 schema："), "schema:"+p)
+			return Fail(ExitUsage, CodeUsage, a.T("the schemas are ", "可用的 schema：")+strings.Join(schemas, ", "), "%s %s", a.T("no schema matches", "没有匹配的 schema："), "schema:"+p)
 		}
 	}
 	for _, p := range grant.Servers {
@@ -46,7 +46,7 @@ func checkScopes(ctx context.Context, a *app, cfg *config.Config, grant access.G
 			tools, asked = knownTools(ctx, a, cfg), true
 		}
 		if len(tools) > 0 && !anyMatches(p, tools) {
-			fmt.Fprintf(a.Stderr, a.t("warning: no tool matches tool:%s now\n", "警告：目前没有工具匹配 tool:%s\n"), p)
+			fmt.Fprintf(a.Stderr, a.T("warning: no tool matches tool:%s now\n", "警告：目前没有工具匹配 tool:%s\n"), p)
 		}
 	}
 	return nil
@@ -58,27 +58,27 @@ func anyMatches(pattern string, names []string) bool {
 
 // warnScope says that a scope matches no server now, or none that the key's
 // schemas have.
-func warnScope(a *app, scope, pattern string, servers, granted []string) {
+func warnScope(a *Env, scope, pattern string, servers, granted []string) {
 	switch {
 	case anyMatches(pattern, granted):
 	case anyMatches(pattern, servers):
-		fmt.Fprintf(a.Stderr, a.t("warning: no server of the schemas in this key matches %s now\n", "警告：此密钥的 schema 中目前没有服务匹配 %s\n"), scope)
+		fmt.Fprintf(a.Stderr, a.T("warning: no server of the schemas in this key matches %s now\n", "警告：此密钥的 schema 中目前没有服务匹配 %s\n"), scope)
 	default:
-		fmt.Fprintf(a.Stderr, a.t("warning: no server matches %s now: %s\n", "警告：目前没有服务匹配 %s：%s\n"), scope, strings.Join(servers, ", "))
+		fmt.Fprintf(a.Stderr, a.T("warning: no server matches %s now: %s\n", "警告：目前没有服务匹配 %s：%s\n"), scope, strings.Join(servers, ", "))
 	}
 }
 
 // knownTools are the tools that the running gateway has, each by its own name
 // and with its server's; none when no gateway runs.
-func knownTools(ctx context.Context, a *app, cfg *config.Config) []string {
-	r := running(ctx, a, cfg.Path)
+func knownTools(ctx context.Context, a *Env, cfg *config.Config) []string {
+	r := Running(ctx, a, cfg.Path)
 	if r == nil {
 		return nil
 	}
 	var names []string
 	for _, s := range cfg.Schemas {
 		var page web.CatalogPage
-		if r.get(ctx, "/api/v1/catalog?schema="+s.Name, &page) != nil {
+		if r.Get(ctx, "/api/v1/catalog?schema="+s.Name, &page) != nil {
 			return nil // it is a warning that is left out
 		}
 		for _, row := range page.Rows {

@@ -7,39 +7,39 @@ import (
 	"syscall"
 )
 
-// A lifetime is how long a server runs: the first signal asks it to finish,
+// A Lifetime is how long a server runs: the first signal asks it to finish,
 // the second ends it now.
-type lifetime struct {
-	soft, hard context.Context
-	finish     context.CancelFunc
+type Lifetime struct {
+	Soft, Hard context.Context
+	Finish     context.CancelFunc
 	end        context.CancelFunc
 	signals    chan os.Signal
-	hangup     chan os.Signal
+	Hangup     chan os.Signal
 }
 
-func newLifetime(ctx context.Context) *lifetime {
-	l := &lifetime{signals: make(chan os.Signal, 2), hangup: make(chan os.Signal, 1)}
-	l.hard, l.end = context.WithCancel(ctx)
-	l.soft, l.finish = context.WithCancel(l.hard)
+func NewLifetime(ctx context.Context) *Lifetime {
+	l := &Lifetime{signals: make(chan os.Signal, 2), Hangup: make(chan os.Signal, 1)}
+	l.Hard, l.end = context.WithCancel(ctx)
+	l.Soft, l.Finish = context.WithCancel(l.Hard)
 	signal.Notify(l.signals, os.Interrupt, syscall.SIGTERM)
-	signal.Notify(l.hangup, syscall.SIGHUP)
+	signal.Notify(l.Hangup, syscall.SIGHUP)
 	go l.listen()
 	return l
 }
 
-func (l *lifetime) listen() {
-	for _, next := range []context.CancelFunc{l.finish, l.end} {
+func (l *Lifetime) listen() {
+	for _, next := range []context.CancelFunc{l.Finish, l.end} {
 		select {
 		case <-l.signals:
 			next()
-		case <-l.hard.Done():
+		case <-l.Hard.Done():
 			return
 		}
 	}
 }
 
-func (l *lifetime) stop() {
+func (l *Lifetime) Stop() {
 	signal.Stop(l.signals)
-	signal.Stop(l.hangup)
+	signal.Stop(l.Hangup)
 	l.end()
 }

@@ -10,34 +10,34 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// logFlags are how a person sets the log on the command line.
-type logFlags struct {
-	level  string
-	silent bool
+// LogFlags are how a person sets the log on the command line.
+type LogFlags struct {
+	Level  string
+	Silent bool
 }
 
-func addLogFlags(f *logFlags, a *app, flags *pflag.FlagSet) {
-	flags.StringVarP(&f.level, "log-level", "l", "", a.t("`LEVEL`: error, warn, info or debug", "日志级别 `LEVEL`：error、warn、info 或 debug"))
-	flags.BoolVarP(&f.silent, "silent", "s", false, a.t("no log at all", "不输出日志"))
+func AddLogFlags(f *LogFlags, a *Env, flags *pflag.FlagSet) {
+	flags.StringVarP(&f.Level, "log-level", "l", "", a.T("`LEVEL`: error, warn, info or debug", "日志级别 `LEVEL`：error、warn、info 或 debug"))
+	flags.BoolVarP(&f.Silent, "silent", "s", false, a.T("no log at all", "不输出日志"))
 }
 
-// open makes the log: standard error, and the file where one is configured.
+// Open makes the log: standard error, and the file where one is configured.
 // Standard output is never touched: in stdio mode it is the protocol.
-func (f *logFlags) open(a *app, cfg *config.Config) (*slog.Logger, *slog.LevelVar, func(), error) {
+func (f *LogFlags) Open(a *Env, cfg *config.Config) (*slog.Logger, *slog.LevelVar, func(), error) {
 	level := new(slog.LevelVar)
 	name := cfg.Logging.Level
 	if v, ok := a.Getenv("MCP_LOG_LEVEL"); ok && v != "" {
 		name = v
 	}
-	if f.level != "" {
-		name = f.level
+	if f.Level != "" {
+		name = f.Level
 	}
 	l, ok := slogLevels[name]
 	if !ok {
-		return nil, nil, nil, fail(exitUsage, codeLogLevel, "--log-level error|warn|info|debug", "%s %q", a.t("unknown log level", "未知的日志级别"), name)
+		return nil, nil, nil, Fail(ExitUsage, CodeLogLevel, "--log-level error|warn|info|debug", "%s %q", a.T("unknown log level", "未知的日志级别"), name)
 	}
 	level.Set(l)
-	if f.silent {
+	if f.Silent {
 		return slog.New(slog.DiscardHandler), level, func() {}, nil
 	}
 	var out []io.Writer
@@ -49,7 +49,7 @@ func (f *logFlags) open(a *app, cfg *config.Config) (*slog.Logger, *slog.LevelVa
 		file, err := openRotated(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
 		if err != nil {
 			// A log that cannot be written never stops the service.
-			fmt.Fprintf(a.Stderr, "%s: %s\n", a.t("log file", "日志文件"), a.lang.Of(err))
+			fmt.Fprintf(a.Stderr, "%s: %s\n", a.T("log file", "日志文件"), a.Lang.Of(err))
 		} else {
 			out = append(out, file)
 			closeLog = func() { file.Close() }
@@ -69,8 +69,8 @@ var slogLevels = map[string]slog.Level{
 }
 
 // warn logs what is odd about the configuration.
-func warn(a *app, log *slog.Logger, cfg *config.Config) {
+func warn(a *Env, log *slog.Logger, cfg *config.Config) {
 	for _, p := range cfg.Problems {
-		log.Warn(a.problemText(p))
+		log.Warn(a.ProblemText(p))
 	}
 }

@@ -24,7 +24,7 @@ const maxToolSeries = 500
 // metrics shows the figures to Prometheus. They name servers and tools, so
 // they are for those who look after all of them.
 func (rt *router) metrics(w http.ResponseWriter, r *http.Request) {
-	if !rt.in.cfg.Metrics.Enabled {
+	if !rt.in.Config.Metrics.Enabled {
 		rt.rest(w, r, "/metrics", "")
 		return
 	}
@@ -40,11 +40,11 @@ func (rt *router) metrics(w http.ResponseWriter, r *http.Request) {
 
 // metricsPage is made from the counters that are there anyway: what nobody
 // scrapes costs nothing.
-func metricsPage(in *instance, front mcphttp.ServerStats) []byte {
+func metricsPage(in *Instance, front mcphttp.ServerStats) []byte {
 	p := &telemetry.Page{}
 	processMetrics(in, p)
 	serverMetrics(in, p)
-	callMetrics(p, in.traffic.Series())
+	callMetrics(p, in.Traffic.Series())
 	p.Family("mcp_gateway_sessions", telemetry.Gauge, "Sessions of clients over HTTP.")
 	p.Sample(float64(front.Sessions))
 	p.Family("mcp_gateway_requests_in_flight", telemetry.Gauge, "Requests of clients that are being answered.")
@@ -54,17 +54,17 @@ func metricsPage(in *instance, front mcphttp.ServerStats) []byte {
 	p.Family("mcp_gateway_client_streams_cut_off_total", telemetry.Counter, "Streams closed because the client did not read.")
 	p.Sample(float64(front.CutOff))
 	p.Family("mcp_gateway_limit_hits_total", telemetry.Counter, "How often each limit was reached, by its key in the configuration.")
-	for _, hit := range in.hits.List() {
+	for _, hit := range in.Hits.List() {
 		p.Sample(float64(hit.Count), "limit", hit.Limit)
 	}
 	return p.Bytes()
 }
 
-func processMetrics(in *instance, p *telemetry.Page) {
+func processMetrics(in *Instance, p *telemetry.Page) {
 	p.Family("mcp_gateway_info", telemetry.Gauge, "What runs here.")
-	p.Sample(1, "name", in.name, "version", mcp.ProductVersion)
+	p.Sample(1, "name", in.Name, "version", mcp.ProductVersion)
 	p.Family("process_start_time_seconds", telemetry.Gauge, "When it started, in seconds since 1970.")
-	p.Sample(float64(in.started.UnixMilli()) / 1000)
+	p.Sample(float64(in.Started.UnixMilli()) / 1000)
 	read := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/sched/goroutines:goroutines"}}
 	metrics.Read(read)
 	p.Family("mcp_gateway_memory_heap_bytes", telemetry.Gauge, "Memory of live and dead objects.")
@@ -77,13 +77,13 @@ func processMetrics(in *instance, p *telemetry.Page) {
 	}
 	p.Family("mcp_gateway_goroutines", telemetry.Gauge, "Goroutines.")
 	p.Sample(float64(read[2].Value.Uint64()))
-	if in.audit != nil {
+	if in.Audit != nil {
 		p.Family("mcp_gateway_audit_dropped_total", telemetry.Counter, "Lines of the audit trail that were lost.")
-		p.Sample(float64(in.audit.Dropped()))
+		p.Sample(float64(in.Audit.Dropped()))
 	}
-	if in.tracer != nil {
+	if in.Tracer != nil {
 		p.Family("mcp_gateway_spans_dropped_total", telemetry.Counter, "Spans that were lost.")
-		p.Sample(float64(in.tracer.Dropped()))
+		p.Sample(float64(in.Tracer.Dropped()))
 	}
 }
 
@@ -104,8 +104,8 @@ func residentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-func serverMetrics(in *instance, p *telemetry.Page) {
-	list := in.statuses()
+func serverMetrics(in *Instance, p *telemetry.Page) {
+	list := in.Statuses()
 	for _, m := range []struct {
 		name, kind, help string
 		value            func(*upstream.Status) float64
@@ -129,7 +129,7 @@ func serverMetrics(in *instance, p *telemetry.Page) {
 	}
 	p.Family("mcp_gateway_server_messages_dropped_total", telemetry.Counter, "Messages of the server that were dropped.")
 	for i := range list {
-		for _, reason := range sortedKeys(list[i].Dropped) {
+		for _, reason := range SortedKeys(list[i].Dropped) {
 			p.Sample(float64(list[i].Dropped[reason]), "schema", list[i].Schema, "server", list[i].Name, "reason", reason)
 		}
 	}
@@ -190,7 +190,7 @@ func writeSeries(p *telemetry.Page, prefix, what string, list []traffic.Series, 
 	p.Family(prefix+"_errors_total", telemetry.Counter, "Calls "+what+" that failed, by reason.")
 	for _, s := range list {
 		counted := int64(0)
-		for _, reason := range sortedKeys(s.Reasons) {
+		for _, reason := range SortedKeys(s.Reasons) {
 			counted += s.Reasons[reason]
 			p.Sample(float64(s.Reasons[reason]), append(labels(s), "reason", reason)...)
 		}

@@ -10,33 +10,33 @@ import (
 
 // openTelemetry starts what the config file asks for and returns who hears of
 // every call; nil when nobody does.
-func (in *instance) openTelemetry(ctx context.Context) func(*traffic.Observation) {
-	if in.cfg.Audit.File != "" {
-		in.audit = telemetry.NewAudit(in.cfg.Audit, in.log)
+func (in *Instance) openTelemetry(ctx context.Context) func(*traffic.Observation) {
+	if in.Config.Audit.File != "" {
+		in.Audit = telemetry.NewAudit(in.Config.Audit, in.Log)
 	}
-	if in.cfg.Tracing.URL != "" {
-		in.tracer = telemetry.NewTracer(ctx, in.cfg.Tracing, mcp.ProductVersion, in.log)
+	if in.Config.Tracing.URL != "" {
+		in.Tracer = telemetry.NewTracer(ctx, in.Config.Tracing, mcp.ProductVersion, in.Log)
 	}
 	switch {
-	case in.audit != nil && in.tracer != nil:
+	case in.Audit != nil && in.Tracer != nil:
 		return func(o *traffic.Observation) {
-			in.audit.Observe(o)
-			in.tracer.Observe(o)
+			in.Audit.Observe(o)
+			in.Tracer.Observe(o)
 		}
-	case in.audit != nil:
-		return in.audit.Observe
-	case in.tracer != nil:
-		return in.tracer.Observe
+	case in.Audit != nil:
+		return in.Audit.Observe
+	case in.Tracer != nil:
+		return in.Tracer.Observe
 	}
 	return nil
 }
 
 // closeTelemetry writes and sends what is left.
-func (in *instance) closeTelemetry() {
-	if in.audit != nil {
-		in.audit.Close()
+func (in *Instance) closeTelemetry() {
+	if in.Audit != nil {
+		in.Audit.Close()
 	}
-	if in.tracer != nil {
-		in.tracer.Close()
+	if in.Tracer != nil {
+		in.Tracer.Close()
 	}
 }

@@ -18,35 +18,35 @@ import (
 // index tells a program what is here.
 func (rt *router) index(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{
-		"name": rt.in.name, "version": mcp.ProductVersion, "status": "running",
+		"name": rt.in.Name, "version": mcp.ProductVersion, "status": "running",
 		"endpoints": map[string]string{"mcp": "/mcp", "health": "/health", "status": "/status"},
-		"schemas":   rt.in.schemasOf(access.From(r.Context())), "timestamp": time.Now().UTC().Format(time.RFC3339),
+		"schemas":   rt.in.SchemasOf(access.From(r.Context())), "timestamp": time.Now().UTC().Format(time.RFC3339),
 	})
 }
 
-// schemasOf are the names of the schemas that a principal sees.
-func (in *instance) schemasOf(who access.Principal) []string {
-	return slices.DeleteFunc(in.gateway.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
+// SchemasOf are the names of the schemas that a principal sees.
+func (in *Instance) SchemasOf(who access.Principal) []string {
+	return slices.DeleteFunc(in.Gateway.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
 }
 
 // health says whether all servers are well. It is 200 in any case: the gateway
 // itself is. Anybody may know that much; which servers there are is for those
 // who may enter.
 func (rt *router) health(w http.ResponseWriter, r *http.Request) {
-	page := map[string]any{"status": rt.in.health()}
-	if who, refused := rt.in.access.Authenticate(r); refused == nil {
+	page := map[string]any{"status": rt.in.Health()}
+	if who, refused := rt.in.Access.Authenticate(r); refused == nil {
 		page["timestamp"], page["uptime"] = time.Now().UTC().Format(time.RFC3339), rt.uptime().Seconds()
-		page["services"] = rt.in.services(who)
+		page["services"] = rt.in.Services(who)
 	}
 	writeJSON(w, http.StatusOK, page)
 }
 
-// health is ok, or degraded when a server that should run does not.
-func (in *instance) health() string {
-	if in.audit != nil && in.audit.Failing() {
+// Health is ok, or degraded when a server that should run does not.
+func (in *Instance) Health() string {
+	if in.Audit != nil && in.Audit.Failing() {
 		return "degraded"
 	}
-	for _, s := range in.statuses() {
+	for _, s := range in.Statuses() {
 		switch s.State {
 		case upstream.Ready, upstream.Disabled, upstream.Pending:
 		default:
@@ -56,8 +56,8 @@ func (in *instance) health() string {
 	return "ok"
 }
 
-// services are the servers that a principal sees, for /health.
-func (in *instance) services(who access.Principal) map[string]any {
+// Services are the servers that a principal sees, for /health.
+func (in *Instance) Services(who access.Principal) map[string]any {
 	type service struct {
 		Name   string         `json:"name"`
 		Schema string         `json:"schema"`
@@ -65,7 +65,7 @@ func (in *instance) services(who access.Principal) map[string]any {
 		Reason string         `json:"reason,omitempty"`
 	}
 	list, connected := []service{}, 0
-	for _, s := range in.statuses() {
+	for _, s := range in.Statuses() {
 		if !who.MaySee(s.Schema, s.Name, "") {
 			continue
 		}
@@ -82,17 +82,17 @@ func (in *instance) services(who access.Principal) map[string]any {
 
 // ready says whether new work is welcome.
 func (rt *router) ready(w http.ResponseWriter, _ *http.Request) {
-	if why := rt.in.unready(); why != "" {
+	if why := rt.in.Unready(); why != "" {
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": why})
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 }
 
-// statusPage is what /status and /api/status answer.
-type statusPage struct {
-	Server  statusServer            `json:"server"`
-	Schemas map[string]statusSchema `json:"schemas"`
+// StatusPage is what /status and /api/status answer.
+type StatusPage struct {
+	Server  StatusServer            `json:"server"`
+	Schemas map[string]StatusSchema `json:"schemas"`
 	Summary statusSummary           `json:"summary"`
 	// Limits are those that were reached, and how often.
 	Limits map[string]int64 `json:"limits,omitempty"`
@@ -101,7 +101,7 @@ type statusPage struct {
 	Unread *web.Unread `json:"unread,omitempty"`
 }
 
-type statusServer struct {
+type StatusServer struct {
 	Status string `json:"status"`
 	Name   string `json:"name"`
 	Port   int    `json:"port"`
@@ -109,17 +109,17 @@ type statusServer struct {
 	Uptime string `json:"uptime"`
 }
 
-type statusSchema struct {
+type StatusSchema struct {
 	Status           string            `json:"status"`
-	Servers          []statusMCPServer `json:"mcpServers"`
+	Servers          []StatusMCPServer `json:"mcpServers"`
 	TotalTools       int               `json:"totalTools"`
 	ConnectedServers int               `json:"connectedServers"`
 	// Receipt is what clients were shown of it, and what that cost them.
 	Receipt *gateway.SchemaReceipt `json:"receipt,omitempty"`
-	failed  int
+	Failed  int                    `json:"-"`
 }
 
-type statusMCPServer struct {
+type StatusMCPServer struct {
 	ID            string         `json:"id"`
 	Name          string         `json:"name"`
 	Status        upstream.State `json:"status"`
@@ -143,51 +143,51 @@ type statusSummary struct {
 }
 
 func (rt *router) status(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, http.StatusOK, rt.in.statusPage(access.From(r.Context())))
+	writeJSON(w, http.StatusOK, rt.in.StatusPage(access.From(r.Context())))
 }
 
-func (p *statusPage) hit(h config.Hit) {
+func (p *StatusPage) Hit(h config.Hit) {
 	if p.Limits == nil {
 		p.Limits = make(map[string]int64)
 	}
 	p.Limits[h.Limit] = h.Count
 }
 
-// statusPage is what a principal sees of the schemas and their servers.
-func (in *instance) statusPage(who access.Principal) statusPage {
-	up := time.Since(in.started).Round(time.Second)
-	page := statusPage{
-		Server: statusServer{
-			Status: "running", Name: in.name, Port: in.port, URL: in.url,
+// StatusPage is what a principal sees of the schemas and their servers.
+func (in *Instance) StatusPage(who access.Principal) StatusPage {
+	up := time.Since(in.Started).Round(time.Second)
+	page := StatusPage{
+		Server: StatusServer{
+			Status: "running", Name: in.Name, Port: in.Port, URL: in.URL,
 			Uptime: fmt.Sprintf("%02d:%02d:%02d", int(up.Hours()), int(up.Minutes())%60, int(up.Seconds())%60),
 		},
-		Schemas: make(map[string]statusSchema),
+		Schemas: make(map[string]StatusSchema),
 	}
-	for _, schema := range in.set.Snapshot().Config.Schemas {
+	for _, schema := range in.Set.Snapshot().Config.Schemas {
 		if who.MaySee(schema.Name, "", "") {
 			page.Summary.TotalSchemas++
 		}
 	}
-	if in.unread != nil && who.MayConfigure() {
-		page.Unread = in.unread()
+	if in.Unread != nil && who.MayConfigure() {
+		page.Unread = in.Unread()
 	}
-	for _, hit := range in.hits.List() {
+	for _, hit := range in.Hits.List() {
 		if hit.Count > 0 {
-			page.hit(hit)
+			page.Hit(hit)
 		}
 	}
-	receipts := in.gateway.Receipts()
-	for _, view := range in.set.Snapshot().Schemas {
+	receipts := in.Gateway.Receipts()
+	for _, view := range in.Set.Snapshot().Schemas {
 		if !who.MaySee(view.Config.Name, "", "") {
 			continue
 		}
-		schema := statusSchema{Status: "active", Servers: []statusMCPServer{}}
+		schema := StatusSchema{Status: "active", Servers: []StatusMCPServer{}}
 		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // its figures are those of all servers
 			schema.Receipt = receiptFor(who, r)
 		}
 		for _, u := range view.Upstreams {
 			if who.MaySee(view.Config.Name, u.Name(), "") {
-				schema.add(u.Status(), in.cfg.StartWait, who)
+				schema.Add(u.Status(), in.Config.StartWait, who)
 			}
 		}
 		page.Schemas[view.Config.Name] = schema
@@ -195,7 +195,7 @@ func (in *instance) statusPage(who access.Principal) statusPage {
 		page.Summary.TotalServers += len(schema.Servers)
 		page.Summary.ConnectedServers += schema.ConnectedServers
 		page.Summary.TotalTools += schema.TotalTools
-		page.Summary.FailedServers += schema.failed
+		page.Summary.FailedServers += schema.Failed
 	}
 	return page
 }
@@ -207,14 +207,14 @@ func receiptFor(who access.Principal, r gateway.SchemaReceipt) *gateway.SchemaRe
 	return &r
 }
 
-func (s *statusSchema) add(st upstream.Status, patience time.Duration, who access.Principal) {
-	row := statusMCPServer{
+func (s *StatusSchema) Add(st upstream.Status, patience time.Duration, who access.Principal) {
+	row := StatusMCPServer{
 		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
 		Protocol: st.Version, Restarts: st.Restarts,
 	}
-	why := whyNot(st, patience)
+	why := WhyNot(st, patience)
 	if !why.Empty() {
-		s.failed++
+		s.Failed++
 	}
 	if who.MayInspect() {
 		row.PID = st.PID
@@ -228,9 +228,9 @@ func (s *statusSchema) add(st upstream.Status, patience time.Duration, who acces
 	s.Servers = append(s.Servers, row)
 }
 
-// whyNot says why a server that should run does not; empty when it does, or
+// WhyNot says why a server that should run does not; empty when it does, or
 // may still come up in time.
-func whyNot(st upstream.Status, patience time.Duration) i18n.Text {
+func WhyNot(st upstream.Status, patience time.Duration) i18n.Text {
 	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason.Empty() && waited >= patience {
 		return i18n.New("it has not answered for %v", "它已有 %v 没有应答", waited.Round(time.Second))
 	}

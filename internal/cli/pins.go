@@ -14,18 +14,18 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// openPins is what is remembered of the definitions of servers.
-func openPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(config.StateDir(), "pins")) }
+// OpenPins is what is remembered of the definitions of servers.
+func OpenPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(config.StateDir(), "pins")) }
 
-func pins(a *app) *upstream.Pins { return openPins() }
+func pins(a *Env) *upstream.Pins { return OpenPins() }
 
 // approveTools shows how the definitions of a server changed, and accepts
 // exactly what it has shown after a yes.
-func approveTools(a *app, cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.DefinitionChange, yes bool) error {
+func approveTools(a *Env, cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.DefinitionChange, yes bool) error {
 	for _, c := range changed {
 		printChanged(a, c)
 		for _, found := range c.Suspicious {
-			fmt.Fprintf(a.Stderr, "  ! %s%s\n", a.t("gives orders to the model: ", "向模型下达指令："), found)
+			fmt.Fprintf(a.Stderr, "  ! %s%s\n", a.T("gives orders to the model: ", "向模型下达指令："), found)
 		}
 		for _, change := range c.Changes {
 			fmt.Fprintf(a.Stderr, "  %s\n", change.Path)
@@ -34,12 +34,12 @@ func approveTools(a *app, cmd *cobra.Command, cfg *config.Config, s *config.Serv
 		}
 	}
 	if !yes {
-		if err := confirm(a, a.t("Accept this as it is now? [y/N] ", "接受现在的定义吗？[y/N] ")); err != nil {
+		if err := confirm(a, a.T("Accept this as it is now? [y/N] ", "接受现在的定义吗？[y/N] ")); err != nil {
 			return err
 		}
 	}
 	if err := pins(a).Approve(s.ID(), changed); errors.Is(err, upstream.ErrChangedAgain) {
-		return fail(exitFailure, codeEntryChanged, "", "%v", err)
+		return Fail(ExitFailure, CodeEntryChanged, "", "%v", err)
 	} else if err != nil {
 		return err
 	}
@@ -47,24 +47,24 @@ func approveTools(a *app, cmd *cobra.Command, cfg *config.Config, s *config.Serv
 }
 
 // printChanged names what changed. Of instructions there is one text.
-func printChanged(a *app, c upstream.DefinitionChange) {
-	kind := a.t(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
+func printChanged(a *Env, c upstream.DefinitionChange) {
+	kind := a.T(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
 	if c.Kind != c.Name {
 		kind += " " + catalog.Reveal(c.Name)
 	}
 	fmt.Fprintln(a.Stderr, kind)
 }
 
-func printSide(a *app, mark, text string) {
+func printSide(a *Env, mark, text string) {
 	if text != "" {
 		fmt.Fprintf(a.Stderr, "    %s %s\n", mark, text)
 	}
 }
 
-// lookalikes are the tools of a schema that may be taken for one another; of
+// Lookalikes are the tools of a schema that may be taken for one another; of
 // one server where it is named.
-func (in *instance) lookalikes(schema, server string) []catalog.Lookalike {
-	view := in.set.Snapshot().Schema(schema)
+func (in *Instance) Lookalikes(schema, server string) []catalog.Lookalike {
+	view := in.Set.Snapshot().Schema(schema)
 	if view == nil {
 		return nil
 	}
@@ -86,14 +86,14 @@ const maxLookalikes = 1000
 
 // warnLookalikes logs, once, names that only look the same: those are made to
 // deceive. Equal names are told apart by their servers.
-func (in *instance) warnLookalikes() func() {
+func (in *Instance) warnLookalikes() func() {
 	told := make(map[string]bool)
 	return func() {
-		for _, view := range in.set.Snapshot().Schemas {
-			for _, l := range in.lookalikes(view.Config.Name, "") {
+		for _, view := range in.Set.Snapshot().Schemas {
+			for _, l := range in.Lookalikes(view.Config.Name, "") {
 				if key := strings.Join(l.Tools, " "); !l.Same && !told[key] && len(told) < maxLookalikes {
 					told[key] = true
-					in.log.Warn("tools look alike", "schema", view.Config.Name, "tools", l.Tools)
+					in.Log.Warn("tools look alike", "schema", view.Config.Name, "tools", l.Tools)
 				}
 			}
 		}

@@ -18,7 +18,7 @@ import (
 // A terminalAnswerer puts the server's questions to the person at the
 // terminal, one at a time.
 type terminalAnswerer struct {
-	app *app
+	app *Env
 	mu  sync.Mutex
 }
 
@@ -38,10 +38,10 @@ func (t *terminalAnswerer) Answer(ctx context.Context, q *probe.Question) (json.
 func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a := t.app
 	message, _ := jsonrpc.GetString(q.Params, "message")
-	fmt.Fprintf(a.Stderr, "\n%s%s\n", a.paint(yellow, a.t("The server asks: ", "服务询问：")), message)
+	fmt.Fprintf(a.Stderr, "\n%s%s\n", a.Paint(Yellow, a.T("The server asks: ", "服务询问：")), message)
 	if url, ok := jsonrpc.GetString(q.Params, "url"); ok {
 		fmt.Fprintf(a.Stderr, "  %s\n", url)
-		word, err := a.ask(ctx, a.t("open it yourself, then: accept, decline or cancel", "请自行打开，然后输入 accept、decline 或 cancel"))
+		word, err := a.Ask(ctx, a.T("open it yourself, then: accept, decline or cancel", "请自行打开，然后输入 accept、decline 或 cancel"))
 		if err != nil {
 			return nil, pendingAtEnd(err, q)
 		}
@@ -49,10 +49,10 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 	}
 	schema := jsonrpc.Get(q.Params, "requestedSchema")
 	form := probe.Form(schema)
-	fmt.Fprintf(a.Stderr, "  %s\n", a.paint(dim, a.t("an empty line takes the default; !decline and !cancel say no", "空行使用默认值；!decline 或 !cancel 拒绝")))
+	fmt.Fprintf(a.Stderr, "  %s\n", a.Paint(Dim, a.T("an empty line takes the default; !decline and !cancel say no", "空行使用默认值；!decline 或 !cancel 拒绝")))
 	var words []string
 	for _, field := range form {
-		word, err := askField(ctx, a, field)
+		word, err := AskField(ctx, a, field)
 		if err != nil {
 			return nil, pendingAtEnd(err, q)
 		}
@@ -65,7 +65,7 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 	}
 	content, err := (&probe.ArgumentParser{Schema: schema}).Parse(nil, words)
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "  %s\n", a.lang.Of(err))
+		fmt.Fprintf(a.Stderr, "  %s\n", a.Lang.Of(err))
 		return t.elicit(ctx, q)
 	}
 	return probe.Complete(q, content)
@@ -75,9 +75,9 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 // from the person.
 func (t *terminalAnswerer) sample(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a := t.app
-	fmt.Fprintf(a.Stderr, "\n%s\n", a.paint(yellow, a.t("The server asks for a model's answer:", "服务请求模型回答：")))
+	fmt.Fprintf(a.Stderr, "\n%s\n", a.Paint(Yellow, a.T("The server asks for a model's answer:", "服务请求模型回答：")))
 	if system, ok := jsonrpc.GetString(q.Params, "systemPrompt"); ok {
-		fmt.Fprintf(a.Stderr, "  %s%s\n", a.t("system: ", "系统提示："), system)
+		fmt.Fprintf(a.Stderr, "  %s%s\n", a.T("system: ", "系统提示："), system)
 	}
 	for _, b := range probe.Blocks(q.Params) {
 		fmt.Fprintf(a.Stderr, "  %s: %s\n", b.Role, blockText(b))
@@ -87,7 +87,7 @@ func (t *terminalAnswerer) sample(ctx context.Context, q *probe.Question) (json.
 			fmt.Fprintf(a.Stderr, "  %s: %s\n", limit, raw)
 		}
 	}
-	word, err := a.ask(ctx, a.t("answer (!decline says no)", "回答（!decline 拒绝）"))
+	word, err := a.Ask(ctx, a.T("answer (!decline says no)", "回答（!decline 拒绝）"))
 	if err != nil {
 		return nil, pendingAtEnd(err, q)
 	}
@@ -109,8 +109,8 @@ func pendingAtEnd(err error, q *probe.Question) error {
 	return err
 }
 
-// askField asks for one field of a form.
-func askField(ctx context.Context, a *app, f probe.Field) (string, error) {
+// AskField asks for one field of a form.
+func AskField(ctx context.Context, a *Env, f probe.Field) (string, error) {
 	label := f.Name
 	if f.Title != "" && f.Title != f.Name {
 		label += " (" + f.Title + ")"
@@ -125,22 +125,22 @@ func askField(ctx context.Context, a *app, f probe.Field) (string, error) {
 		label += " = " + f.Default
 	}
 	if f.Description != "" {
-		fmt.Fprintf(a.Stderr, "  %s\n", a.paint(dim, f.Description))
+		fmt.Fprintf(a.Stderr, "  %s\n", a.Paint(Dim, f.Description))
 	}
 	for {
-		word, err := a.ask(ctx, label)
+		word, err := a.Ask(ctx, label)
 		if err != nil || word != "" || !f.Required || f.Default != "" {
 			if word == "" {
 				word = f.Default
 			}
 			return word, err
 		}
-		fmt.Fprintf(a.Stderr, "  %s\n", a.t("this one is required", "此项必填"))
+		fmt.Fprintf(a.Stderr, "  %s\n", a.T("this one is required", "此项必填"))
 	}
 }
 
-// ask reads one line from the terminal; the end of ctx ends the question.
-func (a *app) ask(ctx context.Context, label string) (string, error) {
+// Ask reads one line from the terminal; the end of ctx ends the question.
+func (a *Env) Ask(ctx context.Context, label string) (string, error) {
 	fmt.Fprintf(a.Stderr, "  %s: ", label)
 	type line struct {
 		text string
@@ -148,7 +148,7 @@ func (a *app) ask(ctx context.Context, label string) (string, error) {
 	}
 	lines := make(chan line, 1)
 	go func() { // ends with the line: a read of a terminal cannot be taken back
-		text, err := a.lines().ReadString('\n')
+		text, err := a.Lines().ReadString('\n')
 		if text != "" {
 			err = nil
 		}
@@ -168,9 +168,9 @@ var stdinLines struct {
 	reader *bufio.Reader
 }
 
-// lines reads standard input by lines; what is buffered is kept between
+// Lines reads standard input by lines; what is buffered is kept between
 // questions.
-func (a *app) lines() *bufio.Reader {
+func (a *Env) Lines() *bufio.Reader {
 	stdinLines.Lock()
 	defer stdinLines.Unlock()
 	if stdinLines.reader == nil || stdinLines.of != a.Stdin {

@@ -8,16 +8,16 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// aimClient aims at the running gateway as a connected client sees it: its
+// targetClient aims at the running gateway as a connected client sees it: its
 // names, its rights, its version, what it offers. The command line may still
 // choose another version or offer.
-func aimClient(ctx context.Context, a *app, f *probeFlags, name string, rest []string) (*aim, error) {
-	r, err := runningHere(ctx, a)
+func targetClient(ctx context.Context, a *Env, f *Flags, name string, rest []string) (*Target, error) {
+	r, err := RunningHere(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	var clients []web.Client
-	if err := r.get(ctx, "/api/v1/clients", &clients); err != nil {
+	if err := r.Get(ctx, "/api/v1/clients", &clients); err != nil {
 		return nil, err
 	}
 	c := connectedClient(clients, name)
@@ -28,14 +28,14 @@ func aimClient(ctx context.Context, a *app, f *probeFlags, name string, rest []s
 		}
 		connected := strings.Join(names, ", ")
 		if connected == "" {
-			connected = a.t("none", "无")
+			connected = a.T("none", "无")
 		}
-		return nil, &exitError{code: exitUsage, id: codeNotConnected,
-			err:     i18n.Errorf("no client is connected that is called %q", "没有名为 %q 的已连接客户端", name),
-			details: []detail{{a.t("connected", "已连接"), connected}}}
+		return nil, &ExitError{Code: ExitUsage, ID: CodeNotConnected,
+			Err:     i18n.Errorf("no client is connected that is called %q", "没有名为 %q 的已连接客户端", name),
+			Details: []Detail{{a.T("connected", "已连接"), connected}}}
 	}
-	if f.protocol == "" {
-		f.protocol = c.Protocol
+	if f.Protocol == "" {
+		f.Protocol = c.Protocol
 	}
 	if f.client == "" {
 		f.client = strings.TrimSuffix(c.Name+"/"+c.Version, "/")
@@ -43,7 +43,7 @@ func aimClient(ctx context.Context, a *app, f *probeFlags, name string, rest []s
 	if len(f.caps) == 0 && len(c.Capabilities) > 0 {
 		f.caps = []string{string(c.Capabilities)}
 	}
-	return &aim{label: "@" + name, merged: true, like: c, via: r, schema: c.Schema, rest: rest}, nil
+	return &Target{Label: "@" + name, merged: true, like: c, via: r, schema: c.Schema, Rest: rest}, nil
 }
 
 // connectedClient finds a client by its session, or the newest by its name.

@@ -14,34 +14,34 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// probeCommands are those of the tester.
-func probeCommands(a *app) []*cobra.Command {
+// ProbeCommands are those of the tester.
+func ProbeCommands(a *Env) []*cobra.Command {
 	return []*cobra.Command{
-		inspectCommand(a), shellCommand(a), listCommand(a), callCommand(a), readCommand(a), promptCommand(a), completeCommand(a),
-		pingCommand(a), subscribeCommand(a), watchCommand(a), logsCommand(a), testCommand(a),
-		recordCommand(a), replayCommand(a), mockCommand(a), loadCommand(a), diffCommand(a), lintCommand(a), inboxCommand(a), trafficCommand(a), historyCommand(a), compareCommand(a),
+		InspectCommand(a), ShellCommand(a), ListCommand(a), CallCommand(a), ReadCommand(a), PromptCommand(a), CompleteCommand(a),
+		PingCommand(a), SubscribeCommand(a), WatchCommand(a), LogsCommand(a), TestCommand(a),
+		RecordCommand(a), ReplayCommand(a), MockCommand(a), LoadCommand(a), DiffCommand(a), LintCommand(a), InboxCommand(a), TrafficCommand(a), HistoryCommand(a), CompareCommand(a),
 	}
 }
 
-// probeCommand is the frame of a command that talks to a server.
-func probeCommand(a *app, use, short string, f *probeFlags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+// NewCommand is the frame of a command that talks to a server.
+func NewCommand(a *Env, use, short string, f *Flags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(f.checkProtocol(a), f.checkOutput(a)); err != nil {
+		if err := errors.Join(f.checkProtocol(a), f.CheckOutput(a)); err != nil {
 			return err
 		}
 		return run(cmd, args)
 	}}
 	if at := slices.Index(strings.Fields(use), "TARGET"); at > 0 {
-		cmd.ValidArgsFunction = completeTarget(a, f, at-1)
+		cmd.ValidArgsFunction = CompleteTarget(a, f, at-1)
 	}
 	f.add(a, cmd.Flags())
 	return cmd
 }
 
-// shortForm lets a target stand where a command is expected: NAME alone is
+// ShortForm lets a target stand where a command is expected: NAME alone is
 // inspected, NAME.TOOL is called.
-func shortForm(a *app, root *cobra.Command, args []string) []string {
-	at := firstWord(root.PersistentFlags(), args)
+func ShortForm(a *Env, root *cobra.Command, args []string) []string {
+	at := FirstWord(root.PersistentFlags(), args)
 	if at < 0 {
 		return args
 	}
@@ -54,9 +54,9 @@ func shortForm(a *app, root *cobra.Command, args []string) []string {
 	case strings.HasPrefix(word, "http://"), strings.HasPrefix(word, "https://"), word == ".":
 		command = "inspect"
 	default:
-		a.configPath = configIn(args)
-		cfg, _, err := a.loadWithDemo()
-		a.configPath = ""
+		a.ConfigPath = configIn(args)
+		cfg, _, err := a.LoadWithDemo()
+		a.ConfigPath = ""
 		if err != nil {
 			return args
 		}
@@ -74,9 +74,9 @@ func shortForm(a *app, root *cobra.Command, args []string) []string {
 	return append(append(args[:at:at], command), args[at:]...)
 }
 
-// firstWord is where the first argument stands that is no flag and no value of
+// FirstWord is where the first argument stands that is no flag and no value of
 // one; -1 when there is none.
-func firstWord(flags *pflag.FlagSet, args []string) int {
+func FirstWord(flags *pflag.FlagSet, args []string) int {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		if word == "--" || word == "" {
@@ -117,39 +117,39 @@ func configIn(args []string) string {
 	return ""
 }
 
-// openInProcess serves one client of this gateway on a stream, with the rights
+// OpenInProcess serves one client of this gateway on a stream, with the rights
 // and on the terms of an opening. The function that it returns ends the session.
-func (in *instance) openInProcess(stream jsonrpc.Stream, o gateway.Opening) (closeSession func(), err error) {
-	client := make(lateClient, 1)
+func (in *Instance) OpenInProcess(stream jsonrpc.Stream, o gateway.Opening) (closeSession func(), err error) {
+	client := make(LateClient, 1)
 	o.Stdio, o.Session, o.Client = in.greeting != nil, true, client
-	s, err := in.gateway.Open(o)
+	s, err := in.Gateway.Open(o)
 	if err != nil {
 		return nil, err
 	}
 	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
-		Handler: s, Strict: true, MaxInFlight: in.cfg.Limits.InFlightPerSession,
+		Handler: s, Strict: true, MaxInFlight: in.Config.Limits.InFlightPerSession,
 		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
 	client <- conn
 	return func() { conn.Close(); s.Close() }, nil
 }
 
-// once opens a connection for one command.
-func once(ctx context.Context, a *app, f *probeFlags, m *aim, run func(b *bout) error) error {
-	b, err := open(ctx, a, f, m, nil)
+// Once opens a connection for one command.
+func Once(ctx context.Context, a *Env, f *Flags, m *Target, run func(b *Connection) error) error {
+	b, err := Open(ctx, a, f, m, nil)
 	if err != nil {
 		return err
 	}
-	defer b.close()
-	return probeError(a, run(b), m)
+	defer b.End()
+	return Failed(a, run(b), m)
 }
 
-// name takes the next word of the command line.
-func (m *aim) name(a *app, cmd *cobra.Command, what string) (string, error) {
-	if len(m.rest) == 0 {
-		return "", usageError(a, cmd, a.t("missing: ", "缺少 ")+what)
+// Name takes the next word of the command line.
+func (m *Target) Name(a *Env, cmd *cobra.Command, what string) (string, error) {
+	if len(m.Rest) == 0 {
+		return "", UsageError(a, cmd, a.T("missing: ", "缺少 ")+what)
 	}
-	word := m.rest[0]
-	m.rest = m.rest[1:]
+	word := m.Rest[0]
+	m.Rest = m.Rest[1:]
 	return word, nil
 }

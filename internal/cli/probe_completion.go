@@ -16,9 +16,9 @@ import (
 // completionBudget is how long a person waits for a completion.
 const completionBudget = 150 * time.Millisecond
 
-// completeTarget completes a target after some words, and after it the names
+// CompleteTarget completes a target after some words, and after it the names
 // of some lists with their arguments.
-func completeTarget(a *app, f *probeFlags, before int, kinds ...catalog.Kind) cobra.CompletionFunc {
+func CompleteTarget(a *Env, f *Flags, before int, kinds ...catalog.Kind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) < before {
 			return nil, cobra.ShellCompDirectiveDefault // a file
@@ -35,18 +35,18 @@ func completeTarget(a *app, f *probeFlags, before int, kinds ...catalog.Kind) co
 	}
 }
 
-// completeList completes the words of list: a kind may come first.
-func completeList(a *app, f *probeFlags) cobra.CompletionFunc {
+// CompleteList completes the words of list: a kind may come first.
+func CompleteList(a *Env, f *Flags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		kinds := allKinds
+		kinds := AllKinds
 		if len(args) > 0 {
-			if k, ok := kindWords[args[0]]; ok {
+			if k, ok := KindWords[args[0]]; ok {
 				kinds, args = []catalog.Kind{k}, args[1:]
 			}
 		}
-		found, directive := completeTarget(a, f, 0, kinds...)(cmd, args, typed)
+		found, directive := CompleteTarget(a, f, 0, kinds...)(cmd, args, typed)
 		if len(args) == 0 && len(kinds) > 1 {
-			for _, word := range sortedKeys(kindWords) {
+			for _, word := range SortedKeys(KindWords) {
 				if strings.HasPrefix(word, typed) {
 					found = append(found, word)
 				}
@@ -56,12 +56,12 @@ func completeList(a *app, f *probeFlags) cobra.CompletionFunc {
 	}
 }
 
-// completeRun completes the id of a request of the history.
-func completeRun(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+// CompleteRun completes the id of a request of the history.
+func CompleteRun(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	runs, err := openHistory().List("", "", "", probe.MaxRuns)
+	runs, err := OpenHistory().List("", "", "", probe.MaxRuns)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -76,8 +76,8 @@ func completeRun(_ *cobra.Command, args []string, typed string) ([]string, cobra
 
 // A completer finds the words that may come next.
 type completer struct {
-	app   *app
-	flags *probeFlags
+	app   *Env
+	flags *Flags
 	ctx   context.Context
 	kinds []catalog.Kind
 }
@@ -88,7 +88,7 @@ func (c *completer) candidates(words []string, typed string) []string {
 	case len(words) == 0:
 		found = c.targets(typed)
 	default:
-		m, err := aimWord(c.ctx, c.app, c.flags, words[0], words[1:])
+		m, err := TargetWord(c.ctx, c.app, c.flags, words[0], words[1:])
 		if err != nil {
 			return nil
 		}
@@ -100,27 +100,27 @@ func (c *completer) candidates(words []string, typed string) []string {
 // targets are the configured names, the merged view and the connected clients;
 // after a name and a point, the tools of that server.
 func (c *completer) targets(typed string) []string {
-	cfg, err := c.app.load(false)
+	cfg, err := c.app.Load(false)
 	if err != nil {
 		return nil
 	}
-	schema, err := stdioSchema(c.app, cfg, c.flags.schema)
+	schema, err := StdioSchema(c.app, cfg, c.flags.Schema)
 	if err != nil {
 		return nil
 	}
 	servers := cfg.Schema(schema)
 	found := append(servers.Names(), ".")
 	if name, _, ok := strings.Cut(typed, "."); ok && servers.Server(name) != nil && slices.Contains(c.kinds, catalog.Tools) {
-		if m, err := aimWord(c.ctx, c.app, c.flags, name, nil); err == nil {
+		if m, err := TargetWord(c.ctx, c.app, c.flags, name, nil); err == nil {
 			for _, it := range c.items(m, catalog.Tools) {
 				found = append(found, name+"."+it.Name+"\t"+it.About)
 			}
 		}
 	}
-	if r := running(c.ctx, c.app, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
+	if r := Running(c.ctx, c.app, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
 		var clients []web.Client
 		// A gateway that does not answer in time has no say.
-		_ = r.get(c.ctx, "/api/v1/clients", &clients)
+		_ = r.Get(c.ctx, "/api/v1/clients", &clients)
 		for _, client := range clients {
 			found = append(found, "@"+client.Name)
 		}
@@ -130,36 +130,36 @@ func (c *completer) targets(typed string) []string {
 
 // after are the names of a target's lists, and after one of them its
 // arguments.
-func (c *completer) after(m *aim) []string {
+func (c *completer) after(m *Target) []string {
 	var found []string
 	for _, k := range c.kinds {
 		for _, it := range c.items(m, k) {
 			switch {
-			case len(m.rest) == 0:
+			case len(m.Rest) == 0:
 				found = append(found, it.Name+"\t"+it.About)
-			case it.Name == m.rest[0]:
+			case it.Name == m.Rest[0]:
 				found = append(found, it.Words...)
 			}
 		}
 	}
 	return slices.DeleteFunc(found, func(word string) bool {
 		name, _, ok := strings.Cut(word, "=")
-		return ok && slices.ContainsFunc(m.rest, func(given string) bool { return strings.HasPrefix(given, name+"=") })
+		return ok && slices.ContainsFunc(m.Rest, func(given string) bool { return strings.HasPrefix(given, name+"=") })
 	})
 }
 
 // items is a list of a target: that of a running gateway where there is one,
 // else what was remembered. Nothing is started for a completion.
-func (c *completer) items(m *aim, k catalog.Kind) []knownItem {
-	f := probeFlags{protocol: c.flags.protocol, answer: "decline", shared: true, idle: completionBudget, noHistory: true}
-	if (&bout{app: c.app, aim: m, flags: &f, ctx: c.ctx}).reuse() == nil {
+func (c *completer) items(m *Target, k catalog.Kind) []knownItem {
+	f := Flags{Protocol: c.flags.Protocol, answer: "decline", Shared: true, idle: completionBudget, noHistory: true}
+	if (&Connection{Env: c.app, To: m, Flags: &f, Ctx: c.ctx}).reuse() == nil {
 		return m.rememberedItems(k)
 	}
-	b, err := open(c.ctx, c.app, &f, m, nil)
+	b, err := Open(c.ctx, c.app, &f, m, nil)
 	if err != nil {
 		return m.rememberedItems(k)
 	}
-	defer b.close()
+	defer b.End()
 	l, err := b.List(c.ctx, k)
 	if err != nil {
 		return m.rememberedItems(k)
@@ -168,7 +168,7 @@ func (c *completer) items(m *aim, k catalog.Kind) []knownItem {
 }
 
 // List fetches a list, and remembers it for completion.
-func (b *bout) List(ctx context.Context, k catalog.Kind) (*probe.Listing, error) {
+func (b *Connection) List(ctx context.Context, k catalog.Kind) (*probe.Listing, error) {
 	l, err := b.Session.List(ctx, k)
 	if err == nil {
 		b.listed(l)

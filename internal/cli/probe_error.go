@@ -20,14 +20,14 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// probeError gives an error of the tester its exit code and says what to do.
-func probeError(a *app, err error, m *aim) error {
-	var done *exitError
+// Failed gives an error of the tester its exit code and says what to do.
+func Failed(a *Env, err error, m *Target) error {
+	var done *ExitError
 	if err == nil || errors.As(err, &done) {
 		return err
 	}
-	e := &exitError{code: exitFailure, err: err}
-	e.details = append(e.details, detail{a.t("target", "目标"), m.label})
+	e := &ExitError{Code: ExitFailure, Err: err}
+	e.Details = append(e.Details, Detail{a.T("target", "目标"), m.Label})
 	var (
 		pending *probe.PendingError
 		start   *probe.StartError
@@ -39,42 +39,42 @@ func probeError(a *app, err error, m *aim) error {
 	switch {
 	case errors.As(err, &pending):
 		printPending(a, pending)
-		return silent(exitPending)
+		return Silent(ExitPending)
 	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
-		e.code, e.id = exitInterrupted, codeInterrupted
-		e.err = errors.New(a.t("cancelled", "已取消"))
-	case errors.As(err, &signIn) && m.server != nil:
-		return needsSignIn(a, m.server)
+		e.Code, e.ID = ExitInterrupted, CodeInterrupted
+		e.Err = errors.New(a.T("cancelled", "已取消"))
+	case errors.As(err, &signIn) && m.Server != nil:
+		return needsSignIn(a, m.Server)
 	case errors.Is(err, probe.ErrIdle):
-		e.code, e.id, e.hint = exitTimeout, codeTimeout, a.t("--timeout TIME allows a longer silence", "--timeout TIME 可延长静默时间")
+		e.Code, e.ID, e.Hint = ExitTimeout, CodeTimeout, a.T("--timeout TIME allows a longer silence", "--timeout TIME 可延长静默时间")
 	case errors.Is(err, probe.ErrLimit):
-		e.code, e.id, e.hint = exitTimeout, codeTimeout, a.t("--max-time TIME allows more", "--max-time TIME 可延长总时限")
+		e.Code, e.ID, e.Hint = ExitTimeout, CodeTimeout, a.T("--max-time TIME allows more", "--max-time TIME 可延长总时限")
 	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
-		e.code, e.id = exitAuth, codeAuth
-		e.hint = a.t("--header 'Authorization: Bearer TOKEN'", "--header 'Authorization: Bearer TOKEN'")
+		e.Code, e.ID = ExitAuth, CodeAuth
+		e.Hint = a.T("--header 'Authorization: Bearer TOKEN'", "--header 'Authorization: Bearer TOKEN'")
 		if challenge := status.Header.Get("Www-Authenticate"); challenge != "" {
-			e.details = append(e.details, detail{a.t("wants", "要求"), challenge})
+			e.Details = append(e.Details, Detail{a.T("wants", "要求"), challenge})
 		}
 	case errors.As(err, &start):
-		e.code, e.id, e.err = exitUnreachable, codeUnreachable, start.Err
-		e.hint = otherURL(a, m, status)
-		if path := searched(err); path != "" {
-			e.details = append(e.details, detail{"PATH", path})
+		e.Code, e.ID, e.Err = ExitUnreachable, CodeUnreachable, start.Err
+		e.Hint = otherURL(a, m, status)
+		if path := Searched(err); path != "" {
+			e.Details = append(e.Details, Detail{"PATH", path})
 		}
 		if len(start.Stderr) > 0 {
-			e.details = append(e.details, detail{a.t("it said", "输出"), strings.Join(start.Stderr, "\n")})
+			e.Details = append(e.Details, Detail{a.T("it said", "输出"), strings.Join(start.Stderr, "\n")})
 		}
 	case errors.As(err, &wire):
-		e.code = wireExit(wire)
+		e.Code = wireExit(wire)
 	case errors.As(err, &network), errors.Is(err, jsonrpc.ErrClosed), errors.As(err, &status):
-		e.code, e.id = exitUnreachable, codeUnreachable
+		e.Code, e.ID = ExitUnreachable, CodeUnreachable
 	}
 	return e
 }
 
-// searched is the PATH in which a command was not found; empty when that is not
+// Searched is the PATH in which a command was not found; empty when that is not
 // what is wrong.
-func searched(err error) string {
+func Searched(err error) string {
 	var start *stdio.StartError
 	if !errors.As(err, &start) {
 		return ""
@@ -83,26 +83,26 @@ func searched(err error) string {
 }
 
 // otherURL is the address that was probably meant: most servers are at /mcp.
-func otherURL(a *app, m *aim, status *mcphttp.StatusError) string {
-	u, err := url.Parse(m.target.URL)
+func otherURL(a *Env, m *Target, status *mcphttp.StatusError) string {
+	u, err := url.Parse(m.Probe.URL)
 	if err != nil || status == nil || status.Status != http.StatusNotFound && status.Status != http.StatusMethodNotAllowed || strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
 		return ""
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/mcp"
-	return a.t("most servers are at /mcp; try ", "多数服务位于 /mcp；请尝试 ") + u.Redacted()
+	return a.T("most servers are at /mcp; try ", "多数服务位于 /mcp；请尝试 ") + u.Redacted()
 }
 
 // Codes of the tester's errors.
 const (
-	codeNotConnected = "AIO2142"
-	codeAuth         = "AIO3001"
-	codeUnreachable  = "AIO4101"
-	codeTool         = "AIO5001"
-	codeUnknownTool  = "AIO5002"
-	codeArgument     = "AIO5003"
-	codeOutput       = "AIO6001"
-	codeTimeout      = "AIO8001"
-	codeInterrupted  = "AIO8002"
+	CodeNotConnected = "AIO2142"
+	CodeAuth         = "AIO3001"
+	CodeUnreachable  = "AIO4101"
+	CodeTool         = "AIO5001"
+	CodeUnknownTool  = "AIO5002"
+	CodeArgument     = "AIO5003"
+	CodeOutput       = "AIO6001"
+	CodeTimeout      = "AIO8001"
+	CodeInterrupted  = "AIO8002"
 )
 
 // reasonsZH begin what the gateway itself answers: its message is English, as
@@ -129,36 +129,36 @@ func wireExit(e *jsonrpc.Error) int {
 	_ = json.Unmarshal(e.Data, &data)
 	switch {
 	case data.Reason == mcp.PolicyDenied:
-		return exitDenied
+		return ExitDenied
 	case data.Reason == mcp.UpstreamTimeout || data.Reason == mcp.Cancelled:
-		return exitTimeout
+		return ExitTimeout
 	case data.Reason == mcp.UpstreamUnavailable || data.Reason == mcp.UpstreamClosed:
-		return exitUnreachable
+		return ExitUnreachable
 	case data.Status == http.StatusUnauthorized || data.Status == http.StatusForbidden:
-		return exitAuth
+		return ExitAuth
 	}
-	return exitTool
+	return ExitTool
 }
 
-// answered turns the error that a server answered into ours.
-func answered(a *app, x *probe.Exchange, m *aim) error {
+// Answered turns the error that a server answered into ours.
+func Answered(a *Env, x *probe.Exchange, m *Target) error {
 	if x.Err == nil {
 		return nil
 	}
 	who := i18n.Pair("", cmp.Or(reasonsZH[reasonOf(x.Err)], "服务返回错误")+"：")
-	e := &exitError{code: wireExit(x.Err), id: codeTool, err: i18n.Errorf("%v%s (%d)", "%v%s（%d）", who, x.Err.Message, x.Err.Code)}
-	if e.code == exitUnreachable {
-		e.id = codeUnreachable
+	e := &ExitError{Code: wireExit(x.Err), ID: CodeTool, Err: i18n.Errorf("%v%s (%d)", "%v%s（%d）", who, x.Err.Message, x.Err.Code)}
+	if e.Code == ExitUnreachable {
+		e.ID = CodeUnreachable
 	}
-	e.details = append(e.details, detail{a.t("target", "目标"), m.label}, detail{a.t("method", "方法"), x.Method})
+	e.Details = append(e.Details, Detail{a.T("target", "目标"), m.Label}, Detail{a.T("method", "方法"), x.Method})
 	if len(x.Err.Data) > 0 {
-		e.details = append(e.details, detail{a.t("data", "数据"), string(x.Err.Data)})
+		e.Details = append(e.Details, Detail{a.T("data", "数据"), string(x.Err.Data)})
 	}
 	return e
 }
 
 // printPending says what is asked, for a script to answer.
-func printPending(a *app, p *probe.PendingError) {
+func printPending(a *Env, p *probe.PendingError) {
 	q := p.Question
 	pending := map[string]any{"kind": q.Kind(), "params": q.Params}
 	if q.Name != "" {
@@ -170,9 +170,9 @@ func printPending(a *app, p *probe.PendingError) {
 	if schema := jsonrpc.Get(q.Params, "requestedSchema"); schema != nil {
 		pending["schema"] = json.RawMessage(schema)
 	}
-	writeLine(a.Stdout, map[string]any{"pending": pending})
-	fmt.Fprintf(a.Stderr, "%s --answer '%s'%s\n", a.t("the server asks a question; answer it with", "服务提出了问题；请用"), exampleAnswer(&q),
-		a.t(", or run this on a terminal", " 回答，或在终端中运行"))
+	WriteLine(a.Stdout, map[string]any{"pending": pending})
+	fmt.Fprintf(a.Stderr, "%s --answer '%s'%s\n", a.T("the server asks a question; answer it with", "服务提出了问题；请用"), exampleAnswer(&q),
+		a.T(", or run this on a terminal", " 回答，或在终端中运行"))
 }
 
 // exampleAnswer shows how a question could be answered.

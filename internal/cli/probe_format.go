@@ -14,53 +14,53 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// The formats of a result. Those of listFormats are for lists alone.
+// The formats of a result. Those of ListFormats are for lists alone.
 var (
-	formats     = []string{"auto", "json", "jsonl", "yaml", "raw", "md"}
-	listFormats = []string{"auto", "table", "wide", "json", "jsonl", "yaml", "name", "md"}
+	Formats     = []string{"auto", "json", "jsonl", "yaml", "raw", "md"}
+	ListFormats = []string{"auto", "table", "wide", "json", "jsonl", "yaml", "name", "md"}
 )
 
-// outputFlags say how a result is printed.
-type outputFlags struct {
-	jq, output, template string
+// OutputFlags say how a result is printed.
+type OutputFlags struct {
+	jq, Output, template string
 	// formats are those that the command can write.
 	formats []string
 }
 
-// addOutput lets a command choose how its result is written.
-func (f *outputFlags) addOutput(a *app, flags *pflag.FlagSet, known []string) {
+// AddOutput lets a command choose how its result is written.
+func (f *OutputFlags) AddOutput(a *Env, flags *pflag.FlagSet, known []string) {
 	f.formats = known
-	flags.StringVarP(&f.output, "output", "o", "auto", a.t("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
-	flags.StringVar(&f.jq, "jq", "", a.t("`EXPRESSION` that picks from the JSON", "从 JSON 中选取的表达式 `EXPRESSION`"))
-	flags.StringVar(&f.template, "template", "", a.t("Go `TEMPLATE` that writes the JSON", "以 Go 模板 `TEMPLATE` 输出 JSON"))
+	flags.StringVarP(&f.Output, "output", "o", "auto", a.T("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
+	flags.StringVar(&f.jq, "jq", "", a.T("`EXPRESSION` that picks from the JSON", "从 JSON 中选取的表达式 `EXPRESSION`"))
+	flags.StringVar(&f.template, "template", "", a.T("Go `TEMPLATE` that writes the JSON", "以 Go 模板 `TEMPLATE` 输出 JSON"))
 }
 
-// checkOutput refuses a format that the command does not have.
-func (f *outputFlags) checkOutput(a *app) error {
+// CheckOutput refuses a format that the command does not have.
+func (f *OutputFlags) CheckOutput(a *Env) error {
 	if f.formats == nil {
 		return nil
 	}
-	if !slices.Contains(f.formats, f.output) {
-		return fail(exitUsage, codeUsage, "-o "+strings.Join(f.formats, "|"), "%s %q", a.t("unknown format", "未知的格式"), f.output)
+	if !slices.Contains(f.formats, f.Output) {
+		return Fail(ExitUsage, CodeUsage, "-o "+strings.Join(f.formats, "|"), "%s %q", a.T("unknown format", "未知的格式"), f.Output)
 	}
-	if f.output == "json" {
-		a.json()
+	if f.Output == "json" {
+		a.UseJSON()
 	}
 	if f.template != "" && f.jq != "" {
-		return fail(exitUsage, codeUsage, "", "%s", a.t("--jq and --template cannot go together", "--jq 与 --template 不能同时使用"))
+		return Fail(ExitUsage, CodeUsage, "", "%s", a.T("--jq and --template cannot go together", "--jq 与 --template 不能同时使用"))
 	}
 	return f.checkTemplate()
 }
 
-// structured says that a script wants the JSON of a result, in whatever
+// Structured says that a script wants the JSON of a result, in whatever
 // writing.
-func (f *outputFlags) structured(a *app) bool {
-	return a.asJSON || f.jq != "" || f.template != "" || f.output == "jsonl" || f.output == "yaml"
+func (f *OutputFlags) Structured(a *Env) bool {
+	return a.JSON || f.jq != "" || f.template != "" || f.Output == "jsonl" || f.Output == "yaml"
 }
 
 // printAs writes a result in the format that was asked for; false where there
 // is nothing special about it.
-func printAs(a *app, format string, result json.RawMessage) (done bool, err error) {
+func printAs(a *Env, format string, result json.RawMessage) (done bool, err error) {
 	switch format {
 	case "jsonl":
 		printLines(a, result)
@@ -91,7 +91,7 @@ func printAs(a *app, format string, result json.RawMessage) (done bool, err erro
 
 // printLines writes the pieces of a result, a line of JSON each: its blocks,
 // or the items of its lists.
-func printLines(a *app, result json.RawMessage) {
+func printLines(a *Env, result json.RawMessage) {
 	blocks := probe.Blocks(result)
 	for _, b := range blocks {
 		fmt.Fprintf(a.Stdout, "%s\n", jsonrpc.Compact(nil, b.Raw))
@@ -100,7 +100,7 @@ func printLines(a *app, result json.RawMessage) {
 		return
 	}
 	items := false
-	for _, k := range allKinds {
+	for _, k := range AllKinds {
 		for item := range jsonrpc.Elements(jsonrpc.Get(result, k.Member())) {
 			items = true
 			fmt.Fprintf(a.Stdout, "%s\n", jsonrpc.Compact(nil, item))
@@ -111,7 +111,7 @@ func printLines(a *app, result json.RawMessage) {
 	}
 }
 
-func printMarkdown(a *app, result json.RawMessage) {
+func printMarkdown(a *Env, result json.RawMessage) {
 	blocks := probe.Blocks(result)
 	for i, b := range blocks {
 		if i > 0 {
@@ -122,7 +122,7 @@ func printMarkdown(a *app, result json.RawMessage) {
 		}
 		switch {
 		case b.Data != nil:
-			fmt.Fprintf(a.Stdout, "*%s %s, %s*\n", b.Type, b.MIMEType, byteSize(len(b.Data)))
+			fmt.Fprintf(a.Stdout, "*%s %s, %s*\n", b.Type, b.MIMEType, ByteSize(len(b.Data)))
 		case b.Type == "resource_link":
 			fmt.Fprintf(a.Stdout, "[%s](%s)\n", b.Name, b.URI)
 		default:
@@ -134,27 +134,27 @@ func printMarkdown(a *app, result json.RawMessage) {
 	}
 }
 
-// printListAs writes a list in the format that was asked for; false where
+// PrintListAs writes a list in the format that was asked for; false where
 // there is nothing special about it.
-func printListAs(a *app, format string, l *probe.Listing) bool {
+func PrintListAs(a *Env, format string, l *probe.Listing) bool {
 	switch format {
 	case "name":
 		for _, key := range l.Keys() {
 			fmt.Fprintln(a.Stdout, key)
 		}
 	case "table":
-		t := &table{head: []string{strings.ToUpper(kindName(l.Kind)), a.t("ARGUMENTS", "参数"), a.t("DESCRIPTION", "描述")}, aligned: true}
+		t := &Table{Head: []string{strings.ToUpper(KindName(l.Kind)), a.T("ARGUMENTS", "参数"), a.T("DESCRIPTION", "描述")}, Aligned: true}
 		for i := range l.Items {
 			it := &l.Items[i]
 			about, _, _ := strings.Cut(it.Description, "\n")
-			t.add(it.Key, argumentsOf(l.Kind, it), about)
+			t.Add(it.Key, argumentsOf(l.Kind, it), about)
 		}
-		a.print(t)
+		a.Print(t)
 	case "md":
-		fmt.Fprintf(a.Stdout, "## %s\n\n", kindName(l.Kind))
+		fmt.Fprintf(a.Stdout, "## %s\n\n", KindName(l.Kind))
 		for i := range l.Items {
 			it := &l.Items[i]
-			fmt.Fprintf(a.Stdout, "- `%s`", itemSignature(l.Kind, it))
+			fmt.Fprintf(a.Stdout, "- `%s`", ItemSignature(l.Kind, it))
 			if it.Description != "" {
 				fmt.Fprintf(a.Stdout, " — %s", strings.ReplaceAll(it.Description, "\n", "\n  "))
 			}
@@ -169,7 +169,7 @@ func printListAs(a *app, format string, l *probe.Listing) bool {
 
 // argumentsOf is what is between the brackets of a signature.
 func argumentsOf(k catalog.Kind, it *catalog.Item) string {
-	_, rest, ok := strings.Cut(itemSignature(k, it), "(")
+	_, rest, ok := strings.Cut(ItemSignature(k, it), "(")
 	if !ok {
 		return ""
 	}

@@ -17,23 +17,23 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// openHistory is the history of the tester, the same for the console.
-func openHistory() *probe.History {
+// OpenHistory is the history of the tester, the same for the console.
+func OpenHistory() *probe.History {
 	return probe.OpenHistory(filepath.Join(config.StateDir(), "console", web.HistoryFile))
 }
 
 // remember keeps what was sent and how it ended. A history that cannot be
 // written breaks nothing.
-func (b *bout) remember(method string, params json.RawMessage, began time.Time, x *probe.Exchange, err error) {
-	if b.flags.noHistory {
+func (b *Connection) remember(method string, params json.RawMessage, began time.Time, x *probe.Exchange, err error) {
+	if b.Flags.noHistory {
 		return
 	}
 	k := probe.KeptRun{Run: probe.Run{
-		ID: strings.ToLower(rand.Text()[:10]), Target: b.aim.label, From: b.aim.from(), Method: method, Name: subjectOf(params),
+		ID: strings.ToLower(rand.Text()[:10]), Target: b.To.Label, From: b.To.From(), Method: method, Name: SubjectOf(params),
 		Params: b.Redact(params), Start: began, Total: time.Since(began), ReqSize: int64(len(params)),
 	}}
 	if k.From != nil {
-		k.From.Protocol = b.flags.protocol
+		k.From.Protocol = b.Flags.Protocol
 		k.Target = k.From.String()
 	}
 	k.Status = failureOf(err)
@@ -41,13 +41,13 @@ func (b *bout) remember(method string, params json.RawMessage, began time.Time, 
 	if err == nil {
 		b.outcome(&k, x)
 	}
-	if err := openHistory().Add(k); err != nil && b.flags.verbose > 0 {
-		fmt.Fprintln(b.app.Stderr, b.app.lang.Of(err))
+	if err := OpenHistory().Add(k); err != nil && b.Flags.verbose > 0 {
+		fmt.Fprintln(b.Env.Stderr, b.Env.Lang.Of(err))
 	}
 }
 
 // outcome is how a request ended that was answered.
-func (b *bout) outcome(k *probe.KeptRun, x *probe.Exchange) {
+func (b *Connection) outcome(k *probe.KeptRun, x *probe.Exchange) {
 	t := x.Timing
 	k.Total, k.Gateway, k.Transport, k.ServerTime, k.TrafficID = t.Total, t.Gateway, t.Transport, t.Server, x.Record
 	k.Status, k.Kept, k.Result, k.ResSize = "ok", true, b.Redact(x.Result), int64(len(x.Result))
@@ -73,25 +73,25 @@ func failureOf(err error) (status string) {
 	return "failed"
 }
 
-// from is the target as it can be used again; nil for a client that will not
+// From is the target as it can be used again; nil for a client that will not
 // be connected any more.
-func (m *aim) from() *probe.RunTarget {
+func (m *Target) From() *probe.RunTarget {
 	t := &probe.RunTarget{Schema: m.schema}
 	switch {
 	case m.like != nil:
 		return nil
-	case m.server != nil:
-		t.Server = m.server.Name
+	case m.Server != nil:
+		t.Server = m.Server.Name
 	case m.merged:
-	case m.target.Command != "":
-		t.Command = append([]string{m.target.Command}, m.target.Args...)
+	case m.Probe.Command != "":
+		t.Command = append([]string{m.Probe.Command}, m.Probe.Args...)
 	default:
-		t.URL = m.target.URL
+		t.URL = m.Probe.URL
 	}
 	return t.Redacted()
 }
 
-func subjectOf(params json.RawMessage) string {
+func SubjectOf(params json.RawMessage) string {
 	for _, key := range []string{"name", "uri"} {
 		if s, ok := jsonrpc.GetString(params, key); ok {
 			return s

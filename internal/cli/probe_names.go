@@ -30,12 +30,12 @@ type knownItem struct {
 }
 
 // namesFile is where the list of a target is remembered.
-func (m *aim) namesFile(k catalog.Kind) string {
+func (m *Target) namesFile(k catalog.Kind) string {
 	file := ""
 	if m.cfg != nil {
 		file = m.cfg.Path
 	}
-	from := m.from()
+	from := m.From()
 	if from == nil {
 		return "" // a client comes and goes
 	}
@@ -45,8 +45,8 @@ func (m *aim) namesFile(k catalog.Kind) string {
 
 // listed remembers a list that was fetched. What cannot be written is not
 // worth a word.
-func (b *bout) listed(l *probe.Listing) {
-	path := b.aim.namesFile(l.Kind)
+func (b *Connection) listed(l *probe.Listing) {
+	path := b.To.namesFile(l.Kind)
 	if path == "" {
 		return
 	}
@@ -58,7 +58,7 @@ func (b *bout) listed(l *probe.Listing) {
 }
 
 // rememberedItems reads a list that was remembered lately.
-func (m *aim) rememberedItems(k catalog.Kind) []knownItem {
+func (m *Target) rememberedItems(k catalog.Kind) []knownItem {
 	path := m.namesFile(k)
 	info, err := os.Stat(path)
 	if err != nil || time.Since(info.ModTime()) > namesLife {
@@ -77,13 +77,13 @@ func knownItems(l *probe.Listing) []knownItem {
 	for i := range l.Items {
 		it := &l.Items[i]
 		about, _, _ := strings.Cut(it.Description, "\n")
-		items = append(items, knownItem{Name: it.Key, About: about, Words: argumentWords(l.Kind, it)})
+		items = append(items, knownItem{Name: it.Key, About: about, Words: ArgumentWords(l.Kind, it)})
 	}
 	return items
 }
 
-// argumentWords are the words that may follow the name of an item.
-func argumentWords(k catalog.Kind, it *catalog.Item) []string {
+// ArgumentWords are the words that may follow the name of an item.
+func ArgumentWords(k catalog.Kind, it *catalog.Item) []string {
 	var words []string
 	switch k {
 	case catalog.Tools:

@@ -19,19 +19,19 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// printResult writes a result: as JSON where a script wants that, else its
+// PrintResult writes a result: as JSON where a script wants that, else its
 // content for people.
-func printResult(a *app, f *outputFlags, result json.RawMessage, save string) error {
+func PrintResult(a *Env, f *OutputFlags, result json.RawMessage, save string) error {
 	switch {
 	case f.jq != "":
 		return printJQ(a, f.jq, result)
 	case f.template != "":
 		return printTemplate(a, f.template, result)
-	case a.asJSON:
-		printJSON(a, result)
+	case a.JSON:
+		PrintJSON(a, result)
 		return saveBlocks(a, result, save)
 	}
-	if done, err := printAs(a, f.output, result); done {
+	if done, err := printAs(a, f.Output, result); done {
 		return errors.Join(err, saveBlocks(a, result, save))
 	}
 	blocks := probe.Blocks(result)
@@ -41,25 +41,25 @@ func printResult(a *app, f *outputFlags, result json.RawMessage, save string) er
 		}
 	}
 	if value := jsonrpc.Get(result, "structuredContent"); value != nil && probe.TextOf(result) == "" {
-		printJSON(a, value)
+		PrintJSON(a, value)
 	}
 	return nil
 }
 
-// printJSON writes JSON, for a person with white space.
-func printJSON(a *app, raw json.RawMessage) {
+// PrintJSON writes JSON, for a person with white space.
+func PrintJSON(a *Env, raw json.RawMessage) {
 	var buf bytes.Buffer
-	if isTerminal(a.Stdout) && json.Indent(&buf, raw, "", "  ") == nil {
+	if IsTerminal(a.Stdout) && json.Indent(&buf, raw, "", "  ") == nil {
 		fmt.Fprintf(a.Stdout, "%s\n", buf.Bytes())
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", jsonrpc.Compact(nil, raw))
 }
 
-func printJQ(a *app, expression string, value json.RawMessage) error {
+func printJQ(a *Env, expression string, value json.RawMessage) error {
 	results, err := probe.JQ(expression, value)
 	if err != nil {
-		return fail(exitUsage, codeUsage, "", "--jq: %v", err)
+		return Fail(ExitUsage, CodeUsage, "", "--jq: %v", err)
 	}
 	for _, r := range results {
 		var text string
@@ -72,7 +72,7 @@ func printJQ(a *app, expression string, value json.RawMessage) error {
 	return nil
 }
 
-func printBlock(a *app, b probe.Block, n int, save string) error {
+func printBlock(a *Env, b probe.Block, n int, save string) error {
 	if b.Role != "" {
 		fmt.Fprintf(a.Stdout, "%s: ", b.Role)
 	}
@@ -84,18 +84,18 @@ func printBlock(a *app, b probe.Block, n int, save string) error {
 	case b.Text != "" || b.Type == "text" || b.Type == "resource":
 		fmt.Fprintf(a.Stdout, "%s\n", strings.TrimSuffix(b.Text, "\n"))
 	default:
-		printJSON(a, b.Raw)
+		PrintJSON(a, b.Raw)
 	}
 	return nil
 }
 
 // printData saves what a person cannot read to a file, and only names it where
 // the output is not a terminal.
-func printData(a *app, b probe.Block, n int, save string) error {
-	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, sized(a, byteSize(len(b.Data))))
+func printData(a *Env, b probe.Block, n int, save string) error {
+	about := fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, Sized(a, ByteSize(len(b.Data))))
 	switch {
 	case save != "":
-	case isTerminal(a.Stdout):
+	case IsTerminal(a.Stdout):
 		save = filepath.Join(os.TempDir(), "mcp-all-in-one")
 	default:
 		fmt.Fprintln(a.Stdout, about)
@@ -103,19 +103,19 @@ func printData(a *app, b probe.Block, n int, save string) error {
 	}
 	path, err := saveBlock(b, n, save)
 	if err != nil {
-		return fail(exitFailure, "", "", "%s: %v", a.t("saving", "保存"), err)
+		return Fail(ExitFailure, "", "", "%s: %v", a.T("saving", "保存"), err)
 	}
 	fmt.Fprintf(a.Stdout, "%s %s\n", about, path)
 	return nil
 }
 
-func saveBlocks(a *app, result json.RawMessage, dir string) error {
+func saveBlocks(a *Env, result json.RawMessage, dir string) error {
 	if dir == "" {
 		return nil
 	}
 	for i, b := range probe.Blocks(result) {
 		if _, err := saveBlock(b, i, dir); err != nil {
-			return fail(exitFailure, "", "", "%s: %v", a.t("saving", "保存"), err)
+			return Fail(ExitFailure, "", "", "%s: %v", a.T("saving", "保存"), err)
 		}
 	}
 	return nil
@@ -139,9 +139,9 @@ func saveBlock(b probe.Block, n int, dir string) (string, error) {
 	return path, os.WriteFile(path, data, 0o600)
 }
 
-// summary is the one line under a result: how it went, where the time went,
+// Summary is the one line under a result: how it went, where the time went,
 // how much it was.
-func summary(a *app, w io.Writer, x *probe.Exchange) {
+func Summary(a *Env, w io.Writer, x *probe.Exchange) {
 	mark := "✓"
 	if x.Err != nil || x.IsToolError() {
 		mark = "✗"
@@ -149,21 +149,21 @@ func summary(a *app, w io.Writer, x *probe.Exchange) {
 	t := x.Timing
 	parts := []string{}
 	if t.Gateway > 0 {
-		parts = append(parts, a.t("gateway ", "网关 ")+milliseconds(t.Gateway))
+		parts = append(parts, a.T("gateway ", "网关 ")+Milliseconds(t.Gateway))
 	}
-	parts = append(parts, a.t("transport ", "传输 ")+milliseconds(t.Transport), a.t("server ", "服务 ")+milliseconds(t.Server))
+	parts = append(parts, a.T("transport ", "传输 ")+Milliseconds(t.Transport), a.T("server ", "服务 ")+Milliseconds(t.Server))
 	if t.Asked > 0 {
-		parts = append(parts, a.t("you ", "你 ")+milliseconds(t.Asked))
+		parts = append(parts, a.T("you ", "你 ")+Milliseconds(t.Asked))
 	}
 	cost := catalog.CostOf(x.Result)
-	fmt.Fprintf(w, "%s\n", a.paint(dim, fmt.Sprintf(a.t("%s %s ms (%s) · %s", "%s %s ms（%s）· %s"), mark, milliseconds(t.Total),
-		strings.Join(parts, " · "), sized(a, byteSize(cost.Bytes)+" ≈ "+thousands(cost.Tokens)+" tokens"))))
+	fmt.Fprintf(w, "%s\n", a.Paint(Dim, fmt.Sprintf(a.T("%s %s ms (%s) · %s", "%s %s ms（%s）· %s"), mark, Milliseconds(t.Total),
+		strings.Join(parts, " · "), Sized(a, ByteSize(cost.Bytes)+" ≈ "+Thousands(cost.Tokens)+" tokens"))))
 }
 
-// wantsSummary says whether a person sees what is said beside the result.
-func (f *probeFlags) wantsSummary(a *app) bool { return f.verbose > 0 || isTerminal(a.Stderr) }
+// WantsSummary says whether a person sees what is said beside the result.
+func (f *Flags) WantsSummary(a *Env) bool { return f.verbose > 0 || IsTerminal(a.Stderr) }
 
-func milliseconds(d time.Duration) string {
+func Milliseconds(d time.Duration) string {
 	ms := float64(d.Microseconds()) / 1000
 	if ms >= 10 {
 		return fmt.Sprintf("%.0f", ms)
@@ -171,7 +171,7 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.1f", ms)
 }
 
-func byteSize(n int) string {
+func ByteSize(n int) string {
 	switch {
 	case n >= 10<<20:
 		return fmt.Sprintf("%d MB", n>>20)
@@ -183,16 +183,16 @@ func byteSize(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// sized says a size, or a line with sizes, in the user's language.
-func sized(a *app, text string) string {
-	return a.t(text, strings.NewReplacer(" bytes", " 字节", " byte", " 字节", " tokens", " token").Replace(text))
+// Sized says a size, or a line with sizes, in the user's language.
+func Sized(a *Env, text string) string {
+	return a.T(text, strings.NewReplacer(" bytes", " 字节", " byte", " 字节", " tokens", " token").Replace(text))
 }
 
-func thousands(n int) string {
+func Thousands(n int) string {
 	if n >= 1000 {
 		return fmt.Sprintf("%.1fk", float64(n)/1000)
 	}
 	return fmt.Sprint(n)
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -10,10 +10,10 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// send makes one call with its progress shown.
-func (b *bout) send(method string, params json.RawMessage) (*probe.Exchange, error) {
-	p := &progressLine{app: b.app, began: time.Now(), live: isTerminal(b.app.Stderr)}
-	x, err := b.Call(b.ctx, method, params, probe.CallOptions{Idle: b.flags.idle, Limit: b.flags.limit, OnProgress: p.show})
+// Send makes one call with its progress shown.
+func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchange, error) {
+	p := &progressLine{app: b.Env, began: time.Now(), live: IsTerminal(b.Env.Stderr)}
+	x, err := b.Call(b.Ctx, method, params, probe.CallOptions{Idle: b.Flags.idle, Limit: b.Flags.limit, OnProgress: p.show})
 	p.clear()
 	b.remember(method, params, p.began, x, err)
 	return x, err
@@ -22,7 +22,7 @@ func (b *bout) send(method string, params json.RawMessage) (*probe.Exchange, err
 // A progressLine is the progress of a call: a bar on a terminal, a line each
 // elsewhere.
 type progressLine struct {
-	app   *app
+	app   *Env
 	began time.Time
 	live  bool
 
@@ -55,7 +55,7 @@ func (p *progressLine) show(n probe.Progress) {
 	p.shown = true
 	took := time.Since(p.began).Round(time.Second)
 	fmt.Fprintf(p.app.Stderr, "\r\x1b[K%s%s %s  %02d:%02d  %s", bar, count, n.Message, int(took.Minutes()), int(took.Seconds())%60,
-		p.app.paint(dim, p.app.t("^C cancels", "^C 取消")))
+		p.app.Paint(Dim, p.app.T("^C cancels", "^C 取消")))
 }
 
 func (p *progressLine) clear() {

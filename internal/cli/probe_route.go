@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// farewell is how long ending a connection may take.
-	farewell = 10 * time.Second
+	// Farewell is how long ending a connection may take.
+	Farewell = 10 * time.Second
 	// patience is how long a server may take to end by itself when its input
 	// does: many never do, and a person waits.
 	patience = 500 * time.Millisecond
 )
 
-// newLauncher starts servers for one command.
-func newLauncher() (*stdio.Launcher, error) {
+// NewLauncher starts servers for one command.
+func NewLauncher() (*stdio.Launcher, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
@@ -38,28 +38,28 @@ func newLauncher() (*stdio.Launcher, error) {
 	return stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, StdinGrace: patience}), nil
 }
 
-// end stops a gateway that lived for one command.
-func (in *instance) end(ctx context.Context) {
+// End stops a gateway that lived for one command.
+func (in *Instance) End(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*patience)
 	defer cancel()
-	in.close(ctx)
+	in.Close(ctx)
 }
 
-// route decides how the target is reached: as it is, or for the merged view
+// Route decides how the target is reached: as it is, or for the merged view
 // through a gateway, a running one or one of our own for this call.
-func (b *bout) route(opt *probe.Options) error {
-	m := b.aim
+func (b *Connection) Route(opt *probe.Options) error {
+	m := b.To
 	if m.cfg != nil && opt.Roots == nil {
 		opt.Roots = m.cfg.Roots
 	}
 	if r := b.reuse(); r != nil {
-		b.status = func() (page statusPage, err error) { err = r.get(b.ctx, "/status", &page); return page, err }
+		b.status = func() (page StatusPage, err error) { err = r.Get(b.Ctx, "/status", &page); return page, err }
 		if err := b.sayUnread(); err != nil {
 			return err
 		}
-		if m.server != nil {
+		if m.Server != nil {
 			if err := b.serverUp(); err != nil {
-				return probeError(b.app, err, m)
+				return Failed(b.Env, err, m)
 			}
 		}
 		b.through(r, opt)
@@ -69,58 +69,58 @@ func (b *bout) route(opt *probe.Options) error {
 		b.carryTokens()
 		return nil
 	}
-	in, err := newInstance(context.WithoutCancel(b.ctx), instanceOptions{
-		cfg: m.cfg, log: quietLog(), name: b.app.personality.name, schema: m.schema, level: new(slog.LevelVar), record: true,
+	in, err := New(context.WithoutCancel(b.Ctx), Options{
+		Config: m.cfg, Log: QuietLog(), Name: b.Env.Personality.Name, Schema: m.schema, Level: new(slog.LevelVar), Record: true,
 	})
 	if err != nil {
 		return err
 	}
-	b.onClose(func() { in.end(b.ctx) })
-	b.status = func() (statusPage, error) { return in.statusPage(access.Owner), nil }
-	opt.Measure = in.measure(access.Local)
-	m.target = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
+	b.OnClose(func() { in.End(b.Ctx) })
+	b.status = func() (StatusPage, error) { return in.StatusPage(access.Owner), nil }
+	opt.Measure = in.Measure(access.Local)
+	m.Probe = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
 		return b.inProcess(in, m.schema, "")
 	}}
 	return nil
 }
 
 // carryTokens lets the tester use what signing in to a configured server gave.
-func (b *bout) carryTokens() {
-	m := b.aim
-	if m.server == nil || m.target.URL == "" || m.target.Header.Get("Authorization") != "" {
+func (b *Connection) carryTokens() {
+	m := b.To
+	if m.Server == nil || m.Probe.URL == "" || m.Probe.Header.Get("Authorization") != "" {
 		return
 	}
-	keeper := oauth.NewKeeper(b.ctx, tokenOptions(m.cfg, b.app.home()))
-	b.onClose(keeper.Close)
-	m.target.Carry = func(base http.RoundTripper) http.RoundTripper { return keeper.Transport(m.server, "", base) }
+	keeper := oauth.NewKeeper(b.Ctx, TokenOptions(m.cfg, b.Env.Home()))
+	b.OnClose(keeper.Close)
+	m.Probe.Carry = func(base http.RoundTripper) http.RoundTripper { return keeper.Transport(m.Server, "", base) }
 }
 
 // inProcess makes a session of a gateway in this process.
-func (b *bout) inProcess(in *instance, schema, server string) (jsonrpc.Stream, error) {
+func (b *Connection) inProcess(in *Instance, schema, server string) (jsonrpc.Stream, error) {
 	ours, theirs := jsonrpc.Pipe()
-	s, err := in.openInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
+	s, err := in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
 	if err != nil {
 		return nil, err
 	}
-	b.onClose(s)
+	b.OnClose(s)
 	return ours, nil
 }
 
-// watch shows and records what goes over the wire.
-func (b *bout) watch(opt *probe.Options) error {
+// Watch shows and records what goes over the wire.
+func (b *Connection) Watch(opt *probe.Options) error {
 	var sinks []func(probe.Frame)
-	if b.flags.verbose > 0 {
-		sinks = append(sinks, b.showFrame)
+	if b.Flags.verbose > 0 {
+		sinks = append(sinks, b.ShowFrame)
 	}
-	if b.flags.trace != "" {
-		file, err := os.OpenFile(b.flags.trace, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if b.Flags.Trace != "" {
+		file, err := os.OpenFile(b.Flags.Trace, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
-			return fail(exitUsage, codeUsage, "", "%s: %v", b.app.t("recording", "记录"), err)
+			return Fail(ExitUsage, CodeUsage, "", "%s: %v", b.Env.T("recording", "记录"), err)
 		}
-		w := probe.NewCaptureWriter(file, b.aim.label)
-		b.onClose(func() {
+		w := probe.NewCaptureWriter(file, b.To.Label)
+		b.OnClose(func() {
 			if err := w.Err(); err != nil {
-				fmt.Fprintf(b.app.Stderr, "%s: %s\n", b.app.t("recording", "记录"), b.app.lang.Of(err))
+				fmt.Fprintf(b.Env.Stderr, "%s: %s\n", b.Env.T("recording", "记录"), b.Env.Lang.Of(err))
 			}
 			file.Close()
 		})
@@ -133,7 +133,7 @@ func (b *bout) watch(opt *probe.Options) error {
 			}
 		}
 	}
-	if opt.OnNotification == nil && b.flags.level != "" {
+	if opt.OnNotification == nil && b.Flags.Level != "" {
 		opt.OnNotification = b.showLog
 	}
 	return nil
@@ -141,31 +141,31 @@ func (b *bout) watch(opt *probe.Options) error {
 
 var frameMu sync.Mutex
 
-// showFrame prints one message to standard error.
-func (b *bout) showFrame(f probe.Frame) {
+// ShowFrame prints one message to standard error.
+func (b *Connection) ShowFrame(f probe.Frame) {
 	frameMu.Lock()
 	defer frameMu.Unlock()
 	arrow := "←"
 	if f.Sent {
 		arrow = "→"
 	}
-	if b.flags.verbose > 1 && f.Header != nil {
+	if b.Flags.verbose > 1 && f.Header != nil {
 		line := f.Method
 		if f.Status != 0 {
 			line = fmt.Sprintf("HTTP %d", f.Status)
 		}
-		fmt.Fprintf(b.app.Stderr, "%s %s\n", arrow, line)
-		for _, name := range sortedKeys(f.Header) {
-			fmt.Fprintf(b.app.Stderr, "%s   %s: %s\n", arrow, name, f.Header.Get(name))
+		fmt.Fprintf(b.Env.Stderr, "%s %s\n", arrow, line)
+		for _, name := range SortedKeys(f.Header) {
+			fmt.Fprintf(b.Env.Stderr, "%s   %s: %s\n", arrow, name, f.Header.Get(name))
 		}
 	}
 	if len(f.Body) > 0 {
-		fmt.Fprintf(b.app.Stderr, "%s %s\n", arrow, f.Body)
+		fmt.Fprintf(b.Env.Stderr, "%s %s\n", arrow, f.Body)
 	}
 }
 
 // showLog prints the server's log to standard error.
-func (b *bout) showLog(method string, params json.RawMessage) {
+func (b *Connection) showLog(method string, params json.RawMessage) {
 	if method != mcp.NotificationMessage {
 		return
 	}
@@ -175,5 +175,5 @@ func (b *bout) showLog(method string, params json.RawMessage) {
 	if !ok {
 		text = string(data)
 	}
-	fmt.Fprintf(b.app.Stderr, "%s %s\n", b.app.paint(dim, "["+level+"]"), text)
+	fmt.Fprintf(b.Env.Stderr, "%s %s\n", b.Env.Paint(Dim, "["+level+"]"), text)
 }

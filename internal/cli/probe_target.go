@@ -18,58 +18,58 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// A aim is what one command of the tester talks to: a server, and what is left
+// A Target is what one command of the tester talks to: a server, and what is left
 // of the command line.
-type aim struct {
-	target probe.Target
-	label  string
+type Target struct {
+	Probe probe.Target
+	Label string
 	// merged is the gateway's own view of a schema; server is set where it is
 	// one of its servers.
 	merged bool
 	schema string
 	cfg    *config.Config
-	server *config.Server
+	Server *config.Server
 	// like is the connected client whose view is meant. Where via is set, only
 	// that gateway can be asked.
 	like *web.Client
-	via  *remote
-	rest []string
+	via  *Remote
+	Rest []string
 }
 
-// parseTarget finds the target: a command after --, a URL, the point, a connected
+// ParseTarget finds the target: a command after --, a URL, the point, a connected
 // client, or a configured name, of which name.tool is short for name tool.
-func parseTarget(a *app, cmd *cobra.Command, f *probeFlags, args []string) (*aim, error) {
+func ParseTarget(a *Env, cmd *cobra.Command, f *Flags, args []string) (*Target, error) {
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
-			return nil, usageError(a, cmd, a.t("a command is missing after --", "-- 之后缺少命令"))
+			return nil, UsageError(a, cmd, a.T("a command is missing after --", "-- 之后缺少命令"))
 		}
-		return aimCommand(a, f, args[dash:], args[:dash])
+		return TargetCommand(a, f, args[dash:], args[:dash])
 	}
 	if len(args) == 0 {
-		return nil, usageError(a, cmd, a.t("a target is missing", "缺少目标"))
+		return nil, UsageError(a, cmd, a.T("a target is missing", "缺少目标"))
 	}
-	return aimWord(cmd.Context(), a, f, args[0], args[1:])
+	return TargetWord(cmd.Context(), a, f, args[0], args[1:])
 }
 
-func aimWord(ctx context.Context, a *app, f *probeFlags, word string, rest []string) (*aim, error) {
+func TargetWord(ctx context.Context, a *Env, f *Flags, word string, rest []string) (*Target, error) {
 	if strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://") {
-		return aimURL(a, f, word, rest)
+		return TargetURL(a, f, word, rest)
 	}
 	if name, ok := strings.CutPrefix(word, "@"); ok {
-		return aimClient(ctx, a, f, name, rest)
+		return targetClient(ctx, a, f, name, rest)
 	}
 	cfg, running, err := loadOrRunning(ctx, a, f, word == ".")
-	if head, _, _ := strings.Cut(word, "."); err != nil && head == demoServer {
-		cfg, err = demoAlone(a, err)
+	if head, _, _ := strings.Cut(word, "."); err != nil && head == DemoServer {
+		cfg, err = DemoAlone(a, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	schema, err := stdioSchema(a, cfg, f.schema)
+	schema, err := StdioSchema(a, cfg, f.Schema)
 	if err != nil {
 		return nil, err
 	}
-	m := &aim{cfg: cfg, schema: schema, rest: rest, label: word, via: running}
+	m := &Target{cfg: cfg, schema: schema, Rest: rest, Label: word, via: running}
 	if word == "." {
 		m.merged = true
 		return m, nil
@@ -79,17 +79,17 @@ func aimWord(ctx context.Context, a *app, f *probeFlags, word string, rest []str
 	if servers.Server(name) == nil {
 		name, tool = splitName(servers, word)
 	}
-	if m.server = servers.Server(name); m.server == nil {
+	if m.Server = servers.Server(name); m.Server == nil {
 		return nil, unknownServer(a, cfg, schema, word)
 	}
 	if tool != "" {
-		m.rest = append([]string{tool}, rest...)
+		m.Rest = append([]string{tool}, rest...)
 	}
-	m.label = name
+	m.Label = name
 	if running != nil {
 		return m, nil
 	}
-	return m, aimServer(a, f, m)
+	return m, targetServer(a, f, m)
 }
 
 // splitName cuts name.tool where a server has that name.
@@ -102,60 +102,60 @@ func splitName(schema *config.Schema, word string) (name, tool string) {
 	return name, tool
 }
 
-func unknownServer(a *app, cfg *config.Config, schema, word string) error {
+func unknownServer(a *Env, cfg *config.Config, schema, word string) error {
 	names := cfg.Schema(schema).Names()
 	head, _, _ := strings.Cut(word, ".")
-	hint := a.t("a target is a configured name, a URL, . or -- COMMAND", "目标可以是已配置的名称、URL、. 或 -- 命令")
+	hint := a.T("a target is a configured name, a URL, . or -- COMMAND", "目标可以是已配置的名称、URL、. 或 -- 命令")
 	if near := probe.Nearest(head, names); near != "" {
-		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
+		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
-	if head == demoServer {
-		hint = a.t("the demo server stands in only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务只在没有配置服务时代替；可用以下方式启动：-- mcp-all-in-one demo")
+	if head == DemoServer {
+		hint = a.T("the demo server stands in only where no server is configured; start it with: -- mcp-all-in-one demo", "演示服务只在没有配置服务时代替；可用以下方式启动：-- mcp-all-in-one demo")
 	}
 	for _, s := range cfg.Schemas {
 		if name, _ := splitName(s, word); s.Server(word) != nil || s.Server(name) != nil {
-			hint = a.t("it is in another schema: --schema ", "它在另一个 schema 中：--schema ") + s.Name
+			hint = a.T("it is in another schema: --schema ", "它在另一个 schema 中：--schema ") + s.Name
 			break
 		}
 	}
-	return &exitError{code: exitUsage, id: codeNoServer, hint: hint,
-		err: i18n.Errorf("no configured server is called %q", "没有名为 %q 的已配置服务", word),
-		details: []detail{
-			{a.t("config", "配置"), cfg.Path}, {a.t("servers", "服务"), strings.Join(names, ", ")},
+	return &ExitError{Code: ExitUsage, ID: CodeNoServer, Hint: hint,
+		Err: i18n.Errorf("no configured server is called %q", "没有名为 %q 的已配置服务", word),
+		Details: []Detail{
+			{a.T("config", "配置"), cfg.Path}, {a.T("servers", "服务"), strings.Join(names, ", ")},
 		}}
 }
 
-// aimServer is a configured server, with what the command line adds.
-func aimServer(a *app, f *probeFlags, m *aim) error {
-	s := *m.server
-	if err := a.usable(&s); err != nil {
+// targetServer is a configured server, with what the command line adds.
+func targetServer(a *Env, f *Flags, m *Target) error {
+	s := *m.Server
+	if err := a.Usable(&s); err != nil {
 		return err
 	}
-	env, secrets, err := f.environment(a)
+	env, secrets, err := f.Environment(a)
 	if err != nil {
 		return err
 	}
-	s.Env = cloneSecrets(s.Env, env)
+	s.Env = CloneSecrets(s.Env, env)
 	header, more, err := f.header(a)
 	if err != nil {
 		return err
 	}
-	s.Headers = cloneSecrets(s.Headers, nil)
+	s.Headers = CloneSecrets(s.Headers, nil)
 	for name := range header {
 		s.Headers[name] = config.Secret(header.Get(name))
 	}
 	if f.cwd != "" {
 		s.Cwd = f.cwd
 	}
-	if f.protocol == "" {
-		f.protocol = s.Protocol
+	if f.Protocol == "" {
+		f.Protocol = s.Protocol
 	}
-	m.target = probe.TargetOf(&s, os.Environ())
-	m.target.Secrets = slices.Concat(m.target.Secrets, secrets, more)
+	m.Probe = probe.TargetOf(&s, os.Environ())
+	m.Probe.Secrets = slices.Concat(m.Probe.Secrets, secrets, more)
 	return nil
 }
 
-func cloneSecrets(base map[string]config.Secret, more map[string]string) map[string]config.Secret {
+func CloneSecrets(base map[string]config.Secret, more map[string]string) map[string]config.Secret {
 	out := make(map[string]config.Secret, len(base)+len(more))
 	for k, v := range base {
 		out[k] = v
@@ -166,7 +166,7 @@ func cloneSecrets(base map[string]config.Secret, more map[string]string) map[str
 	return out
 }
 
-func aimURL(a *app, f *probeFlags, url string, rest []string) (*aim, error) {
+func TargetURL(a *Env, f *Flags, url string, rest []string) (*Target, error) {
 	header, secrets, err := f.header(a)
 	if err != nil {
 		return nil, err
@@ -177,79 +177,79 @@ func aimURL(a *app, f *probeFlags, url string, rest []string) (*aim, error) {
 	case config.TypeHTTP, config.TypeSSE:
 		kind = f.transport
 	default:
-		return nil, fail(exitUsage, codeUsage, "--transport http|sse", "%s %q", a.t("unknown transport", "未知的传输方式"), f.transport)
+		return nil, Fail(ExitUsage, CodeUsage, "--transport http|sse", "%s %q", a.T("unknown transport", "未知的传输方式"), f.transport)
 	}
-	return &aim{label: url, rest: rest, target: probe.Target{Name: url, URL: url, Type: kind, Header: header, Secrets: secrets}}, nil
+	return &Target{Label: url, Rest: rest, Probe: probe.Target{Name: url, URL: url, Type: kind, Header: header, Secrets: secrets}}, nil
 }
 
-func aimCommand(a *app, f *probeFlags, command, rest []string) (*aim, error) {
-	own, secrets, err := f.environment(a)
+func TargetCommand(a *Env, f *Flags, command, rest []string) (*Target, error) {
+	own, secrets, err := f.Environment(a)
 	if err != nil {
 		return nil, err
 	}
 	// Whoever types a command starts it with what his shell would give it.
 	env, _ := stdio.Environ(os.Environ(), stdio.Inherit{All: true}, own)
-	return &aim{label: strings.Join(command, " "), rest: rest, target: probe.Target{
+	return &Target{Label: strings.Join(command, " "), Rest: rest, Probe: probe.Target{
 		Name: command[0], Command: command[0], Args: command[1:], Env: env, Cwd: f.cwd, Secrets: secrets,
 	}}, nil
 }
 
-// A bout is one open connection of the tester.
-type bout struct {
+// A Connection is one open connection of the tester.
+type Connection struct {
 	*probe.Session
-	app     *app
-	aim     *aim
-	flags   *probeFlags
-	ctx     context.Context
+	Env     *Env
+	To      *Target
+	Flags   *Flags
+	Ctx     context.Context
 	closers []func()
 	// status asks the gateway behind the merged view how its servers are.
-	status func() (statusPage, error)
-	// ignoreInterrupts leaves interrupts to somebody else.
-	ignoreInterrupts func()
+	status func() (StatusPage, error)
+	// IgnoreInterrupts leaves interrupts to somebody else.
+	IgnoreInterrupts func()
 }
 
-// open connects to what is aimed at. The first interrupt cancels what runs,
+// Open connects to what is aimed at. The first interrupt cancels what runs,
 // the second ends the program.
-func open(ctx context.Context, a *app, f *probeFlags, m *aim, adjust func(*probe.Options)) (*bout, error) {
+func Open(ctx context.Context, a *Env, f *Flags, m *Target, adjust func(*probe.Options)) (*Connection, error) {
 	opt, err := f.options(a)
 	if err != nil {
 		return nil, err
 	}
-	b := &bout{app: a, aim: m, flags: f}
-	b.ctx = b.interruptible(ctx)
-	launcher, err := newLauncher()
+	b := &Connection{Env: a, To: m, Flags: f}
+	b.Ctx = b.Interruptible(ctx)
+	launcher, err := NewLauncher()
 	if err != nil {
 		return nil, err
 	}
 	opt.Launcher = launcher
-	b.onClose(func() { launcher.Close() })
-	if err := b.route(&opt); err != nil {
-		b.close()
+	b.OnClose(func() { launcher.Close() })
+	if err := b.Route(&opt); err != nil {
+		b.End()
 		return nil, err
 	}
-	if err := b.watch(&opt); err != nil {
-		b.close()
+	if err := b.Watch(&opt); err != nil {
+		b.End()
 		return nil, err
 	}
 	if adjust != nil {
 		adjust(&opt)
 	}
-	b.Session, err = probe.Open(b.ctx, m.target, opt)
+	b.Session, err = probe.Open(b.Ctx, m.Probe, opt)
 	if err != nil {
-		b.close()
-		return nil, probeError(a, err, m)
+		b.End()
+		return nil, Failed(a, err, m)
 	}
 	if opt.LogLevel != "" && b.Info().Has("logging") {
-		if err := b.SetLevel(b.ctx, opt.LogLevel); err != nil {
-			b.close()
-			return nil, probeError(a, err, m)
+		if err := b.SetLevel(b.Ctx, opt.LogLevel); err != nil {
+			b.End()
+			return nil, Failed(a, err, m)
 		}
 	}
 	return b, nil
 }
 
-// interruptible cancels with a cause that says who did it.
-func (b *bout) interruptible(ctx context.Context) context.Context {
+// Interruptible cancels with a cause that says who did it.
+func (b *Connection) Interruptible(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt)
@@ -259,7 +259,7 @@ func (b *bout) interruptible(ctx context.Context) context.Context {
 			select {
 			case <-signals:
 				if !first {
-					os.Exit(exitInterrupted)
+					os.Exit(ExitInterrupted)
 				}
 				cancel(probe.ErrCancelled)
 			case <-done:
@@ -268,16 +268,16 @@ func (b *bout) interruptible(ctx context.Context) context.Context {
 		}
 	}()
 	stop := sync.OnceFunc(func() { signal.Stop(signals); close(done) })
-	b.ignoreInterrupts = stop
-	b.onClose(func() { stop(); cancel(nil) })
+	b.IgnoreInterrupts = stop
+	b.OnClose(func() { stop(); cancel(nil) })
 	return ctx
 }
 
-func (b *bout) onClose(f func()) { b.closers = append(b.closers, f) }
+func (b *Connection) OnClose(f func()) { b.closers = append(b.closers, f) }
 
-func (b *bout) close() {
+func (b *Connection) End() {
 	if b.Session != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), farewell)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Ctx), Farewell)
 		defer cancel()
 		b.Session.Close(ctx)
 	}
@@ -287,6 +287,6 @@ func (b *bout) close() {
 	b.closers = nil
 }
 
-// quietLog is the log of a gateway that lives for one call only: what goes
+// QuietLog is the log of a gateway that lives for one call only: what goes
 // wrong is told by the call.
-func quietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func QuietLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -22,7 +22,7 @@ func parseTemplate(text string) (*template.Template, error) {
 
 // checkTemplate refuses a template that cannot be read, before anything is
 // sent.
-func (f *outputFlags) checkTemplate() error {
+func (f *OutputFlags) checkTemplate() error {
 	if _, err := parseTemplate(f.template); err != nil {
 		return badTemplate(err)
 	}
@@ -30,11 +30,11 @@ func (f *outputFlags) checkTemplate() error {
 }
 
 func badTemplate(err error) error {
-	return fail(exitUsage, codeUsage, `--template '{{range .content}}{{.text}}{{end}}'`, "%v", err)
+	return Fail(ExitUsage, CodeUsage, `--template '{{range .content}}{{.text}}{{end}}'`, "%v", err)
 }
 
 // printTemplate writes a result with a template, and ends the line.
-func printTemplate(a *app, text string, result json.RawMessage) error {
+func printTemplate(a *Env, text string, result json.RawMessage) error {
 	t, err := parseTemplate(text)
 	if err != nil {
 		return badTemplate(err)

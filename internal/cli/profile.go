@@ -12,7 +12,7 @@ const profileVariable = "MCP_AIO_CPUPROFILE"
 
 // profile starts a CPU profile where one is asked for and returns what ends
 // it.
-func profile(a *app) func() {
+func profile(a *Env) func() {
 	path, ok := a.Getenv(profileVariable)
 	if !ok || path == "" {
 		return func() {}
@@ -22,7 +22,7 @@ func profile(a *app) func() {
 		err = pprof.StartCPUProfile(file)
 	}
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "%s: %s\n", profileVariable, a.lang.Of(err))
+		fmt.Fprintf(a.Stderr, "%s: %s\n", profileVariable, a.Lang.Of(err))
 		return func() {}
 	}
 	return func() {

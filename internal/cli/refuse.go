@@ -29,7 +29,7 @@ func (rt *router) missing(r *http.Request, ep mcphttp.Endpoint) *jsonrpc.Error {
 	if r.Method == http.MethodPost || r.Method == http.MethodOptions {
 		return nil
 	}
-	view := rt.in.set.Snapshot().Schema(ep.Schema)
+	view := rt.in.Set.Snapshot().Schema(ep.Schema)
 	switch {
 	case view == nil, !access.From(r.Context()).MaySee(ep.Schema, ep.Server, ""):
 		return jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", ep.Schema)

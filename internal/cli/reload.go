@@ -14,9 +14,9 @@ import (
 // A reloader applies a changed config file while the gateway runs: on SIGHUP,
 // through the API, and by itself with --watch. A file that cannot be read changes nothing.
 type reloader struct {
-	in    *instance
-	app   *app
-	flags serveFlags
+	in    *Instance
+	app   *Env
+	flags ServeFlags
 
 	mu      sync.Mutex
 	watcher *config.Watcher
@@ -28,33 +28,33 @@ type reloader struct {
 	found *web.Unread
 }
 
-func newReloader(in *instance, a *app, f serveFlags) *reloader {
+func NewReloader(in *Instance, a *Env, f ServeFlags) *reloader {
 	r := &reloader{in: in, app: a, flags: f, done: make(chan struct{})}
-	in.reload, in.unread = r.reload, r.unread
+	in.Reload, in.Unread = r.reload, r.unread
 	return r
 }
 
-func (r *reloader) start(life *lifetime) {
-	ctx, cancel := context.WithCancel(life.soft)
+func (r *reloader) start(life *Lifetime) {
+	ctx, cancel := context.WithCancel(life.Soft)
 	r.cancel = cancel
 	r.wg.Go(func() {
 		for {
 			select {
-			case <-life.hangup:
+			case <-life.Hangup:
 				if _, err := r.reload(); err != nil {
-					r.in.log.Error("config not reloaded", "err", err)
+					r.in.Log.Error("config not reloaded", "err", err)
 				}
 			case <-ctx.Done():
 				return
 			}
 		}
 	})
-	if !r.flags.watch {
+	if !r.flags.Watch {
 		return
 	}
-	w, err := config.Watch(r.in.cfg, r.app.loadOptions(false), r.deliver)
+	w, err := config.Watch(r.in.Config, r.app.LoadOptions(false), r.deliver)
 	if err != nil {
-		r.in.log.Error("config not watched", "err", err)
+		r.in.Log.Error("config not watched", "err", err)
 		return
 	}
 	r.watcher = w
@@ -79,8 +79,8 @@ func (r *reloader) reload() (web.Reload, error) {
 }
 
 func (r *reloader) load() (*config.Config, error) {
-	o := r.app.loadOptions(false)
-	o.Path = r.in.cfg.Path
+	o := r.app.LoadOptions(false)
+	o.Path = r.in.Config.Path
 	return config.Load(o)
 }
 
@@ -89,13 +89,13 @@ func (r *reloader) load() (*config.Config, error) {
 func (r *reloader) unread() *web.Unread {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now, err := config.Fingerprint(r.in.cfg)
+	now, err := config.Fingerprint(r.in.Config)
 	if err == nil && now == r.seen {
 		return r.found
 	}
 	var cfg *config.Config
 	if cfg, err = r.load(); err != nil {
-		r.found = &web.Unread{Reload: web.Reload{Path: r.in.cfg.Path}}
+		r.found = &web.Unread{Reload: web.Reload{Path: r.in.Config.Path}}
 		r.found.Error, r.found.ErrorZH = i18n.Why(err).Both()
 	} else {
 		r.complete(cfg)
@@ -111,14 +111,14 @@ func (r *reloader) unread() *web.Unread {
 // complete adds to a file what this gateway was started with.
 func (r *reloader) complete(cfg *config.Config) {
 	r.flags.apply(cfg)
-	if r.in.only == nil && r.app.wantsDemo() {
-		addDemo(cfg)
+	if r.in.Only == nil && r.app.WantsDemo() {
+		AddDemo(cfg)
 	}
 }
 
 func (r *reloader) deliver(cfg *config.Config, err error) {
 	if err != nil {
-		r.in.log.Error("config not reloaded", "err", err)
+		r.in.Log.Error("config not reloaded", "err", err)
 		return
 	}
 	r.apply(cfg)
@@ -130,10 +130,10 @@ func (r *reloader) apply(cfg *config.Config) web.Reload {
 	defer r.mu.Unlock()
 	r.complete(cfg)
 	r.seen = [sha256.Size]byte{}
-	warn(r.app, r.in.log, cfg)
+	warn(r.app, r.in.Log, cfg)
 	report := r.report(cfg)
-	r.in.set.Apply(cfg, r.in.only)
-	r.in.log.Info("config applied", "path", cfg.Path, "added", report.Added, "removed", report.Removed, "changed", report.Changed)
+	r.in.Set.Apply(cfg, r.in.Only)
+	r.in.Log.Info("config applied", "path", cfg.Path, "added", report.Added, "removed", report.Removed, "changed", report.Changed)
 	return report
 }
 
@@ -147,9 +147,9 @@ func (r *reloader) report(cfg *config.Config) web.Reload {
 			}
 		}
 	}
-	report.Settings = config.ChangedValues(r.in.set.Snapshot().Config, cfg)
-	for _, d := range config.Diff(r.in.set.Snapshot().Config, cfg) {
-		if r.in.only != nil && !slices.Contains(r.in.only, d.Schema) {
+	report.Settings = config.ChangedValues(r.in.Set.Snapshot().Config, cfg)
+	for _, d := range config.Diff(r.in.Set.Snapshot().Config, cfg) {
+		if r.in.Only != nil && !slices.Contains(r.in.Only, d.Schema) {
 			continue
 		}
 		ids(&report.Added, d.Added)

@@ -8,17 +8,17 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// report prints an error and returns the exit code.
-func (a *app) report(err error) int {
+// Report prints an error and returns the exit code.
+func (a *Env) Report(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	var e *exitError
+	var e *ExitError
 	if errors.As(err, &e) {
-		if e.err != nil {
+		if e.Err != nil {
 			printError(a, e)
 		}
-		return exitCode(a, e.code)
+		return exitCode(a, e.Code)
 	}
 	var load *config.LoadError
 	if errors.As(err, &load) {
@@ -26,35 +26,35 @@ func (a *app) report(err error) int {
 	}
 	var missing *config.NameError
 	if errors.As(err, &missing) {
-		return a.report(nameError(a, missing))
+		return a.Report(nameError(a, missing))
 	}
-	printError(a, &exitError{code: exitFailure, err: err, plain: a.personality.plain})
-	return exitFailure
+	printError(a, &ExitError{Code: ExitFailure, Err: err, Plain: a.Personality.Plain})
+	return ExitFailure
 }
 
 // exitCode is the one that scripts for the program know: those of the older
 // programs know only 1.
-func exitCode(a *app, code int) int {
-	if a.personality.plain && code != exitOK && code != exitInterrupted {
-		return exitFailure
+func exitCode(a *Env, code int) int {
+	if a.Personality.Plain && code != exitOK && code != ExitInterrupted {
+		return ExitFailure
 	}
 	return code
 }
 
 // reportConfig says what is wrong with the config file, in the words of the
 // program that we are.
-func reportConfig(a *app, e *config.LoadError) int {
-	if a.personality.config == config.MCPX && !a.asJSON {
+func reportConfig(a *Env, e *config.LoadError) int {
+	if a.Personality.Config == config.MCPX && !a.JSON {
 		fmt.Fprintln(a.Stderr, mcpxHeadline(e))
 	}
 	printProblems(a, e.Problems)
-	if !a.personality.plain {
-		return exitUsage
+	if !a.Personality.Plain {
+		return ExitUsage
 	}
-	if a.personality.example != "" {
-		fmt.Fprintf(a.Stderr, "%s%s\n", a.t("Example: ", "示例："), a.personality.example)
+	if a.Personality.example != "" {
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("Example: ", "示例："), a.Personality.example)
 	}
-	return exitFailure
+	return ExitFailure
 }
 
 // mcpxHeadline is how MCPX called a config file that it could not use.
@@ -78,58 +78,58 @@ func mcpxHeadline(e *config.LoadError) string {
 
 // printError says what failed, where, why, and what to do about it where that
 // is known.
-func printError(a *app, e *exitError) {
-	if a.asJSON {
+func printError(a *Env, e *ExitError) {
+	if a.JSON {
 		printErrorJSON(a, e)
 		return
 	}
-	if e.plain {
-		fmt.Fprintf(a.Stderr, "Error: %s\n", a.lang.Of(e.err))
+	if e.Plain {
+		fmt.Fprintf(a.Stderr, "Error: %s\n", a.Lang.Of(e.Err))
 	} else {
-		label := a.t("error", "错误")
-		if e.id != "" {
-			label += "[" + e.id + "]"
+		label := a.T("error", "错误")
+		if e.ID != "" {
+			label += "[" + e.ID + "]"
 		}
-		fmt.Fprintf(a.Stderr, "%s%s%s\n", a.paint(red, label), a.t(": ", "："), a.lang.Of(e.err))
+		fmt.Fprintf(a.Stderr, "%s%s%s\n", a.Paint(Red, label), a.T(": ", "："), a.Lang.Of(e.Err))
 	}
-	rows := e.details
-	if e.hint != "" {
-		rows = append(rows[:len(rows):len(rows)], detail{a.t("fix", "修正"), e.hint})
+	rows := e.Details
+	if e.Hint != "" {
+		rows = append(rows[:len(rows):len(rows)], Detail{a.T("fix", "修正"), e.Hint})
 	}
-	if _, known := explain(e.id); known && !e.plain {
+	if _, known := Explain(e.ID); known && !e.Plain {
 		// The other programs that this one is do not have the command.
-		rows = append(rows[:len(rows):len(rows)], detail{a.t("more", "详情"), "mcp-all-in-one explain " + e.id})
+		rows = append(rows[:len(rows):len(rows)], Detail{a.T("more", "详情"), "mcp-all-in-one explain " + e.ID})
 	}
 	for _, row := range rows {
-		fmt.Fprintf(a.Stderr, "  %s  %s\n", padRight(row.label, 8), strings.ReplaceAll(row.text, "\n", "\n            "))
+		fmt.Fprintf(a.Stderr, "  %s  %s\n", PadRight(row.label, 8), strings.ReplaceAll(row.text, "\n", "\n            "))
 	}
 }
 
-func printErrorJSON(a *app, e *exitError) {
-	body := map[string]any{"exit": e.code, "message": e.err.Error()}
-	if e.id != "" {
-		body["code"] = e.id
+func printErrorJSON(a *Env, e *ExitError) {
+	body := map[string]any{"exit": e.Code, "message": e.Err.Error()}
+	if e.ID != "" {
+		body["code"] = e.ID
 	}
-	if e.hint != "" {
-		body["hint"] = e.hint
+	if e.Hint != "" {
+		body["hint"] = e.Hint
 	}
-	for _, row := range e.details {
+	for _, row := range e.Details {
 		body[row.label] = row.text
 	}
-	writeLine(a.Stderr, map[string]any{"error": body})
+	WriteLine(a.Stderr, map[string]any{"error": body})
 }
 
-func printProblems(a *app, problems []config.Problem) {
-	if a.asJSON {
-		writeLine(a.Stderr, map[string]any{"error": map[string]any{"exit": exitUsage, "problems": problems}})
+func printProblems(a *Env, problems []config.Problem) {
+	if a.JSON {
+		WriteLine(a.Stderr, map[string]any{"error": map[string]any{"exit": ExitUsage, "problems": problems}})
 		return
 	}
 	for _, p := range problems {
-		fmt.Fprintln(a.Stderr, a.problemText(p))
+		fmt.Fprintln(a.Stderr, a.ProblemText(p))
 	}
 }
 
-// problemText is a problem of the config file in the user's language.
-func (a *app) problemText(p config.Problem) string {
-	return p.In(a.lang)
+// ProblemText is a problem of the config file in the user's language.
+func (a *Env) ProblemText(p config.Problem) string {
+	return p.In(a.Lang)
 }

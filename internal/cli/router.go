@@ -20,7 +20,7 @@ import (
 // exactly as they were sent: nothing is cleaned, nothing redirected, so no
 // check can be passed by another spelling.
 type router struct {
-	in    *instance
+	in    *Instance
 	guard *mcphttp.Guard
 	mcp   *mcphttp.Server
 	// console serves /ui/ and /api/v1/; nil when there is none.
@@ -28,7 +28,7 @@ type router struct {
 }
 
 // openSession makes the session of a new client.
-func openSession(ctx context.Context, in *instance, o *mcphttp.Opening) (mcphttp.Session, error) {
+func openSession(ctx context.Context, in *Instance, o *mcphttp.Opening) (mcphttp.Session, error) {
 	opening, err := openingFor(ctx, in, o)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func openSession(ctx context.Context, in *instance, o *mcphttp.Opening) (mcphttp
 	if o.Transport == mcphttp.TransportModern {
 		opening.Header = o.Header
 	}
-	s, err := in.gateway.Open(opening)
+	s, err := in.Gateway.Open(opening)
 	var missing *gateway.NotFoundError
 	if errors.As(err, &missing) {
 		return nil, jsonrpc.Errorf(http.StatusNotFound, "%s '%s' not found or disabled", missing.Kind, missing.Name).
@@ -53,10 +53,10 @@ func openSession(ctx context.Context, in *instance, o *mcphttp.Opening) (mcphttp
 
 // openingFor is what a new client may see and do: by who it is, or like the
 // client that it imitates.
-func openingFor(ctx context.Context, in *instance, o *mcphttp.Opening) (gateway.Opening, error) {
+func openingFor(ctx context.Context, in *Instance, o *mcphttp.Opening) (gateway.Opening, error) {
 	like, control := fromControl(ctx)
 	if like != "" {
-		opening, ok := in.gateway.Imitate(like)
+		opening, ok := in.Gateway.Imitate(like)
 		if !ok {
 			return opening, jsonrpc.Errorf(http.StatusNotFound, "Client '%s' is not connected", like)
 		}
@@ -114,14 +114,14 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // open serves the paths that need no credential, or look after that
 // themselves.
 func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool {
-	tokens := rt.in.access.Tokens
+	tokens := rt.in.Access.Tokens
 	switch {
 	case path == "/health":
 		rt.health(w, r)
 	case path == "/ready":
 		rt.ready(w, r)
-	case rt.console != nil && isConsole(path) && rt.in.access.Forwarded(r) != nil:
-		rt.in.access.Forwarded(r).Write(w)
+	case rt.console != nil && isConsole(path) && rt.in.Access.Forwarded(r) != nil:
+		rt.in.Access.Forwarded(r).Write(w)
 	case rt.console != nil && path == "/ui":
 		http.Redirect(w, r, "/ui/", http.StatusFound)
 	case rt.console != nil && path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html"):
@@ -201,7 +201,7 @@ func isName(s string) bool { return s != "" && !strings.Contains(s, "/") }
 
 // defaultSchema is the one called default, or the only one.
 func (rt *router) defaultSchema() string {
-	names := rt.in.gateway.SchemaNames()
+	names := rt.in.Gateway.SchemaNames()
 	if len(names) == 1 {
 		return names[0]
 	}
@@ -210,7 +210,7 @@ func (rt *router) defaultSchema() string {
 
 func (rt *router) endpoints(who access.Principal) []string {
 	list := []string{"/mcp", "/sse", "/health", "/ready", "/status"}
-	for _, name := range rt.in.schemasOf(who) {
+	for _, name := range rt.in.SchemasOf(who) {
 		list = append(list, "/api/"+name+"/mcp")
 	}
 	list = append(list, "/s/{server}/mcp", "/api/{schema}/s/{server}/mcp")
@@ -227,4 +227,4 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-func (rt *router) uptime() time.Duration { return time.Since(rt.in.started) }
+func (rt *router) uptime() time.Duration { return time.Since(rt.in.Started) }

@@ -57,7 +57,7 @@ func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 // installed is a folder with the product under each of its names.
 func installed(t *testing.T) string {
 	product, dir := mcptest.BuildProduct(t), t.TempDir()
-	for name := range personalities() {
+	for name := range Personalities() {
 		if err := os.Symlink(product, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

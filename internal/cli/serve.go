@@ -20,7 +20,7 @@ import (
 
 // A front is an instance that clients reach over HTTP.
 type front struct {
-	in       *instance
+	in       *Instance
 	mcp      *mcphttp.Server
 	http     *http1.Server
 	console  *web.Handler
@@ -29,10 +29,10 @@ type front struct {
 	failed   chan error // serving ended by itself
 }
 
-// listenOn opens the listener first, so that clients find somebody there while
+// ListenOn opens the listener first, so that clients find somebody there while
 // the servers start.
-func listenOn(ctx context.Context, in *instance, a *app, host string, port int, flags serveFlags) (*front, error) {
-	if p := in.cfg.CheckListen(host); p != nil {
+func ListenOn(ctx context.Context, in *Instance, a *Env, host string, port int, flags ServeFlags) (*front, error) {
+	if p := in.Config.CheckListen(host); p != nil {
 		return nil, &config.LoadError{Problems: []config.Problem{*p}}
 	}
 	var lc net.ListenConfig
@@ -40,27 +40,27 @@ func listenOn(ctx context.Context, in *instance, a *app, host string, port int, 
 	if err != nil {
 		return nil, i18n.Errorf("listening on %s port %d: %w", "监听 %s 端口 %d 失败：%w", host, port, err)
 	}
-	in.port = ln.Addr().(*net.TCPAddr).Port
-	in.url = "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.port))
-	in.console = !flags.noUI
+	in.Port = ln.Addr().(*net.TCPAddr).Port
+	in.URL = "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.Port))
+	in.Console = !flags.NoUI
 	f := &front{in: in, listener: ln, failed: make(chan error, 1)}
 	token := rand.Text()
-	if f.console, err = newConsole(ctx, in, a, token); err != nil {
+	if f.console, err = NewConsole(ctx, in, a, token); err != nil {
 		ln.Close()
 		return nil, err
 	}
-	in.guests.add(f.console.ClientsChanged)
-	limits := serverLimits(&in.cfg.Limits)
-	limits.Hits = &in.hits
-	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) }, Limits: limits, Log: in.log})
+	in.Guests.Add(f.console.ClientsChanged)
+	limits := ServerLimits(&in.Config.Limits)
+	limits.Hits = &in.Hits
+	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) }, Limits: limits, Log: in.Log})
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
-		in.log.Warn("commands cannot reach this gateway", "err", err)
+		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}
 	rt := &router{in: in, mcp: f.mcp, guard: guardFor(in, host)}
-	if in.console {
+	if in.Console {
 		rt.console = f.console
 	}
-	f.http = http1.NewServer(mcphttp.HTTPServer(rt, limits, in.log))
+	f.http = http1.NewServer(mcphttp.HTTPServer(rt, limits, in.Log))
 	f.guardKeys(ctx)
 	go f.serve()
 	return f, nil
@@ -76,9 +76,9 @@ func shownHost(host string) string {
 	return host
 }
 
-func guardFor(in *instance, host string) *mcphttp.Guard {
-	cors := in.cfg.Server.CORS
-	g := &mcphttp.Guard{Loopback: config.IsLoopback(host), Hosts: in.cfg.Server.Hosts}
+func guardFor(in *Instance, host string) *mcphttp.Guard {
+	cors := in.Config.Server.CORS
+	g := &mcphttp.Guard{Loopback: config.IsLoopback(host), Hosts: in.Config.Server.Hosts}
 	if cors.Enabled {
 		g.Origins = cors.Origins
 		g.AnyOrigin = cors.AllowAnyOrigin
@@ -86,7 +86,7 @@ func guardFor(in *instance, host string) *mcphttp.Guard {
 	return g
 }
 
-func serverLimits(l *config.Limits) mcphttp.ServerLimits {
+func ServerLimits(l *config.Limits) mcphttp.ServerLimits {
 	return mcphttp.ServerLimits{
 		Body: l.ClientMessage, InFlight: l.InFlightPerSession, Sessions: l.Sessions,
 		QueueMessages: l.OutboundMessages, QueueBytes: int(l.OutboundBytes), SessionIdle: l.SessionIdle,
@@ -99,13 +99,13 @@ func scanLimits(l *config.Limits) jsonrpc.ScanLimits {
 	return jsonrpc.ScanLimits{Depth: l.Depth, IDBytes: l.IDBytes, Batch: l.Batch}
 }
 
-// drain refuses what is new, lets what is in flight finish within the bound,
+// Drain refuses what is new, lets what is in flight finish within the bound,
 // and closes the listener. A cancelled ctx means now.
-func (f *front) drain(ctx context.Context) {
-	f.in.draining.Store(true)
-	f.in.gateway.Drain()
-	f.in.gateway.Stop()
-	bound, cancel := context.WithTimeout(ctx, f.in.cfg.Limits.Drain)
+func (f *front) Drain(ctx context.Context) {
+	f.in.Draining.Store(true)
+	f.in.Gateway.Drain()
+	f.in.Gateway.Stop()
+	bound, cancel := context.WithTimeout(ctx, f.in.Config.Limits.Drain)
 	defer cancel()
 	f.mcp.Drain(bound)
 	f.mcp.Close()
@@ -113,7 +113,7 @@ func (f *front) drain(ctx context.Context) {
 		f.control.close()
 	}
 	if err := f.console.Close(); err != nil {
-		f.in.log.Debug("closing the console", "err", err)
+		f.in.Log.Debug("closing the console", "err", err)
 	}
 	// The last answers are written, but perhaps not sent yet.
 	last, stop := context.WithTimeout(ctx, lastAnswers)
@@ -122,7 +122,7 @@ func (f *front) drain(ctx context.Context) {
 		return
 	}
 	if err := f.http.Close(); err != nil {
-		f.in.log.Debug("closing the listener", "err", err)
+		f.in.Log.Debug("closing the listener", "err", err)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 var safeWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// shellLine is how a command would be typed into a shell.
-func shellLine(words []string) string {
+// ShellLine is how a command would be typed into a shell.
+func ShellLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		if !safeWord.MatchString(w) {

@@ -14,8 +14,8 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// standardStream is the stream over our standard input and output.
-func standardStream(a *app, cfg *config.Config) jsonrpc.Stream {
+// StandardStream is the stream over our standard input and output.
+func StandardStream(a *Env, cfg *config.Config) jsonrpc.Stream {
 	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)}
 	if a.Stdin == io.Reader(os.Stdin) && a.Stdout == io.Writer(os.Stdout) {
 		return stdio.Std(opt)
@@ -25,8 +25,8 @@ func standardStream(a *app, cfg *config.Config) jsonrpc.Stream {
 
 // delimiter is what ends a message: mcps-proxy lets its users choose, the
 // protocol does not.
-func delimiter(a *app, cfg *config.Config) byte {
-	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 && a.personality.config == config.MCPSProxy {
+func delimiter(a *Env, cfg *config.Config) byte {
+	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 && a.Personality.Config == config.MCPSProxy {
 		return d[0]
 	}
 	return '\n'
@@ -34,15 +34,15 @@ func delimiter(a *app, cfg *config.Config) byte {
 
 // stdioWelcome tells a person what is going on, on standard error: standard
 // output belongs to the protocol.
-func stdioWelcome(a *app, cfg *config.Config, schema string) {
-	if a.personality.config == config.MCPSProxy {
+func stdioWelcome(a *Env, cfg *config.Config, schema string) {
+	if a.Personality.Config == config.MCPSProxy {
 		proxyBanner(a, schema)
 		return
 	}
-	fmt.Fprintf(a.Stderr, "%s %s, stdio, schema %s, %s\n", a.personality.name, mcp.ProductVersion, schema, cfg.Path)
-	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.t("client configuration:", "客户端配置："), snippet(a, cfg, schema))
-	if isTerminal(a.Stdin) {
-		fmt.Fprintln(a.Stderr, a.t(
+	fmt.Fprintf(a.Stderr, "%s %s, stdio, schema %s, %s\n", a.Personality.Name, mcp.ProductVersion, schema, cfg.Path)
+	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.T("client configuration:", "客户端配置："), snippet(a, cfg, schema))
+	if IsTerminal(a.Stdin) {
+		fmt.Fprintln(a.Stderr, a.T(
 			"Standard input is a terminal. A client starts this command and writes one JSON-RPC message per line;\n"+
 				"type one to try it, ^D ends. For the help: mcp-all-in-one stdio --help",
 			"标准输入是终端。通常由客户端启动本命令，并逐行写入 JSON-RPC 消息；\n可以直接输入一行试试，^D 结束。帮助：mcp-all-in-one stdio --help"))
@@ -50,20 +50,20 @@ func stdioWelcome(a *app, cfg *config.Config, schema string) {
 }
 
 // snippet is what a client's own configuration needs to start us.
-func snippet(a *app, cfg *config.Config, schema string) []byte {
+func snippet(a *Env, cfg *config.Config, schema string) []byte {
 	exe, err := os.Executable()
 	if err != nil {
 		exe = a.Args[0]
 	}
 	args := []string{"stdio", "--mcp-config", cfg.Path}
-	if a.personality.config == config.MCPX {
+	if a.Personality.Config == config.MCPX {
 		args = []string{"mcpx", cfg.Path}
 	}
-	if schema != config.DefaultSchema && a.personality.own {
+	if schema != config.DefaultSchema && a.Personality.Own {
 		args = append(args, "--schema", schema)
 	}
 	raw, err := json.MarshalIndent(map[string]any{
-		"mcpServers": map[string]any{a.personality.name: map[string]any{"command": exe, "args": args}},
+		"mcpServers": map[string]any{a.Personality.Name: map[string]any{"command": exe, "args": args}},
 	}, "", "  ")
 	if err != nil {
 		return nil // maps of strings cannot fail
@@ -74,7 +74,7 @@ func snippet(a *app, cfg *config.Config, schema string) []byte {
 // A framingHint tells once about a client that frames its messages like an
 // editor's language server.
 type framingHint struct {
-	app  *app
+	app  *Env
 	once sync.Once
 }
 
@@ -83,7 +83,7 @@ func (h *framingHint) see(head []byte) {
 		return
 	}
 	h.once.Do(func() {
-		fmt.Fprintln(h.app.Stderr, h.app.t("hint: MCP has no Content-Length headers; send one JSON message per line",
+		fmt.Fprintln(h.app.Stderr, h.app.T("hint: MCP has no Content-Length headers; send one JSON message per line",
 			"提示：MCP 不使用 Content-Length 头；请每行发送一条 JSON 消息"))
 	})
 }

@@ -8,18 +8,18 @@ import (
 	"golang.org/x/text/width"
 )
 
-// A colour is a way to paint on a terminal.
-type colour string
+// A Colour is a way to paint on a terminal.
+type Colour string
 
 const (
-	red    colour = "31"
-	green  colour = "32"
-	yellow colour = "33"
-	dim    colour = "2"
+	Red    Colour = "31"
+	Green  Colour = "32"
+	Yellow Colour = "33"
+	Dim    Colour = "2"
 )
 
-// paint colours text for standard error, where a person sees it.
-func (a *app) paint(c colour, text string) string {
+// Paint colours text for standard error, where a person sees it.
+func (a *Env) Paint(c Colour, text string) string {
 	if !a.colours(a.Stderr) {
 		return text
 	}
@@ -27,7 +27,7 @@ func (a *app) paint(c colour, text string) string {
 }
 
 // colours says whether what is written to w is shown in colour.
-func (a *app) colours(w any) bool {
+func (a *Env) colours(w any) bool {
 	if v, ok := a.Getenv("NO_COLOR"); ok && v != "" {
 		return false
 	}
@@ -37,17 +37,17 @@ func (a *app) colours(w any) bool {
 	if v, _ := a.Getenv("TERM"); v == "dumb" {
 		return false
 	}
-	return isTerminal(w)
+	return IsTerminal(w)
 }
 
-// isTerminal says whether a person is at the other end of a file.
-func isTerminal(f any) bool {
+// IsTerminal says whether a person is at the other end of a file.
+func IsTerminal(f any) bool {
 	file, ok := f.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// textWidth is how many columns a text takes; East Asian characters take two.
-func textWidth(s string) int {
+// TextWidth is how many columns a text takes; East Asian characters take two.
+func TextWidth(s string) int {
 	n := 0
 	for _, r := range s {
 		switch width.LookupRune(r).Kind() {
@@ -60,6 +60,6 @@ func textWidth(s string) int {
 	return n
 }
 
-func padRight(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-textWidth(s)))
+func PadRight(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-TextWidth(s)))
 }

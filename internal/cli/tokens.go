@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/oauth"
 )
 
-// tokenOptions say where the tokens of servers are kept.
-func tokenOptions(cfg *config.Config, home string) oauth.Options {
+// TokenOptions say where the tokens of servers are kept.
+func TokenOptions(cfg *config.Config, home string) oauth.Options {
 	dir := config.UserDir(home)
 	if dir == "" {
 		dir = config.StateDir() // without a home directory nobody stays signed in
@@ -22,15 +22,15 @@ func tokenOptions(cfg *config.Config, home string) oauth.Options {
 }
 
 // openTokens gives the instance the tokens of its servers.
-func (in *instance) openTokens(ctx context.Context) {
-	opt := tokenOptions(in.cfg, config.Home())
-	opt.Log, opt.OnSignIn = in.log, in.signedIn
-	in.tokens = oauth.NewKeeper(ctx, opt)
+func (in *Instance) openTokens(ctx context.Context) {
+	opt := TokenOptions(in.Config, config.Home())
+	opt.Log, opt.OnSignIn = in.Log, in.SignedIn
+	in.Tokens = oauth.NewKeeper(ctx, opt)
 }
 
-// signedIn tries the servers again that wait for a sign-in.
-func (in *instance) signedIn() {
-	for _, view := range in.set.Snapshot().Schemas {
+// SignedIn tries the servers again that wait for a sign-in.
+func (in *Instance) SignedIn() {
+	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
 			u.SignedIn()
 		}

@@ -18,7 +18,7 @@ type watchers struct {
 // watchDelay collects the changes of many servers.
 const watchDelay = 100 * time.Millisecond
 
-func (w *watchers) add(f func()) {
+func (w *watchers) Add(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.list = append(w.list, f)

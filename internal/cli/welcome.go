@@ -12,21 +12,21 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// wantsDemo says whether a gateway without any server gets the demo server.
-func (a *app) wantsDemo() bool {
-	return a.personality.own || a.personality.config == config.MCPTester
+// WantsDemo says whether a gateway without any server gets the demo server.
+func (a *Env) WantsDemo() bool {
+	return a.Personality.Own || a.Personality.Config == config.MCPTester
 }
 
-// demoServer is the name of the server that stands in where none is configured.
-const demoServer = "demo"
+// DemoServer is the name of the server that stands in where none is configured.
+const DemoServer = "demo"
 
-// addDemo gives a gateway without any server something to show.
-func addDemo(cfg *config.Config) bool {
+// AddDemo gives a gateway without any server something to show.
+func AddDemo(cfg *config.Config) bool {
 	exe, err := os.Executable()
-	if err != nil || hasServers(cfg) {
+	if err != nil || HasServers(cfg) {
 		return false
 	}
-	server := config.NewServer(demoServer)
+	server := config.NewServer(DemoServer)
 	server.Schema, server.Type, server.Command, server.Args = config.DefaultSchema, config.TypeStdio, exe, []string{"demo"}
 	schema := cfg.Schema(config.DefaultSchema)
 	if schema == nil {
@@ -37,65 +37,65 @@ func addDemo(cfg *config.Config) bool {
 	return true
 }
 
-func hasServers(cfg *config.Config) bool {
+func HasServers(cfg *config.Config) bool {
 	return slices.ContainsFunc(cfg.Schemas, func(s *config.Schema) bool { return len(s.Servers) > 0 })
 }
 
-// showsDemo says whether a gateway that runs with our file has only the demo
+// ShowsDemo says whether a gateway that runs with our file has only the demo
 // server to show.
-func showsDemo(a *app) bool {
-	cfg, err := a.load(false)
+func ShowsDemo(a *Env) bool {
+	cfg, err := a.Load(false)
 	var missing *config.LoadError
-	return a.wantsDemo() && (err == nil && !hasServers(cfg) || errors.As(err, &missing) && missing.Has("AIO2001"))
+	return a.WantsDemo() && (err == nil && !HasServers(cfg) || errors.As(err, &missing) && missing.Has("AIO2001"))
 }
 
 // welcome tells a person where everything is, then how each server came up.
-func welcome(ctx context.Context, a *app, in *instance, f serveFlags, demo bool) {
-	if f.log.silent {
+func welcome(ctx context.Context, a *Env, in *Instance, f ServeFlags, demo bool) {
+	if f.Log.Silent {
 		return
 	}
-	endpoint := f.endpoint
+	endpoint := f.Endpoint
 	if endpoint == "" {
 		endpoint = "/mcp"
 	}
-	fmt.Fprintf(a.Stdout, "%s %s\n", a.t("endpoint", "端点  "), in.url+endpoint)
-	if len(in.cfg.Schemas) > 1 {
-		for _, name := range in.gateway.SchemaNames() {
-			fmt.Fprintf(a.Stdout, "%s %s\n", a.t("schema  ", "schema"), in.url+"/api/"+name+"/mcp")
+	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("endpoint", "端点  "), in.URL+endpoint)
+	if len(in.Config.Schemas) > 1 {
+		for _, name := range in.Gateway.SchemaNames() {
+			fmt.Fprintf(a.Stdout, "%s %s\n", a.T("schema  ", "schema"), in.URL+"/api/"+name+"/mcp")
 		}
 	}
-	if in.console {
-		fmt.Fprintf(a.Stdout, "%s %s\n", a.t("console ", "控制台"), in.url+"/ui/")
+	if in.Console {
+		fmt.Fprintf(a.Stdout, "%s %s\n", a.T("console ", "控制台"), in.URL+"/ui/")
 	}
-	fmt.Fprintf(a.Stdout, "%s %s\n", a.t("config  ", "配置  "), in.cfg.Path)
-	fmt.Fprintf(a.Stdout, "%s %d\n", a.t("servers ", "服务  "), len(in.statuses()))
+	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("config  ", "配置  "), in.Config.Path)
+	fmt.Fprintf(a.Stdout, "%s %d\n", a.T("servers ", "服务  "), len(in.Statuses()))
 	if demo {
-		fmt.Fprintln(a.Stdout, a.t("no server is configured, so a demo server is shown; add one with: mcp-all-in-one add NAME -- COMMAND",
+		fmt.Fprintln(a.Stdout, a.T("no server is configured, so a demo server is shown; add one with: mcp-all-in-one add NAME -- COMMAND",
 			"尚未配置服务，已启用演示服务；添加服务：mcp-all-in-one add NAME -- COMMAND"))
 	}
-	for _, view := range in.set.Snapshot().Schemas {
+	for _, view := range in.Set.Snapshot().Schemas {
 		for _, u := range view.Upstreams {
-			in.wg.Go(func() { announce(ctx, a, u) })
+			in.Background.Go(func() { announce(ctx, a, u) })
 		}
 	}
 }
 
 // sayOther says that a gateway of this file runs already: both work, but a
 // change that one of them makes is not known to the other.
-func sayOther(ctx context.Context, a *app, path string) {
+func sayOther(ctx context.Context, a *Env, path string) {
 	if path == "" {
 		return
 	}
-	for _, r := range gateways(ctx) {
+	for _, r := range Gateways(ctx) {
 		if r.Config == path {
-			fmt.Fprintf(a.Stderr, a.t("another gateway serves the same file: %s, pid %d; each starts the servers for itself\n",
+			fmt.Fprintf(a.Stderr, a.T("another gateway serves the same file: %s, pid %d; each starts the servers for itself\n",
 				"已有另一个网关使用同一配置文件：%s，进程 %d；两者各自启动服务\n"), r.URL, r.PID)
 		}
 	}
 }
 
 // announce says how one server came up.
-func announce(ctx context.Context, a *app, u *upstream.Upstream) {
+func announce(ctx context.Context, a *Env, u *upstream.Upstream) {
 	select {
 	case <-u.Settled():
 	case <-ctx.Done():
@@ -103,20 +103,20 @@ func announce(ctx context.Context, a *app, u *upstream.Upstream) {
 	}
 	switch st := u.Status(); st.State {
 	case upstream.Ready:
-		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.t("tools", "个工具"))
+		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.T("tools", "个工具"))
 	case upstream.Disabled:
-		fmt.Fprintf(a.Stdout, "○ %s  %s\n", st.Name, a.t("disabled", "已停用"))
+		fmt.Fprintf(a.Stdout, "○ %s  %s\n", st.Name, a.T("disabled", "已停用"))
 	case upstream.Pending:
-		fmt.Fprintf(a.Stdout, "❌ %s  %s\n", st.Name, a.t("waits for approval", "等待批准"))
+		fmt.Fprintf(a.Stdout, "❌ %s  %s\n", st.Name, a.T("waits for approval", "等待批准"))
 	default:
-		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, stateWord(a, string(st.State)), st.Reason.In(a.lang))
+		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, StateWord(a, string(st.State)), st.Reason.In(a.Lang))
 	}
 }
 
-// stateWord is what a person reads for the state of a server; scripts get the
+// StateWord is what a person reads for the state of a server; scripts get the
 // state itself.
-func stateWord(a *app, state string) string {
-	return a.t(state, cmp.Or(statesZH[upstream.State(state)], state))
+func StateWord(a *Env, state string) string {
+	return a.T(state, cmp.Or(statesZH[upstream.State(state)], state))
 }
 
 var statesZH = map[upstream.State]string{
