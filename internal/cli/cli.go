@@ -32,16 +32,16 @@ type Env struct {
 }
 
 // Run runs the program and returns its exit code.
-func Run(ctx context.Context, env Env) int {
-	if len(env.Args) > 1 && env.Args[1] == helperCommand {
+func Run(ctx context.Context, e Env) int {
+	if len(e.Args) > 1 && e.Args[1] == helperCommand {
 		return stdio.RunHelper(ctx)
 	}
-	a := &env
+	a := &e
 	if a.Getenv == nil {
 		a.Getenv = os.LookupEnv
 	}
 	a.Lang = Language(a.Getenv)
-	name, args := identify(env.Args)
+	name, args := identify(e.Args)
 	a.Personality = Personalities()[name]
 	root := roots()[name](a)
 	if a.Personality.Own {
@@ -49,9 +49,9 @@ func Run(ctx context.Context, env Env) int {
 		args = ShieldTerms(ShortForm(a, root, args), FirstWord(root.PersistentFlags(), args))
 	}
 	root.SetArgs(args)
-	root.SetIn(env.Stdin)
-	root.SetOut(env.Stdout)
-	root.SetErr(env.Stderr)
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
 	defer profile(a)()
 	err := root.ExecuteContext(ctx)
 	return a.Report(err)

@@ -38,8 +38,8 @@ func historyList(a *Env) *cobra.Command {
 	return cmd
 }
 
-func listHistory(a *Env, target string, limit int) error {
-	runs, err := OpenHistory().List(target, "", "", limit)
+func listHistory(a *Env, of string, limit int) error {
+	runs, err := OpenHistory().List(of, "", "", limit)
 	if err != nil {
 		return err
 	}

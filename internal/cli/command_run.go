@@ -86,13 +86,13 @@ func start(ctx context.Context, a *Env, in *Instance, words []string) (int, erro
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	words, env, err := addressed(in.URL+"/mcp", dir, words)
+	words, variables, err := addressed(in.URL+"/mcp", dir, words)
 	if err != nil {
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = append(os.Environ(), variables...)
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {

@@ -133,7 +133,7 @@ func runSuite(ctx context.Context, a *Env, f *suiteFlags, s *probe.Suite, comman
 }
 
 // targetSuite finds what a file tests: what the command line says, else the file.
-func targetSuite(ctx context.Context, a *Env, f *Flags, target string, s *probe.Suite, command []string) (*Target, error) {
+func targetSuite(ctx context.Context, a *Env, f *Flags, word string, s *probe.Suite, command []string) (*Target, error) {
 	for _, name := range SortedKeys(s.Headers) {
 		f.Headers = append(f.Headers, name+": "+os.ExpandEnv(s.Headers[name]))
 	}
@@ -146,8 +146,8 @@ func targetSuite(ctx context.Context, a *Env, f *Flags, target string, s *probe.
 	switch {
 	case len(command) > 0:
 		return TargetCommand(a, f, command, nil)
-	case target != "":
-		return TargetWord(ctx, a, f, target, nil)
+	case word != "":
+		return TargetWord(ctx, a, f, word, nil)
 	case s.Target != "":
 		return TargetWord(ctx, a, f, s.Target, nil)
 	case s.URL != "":

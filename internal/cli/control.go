@@ -17,9 +17,9 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// A control is the local channel to a running gateway: a socket that only the
+// A controlServer is the local channel to a running gateway: a socket that only the
 // user's own programs can open, with the rights of the user.
-type control struct {
+type controlServer struct {
 	path string
 	http *http.Server
 	done chan struct{}
@@ -44,7 +44,7 @@ func Dir() string {
 
 // openControl opens the channel of an instance. The console behind it sees
 // token on every request.
-func openControl(ctx context.Context, in *Instance, f *front, token string) (*control, error) {
+func openControl(ctx context.Context, in *Instance, f *front, token string) (*controlServer, error) {
 	dir := Dir()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func openControl(ctx context.Context, in *Instance, f *front, token string) (*co
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, err
 	}
-	c := &control{path: filepath.Join(dir, strconv.Itoa(os.Getpid())+".sock"), done: make(chan struct{})}
+	c := &controlServer{path: filepath.Join(dir, strconv.Itoa(os.Getpid())+".sock"), done: make(chan struct{})}
 	ln, err := listenAt(ctx, c.path, strings.TrimSuffix(c.path, ".sock")+".new")
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func refuseControl(w http.ResponseWriter, r *http.Request, status int, why i18n.
 	writeJSON(w, status, map[string]any{"error": map[string]string{"message": why.In(lang)}})
 }
 
-func (c *control) close() {
+func (c *controlServer) close() {
 	c.http.Close()
 	<-c.done
 	os.Remove(c.path)

@@ -38,7 +38,7 @@ type ExitError struct {
 }
 
 // A Detail is one row under an error.
-type Detail struct{ label, text string }
+type Detail struct{ Label, Text string }
 
 func (e *ExitError) Error() string {
 	if e.Err == nil {

@@ -70,17 +70,17 @@ func (f *Flags) header(a *Env) (http.Header, []string, error) {
 
 // Environment reads the variables of the command line.
 func (f *Flags) Environment(a *Env) (map[string]string, []string, error) {
-	env := make(map[string]string)
+	variables := make(map[string]string)
 	var secrets []string
 	for _, pair := range f.Env {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
 			return nil, nil, Fail(ExitUsage, CodeUsage, "--env NAME=VALUE", "%s%q", a.T("this is not a variable: ", "这不是环境变量："), pair)
 		}
-		env[name] = value
+		variables[name] = value
 		secrets = append(secrets, value)
 	}
-	return env, secrets, nil
+	return variables, secrets, nil
 }
 
 // checkProtocol refuses what is no version before anything is started.

@@ -101,7 +101,7 @@ func printError(a *Env, e *ExitError) {
 		rows = append(rows[:len(rows):len(rows)], Detail{a.T("more", "详情"), "mcp-all-in-one explain " + e.ID})
 	}
 	for _, row := range rows {
-		fmt.Fprintf(a.Stderr, "  %s  %s\n", PadRight(row.label, 8), strings.ReplaceAll(row.text, "\n", "\n            "))
+		fmt.Fprintf(a.Stderr, "  %s  %s\n", PadRight(row.Label, 8), strings.ReplaceAll(row.Text, "\n", "\n            "))
 	}
 }
 
@@ -114,7 +114,7 @@ func printErrorJSON(a *Env, e *ExitError) {
 		body["hint"] = e.Hint
 	}
 	for _, row := range e.Details {
-		body[row.label] = row.text
+		body[row.Label] = row.Text
 	}
 	WriteLine(a.Stderr, map[string]any{"error": body})
 }

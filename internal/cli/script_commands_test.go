@@ -42,7 +42,7 @@ func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	cmd := program(ts, args[1:])
+	cmd := programOf(ts, args[1:])
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(""), &out, &errs
 	if in, err := os.ReadFile(ts.MkAbs("in")); err == nil {
@@ -58,8 +58,8 @@ func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// program is a command with the environment of the script.
-func program(ts *testscript.TestScript, args []string) *exec.Cmd {
+// programOf is a command with the environment of the script.
+func programOf(ts *testscript.TestScript, args []string) *exec.Cmd {
 	path := ""
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		if info, err := os.Stat(dir + "/" + args[0]); err == nil && !info.IsDir() {
@@ -143,7 +143,7 @@ func scriptGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: gateway PROGRAM [ARG...]")
 	}
-	b := &background{cmd: program(ts, args), out: &watched{grew: make(chan struct{}, 1)}, ended: make(chan struct{})}
+	b := &background{cmd: programOf(ts, args), out: &watched{grew: make(chan struct{}, 1)}, ended: make(chan struct{})}
 	b.cmd.Stdout, b.cmd.Stderr = b.out, b.out
 	ts.Check(b.cmd.Start())
 	go func() {

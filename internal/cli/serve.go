@@ -24,7 +24,7 @@ type front struct {
 	mcp      *mcphttp.Server
 	http     *http1.Server
 	console  *web.Handler
-	control  *control // nil when it could not be opened
+	control  *controlServer // nil when it could not be opened
 	listener net.Listener
 	failed   chan error // serving ended by itself
 }

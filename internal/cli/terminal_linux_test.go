@@ -53,7 +53,7 @@ func TestTablesOnTerminal(t *testing.T) {
 func onTerminal(t *testing.T, lang string, args ...string) string {
 	t.Helper()
 	ours, theirs := terminal(t)
-	env := map[string]string{"MCP_AIO_LANG": lang, "NO_COLOR": "1", "HOME": t.TempDir(), "PATH": os.Getenv("PATH")}
+	variables := map[string]string{"MCP_AIO_LANG": lang, "NO_COLOR": "1", "HOME": t.TempDir(), "PATH": os.Getenv("PATH")}
 	seen := make(chan []byte)
 	go func() {
 		data, _ := io.ReadAll(ours) // ends with an error: nobody holds the terminal any more
@@ -61,7 +61,7 @@ func onTerminal(t *testing.T, lang string, args ...string) string {
 	}()
 	Run(t.Context(), Env{
 		Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: theirs, Stderr: theirs,
-		Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Getenv: func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
 	})
 	theirs.Close()
 	return string(bytes.ReplaceAll(<-seen, []byte("\r\n"), []byte("\n")))
