@@ -7,8 +7,9 @@ import (
 	"os"
 
 	"mcp-all-in-one/internal/cli"
+	"mcp-all-in-one/internal/env"
 )
 
 func main() {
-	os.Exit(cli.Run(context.Background(), cli.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+	os.Exit(cli.Run(context.Background(), env.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 }

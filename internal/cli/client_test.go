@@ -11,13 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
 )
 
 // A machine is a home with one client's file in it.
 type machine struct {
 	t      *testing.T
-	client Client
+	client clients.Client
 	file   string
 	sample []byte
 }
@@ -30,8 +32,8 @@ func newMachine(t *testing.T, id string) *machine {
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CODEX_HOME", "APPDATA", config.EnvConfig} {
 		t.Setenv(name, "")
 	}
-	a := &Env{Getenv: os.LookupEnv}
-	c, err := Find(a, id)
+	a := &env.Env{Getenv: os.LookupEnv}
+	c, err := clients.Find(a, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func newMachine(t *testing.T, id string) *machine {
 func (m *machine) run(want int, args ...string) (stdout, stderr string) {
 	m.t.Helper()
 	var out, errs bytes.Buffer
-	code := Run(context.Background(), Env{Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
+	code := Run(context.Background(), env.Env{Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
 	if code != want {
 		m.t.Fatalf("%v: exit code %d, want %d\n%s%s", args, code, want, out.String(), errs.String())
 	}
@@ -86,7 +88,7 @@ func (m *machine) comments() []string {
 }
 
 func TestConnect(t *testing.T) {
-	for _, c := range All() {
+	for _, c := range clients.All() {
 		t.Run(c.ID, func(t *testing.T) {
 			m := newMachine(t, c.ID)
 			diff, _ := m.run(0, "connect", c.ID, "--dry-run")
@@ -121,11 +123,11 @@ func TestConnect(t *testing.T) {
 // hasOwnEntry demands our entry beside all the others.
 func (m *machine) hasOwnEntry() {
 	m.t.Helper()
-	before, err := Parse(m.sample, &m.client)
+	before, err := clients.Parse(m.sample, &m.client)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	after, err := Parse([]byte(m.content()), &m.client)
+	after, err := clients.Parse([]byte(m.content()), &m.client)
 	if err != nil {
 		m.t.Fatalf("%v in\n%s", err, m.content())
 	}
@@ -138,7 +140,7 @@ func (m *machine) hasOwnEntry() {
 			m.t.Errorf("server %s is lost in\n%s", s.Name, m.content())
 		}
 	}
-	if !names[OwnEntry] || len(after) != len(before)+1 {
+	if !names[clients.OwnEntry] || len(after) != len(before)+1 {
 		m.t.Errorf("servers are %v in\n%s", names, m.content())
 	}
 }
@@ -155,11 +157,11 @@ func TestDisconnectAfterAChange(t *testing.T) {
 			}
 			m.run(0, "disconnect", id)
 			got := m.content()
-			servers, err := Parse([]byte(got), &m.client)
+			servers, err := clients.Parse([]byte(got), &m.client)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, got)
 			}
-			want, err := Parse(m.sample, &m.client)
+			want, err := clients.Parse(m.sample, &m.client)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,15 +262,6 @@ func TestImportStoresSecrets(t *testing.T) {
 	got, err := config.NewFileStore(config.UserDir(os.Getenv("HOME"))).Get("figma-authorization")
 	if err != nil || got != "figd_0123456789" {
 		t.Errorf("stored: %q %v", got, err)
-	}
-}
-
-func TestUnifiedDiff(t *testing.T) {
-	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
-	after := "a\nb\nC\nd\ne\nf\ng\nh\ni\nj\nk\n"
-	want := "--- x\n+++ x\n@@ -1,6 +1,6 @@\n a\n b\n-c\n+C\n d\n e\n f\n@@ -8,3 +8,4 @@\n h\n i\n j\n+k\n"
-	if diff := cmp.Diff(want, unifiedDiff("x", []byte(before), []byte(after))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -15,9 +17,9 @@ import (
 // so are its flags, and it takes that many arguments.
 func TestExamples(t *testing.T) {
 	checked := 0
-	for name, p := range Personalities() {
+	for name, p := range env.Personalities() {
 		for _, lang := range []i18n.Lang{i18n.English, i18n.Chinese} {
-			for _, line := range examplesOf(roots()[name](&Env{Personality: p, Lang: lang})) {
+			for _, line := range examplesOf(roots()[name](&env.Env{Personality: p, Lang: lang})) {
 				checked++
 				words := exampleWords(t, line)
 				if words == nil {
@@ -68,9 +70,9 @@ func exampleWords(t *testing.T, line string) []string {
 
 // parseExample lets a fresh command tree take the words apart.
 func parseExample(words []string) error {
-	a := &Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}
+	a := &env.Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}
 	name, args := identify(words)
-	a.Personality = Personalities()[name]
+	a.Personality = env.Personalities()[name]
 	root := roots()[name](a)
 	if len(args) > 0 && strings.Contains(args[0], ".") && a.Personality.Own {
 		args = append([]string{"call"}, args...) // short for it
@@ -81,7 +83,7 @@ func parseExample(words []string) error {
 	stub(root)
 	root.SetArgs(slices.Clone(args))
 	if found, _, err := root.Find(args); err == nil && found == root && root.HasSubCommands() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		return UnknownCommand(a, root, args[0])
+		return command.UnknownCommand(a, root, args[0])
 	}
 	return root.Execute()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
+
+	"mcp-all-in-one/internal/env"
 )
 
 // profileVariable names a file that a CPU profile of the whole run is written
@@ -12,7 +14,7 @@ const profileVariable = "MCP_AIO_CPUPROFILE"
 
 // profile starts a CPU profile where one is asked for and returns what ends
 // it.
-func profile(a *Env) func() {
+func profile(a *env.Env) func() {
 	path, ok := a.Getenv(profileVariable)
 	if !ok || path == "" {
 		return func() {}

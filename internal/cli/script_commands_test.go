@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -210,9 +211,9 @@ func scriptControl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var answer json.RawMessage
 	if len(args) == 1 {
-		ts.Check(Dial(sockets[0]).Get(context.Background(), args[0], &answer))
+		ts.Check(control.Dial(sockets[0]).Get(context.Background(), args[0], &answer))
 	} else {
-		ts.Check(Dial(sockets[0]).Post(context.Background(), args[0], json.RawMessage(args[1]), &answer))
+		ts.Check(control.Dial(sockets[0]).Post(context.Background(), args[0], json.RawMessage(args[1]), &answer))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("answer"), answer, 0o600))
 	if id, ok := jsonrpc.GetString(answer, "id"); ok {
