@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +80,7 @@ var layers = map[string][]string{
 
 type listed struct {
 	ImportPath string
+	Dir        string
 	Imports    []string
 }
 
@@ -95,6 +101,108 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
+// A room is a package, and holds one idea.
+const (
+	maxLines   = 4000 // of the product in a package
+	maxFiles   = 40   // of the product in a package
+	maxMethods = 25   // of a type
+)
+
+// largeRooms are the packages that are larger, how large at most, and why.
+var largeRooms = map[string]struct {
+	lines, files int
+	why          string
+}{
+	"catalog":  {6300, 45, "the schema evaluator and the compact forms are to leave"},
+	"config":   {8000, 65, "editing in place, backups and locks are to leave"},
+	"gateway":  {5400, 45, "the modern era is to leave"},
+	"mcphttp":  {5700, 48, "client, server and event streams are to part"},
+	"probe":    {6600, 45, "suites, recordings and the history are to leave"},
+	"upstream": {5400, 36, "pins and look-alikes are to leave"},
+	"web":      {4400, 28, "one handler for each page of the console's API"},
+}
+
+// largeTypes are the types with more methods, how many at most, and why.
+var largeTypes = map[string]struct {
+	methods int
+	why     string
+}{
+	"catalog.Catalog":   {60, "views of one snapshot: the lists and the search are to part"},
+	"gateway.Session":   {140, "the way of a call and the eras are to part"},
+	"jsonrpc.Conn":      {35, "one connection: reading, writing and calls share its state"},
+	"mcphttp.Client":    {35, "both eras of one transport"},
+	"mcphttp.post":      {45, "one request, from its header to the last byte of its answer"},
+	"mcptest.Session":   {30, "a test server that does everything"},
+	"probe.Session":     {50, "the tester's connection: what it lists, calls and records are to part"},
+	"traffic.Recorder":  {40, "one record, and those who read it"},
+	"upstream.Upstream": {115, "a server and its connections are to part"},
+	"upstream.link":     {45, "a server and its connections are to part"},
+	"web.Handler":       {85, "one handler for each page of the console's API"},
+}
+
+// TestRoomsAreSmall holds the size of every package, and the methods of every
+// type, to the bounds. An exception that is no longer needed has to go.
+func TestRoomsAreSmall(t *testing.T) {
+	methods := map[string]int{}
+	for _, p := range goList(t, "./internal/...") {
+		name := strings.TrimPrefix(p.ImportPath, module+"/internal/")
+		lines, files := measureRoom(t, p.Dir, name, methods)
+		most, exempt := largeRooms[name]
+		switch {
+		case lines <= maxLines && files <= maxFiles:
+			if exempt {
+				t.Errorf("internal/%s has %d lines in %d files: take it out of largeRooms", name, lines, files)
+			}
+		case !exempt:
+			t.Errorf("internal/%s has %d lines in %d files, at most %d and %d are wanted", name, lines, files, maxLines, maxFiles)
+		case lines > max(most.lines, maxLines) || files > max(most.files, maxFiles):
+			t.Errorf("internal/%s has grown to %d lines in %d files", name, lines, files)
+		}
+	}
+	for name, n := range methods {
+		if most, exempt := largeTypes[name]; n > max(most.methods, maxMethods) {
+			t.Errorf("%s has %d methods, at most %d are wanted", name, n, max(most.methods, maxMethods))
+		} else if exempt && n <= maxMethods {
+			t.Errorf("%s has %d methods: take it out of largeTypes", name, n)
+		}
+	}
+}
+
+// measureRoom counts the lines and files of a package's product, and adds the
+// methods of its types. Methods for one system alone count as well.
+func measureRoom(t *testing.T, dir, name string, methods map[string]int) (lines, files int) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files++
+		lines += bytes.Count(source, []byte("\n"))
+		file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || receiver(f) == "" || seen[receiver(f)+"."+f.Name.Name] {
+				continue
+			}
+			seen[receiver(f)+"."+f.Name.Name] = true
+			methods[name+"."+receiver(f)]++
+		}
+	}
+	return lines, files
+}
+
 // forTests is what only tests may use: the peers that the gateway is held
 // against among them.
 var forTests = []string{"testing", "github.com/mark3labs/mcp-go", "github.com/modelcontextprotocol/go-sdk/mcp"}
@@ -111,7 +219,7 @@ func TestBinaryDoesNotLinkTesting(t *testing.T) {
 
 func goList(t *testing.T, args ...string) []listed {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports"}, args...)...)
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
