@@ -43,15 +43,29 @@ func useLine(a *env.Env, cmd *cobra.Command) string {
 	return parent + cmd.Use
 }
 
+// aside marks a command that the list of commands leaves out.
+const aside = "aside"
+
+// Aside leaves commands out of the list that the help of their root begins
+// with. They work, complete and have help of their own.
+func Aside(commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.Annotations = map[string]string{aside: "true"}
+	}
+	return commands
+}
+
 func writeCommands(a *env.Env, w io.Writer, cmd *cobra.Command) {
 	width := 0
 	for _, c := range cmd.Commands() {
-		width = max(width, len(c.Name()))
+		if c.Annotations[aside] == "" {
+			width = max(width, len(c.Name()))
+		}
 	}
 	list := func(title, group string) {
 		first := true
 		for _, c := range cmd.Commands() {
-			if !c.IsAvailableCommand() || c.GroupID != group {
+			if !c.IsAvailableCommand() || c.GroupID != group || c.Annotations[aside] != "" {
 				continue
 			}
 			if first {
