@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"mcp-all-in-one/internal/spelling"
 )
 
 // A client is a program that has MCP servers in a file of its own.
@@ -113,7 +115,7 @@ func (a *app) findClient(id string) (*client, error) {
 		ids = append(ids, c.id)
 	}
 	hint := strings.Join(ids, ", ")
-	if near := nearest(id, ids); near != "" {
+	if near := spelling.Nearest(id, ids); near != "" {
 		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
 	}
 	return nil, fail(exitUsage, codeNoClient, hint, "%s %q", a.t("unknown client", "未知的客户端"), id)

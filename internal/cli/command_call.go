@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // callFlags are those of call.
@@ -110,7 +111,7 @@ func (b *bout) findTool(name string) (*catalog.Item, error) {
 	if len(tools.Items) > 0 {
 		e.details = append(e.details, detail{a.t("tools", "工具"), shortList(tools.Keys())})
 	}
-	if near := probe.Nearest(name, tools.Keys()); near != "" {
+	if near := spelling.Nearest(name, tools.Keys()); near != "" {
 		e.hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
 	}
 	return nil, e
@@ -161,7 +162,7 @@ func violations(tool *catalog.Item, wrong []catalog.Violation) error {
 	var lines []error
 	for _, v := range wrong {
 		line := i18n.Errorf("%v", "%v", v.Message)
-		if near := probe.Nearest(v.Argument, known); v.Unknown && near != "" {
+		if near := spelling.Nearest(v.Argument, known); v.Unknown && near != "" {
 			line = i18n.Errorf("%v; did you mean %q?", "%v；是否要用 %q？", v.Message, near)
 		}
 		lines = append(lines, line)

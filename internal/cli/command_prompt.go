@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
 )
 
 func (a *app) promptCommand() *cobra.Command {
@@ -69,7 +70,7 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	item := prompts.Find(name)
 	if item == nil {
 		hint := ""
-		if near := probe.Nearest(name, prompts.Keys()); near != "" {
+		if near := spelling.Nearest(name, prompts.Keys()); near != "" {
 			hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
 		}
 		return fail(exitTool, codeUnknownTool, hint, "%s %q", a.t("the server has no prompt", "服务没有提示词"), name)
@@ -94,7 +95,7 @@ func (b *bout) checkPrompt(name string, values map[string]string) error {
 	}
 	for _, given := range sortedKeys(values) {
 		if !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00"+given+"\x00") {
-			return b.badArguments(probe.UnknownArgument(given, probe.Nearest(given, names)))
+			return b.badArguments(probe.UnknownArgument(given, spelling.Nearest(given, names)))
 		}
 	}
 	if err := probe.CheckPrompt(declared, values); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // findServer is the configured server that a command is about; "schema/name"
@@ -44,7 +45,7 @@ func (a *app) meantServer(cfg *config.Config, schema, name string) *config.Serve
 			return server
 		}
 	}
-	if near := nearest(name, cfg.Schema(schema).Names()); near != "" {
+	if near := spelling.Nearest(name, cfg.Schema(schema).Names()); near != "" {
 		return cfg.Schema(schema).Server(near)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/web"
 )
@@ -106,7 +107,7 @@ func (a *app) unknownServer(cfg *config.Config, schema, word string) error {
 	names := cfg.Schema(schema).Names()
 	head, _, _ := strings.Cut(word, ".")
 	hint := a.t("a target is a configured name, a URL, . or -- COMMAND", "目标可以是已配置的名称、URL、. 或 -- 命令")
-	if near := probe.Nearest(head, names); near != "" {
+	if near := spelling.Nearest(head, names); near != "" {
 		hint = a.t("did you mean ", "是否要用 ") + near + a.t("?", "？")
 	}
 	if head == demoServer {
