@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/logfile"
 )
 
 // logFlags are how a person sets the log on the command line.
@@ -46,14 +47,13 @@ func (f *logFlags) open(a *app, cfg *config.Config) (*slog.Logger, *slog.LevelVa
 		out = append(out, a.Stderr)
 	}
 	if cfg.Logging.File != "" {
-		file, err := openRotated(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
-		if err != nil {
-			// A log that cannot be written never stops the service.
+		file := logfile.New(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
+		// A log that cannot be written never stops the service.
+		if err := file.Open(); err != nil {
 			fmt.Fprintf(a.Stderr, "%s: %s\n", a.t("log file", "日志文件"), a.lang.Of(err))
-		} else {
-			out = append(out, file)
-			closeLog = func() { file.Close() }
 		}
+		out = append(out, file)
+		closeLog = func() { file.Close() }
 	}
 	options := &slog.HandlerOptions{Level: level}
 	writer := io.MultiWriter(out...)
