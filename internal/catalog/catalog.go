@@ -75,7 +75,7 @@ type Item struct {
 	// NeedsTask says that a tool runs as a task of 2025-11-25 alone.
 	NeedsTask bool
 
-	rules *rules
+	rules *Schema
 }
 
 // Source is one configured server, whether or not it is up.

@@ -115,7 +115,7 @@ func (p *parser) item(raw []byte) {
 }
 
 func newItem(k Kind, raw []byte) Item {
-	it := Item{Raw: raw, rules: &rules{}}
+	it := Item{Raw: raw, rules: &Schema{}}
 	for name, value := range jsonrpc.Members(raw) {
 		switch name {
 		case "title":
