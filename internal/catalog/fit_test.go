@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 func TestFitSchema(t *testing.T) {
@@ -217,7 +218,7 @@ func fitHolds(t *testing.T, file string, f *Fit, c fitCase) (held int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rules Schema
+	var rules jsonschema.Schema
 	if rules.Err(shown) != nil {
 		return 0 // it needs another document
 	}

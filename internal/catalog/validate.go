@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // MissingRequired finds the first required argument that args has not. Without
@@ -39,13 +40,13 @@ func (it *Item) Unvalidated() error { return it.compiled().Err(it.InputSchema) }
 
 // Validate holds a call's arguments against the tool's input schema; nil
 // arguments count as {}.
-func (it *Item) Validate(args []byte) []Violation {
+func (it *Item) Validate(args []byte) []jsonschema.Violation {
 	return it.compiled().Validate(it.InputSchema, args)
 }
 
-func (it *Item) compiled() *Schema {
+func (it *Item) compiled() *jsonschema.Schema {
 	if it.rules == nil {
-		return &Schema{}
+		return &jsonschema.Schema{}
 	}
 	return it.rules
 }

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/spelling"
@@ -154,7 +155,7 @@ func (b *bout) arguments(tool *catalog.Item, base json.RawMessage, words []strin
 
 // violations names what is wrong with arguments, a line each, with the nearest
 // right name for an unknown one.
-func violations(tool *catalog.Item, wrong []catalog.Violation) error {
+func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
 	var known []string
 	for _, f := range probe.Form(tool.InputSchema) {
 		known = append(known, f.Name)

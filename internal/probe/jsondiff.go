@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"slices"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // A Difference is one place where two JSON values differ. A side that has
@@ -96,7 +96,7 @@ func diff(path string, a, b any, found *[]Difference) {
 			return
 		}
 	case json.Number:
-		if y, ok := b.(json.Number); ok && catalog.SameNumber(x, y) {
+		if y, ok := b.(json.Number); ok && jsonschema.SameNumber(x, y) {
 			return
 		}
 	default:

@@ -1,4 +1,7 @@
-package catalog
+// Package jsonschema holds JSON values against JSON Schemas of the drafts 7 and
+// 2020-12, with budgets for schemas and values that were made to take long. It
+// fetches nothing.
+package jsonschema
 
 import (
 	"sync"

@@ -1,10 +1,12 @@
-package catalog
+package jsonschema
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A testSchema is a schema with its rules.
@@ -139,4 +141,11 @@ func numberedMembers(n int) string {
 		all = append(all, fmt.Sprintf(`"k%d":%d`, i, i))
 	}
 	return strings.Join(all, ",")
+}
+
+func equalTo(t *testing.T, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
 }
