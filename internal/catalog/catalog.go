@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // Kind is one of the four lists that a server offers.
@@ -75,7 +76,7 @@ type Item struct {
 	// NeedsTask says that a tool runs as a task of 2025-11-25 alone.
 	NeedsTask bool
 
-	rules *rules
+	rules *jsonschema.Schema
 }
 
 // Source is one configured server, whether or not it is up.

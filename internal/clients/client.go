@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // A Client is a program that has MCP servers in a file of its own.
@@ -117,7 +118,7 @@ func Find(a *env.Env, id string) (*Client, error) {
 		ids = append(ids, c.ID)
 	}
 	hint := strings.Join(ids, ", ")
-	if near := env.Nearest(id, ids); near != "" {
+	if near := spelling.Nearest(id, ids); near != "" {
 		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
 	return nil, env.Fail(env.ExitUsage, env.CodeNoClient, hint, "%s %q", a.T("unknown client", "未知的客户端"), id)

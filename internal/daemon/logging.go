@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/logfile"
 )
 
 // LogFlags are how a person sets the log on the command line.
@@ -40,14 +41,13 @@ func (f *LogFlags) Open(a *env.Env, cfg *config.Config) (*slog.Logger, *slog.Lev
 		out = append(out, a.Stderr)
 	}
 	if cfg.Logging.File != "" {
-		file, err := openRotated(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
-		if err != nil {
-			// A log that cannot be written never stops the service.
+		file := logfile.New(cfg.Logging.File, cfg.Logging.MaxSize, cfg.Logging.MaxFiles)
+		// A log that cannot be written never stops the service.
+		if err := file.Open(); err != nil {
 			fmt.Fprintf(a.Stderr, "%s: %s\n", a.T("log file", "日志文件"), a.Lang.Of(err))
-		} else {
-			out = append(out, file)
-			closeLog = func() { file.Close() }
 		}
+		out = append(out, file)
+		closeLog = func() { file.Close() }
 	}
 	options := &slog.HandlerOptions{Level: level}
 	writer := io.MultiWriter(out...)

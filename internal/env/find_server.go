@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // FindServer is the configured server that a command is about; "schema/name"
@@ -44,7 +45,7 @@ func meantServer(a *Env, cfg *config.Config, schema, name string) *config.Server
 			return server
 		}
 	}
-	if near := Nearest(name, cfg.Schema(schema).Names()); near != "" {
+	if near := spelling.Nearest(name, cfg.Schema(schema).Names()); near != "" {
 		return cfg.Schema(schema).Server(near)
 	}
 	return nil

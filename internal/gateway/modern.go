@@ -11,15 +11,6 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// isModern says whether a request belongs to the modern era: it says so
-// itself. Some encoders escape the slash in that.
-func isModern(req *jsonrpc.Request) bool {
-	if !bytes.Contains(req.Params, []byte(mcp.MetaVersion)) && bytes.IndexByte(req.Params, '\\') < 0 {
-		return false
-	}
-	return jsonrpc.Get(req.Params, "_meta", mcp.MetaVersion) != nil
-}
-
 // handleModern answers one request of the modern era. Nothing of it outlives
 // the request but a call that waits for an answer of the client.
 func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // NewRoot is the root command of a personality: our help, our errors.
@@ -54,7 +55,7 @@ func flagError(a *env.Env, cmd *cobra.Command, err error) error {
 	if missing.GetSpecifiedShortnames() != "" {
 		return env.Fail(env.ExitUsage, env.CodeUnknownFlag, hint, "%s -%s", a.T("unknown flag", "未知选项"), name)
 	}
-	if near := env.Nearest(name, flagNames(cmd)); near != "" {
+	if near := spelling.Nearest(name, flagNames(cmd)); near != "" {
 		hint = a.T("did you mean --", "是否要用 --") + near + a.T("?", "？")
 	}
 	return env.Fail(env.ExitUsage, env.CodeUnknownFlag, hint, "%s --%s", a.T("unknown flag", "未知选项"), name)
@@ -125,7 +126,7 @@ func UnknownCommand(a *env.Env, cmd *cobra.Command, name string) error {
 			names = append(append(names, c.Name()), c.Aliases...)
 		}
 	}
-	if near := env.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		hint = a.T("did you mean: ", "是否要用：") + strings.TrimSpace(cmd.CommandPath()+" "+near)
 	}
 	return env.Fail(env.ExitUsage, env.CodeUnknownCommand, hint, "%s %q", a.T("unknown command", "未知命令"), name)

@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/web"
 )
@@ -112,7 +113,7 @@ func unknownServer(a *env.Env, cfg *config.Config, schema, word string) error {
 	names := cfg.Schema(schema).Names()
 	head, _, _ := strings.Cut(word, ".")
 	hint := a.T("a target is a configured name, a URL, . or -- COMMAND", "目标可以是已配置的名称、URL、. 或 -- 命令")
-	if near := probe.Nearest(head, names); near != "" {
+	if near := spelling.Nearest(head, names); near != "" {
 		hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
 	if head == env.DemoServer {

@@ -67,8 +67,8 @@ func ReplayCommand(a *env.Env) *cobra.Command {
 		func(cmd *cobra.Command, args []string) error { return replay(a, cmd, &f, ignore, args) })
 	cmd.Long = a.T("Send the requests of a recording to TARGET, one after the other, and compare the answers.\nExit code 7 says that they differ.",
 		"将录制的请求逐一发送给 TARGET 并比较回答。\n退出码 7 表示有差异。")
-	cmd.Example = "  mcp-all-in-one replay run.mcpcap github --ignore '$..updated_at'"
-	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: $..updated_at", "不比较的路径 `PATH`：$..updated_at"))
+	cmd.Example = "  mcp-all-in-one replay run.mcpcap github --ignore '..|.updated_at?'"
+	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: ..|.updated_at?", "不比较的路径 `PATH`：..|.updated_at?"))
 	return cmd
 }
 
@@ -132,10 +132,10 @@ func replayed(a *env.Env, results []probe.Replayed) error {
 	return nil
 }
 
-func ignoredPaths(texts []string) ([]probe.JSONPath, error) {
-	var paths []probe.JSONPath
+func ignoredPaths(texts []string) ([]probe.Places, error) {
+	var paths []probe.Places
 	for _, text := range texts {
-		p, err := probe.ParseJSONPath(text)
+		p, err := probe.ParsePlaces(text)
 		if err != nil {
 			return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "--ignore: %v", err)
 		}

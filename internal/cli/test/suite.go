@@ -60,7 +60,7 @@ const suiteFormat = `  target: github                # a target; or url: https:/
         schema: output          # or a JSON Schema
         jq: .total_count > 0    # or several
         contains: bug           # also not_contains, text, equals
-        snapshot: {ignore: ["$..updated_at"]}
+        snapshot: {ignore: ["..|.updated_at?"]}
         max_ms: 2000            # also max_bytes, max_tokens
         sent: {has: params.name, not_has: params._meta, equals: {method: tools/call}}
         progress: 1             # at least so many

@@ -18,8 +18,10 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // CallFlags are those of call.
@@ -115,7 +117,7 @@ func FindTool(b *target.Connection, name string) (*catalog.Item, error) {
 	if len(tools.Items) > 0 {
 		e.Details = append(e.Details, env.Detail{Label: a.T("tools", "工具"), Text: shortList(tools.Keys())})
 	}
-	if near := probe.Nearest(name, tools.Keys()); near != "" {
+	if near := spelling.Nearest(name, tools.Keys()); near != "" {
 		e.Hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 	}
 	return nil, e
@@ -158,7 +160,7 @@ func TypedArguments(b *target.Connection, tool *catalog.Item, base json.RawMessa
 
 // violations names what is wrong with arguments, a line each, with the nearest
 // right name for an unknown one.
-func violations(tool *catalog.Item, wrong []catalog.Violation) error {
+func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
 	var known []string
 	for _, f := range probe.Form(tool.InputSchema) {
 		known = append(known, f.Name)
@@ -166,7 +168,7 @@ func violations(tool *catalog.Item, wrong []catalog.Violation) error {
 	var lines []error
 	for _, v := range wrong {
 		line := i18n.Errorf("%v", "%v", v.Message)
-		if near := probe.Nearest(v.Argument, known); v.Unknown && near != "" {
+		if near := spelling.Nearest(v.Argument, known); v.Unknown && near != "" {
 			line = i18n.Errorf("%v; did you mean %q?", "%v；是否要用 %q？", v.Message, near)
 		}
 		lines = append(lines, line)

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
 )
 
 func PromptCommand(a *env.Env) *cobra.Command {
@@ -72,7 +73,7 @@ func checkPrompt(b *target.Connection, name string, values map[string]string) er
 	item := prompts.Find(name)
 	if item == nil {
 		hint := ""
-		if near := probe.Nearest(name, prompts.Keys()); near != "" {
+		if near := spelling.Nearest(name, prompts.Keys()); near != "" {
 			hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
 		}
 		return env.Fail(env.ExitTool, env.CodeUnknownTool, hint, "%s %q", a.T("the server has no prompt", "服务没有提示词"), name)
@@ -97,7 +98,7 @@ func checkPrompt(b *target.Connection, name string, values map[string]string) er
 	}
 	for _, given := range env.SortedKeys(values) {
 		if !strings.Contains("\x00"+strings.Join(names, "\x00")+"\x00", "\x00"+given+"\x00") {
-			return badArguments(b, probe.UnknownArgument(given, probe.Nearest(given, names)))
+			return badArguments(b, probe.UnknownArgument(given, spelling.Nearest(given, names)))
 		}
 	}
 	if err := probe.CheckPrompt(declared, values); err != nil {

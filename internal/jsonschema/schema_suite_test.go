@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package catalog
+package jsonschema
 
 import (
 	"net/url"
@@ -10,7 +10,7 @@ func escapePointer(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
 }
 
-func unescapePointer(token string) string {
+func UnescapePointer(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
@@ -161,7 +161,7 @@ func (d *document) at(pointer string) (any, bool) {
 		if pointer == "" {
 			break
 		}
-		token = unescapePointer(token)
+		token = UnescapePointer(token)
 		switch in := v.(type) {
 		case map[string]any:
 			sub, ok := in[token]

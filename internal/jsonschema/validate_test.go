@@ -1,63 +1,30 @@
-package catalog
+package jsonschema
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-func schemaItem(schema string) *Item {
-	it := newItem(Tools, []byte(`{"name":"t","inputSchema":`+schema+`}`))
-	return &it
+// A testSchema is a schema with its rules.
+type testSchema struct {
+	raw   []byte
+	rules Schema
 }
 
-func TestMissingRequired(t *testing.T) {
-	it := schemaItem(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query","n\u0041"]}`)
-	for _, tt := range []struct {
-		id, args, param string
-		missing         bool
-	}{
-		{"req/C-9/absent", "", "", true},
-		{"req/C-9/null", "null", "", true},
-		{"req/C-9/empty", "{}", "query", true},
-		{"req/C-9/second", `{"query":null}`, "nA", true},
-		{"req/C-9/all", `{"x":1,"n\u0041":2,"qu\u0065ry":"q"}`, "", false},
-		{"req/C-9/nested", `{"x":{"query":1,"nA":1}}`, "query", true},
-	} {
-		t.Run(tt.id, func(t *testing.T) {
-			param, missing := it.MissingRequired([]byte(tt.args))
-			if param != tt.param || missing != tt.missing {
-				t.Errorf("got %q, %v", param, missing)
-			}
-		})
-	}
-	t.Run("req/C-9/nothing-required", func(t *testing.T) {
-		if _, missing := schemaItem(`{"type":"object"}`).MissingRequired(nil); missing {
-			t.Error("arguments are demanded")
-		}
-	})
-	t.Run("many", func(t *testing.T) {
-		var names, args []string
-		for i := range 500 {
-			names = append(names, fmt.Sprintf(`"p%d"`, i))
-			args = append(args, fmt.Sprintf(`"p%d":0`, i))
-		}
-		it := schemaItem(`{"type":"object","required":[` + strings.Join(names, ",") + `]}`)
-		if param, missing := it.MissingRequired([]byte("{" + strings.Join(args, ",") + "}")); missing {
-			t.Errorf("%s is missing", param)
-		}
-		if param, missing := it.MissingRequired([]byte("{" + strings.Join(args[:499], ",") + "}")); !missing || param != "p499" {
-			t.Errorf("%q, %v", param, missing)
-		}
-	})
-}
+func newSchema(schema string) *testSchema { return &testSchema{raw: []byte(schema)} }
+
+func (s *testSchema) Unvalidated() error               { return s.rules.Err(s.raw) }
+func (s *testSchema) Validate(args []byte) []Violation { return s.rules.Validate(s.raw, args) }
 
 func TestValidate(t *testing.T) {
 	const schema = `{"type":"object","properties":{"path":{"type":"string","minLength":2,"pattern":"^/"},"n":{"type":"integer","minimum":1,"maximum":100},
 		"mode":{"enum":["fast","slow"]},"o":{"type":"object","properties":{"a/b":{"type":"array","items":{"type":"number"}}},"required":["k"]},
 		"u":{"anyOf":[{"type":"string"},{"type":"null"}]},"big":{"maximum":9007199254740992}},"required":["path"],"additionalProperties":false}`
-	it := schemaItem(schema)
+	it := newSchema(schema)
 	if err := it.Unvalidated(); err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +59,11 @@ func TestValidate(t *testing.T) {
 		equalTo(t, []Violation(nil), it.Validate([]byte(`{"path":"/x","n":1.0,"mode":"slow","o":{"k":null},"u":null}`)))
 	})
 	t.Run("req/C-41/unknown-allowed", func(t *testing.T) {
-		equalTo(t, []Violation(nil), schemaItem(`{"type":"object","properties":{"a":{}}}`).Validate([]byte(`{"b":1}`)))
+		equalTo(t, []Violation(nil), newSchema(`{"type":"object","properties":{"a":{}}}`).Validate([]byte(`{"b":1}`)))
 	})
 	t.Run("req/C-41/unresolvable", func(t *testing.T) {
 		for _, ref := range []string{"https://example.com/s.json", "#/nowhere", "other.json", "https://json-schema.org/draft/2099-01/schema"} {
-			it := schemaItem(`{"type":"object","properties":{"a":{"$ref":"` + ref + `"}},"required":["a"]}`)
+			it := newSchema(`{"type":"object","properties":{"a":{"$ref":"` + ref + `"}},"required":["a"]}`)
 			if it.Unvalidated() == nil || it.Validate([]byte(`{}`)) != nil {
 				t.Errorf("%s was followed", ref)
 			}
@@ -127,17 +94,17 @@ func TestSchemaBombs(t *testing.T) {
 		"exponent":      {`{"type":"object","properties":{"x":{"maximum":1e999999999,"multipleOf":1e-999999999}}}`, `{"x":1e999999998}`},
 		"remote":        {`{"type":"object","$ref":"http://127.0.0.1:1/x"}`, `{}`},
 		"unevaluated":   {`{"type":"object","unevaluatedProperties":{"$ref":"#"},"anyOf":[{"$ref":"#/$defs/n"},{"$ref":"#/$defs/n"}],"$defs":{"n":{"properties":{"x":{"$ref":"#"}}}}}`, deepArgs},
-		"many problems": {`{"type":"object","additionalProperties":{"type":"string"}}`, `{` + strings.Repeat(`"a":1,`, 1) + manyNumbers(5_000) + `}`},
+		"many problems": {`{"type":"object","additionalProperties":{"type":"string"}}`, `{` + strings.Repeat(`"a":1,`, 1) + numberedMembers(5_000) + `}`},
 	} {
 		t.Run("fault/T26/"+id, func(t *testing.T) {
-			it := schemaItem(tt.schema)
+			it := newSchema(tt.schema)
 			err := it.Unvalidated()
 			if n := len(it.Validate([]byte(tt.args))); n > maxViolations {
 				t.Errorf("%d violations", n)
 			}
 			if err == nil {
 				value, _ := decode([]byte(tt.args))
-				e := &evaluation{doc: it.compiled().doc}
+				e := &evaluation{doc: it.rules.doc}
 				e.check(e.doc.root, value, nil, nil, true)
 				endless := slices.Contains([]string{"doubling", "tree", "self", "circle", "unevaluated"}, id)
 				if e.spent != endless || e.depth != 0 || len(e.scope) != 0 {
@@ -150,14 +117,25 @@ func TestSchemaBombs(t *testing.T) {
 		})
 	}
 	t.Run("fault/P12", func(t *testing.T) {
-		it := schemaItem(`{"type":"object","properties":{"x":{"pattern":"(?=look)","type":"string"}}}`)
+		it := newSchema(`{"type":"object","properties":{"x":{"pattern":"(?=look)","type":"string"}}}`)
 		if it.Validate([]byte(`{"x":"anything"}`)) != nil || it.Validate([]byte(`{"x":1}`)) == nil {
 			t.Error("a pattern that is not ours to judge changes the rest")
 		}
 	})
 }
 
-func manyNumbers(n int) string {
+func BenchmarkValidate(b *testing.B) {
+	it := newSchema(`{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`)
+	args := []byte(`{"path":"/some/where","n":3}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if it.Validate(args) != nil {
+			b.Fatal("refused")
+		}
+	}
+}
+
+func numberedMembers(n int) string {
 	var all []string
 	for i := range n {
 		all = append(all, fmt.Sprintf(`"k%d":%d`, i, i))
@@ -165,13 +143,9 @@ func manyNumbers(n int) string {
 	return strings.Join(all, ",")
 }
 
-func BenchmarkValidate(b *testing.B) {
-	it := schemaItem(`{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer","minimum":1}},"required":["path"],"additionalProperties":false}`)
-	args := []byte(`{"path":"/some/where","n":3}`)
-	b.ReportAllocs()
-	for b.Loop() {
-		if it.Validate(args) != nil {
-			b.Fatal("refused")
-		}
+func equalTo(t *testing.T, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
