@@ -18,7 +18,7 @@ func roots() map[string]func(*env.Env) *cobra.Command {
 	return map[string]func(*env.Env) *cobra.Command{
 		"mcp-all-in-one": mainRoot,
 		"mcps-proxy":     program.ProxyRoot, "mcps_proxy": program.ProxyRoot,
-		"mcpx": program.MCPXRoot, "mcpx-sse": program.McpxSSERoot,
+		"mcpx": program.MCPXRoot, "mcpx-sse": program.MCPXSSERoot,
 		"mcp-tester": program.TesterRoot,
 	}
 }

@@ -17,7 +17,7 @@ import (
 // through the API, and by itself with --watch. A file that cannot be read changes nothing.
 type reloader struct {
 	in    *instance.Instance
-	app   *env.Env
+	env   *env.Env
 	flags ServeFlags
 
 	mu      sync.Mutex
@@ -31,7 +31,7 @@ type reloader struct {
 }
 
 func NewReloader(in *instance.Instance, a *env.Env, f ServeFlags) *reloader {
-	r := &reloader{in: in, app: a, flags: f, done: make(chan struct{})}
+	r := &reloader{in: in, env: a, flags: f, done: make(chan struct{})}
 	in.Reload, in.Unread = r.reload, r.unread
 	return r
 }
@@ -54,7 +54,7 @@ func (r *reloader) start(life *instance.Lifetime) {
 	if !r.flags.Watch {
 		return
 	}
-	w, err := config.Watch(r.in.Config, r.app.LoadOptions(false), r.deliver)
+	w, err := config.Watch(r.in.Config, r.env.LoadOptions(false), r.deliver)
 	if err != nil {
 		r.in.Log.Error("config not watched", "err", err)
 		return
@@ -81,7 +81,7 @@ func (r *reloader) reload() (web.Reload, error) {
 }
 
 func (r *reloader) load() (*config.Config, error) {
-	o := r.app.LoadOptions(false)
+	o := r.env.LoadOptions(false)
 	o.Path = r.in.Config.Path
 	return config.Load(o)
 }
@@ -113,7 +113,7 @@ func (r *reloader) unread() *web.Unread {
 // complete adds to a file what this gateway was started with.
 func (r *reloader) complete(cfg *config.Config) {
 	r.flags.apply(cfg)
-	if r.in.Only == nil && r.app.WantsDemo() {
+	if r.in.Only == nil && r.env.WantsDemo() {
 		env.AddDemo(cfg)
 	}
 }
@@ -132,7 +132,7 @@ func (r *reloader) apply(cfg *config.Config) web.Reload {
 	defer r.mu.Unlock()
 	r.complete(cfg)
 	r.seen = [sha256.Size]byte{}
-	warn(r.app, r.in.Log, cfg)
+	warn(r.env, r.in.Log, cfg)
 	report := r.report(cfg)
 	r.in.Set.Apply(cfg, r.in.Only)
 	r.in.Log.Info("config applied", "path", cfg.Path, "added", report.Added, "removed", report.Removed, "changed", report.Changed)

@@ -50,7 +50,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	in.Console = !flags.NoUI
 	f := &front{in: in, listener: ln, failed: make(chan error, 1)}
 	token := rand.Text()
-	if f.console, err = console.NewConsole(ctx, in, a, token); err != nil {
+	if f.console, err = console.New(ctx, in, a, token); err != nil {
 		ln.Close()
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func snippet(a *env.Env, cfg *config.Config, schema string) []byte {
 // A framingHint tells once about a client that frames its messages like an
 // editor's language server.
 type framingHint struct {
-	app  *env.Env
+	env  *env.Env
 	once sync.Once
 }
 
@@ -84,7 +84,7 @@ func (h *framingHint) see(head []byte) {
 		return
 	}
 	h.once.Do(func() {
-		fmt.Fprintln(h.app.Stderr, h.app.T("hint: MCP has no Content-Length headers; send one JSON message per line",
+		fmt.Fprintln(h.env.Stderr, h.env.T("hint: MCP has no Content-Length headers; send one JSON message per line",
 			"提示：MCP 不使用 Content-Length 头；请每行发送一条 JSON 消息"))
 	})
 }

@@ -46,7 +46,7 @@ func ServeStdio(ctx context.Context, a *env.Env, f ServeFlags) error {
 	if !f.Log.Silent {
 		stdioWelcome(a, cfg, schema)
 	}
-	return serveClient(in, life, StandardStream(a, cfg), schema, log, &framingHint{app: a})
+	return serveClient(in, life, StandardStream(a, cfg), schema, log, &framingHint{env: a})
 }
 
 // serveClient talks to the one client over a stream. When the client hangs up,

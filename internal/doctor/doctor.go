@@ -53,24 +53,24 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 
 // A findingList shows each finding as it is found; as JSON all of them at the end.
 type findingList struct {
-	app *env.Env
+	env *env.Env
 	all []finding
 	bad bool
 }
 
-func findings(a *env.Env) *findingList { return &findingList{app: a, all: []finding{}} }
+func findings(a *env.Env) *findingList { return &findingList{env: a, all: []finding{}} }
 
 func (l *findingList) add(f finding) {
 	l.all, l.bad = append(l.all, f), l.bad || !f.OK
-	if !l.app.JSON {
-		printFinding(l.app, f)
+	if !l.env.JSON {
+		printFinding(l.env, f)
 	}
 }
 
 // end is the exit code, that of what is bad.
 func (l *findingList) end(code int) error {
-	if l.app.JSON {
-		env.WriteLine(l.app.Stdout, l.all)
+	if l.env.JSON {
+		env.WriteLine(l.env.Stdout, l.all)
 	}
 	if l.bad {
 		return env.Silent(code)

@@ -22,7 +22,7 @@ type Env struct {
 	Stderr io.Writer
 	Getenv func(string) (string, bool)
 
-	Personality personality
+	Personality Personality
 	Lang        i18n.Lang
 	ConfigPath  string
 	Project     bool
@@ -117,7 +117,7 @@ func (a *Env) LoadForServe() (*config.Config, error) {
 	return a.Load(true)
 }
 
-// Speaking is the app in the language of whoever looks at the page.
+// Speaking is the same run in the language of whoever looks at the page.
 func (a *Env) Speaking(lang i18n.Lang) *Env {
 	other := *a
 	other.Lang = lang

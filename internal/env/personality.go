@@ -6,9 +6,9 @@ import (
 	"mcp-all-in-one/internal/config"
 )
 
-// A personality is one of the programs that this binary is: its commands,
+// A Personality is one of the programs that this binary is: its commands,
 // flags, files and ports.
-type personality struct {
+type Personality struct {
 	Name   string // what it calls itself
 	Config config.Personality
 	Port   int
@@ -20,17 +20,17 @@ type personality struct {
 }
 
 // Personalities by the names that they are called by.
-func Personalities() map[string]personality {
-	own := personality{Name: "mcp-all-in-one", Config: config.MCPAllInOne, Port: 3095, Own: true}
-	proxy := personality{
+func Personalities() map[string]Personality {
+	own := Personality{Name: "mcp-all-in-one", Config: config.MCPAllInOne, Port: 3095, Own: true}
+	proxy := Personality{
 		Name: "mcps-proxy", Config: config.MCPSProxy, Port: 3095, Plain: true,
 		example: "mcps-proxy --stdio --schema=default --config ~/.mcps-proxy/config.json",
 	}
-	mcpx := personality{Name: "mcpx", Config: config.MCPX, Port: 8000, Plain: true, example: "mcpx config.json"}
+	mcpx := Personality{Name: "mcpx", Config: config.MCPX, Port: 8000, Plain: true, example: "mcpx config.json"}
 	sse := mcpx
 	sse.example = "mcpx-sse config.json --port 8000"
-	tester := personality{Name: "mcp-tester", Config: config.MCPTester, Port: 3095}
-	return map[string]personality{
+	tester := Personality{Name: "mcp-tester", Config: config.MCPTester, Port: 3095}
+	return map[string]Personality{
 		"mcp-all-in-one": own,
 		"mcps-proxy":     proxy, "mcps_proxy": proxy,
 		"mcpx": mcpx, "mcpx-sse": sse,

@@ -21,15 +21,15 @@ var (
 	ListFormats = []string{"auto", "table", "wide", "json", "jsonl", "yaml", "name", "md"}
 )
 
-// OutputFlags say how a result is printed.
-type OutputFlags struct {
+// Options say how a result is printed.
+type Options struct {
 	jq, Output, template string
 	// formats are those that the command can write.
 	formats []string
 }
 
 // AddOutput lets a command choose how its result is written.
-func (f *OutputFlags) AddOutput(a *env.Env, flags *pflag.FlagSet, known []string) {
+func (f *Options) AddOutput(a *env.Env, flags *pflag.FlagSet, known []string) {
 	f.formats = known
 	flags.StringVarP(&f.Output, "output", "o", "auto", a.T("`FORMAT`: ", "输出格式 `FORMAT`：")+strings.Join(known, ", "))
 	flags.StringVar(&f.jq, "jq", "", a.T("`EXPRESSION` that picks from the JSON", "从 JSON 中选取的表达式 `EXPRESSION`"))
@@ -37,7 +37,7 @@ func (f *OutputFlags) AddOutput(a *env.Env, flags *pflag.FlagSet, known []string
 }
 
 // CheckOutput refuses a format that the command does not have.
-func (f *OutputFlags) CheckOutput(a *env.Env) error {
+func (f *Options) CheckOutput(a *env.Env) error {
 	if f.formats == nil {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (f *OutputFlags) CheckOutput(a *env.Env) error {
 
 // Structured says that a script wants the JSON of a result, in whatever
 // writing.
-func (f *OutputFlags) Structured(a *env.Env) bool {
+func (f *Options) Structured(a *env.Env) bool {
 	return a.JSON || f.jq != "" || f.template != "" || f.Output == "jsonl" || f.Output == "yaml"
 }
 

@@ -21,7 +21,7 @@ import (
 
 // PrintResult writes a result: as JSON where a script wants that, else its
 // content for people.
-func PrintResult(a *env.Env, f *OutputFlags, result json.RawMessage, save string) error {
+func PrintResult(a *env.Env, f *Options, result json.RawMessage, save string) error {
 	switch {
 	case f.jq != "":
 		return printJQ(a, f.jq, result)

@@ -24,7 +24,7 @@ func parseTemplate(text string) (*template.Template, error) {
 
 // checkTemplate refuses a template that cannot be read, before anything is
 // sent.
-func (f *OutputFlags) checkTemplate() error {
+func (f *Options) checkTemplate() error {
 	if _, err := parseTemplate(f.template); err != nil {
 		return badTemplate(err)
 	}

@@ -22,8 +22,8 @@ func MCPXRoot(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// McpxSSERoot is mcpx-sse: compact mode over HTTP.
-func McpxSSERoot(a *env.Env) *cobra.Command {
+// MCPXSSERoot is mcpx-sse: compact mode over HTTP.
+func MCPXSSERoot(a *env.Env) *cobra.Command {
 	f := daemon.ServeFlags{NoSelfConfig: true, NoUI: true, Endpoint: "/mcp/"}
 	cmd := mcpxCommand(a, "mcpx-sse [CONFIG]", a.T(
 		"All tools of all servers behind two, inspect and exec, over HTTP",

@@ -18,7 +18,7 @@ import (
 // A terminalAnswerer puts the server's questions to the person at the
 // terminal, one at a time.
 type terminalAnswerer struct {
-	app *env.Env
+	env *env.Env
 	mu  sync.Mutex
 }
 
@@ -36,7 +36,7 @@ func (t *terminalAnswerer) Answer(ctx context.Context, q *probe.Question) (json.
 }
 
 func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
-	a := t.app
+	a := t.env
 	message, _ := jsonrpc.GetString(q.Params, "message")
 	fmt.Fprintf(a.Stderr, "\n%s%s\n", a.Paint(env.Yellow, a.T("The server asks: ", "服务询问：")), message)
 	if url, ok := jsonrpc.GetString(q.Params, "url"); ok {
@@ -74,7 +74,7 @@ func (t *terminalAnswerer) elicit(ctx context.Context, q *probe.Question) (json.
 // sample shows the whole of what a model would be asked, and takes its answer
 // from the person.
 func (t *terminalAnswerer) sample(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
-	a := t.app
+	a := t.env
 	fmt.Fprintf(a.Stderr, "\n%s\n", a.Paint(env.Yellow, a.T("The server asks for a model's answer:", "服务请求模型回答：")))
 	if system, ok := jsonrpc.GetString(q.Params, "systemPrompt"); ok {
 		fmt.Fprintf(a.Stderr, "  %s%s\n", a.T("system: ", "系统提示："), system)

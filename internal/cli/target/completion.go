@@ -28,7 +28,7 @@ func CompleteTarget(a *env.Env, f *Flags, before int, kinds ...catalog.Kind) cob
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionBudget)
 		defer cancel()
-		c := &completer{app: a, flags: f, ctx: ctx, kinds: kinds}
+		c := &completer{env: a, flags: f, ctx: ctx, kinds: kinds}
 		found := c.candidates(args[before:], typed)
 		directive := cobra.ShellCompDirectiveNoFileComp
 		if slices.ContainsFunc(found, func(word string) bool { return strings.HasSuffix(word, "=") }) {
@@ -79,7 +79,7 @@ func CompleteRun(_ *cobra.Command, args []string, typed string) ([]string, cobra
 
 // A completer finds the words that may come next.
 type completer struct {
-	app   *env.Env
+	env   *env.Env
 	flags *Flags
 	ctx   context.Context
 	kinds []catalog.Kind
@@ -91,7 +91,7 @@ func (c *completer) candidates(words []string, typed string) []string {
 	case len(words) == 0:
 		found = c.targets(typed)
 	default:
-		m, err := TargetWord(c.ctx, c.app, c.flags, words[0], words[1:])
+		m, err := TargetWord(c.ctx, c.env, c.flags, words[0], words[1:])
 		if err != nil {
 			return nil
 		}
@@ -103,24 +103,24 @@ func (c *completer) candidates(words []string, typed string) []string {
 // targets are the configured names, the merged view and the connected clients;
 // after a name and a point, the tools of that server.
 func (c *completer) targets(typed string) []string {
-	cfg, err := c.app.Load(false)
+	cfg, err := c.env.Load(false)
 	if err != nil {
 		return nil
 	}
-	schema, err := env.StdioSchema(c.app, cfg, c.flags.Schema)
+	schema, err := env.StdioSchema(c.env, cfg, c.flags.Schema)
 	if err != nil {
 		return nil
 	}
 	servers := cfg.Schema(schema)
 	found := append(servers.Names(), ".")
 	if name, _, ok := strings.Cut(typed, "."); ok && servers.Server(name) != nil && slices.Contains(c.kinds, catalog.Tools) {
-		if m, err := TargetWord(c.ctx, c.app, c.flags, name, nil); err == nil {
+		if m, err := TargetWord(c.ctx, c.env, c.flags, name, nil); err == nil {
 			for _, it := range c.items(m, catalog.Tools) {
 				found = append(found, name+"."+it.Name+"\t"+it.About)
 			}
 		}
 	}
-	if r := control.Running(c.ctx, c.app, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
+	if r := control.Running(c.ctx, c.env, cfg.Path); r != nil && strings.HasPrefix(typed, "@") {
 		var clients []web.Client
 		// A gateway that does not answer in time has no say.
 		_ = r.Get(c.ctx, "/api/v1/clients", &clients)
@@ -155,10 +155,10 @@ func (c *completer) after(m *Target) []string {
 // else what was remembered. Nothing is started for a completion.
 func (c *completer) items(m *Target, k catalog.Kind) []knownItem {
 	f := Flags{Protocol: c.flags.Protocol, answer: "decline", Shared: true, idle: completionBudget, noHistory: true}
-	if (&Connection{Env: c.app, To: m, Flags: &f, Ctx: c.ctx}).reuse() == nil {
+	if (&Connection{Env: c.env, To: m, Flags: &f, Ctx: c.ctx}).reuse() == nil {
 		return m.rememberedItems(k)
 	}
-	b, err := Open(c.ctx, c.app, &f, m, nil)
+	b, err := Open(c.ctx, c.env, &f, m, nil)
 	if err != nil {
 		return m.rememberedItems(k)
 	}

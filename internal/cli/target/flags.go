@@ -20,7 +20,7 @@ import (
 
 // Flags say which server is tested, and which client plays against it.
 type Flags struct {
-	output.OutputFlags
+	output.Options
 	Protocol, transport, Schema string
 	Headers, Env, caps, roots   []string
 	cwd, client                 string
@@ -171,11 +171,11 @@ func (f *Flags) answerer(a *env.Env) (probe.Answerer, error) {
 	switch f.answer {
 	case "":
 		if env.IsTerminal(a.Stdin) && env.IsTerminal(a.Stderr) {
-			return &terminalAnswerer{app: a}, nil
+			return &terminalAnswerer{env: a}, nil
 		}
 		return probe.Pending, nil
 	case "ask":
-		return &terminalAnswerer{app: a}, nil
+		return &terminalAnswerer{env: a}, nil
 	case "fail":
 		return probe.Pending, nil
 	case "decline":

@@ -13,7 +13,7 @@ import (
 
 // Send makes one call with its progress shown.
 func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchange, error) {
-	p := &progressLine{app: b.Env, began: time.Now(), live: env.IsTerminal(b.Env.Stderr)}
+	p := &progressLine{env: b.Env, began: time.Now(), live: env.IsTerminal(b.Env.Stderr)}
 	x, err := b.Call(b.Ctx, method, params, probe.CallOptions{Idle: b.Flags.idle, Limit: b.Flags.limit, OnProgress: p.show})
 	p.clear()
 	b.remember(method, params, p.began, x, err)
@@ -23,7 +23,7 @@ func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchang
 // A progressLine is the progress of a call: a bar on a terminal, a line each
 // elsewhere.
 type progressLine struct {
-	app   *env.Env
+	env   *env.Env
 	began time.Time
 	live  bool
 
@@ -45,7 +45,7 @@ func (p *progressLine) show(n probe.Progress) {
 		count = fmt.Sprintf("%g/%g", n.Progress, n.Total)
 	}
 	if !p.live {
-		fmt.Fprintf(p.app.Stderr, "%s %s\n", count, n.Message)
+		fmt.Fprintf(p.env.Stderr, "%s %s\n", count, n.Message)
 		return
 	}
 	bar := ""
@@ -55,8 +55,8 @@ func (p *progressLine) show(n probe.Progress) {
 	}
 	p.shown = true
 	took := time.Since(p.began).Round(time.Second)
-	fmt.Fprintf(p.app.Stderr, "\r\x1b[K%s%s %s  %02d:%02d  %s", bar, count, n.Message, int(took.Minutes()), int(took.Seconds())%60,
-		p.app.Paint(env.Dim, p.app.T("^C cancels", "^C 取消")))
+	fmt.Fprintf(p.env.Stderr, "\r\x1b[K%s%s %s  %02d:%02d  %s", bar, count, n.Message, int(took.Minutes()), int(took.Seconds())%60,
+		p.env.Paint(env.Dim, p.env.T("^C cancels", "^C 取消")))
 }
 
 func (p *progressLine) clear() {
@@ -64,6 +64,6 @@ func (p *progressLine) clear() {
 	defer p.mu.Unlock()
 	p.done = true
 	if p.shown {
-		fmt.Fprint(p.app.Stderr, "\r\x1b[K")
+		fmt.Fprint(p.env.Stderr, "\r\x1b[K")
 	}
 }

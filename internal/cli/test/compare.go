@@ -33,7 +33,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return compare(cmd.Context(), a, &comparison{app: a, flags: &f, aim: m, script: script, ignore: paths})
+			return compare(cmd.Context(), a, &comparison{env: a, flags: &f, aim: m, script: script, ignore: paths})
 		})
 	cmd.Long = a.T("Run the same requests directly and through the gateway, for every pairing of the era that the client\nspeaks and the era that the server speaks, and print where the answers differ. Without a script, everything\nis asked that changes nothing. Exit code 7 says that there are differences.",
 		"以相同的请求直连服务并经过网关，覆盖客户端与服务所用协议时代的每一种组合，并输出差异。\n未指定脚本时，询问一切不产生改变的内容。退出码 7 表示有差异。")
@@ -45,7 +45,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 
 // A comparison is one server, reached in every way.
 type comparison struct {
-	app    *env.Env
+	env    *env.Env
 	flags  *target.Flags
 	aim    *target.Target
 	script string
@@ -129,14 +129,14 @@ func (c *comparison) runDirect(ctx context.Context, era string) error {
 	f, m := *c.flags, *c.aim
 	f.Protocol, f.Direct = era, true
 	answers := &probe.TestAnswers{}
-	b, err := target.Open(ctx, c.app, &f, &m, func(o *probe.Options) { o.Answer = answers })
+	b, err := target.Open(ctx, c.env, &f, &m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return err
 	}
 	defer b.End()
 	if c.steps == nil {
 		if c.steps, err = c.makeScript(b); err != nil {
-			return target.Failed(c.app, err, &m)
+			return target.Failed(c.env, err, &m)
 		}
 	}
 	c.direct[era] = probe.RunSteps(b.Ctx, b.Session, c.steps, answers)
@@ -176,7 +176,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 		return nil, err
 	}
 	in, err := instance.New(context.WithoutCancel(ctx), instance.Options{
-		Config: cfg, Log: target.QuietLog(), Level: new(slog.LevelVar), Name: c.app.Personality.Name, Schema: config.DefaultSchema,
+		Config: cfg, Log: target.QuietLog(), Level: new(slog.LevelVar), Name: c.env.Personality.Name, Schema: config.DefaultSchema,
 	})
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 		end, err = in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
 		return ours, err
 	}}
-	b, err := target.Open(ctx, c.app, &f, m, func(o *probe.Options) { o.Answer = answers })
+	b, err := target.Open(ctx, c.env, &f, m, func(o *probe.Options) { o.Answer = answers })
 	if end != nil {
 		defer end()
 	}
@@ -220,14 +220,14 @@ func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
 		if s.Command != "" {
 			s.Type, s.InheritEnv.All = config.TypeStdio, true
 		}
-		env, _, err := c.flags.Environment(c.app)
+		env, _, err := c.flags.Environment(c.env)
 		if err != nil {
 			return nil, err
 		}
 		s.Env = target.CloneSecrets(nil, env)
 	}
 	s.Schema, s.Protocol, s.Enabled = config.DefaultSchema, protocol, true
-	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), c.app.LoadOptions(false))
+	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), c.env.LoadOptions(false))
 	if err != nil {
 		return nil, err
 	}

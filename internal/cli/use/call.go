@@ -89,7 +89,7 @@ func callTool(b *target.Connection, f *CallFlags, name string, words []string) e
 	if err := target.Answered(a, x, b.To); err != nil {
 		return err
 	}
-	if err := output.PrintResult(a, &f.OutputFlags, x.Result, f.save); err != nil {
+	if err := output.PrintResult(a, &f.Options, x.Result, f.save); err != nil {
 		return err
 	}
 	if f.WantsSummary(a) {

@@ -65,7 +65,7 @@ func completeArgument(b *target.Connection, ref, argument string, context []stri
 		return err
 	}
 	if b.Flags.Structured(b.Env) {
-		return output.PrintResult(b.Env, &b.Flags.OutputFlags, x.Result, "")
+		return output.PrintResult(b.Env, &b.Flags.Options, x.Result, "")
 	}
 	for raw := range jsonrpc.Elements(jsonrpc.Get(x.Result, "completion", "values")) {
 		var value string

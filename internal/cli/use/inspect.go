@@ -88,7 +88,7 @@ func inspectServer(b *target.Connection) error {
 		if err != nil {
 			return err
 		}
-		return output.PrintResult(b.Env, &b.Flags.OutputFlags, raw, "")
+		return output.PrintResult(b.Env, &b.Flags.Options, raw, "")
 	}
 	printInspection(b.Env, &r)
 	return nil

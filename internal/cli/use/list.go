@@ -108,7 +108,7 @@ func listFeatures(b *target.Connection, kinds []catalog.Kind, name string, wide 
 		if err != nil {
 			return err
 		}
-		return output.PrintResult(a, &b.Flags.OutputFlags, raw, "")
+		return output.PrintResult(a, &b.Flags.Options, raw, "")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func listServers(ctx context.Context, a *env.Env, f *target.Flags) error {
 		if err != nil {
 			return err
 		}
-		return output.PrintResult(a, &f.OutputFlags, raw, "")
+		return output.PrintResult(a, &f.Options, raw, "")
 	}
 	t := &env.Table{Head: []string{"SCHEMA", a.T("SERVER", "服务"), a.T("STATE", "状态"), a.T("TYPE", "类型"), a.T("TARGET", "目标")}, Word: control.StateIn(a, 2)}
 	for _, s := range rows {

@@ -62,7 +62,7 @@ func showResource(b *target.Connection, method string, params json.RawMessage, s
 	if err := answered(x, b.To); err != nil {
 		return err
 	}
-	if err := output.PrintResult(b.Env, &b.Flags.OutputFlags, x.Result, save); err != nil {
+	if err := output.PrintResult(b.Env, &b.Flags.Options, x.Result, save); err != nil {
 		return err
 	}
 	if b.Flags.WantsSummary(b.Env) {

@@ -195,10 +195,10 @@ quit
 `
 
 // plainReader reads lines that a program writes.
-type plainReader struct{ app *env.Env }
+type plainReader struct{ env *env.Env }
 
 func (p plainReader) next() (string, error) {
-	line, err := p.app.Lines().ReadString('\n')
+	line, err := p.env.Lines().ReadString('\n')
 	if line != "" {
 		err = nil
 	}

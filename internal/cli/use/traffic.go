@@ -104,7 +104,7 @@ func runTraffic(ctx context.Context, a *env.Env, f *trafficFlags, words []string
 	if err != nil {
 		return err
 	}
-	v := &trafficView{app: a, remote: r, filter: filter, plain: filter == "" && !f.hops, shown: make(map[uint64]bool)}
+	v := &trafficView{env: a, remote: r, filter: filter, plain: filter == "" && !f.hops, shown: make(map[uint64]bool)}
 	switch {
 	case f.open != 0:
 		return v.open(ctx, f.open)
@@ -116,7 +116,7 @@ func runTraffic(ctx context.Context, a *env.Env, f *trafficFlags, words []string
 
 // A trafficView is what one command shows of the record of a gateway.
 type trafficView struct {
-	app    *env.Env
+	env    *env.Env
 	remote *control.Remote
 	filter string
 	// plain leaves a call one row, as the console does.
@@ -143,7 +143,7 @@ func (v *trafficView) past(ctx context.Context, limit int) error {
 		return err
 	}
 	slices.Reverse(calls)
-	a := v.app
+	a := v.env
 	if a.JSON {
 		for i := range calls {
 			env.WriteLine(a.Stdout, &calls[i])
@@ -205,7 +205,7 @@ func (v *trafficView) open(ctx context.Context, id uint64) error {
 		return err
 	}
 	request, answer := v.body(ctx, path, "req"), v.body(ctx, path, "res")
-	a, c := v.app, &entry.Call
+	a, c := v.env, &entry.Call
 	if a.JSON {
 		entry.Request, entry.Answer = orQuoted(request), orQuoted(answer)
 		env.WriteLine(a.Stdout, entry)

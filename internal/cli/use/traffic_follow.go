@@ -47,10 +47,10 @@ func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration
 	for {
 		topic, data, err := events.next()
 		if err != nil {
-			return ended(ctx, env.Fail(env.ExitUnreachable, env.CodeNotRunning, "", "%s", v.app.T("the gateway has ended", "网关已结束")))
+			return ended(ctx, env.Fail(env.ExitUnreachable, env.CodeNotRunning, "", "%s", v.env.T("the gateway has ended", "网关已结束")))
 		}
 		if topic == "reset" && v.last > 0 {
-			fmt.Fprintln(v.app.Stderr, v.app.T("more passed than could be told; some of it is left out", "消息过多，部分未显示"))
+			fmt.Fprintln(v.env.Stderr, v.env.T("more passed than could be told; some of it is left out", "消息过多，部分未显示"))
 		}
 		if topic != "traffic" {
 			continue
@@ -101,8 +101,8 @@ func (v *trafficView) show(calls []traffic.Call) {
 		}
 		v.shown[c.ID] = true
 		v.last = max(v.last, c.ID)
-		if v.app.JSON {
-			env.WriteLine(v.app.Stdout, c)
+		if v.env.JSON {
+			env.WriteLine(v.env.Stdout, c)
 			continue
 		}
 		v.printRow(trafficRow(c))
@@ -118,18 +118,18 @@ func (v *trafficView) show(calls []traffic.Call) {
 
 // printRow prints one row at once: the widths of later ones are not known.
 func (v *trafficView) printRow(row []string) {
-	if !env.IsTerminal(v.app.Stdout) {
-		fmt.Fprintln(v.app.Stdout, strings.Join(row, "\t"))
+	if !env.IsTerminal(v.env.Stdout) {
+		fmt.Fprintln(v.env.Stdout, strings.Join(row, "\t"))
 		return
 	}
 	for i, width := range []int{6, 12, 14, 14, 16, 24, 10, 10, 0} {
 		text := env.PadRight(row[i], width)
 		if c := paintStatus(i, row[i]); c != "" {
-			text = v.app.Paint(c, text)
+			text = v.env.Paint(c, text)
 		}
-		fmt.Fprint(v.app.Stdout, text, "  ")
+		fmt.Fprint(v.env.Stdout, text, "  ")
 	}
-	fmt.Fprintln(v.app.Stdout)
+	fmt.Fprintln(v.env.Stdout)
 }
 
 // An eventStream is what a running gateway tells as it happens.

@@ -91,7 +91,7 @@ func stay(a *env.Env, cmd *cobra.Command, f *watchFlags, args []string, begin fu
 	if err != nil {
 		return err
 	}
-	h := &heard{app: a, only: only, most: f.count, full: make(chan struct{})}
+	h := &heard{env: a, only: only, most: f.count, full: make(chan struct{})}
 	down := make(chan error, 1)
 	b, err := target.Open(cmd.Context(), a, &f.Flags, m, func(o *probe.Options) {
 		o.Listen = true
@@ -128,7 +128,7 @@ func stay(a *env.Env, cmd *cobra.Command, f *watchFlags, args []string, begin fu
 
 // heard prints what a server says on its own.
 type heard struct {
-	app  *env.Env
+	env  *env.Env
 	only func(string) bool
 	most int
 	full chan struct{}
@@ -141,9 +141,9 @@ func (h *heard) notification(method string, params json.RawMessage) {
 	if h.only != nil && !h.only(method) || method == mcp.NotificationListening {
 		return
 	}
-	if h.app.JSON {
+	if h.env.JSON {
 		h.print(func() {
-			env.WriteLine(h.app.Stdout, map[string]any{"method": method, "params": params, "at": time.Now().UTC()})
+			env.WriteLine(h.env.Stdout, map[string]any{"method": method, "params": params, "at": time.Now().UTC()})
 		})
 		return
 	}
@@ -156,15 +156,15 @@ func (h *heard) notification(method string, params json.RawMessage) {
 		}
 		text = "[" + level + "] " + data
 	}
-	h.print(func() { fmt.Fprintf(h.app.Stdout, "%s %s %s\n", time.Now().Format("15:04:05.000"), method, text) })
+	h.print(func() { fmt.Fprintf(h.env.Stdout, "%s %s %s\n", time.Now().Format("15:04:05.000"), method, text) })
 }
 
 func (h *heard) line(text string) {
-	if h.app.JSON {
-		h.print(func() { env.WriteLine(h.app.Stdout, map[string]any{"stderr": text, "at": time.Now().UTC()}) })
+	if h.env.JSON {
+		h.print(func() { env.WriteLine(h.env.Stdout, map[string]any{"stderr": text, "at": time.Now().UTC()}) })
 		return
 	}
-	h.print(func() { fmt.Fprintf(h.app.Stdout, "%s stderr %s\n", time.Now().Format("15:04:05.000"), text) })
+	h.print(func() { fmt.Fprintf(h.env.Stdout, "%s stderr %s\n", time.Now().Format("15:04:05.000"), text) })
 }
 
 func (h *heard) print(write func()) {

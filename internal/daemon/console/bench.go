@@ -27,11 +27,11 @@ import (
 // command line's.
 type consoleBench struct {
 	in  *instance.Instance
-	app *env.Env
+	env *env.Env
 }
 
-func newConsoleBench(in *instance.Instance, a *env.Env) web.Bench {
-	return &consoleBench{in: in, app: a}
+func newBench(in *instance.Instance, a *env.Env) web.Bench {
+	return &consoleBench{in: in, env: a}
 }
 
 // Open connects a principal to what the page aims at.

@@ -43,7 +43,7 @@ func benchInstance(t *testing.T) *instance.Instance {
 
 func TestConsoleBench(t *testing.T) {
 	in := benchInstance(t)
-	bench := newConsoleBench(in, &env.Env{Getenv: os.LookupEnv})
+	bench := newBench(in, &env.Env{Getenv: os.LookupEnv})
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // consoleCatalog shows what clients are shown, and changes it.
 type consoleCatalog struct {
 	in  *instance.Instance
-	app *env.Env
+	env *env.Env
 }
 
 // Look is what a principal sees of a schema, or of the schema of a session.
@@ -86,7 +86,7 @@ func sourcesOf(view *upstream.SchemaView) []catalog.Source {
 
 // Switch writes into the config file whether clients see a tool or prompt.
 func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name string, on bool) error {
-	edit := &consoleServers{in: c.in, app: c.app}
+	edit := &consoleServers{in: c.in, env: c.env}
 	return edit.edit(func(d *config.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {

@@ -19,13 +19,13 @@ import (
 	"mcp-all-in-one/internal/web"
 )
 
-// NewConsole makes the console of an instance. token is what the local control
+// New makes the console of an instance. token is what the local control
 // channel shows instead of a login.
-func NewConsole(ctx context.Context, in *instance.Instance, a *env.Env, token string) (*web.Handler, error) {
+func New(ctx context.Context, in *instance.Instance, a *env.Env, token string) (*web.Handler, error) {
 	return web.New(ctx, web.Options{
-		Servers: &consoleServers{in: in, app: a}, Traffic: in.Traffic, Bench: newConsoleBench(in, a), Inbox: &in.Inbox,
-		Settings: &consoleSettings{in: in, app: a}, Catalog: &consoleCatalog{in: in, app: a}, Programs: &consolePrograms{in: in, app: a},
-		Doctor: &consoleDoctor{in: in, app: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
+		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
+		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
+		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
 		Reload:   func() (web.Reload, error) { return in.Reload() },
 		Unread:   func() *web.Unread { return in.Unread() },
 		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },

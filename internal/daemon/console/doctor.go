@@ -17,12 +17,12 @@ import (
 // consoleDoctor looks at the running servers, as doctor does at its own.
 type consoleDoctor struct {
 	in  *instance.Instance
-	app *env.Env
+	env *env.Env
 }
 
 // Examine looks at one server, or at the file and everything in it.
 func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i18n.Lang) ([]web.Finding, error) {
-	a, snapshot := c.app.Speaking(lang), c.in.Set.Snapshot()
+	a, snapshot := c.env.Speaking(lang), c.in.Set.Snapshot()
 	findings := []web.Finding{}
 	if name == "" {
 		findings = append(findings, examineFile(a, snapshot.Config))

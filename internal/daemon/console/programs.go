@@ -13,7 +13,7 @@ import (
 // consolePrograms connects the clients on this machine, as connect does.
 type consolePrograms struct {
 	in  *instance.Instance
-	app *env.Env
+	env *env.Env
 }
 
 // List describes every client that we know the file of.
@@ -24,10 +24,10 @@ func (c *consolePrograms) List() []web.Program {
 	}
 	list := []web.Program{}
 	for _, cl := range clients.All() {
-		path, found := clients.FileOf(c.app, &cl)
+		path, found := clients.FileOf(c.env, &cl)
 		_, undo := made[cl.ID]
 		p := web.Program{ID: cl.ID, Name: cl.Name, File: path, Found: found, Undo: undo, Dials: cl.Remote != nil, Servers: []string{}}
-		servers, err := clients.Read(c.app, &cl, path)
+		servers, err := clients.Read(c.env, &cl, path)
 		if err != nil {
 			p.Error, p.ErrorZH = i18n.Why(err).Both()
 		}
@@ -70,7 +70,7 @@ func (c *consolePrograms) change(a *env.Env, id string, how web.ConnectOptions) 
 
 // Plan says what would change.
 func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang i18n.Lang) (web.ConnectPlan, error) {
-	a := c.app.Speaking(lang)
+	a := c.env.Speaking(lang)
 	change, entry, err := c.change(a, id, how)
 	if err != nil {
 		return web.ConnectPlan{}, err
@@ -86,7 +86,7 @@ func (c *consolePrograms) Plan(id string, how web.ConnectOptions, lang i18n.Lang
 
 // Apply makes exactly the change that was shown.
 func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectOptions, mark string, lang i18n.Lang) (web.ConnectPlan, error) {
-	a := c.app.Speaking(lang)
+	a := c.env.Speaking(lang)
 	change, _, err := c.change(a, id, how)
 	if err != nil {
 		return web.ConnectPlan{}, err

@@ -24,7 +24,7 @@ import (
 // consoleServers shows and changes the servers of a running gateway.
 type consoleServers struct {
 	in  *instance.Instance
-	app *env.Env
+	env *env.Env
 }
 
 var consoleStates = map[upstream.State]string{
@@ -84,7 +84,7 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 // that the file does not have.
 func (c *consoleServers) entry(schema, name string) json.RawMessage {
 	entry := json.RawMessage("null")
-	_, err := config.Update(c.in.Config.Path, c.app.WriteOptions(), func(d *config.Draft) error {
+	_, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *config.Draft) error {
 		if raw := d.Entry(schema, name); raw != nil {
 			if hidden, err := config.Redact(raw); err == nil {
 				entry = bytes.ReplaceAll(hidden, []byte(config.Redacted), []byte(web.Kept))
@@ -114,7 +114,7 @@ func (c *consoleServers) find(schema, name string) *upstream.Upstream {
 
 // edit changes the file and applies it.
 func (c *consoleServers) edit(change func(*config.Draft) error) error {
-	if _, err := config.Update(c.in.Config.Path, c.app.WriteOptions(), change); err != nil {
+	if _, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), change); err != nil {
 		return err
 	}
 	_, err := c.in.Reload()

@@ -15,7 +15,7 @@ import (
 // servers.
 type consoleSettings struct {
 	in  *instance.Instance
-	app *env.Env
+	env *env.Env
 }
 
 // List describes every value that the file may set.
@@ -24,7 +24,7 @@ func (c *consoleSettings) List(lang i18n.Lang) []web.Setting {
 	for _, v := range config.Values(c.in.Set.Snapshot().Config) {
 		settings = append(settings, web.Setting{
 			Key: v.Key, Value: v.Value, Default: v.Default, Source: v.Source, Restart: v.Restart,
-			Doc: c.app.Speaking(lang).T(v.Doc, v.DocZH), Secret: v.Secret, Choices: v.Choices,
+			Doc: c.env.Speaking(lang).T(v.Doc, v.DocZH), Secret: v.Secret, Choices: v.Choices,
 		})
 	}
 	return settings
@@ -32,7 +32,7 @@ func (c *consoleSettings) List(lang i18n.Lang) []web.Setting {
 
 // Set writes one value.
 func (c *consoleSettings) Set(_ context.Context, key string, value json.RawMessage) error {
-	_, err := config.Update(c.in.Config.Path, c.app.WriteOptions(), func(d *config.Draft) error {
+	_, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *config.Draft) error {
 		return d.SetValue(key, value)
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func suiteDir(in *instance.Instance) string {
 
 // suiteOptions let the console run test files.
 func suiteOptions(in *instance.Instance, a *env.Env) web.SuiteOptions {
-	bench := &consoleBench{in: in, app: a}
+	bench := &consoleBench{in: in, env: a}
 	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
 		if err := bench.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
