@@ -119,6 +119,7 @@ func newInstance(ctx context.Context, o instanceOptions) (*instance, error) {
 		Set: in.set, Log: o.log, Info: info, Level: o.level, Greeting: in.greeting, Exit: o.exit,
 		Traffic: in.traffic, Observe: in.observe, Own: in.ownTools(o), Hits: &in.hits,
 		OnClients: in.guests.changed, Approve: in.approve,
+		Addresses: gateway.OpenAddresses(filepath.Join(stateDir(), "addresses.json")),
 	})
 	in.watchers.add(in.warnLookalikes())
 	in.set.Apply(o.cfg, in.only)

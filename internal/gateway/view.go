@@ -40,6 +40,10 @@ func (s *Session) look() *view {
 // shown of it.
 func (s *Session) merge(sources []catalog.Source, mode string) view {
 	opt := catalog.Options{Meta: s.gw.resultMeta()}
+	if s.opening.Server == "" {
+		opt.Addresses = s.gw.opt.Addresses.of(s.opening.Schema)
+		defer s.gw.opt.Addresses.save()
+	}
 	v := view{all: catalog.Merge(sources, opt), mode: mode}
 	v.shown = v.all
 	v.cost = s.measure(v.all, v.all)
