@@ -195,3 +195,12 @@ func TestOlderInterfaceKey(t *testing.T) {
 		equalTo(t, 2, strings.Count(string(c.List(Tools, View{UI: true})), `"ui://~b/app"`))
 	})
 }
+
+func TestSkillDescription(t *testing.T) {
+	c := Merge([]Source{withResources(server("a"), []string{resourceItem("skill://x/SKILL.md"), resourceItem("skill://x/a.md")}, nil), server("b")}, Options{})
+	t.Run("true/5 the description of a skill is its file's", func(t *testing.T) {
+		items := listed(t, c, Resources, View{})
+		equalTo(t, "d", items[0].Description)
+		equalTo(t, "[a] d", items[1].Description)
+	})
+}
