@@ -76,6 +76,7 @@ type Gateway struct {
 	// tallies count what clients were shown.
 	tallies    tallies
 	translated translated
+	skillsAt   sync.Map // the revision at which skills were learnt, by who sees them
 	// answerer answers what clients ask us.
 	answerer Answerer
 	// listeners are the open subscriptions of modern clients.

@@ -70,6 +70,7 @@ func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, er
 // owners are the servers to ask for a resource: the one that lists it, or
 // whose template it matches; else each that has resources, in order.
 func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, error) {
+	s.learnSkills(ctx, c, uri)
 	ref, miss := s.look().all.ResourceFor(uri, s.readable())
 	if miss != nil {
 		s.settle(ctx)

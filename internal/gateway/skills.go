@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -78,6 +79,23 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 	}
 	s.gw.opt.Addresses.save()
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), append(list, ']'), "skills")}, nil
+}
+
+// learnSkills lists the skills of all servers before the first file is read that
+// may be a skill's: a client may know its address from before this process.
+func (s *Session) learnSkills(ctx context.Context, c *Call, uri string) {
+	if _, _, known := s.look().all.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || s.opening.Server != "" {
+		return
+	}
+	at := s.gw.set.Revision()
+	if last, _ := s.gw.skillsAt.Swap(s.opening.Schema+" "+s.scope, at); last == at {
+		return
+	}
+	list := *c
+	list.Method, list.Params = mcp.MethodSkillsList, []byte(`{}`)
+	if _, err := s.listSkills(ctx, &list); err != nil {
+		s.gw.log.Debug("learning of skills", "err", err)
+	}
 }
 
 // skillsOf adds all skills of one server to a list. A server that fails hides

@@ -113,6 +113,22 @@ func TestSkills(t *testing.T) {
 	}
 }
 
+// A client that knows an address from before reads it without listing first.
+func TestSkillsAreLearnt(t *testing.T) {
+	a, b := skilled(t, "a", `{}`), skilled(t, "b", `{}`)
+	for _, r := range []*raw{a, b} {
+		r.results[mcp.MethodTemplatesList] = `{"resourceTemplates":[{"uriTemplate":"skill://{+path}","name":"files"}]}`
+	}
+	g := newGateway(t, map[string]string{"a": a.URL, "b": b.URL}, inOrder)
+	for uri, owner := range map[string]string{"skill://b/a/b.md": "b", "skill://a/SKILL.md": "a", "skill://shared/a/b.md": "a", "skill://~b/other": "b"} {
+		t.Run("true/5 read at once "+uri, func(t *testing.T) {
+			if got := ask(t, open(t, g, "", mcp.V2025_11_25, `{}`), mcp.MethodResourcesRead, `{"uri":"`+uri+`"}`); !strings.Contains(got, `"text":"`+owner+`"`) {
+				t.Error(got)
+			}
+		})
+	}
+}
+
 func TestSkillsInScope(t *testing.T) {
 	a, b := skilled(t, "a", `{}`), skilled(t, "b", `{"directoryRead":true}`)
 	g := newGateway(t, map[string]string{"a": a.URL, "b": b.URL}, inOrder)
