@@ -41,6 +41,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 	switch req.Method {
 	case mcp.MethodDiscover:
 		s.hello(ctx)
+		s.meet(ctx, p)
 		return s.discover(p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)
@@ -55,6 +56,12 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodResourcesRead:
 		return s.parkable(ctx, from, p, req, catalog.UplevelCacheable)
+	case mcp.MethodSkillsList, mcp.MethodSkillsGet:
+		resp, err := s.forward(ctx, p, req)
+		if err == nil && resp.Err == nil {
+			resp.Result = catalog.UplevelCacheable(mcp.LatestModern, resp.Result, resp.Owned())
+		}
+		return resp, err
 	case mcp.MethodListen:
 		return s.listen(ctx, from, p, req)
 	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
@@ -109,7 +116,7 @@ func (s *Session) discover(p party) *jsonrpc.Response {
 		versions = append(versions, jsonrpc.Quote(v)...)
 	}
 	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
-		versions, s.capabilities(mcp.Modern, mcp.LatestModern, p.caller.Offer), s.gw.resultMeta())
+		versions, s.capabilitiesFor(p.caller, mcp.Modern, mcp.LatestModern, p.caller.Offer), s.gw.resultMeta())
 	if text := s.instructions(); text != "" {
 		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
 	}

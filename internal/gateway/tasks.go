@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
 )
 
 // Tasks pass through in the dialect of their server: the one of 2025-11-25, or
@@ -24,9 +25,13 @@ const (
 // capabilities are ours, with what the servers add that needs nothing of us
 // but routing.
 func (s *Session) capabilities(era mcp.Era, version string, offer mcp.Offer) []byte {
+	return s.capabilitiesFor(s.caller, era, version, offer)
+}
+
+func (s *Session) capabilitiesFor(c *upstream.Caller, era mcp.Era, version string, offer mcp.Offer) []byte {
 	caps := []byte(serverCapabilities)
 	for _, u := range s.upstreams() {
-		f := u.Features(s.caller)
+		f := u.Features(c)
 		if f == nil {
 			continue
 		}
@@ -34,7 +39,9 @@ func (s *Session) capabilities(era mcp.Era, version string, offer mcp.Offer) []b
 			caps = jsonrpc.Set(caps, tasks, "tasks")
 		}
 		for id, settings := range jsonrpc.Members(orEmptyObject(jsonrpc.Get(f.Capabilities, "extensions"))) {
-			if id == mcp.TasksExtension && era == mcp.Legacy || era == mcp.Legacy && jsonrpc.Get(orEmptyObject(offer.Extensions), id) == nil {
+			if id == mcp.SkillsExtension { // clients do not announce that they know it
+				settings = joinedSkills(jsonrpc.Get(caps, "extensions", id), settings)
+			} else if id == mcp.TasksExtension && era == mcp.Legacy || era == mcp.Legacy && jsonrpc.Get(orEmptyObject(offer.Extensions), id) == nil {
 				continue
 			}
 			caps = jsonrpc.Set(caps, settings, "extensions", id)

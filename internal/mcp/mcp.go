@@ -74,6 +74,15 @@ func IsCallerMeta(key string) bool {
 	return false
 }
 
+// SkillsExtension is the id of the extension that has skills (SEP-2640), with its
+// methods.
+const (
+	SkillsExtension     = "io.modelcontextprotocol/skills"
+	MethodSkillsList    = "skills/list"
+	MethodSkillsGet     = "skills/get"
+	MethodDirectoryRead = "resources/directory/read"
+)
+
 // TasksExtension is the id of the extension that has tasks since 2026-07-28.
 const TasksExtension = "io.modelcontextprotocol/tasks"
 

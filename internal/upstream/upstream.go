@@ -159,7 +159,10 @@ func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
 // Features are what the server offers to c; nil when nothing is known.
 func (u *Upstream) Features(c *Caller) *catalog.Features {
 	if c != nil {
-		if s := u.slotOf(c); s != nil {
+		for _, s := range [...]*slot{u.openModern(c), u.slotOf(c)} {
+			if s == nil {
+				continue
+			}
 			if f := s.features.Load(); f != nil {
 				return f
 			}

@@ -121,6 +121,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
 		OnClients: in.Guests.changed, Approve: in.approve,
+		Addresses: gateway.OpenAddresses(filepath.Join(config.StateDir(), "addresses.json")),
 	})
 	in.Watchers.Add(in.warnLookalikes())
 	in.Set.Apply(o.Config, in.Only)
