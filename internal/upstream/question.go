@@ -110,6 +110,8 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	case mcp.NotificationListening:
 		l.listen.acknowledged()
 		return
+	case mcp.NotificationTaskStatus:
+		l.followStatus(n.Params)
 	case mcp.NotificationMessage:
 		l.up.logged(n.Params)
 	}
