@@ -17,6 +17,7 @@ type call struct {
 	caller *Caller
 	back   jsonrpc.Handler
 	asks   bool            // the server may ask because of it
+	awaits string          // the task whose result it waits for; empty for none
 	sent   jsonrpc.Request // what the server is sent
 	// A plain call is aborted by its id on the connection; all others have a
 	// context of their own.

@@ -60,12 +60,15 @@ type link struct {
 // call is written: a fast server asks before the write returns.
 func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (context.Context, *call, []byte) {
 	now := ticks()
-	k := &call{link: l, caller: c, back: req.Back, asks: canAsk(req.Method) || req.Method == mcp.MethodTasksResult, started: now, idle: l.up.idleFor(req)}
+	k := &call{link: l, caller: c, back: req.Back, asks: canAsk(req.Method), started: now, idle: l.up.idleFor(req)}
 	k.active.Store(now)
 	if k.conn, _ = l.peer.(aborter); k.conn == nil || l.era != c.Era {
 		ctx, k.cancel = context.WithCancelCause(ctx)
 	}
 	params := req.Params
+	if req.Method == mcp.MethodTasksResult {
+		k.awaits, _ = jsonrpc.GetString(params, "taskId")
+	}
 	if token := progressToken(params); token != nil && req.Back != nil {
 		k.token = l.tokens.Add(1)
 		k.original = token

@@ -28,6 +28,9 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		}
 		return refuse(req), nil
 	}
+	if k := l.awaiting(req.Params); k != nil && allowed(k) {
+		return k.ask(ctx, from, req)
+	}
 	k := l.culprit()
 	if req.Method == mcp.MethodRootsList {
 		l.up.noteAsks(l)

@@ -49,6 +49,16 @@ func (l *link) followStatus(task []byte) {
 	}
 }
 
+// awaiting returns the call in flight that waits for the result of the task
+// which a question names; nil where it names none.
+func (l *link) awaiting(params []byte) *call {
+	id, ok := jsonrpc.GetString(params, "_meta", mcp.RelatedTask, "taskId")
+	if !ok || id == "" {
+		return nil
+	}
+	return l.newest(func(k *call) bool { return k.awaits == id })
+}
+
 // keep lets the call that became a task keep its token.
 func (l *link) keep(id string, k *call) {
 	l.mu.Lock()

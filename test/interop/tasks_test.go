@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	ours "mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -71,6 +74,12 @@ func TestTasks(t *testing.T) {
 	gateway := mcptest.Gateway(t, config("old", legacyTasks(t), "new", modernTasks(t),
 		"everything", entry(node(t), npmServer("server-everything"), "stdio")))
 	url := gateway.URL + "/mcp"
+	// What servers can do is told in the handshake, so they are waited for: a call
+	// waits for its server.
+	ready := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: url})
+	ready.expect(t, "old__work", nil, "worked")
+	ready.expect(t, "new__quick", nil, "done")
+	ready.expect(t, "everything__echo", map[string]any{"message": "hi"}, "Echo: hi")
 	for server, dialect := range map[string]string{"old": "the same dialect", "new": "a modern server"} {
 		t.Run("true/13 client of 2025-11-25, "+dialect, func(t *testing.T) {
 			legacyClient(t, url, server+"__")
