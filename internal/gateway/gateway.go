@@ -71,7 +71,7 @@ type Gateway struct {
 	pressure *pressure
 	seals    sealer
 	parks    parks
-	tasks    taskOwners
+	tasks    *taskOwners
 	draining atomic.Bool // no new call may run
 	// tallies count what clients were shown.
 	tallies    tallies
@@ -100,6 +100,7 @@ func New(opt Options) *Gateway {
 		g.opt.Addresses = OpenAddresses("")
 	}
 	g.seals = newSealer()
+	g.tasks = newTaskOwners()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
 	g.changes.gateway = g
@@ -230,6 +231,7 @@ func (g *Gateway) Close() {
 	g.Stop()
 	g.changes.stop()
 	g.parks.close()
+	g.tasks.close()
 	g.pressure.stop()
 }
 

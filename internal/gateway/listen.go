@@ -97,6 +97,8 @@ func requestID(from jsonrpc.Peer) []byte {
 type heard struct {
 	owner *upstream.Upstream
 	id    string // as its owner knows it
+	// bridge is the task where its owner is a legacy server; nil otherwise.
+	bridge *bridgedTask
 }
 
 // ownersOf are the servers of what is heard about, each once.

@@ -42,7 +42,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 	case mcp.MethodDiscover:
 		s.hello(ctx)
 		s.meet(ctx, p)
-		return s.discover(p), nil
+		return s.discover(ctx, p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)
 		now := s.look()
@@ -107,7 +107,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 }
 
 // discover is the result of server/discover.
-func (s *Session) discover(p party) *jsonrpc.Response {
+func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
 	var versions []byte
 	for i, v := range mcp.AllVersions() {
 		if i > 0 {
@@ -116,7 +116,7 @@ func (s *Session) discover(p party) *jsonrpc.Response {
 		versions = append(versions, jsonrpc.Quote(v)...)
 	}
 	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
-		versions, s.capabilitiesFor(p.caller, mcp.Modern, mcp.LatestModern, p.caller.Offer), s.gw.resultMeta())
+		versions, s.capabilities(ctx, p), s.gw.resultMeta())
 	if text := s.instructions(); text != "" {
 		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
 	}

@@ -109,8 +109,9 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	if err == nil && bridged {
 		resp, err = l.rounds(ctx, k, req.Method, params, resp)
 	}
-	if k.token != 0 {
-		k.progress.finish(func(n *jsonrpc.Notification) { k.back.HandleNotification(ctx, l.peer, n) })
+	followed := err == nil && resp.Err == nil && l.era == mcp.Legacy && l.follow(k, req, resp)
+	if k.token != 0 && !followed {
+		k.finishProgress()
 	}
 	return resp, cause(ctx, err)
 }

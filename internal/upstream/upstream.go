@@ -73,6 +73,7 @@ type Upstream struct {
 	wake       chan struct{} // a person asked for a restart
 	greeted    atomic.Bool   // it was up once
 	probing    sync.Mutex
+	tasks      atomic.Bool // a connection of it declared tasks
 
 	mu       sync.Mutex
 	slots    map[string]*slot // all but the primary one
