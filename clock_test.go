@@ -17,7 +17,7 @@ var wallClock = map[string]string{
 	"internal/gateway/retry.go":    "a handle expires by the time of day",
 	"internal/gateway/clients.go":  "an order in a list",
 	"internal/telemetry/otlp.go":   "what a collector is told",
-	"internal/cli/metrics.go":      "what Prometheus is told",
+	"internal/daemon/metrics.go":   "what Prometheus is told",
 	"internal/stdio/read.go":       "what a person is told",
 	"internal/traffic/entry.go":    "when a call began, as a person is told",
 	"internal/traffic/stats.go":    "the minute that a figure belongs to",

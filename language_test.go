@@ -20,13 +20,13 @@ var spokenElsewhere = map[string]string{
 	"builtin.missingError":        "it goes over the wire, in the words that its clients know",
 	"builtin/selfconfig.go":       "it goes over the wire, in the words that its clients know",
 	"builtin/selfconfig_write.go": "it goes over the wire, in the words that its clients know",
-	"cli/command_proxy.go":        "the words of an earlier program, translated before",
+	"cli/program/proxy.go":        "the words of an earlier program, translated before",
 	"stdio/launcher_unix.go":      "the words of the other process",
 }
 
 // TestErrorsAreInBothLanguages reads the source: an error of ours is made with
 // i18n.Errorf, in both languages, and a type that is an error says itself in
-// both. Commands may use the language that they know: t.
+// both. Commands may use the language that they know: T.
 func TestErrorsAreInBothLanguages(t *testing.T) {
 	texts := 0
 	errorTypes, speakers := map[string]token.Position{}, map[string]bool{}
@@ -112,14 +112,14 @@ func checkCall(t *testing.T, files *token.FileSet, name string, call *ast.CallEx
 	at := files.Position(call.Pos())
 	switch called {
 	case "fmt.Errorf", "errors.New":
-		if inner, ok := call.Args[0].(*ast.CallExpr); ok && strings.HasSuffix(nameOf(inner.Fun), ".t") {
+		if inner, ok := call.Args[0].(*ast.CallExpr); ok && strings.HasSuffix(nameOf(inner.Fun), ".T") {
 			return 0
 		}
 		if spokenElsewhere[name] == "" {
 			t.Errorf("%s: %s makes an error in one language; use i18n.Errorf", at, called)
 		}
 		return 0
-	case "fail":
+	case "env.Fail":
 		checkFormat(t, at, call)
 		return 0
 	}
@@ -147,7 +147,7 @@ var sentence = regexp.MustCompile(`[a-z]+ [a-z]+`)
 // checkFormat looks at the format of a command's fail, which has no words:
 // those are among its arguments.
 func checkFormat(t *testing.T, at token.Position, call *ast.CallExpr) {
-	if len(call.Args) < 4 || !strings.Contains(at.Filename, "cli") {
+	if len(call.Args) < 4 {
 		return
 	}
 	if format, ok := literal(call.Args[3]); ok && hasWords(names.ReplaceAllString(format, "")) {

@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,30 +25,59 @@ const vocabulary = "i18n"
 // layers says which of our packages each package may import, beside the
 // vocabulary. What is not listed here is not a package of this project.
 var layers = map[string][]string{
-	vocabulary:  {},
-	"spare":     {},
-	"jsonrpc":   {},
-	"http1":     {},
-	"config":    {},
-	"mcp":       {"jsonrpc", "config"},
-	"traffic":   {"jsonrpc", "config"},
-	"safehttp":  {"jsonrpc", "config"},
-	"telemetry": {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
-	"stdio":     {"jsonrpc", "spare", "config", "mcp", "traffic", "safehttp"},
-	"mcphttp":   {"jsonrpc", "spare", "config", "mcp", "traffic", "safehttp", "http1"},
-	"oauth":     {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
-	"access":    {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
-	"catalog":   {"jsonrpc", "mcp", "config"},
-	"upstream":  {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access", "catalog"},
-	"kept":      {"jsonrpc"},
-	"script":    {"jsonrpc", "stdio", "kept"},
-	"builtin":   {"jsonrpc", "mcp", "catalog", "config", "kept", "script"},
-	"gateway":   {"jsonrpc", "mcp", "config", "traffic", "safehttp", "catalog", "upstream", "builtin", "access", "kept", "script"},
-	"probe":     {"jsonrpc", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp", "catalog"},
+	vocabulary:   {},
+	"spare":      {},
+	"spelling":   {},
+	"logfile":    {},
+	"jsonrpc":    {},
+	"http1":      {},
+	"config":     {"spelling"},
+	"mcp":        {"jsonrpc", "config"},
+	"traffic":    {"jsonrpc", "config"},
+	"safehttp":   {"jsonrpc", "config"},
+	"telemetry":  {"logfile", "jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"stdio":      {"jsonrpc", "spare", "config", "mcp", "traffic", "safehttp"},
+	"mcphttp":    {"jsonrpc", "spare", "config", "mcp", "traffic", "safehttp", "http1"},
+	"oauth":      {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"access":     {"jsonrpc", "config", "mcp", "traffic", "safehttp"},
+	"jsonschema": {},
+	"catalog":    {"spelling", "jsonschema", "jsonrpc", "mcp", "config"},
+	"upstream":   {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access", "catalog"},
+	"kept":       {},
+	"script":     {"jsonrpc", "stdio", "kept"},
+	"builtin":    {"jsonschema", "jsonrpc", "mcp", "catalog", "config", "kept", "script"},
+	"gateway":    {"jsonschema", "jsonrpc", "mcp", "config", "traffic", "safehttp", "catalog", "upstream", "builtin", "access", "kept", "script"},
+	"probe":      {"spelling", "jsonschema", "jsonrpc", "mcp", "config", "traffic", "upstream", "stdio", "mcphttp", "catalog"},
 	"web": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
 		"catalog", "upstream", "builtin", "gateway", "probe"},
-	"cli": {"jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
-		"catalog", "upstream", "builtin", "gateway", "probe", "web", "mcptest", "telemetry", "http1", "script"},
+	"env":     {"spelling", "config"},
+	"control": {"config", "env", "access", "upstream", "gateway", "web"},
+	"clients": {"spelling", "jsonrpc", "config", "env", "control", "web"},
+	"daemon/instance": {"script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin",
+		"gateway", "probe", "web", "telemetry", "control"},
+	"doctor": {"config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance"},
+	"daemon/console": {"jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream",
+		"gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance"},
+	"daemon": {"logfile", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "http1", "access", "upstream", "gateway", "web",
+		"telemetry", "env", "control", "daemon/instance", "daemon/console"},
+	"cli/command": {"spelling", "config", "mcp", "env", "control", "daemon"},
+	"cli/output":  {"jsonrpc", "catalog", "probe", "env"},
+	"cli/target": {"spelling", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway",
+		"probe", "web", "env", "control", "doctor", "daemon/instance", "cli/command", "cli/output"},
+	"cli/use": {"spelling", "jsonschema", "jsonrpc", "config", "mcp", "traffic", "catalog", "probe", "web", "env", "control", "daemon/instance",
+		"cli/command", "cli/output", "cli/target"},
+	"cli/test": {"jsonrpc", "config", "mcp", "traffic", "mcphttp", "access", "catalog", "gateway", "probe", "env", "control",
+		"daemon", "daemon/instance", "mcptest", "cli/command", "cli/output", "cli/target", "cli/use"},
+	"cli/run": {"config", "mcp", "access", "catalog", "upstream", "gateway", "env", "control", "daemon", "daemon/instance",
+		"mcptest", "cli/command"},
+	"cli/manage": {"config", "mcphttp", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance",
+		"cli/command"},
+	"cli/client": {"jsonrpc", "config", "traffic", "probe", "web", "env", "control", "clients", "daemon", "daemon/instance",
+		"cli/command"},
+	"cli/other":   {"env", "doctor", "cli/command"},
+	"cli/program": {"config", "mcp", "env", "daemon", "cli/command", "cli/use", "cli/test"},
+	"cli": {"stdio", "env", "cli/command", "cli/target", "cli/use", "cli/run", "cli/manage", "cli/client", "cli/other",
+		"cli/program"},
 	"mcptest":                {"jsonrpc", "mcp", "stdio", "mcphttp"},
 	"mcptest/cmd/fakeserver": {"mcptest"},
 	"mcptest/sparing":        {},
@@ -51,6 +85,7 @@ var layers = map[string][]string{
 
 type listed struct {
 	ImportPath string
+	Dir        string
 	Imports    []string
 }
 
@@ -71,6 +106,108 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
+// A room is a package, and holds one idea.
+const (
+	maxLines   = 4000 // of the product in a package
+	maxFiles   = 40   // of the product in a package
+	maxMethods = 25   // of a type
+)
+
+// largeRooms are the packages that are larger, how large at most, and why.
+var largeRooms = map[string]struct {
+	lines, files int
+	why          string
+}{
+	"catalog":  {6300, 45, "the schema evaluator and the compact forms are to leave"},
+	"config":   {8000, 65, "editing in place, backups and locks are to leave"},
+	"gateway":  {7200, 53, "the modern era is to leave"},
+	"mcphttp":  {5700, 48, "client, server and event streams are to part"},
+	"probe":    {6600, 45, "suites, recordings and the history are to leave"},
+	"upstream": {5700, 38, "pins and look-alikes are to leave"},
+	"web":      {4400, 28, "one handler for each page of the console's API"},
+}
+
+// largeTypes are the types with more methods, how many at most, and why.
+var largeTypes = map[string]struct {
+	methods int
+	why     string
+}{
+	"catalog.Catalog":   {65, "views of one snapshot: the lists and the search are to part"},
+	"gateway.Session":   {178, "the way of a call and the eras are to part"},
+	"jsonrpc.Conn":      {35, "one connection: reading, writing and calls share its state"},
+	"mcphttp.Client":    {35, "both eras of one transport"},
+	"mcphttp.post":      {45, "one request, from its header to the last byte of its answer"},
+	"mcptest.Session":   {30, "a test server that does everything"},
+	"probe.Session":     {50, "the tester's connection: what it lists, calls and records are to part"},
+	"traffic.Recorder":  {40, "one record, and those who read it"},
+	"upstream.Upstream": {120, "a server and its connections are to part"},
+	"upstream.link":     {52, "a server and its connections are to part"},
+	"web.Handler":       {85, "one handler for each page of the console's API"},
+}
+
+// TestRoomsAreSmall holds the size of every package, and the methods of every
+// type, to the bounds. An exception that is no longer needed has to go.
+func TestRoomsAreSmall(t *testing.T) {
+	methods := map[string]int{}
+	for _, p := range goList(t, "./internal/...") {
+		name := strings.TrimPrefix(p.ImportPath, module+"/internal/")
+		lines, files := measureRoom(t, p.Dir, name, methods)
+		most, exempt := largeRooms[name]
+		switch {
+		case lines <= maxLines && files <= maxFiles:
+			if exempt {
+				t.Errorf("internal/%s has %d lines in %d files: take it out of largeRooms", name, lines, files)
+			}
+		case !exempt:
+			t.Errorf("internal/%s has %d lines in %d files, at most %d and %d are wanted", name, lines, files, maxLines, maxFiles)
+		case lines > max(most.lines, maxLines) || files > max(most.files, maxFiles):
+			t.Errorf("internal/%s has grown to %d lines in %d files", name, lines, files)
+		}
+	}
+	for name, n := range methods {
+		if most, exempt := largeTypes[name]; n > max(most.methods, maxMethods) {
+			t.Errorf("%s has %d methods, at most %d are wanted", name, n, max(most.methods, maxMethods))
+		} else if exempt && n <= maxMethods {
+			t.Errorf("%s has %d methods: take it out of largeTypes", name, n)
+		}
+	}
+}
+
+// measureRoom counts the lines and files of a package's product, and adds the
+// methods of its types. Methods for one system alone count as well.
+func measureRoom(t *testing.T, dir, name string, methods map[string]int) (lines, files int) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files++
+		lines += bytes.Count(source, []byte("\n"))
+		file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || receiver(f) == "" || seen[receiver(f)+"."+f.Name.Name] {
+				continue
+			}
+			seen[receiver(f)+"."+f.Name.Name] = true
+			methods[name+"."+receiver(f)]++
+		}
+	}
+	return lines, files
+}
+
 // forTests is what only tests may use: the peers that the gateway is held
 // against among them.
 var forTests = []string{"testing", "github.com/mark3labs/mcp-go", "github.com/modelcontextprotocol/go-sdk/mcp"}
@@ -87,7 +224,7 @@ func TestBinaryDoesNotLinkTesting(t *testing.T) {
 
 func goList(t *testing.T, args ...string) []listed {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports"}, args...)...)
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Imports"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"mcp-all-in-one/internal/cli"
+	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/script"
 )
 
@@ -14,5 +15,5 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == script.Command {
 		os.Exit(script.RunChild())
 	}
-	os.Exit(cli.Run(context.Background(), cli.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+	os.Exit(cli.Run(context.Background(), env.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 }

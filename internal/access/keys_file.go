@@ -8,16 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 )
 
-const (
-	maxKeyFile = 16 << 20
-	lockWait   = 5 * time.Second
-	lockStale  = 30 * time.Second
-)
+const maxKeyFile = 16 << 20
 
 // keyFile is the content of the file.
 type keyFile struct {
@@ -69,7 +65,7 @@ func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
 	if err := os.MkdirAll(filepath.Dir(k.path), 0o700); err != nil {
 		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
 	}
-	unlock, err := lockFile(k.path + ".lock")
+	unlock, err := config.Lock(k.path)
 	if err != nil {
 		return err
 	}
@@ -116,26 +112,4 @@ func replaceFile(path string, data []byte) error {
 		dir.Close()
 	}
 	return nil
-}
-
-// lockFile makes the caller the only writer, among all processes. A lock that
-// a killed process left behind is taken over.
-func lockFile(path string) (unlock func(), err error) {
-	for deadline := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err == nil {
-			f.Close()
-			return func() { _ = os.Remove(path) }, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, i18n.Errorf("locking the keys: %w", "锁定访问密钥失败：%w", err)
-		}
-		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > lockStale {
-			_ = os.Remove(path)
-			continue
-		}
-		if time.Now().After(deadline) {
-			return nil, i18n.Errorf("another process has been writing the keys for %v: remove %s if none is", "另一进程已写入访问密钥 %v 之久：若无此进程，请删除 %s", lockWait, path)
-		}
-	}
 }

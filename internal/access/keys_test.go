@@ -59,7 +59,7 @@ func TestKeysAtRest(t *testing.T) {
 		t.Errorf("another process finds %+v, %v", p, ok)
 	}
 	left, _ := filepath.Glob(filepath.Dir(k.path) + "/*")
-	if len(left) != 1 {
+	if len(left) != 2 || left[1] != k.path+".lock" {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -16,6 +16,8 @@ const Server = "\x00builtin"
 
 // An Env is what a tool of ours may reach on behalf of its caller.
 type Env struct {
+	// Principal is the id of the caller's principal.
+	Principal string
 	// Catalog is everything that can be reached now, Visible what of it the
 	// caller may see; nil means all.
 	Catalog func() *catalog.Catalog

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -44,7 +45,7 @@ func world(t *testing.T) *Env {
 			given = []byte(`{}`)
 		}
 		if wrong := ref.Item.Validate(given); len(wrong) > 0 {
-			return nil, catalog.Violations(wrong)
+			return nil, jsonschema.Violations(wrong)
 		}
 		text := jsonrpc.Quote(fmt.Sprintf("%s %s %s", server, tool, arguments))
 		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}],"x":1.0}`, text)}, nil

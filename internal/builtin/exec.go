@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -90,7 +91,7 @@ func worded(env *Env, server, tool string, inner []byte, err error) (text, reaso
 }
 
 func messageOf(err error) string {
-	var wrong catalog.Violations
+	var wrong jsonschema.Violations
 	if errors.As(err, &wrong) && len(wrong) > 0 {
 		return wrong.Error()
 	}

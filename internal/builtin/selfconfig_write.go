@@ -76,7 +76,7 @@ func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply boo
 	if err != nil {
 		return nil, err
 	}
-	res, err := config.Update(path, config.WriteOptions{Load: c.Load, Pending: true}, edit)
+	res, err := config.Update(path, config.WriteOptions{Load: c.Load, Pending: true, By: env.Principal}, edit)
 	if err != nil {
 		c.Log.Warn("a client's change of the configuration was refused", "path", path, "err", err)
 		return written{Path: path, Errors: sentences(err)}, nil

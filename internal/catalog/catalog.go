@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // Kind is one of the four lists that a server offers.
@@ -75,7 +76,7 @@ type Item struct {
 	// NeedsTask says that a tool runs as a task of 2025-11-25 alone.
 	NeedsTask bool
 
-	rules *rules
+	rules *jsonschema.Schema
 }
 
 // Source is one configured server, whether or not it is up.
@@ -96,6 +97,9 @@ type Options struct {
 	CacheScope string
 	// Meta is the raw _meta of modern list results; nil for none.
 	Meta []byte
+	// Addresses remembers which server each address was given to; nil for a
+	// catalogue that stands alone.
+	Addresses *Addresses
 }
 
 // Catalog is the features of all servers of one schema, merged.
@@ -106,7 +110,10 @@ type Catalog struct {
 	opt     Options
 
 	servers map[string]int32 // by configured name, then by label
-	schemes map[string]int32 // by the scheme of aliased URIs
+	aliases map[string]int32 // by the name in aliased URIs
+
+	addresses *Addresses // nil where each address is its server's own
+	seniority []int32    // the sources, those that came first before the others
 
 	tools                         func() *table // made when first asked for: not every catalogue is
 	prompts, resources, templates table
@@ -131,14 +138,18 @@ type Catalog struct {
 func Merge(sources []Source, opt Options) *Catalog {
 	c := &Catalog{sources: sources, opt: opt, labels: make([]string, len(sources))}
 	c.servers = make(map[string]int32, 2*len(sources))
-	c.schemes = make(map[string]int32, len(sources))
+	c.aliases = make(map[string]int32, len(sources))
+	if c.addresses = opt.Addresses; c.addresses == nil && len(sources) > 1 {
+		c.addresses = new(Addresses)
+	}
+	c.seniority = c.addresses.rank(sources)
 	for i := range sources {
 		putFirst(c.servers, sources[i].Server, int32(i))
 	}
 	for i := range sources {
 		c.labels[i] = serverLabel(sources[i].Server)
 		putFirst(c.servers, c.labels[i], int32(i))
-		putFirst(c.schemes, aliasScheme(sources[i].Server), int32(i))
+		putFirst(c.aliases, addressLabel(sources[i].Server), int32(i))
 	}
 	for i := range sources {
 		putFirst(c.servers, safeName(sources[i].Server), int32(i)) // as labels were before
@@ -187,7 +198,9 @@ func (c *Catalog) Only(server string) *Catalog {
 	if c.single.by == nil {
 		c.single.by = make(map[string]*Catalog)
 	}
-	one := Merge([]Source{source}, c.opt)
+	opt := c.opt
+	opt.Addresses = nil // its own addresses, too
+	one := Merge([]Source{source}, opt)
 	c.single.by[name] = one
 	return one
 }

@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 const (
@@ -254,7 +255,7 @@ func (w *fitter) find(ref string) []byte {
 			return nil
 		}
 		if at[0] == '{' {
-			at = jsonrpc.Get(at, unescapePointer(token))
+			at = jsonrpc.Get(at, jsonschema.UnescapePointer(token))
 			continue
 		}
 		i, err := strconv.Atoi(token)

@@ -12,9 +12,9 @@ type entry struct {
 	item   *Item
 	name   string // the server's own name, or the configuration's for it
 	listed string
-	// What URIs made from a template, and from its alias, look like; nil for
-	// anything but templates.
-	made, madeFromAlias *pattern
+	// made is what URIs made from a template look like; nil for anything but
+	// templates.
+	made *pattern
 }
 
 // ownKey finds an entry by its server and the server's own name for it.

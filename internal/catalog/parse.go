@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // Issue is something that a server's list should not have had in it.
@@ -115,7 +116,7 @@ func (p *parser) item(raw []byte) {
 }
 
 func newItem(k Kind, raw []byte) Item {
-	it := Item{Raw: raw, rules: &rules{}}
+	it := Item{Raw: raw, rules: &jsonschema.Schema{}}
 	for name, value := range jsonrpc.Members(raw) {
 		switch name {
 		case "title":

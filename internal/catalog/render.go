@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"strconv"
+	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -122,11 +123,12 @@ func (c *Catalog) presented(k Kind, e *entry) []byte {
 }
 
 // description tells whose item it is. A resource without a description stays
-// without: its URI tells.
+// without: its URI tells. The description of a skill is that of its file, which
+// clients compare.
 func (c *Catalog) description(k Kind, e *entry) string {
 	d := c.about(k, e)
-	if d == "" && (k == Resources || k == Templates) {
-		return ""
+	if (k == Resources || k == Templates) && (d == "" || strings.HasSuffix(e.item.Key, skillFile)) {
+		return d
 	}
 	mark := "[" + clean(c.sources[e.source].Server) + "]"
 	if d == "" {

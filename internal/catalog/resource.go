@@ -7,9 +7,9 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Resource finds who has a URI: as listed, by an alias, as service__uri, by
-// the template that it matches best. For any other one the miss names the
-// servers that may be asked, in order.
+// Resource finds who has a URI: as listed, by an alias, as service__uri, as a
+// file of a skill, by the template that it matches best. For any other one the
+// miss names the servers that may be asked, in order.
 func (c *Catalog) Resource(uri string) (Ref, *Miss) { return c.ResourceFor(uri, nil) }
 
 // ResourceFor is Resource among what the caller may see.
@@ -26,6 +26,9 @@ func (c *Catalog) ResourceFor(uri string, may Visible) (Ref, *Miss) {
 		if i, known := c.servers[uri[:at]]; known {
 			return c.unlisted(i, uri, uri[at+len(separator):], may)
 		}
+	}
+	if i, ok := c.skillSource(uri); ok && (may == nil || may(c.sources[i].Server, uri)) {
+		return c.unlisted(i, uri, uri, may)
 	}
 	if e := c.bestTemplate(uri, may); e != nil {
 		return Ref{Server: c.sources[e.source].Server, Name: uri, Item: e.item, Listed: uri}, nil
@@ -58,12 +61,13 @@ func (c *Catalog) unlisted(source int32, uri, own string, may Visible) (Ref, *Mi
 }
 
 // bestTemplate is the most specific template that uri matches; of equal ones
-// the first of the configuration.
+// the first of the configuration. What is made from an aliased one is an alias
+// itself.
 func (c *Catalog) bestTemplate(uri string, may Visible) *entry {
 	var best *entry
 	for _, e := range c.templates.order {
 		prefix, _, _ := strings.Cut(e.item.Key, "{")
-		if !strings.HasPrefix(uri, prefix) || !c.sees(e, may) || !c.uris[e.source].lists(uri) {
+		if e.listed != e.item.Key || !strings.HasPrefix(uri, prefix) || !c.sees(e, may) || !c.uris[e.source].lists(uri) {
 			continue
 		}
 		if best != nil && literalLength(e.item.Key) <= literalLength(best.item.Key) {

@@ -26,7 +26,7 @@ func TestResourceCollision(t *testing.T) {
 		equalTo(t, "[first] d", items[0].Description)
 		alias := items[2].URI
 		u, err := url.Parse(alias)
-		if err != nil || u.Opaque == "" {
+		if err != nil || u.Scheme != "file" {
 			t.Fatalf("%q is not a URI: %v", alias, err)
 		}
 		equalTo(t, alias, u.String())
@@ -81,7 +81,7 @@ func TestResourceLookup(t *testing.T) {
 	t.Run("bridge/H5/fan-out", func(t *testing.T) {
 		_, miss := c.Resource("unknown://x")
 		equalTo(t, &Miss{Kind: Unknown, Candidates: []string{"first", "Zweiter_Server"}}, miss)
-		_, miss = c.Resource("mcp+down:x%3Ay")
+		_, miss = c.Resource("x:~down/y")
 		equalTo(t, &Miss{Kind: ServerDown, Server: "down", State: "starting"}, miss)
 		onlyFirst := func(server, _ string) bool { return server == "first" }
 		_, miss = c.ResourceFor("unknown://x", onlyFirst)
@@ -91,7 +91,7 @@ func TestResourceLookup(t *testing.T) {
 		src := withResources(server("s"), []string{resourceItem("file:///open"), resourceItem("file:///secret")}, []string{templateItem("file:///{x}")})
 		src.Policy.Resources.Deny = []string{"*secret*"}
 		c := Merge([]Source{src}, Options{})
-		for _, uri := range []string{"file:///secret", "s__file:///secret", "mcp+s:file%3A%2F%2F%2Fsecret", "file:///secret2"} {
+		for _, uri := range []string{"file:///secret", "s__file:///secret", "file:///secret#~s", "file:///secret2"} {
 			if ref, miss := c.Resource(uri); miss == nil || len(miss.Candidates) > 0 {
 				t.Errorf("%s leads to %+v, %+v", uri, ref, miss)
 			}
@@ -101,7 +101,7 @@ func TestResourceLookup(t *testing.T) {
 
 func TestAliasedTemplate(t *testing.T) {
 	c := resourceCatalog()
-	const alias = "mcp+zweiter-server-" // a scheme has no underscore and no case
+	const alias = "example://~zweiter-server-" // a host has no underscore and no case
 	var templates struct {
 		ResourceTemplates []struct{ URITemplate string }
 	}
@@ -162,7 +162,7 @@ func TestInterfaceURI(t *testing.T) {
 	}
 	decodeInto(t, c.List(Tools, View{UI: true}), &tools)
 	equalTo(t, "ui://app", tools.Tools[0].Meta.UI.ResourceURI)
-	equalTo(t, "mcp+b:ui%3A%2F%2Fapp", tools.Tools[1].Meta.UI.ResourceURI)
+	equalTo(t, "ui://~b/app", tools.Tools[1].Meta.UI.ResourceURI)
 }
 
 func TestTemplateMatch(t *testing.T) {

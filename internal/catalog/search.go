@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // Hit is one tool that a search found.
@@ -196,7 +197,7 @@ func (ix *searchIndex) alike(term string) []likeness {
 		if len(known) < 3 || strings.HasPrefix(ix.terms[i], term) {
 			continue
 		}
-		if d := distance(asked, known, limit); d <= limit {
+		if d := spelling.Distance(asked, known, limit); d <= limit {
 			likes = append(likes, likeness{i, likeTypo / float64(d)})
 		}
 	}

@@ -24,20 +24,6 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for _, tt := range []struct {
-		a, b        string
-		limit, want int
-	}{
-		{"issue", "issue", 2, 0}, {"isue", "issue", 2, 1}, {"iusse", "issue", 2, 2}, {"sisue", "issue", 2, 1},
-		{"abc", "xyz", 2, 3}, {"a", "abcdef", 2, 3}, {strings.Repeat("a", 100), strings.Repeat("a", 100), 2, 3},
-	} {
-		if got := distance([]rune(tt.a), []rune(tt.b), tt.limit); got != tt.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
 func TestSearchScope(t *testing.T) {
 	c := searchCatalog(t)
 	notGitHub := View{Visible: func(server, _ string) bool { return server != "github" }}

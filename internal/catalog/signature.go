@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // Signature writes a JSON Schema as a TypeScript type:
@@ -263,7 +264,7 @@ func definition(root []byte, ref string) []byte {
 		return nil
 	}
 	for token := range strings.SplitSeq(pointer, "/") {
-		if root = jsonrpc.Get(root, unescapePointer(token)); root == nil {
+		if root = jsonrpc.Get(root, jsonschema.UnescapePointer(token)); root == nil {
 			return nil
 		}
 	}

@@ -42,7 +42,12 @@ func parseTemplate(template string) []templatePart {
 }
 
 // templatePattern is the expression that matches what a template expands to.
-// It is nil for a template without expressions or over the limits.
+// It is nil for a template without expressions or over the limits. It is as
+// lenient as servers are: they match [^/]+ where RFC 6570 knows escaped text
+// only, and name variables as they like. A library that holds URIs to the RFC
+// (yosida95/uritemplate) would miss some that a server reads, and with them a
+// template that is switched off; it gives decoded values, too, where an alias
+// has to be undone byte by byte.
 func templatePattern(template string) *regexp.Regexp {
 	if len(template) > maxTemplate {
 		return nil

@@ -78,39 +78,3 @@ func singular(word string) string {
 	}
 	return word[:len(word)-1]
 }
-
-// distance counts the edits between two words: insertions, deletions,
-// replacements, swapped neighbours. Anything over limit is limit+1.
-func distance(a, b []rune, limit int) int {
-	if d := len(a) - len(b); d > limit || -d > limit {
-		return limit + 1
-	}
-	var buffer [3][64]int
-	if len(b) >= len(buffer[0]) {
-		return limit + 1
-	}
-	before, last, row := buffer[0][:], buffer[1][:], buffer[2][:]
-	for j := 0; j <= len(b); j++ {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		best := i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			best = min(best, row[j])
-		}
-		if best > limit {
-			return limit + 1
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
-}

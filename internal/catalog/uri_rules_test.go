@@ -30,7 +30,7 @@ func TestDisabledResource(t *testing.T) {
 		"http://example.com/~user/x", "http://EXAMPLE.com/%7Euser/x", "http://example.com:/~user/x", "http://example.com/a/../~user/x",
 		"db://t/users", "db://t/%75sers", "DB://T/users", "s3://b/any/key", "s3://b/docs/a/../../k/e",
 	} {
-		for _, asked := range []string{uri, "a__" + uri, "mcp+a:" + percentEncode(uri)} {
+		for _, asked := range []string{uri, "a__" + uri, AliasURI("a", uri)} {
 			t.Run("door/16 off "+asked, func(t *testing.T) {
 				if reached(asked) {
 					t.Error("leads to the server")
@@ -42,7 +42,7 @@ func TestDisabledResource(t *testing.T) {
 		"file:///dir/public", "file:///dir/%70ublic", "file:///dir/secret2", "file:///secret", "http://example.com/~user/y", "http://example.com:8080/~user/x",
 		"db://t/open", "db://t/%6fpen", "db://t/listed", "db://t/a/b", "s3://b/docs/7", "other:dir/secret",
 	} {
-		for _, asked := range []string{uri, "a__" + uri, "mcp+a:" + percentEncode(uri)} {
+		for _, asked := range []string{uri, "a__" + uri, AliasURI("a", uri)} {
 			t.Run("door/16 on "+asked, func(t *testing.T) {
 				if !reached(asked) {
 					t.Error("does not lead to the server")

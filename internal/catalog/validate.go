@@ -1,10 +1,8 @@
 package catalog
 
 import (
-	"sync"
-
-	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // MissingRequired finds the first required argument that args has not. Without
@@ -36,58 +34,19 @@ func (it *Item) MissingRequired(args []byte) (param string, missing bool) {
 	return "", false
 }
 
-// rules is a tool's input schema, compiled when it is first needed.
-type rules struct {
-	once sync.Once
-	doc  *document
-	err  error
-}
-
-func (it *Item) compiled() *rules {
-	r := it.rules
-	if r == nil {
-		r = &rules{}
-	}
-	r.once.Do(func() {
-		if r.err = withinBudget(it.InputSchema); r.err != nil {
-			return
-		}
-		raw, err := decode(it.InputSchema)
-		if err != nil {
-			r.err = err
-			return
-		}
-		r.doc, r.err = compileSchema(raw)
-	})
-	return r
-}
-
 // Unvalidated says why a tool's arguments cannot be held against its schema;
 // nil when they can.
-func (it *Item) Unvalidated() error { return it.compiled().err }
+func (it *Item) Unvalidated() error { return it.compiled().Err(it.InputSchema) }
 
 // Validate holds a call's arguments against the tool's input schema; nil
-// arguments count as {}. A schema that cannot be used, or would take too long,
-// refuses nothing.
-func (it *Item) Validate(args []byte) []Violation {
-	r := it.compiled()
-	if r.err != nil {
-		return nil
-	}
-	if len(args) == 0 || args[0] == 'n' {
-		args = []byte("{}")
-	}
-	value, err := decode(args)
-	if err != nil {
-		return []Violation{{Want: i18n.Plain("JSON"), Message: i18n.New("Arguments: expected JSON", "参数：应为 JSON")}}
-	}
-	return r.doc.validate(value, workFor(len(args)))
+// arguments count as {}.
+func (it *Item) Validate(args []byte) []jsonschema.Violation {
+	return it.compiled().Validate(it.InputSchema, args)
 }
 
-func (d *document) validate(value any, work int) []Violation {
-	e := &evaluation{doc: d, work: maxWork - work}
-	if e.check(d.root, value, nil, nil, true) || e.spent {
-		return nil
+func (it *Item) compiled() *jsonschema.Schema {
+	if it.rules == nil {
+		return &jsonschema.Schema{}
 	}
-	return sorted(e.found)
+	return it.rules
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/clients"
 )
 
 // moving is a client with two servers, one of which has a secret, and a
@@ -54,7 +56,7 @@ func TestMoveKeepsAnotherOfThisName(t *testing.T) {
 			t.Errorf("a secret shows:\n%s%s", out, errs)
 		}
 	}
-	says(t, m.content(), `"/tmp"`, ownEntry)
+	says(t, m.content(), `"/tmp"`, clients.OwnEntry)
 	says(t, fileText(t, gateway), `"/srv"`, `"api"`)
 }
 
@@ -128,19 +130,6 @@ func TestDisconnectLeavesWhatOthersUse(t *testing.T) {
 	says(t, fileText(t, gateway), `"files"`, `"api"`)
 }
 
-func TestMaskValues(t *testing.T) {
-	for entry, want := range map[string]string{
-		`{"env":{"A":"secret-long-one","B":"secret-long"}}`:      `{"env":{"A":"***","B":"***"}}`,
-		`{"command":{"path":"x","env":{"TOKEN":"sk-012345"}}}`:   `{"command":{"path":"x","env":{"TOKEN":"***"}}}`,
-		`{"requestOptions":{"headers":{"A":"Bearer abc"}}}`:      `{"requestOptions":{"headers":{"A":"***"}}}`,
-		`{"headers":{"Authorization":"Bearer abc","X-Size":10}}`: `{"headers":{"Authorization":"***","X-Size":10}}`,
-	} {
-		if got := maskValues(entry, []byte(entry)); got != want {
-			t.Errorf("%s is shown as %s, want %s", entry, got, want)
-		}
-	}
-}
-
 // TestConnectAgainAfterHandEdits undoes both connections when the client's file
 // was changed between them.
 func TestConnectAgainAfterHandEdits(t *testing.T) {
@@ -159,7 +148,7 @@ func TestConnectAgainAfterHandEdits(t *testing.T) {
 	says(t, errs, "taken out of the gateway: api", "taken out of the gateway: files", "taken out of the gateway: mine")
 	text := m.content()
 	says(t, text, `"theme": "dark"`, `"mine"`, `"files"`, `"api"`, `"sk-0123456789"`)
-	if strings.Contains(text, ownEntry) {
+	if strings.Contains(text, clients.OwnEntry) {
 		t.Errorf("it is still connected: %s", text)
 	}
 	if got := fileText(t, gateway); strings.Contains(got, "command") {
@@ -180,7 +169,7 @@ func TestConnectAgainElsewhere(t *testing.T) {
 	says(t, m.content(), "3095")
 	m.run(0, "-c", gateway, "disconnect", "cursor")
 	says(t, m.content(), `"/srv"`, `"api"`)
-	if strings.Contains(m.content(), ownEntry) {
+	if strings.Contains(m.content(), clients.OwnEntry) {
 		t.Errorf("it is still connected: %s", m.content())
 	}
 }

@@ -1,86 +1,28 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"mcp-all-in-one/internal/clients"
 )
-
-// TestClientRules translates entries as the documentation of each client
-// writes them. A text that a client does not read as a variable is none here
-// either, and what has no translation is named.
-func TestClientRules(t *testing.T) {
-	home := t.TempDir()
-	for _, test := range []struct{ client, name, in, want, notes string }{
-		{"claude-desktop", "no variables", `{"command":"x","args":["$HOME","${HOME}"],"env":{"A":"{env:B}"}}`, `{"command":"x","args":["$HOME","$${HOME}"],"env":{"A":"{env:B}"}}`, ""},
-		{"claude-code", "braces", `{"type":"http","url":"${BASE:-https://x.example}/mcp","headers":{"Authorization":"Bearer ${KEY}"},"timeout":60000}`, `{"type":"http","url":"${BASE:-https://x.example}/mcp","headers":{"Authorization":"Bearer ${KEY}"},"timeout":60000}`, ""},
-		{"claude-code", "no dollar", `{"command":"x","args":["$HOME","${env:HOME}"]}`, `{"command":"x","args":["$HOME","$${env:HOME}"]}`, ""},
-		{"cursor", "editor", `{"command":"x","args":["${userHome}/a","${workspaceFolder}${/}b"],"env":{"K":"${env:KEY}","L":"${KEY}"},"envFile":".env"}`, `{"command":"x","args":["${userHome}/a","${workspaceFolder}/b"],"env":{"K":"${env:KEY}","L":"$${KEY}"}}`, "means another folder outside the client: ${workspaceFolder}|not taken over: envFile"},
-		{"vscode", "inputs", `{"type":"stdio","command":"x","env":{"K":"${input:key}","L":"${env:L}"}}`, `{"command":"x","env":{"K":"${secret:key}","L":"${env:L}"}}`, "store it: mcp-all-in-one secret set key"},
-		{"vscode", "place", `{"command":"x","args":["${workspaceFolderBasename}"]}`, `{"command":"x","args":["$${workspaceFolderBasename}"]}`, "means nothing outside the client: ${workspaceFolderBasename}"},
-		{"copilot", "all", `{"type":"local","command":"x","args":["${A:-b}"],"env":{"K":"$KEY","L":"${KEY}"},"tools":["a"],"timeout":5000}`, `{"command":"x","args":["${A:-b}"],"env":{"K":"${KEY}","L":"${KEY}"},"allow":["a"],"timeout":5000}`, ""},
-		{"windsurf", "env and file", `{"serverUrl":"https://x.example/mcp","headers":{"A":"Bearer ${env:KEY}","B":"${file:/run/key}"}}`, `{"url":"https://x.example/mcp","headers":{"A":"Bearer ${env:KEY}","B":"${file:/run/key}"}}`, ""},
-		{"zed", "seconds", `{"command":"x","args":["$HOME"],"timeout":90}`, `{"command":"x","args":["$HOME"],"timeout":"90s"}`, ""},
-		{"codex", "names of variables", `{"command":"x","args":["${A}"],"env_vars":["A",{"name":"B","source":"local"}],"tool_timeout_sec":1.5,"startup_timeout_sec":9}`, `{"command":"x","args":["$${A}"],"inheritEnv":["A","B"],"timeout":"1.5s"}`, "not taken over: startup_timeout_sec"},
-		{"codex", "headers", `{"url":"https://x.example/mcp","bearer_token_env_var":"T","http_headers":{"A":"${b}"},"env_http_headers":{"B":"V"}}`, `{"url":"https://x.example/mcp","headers":{"Authorization":"Bearer ${T}","A":"$${b}","B":"${V}"}}`, ""},
-		{"gemini", "dollar", `{"command":"x","env":{"K":"$KEY","L":"Bearer ${KEY}"},"timeout":30000}`, `{"command":"x","env":{"K":"${KEY}","L":"Bearer ${KEY}"},"timeout":30000}`, ""},
-		{"opencode", "curly", `{"type":"local","command":["x","{file:~/a}","${A}"],"environment":{"K":"{env:KEY}","F":"{file:./key.txt}"},"timeout":5000}`, `{"command":"x","args":["${file:~/a}","$${A}"],"env":{"K":"${KEY}","F":"${file:HOME/key.txt}"}}`, "not taken over: timeout"},
-		{"cline", "seconds", `{"command":"x","env":{"K":"${env:KEY}"},"timeout":60,"disabled":true,"autoApprove":["a"]}`, `{"command":"x","env":{"K":"${env:KEY}"},"timeout":"60s","enabled":false}`, "not taken over: autoApprove"},
-		{"cline", "large", `{"type":"streamableHttp","url":"https://x.example/mcp","timeout":1000000}`, `{"type":"http","url":"https://x.example/mcp"}`, "not taken over: timeout"},
-		{"lmstudio", "no variables", `{"url":"https://x.example/mcp","headers":{"A":"${KEY}"}}`, `{"url":"https://x.example/mcp","headers":{"A":"$${KEY}"}}`, ""},
-		{"kiro", "braces", `{"command":"x","env":{"K":"${KEY}"},"disabledTools":["a"],"timeout":60000}`, `{"command":"x","env":{"K":"${KEY}"},"deny":["a"],"timeout":60000}`, ""},
-		{"goose", "stdio", `{"type":"stdio","name":"n","cmd":"x","args":["$HOME"],"envs":{"A":"$B"},"env_keys":["TOKEN"],"timeout":300,"available_tools":["a"]}`, `{"command":"x","args":["$HOME"],"env":{"A":"$B"},"inheritEnv":["TOKEN"],"timeout":"300s","allow":["a"]}`, "Goose keeps TOKEN itself: set it in the gateway's environment"},
-		{"goose", "http", `{"type":"streamable_http","uri":"https://x.example/mcp","headers":{"A":"Bearer $TOKEN","B":"${MINE}"},"envs":{"MINE":"1"},"available_tools":[]}`, `{"type":"http","url":"https://x.example/mcp","headers":{"A":"Bearer ${TOKEN}","B":"1"}}`, ""},
-		{"continue", "secrets", `{"name":"n","type":"streamable-http","url":"https://x.example/mcp","requestOptions":{"headers":{"A":"Bearer ${{ secrets.KEY }}"},"timeout":1},"connectionTimeout":8000}`, `{"type":"http","url":"https://x.example/mcp","headers":{"A":"Bearer ${secret:KEY}"}}`, "store it: mcp-all-in-one secret set KEY|not taken over: connectionTimeout|not taken over: requestOptions.timeout"},
-		{"crush", "shell", `{"type":"http","url":"https://x.example/mcp","timeout":120,"disabled":false,"disabled_tools":["a"],"headers":{"A":"Bearer $KEY","B":"$(cat $HOME/key)","C":"${KEY:-x}"}}`, `{"type":"http","url":"https://x.example/mcp","timeout":"120s","deny":["a"],"headers":{"A":"Bearer ${KEY}","B":"${secret:n-b}","C":"${KEY:-x}"}}`, "store what $(cat $HOME/key) prints: mcp-all-in-one secret set n-b"},
-		{"file", "our own", `{"command":"x","args":["$HOME","$${A}","${secret:a}"],"env":{"K":"${env:KEY}","L":"${input:i}"}}`, `{"command":"x","args":["$HOME","$${A}","${secret:a}"],"env":{"K":"${env:KEY}","L":"${secret:i}"}}`, "secret set i"},
-	} {
-		t.Run("true/10 "+test.client+" "+test.name, func(t *testing.T) {
-			a := &app{Env: Env{Getenv: os.LookupEnv}}
-			c := anyClient()
-			if test.client != "file" {
-				var err error
-				if c, err = a.findClient(test.client); err != nil {
-					t.Fatal(err)
-				}
-			}
-			got := a.translate(c, foreign{name: "n", raw: json.RawMessage(test.in), dir: home})
-			var want, have map[string]any
-			if err := json.Unmarshal([]byte(strings.ReplaceAll(test.want, "HOME/key", filepath.ToSlash(home)+"/key")), &want); err != nil {
-				t.Fatal(err)
-			}
-			raw, err := json.Marshal(got.entry)
-			if err != nil || json.Unmarshal(raw, &have) != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, have); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if notes := strings.Join(got.notes, "|"); notes != test.notes && !(test.notes != "" && strings.Contains(notes, test.notes)) {
-				t.Errorf("notes are %q, want %q", notes, test.notes)
-			}
-		})
-	}
-}
 
 // TestClientFileForm imports from and connects to every client when its file
 // has a byte order mark and the line breaks of Windows. Both stay.
 func TestClientFileForm(t *testing.T) {
-	for _, c := range clients() {
-		t.Run("true/10 "+c.id, func(t *testing.T) {
-			m := newMachine(t, c.id)
+	for _, c := range clients.All() {
+		t.Run("true/10 "+c.ID, func(t *testing.T) {
+			m := newMachine(t, c.ID)
 			m.sample = []byte("\ufeff" + strings.ReplaceAll(string(m.sample), "\n", "\r\n"))
 			if err := os.WriteFile(m.file, m.sample, 0o640); err != nil {
 				t.Fatal(err)
 			}
-			if out, _ := m.run(0, "import", c.id); !strings.Contains(out, "\timported\n") {
+			if out, _ := m.run(0, "import", c.ID); !strings.Contains(out, "\timported\n") {
 				t.Errorf("imported: %s", out)
 			}
-			m.run(0, "connect", c.id)
+			m.run(0, "connect", c.ID)
 			m.hasOwnEntry()
 			text := m.content()
 			if !strings.HasPrefix(text, "\ufeff") || strings.Count(text, "\ufeff") != 1 {
@@ -93,8 +35,8 @@ func TestClientFileForm(t *testing.T) {
 			if err := os.WriteFile(m.file, []byte(text+"\r\n"), 0o640); err != nil {
 				t.Fatal(err)
 			}
-			m.run(0, "disconnect", c.id)
-			if text := m.content(); strings.Contains(text, ownEntry) || !strings.HasPrefix(text, "\ufeff") || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
+			m.run(0, "disconnect", c.ID)
+			if text := m.content(); strings.Contains(text, clients.OwnEntry) || !strings.HasPrefix(text, "\ufeff") || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
 				t.Errorf("disconnected: %q", text)
 			}
 		})

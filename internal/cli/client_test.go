@@ -11,13 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
 )
 
 // A machine is a home with one client's file in it.
 type machine struct {
 	t      *testing.T
-	client client
+	client clients.Client
 	file   string
 	sample []byte
 }
@@ -30,12 +32,12 @@ func newMachine(t *testing.T, id string) *machine {
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CODEX_HOME", "APPDATA", config.EnvConfig} {
 		t.Setenv(name, "")
 	}
-	a := &app{Env: Env{Getenv: os.LookupEnv}}
-	c, err := a.findClient(id)
+	a := &env.Env{Getenv: os.LookupEnv}
+	c, err := clients.Find(a, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{t: t, client: *c, file: c.paths(home, os.LookupEnv)[0]}
+	m := &machine{t: t, client: *c, file: c.Paths(home, os.LookupEnv)[0]}
 	matches, _ := filepath.Glob(filepath.Join("testdata", "client", id+".*"))
 	if len(matches) != 1 {
 		t.Fatalf("samples of %s: %v", id, matches)
@@ -56,7 +58,7 @@ func newMachine(t *testing.T, id string) *machine {
 func (m *machine) run(want int, args ...string) (stdout, stderr string) {
 	m.t.Helper()
 	var out, errs bytes.Buffer
-	code := Run(context.Background(), Env{Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
+	code := Run(context.Background(), env.Env{Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
 	if code != want {
 		m.t.Fatalf("%v: exit code %d, want %d\n%s%s", args, code, want, out.String(), errs.String())
 	}
@@ -86,17 +88,17 @@ func (m *machine) comments() []string {
 }
 
 func TestConnect(t *testing.T) {
-	for _, c := range clients() {
-		t.Run(c.id, func(t *testing.T) {
-			m := newMachine(t, c.id)
-			diff, _ := m.run(0, "connect", c.id, "--dry-run")
+	for _, c := range clients.All() {
+		t.Run(c.ID, func(t *testing.T) {
+			m := newMachine(t, c.ID)
+			diff, _ := m.run(0, "connect", c.ID, "--dry-run")
 			if m.content() != string(m.sample) {
 				t.Fatal("a dry run wrote the file")
 			}
 			if !strings.Contains(diff, "+++ ") || !strings.Contains(diff, "mcp-all-in-one") {
 				t.Errorf("the difference does not show: %s", diff)
 			}
-			m.run(0, "connect", c.id)
+			m.run(0, "connect", c.ID)
 			for _, comment := range m.comments() {
 				if !strings.Contains(m.content(), comment) {
 					t.Errorf("comment %q is lost in\n%s", comment, m.content())
@@ -106,11 +108,11 @@ func TestConnect(t *testing.T) {
 			if info, err := os.Stat(m.file); err != nil || info.Mode().Perm() != 0o640 {
 				t.Errorf("the mode is %v %v", info.Mode(), err)
 			}
-			_, again := m.run(0, "connect", c.id)
+			_, again := m.run(0, "connect", c.ID)
 			if !strings.Contains(again, "already") {
 				t.Errorf("connecting again: %s", again)
 			}
-			m.run(0, "disconnect", c.id)
+			m.run(0, "disconnect", c.ID)
 			if diff := cmp.Diff(string(m.sample), m.content()); diff != "" {
 				t.Errorf("disconnecting does not restore (-want +got):\n%s", diff)
 			}
@@ -121,24 +123,24 @@ func TestConnect(t *testing.T) {
 // hasOwnEntry demands our entry beside all the others.
 func (m *machine) hasOwnEntry() {
 	m.t.Helper()
-	before, err := parseClient(m.sample, &m.client)
+	before, err := clients.Parse(m.sample, &m.client)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	after, err := parseClient([]byte(m.content()), &m.client)
+	after, err := clients.Parse([]byte(m.content()), &m.client)
 	if err != nil {
 		m.t.Fatalf("%v in\n%s", err, m.content())
 	}
 	names := map[string]bool{}
 	for _, s := range after {
-		names[s.name] = true
+		names[s.Name] = true
 	}
 	for _, s := range before {
-		if !names[s.name] {
-			m.t.Errorf("server %s is lost in\n%s", s.name, m.content())
+		if !names[s.Name] {
+			m.t.Errorf("server %s is lost in\n%s", s.Name, m.content())
 		}
 	}
-	if !names[ownEntry] || len(after) != len(before)+1 {
+	if !names[clients.OwnEntry] || len(after) != len(before)+1 {
 		m.t.Errorf("servers are %v in\n%s", names, m.content())
 	}
 }
@@ -155,11 +157,11 @@ func TestDisconnectAfterAChange(t *testing.T) {
 			}
 			m.run(0, "disconnect", id)
 			got := m.content()
-			servers, err := parseClient([]byte(got), &m.client)
+			servers, err := clients.Parse([]byte(got), &m.client)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, got)
 			}
-			want, err := parseClient(m.sample, &m.client)
+			want, err := clients.Parse(m.sample, &m.client)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,15 +262,6 @@ func TestImportStoresSecrets(t *testing.T) {
 	got, err := config.NewFileStore(config.UserDir(os.Getenv("HOME"))).Get("figma-authorization")
 	if err != nil || got != "figd_0123456789" {
 		t.Errorf("stored: %q %v", got, err)
-	}
-}
-
-func TestUnifiedDiff(t *testing.T) {
-	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n"
-	after := "a\nb\nC\nd\ne\nf\ng\nh\ni\nj\nk\n"
-	want := "--- x\n+++ x\n@@ -1,6 +1,6 @@\n a\n b\n-c\n+C\n d\n e\n f\n@@ -8,3 +8,4 @@\n h\n i\n j\n+k\n"
-	if diff := cmp.Diff(want, unifiedDiff("x", []byte(before), []byte(after))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

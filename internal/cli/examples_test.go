@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -15,9 +17,9 @@ import (
 // so are its flags, and it takes that many arguments.
 func TestExamples(t *testing.T) {
 	checked := 0
-	for name, p := range personalities() {
+	for name, p := range env.Personalities() {
 		for _, lang := range []i18n.Lang{i18n.English, i18n.Chinese} {
-			for _, line := range examplesOf(p.root(&app{personality: p, lang: lang})) {
+			for _, line := range examplesOf(roots()[name](&env.Env{Personality: p, Lang: lang})) {
 				checked++
 				words := exampleWords(t, line)
 				if words == nil {
@@ -68,10 +70,11 @@ func exampleWords(t *testing.T, line string) []string {
 
 // parseExample lets a fresh command tree take the words apart.
 func parseExample(words []string) error {
-	a := &app{Env: Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}}
-	args := a.identify()
-	root := a.personality.root(a)
-	if len(args) > 0 && strings.Contains(args[0], ".") && a.personality.own {
+	a := &env.Env{Args: words, Getenv: func(string) (string, bool) { return "", false }}
+	name, args := identify(words)
+	a.Personality = env.Personalities()[name]
+	root := roots()[name](a)
+	if len(args) > 0 && strings.Contains(args[0], ".") && a.Personality.Own {
 		args = append([]string{"call"}, args...) // short for it
 	}
 	for _, c := range root.Commands() {
@@ -80,7 +83,7 @@ func parseExample(words []string) error {
 	stub(root)
 	root.SetArgs(slices.Clone(args))
 	if found, _, err := root.Find(args); err == nil && found == root && root.HasSubCommands() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		return a.unknownCommand(root, args[0])
+		return command.UnknownCommand(a, root, args[0])
 	}
 	return root.Execute()
 }

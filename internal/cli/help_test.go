@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -21,14 +22,14 @@ var update = cmdflag.Bool("update", false, "rewrite the golden help")
 // was agreed on.
 func TestHelp(t *testing.T) {
 	for _, lang := range []string{"en", "zh"} {
-		for name, p := range personalities() {
+		for name, p := range env.Personalities() {
 			if name == "mcps_proxy" {
 				continue
 			}
 			t.Run(lang+"/"+name, func(t *testing.T) {
-				a := &app{personality: p, lang: i18n.ByTag(lang)}
+				a := &env.Env{Personality: p, Lang: i18n.ByTag(lang)}
 				var got bytes.Buffer
-				writeAllHelp(&got, p.root(a), name, lang)
+				writeAllHelp(&got, roots()[name](a), name, lang)
 				golden(t, filepath.Join("testdata", "help", name+"."+lang+".txt"), got.Bytes())
 			})
 		}
@@ -43,7 +44,7 @@ func writeAllHelp(w *bytes.Buffer, cmd *cobra.Command, name, lang string) {
 	args := append(append([]string{name}, words...), "--help")
 	w.WriteString("$ " + strings.Join(args, " ") + "\n")
 	getenv := func(key string) (string, bool) { return lang, key == "MCP_AIO_LANG" }
-	if code := Run(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: w, Stderr: w, Getenv: getenv}); code != 0 {
+	if code := Run(context.Background(), env.Env{Args: args, Stdin: strings.NewReader(""), Stdout: w, Stderr: w, Getenv: getenv}); code != 0 {
 		w.WriteString("exit " + string(rune('0'+code)) + "\n")
 	}
 	w.WriteString("\n")
@@ -77,7 +78,7 @@ func golden(t *testing.T, path string, got []byte) {
 // TestChineseHelpHasNoEnglish finds texts that nobody translated: every line
 // that says what something does has a Chinese character in it.
 func TestChineseHelpHasNoEnglish(t *testing.T) {
-	a := &app{personality: personalities()["mcp-all-in-one"], lang: i18n.Chinese}
+	a := &env.Env{Personality: env.Personalities()["mcp-all-in-one"], Lang: i18n.Chinese}
 	var check func(cmd *cobra.Command)
 	check = func(cmd *cobra.Command) {
 		if cmd.Short != "" && !strings.ContainsFunc(cmd.Short, func(r rune) bool { return r >= 0x4e00 && r <= 0x9fff }) {
@@ -89,5 +90,5 @@ func TestChineseHelpHasNoEnglish(t *testing.T) {
 			}
 		}
 	}
-	check(a.mainRoot())
+	check(mainRoot(a))
 }

@@ -2,65 +2,33 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-	"strconv"
 
-	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/cli/client"
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cli/manage"
+	"mcp-all-in-one/internal/cli/other"
+	"mcp-all-in-one/internal/cli/program"
+	"mcp-all-in-one/internal/cli/run"
+	"mcp-all-in-one/internal/env"
 )
 
-// A personality is one of the programs that this binary is: its commands,
-// flags, files and ports.
-type personality struct {
-	name   string // what it calls itself
-	config config.Personality
-	port   int
-	root   func(*app) *cobra.Command
-	own    bool // mcp-all-in-one itself, which may be asked to be another
-	// plain errors begin with "Error:" and end with exit code 1, as scripts
-	// for the program expect.
-	plain   bool
-	example string // a correct command, shown when the start fails
-}
-
-// personalities by the names that they are called by.
-func personalities() map[string]personality {
-	own := personality{name: "mcp-all-in-one", config: config.MCPAllInOne, port: 3095, root: (*app).mainRoot, own: true}
-	proxy := personality{
-		name: "mcps-proxy", config: config.MCPSProxy, port: 3095, root: (*app).proxyRoot, plain: true,
-		example: "mcps-proxy --stdio --schema=default --config ~/.mcps-proxy/config.json",
-	}
-	mcpx := personality{name: "mcpx", config: config.MCPX, port: 8000, root: (*app).mcpxRoot, plain: true, example: "mcpx config.json"}
-	sse := mcpx
-	sse.root, sse.example = (*app).mcpxSSERoot, "mcpx-sse config.json --port 8000"
-	tester := personality{name: "mcp-tester", config: config.MCPTester, port: 3095, root: (*app).testerRoot}
-	return map[string]personality{
-		"mcp-all-in-one": own,
-		"mcps-proxy":     proxy, "mcps_proxy": proxy,
-		"mcpx": mcpx, "mcpx-sse": sse,
-		"mcp-tester": tester,
+// roots are the command trees of the personalities, by the names that they are
+// called by.
+func roots() map[string]func(*env.Env) *cobra.Command {
+	return map[string]func(*env.Env) *cobra.Command{
+		"mcp-all-in-one": mainRoot,
+		"mcps-proxy":     program.ProxyRoot, "mcps_proxy": program.ProxyRoot,
+		"mcpx": program.MCPXRoot, "mcpx-sse": program.MCPXSSERoot,
+		"mcp-tester": program.TesterRoot,
 	}
 }
-
-// The groups of commands in the help.
-const (
-	groupRun    = "run"
-	groupUse    = "use"
-	groupManage = "manage"
-	groupClient = "client"
-	groupOther  = "other"
-)
 
 // mainRoot is the command tree of mcp-all-in-one.
-func (a *app) mainRoot() *cobra.Command {
-	cmd := a.newRoot("mcp-all-in-one", a.t("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
-	flags := cmd.PersistentFlags()
-	flags.StringVarP(&a.configPath, "mcp-config", "c", "", a.t("config `FILE`", "配置文件 `FILE`"))
-	flags.StringVar(&a.configPath, "config", "", a.t("the same as --mcp-config (`FILE`)", "同 --mcp-config（`FILE`）"))
-	flags.BoolVar(&a.project, "project", false, a.t("use the file of the working tree", "使用工作目录中的配置文件"))
-	flags.BoolVar(&a.insecure, "allow-insecure-config", false, a.t("accept a config file that others may write", "接受其他用户可写的配置文件"))
-	flags.BoolFunc("json", a.t("write JSON", "输出 JSON"), a.setJSON)
-	a.addOldSpellings(cmd)
-	for group, commands := range a.commands() {
+func mainRoot(a *env.Env) *cobra.Command {
+	cmd := command.NewRoot(a, "mcp-all-in-one", a.T("Many MCP servers as one, in every protocol version", "将多个 MCP 服务合并为一个，支持所有协议版本"))
+	env.AddGlobalFlags(a, cmd.PersistentFlags())
+	program.AddOldSpellings(a, cmd)
+	for group, commands := range commands(a) {
 		for _, c := range commands {
 			c.GroupID = group
 			cmd.AddCommand(c)
@@ -71,28 +39,15 @@ func (a *app) mainRoot() *cobra.Command {
 
 // commands are those of mcp-all-in-one, by the group that the help shows them
 // in.
-func (a *app) commands() map[string][]*cobra.Command {
+func commands(a *env.Env) map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{
-		groupUse: a.probeCommands(),
-		groupRun: {a.httpCommand(), a.stdioCommand(), a.demoCommand(), a.uiCommand(), a.statusCommand(), a.costCommand()},
-		groupManage: {
-			a.addCommand(), a.removeCommand(), a.enableCommand(true), a.enableCommand(false), a.restartCommand(), a.reloadCommand(), a.approveCommand(),
-			a.configCommand(), a.secretCommand(), a.keyCommand(), a.authCommand(),
+		command.GroupUse: program.ProbeCommands(a),
+		command.GroupRun: {run.HTTPCommand(a), run.StdioCommand(a), run.DemoCommand(a), run.UICommand(a), run.StatusCommand(a), run.CostCommand(a)},
+		command.GroupManage: {
+			manage.AddCommand(a), manage.RemoveCommand(a), manage.EnableCommand(a, true), manage.EnableCommand(a, false), manage.RestartCommand(a), manage.ReloadCommand(a), manage.ApproveCommand(a),
+			manage.ConfigCommand(a), manage.SecretCommand(a), manage.KeyCommand(a), manage.AuthCommand(a),
 		},
-		groupClient: {a.importCommand(), a.connectCommand(), a.disconnectCommand(), a.exportCommand(), a.runCommand()},
-		groupOther:  {a.versionCommand(), a.completionCommand(), a.explainCommand(), a.doctorCommand()},
+		command.GroupClient: {client.ImportCommand(a), client.ConnectCommand(a), client.DisconnectCommand(a), client.ExportCommand(a), client.RunCommand(a)},
+		command.GroupOther:  {run.VersionCommand(a), other.CompletionCommand(a), other.ExplainCommand(a), other.DoctorCommand(a)},
 	}
 }
-
-// setJSON is the flag --json.
-func (a *app) setJSON(value string) error {
-	on, err := strconv.ParseBool(value)
-	if on {
-		a.json()
-	}
-	return err
-}
-
-// json has everything written as JSON. What programs read is English, whatever
-// the locale.
-func (a *app) json() { a.asJSON, a.lang = true, i18n.English }

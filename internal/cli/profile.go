@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"runtime/pprof"
+
+	"mcp-all-in-one/internal/env"
 )
 
 // profileVariable names a file that a CPU profile of the whole run is written
@@ -12,7 +14,7 @@ const profileVariable = "MCP_AIO_CPUPROFILE"
 
 // profile starts a CPU profile where one is asked for and returns what ends
 // it.
-func (a *app) profile() func() {
+func profile(a *env.Env) func() {
 	path, ok := a.Getenv(profileVariable)
 	if !ok || path == "" {
 		return func() {}
@@ -22,7 +24,7 @@ func (a *app) profile() func() {
 		err = pprof.StartCPUProfile(file)
 	}
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "%s: %s\n", profileVariable, a.lang.Of(err))
+		fmt.Fprintf(a.Stderr, "%s: %s\n", profileVariable, a.Lang.Of(err))
 		return func() {}
 	}
 	return func() {

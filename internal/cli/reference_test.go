@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/env"
 )
 
 // TestReference holds the page about the command line against the commands.
@@ -13,15 +15,15 @@ func TestReference(t *testing.T) {
 	var page bytes.Buffer
 	page.WriteString(referenceHead)
 	fmt.Fprintf(&page, "\n## Error codes\n\nAs `mcp-all-in-one explain CODE` says it.\n\n| code | meaning |\n|---|---|\n")
-	for _, code := range codes() {
-		e, _ := explain(code)
-		fmt.Fprintf(&page, "| %s | %s |\n", code, strings.ReplaceAll(e.en, "|", "\\|"))
+	for _, code := range env.Codes() {
+		e, _ := env.Explain(code)
+		fmt.Fprintf(&page, "| %s | %s |\n", code, strings.ReplaceAll(e.EN, "|", "\\|"))
 	}
 	page.WriteString("\n## Every command\n\nAs `--help` prints it.\n")
 	for _, name := range []string{"mcp-all-in-one", "mcps-proxy", "mcpx", "mcpx-sse", "mcp-tester"} {
-		p := personalities()[name]
+		p := env.Personalities()[name]
 		var help bytes.Buffer
-		writeAllHelp(&help, p.root(&app{personality: p}), name, "en")
+		writeAllHelp(&help, roots()[name](&env.Env{Personality: p}), name, "en")
 		fmt.Fprintf(&page, "\n### %s\n\n```text\n%s\n```\n", name, strings.TrimSpace(help.String()))
 	}
 	golden(t, filepath.Join("..", "..", "docs", "cli.md"), page.Bytes())

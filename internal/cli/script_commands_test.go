@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -42,7 +43,7 @@ func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	cmd := program(ts, args[1:])
+	cmd := programOf(ts, args[1:])
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(""), &out, &errs
 	if in, err := os.ReadFile(ts.MkAbs("in")); err == nil {
@@ -58,8 +59,8 @@ func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// program is a command with the environment of the script.
-func program(ts *testscript.TestScript, args []string) *exec.Cmd {
+// programOf is a command with the environment of the script.
+func programOf(ts *testscript.TestScript, args []string) *exec.Cmd {
 	path := ""
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		if info, err := os.Stat(dir + "/" + args[0]); err == nil && !info.IsDir() {
@@ -143,7 +144,7 @@ func scriptGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: gateway PROGRAM [ARG...]")
 	}
-	b := &background{cmd: program(ts, args), out: &watched{grew: make(chan struct{}, 1)}, ended: make(chan struct{})}
+	b := &background{cmd: programOf(ts, args), out: &watched{grew: make(chan struct{}, 1)}, ended: make(chan struct{})}
 	b.cmd.Stdout, b.cmd.Stderr = b.out, b.out
 	ts.Check(b.cmd.Start())
 	go func() {
@@ -210,9 +211,9 @@ func scriptControl(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var answer json.RawMessage
 	if len(args) == 1 {
-		ts.Check(dialControl(sockets[0]).get(context.Background(), args[0], &answer))
+		ts.Check(control.Dial(sockets[0]).Get(context.Background(), args[0], &answer))
 	} else {
-		ts.Check(dialControl(sockets[0]).post(context.Background(), args[0], json.RawMessage(args[1]), &answer))
+		ts.Check(control.Dial(sockets[0]).Post(context.Background(), args[0], json.RawMessage(args[1]), &answer))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("answer"), answer, 0o600))
 	if id, ok := jsonrpc.GetString(answer, "id"); ok {

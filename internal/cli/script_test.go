@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -15,7 +16,7 @@ import (
 // that a test runs in its own process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == helperCommand || os.Args[1] == "demo") {
-		os.Exit(Run(context.Background(), Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+		os.Exit(Run(context.Background(), env.Env{Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 	}
 	os.Exit(m.Run())
 }
@@ -57,7 +58,7 @@ func scriptParams(t *testing.T, dir string, files ...string) testscript.Params {
 // installed is a folder with the product under each of its names.
 func installed(t *testing.T) string {
 	product, dir := mcptest.BuildProduct(t), t.TempDir()
-	for name := range personalities() {
+	for name := range env.Personalities() {
 		if err := os.Symlink(product, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

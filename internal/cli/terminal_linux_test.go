@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
 )
 
 // TestTablesOnTerminal looks at tables as a person sees them. Wide characters
@@ -53,15 +54,15 @@ func TestTablesOnTerminal(t *testing.T) {
 func onTerminal(t *testing.T, lang string, args ...string) string {
 	t.Helper()
 	ours, theirs := terminal(t)
-	env := map[string]string{"MCP_AIO_LANG": lang, "NO_COLOR": "1", "HOME": t.TempDir(), "PATH": os.Getenv("PATH")}
+	variables := map[string]string{"MCP_AIO_LANG": lang, "NO_COLOR": "1", "HOME": t.TempDir(), "PATH": os.Getenv("PATH")}
 	seen := make(chan []byte)
 	go func() {
 		data, _ := io.ReadAll(ours) // ends with an error: nobody holds the terminal any more
 		seen <- data
 	}()
-	Run(t.Context(), Env{
+	Run(t.Context(), env.Env{
 		Args: append([]string{"mcp-all-in-one"}, args...), Stdin: strings.NewReader(""), Stdout: theirs, Stderr: theirs,
-		Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Getenv: func(name string) (string, bool) { v, ok := variables[name]; return v, ok },
 	})
 	theirs.Close()
 	return string(bytes.ReplaceAll(<-seen, []byte("\r\n"), []byte("\n")))
@@ -109,7 +110,7 @@ func TestApproveShowsAgain(t *testing.T) {
 		ours, theirs := terminal(t)
 		ended := make(chan int, 1)
 		go func() {
-			ended <- Run(t.Context(), Env{
+			ended <- Run(t.Context(), env.Env{
 				Args: []string{"mcp-all-in-one", "approve", "x", "-c", path}, Stdin: theirs, Stdout: theirs, Stderr: theirs,
 				Getenv: func(name string) (string, bool) {
 					return map[string]string{"MCP_AIO_LANG": "en"}[name], name == "MCP_AIO_LANG"
@@ -169,7 +170,7 @@ func TestImportAsks(t *testing.T) {
 				data, _ := io.ReadAll(ours) // ends with an error: nobody holds the terminal any more
 				seen <- data
 			}()
-			code := Run(t.Context(), Env{Args: []string{"mcp-all-in-one", "-c", gateway, "import", "cursor"}, Stdin: theirs, Stdout: theirs, Stderr: theirs})
+			code := Run(t.Context(), env.Env{Args: []string{"mcp-all-in-one", "-c", gateway, "import", "cursor"}, Stdin: theirs, Stdout: theirs, Stderr: theirs})
 			theirs.Close()
 			text := strings.ReplaceAll(string(<-seen), "\r\n", "\n")
 			if code != 0 {

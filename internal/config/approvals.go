@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -61,8 +62,8 @@ func (a *Approvals) state(all marks, id, hash string) (pending, earlier bool) {
 }
 
 // A proposal is a server that somebody who may not approve has written: the
-// hash of the entry before, "" when there was none, and now.
-type proposal struct{ id, was, is string }
+// hash of the entry before, "" when there was none, and now; and the principal.
+type proposal struct{ id, was, is, by string }
 
 // propose records that servers wait for approval. What was marked stays so:
 // the file may still have the entry, or have it under another name.
@@ -81,6 +82,13 @@ func (a *Approvals) propose(list []proposal) error {
 			}
 			m.hashes = appendNew(m.hashes, p.is)
 			m.hashes = m.hashes[max(0, len(m.hashes)-maxHashes):]
+			if p.by != "" {
+				if m.by == nil {
+					m.by = map[string]string{}
+				}
+				m.by[p.is] = p.by
+			}
+			maps.DeleteFunc(m.by, func(hash, _ string) bool { return !slices.Contains(m.hashes, hash) })
 			all[p.id] = m
 		}
 		return true
@@ -132,6 +140,17 @@ func (a *Approvals) Approve(id, shown string) error {
 		all.drop(id, shown)
 		return marked
 	})
+}
+
+// Asker returns the principal who proposed the entry of that hash, "" if the
+// record does not say. A record that cannot be read names nobody: Approve,
+// which reads it again, fails.
+func (a *Approvals) Asker(id, hash string) string {
+	all, err := a.read()
+	if err != nil {
+		return ""
+	}
+	return all[id].by[hash]
 }
 
 // Approvals returns the record of this file.

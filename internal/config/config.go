@@ -114,7 +114,7 @@ type Logging struct {
 	Level    string `json:"level" def:"info" enum:"error|warn|warning|info|debug" doc:"Lowest level that is written." zh:"最低日志级别。"`
 	File     string `json:"file" doc:"Log file; none when absent." zh:"日志文件；缺省不写文件。"`
 	MaxSize  int64  `json:"maxSize" unit:"size" def:"10MB" min:"1" doc:"Size at which the file is rotated." zh:"单个文件的最大大小。"`
-	MaxFiles int    `json:"maxFiles" def:"5" min:"1" max:"100" doc:"Rotated files that are kept." zh:"保留的文件数。"`
+	MaxFiles int    `json:"maxFiles" def:"5" min:"1" max:"100" doc:"Files that are kept, the current one included." zh:"保留的文件数（含当前文件）。"`
 	Console  bool   `json:"console" def:"true" doc:"Write to standard error." zh:"是否写到标准错误。"`
 	Format   string `json:"format" def:"text" enum:"text|json" doc:"Form of a line." zh:"日志格式。"`
 }

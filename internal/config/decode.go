@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // decoder fills structs from nodes and reports what does not fit.
@@ -91,7 +92,7 @@ func (d *decoder) unknown(m member, in reflect.Type, path string) {
 		names = append(names, f.name)
 	}
 	p := d.c.add(SeverityWarning, m.pos, join(path, m.key), codeUnknownKey, m.key)
-	if name := nearest(m.key, names); name != "" {
+	if name := spelling.Nearest(m.key, names); name != "" {
 		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
 	}
 }
@@ -175,7 +176,7 @@ func (d *decoder) oneOf(n *node, s string, f field, path string) bool {
 		}
 	}
 	p := d.report(n, path, codeNotOneOf, shown(n), strings.Join(f.enum, ", "))
-	if name := nearest(shown(n), f.enum); name != "" {
+	if name := spelling.Nearest(shown(n), f.enum); name != "" {
 		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
 	}
 	return false

@@ -202,17 +202,6 @@ func TestRetiredKeys(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	for name, want := range map[string]string{
-		"comand": "command", "Command": "command", "agrs": "args", "arg": "args", "enviroment": "", "heders": "headers", "xyz": "",
-		"inheritenv": "inheritEnv", strings.Repeat("x", 100): "",
-	} {
-		if got := nearest(name, []string{"command", "args", "env", "headers", "cwd", "inheritEnv"}); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestUnits(t *testing.T) {
 	for text, want := range map[string]time.Duration{"30s": 30 * time.Second, "1500": 1500 * time.Millisecond, "1.5": 1500 * time.Microsecond, "1m30s": 90 * time.Second} {
 		if got, err := parseDuration(text); got != want || err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,12 +18,20 @@ func recordOf(real string) string { return real + ".pending.json" }
 // marks are the hashes that a record has by server id.
 type marks map[string]mark
 
-// A mark has the hashes of one server. Of an earlier version is one that was
-// written as a single hash, which did not cover the whole entry: it is pending
-// whatever it says.
+// A mark has the hashes of one server, and for some of them the principal who
+// proposed the entry. Of an earlier version is one that was written as a single
+// hash, which did not cover the whole entry: it is pending whatever it says.
 type mark struct {
 	hashes  []string
+	by      map[string]string // principal by hash
 	earlier string
+}
+
+// markJSON is a mark in a record that names who proposed; one that does not is
+// the list of hashes.
+type markJSON struct {
+	Hashes []string          `json:"hashes"`
+	By     map[string]string `json:"by"`
 }
 
 // maxHashes bounds how many versions of an entry stay marked; the oldest go.
@@ -32,12 +41,21 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &m.earlier) == nil {
 		return nil
 	}
-	return json.Unmarshal(data, &m.hashes)
+	if json.Unmarshal(data, &m.hashes) == nil {
+		return nil
+	}
+	var v markJSON
+	err := json.Unmarshal(data, &v)
+	m.hashes, m.by = v.Hashes, v.By
+	return err
 }
 
 func (m mark) MarshalJSON() ([]byte, error) {
 	if m.earlier != "" {
 		return json.Marshal(m.earlier)
+	}
+	if len(m.by) > 0 {
+		return json.Marshal(markJSON{m.hashes, m.by})
 	}
 	return json.Marshal(m.hashes)
 }
@@ -46,6 +64,7 @@ func (m mark) MarshalJSON() ([]byte, error) {
 func (all marks) drop(id, hash string) {
 	m := all[id]
 	m.hashes = slices.DeleteFunc(m.hashes, func(h string) bool { return h == hash })
+	delete(m.by, hash)
 	if m.earlier = ""; len(m.hashes) == 0 {
 		delete(all, id)
 		return
@@ -117,6 +136,12 @@ func (a *Approvals) marksIn(files map[string]marks) marks {
 func (all marks) add(more marks) {
 	for id, m := range more {
 		m.hashes = appendNew(all[id].hashes, m.hashes...)
+		by := maps.Clone(all[id].by)
+		if by == nil {
+			by = map[string]string{}
+		}
+		maps.Copy(by, m.by)
+		m.by = by
 		if m.earlier == "" {
 			m.earlier = all[id].earlier
 		}

@@ -22,6 +22,8 @@ type WriteOptions struct {
 	// commands here: every entry that the write adds or changes waits for
 	// approval, and nothing but servers may change.
 	Pending bool
+	// By is the principal who writes; the record of what waits names it.
+	By string
 	// Now is the time in the backup's name; nil is the clock.
 	Now func() time.Time
 
@@ -132,7 +134,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 			if old := before[id]; old != nil && old.equal(after[id]) {
 				continue
 			}
-			p := proposal{id, was[id], s.ApprovalHash()}
+			p := proposal{id, was[id], s.ApprovalHash(), o.By}
 			waited, _ := record.state(all, id, p.was)
 			unread := d.unread[id] || keeps(after[id])
 			switch {

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -164,7 +165,7 @@ func sameHeader(header, argument string) bool {
 // An argumentsError is what is wrong with the arguments of a tool.
 type argumentsError struct {
 	wire       *jsonrpc.Error
-	violations catalog.Violations
+	violations jsonschema.Violations
 }
 
 func (e *argumentsError) Error() string { return e.wire.Error() }

@@ -48,6 +48,7 @@ const (
 	resourceItem
 	taskItem
 	methodItem // a method outside the protocol
+	skillsItem // the skills of a server, as a list
 	listenItem // what a client hears about, each part of which is decided on
 )
 
@@ -93,6 +94,10 @@ func (s *Session) do(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 		return s.read(ctx, c)
 	case mcp.MethodTasksList:
 		return s.listTasks(ctx, c)
+	case mcp.MethodSkillsList:
+		return s.listSkills(ctx, c)
+	case mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
+		return s.readSkill(ctx, c)
 	}
 	t, err := s.resolve(ctx, c)
 	if err != nil {
@@ -155,6 +160,8 @@ func (s *Session) notFound(c *Call) error {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "'%s' not found", clip(c.Target))
 	case mcp.MethodTasksGet, mcp.MethodTasksResult, mcp.MethodTasksCancel, mcp.MethodTasksUpdate:
 		return taskNotFound(c.Target)
+	case mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
+		return skillNotFound(c)
 	}
 	return methodNotFound(c.Method, "Method not found")
 }

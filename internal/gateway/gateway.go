@@ -42,6 +42,9 @@ type Options struct {
 	// Observe hears how each call ended, on either hop; nil hears nothing. It
 	// is called on the way of the call and must not block.
 	Observe func(*traffic.Observation)
+	// Addresses are what clients were given; nil keeps them for as long as the
+	// gateway runs.
+	Addresses *Addresses
 	// Own are our own tools; nil for none.
 	Own *builtin.Set
 	// Answerer is asked first what clients ask us: a person, for example. What
@@ -74,7 +77,7 @@ type Gateway struct {
 	pressure *pressure
 	seals    sealer
 	parks    parks
-	tasks    taskOwners
+	tasks    *taskOwners
 	scripts  scripts
 	kept     *kept.Store
 	// ownReading is opt.Own with the tool that reads on in kept results.
@@ -83,6 +86,7 @@ type Gateway struct {
 	// tallies count what clients were shown.
 	tallies    tallies
 	translated translated
+	skillsAt   sync.Map // the revision at which skills were learnt, by who sees them
 	// answerer answers what clients ask us.
 	answerer Answerer
 	// listeners are the open subscriptions of modern clients.
@@ -102,7 +106,11 @@ type Gateway struct {
 func New(opt Options) *Gateway {
 	g := &Gateway{opt: opt, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
 	g.info = marshal(opt.Info)
+	if g.opt.Addresses == nil {
+		g.opt.Addresses = OpenAddresses("")
+	}
 	g.seals = newSealer()
+	g.tasks = newTaskOwners()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
 	g.changes.gateway = g
@@ -240,6 +248,7 @@ func (g *Gateway) Close() {
 	g.Stop()
 	g.changes.stop()
 	g.parks.close()
+	g.tasks.close()
 	g.pressure.stop()
 	g.kept.Close()
 }

@@ -56,7 +56,7 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	s.gw.tellClients()
 	s.greet(s.caller)
 	s.hello(ctx)
-	return &jsonrpc.Response{Result: s.welcome(version, caps)}, nil
+	return &jsonrpc.Response{Result: s.welcome(ctx, version, caps)}, nil
 }
 
 const maxClientInfo = 64 << 10
@@ -82,8 +82,8 @@ func (s *Session) dialect(caps []byte) bool {
 const serverCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{}}`
 
 // welcome is the result of initialize.
-func (s *Session) welcome(version string, clientCaps []byte) []byte {
-	caps := s.capabilities(mcp.Legacy, version, s.caller.Offer)
+func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte) []byte {
+	caps := s.capabilities(ctx, party{caller: s.caller, rules: s.rules})
 	if s.seed {
 		for _, word := range []string{"roots", "sampling"} {
 			if jsonrpc.Get(clientCaps, word) != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -30,6 +31,7 @@ type listener struct {
 
 	mu        sync.Mutex
 	announced *view
+	asked     map[string]bool // the aliases among what it hears about
 }
 
 var listenFilters = map[string]string{
@@ -95,6 +97,8 @@ func requestID(from jsonrpc.Peer) []byte {
 type heard struct {
 	owner *upstream.Upstream
 	id    string // as its owner knows it
+	// bridge is the task where its owner is a legacy server; nil otherwise.
+	bridge *bridgedTask
 }
 
 // ownersOf are the servers of what is heard about, each once.
@@ -128,12 +132,39 @@ func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) ([]hea
 			continue
 		}
 		owned = append(owned, h)
+		l.note(c.Target)
 		if len(uris) > 1 {
 			uris = append(uris, ',')
 		}
 		uris = append(uris, raw...)
 	}
 	return owned, append(uris, ']')
+}
+
+// note remembers an alias by which the client wants to hear about a resource.
+func (l *listener) note(uri string) {
+	if _, _, ok := l.s.look().all.InURI(uri); !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked == nil {
+		l.asked = make(map[string]bool)
+	}
+	l.asked[uri] = true
+}
+
+// askedAs is the address by which the client wants to hear about a server's
+// resource.
+func (l *listener) askedAs(server, uri string) string {
+	alias := catalog.AliasURI(server, uri)
+	l.mu.Lock()
+	asked := l.asked[alias]
+	l.mu.Unlock()
+	if asked {
+		return alias
+	}
+	return l.s.look().all.OutURI(server, uri)
 }
 
 // release ends what a listener heard, within a bound: whoever listened is gone.
@@ -158,7 +189,7 @@ func (l *listener) tell(ctx context.Context, method string, params []byte) error
 func (l *listener) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
 	params := l.s.nameTask(server, n).Params
 	if uri, ok := jsonrpc.GetString(params, "uri"); ok {
-		if out := l.s.look().all.OutURI(server, uri); out != uri {
+		if out := l.askedAs(server, uri); out != uri {
 			params = jsonrpc.Set(params, jsonrpc.Quote(out), "uri")
 		}
 	}

@@ -11,15 +11,6 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// isModern says whether a request belongs to the modern era: it says so
-// itself. Some encoders escape the slash in that.
-func isModern(req *jsonrpc.Request) bool {
-	if !bytes.Contains(req.Params, []byte(mcp.MetaVersion)) && bytes.IndexByte(req.Params, '\\') < 0 {
-		return false
-	}
-	return jsonrpc.Get(req.Params, "_meta", mcp.MetaVersion) != nil
-}
-
 // handleModern answers one request of the modern era. Nothing of it outlives
 // the request but a call that waits for an answer of the client.
 func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -50,7 +41,8 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 	switch req.Method {
 	case mcp.MethodDiscover:
 		s.hello(ctx)
-		return s.discover(p), nil
+		s.meet(ctx, p)
+		return s.discover(ctx, p), nil
 	case mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodResourcesList, mcp.MethodTemplatesList:
 		s.settle(ctx)
 		now := s.look()
@@ -64,6 +56,12 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodResourcesRead:
 		return s.parkable(ctx, from, p, req, catalog.UplevelCacheable)
+	case mcp.MethodSkillsList, mcp.MethodSkillsGet:
+		resp, err := s.forward(ctx, p, req)
+		if err == nil && resp.Err == nil {
+			resp.Result = catalog.UplevelCacheable(mcp.LatestModern, resp.Result, resp.Owned())
+		}
+		return resp, err
 	case mcp.MethodListen:
 		return s.listen(ctx, from, p, req)
 	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
@@ -109,7 +107,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 }
 
 // discover is the result of server/discover.
-func (s *Session) discover(p party) *jsonrpc.Response {
+func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
 	var versions []byte
 	for i, v := range mcp.AllVersions() {
 		if i > 0 {
@@ -118,7 +116,7 @@ func (s *Session) discover(p party) *jsonrpc.Response {
 		versions = append(versions, jsonrpc.Quote(v)...)
 	}
 	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
-		versions, s.capabilities(mcp.Modern, mcp.LatestModern, p.caller.Offer), s.gw.resultMeta())
+		versions, s.capabilities(ctx, p), s.gw.resultMeta())
 	if text := s.instructions(); text != "" {
 		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
 	}

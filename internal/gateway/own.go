@@ -45,6 +45,7 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
+		Principal: s.opening.Who.ID,
 		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), text) },
 		Kept:      func(uri string) ([]byte, error) { return s.gw.kept.Get(s.keeper(), uri) },
 		ReadLimit: s.readLimit(),

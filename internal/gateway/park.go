@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -32,47 +30,30 @@ type park struct {
 	resp   *jsonrpc.Response
 	err    error
 
-	mu        sync.Mutex
-	from      jsonrpc.Peer // the stream of the request that waits now; nil while parked
-	questions map[string]*openQuestion
-	count     int
+	questions questions
 	news      chan struct{}
 	timer     *time.Timer
-}
 
-// An openQuestion waits for an answer.
-type openQuestion struct {
-	req    *jsonrpc.Request
-	answer chan *jsonrpc.Response
+	mu   sync.Mutex
+	from jsonrpc.Peer // the stream of the request that waits now; nil while parked
 }
 
 // Handle keeps a question of the server until the client has answered it.
 func (k *park) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	q := &openQuestion{
-		req:    &jsonrpc.Request{Method: req.Method, Params: append([]byte(nil), req.Params...)},
-		answer: make(chan *jsonrpc.Response, 1),
-	}
-	k.mu.Lock()
-	k.count++
-	key := fmt.Sprintf("in%d", k.count)
-	k.questions[key] = q
-	k.mu.Unlock()
-	select {
-	case k.news <- struct{}{}:
-	default:
-	}
-	select {
-	case resp := <-q.answer:
-		return resp, nil
-	case <-ctx.Done():
-		k.mu.Lock()
-		delete(k.questions, key)
-		k.mu.Unlock()
-		if errors.Is(context.Cause(ctx), errExpired) && req.Method == mcp.MethodElicit {
-			return &jsonrpc.Response{Result: []byte(`{"action":"cancel"}`)}, nil
+	return k.questions.ask(ctx, req, func() {
+		select {
+		case k.news <- struct{}{}:
+		default:
 		}
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "the client did not answer")
-	}
+	})
+}
+
+// tell makes the stream of a request the one where the call is heard; nil for
+// nowhere.
+func (k *park) tell(from jsonrpc.Peer) {
+	k.mu.Lock()
+	k.from = from
+	k.mu.Unlock()
 }
 
 // HandleNotification passes on what the server says, while somebody listens.
@@ -125,8 +106,7 @@ func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *j
 func (s *Session) startPark(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) *park {
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	k := &park{
-		id: randomID(), caller: p.caller, cancel: cancel, done: make(chan struct{}), from: from,
-		questions: make(map[string]*openQuestion), news: make(chan struct{}, 1),
+		id: randomID(), caller: p.caller, cancel: cancel, done: make(chan struct{}), from: from, news: make(chan struct{}, 1),
 	}
 	p.back = k
 	s.gw.parks.wg.Go(func() {
@@ -167,25 +147,8 @@ func (s *Session) inputRequired(k *park, req *jsonrpc.Request) (*jsonrpc.Respons
 		k.cancel(errExpired)
 		return nil, mcp.Failure(mcp.Overloaded, "", "too many calls wait for answers of their clients")
 	}
-	k.mu.Lock()
-	k.from = nil
-	requests := []byte(`{}`)
-	for key, q := range k.questions {
-		requests = jsonrpc.Set(requests, asInput(q.req), key)
-	}
-	k.mu.Unlock()
-	return inputResult(requests, s.seal(req, sealed{Park: k.id})), nil
-}
-
-// asInput writes a legacy question as the modern era asks it.
-func asInput(req *jsonrpc.Request) []byte {
-	params := req.Params
-	if len(params) == 0 {
-		params = []byte(`{}`)
-	}
-	params = jsonrpc.Set(params, nil, "_meta")
-	params = jsonrpc.Set(params, nil, "elicitationId")
-	return fmt.Appendf(nil, `{"method":%s,"params":%s}`, jsonrpc.Quote(req.Method), params)
+	k.tell(nil)
+	return inputResult(orEmptyObject(k.questions.inputs()), s.seal(req, sealed{Park: k.id})), nil
 }
 
 // resume gives a waiting call the answers of its client.
@@ -194,20 +157,8 @@ func (s *Session) resume(ctx context.Context, from jsonrpc.Peer, id string, req 
 	if k == nil {
 		return nil, invalidParams("requestState is not valid any more")
 	}
-	answers := jsonrpc.Get(req.Params, "inputResponses")
-	k.mu.Lock()
-	k.from = from
-	for key, answer := range jsonrpc.Members(orEmptyObject(answers)) {
-		q := k.questions[key]
-		if q == nil {
-			continue // never asked, or answered already
-		}
-		delete(k.questions, key)
-		q.answer <- &jsonrpc.Response{Result: append([]byte(nil), answer...)}
-	}
-	open := len(k.questions)
-	k.mu.Unlock()
-	if open > 0 {
+	k.tell(from)
+	if k.questions.give(jsonrpc.Get(req.Params, "inputResponses")) > 0 {
 		return s.inputRequired(k, req)
 	}
 	return s.waitPark(ctx, k, req)

@@ -41,6 +41,9 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 			continue
 		}
 		if resp.Err == nil {
+			if _, own, byAlias := s.look().all.InURI(uri); byAlias && own == t.name {
+				resp.Result = catalog.Told(resp.Result, t.name, uri)
+			}
 			return resp, nil
 		}
 		last = resp
@@ -71,6 +74,7 @@ func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, er
 // owners are the servers to ask for a resource: the one that lists it, or
 // whose template it matches; else each that has resources, in order.
 func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, error) {
+	s.learnSkills(ctx, c, uri)
 	ref, miss := s.look().all.ResourceFor(uri, s.readable())
 	if miss != nil {
 		s.settle(ctx)
@@ -183,13 +187,25 @@ func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonr
 	return s.endSubscription(ctx, u, own)
 }
 
+// subscribedAs is the address by which a session subscribed to a server's
+// resource.
+func (s *Session) subscribedAs(server, uri string) string {
+	out, alias := s.look().all.OutURI(server, uri), catalog.AliasURI(server, uri)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.subs[out] == nil && s.subs[alias] != nil {
+		return alias
+	}
+	return out
+}
+
 // Updated tells the client that a resource of a server changed.
 func (s *Session) Updated(ctx context.Context, server string, n *jsonrpc.Notification) {
 	uri, ok := jsonrpc.GetString(n.Params, "uri")
 	if !ok || s.opening.Client == nil {
 		return
 	}
-	if out := s.look().all.OutURI(server, uri); out != uri {
+	if out := s.subscribedAs(server, uri); out != uri {
 		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, jsonrpc.Quote(out), "uri")}
 	}
 	s.opening.Client.Notify(ctx, n)

@@ -29,27 +29,39 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 	}
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
-		resp, err := s.perform(ctx, c.client, t.upstream, t.item, req)
+		resp, err := s.perform(ctx, c, t, req)
 		if err == nil && resp.Err == nil {
 			s.inPart(c, t, resp)
 		}
 		return resp, err
+	}
+	if t.kind == taskItem {
+		switch era, ok := t.upstream.Tasks(ctx, c.client.caller); {
+		case ok && era == mcp.Legacy && c.client.rules.Era == mcp.Modern:
+			return s.modernTask(ctx, c, t)
+		case ok && era == mcp.Modern && c.client.rules.Era == mcp.Legacy:
+			return s.legacyTask(ctx, c, t)
+		}
 	}
 	return s.exchange(ctx, c.client, t.upstream, req)
 }
 
 // exchange calls a server and makes its answer one for this client.
 func (s *Session) exchange(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	tasks := hasTasks(u.Features(p.caller))
-	if tasks && req.Back != nil {
-		req.Back = taskBack{req.Back, s, u.Name()}
+	var back *taskBack
+	if u.HasTasks() && req.Back != nil {
+		back = &taskBack{Handler: req.Back, s: s, server: u.Name()}
+		req.Back = back
 	}
 	resp, err := s.callServer(ctx, p, u, req)
 	if err != nil || resp.Err != nil {
 		return resp, err
 	}
 	s.adapt(p.rules, u, resp)
-	if tasks {
+	if u.HasTasks() {
+		if back != nil && req.Method == mcp.MethodToolsCall && jsonrpc.Get(resp.Result, "task", "taskId") != nil {
+			back.outlived.Store(true)
+		}
 		resp.Result = s.nameTasks(u.Name(), resp.Result)
 	}
 	return resp, nil
@@ -69,18 +81,31 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 		span = t.span.Child()
 	}
 	id := s.gw.opt.Traffic.Begin(&c, req.Params)
+	var trip jsonrpc.Trip
+	req.Trip = &trip
 	resp, err := s.owned(u, req)(u.Call(ctx, p.caller, req))
 	o, body := outcomeOf(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
-	o.ServerTime = o.Total
+	split(&o, c.Start, &trip)
 	s.ended(id, &span, &c, &o, req.Params, body)
 	return resp, err
+}
+
+// split says where the time of a call to a server went. Until a transport took
+// it, the call waited here: for its turn, or for the server to start.
+func split(o *traffic.Outcome, start time.Time, trip *jsonrpc.Trip) {
+	o.Gateway = o.Total
+	if left := trip.Left(); !left.IsZero() {
+		o.Gateway = min(max(left.Sub(start), 0), o.Total)
+	}
+	o.Transport = min(trip.Carried(), o.Total-o.Gateway)
+	o.ServerTime = o.Total - o.Gateway - o.Transport
 }
 
 // owned notes whose the task is that an answer announces.
 func (s *Session) owned(u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
 	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
-		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && hasTasks(u.Features(nil)) {
+		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
 			s.ownTask(u.Name(), resp.Result)
 		}
 		return resp, err
@@ -124,16 +149,27 @@ func (l *listener) watchResource(ctx context.Context, c *Call) (heard, bool) {
 		return heard{}, false
 	}
 	resp, err := t.upstream.Subscribe(ctx, c.client.caller, t.name, l)
-	return heard{t.upstream, t.name}, err == nil && resp.Err == nil
+	return heard{t.upstream, t.name, nil}, err == nil && resp.Err == nil
 }
 
 // watchTask makes a listener hear about a task likewise.
 func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 	t, ok := l.allowed(ctx, c)
-	if !ok || !hasTasks(t.upstream.Features(c.client.caller)) {
+	if !ok {
 		return heard{}, false
 	}
-	return heard{t.upstream, t.name}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
+	switch era, ok := t.upstream.Tasks(ctx, c.client.caller); {
+	case !ok:
+		return heard{}, false
+	case era == mcp.Legacy:
+		b, err := l.s.bridgeOf(ctx, c.client, t)
+		if err != nil {
+			return heard{}, false
+		}
+		b.watch(l)
+		return heard{t.upstream, t.name, b}, true
+	}
+	return heard{t.upstream, t.name, nil}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
 }
 
 // allowed finds what a listener wants to hear about, where it may.
@@ -157,5 +193,11 @@ func (l *listener) unsubscribe(p party, owned []heard) {
 }
 
 func (l *listener) unwatch(p party, watched []heard) {
-	release(watched, func(ctx context.Context, h heard) { h.owner.UnwatchTask(ctx, p.caller, h.id, l) })
+	release(watched, func(ctx context.Context, h heard) {
+		if h.bridge != nil {
+			h.bridge.unwatch(l)
+			return
+		}
+		h.owner.UnwatchTask(ctx, p.caller, h.id, l)
+	})
 }

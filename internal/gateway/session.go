@@ -85,7 +85,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 }
 
 func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if isModern(req) {
+	if mcp.SaysVersion(req.Params) {
 		return s.handleModern(ctx, from, req)
 	}
 	if req.Method == mcp.MethodInitialize {

@@ -3,42 +3,71 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
+	"sync/atomic"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Tasks pass through in the dialect of their server: the one of 2025-11-25, or
-// the extension of the modern era. A client is told about them only where its
-// own version has that dialect. Where several servers share an endpoint, the
-// id of a task says which one it belongs to.
+// Tasks have two dialects: the one of 2025-11-25, and the extension of the
+// modern era. A client speaks its own; where the server speaks the other one,
+// task_modern.go and task_legacy.go translate. Where several servers share an
+// endpoint, the id of a task says which one it belongs to.
 
 const (
 	taskSeparator = "~"
-	relatedTask   = "io.modelcontextprotocol/related-task"
 	maxTaskResult = 256 << 10 // a result that announces a task is small
 )
 
 // capabilities are ours, with what the servers add that needs nothing of us
-// but routing.
-func (s *Session) capabilities(era mcp.Era, version string, offer mcp.Offer) []byte {
+// but routing, or translating.
+func (s *Session) capabilities(ctx context.Context, p party) []byte {
 	caps := []byte(serverCapabilities)
 	for _, u := range s.upstreams() {
-		f := u.Features(s.caller)
+		f := u.Features(p.caller)
 		if f == nil {
 			continue
 		}
-		if tasks := jsonrpc.Get(f.Capabilities, "tasks"); tasks != nil && era == mcp.Legacy && mcp.Rules(version).SampleTools {
-			caps = jsonrpc.Set(caps, tasks, "tasks")
+		declared := f.Capabilities
+		if p.rules.Era == mcp.Modern {
+			if modern := u.ModernCapabilities(ctx, p.caller); modern != nil {
+				declared = modern
+			}
 		}
-		for id, settings := range jsonrpc.Members(orEmptyObject(jsonrpc.Get(f.Capabilities, "extensions"))) {
-			if id == mcp.TasksExtension && era == mcp.Legacy || era == mcp.Legacy && jsonrpc.Get(orEmptyObject(offer.Extensions), id) == nil {
+		for id, settings := range jsonrpc.Members(orEmptyObject(jsonrpc.Get(declared, "extensions"))) {
+			if id == mcp.SkillsExtension { // clients do not announce that they know it
+				settings = joinedSkills(jsonrpc.Get(caps, "extensions", id), settings)
+			} else if id == mcp.TasksExtension || p.rules.Era == mcp.Legacy && jsonrpc.Get(orEmptyObject(p.caller.Offer.Extensions), id) == nil {
 				continue
 			}
 			caps = jsonrpc.Set(caps, settings, "extensions", id)
 		}
+		if era, ok := u.Tasks(ctx, p.caller); ok {
+			caps = withTasks(caps, p, era, declared)
+		}
+	}
+	return caps
+}
+
+// withTasks adds what a client is told of the tasks of a server.
+func withTasks(caps []byte, p party, era mcp.Era, declared []byte) []byte {
+	switch {
+	case p.rules.Era == mcp.Modern && (era == mcp.Modern || jsonrpc.Get(declared, "tasks", "requests", "tools", "call") != nil):
+		settings := orEmptyObject(jsonrpc.Get(declared, "extensions", mcp.TasksExtension))
+		return jsonrpc.Set(caps, settings, "extensions", mcp.TasksExtension)
+	case p.rules.Era == mcp.Modern || !p.rules.SampleTools:
+		return caps
+	case era == mcp.Modern:
+		declared = []byte(`{"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`)
+	}
+	tasks := jsonrpc.Get(caps, "tasks")
+	if tasks == nil {
+		return jsonrpc.Set(caps, jsonrpc.Get(declared, "tasks"), "tasks")
+	}
+	for member, value := range jsonrpc.Members(jsonrpc.Get(declared, "tasks")) {
+		caps = jsonrpc.Set(caps, value, "tasks", member)
 	}
 	return caps
 }
@@ -66,38 +95,41 @@ func (s *Session) resolveTask(c *Call) (*target, error) {
 
 // listTasks joins the principal's tasks of every server that lists them.
 func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
+	if c.client.rules.Era == mcp.Modern {
+		return nil, methodNotFound(c.Method, "not a method of "+mcp.LatestModern)
+	}
 	var owners []*target
+	var tasks [][]byte
+	modern := false
 	for _, u := range s.upstreams() {
-		if f := u.Features(s.caller); f != nil && jsonrpc.Get(f.Capabilities, "tasks", "list") != nil {
+		if era, ok := u.Tasks(ctx, c.client.caller); ok && era == mcp.Modern {
+			modern = true
+			tasks = append(tasks, s.modernTasks(ctx, c, u)...)
+		} else if f := u.Features(s.caller); f != nil && jsonrpc.Get(f.Capabilities, "tasks", "list") != nil {
 			owners = append(owners, &target{kind: taskItem, upstream: u, params: c.Params})
 		}
 	}
-	switch len(owners) {
-	case 0:
+	switch {
+	case len(owners) == 0 && !modern:
 		return nil, methodNotFound(c.Method, "no server lists tasks")
-	case 1:
+	case len(owners) == 1 && !modern:
 		return s.attempt(ctx, c, owners[0])
 	}
-	list := []byte{'['}
 	for _, t := range owners {
 		t.params = jsonrpc.Set(orEmptyObject(c.Params), nil, "cursor")
 		resp, err := s.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
 			continue // one server that is down hides its own tasks only
 		}
-		for task := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(resp.Result, "tasks"))) {
-			if len(list) > 1 {
-				list = append(list, ',')
-			}
-			list = append(list, task...)
-		}
+		tasks = slices.AppendSeq(tasks, jsonrpc.Elements(orEmptyArray(jsonrpc.Get(resp.Result, "tasks"))))
 	}
-	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), append(list, ']'), "tasks")}, nil
+	list := append(append([]byte{'['}, bytes.Join(tasks, []byte{','})...), ']')
+	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), list, "tasks")}, nil
 }
 
 // watch asks the owners of the wanted tasks and returns those that can tell.
 func (l *listener) watch(ctx context.Context, p party, wanted []byte) ([]heard, []byte) {
-	if len(wanted) == 0 || wanted[0] != '[' || jsonrpc.Get(orEmptyObject(p.caller.Offer.Extensions), mcp.TasksExtension) == nil {
+	if len(wanted) == 0 || wanted[0] != '[' || !p.caller.Offer.TakesTasks() {
 		return nil, nil
 	}
 	var watched []heard
@@ -156,7 +188,7 @@ func (s *Session) nameTasks(server string, result []byte) []byte {
 }
 
 // taskPaths are where a result or a notification names its task.
-var taskPaths = [...][]string{{"taskId"}, {"task", "taskId"}, {"_meta", relatedTask, "taskId"}}
+var taskPaths = [...][]string{{"taskId"}, {"task", "taskId"}, {"_meta", mcp.RelatedTask, "taskId"}}
 
 // ownTask notes that the task which a result announces belongs to the
 // principal.
@@ -184,20 +216,22 @@ type taskBack struct {
 	jsonrpc.Handler
 	s      *Session
 	server string
+	// outlived says that the call has become a task: it was answered, so what
+	// follows cannot travel on its stream.
+	outlived atomic.Bool
 }
 
-func (b taskBack) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+func (b *taskBack) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if params := b.s.nameTasks(b.server, req.Params); len(params) != len(req.Params) {
 		req = &jsonrpc.Request{Method: req.Method, Params: params, Back: req.Back}
 	}
 	return b.Handler.Handle(ctx, from, req)
 }
 
-func (b taskBack) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+func (b *taskBack) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if b.outlived.Load() {
+		outside{b.s, b.server}.HandleNotification(ctx, from, n)
+		return
+	}
 	b.Handler.HandleNotification(ctx, from, b.s.nameTask(b.server, n))
-}
-
-// hasTasks says whether a server may make tasks, in either dialect.
-func hasTasks(f *catalog.Features) bool {
-	return f != nil && bytes.Contains(f.Capabilities, []byte("tasks"))
 }

@@ -9,18 +9,44 @@ import (
 	"mcp-all-in-one/internal/upstream"
 )
 
-// perform calls a tool of a server. One that runs as a task alone is waited for
-// on behalf of a client whose version has no such tasks: to it, it is a tool
-// like any other.
-func (s *Session) perform(ctx context.Context, p party, u *upstream.Upstream, item *catalog.Item, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	hasTasks := p.rules.Era == mcp.Legacy && p.rules.SampleTools
-	if item == nil || !item.NeedsTask || hasTasks || jsonrpc.Get(req.Params, "task") != nil {
+// perform calls a tool of a server. Where the client has no tasks, or another
+// dialect of them than the server, the call is translated: it becomes a task of
+// the client's dialect, or the task is waited for, so that to the client it is a
+// tool like any other.
+func (s *Session) perform(ctx context.Context, c *Call, t *target, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	p, u := c.client, t.upstream
+	era, has := u.Tasks(ctx, p.caller)
+	if !has {
 		return s.exchange(ctx, p, u, req)
 	}
+	direct := c.Via == s.opening.Via // otherwise the answer is put into another one
+	asked := jsonrpc.Get(req.Params, "task") != nil
+	switch {
+	case era == mcp.Modern && p.rules.Era == mcp.Legacy && asked && direct:
+		return s.askForTask(ctx, p, u, req)
+	case era == mcp.Modern && (p.rules.Era == mcp.Legacy || !direct):
+		return s.driveModern(ctx, p, u, req)
+	case era == mcp.Modern || t.item == nil || asked:
+		return s.exchange(ctx, p, u, req)
+	case p.rules.Era == mcp.Modern && direct && p.caller.Offer.TakesTasks() && mayBeTask(t.item):
+		return s.beginTask(ctx, p, u, req)
+	case !t.item.NeedsTask || p.rules.Era == mcp.Legacy && p.rules.SampleTools && direct:
+		return s.exchange(ctx, p, u, req)
+	}
+	return s.drive(ctx, p, u, req)
+}
+
+// mayBeTask says whether a tool of 2025-11-25 may run as a task.
+func mayBeTask(item *catalog.Item) bool {
+	support, _ := jsonrpc.GetString(item.Raw, "execution", "taskSupport")
+	return support == "required" || support == "optional"
+}
+
+// drive waits for a tool of a legacy server that runs as a task alone.
+func (s *Session) drive(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if p.rules.Era == mcp.Modern {
-		// The task lives in the connection that it was begun on: this caller
-		// has the same one for every request.
-		p.caller = &upstream.Caller{Principal: p.caller.Principal, Era: mcp.Modern, Version: p.caller.Version, Info: p.caller.Info}
+		p.caller = s.taskCaller(p, nil)
+		defer p.caller.Close()
 	}
 	begun := *req
 	begun.Params = jsonrpc.Set(req.Params, []byte(`{}`), "task")
@@ -44,6 +70,37 @@ func (s *Session) perform(ctx context.Context, p party, u *upstream.Upstream, it
 	return resp, err
 }
 
+// driveModern calls a tool of a modern server for a client that is not told of
+// tasks, and waits for the task where the tool runs as one alone.
+func (s *Session) driveModern(ctx context.Context, p party, u *upstream.Upstream, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	plain := p
+	if p.caller.Offer.TakesTasks() {
+		plain = takesTasks(p)
+		plain.caller.Offer.Extensions = jsonrpc.Set(plain.caller.Offer.Extensions, nil, mcp.TasksExtension)
+	}
+	resp, err := s.exchange(ctx, plain, u, req)
+	if err != nil || resp.Err == nil || resp.Err.Code != mcp.CodeCapabilityMissing ||
+		jsonrpc.Get(resp.Err.Data, "requiredCapabilities", "extensions", mcp.TasksExtension) == nil {
+		return resp, err
+	}
+	// The server says that it did not run.
+	resp, err = s.callServer(ctx, takesTasks(p), u, req)
+	if err != nil || resp.Err != nil {
+		return resp, err
+	}
+	if kind, _ := jsonrpc.GetString(resp.Result, "resultType"); kind == "task" {
+		id, _ := jsonrpc.GetString(resp.Result, "taskId")
+		resp, err = s.followTask(ctx, p, u, id, jsonrpc.Get(req.Params, "_meta", "progressToken"))
+		if err != nil && ctx.Err() != nil {
+			s.cancelTask(ctx, takesTasks(p), u, aboutTask(mcp.MethodTasksCancel, id).Params)
+		}
+	}
+	if err == nil && resp.Err == nil {
+		s.adapt(p.rules, u, resp)
+	}
+	return resp, err
+}
+
 // cancelTask ends a task whose client has gone.
 func (s *Session) cancelTask(ctx context.Context, p party, u *upstream.Upstream, params []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWait)
@@ -55,10 +112,10 @@ func (s *Session) cancelTask(ctx context.Context, p party, u *upstream.Upstream,
 
 // withoutTask removes the task that a result belongs to.
 func withoutTask(result []byte) []byte {
-	if jsonrpc.Get(result, "_meta", relatedTask) == nil {
+	if jsonrpc.Get(result, "_meta", mcp.RelatedTask) == nil {
 		return result
 	}
-	result = jsonrpc.Set(result, nil, "_meta", relatedTask)
+	result = jsonrpc.Set(result, nil, "_meta", mcp.RelatedTask)
 	for range jsonrpc.Members(jsonrpc.Get(result, "_meta")) {
 		return result
 	}

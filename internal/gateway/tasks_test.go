@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
 )
 
 const taskTools = `{"tools":[{"name":"slow","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`
@@ -65,13 +66,14 @@ func TestTasks(t *testing.T) {
 	})
 	t.Run("bridge/H10 told by version only", func(t *testing.T) {
 		for version, want := range map[string]bool{mcp.V2025_11_25: true, mcp.V2025_06_18: false} {
-			caps := s.capabilities(mcp.Legacy, version, mcp.Offer{})
+			caps := s.capabilities(t.Context(), party{caller: s.caller, rules: mcp.Rules(version)})
 			if has := strings.Contains(string(caps), `"tasks"`); has != want {
 				t.Errorf("tasks for %s: %v, want %v", version, has, want)
 			}
 		}
-		if caps := s.capabilities(mcp.Modern, mcp.LatestModern, mcp.Offer{}); strings.Contains(string(caps), `"tasks"`) {
-			t.Errorf("a modern client is told of the old dialect: %s", caps)
+		caps := s.capabilities(t.Context(), party{caller: &upstream.Caller{Era: mcp.Modern}, rules: mcp.Rules(mcp.LatestModern)})
+		if strings.Contains(string(caps), `"tasks"`) || !strings.Contains(string(caps), `"io.modelcontextprotocol/tasks"`) {
+			t.Errorf("a modern client is told: %s", caps)
 		}
 	})
 }
@@ -237,10 +239,10 @@ func TestApps(t *testing.T) {
 		if got := ask(t, s, mcp.MethodResourcesRead, `{"uri":"ui://time/app.html"}`); !strings.Contains(got, `"_meta":{"ui":{"csp":{}}}`) {
 			t.Errorf("the app is %s", got)
 		}
-		if caps := s.capabilities(mcp.Legacy, mcp.V2025_11_25, s.caller.Offer); !strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
+		if caps := s.capabilities(t.Context(), party{caller: s.caller, rules: s.rules}); !strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
 			t.Errorf("the extension is not told: %s", caps)
 		}
-		if caps := s.capabilities(mcp.Legacy, mcp.V2025_11_25, mcp.Offer{}); strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
+		if caps := s.capabilities(t.Context(), party{caller: &upstream.Caller{}, rules: s.rules}); strings.Contains(string(caps), "io.modelcontextprotocol/ui") {
 			t.Errorf("the extension is told to who did not announce it: %s", caps)
 		}
 	})

@@ -46,7 +46,7 @@ func TestBothHopsAreRecorded(t *testing.T) {
 	}
 	below, root := calls[0], calls[1]
 	if root.Hop != traffic.HopClient || root.Server != "up" || root.Status != traffic.StatusToolError || root.Total < below.Total ||
-		root.Gateway != root.Total-below.Total || root.ServerTime != below.Total {
+		root.Gateway+root.Transport+root.ServerTime != root.Total || root.ServerTime != below.ServerTime || root.Transport != below.Transport {
 		t.Errorf("the client's hop: %+v", root)
 	}
 	if below.Hop != traffic.HopServer || below.Parent != root.ID || below.Status != traffic.StatusToolError || below.Total <= 0 ||

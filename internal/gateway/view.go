@@ -40,6 +40,10 @@ func (s *Session) look() *view {
 // shown of it.
 func (s *Session) merge(sources []catalog.Source, mode string) view {
 	opt := catalog.Options{Meta: s.gw.resultMeta()}
+	if s.opening.Server == "" {
+		opt.Addresses = s.gw.opt.Addresses.of(s.opening.Schema)
+		defer s.gw.opt.Addresses.save()
+	}
 	v := view{all: catalog.Merge(sources, opt), mode: mode}
 	v.shown = v.all
 	v.cost = s.measure(v.all, v.all)
@@ -129,7 +133,7 @@ func (s *Session) settle(ctx context.Context) {
 		if !s.opening.Session && !s.opening.Stdio {
 			wait = s.startLeft() // requests outside any session wait together, once
 		}
-		s.prepare(ctx, wait)
+		s.prepare(ctx, s.caller, wait)
 	})
 }
 
@@ -147,10 +151,14 @@ func (s *Session) startLeft() time.Duration {
 const maxHello = 4 * time.Second
 
 // hello waits for servers that start, before a client is told what they can do.
-func (s *Session) hello(ctx context.Context) { s.prepare(ctx, min(s.startLeft(), maxHello)) }
+func (s *Session) hello(ctx context.Context) { s.prepare(ctx, s.caller, min(s.startLeft(), maxHello)) }
+
+// meet waits until the servers that speak the era of a modern client, too, have
+// told what they can do in it.
+func (s *Session) meet(ctx context.Context, p party) { s.prepare(ctx, p.caller, maxHello) }
 
 // prepare waits until each server has answered or failed once.
-func (s *Session) prepare(ctx context.Context, wait time.Duration) {
+func (s *Session) prepare(ctx context.Context, c *upstream.Caller, wait time.Duration) {
 	if wait <= 0 {
 		return
 	}
@@ -158,7 +166,7 @@ func (s *Session) prepare(ctx context.Context, wait time.Duration) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, u := range s.upstreams() {
-		wg.Go(func() { u.Prepare(ctx, s.caller) })
+		wg.Go(func() { u.Prepare(ctx, c) })
 	}
 	wg.Wait()
 }

@@ -3,7 +3,6 @@ package http1
 import (
 	"context"
 	"net/http"
-	"net/http/httptrace"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -82,9 +81,6 @@ func (c *Transport) takes(req *http.Request) bool {
 		return false
 	}
 	if req.Close || len(req.TransferEncoding) > 0 || len(req.Trailer) > 0 {
-		return false
-	}
-	if httptrace.ContextClientTrace(req.Context()) != nil {
 		return false
 	}
 	return c.straight(req)

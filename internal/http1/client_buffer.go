@@ -45,17 +45,20 @@ var errStale = i18n.Errorf("the server has closed the connection", "服务已关
 
 // ask writes the request to a connection, after a look at one that was kept,
 // and reads what comes first. It returns how much was written; an error of
-// reading is for later.
-func (in *clientBuffer) ask(cn *clientConn, kept bool) (sent int, err error) {
+// reading is for later. wrote, if not nil, is called when all is written.
+func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, err error) {
 	msg, got := in.buf, 0
 	if cn.talk != nil {
-		sent, got, err = cn.talk.talk(msg, kept)
+		sent, got, err = cn.talk.talk(msg, kept, wrote)
 	}
 	talked := sent == len(msg)
 	if !talked && err == nil {
 		var n int
 		n, err = cn.Write(msg[sent:])
 		sent += n
+		if wrote != nil && err == nil {
+			wrote()
+		}
 	}
 	if sent == 0 && err != nil {
 		return 0, err // the request can still be sent to another one

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
 
@@ -20,6 +21,9 @@ type clientExchange struct {
 	addr string
 	stop func() bool // the end of ctx no longer ends the exchange; nil when it never did
 	over atomic.Bool // conn is no longer ours
+	// trace hears of GotConn, WroteRequest and GotFirstResponseByte, which is
+	// called when the whole header is here; nil if nobody traces.
+	trace *httptrace.ClientTrace
 
 	mu    sync.Mutex
 	conn  *clientConn // nil while there is none
@@ -31,7 +35,7 @@ type clientExchange struct {
 
 // newClientExchange is for the request that stands in the buffer.
 func newClientExchange(c *Transport, req *http.Request, in *clientBuffer) *clientExchange {
-	x := &clientExchange{c: c, ctx: req.Context(), addr: dialAddress(req.URL)}
+	x := &clientExchange{c: c, ctx: req.Context(), addr: dialAddress(req.URL), trace: httptrace.ContextClientTrace(req.Context())}
 	x.body.x, x.body.in, x.resp.Request = x, in, req
 	if x.ctx.Done() != nil {
 		x.stop = context.AfterFunc(x.ctx, x.end)
@@ -72,6 +76,9 @@ func (x *clientExchange) run() (*http.Response, error) {
 		x.body.in.free()
 		return nil, x.failure(err, partly)
 	}
+	if x.trace != nil && x.trace.GotFirstResponseByte != nil {
+		x.trace.GotFirstResponseByte()
+	}
 	framing.keep = framing.keep && partly == nil
 	x.body.begin(framing, &x.resp)
 	return &x.resp, nil
@@ -91,7 +98,7 @@ func (x *clientExchange) send() (partly, err error) {
 		}
 		n := 0
 		if err = net.ErrClosed; x.hold(cn) {
-			n, err = x.body.in.ask(cn, kept)
+			n, err = x.body.in.ask(cn, kept, x.traced(cn, kept))
 		}
 		if err == nil || n > 0 {
 			return err, nil
@@ -104,6 +111,21 @@ func (x *clientExchange) send() (partly, err error) {
 			return nil, &NotSentError{err}
 		}
 	}
+}
+
+// traced tells the trace of the connection and returns what to call when the
+// request is written; nil if nobody traces.
+func (x *clientExchange) traced(cn *clientConn, kept bool) (wrote func()) {
+	if x.trace == nil {
+		return nil
+	}
+	if x.trace.GotConn != nil {
+		x.trace.GotConn(httptrace.GotConnInfo{Conn: cn.Conn, Reused: kept})
+	}
+	if x.trace.WroteRequest == nil {
+		return nil
+	}
+	return func() { x.trace.WroteRequest(httptrace.WroteRequestInfo{}) }
 }
 
 // release gives the connection away, once.

@@ -15,4 +15,4 @@ type talker struct{ raw syscall.RawConn }
 
 func newTalker(net.Conn) *talker { return nil }
 
-func (*talker) talk([]byte, bool) (sent, got int, err error) { return 0, 0, errStale }
+func (*talker) talk([]byte, bool, func()) (sent, got int, err error) { return 0, 0, errStale }

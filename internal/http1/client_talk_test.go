@@ -59,7 +59,7 @@ func TestTalk(t *testing.T) {
 		tk := newTalker(ours)
 		for range 1000 {
 			msg := request()
-			if sent, got, err := tk.talk(msg, true); sent != 7 || string(msg[:got]) != "REQUEST" || err != nil {
+			if sent, got, err := tk.talk(msg, true, nil); sent != 7 || string(msg[:got]) != "REQUEST" || err != nil {
 				t.Fatalf("%d sent, %q read, %v", sent, msg[:max(got, 0)], err)
 			}
 		}
@@ -69,7 +69,7 @@ func TestTalk(t *testing.T) {
 		tk := newTalker(ours)
 		theirs.Close()
 		arrived(t, tk)
-		if sent, _, err := tk.talk(request(), true); sent != 0 || err != errStale {
+		if sent, _, err := tk.talk(request(), true, nil); sent != 0 || err != errStale {
 			t.Errorf("%d sent, %v", sent, err)
 		}
 	})
@@ -78,7 +78,7 @@ func TestTalk(t *testing.T) {
 		tk := newTalker(ours)
 		_, _ = io.WriteString(theirs, "unasked")
 		arrived(t, tk)
-		if sent, _, err := tk.talk(request(), true); sent != 0 || err != errStale {
+		if sent, _, err := tk.talk(request(), true, nil); sent != 0 || err != errStale {
 			t.Errorf("%d sent, %v", sent, err)
 		}
 	})
@@ -88,7 +88,7 @@ func TestTalk(t *testing.T) {
 		_, _ = io.WriteString(theirs, "unasked")
 		arrived(t, tk)
 		msg := request()
-		if sent, got, err := tk.talk(msg, false); sent != 7 || string(msg[:got]) != "unasked" || err != nil {
+		if sent, got, err := tk.talk(msg, false, nil); sent != 7 || string(msg[:got]) != "unasked" || err != nil {
 			t.Errorf("%d sent, %q read, %v", sent, msg[:got], err)
 		}
 	})
@@ -98,7 +98,7 @@ func TestTalk(t *testing.T) {
 			_, _ = theirs.Read(make([]byte, 100))
 			theirs.Close()
 		}()
-		if sent, got, err := newTalker(ours).talk(request(), true); sent != 7 || got != 0 || err != io.EOF {
+		if sent, got, err := newTalker(ours).talk(request(), true, nil); sent != 7 || got != 0 || err != io.EOF {
 			t.Errorf("%d sent, %d read, %v", sent, got, err)
 		}
 	})
@@ -106,21 +106,21 @@ func TestTalk(t *testing.T) {
 		ours, _ := pair(t)
 		tk := newTalker(ours)
 		_ = ours.CloseWrite()
-		if sent, _, err := tk.talk(request(), true); sent != 0 || !errors.Is(err, syscall.EPIPE) {
+		if sent, _, err := tk.talk(request(), true, nil); sent != 0 || !errors.Is(err, syscall.EPIPE) {
 			t.Errorf("%d sent, %v", sent, err)
 		}
 	})
 	t.Run("not read", func(t *testing.T) {
 		ours, _ := pair(t)
 		msg := make([]byte, 64<<20)
-		if sent, got, err := newTalker(ours).talk(msg, true); sent == 0 || sent == len(msg) || got != 0 || err != nil {
+		if sent, got, err := newTalker(ours).talk(msg, true, nil); sent == 0 || sent == len(msg) || got != 0 || err != nil {
 			t.Errorf("%d sent, %d read, %v", sent, got, err)
 		}
 	})
 	t.Run("late before", func(t *testing.T) {
 		ours, _ := pair(t)
 		_ = ours.SetDeadline(time.Unix(1, 0))
-		if sent, _, err := newTalker(ours).talk(request(), true); sent != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if sent, _, err := newTalker(ours).talk(request(), true, nil); sent != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%d sent, %v", sent, err)
 		}
 	})
@@ -130,7 +130,7 @@ func TestTalk(t *testing.T) {
 			_, _ = theirs.Read(make([]byte, 100))
 			_ = ours.SetDeadline(time.Unix(1, 0))
 		}()
-		if sent, _, err := newTalker(ours).talk(request(), true); sent != 7 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if sent, _, err := newTalker(ours).talk(request(), true, nil); sent != 7 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%d sent, %v", sent, err)
 		}
 	})

@@ -24,6 +24,7 @@ type talker struct {
 
 	msg, in   []byte
 	look      bool
+	wrote     func() // called when msg is written; may be nil
 	begun     bool
 	sent, got int
 	err       error
@@ -49,14 +50,14 @@ func newTalker(conn net.Conn) *talker {
 // when only a part of msg could be written, with an error or because that would
 // take waiting. Where it has to look, a connection that is closed, or on which
 // something has arrived that answers no request, is errStale.
-func (t *talker) talk(msg []byte, look bool) (sent, got int, err error) {
-	t.msg, t.in, t.look = msg, msg[:cap(msg)], look
+func (t *talker) talk(msg []byte, look bool, wrote func()) (sent, got int, err error) {
+	t.msg, t.in, t.look, t.wrote = msg, msg[:cap(msg)], look, wrote
 	t.begun, t.sent, t.got, t.err = false, 0, 0, nil
 	err = t.raw.Read(t.step)
 	if t.err != nil {
 		err = t.err
 	}
-	t.msg, t.in = nil, nil
+	t.msg, t.in, t.wrote = nil, nil, nil
 	return t.sent, t.got, err
 }
 
@@ -74,6 +75,9 @@ func (t *talker) next(fd uintptr) bool {
 		n, err := syscall.Write(int(fd), t.msg)
 		t.sent = max(n, 0)
 		if err == nil && t.sent == len(t.msg) {
+			if t.wrote != nil {
+				t.wrote()
+			}
 			// What had arrived before, on a connection that was not looked
 			// into, is not told again.
 			return !t.look && t.read(int(fd))

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -90,11 +89,9 @@ func TestClientLeavesTheRest(t *testing.T) {
 	c := newTestClient(t)
 	p := playAll(t, theNext)
 	plain := func() *http.Request { return newPost(t.Context(), p.url, "{}") }
-	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{})
 	tests := map[string]func(*http.Request) *http.Request{
 		"GET":               func(r *http.Request) *http.Request { r.Method = "GET"; return r },
 		"https":             func(r *http.Request) *http.Request { r.URL.Scheme = "https"; return r },
-		"traced":            func(r *http.Request) *http.Request { return r.WithContext(traced) },
 		"length not known":  func(r *http.Request) *http.Request { r.ContentLength = -1; return r },
 		"body not in hand":  func(r *http.Request) *http.Request { r.GetBody = nil; return r },
 		"large":             func(*http.Request) *http.Request { return newPost(t.Context(), p.url, strings.Repeat("x", 40<<10)) },

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -26,6 +27,7 @@ type calls struct {
 type call struct {
 	id      uint64
 	outcome chan outcome
+	trip    *Trip // of the request; nil if nobody measures
 }
 
 type outcome struct {
@@ -33,10 +35,11 @@ type outcome struct {
 	err  error
 	// aborted is why nobody waits any more for what the peer still works on.
 	aborted error
+	arrived time.Time // when the answer was read; set for a call with a Trip
 }
 
 // add takes a slot for a new call.
-func (t *calls) add() (*call, error) {
+func (t *calls) add(trip *Trip) (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
@@ -52,7 +55,7 @@ func (t *calls) add() (*call, error) {
 	if !ok {
 		k = &call{outcome: make(chan outcome, 1)}
 	}
-	k.id = t.last
+	k.id, k.trip = t.last, trip
 	t.slots[k.id&mask] = k
 	t.pending.Add(1)
 	return k, nil
@@ -163,7 +166,7 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	k, err := c.calls.add()
+	k, err := c.calls.add(req.Trip)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +175,7 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 	if b, ok := req.Back.(Abortable); ok {
 		b.Began(id)
 	}
+	left := req.Trip.Leave()
 	if err := c.send(id, req); err != nil {
 		if c.calls.take(id) == nil {
 			<-k.outcome
@@ -182,7 +186,14 @@ func (c *Conn) Call(ctx context.Context, req *Request) (*Response, error) {
 		}
 		return nil, i18n.Errorf("sending %s: %w", "发送 %s 失败：%w", req.Method, err)
 	}
+	if req.Trip != nil {
+		req.Trip.Carry(time.Since(left))
+	}
 	out := c.await(ctx, k)
+	if !out.arrived.IsZero() {
+		req.Trip.Carry(time.Since(out.arrived))
+	}
+	k.trip = nil
 	c.calls.spent.Put(k)
 	if out.aborted != nil && req.Method != c.opt.Uncancellable {
 		c.sendCancel(id, out.aborted)

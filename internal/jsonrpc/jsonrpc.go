@@ -50,6 +50,8 @@ type Request struct {
 	// because this call runs. Only transports that can tell use it; nil means
 	// that nobody listens.
 	Back Handler
+	// Trip, if set, learns how long the transport took to carry the call.
+	Trip *Trip
 }
 
 // A Notification is a message without an answer.

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"errors"
+	"time"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -112,6 +113,9 @@ func (c *Conn) route(msg *Message, data []byte, release func(), b *batch) {
 func (c *Conn) finishCall(id uint64, out outcome, data []byte) {
 	c.settle(id)
 	if k := c.calls.take(id); k != nil {
+		if k.trip != nil {
+			out.arrived = time.Now()
+		}
 		k.outcome <- out
 		return
 	}

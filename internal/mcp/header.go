@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/base64"
 	"strings"
+	"unicode/utf8"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -26,21 +27,34 @@ func HeaderText(arguments []byte, path ...string) (string, bool) {
 	return string(raw), true
 }
 
-const (
-	base64Open  = "=?base64?"
-	base64Close = "?="
-)
+const base64Prefix, base64Suffix = "=?base64?", "?="
 
-// DecodeHeader reads a header value in either of its forms.
-func DecodeHeader(value string) (string, bool) {
-	inner, ok := strings.CutPrefix(value, base64Open)
-	if !ok {
-		return value, true
+// EncodeHeader wraps what a header cannot carry as it is: other than
+// printable ASCII, outer white space, and what looks wrapped already.
+func EncodeHeader(s string) string {
+	plain := s == strings.TrimSpace(s) && !(strings.HasPrefix(s, base64Prefix) && strings.HasSuffix(s, base64Suffix))
+	for i := 0; plain && i < len(s); i++ {
+		plain = s[i] >= 0x20 && s[i] <= 0x7e
 	}
-	inner, ok = strings.CutSuffix(inner, base64Close)
-	if !ok {
-		return "", false
+	if plain {
+		return s
 	}
-	raw, err := base64.StdEncoding.DecodeString(inner)
-	return string(raw), err == nil
+	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s)) + base64Suffix
+}
+
+// DecodeHeader is the counterpart of EncodeHeader. It is false for a value that
+// no header may carry.
+func DecodeHeader(s string) (string, bool) {
+	if inner, ok := strings.CutPrefix(s, base64Prefix); ok {
+		if inner, ok = strings.CutSuffix(inner, base64Suffix); ok {
+			b, err := base64.StdEncoding.Strict().DecodeString(inner)
+			return string(b), err == nil && utf8.Valid(b)
+		}
+	}
+	for i := range len(s) {
+		if s[i] < 0x20 && s[i] != '\t' || s[i] > 0x7e {
+			return "", false
+		}
+	}
+	return s, true
 }

@@ -35,19 +35,20 @@ const (
 
 // Methods that a server sends.
 const (
-	MethodRootsList       = "roots/list"
-	MethodSampling        = "sampling/createMessage"
-	MethodElicit          = "elicitation/create"
-	NotificationCancelled = "notifications/cancelled"
-	NotificationProgress  = "notifications/progress"
-	NotificationMessage   = "notifications/message"
-	NotificationTools     = "notifications/tools/list_changed"
-	NotificationPrompts   = "notifications/prompts/list_changed"
-	NotificationResources = "notifications/resources/list_changed"
-	NotificationUpdated   = "notifications/resources/updated"
-	NotificationElicited  = "notifications/elicitation/complete"
-	NotificationListening = "notifications/subscriptions/acknowledged"
-	NotificationTasks     = "notifications/tasks" // also begins the one of 2025-11-25
+	MethodRootsList        = "roots/list"
+	MethodSampling         = "sampling/createMessage"
+	MethodElicit           = "elicitation/create"
+	NotificationCancelled  = "notifications/cancelled"
+	NotificationProgress   = "notifications/progress"
+	NotificationMessage    = "notifications/message"
+	NotificationTools      = "notifications/tools/list_changed"
+	NotificationPrompts    = "notifications/prompts/list_changed"
+	NotificationResources  = "notifications/resources/list_changed"
+	NotificationUpdated    = "notifications/resources/updated"
+	NotificationElicited   = "notifications/elicitation/complete"
+	NotificationListening  = "notifications/subscriptions/acknowledged"
+	NotificationTasks      = "notifications/tasks" // also begins the one of 2025-11-25
+	NotificationTaskStatus = "notifications/tasks/status"
 )
 
 // Keys of _meta that the protocol itself uses since 2026-07-28.
@@ -77,6 +78,15 @@ func IsCallerMeta(key string) bool {
 	}
 	return false
 }
+
+// SkillsExtension is the id of the extension that has skills (SEP-2640), with its
+// methods.
+const (
+	SkillsExtension     = "io.modelcontextprotocol/skills"
+	MethodSkillsList    = "skills/list"
+	MethodSkillsGet     = "skills/get"
+	MethodDirectoryRead = "resources/directory/read"
+)
 
 // TasksExtension is the id of the extension that has tasks since 2026-07-28.
 const TasksExtension = "io.modelcontextprotocol/tasks"

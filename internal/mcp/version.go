@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 
@@ -133,4 +134,34 @@ func Rules(date string) Version {
 func UnsupportedVersion(requested string) *jsonrpc.Error {
 	return jsonrpc.Errorf(CodeVersionUnsupported, "Unsupported protocol version: %s", requested).
 		WithData(map[string]any{"supported": AllVersions(), "requested": requested})
+}
+
+var firstModern = Versions(Modern)[0]
+
+// IsModern says whether v is a date of the modern era, ours or a later one.
+func IsModern(v string) bool {
+	return v >= firstModern && isDate(v)
+}
+
+func isDate(v string) bool {
+	if len(v) != len("2006-01-02") {
+		return false
+	}
+	for i := range len(v) {
+		if digit := v[i] >= '0' && v[i] <= '9'; digit == (i == 4 || i == 7) {
+			return false
+		}
+	}
+	return v[4] == '-' && v[7] == '-'
+}
+
+var versionKey = []byte(`"` + MetaVersion + `"`)
+
+// SaysVersion says whether params name a protocol version, as those of modern
+// requests do. Some encoders escape the slash in that name.
+func SaysVersion(params []byte) bool {
+	if !bytes.Contains(params, versionKey) && bytes.IndexByte(params, '\\') < 0 {
+		return false
+	}
+	return jsonrpc.Get(params, "_meta", MetaVersion) != nil
 }

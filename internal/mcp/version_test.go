@@ -92,10 +92,14 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("HeaderText(%v) = %q, %v", c.path, got, ok)
 		}
 	}
-	if got, ok := DecodeHeader("=?base64?w6k=?="); !ok || got != "é" {
-		t.Errorf("DecodeHeader = %q, %v", got, ok)
-	}
-	if _, ok := DecodeHeader("=?base64?!!!?="); ok {
-		t.Error("garbage was decoded")
+}
+
+func TestIsModern(t *testing.T) {
+	for v, want := range map[string]bool{
+		"2026-07-28": true, "2027-01-01": true, "2025-11-25": false, "": false, "9": false, "zzzz-zz-zz": false, "2026-07-28 ": false, "2026x07x28": false,
+	} {
+		if got := IsModern(v); got != want {
+			t.Errorf("%q: %v", v, got)
+		}
 	}
 }

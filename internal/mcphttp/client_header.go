@@ -1,7 +1,6 @@
 package mcphttp
 
 import (
-	"encoding/base64"
 	"iter"
 	"maps"
 	"net/http"
@@ -75,7 +74,7 @@ func (c *Client) fieldsFor(method string, params []byte) iter.Seq2[string, strin
 			return
 		}
 		name, ok := jsonrpc.GetString(params, member)
-		if !ok || !yield(headerName, encodeHeaderValue(name)) || method != mcp.MethodToolsCall || c.opt.ParamHeaders == nil {
+		if !ok || !yield(headerName, mcp.EncodeHeader(name)) || method != mcp.MethodToolsCall || c.opt.ParamHeaders == nil {
 			return
 		}
 		for field, values := range c.opt.ParamHeaders(name, jsonrpc.Get(params, "arguments")) {
@@ -83,7 +82,7 @@ func (c *Client) fieldsFor(method string, params []byte) iter.Seq2[string, strin
 				continue
 			}
 			for _, v := range values {
-				if !yield(field, encodeHeaderValue(v)) {
+				if !yield(field, mcp.EncodeHeader(v)) {
 					return
 				}
 			}
@@ -103,19 +102,4 @@ func nameMember(method string) string {
 		return "taskId"
 	}
 	return ""
-}
-
-const base64Prefix, base64Suffix = "=?base64?", "?="
-
-// encodeHeaderValue wraps what a header cannot carry as it is: other than
-// printable ASCII, outer white space, and what looks wrapped already.
-func encodeHeaderValue(s string) string {
-	plain := s == strings.TrimSpace(s) && !(strings.HasPrefix(s, base64Prefix) && strings.HasSuffix(s, base64Suffix))
-	for i := 0; plain && i < len(s); i++ {
-		plain = s[i] >= 0x20 && s[i] <= 0x7e
-	}
-	if plain {
-		return s
-	}
-	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s)) + base64Suffix
 }

@@ -69,12 +69,15 @@ type exchange struct {
 
 // run sends the request and returns its outcome.
 func (x *exchange) run() (*jsonrpc.Response, error) {
-	ctx := x.f.ctx
+	watch, ctx := startWatch(x.f.ctx, x.req.Trip)
 	resp, err := x.c.post(ctx, x.c.headerFor(x.req.Method, x.req.Params), x.message())
 	if err != nil {
+		watch.stop(false)
 		return nil, err
 	}
-	return x.consume(ctx, resp)
+	out, err := x.consume(x.f.ctx, resp)
+	watch.stop(mediaType(resp.Header.Get("Content-Type")) == "text/event-stream")
+	return out, err
 }
 
 // consume reads the answer.

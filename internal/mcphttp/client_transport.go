@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/http1"
@@ -51,7 +53,7 @@ func newHTTPTransport() *http.Transport {
 	}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		DialContext:            timed(dialer),
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -59,6 +61,21 @@ func newHTTPTransport() *http.Transport {
 		MaxIdleConnsPerHost:    1024, // as many as may be in flight
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true,
+	}
+}
+
+// timed makes a dialer return connections that know their round trip.
+func timed(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		var started atomic.Pointer[time.Time] // the last attempt's: names may have several addresses
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+			ConnectStart: func(string, string) { now := time.Now(); started.Store(&now) },
+		})
+		conn, err := d.DialContext(traced, network, addr)
+		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
+			return &timedConn{tcp, time.Since(*started.Load())}, nil
+		}
+		return conn, err
 	}
 }
 

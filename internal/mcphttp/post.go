@@ -47,7 +47,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 	if !p.checkHeader() {
 		return
 	}
-	if !isModern(p.version) && len(r.Header[headerSession]) > 0 {
+	if !mcp.IsModern(p.version) && len(r.Header[headerSession]) > 0 {
 		if p.session = s.sessionOf(r, ep, principal); p.session == nil {
 			refuseSession(w)
 			return
@@ -77,7 +77,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 		return
 	}
 	switch {
-	case isModern(p.version) || saysVersion(m.Params):
+	case mcp.IsModern(p.version) || mcp.SaysVersion(m.Params):
 		p.serveModern(&m)
 	case p.session != nil:
 		p.serveSession(&m)
@@ -92,7 +92,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 // params is answered like any other; what is an answer but for having two is
 // dropped like any that nobody waits for.
 func (p *post) failScan(m *jsonrpc.Message, err *jsonrpc.Error) {
-	legacy := !isModern(p.version)
+	legacy := !mcp.IsModern(p.version)
 	p.countLimit(err)
 	switch {
 	case legacy && m.Result != nil && m.Err != nil:

@@ -53,7 +53,7 @@ func (p partPeer) RequestID() []byte { return p.id }
 // readBatch reads a batch where one is allowed; nothing of it runs when it
 // holds what must not be in one.
 func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
-	if isModern(p.version) || (p.session != nil && !mcp.Rules(p.session.handler.Version()).Batch) {
+	if mcp.IsModern(p.version) || (p.session != nil && !mcp.Rules(p.session.handler.Version()).Batch) {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not part of this protocol version")
 	}
 	parts, err := jsonrpc.SplitBatch(body, &p.srv.lim.Scan)
@@ -68,7 +68,7 @@ func (p *post) readBatch(body []byte) ([]batched, *jsonrpc.Error) {
 		case msgs[i].err != nil:
 		case msgs[i].Method == mcp.MethodInitialize:
 			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "initialize must not be part of a batch")
-		case saysVersion(msgs[i].Params):
+		case mcp.SaysVersion(msgs[i].Params):
 			return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "batches are not part of this protocol version")
 		}
 	}

@@ -21,7 +21,7 @@ func (p *post) checkHeader() bool {
 		refuse(p.w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
 		return false
 	}
-	p.unknown = p.version != "" && !isModern(p.version) && !isLegacy(p.version)
+	p.unknown = p.version != "" && !mcp.IsModern(p.version) && !isLegacy(p.version)
 	if !isJSON(h["Content-Type"]) {
 		refuse(p.w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Content-Type must be application/json in UTF-8")
 		return false
@@ -47,25 +47,6 @@ func versionOf(h http.Header) (string, bool) {
 		return v[0], true
 	}
 	return "", false
-}
-
-var firstModern = mcp.Versions(mcp.Modern)[0]
-
-// isModern says whether v is a date of the modern era, ours or a later one.
-func isModern(v string) bool {
-	return v >= firstModern && isDate(v)
-}
-
-func isDate(v string) bool {
-	if len(v) != len("2006-01-02") {
-		return false
-	}
-	for i := range len(v) {
-		if digit := v[i] >= '0' && v[i] <= '9'; digit == (i == 4 || i == 7) {
-			return false
-		}
-	}
-	return v[4] == '-' && v[7] == '-'
 }
 
 // isLegacy says whether v can have been agreed on in an initialize.

@@ -1,26 +1,11 @@
 package mcphttp
 
 import (
-	"bytes"
-	"encoding/base64"
 	"net/http"
-	"strings"
-	"unicode/utf8"
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
-
-var versionKey = []byte(`"` + mcp.MetaVersion + `"`)
-
-// saysVersion says whether params name a protocol version, as those of modern
-// requests do. It looks at large params only once.
-func saysVersion(params []byte) bool {
-	if !bytes.Contains(params, versionKey) && bytes.IndexByte(params, '\\') < 0 {
-		return false
-	}
-	return jsonrpc.Get(params, "_meta", mcp.MetaVersion) != nil
-}
 
 // serveModern answers one message of the modern era.
 func (p *post) serveModern(m *jsonrpc.Message) {
@@ -96,7 +81,7 @@ func mirrored(h http.Header, name, value string, required bool) *jsonrpc.Error {
 	case len(lines) > 1:
 		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "more than one header %s", name)
 	}
-	said, ok := decodeHeaderValue(lines[0])
+	said, ok := mcp.DecodeHeader(lines[0])
 	if !ok {
 		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s is not encoded correctly", name)
 	}
@@ -104,20 +89,4 @@ func mirrored(h http.Header, name, value string, required bool) *jsonrpc.Error {
 		return jsonrpc.Errorf(mcp.CodeHeaderMismatch, "header %s is not what the body says", name)
 	}
 	return nil
-}
-
-// decodeHeaderValue is the counterpart of encodeHeaderValue.
-func decodeHeaderValue(s string) (string, bool) {
-	if inner, ok := strings.CutPrefix(s, base64Prefix); ok {
-		if inner, ok = strings.CutSuffix(inner, base64Suffix); ok {
-			b, err := base64.StdEncoding.Strict().DecodeString(inner)
-			return string(b), err == nil && utf8.Valid(b)
-		}
-	}
-	for i := range len(s) {
-		if s[i] < 0x20 && s[i] != '\t' || s[i] > 0x7e {
-			return "", false
-		}
-	}
-	return s, true
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 )
 
 // named finds the session that a GET or DELETE is about, and enters it. When
@@ -14,7 +15,7 @@ func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, prin
 	switch {
 	case !ok:
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "more than one MCP-Protocol-Version")
-	case isModern(version):
+	case mcp.IsModern(version):
 		w.Header()["Allow"] = allowPost
 		refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "this protocol version has only POST")
 	case version != "" && !isLegacy(version):

@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // A step leads one level into a value: a member, or an element.
@@ -135,7 +136,7 @@ func schemaAt(schema []byte, path []step) (at []byte, nearest string, known bool
 			if len(names) == 0 || hasPatterns(schema) || string(jsonrpc.Get(schema, "additionalProperties")) == "true" {
 				return nil, "", true
 			}
-			return nil, Nearest(s.name, names), false
+			return nil, spelling.Nearest(s.name, names), false
 		}
 		schema = next
 	}

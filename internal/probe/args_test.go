@@ -87,17 +87,6 @@ func TestArgumentsOverBase(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"search_issues", "search_code", "create_issue", "list_repos"}
-	for word, want := range map[string]string{
-		"serach_issues": "search_issues", "searchissues": "search_issues", "repos": "list_repos", "zzz": "", "create_issues": "create_issue",
-	} {
-		if got := Nearest(word, names); got != want {
-			t.Errorf("%s: %q, want %q", word, got, want)
-		}
-	}
-}
-
 func FuzzArguments(f *testing.F) {
 	for _, word := range []string{"a=b", "a.b[0]=c", `a:={"b":1}`, "a[9]=x", `a\.b=c`, "a[=", "=", "a..b=c"} {
 		f.Add(word)

@@ -95,7 +95,7 @@ func (s *Session) call(ctx context.Context, r *running, method string, params js
 			x.Record = m.Record
 		}
 	}
-	x.Timing = r.timing(x.Wire)
+	x.Timing = r.timing()
 	x.Notices = r.notices()
 	cause := context.Cause(ctx)
 	var pending *PendingError
@@ -112,7 +112,7 @@ func (s *Session) call(ctx context.Context, r *running, method string, params js
 func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 	params := x.Params
 	for {
-		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}})
+		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
 		var status *mcphttp.StatusError
 		if errors.As(err, &status) && resp != nil {
 			x.Status, err = status.Status, nil // the body was an answer

@@ -143,7 +143,7 @@ func failedOutcome(err error) Outcome {
 // allowed are the places where a bridge may differ: what only one era has, and
 // what says who answered.
 var allowed = []string{
-	"$.resultType", "$.ttlMs", "$.cacheScope", "$._meta['" + mcp.MetaServerInfo + "']",
+	".resultType", ".ttlMs", ".cacheScope", `._meta["` + mcp.MetaServerInfo + `"]`,
 }
 
 // A StepDifference is one step that came to something else.
@@ -154,10 +154,10 @@ type StepDifference struct {
 
 // CompareOutcomes lists the steps whose outcomes differ by more than a bridge
 // may change, and by what the paths name.
-func CompareOutcomes(steps []Step, a, b []Outcome, ignore []JSONPath) ([]StepDifference, error) {
-	paths := append([]JSONPath(nil), ignore...)
+func CompareOutcomes(steps []Step, a, b []Outcome, ignore []Places) ([]StepDifference, error) {
+	paths := append([]Places(nil), ignore...)
 	for _, text := range allowed {
-		p, err := ParseJSONPath(text)
+		p, err := ParsePlaces(text)
 		if err != nil {
 			return nil, err
 		}
@@ -176,9 +176,9 @@ func CompareOutcomes(steps []Step, a, b []Outcome, ignore []JSONPath) ([]StepDif
 	return found, nil
 }
 
-func compareOutcome(a, b *Outcome, paths []JSONPath) ([]Difference, error) {
+func compareOutcome(a, b *Outcome, paths []Places) ([]Difference, error) {
 	if a.Failed != b.Failed || (a.Result == nil) != (b.Result == nil) {
-		return []Difference{{Path: "$", A: jsonOf(a), B: jsonOf(b)}}, nil
+		return []Difference{{Path: ".", A: jsonOf(a), B: jsonOf(b)}}, nil
 	}
 	if a.Result != nil {
 		found, err := DiffJSON(a.Result, b.Result, paths)
@@ -191,7 +191,7 @@ func compareOutcome(a, b *Outcome, paths []JSONPath) ([]Difference, error) {
 func withoutEmptyMeta(found []Difference) []Difference {
 	var kept []Difference
 	for _, d := range found {
-		if d.Path == "$._meta" && (string(d.A) == "{}" || string(d.B) == "{}") {
+		if d.Path == "._meta" && (string(d.A) == "{}" || string(d.B) == "{}") {
 			continue
 		}
 		kept = append(kept, d)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
@@ -105,4 +107,16 @@ func DiffFeatures(a, b Features) []FeatureChange {
 		}
 	}
 	return changes
+}
+
+// sortedNames are the keys of both maps, each once.
+func sortedNames[V any](a, b map[string]V) []string {
+	all := make(map[string]struct{}, len(a)+len(b))
+	for name := range a {
+		all[name] = struct{}{}
+	}
+	for name := range b {
+		all[name] = struct{}{}
+	}
+	return slices.Sorted(maps.Keys(all))
 }

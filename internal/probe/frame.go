@@ -43,12 +43,10 @@ type tap struct {
 	header  http.Header // configured ones: hidden wherever they appear
 	onFrame func(Frame)
 
-	mu      sync.Mutex
-	frames  []Frame
-	first   int // number of frames[0], counting from the beginning
-	bytes   int
-	rtt     time.Duration // of a TCP connect, as the nearest thing to a round trip
-	rttSeen bool
+	mu     sync.Mutex
+	frames []Frame
+	first  int // number of frames[0], counting from the beginning
+	bytes  int
 }
 
 func newTap(t *Target, onFrame func(Frame)) *tap {

@@ -5,10 +5,8 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"strings"
 	"sync"
-	"time"
 )
 
 // A tappedTransport notes every request and answer that passes, and how long
@@ -27,8 +25,7 @@ func callOf(ctx context.Context) *running {
 }
 
 func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	call := callOf(r.Context())
-	owner := call.number()
+	owner := callOf(r.Context()).number()
 	if r.GetBody != nil {
 		if body, err := r.GetBody(); err == nil {
 			msg, _ := io.ReadAll(body) // a buffer in memory: it cannot fail
@@ -37,12 +34,10 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else {
 		t.tap.note(Frame{Sent: true, Method: r.Method, Header: r.Header, owner: owner}, nil)
 	}
-	clock := &stopwatch{began: time.Now()}
-	resp, err := t.RoundTripper.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), clock.trace())))
+	resp, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	t.tap.learn(clock)
 	frame := Frame{Status: resp.StatusCode, Header: resp.Header, owner: owner}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		t.tap.note(frame, nil)
@@ -50,76 +45,7 @@ func (t *tappedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else {
 		resp.Body = &tappedBody{ReadCloser: resp.Body, tap: t.tap, frame: frame}
 	}
-	if call != nil && r.Method == http.MethodPost {
-		call.network(clock, t.tap.roundTrip(), resp.Header)
-	}
 	return resp, nil
-}
-
-// A stopwatch takes the times of one request.
-type stopwatch struct {
-	mu                 sync.Mutex
-	began              time.Time
-	dialled, connected time.Time
-	wrote, answered    time.Time
-}
-
-func (s *stopwatch) set(at *time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	*at = time.Now()
-}
-
-func (s *stopwatch) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		ConnectStart:         func(_, _ string) { s.set(&s.dialled) },
-		ConnectDone:          func(_, _ string, _ error) { s.set(&s.connected) },
-		WroteRequest:         func(httptrace.WroteRequestInfo) { s.set(&s.wrote) },
-		GotFirstResponseByte: func() { s.set(&s.answered) },
-	}
-}
-
-// sending is the time until the request was written: name, connection, TLS,
-// bytes.
-func (s *stopwatch) sending() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.wrote.IsZero() {
-		return 0
-	}
-	return s.wrote.Sub(s.began)
-}
-
-// waiting is the time from the last byte sent to the first received.
-func (s *stopwatch) waiting() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.wrote.IsZero() || s.answered.Before(s.wrote) {
-		return 0
-	}
-	return s.answered.Sub(s.wrote)
-}
-
-// learn takes the duration of a TCP connect as the round trip, when there was
-// one.
-func (p *tap) learn(s *stopwatch) {
-	s.mu.Lock()
-	d, ok := s.connected.Sub(s.dialled), !s.dialled.IsZero() && !s.connected.IsZero()
-	s.mu.Unlock()
-	if !ok {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.rttSeen || d < p.rtt {
-		p.rtt, p.rttSeen = d, true
-	}
-}
-
-func (p *tap) roundTrip() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.rtt
 }
 
 // A tappedBody notes one whole body when it has been read.

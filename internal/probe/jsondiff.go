@@ -1,11 +1,15 @@
 package probe
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonschema"
 )
 
 // A Difference is one place where two JSON values differ. A side that has
@@ -54,7 +58,7 @@ const maxDifferences = 100
 
 // DiffJSON lists where two values differ, leaving out what the paths name.
 // Numbers are equal when they are the same number.
-func DiffJSON(a, b json.RawMessage, ignore []JSONPath) ([]Difference, error) {
+func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
 	va, err := decodeSide(a)
 	if err != nil {
 		return nil, i18n.Errorf("reading the first value: %w", "读取第一个值失败：%w", err)
@@ -67,7 +71,7 @@ func DiffJSON(a, b json.RawMessage, ignore []JSONPath) ([]Difference, error) {
 		va, vb = p.Remove(va), p.Remove(vb)
 	}
 	var found []Difference
-	diff("$", va, vb, &found)
+	diff("", va, vb, &found)
 	return found[:min(len(found), maxDifferences)], nil
 }
 
@@ -92,7 +96,7 @@ func diff(path string, a, b any, found *[]Difference) {
 			return
 		}
 	case json.Number:
-		if y, ok := b.(json.Number); ok && catalog.SameNumber(x, y) {
+		if y, ok := b.(json.Number); ok && jsonschema.SameNumber(x, y) {
 			return
 		}
 	default:
@@ -100,28 +104,38 @@ func diff(path string, a, b any, found *[]Difference) {
 			return
 		}
 	}
-	*found = append(*found, Difference{path, encode(a), encode(b)})
+	*found = append(*found, Difference{cmp.Or(path, "."), encode(a), encode(b)})
 }
 
 func diffObjects(path string, a, b map[string]any, found *[]Difference) {
-	for _, c := range children(a) {
-		at := path + "." + c.name
-		if other, ok := b[c.name]; ok {
-			diff(at, c.value, other, found)
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		at := member(path, name)
+		if other, ok := b[name]; ok {
+			diff(at, a[name], other, found)
 		} else {
-			*found = append(*found, Difference{Path: at, A: encode(c.value)})
+			*found = append(*found, Difference{Path: at, A: encode(a[name])})
 		}
 	}
-	for _, c := range children(b) {
-		if _, ok := a[c.name]; !ok {
-			*found = append(*found, Difference{Path: path + "." + c.name, B: encode(c.value)})
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if _, ok := a[name]; !ok {
+			*found = append(*found, Difference{Path: member(path, name), B: encode(b[name])})
 		}
 	}
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// member is the path of a member, as jq writes it.
+func member(path, name string) string {
+	if plainName.MatchString(name) {
+		return path + "." + name
+	}
+	return cmp.Or(path, ".") + "[" + string(encode(name)) + "]"
 }
 
 func diffArrays(path string, a, b []any, found *[]Difference) {
 	for i := range max(len(a), len(b)) {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := fmt.Sprintf("%s[%d]", cmp.Or(path, "."), i)
 		switch {
 		case i >= len(a):
 			*found = append(*found, Difference{Path: at, B: encode(b[i])})

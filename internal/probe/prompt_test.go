@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,8 @@ func TestExpandTemplate(t *testing.T) {
 		"x://s{?q,none}":   "x://s?q=1%262",
 		"x://plain":        "x://plain",
 		"x://a{/id}":       "x://a/a%20b%2F%C3%BC",
+		"x://{q:1}{#id}":   "x://1#a%20b/%C3%BC",
+		"x://{id*}{;q}":    "x://a%20b%2F%C3%BC;q=1%262",
 	} {
 		if got, err := ExpandTemplate(template, values); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", template, got, err, want)
@@ -142,6 +145,14 @@ func TestExpandTemplate(t *testing.T) {
 	}
 	if _, err := ExpandTemplate("x://{none}", values); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("a variable without a value: %v", err)
+	}
+	for _, bad := range []string{"x://{open", "x://{}", "x://{a-b}"} {
+		if got, err := ExpandTemplate(bad, values); err == nil {
+			t.Errorf("%s became %s", bad, got)
+		}
+	}
+	if got := TemplateVariables("x://{+a}/{b:3}{?c,d*}{&b}"); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
+		t.Errorf("variables %v", got)
 	}
 }
 

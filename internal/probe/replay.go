@@ -107,7 +107,7 @@ var (
 
 // Replay sends the requests of a recording again, one after the other, and
 // compares the answers.
-func Replay(ctx context.Context, s *Session, c *Capture, ignore []JSONPath, each func(Replayed)) ([]Replayed, error) {
+func Replay(ctx context.Context, s *Session, c *Capture, ignore []Places, each func(Replayed)) ([]Replayed, error) {
 	turns := c.Turns()
 	var results []Replayed
 	for i := range turns {
@@ -165,7 +165,7 @@ func finalAnswer(turns []Turn, at int) *Turn {
 	return t
 }
 
-func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignore []JSONPath) {
+func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignore []Places) {
 	params := bareParams(t.Params)
 	x, err := s.Call(ctx, t.Method, params, CallOptions{Idle: callPatience, Limit: callPatience})
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignor
 		recorded = want.Err
 	}
 	if (x.Err != nil) != (want.Err != nil) {
-		r.Differences = []Difference{{Path: "$", A: recorded, B: answered}}
+		r.Differences = []Difference{{Path: ".", A: recorded, B: answered}}
 		return
 	}
 	if r.Differences, err = DiffJSON(recorded, answered, ignore); err != nil {

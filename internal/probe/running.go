@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -29,13 +28,12 @@ type running struct {
 	cancel context.CancelCauseFunc
 	idle   *time.Timer
 	limit  *time.Timer
+	trip   jsonrpc.Trip
 
 	mu       sync.Mutex
 	asking   int
 	askedAt  time.Time
 	asked    time.Duration
-	sending  time.Duration // of HTTP: until the request was written
-	round    time.Duration // of HTTP: the way there and back
 	gateway  time.Duration
 	server   time.Duration
 	measured bool // the other side said where the time went
@@ -199,20 +197,6 @@ func (r *running) notices() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.notes
-}
-
-// network adds what one HTTP request of the call spent on the way.
-func (r *running) network(s *stopwatch, rtt time.Duration, h http.Header) {
-	gateway, server, said := serverTiming(h)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sending += s.sending()
-	r.round += min(rtt, s.waiting())
-	if said {
-		r.measured = true
-		r.gateway += gateway
-		r.server += server
-	}
 }
 
 // measure takes over what a gateway in this process says.

@@ -139,7 +139,7 @@ func joinRaw(list []json.RawMessage) string {
 	return clip([]byte(strings.Join(parts, " ")))
 }
 
-func (j *judgement) differences(what i18n.Text, want, got json.RawMessage, ignore []JSONPath) {
+func (j *judgement) differences(what i18n.Text, want, got json.RawMessage, ignore []Places) {
 	found, err := DiffJSON(want, got, ignore)
 	if err != nil {
 		j.fail("%v: %v", "%v：%v", what, err)
@@ -168,7 +168,7 @@ func (j *judgement) sent(e *Sent) {
 		return
 	}
 	look := func(path string) []any {
-		p, err := ParseJSONPath(path)
+		p, err := ParsePlaces(path)
 		if err != nil {
 			j.fail("%v", "%v", err)
 		}
@@ -240,9 +240,9 @@ func (j *judgement) tool(ctx context.Context) (*catalog.Item, error) {
 }
 
 func (j *judgement) snapshot(s *Snapshot) {
-	var ignore []JSONPath
+	var ignore []Places
 	for _, text := range s.Ignore {
-		p, err := ParseJSONPath(text)
+		p, err := ParsePlaces(text)
 		if err != nil {
 			j.fail("%v", "%v", err)
 			return

@@ -34,7 +34,7 @@ func readSnapshots(suite string) (*snapshots, error) {
 
 // put keeps a value without what is ignored, so that the file does not change
 // with it.
-func (s *snapshots) put(name string, value json.RawMessage, ignore []JSONPath) {
+func (s *snapshots) put(name string, value json.RawMessage, ignore []Places) {
 	decoded, err := decodeJSON(value)
 	if err != nil {
 		return

@@ -2,28 +2,21 @@ package probe
 
 import (
 	"encoding/json"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// Timing says where the time of a call went.
-//
-// Through our own gateway the answer says how much the gateway and the server
-// took, and the rest is transport. Directly, over HTTP, transport is what we
-// can see of it: resolving, connecting, TLS, writing, one round trip (as long
-// as the fastest TCP connect took) and reading a body that is not a stream.
-// Over a pipe it is preparing and waking up. The rest is the server's. Asked is
-// how long the server waited for an answer of ours.
+// Timing says where the time of a call went. Transport is what a jsonrpc.Trip
+// measures; Asked is how long the server waited for an answer of ours; the rest
+// is the server's. Through a gateway in this process, its own record says how
+// much the gateway and the server took.
 type Timing struct {
 	Total, Gateway, Transport, Server, Asked time.Duration
 }
 
 // timing splits the time of a call.
-func (r *running) timing(wire []Frame) Timing {
+func (r *running) timing() Timing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := Timing{Total: r.stopped.Sub(r.began), Asked: r.asked}
@@ -33,53 +26,9 @@ func (r *running) timing(wire []Frame) Timing {
 		t.Transport = max(rest-t.Gateway-t.Server, 0)
 		return t
 	}
-	t.Transport = r.sending + r.round
-	sent, received := edges(wire)
-	if r.sending == 0 && !sent.IsZero() {
-		t.Transport = max(sent.Sub(r.began), 0)
-	}
-	if !received.IsZero() {
-		t.Transport += max(r.stopped.Sub(received), 0)
-	}
-	t.Transport = min(t.Transport, rest)
+	t.Transport = min(r.trip.Carried(), rest)
 	t.Server = rest - t.Transport
 	return t
-}
-
-// edges are the times of the first frame sent and of the last received.
-func edges(wire []Frame) (sent, received time.Time) {
-	for _, f := range wire {
-		if f.Sent && sent.IsZero() {
-			sent = f.At
-		}
-		if !f.Sent {
-			received = f.At
-		}
-	}
-	return sent, received
-}
-
-// serverTiming reads the times that our gateway tells: the members gateway and
-// server of the header Server-Timing, in milliseconds.
-func serverTiming(h http.Header) (gateway, server time.Duration, ok bool) {
-	for _, line := range h.Values("Server-Timing") {
-		for metric := range strings.SplitSeq(line, ",") {
-			name, rest, _ := strings.Cut(strings.TrimSpace(metric), ";")
-			_, value, found := strings.Cut(rest, "dur=")
-			ms, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-			if !found || err != nil {
-				continue
-			}
-			d := time.Duration(ms * float64(time.Millisecond))
-			switch name {
-			case "gateway":
-				gateway, ok = d, true
-			case "server":
-				server, ok = d, true
-			}
-		}
-	}
-	return gateway, server, ok
 }
 
 // ownFrames keeps the frames that belong to one call. Over HTTP the stream

@@ -4,10 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/logfile"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -69,14 +67,16 @@ type Audit struct {
 	dropped atomic.Int64
 	failing atomic.Bool
 
-	file *os.File
-	size int64
+	file *logfile.File
 	ring [][]byte // lines that are not on the disk yet
 }
 
 // NewAudit starts an audit trail.
 func NewAudit(conf config.Audit, log *slog.Logger) *Audit {
-	a := &Audit{conf: conf, log: log, queue: make(chan Entry, auditQueue), stop: make(chan struct{}), done: make(chan struct{})}
+	a := &Audit{
+		conf: conf, log: log, file: logfile.New(conf.File, conf.MaxSize, conf.MaxFiles),
+		queue: make(chan Entry, auditQueue), stop: make(chan struct{}), done: make(chan struct{}),
+	}
 	go a.run()
 	return a
 }
@@ -148,9 +148,7 @@ func (a *Audit) run() {
 			}
 			a.flush()
 			a.dropped.Add(int64(len(a.ring)))
-			if a.file != nil {
-				a.file.Close()
-			}
+			a.file.Close()
 			return
 		}
 	}
@@ -177,7 +175,7 @@ func (a *Audit) keep(e Entry) {
 // flush writes the lines that wait, as far as the disk takes them.
 func (a *Audit) flush() {
 	for len(a.ring) > 0 {
-		n, err := a.write()
+		n, err := a.file.WriteLines(a.ring)
 		a.ring = a.ring[n:]
 		if err != nil {
 			if !a.failing.Swap(true) {
@@ -190,70 +188,4 @@ func (a *Audit) flush() {
 	if a.failing.Swap(false) {
 		a.log.Info("audit trail is written again", "path", a.conf.File)
 	}
-}
-
-// write writes as many waiting lines as fit into the file, in one go, and says
-// how many.
-func (a *Audit) write() (int, error) {
-	if err := a.open(); err != nil {
-		return 0, err
-	}
-	var batch []byte
-	n := 0
-	for n < len(a.ring) && (n == 0 || a.size+int64(len(batch)+len(a.ring[n])) <= a.conf.MaxSize) {
-		batch = append(batch, a.ring[n]...)
-		n++
-	}
-	before := a.size
-	written, err := a.file.Write(batch)
-	a.size += int64(written)
-	if err != nil {
-		// Half a line would spoil the next one.
-		if a.file.Truncate(before) == nil {
-			a.size = before
-		}
-		a.file.Close()
-		a.file = nil
-		return 0, err
-	}
-	return n, nil
-}
-
-// open opens the file, or the next one when it is full.
-func (a *Audit) open() error {
-	if a.file != nil && a.size+int64(len(a.ring[0])) > a.conf.MaxSize && a.size > 0 {
-		a.file.Close()
-		a.file = nil
-		a.rotate()
-	}
-	if a.file != nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(a.conf.File), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(a.conf.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return err
-	}
-	a.file, a.size = f, info.Size()
-	return nil
-}
-
-// rotate makes room for a new file: name.1 is the youngest of the old ones.
-func (a *Audit) rotate() {
-	name := func(i int) string { return fmt.Sprintf("%s.%d", a.conf.File, i) }
-	if a.conf.MaxFiles <= 1 {
-		os.Remove(a.conf.File)
-		return
-	}
-	for i := a.conf.MaxFiles - 2; i > 0; i-- {
-		os.Rename(name(i), name(i+1))
-	}
-	os.Rename(a.conf.File, name(1))
 }

@@ -163,18 +163,22 @@ func (r *Recorder) answeredLocked(e *entry, res []byte) {
 	}
 }
 
-// splitLocked says where the time of a client's call went from the calls to
-// servers below it, when whoever recorded it did not.
+// splitLocked says where the time of a call went. A client's call has what the
+// calls to servers below it spent elsewhere; the rest, or all of it where
+// there are none, is the gateway's. Calls that ran side by side can add up to
+// more than the whole, and are then scaled to it.
 func (r *Recorder) splitLocked(e *entry, o *Outcome) {
-	below := e.total // the time that the entry above spent waiting for this one's server
-	if e.hop != hopServer && e.gateway > 0 && o.Gateway+o.Transport+o.ServerTime == 0 {
-		below = e.gateway
-		e.gateway = max(e.total-e.gateway, 0)
-	} else {
+	switch {
+	case e.hop == hopServer || o.Gateway+o.Transport+o.ServerTime > 0:
 		e.gateway, e.transport, e.server = o.Gateway, o.Transport, o.ServerTime
+	case !e.fromServer:
+		if elsewhere := e.transport + e.server; elsewhere > e.total {
+			e.transport = time.Duration(float64(e.transport) * float64(e.total) / float64(elsewhere))
+			e.server = e.total - e.transport
+		}
+		e.gateway = e.total - e.transport - e.server
 	}
 	if up := r.entryLocked(e.parent); up != nil && up.status == pending && !e.fromServer {
-		up.gateway += below
 		up.transport += e.transport
 		up.server += e.server
 		up.resHead = e.resHead

@@ -17,6 +17,7 @@ type call struct {
 	caller *Caller
 	back   jsonrpc.Handler
 	asks   bool            // the server may ask because of it
+	awaits string          // the task whose result it waits for; empty for none
 	sent   jsonrpc.Request // what the server is sent
 	// A plain call is aborted by its id on the connection; all others have a
 	// context of their own.
@@ -28,6 +29,7 @@ type call struct {
 	prev, next *call // in link.calls
 
 	token    uint64 // ours, on the wire; 0 when the client wants no progress
+	task     bool   // it became a task, which keeps the token; guarded by link.mu
 	original []byte // the client's token
 	progress progress
 
@@ -99,8 +101,13 @@ func (k *call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	k.touch()
 	switch n.Method {
 	case mcp.NotificationProgress:
-		if k.token == 0 || !k.isToken(jsonrpc.Get(n.Params, "progressToken")) {
-			k.link.up.count("progress for no call")
+		if token := jsonrpc.Get(n.Params, "progressToken"); !k.isToken(token) {
+			// A task reports on the stream of another call.
+			if other := k.link.withToken(token); other != nil {
+				other.HandleNotification(ctx, from, n)
+			} else {
+				k.link.up.count("progress for no call")
+			}
 			return
 		}
 		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, k.original, "progressToken")}
@@ -117,6 +124,11 @@ func (k *call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	}
 }
 
+// finishProgress passes on what was held back of the progress: nothing follows.
+func (k *call) finishProgress() {
+	k.progress.finish(func(n *jsonrpc.Notification) { k.back.HandleNotification(context.Background(), k.link.peer, n) })
+}
+
 // passes says whether one more notification may reach a client now.
 func (u *Upstream) passes() bool {
 	if u.flow.allow() {
@@ -130,7 +142,7 @@ func (k *call) touch() { k.active.Store(ticks()) }
 
 func (k *call) isToken(raw []byte) bool {
 	n, ok := parseToken(raw)
-	return ok && n == k.token
+	return ok && n == k.token && n != 0
 }
 
 // expired says why the call has to end now, nil while it may go on.

@@ -120,6 +120,18 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 	return u.slot("modern"+user, func(s *slot) { s.era, s.user = mcp.Modern, user })
 }
 
+// openModern is the connection that modernSlot has opened for a client, nil
+// where there is none.
+func (u *Upstream) openModern(c *Caller) *slot {
+	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() {
+		return nil
+	}
+	user := u.userOf(c)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.slots["modern"+user]
+}
+
 // mayHaveBoth says that the server may have connections of either era.
 func (u *Upstream) mayHaveBoth() bool {
 	p := u.server().Protocol

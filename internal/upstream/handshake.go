@@ -215,6 +215,9 @@ func (l *link) describe(result, info []byte) {
 	l.capabilities = slices.Clone(jsonrpc.Get(result, "capabilities"))
 	l.info = slices.Clone(info)
 	l.instructions, _ = jsonrpc.GetString(result, "instructions")
+	if l.hasTasks() {
+		l.up.tasks.Store(true)
+	}
 }
 
 // cause prefers the reason why a context ended to the bare fact.

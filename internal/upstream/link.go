@@ -46,6 +46,8 @@ type link struct {
 	mu      sync.Mutex
 	first   *call // in-flight calls, newest first
 	byToken map[uint64]*call
+	// followed are those of them that became tasks.
+	followed followed
 	// mixed says that calls of several principals have been in flight since
 	// there was none. A message of the server may be about any of them, also
 	// about one that has ended.
@@ -64,9 +66,15 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 		ctx, k.cancel = context.WithCancelCause(ctx)
 	}
 	params := req.Params
+	if req.Method == mcp.MethodTasksResult {
+		k.awaits, _ = jsonrpc.GetString(params, "taskId")
+	}
 	if token := progressToken(params); token != nil && req.Back != nil {
 		k.token = l.tokens.Add(1)
 		k.original = token
+		if jsonrpc.Get(params, "task") != nil {
+			k.original = bytes.Clone(token) // which may outlive the request
+		}
 		params = jsonrpc.Set(params, strconv.AppendUint(nil, k.token, 10), "_meta", "progressToken")
 	}
 	l.enter(k)
@@ -106,7 +114,7 @@ func (l *link) end(k *call) {
 	if k.next != nil {
 		k.next.prev = k.prev
 	}
-	if k.token != 0 {
+	if k.token != 0 && !k.task {
 		delete(l.byToken, k.token)
 	}
 	l.mu.Unlock()

@@ -86,6 +86,9 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 				said = doubts(suspicionsOf(items))
 			}
 			issues = append(issues, said...)
+			if list.kind == kindTools && l.era == mcp.Modern && l.hasTasks() {
+				items = mayBeTasks(items)
+			}
 			*list.into = items
 			l.up.reportIssues(list.method, issues)
 		})

@@ -111,7 +111,7 @@ func (l *link) rounds(ctx context.Context, k *call, method string, params []byte
 			again = jsonrpc.Set(again, state, "requestState")
 		}
 		resp.Release()
-		resp, err = l.send(ctx, &jsonrpc.Request{Method: method, Params: again, Back: k})
+		resp, err = l.send(ctx, &jsonrpc.Request{Method: method, Params: again, Back: k, Trip: k.sent.Trip})
 		if err != nil {
 			return nil, err
 		}

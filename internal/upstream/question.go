@@ -28,6 +28,9 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		}
 		return refuse(req), nil
 	}
+	if k := l.awaiting(req.Params); k != nil && allowed(k) {
+		return k.ask(ctx, from, req)
+	}
 	k := l.culprit()
 	if req.Method == mcp.MethodRootsList {
 		l.up.noteAsks(l)
@@ -110,6 +113,8 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	case mcp.NotificationListening:
 		l.listen.acknowledged()
 		return
+	case mcp.NotificationTaskStatus:
+		l.followStatus(n.Params)
 	case mcp.NotificationMessage:
 		l.up.logged(n.Params)
 	}

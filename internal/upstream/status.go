@@ -217,7 +217,8 @@ func (u *Upstream) Messages() [][]byte {
 }
 
 // Prepare waits until the server has answered or failed once, and until the
-// connection that c has to itself is open, where it has one.
+// connection that c has to itself, or that its era has, is open, where there is
+// one. What a server offers may differ between the eras.
 func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
 	select {
 	case <-u.settled:
@@ -225,7 +226,10 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
 		return
 	}
 	state, _ := u.State()
-	if b := c.binding(u); !b.own && !b.exact && u.userOf(c) == "" || state == Disabled || state == Pending || state == Unconfigured {
+	if state == Disabled || state == Pending || state == Unconfigured {
+		return
+	}
+	if b := c.binding(u); !b.own && !b.exact && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
 		return
 	}
 	if _, release, err := u.acquire(ctx, c, ""); err == nil {

@@ -104,13 +104,14 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 			return nil, err
 		}
 	}
-	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k}
+	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
 	resp, err := l.send(ctx, &k.sent)
 	if err == nil && (bridged || c.Rounds && l.era == mcp.Modern) {
 		resp, err = l.rounds(ctx, k, req.Method, params, resp)
 	}
-	if k.token != 0 {
-		k.progress.finish(func(n *jsonrpc.Notification) { k.back.HandleNotification(ctx, l.peer, n) })
+	followed := err == nil && resp.Err == nil && l.era == mcp.Legacy && l.follow(k, req, resp)
+	if k.token != 0 && !followed {
+		k.finishProgress()
 	}
 	return resp, cause(ctx, err)
 }

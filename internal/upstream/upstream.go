@@ -73,6 +73,7 @@ type Upstream struct {
 	wake       chan struct{} // a person asked for a restart
 	greeted    atomic.Bool   // it was up once
 	probing    sync.Mutex
+	tasks      atomic.Bool // a connection of it declared tasks
 
 	mu       sync.Mutex
 	slots    map[string]*slot // all but the primary one
@@ -159,7 +160,10 @@ func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
 // Features are what the server offers to c; nil when nothing is known.
 func (u *Upstream) Features(c *Caller) *catalog.Features {
 	if c != nil {
-		if s := u.slotOf(c); s != nil {
+		for _, s := range [...]*slot{u.openModern(c), u.slotOf(c)} {
+			if s == nil {
+				continue
+			}
 			if f := s.features.Load(); f != nil {
 				return f
 			}

@@ -188,7 +188,7 @@ func (h *Handler) approve(w http.ResponseWriter, r *request) {
 		return
 	}
 	schema, name := r.params["schema"], r.params["name"]
-	err := h.opt.Servers.Approve(r.Context(), schema, name, body.Hash)
+	err := h.opt.Servers.Approve(r.Context(), r.who, schema, name, body.Hash)
 	if errors.Is(err, ErrChanged) {
 		answer := changedBody{apiError: apiError{apiErrorBody{Code: "changed", Message: errUnseen.In(langOf(r.Request))}}}
 		if d, err := h.opt.Servers.Detail(schema, name); err == nil {

@@ -21,6 +21,8 @@ var (
 	ErrNotFound = i18n.Errorf("not found", "未找到")
 	// ErrChanged is returned for a change that is not the one that was shown.
 	ErrChanged = i18n.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
+	// ErrOwnRequest is returned to a principal who allows what it asked for.
+	ErrOwnRequest = i18n.Errorf("you asked for this yourself; somebody else has to approve it", "这是你自己提出的请求，须由他人批准")
 )
 
 var errClosed = i18n.Errorf("the console is closing", "控制台正在关闭")
@@ -43,7 +45,7 @@ type Servers interface {
 	// Approve accepts what is pending: a new entry, or changed tools. shown is
 	// the hash of what the person saw; ErrChanged when it is something else by
 	// now, and then Detail has that.
-	Approve(ctx context.Context, schema, name, shown string) error
+	Approve(ctx context.Context, who access.Principal, schema, name, shown string) error
 	// Watch calls changed, never concurrently, whenever List would differ. It
 	// is called once, before anything else.
 	Watch(changed func())

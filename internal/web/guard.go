@@ -78,6 +78,10 @@ func failWith(w http.ResponseWriter, r *http.Request, err error) {
 		fail(w, r, http.StatusNotFound, "not_found", i18n.Why(err))
 		return
 	}
+	if errors.Is(err, ErrOwnRequest) {
+		fail(w, r, http.StatusForbidden, "own_request", i18n.Why(err))
+		return
+	}
 	if errors.Is(err, ErrChanged) {
 		fail(w, r, http.StatusConflict, "changed", i18n.Why(err))
 		return

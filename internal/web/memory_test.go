@@ -144,7 +144,7 @@ func (m *memoryServers) SignIn(context.Context, string, string) (string, error) 
 	return "", errors.New("nobody signs in here")
 }
 
-func (m *memoryServers) Approve(_ context.Context, _, name, _ string) error {
+func (m *memoryServers) Approve(_ context.Context, _ access.Principal, _, name, _ string) error {
 	return m.edit(name, func() { m.state[name] = "up" })
 }
 

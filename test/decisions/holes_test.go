@@ -81,6 +81,26 @@ func TestBenchHasTheRightsOfItsKey(t *testing.T) {
 			t.Errorf("a plain key that approves a server should get 403, and got %d %s", status, body)
 		}
 	})
+	t.Run("door/1 no approval of one's own server", func(t *testing.T) {
+		w := town(t, nil)
+		s := w.streamable("/mcp", keyAdmin, legacy)
+		if a := s.ask(mcp.MethodToolsCall, map[string]any{"name": "mcp-all-in-one-add-mcp-server", "arguments": map[string]any{"name": "late", "command": "/bin/true"}}, nil); a.reason != let {
+			t.Fatalf("adding a server: %v", a)
+		}
+		for _, tt := range []struct {
+			who  string
+			want int
+		}{{keyAdmin, http.StatusForbidden}, {keyChief, http.StatusNoContent}} {
+			_, body := w.api(tt.who, http.MethodGet, "servers/default/late", nil)
+			var detail struct{ Approval struct{ Hash string } }
+			if err := json.Unmarshal([]byte(body), &detail); err != nil || detail.Approval.Hash == "" {
+				t.Fatalf("the server should wait: %v %s", err, body)
+			}
+			if status, body := w.api(tt.who, http.MethodPost, "servers/default/late/approve", detail.Approval); status != tt.want {
+				t.Errorf("the approval by %s should get %d, and got %d %s", tt.who, tt.want, status, body)
+			}
+		}
+	})
 	// The one who asks, and who answers: only another administrator's yes counts.
 	for _, tt := range []struct {
 		who, answers string

@@ -1,0 +1,162 @@
+package catalog
+
+import "strings"
+
+// An alias is the address of a resource whose own one leads to another server.
+// It keeps its scheme, so that clients which look at the scheme still know what
+// it is, and its path, so that what is relative to it is found:
+//
+//	ui://weather/app.html   ui://~SERVER/weather/app.html
+//	urn:isbn:123            urn:~SERVER/isbn:123
+//	file:///a/b             file:///a/b#~SERVER
+//
+// An alias depends on the address and the name of its server alone. A server's
+// own address that looks like one is never listed as it is, so no address can
+// be both.
+
+// aliasMark begins the name of the server in an alias.
+const aliasMark = "~"
+
+// bareScheme is the scheme of the aliases of what has none of its own.
+const bareScheme = "mcp-address"
+
+// isLocated says whether the host of an address of this scheme is a place that
+// a client may go to by itself. It stays in the alias.
+func isLocated(scheme string) bool {
+	switch strings.ToLower(scheme) {
+	case "http", "https", "ws", "wss", "ftp", "file":
+		return true
+	}
+	return false
+}
+
+// addressLabel is the name of a server in aliases. Hosts ignore case and know
+// few characters; a name that would change gets a digest of itself.
+func addressLabel(server string) string {
+	var b strings.Builder
+	for i := 0; i < len(server); i++ {
+		ch := server[i]
+		switch {
+		case ch >= 'a' && ch <= 'z' || ch >= '0' && ch <= '9' || ch == '-' || ch == '.':
+			b.WriteByte(ch)
+		case ch >= 'A' && ch <= 'Z':
+			b.WriteByte(ch + 'a' - 'A')
+		case ch < 0x80:
+			b.WriteByte('-')
+		}
+	}
+	label := strings.Trim(b.String(), "-.")
+	if label == server && label != "" {
+		return label
+	}
+	return strings.TrimLeft(label+"-"+digest(6, server), "-")
+}
+
+// cutScheme parts the scheme of a URI or a template from the rest; ok is false
+// where it has none.
+func cutScheme(uri string) (scheme, rest string, ok bool) {
+	scheme, rest, ok = strings.Cut(uri, ":")
+	if !ok || !isScheme(scheme) {
+		return "", uri, false
+	}
+	return scheme, rest, true
+}
+
+// AliasURI is the address of a server's URI, or template, that leads to that
+// server whatever the others have.
+func AliasURI(server, uri string) string {
+	mark := aliasMark + addressLabel(server)
+	scheme, rest, ok := cutScheme(uri)
+	switch {
+	case !ok || scheme == bareScheme:
+		return bareScheme + ":" + mark + "/" + uri
+	case isLocated(scheme) && strings.Contains(rest, "#"): // also one of a template
+		return uri + "&" + mark
+	case isLocated(scheme):
+		return uri + "#" + mark
+	case strings.HasPrefix(rest, "//"):
+		return scheme + "://" + mark + "/" + rest[2:]
+	}
+	return scheme + ":" + mark + "/" + rest
+}
+
+// readAlias undoes AliasURI; ok is false for what is no alias.
+func readAlias(uri string) (label, own string, ok bool) {
+	scheme, rest, ok := cutScheme(uri)
+	if !ok {
+		return "", "", false
+	}
+	if isLocated(scheme) {
+		at := strings.LastIndex(uri, aliasMark)
+		if at < 1 || uri[at-1] != '#' && uri[at-1] != '&' {
+			return "", "", false
+		}
+		label = uri[at+len(aliasMark):]
+		return label, uri[:at-1], isLabel(label)
+	}
+	between := scheme + ":"
+	if after, slashes := strings.CutPrefix(rest, "//"); slashes && scheme != bareScheme {
+		rest, between = after, scheme+"://"
+	}
+	if rest, ok = strings.CutPrefix(rest, aliasMark); !ok {
+		return "", "", false
+	}
+	label, own, ok = strings.Cut(rest, "/")
+	if scheme != bareScheme {
+		own = between + own
+	}
+	return label, own, ok && own != "" && isLabel(label)
+}
+
+func isLabel(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// InURI turns an alias back into a server and its own URI; ok is false when uri
+// is no alias of a server of ours.
+func (c *Catalog) InURI(uri string) (server, own string, ok bool) {
+	label, own, ok := readAlias(uri)
+	if !ok {
+		return "", "", false
+	}
+	i, known := c.aliases[strings.ToLower(label)]
+	if !known {
+		return "", "", false
+	}
+	return c.sources[i].Server, own, true
+}
+
+// OutURI is the URI under which clients know a server's URI.
+func (c *Catalog) OutURI(server, uri string) string {
+	i, known := c.servers[server]
+	if !c.aliased || !known {
+		return uri
+	}
+	for _, t := range [...]*table{&c.resources, &c.templates} {
+		if e := t.own[ownKey{i, uri}]; e != nil {
+			return e.listed
+		}
+	}
+	if leadsTo, _ := c.Resource(uri); leadsTo.Server != "" && leadsTo.Server != c.sources[i].Server {
+		return AliasURI(c.sources[i].Server, uri)
+	}
+	return uri
+}
+
+// addressOf is the address of a URI of a source: its own one where the server
+// keeps that.
+func (c *Catalog) addressOf(source int32, uri string) string {
+	server := c.sources[source].Server
+	if c.addresses == nil {
+		return uri
+	}
+	if _, _, looksSo := readAlias(uri); !looksSo && c.addresses.keeper(uri, server) == server {
+		return uri
+	}
+	return AliasURI(server, uri)
+}

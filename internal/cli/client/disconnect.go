@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/clients"
+	"mcp-all-in-one/internal/env"
+)
+
+func DisconnectCommand(a *env.Env) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "disconnect CLIENT",
+		Short: a.T("take this gateway out of a client's file again", "从客户端的配置文件中移除本网关"),
+		Long: a.T("Takes this gateway out of a client's file again. A file that nobody has touched since\ngets its old content back to the byte; in another one only our change is undone.\nServers that `connect --move` took leave the gateway's file, unless they were changed\nthere since.",
+			"从客户端的配置文件中移除本网关。此后未被改动的文件恢复原样；\n否则只撤销我们的修改。\n由 `connect --move` 移入网关的服务会从网关的文件中移除，除非此后被修改过。"),
+		Args: command.ArgCount(a, 1, 1), ValidArgsFunction: completeClients,
+		RunE: func(cmd *cobra.Command, args []string) error { return disconnect(cmd.Context(), a, args[0], dryRun) },
+	}
+	cmd.Flags().BoolVarP(&dryRun, "dry-run", "n", false, a.T("show the difference and write nothing", "只显示差异，不写入"))
+	return cmd
+}
+
+func disconnect(ctx context.Context, a *env.Env, id string, dryRun bool) error {
+	c, err := clients.Find(a, id)
+	if err != nil {
+		return err
+	}
+	change, err := clients.PlanDisconnect(a, c)
+	if err != nil {
+		return err
+	}
+	if change.Nothing() {
+		fmt.Fprintln(a.Stderr, a.T("nothing to change: it is not connected", "无需修改：尚未连接"))
+	} else {
+		fmt.Fprint(a.Stdout, change.Diff())
+	}
+	for _, add := range change.Leaving {
+		fmt.Fprintf(a.Stderr, a.T("taken out of the gateway: %s (%s)\n", "从网关移除：%s（%s）\n"), add.Name, add.Config)
+	}
+	for _, d := range change.Staying {
+		fmt.Fprintf(a.Stderr, "%s: %s\n", d.Name, d.Outcome)
+	}
+	if dryRun {
+		return nil
+	}
+	if err := clients.EndConnection(ctx, a, change); err != nil || change.Nothing() {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("disconnected: ", "已断开："), c.Name)
+	return nil
+}

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcp-all-in-one/internal/env"
+)
+
+// WriteHelp prints what a command does and how it is used, in the user's
+// language.
+func WriteHelp(a *env.Env, w io.Writer, cmd *cobra.Command) {
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short
+	}
+	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.T("Usage", "用法"), useLine(a, cmd))
+	if len(cmd.Aliases) > 0 {
+		fmt.Fprintf(w, "\n%s\n  %s\n", a.T("Other names", "别名"), strings.Join(cmd.Aliases, ", "))
+	}
+	writeCommands(a, w, cmd)
+	writeFlags(a, w, a.T("Flags", "选项"), cmd.LocalFlags())
+	if !cmd.HasSubCommands() {
+		writeFlags(a, w, a.T("General flags", "通用选项"), cmd.InheritedFlags())
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(w, "\n%s\n%s\n", a.T("Examples", "示例"), cmd.Example)
+	}
+}
+
+func useLine(a *env.Env, cmd *cobra.Command) string {
+	if cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " ") {
+		return cmd.CommandPath() + " COMMAND"
+	}
+	parent := ""
+	if cmd.HasParent() {
+		parent = cmd.Parent().CommandPath() + " "
+	}
+	return parent + cmd.Use
+}
+
+// aside marks a command that the list of commands leaves out.
+const aside = "aside"
+
+// Aside leaves commands out of the list that the help of their root begins
+// with. They work, complete and have help of their own.
+func Aside(commands ...*cobra.Command) []*cobra.Command {
+	for _, c := range commands {
+		c.Annotations = map[string]string{aside: "true"}
+	}
+	return commands
+}
+
+func writeCommands(a *env.Env, w io.Writer, cmd *cobra.Command) {
+	width := 0
+	for _, c := range cmd.Commands() {
+		if c.Annotations[aside] == "" {
+			width = max(width, len(c.Name()))
+		}
+	}
+	list := func(title, group string) {
+		first := true
+		for _, c := range cmd.Commands() {
+			if !c.IsAvailableCommand() || c.GroupID != group || c.Annotations[aside] != "" {
+				continue
+			}
+			if first {
+				fmt.Fprintf(w, "\n%s\n", title)
+				first = false
+			}
+			fmt.Fprintf(w, "  %-*s  %s\n", width, c.Name(), c.Short)
+		}
+	}
+	for _, g := range cmd.Groups() {
+		list(g.Title, g.ID)
+	}
+	list(a.T("Commands", "命令"), "")
+}
+
+// writeFlags prints flags in two columns; characters that take two columns
+// are counted so.
+func writeFlags(a *env.Env, w io.Writer, title string, flags *pflag.FlagSet) {
+	type row struct{ name, about string }
+	var rows []row
+	width := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		value, about := pflag.UnquoteUsage(f)
+		if f.Name == "help" {
+			about = a.T("show this help", "显示帮助")
+		}
+		name := "    --" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", --" + f.Name
+		}
+		switch {
+		case value == "":
+		case f.NoOptDefVal != "":
+			name += " [" + value + "]"
+		default:
+			name += " " + value
+		}
+		rows = append(rows, row{name, about})
+		width = max(width, env.TextWidth(name))
+	})
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %s  %s\n", env.PadRight(r.name, width), r.about)
+	}
+}
+
+func helpCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: a.T("help about a command", "显示命令的帮助"), GroupID: GroupOther,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return UnknownCommand(a, cmd.Root(), strings.Join(args, " "))
+			}
+			WriteHelp(a, a.Stdout, found)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,133 @@
+// Package command is what all commands are made of: roots, help, arguments and
+// flags.
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/spelling"
+)
+
+// NewRoot is the root command of a personality: our help, our errors.
+func NewRoot(a *env.Env, name, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: name, Short: short, SilenceErrors: true, SilenceUsage: true,
+		DisableSuggestions: true, // ours are in both languages
+	}
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.SetHelpCommand(helpCommand(a))
+	cmd.AddGroup(
+		&cobra.Group{ID: GroupRun, Title: a.T("Run", "运行")},
+		&cobra.Group{ID: GroupUse, Title: a.T("Use and test", "使用与测试")},
+		&cobra.Group{ID: GroupManage, Title: a.T("Manage", "管理")},
+		&cobra.Group{ID: GroupClient, Title: a.T("Clients", "客户端")},
+		&cobra.Group{ID: GroupOther, Title: a.T("Other", "其他")},
+	)
+	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) { WriteHelp(a, c.OutOrStdout(), c) })
+	cmd.SetUsageFunc(func(c *cobra.Command) error { WriteHelp(a, c.ErrOrStderr(), c); return nil })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
+	return cmd
+}
+
+// AddVersion lets a program that never had it say what it is.
+func AddVersion(a *env.Env, cmd *cobra.Command) {
+	cmd.Flags().Bool("version", false, a.T("print the version", "显示版本"))
+	cmd.Version = mcp.ProductVersion
+	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+}
+
+// flagError is a flag that does not exist or has a bad value, with the nearest
+// flag that does.
+func flagError(a *env.Env, cmd *cobra.Command, err error) error {
+	hint := cmd.CommandPath() + " --help"
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return env.Fail(env.ExitUsage, env.CodeUsage, hint, "%s", FlagMessage(a, err))
+	}
+	name := missing.GetSpecifiedName()
+	if missing.GetSpecifiedShortnames() != "" {
+		return env.Fail(env.ExitUsage, env.CodeUnknownFlag, hint, "%s -%s", a.T("unknown flag", "未知选项"), name)
+	}
+	if near := spelling.Nearest(name, flagNames(cmd)); near != "" {
+		hint = a.T("did you mean --", "是否要用 --") + near + a.T("?", "？")
+	}
+	return env.Fail(env.ExitUsage, env.CodeUnknownFlag, hint, "%s --%s", a.T("unknown flag", "未知选项"), name)
+}
+
+func FlagMessage(a *env.Env, err error) string {
+	var needs *pflag.ValueRequiredError
+	var bad *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &needs):
+		return a.T("this flag needs a value: ", "该选项需要一个值：") + "--" + needs.GetFlag().Name
+	case errors.As(err, &bad):
+		return fmt.Sprintf(a.T("bad value for --%s: %s", "选项 --%s 的值 %q 无效"), bad.GetFlag().Name, bad.GetValue())
+	}
+	var syntax *pflag.InvalidSyntaxError
+	if errors.As(err, &syntax) {
+		return a.T("bad flag syntax: ", "选项的写法不正确：") + syntax.GetSpecifiedFlag()
+	}
+	return a.Lang.Of(err)
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// NoArgs refuses what a command does not take; for a command that has others
+// below it, that is an unknown command.
+func NoArgs(a *env.Env) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		if cmd.HasSubCommands() {
+			return UnknownCommand(a, cmd, args[0])
+		}
+		return UsageError(a, cmd, a.T("unexpected argument ", "多余的参数 ")+args[0])
+	}
+}
+
+// ArgCount demands a number of arguments.
+func ArgCount(a *env.Env, least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return UsageError(a, cmd, a.T("an argument is missing", "缺少参数"))
+		case most >= 0 && len(args) > most:
+			return UsageError(a, cmd, a.T("unexpected argument ", "多余的参数 ")+args[most])
+		}
+		return nil
+	}
+}
+
+func UsageError(a *env.Env, cmd *cobra.Command, text string) error {
+	return env.Fail(env.ExitUsage, env.CodeUsage, useLine(a, cmd), "%s", text)
+}
+
+func UnknownCommand(a *env.Env, cmd *cobra.Command, name string) error {
+	hint := cmd.CommandPath() + " --help"
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(append(names, c.Name()), c.Aliases...)
+		}
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		hint = a.T("did you mean: ", "是否要用：") + strings.TrimSpace(cmd.CommandPath()+" "+near)
+	}
+	return env.Fail(env.ExitUsage, env.CodeUnknownCommand, hint, "%s %q", a.T("unknown command", "未知命令"), name)
+}

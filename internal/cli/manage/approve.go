@@ -1,0 +1,144 @@
+package manage
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+)
+
+func ApproveCommand(a *env.Env) *cobra.Command {
+	var yes bool
+	cmd := serverCommand(a, "approve", a.T("let a server start that a client has added", "批准客户端添加的服务启动"), nil,
+		func(cmd *cobra.Command, schema, name string) error { return approve(a, cmd, schema, name, yes) })
+	cmd.Long = a.T("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
+		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
+	cmd.Use, cmd.Args = "approve [NAME]", command.ArgCount(a, 0, 1)
+	one := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return listWaiting(a)
+		}
+		return one(cmd, args)
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("do not ask", "不再询问"))
+	return cmd
+}
+
+// waiting is a server that waits for approval, or whose tools have changed.
+type waiting struct {
+	Schema  string   `json:"schema"`
+	Name    string   `json:"name"`
+	New     bool     `json:"new"`
+	Changed []string `json:"changed,omitempty"`
+}
+
+// listWaiting lists what approve can be asked for.
+func listWaiting(a *env.Env) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	list, t := []waiting{}, &env.Table{Head: []string{a.T("SERVER", "服务"), "SCHEMA", a.T("WAITS FOR", "等待")}}
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Pending}
+			what := a.T("its first start", "首次启动")
+			if !s.Pending {
+				for _, c := range pins(a).Changed(s.ID()) {
+					w.Changed = append(w.Changed, c.Name)
+				}
+				what = a.T("changed: ", "变更：") + strings.Join(w.Changed, ", ")
+			}
+			if w.New || len(w.Changed) > 0 {
+				list = append(list, w)
+				t.Add(w.Name, w.Schema, what)
+			}
+		}
+	}
+	switch {
+	case a.JSON:
+		env.WriteLine(a.Stdout, list)
+	case len(list) == 0:
+		fmt.Fprintln(a.Stderr, a.T("nothing waits for approval", "没有等待批准的内容"))
+	default:
+		a.Print(t)
+	}
+	return nil
+}
+
+// approve shows the whole entry as it is written before it asks. One that
+// changed meanwhile is shown again.
+func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes bool) error {
+	for {
+		cfg, err := a.Load(false)
+		if err != nil {
+			return err
+		}
+		s := cfg.Schema(schema).Server(name)
+		if s == nil {
+			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", config.ErrChanged)
+		}
+		if changed := pins(a).Changed(s.ID()); !s.Pending && len(changed) > 0 {
+			return approveTools(a, cmd, cfg, s, changed, yes)
+		}
+		if !s.Pending {
+			return env.Fail(env.ExitUsage, env.CodeNotPending, "", "%s", a.T("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
+		}
+		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.T("server", "服务"), name, s.Entry())
+		if !yes {
+			if err := confirm(a, a.T("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
+				return err
+			}
+		}
+		err = cfg.Approvals().Approve(s.ID(), s.ApprovalHash())
+		switch {
+		case errors.Is(err, config.ErrChanged) && yes:
+			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", err)
+		case errors.Is(err, config.ErrChanged):
+			fmt.Fprintln(a.Stderr, a.T("nothing was approved: the entry has changed since it was shown; now it is", "没有批准：条目在显示之后又被修改；现在是"))
+			continue
+		case err != nil:
+			return err
+		}
+		return approved(a, cmd, cfg, s)
+	}
+}
+
+// approved lets a running gateway know what was approved.
+func approved(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Server) error {
+	told, err := control.ReloadRunning(cmd.Context(), a, cfg.Path)
+	if err != nil {
+		return err
+	}
+	name := s.Name
+	if told {
+		name += a.T(" (the running gateway uses it now)", "（正在运行的网关已生效）")
+	}
+	done(a, a.T("approved: ", "已批准："), name)
+	return nil
+}
+
+// confirm asks a person; nil is a yes.
+func confirm(a *env.Env, question string) error {
+	if !env.IsTerminal(a.Stdin) {
+		return env.Fail(env.ExitPending, env.CodeConfirm, "--yes", "%s", a.T("standard input is not a terminal, so nobody can be asked", "标准输入不是终端，无法询问"))
+	}
+	fmt.Fprint(a.Stderr, question)
+	answer, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+		if err != nil {
+			fmt.Fprintln(a.Stderr) // nobody ended the line
+		}
+		fmt.Fprintln(a.Stderr, a.T("nothing was approved", "没有批准"))
+		return env.Silent(env.ExitDenied)
+	}
+	return nil
+}

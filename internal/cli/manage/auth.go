@@ -1,0 +1,124 @@
+package manage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/oauth"
+)
+
+func AuthCommand(a *env.Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "auth", Short: a.T("sign in to servers that want it", "登录需要授权的服务"), Args: command.NoArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var user string
+	var noBrowser bool
+	login := serverCommand(a, "login", a.T("sign in to a server in the browser", "在浏览器中登录服务"), nil,
+		func(cmd *cobra.Command, schema, name string) error {
+			return authLogin(a, cmd, schema+"/"+name, user, noBrowser)
+		})
+	login.Flags().BoolVar(&noBrowser, "no-browser", false, a.T("only print the address", "只显示地址"))
+	logout := serverCommand(a, "logout", a.T("forget a sign-in, and revoke it", "注销并撤销授权"), nil,
+		func(cmd *cobra.Command, schema, name string) error { return authLogout(a, cmd, schema+"/"+name, user) })
+	for _, c := range []*cobra.Command{login, logout} {
+		c.Flags().StringVar(&user, "user", "", a.T("on behalf of a `USER` of the gateway, such as key:ID; for servers with auth.perUser",
+			"代表网关的用户 `USER`（如 key:ID）；用于 auth.perUser 的服务"))
+	}
+	status := &cobra.Command{Use: "status [NAME]", Short: a.T("list the sign-ins", "列出登录状态"), Args: command.ArgCount(a, 0, 1), ValidArgsFunction: command.CompleteServers(a),
+		RunE: func(cmd *cobra.Command, args []string) error { return authStatus(a, cmd, args) }}
+	cmd.AddCommand(login, logout, status)
+	return cmd
+}
+
+// withTokens runs a command on the tokens of a server.
+func withTokens(a *env.Env, cmd *cobra.Command, server string, run func(*oauth.Keeper, *config.Server) error) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	var s *config.Server
+	if server != "" {
+		if s, err = env.FindServer(a, "auth "+cmd.Name(), config.DefaultSchema, server); err != nil {
+			return err
+		}
+	}
+	keeper := oauth.NewKeeper(cmd.Context(), instance.TokenOptions(cfg, a.Home()))
+	defer keeper.Close()
+	return run(keeper, s)
+}
+
+func authLogin(a *env.Env, cmd *cobra.Command, server, user string, noBrowser bool) error {
+	return withTokens(a, cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
+		if s.URL == "" {
+			return env.Fail(env.ExitAuth, env.CodeSignIn, "", a.T("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录"), s.Name)
+		}
+		got, err := keeper.Login(cmd.Context(), s, oauth.LoginOptions{
+			User: user, Base: mcphttp.NewClientTransport(),
+			Show: func(address string) {
+				fmt.Fprintf(a.Stderr, "%s\n  %s\n", a.T("Sign in here:", "请在此登录："), address)
+				if !noBrowser && env.OpenBrowser(address) != nil {
+					fmt.Fprintln(a.Stderr, a.T("No browser could be opened; open the address yourself.", "无法打开浏览器；请自行打开该地址。"))
+				}
+			},
+		})
+		if err != nil {
+			return env.Fail(env.ExitAuth, env.CodeSignIn, "", "%w", err)
+		}
+		if a.JSON {
+			env.WriteLine(a.Stdout, got)
+			return nil
+		}
+		fmt.Fprintf(a.Stdout, "%s %s (%s)\n", a.T("signed in to", "已登录"), s.Name, got.Issuer)
+		return nil
+	})
+}
+
+func authLogout(a *env.Env, cmd *cobra.Command, server, user string) error {
+	return withTokens(a, cmd, server, func(keeper *oauth.Keeper, s *config.Server) error {
+		err := keeper.Logout(cmd.Context(), s, user)
+		if errors.Is(err, oauth.ErrNotSignedIn) {
+			return env.Fail(env.ExitUsage, env.CodeSignIn, "mcp-all-in-one auth status", "%s%s%v", s.Name, a.T(": ", "："), err)
+		}
+		return err
+	})
+}
+
+func authStatus(a *env.Env, cmd *cobra.Command, args []string) error {
+	return withTokens(a, cmd, strings.Join(args, ""), func(keeper *oauth.Keeper, s *config.Server) error {
+		list := keeper.Statuses(s)
+		if a.JSON {
+			env.WriteLine(a.Stdout, list)
+			return nil
+		}
+		t := &env.Table{Head: []string{a.T("server", "服务"), a.T("user", "用户"), a.T("state", "状态"), a.T("issuer", "签发者"), a.T("scopes", "范围")},
+			None: a.T("nobody is signed in", "无人登录")}
+		for _, g := range list {
+			t.Add(g.Server, g.User, signInState(a, g), g.Issuer, strings.Join(g.Scopes, " "))
+		}
+		a.Print(t)
+		return nil
+	})
+}
+
+// signInState says in words how a sign-in is.
+func signInState(a *env.Env, g oauth.Status) string {
+	switch {
+	case g.Revoked:
+		return a.T("sign in again", "需要重新登录")
+	case len(g.Wanted) > 0:
+		return a.T("sign in again to grant ", "需要重新登录以授予 ") + strings.Join(g.Wanted, " ")
+	case g.Renews || g.Expires.IsZero():
+		return a.T("signed in", "已登录")
+	case g.Expires.Before(time.Now()):
+		return a.T("ended", "已过期")
+	}
+	return a.T("signed in until ", "已登录，至 ") + g.Expires.Local().Format("2006-01-02 15:04")
+}

@@ -1,0 +1,134 @@
+package manage
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+)
+
+func ConfigCommand(a *env.Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: a.T("look at and change the config file", "查看和修改配置文件"), Args: command.NoArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	sub := func(use, short string, run func(cmd *cobra.Command) error) {
+		one := &cobra.Command{Use: use, Short: short, Args: command.NoArgs(a)}
+		if strings.HasSuffix(use, "[FILE]") {
+			one.Args = command.ArgCount(a, 0, 1)
+		}
+		one.RunE = func(cmd *cobra.Command, args []string) error {
+			command.TakeConfig(a, args)
+			return run(cmd)
+		}
+		cmd.AddCommand(one)
+	}
+	sub("path", a.T("print which file is used", "显示使用的文件"), func(*cobra.Command) error { return configPathRun(a) })
+	sub("show [FILE]", a.T("print the file with its secrets hidden", "显示文件内容（隐藏密钥）"), func(*cobra.Command) error { return configShow(a) })
+	sub("edit [FILE]", a.T("open the file in an editor, and check it afterwards", "用编辑器打开文件，之后进行检查"), func(cmd *cobra.Command) error { return configEdit(a, cmd) })
+	sub("validate [FILE]", a.T("check the file", "检查文件"), func(*cobra.Command) error { return configValidate(a) })
+	sub("schema", a.T("print the JSON Schema of the file", "显示文件的 JSON Schema"), func(*cobra.Command) error {
+		_, err := a.Stdout.Write(config.JSONSchema())
+		return err
+	})
+	return cmd
+}
+
+func configPathRun(a *env.Env) error {
+	found, err := config.Discover(a.LoadOptions(false))
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"path": found.Path, "source": found.Source, "tried": found.Tried, "skipped": found.Skipped})
+		return nil
+	}
+	fmt.Fprintln(a.Stdout, found.Path)
+	for _, path := range found.Skipped {
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("not used without --project: ", "未使用 --project，忽略："), path)
+	}
+	return nil
+}
+
+func configShow(a *env.Env) error {
+	found, err := config.Discover(a.LoadOptions(false))
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(found.Path)
+	if err != nil {
+		return err
+	}
+	shown, err := config.Redact(data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "%s\n", shown)
+	return nil
+}
+
+// configEdit opens the file itself: what the person saves is what counts.
+func configEdit(a *env.Env, cmd *cobra.Command) error {
+	found, err := config.Discover(a.LoadOptions(true))
+	if err != nil {
+		return err
+	}
+	editor := exec.CommandContext(cmd.Context(), "sh", "-c", findEditor(a)+` "$1"`, "sh", found.Path)
+	if runtime.GOOS == "windows" {
+		editor = exec.CommandContext(cmd.Context(), "cmd", "/c", findEditor(a), found.Path)
+	}
+	editor.Stdin, editor.Stdout, editor.Stderr = a.Stdin, a.Stdout, a.Stderr
+	if err := editor.Run(); err != nil {
+		return i18n.Errorf("running the editor: %w", "运行编辑器失败：%w", err)
+	}
+	a.ConfigPath = found.Path
+	if err := configValidate(a); err != nil {
+		return err
+	}
+	_, err = control.ReloadRunning(cmd.Context(), a, found.Path)
+	return err
+}
+
+func findEditor(a *env.Env) string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if v, ok := a.Getenv(name); ok && v != "" {
+			return v
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return "notepad"
+	}
+	return "vi"
+}
+
+// configValidate walks the code of the start, and creates nothing.
+func configValidate(a *env.Env) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	servers := 0
+	for _, s := range cfg.Schemas {
+		servers += len(s.Servers)
+	}
+	if a.JSON {
+		problems := cfg.Problems
+		if problems == nil {
+			problems = []config.Problem{}
+		}
+		env.WriteLine(a.Stdout, map[string]any{"valid": true, "path": cfg.Path, "servers": servers, "problems": problems})
+		return nil
+	}
+	for _, p := range cfg.Problems {
+		fmt.Fprintln(a.Stderr, a.ProblemText(p))
+	}
+	fmt.Fprintf(a.Stdout, a.T("ok %s (%d servers)\n", "通过 %s（%d 个服务）\n"), cfg.Path, servers)
+	return nil
+}

@@ -1,0 +1,173 @@
+package manage
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+)
+
+// keyFlags are those of key create.
+type keyFlags struct {
+	scopes  []string
+	expires time.Duration
+}
+
+func KeyCommand(a *env.Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: a.T("the keys by which clients may enter", "管理客户端的访问密钥"), Args: command.NoArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var f keyFlags
+	create := &cobra.Command{Use: "create NAME", Short: a.T("make a key, and print it once", "创建密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),
+		Long: a.T("Makes a key, and prints it once. A schema that does not exist is refused. Servers and\ntools may come later: a pattern that matches none of them now is only warned of.",
+			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务与工具可以以后出现：\n目前没有匹配的只给出警告。"),
+		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
+		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
+	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown; may be repeated",
+		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式；可重复"))
+	create.Flags().DurationVar(&f.expires, "expires", 0, a.T("ends after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
+	cmd.AddCommand(create,
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
+		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("end a key at once", "立即撤销密钥"), Args: command.ArgCount(a, 1, 1),
+			RunE: func(_ *cobra.Command, args []string) error { return keyRevoke(a, args[0]) }})
+	return cmd
+}
+
+// keys opens the file of keys; where the config names none, that of the user.
+func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	path := cfg.Access.Keys
+	if path == "" {
+		dir, err := a.UserDir()
+		if err != nil {
+			return nil, nil, "", err
+		}
+		path = filepath.Join(dir, "keys.json")
+	}
+	keys, err := access.OpenKeys(path)
+	return keys, cfg, path, err
+}
+
+func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
+	grant, err := access.ParseScopes(f.scopes)
+	if err != nil {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin|mode:NAME|fit:NAME", "%v", err)
+	}
+	keys, cfg, path, err := keys(a)
+	if err != nil {
+		return err
+	}
+	if err := checkScopes(cmd.Context(), a, cfg, grant); err != nil {
+		return err
+	}
+	var expires *time.Time
+	if f.expires > 0 {
+		at := time.Now().Add(f.expires).UTC()
+		expires = &at
+	}
+	plain, key, err := keys.Create(name, grant, expires)
+	if errors.Is(err, access.ErrKeyExists) {
+		return env.Fail(env.ExitUsage, env.CodeKeyExists, a.Again("key", "revoke", name), "%s", a.T("a valid key is called "+name+" already", "已有名为 "+name+" 的有效密钥"))
+	}
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"key": plain, "id": key.ID, "name": key.Name, "scopes": append([]string{}, key.Scopes()...), "expires": key.Expires})
+	} else {
+		fmt.Fprintln(a.Stdout, plain)
+	}
+	if cfg.Access.Keys != "" {
+		return nil
+	}
+	return requireKeys(a, cmd, cfg, path)
+}
+
+// requireKeys makes the first key count: from the next start on, clients need
+// one.
+func requireKeys(a *env.Env, cmd *cobra.Command, cfg *config.Config, path string) error {
+	quoted, err := json.Marshal(path)
+	if err != nil {
+		return err
+	}
+	if _, err := config.Update(cfg.Path, a.WriteOptions(), func(d *config.Draft) error { return d.SetValue("access.keys", quoted) }); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Stderr, a.T("access.keys was set in "+cfg.Path+": from its next start on, the gateway asks every client for a key",
+		"已在 "+cfg.Path+" 中设置 access.keys：网关下次启动后，所有客户端都需要密钥"))
+	if r := control.Running(cmd.Context(), a, cfg.Path); r != nil {
+		fmt.Fprintln(a.Stderr, a.T("a gateway is running; restart it", "网关正在运行，请重启"))
+	}
+	return nil
+}
+
+func keyList(a *env.Env) error {
+	keys, _, _, err := keys(a)
+	if err != nil {
+		return err
+	}
+	list, err := keys.List()
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		for i := range list {
+			list[i].Hash = ""
+		}
+		env.WriteLine(a.Stdout, append([]access.Key{}, list...))
+		return nil
+	}
+	t := &env.Table{Head: []string{"ID", a.T("NAME", "名称"), a.T("STATE", "状态"), a.T("SCOPES", "范围"), a.T("CREATED", "创建时间")},
+		None: a.T("there is no key; make one with: ", "还没有访问密钥；创建：") + "mcp-all-in-one key create NAME", Word: keyStateIn(a, 2)}
+	for _, k := range list {
+		state := "valid"
+		switch {
+		case k.Revoked != nil:
+			state = "revoked"
+		case !k.Valid(time.Now()):
+			state = "expired"
+		}
+		t.Add(k.ID, k.Name, state, strings.Join(k.Scopes(), " "), k.Created.Format(time.RFC3339))
+	}
+	a.Print(t)
+	return nil
+}
+
+// keyStateIn says whether keys are valid in the user's language.
+func keyStateIn(a *env.Env, column int) func(int, string) string {
+	zh := map[string]string{"valid": "有效", "revoked": "已撤销", "expired": "已过期"}
+	return func(n int, cell string) string {
+		if n != column {
+			return cell
+		}
+		return a.T(cell, zh[cell])
+	}
+}
+
+func keyRevoke(a *env.Env, name string) error {
+	keys, _, _, err := keys(a)
+	if err != nil {
+		return err
+	}
+	key, err := keys.Revoke(name)
+	if errors.Is(err, access.ErrNoKey) {
+		return env.Fail(env.ExitUsage, env.CodeNoKey, "mcp-all-in-one key ls", "%s", a.T("no valid key "+name, "没有有效的密钥 "+name))
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("revoked: ", "已撤销："), key.Name)
+	return nil
+}

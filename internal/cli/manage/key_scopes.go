@@ -1,0 +1,93 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/web"
+)
+
+// checkScopes refuses a schema that there is not: a key for it opens nothing,
+// and schemas are few and written by hand. Servers and tools come and go, so
+// one that is not there now is only warned of.
+func checkScopes(ctx context.Context, a *env.Env, cfg *config.Config, grant access.Grant) error {
+	schemas := []string{config.DefaultSchema}
+	var servers, granted []string
+	for _, s := range cfg.Schemas {
+		if !slices.Contains(schemas, s.Name) {
+			schemas = append(schemas, s.Name)
+		}
+		servers = append(servers, s.Names()...)
+		if len(grant.Schemas) == 0 || slices.ContainsFunc(grant.Schemas, func(p string) bool { return access.Matches(p, s.Name) }) {
+			granted = append(granted, s.Names()...)
+		}
+	}
+	for _, p := range grant.Schemas {
+		if !anyMatches(p, schemas) {
+			return env.Fail(env.ExitUsage, env.CodeUsage, a.T("the schemas are ", "可用的 schema：")+strings.Join(schemas, ", "), "%s %s", a.T("no schema matches", "没有匹配的 schema："), "schema:"+p)
+		}
+	}
+	for _, p := range grant.Servers {
+		warnScope(a, "server:"+p, p, servers, granted)
+	}
+	var tools []string
+	asked := false
+	for _, p := range grant.Tools {
+		server, _, bound := strings.Cut(p, "/")
+		if bound && !anyMatches(server, servers) {
+			warnScope(a, "tool:"+p, server, servers, granted)
+			continue
+		}
+		if !asked {
+			tools, asked = knownTools(ctx, a, cfg), true
+		}
+		if len(tools) > 0 && !anyMatches(p, tools) {
+			fmt.Fprintf(a.Stderr, a.T("warning: no tool matches tool:%s now\n", "警告：目前没有工具匹配 tool:%s\n"), p)
+		}
+	}
+	return nil
+}
+
+func anyMatches(pattern string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return access.Matches(pattern, name) })
+}
+
+// warnScope says that a scope matches no server now, or none that the key's
+// schemas have.
+func warnScope(a *env.Env, scope, pattern string, servers, granted []string) {
+	switch {
+	case anyMatches(pattern, granted):
+	case anyMatches(pattern, servers):
+		fmt.Fprintf(a.Stderr, a.T("warning: no server of the schemas in this key matches %s now\n", "警告：此密钥的 schema 中目前没有服务匹配 %s\n"), scope)
+	default:
+		fmt.Fprintf(a.Stderr, a.T("warning: no server matches %s now: %s\n", "警告：目前没有服务匹配 %s：%s\n"), scope, strings.Join(servers, ", "))
+	}
+}
+
+// knownTools are the tools that the running gateway has, each by its own name
+// and with its server's; none when no gateway runs.
+func knownTools(ctx context.Context, a *env.Env, cfg *config.Config) []string {
+	r := control.Running(ctx, a, cfg.Path)
+	if r == nil {
+		return nil
+	}
+	var names []string
+	for _, s := range cfg.Schemas {
+		var page web.CatalogPage
+		if r.Get(ctx, "/api/v1/catalog?schema="+s.Name, &page) != nil {
+			return nil // it is a warning that is left out
+		}
+		for _, row := range page.Rows {
+			if row.Kind == "tool" {
+				names = append(names, row.Own, row.Server+"/"+row.Own)
+			}
+		}
+	}
+	return names
+}

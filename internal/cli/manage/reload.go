@@ -1,0 +1,52 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/web"
+)
+
+func ReloadCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reload",
+		Short: a.T("let the running gateway read its config file again", "让正在运行的网关重新读取配置文件"),
+		Long: a.T("Lets the running gateway read its config file again, and prints what changed. Servers\nthat did not change go on. A file that cannot be read changes nothing.",
+			"让正在运行的网关重新读取配置文件，并显示变化。未变化的服务继续运行。\n无法读取的文件不会造成任何变化。"),
+		Args: command.NoArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runReload(cmd.Context(), a) },
+	}
+}
+
+func runReload(ctx context.Context, a *env.Env) error {
+	r, err := control.RunningHere(ctx, a)
+	if err != nil {
+		return err
+	}
+	var report web.Reload
+	if err := r.Post(ctx, "/reload", nil, &report); err != nil {
+		if e := new(env.ExitError); errors.As(err, &e) {
+			e.Details = append(e.Details, env.Detail{Label: a.T("note", "说明"), Text: control.StaleNote(a, r)})
+		}
+		return err
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, report)
+		return nil
+	}
+	if report.Empty() {
+		fmt.Fprintln(a.Stdout, a.T("nothing changed: ", "没有变化：")+report.Path)
+		return nil
+	}
+	for _, part := range control.Changes(a, &report) {
+		fmt.Fprintln(a.Stdout, part)
+	}
+	control.SayRestart(a, &report)
+	return nil
+}

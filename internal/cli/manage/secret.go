@@ -1,0 +1,104 @@
+package manage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+)
+
+func SecretCommand(a *env.Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "secret", Short: a.T("keep secrets out of the config file", "将密钥保存在配置文件之外"), Args: command.NoArgs(a),
+		Long: a.T("Keeps secrets out of the config file, where ${secret:NAME} stands for one.",
+			"将密钥保存在配置文件之外；配置中用 ${secret:NAME} 引用。"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	var keychain bool
+	set := &cobra.Command{Use: "set NAME", Short: a.T("store a secret, read from standard input", "保存密钥（从标准输入读取）"), Args: command.ArgCount(a, 1, 1),
+		Example: "  mcp-all-in-one secret set github < token.txt\n  mcp-all-in-one secret set github --keychain",
+		RunE:    func(_ *cobra.Command, args []string) error { return secretSet(a, args[0], keychain) }}
+	set.Flags().BoolVar(&keychain, "keychain", false, a.T("keep it in the keychain of the system instead of the encrypted file", "保存到系统钥匙串，而不是加密文件"))
+	cmd.AddCommand(set,
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the names", "列出名称"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return secretList(a) }},
+		&cobra.Command{Use: "rm NAME", Short: a.T("remove a secret", "删除密钥"), Args: command.ArgCount(a, 1, 1),
+			RunE: func(_ *cobra.Command, args []string) error {
+				err := a.Secrets().Delete(args[0])
+				if errors.Is(err, config.ErrNoSecret) {
+					return env.Fail(env.ExitUsage, env.CodeNoSecret, "mcp-all-in-one secret ls", "%s", a.T("no secret "+args[0], "没有密钥 "+args[0]))
+				}
+				if err == nil {
+					done(a, a.T("removed: ", "已删除："), args[0])
+				}
+				return err
+			}},
+	)
+	return cmd
+}
+
+func secretSet(a *env.Env, name string, keychain bool) error {
+	var value []byte
+	var err error
+	if file, ok := a.Stdin.(*os.File); ok && env.IsTerminal(file) {
+		fmt.Fprintf(a.Stderr, "%s: ", name)
+		value, err = term.ReadPassword(int(file.Fd()))
+		fmt.Fprintln(a.Stderr)
+	} else {
+		value, err = io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
+	}
+	if err != nil {
+		return i18n.Errorf("reading the secret: %w", "读取密钥失败：%w", err)
+	}
+	text := strings.TrimRight(string(value), "\r\n")
+	if text == "" {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one secret set "+name+" < FILE", "%s", a.T("the secret is empty", "密钥为空"))
+	}
+	if _, err := a.UserDir(); err != nil {
+		return err
+	}
+	if err := storeSecret(a, name, text, keychain); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s${secret:%s}\n", a.T("use it as ", "已保存；引用方式："), name)
+	return nil
+}
+
+func storeSecret(a *env.Env, name, value string, keychain bool) error {
+	if !keychain {
+		return a.Secrets().Set(name, value)
+	}
+	if err := a.Secrets().SetInKeychain(name, value); err != nil {
+		return env.Fail(env.ExitFailure, env.CodeKeychain, a.T("leave --keychain out: the encrypted file needs no keychain", "不使用 --keychain：加密文件不需要钥匙串"), "%v", err)
+	}
+	return nil
+}
+
+func secretList(a *env.Env) error {
+	names, err := a.Secrets().List()
+	if err != nil {
+		return err
+	}
+	chained, err := a.Secrets().Keychain()
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, append([]string{}, names...))
+		return nil
+	}
+	for _, name := range names {
+		if slices.Contains(chained, name) {
+			name += "\t" + a.T("keychain", "钥匙串")
+		}
+		fmt.Fprintln(a.Stdout, name)
+	}
+	return nil
+}

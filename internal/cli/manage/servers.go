@@ -1,0 +1,209 @@
+// Package manage has the commands that change the configuration, its secrets
+// and its keys.
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// addFlags are those of add.
+type addFlags struct {
+	schema, cwd, kind string
+	env, header       []string
+	replace           bool
+	createSchema      bool
+}
+
+func AddCommand(a *env.Env) *cobra.Command {
+	var f addFlags
+	cmd := &cobra.Command{
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG...]",
+		Short: a.T("add a server to the config file", "向配置文件添加服务"),
+		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
+			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
+			"  mcp-all-in-one add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
+		Args: command.ArgCount(a, 2, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			entry, err := newEntry(a, cmd, f, args)
+			if err != nil {
+				return err
+			}
+			return editFile(cmd.Context(), a, true, func(d *config.Draft) error {
+				if f.createSchema {
+					if err := d.AddSchema(f.schema); err != nil {
+						return err
+					}
+				}
+				if d.Entry(f.schema, args[0]) != nil && !f.replace {
+					return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+args[0]+" exists already", "服务 "+args[0]+" 已存在"))
+				}
+				return d.SetServer(f.schema, args[0], entry)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	command.AddSchemaFlag(a, cmd, &f.schema)
+	flags.StringArrayVarP(&f.env, "env", "e", nil, a.T("environment variable `NAME=VALUE`; may be repeated", "环境变量 `NAME=VALUE`，可重复"))
+	flags.StringArrayVarP(&f.header, "header", "H", nil, a.T("header `'NAME: VALUE'`; may be repeated", "请求头 `'NAME: VALUE'`，可重复"))
+	flags.StringVar(&f.cwd, "cwd", "", a.T("`DIR` the command starts in", "命令的工作目录 `DIR`"))
+	flags.StringVar(&f.kind, "type", "", a.T("`TYPE`: stdio, http or sse; found out when absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
+	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("add the schema of --schema when there is none", "--schema 指定的 schema 不存在时创建它"))
+	flags.BoolVar(&f.replace, "replace", false, a.T("change the server of that name", "替换同名服务"))
+	return cmd
+}
+
+// An entry is a server as add writes it.
+type entry struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// newEntry is the entry that the arguments of add describe.
+func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) ([]byte, error) {
+	e := entry{Type: f.kind, Cwd: f.cwd}
+	switch at := cmd.ArgsLenAtDash(); {
+	case at == 1:
+		e.Command, e.Args = args[1], args[2:]
+	case at < 0 && len(args) == 2 && isURL(args[1]):
+		e.URL = args[1]
+	default:
+		return nil, command.UsageError(a, cmd, a.T("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
+	}
+	var err error
+	if e.Env, err = pairs(f.env, "="); err != nil {
+		return nil, command.UsageError(a, cmd, a.Lang.Of(err))
+	}
+	if e.Headers, err = pairs(f.header, ":"); err != nil {
+		return nil, command.UsageError(a, cmd, a.Lang.Of(err))
+	}
+	return json.Marshal(e)
+}
+
+// pairs reads NAME=VALUE or NAME: VALUE.
+func pairs(list []string, sep string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, sep)
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, i18n.Errorf("%q: NAME%sVALUE", "%q：应为 NAME%sVALUE", text, sep)
+		}
+		values[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return values, nil
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// editFile changes the config file on behalf of the person at the command
+// line, and lets a running gateway know.
+func editFile(ctx context.Context, a *env.Env, create bool, edit func(*config.Draft) error) error {
+	found, err := config.Discover(a.LoadOptions(create))
+	if err != nil {
+		return err
+	}
+	demo := env.ShowsDemo(a)
+	res, err := config.Update(found.Path, a.WriteOptions(), edit)
+	if err != nil {
+		return err
+	}
+	told, err := control.ReloadRunning(ctx, a, found.Path)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"path": res.Path, "backup": res.Backup, "changed": res.Changed, "applied": told})
+		return nil
+	}
+	if !res.Changed {
+		fmt.Fprintf(a.Stderr, "%s\n", a.T("nothing changed", "没有变化"))
+		return nil
+	}
+	note := ""
+	if told {
+		note = a.T(" (the running gateway uses it now)", "（正在运行的网关已生效）")
+	}
+	fmt.Fprintf(a.Stderr, "%s%s%s\n", a.T("written: ", "已写入："), res.Path, note)
+	if told && demo && env.HasServers(res.Config) {
+		fmt.Fprintln(a.Stderr, a.T("the demo server has ended, now that there is another; keep it with: ", "已有其他服务，演示服务已结束；如需保留：")+a.Again("add", "demo")+" -- mcp-all-in-one demo")
+	}
+	for _, p := range res.Config.Problems {
+		fmt.Fprintln(a.Stderr, a.ProblemText(p))
+	}
+	return nil
+}
+
+func RemoveCommand(a *env.Env) *cobra.Command {
+	return serverCommand(a, "remove", a.T("remove a server from the config file", "从配置文件移除服务"), []string{"rm"},
+		func(cmd *cobra.Command, schema, name string) error {
+			return editFile(cmd.Context(), a, false, func(d *config.Draft) error { return d.RemoveServer(schema, name) })
+		})
+}
+
+func EnableCommand(a *env.Env, on bool) *cobra.Command {
+	name, short := "enable", a.T("switch a server on", "启用服务")
+	if !on {
+		name, short = "disable", a.T("switch a server off", "停用服务")
+	}
+	return serverCommand(a, name, short, nil, func(cmd *cobra.Command, schema, server string) error {
+		return editFile(cmd.Context(), a, false, func(d *config.Draft) error { return d.EnableServer(schema, server, on) })
+	})
+}
+
+func RestartCommand(a *env.Env) *cobra.Command {
+	return serverCommand(a, "restart", a.T("start a server of the running gateway anew", "重启正在运行的网关中的服务"), nil,
+		func(cmd *cobra.Command, schema, name string) error {
+			r, err := control.RunningHere(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if err := r.Post(cmd.Context(), "/api/v1/servers/"+url.PathEscape(schema)+"/"+url.PathEscape(name)+"/restart", nil, nil); err != nil {
+				return err
+			}
+			done(a, a.T("restarted: ", "已重启："), name)
+			return nil
+		})
+}
+
+// done says on one line what was done; JSON is for those who do not read.
+func done(a *env.Env, what, name string) {
+	if !a.JSON {
+		fmt.Fprintf(a.Stderr, "%s%s\n", what, name)
+	}
+}
+
+// serverCommand is a command about one configured server.
+func serverCommand(a *env.Env, name, short string, aliases []string, run func(cmd *cobra.Command, schema, server string) error) *cobra.Command {
+	var schema string
+	cmd := &cobra.Command{
+		Use: name + " NAME", Short: short, Aliases: aliases, Args: command.ArgCount(a, 1, 1), ValidArgsFunction: command.CompleteServers(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := env.FindServer(a, cmd.Name(), schema, args[0])
+			if err != nil {
+				return err
+			}
+			return run(cmd, s.Schema, s.Name)
+		},
+	}
+	command.AddSchemaFlag(a, cmd, &schema)
+	return cmd
+}

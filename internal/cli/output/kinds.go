@@ -1,0 +1,46 @@
+package output
+
+import (
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+)
+
+var AllKinds = []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts}
+
+func KindName(k catalog.Kind) string {
+	if k == catalog.Templates {
+		return "templates"
+	}
+	return k.Member()
+}
+
+var KindWords = map[string]catalog.Kind{
+	"tools": catalog.Tools, "resources": catalog.Resources, "templates": catalog.Templates, "prompts": catalog.Prompts,
+}
+
+// ItemSignature is one item on one line.
+func ItemSignature(k catalog.Kind, it *catalog.Item) string {
+	switch k {
+	case catalog.Tools:
+		text := catalog.ShortSignature(it.Name, it.InputSchema)
+		if string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" {
+			text += " [read]"
+		} else if string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true" {
+			text += " [destructive]"
+		}
+		return text
+	case catalog.Prompts:
+		var args []string
+		for _, arg := range probe.PromptArguments(it.Raw) {
+			if !arg.Required {
+				arg.Name += "?"
+			}
+			args = append(args, arg.Name)
+		}
+		return it.Name + "(" + strings.Join(args, ", ") + ")"
+	}
+	return it.Key
+}

@@ -1,0 +1,58 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/daemon"
+	"mcp-all-in-one/internal/env"
+)
+
+// maxPortAttempts is how many ports mcp-tester tries.
+const maxPortAttempts = 100
+
+// TesterRoot is mcp-tester: the console, in the browser.
+func TesterRoot(a *env.Env) *cobra.Command {
+	f := daemon.ServeFlags{NoSelfConfig: true, Open: true, Attempts: maxPortAttempts}
+	var stay, show bool
+	cmd := command.NewRoot(a, "mcp-tester", a.T("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
+	cmd.Args = command.NoArgs(a)
+	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open\n  mcp-tester prompt greeting -- mcp-all-in-one demo"
+	flags := cmd.PersistentFlags()
+	flags.StringVarP(&a.ConfigPath, "config", "c", "", a.T("config `FILE`, where there is one", "配置文件 `FILE`（可选）"))
+	flags.BoolFunc("json", a.T("write JSON", "输出 JSON"), a.SetJSON)
+	var names []string
+	for _, c := range ProbeCommands(a) {
+		c.GroupID, c.Hidden = command.GroupUse, true // mcp-all-in-one --help describes them
+		cmd.AddCommand(c)
+		names = append(names, c.Name())
+	}
+	slices.Sort(names)
+	cmd.Long = cmd.Short + a.T(". With one of these words it is that\ncommand of mcp-all-in-one, without a browser:\n", "。带以下命令之一时，\n等同于 mcp-all-in-one 的该命令，不打开浏览器：\n") + wrapWords(names)
+	flags = cmd.Flags()
+	flags.IntVar(&f.Port, "port", -1, a.T("`PORT` to listen on (3095, or the next free one)", "监听端口 `PORT`（3095 或下一个空闲端口）"))
+	flags.BoolVar(&stay, "no-open", false, a.T("do not open the browser", "不打开浏览器"))
+	flags.BoolVar(&show, "print", false, a.T("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
+	command.AddLogFlags(&f.Log, a, flags)
+	command.AddVersion(a, cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		f.Open, f.Show = !stay && !show, show
+		return daemon.ServeHTTP(cmd.Context(), a, f)
+	}
+	return cmd
+}
+
+// wrapWords writes words in indented lines.
+func wrapWords(words []string) string {
+	const width = 80
+	text, line := "", " "
+	for _, w := range words {
+		if len(line)+len(w) >= width {
+			text, line = text+line+"\n", " "
+		}
+		line += " " + w
+	}
+	return text + line
+}

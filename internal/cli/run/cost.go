@@ -1,0 +1,105 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
+)
+
+func CostCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cost",
+		Short: a.T("what the tools cost a model in each mode", "显示工具在各模式下的上下文成本"),
+		Long: a.T("What the list of tools costs a model in each mode, and what clients were shown so\nfar: asked of the running gateway, or found out by starting the servers for a\nmoment. Tokens are estimates.",
+			"显示工具列表在各模式下的上下文成本，以及客户端目前看到的内容：询问正在运行的\n网关；没有网关时短暂启动各服务。token 数为估算值。"),
+		Example: "  mcp-all-in-one cost\n  mcp-all-in-one cost --json",
+		Args:    command.NoArgs(a),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCost(cmd.Context(), a) },
+	}
+}
+
+func runCost(ctx context.Context, a *env.Env) error {
+	cfg, err := a.LoadToAsk()
+	if err != nil {
+		return err
+	}
+	page, err := statusOf(ctx, a, cfg)
+	if err != nil {
+		return err
+	}
+	receipts := map[string]*gateway.SchemaReceipt{}
+	var names []string
+	for name, schema := range page.Schemas {
+		if schema.Receipt != nil {
+			receipts[name] = schema.Receipt
+			names = append(names, name)
+		}
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, receipts)
+		return nil
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		if i > 0 {
+			fmt.Fprintln(a.Stdout)
+		}
+		printCost(a, name, receipts[name])
+	}
+	return nil
+}
+
+// printCost writes the receipt of a schema as a table.
+func printCost(a *env.Env, name string, r *gateway.SchemaReceipt) {
+	fmt.Fprintf(a.Stdout, a.T("schema %s: mode %s\n", "schema %s：%s 模式\n"), name, r.Mode)
+	t := &env.Table{Head: []string{"", a.T("times", "次数"), a.T("bytes", "字节"), a.T("tokens", "token")}, Aligned: true}
+	row := func(what string, times int64, c catalog.Cost) {
+		count := ""
+		if times >= 0 {
+			count = fmt.Sprint(times)
+		}
+		t.Add("  "+what, count, fmt.Sprint(c.Bytes), fmt.Sprint(c.Tokens))
+	}
+	row(a.T("one list, full", "一次列表，full"), -1, r.List.Full)
+	row(a.T("one list, compact", "一次列表，compact"), -1, r.List.Compact)
+	row(a.T("one list, search", "一次列表，search"), -1, r.List.Search)
+	row(a.T("one list, code", "一次列表，code"), -1, r.List.Code)
+	row(a.T("our own tools", "自带的配置工具"), -1, r.Own)
+	row(a.T("lists shown so far", "已展示的列表"), r.Lists, r.Shown)
+	row(a.T("lookups so far", "已执行的查询"), r.Inspections, r.Inspected)
+	if r.Scripts > 0 {
+		row(a.T("scripts so far: returned", "已运行的脚本：返回"), r.Scripts, r.Returned)
+		row(a.T("their calls, which stayed out", "其中的调用（未进入上下文）"), r.Calls, r.Inner)
+	}
+	if r.Cut > 0 {
+		row(a.T("results shown in part: left out", "部分显示的结果：省略"), r.Cut, r.Kept)
+	}
+	a.Print(t)
+	fmt.Fprintf(a.Stdout, a.T("  auto would choose %s: %s\n", "  auto 会选择 %s：%s\n"), r.Advice.Mode, a.T(r.Advice.Why, r.Advice.WhyZH))
+	for _, one := range slices.Concat(r.Keys, r.Sessions) {
+		if one.Why == "" {
+			continue
+		}
+		who := a.T("session", "会话") + " " + one.Session + " " + one.Client
+		if one.Session == "" {
+			who = a.T("key", "密钥") + " " + one.Key
+		}
+		fmt.Fprintf(a.Stdout, a.T("  %s: auto chose %s: %s\n", "  %s：auto 选择了 %s：%s\n"), strings.TrimSpace(who), one.Mode, a.T(one.Why, one.WhyZH))
+	}
+	warnings := r.Warnings
+	if a.Lang == i18n.Chinese {
+		warnings = r.WarningsZH
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(a.Stdout, "  %s%s\n", a.T("note: ", "注意："), w)
+	}
+}

@@ -1,0 +1,66 @@
+// Package run has the commands that start a gateway or look at one.
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/daemon"
+	"mcp-all-in-one/internal/env"
+)
+
+func HTTPCommand(a *env.Env) *cobra.Command {
+	var f daemon.ServeFlags
+	cmd := &cobra.Command{
+		Use:     "http",
+		Aliases: []string{"serve", "sse"},
+		Short:   a.T("serve over HTTP, with the console", "以 HTTP 提供服务，带控制台"),
+		Args:    command.NoArgs(a),
+		Example: "  mcp-all-in-one http\n  mcp-all-in-one http --port 8080 --watch\n  mcp-all-in-one http -h 127.0.0.1 -p 3095 -c ~/mcp.json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case !cmd.Flags().Changed("port"):
+				f.Port = -1
+			case f.Port < 0 || f.Port > 65535:
+				return env.Fail(env.ExitUsage, env.CodePort, "--port 3095", "%s", a.T(fmt.Sprintf("%d is not a port", f.Port), fmt.Sprintf("%d 不是端口", f.Port)))
+			}
+			cors, err := cmd.Flags().GetBool("cors")
+			f.NoCORS = err == nil && !cors
+			return daemon.ServeHTTP(cmd.Context(), a, f)
+		},
+	}
+	flags := cmd.Flags()
+	// -h was the host here before it was help anywhere; see BareHelp.
+	flags.StringVarP(&f.Host, "host", "h", "", a.T("`ADDRESS` to listen on (127.0.0.1); -h alone is help", "监听地址 `ADDRESS`（127.0.0.1）；单独的 -h 显示帮助"))
+	flags.Bool("help", false, "")
+	flags.IntVarP(&f.Port, "port", "p", a.Personality.Port, a.T("`PORT` to listen on; 0 takes a free one (3095)", "监听端口 `PORT`；0 为任意空闲端口（3095）"))
+	flags.BoolVar(&f.Open, "open", false, a.T("open the console in the browser", "在浏览器中打开控制台"))
+	flags.Bool("cors", true, a.T("answer web pages of the configured origins", "响应已配置来源的网页"))
+	flags.StringVar(&f.CORSOrigin, "cors-origin", "", a.T("one more allowed `ORIGIN` of web pages", "额外允许的网页来源 `ORIGIN`"))
+	flags.BoolVar(&f.Watch, "watch", false, a.T("apply changes of the config file", "配置文件变化时自动生效"))
+	flags.BoolVar(&f.NoUI, "no-ui", false, a.T("leave the console out", "不提供控制台"))
+	flags.BoolVar(&f.NoSelfConfig, "no-self-config", false, a.T("hide the tools that change the configuration", "隐藏修改配置的工具"))
+	flags.BoolVar(&f.AnyOrigin, "allow-any-origin", false, a.T("let web pages of any origin in", "允许任意来源的网页"))
+	flags.StringVar(&f.Compat, "compat", "", a.T("`DIALECT`: auto, seed or spec", "方言 `DIALECT`：auto、seed 或 spec"))
+	command.AddLogFlags(&f.Log, a, flags)
+	return cmd
+}
+
+// BareHelp makes help of a -h without a value: an address is what -h takes
+// here, and help is what it is everywhere else.
+func BareHelp(args []string, command int) []string {
+	if command < 0 || !slices.Contains([]string{"http", "serve", "sse"}, args[command]) {
+		return args
+	}
+	for i := command + 1; i < len(args) && args[i] != "--"; i++ {
+		if args[i] == "-h" && (i+1 == len(args) || strings.HasPrefix(args[i+1], "-")) {
+			args = slices.Clone(args)
+			args[i] = "--help"
+		}
+	}
+	return args
+}

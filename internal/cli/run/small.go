@@ -1,0 +1,40 @@
+package run
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+func DemoCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: a.T("be a small MCP server to try things with, over stdio", "作为演示用的 MCP 服务（stdio）"),
+		Args:  command.NoArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return mcptest.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)
+		},
+	}
+}
+
+func VersionCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: a.T("print the version", "显示版本"),
+		Args:  command.NoArgs(a),
+		RunE: func(*cobra.Command, []string) error {
+			if a.JSON {
+				env.WriteLine(a.Stdout, map[string]any{"name": a.Personality.Name, "version": mcp.ProductVersion, "protocols": mcp.AllVersions()})
+				return nil
+			}
+			fmt.Fprintf(a.Stdout, "%s %s (%s/%s)\n", a.Personality.Name, mcp.ProductVersion, runtime.GOOS, runtime.GOARCH)
+			return nil
+		},
+	}
+}

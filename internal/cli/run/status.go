@@ -1,0 +1,119 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/upstream"
+)
+
+func StatusCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: a.T("how every server is doing", "显示每个服务的状态"),
+		Long: a.T("How every server is doing: asked of the running gateway, or found out by starting\nthe servers for a moment. The exit code is 4 when one of them is down.",
+			"显示每个服务的状态：询问正在运行的网关；没有网关时短暂启动各服务。\n有服务不可用时退出码为 4。"),
+		Args: command.NoArgs(a),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), a) },
+	}
+}
+
+func runStatus(ctx context.Context, a *env.Env) error {
+	cfg, broken := a.LoadToAsk()
+	page, err := staleStatus(ctx, a, broken)
+	if broken == nil {
+		page, err = statusOf(ctx, a, cfg)
+	}
+	if err != nil {
+		return err
+	}
+	down := page.Summary.FailedServers > 0
+	if a.JSON {
+		env.WriteLine(a.Stdout, page)
+	} else {
+		printStatus(a, page)
+	}
+	if broken == nil {
+		control.WarnUnread(a, page)
+	}
+	if broken != nil {
+		return broken
+	}
+	if down {
+		return env.Silent(env.ExitUnreachable)
+	}
+	return nil
+}
+
+// staleStatus asks the gateway that runs with a file that is broken by now;
+// without one it is the error.
+func staleStatus(ctx context.Context, a *env.Env, broken error) (*control.StatusPage, error) {
+	r := control.Stale(ctx, a, broken)
+	if r == nil {
+		return nil, broken
+	}
+	fmt.Fprintln(a.Stderr, control.StaleNote(a, r))
+	var page control.StatusPage
+	return &page, r.Get(ctx, "/status", &page)
+}
+
+// statusOf asks the running gateway, else starts the servers for a moment.
+func statusOf(ctx context.Context, a *env.Env, cfg *config.Config) (*control.StatusPage, error) {
+	var page control.StatusPage
+	if r := control.Running(ctx, a, cfg.Path); r != nil {
+		return &page, r.Get(ctx, "/status", &page)
+	}
+	in, err := instance.New(ctx, instance.Options{Config: cfg, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name, SelfConfig: true, Load: a.LoadOptions(false)})
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, cfg.StartWait)
+	defer cancel()
+	in.Settled(wait)
+	page = in.StatusPage(access.Owner)
+	page.Server.Status = "not running"
+	end, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancelEnd()
+	in.Close(end)
+	return &page, nil
+}
+
+func printStatus(a *env.Env, page *control.StatusPage) {
+	if env.IsTerminal(a.Stdout) {
+		if page.Server.URL != "" {
+			fmt.Fprintf(a.Stdout, "%s %s  %s %s\n\n", a.T("running at", "运行于"), page.Server.URL, a.T("for", "已运行"), page.Server.Uptime)
+		} else {
+			fmt.Fprintf(a.Stdout, "%s\n\n", a.T("no gateway is running; the servers were started for a moment", "没有网关在运行；已短暂启动各服务"))
+		}
+	}
+	t := &env.Table{
+		Head: []string{a.T("SERVER", "服务"), a.T("STATE", "状态"), a.T("TYPE", "类型"), a.T("TOOLS", "工具"), a.T("PROTOCOL", "协议"), "PID", a.T("REASON", "原因")},
+		Paint: func(column int, cell string) env.Colour {
+			if column != 1 {
+				return ""
+			}
+			return control.StateColours[upstream.State(cell)]
+		},
+		Word: control.StateIn(a, 1),
+	}
+	for _, name := range env.SortedKeys(page.Schemas) {
+		for _, s := range page.Schemas[name].Servers {
+			pid := ""
+			if s.PID > 0 {
+				pid = fmt.Sprint(s.PID)
+			}
+			t.Add(control.ServerLabel(a, page, name, s.Name), string(s.Status), s.Type, fmt.Sprint(s.ToolCount), s.Protocol, pid, a.T(s.Error, s.ErrorZH))
+		}
+	}
+	a.Print(t)
+}

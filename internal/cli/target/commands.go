@@ -1,0 +1,99 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/env"
+)
+
+// NewCommand is the frame of a command that talks to a server.
+func NewCommand(a *env.Env, use, short string, f *Flags, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
+		if err := errors.Join(f.checkProtocol(a), f.CheckOutput(a)); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}}
+	if at := slices.Index(strings.Fields(use), "TARGET"); at > 0 {
+		cmd.ValidArgsFunction = CompleteTarget(a, f, at-1)
+	}
+	f.add(a, cmd.Flags())
+	return cmd
+}
+
+// ShortForm lets a target stand where a command is expected: NAME alone is
+// inspected, NAME.TOOL is called.
+func ShortForm(a *env.Env, root *cobra.Command, args []string) []string {
+	at := env.FirstWord(root.PersistentFlags(), args)
+	if at < 0 {
+		return args
+	}
+	word := args[at]
+	if found, _, err := root.Find([]string{word}); err == nil && found != root {
+		return args
+	}
+	command := ""
+	switch {
+	case strings.HasPrefix(word, "http://"), strings.HasPrefix(word, "https://"), word == ".":
+		command = "inspect"
+	default:
+		a.ConfigPath = configIn(args)
+		cfg, _, err := a.LoadWithDemo()
+		a.ConfigPath = ""
+		if err != nil {
+			return args
+		}
+		for _, schema := range cfg.Schemas {
+			if schema.Server(word) != nil {
+				command = "inspect"
+			} else if name, _ := splitName(schema, word); name != "" {
+				command = "call"
+			}
+		}
+	}
+	if command == "" {
+		return args
+	}
+	return append(append(args[:at:at], command), args[at:]...)
+}
+
+// configIn finds the config file that the command line names.
+func configIn(args []string) string {
+	for i, word := range args {
+		for _, name := range []string{"--mcp-config", "--config", "-c"} {
+			if value, ok := strings.CutPrefix(word, name+"="); ok {
+				return value
+			}
+			if word == name && i+1 < len(args) {
+				return args[i+1]
+			}
+		}
+	}
+	return ""
+}
+
+// Once opens a connection for one command.
+func Once(ctx context.Context, a *env.Env, f *Flags, m *Target, run func(b *Connection) error) error {
+	b, err := Open(ctx, a, f, m, nil)
+	if err != nil {
+		return err
+	}
+	defer b.End()
+	return Failed(a, run(b), m)
+}
+
+// Name takes the next word of the command line.
+func (m *Target) Name(a *env.Env, cmd *cobra.Command, what string) (string, error) {
+	if len(m.Rest) == 0 {
+		return "", command.UsageError(a, cmd, a.T("missing: ", "缺少 ")+what)
+	}
+	word := m.Rest[0]
+	m.Rest = m.Rest[1:]
+	return word, nil
+}

@@ -1,0 +1,199 @@
+package target
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mcp-all-in-one/internal/cli/output"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+)
+
+// Flags say which server is tested, and which client plays against it.
+type Flags struct {
+	output.Options
+	Protocol, transport, Schema string
+	Headers, Env, caps, roots   []string
+	cwd, client                 string
+	answer                      string
+	Level                       string
+	idle, limit                 time.Duration
+	verbose                     int
+	Trace                       string
+	Direct, noHistory           bool
+	// Shared says that the command does not mind a gateway in between.
+	Shared bool
+}
+
+func (f *Flags) add(a *env.Env, flags *pflag.FlagSet) {
+	flags.StringVar(&f.Protocol, "protocol", "", a.T("`VERSION` to speak: auto, legacy, modern or a date", "协议版本 `VERSION`：auto、legacy、modern 或日期"))
+	flags.StringVar(&f.transport, "transport", "", a.T("`HOW` a URL is reached: http or sse (found out)", "URL 的传输方式 `HOW`：http 或 sse（自动探测）"))
+	flags.StringVar(&f.Schema, "schema", "", a.T("`SCHEMA` of a configured server (default)", "已配置服务所在的 `SCHEMA`（default）"))
+	flags.StringArrayVarP(&f.Headers, "header", "H", nil, a.T("`'NAME: VALUE'` sent with every request", "每个请求附带的请求头 `'NAME: VALUE'`"))
+	flags.StringArrayVarP(&f.Env, "env", "e", nil, a.T("`NAME=VALUE` in the environment of a command", "命令的环境变量 `NAME=VALUE`"))
+	flags.StringVar(&f.cwd, "cwd", "", a.T("`DIR` in which a command starts", "命令的工作目录 `DIR`"))
+	flags.StringArrayVar(&f.caps, "cap", nil, a.T("`CAPABILITY` to offer: sampling, elicitation, roots, none, or JSON (all)", "提供的能力 `CAPABILITY`：sampling、elicitation、roots、none 或 JSON（全部）"))
+	flags.StringArrayVar(&f.roots, "root", nil, a.T("`DIR` or URI offered as a root", "作为根提供的目录或 URI（`DIR`）"))
+	flags.StringVar(&f.client, "client", "", a.T("`NAME[/VERSION]` to call ourselves", "客户端自称 `NAME[/VERSION]`"))
+	flags.StringVar(&f.answer, "answer", "", a.T("`HOW` questions are answered: ask, fail, decline, JSON or @FILE (ask on a terminal, else fail)", "如何回答服务的提问 `HOW`：ask、fail、decline、JSON 或 @FILE（终端上为 ask，否则 fail）"))
+	flags.StringVar(&f.Level, "log", "", a.T("`LEVEL` from which the server's log is shown", "显示服务日志的最低级别 `LEVEL`"))
+	flags.DurationVar(&f.idle, "timeout", 60*time.Second, a.T("`TIME` a call may be silent; progress renews it (60s)", "调用最长静默时间 `TIME`，进度会重新计时（60s）"))
+	flags.DurationVar(&f.limit, "max-time", 60*time.Minute, a.T("`TIME` a call may take at all (60m)", "调用的总时限 `TIME`（60m）"))
+	flags.CountVarP(&f.verbose, "verbose", "v", a.T("show the messages; twice: the headers too", "显示消息；两次则包括请求头"))
+	flags.StringVar(&f.Trace, "trace", "", a.T("record the messages to `FILE`", "将消息记录到 `FILE`"))
+	flags.BoolVar(&f.Direct, "direct", false, a.T("do not use a gateway that is running", "不使用正在运行的网关"))
+	flags.BoolVar(&f.noHistory, "no-history", false, a.T("do not keep what is sent in the history", "不记入历史"))
+}
+
+// header reads the headers of the command line.
+func (f *Flags) header(a *env.Env) (http.Header, []string, error) {
+	header := make(http.Header)
+	var secrets []string
+	for _, line := range f.Headers {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, nil, env.Fail(env.ExitUsage, env.CodeUsage, "--header 'Authorization: Bearer …'", "%s%q", a.T("this is not a header: ", "这不是请求头："), line)
+		}
+		value = strings.TrimSpace(value)
+		header.Add(strings.TrimSpace(name), value)
+		secrets = append(secrets, value)
+	}
+	return header, secrets, nil
+}
+
+// Environment reads the variables of the command line.
+func (f *Flags) Environment(a *env.Env) (map[string]string, []string, error) {
+	variables := make(map[string]string)
+	var secrets []string
+	for _, pair := range f.Env {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, nil, env.Fail(env.ExitUsage, env.CodeUsage, "--env NAME=VALUE", "%s%q", a.T("this is not a variable: ", "这不是环境变量："), pair)
+		}
+		variables[name] = value
+		secrets = append(secrets, value)
+	}
+	return variables, secrets, nil
+}
+
+// checkProtocol refuses what is no version before anything is started.
+func (f *Flags) checkProtocol(a *env.Env) error {
+	if f.Protocol == "" || probe.ValidProtocol(f.Protocol) {
+		return nil
+	}
+	return env.Fail(env.ExitUsage, env.CodeUsage, "--protocol auto, legacy, modern, "+strings.Join(mcp.AllVersions(), ", "),
+		"%s%q", a.T("this is not a protocol version: ", "这不是协议版本："), f.Protocol)
+}
+
+// options are which client is played.
+func (f *Flags) options(a *env.Env) (probe.Options, error) {
+	if err := f.checkProtocol(a); err != nil {
+		return probe.Options{}, err
+	}
+	opt := probe.Options{Protocol: f.Protocol, LogLevel: f.Level, Handshake: min(f.idle, 30*time.Second)}
+	if f.client != "" {
+		name, version, ok := strings.Cut(f.client, "/")
+		if !ok {
+			version = mcp.ProductVersion
+		}
+		opt.Info = mcp.Implementation{Name: name, Version: version}
+	}
+	for _, root := range f.roots {
+		opt.Roots = append(opt.Roots, rootOf(root))
+	}
+	var err error
+	if opt.Offer, opt.Capabilities, err = f.offer(a); err != nil {
+		return opt, err
+	}
+	if f.Level != "" {
+		level, ok := mcp.ParseLevel(f.Level)
+		if !ok {
+			return opt, env.Fail(env.ExitUsage, env.CodeUsage, strings.Join(mcp.Levels(), ", "), "%s %q", a.T("unknown log level", "未知的日志级别"), f.Level)
+		}
+		opt.LogLevel = level
+	}
+	opt.Answer, err = f.answerer(a)
+	return opt, err
+}
+
+func (f *Flags) offer(a *env.Env) (*mcp.Offer, json.RawMessage, error) {
+	if len(f.caps) == 0 {
+		return nil, nil, nil
+	}
+	var offer mcp.Offer
+	for _, list := range f.caps {
+		if strings.HasPrefix(list, "{") {
+			if !json.Valid([]byte(list)) {
+				return nil, nil, env.Fail(env.ExitUsage, env.CodeUsage, `--cap '{"sampling":{}}'`, "%s%s", a.T("this is not JSON: ", "这不是 JSON："), list)
+			}
+			return nil, json.RawMessage(list), nil
+		}
+		for name := range strings.SplitSeq(list, ",") {
+			switch name {
+			case "none":
+			case "sampling":
+				offer.Sampling, offer.SampleTools, offer.SampleContext = true, true, true
+			case "elicitation":
+				offer.Elicit, offer.ElicitURL = true, true
+			case "roots":
+				offer.Roots = true
+			default:
+				return nil, nil, env.Fail(env.ExitUsage, env.CodeUsage, "sampling, elicitation, roots, none", "%s %q", a.T("unknown capability", "未知的能力"), name)
+			}
+		}
+	}
+	return &offer, nil, nil
+}
+
+// rootOf makes a root of a directory or a URI.
+func rootOf(text string) config.Root {
+	if strings.Contains(text, "://") {
+		return config.Root{URI: text}
+	}
+	path := text
+	if abs, err := filepath.Abs(text); err == nil {
+		path = abs
+	}
+	return config.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String(), Name: filepath.Base(path)}
+}
+
+// answerer is who answers what the server asks.
+func (f *Flags) answerer(a *env.Env) (probe.Answerer, error) {
+	switch f.answer {
+	case "":
+		if env.IsTerminal(a.Stdin) && env.IsTerminal(a.Stderr) {
+			return &terminalAnswerer{env: a}, nil
+		}
+		return probe.Pending, nil
+	case "ask":
+		return &terminalAnswerer{env: a}, nil
+	case "fail":
+		return probe.Pending, nil
+	case "decline":
+		return probe.Decline, nil
+	}
+	data := []byte(f.answer)
+	if name, ok := strings.CutPrefix(f.answer, "@"); ok {
+		var err error
+		if data, err = os.ReadFile(name); err != nil {
+			return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%s: %v", a.T("reading the answers", "读取回答"), err)
+		}
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(data, &values); err != nil {
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, `--answer '{"elicitation":{"name":"Ann"},"sampling":"Hello"}'`, "%s: %v", a.T("the answers are not ask, fail, decline or a JSON object", "回答不是 ask、fail、decline 或 JSON 对象"), err)
+	}
+	return &probe.Script{Values: values, Else: probe.Pending}, nil
+}
+
+// WantsSummary says whether a person sees what is said beside the result.
+func (f *Flags) WantsSummary(a *env.Env) bool { return f.verbose > 0 || env.IsTerminal(a.Stderr) }

@@ -1,0 +1,93 @@
+package target
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/web"
+)
+
+// OpenHistory is the history of the tester, the same for the console.
+func OpenHistory() *probe.History {
+	return probe.OpenHistory(filepath.Join(config.StateDir(), "console", web.HistoryFile))
+}
+
+// remember keeps what was sent and how it ended. A history that cannot be
+// written breaks nothing.
+func (b *Connection) remember(method string, params json.RawMessage, began time.Time, x *probe.Exchange, err error) {
+	if b.Flags.noHistory {
+		return
+	}
+	k := probe.KeptRun{Run: probe.Run{
+		ID: strings.ToLower(rand.Text()[:10]), Target: b.To.Label, From: b.To.From(), Method: method, Name: instance.SubjectOf(params),
+		Params: b.Redact(params), Start: began, Total: time.Since(began), ReqSize: int64(len(params)),
+	}}
+	if k.From != nil {
+		k.From.Protocol = b.Flags.Protocol
+		k.Target = k.From.String()
+	}
+	k.Status = failureOf(err)
+	k.Message, k.MessageZH = i18n.Why(err).Both()
+	if err == nil {
+		b.outcome(&k, x)
+	}
+	if err := OpenHistory().Add(k); err != nil && b.Flags.verbose > 0 {
+		fmt.Fprintln(b.Env.Stderr, b.Env.Lang.Of(err))
+	}
+}
+
+// outcome is how a request ended that was answered.
+func (b *Connection) outcome(k *probe.KeptRun, x *probe.Exchange) {
+	t := x.Timing
+	k.Total, k.Gateway, k.Transport, k.ServerTime, k.TrafficID = t.Total, t.Gateway, t.Transport, t.Server, x.Record
+	k.Status, k.Kept, k.Result, k.ResSize = "ok", true, b.Redact(x.Result), int64(len(x.Result))
+	switch {
+	case x.Err != nil:
+		k.Status, k.Kept, k.Result, k.Message = "error", false, nil, x.Err.Message
+		k.Error = b.Redact(jsonrpc.AppendError(nil, x.Err))
+		k.ResSize = int64(len(k.Error))
+	case x.IsToolError():
+		k.Status = "tool_error"
+	}
+}
+
+func failureOf(err error) (status string) {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, probe.ErrCancelled), errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.Is(err, probe.ErrIdle), errors.Is(err, probe.ErrLimit):
+		return "timeout"
+	}
+	return "failed"
+}
+
+// From is the target as it can be used again; nil for a client that will not
+// be connected any more.
+func (m *Target) From() *probe.RunTarget {
+	t := &probe.RunTarget{Schema: m.schema}
+	switch {
+	case m.like != nil:
+		return nil
+	case m.Server != nil:
+		t.Server = m.Server.Name
+	case m.merged:
+	case m.Probe.Command != "":
+		t.Command = append([]string{m.Probe.Command}, m.Probe.Args...)
+	default:
+		t.URL = m.Probe.URL
+	}
+	return t.Redacted()
+}

@@ -1,0 +1,51 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+)
+
+// loadOrRunning is LoadToAsk; where the file cannot be read, the gateway that
+// runs with it can still be asked, as far as a shared connection will do. It
+// says what there is.
+func loadOrRunning(ctx context.Context, a *env.Env, f *Flags, merged bool) (*config.Config, *control.Remote, error) {
+	cfg, broken := a.LoadToAsk()
+	if broken == nil {
+		return cfg, nil, nil
+	}
+	r := control.Stale(ctx, a, broken)
+	if r == nil || f.Direct || !merged && (!f.Shared || f.ownConnection()) {
+		return nil, nil, broken
+	}
+	var page control.StatusPage
+	if r.Get(ctx, "/status", &page) != nil {
+		return nil, nil, broken
+	}
+	cfg, err := config.Check(r.Config, []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
+	if err != nil {
+		return nil, nil, broken
+	}
+	cfg.Schemas = nil
+	for _, name := range env.SortedKeys(page.Schemas) {
+		schema := config.NewSchema(name)
+		for _, row := range page.Schemas[name].Servers {
+			s := config.NewServer(row.Name)
+			s.Schema, s.Type = name, row.Type
+			schema.Servers = append(schema.Servers, s)
+		}
+		cfg.Schemas = append(cfg.Schemas, schema)
+	}
+	var load *config.LoadError
+	if errors.As(broken, &load) {
+		for _, p := range load.Problems {
+			fmt.Fprintln(a.Stderr, a.ProblemText(p))
+		}
+	}
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("warning: ", "警告："), control.StaleNote(a, r))
+	return cfg, r, nil
+}

@@ -1,0 +1,107 @@
+package target
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+)
+
+// What servers list is remembered for completion, so that a shell need not
+// start a server to know the names of its tools.
+
+// namesLife is how long a remembered list counts.
+const namesLife = 24 * time.Hour
+
+// A knownItem is one item of a list, as far as completion needs it.
+type knownItem struct {
+	Name  string   `json:"name"`
+	About string   `json:"about,omitempty"`
+	Words []string `json:"words,omitempty"` // name= and name=choice
+}
+
+// namesFile is where the list of a target is remembered.
+func (m *Target) namesFile(k catalog.Kind) string {
+	file := ""
+	if m.cfg != nil {
+		file = m.cfg.Path
+	}
+	from := m.From()
+	if from == nil {
+		return "" // a client comes and goes
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", file, from.Schema, from))
+	return filepath.Join(config.StateDir(), "names", hex.EncodeToString(sum[:8])+"."+k.Member()+".json")
+}
+
+// listed remembers a list that was fetched. What cannot be written is not
+// worth a word.
+func (b *Connection) listed(l *probe.Listing) {
+	path := b.To.namesFile(l.Kind)
+	if path == "" {
+		return
+	}
+	raw, err := json.Marshal(knownItems(l))
+	if err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return
+	}
+	_ = os.WriteFile(path, b.Redact(raw), 0o600)
+}
+
+// rememberedItems reads a list that was remembered lately.
+func (m *Target) rememberedItems(k catalog.Kind) []knownItem {
+	path := m.namesFile(k)
+	info, err := os.Stat(path)
+	if err != nil || time.Since(info.ModTime()) > namesLife {
+		return nil
+	}
+	var items []knownItem
+	data, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(data, &items) != nil {
+		return nil
+	}
+	return items
+}
+
+func knownItems(l *probe.Listing) []knownItem {
+	items := []knownItem{}
+	for i := range l.Items {
+		it := &l.Items[i]
+		about, _, _ := strings.Cut(it.Description, "\n")
+		items = append(items, knownItem{Name: it.Key, About: about, Words: ArgumentWords(l.Kind, it)})
+	}
+	return items
+}
+
+// ArgumentWords are the words that may follow the name of an item.
+func ArgumentWords(k catalog.Kind, it *catalog.Item) []string {
+	var words []string
+	switch k {
+	case catalog.Tools:
+		for _, f := range probe.Form(it.InputSchema) {
+			words = append(words, f.Name+"=")
+			for _, c := range f.Choices {
+				words = append(words, f.Name+"="+c)
+			}
+		}
+	case catalog.Prompts:
+		for _, arg := range probe.PromptArguments(it.Raw) {
+			words = append(words, arg.Name+"=")
+		}
+	case catalog.Templates:
+		template, _ := jsonrpc.GetString(it.Raw, "uriTemplate")
+		for _, name := range probe.TemplateVariables(template) {
+			words = append(words, name+"=")
+		}
+	}
+	return words
+}

@@ -1,0 +1,69 @@
+package target
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/probe"
+)
+
+// Send makes one call with its progress shown.
+func (b *Connection) Send(method string, params json.RawMessage) (*probe.Exchange, error) {
+	p := &progressLine{env: b.Env, began: time.Now(), live: env.IsTerminal(b.Env.Stderr)}
+	x, err := b.Call(b.Ctx, method, params, probe.CallOptions{Idle: b.Flags.idle, Limit: b.Flags.limit, OnProgress: p.show})
+	p.clear()
+	b.remember(method, params, p.began, x, err)
+	return x, err
+}
+
+// A progressLine is the progress of a call: a bar on a terminal, a line each
+// elsewhere.
+type progressLine struct {
+	env   *env.Env
+	began time.Time
+	live  bool
+
+	mu    sync.Mutex
+	shown bool
+	done  bool
+}
+
+const barWidth = 20
+
+func (p *progressLine) show(n probe.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done {
+		return
+	}
+	count := fmt.Sprintf("%g", n.Progress)
+	if n.Total > 0 {
+		count = fmt.Sprintf("%g/%g", n.Progress, n.Total)
+	}
+	if !p.live {
+		fmt.Fprintf(p.env.Stderr, "%s %s\n", count, n.Message)
+		return
+	}
+	bar := ""
+	if n.Total > 0 {
+		full := min(max(int(float64(barWidth)*n.Progress/n.Total), 0), barWidth)
+		bar = "▕" + strings.Repeat("█", full) + strings.Repeat("░", barWidth-full) + "▏ "
+	}
+	p.shown = true
+	took := time.Since(p.began).Round(time.Second)
+	fmt.Fprintf(p.env.Stderr, "\r\x1b[K%s%s %s  %02d:%02d  %s", bar, count, n.Message, int(took.Minutes()), int(took.Seconds())%60,
+		p.env.Paint(env.Dim, p.env.T("^C cancels", "^C 取消")))
+}
+
+func (p *progressLine) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = true
+	if p.shown {
+		fmt.Fprint(p.env.Stderr, "\r\x1b[K")
+	}
+}

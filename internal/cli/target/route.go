@@ -1,0 +1,155 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// Route decides how the target is reached: as it is, or for the merged view
+// through a gateway, a running one or one of our own for this call.
+func (b *Connection) Route(opt *probe.Options) error {
+	m := b.To
+	if m.cfg != nil && opt.Roots == nil {
+		opt.Roots = m.cfg.Roots
+	}
+	if r := b.reuse(); r != nil {
+		b.status = func() (page control.StatusPage, err error) { err = r.Get(b.Ctx, "/status", &page); return page, err }
+		if err := b.sayUnread(); err != nil {
+			return err
+		}
+		if m.Server != nil {
+			if err := b.serverUp(); err != nil {
+				return Failed(b.Env, err, m)
+			}
+		}
+		b.through(r, opt)
+		return nil
+	}
+	if !m.merged {
+		b.carryTokens()
+		return nil
+	}
+	in, err := instance.New(context.WithoutCancel(b.Ctx), instance.Options{
+		Config: m.cfg, Log: QuietLog(), Name: b.Env.Personality.Name, Schema: m.schema, Level: new(slog.LevelVar), Record: true,
+	})
+	if err != nil {
+		return err
+	}
+	b.OnClose(func() { in.End(b.Ctx) })
+	b.status = func() (control.StatusPage, error) { return in.StatusPage(access.Owner), nil }
+	opt.Measure = in.Measure(access.Local)
+	m.Probe = probe.Target{Name: ".", Dial: func(context.Context) (jsonrpc.Stream, error) {
+		return b.inProcess(in, m.schema, "")
+	}}
+	return nil
+}
+
+// carryTokens lets the tester use what signing in to a configured server gave.
+func (b *Connection) carryTokens() {
+	m := b.To
+	if m.Server == nil || m.Probe.URL == "" || m.Probe.Header.Get("Authorization") != "" {
+		return
+	}
+	keeper := oauth.NewKeeper(b.Ctx, instance.TokenOptions(m.cfg, b.Env.Home()))
+	b.OnClose(keeper.Close)
+	m.Probe.Carry = func(base http.RoundTripper) http.RoundTripper { return keeper.Transport(m.Server, "", base) }
+}
+
+// inProcess makes a session of a gateway in this process.
+func (b *Connection) inProcess(in *instance.Instance, schema, server string) (jsonrpc.Stream, error) {
+	ours, theirs := jsonrpc.Pipe()
+	s, err := in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: schema, Server: server})
+	if err != nil {
+		return nil, err
+	}
+	b.OnClose(s)
+	return ours, nil
+}
+
+// Watch shows and records what goes over the wire.
+func (b *Connection) Watch(opt *probe.Options) error {
+	var sinks []func(probe.Frame)
+	if b.Flags.verbose > 0 {
+		sinks = append(sinks, b.ShowFrame)
+	}
+	if b.Flags.Trace != "" {
+		file, err := os.OpenFile(b.Flags.Trace, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s: %v", b.Env.T("recording", "记录"), err)
+		}
+		w := probe.NewCaptureWriter(file, b.To.Label)
+		b.OnClose(func() {
+			if err := w.Err(); err != nil {
+				fmt.Fprintf(b.Env.Stderr, "%s: %s\n", b.Env.T("recording", "记录"), b.Env.Lang.Of(err))
+			}
+			file.Close()
+		})
+		sinks = append(sinks, w.Write)
+	}
+	if len(sinks) > 0 {
+		opt.OnFrame = func(f probe.Frame) {
+			for _, s := range sinks {
+				s(f)
+			}
+		}
+	}
+	if opt.OnNotification == nil && b.Flags.Level != "" {
+		opt.OnNotification = b.showLog
+	}
+	return nil
+}
+
+var frameMu sync.Mutex
+
+// ShowFrame prints one message to standard error.
+func (b *Connection) ShowFrame(f probe.Frame) {
+	frameMu.Lock()
+	defer frameMu.Unlock()
+	arrow := "←"
+	if f.Sent {
+		arrow = "→"
+	}
+	if b.Flags.verbose > 1 && f.Header != nil {
+		line := f.Method
+		if f.Status != 0 {
+			line = fmt.Sprintf("HTTP %d", f.Status)
+		}
+		fmt.Fprintf(b.Env.Stderr, "%s %s\n", arrow, line)
+		for _, name := range env.SortedKeys(f.Header) {
+			fmt.Fprintf(b.Env.Stderr, "%s   %s: %s\n", arrow, name, f.Header.Get(name))
+		}
+	}
+	if len(f.Body) > 0 {
+		fmt.Fprintf(b.Env.Stderr, "%s %s\n", arrow, f.Body)
+	}
+}
+
+// showLog prints the server's log to standard error.
+func (b *Connection) showLog(method string, params json.RawMessage) {
+	if method != mcp.NotificationMessage {
+		return
+	}
+	level, _ := jsonrpc.GetString(params, "level")
+	data := jsonrpc.Get(params, "data")
+	text, ok := jsonrpc.GetString(params, "data")
+	if !ok {
+		text = string(data)
+	}
+	fmt.Fprintf(b.Env.Stderr, "%s %s\n", b.Env.Paint(env.Dim, "["+level+"]"), text)
+}

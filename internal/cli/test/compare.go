@@ -1,0 +1,238 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/traffic"
+)
+
+func CompareCommand(a *env.Env) *cobra.Command {
+	var f target.Flags
+	var script string
+	var ignore []string
+	cmd := target.NewCommand(a, "compare TARGET", a.T("see whether a server answers the same through the gateway as directly", "检查服务经过网关与直连时的回答是否一致"), &f,
+		func(cmd *cobra.Command, args []string) error {
+			m, err := target.ParseTarget(a, cmd, &f, args)
+			if err != nil {
+				return err
+			}
+			paths, err := ignoredPaths(ignore)
+			if err != nil {
+				return err
+			}
+			return compare(cmd.Context(), a, &comparison{env: a, flags: &f, aim: m, script: script, ignore: paths})
+		})
+	cmd.Long = a.T("Run the same requests directly and through the gateway, for every pairing of the era that the client\nspeaks and the era that the server speaks, and print where the answers differ. Without a script, everything\nis asked that changes nothing. Exit code 7 says that there are differences.",
+		"以相同的请求直连服务并经过网关，覆盖客户端与服务所用协议时代的每一种组合，并输出差异。\n未指定脚本时，询问一切不产生改变的内容。退出码 7 表示有差异。")
+	cmd.Example = "  mcp-all-in-one compare github\n  mcp-all-in-one compare github --script mcp-tests/github.yaml --ignore '..|.updated_at?'"
+	cmd.Flags().StringVar(&script, "script", "", a.T("test `FILE` whose requests are made", "使用测试文件 `FILE` 中的请求"))
+	cmd.Flags().StringArrayVar(&ignore, "ignore", nil, a.T("`PATH` that is not compared: ..|.updated_at?", "不比较的路径 `PATH`：..|.updated_at?"))
+	return cmd
+}
+
+// A comparison is one server, reached in every way.
+type comparison struct {
+	env    *env.Env
+	flags  *target.Flags
+	aim    *target.Target
+	script string
+	ignore []probe.Places
+	steps  []probe.Step
+	direct map[string][]probe.Outcome // by era
+}
+
+// A pairing is one way through the gateway, held against the direct one.
+type pairing struct {
+	Client string `json:"client"`
+	Server string `json:"server"`
+	// Against is the era of the direct conversation it is compared with.
+	Against     string                 `json:"against"`
+	Steps       int                    `json:"steps"`
+	Differences []probe.StepDifference `json:"differences,omitempty"`
+	Failed      string                 `json:"failed,omitempty"`
+	failed      error
+}
+
+var bothEras = []string{mcp.Legacy.String(), mcp.Modern.String()}
+
+func compare(ctx context.Context, a *env.Env, c *comparison) error {
+	c.direct = make(map[string][]probe.Outcome)
+	var last error
+	for _, era := range bothEras {
+		if err := c.runDirect(ctx, era); err != nil {
+			last = err
+		}
+	}
+	if len(c.direct) == 0 {
+		return last
+	}
+	var pairings []pairing
+	differ := 0
+	for _, server := range bothEras {
+		if c.direct[server] == nil {
+			continue // the server does not speak it
+		}
+		for _, client := range bothEras {
+			p := c.through(ctx, client, server)
+			if len(p.Differences) > 0 || p.Failed != "" {
+				differ++
+			}
+			pairings = append(pairings, p)
+			printPairing(a, &p)
+		}
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"pairings": pairings})
+	}
+	if differ > 0 {
+		return env.Silent(env.ExitDiffers)
+	}
+	return nil
+}
+
+func printPairing(a *env.Env, p *pairing) {
+	if a.JSON {
+		return
+	}
+	mark := "✓"
+	if len(p.Differences) > 0 || p.Failed != "" {
+		mark = "✗"
+	}
+	fmt.Fprintf(a.Stdout, a.T("%s client %s → server %s (against direct %s): %d requests\n", "%s 客户端 %s → 服务 %s（对照直连 %s）：%d 个请求\n"),
+		mark, p.Client, p.Server, p.Against, p.Steps)
+	if p.Failed != "" {
+		fmt.Fprintf(a.Stdout, "    %s\n", a.Lang.Of(p.failed))
+	}
+	for _, s := range p.Differences {
+		fmt.Fprintf(a.Stdout, "    %s\n", s.Step)
+		for _, d := range s.Differences {
+			fmt.Fprintf(a.Stdout, "        %s\n", d.In(a.Lang))
+		}
+	}
+}
+
+// runDirect runs the script without the gateway.
+func (c *comparison) runDirect(ctx context.Context, era string) error {
+	f, m := *c.flags, *c.aim
+	f.Protocol, f.Direct = era, true
+	answers := &probe.TestAnswers{}
+	b, err := target.Open(ctx, c.env, &f, &m, func(o *probe.Options) { o.Answer = answers })
+	if err != nil {
+		return err
+	}
+	defer b.End()
+	if c.steps == nil {
+		if c.steps, err = c.makeScript(b); err != nil {
+			return target.Failed(c.env, err, &m)
+		}
+	}
+	c.direct[era] = probe.RunSteps(b.Ctx, b.Session, c.steps, answers)
+	return nil
+}
+
+func (c *comparison) makeScript(b *target.Connection) ([]probe.Step, error) {
+	if c.script == "" {
+		return probe.Walk(b.Ctx, b.Session)
+	}
+	suite, err := probe.ReadSuite(c.script)
+	if err != nil {
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+	}
+	return suite.Steps(b.Ctx)
+}
+
+// through runs the script through a gateway of its own.
+func (c *comparison) through(ctx context.Context, client, server string) pairing {
+	p := pairing{Client: client, Server: server, Against: client, Steps: len(c.steps)}
+	if c.direct[client] == nil {
+		p.Against = server
+	}
+	outcomes, err := c.runThrough(ctx, client, server)
+	if err == nil {
+		p.Differences, err = probe.CompareOutcomes(c.steps, c.direct[p.Against], outcomes, c.ignore)
+	}
+	if err != nil {
+		p.Failed, p.failed = err.Error(), err
+	}
+	return p
+}
+
+func (c *comparison) runThrough(ctx context.Context, client, server string) ([]probe.Outcome, error) {
+	cfg, err := c.gatewayConfig(server)
+	if err != nil {
+		return nil, err
+	}
+	in, err := instance.New(context.WithoutCancel(ctx), instance.Options{
+		Config: cfg, Log: target.QuietLog(), Level: new(slog.LevelVar), Name: c.env.Personality.Name, Schema: config.DefaultSchema,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer in.End(ctx)
+	f := *c.flags
+	f.Protocol = client
+	m := &target.Target{Label: c.aim.Label}
+	answers := &probe.TestAnswers{}
+	var end func()
+	m.Probe = probe.Target{Name: m.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
+		ours, theirs := jsonrpc.Pipe()
+		var err error
+		end, err = in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
+		return ours, err
+	}}
+	b, err := target.Open(ctx, c.env, &f, m, func(o *probe.Options) { o.Answer = answers })
+	if end != nil {
+		defer end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer b.End()
+	return probe.RunSteps(b.Ctx, b.Session, c.steps, answers), nil
+}
+
+// gatewayConfig is a configuration of nothing but the target, spoken to in one
+// era.
+func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
+	m := c.aim
+	s := config.NewServer("target")
+	if m.Server != nil {
+		*s = *m.Server
+	} else {
+		s.Command, s.Args, s.Cwd, s.URL, s.Type = m.Probe.Command, m.Probe.Args, m.Probe.Cwd, m.Probe.URL, m.Probe.Type
+		s.Headers = make(map[string]config.Secret)
+		for name := range m.Probe.Header {
+			s.Headers[name] = config.Secret(m.Probe.Header.Get(name))
+		}
+		if s.Command != "" {
+			s.Type, s.InheritEnv.All = config.TypeStdio, true
+		}
+		env, _, err := c.flags.Environment(c.env)
+		if err != nil {
+			return nil, err
+		}
+		s.Env = target.CloneSecrets(nil, env)
+	}
+	s.Schema, s.Protocol, s.Enabled = config.DefaultSchema, protocol, true
+	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), c.env.LoadOptions(false))
+	if err != nil {
+		return nil, err
+	}
+	schema := config.NewSchema(config.DefaultSchema)
+	schema.Servers = []*config.Server{s}
+	cfg.Schemas = []*config.Schema{schema}
+	return cfg, nil
+}

@@ -1,0 +1,54 @@
+package test
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/probe"
+)
+
+func LintCommand(a *env.Env) *cobra.Command {
+	var f target.Flags
+	var strict bool
+	cmd := target.NewCommand(a, "lint TARGET", a.T("find what clients and models will stumble over", "检查客户端与模型可能出问题的地方"), &f,
+		func(cmd *cobra.Command, args []string) error {
+			m, err := target.ParseTarget(a, cmd, &f, args)
+			if err != nil {
+				return err
+			}
+			return target.Once(cmd.Context(), a, &f, m, func(b *target.Connection) error { return lintServer(b, strict) })
+		})
+	cmd.Long = a.T("Look at names, descriptions and schemas of everything that a server lists. Exit code 6 says that\nthere are errors; with --strict, warnings count too.",
+		"检查服务列出的名称、描述与 schema。退出码 6 表示有错误；使用 --strict 时警告也计入。")
+	cmd.Flags().BoolVar(&strict, "strict", false, a.T("warnings count too", "警告也计入"))
+	return cmd
+}
+
+func lintServer(b *target.Connection, strict bool) error {
+	found, err := probe.Lint(b.Ctx, b.Session)
+	if err != nil {
+		return err
+	}
+	a := b.Env
+	bad := 0
+	for _, f := range found {
+		if f.Severity == "error" || strict {
+			bad++
+		}
+		if !a.JSON {
+			fmt.Fprintf(a.Stdout, a.T("%s: %s %s: %s [%s]\n", "%s：%s %s：%s [%s]\n"), a.T(f.Severity, map[string]string{"error": "错误", "warning": "警告"}[f.Severity]), f.Kind, f.Item, a.T(f.Message, f.MessageZH), f.Rule)
+		}
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"findings": append([]probe.Finding{}, found...)})
+	} else {
+		fmt.Fprintf(a.Stdout, "%d %s\n", len(found), a.T("findings", "项发现"))
+	}
+	if bad > 0 {
+		return env.Silent(env.ExitInvalid)
+	}
+	return nil
+}

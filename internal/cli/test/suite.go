@@ -1,0 +1,272 @@
+// Package test has the commands that test a server: test, record, replay, mock,
+// load, diff, lint and compare.
+package test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/output"
+	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/probe"
+)
+
+// suiteFlags are those of test.
+type suiteFlags struct {
+	target.Flags
+	target, junit, report string
+	update, watch         bool
+}
+
+func TestCommand(a *env.Env) *cobra.Command {
+	var f suiteFlags
+	cmd := target.NewCommand(a, "test [PATH ...]", a.T("run test files", "运行测试文件"), &f.Flags,
+		func(cmd *cobra.Command, args []string) error { return runTests(a, cmd, &f, args) })
+	cmd.Long = a.T("Run test files (YAML): calls, reads and prompts, with what is expected of the answers.\nWithout a path, those in mcp-tests are run. Exit code 7 says that a test failed.\n\n"+suiteFormat,
+		"运行测试文件（YAML）：调用、读取与提示词，以及对回答的期望。\n未指定路径时运行 mcp-tests 中的文件。退出码 7 表示有测试失败。\n\n"+suiteFormat)
+	cmd.Example = "  mcp-all-in-one test mcp-tests/github.yaml\n  mcp-all-in-one test --junit report.xml --target https://staging.example.com/mcp\n" +
+		"  mcp-all-in-one test record github github\n  mcp-all-in-one test from-traffic 'server:github since:10m' > mcp-tests/github.yaml"
+	flags := cmd.Flags()
+	flags.StringVar(&f.target, "target", "", a.T("`TARGET` to test instead of the one in the files", "替代文件中的测试目标 `TARGET`"))
+	flags.StringVar(&f.junit, "junit", "", a.T("write a JUnit report to `FILE`", "将 JUnit 报告写入 `FILE`"))
+	flags.StringVar(&f.report, "report", "", a.T("write a JSON report to `FILE`", "将 JSON 报告写入 `FILE`"))
+	flags.BoolVar(&f.update, "update", false, a.T("write the snapshots anew", "更新快照"))
+	flags.BoolVar(&f.watch, "watch", false, a.T("run again when a file changes", "文件变化时重新运行"))
+	cmd.AddCommand(fromTrafficCommand(a), testRecordCommand(a))
+	return cmd
+}
+
+// suiteFormat is a test file that has a bit of everything.
+const suiteFormat = `  target: github                # a target; or url: https://…, or command: npx -y …
+  protocol: auto                # also: headers: {NAME: $VALUE}, env: {NAME: $VALUE}
+  tests:
+    - name: search returns items
+      call: search_issues       # or read, prompt, complete, list, or request with params
+      args: {query: bug, per_page: 5}
+      answer: {elicitation: {confirm: true}, sampling: Hello}
+      timeout: 10s
+      expect:                   # all of it must hold
+        is_error: false         # or error: CODE or a part of the message
+        schema: output          # or a JSON Schema
+        jq: .total_count > 0    # or several
+        contains: bug           # also not_contains, text, equals
+        snapshot: {ignore: ["..|.updated_at?"]}
+        max_ms: 2000            # also max_bytes, max_tokens
+        sent: {has: params.name, not_has: params._meta, equals: {method: tools/call}}
+        progress: 1             # at least so many
+        asked: elicitation`
+
+func runTests(a *env.Env, cmd *cobra.Command, f *suiteFlags, paths []string) error {
+	var command []string
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		paths, command = paths[:dash], paths[dash:]
+	}
+	if len(paths) == 0 {
+		paths = []string{testFolder}
+	}
+	if !f.watch {
+		return testOnce(cmd.Context(), a, f, paths, command)
+	}
+	return testOnChange(cmd.Context(), a, f, paths, command)
+}
+
+func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []string) error {
+	files, err := probe.FindSuites(paths)
+	if err != nil {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one test FILE.yaml", "%v", err)
+	}
+	if len(files) == 0 {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s %s", a.T("no test files in", "没有测试文件："), strings.Join(paths, ", "))
+	}
+	var results []*probe.SuiteResult
+	failed := 0
+	for _, file := range files {
+		suite, err := probe.ReadSuite(file)
+		if err != nil {
+			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		}
+		r, err := runSuite(ctx, a, f, suite, command)
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+		failed += r.Failed()
+	}
+	if err := reportTests(a, f, results); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return env.Silent(env.ExitDiffers)
+	}
+	return nil
+}
+
+// runSuite runs one file on one connection.
+func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
+	flags := f.Flags
+	m, err := targetSuite(ctx, a, &flags, f.target, s, command)
+	if err != nil {
+		return nil, err
+	}
+	answers := &probe.TestAnswers{}
+	b, err := target.Open(ctx, a, &flags, m, func(o *probe.Options) { o.Answer = answers })
+	if err != nil {
+		return nil, err
+	}
+	defer b.End()
+	if !a.JSON {
+		fmt.Fprintf(a.Stdout, "# %s (%s)\n", s.Path, m.Label)
+	}
+	n := 0
+	runner := &probe.SuiteRunner{Session: b.Session, Suite: s, Answers: answers, Update: f.update, OnResult: func(r probe.TestResult) {
+		n++
+		if !a.JSON {
+			printTest(a, n, r)
+		}
+	}}
+	r, err := runner.Run(b.Ctx)
+	return r, target.Failed(a, err, m)
+}
+
+// targetSuite finds what a file tests: what the command line says, else the file.
+func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, s *probe.Suite, command []string) (*target.Target, error) {
+	for _, name := range env.SortedKeys(s.Headers) {
+		f.Headers = append(f.Headers, name+": "+os.ExpandEnv(s.Headers[name]))
+	}
+	for _, name := range env.SortedKeys(s.Env) {
+		f.Env = append(f.Env, name+"="+os.ExpandEnv(s.Env[name]))
+	}
+	if f.Protocol == "" {
+		f.Protocol = s.Protocol
+	}
+	switch {
+	case len(command) > 0:
+		return target.TargetCommand(a, f, command, nil)
+	case word != "":
+		return target.TargetWord(ctx, a, f, word, nil)
+	case s.Target != "":
+		return target.TargetWord(ctx, a, f, s.Target, nil)
+	case s.URL != "":
+		return target.TargetURL(a, f, s.URL, nil)
+	case len(s.Argv()) > 0:
+		return target.TargetCommand(a, f, s.Argv(), nil)
+	}
+	return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("write target, url or command into the file, or use --target", "请在文件中写 target、url 或 command，或使用 --target"),
+		"%s %s", s.Path, a.T("does not say what is tested", "没有说明测试目标"))
+}
+
+func printTest(a *env.Env, n int, r probe.TestResult) {
+	word := "ok"
+	if r.Status == "failed" {
+		word = "not ok"
+	}
+	line := fmt.Sprintf("%s %d - %s", word, n, r.Name)
+	switch {
+	case r.Status == "skipped":
+		line += " # SKIP " + strings.Join(r.Problems, "; ")
+	case r.Updated:
+		line += " # " + a.T("snapshot written", "已写入快照")
+	default:
+		line += fmt.Sprintf(" # %s ms", output.Milliseconds(r.Took))
+	}
+	fmt.Fprintln(a.Stdout, line)
+	if r.Status == "failed" {
+		problems := r.Problems
+		if a.Lang == i18n.Chinese {
+			problems = r.ProblemsZH
+		}
+		for _, p := range problems {
+			fmt.Fprintf(a.Stdout, "    %s\n", strings.ReplaceAll(p, "\n", "\n    "))
+		}
+	}
+}
+
+func reportTests(a *env.Env, f *suiteFlags, results []*probe.SuiteResult) error {
+	total, failed := 0, 0
+	for _, r := range results {
+		total += len(r.Results)
+		failed += r.Failed()
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"suites": results, "total": total, "failed": failed})
+	} else {
+		fmt.Fprintf(a.Stdout, a.T("# %d tests, %d failed\n", "# %d 个测试，%d 个失败\n"), total, failed)
+	}
+	if f.report != "" {
+		file, err := os.Create(f.report)
+		if err != nil {
+			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		}
+		env.WriteLine(file, map[string]any{"suites": results, "total": total, "failed": failed})
+		if err := file.Close(); err != nil {
+			return err
+		}
+	}
+	if f.junit == "" {
+		return nil
+	}
+	file, err := os.Create(f.junit)
+	if err != nil {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+	}
+	defer file.Close()
+	return probe.WriteJUnit(file, results)
+}
+
+// settle collects the changes of one save.
+const settle = 100 * time.Millisecond
+
+// testOnChange runs the tests now, and again whenever a file changes.
+func testOnChange(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []string) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return err
+	}
+	defer watcher.Close()
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			path = filepath.Dir(path)
+		}
+		if err := watcher.Add(path); err != nil {
+			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		}
+	}
+	life := instance.NewLifetime(ctx)
+	defer life.Stop()
+	for {
+		if err := testOnce(life.Soft, a, f, paths, command); err != nil {
+			a.Report(err)
+		}
+		if !awaitChange(life.Soft, watcher) {
+			return nil
+		}
+	}
+}
+
+// awaitChange waits for a change that is not one of our own snapshots.
+func awaitChange(ctx context.Context, watcher *fsnotify.Watcher) bool {
+	var quiet <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case e := <-watcher.Events:
+			if !strings.HasSuffix(e.Name, ".snap") {
+				quiet = time.After(settle)
+			}
+		case <-watcher.Errors:
+		case <-quiet:
+			return true
+		}
+	}
+}

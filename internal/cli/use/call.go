@@ -1,0 +1,246 @@
+// Package use has the commands that use a server: list, call, read, shell,
+// traffic and others.
+package use
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/cli/output"
+	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/jsonschema"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/spelling"
+)
+
+// CallFlags are those of call.
+type CallFlags struct {
+	target.Flags
+	Args, save string
+	NoValidate bool
+}
+
+func CallCommand(a *env.Env) *cobra.Command {
+	var f CallFlags
+	cmd := target.NewCommand(a, "call TARGET TOOL [NAME=VALUE ...]", a.T("call a tool", "调用工具"), &f.Flags,
+		func(cmd *cobra.Command, args []string) error {
+			m, err := target.ParseTarget(a, cmd, &f.Flags, args)
+			if err != nil {
+				return err
+			}
+			tool, err := m.Name(a, cmd, "TOOL")
+			if err != nil {
+				return err
+			}
+			return target.Once(cmd.Context(), a, &f.Flags, m, func(b *target.Connection) error { return callTool(b, &f, tool, m.Rest) })
+		})
+	cmd.Long = a.T("Call a tool of any server. Arguments are typed by the tool's schema:\n"+
+		"  name=text  name:=JSON  a.b[0]=text  name=@FILE  name:=@FILE",
+		"调用任意服务的工具。参数按工具的 schema 解析类型：\n  name=文本  name:=JSON  a.b[0]=文本  name=@文件  name:=@文件")
+	cmd.Example = "  mcp-all-in-one call github search_issues query=bug per_page=5\n" +
+		"  mcp-all-in-one github.search_issues query=bug --jq '.structuredContent.items[].title'\n" +
+		"  mcp-all-in-one call add a=1 b=2 -- mcp-all-in-one demo\n" +
+		"  mcp-all-in-one call get-sum a=1 b=2 -- npx -y @modelcontextprotocol/server-everything\n" +
+		"  mcp-all-in-one call https://example.com/mcp echo --args @arguments.json"
+	flags := cmd.Flags()
+	flags.StringVar(&f.Args, "args", "", a.T("arguments as `JSON`, @FILE, or - for standard input", "以 `JSON`、@FILE 或 -（标准输入）给出参数"))
+	flags.BoolVar(&f.NoValidate, "no-validate", false, a.T("send the arguments whatever the schema says", "不按 schema 校验，直接发送"))
+	flags.StringVar(&f.save, "save", "", a.T("write every block of the result to `DIR`", "将结果的每一块写入 `DIR`"))
+	f.Shared = true
+	cmd.ValidArgsFunction = target.CompleteTarget(a, &f.Flags, 0, catalog.Tools)
+	f.AddOutput(a, flags, output.Formats)
+	return cmd
+}
+
+// callTool calls one tool and prints what it answers.
+func callTool(b *target.Connection, f *CallFlags, name string, words []string) error {
+	a := b.Env
+	base, err := ArgumentsFrom(a, f.Args)
+	if err != nil {
+		return err
+	}
+	var tool *catalog.Item
+	if !f.NoValidate {
+		if tool, err = FindTool(b, name); err != nil {
+			return err
+		}
+	}
+	args, err := TypedArguments(b, tool, base, words)
+	if err != nil {
+		return err
+	}
+	params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name")
+	params = jsonrpc.Set(params, args, "arguments")
+	x, err := b.Send(mcp.MethodToolsCall, params)
+	if err != nil {
+		return err
+	}
+	if err := target.Answered(a, x, b.To); err != nil {
+		return err
+	}
+	if err := output.PrintResult(a, &f.Options, x.Result, f.save); err != nil {
+		return err
+	}
+	if f.WantsSummary(a) {
+		output.Summary(a, a.Stderr, x)
+	}
+	if x.IsToolError() {
+		return env.Silent(env.ExitTool)
+	}
+	return checkToolOutput(b, tool, x)
+}
+
+// FindTool returns the definition of a tool; one that does not exist is an
+// error with the nearest that does.
+func FindTool(b *target.Connection, name string) (*catalog.Item, error) {
+	tools, err := b.List(b.Ctx, catalog.Tools)
+	if err != nil {
+		return nil, err
+	}
+	if tool := tools.Find(name); tool != nil {
+		return tool, nil
+	}
+	a := b.Env
+	e := &env.ExitError{Code: env.ExitTool, ID: env.CodeUnknownTool, Err: i18n.Errorf("the server has no tool %q", "服务没有工具 %q", name)}
+	e.Details = []env.Detail{{Label: a.T("target", "目标"), Text: b.To.Label}}
+	if len(tools.Items) > 0 {
+		e.Details = append(e.Details, env.Detail{Label: a.T("tools", "工具"), Text: shortList(tools.Keys())})
+	}
+	if near := spelling.Nearest(name, tools.Keys()); near != "" {
+		e.Hint = a.T("did you mean ", "是否要用 ") + near + a.T("?", "？")
+	}
+	return nil, e
+}
+
+// shortList names a few.
+func shortList(names []string) string {
+	const most = 12
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + fmt.Sprintf(", … (%d)", len(names))
+}
+
+// TypedArguments makes the arguments of a call: what --args gave, the words of the
+// command line, and on a terminal what is still missing. tool is nil where
+// nothing is to be checked.
+func TypedArguments(b *target.Connection, tool *catalog.Item, base json.RawMessage, words []string) (json.RawMessage, error) {
+	parser := &probe.ArgumentParser{Any: tool == nil}
+	if tool != nil {
+		parser.Schema = tool.InputSchema
+	}
+	args, err := parser.Parse(base, words)
+	if err != nil {
+		return nil, badArguments(b, err)
+	}
+	if tool == nil {
+		return args, nil
+	}
+	if env.IsTerminal(b.Env.Stdin) && env.IsTerminal(b.Env.Stderr) {
+		if args, err = askMissing(b, tool, parser, args); err != nil {
+			return nil, err
+		}
+	}
+	if wrong := tool.Validate(args); len(wrong) > 0 {
+		return nil, badArguments(b, violations(tool, wrong))
+	}
+	return args, nil
+}
+
+// violations names what is wrong with arguments, a line each, with the nearest
+// right name for an unknown one.
+func violations(tool *catalog.Item, wrong []jsonschema.Violation) error {
+	var known []string
+	for _, f := range probe.Form(tool.InputSchema) {
+		known = append(known, f.Name)
+	}
+	var lines []error
+	for _, v := range wrong {
+		line := i18n.Errorf("%v", "%v", v.Message)
+		if near := spelling.Nearest(v.Argument, known); v.Unknown && near != "" {
+			line = i18n.Errorf("%v; did you mean %q?", "%v；是否要用 %q？", v.Message, near)
+		}
+		lines = append(lines, line)
+	}
+	return errors.Join(lines...)
+}
+
+// badArguments is what is wrong with the arguments, before anything was sent.
+func badArguments(b *target.Connection, err error) error {
+	return &env.ExitError{Code: env.ExitUsage, ID: env.CodeArgument, Err: err,
+		Hint: b.Env.T("correct it, or add --no-validate to send it anyway", "请更正，或加 --no-validate 仍然发送")}
+}
+
+func askMissing(b *target.Connection, tool *catalog.Item, parser *probe.ArgumentParser, args json.RawMessage) (json.RawMessage, error) {
+	for _, field := range probe.Form(tool.InputSchema) {
+		if !field.Required || jsonrpc.Get(args, field.Name) != nil {
+			continue
+		}
+		word, err := target.AskField(b.Ctx, b.Env, field)
+		if errors.Is(err, io.EOF) {
+			fmt.Fprintln(b.Env.Stderr)
+			return args, nil // what is missing is said with everything else that is wrong
+		}
+		if err != nil {
+			return nil, err
+		}
+		if args, err = parser.Parse(args, []string{field.Name + "=" + word}); err != nil {
+			return nil, badArguments(b, err)
+		}
+	}
+	return args, nil
+}
+
+// ArgumentsFrom reads --args.
+func ArgumentsFrom(a *env.Env, text string) (json.RawMessage, error) {
+	var data []byte
+	var err error
+	switch name, isFile := strings.CutPrefix(text, "@"); {
+	case text == "":
+		return nil, nil
+	case text == "-":
+		data, err = io.ReadAll(a.Stdin)
+	case isFile:
+		data, err = os.ReadFile(name)
+	default:
+		data = []byte(text)
+	}
+	if err != nil {
+		return nil, env.Fail(env.ExitUsage, env.CodeArgument, "", "--args: %v", err)
+	}
+	data = []byte(strings.TrimSpace(string(data)))
+	if !jsonrpc.Valid(data) || data[0] != '{' {
+		return nil, env.Fail(env.ExitUsage, env.CodeArgument, `--args '{"name":"value"}'`, "--args: %s", a.T("this is not a JSON object", "这不是 JSON 对象"))
+	}
+	return data, nil
+}
+
+// checkToolOutput holds a tool's answer against its own output schema.
+func checkToolOutput(b *target.Connection, tool *catalog.Item, x *probe.Exchange) error {
+	wrong, err := probe.CheckOutput(tool, x)
+	if err != nil || len(wrong) == 0 {
+		return nil // a schema that cannot be used is for lint to tell
+	}
+	return env.Fail(env.ExitInvalid, env.CodeOutput, b.Env.T("the server breaks its own output schema", "服务违反了自己的输出 schema"),
+		"structuredContent: %v", joined(wrong))
+}
+
+// joined is several texts in one line.
+func joined(texts []i18n.Text) i18n.Text {
+	line := texts[0]
+	for _, t := range texts[1:] {
+		line = i18n.New("%v; %v", "%v；%v", line, t)
+	}
+	return line
+}

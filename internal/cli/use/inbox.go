@@ -1,0 +1,113 @@
+package use
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/web"
+)
+
+func InboxCommand(a *env.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "inbox [answer|decline|cancel ID [NAME=VALUE ...]]",
+		Short: a.T("see and answer the questions that wait in the running gateway", "查看并回答正在运行的网关中等待的问题"),
+		Example: "  mcp-all-in-one inbox\n  mcp-all-in-one inbox answer 3 name=Ann\n" +
+			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := control.RunningHere(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return listInbox(a, cmd, r)
+			}
+			if len(args) < 2 {
+				return command.UsageError(a, cmd, a.T("an ID is missing", "缺少 ID"))
+			}
+			return answerInbox(a, cmd, r, args[0], args[1], args[2:])
+		},
+	}
+	return cmd
+}
+
+func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
+	questions, err := questionsOf(r, cmd)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"questions": questions})
+		return nil
+	}
+	if len(questions) == 0 {
+		fmt.Fprintln(a.Stderr, a.T("no question waits", "没有等待回答的问题"))
+	}
+	for _, q := range questions {
+		message, _ := jsonrpc.GetString(q.Params, "message")
+		if q.Kind == "approval" { // what runs after a yes
+			message = fmt.Sprintf("%s %s", q.Tool, q.Params)
+		}
+		fmt.Fprintf(a.Stdout, "%s\t%s\t%s\t%s\n", q.ID, q.Kind, q.Server, i18n.Seen(message))
+		if q.Client != "" {
+			fmt.Fprintf(a.Stdout, "\t%s\n", i18n.Seen(q.Client))
+		}
+		for _, f := range probe.Form(jsonrpc.Get(q.Params, "requestedSchema")) {
+			fmt.Fprintf(a.Stdout, "\t%s %s\n", f.Name, f.Type)
+		}
+	}
+	return nil
+}
+
+func questionsOf(r *control.Remote, cmd *cobra.Command) ([]web.Question, error) {
+	questions := []web.Question{}
+	return questions, r.Get(cmd.Context(), "/api/v1/inbox", &questions)
+}
+
+func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id string, words []string) error {
+	answer := web.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
+	if answer.Action == "" {
+		return command.UsageError(a, cmd, fmt.Sprintf("%s %q", a.T("unknown verb", "未知的动作"), verb))
+	}
+	if answer.Action == "accept" {
+		content, err := inboxContent(a, cmd, r, id, words)
+		if err != nil {
+			return err
+		}
+		answer.Content = content
+	}
+	return r.Post(cmd.Context(), "/api/v1/inbox/"+url.PathEscape(id), answer, nil)
+}
+
+// inboxContent makes the content of an answer, typed by what the question asks
+// for.
+func inboxContent(a *env.Env, cmd *cobra.Command, r *control.Remote, id string, words []string) (json.RawMessage, error) {
+	questions, err := questionsOf(r, cmd)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range questions {
+		if q.ID != id {
+			continue
+		}
+		content, err := (&probe.ArgumentParser{Schema: jsonrpc.Get(q.Params, "requestedSchema")}).Parse(nil, words)
+		if err != nil {
+			return nil, env.Fail(env.ExitUsage, env.CodeArgument, "", "%v", err)
+		}
+		if q.Kind != "sampling" {
+			return content, nil
+		}
+		text, _ := jsonrpc.GetString(content, "text")
+		return probe.Complete(&probe.Question{Method: "sampling/createMessage"}, jsonrpc.Quote(text))
+	}
+	return nil, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one inbox", "%s %q", a.T("no question waits with the ID", "没有等待中的问题"), id)
+}

@@ -1,0 +1,44 @@
+package use
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/web"
+)
+
+// listClients prints who is connected to the running gateway, and what they
+// offer to servers.
+func listClients(a *env.Env, cmd *cobra.Command) error {
+	r, err := control.RunningHere(cmd.Context(), a)
+	if err != nil {
+		return err
+	}
+	var clients []web.Client
+	if err := r.Get(cmd.Context(), "/api/v1/clients", &clients); err != nil {
+		return err
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, clients)
+		return nil
+	}
+	t := &env.Table{Head: []string{a.T("CLIENT", "客户端"), a.T("SESSION", "会话"), a.T("SCHEMA", "SCHEMA"), a.T("TRANSPORT", "传输"), a.T("PROTOCOL", "协议"), a.T("CALLS", "调用"), a.T("OFFERS", "能力")},
+		None: a.T("no client is connected", "没有已连接的客户端")}
+	for _, c := range clients {
+		var offers []string
+		for name := range jsonrpc.Members(c.Capabilities) {
+			offers = append(offers, name)
+		}
+		slices.Sort(offers)
+		t.Add(i18n.Seen(strings.TrimSpace(c.Name+" "+c.Version)), c.Session, c.Schema, c.Transport, c.Protocol, fmt.Sprint(c.Calls), strings.Join(offers, ","))
+	}
+	a.Print(t)
+	return nil
+}

@@ -1,0 +1,63 @@
+package use
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/output"
+	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcp"
+)
+
+func PingCommand(a *env.Env) *cobra.Command {
+	var f target.Flags
+	var count int
+	var every time.Duration
+	cmd := target.NewCommand(a, "ping TARGET", a.T("see whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
+		func(cmd *cobra.Command, args []string) error {
+			m, err := target.ParseTarget(a, cmd, &f, args)
+			if err != nil {
+				return err
+			}
+			return target.Once(cmd.Context(), a, &f, m, func(b *target.Connection) error { return pingServer(b, count, every) })
+		})
+	cmd.Flags().IntVarP(&count, "count", "n", 1, a.T("how `MANY` times (1)", "次数 `MANY`（1）"))
+	cmd.Flags().DurationVar(&every, "interval", time.Second, a.T("`TIME` between two (1s)", "间隔 `TIME`（1s）"))
+	return cmd
+}
+
+// pingServer asks for a sign of life: ping in the legacy era, server/discover in the
+// modern one, which has no ping.
+func pingServer(b *target.Connection, count int, every time.Duration) error {
+	method := mcp.MethodPing
+	if b.Info().Era == mcp.Modern {
+		method = mcp.MethodDiscover
+	}
+	for i := range count {
+		if i > 0 {
+			select {
+			case <-time.After(every):
+			case <-b.Ctx.Done():
+				return nil
+			}
+		}
+		var params json.RawMessage
+		x, err := b.Send(method, params)
+		if err != nil {
+			return err
+		}
+		if err := target.Answered(b.Env, x, b.To); err != nil {
+			return err
+		}
+		if b.Env.JSON {
+			env.WriteLine(b.Env.Stdout, map[string]any{"method": method, "ms": asMs(x.Timing.Total)})
+			continue
+		}
+		fmt.Fprintf(b.Env.Stdout, "%s %s ms\n", b.Env.T("answered in", "响应时间"), output.Milliseconds(x.Timing.Total))
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package clients
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"reflect"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// A Change is a change of a client's file that was not made yet.
+type Change struct {
+	Client        *Client
+	Conn          connection
+	Before, After []byte
+	// Moving are the client's servers that go behind us into the schema into,
+	// moved what became of them; leaving are those that go back.
+	Moving       []Translation
+	into         string
+	storeSecrets bool
+	Moved        []Imported
+	Leaving      []addition
+	// Staying are those that are not moved, and why.
+	Staying []Imported
+	// remove says that there was no file before we made it.
+	remove bool
+}
+
+func (c *Change) Nothing() bool { return string(c.After) == string(c.Before) }
+
+// Diff shows the change without the secrets of the servers around it.
+func (c *Change) Diff() string {
+	text := unifiedDiff(c.Conn.File, c.Before, c.After)
+	for _, content := range [][]byte{c.Before, c.After} {
+		servers, err := Parse(content, c.Client)
+		if err != nil {
+			continue
+		}
+		for _, s := range servers {
+			text = maskValues(text, s.raw)
+		}
+	}
+	return text
+}
+
+// PlanConnect works out how a client's file changes when this gateway is put
+// into it under entry, with its own servers moved behind us where the flags
+// say so.
+func PlanConnect(a *env.Env, c *Client, entry any, f ConnectFlags) (*Change, error) {
+	path, _ := FileOf(a, c)
+	before, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	servers, err := Read(a, c, path)
+	if err != nil {
+		return nil, err
+	}
+	change := &Change{Client: c, Before: before, After: before, Conn: connection{File: path, Moved: map[string]json.RawMessage{}},
+		into: cmp.Or(f.Schema, config.DefaultSchema), storeSecrets: f.StoreSecrets}
+	if f.All {
+		if err := planMove(a, change, servers, ImportFlags{Rename: f.Rename, Ask: f.Ask}); err != nil {
+			return nil, err
+		}
+	}
+	if !hasEntry(servers, entry) {
+		if change.After, err = Edit(c, change.After, OwnEntry, entry); err != nil {
+			return nil, clientError(a, path, err)
+		}
+	}
+	return change, nil
+}
+
+// MakeConnection writes what was planned, and remembers how to undo it.
+func MakeConnection(ctx context.Context, a *env.Env, change *Change) error {
+	if err := moveServers(ctx, a, change); err != nil {
+		return err
+	}
+	conn, err := &change.Conn, error(nil)
+	if conn.Backup, err = replaceClientFile(conn.File, change.Before, change.After); err != nil {
+		return clientError(a, conn.File, err)
+	}
+	conn.Hash = HashOf(change.After)
+	if all, err := Connections(); err == nil {
+		conn.follow(all[change.Client.ID], change.Before)
+	}
+	return remember(change.Client.ID, conn)
+}
+
+// PlanDisconnect works out how a client's file changes when we leave it.
+func PlanDisconnect(a *env.Env, c *Client) (*Change, error) {
+	all, err := Connections()
+	if err != nil {
+		return nil, err
+	}
+	conn, known := all[c.ID]
+	if !known {
+		conn.File, _ = FileOf(a, c)
+	}
+	before, err := os.ReadFile(conn.File)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	after, err := undone(c, conn, before)
+	if err != nil {
+		return nil, clientError(a, conn.File, err)
+	}
+	change := &Change{Client: c, Conn: conn, Before: before, After: after,
+		remove: known && conn.Backup == "" && conn.Hash == HashOf(before)}
+	planReturn(a, change, all)
+	return change, nil
+}
+
+// EndConnection writes what PlanDisconnect planned: the client's file first,
+// so that no server is ever in neither.
+func EndConnection(ctx context.Context, a *env.Env, change *Change) error {
+	var err error
+	switch {
+	case change.Nothing():
+	case change.remove:
+		err = os.Remove(change.Conn.File)
+	default:
+		_, err = replaceClientFile(change.Conn.File, change.Before, change.After)
+	}
+	if err != nil {
+		return clientError(a, change.Conn.File, err)
+	}
+	if err := returnServers(ctx, a, change.Leaving); err != nil {
+		return err
+	}
+	return remember(change.Client.ID, nil)
+}
+
+// hasEntry says whether a client has this very entry of ours already.
+func hasEntry(servers []foreign, entry any) bool {
+	for _, s := range servers {
+		if s.Name != OwnEntry {
+			continue
+		}
+		var have, want any
+		raw, err := json.Marshal(entry)
+		if err != nil || json.Unmarshal(raw, &want) != nil || json.Unmarshal(s.raw, &have) != nil {
+			return false
+		}
+		if m, ok := have.(map[string]any); ok && m["name"] == OwnEntry {
+			if w, ok := want.(map[string]any); ok {
+				w["name"] = OwnEntry // a list's items carry it
+			}
+		}
+		return reflect.DeepEqual(have, want)
+	}
+	return false
+}
+
+// undone is a client's file without our change.
+func undone(c *Client, conn connection, now []byte) ([]byte, error) {
+	if conn.Hash != "" && conn.Hash == HashOf(now) {
+		if conn.Backup == "" {
+			return nil, nil
+		}
+		if old, err := os.ReadFile(conn.Backup); err == nil {
+			return old, nil
+		}
+	}
+	servers, err := Parse(now, c)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, s := range servers {
+		there[s.Name] = true
+	}
+	after := now
+	if there[OwnEntry] {
+		if after, err = Edit(c, after, OwnEntry, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range env.SortedKeys(conn.Moved) {
+		if there[name] {
+			continue
+		}
+		var entry any
+		if err := json.Unmarshal(conn.Moved[name], &entry); err != nil {
+			return nil, err
+		}
+		if after, err = Edit(c, after, name, entry); err != nil {
+			return nil, err
+		}
+	}
+	return after, nil
+}

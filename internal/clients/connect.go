@@ -1,0 +1,49 @@
+package clients
+
+import (
+	"os"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// ConnectFlags are those of connect.
+type ConnectFlags struct {
+	Schema, URL        string
+	Print, DryRun, All bool
+	StoreSecrets       bool
+	Rename             map[string]string
+	Ask                func(name string) (string, error) // as in ImportFlags
+	Wait               time.Duration
+}
+
+func clientError(a *env.Env, path string, err error) error {
+	return env.Fail(env.ExitFailure, env.CodeClientFile, "", "%v", unreadable(path, err))
+}
+
+// OwnEntryFor is how the client reaches this gateway.
+func OwnEntryFor(a *env.Env, c *Client, f ConnectFlags) (any, error) {
+	if f.URL != "" {
+		if c.Remote == nil {
+			return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("leave --url out", "请不要使用 --url"), "%s", a.T(c.Name+" cannot dial a URL from its file", c.Name+" 的配置文件不支持 URL"))
+		}
+		return c.Remote(f.URL), nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"stdio"}
+	if a.ConfigPath != "" {
+		found, err := config.Discover(a.LoadOptions(false))
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--mcp-config", found.Path)
+	}
+	if f.Schema != "" {
+		args = append(args, "--schema", f.Schema)
+	}
+	return c.entry(exe, args), nil
+}

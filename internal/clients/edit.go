@@ -1,0 +1,200 @@
+package clients
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// Edit returns the content of a client's file with one server set, or
+// taken out when entry is nil. Everything else stays as it is.
+func Edit(c *Client, data []byte, name string, entry any) ([]byte, error) {
+	var raw []byte
+	if entry != nil {
+		var err error
+		if raw, err = json.Marshal(entry); err != nil {
+			return nil, err
+		}
+	}
+	after, err := editClientText(c, data, name, raw)
+	if err != nil {
+		return nil, err
+	}
+	return config.LikeBefore(data, after), nil
+}
+
+// editClientText is Edit, but for the form of the file.
+func editClientText(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
+	switch {
+	case c.format == clientTOML:
+		text := bytes.ReplaceAll(bytes.TrimPrefix(data, []byte(byteOrderMark)), []byte("\r\n"), []byte("\n"))
+		return editTOML(text, c.key, name, raw)
+	case c.list:
+		list, err := listWith(c, data, name, raw)
+		if err != nil {
+			return nil, err
+		}
+		return config.SetMember(data, config.FormatYAML, list, c.key)
+	case c.format == clientYAML:
+		return config.SetMember(data, config.FormatYAML, raw, c.key, name)
+	}
+	doc, err := asJSON(data, c.format)
+	if err != nil {
+		return nil, err
+	}
+	return config.SetMember(data, config.FormatJSON, raw, append(c.holder(doc), name)...)
+}
+
+// listWith is the client's list of servers with one changed.
+func listWith(c *Client, data []byte, name string, raw []byte) ([]byte, error) {
+	servers, err := Parse(data, c)
+	if err != nil {
+		return nil, err
+	}
+	list := []json.RawMessage{}
+	for _, s := range servers {
+		if s.Name != name {
+			list = append(list, s.raw)
+		}
+	}
+	if raw != nil {
+		named := append([]byte(`{"name":`+fmt.Sprintf("%q", name)+`,`), raw[1:]...)
+		list = append(list, named)
+	}
+	return json.Marshal(list)
+}
+
+var tomlHeader = regexp.MustCompile(`^\s*\[+\s*([^\]]+?)\s*\]+\s*(#.*)?$`)
+
+// editTOML changes one table of a TOML file as text, so that everything else
+// keeps its comments and its layout.
+func editTOML(data []byte, key, name string, raw []byte) ([]byte, error) {
+	var out bytes.Buffer
+	inside, after := false, "" // after: comments that belong to what follows
+	for line := range strings.Lines(string(data)) {
+		text := strings.TrimSpace(line)
+		if m := tomlHeader.FindStringSubmatch(text); m != nil {
+			table := strings.NewReplacer(`"`, "", "'", "", " ", "").Replace(m[1])
+			inside = table == key+"."+name || strings.HasPrefix(table, key+"."+name+".")
+		}
+		switch {
+		case !inside:
+			out.WriteString(after + line)
+			after = ""
+		case text == "" || text[0] == '#':
+			after += line
+		default:
+			after = ""
+		}
+	}
+	out.WriteString(after)
+	if raw == nil {
+		return out.Bytes(), nil
+	}
+	var entry map[string]any
+	if err := json.Unmarshal(raw, &entry); err != nil {
+		return nil, err
+	}
+	if text := out.String(); text != "" {
+		if !strings.HasSuffix(text, "\n") {
+			out.WriteByte('\n')
+		}
+		if !strings.HasSuffix(text, "\n\n") {
+			out.WriteByte('\n')
+		}
+	}
+	fmt.Fprintf(&out, "[%s.%s]\n", key, tomlKey(name))
+	for _, k := range env.SortedKeys(entry) {
+		fmt.Fprintf(&out, "%s = %s\n", tomlKey(k), tomlValue(entry[k]))
+	}
+	return out.Bytes(), nil
+}
+
+var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func tomlKey(s string) string {
+	if bareKey.MatchString(s) {
+		return s
+	}
+	return TOMLString(s)
+}
+
+// tomlValue writes a value that came from JSON on one line.
+func tomlValue(v any) string {
+	switch v := v.(type) {
+	case []any:
+		var items []string
+		for _, item := range v {
+			items = append(items, tomlValue(item))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case map[string]any:
+		var members []string
+		for _, k := range env.SortedKeys(v) {
+			members = append(members, tomlKey(k)+" = "+tomlValue(v[k]))
+		}
+		return "{ " + strings.Join(members, ", ") + " }"
+	case string:
+		return TOMLString(v)
+	}
+	return fmt.Sprint(v) // a number or a boolean
+}
+
+// TOMLString is a basic string; its escapes are those of JSON.
+func TOMLString(s string) string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return `""` // a string cannot fail
+	}
+	return string(raw)
+}
+
+// replaceClientFile writes a client's file at once, with the mode that it had,
+// and keeps what was there.
+func replaceClientFile(path string, before, after []byte) (backup string, err error) {
+	mode := os.FileMode(0o600)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // a link stays a link
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+		backup = path + ".backup." + time.Now().UTC().Format("2006-01-02T15-04-05.000Z07-00")
+		if err := os.WriteFile(backup, before, mode); err != nil {
+			return "", err
+		}
+	} else if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", err
+	}
+	return backup, writeAtOnce(path, after, mode)
+}
+
+// writeAtOnce replaces a file: whoever reads it sees the old content or the
+// new.
+func writeAtOnce(path string, data []byte, mode os.FileMode) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".mcp-all-in-one-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if _, err = tmp.Write(data); err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if e := tmp.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,26 @@
+package clients
+
+import (
+	"encoding/json"
+	"errors"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// RawEntry is an entry as the file has it, indented.
+func RawEntry(a *env.Env, path, schema, name string) ([]byte, error) {
+	var entry []byte
+	_, err := config.Update(path, a.WriteOptions(), func(d *config.Draft) error {
+		entry = d.Entry(schema, name)
+		return env.ErrLookOnly
+	})
+	if err != nil && !errors.Is(err, env.ErrLookOnly) {
+		return nil, err
+	}
+	pretty, err := json.MarshalIndent(json.RawMessage(entry), "", "  ")
+	if err != nil {
+		return entry, nil
+	}
+	return pretty, nil
+}

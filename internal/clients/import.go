@@ -1,0 +1,142 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// ImportFlags are those of import.
+type ImportFlags struct {
+	Schema                        string
+	DryRun, Replace, StoreSecrets bool
+	Tree                          bool
+	Rename                        map[string]string
+	// Ask asks a person for the name of a server whose name is taken; nil when
+	// nobody is there.
+	Ask func(name string) (string, error)
+}
+
+func unreadable(path string, err error) i18n.Text {
+	return i18n.New("%s: %v", "无法使用 %s：%v", path, err)
+}
+
+// An Imported says what became of one server.
+type Imported struct {
+	Name    string   `json:"name"`
+	As      string   `json:"as,omitempty"` // its name here, when that is another
+	Outcome string   `json:"outcome"`
+	Notes   []string `json:"notes,omitempty"`
+	added   bool
+}
+
+// ImportAll writes servers into our file, in one write.
+func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlags) ([]Imported, error) {
+	if f.Schema == "" {
+		f.Schema = config.DefaultSchema
+	}
+	have := haveEntries(a, f.Schema)
+	var done []Imported
+	var adding []Translation
+	for _, t := range list {
+		d := Imported{Name: t.own, Notes: t.notes}
+		add, err := decideImport(a, &t, &d, have, f)
+		if err != nil {
+			return nil, err
+		}
+		if add {
+			if err := secure(a, &t, &d, f); err != nil {
+				return nil, err
+			}
+			adding = append(adding, t)
+			have.named[t.Name] = t.entry
+		}
+		done = append(done, d)
+	}
+	if f.DryRun || len(adding) == 0 {
+		return done, nil
+	}
+	found, err := config.Discover(a.LoadOptions(true))
+	if err != nil {
+		return nil, err
+	}
+	_, err = config.Update(found.Path, a.WriteOptions(), func(d *config.Draft) error {
+		for _, t := range adding {
+			raw, err := json.Marshal(t.entry)
+			if err == nil {
+				err = d.SetServer(f.Schema, t.Name, raw)
+			}
+			if err != nil {
+				return i18n.Errorf("%s: %w", "%s：%w", t.Name, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = control.ReloadRunning(ctx, a, found.Path)
+	return done, err
+}
+
+// decideImport says whether a server is written, and under which name.
+func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f ImportFlags) (add bool, err error) {
+	if t.skip == "" {
+		if err := t.settleName(have, f); err != nil {
+			return false, err
+		}
+	}
+	why := t.skip
+	if why == "" {
+		why = refused(a, have, *t)
+	}
+	switch how := have.compare(*t); {
+	case why != "":
+		d.Outcome = a.T("skipped: ", "跳过：") + why
+	case how == "same":
+		d.Outcome = a.T("there already", "已存在")
+	case how == "conflict" && !f.Replace && !t.replace:
+		d.Outcome = a.T("skipped: ", "跳过：") + nameTaken(a, *t) + a.T(", --replace", "、--replace")
+	default:
+		d.Outcome, d.added = a.T("imported", "已导入"), true
+		if f.DryRun {
+			d.Outcome = a.T("would be imported", "将导入")
+		}
+		if t.Name != t.own {
+			d.As = t.Name
+		}
+	}
+	return d.added, nil
+}
+
+// secure moves the secrets of an entry into the store, or says that they
+// stand in the file.
+func secure(a *env.Env, t *Translation, d *Imported, f ImportFlags) error {
+	if !f.StoreSecrets {
+		if n := t.secrets(nil); n > 0 {
+			d.Notes = append(d.Notes, a.T(fmt.Sprintf("%d secrets in plain text; --store-secrets moves them into the secret store", n),
+				fmt.Sprintf("%d 个明文密钥；--store-secrets 可移入密钥库", n)))
+		}
+		return nil
+	}
+	stored := a.T("stored: ", "已保存：")
+	if f.DryRun {
+		stored = a.T("would be stored: ", "将保存：")
+	}
+	var failed error
+	t.secrets(func(name, value string) string {
+		if !f.DryRun && failed == nil {
+			if _, failed = a.UserDir(); failed == nil {
+				failed = a.Secrets().Set(name, value)
+			}
+		}
+		d.Notes = append(d.Notes, stored+"${secret:"+name+"}")
+		return "${secret:" + name + "}"
+	})
+	return failed
+}

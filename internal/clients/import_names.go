@@ -1,0 +1,106 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// AskName asks for the name of a server whose name is taken; nil when nobody
+// can be asked.
+func AskName(ctx context.Context, a *env.Env) func(name string) (string, error) {
+	if !env.IsTerminal(a.Stdin) || !env.IsTerminal(a.Stderr) {
+		return nil
+	}
+	return func(name string) (string, error) {
+		answer, err := a.Ask(ctx, fmt.Sprintf(a.T("another server is called %s; a new name, = to replace that one, or nothing to skip", "已有名为 %s 的服务；请输入新名称，= 表示替换，留空则跳过"), name))
+		if errors.Is(err, io.EOF) {
+			return "", nil // nobody answers any more
+		}
+		return strings.TrimSpace(answer), err
+	}
+}
+
+// nameTaken says that another server has the name.
+func nameTaken(a *env.Env, t Translation) string {
+	return fmt.Sprintf(a.T("another server is called %s: --rename %s=NEW", "已有名为 %s 的服务：--rename %s=NEW"), t.Name, t.own)
+}
+
+// UnderName says the name that a server got here, when that is another.
+func UnderName(a *env.Env, d Imported) string {
+	if d.As == "" {
+		return ""
+	}
+	return a.T(" as ", "为 ") + d.As
+}
+
+// settleName gives a server the name that the flags say, or that a person says
+// when another has its own.
+func (t *Translation) settleName(have entries, f ImportFlags) error {
+	if name, ok := f.Rename[t.own]; ok {
+		t.Name = name
+	}
+	for f.Ask != nil && !f.Replace && !t.replace && have.compare(*t) == "conflict" {
+		name, err := f.Ask(t.Name)
+		switch {
+		case err != nil:
+			return err
+		case name == "":
+			return nil
+		case name == "=":
+			t.replace = true
+		default:
+			t.Name = name
+		}
+	}
+	return nil
+}
+
+// refused says why our file could not have an entry; empty when it can.
+func refused(a *env.Env, have entries, t Translation) string {
+	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{t.Name: t.entry}})
+	if err == nil {
+		_, err = config.Check(have.path, raw, have.load)
+	}
+	var load *config.LoadError
+	if !errors.As(err, &load) {
+		return ""
+	}
+	var why []string
+	for _, p := range load.Problems {
+		if p.Severity == config.SeverityError {
+			why = append(why, a.T(p.Message, p.MessageZH))
+		}
+	}
+	return strings.Join(why, a.T("; ", "；"))
+}
+
+// clientOfFile is the client whose file this is by its name, else any.
+func clientOfFile(file string) *Client {
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	file = filepath.ToSlash(file)
+	shared := []string{"mcp.json", "settings.json", "config.json", "config.yaml", "config.toml"}
+	for _, c := range All() {
+		for _, known := range slices.Concat(c.files, c.project) {
+			name := path.Base(known)
+			if slices.Contains(shared, name) {
+				name = path.Join(path.Base(path.Dir(known)), name)
+			}
+			if strings.HasSuffix(file, "/"+name) {
+				return &c
+			}
+		}
+	}
+	return anyClient()
+}

@@ -1,0 +1,45 @@
+package clients
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/web"
+)
+
+// maskValues hides the values of an entry's environment and headers in a text.
+func maskValues(text string, entry json.RawMessage) string {
+	var fields map[string]any
+	if json.Unmarshal(entry, &fields) != nil {
+		return text
+	}
+	values := hiddenValues(fields)
+	for _, key := range []string{"command", "requestOptions"} { // as in older versions of Zed, and in Continue
+		values = append(values, hiddenValues(object(fields[key]))...)
+	}
+	// The longest first: what is left of one that holds another would show.
+	slices.SortFunc(values, func(v, w string) int { return len(w) - len(v) })
+	for _, v := range values {
+		if quoted, err := json.Marshal(v); err == nil {
+			text = strings.ReplaceAll(text, string(quoted), `"`+web.Kept+`"`)
+		}
+		if len(v) >= 6 {
+			text = strings.ReplaceAll(text, v, web.Kept)
+		}
+	}
+	return text
+}
+
+func hiddenValues(fields map[string]any) []string {
+	var list []string
+	for _, key := range []string{"env", "environment", "envs", "headers", "http_headers"} {
+		values, _ := fields[key].(map[string]any)
+		for _, value := range values {
+			if v, _ := value.(string); v != "" {
+				list = append(list, v)
+			}
+		}
+	}
+	return list
+}

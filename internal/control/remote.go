@@ -1,0 +1,133 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web"
+)
+
+// A Remote is a running gateway, reached over its control channel.
+type Remote struct {
+	Info
+	Socket string
+	HTTP   *http.Client
+	lang   i18n.Lang // in which it is to answer
+}
+
+// controlTimeout bounds what a running gateway may take to answer.
+const controlTimeout = 30 * time.Second
+
+// Gateways finds the running gateways of this user, newest last. Sockets that
+// nobody listens on any more are removed.
+func Gateways(ctx context.Context) []*Remote {
+	sockets, _ := filepath.Glob(filepath.Join(Dir(), "*.sock")) // the pattern is ours
+	var list []*Remote
+	for _, path := range sockets {
+		r := Dial(path)
+		err := r.Get(ctx, "/local", &r.Info)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			os.Remove(path)
+		}
+		if err == nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func Dial(path string) *Remote {
+	return &Remote{Socket: path, HTTP: &http.Client{Timeout: controlTimeout, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", path)
+		},
+	}}}
+}
+
+// Running finds the gateway that uses our config file; nil when there is none.
+// Without a config file of its own to go by, the only gateway is meant.
+func Running(ctx context.Context, a *env.Env, config string) *Remote {
+	list := Gateways(ctx)
+	for i := len(list) - 1; i >= 0; i-- {
+		list[i].lang = a.Lang
+		if list[i].Config == config {
+			return list[i]
+		}
+	}
+	if config == "" && len(list) == 1 {
+		return list[0]
+	}
+	return nil
+}
+
+func (r *Remote) Get(ctx context.Context, path string, into any) error {
+	return r.do(ctx, http.MethodGet, path, nil, into)
+}
+
+func (r *Remote) Post(ctx context.Context, path string, body, into any) error {
+	return r.do(ctx, http.MethodPost, path, body, into)
+}
+
+func (r *Remote) do(ctx context.Context, method, path string, body, into any) error {
+	var send io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		send = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, send)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(web.ChangeHeader, "1")
+	req.Header.Set("Accept-Language", r.lang.Tag())
+	resp, err := r.HTTP.Do(req)
+	if err != nil {
+		return i18n.Errorf("asking the running gateway: %w", "询问正在运行的网关失败：%w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return Failure(resp)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+// Failure is what the gateway says went wrong.
+func Failure(resp *http.Response) error {
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&body) != nil || body.Error.Message == "" {
+		body.Error.Message = resp.Status
+	}
+	return env.Fail(env.ExitFailure, env.CodeControl, "", "%s", body.Error.Message)
+}
+
+// ReloadRunning tells a running gateway that its file has changed.
+func ReloadRunning(ctx context.Context, a *env.Env, config string) (told bool, err error) {
+	r := Running(ctx, a, config)
+	if r == nil {
+		return false, nil
+	}
+	return true, r.Post(ctx, "/reload", nil, nil)
+}

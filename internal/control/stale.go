@@ -1,0 +1,29 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// Stale finds the running gateway whose file can no longer be read, by the
+// error that reading it gave; nil when there is none.
+func Stale(ctx context.Context, a *env.Env, err error) *Remote {
+	var broken *config.LoadError
+	if !errors.As(err, &broken) {
+		return nil
+	}
+	for _, p := range broken.Problems {
+		if p.Severity == config.SeverityError && p.File != "" {
+			return Running(ctx, a, p.File)
+		}
+	}
+	return nil
+}
+
+// StaleNote says what a gateway does whose file can no longer be read.
+func StaleNote(a *env.Env, r *Remote) string {
+	return a.T("the running gateway goes on with what it read before from ", "正在运行的网关继续使用先前读取的配置：") + r.Config
+}

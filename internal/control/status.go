@@ -1,0 +1,102 @@
+package control
+
+import (
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// StatusPage is what /status and /api/status answer.
+type StatusPage struct {
+	Server  StatusServer            `json:"server"`
+	Schemas map[string]StatusSchema `json:"schemas"`
+	Summary statusSummary           `json:"summary"`
+	// Limits are those that were reached, and how often.
+	Limits map[string]int64 `json:"limits,omitempty"`
+	// Unread is what the config file says that was not read yet, for those who
+	// may read it again.
+	Unread *web.Unread `json:"unread,omitempty"`
+}
+
+type StatusServer struct {
+	Status string `json:"status"`
+	Name   string `json:"name"`
+	Port   int    `json:"port"`
+	URL    string `json:"url"`
+	Uptime string `json:"uptime"`
+}
+
+type StatusSchema struct {
+	Status           string            `json:"status"`
+	Servers          []StatusMCPServer `json:"mcpServers"`
+	TotalTools       int               `json:"totalTools"`
+	ConnectedServers int               `json:"connectedServers"`
+	// Receipt is what clients were shown of it, and what that cost them.
+	Receipt *gateway.SchemaReceipt `json:"receipt,omitempty"`
+	Failed  int                    `json:"-"`
+}
+
+type StatusMCPServer struct {
+	ID            string         `json:"id"`
+	Name          string         `json:"name"`
+	Status        upstream.State `json:"status"`
+	Type          string         `json:"type"`
+	ToolCount     int            `json:"toolCount"`
+	Protocol      string         `json:"protocol,omitempty"`
+	PID           int            `json:"pid,omitempty"`
+	Restarts      int            `json:"restarts"`
+	Error         string         `json:"error,omitempty"`
+	ErrorZH       string         `json:"errorZH,omitempty"`
+	LastConnected string         `json:"lastConnected,omitempty"`
+}
+
+type statusSummary struct {
+	TotalSchemas     int `json:"totalSchemas"`
+	ActiveSchemas    int `json:"activeSchemas"`
+	TotalServers     int `json:"totalServers"`
+	ConnectedServers int `json:"connectedServers"`
+	FailedServers    int `json:"failedServers"`
+	TotalTools       int `json:"totalTools"`
+}
+
+func (p *StatusPage) Hit(h config.Hit) {
+	if p.Limits == nil {
+		p.Limits = make(map[string]int64)
+	}
+	p.Limits[h.Limit] = h.Count
+}
+
+func (s *StatusSchema) Add(st upstream.Status, patience time.Duration, who access.Principal) {
+	row := StatusMCPServer{
+		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
+		Protocol: st.Version, Restarts: st.Restarts,
+	}
+	why := WhyNot(st, patience)
+	if !why.Empty() {
+		s.Failed++
+	}
+	if who.MayInspect() {
+		row.PID = st.PID
+		row.Error, row.ErrorZH = why.Both()
+	}
+	if st.State == upstream.Ready {
+		s.ConnectedServers++
+		row.LastConnected = st.Since.UTC().Format(time.RFC3339)
+	}
+	s.TotalTools += st.Tools
+	s.Servers = append(s.Servers, row)
+}
+
+// WhyNot says why a server that should run does not; empty when it does, or
+// may still come up in time.
+func WhyNot(st upstream.Status, patience time.Duration) i18n.Text {
+	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason.Empty() && waited >= patience {
+		return i18n.New("it has not answered for %v", "它已有 %v 没有应答", waited.Round(time.Second))
+	}
+	return st.Reason
+}

@@ -1,0 +1,264 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web"
+)
+
+// consoleBench opens the console's tester sessions: the same tester as the
+// command line's.
+type consoleBench struct {
+	in  *instance.Instance
+	env *env.Env
+}
+
+func newBench(in *instance.Instance, a *env.Env) web.Bench {
+	return &consoleBench{in: in, env: a}
+}
+
+// Open connects a principal to what the page aims at.
+func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *web.Target, hooks *web.BenchHooks) (web.BenchSession, error) {
+	x := &benchSession{label: t.Server}
+	opt := probe.Options{
+		Protocol: t.Protocol, Info: mcp.Implementation{Name: t.ClientName, Version: t.ClientVersion},
+		Offer: c.offer(t), Roots: benchRoots(t.Roots), Listen: true,
+		Answer: probe.AnswerFunc(func(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
+			return x.ask(ctx, hooks, q)
+		}),
+		OnNotification: hooks.Notification, OnLine: hooks.Line, OnDown: hooks.Down,
+	}
+	if opt.Info.Name != "" && opt.Info.Version == "" {
+		opt.Info.Version = mcp.ProductVersion
+	}
+	if err := c.connect(ctx, who, t, x, opt); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// connect opens the session of x. What goes past the gateway is recorded here,
+// like that which goes through it is recorded there.
+func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *web.Target, x *benchSession, opt probe.Options) error {
+	target, err := c.target(who, t, x)
+	if err != nil {
+		return err
+	}
+	opt.Launcher, opt.MaxMessage, opt.Log = c.in.Launcher, c.in.Config.Limits.ServerMessage, c.in.Log
+	opt.Handshake = c.in.Config.Limits.Handshake
+	past := &direct{in: c.in, who: who, target: t}
+	if t.Via == viaGateway {
+		opt.Measure = c.in.Measure(who)
+	} else {
+		opt.Record = past.record
+	}
+	began := time.Now()
+	x.session, err = probe.Open(ctx, target, opt)
+	if t.Via != viaGateway {
+		past.opened(began, err)
+	}
+	if err != nil {
+		x.end()
+	}
+	return err
+}
+
+const viaGateway = "gateway"
+
+// target is what the page named: a configured server, this gateway, or
+// anything else.
+func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSession) (probe.Target, error) {
+	schema := t.Schema
+	if schema == "" {
+		schema = config.DefaultSchema
+	}
+	snapshot := c.in.Set.Snapshot()
+	switch {
+	case t.Via == viaGateway:
+		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {
+			ours, theirs := jsonrpc.Pipe()
+			end, err := c.in.OpenInProcess(theirs, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
+			if err != nil {
+				return nil, err
+			}
+			x.onEnd(end)
+			return ours, nil
+		}}, nil
+	case t.Server != "":
+		s := snapshot.Config.Schema(schema)
+		if s == nil || s.Server(t.Server) == nil || !who.MaySee(schema, t.Server, "") {
+			return probe.Target{}, i18n.Errorf("server %q: %w", "服务 %q：%w", t.Server, web.ErrNotFound)
+		}
+		server := s.Server(t.Server)
+		switch {
+		case server.Pending:
+			return probe.Target{}, i18n.Errorf("server %q has not been approved", "服务 %q 尚未批准", t.Server)
+		case len(server.Missing) > 0:
+			return probe.Target{}, i18n.Errorf("server %q uses variables that are not set: %v", "服务 %q 使用了未定义的变量：%v", t.Server, server.Missing)
+		}
+		return probe.TargetOf(server, os.Environ()), nil
+	case t.Command != "":
+		env, _ := stdio.Environ(os.Environ(), stdio.Inherit{}, t.Env)
+		target := probe.Target{Name: t.Command, Command: t.Command, Args: t.Args, Env: env, Cwd: t.Cwd}
+		for _, v := range t.Env {
+			target.Secrets = append(target.Secrets, v)
+		}
+		return target, nil
+	case t.URL != "":
+		target := probe.Target{Name: t.URL, URL: t.URL, Type: t.Type, Header: make(http.Header)}
+		for k, v := range t.Headers {
+			target.Header.Set(k, v)
+			target.Secrets = append(target.Secrets, v)
+		}
+		return target, nil
+	}
+	return probe.Target{}, i18n.Errorf("nothing to connect to was named", "没有指定要连接的目标")
+}
+
+// offer is what the page lets servers ask for; that of a connected client
+// where one is imitated.
+func (c *consoleBench) offer(t *web.Target) *mcp.Offer {
+	if t.As != "" {
+		for _, client := range c.in.Gateway.Clients() {
+			if client.Session == t.As {
+				offer := client.Offer
+				return &offer
+			}
+		}
+	}
+	if t.Offer == nil {
+		return nil
+	}
+	var o mcp.Offer
+	for _, name := range t.Offer {
+		switch name {
+		case "sampling":
+			o.Sampling, o.SampleTools, o.SampleContext = true, true, true
+		case "elicitation":
+			o.Elicit, o.ElicitURL = true, true
+		case "roots":
+			o.Roots = true
+		}
+	}
+	return &o
+}
+
+func benchRoots(roots []web.Root) []config.Root {
+	out := make([]config.Root, len(roots))
+	for i, r := range roots {
+		out[i] = config.Root{URI: r.URI, Name: r.Name}
+	}
+	return out
+}
+
+// A benchSession is one connection of the console's tester.
+type benchSession struct {
+	session *probe.Session
+	label   string
+
+	mu   sync.Mutex
+	ends []func()
+}
+
+func (x *benchSession) onEnd(f func()) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.ends = append(x.ends, f)
+}
+
+func (x *benchSession) end() {
+	x.mu.Lock()
+	ends := x.ends
+	x.ends = nil
+	x.mu.Unlock()
+	for _, f := range ends {
+		f()
+	}
+}
+
+// Info is what the handshake said.
+func (x *benchSession) Info() web.BenchInfo {
+	i := x.session.Info()
+	return web.BenchInfo{Protocol: i.Version, Era: i.Era.String(), Transport: i.Transport, Handshake: i.Handshake,
+		Capabilities: i.Capabilities, PID: i.PID, Session: i.SessionID}
+}
+
+// Call sends one request; the limits of the call are the page's.
+func (x *benchSession) Call(ctx context.Context, method string, params json.RawMessage) (*web.Exchange, error) {
+	began := time.Now()
+	e, err := x.session.Call(ctx, method, params, probe.CallOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := &web.Exchange{Result: e.Result, Total: e.Timing.Total, Gateway: e.Timing.Gateway, Transport: e.Timing.Transport, ServerTime: e.Timing.Server, TrafficID: e.Record}
+	if e.Err != nil {
+		out.Result, out.Error = nil, jsonrpc.AppendError(nil, e.Err)
+	}
+	for _, f := range e.Wire {
+		frame := web.Frame{Sent: f.Sent, At: f.At.Sub(began), Status: f.Status, Body: string(f.Body)}
+		if len(f.Header) > 0 {
+			frame.Header = make(map[string]string, len(f.Header))
+			for name := range f.Header {
+				frame.Header[name] = f.Header.Get(name)
+			}
+		}
+		out.Wire = append(out.Wire, frame)
+	}
+	return out, nil
+}
+
+// Notify sends a notification.
+func (x *benchSession) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	return x.session.Notify(ctx, method, params)
+}
+
+// SetRoots changes the roots and says so.
+func (x *benchSession) SetRoots(ctx context.Context, roots []web.Root) error {
+	return x.session.SetRoots(ctx, benchRoots(roots))
+}
+
+// Redact replaces the secrets of the target.
+func (x *benchSession) Redact(raw []byte) []byte { return x.session.Redact(raw) }
+
+// Close ends the connection.
+func (x *benchSession) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), instance.Farewell)
+	defer cancel()
+	x.session.Close(ctx)
+	x.end()
+	return nil
+}
+
+// ask puts a question to the person at the page.
+func (x *benchSession) ask(ctx context.Context, hooks *web.BenchHooks, q *probe.Question) (json.RawMessage, error) {
+	answer, err := hooks.Ask(ctx, web.Question{Kind: q.Kind(), Server: x.label, Tool: q.Name, Params: q.Params})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case q.Method == mcp.MethodElicit && answer.Action == "accept" && len(answer.Content) > 0:
+		return jsonrpc.Set([]byte(`{"action":"accept"}`), answer.Content, "content"), nil
+	case q.Method == mcp.MethodElicit:
+		return fmt.Appendf(nil, `{"action":%s}`, jsonrpc.Quote(answer.Action)), nil
+	case answer.Action != "accept":
+		return nil, jsonrpc.Errorf(-1, "User rejected the %s request", q.Kind())
+	}
+	return answer.Content, nil
+}

@@ -1,0 +1,106 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web"
+)
+
+// benchInstance is a gateway with one demo server, in this process.
+func benchInstance(t *testing.T) *instance.Instance {
+	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"demo": map[string]any{"command": exe, "args": []string{"demo"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Check("mcp.json", file, config.LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := instance.New(context.Background(), instance.Options{Config: cfg, Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar), Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.End(context.Background()) })
+	return in
+}
+
+func TestConsoleBench(t *testing.T) {
+	in := benchInstance(t)
+	bench := newBench(in, &env.Env{Getenv: os.LookupEnv})
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := &web.BenchHooks{
+		Notification: func(string, json.RawMessage) {}, Line: func(string) {}, Down: func(error) {},
+		Ask: func(_ context.Context, q web.Question) (web.Answer, error) {
+			if q.Kind == "sampling" {
+				return web.Answer{Action: "decline"}, nil
+			}
+			return web.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ann"}`)}, nil
+		},
+	}
+	for name, target := range map[string]web.Target{
+		"direct":      {Server: "demo"},
+		"gateway":     {Server: "demo", Via: "gateway"},
+		"modern":      {Server: "demo", Protocol: "modern", Roots: []web.Root{{URI: "file:///x"}}},
+		"its command": {Command: exe, Args: []string{"demo"}, Env: map[string]string{"SECRET": "hush-hush"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s, err := bench.Open(ctx, access.Owner, &target, hooks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if i := s.Info(); i.Protocol == "" || len(i.Handshake) == 0 {
+				t.Errorf("info %+v", i)
+			}
+			x, err := s.Call(ctx, "tools/call", json.RawMessage(`{"name":"ask_name","arguments":{}}`))
+			if err != nil || !strings.Contains(string(x.Result), "Hello, Ann!") {
+				t.Fatalf("ask_name: %+v, %v", x, err)
+			}
+			if len(x.Wire) < 2 || !x.Wire[0].Sent || x.Total <= 0 {
+				t.Errorf("wire %v, total %v", x.Wire, x.Total)
+			}
+			if c, ok := in.Traffic.Get(x.TrafficID); !ok || c.Principal != access.Owner.ID || c.Door != traffic.DoorConsole || c.Name != "ask_name" {
+				t.Errorf("entry %d of the record: %+v", x.TrafficID, c)
+			}
+			if x, err = s.Call(ctx, "tools/call", json.RawMessage(`{"name":"none"}`)); err != nil || x.Error == nil || x.Result != nil {
+				t.Errorf("an unknown tool: %+v, %v", x, err)
+			}
+			if err := s.SetRoots(ctx, []web.Root{{URI: "file:///y"}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	other := access.Principal{ID: "key:other", Grant: access.Grant{Admin: true, Servers: []string{"other"}}}
+	for _, via := range []string{"direct", "gateway"} {
+		if _, err := bench.Open(t.Context(), other, &web.Target{Server: "demo", Via: via}, hooks); err == nil {
+			t.Errorf("door/7: %s: a key for another server opened", via)
+		}
+	}
+	for name, target := range map[string]web.Target{"nothing": {}, "unknown": {Server: "none"}, "unreachable": {Command: "/no/such/command"}} {
+		if _, err := bench.Open(t.Context(), access.Owner, &target, hooks); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+// Package console gives the web console what it shows and changes of a running
+// gateway.
+package console
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/web"
+)
+
+// New makes the console of an instance. token is what the local control
+// channel shows instead of a login.
+func New(ctx context.Context, in *instance.Instance, a *env.Env, token string) (*web.Handler, error) {
+	return web.New(ctx, web.Options{
+		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
+		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
+		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
+		Reload:   func() (web.Reload, error) { return in.Reload() },
+		Unread:   func() *web.Unread { return in.Unread() },
+		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
+		Current:  in.Access.Current,
+		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
+	})
+}
+
+func consoleClients(in *instance.Instance) []web.Client {
+	clients := []web.Client{}
+	for _, c := range in.Gateway.Clients() {
+		clients = append(clients, web.Client{
+			Session: c.Session, Name: c.Name, Version: c.Version, Protocol: c.Protocol, Transport: c.Transport,
+			Schema: c.Schema, Principal: c.Principal, Since: c.Since, Calls: c.Calls,
+			Capabilities: c.Offer.JSON(mcp.Rules(c.Protocol), false),
+		})
+	}
+	return clients
+}
+
+// validateAgainst checks a value with the code that checks arguments before a
+// call.
+func validateAgainst(schema, value json.RawMessage) ([]web.Problem, error) {
+	definition := append(append([]byte(`{"tools":[{"name":"value","inputSchema":`), schema...), `}]}`...)
+	items, issues := catalog.ParseTools([][]byte{definition})
+	if len(items) != 1 {
+		return nil, i18n.Errorf("the schema cannot be used: %v", "该 schema 无法使用：%v", issues[0].Detail)
+	}
+	if err := items[0].Unvalidated(); err != nil {
+		return nil, err
+	}
+	problems := []web.Problem{}
+	for _, v := range items[0].Validate(value) {
+		p := web.Problem{Path: v.Path}
+		p.Message, p.MessageZH = v.Message.Both()
+		problems = append(problems, p)
+	}
+	return problems, nil
+}
+
+// consoleBearer lets scripts use the console's API with a key, and our own
+// commands, which are the owner's, with the token of the control channel.
+func consoleBearer(in *instance.Instance, r *http.Request, token string) (access.Principal, bool) {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1 {
+		return access.Owner, true
+	}
+	who, refused := in.Access.Authenticate(r)
+	return who, refused == nil
+}

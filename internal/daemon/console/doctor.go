@@ -1,0 +1,74 @@
+package console
+
+import (
+	"context"
+	"sync"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/doctor"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// consoleDoctor looks at the running servers, as doctor does at its own.
+type consoleDoctor struct {
+	in  *instance.Instance
+	env *env.Env
+}
+
+// Examine looks at one server, or at the file and everything in it.
+func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i18n.Lang) ([]web.Finding, error) {
+	a, snapshot := c.env.Speaking(lang), c.in.Set.Snapshot()
+	findings := []web.Finding{}
+	if name == "" {
+		findings = append(findings, examineFile(a, snapshot.Config))
+	}
+	var list []*upstream.Upstream
+	for _, view := range snapshot.Schemas {
+		for _, u := range view.Upstreams {
+			if name == "" || u.Name() == name && (schema == "" || schema == view.Config.Name) {
+				list = append(list, u)
+			}
+		}
+	}
+	if name != "" && len(list) == 0 {
+		return nil, i18n.Errorf("server %q: %w", "服务 %q：%w", name, web.ErrNotFound)
+	}
+	servers := make([]web.Finding, len(list))
+	var wg sync.WaitGroup
+	for i, u := range list {
+		wg.Go(func() { servers[i] = examineServer(ctx, a, u) })
+	}
+	wg.Wait()
+	return append(findings, servers...), nil
+}
+
+// examineFile is one finding, whatever is wrong with the file. A server that
+// waits for approval is a finding of its own.
+func examineFile(a *env.Env, cfg *config.Config) web.Finding {
+	f := web.Finding{OK: true, What: a.T("config file", "配置文件"), Detail: cfg.Path}
+	for _, p := range cfg.Problems {
+		if p.Code != env.CodeUnapproved {
+			f.OK = f.OK && p.Severity == config.SeverityWarning
+			f.Detail += "\n" + a.ProblemText(p)
+		}
+	}
+	return f
+}
+
+func examineServer(ctx context.Context, a *env.Env, u *upstream.Upstream) web.Finding {
+	f, st := doctor.Diagnose(a, u), u.Status()
+	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: probe.LintFeatures(u.Features(nil))}
+	switch st.State {
+	case upstream.Pending, upstream.SignIn:
+		out.Fix, out.Command = "", f.Fix
+	}
+	if url := u.Config().URL; url != "" && st.State != upstream.Disabled && st.State != upstream.Pending {
+		out.Way = probe.Trace(ctx, url)
+	}
+	return out
+}

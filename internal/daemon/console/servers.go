@@ -1,0 +1,245 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// consoleServers shows and changes the servers of a running gateway.
+type consoleServers struct {
+	in  *instance.Instance
+	env *env.Env
+}
+
+var consoleStates = map[upstream.State]string{
+	upstream.Ready: "up", upstream.Starting: "starting", upstream.Restarting: "starting", upstream.Failed: "down",
+	upstream.CrashLooping: "down", upstream.Stopped: "down", upstream.Unconfigured: "down", upstream.SignIn: "auth",
+	upstream.Disabled: "disabled", upstream.Pending: "pending",
+}
+
+// List describes every server.
+func (c *consoleServers) List() []web.Server {
+	list := []web.Server{}
+	for _, s := range c.in.Statuses() {
+		list = append(list, describeServer(c.in, s))
+	}
+	return list
+}
+
+func describeServer(in *instance.Instance, s upstream.Status) web.Server {
+	w := web.Server{
+		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Since: s.Since, Transport: s.Type,
+		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts,
+	}
+	w.Reason, w.ReasonZH = control.WhyNot(s, in.Config.StartWait).Both()
+	if w.State == "starting" && w.Reason != "" {
+		w.State = "down" // and tried again just now
+	}
+	w.Title, _ = jsonrpc.GetString(s.ServerInfo, "name")
+	w.Version, _ = jsonrpc.GetString(s.ServerInfo, "version")
+	if s.State == upstream.Pending {
+		w.Pending = []string{"new"}
+	}
+	for _, c := range s.Changed {
+		w.Pending = append(w.Pending, c.Name)
+	}
+	return w
+}
+
+// Detail adds what only one server's page shows.
+func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
+	u := c.find(schema, name)
+	if u == nil {
+		return web.ServerDetail{}, web.ErrNotFound
+	}
+	s := u.Status()
+	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, Withheld: s.Withheld}
+	if s.Version != "" {
+		d.Handshake = fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":%s}`,
+			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))
+	}
+	d.Entry = c.entry(schema, name)
+	d.Approval = approvalOf(u)
+	d.Changes, d.Lookalikes = s.Changed, c.in.Lookalikes(schema, name)
+	return d, nil
+}
+
+// entry is the entry of the file with its secrets hidden; null for a server
+// that the file does not have.
+func (c *consoleServers) entry(schema, name string) json.RawMessage {
+	entry := json.RawMessage("null")
+	_, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *config.Draft) error {
+		if raw := d.Entry(schema, name); raw != nil {
+			if hidden, err := config.Redact(raw); err == nil {
+				entry = bytes.ReplaceAll(hidden, []byte(config.Redacted), []byte(web.Kept))
+			}
+		}
+		return env.ErrLookOnly
+	})
+	if err != nil && !errors.Is(err, env.ErrLookOnly) {
+		c.in.Log.Warn("reading an entry", "err", err)
+	}
+	return entry
+}
+
+func orNull(raw []byte) []byte {
+	if len(raw) == 0 {
+		return []byte("null")
+	}
+	return raw
+}
+
+func (c *consoleServers) find(schema, name string) *upstream.Upstream {
+	if v := c.in.Set.Snapshot().Schema(schema); v != nil {
+		return v.Upstream(name)
+	}
+	return nil
+}
+
+// edit changes the file and applies it.
+func (c *consoleServers) edit(change func(*config.Draft) error) error {
+	if _, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), change); err != nil {
+		return err
+	}
+	_, err := c.in.Reload()
+	return err
+}
+
+// Save writes one entry, new or changed.
+func (c *consoleServers) Save(_ context.Context, schema, name string, entry json.RawMessage) error {
+	return c.edit(func(d *config.Draft) error {
+		return d.SetServer(schema, name, bytes.ReplaceAll(entry, []byte(`"`+web.Kept+`"`), []byte(`"`+config.Redacted+`"`)))
+	})
+}
+
+// Remove takes an entry out; undo puts it back.
+func (c *consoleServers) Remove(_ context.Context, schema, name string) (func(context.Context) error, error) {
+	var was []byte
+	err := c.edit(func(d *config.Draft) error {
+		if was = d.Entry(schema, name); was == nil {
+			return web.ErrNotFound
+		}
+		return d.RemoveServer(schema, name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func(context.Context) error {
+		return c.edit(func(d *config.Draft) error { return d.ChangeServer(schema, name, was) })
+	}, nil
+}
+
+// SetEnabled switches a server on or off.
+func (c *consoleServers) SetEnabled(_ context.Context, schema, name string, on bool) error {
+	return c.edit(func(d *config.Draft) error { return d.EnableServer(schema, name, on) })
+}
+
+// Restart opens the server's connection anew.
+func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
+	u := c.find(schema, name)
+	if u == nil {
+		return web.ErrNotFound
+	}
+	u.Restart()
+	return nil
+}
+
+// SignIn begins a sign-in. It goes on until the person is back or gives up.
+func (c *consoleServers) SignIn(ctx context.Context, schema, name string) (string, error) {
+	u := c.find(schema, name)
+	if u == nil {
+		return "", web.ErrNotFound
+	}
+	shown := make(chan string, 1)
+	ended := make(chan error, 1)
+	c.in.Background.Go(func() {
+		_, err := c.in.Tokens.Login(ctx, u.Config(), oauth.LoginOptions{
+			Base: mcphttp.NewClientTransport(), Show: func(address string) { shown <- address },
+		})
+		if err != nil {
+			c.in.Log.Warn("signing in", "server", name, "err", err)
+		} else {
+			c.in.SignedIn()
+		}
+		ended <- err
+	})
+	select {
+	case address := <-shown:
+		return address, nil
+	case err := <-ended:
+		return "", err
+	}
+}
+
+// approvalOf is what waits for a person: an entry, or changed definitions; nil
+// when nothing does.
+func approvalOf(u *upstream.Upstream) *web.Approval {
+	cfg, changed := u.Config(), u.Status().Changed
+	switch {
+	case cfg.Pending:
+		return &web.Approval{Entry: cfg.Entry(), Hash: cfg.ApprovalHash()}
+	case len(changed) > 0:
+		return &web.Approval{Hash: changesHash(changed)}
+	}
+	return nil
+}
+
+// changesHash names changed definitions as they are shown.
+func changesHash(changed []upstream.DefinitionChange) string {
+	h := sha256.New()
+	for _, c := range changed {
+		fmt.Fprintf(h, "%q %q %q\n", c.Kind, c.Name, c.Fingerprint)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Approve lets a pending entry run, or accepts changed definitions, when they
+// are what was shown.
+func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema, name, shown string) error {
+	u := c.find(schema, name)
+	if u == nil {
+		return web.ErrNotFound
+	}
+	cfg := u.Config()
+	if !cfg.Pending {
+		changed := u.Status().Changed
+		if len(changed) > 0 && changesHash(changed) != shown {
+			return web.ErrChanged
+		}
+		return u.Approve(changed)
+	}
+	record := c.in.Config.Approvals()
+	if !who.MayDecide(record.Asker(cfg.ID(), shown)) {
+		return web.ErrOwnRequest
+	}
+	err := record.Approve(cfg.ID(), shown)
+	if err != nil && !errors.Is(err, config.ErrChanged) {
+		return err
+	}
+	if _, failed := c.in.Reload(); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return web.ErrChanged
+	}
+	return nil
+}
+
+// Watch calls changed whenever List would differ.
+func (c *consoleServers) Watch(changed func()) { c.in.Watchers.Add(changed) }

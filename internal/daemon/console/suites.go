@@ -1,0 +1,70 @@
+package console
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/web"
+)
+
+// suiteDir holds the test files: mcp-tests where we were started, as test
+// takes it, else beside the config file.
+func suiteDir(in *instance.Instance) string {
+	if dir, err := filepath.Abs("mcp-tests"); err == nil {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+	}
+	if in.Config.Path == "" {
+		return filepath.Join(config.StateDir(), "mcp-tests")
+	}
+	return filepath.Join(filepath.Dir(in.Config.Path), "mcp-tests")
+}
+
+// suiteOptions let the console run test files.
+func suiteOptions(in *instance.Instance, a *env.Env) web.SuiteOptions {
+	bench := &consoleBench{in: in, env: a}
+	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
+		x := &benchSession{}
+		if err := bench.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
+			return nil, nil, err
+		}
+		return x.session, func() { _ = x.Close() }, nil
+	}}
+}
+
+// suiteTarget is what a file tests, in the words of the console: a configured
+// server or all of them, through this gateway, or a URL or a command.
+func suiteTarget(in *instance.Instance, who access.Principal, s *probe.Suite) *web.Target {
+	t := &web.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
+	if argv := s.Argv(); len(argv) > 0 {
+		t.Command, t.Args = argv[0], argv[1:]
+	}
+	if s.Target != "" {
+		t.Via = viaGateway
+	}
+	if s.Target != "" && s.Target != "." {
+		t.Server, t.Schema = s.Target, config.DefaultSchema
+		for _, schema := range in.Set.Snapshot().Config.Schemas {
+			if schema.Server(s.Target) != nil && who.MaySee(schema.Name, s.Target, "") {
+				t.Schema = schema.Name
+				break
+			}
+		}
+	}
+	return t
+}
+
+func expanded(values map[string]string) map[string]string {
+	out := make(map[string]string, len(values))
+	for name, v := range values {
+		out[name] = os.ExpandEnv(v)
+	}
+	return out
+}

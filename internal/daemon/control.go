@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web"
+)
+
+// A controlServer is the local channel to a running gateway: a socket that only the
+// user's own programs can open, with the rights of the user.
+type controlServer struct {
+	path string
+	http *http.Server
+	done chan struct{}
+}
+
+// openControl opens the channel of an instance. The console behind it sees
+// token on every request.
+func openControl(ctx context.Context, in *instance.Instance, f *front, token string) (*controlServer, error) {
+	dir := control.Dir()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	// Whoever may enter the directory may open the socket in it.
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, err
+	}
+	c := &controlServer{path: filepath.Join(dir, strconv.Itoa(os.Getpid())+".sock"), done: make(chan struct{})}
+	ln, err := listenAt(ctx, c.path, strings.TrimSuffix(c.path, ".sock")+".new")
+	if err != nil {
+		return nil, err
+	}
+	c.http = &http.Server{Handler: controlHandler(in, f, token), ReadHeaderTimeout: in.Config.Limits.ReadHeader}
+	go func() {
+		defer close(c.done)
+		if err := c.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			in.Log.Warn("control channel", "err", err)
+		}
+	}()
+	return c, nil
+}
+
+// listenAt opens a socket under one name and gives it the other when it answers:
+// whoever finds a socket that nobody listens on removes it.
+func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
+	if err := os.Remove(first); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "unix", first)
+	if err != nil {
+		return nil, err
+	}
+	if err = os.Chmod(first, 0o600); err == nil {
+		err = os.Rename(first, path)
+	}
+	if err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return ln, nil
+}
+
+func controlHandler(in *instance.Instance, f *front, token string) http.Handler {
+	mux, console := http.NewServeMux(), f.console
+	controlMCP(in, mux, f.mcp)
+	mux.HandleFunc("GET /local", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, control.Info{PID: os.Getpid(), Name: in.Name, Config: in.Config.Path, URL: in.URL, Console: in.Console})
+	})
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.StatusPage(access.Owner)) })
+	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
+		report, err := in.Reload()
+		if err != nil {
+			refuseControl(w, r, http.StatusConflict, i18n.Why(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, report)
+	})
+	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
+		if !in.Console {
+			refuseControl(w, r, http.StatusNotFound, i18n.New("the gateway runs without its console", "网关没有提供控制台"))
+			return
+		}
+		code := console.NewCode(access.Owner)
+		writeJSON(w, http.StatusOK, map[string]string{"url": in.URL + "/ui/#code=" + code})
+	})
+	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Host = "localhost"
+		console.ServeHTTP(w, r)
+	})
+	return mux
+}
+
+// refuseControl answers a command in its user's language.
+func refuseControl(w http.ResponseWriter, r *http.Request, status int, why i18n.Text) {
+	lang := i18n.ByTag(r.Header.Get("Accept-Language"))
+	writeJSON(w, status, map[string]any{"error": map[string]string{"message": why.In(lang)}})
+}
+
+func (c *controlServer) close() {
+	c.http.Close()
+	<-c.done
+	os.Remove(c.path)
+}
+
+// consoleURL is where the console is, with a code that logs in once.
+func consoleURL(in *instance.Instance, console *web.Handler) string {
+	return fmt.Sprintf("%s/ui/#code=%s", in.URL, console.NewCode(access.Owner))
+}

@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+)
+
+// ServeFlags are those of http and stdio.
+type ServeFlags struct {
+	Host, Schema, Compat string
+	Port                 int
+	Watch                bool
+	NoUI                 bool
+	NoSelfConfig         bool
+	AnyOrigin            bool
+	NoCORS               bool
+	CORSOrigin           string
+	Open                 bool   // open the console in the browser
+	Show                 bool   // print its address, with a one-time code
+	Endpoint             string // what the welcome names; /mcp when empty
+	Attempts             int    // ports to try, one after the other
+	Log                  LogFlags
+}
+
+// ServeHTTP runs the gateway until a signal ends it.
+func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
+	cfg, err := a.LoadForServe()
+	if err != nil {
+		return err
+	}
+	f.apply(cfg)
+	demo := a.WantsDemo() && env.AddDemo(cfg)
+	log, level, closeLog, err := f.Log.Open(a, cfg)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	warn(a, log, cfg)
+	life := instance.NewLifetime(ctx)
+	defer life.Stop()
+	in, err := instance.New(life.Hard, instance.Options{Config: cfg, Log: log, Level: level, Name: a.Personality.Name, SelfConfig: !f.NoSelfConfig, Load: a.LoadOptions(false)})
+	if err != nil {
+		return err
+	}
+	if !f.Log.Silent {
+		sayOther(life.Soft, a, cfg.Path)
+	}
+	reload := NewReloader(in, a, f)
+	host, port := f.address(cfg, a.Personality.Port)
+	fr, err := listen(life.Soft, a, in, host, port, f)
+	if err != nil {
+		in.Close(life.Hard)
+		return err
+	}
+	reload.start(life)
+	welcome(life.Soft, a, in, f, demo)
+	if f.Show {
+		fmt.Fprintln(a.Stdout, consoleURL(in, fr.console))
+	}
+	if f.Open {
+		env.OpenConsole(a, consoleURL(in, fr.console))
+	}
+	select {
+	case <-life.Soft.Done():
+	case err = <-fr.failed:
+	}
+	life.Finish()
+	reload.stop()
+	fr.Drain(life.Hard)
+	in.Close(life.Hard)
+	return err
+}
+
+// listen opens the address; where several ports may be tried, the first free
+// one.
+func listen(ctx context.Context, a *env.Env, in *instance.Instance, host string, port int, f ServeFlags) (*front, error) {
+	for try := 0; ; try++ {
+		fr, err := ListenOn(ctx, in, a, host, port+try, f)
+		if err == nil {
+			if try > 0 {
+				fmt.Fprintf(a.Stderr, "Port %d is occupied, using port %d\n", port, port+try)
+			}
+			return fr, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || try+1 >= f.Attempts || port+try >= 65535 {
+			return nil, ListenError(a, err, host, port)
+		}
+	}
+}
+
+// apply lets the flags win over the file.
+func (f *ServeFlags) apply(cfg *config.Config) {
+	if f.Compat != "" {
+		cfg.Compat = f.Compat
+	}
+	if f.AnyOrigin {
+		cfg.Server.CORS.AllowAnyOrigin = true
+	}
+	if f.NoCORS {
+		cfg.Server.CORS.Enabled = false
+	}
+	if f.CORSOrigin != "" && f.CORSOrigin != "*" {
+		cfg.Server.CORS.Origins = append(slices.Clip(cfg.Server.CORS.Origins), f.CORSOrigin)
+	}
+}
+
+// address is where to listen: the flags, else the file, else the
+// personality's own.
+func (f *ServeFlags) address(cfg *config.Config, port int) (string, int) {
+	host := cfg.Server.Host
+	if f.Host != "" {
+		host = f.Host
+	}
+	if cfg.Server.PortSet {
+		port = cfg.Server.Port
+	}
+	if f.Port >= 0 {
+		port = f.Port
+	}
+	return host, port
+}
+
+// ListenError says who holds the port, as far as that can be known.
+func ListenError(a *env.Env, err error, host string, port int) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	address := net.JoinHostPort(host, strconv.Itoa(port))
+	return &env.ExitError{
+		Code: env.ExitFailure, ID: env.CodeInUse, Plain: a.Personality.Plain,
+		Hint: a.T("stop the other program, or use another --port", "停止占用端口的程序，或使用其他 --port"),
+		Err:  errors.New(a.T("address "+address+" is in use", "地址 "+address+" 已被占用")),
+	}
+}

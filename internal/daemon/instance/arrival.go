@@ -1,0 +1,118 @@
+package instance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Arrival is a client that has just connected.
+type Arrival struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// waitingDir is where commands that wait for a client leave a file each. A
+// gateway over stdio has no listener, so it tells them there.
+func waitingDir() string { return filepath.Join(config.StateDir(), "waiting") }
+
+// A Greeter is the handler of a session over stdio that tells whoever waits
+// for a client that one is there.
+type Greeter struct {
+	*gateway.Session
+	told atomic.Bool
+}
+
+// Handle passes a request on. The first that is answered and says whose it is
+// is told: initialize, or any of the modern era.
+func (g *Greeter) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	var who Arrival
+	if !g.told.Load() {
+		who = clientOf(req.Params)
+	}
+	resp, err := g.Session.Handle(ctx, from, req)
+	if who.Name != "" && err == nil && resp.Err == nil && g.told.CompareAndSwap(false, true) {
+		tellArrival(who)
+	}
+	return resp, err
+}
+
+// clientOf is who sends a greeting, of either era.
+func clientOf(params []byte) Arrival {
+	info := jsonrpc.Get(params, "clientInfo")
+	if info == nil {
+		info = jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.MetaClientInfo)
+	}
+	var h Arrival
+	h.Name, _ = jsonrpc.GetString(info, "name")
+	h.Version, _ = jsonrpc.GetString(info, "version")
+	return h
+}
+
+// tellArrival writes who came into every file that waits. What cannot be written
+// is not waited for any more.
+func tellArrival(h Arrival) {
+	files, _ := filepath.Glob(filepath.Join(waitingDir(), "*.wait")) // the pattern is ours
+	raw, err := json.Marshal(h)
+	if err != nil {
+		return
+	}
+	for _, path := range files {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			continue
+		}
+		f.Write(append(raw, '\n'))
+		f.Close()
+	}
+}
+
+// AwaitArrival waits until a client greets one of our gateways over stdio; false
+// when ctx ends first. begin is called when nothing can be missed any more.
+func AwaitArrival(ctx context.Context, begin func() error) (Arrival, bool, error) {
+	if err := os.MkdirAll(waitingDir(), 0o700); err != nil {
+		return Arrival{}, false, err
+	}
+	f, err := os.CreateTemp(waitingDir(), "*.wait")
+	if err != nil {
+		return Arrival{}, false, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if err := begin(); err != nil {
+		return Arrival{}, false, err
+	}
+	return Poll(ctx, func() (h Arrival, ok bool) {
+		data, err := os.ReadFile(f.Name())
+		line, _, whole := bytes.Cut(data, []byte("\n"))
+		return h, err == nil && whole && json.Unmarshal(line, &h) == nil
+	})
+}
+
+// PollPause is how often it is looked whether somebody came.
+const PollPause = 100 * time.Millisecond
+
+// Poll looks until there is something, or ctx ends.
+func Poll(ctx context.Context, look func() (Arrival, bool)) (Arrival, bool, error) {
+	tick := time.NewTicker(PollPause)
+	defer tick.Stop()
+	for {
+		if h, ok := look(); ok {
+			return h, true, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return Arrival{}, false, nil
+		}
+	}
+}

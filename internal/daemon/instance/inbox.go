@@ -1,0 +1,58 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/web"
+)
+
+// person puts a question of a server, which no client can be asked, to the
+// person at the console. It returns nil when nobody is there.
+func (in *Instance) person(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response {
+	if !in.Traffic.Attached() || req.Method != mcp.MethodElicit && req.Method != mcp.MethodSampling {
+		return nil
+	}
+	kind := "elicitation"
+	if req.Method == mcp.MethodSampling {
+		kind = "sampling"
+	}
+	answer, err := in.Inbox.Ask(ctx, web.Question{Kind: kind, Server: server, Params: json.RawMessage(req.Params)})
+	if err != nil {
+		return nil
+	}
+	if kind == "sampling" {
+		if answer.Action != "accept" || len(answer.Content) == 0 {
+			return &jsonrpc.Response{Err: jsonrpc.Errorf(-1, "User rejected sampling request")}
+		}
+		return &jsonrpc.Response{Result: answer.Content}
+	}
+	result := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(answer.Action), "action")
+	if answer.Action == "accept" && len(answer.Content) > 0 {
+		result = jsonrpc.Set(result, answer.Content, "content")
+	}
+	return &jsonrpc.Response{Result: result}
+}
+
+// approvalWait is how long a call waits for a person's yes.
+const approvalWait = 2 * time.Minute
+
+// approve puts a call to a person at the console, or at the command inbox, who is
+// not the one that wants it. Where nobody could say yes nobody is asked.
+func (in *Instance) approve(ctx context.Context, a gateway.Approval) bool {
+	if in.URL == "" || !in.Access.DecidesFor(a.Who.ID) {
+		return false // on stdio there is no console
+	}
+	ctx, cancel := context.WithTimeout(ctx, approvalWait)
+	defer cancel()
+	arguments := a.Arguments
+	if arguments == nil {
+		arguments = json.RawMessage("{}")
+	}
+	answer, err := in.Inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments, Code: a.Code})
+	return err == nil && answer.Action == "accept"
+}

@@ -1,0 +1,123 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// LateClient is the client of a session, known only after the session was
+// made.
+type LateClient chan *jsonrpc.Conn
+
+func (c LateClient) conn() *jsonrpc.Conn {
+	conn := <-c
+	c <- conn
+	return conn
+}
+
+func (c LateClient) Call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	return c.conn().Call(ctx, req)
+}
+
+func (c LateClient) Notify(ctx context.Context, n *jsonrpc.Notification) error {
+	return c.conn().Notify(ctx, n)
+}
+
+// OpenInProcess serves one client of this gateway on a stream, with the rights
+// and on the terms of an opening. The function that it returns ends the session.
+func (in *Instance) OpenInProcess(stream jsonrpc.Stream, o gateway.Opening) (closeSession func(), err error) {
+	client := make(LateClient, 1)
+	o.Stdio, o.Session, o.Client = in.greeting != nil, true, client
+	s, err := in.Gateway.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	conn := jsonrpc.NewConn(stream, jsonrpc.ConnOptions{
+		Handler: s, Strict: true, MaxInFlight: in.Config.Limits.InFlightPerSession,
+		CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+	})
+	client <- conn
+	return func() { conn.Close(); s.Close() }, nil
+}
+
+func SubjectOf(params json.RawMessage) string {
+	for _, key := range []string{"name", "uri"} {
+		if s, ok := jsonrpc.GetString(params, key); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// Measured is what a gateway's record says about the newest call of a method
+// since a moment: the time on the client's hop, and that on the server's.
+func Measured(calls []traffic.Call, method string, began time.Time) (m probe.Measurement, ok bool) {
+	for _, c := range calls { // newest first
+		if c.Hop == traffic.HopClient && !c.FromServer && c.Method == method && !c.Start.Before(began) && c.Status != traffic.StatusPending {
+			m.Record = c.ID
+			m.Gateway = c.Total
+			break
+		}
+	}
+	if m.Record == 0 {
+		return m, false
+	}
+	for _, c := range calls {
+		if c.Parent == m.Record && c.Hop == traffic.HopServer {
+			m.Server += c.Total
+		}
+	}
+	m.Gateway = max(m.Gateway-m.Server, 0)
+	return m, true
+}
+
+// RecentCalls is how far back in the record a call is looked for.
+const RecentCalls = 100
+
+// Measure reads the record of this very gateway, as far as it is a principal's
+// own.
+func (in *Instance) Measure(who access.Principal) func(method string, began time.Time) (probe.Measurement, bool) {
+	own := (&traffic.Filter{}).Only(func(c *traffic.Call) bool { return who.Owns(c.Principal) })
+	return func(method string, began time.Time) (probe.Measurement, bool) {
+		if in.Traffic == nil {
+			return probe.Measurement{}, false
+		}
+		calls, _ := in.Traffic.List(own, 0, RecentCalls)
+		return Measured(calls, method, began)
+	}
+}
+
+const (
+	// Farewell is how long ending a connection may take.
+	Farewell = 10 * time.Second
+	// patience is how long a server may take to end by itself when its input
+	// does: many never do, and a person waits.
+	patience = 500 * time.Millisecond
+)
+
+// NewLauncher starts servers for one command.
+func NewLauncher() (*stdio.Launcher, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
+	}
+	return stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, StdinGrace: patience}), nil
+}
+
+// End stops a gateway that lived for one command.
+func (in *Instance) End(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*patience)
+	defer cancel()
+	in.Close(ctx)
+}

@@ -1,0 +1,181 @@
+// Package instance is one running gateway: its servers, its sessions and what
+// they share. The daemon serves one; a command may run one for itself.
+package instance
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/script"
+	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/telemetry"
+	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// An Instance is one running gateway: servers, sessions and what they share.
+type Instance struct {
+	Config     *config.Config
+	Log        *slog.Logger
+	Launcher   *stdio.Launcher
+	scripts    *script.Runner
+	Set        *upstream.Set
+	Gateway    *gateway.Gateway
+	greeting   *upstream.Greeting
+	Only       []string // the schemas to keep up; nil for all
+	Started    time.Time
+	Name       string
+	URL        string // where it listens; empty on stdio
+	Port       int
+	Console    bool // the console is served
+	Draining   atomic.Bool
+	Hits       config.Hits
+	Background sync.WaitGroup
+	Traffic    *traffic.Recorder // nil on stdio
+	Inbox      web.Inbox
+	Access     *access.Policy
+	Tokens     *oauth.Keeper
+	Audit      *telemetry.Audit  // nil when not configured
+	Tracer     *telemetry.Tracer // nil when not configured
+	// Observe hears of every call; nil when nobody does.
+	Observe  func(*traffic.Observation)
+	Watchers watchers
+	// Guests hear that a client came or went.
+	Guests watchers
+	// Reload reads the config file again and applies it.
+	Reload func() (web.Reload, error)
+	// Unread is what the file says that was not read yet; nil where nobody
+	// reads it again.
+	Unread func() *web.Unread
+}
+
+// Options say what kind of instance is wanted.
+type Options struct {
+	Config *config.Config
+	Log    *slog.Logger
+	Level  *slog.LevelVar
+	Name   string // what it calls itself
+	// Schema is set on stdio: the only one, for the only client.
+	Schema string
+	Exit   func()
+	// SelfConfig shows the tools that look after the configuration; load is
+	// what they read and check it with.
+	SelfConfig bool
+	Load       config.LoadOptions
+	// Record keeps a record of the traffic on stdio too.
+	Record bool
+}
+
+// New starts the configured servers and returns at once.
+func New(ctx context.Context, o Options) (*Instance, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
+	}
+	policy := &access.Policy{}
+	if o.Schema == "" {
+		if policy, err = newPolicy(o.Config); err != nil {
+			return nil, err
+		}
+	}
+	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Access: policy}
+	info := mcp.Implementation{Name: o.Name, Version: mcp.ProductVersion}
+	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log})
+	in.scripts = script.NewRunner(in.Launcher, exe)
+	if o.Schema == "" || o.Record {
+		in.Traffic = traffic.New(traffic.Options{})
+	}
+	if o.Schema != "" {
+		in.greeting = upstream.NewGreeting()
+		in.Only = []string{o.Schema}
+	}
+	in.openTokens(ctx)
+	in.Set = upstream.NewSet(ctx, upstream.Options{
+		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
+		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
+		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
+		Memory:   upstream.OpenMemory(filepath.Join(config.StateDir(), "servers.json")),
+		Pins:     OpenPins(),
+		Greeting: in.greeting,
+		OnChange: func(*upstream.Upstream) {
+			if in.Gateway != nil {
+				in.Gateway.Changed()
+			}
+			in.Watchers.changed()
+		},
+		Person: in.person,
+	})
+	in.Observe = in.openTelemetry(ctx)
+	in.Gateway = gateway.New(gateway.Options{
+		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
+		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
+		OnClients: in.Guests.changed, Approve: in.approve,
+		Scripts: in.scripts, Results: filepath.Join(config.StateDir(), "results", fmt.Sprint(os.Getpid())),
+		Addresses: gateway.OpenAddresses(filepath.Join(config.StateDir(), "addresses.json")),
+	})
+	in.Watchers.Add(in.warnLookalikes())
+	in.Set.Apply(o.Config, in.Only)
+	return in, nil
+}
+
+// ownTools are the tools by which a client looks after our configuration.
+func (in *Instance) ownTools(o Options) *builtin.Set {
+	if !o.SelfConfig {
+		return nil
+	}
+	self := &builtin.SelfConfig{Path: o.Config.Path, Load: o.Load, Log: o.Log, Apply: func() error { _, err := in.Reload(); return err }}
+	return self.Set()
+}
+
+// Close stops the servers and waits until nothing of ours is running.
+func (in *Instance) Close(ctx context.Context) {
+	in.Gateway.Close()
+	in.scripts.Close()
+	in.Set.Close(ctx)
+	in.Tokens.Close()
+	in.closeTelemetry()
+	in.Watchers.stop()
+	in.Guests.stop()
+	if err := in.Launcher.Close(); err != nil {
+		in.Log.Warn("ending the helper", "err", err)
+	}
+	in.Background.Wait()
+}
+
+// Statuses describes every server.
+func (in *Instance) Statuses() []upstream.Status {
+	var list []upstream.Status
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			list = append(list, u.Status())
+		}
+	}
+	return list
+}
+
+// Unready says why no new work is welcome; empty when it is.
+func (in *Instance) Unready() string {
+	if in.Draining.Load() {
+		return "draining"
+	}
+	for _, s := range in.Statuses() {
+		if s.State == upstream.Starting {
+			return "starting"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,53 @@
+package instance
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// OpenPins is what is remembered of the definitions of servers.
+func OpenPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(config.StateDir(), "pins")) }
+
+// Lookalikes are the tools of a schema that may be taken for one another; of
+// one server where it is named.
+func (in *Instance) Lookalikes(schema, server string) []catalog.Lookalike {
+	view := in.Set.Snapshot().Schema(schema)
+	if view == nil {
+		return nil
+	}
+	var sources []catalog.Source
+	for _, u := range view.Upstreams {
+		sources = append(sources, catalog.Source{Server: u.Name(), Features: u.Features(nil)})
+	}
+	list := catalog.Lookalikes(sources)
+	if server == "" {
+		return list
+	}
+	return slices.DeleteFunc(list, func(l catalog.Lookalike) bool {
+		return !slices.ContainsFunc(l.Tools, func(t string) bool { return strings.HasPrefix(t, catalog.Reveal(server)+"/") })
+	})
+}
+
+// maxLookalikes bounds what is logged about servers that have endless names.
+const maxLookalikes = 1000
+
+// warnLookalikes logs, once, names that only look the same: those are made to
+// deceive. Equal names are told apart by their servers.
+func (in *Instance) warnLookalikes() func() {
+	told := make(map[string]bool)
+	return func() {
+		for _, view := range in.Set.Snapshot().Schemas {
+			for _, l := range in.Lookalikes(view.Config.Name, "") {
+				if key := strings.Join(l.Tools, " "); !l.Same && !told[key] && len(told) < maxLookalikes {
+					told[key] = true
+					in.Log.Warn("tools look alike", "schema", view.Config.Name, "tools", l.Tools)
+				}
+			}
+		}
+	}
+}

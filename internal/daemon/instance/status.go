@@ -1,0 +1,124 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// Settled waits until every server has answered or failed once.
+func (in *Instance) Settled(ctx context.Context) {
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			select {
+			case <-u.Settled():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// SchemasOf are the names of the schemas that a principal sees.
+func (in *Instance) SchemasOf(who access.Principal) []string {
+	return slices.DeleteFunc(in.Gateway.SchemaNames(), func(name string) bool { return !who.MaySee(name, "", "") })
+}
+
+// Health is ok, or degraded when a server that should run does not.
+func (in *Instance) Health() string {
+	if in.Audit != nil && in.Audit.Failing() {
+		return "degraded"
+	}
+	for _, s := range in.Statuses() {
+		switch s.State {
+		case upstream.Ready, upstream.Disabled, upstream.Pending:
+		default:
+			return "degraded"
+		}
+	}
+	return "ok"
+}
+
+// Services are the servers that a principal sees, for /health.
+func (in *Instance) Services(who access.Principal) map[string]any {
+	type service struct {
+		Name   string         `json:"name"`
+		Schema string         `json:"schema"`
+		Status upstream.State `json:"status"`
+		Reason string         `json:"reason,omitempty"`
+	}
+	list, connected := []service{}, 0
+	for _, s := range in.Statuses() {
+		if !who.MaySee(s.Schema, s.Name, "") {
+			continue
+		}
+		one := service{Name: s.Name, Schema: s.Schema, Status: s.State}
+		if who.MayInspect() {
+			one.Reason = s.Reason.String()
+		}
+		if list = append(list, one); s.State == upstream.Ready {
+			connected++
+		}
+	}
+	return map[string]any{"total": len(list), "connected": connected, "services": list}
+}
+
+// StatusPage is what a principal sees of the schemas and their servers.
+func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
+	up := time.Since(in.Started).Round(time.Second)
+	page := control.StatusPage{
+		Server: control.StatusServer{
+			Status: "running", Name: in.Name, Port: in.Port, URL: in.URL,
+			Uptime: fmt.Sprintf("%02d:%02d:%02d", int(up.Hours()), int(up.Minutes())%60, int(up.Seconds())%60),
+		},
+		Schemas: make(map[string]control.StatusSchema),
+	}
+	for _, schema := range in.Set.Snapshot().Config.Schemas {
+		if who.MaySee(schema.Name, "", "") {
+			page.Summary.TotalSchemas++
+		}
+	}
+	if in.Unread != nil && who.MayConfigure() {
+		page.Unread = in.Unread()
+	}
+	for _, hit := range in.Hits.List() {
+		if hit.Count > 0 {
+			page.Hit(hit)
+		}
+	}
+	receipts := in.Gateway.Receipts()
+	for _, view := range in.Set.Snapshot().Schemas {
+		if !who.MaySee(view.Config.Name, "", "") {
+			continue
+		}
+		schema := control.StatusSchema{Status: "active", Servers: []control.StatusMCPServer{}}
+		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // its figures are those of all servers
+			schema.Receipt = receiptFor(who, r)
+		}
+		for _, u := range view.Upstreams {
+			if who.MaySee(view.Config.Name, u.Name(), "") {
+				schema.Add(u.Status(), in.Config.StartWait, who)
+			}
+		}
+		page.Schemas[view.Config.Name] = schema
+		page.Summary.ActiveSchemas++
+		page.Summary.TotalServers += len(schema.Servers)
+		page.Summary.ConnectedServers += schema.ConnectedServers
+		page.Summary.TotalTools += schema.TotalTools
+		page.Summary.FailedServers += schema.Failed
+	}
+	return page
+}
+
+// receiptFor leaves out what other principals were shown.
+func receiptFor(who access.Principal, r gateway.SchemaReceipt) *gateway.SchemaReceipt {
+	others := func(one gateway.Receipt) bool { return !who.MayLookAt(one.Key) }
+	r.Sessions, r.Keys = slices.DeleteFunc(r.Sessions, others), slices.DeleteFunc(r.Keys, others)
+	return &r
+}

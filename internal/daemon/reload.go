@@ -1,0 +1,166 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"sync"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web"
+)
+
+// A reloader applies a changed config file while the gateway runs: on SIGHUP,
+// through the API, and by itself with --watch. A file that cannot be read changes nothing.
+type reloader struct {
+	in    *instance.Instance
+	env   *env.Env
+	flags ServeFlags
+
+	mu      sync.Mutex
+	watcher *config.Watcher
+	done    chan struct{}
+	wg      sync.WaitGroup
+	cancel  context.CancelFunc
+	// seen is the file that found was made of.
+	seen  [sha256.Size]byte
+	found *web.Unread
+}
+
+func NewReloader(in *instance.Instance, a *env.Env, f ServeFlags) *reloader {
+	r := &reloader{in: in, env: a, flags: f, done: make(chan struct{})}
+	in.Reload, in.Unread = r.reload, r.unread
+	return r
+}
+
+func (r *reloader) start(life *instance.Lifetime) {
+	ctx, cancel := context.WithCancel(life.Soft)
+	r.cancel = cancel
+	r.wg.Go(func() {
+		for {
+			select {
+			case <-life.Hangup:
+				if _, err := r.reload(); err != nil {
+					r.in.Log.Error("config not reloaded", "err", err)
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	if !r.flags.Watch {
+		return
+	}
+	w, err := config.Watch(r.in.Config, r.env.LoadOptions(false), r.deliver)
+	if err != nil {
+		r.in.Log.Error("config not watched", "err", err)
+		return
+	}
+	r.watcher = w
+}
+
+func (r *reloader) stop() {
+	close(r.done)
+	if r.watcher != nil {
+		r.watcher.Close()
+	}
+	r.cancel()
+	r.wg.Wait()
+}
+
+// reload reads the file again and applies it.
+func (r *reloader) reload() (web.Reload, error) {
+	cfg, err := r.load()
+	if err != nil {
+		return web.Reload{}, err
+	}
+	return r.apply(cfg), nil
+}
+
+func (r *reloader) load() (*config.Config, error) {
+	o := r.env.LoadOptions(false)
+	o.Path = r.in.Config.Path
+	return config.Load(o)
+}
+
+// unread is what the file says that was not read yet; nil when it says nothing
+// new. The file is looked at each time, and read once for each of its versions.
+func (r *reloader) unread() *web.Unread {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, err := config.Fingerprint(r.in.Config)
+	if err == nil && now == r.seen {
+		return r.found
+	}
+	var cfg *config.Config
+	if cfg, err = r.load(); err != nil {
+		r.found = &web.Unread{Reload: web.Reload{Path: r.in.Config.Path}}
+		r.found.Error, r.found.ErrorZH = i18n.Why(err).Both()
+	} else {
+		r.complete(cfg)
+		r.found = &web.Unread{Reload: r.report(cfg)}
+		if r.found.Empty() {
+			r.found = nil
+		}
+	}
+	r.seen = now
+	return r.found
+}
+
+// complete adds to a file what this gateway was started with.
+func (r *reloader) complete(cfg *config.Config) {
+	r.flags.apply(cfg)
+	if r.in.Only == nil && r.env.WantsDemo() {
+		env.AddDemo(cfg)
+	}
+}
+
+func (r *reloader) deliver(cfg *config.Config, err error) {
+	if err != nil {
+		r.in.Log.Error("config not reloaded", "err", err)
+		return
+	}
+	r.apply(cfg)
+}
+
+// apply makes a configuration count, and says what it changed.
+func (r *reloader) apply(cfg *config.Config) web.Reload {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.complete(cfg)
+	r.seen = [sha256.Size]byte{}
+	warn(r.env, r.in.Log, cfg)
+	report := r.report(cfg)
+	r.in.Set.Apply(cfg, r.in.Only)
+	r.in.Log.Info("config applied", "path", cfg.Path, "added", report.Added, "removed", report.Removed, "changed", report.Changed)
+	return report
+}
+
+// report compares a configuration with the one in use.
+func (r *reloader) report(cfg *config.Config) web.Reload {
+	report := web.Reload{Path: cfg.Path, Added: []string{}, Removed: []string{}, Changed: []string{}, Problems: []string{}, ProblemsZH: []string{}}
+	ids := func(into *[]string, lists ...[]*config.Server) {
+		for _, list := range lists {
+			for _, s := range list {
+				*into = append(*into, s.ID())
+			}
+		}
+	}
+	report.Settings = config.ChangedValues(r.in.Set.Snapshot().Config, cfg)
+	for _, d := range config.Diff(r.in.Set.Snapshot().Config, cfg) {
+		if r.in.Only != nil && !slices.Contains(r.in.Only, d.Schema) {
+			continue
+		}
+		ids(&report.Added, d.Added)
+		ids(&report.Removed, d.Removed)
+		ids(&report.Changed, d.Changed, d.Updated)
+	}
+	for _, p := range cfg.Problems {
+		report.Problems = append(report.Problems, p.String())
+		report.ProblemsZH = append(report.ProblemsZH, p.In(i18n.Chinese))
+	}
+	return report
+}

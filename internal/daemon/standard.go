@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// StandardStream is the stream over our standard input and output.
+func StandardStream(a *env.Env, cfg *config.Config) jsonrpc.Stream {
+	opt := stdio.StreamOptions{MaxLine: cfg.Limits.ClientMessage, Delimiter: delimiter(a, cfg)}
+	if a.Stdin == io.Reader(os.Stdin) && a.Stdout == io.Writer(os.Stdout) {
+		return stdio.Std(opt)
+	}
+	return stdio.NewStream(a.Stdin, a.Stdout, opt)
+}
+
+// delimiter is what ends a message: mcps-proxy lets its users choose, the
+// protocol does not.
+func delimiter(a *env.Env, cfg *config.Config) byte {
+	if d := cfg.CLI.Stdio.Delimiter; len(d) == 1 && a.Personality.Config == config.MCPSProxy {
+		return d[0]
+	}
+	return '\n'
+}
+
+// stdioWelcome tells a person what is going on, on standard error: standard
+// output belongs to the protocol.
+func stdioWelcome(a *env.Env, cfg *config.Config, schema string) {
+	if a.Personality.Config == config.MCPSProxy {
+		proxyBanner(a, schema)
+		return
+	}
+	fmt.Fprintf(a.Stderr, "%s %s, stdio, schema %s, %s\n", a.Personality.Name, mcp.ProductVersion, schema, cfg.Path)
+	fmt.Fprintf(a.Stderr, "%s\n%s\n", a.T("client configuration:", "客户端配置："), snippet(a, cfg, schema))
+	if env.IsTerminal(a.Stdin) {
+		fmt.Fprintln(a.Stderr, a.T(
+			"Standard input is a terminal. A client starts this command and writes one JSON-RPC message per line;\n"+
+				"type one to try it, ^D ends. For the help: mcp-all-in-one stdio --help",
+			"标准输入是终端。通常由客户端启动本命令，并逐行写入 JSON-RPC 消息；\n可以直接输入一行试试，^D 结束。帮助：mcp-all-in-one stdio --help"))
+	}
+}
+
+// snippet is what a client's own configuration needs to start us.
+func snippet(a *env.Env, cfg *config.Config, schema string) []byte {
+	exe, err := os.Executable()
+	if err != nil {
+		exe = a.Args[0]
+	}
+	args := []string{"stdio", "--mcp-config", cfg.Path}
+	if a.Personality.Config == config.MCPX {
+		args = []string{"mcpx", cfg.Path}
+	}
+	if schema != config.DefaultSchema && a.Personality.Own {
+		args = append(args, "--schema", schema)
+	}
+	raw, err := json.MarshalIndent(map[string]any{
+		"mcpServers": map[string]any{a.Personality.Name: map[string]any{"command": exe, "args": args}},
+	}, "", "  ")
+	if err != nil {
+		return nil // maps of strings cannot fail
+	}
+	return raw
+}
+
+// A framingHint tells once about a client that frames its messages like an
+// editor's language server.
+type framingHint struct {
+	env  *env.Env
+	once sync.Once
+}
+
+func (h *framingHint) see(head []byte) {
+	if len(head) < 15 || !bytes.EqualFold(head[:15], []byte("Content-Length:")) {
+		return
+	}
+	h.once.Do(func() {
+		fmt.Fprintln(h.env.Stderr, h.env.T("hint: MCP has no Content-Length headers; send one JSON message per line",
+			"提示：MCP 不使用 Content-Length 头；请每行发送一条 JSON 消息"))
+	})
+}
+
+// proxyBanner says on standard error which schema is served, and how to talk
+// to it. Standard output belongs to the protocol.
+func proxyBanner(a *env.Env, schema string) {
+	fmt.Fprintf(a.Stderr, "%s %s\n", a.Personality.Name, mcp.ProductVersion)
+	fmt.Fprintf(a.Stderr, "%s: STDIO\n", a.T("mode", "模式"))
+	fmt.Fprintf(a.Stderr, "schema: %s\n", schema)
+	fmt.Fprintln(a.Stderr, a.T("write one JSON-RPC message per line to standard input; answers come on standard output",
+		"向标准输入逐行写入 JSON-RPC 消息，应答输出到标准输出"))
+	fmt.Fprintln(a.Stderr, a.T("JSON-RPC 2.0 ready", "JSON-RPC 2.0 已就绪"))
+}

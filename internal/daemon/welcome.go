@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// welcome tells a person where everything is, then how each server came up.
+func welcome(ctx context.Context, a *env.Env, in *instance.Instance, f ServeFlags, demo bool) {
+	if f.Log.Silent {
+		return
+	}
+	endpoint := f.Endpoint
+	if endpoint == "" {
+		endpoint = "/mcp"
+	}
+	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("endpoint", "端点  "), in.URL+endpoint)
+	if len(in.Config.Schemas) > 1 {
+		for _, name := range in.Gateway.SchemaNames() {
+			fmt.Fprintf(a.Stdout, "%s %s\n", a.T("schema  ", "schema"), in.URL+"/api/"+name+"/mcp")
+		}
+	}
+	if in.Console {
+		fmt.Fprintf(a.Stdout, "%s %s\n", a.T("console ", "控制台"), in.URL+"/ui/")
+	}
+	fmt.Fprintf(a.Stdout, "%s %s\n", a.T("config  ", "配置  "), in.Config.Path)
+	fmt.Fprintf(a.Stdout, "%s %d\n", a.T("servers ", "服务  "), len(in.Statuses()))
+	if demo {
+		fmt.Fprintln(a.Stdout, a.T("no server is configured, so a demo server is shown; add one with: mcp-all-in-one add NAME -- COMMAND",
+			"尚未配置服务，已启用演示服务；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+	}
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			in.Background.Go(func() { announce(ctx, a, u) })
+		}
+	}
+}
+
+// sayOther says that a gateway of this file runs already: both work, but a
+// change that one of them makes is not known to the other.
+func sayOther(ctx context.Context, a *env.Env, path string) {
+	if path == "" {
+		return
+	}
+	for _, r := range control.Gateways(ctx) {
+		if r.Config == path {
+			fmt.Fprintf(a.Stderr, a.T("another gateway serves the same file: %s, pid %d; each starts the servers for itself\n",
+				"已有另一个网关使用同一配置文件：%s，进程 %d；两者各自启动服务\n"), r.URL, r.PID)
+		}
+	}
+}
+
+// announce says how one server came up.
+func announce(ctx context.Context, a *env.Env, u *upstream.Upstream) {
+	select {
+	case <-u.Settled():
+	case <-ctx.Done():
+		return
+	}
+	switch st := u.Status(); st.State {
+	case upstream.Ready:
+		fmt.Fprintf(a.Stdout, "✅ %s  %d %s\n", st.Name, st.Tools, a.T("tools", "个工具"))
+	case upstream.Disabled:
+		fmt.Fprintf(a.Stdout, "○ %s  %s\n", st.Name, a.T("disabled", "已停用"))
+	case upstream.Pending:
+		fmt.Fprintf(a.Stdout, "❌ %s  %s\n", st.Name, a.T("waits for approval", "等待批准"))
+	default:
+		fmt.Fprintf(a.Stdout, "❌ %s  %s: %s\n", st.Name, control.StateWord(a, string(st.State)), st.Reason.In(a.Lang))
+	}
+}

@@ -1,0 +1,176 @@
+// Package doctor finds out why a server does not work, and says what to do.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/web"
+)
+
+// A finding is one thing that was looked at.
+type finding struct {
+	OK     bool   `json:"ok"`
+	What   string `json:"what"`
+	Detail string `json:"detail,omitempty"`
+	Fix    string `json:"fix,omitempty"`
+}
+
+func Examine(ctx context.Context, a *env.Env, only string) error {
+	cfg, err := a.LoadToAsk()
+	if r := control.Stale(ctx, a, err); r != nil {
+		return doctorStale(ctx, a, r, err)
+	}
+	if err != nil {
+		return err
+	}
+	show := findings(a)
+	show.add(lookForFile(a, cfg))
+	for _, p := range cfg.Problems {
+		if only == "" || !aboutAnother(cfg, p, only) {
+			show.add(finding{OK: p.Severity == config.SeverityWarning, What: a.ProblemText(p)})
+		}
+	}
+	if r := control.Running(ctx, a, cfg.Path); r != nil {
+		err = askDoctor(ctx, a, r, only, show)
+	} else {
+		err = examine(ctx, a, cfg, only, show)
+	}
+	if err != nil {
+		return err
+	}
+	return show.end(env.ExitUnreachable)
+}
+
+// A findingList shows each finding as it is found; as JSON all of them at the end.
+type findingList struct {
+	env *env.Env
+	all []finding
+	bad bool
+}
+
+func findings(a *env.Env) *findingList { return &findingList{env: a, all: []finding{}} }
+
+func (l *findingList) add(f finding) {
+	l.all, l.bad = append(l.all, f), l.bad || !f.OK
+	if !l.env.JSON {
+		printFinding(l.env, f)
+	}
+}
+
+// end is the exit code, that of what is bad.
+func (l *findingList) end(code int) error {
+	if l.env.JSON {
+		env.WriteLine(l.env.Stdout, l.all)
+	}
+	if l.bad {
+		return env.Silent(code)
+	}
+	return nil
+}
+
+// askDoctor lets the running gateway look at its own servers: others would say
+// nothing about those that clients use.
+func askDoctor(ctx context.Context, a *env.Env, r *control.Remote, only string, show *findingList) error {
+	var page control.StatusPage
+	if err := r.Get(ctx, "/status", &page); err != nil {
+		return err
+	}
+	gateway := finding{OK: page.Unread == nil, What: a.T("running gateway", "正在运行的网关"), Detail: r.URL}
+	if page.Unread != nil {
+		gateway.Detail, gateway.Fix = strings.TrimSpace(r.URL+"  "+control.UnreadText(a, page.Unread)), a.Again("reload")
+	}
+	show.add(gateway)
+	var servers []web.Finding
+	if err := r.Get(ctx, "/api/v1/doctor", &servers); err != nil {
+		return err
+	}
+	known := false
+	for _, f := range servers {
+		if f.Name == "" || only != "" && f.Name != only {
+			continue
+		}
+		known = true
+		label := control.ServerLabel(a, &page, f.Schema, f.Name)
+		show.add(finding{OK: f.OK, What: label, Detail: f.Detail, Fix: cmp.Or(f.Command, f.Fix)})
+	}
+	if !known && only != "" {
+		show.add(noServer(a, only))
+	}
+	return nil
+}
+
+func noServer(a *env.Env, name string) finding {
+	return finding{What: name, Detail: a.T("no such server", "没有这个服务"), Fix: "mcp-all-in-one list"}
+}
+
+// lookForFile says where the config file is, or where its first server will
+// put it.
+func lookForFile(a *env.Env, cfg *config.Config) finding {
+	f := finding{OK: true, What: a.T("config file", "配置文件"), Detail: cfg.Path}
+	if _, err := os.Stat(cfg.Path); errors.Is(err, fs.ErrNotExist) {
+		f.Detail = a.T("there is none yet: ", "尚未创建：") + cfg.Path
+		f.Fix = a.T("mcp-all-in-one add NAME -- COMMAND, or take over what your clients have: mcp-all-in-one import",
+			"mcp-all-in-one add NAME -- COMMAND，或导入各客户端已有的服务：mcp-all-in-one import")
+	}
+	return f
+}
+
+// doctorStale looks at a file that cannot be read, and at the gateway that
+// still runs with what it said before.
+func doctorStale(ctx context.Context, a *env.Env, r *control.Remote, broken error) error {
+	show := findings(a)
+	var load *config.LoadError
+	if errors.As(broken, &load) {
+		for _, p := range load.Problems {
+			show.add(finding{What: a.ProblemText(p)})
+		}
+	}
+	var page control.StatusPage
+	if err := r.Get(ctx, "/status", &page); err != nil {
+		return err
+	}
+	show.add(finding{OK: true, What: a.T("running gateway", "正在运行的网关"), Detail: strings.TrimSpace(r.URL + "  " + control.StaleNote(a, r)),
+		Fix: fmt.Sprintf(a.T("correct the file (%s checks it); %s makes the gateway read it", "请修正文件（用 %s 检查）；再用 %s 使网关重新读取"), a.Again("config", "validate"), a.Again("reload"))})
+	for _, schema := range env.SortedKeys(page.Schemas) {
+		for _, s := range page.Schemas[schema].Servers {
+			ok := s.Status == upstream.Ready || s.Status == upstream.Disabled
+			show.add(finding{OK: ok, What: control.ServerLabel(a, &page, schema, s.Name), Detail: strings.TrimSpace(control.StateWord(a, string(s.Status)) + "  " + a.T(s.Error, s.ErrorZH))})
+		}
+	}
+	show.bad = true
+	return show.end(env.ExitUsage)
+}
+
+// aboutAnother says whether a problem is one of another server than the one
+// that is asked about.
+func aboutAnother(cfg *config.Config, p config.Problem, only string) bool {
+	for _, schema := range cfg.Schemas {
+		for _, name := range schema.Names() {
+			if name != only && strings.Contains(p.Path+".", "mcpServers."+name+".") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func printFinding(a *env.Env, f finding) {
+	mark := "✓"
+	if !f.OK {
+		mark = "✗"
+	}
+	fmt.Fprintf(a.Stdout, "%s %s\n", mark, strings.TrimSpace(f.What+"  "+strings.ReplaceAll(f.Detail, "\n", "\n    ")))
+	if f.Fix != "" {
+		fmt.Fprintf(a.Stdout, "    %s  %s\n", a.T("fix", "修正"), f.Fix)
+	}
+}

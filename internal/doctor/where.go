@@ -1,0 +1,102 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// examine starts the servers for a moment, all at once, and shows each as soon as
+// it is known how it is.
+func examine(ctx context.Context, a *env.Env, cfg *config.Config, only string, show *findingList) error {
+	in, err := instance.New(ctx, instance.Options{Config: cfg, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name})
+	if err != nil {
+		return err
+	}
+	defer in.End(ctx)
+	wait, cancel := context.WithTimeout(ctx, cfg.StartWait)
+	defer cancel()
+	found, count := make(chan finding), 0
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			if only != "" && only != u.Name() {
+				continue
+			}
+			count++
+			in.Background.Go(func() {
+				select {
+				case <-u.Settled():
+				case <-wait.Done():
+				}
+				found <- Diagnose(a, u)
+			})
+		}
+	}
+	if count == 0 && only != "" {
+		show.add(noServer(a, only))
+	}
+	for range count {
+		show.add(<-found)
+	}
+	return nil
+}
+
+// Diagnose says how one server is, and why.
+func Diagnose(a *env.Env, u *upstream.Upstream) finding {
+	st, cfg := u.Status(), u.Config()
+	f := finding{What: st.Name, Detail: string(st.State)}
+	switch st.State {
+	case upstream.Ready:
+		f.OK = true
+		f.Detail = fmt.Sprintf(a.T("ready, protocol %s, %d tools", "就绪，协议 %s，%d 个工具"), st.Version, st.Tools)
+		return f
+	case upstream.Disabled:
+		f.OK, f.Detail = true, a.T("disabled", "已停用")
+		return f
+	case upstream.Pending:
+		f.Detail = a.T("waits for approval", "等待批准")
+		f.Fix = a.AgainFor("approve", cfg)
+		return f
+	case upstream.SignIn:
+		f.Detail, f.Fix = st.Reason.In(a.Lang), a.AgainFor("auth login", cfg)
+		return f
+	}
+	f.Detail = cmp.Or(control.WhyNot(st, 0).In(a.Lang), control.StateWord(a, string(st.State)))
+	_, why := u.State()
+	if Searched(why) != "" {
+		f.Detail += "\nPATH: " + Searched(why)
+	}
+	for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
+		if !strings.Contains(f.Detail, strings.TrimSpace(line)) {
+			f.Detail += "\n" + line
+		}
+	}
+	f.Fix = fixFor(a, cfg, &st, why)
+	return f
+}
+
+// whereIs looks for a program in the places that a shell adds to PATH.
+func whereIs(a *env.Env, program string) string {
+	home := a.Home()
+	for _, pattern := range []string{
+		".nvm/versions/node/*/bin", ".volta/bin", ".local/bin", ".cargo/bin", ".bun/bin", ".deno/bin", ".asdf/shims", "go/bin",
+	} {
+		dirs, _ := filepath.Glob(filepath.Join(home, pattern)) // the pattern is ours
+		for _, dir := range dirs {
+			if info, err := os.Stat(filepath.Join(dir, program)); err == nil && !info.IsDir() {
+				return a.T("found at ", "位于 ") + filepath.Join(dir, program) + a.T("; write the whole path as its command", "；请在 command 中写完整路径")
+			}
+		}
+	}
+	return a.T("install "+program+", or write the whole path as its command", "请安装 "+program+"，或在 command 中写完整路径")
+}

@@ -1,0 +1,106 @@
+package env
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// LoadToAsk reads the configuration for a command that looks or calls. Without
+// any server it has the demo server that http shows then, and says so.
+func (a *Env) LoadToAsk() (*config.Config, error) {
+	cfg, demo, err := a.LoadWithDemo()
+	if demo {
+		sayDemo(a)
+	}
+	return cfg, err
+}
+
+func sayDemo(a *Env) {
+	fmt.Fprintln(a.Stderr, a.T("no server is configured, so the demo server stands in, as with http; add one with: mcp-all-in-one add NAME -- COMMAND",
+		"尚未配置服务，与 http 一样由演示服务代替；添加服务：mcp-all-in-one add NAME -- COMMAND"))
+}
+
+// DemoAlone is a configuration with the demo server alone, for a person who
+// names it where there is no file of his own, but one of a working tree that is
+// not read. For everybody else it is the error that loading gave.
+func DemoAlone(a *Env, err error) (*config.Config, error) {
+	var missing *config.LoadError
+	if a.ConfigPath != "" || !a.WantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
+		return nil, err
+	}
+	cfg, err := config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
+	if err == nil && AddDemo(cfg) {
+		sayDemo(a)
+	}
+	return cfg, err
+}
+
+func (a *Env) LoadWithDemo() (cfg *config.Config, demo bool, err error) {
+	if cfg, err = a.Load(false); err != nil {
+		if cfg, err = emptyConfig(a, err); err != nil {
+			return nil, false, err
+		}
+	}
+	return cfg, a.WantsDemo() && AddDemo(cfg), nil
+}
+
+// emptyConfig is that of somebody who has not begun: no file was named, and
+// there is none to name. For everybody else it is the error that loading gave.
+func emptyConfig(a *Env, err error) (*config.Config, error) {
+	var missing *config.LoadError
+	if a.ConfigPath != "" || !a.WantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
+		return nil, err
+	}
+	found, _ := config.Discover(a.LoadOptions(false)) // its error is the one that we have
+	if len(found.Tried) == 0 || len(found.Skipped) > 0 {
+		return nil, err
+	}
+	return config.Check(found.Tried[0], []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
+}
+
+// Ask reads one line from the terminal; the end of ctx ends the question.
+func (a *Env) Ask(ctx context.Context, label string) (string, error) {
+	fmt.Fprintf(a.Stderr, "  %s: ", label)
+	type line struct {
+		text string
+		err  error
+	}
+	lines := make(chan line, 1)
+	go func() { // ends with the line: a read of a terminal cannot be taken back
+		text, err := a.Lines().ReadString('\n')
+		if text != "" {
+			err = nil
+		}
+		lines <- line{strings.TrimRight(text, "\r\n"), err}
+	}()
+	select {
+	case l := <-lines:
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+var stdinLines struct {
+	sync.Mutex
+	of     io.Reader
+	reader *bufio.Reader
+}
+
+// Lines reads standard input by lines; what is buffered is kept between
+// questions.
+func (a *Env) Lines() *bufio.Reader {
+	stdinLines.Lock()
+	defer stdinLines.Unlock()
+	if stdinLines.reader == nil || stdinLines.of != a.Stdin {
+		stdinLines.of, stdinLines.reader = a.Stdin, bufio.NewReader(a.Stdin)
+	}
+	return stdinLines.reader
+}

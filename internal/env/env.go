@@ -1,0 +1,146 @@
+// Package env is the world around one run of the program: its streams, its
+// language and its config file, and how it reports what went wrong. Commands,
+// the daemon and the files of clients share it.
+package env
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// An Env is one run of the program: the world around it, who it is, and the
+// flags that every command has.
+type Env struct {
+	Args   []string // with the program's name first
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) (string, bool)
+
+	Personality Personality
+	Lang        i18n.Lang
+	ConfigPath  string
+	Project     bool
+	Insecure    bool
+	JSON        bool
+}
+
+// T chooses between the two languages.
+func (a *Env) T(en, zh string) string {
+	if a.Lang == i18n.Chinese {
+		return zh
+	}
+	return en
+}
+
+// Language is the one that the user reads.
+func Language(getenv func(string) (string, bool)) i18n.Lang {
+	for _, name := range []string{"MCP_AIO_LANG", "LC_ALL", "LC_MESSAGES", "LANG"} {
+		if v, ok := getenv(name); ok && v != "" {
+			return i18n.ByTag(v)
+		}
+	}
+	return i18n.English
+}
+
+// Load reads the configuration of this run.
+func (a *Env) Load(create bool) (*config.Config, error) {
+	return config.Load(a.LoadOptions(create))
+}
+
+func (a *Env) LoadOptions(create bool) config.LoadOptions {
+	return config.LoadOptions{
+		Path: a.ConfigPath, Personality: a.Personality.Config, Project: a.Project, Insecure: a.Insecure,
+		Create: create, LookupEnv: a.Getenv,
+	}
+}
+
+func (a *Env) Secrets() *config.UserStore { return config.NewUserStore(config.UserDir(a.Home())) }
+
+// Home is the user's home directory; "" without one.
+func (a *Env) Home() string { return config.Home() }
+
+// UserDir makes the user's own directory.
+func (a *Env) UserDir() (string, error) {
+	dir := config.UserDir(a.Home())
+	if dir == "" {
+		return "", config.ErrNoHome
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// StdioSchema is the schema that a stdio session serves.
+func StdioSchema(a *Env, cfg *config.Config, name string) (string, error) {
+	if name == "" {
+		name = config.DefaultSchema
+		if cfg.Schema(name) == nil && len(cfg.Schemas) == 1 {
+			name = cfg.Schemas[0].Name
+		}
+	}
+	schema := cfg.Schema(name)
+	if schema != nil && schema.Enabled {
+		return name, nil
+	}
+	said := i18n.New("Schema '%s' not found. Available schemas: %s", "没有 schema '%s'。现有：%s", name, strings.Join(cfg.Names(), ", "))
+	if schema != nil {
+		said = i18n.New("Schema '%s' is disabled in configuration", "schema '%s' 在配置中已停用", name)
+	}
+	if a.Personality.Plain {
+		said = i18n.Plain(said.String()) // the words that scripts look for
+	}
+	e := &ExitError{
+		Code: ExitFailure, ID: codeNoSchema, Plain: a.Personality.Plain, Err: i18n.Errorf("%v", "%v", said),
+		Hint: a.T("use --schema with one of them", "使用 --schema 指定其中之一"),
+	}
+	if schema != nil {
+		e.ID = codeSchemaOff
+		e.Hint = a.T("enable it in "+cfg.Path, "在 "+cfg.Path+" 中启用它")
+	}
+	if a.Personality.example != "" {
+		e.Details = []Detail{{a.T("example", "示例"), a.Personality.example}}
+	}
+	return "", e
+}
+
+// LoadForServe reads the configuration of a server. The tester needs none.
+func (a *Env) LoadForServe() (*config.Config, error) {
+	if a.Personality.Config == config.MCPTester && a.ConfigPath == "" {
+		if _, err := config.Discover(a.LoadOptions(false)); err != nil {
+			return config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
+		}
+	}
+	return a.Load(true)
+}
+
+// Speaking is the same run in the language of whoever looks at the page.
+func (a *Env) Speaking(lang i18n.Lang) *Env {
+	other := *a
+	other.Lang = lang
+	return &other
+}
+
+var ErrLookOnly = i18n.Errorf("nothing is to be written", "无需写入")
+
+// WriteOptions are how the console writes the config file: on behalf of a
+// person who may run commands here.
+func (a *Env) WriteOptions() config.WriteOptions {
+	return config.WriteOptions{Load: a.LoadOptions(false)}
+}
+
+// SetJSON is the flag --json.
+func (a *Env) SetJSON(value string) error {
+	on, err := strconv.ParseBool(value)
+	if on {
+		a.UseJSON()
+	}
+	return err
+}
+
+// UseJSON has everything written as JSON. What programs read is English, whatever
+// the locale.
+func (a *Env) UseJSON() { a.JSON, a.Lang = true, i18n.English }

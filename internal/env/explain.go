@@ -1,0 +1,60 @@
+package env
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// What the tester's codes mean.
+func init() {
+	maps.Copy(explanations, map[string]explanation{
+		CodeNotConnected: {"No client with this name or session is connected to the running gateway. The message lists those that are; a client that sends every request by itself has no session to imitate.",
+			"正在运行的网关没有这个名称或会话的已连接客户端；提示中列出了现有的客户端。每个请求独立发送的客户端没有可供模仿的会话。"},
+		CodeAuth: {"The server answered 401 or 403: it wants to know who asks. Give a token with `--header 'Authorization: Bearer TOKEN'`, or put it into the entry's `headers`.",
+			"服务返回 401 或 403，要求身份验证。用 `--header 'Authorization: Bearer TOKEN'` 提供令牌，或写入配置项的 `headers`。"},
+		CodeUnreachable: {"The server did not start, could not be reached, or ended before it answered. The last lines that it wrote to standard error are shown.",
+			"服务未能启动、无法连接，或在回答之前结束。错误信息会显示它在标准错误中的最后几行。"},
+		CodeTool: {"The server answered with an error of the protocol. Code, message and data are the server's own.",
+			"服务返回了协议错误。错误码、消息与数据均来自服务。"},
+		CodeUnknownTool: {"The server lists nothing of this name. `mcp-all-in-one list TARGET` shows what it offers.",
+			"服务没有列出这个名称。`mcp-all-in-one list TARGET` 显示其提供的内容。"},
+		CodeArgument: {"The arguments do not fit what the tool or prompt declares, so nothing was sent. `--no-validate` sends them anyway.",
+			"参数与工具或提示词的声明不符，因此没有发送。`--no-validate` 可强制发送。"},
+		CodeOutput: {"The tool's structuredContent does not fit the output schema that the tool itself declares. The result is shown all the same.",
+			"工具的 structuredContent 不符合它自己声明的输出 schema。结果仍会显示。"},
+		CodeTimeout: {"The call took longer than it may. `--timeout` is how long a server may be silent, which progress renews; `--max-time` is how long a call may take at all.",
+			"调用超时。`--timeout` 是服务允许静默的时间，收到进度后重新计时；`--max-time` 是调用的总时限。"},
+		CodeInterrupted: {"The call was cancelled, and the server was told so.",
+			"调用已取消，并已通知服务。"},
+	})
+}
+
+// FirstSentence is what stands before the first full stop of either language.
+func FirstSentence(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	for _, stop := range []string{". ", "。"} {
+		if head, _, found := strings.Cut(text, stop); found {
+			text = head
+		}
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
+// Explain finds what a code means: ours, or one of the config file.
+func Explain(code string) (explanation, bool) {
+	if e, ok := explanations[code]; ok {
+		return e, true
+	}
+	en, zh, ok := config.Explain(code)
+	return explanation{en, zh}, ok
+}
+
+// Codes are all that the program can print.
+func Codes() []string {
+	list := append(config.Codes(), SortedKeys(explanations)...)
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,101 @@
+package env
+
+// The codes of this package. A code never changes its meaning. Those of the
+// config file, AIO20.., are config's.
+const (
+	CodeUnknownCommand = "AIO1001"
+	CodeUnknownFlag    = "AIO1002"
+	CodeUsage          = "AIO1003"
+	codeNoSchema       = "AIO2101"
+	codeSchemaOff      = "AIO2102"
+	CodeLogLevel       = "AIO2103"
+	CodePort           = "AIO2104"
+	CodeNoServer       = "AIO2110"
+	CodeServerExists   = "AIO2111"
+	CodeNotPending     = "AIO2112"
+	CodeEntryChanged   = "AIO2113"
+	codeServerOff      = "AIO2114"
+	CodeConfirm        = "AIO2115"
+	codeUnset          = "AIO2040" // as config says it
+	CodeUnapproved     = "AIO2060" // as config says it
+	CodeNoSecret       = "AIO2120"
+	CodeKeychain       = "AIO2121"
+	CodeNoKey          = "AIO2130"
+	CodeKeyExists      = "AIO2131"
+	CodeSignIn         = "AIO2135"
+	CodeNoClient       = "AIO2140"
+	CodeClientFile     = "AIO2141"
+	CodeInUse          = "AIO4001"
+	CodeNotRunning     = "AIO4002"
+	CodeControl        = "AIO4003"
+	CodeNoConsole      = "AIO4004"
+	CodeNotStarted     = "AIO4102"
+)
+
+// An explanation says at length what a code means.
+type explanation struct{ EN, ZH string }
+
+// explanations by code, the tester's included.
+var explanations = map[string]explanation{
+	CodeUnknownCommand: {"There is no command of this name. `mcp-all-in-one help` lists the commands.",
+		"没有这个命令。`mcp-all-in-one help` 列出全部命令。"},
+	CodeUnknownFlag: {"The command has no such flag. `--help` after the command lists its flags.",
+		"该命令没有这个选项。在命令后加 `--help` 查看全部选项。"},
+	CodeUsage: {"The arguments do not fit the command. `--help` after the command shows how it is used.",
+		"参数与命令不符。在命令后加 `--help` 查看用法。"},
+	codeNoSchema: {"A schema is a named group of servers in the config file. The one that was asked for is not there; the message lists those that are.",
+		"schema 是配置文件中一组服务的名称。要求的 schema 不存在；提示中列出了现有的 schema。"},
+	codeSchemaOff: {"The schema is in the config file with \"enabled\": false, so none of its servers is started.",
+		"该 schema 在配置文件中为 \"enabled\": false，其服务不会启动。"},
+	CodeLogLevel: {"The log has the levels error, warn, info and debug.", "日志级别只有 error、warn、info、debug。"},
+	CodePort:     {"A port is a number from 1 to 65535; 0 takes a free one.", "端口是 1 到 65535 的数字；0 表示任意空闲端口。"},
+	CodeNoServer: {"No server of this name is in the config file. `mcp-all-in-one list` shows those that are; with several schemas say which one with --schema.",
+		"配置文件中没有这个名称的服务。`mcp-all-in-one list` 列出现有服务；有多个 schema 时用 --schema 指定。"},
+	CodeServerExists: {"A server of this name is in the config file already. Use --replace to change it, or another name.",
+		"配置文件中已有同名服务。用 --replace 修改它，或换一个名称。"},
+	CodeNotPending: {"The server does not wait for approval: a person wrote its entry, or it was approved before.",
+		"该服务不在等待批准：它由人写入，或已经批准。"},
+	CodeEntryChanged: {"The entry changed between being shown and being approved, so nothing was approved. Look at it again.",
+		"条目在显示之后又被修改，因此没有批准。请重新查看。"},
+	CodeConfirm: {"The command asks a person before it goes on, and its input is not a terminal. Read what it printed, then say yes in advance with --yes.",
+		"该命令需要人工确认，但标准输入不是终端。请先阅读其输出，再用 --yes 预先确认。"},
+	codeServerOff: {"The server is in the config file and switched off, so nothing is started and nothing is called. `mcp-all-in-one enable NAME` switches it on.",
+		"该服务在配置文件中已停用，因此不会启动，也不会调用。`mcp-all-in-one enable NAME` 可启用它。"},
+	CodeNoSecret: {"No secret of this name is stored. `mcp-all-in-one secret ls` lists the names.",
+		"没有这个名称的密钥。`mcp-all-in-one secret ls` 列出全部名称。"},
+	CodeKeychain: {"The keychain of the system (Secret Service, Keychain or Credential Manager) could not be reached or is locked. Unlock it, or leave --keychain out: the encrypted file needs none.",
+		"无法访问系统钥匙串（Secret Service、Keychain 或凭据管理器），或它已锁定。请解锁，或不使用 --keychain：加密文件不需要钥匙串。"},
+	CodeNoKey: {"No valid key has this id or name. `mcp-all-in-one key ls` lists the keys.",
+		"没有这个 ID 或名称的有效访问密钥。`mcp-all-in-one key ls` 列出全部密钥。"},
+	CodeKeyExists: {"A valid key has this name already. Names tell keys apart when one is revoked: choose another name, or revoke that key first.",
+		"已有同名的有效访问密钥。撤销时以名称区分：请换一个名称，或先撤销该密钥。"},
+	CodeSignIn: {"The sign-in to the server did not work. What the server or its authorization server says about itself is used only when it is safe: the same origin, https, PKCE, the issuer that was asked.",
+		"登录服务未成功。只有在安全时才采用服务及其授权服务器的信息：同源、https、PKCE、与所询问的签发者一致。"},
+	CodeNoClient: {"This client is not known. `mcp-all-in-one import` without arguments lists the known ones and where their files are.",
+		"不认识这个客户端。不带参数的 `mcp-all-in-one import` 列出已知客户端及其文件。"},
+	CodeClientFile: {"The client's file could not be read or changed; nothing was written. The message says where it stopped.",
+		"无法读取或修改该客户端的文件；未写入任何内容。提示说明了出错位置。"},
+	CodeInUse: {"Another program listens on this address already, often another gateway. Stop it, or take another port with --port.",
+		"该地址已被其他程序占用，通常是另一个网关。停止它，或用 --port 换一个端口。"},
+	CodeNotRunning: {"The command needs a running gateway and none was found for this config file. Start one with `mcp-all-in-one http`.",
+		"该命令需要正在运行的网关，但没有找到使用此配置文件的网关。用 `mcp-all-in-one http` 启动一个。"},
+	CodeControl: {"A running gateway was found, and it did not do what it was asked. The message is its own.",
+		"找到了正在运行的网关，但它没有完成请求。提示是网关给出的。"},
+	CodeNoConsole: {"The gateway runs without its console. Start it without --no-ui.",
+		"网关没有提供控制台。启动时不要使用 --no-ui。"},
+	CodeNotStarted: {"The server's process could not be started, or ended before it answered. Its last lines on standard error say most; `mcp-all-in-one doctor NAME` looks for the cause.",
+		"服务进程无法启动，或在应答之前退出。它在标准错误中的最后几行最有价值；`mcp-all-in-one doctor NAME` 会查找原因。"},
+}
+
+// Codes of the tester's errors.
+const (
+	CodeNotConnected = "AIO2142"
+	CodeAuth         = "AIO3001"
+	CodeUnreachable  = "AIO4101"
+	CodeTool         = "AIO5001"
+	CodeUnknownTool  = "AIO5002"
+	CodeArgument     = "AIO5003"
+	CodeOutput       = "AIO6001"
+	CodeTimeout      = "AIO8001"
+	CodeInterrupted  = "AIO8002"
+)

@@ -1,0 +1,74 @@
+package env
+
+import (
+	"errors"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/spelling"
+)
+
+// FindServer is the configured server that a command is about; "schema/name"
+// names the schema too.
+func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return nil, err
+	}
+	if s, n, ok := strings.Cut(name, "/"); ok && cfg.Schema(s) != nil {
+		schema, name = s, n
+	}
+	found := cfg.Schema(schema)
+	if found == nil {
+		return nil, noSchema(a, &config.NameError{Name: schema, File: cfg.Path, Known: cfg.Names()})
+	}
+	if server := found.Server(name); server != nil {
+		return server, nil
+	}
+	e := &ExitError{Code: ExitUsage, ID: CodeNoServer, Err: errors.New(a.T("no server "+name+" in "+cfg.Path, cfg.Path+" 中没有服务 "+name))}
+	if len(cfg.Schemas) > 1 {
+		e.Err = errors.New(a.T("no server "+name+" in schema "+schema+" of "+cfg.Path, cfg.Path+" 的 schema "+schema+" 中没有服务 "+name))
+	}
+	if meant := meantServer(a, cfg, schema, name); meant != nil {
+		e.Hint = a.T("did you mean: ", "是否要用：") + a.AgainFor(command, meant)
+	} else {
+		e.Hint = a.T("see what there is: ", "查看现有服务：") + a.Again("list")
+	}
+	return nil, e
+}
+
+// meantServer is the server that was probably meant: of the same name in
+// another schema, or of a name like it; nil when there is none.
+func meantServer(a *Env, cfg *config.Config, schema, name string) *config.Server {
+	for _, s := range cfg.Schemas {
+		if server := s.Server(name); server != nil {
+			return server
+		}
+	}
+	if near := spelling.Nearest(name, cfg.Schema(schema).Names()); near != "" {
+		return cfg.Schema(schema).Server(near)
+	}
+	return nil
+}
+
+// nameError is a schema or server that the file to be changed does not have.
+func nameError(a *Env, e *config.NameError) error {
+	switch {
+	case e.Fixed:
+		return Fail(ExitUsage, codeNoSchema, a.T("move its servers under \"mcpServers\", then try again", "请先把服务移到 \"mcpServers\" 下"), "%s",
+			a.T("the shape of "+e.File+" has no schemas", e.File+" 的格式没有 schema"))
+	case e.Server:
+		return Fail(ExitUsage, CodeNoServer, a.T("see what there is: ", "查看现有服务：")+a.Again("list"), "%s",
+			a.T("no server "+e.Name+" in schema "+e.Schema+" of "+e.File, e.File+" 的 schema "+e.Schema+" 中没有服务 "+e.Name))
+	}
+	return noSchema(a, e)
+}
+
+func noSchema(a *Env, e *config.NameError) error {
+	return &ExitError{
+		Code: ExitUsage, ID: codeNoSchema, Err: errors.New(a.T("no schema "+e.Name+" in "+e.File, e.File+" 中没有 schema "+e.Name)),
+		Details: []Detail{{a.T("schemas", "现有"), strings.Join(e.Known, ", ")}},
+		Hint: a.T("use --schema with one of them; add NAME --schema "+e.Name+" --create-schema ... makes it",
+			"用 --schema 指定其中之一；add NAME --schema "+e.Name+" --create-schema ... 可创建它"),
+	}
+}

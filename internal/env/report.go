@@ -1,0 +1,135 @@
+package env
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// Report prints an error and returns the exit code.
+func (a *Env) Report(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var e *ExitError
+	if errors.As(err, &e) {
+		if e.Err != nil {
+			printError(a, e)
+		}
+		return exitCode(a, e.Code)
+	}
+	var load *config.LoadError
+	if errors.As(err, &load) {
+		return reportConfig(a, load)
+	}
+	var missing *config.NameError
+	if errors.As(err, &missing) {
+		return a.Report(nameError(a, missing))
+	}
+	printError(a, &ExitError{Code: ExitFailure, Err: err, Plain: a.Personality.Plain})
+	return ExitFailure
+}
+
+// exitCode is the one that scripts for the program know: those of the older
+// programs know only 1.
+func exitCode(a *Env, code int) int {
+	if a.Personality.Plain && code != exitOK && code != ExitInterrupted {
+		return ExitFailure
+	}
+	return code
+}
+
+// reportConfig says what is wrong with the config file, in the words of the
+// program that we are.
+func reportConfig(a *Env, e *config.LoadError) int {
+	if a.Personality.Config == config.MCPX && !a.JSON {
+		fmt.Fprintln(a.Stderr, mcpxHeadline(e))
+	}
+	printProblems(a, e.Problems)
+	if !a.Personality.Plain {
+		return ExitUsage
+	}
+	if a.Personality.example != "" {
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("Example: ", "示例："), a.Personality.example)
+	}
+	return ExitFailure
+}
+
+// mcpxHeadline is how MCPX called a config file that it could not use.
+func mcpxHeadline(e *config.LoadError) string {
+	file := ""
+	for _, p := range e.Problems {
+		if p.Severity == config.SeverityError {
+			file = p.File
+		}
+	}
+	switch {
+	case e.Has("AIO2001") && file == "":
+		return "Config file not found: name one, or create ~/.mcpx/config.json, such as {\"mcp_servers\": []}"
+	case e.Has("AIO2001"):
+		return "Config file not found: " + file
+	case e.Has("AIO2009"), e.Has("AIO2007"), e.Has("AIO2011"):
+		return "Invalid JSON in config file: " + file
+	}
+	return "Invalid config structure: " + file
+}
+
+// printError says what failed, where, why, and what to do about it where that
+// is known.
+func printError(a *Env, e *ExitError) {
+	if a.JSON {
+		printErrorJSON(a, e)
+		return
+	}
+	if e.Plain {
+		fmt.Fprintf(a.Stderr, "Error: %s\n", a.Lang.Of(e.Err))
+	} else {
+		label := a.T("error", "错误")
+		if e.ID != "" {
+			label += "[" + e.ID + "]"
+		}
+		fmt.Fprintf(a.Stderr, "%s%s%s\n", a.Paint(Red, label), a.T(": ", "："), a.Lang.Of(e.Err))
+	}
+	rows := e.Details
+	if e.Hint != "" {
+		rows = append(rows[:len(rows):len(rows)], Detail{a.T("fix", "修正"), e.Hint})
+	}
+	if _, known := Explain(e.ID); known && !e.Plain {
+		// The other programs that this one is do not have the command.
+		rows = append(rows[:len(rows):len(rows)], Detail{a.T("more", "详情"), "mcp-all-in-one explain " + e.ID})
+	}
+	for _, row := range rows {
+		fmt.Fprintf(a.Stderr, "  %s  %s\n", PadRight(row.Label, 8), strings.ReplaceAll(row.Text, "\n", "\n            "))
+	}
+}
+
+func printErrorJSON(a *Env, e *ExitError) {
+	body := map[string]any{"exit": e.Code, "message": e.Err.Error()}
+	if e.ID != "" {
+		body["code"] = e.ID
+	}
+	if e.Hint != "" {
+		body["hint"] = e.Hint
+	}
+	for _, row := range e.Details {
+		body[row.Label] = row.Text
+	}
+	WriteLine(a.Stderr, map[string]any{"error": body})
+}
+
+func printProblems(a *Env, problems []config.Problem) {
+	if a.JSON {
+		WriteLine(a.Stderr, map[string]any{"error": map[string]any{"exit": ExitUsage, "problems": problems}})
+		return
+	}
+	for _, p := range problems {
+		fmt.Fprintln(a.Stderr, a.ProblemText(p))
+	}
+}
+
+// ProblemText is a problem of the config file in the user's language.
+func (a *Env) ProblemText(p config.Problem) string {
+	return p.In(a.Lang)
+}

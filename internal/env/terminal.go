@@ -1,0 +1,65 @@
+package env
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+)
+
+// A Colour is a way to paint on a terminal.
+type Colour string
+
+const (
+	Red    Colour = "31"
+	Green  Colour = "32"
+	Yellow Colour = "33"
+	Dim    Colour = "2"
+)
+
+// Paint colours text for standard error, where a person sees it.
+func (a *Env) Paint(c Colour, text string) string {
+	if !a.colours(a.Stderr) {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}
+
+// colours says whether what is written to w is shown in colour.
+func (a *Env) colours(w any) bool {
+	if v, ok := a.Getenv("NO_COLOR"); ok && v != "" {
+		return false
+	}
+	if v, ok := a.Getenv("CLICOLOR_FORCE"); ok && v != "" && v != "0" {
+		return true
+	}
+	if v, _ := a.Getenv("TERM"); v == "dumb" {
+		return false
+	}
+	return IsTerminal(w)
+}
+
+// IsTerminal says whether a person is at the other end of a file.
+func IsTerminal(f any) bool {
+	file, ok := f.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// TextWidth is how many columns a text takes; East Asian characters take two.
+func TextWidth(s string) int {
+	n := 0
+	for _, r := range s {
+		switch width.LookupRune(r).Kind() {
+		case width.EastAsianWide, width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+func PadRight(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-TextWidth(s)))
+}

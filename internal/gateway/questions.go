@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// questions are those of a legacy server that wait for a modern client, who is
+// told them in an answer and answers them in another request. The zero value has
+// none.
+type questions struct {
+	mu    sync.Mutex
+	open  map[string]*openQuestion
+	count int
+}
+
+// An openQuestion waits for an answer.
+type openQuestion struct {
+	req    *jsonrpc.Request
+	answer chan *jsonrpc.Response
+}
+
+// ask keeps a question until the client has answered it. It calls news once the
+// question is there to be told.
+func (qs *questions) ask(ctx context.Context, req *jsonrpc.Request, news func()) (*jsonrpc.Response, error) {
+	q := &openQuestion{
+		req:    &jsonrpc.Request{Method: req.Method, Params: append([]byte(nil), req.Params...)},
+		answer: make(chan *jsonrpc.Response, 1),
+	}
+	qs.mu.Lock()
+	if qs.open == nil {
+		qs.open = make(map[string]*openQuestion)
+	}
+	qs.count++
+	key := fmt.Sprintf("in%d", qs.count)
+	qs.open[key] = q
+	qs.mu.Unlock()
+	news()
+	select {
+	case resp := <-q.answer:
+		return resp, nil
+	case <-ctx.Done():
+		qs.mu.Lock()
+		delete(qs.open, key)
+		qs.mu.Unlock()
+		if errors.Is(context.Cause(ctx), errExpired) && req.Method == mcp.MethodElicit {
+			return &jsonrpc.Response{Result: []byte(`{"action":"cancel"}`)}, nil
+		}
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "the client did not answer")
+	}
+}
+
+// inputs are the open questions as the modern era asks them; nil for none.
+func (qs *questions) inputs() []byte {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if len(qs.open) == 0 {
+		return nil
+	}
+	requests := []byte(`{}`)
+	for key, q := range qs.open {
+		requests = jsonrpc.Set(requests, asInput(q.req), key)
+	}
+	return requests
+}
+
+// give passes the answers of the client on and says how many questions are left.
+func (qs *questions) give(answers []byte) (left int) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	for key, answer := range jsonrpc.Members(orEmptyObject(answers)) {
+		q := qs.open[key]
+		if q == nil {
+			continue // never asked, or answered already
+		}
+		delete(qs.open, key)
+		q.answer <- &jsonrpc.Response{Result: append([]byte(nil), answer...)}
+	}
+	return len(qs.open)
+}
+
+// asInput writes a legacy question as the modern era asks it.
+func asInput(req *jsonrpc.Request) []byte {
+	params := req.Params
+	if len(params) == 0 {
+		params = []byte(`{}`)
+	}
+	params = jsonrpc.Set(params, nil, "_meta")
+	params = jsonrpc.Set(params, nil, "elicitationId")
+	return fmt.Appendf(nil, `{"method":%s,"params":%s}`, jsonrpc.Quote(req.Method), params)
+}

@@ -1,0 +1,116 @@
+package jsonschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"regexp/syntax"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// What a server's schema, and one validation with it, may cost us.
+const (
+	maxSchemaBytes = 1 << 20
+	maxSubschemas  = 10_000
+	maxSchemaDepth = 256
+	maxPattern     = 20_000      // steps of one pattern's program
+	maxMatching    = 20_000_000  // steps of a pattern times the bytes of a text
+	maxSteps       = 200_000     // subschemas held against values
+	maxEvaluation  = 1_000       // levels of subschemas within each other
+	maxWork        = 200_000_000 // bytes and members looked at, steps of patterns
+)
+
+// workFor is how much of maxWork arguments of that size may use: what is made of
+// them stays below a hundred times their size.
+func workFor(size int) int { return min(maxWork, 20_000_000+200*size) }
+
+func withinBudget(schema []byte) error {
+	if len(schema) > maxSchemaBytes {
+		return i18n.Errorf("the schema has more than %d bytes", "schema 超过 %d 字节", maxSchemaBytes)
+	}
+	count, depth, deepest := 0, 0, 0
+	inString := false
+	for i := 0; i < len(schema); i++ {
+		switch c := schema[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+			if c == '{' {
+				count++
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	if count > maxSubschemas {
+		return i18n.Errorf("the schema has more than %d parts", "schema 超过 %d 个部分", maxSubschemas)
+	}
+	if deepest > maxSchemaDepth {
+		return i18n.Errorf("the schema is nested more than %d levels deep", "schema 嵌套超过 %d 层", maxSchemaDepth)
+	}
+	return nil
+}
+
+// decode reads JSON with numbers as they are written.
+func decode(raw []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, i18n.Errorf("reading JSON: %v", "读取 JSON 失败：%v", err)
+	}
+	return v, nil
+}
+
+// matcher is a pattern that a text has to match.
+type matcher struct {
+	expr  *regexp.Regexp
+	steps int
+}
+
+// compilePattern is nil for a pattern that cannot be compiled here
+// (look-around, back references) or would cost too much; it is left to the
+// server.
+func compilePattern(pattern string) *matcher {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	steps := programSize(tree)
+	if steps > maxPattern {
+		return nil
+	}
+	expr, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil
+	}
+	return &matcher{expr, steps}
+}
+
+// matches says whether s matches, or is too long to tell.
+func (e *evaluation) matches(m *matcher, s string) bool {
+	cost := m.steps * len(s)
+	return cost > maxMatching || !e.spend(cost) || m.expr.MatchString(s)
+}
+
+// programSize estimates the steps of a compiled pattern, in which a repetition
+// is written out.
+func programSize(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)/2
+	for _, sub := range re.Sub {
+		size += programSize(sub)
+		if size > maxPattern {
+			return size
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return size
+}

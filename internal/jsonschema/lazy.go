@@ -1,0 +1,61 @@
+// Package jsonschema holds JSON values against JSON Schemas of the drafts 7 and
+// 2020-12, with budgets for schemas and values that were made to take long. It
+// fetches nothing.
+package jsonschema
+
+import (
+	"sync"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// A Schema is a JSON Schema, compiled when it is first needed.
+type Schema struct {
+	once sync.Once
+	doc  *document
+	err  error
+}
+
+func (r *Schema) compile(schema []byte) {
+	r.once.Do(func() {
+		if r.err = withinBudget(schema); r.err != nil {
+			return
+		}
+		raw, err := decode(schema)
+		if err != nil {
+			r.err = err
+			return
+		}
+		r.doc, r.err = compileSchema(raw)
+	})
+}
+
+// Err says why nothing can be held against the schema; nil when it can.
+func (r *Schema) Err(schema []byte) error {
+	r.compile(schema)
+	return r.err
+}
+
+// Validate holds arguments against the schema; nil counts as {}. A schema that
+// cannot be used, or would take too long, refuses nothing.
+func (r *Schema) Validate(schema, args []byte) []Violation {
+	if r.Err(schema) != nil {
+		return nil
+	}
+	if len(args) == 0 || args[0] == 'n' {
+		args = []byte("{}")
+	}
+	value, err := decode(args)
+	if err != nil {
+		return []Violation{{Want: i18n.Plain("JSON"), Message: i18n.New("Arguments: expected JSON", "参数：应为 JSON")}}
+	}
+	return r.doc.validate(value, workFor(len(args)))
+}
+
+func (d *document) validate(value any, work int) []Violation {
+	e := &evaluation{doc: d, work: maxWork - work}
+	if e.check(d.root, value, nil, nil, true) || e.spent {
+		return nil
+	}
+	return sorted(e.found)
+}

@@ -1,0 +1,152 @@
+package probe
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/itchyny/gojq"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Places names places in a JSON value by a path of jq: .items[].id,
+// .. | .updated_at?, .["odd name"][0].
+type Places struct{ paths *gojq.Code }
+
+// ParsePlaces reads a path of jq. The first dot may be left out.
+func ParsePlaces(text string) (Places, error) {
+	if strings.HasPrefix(text, "$") {
+		return Places{}, i18n.Errorf("paths are those of jq; instead of %s, write %s", "路径采用 jq 语法；请将 %s 写作 %s", text, fromJSONPath(text))
+	}
+	paths, err := compilePaths(text)
+	if err != nil {
+		if dotted, other := compilePaths("." + text); other == nil {
+			return Places{dotted}, nil
+		}
+		return Places{}, i18n.Errorf("reading the path %q: %w", "解析路径 %q 失败：%w", text, err)
+	}
+	return Places{paths}, nil
+}
+
+// compilePaths makes the query that lists the paths of an expression. What is
+// no path of anything, as .a + 1, fails on null, too.
+func compilePaths(expression string) (*gojq.Code, error) {
+	if _, err := gojq.Parse(expression); err != nil {
+		return nil, err
+	}
+	query, err := gojq.Parse("path(" + expression + "\n)")
+	if err != nil {
+		return nil, err
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, err
+	}
+	if v, ok := code.Run(nil).Next(); ok {
+		if err, failed := v.(error); failed && strings.HasPrefix(err.Error(), "invalid path") {
+			return nil, err
+		}
+	}
+	return code, nil
+}
+
+var (
+	anywhere    = regexp.MustCompile(`\.\.(\w+)`)
+	fromBracket = strings.NewReplacer("[*]", "[]", ".*", "[]", "['", `["`, "']", `"]`)
+)
+
+// fromJSONPath translates a path as earlier versions read it.
+func fromJSONPath(text string) string {
+	text = anywhere.ReplaceAllString(fromBracket.Replace(strings.TrimPrefix(text, "$")), "..|.$1?")
+	if !strings.HasPrefix(text, ".") {
+		return "." + text
+	}
+	return text
+}
+
+// maxPlaces ends an expression that names places without end.
+const maxPlaces = 100_000
+
+// each calls visit with the value that holds a place, and the place's name or
+// index in it, for every place that exists. An expression that fails has no
+// further places.
+func (p Places) each(value any, visit func(holder, key any)) {
+	iter := p.paths.Run(value)
+	for range maxPlaces {
+		v, ok := iter.Next()
+		path, isPath := v.([]any)
+		if !ok || !isPath {
+			return
+		}
+		var holder, key any
+		at, exists := value, true
+		for _, step := range path {
+			holder, key = at, step
+			if at, exists = memberOf(at, step); !exists {
+				break
+			}
+		}
+		if exists {
+			visit(holder, key)
+		}
+	}
+}
+
+func memberOf(value, key any) (any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		name, _ := key.(string)
+		member, ok := v[name]
+		return member, ok
+	case []any:
+		if i, ok := key.(int); ok && i >= 0 && i < len(v) {
+			return v[i], true
+		}
+	}
+	return nil, false
+}
+
+// Find returns every value that the path names.
+func (p Places) Find(value any) []any {
+	var found []any
+	p.each(value, func(holder, key any) {
+		if holder == nil {
+			found = append(found, value)
+			return
+		}
+		member, _ := memberOf(holder, key)
+		found = append(found, member)
+	})
+	return found
+}
+
+// Remove takes out what the path names, elements of arrays becoming null, and
+// returns the value.
+func (p Places) Remove(value any) any {
+	type place struct{ holder, key any }
+	var places []place
+	p.each(value, func(holder, key any) { places = append(places, place{holder, key}) })
+	for _, at := range places {
+		switch holder := at.holder.(type) {
+		case nil:
+			return nil
+		case map[string]any:
+			delete(holder, at.key.(string))
+		case []any:
+			holder[at.key.(int)] = nil
+		}
+	}
+	return value
+}
+
+// decodeJSON reads a value with its numbers as they are written.
+func decodeJSON(raw []byte) (any, error) {
+	var v any
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}

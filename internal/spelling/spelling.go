@@ -1,0 +1,63 @@
+// Package spelling finds the name that a misspelt one stands for.
+package spelling
+
+import "strings"
+
+// longest is the length, in characters, above which words are not compared.
+const longest = 64
+
+// Nearest returns the candidate that name is most likely a slip of, or "".
+// The case of letters does not count; a candidate that contains name is near.
+func Nearest(name string, candidates []string) string {
+	lower := strings.ToLower(name)
+	word := []rune(lower)
+	best, limit := "", min(max(1, len(word)/3), len(word)-1)
+	for _, c := range candidates {
+		other := strings.ToLower(c)
+		cost := Distance(word, []rune(other), limit)
+		part := len(word) > 2 && strings.Contains(other, lower) || len(word) > 1 && strings.HasPrefix(other, lower)
+		if part {
+			cost = min(cost, 2)
+		}
+		if cost <= limit || part && best == "" {
+			best, limit = c, cost-1
+		}
+	}
+	return best
+}
+
+// Distance counts the edits between two words: insertions, deletions,
+// replacements, swapped neighbours. It returns limit+1 for anything over limit.
+func Distance(a, b []rune, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit {
+		return limit + 1
+	}
+	var buffer [3][longest + 1]int
+	if len(b) > longest {
+		return limit + 1
+	}
+	before, last, row := buffer[0][:], buffer[1][:], buffer[2][:]
+	for j := 0; j <= len(b); j++ {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		best := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			best = min(best, row[j])
+		}
+		if best > limit {
+			return limit + 1
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(b)], limit+1)
+}
