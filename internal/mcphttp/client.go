@@ -124,10 +124,10 @@ func (c *Client) setState(session, version string) {
 	h["Content-Type"] = []string{"application/json"}
 	h["Accept"] = []string{"application/json, text/event-stream"}
 	if session != "" {
-		h[headerSession] = []string{session}
+		h[mcp.HeaderSession] = []string{session}
 	}
 	if version != "" {
-		h[headerVersion] = []string{version}
+		h[mcp.HeaderVersion] = []string{version}
 	}
 	c.state.Store(&clientState{session: session, version: version, header: h})
 }

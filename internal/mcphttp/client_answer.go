@@ -79,9 +79,6 @@ func (buf *answerBuffer) grow(b []byte, size int) []byte {
 	return room
 }
 
-// moreRoom is the size of a buffer that is full with have bytes.
-func moreRoom(have, limit int) int { return max(eventBuffer, min(4*have, limit)) }
-
 // whole reads an answer that is one JSON body.
 func (x *exchange) whole(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
 	buf, err := readWhole(resp.Body, resp.ContentLength, x.c.opt.MaxMessage)

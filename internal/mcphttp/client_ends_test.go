@@ -94,7 +94,7 @@ func TestClientTransportsAreTheSame(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		msg := receive(r)
 		if msg.Kind == jsonrpc.KindRequest {
-			w.Header().Set(headerSession, "s1")
+			w.Header().Set(mcp.HeaderSession, "s1")
 			answerJSON(w, msg.ID, `{}`)
 		}
 		seen <- msg

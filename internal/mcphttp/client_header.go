@@ -10,22 +10,12 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Header names in the canonical form of net/http.
-const (
-	headerSession   = "Mcp-Session-Id"
-	headerVersion   = "Mcp-Protocol-Version"
-	headerMethod    = "Mcp-Method"
-	headerName      = "Mcp-Name"
-	headerParam     = "Mcp-Param-"
-	headerLastEvent = "Last-Event-Id"
-)
-
 // notConfigurable are headers that belong to one connection, or that the
 // protocol sets itself.
 var notConfigurable = []string{
 	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Host", "Content-Length", "Content-Type", "Content-Encoding", "Accept", "Accept-Encoding",
-	headerSession, headerVersion, headerMethod, headerName, headerLastEvent,
+	mcp.HeaderSession, mcp.HeaderVersion, mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderLastEvent,
 }
 
 // clientHeader is what of the configured headers is sent with every request.
@@ -53,12 +43,12 @@ func (c *Client) headerFor(method string, params []byte) http.Header {
 			return st.header
 		}
 		h := maps.Clone(st.header)
-		delete(h, headerSession)
-		delete(h, headerVersion)
+		delete(h, mcp.HeaderSession)
+		delete(h, mcp.HeaderVersion)
 		return h
 	}
 	h := maps.Clone(st.header)
-	h[headerMethod] = []string{method}
+	h[mcp.HeaderMethod] = []string{method}
 	for name, value := range c.fieldsFor(method, params) {
 		h[name] = append(h[name][:len(h[name]):len(h[name])], value)
 	}
@@ -69,16 +59,16 @@ func (c *Client) headerFor(method string, params []byte) http.Header {
 // its params.
 func (c *Client) fieldsFor(method string, params []byte) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
-		member := nameMember(method)
+		member := mcp.NameMember(method)
 		if member == "" {
 			return
 		}
 		name, ok := jsonrpc.GetString(params, member)
-		if !ok || !yield(headerName, mcp.EncodeHeader(name)) || method != mcp.MethodToolsCall || c.opt.ParamHeaders == nil {
+		if !ok || !yield(mcp.HeaderName, mcp.EncodeHeader(name)) || method != mcp.MethodToolsCall || c.opt.ParamHeaders == nil {
 			return
 		}
 		for field, values := range c.opt.ParamHeaders(name, jsonrpc.Get(params, "arguments")) {
-			if field = http.CanonicalHeaderKey(field); !strings.HasPrefix(field, headerParam) {
+			if field = http.CanonicalHeaderKey(field); !strings.HasPrefix(field, mcp.ParamHeaderPrefix) {
 				continue
 			}
 			for _, v := range values {
@@ -88,18 +78,4 @@ func (c *Client) fieldsFor(method string, params []byte) iter.Seq2[string, strin
 			}
 		}
 	}
-}
-
-// nameMember is the member of params that Mcp-Name repeats; "" for none.
-func nameMember(method string) string {
-	switch method {
-	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
-		return "name"
-	case mcp.MethodResourcesRead:
-		return "uri"
-	}
-	if strings.HasPrefix(method, "tasks/") {
-		return "taskId"
-	}
-	return ""
 }

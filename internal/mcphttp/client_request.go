@@ -91,7 +91,7 @@ func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.R
 		return nil, &AnswerError{Reason: i18n.New("the answer is compressed, which nobody asked for", "应答经过压缩，而请求并未要求"), ContentType: encoding}
 	}
 	if x.req.Method == mcp.MethodInitialize && !c.opt.Modern {
-		if err := c.openSession(resp.Header.Get(headerSession)); err != nil {
+		if err := c.openSession(resp.Header.Get(mcp.HeaderSession)); err != nil {
 			resp.Body.Close()
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
 )
 
 const (
@@ -196,7 +197,7 @@ func (c *Client) get(ctx context.Context, lastEvent string) (io.ReadCloser, erro
 	delete(header, "Content-Type")
 	header["Accept"] = []string{"text/event-stream"}
 	if lastEvent != "" {
-		header[headerLastEvent] = []string{lastEvent}
+		header[mcp.HeaderLastEvent] = []string{lastEvent}
 	}
 	resp, err := c.rt.RoundTrip(c.request(ctx, http.MethodGet, header, nil))
 	if err != nil {

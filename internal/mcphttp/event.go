@@ -287,3 +287,6 @@ func (r *EventReader) fill() error {
 	}
 	return nil
 }
+
+// moreRoom is the size of a buffer that is full with have bytes.
+func moreRoom(have, limit int) int { return max(eventBuffer, min(4*have, limit)) }

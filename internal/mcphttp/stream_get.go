@@ -24,7 +24,7 @@ func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, prin
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a body is not expected here")
 	case r.Method == http.MethodGet && !acceptedBy(r.Header["Accept"]).events:
 		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
-	case len(r.Header[headerSession]) == 0:
+	case len(r.Header[mcp.HeaderSession]) == 0:
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "missing header Mcp-Session-Id")
 	default:
 		if ss := s.sessionOf(r, ep, principal); ss != nil {
@@ -66,7 +66,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		return
 	}
 	var st *stream
-	if last := r.Header[headerLastEvent]; len(last) == 1 {
+	if last := r.Header[mcp.HeaderLastEvent]; len(last) == 1 {
 		st = ss.journal.find(last[0], k)
 	}
 	resumed := st != nil
