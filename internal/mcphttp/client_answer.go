@@ -15,7 +15,7 @@ import (
 
 // answerClasses are the sizes of pooled buffers. Of what is larger one is kept. All
 // are left to the garbage collector after a while.
-var answerClasses = [...]int{eventBuffer, 16 << 10, 64 << 10, 256 << 10, 5 << 18}
+var answerClasses = [...]int{EventBuffer, 16 << 10, 64 << 10, 256 << 10, 5 << 18}
 
 // editRoom is what a large answer has behind it, for what is added to it.
 const editRoom = 64
@@ -124,7 +124,7 @@ func readWhole(body io.Reader, length, limit int64) (*answerBuffer, error) {
 	buf := newAnswerBuffer(0)
 	for {
 		if len(buf.b) == cap(buf.b) {
-			buf.grow(buf.b, moreRoom(len(buf.b), int(limit)+1))
+			buf.grow(buf.b, MoreRoom(len(buf.b), int(limit)+1))
 		}
 		n, err := body.Read(buf.b[len(buf.b):cap(buf.b)])
 		buf.b = buf.b[:len(buf.b)+n]

@@ -97,7 +97,7 @@ func brokenStream(err error) bool {
 func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox, pos *position) (*jsonrpc.Response, error) {
 	buf := newAnswerBuffer(0)
 	er := NewEventReader(body, x.c.opt.MaxMessage)
-	er.buf, er.grow = buf.b, buf.grow
+	er.Buf, er.Grow = buf.b, buf.grow
 	for {
 		ev, err := er.Next()
 		if err != nil {
@@ -118,8 +118,8 @@ func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox
 		if resp == nil {
 			continue
 		}
-		buf.b = er.buf // the result stands in it
-		if er.err != nil {
+		buf.b = er.Buf // the result stands in it
+		if er.Err != nil {
 			body.Close()
 		} else {
 			x.rest = body

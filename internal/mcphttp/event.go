@@ -27,7 +27,7 @@ type Event struct {
 const (
 	maxEventID     = 8 << 10
 	maxEventFields = 16 << 10 // room for everything that is not data
-	eventBuffer    = 4 << 10
+	EventBuffer    = 4 << 10
 )
 
 // A LimitError is a field of an event that is longer than we accept.
@@ -50,11 +50,11 @@ type EventReader struct {
 	r   io.Reader
 	max int
 	// buf[pos:] is unread; buf[first:] belongs to the event being read.
-	buf        []byte
-	grow       func(b []byte, size int) []byte // moves b to a larger one; nil for a new one
+	Buf        []byte
+	Grow       func(b []byte, size int) []byte // moves b to a larger one; nil for a new one
 	first, pos int
 	scanned    int // buf[pos:scanned] holds no end of line
-	err        error
+	Err        error
 
 	begun     bool // something other than a comment was read since the last event
 	lines     int  // data lines
@@ -86,7 +86,7 @@ func (r *EventReader) Next() (Event, error) {
 	for {
 		line, start, err := r.line()
 		if err != nil {
-			if err == io.EOF && (r.begun || len(r.buf) > r.pos) {
+			if err == io.EOF && (r.begun || len(r.Buf) > r.pos) {
 				err = io.ErrUnexpectedEOF
 			}
 			return Event{}, err
@@ -98,7 +98,7 @@ func (r *EventReader) Next() (Event, error) {
 			}
 			r.ev.Data = r.joined
 			if r.lines == 1 {
-				r.ev.Data = r.buf[r.from:r.to]
+				r.ev.Data = r.Buf[r.from:r.to]
 			}
 			if len(r.ev.Data) > r.max {
 				return Event{}, oversize(r.ev.Data)
@@ -117,7 +117,7 @@ func (r *EventReader) Next() (Event, error) {
 // Keep makes the data of the last event the caller's own: the reader goes on
 // in another buffer.
 func (r *EventReader) Keep() {
-	r.buf = append([]byte(nil), r.buf[r.pos:]...)
+	r.Buf = append([]byte(nil), r.Buf[r.pos:]...)
 	r.scanned -= r.pos
 	r.first, r.pos = 0, 0
 }
@@ -157,7 +157,7 @@ func (r *EventReader) data(value []byte, start int) {
 	case 0:
 		r.from, r.to = start, start+len(value)
 	case 1:
-		r.joined = append(r.joined, r.buf[r.from:r.to]...)
+		r.joined = append(r.joined, r.Buf[r.from:r.to]...)
 		fallthrough
 	default:
 		r.joined = append(append(r.joined, '\n'), value...)
@@ -178,22 +178,22 @@ func eventName(value []byte) string {
 // line returns the next line without its end, and where in buf it stands.
 func (r *EventReader) line() (line []byte, start int, err error) {
 	for {
-		if r.skipLF && r.pos < len(r.buf) {
+		if r.skipLF && r.pos < len(r.Buf) {
 			r.skipLF = false
-			if r.buf[r.pos] == '\n' {
+			if r.Buf[r.pos] == '\n' {
 				r.pos++
 			}
 		}
 		r.scanned = max(r.scanned, r.pos)
-		if end := endOfLine(r.buf[r.scanned:]); end >= 0 && !r.skipLF {
+		if end := endOfLine(r.Buf[r.scanned:]); end >= 0 && !r.skipLF {
 			end += r.scanned
 			start = r.pos
-			r.pos, r.skipLF = end+1, r.buf[end] == '\r'
+			r.pos, r.skipLF = end+1, r.Buf[end] == '\r'
 			r.pastStart = true
-			return r.buf[start:end], start, nil
+			return r.Buf[start:end], start, nil
 		}
-		r.scanned = len(r.buf)
-		if len(r.buf)-r.first > r.max+maxEventFields {
+		r.scanned = len(r.Buf)
+		if len(r.Buf)-r.first > r.max+maxEventFields {
 			return nil, 0, r.tooLarge()
 		}
 		if err := r.fill(); err != nil {
@@ -204,7 +204,7 @@ func (r *EventReader) line() (line []byte, start int, err error) {
 
 func (r *EventReader) tooLarge() error {
 	r.skipping = true
-	whole := r.buf[r.first:]
+	whole := r.Buf[r.first:]
 	if _, data, ok := bytes.Cut(whole, []byte("data:")); ok {
 		whole = bytes.TrimPrefix(data, []byte{' '})
 	}
@@ -231,8 +231,8 @@ func endOfLine(b []byte) int {
 func (r *EventReader) skipEvent() error {
 	var last byte // 0 inside a line
 	for {
-		for r.pos < len(r.buf) {
-			b := r.buf[r.pos]
+		for r.pos < len(r.Buf) {
+			b := r.Buf[r.pos]
 			r.pos++
 			if b != '\n' && b != '\r' {
 				last = 0
@@ -254,31 +254,31 @@ func (r *EventReader) skipEvent() error {
 
 // fill reads more bytes behind what buf holds of the current event.
 func (r *EventReader) fill() error {
-	if r.err != nil {
-		return r.err
+	if r.Err != nil {
+		return r.Err
 	}
-	if r.first > 0 && (r.first == len(r.buf) || len(r.buf) == cap(r.buf)) {
-		n := copy(r.buf, r.buf[r.first:])
-		r.buf = r.buf[:n]
+	if r.first > 0 && (r.first == len(r.Buf) || len(r.Buf) == cap(r.Buf)) {
+		n := copy(r.Buf, r.Buf[r.first:])
+		r.Buf = r.Buf[:n]
 		for _, at := range []*int{&r.pos, &r.scanned, &r.from, &r.to} {
 			*at -= r.first
 		}
 		r.first = 0
 	}
-	if len(r.buf) == cap(r.buf) {
-		size := moreRoom(len(r.buf), r.max+maxEventFields+1)
-		if r.grow != nil {
-			r.buf = r.grow(r.buf, size)
+	if len(r.Buf) == cap(r.Buf) {
+		size := MoreRoom(len(r.Buf), r.max+maxEventFields+1)
+		if r.Grow != nil {
+			r.Buf = r.Grow(r.Buf, size)
 		} else {
-			r.buf = append(make([]byte, 0, size), r.buf...)
+			r.Buf = append(make([]byte, 0, size), r.Buf...)
 		}
 	}
-	n, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
-	r.buf = r.buf[:len(r.buf)+n]
-	r.err = err
-	if !r.pastStart && len(r.buf) >= 3 { // a byte order mark
+	n, err := r.r.Read(r.Buf[len(r.Buf):cap(r.Buf)])
+	r.Buf = r.Buf[:len(r.Buf)+n]
+	r.Err = err
+	if !r.pastStart && len(r.Buf) >= 3 { // a byte order mark
 		r.pastStart = true
-		if bytes.HasPrefix(r.buf, []byte("\xef\xbb\xbf")) {
+		if bytes.HasPrefix(r.Buf, []byte("\xef\xbb\xbf")) {
 			r.pos, r.first = 3, 3
 		}
 	}
@@ -289,4 +289,4 @@ func (r *EventReader) fill() error {
 }
 
 // moreRoom is the size of a buffer that is full with have bytes.
-func moreRoom(have, limit int) int { return max(eventBuffer, min(4*have, limit)) }
+func MoreRoom(have, limit int) int { return max(EventBuffer, min(4*have, limit)) }

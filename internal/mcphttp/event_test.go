@@ -83,8 +83,8 @@ func TestEventReaderLimits(t *testing.T) {
 			if !errors.As(err, &frame) || !bytes.HasPrefix(frame.Head, []byte(`{"id":5`)) {
 				t.Fatalf("got %v, want a FrameError with the head of the data", err)
 			}
-			if cap(er.buf) > 32<<10 {
-				t.Errorf("buffer grew to %d bytes", cap(er.buf))
+			if cap(er.Buf) > 32<<10 {
+				t.Errorf("buffer grew to %d bytes", cap(er.Buf))
 			}
 			if ev, err := er.Next(); err != nil || string(ev.Data) != "next" {
 				t.Errorf("after the large one: %q, %v", ev.Data, err)

@@ -3,14 +3,14 @@ package mcphttp
 import "strconv"
 
 // keepAlive is a comment, which readers of text/event-stream skip.
-var keepAlive = []byte(":\n\n")
+var KeepAlive = []byte(":\n\n")
 
 // retryMillis is how long a client shall wait before it reconnects.
 const retryMillis = "1000"
 
 // appendEvent renders one message. streamID is "" for a stream that cannot be
 // resumed. data is JSON without raw line breaks.
-func appendEvent(dst []byte, streamID string, seq uint64, data []byte) []byte {
+func AppendEvent(dst []byte, streamID string, seq uint64, data []byte) []byte {
 	dst = append(dst, "event: message\n"...)
 	if streamID != "" {
 		dst = append(dst, "id: "...)
@@ -26,14 +26,14 @@ func appendEvent(dst []byte, streamID string, seq uint64, data []byte) []byte {
 
 // appendPriming renders the event with an id and empty data that begins a
 // stream since 2025-11-25.
-func appendPriming(dst []byte, streamID string) []byte {
+func AppendPriming(dst []byte, streamID string) []byte {
 	dst = append(dst, "id: "...)
 	dst = append(dst, streamID...)
 	return append(dst, "-0\nretry: "+retryMillis+"\ndata: \n\n"...)
 }
 
 // appendEndpoint renders the first event of legacy HTTP+SSE.
-func appendEndpoint(dst []byte, url string) []byte {
+func AppendEndpoint(dst []byte, url string) []byte {
 	dst = append(dst, "event: endpoint\ndata: "...)
 	dst = append(dst, url...)
 	return append(dst, "\n\n"...)
@@ -41,7 +41,7 @@ func appendEndpoint(dst []byte, url string) []byte {
 
 // oneLine replaces the raw line breaks of a JSON message, which can only be
 // white space, in place.
-func oneLine(msg []byte) []byte {
+func OneLine(msg []byte) []byte {
 	for i, c := range msg {
 		if c == '\n' || c == '\r' {
 			msg[i] = ' '

@@ -116,7 +116,7 @@ func (p *post) settle() *stream {
 // finish ends the stream with its last message, nil for none.
 func (p *post) finish(st *stream, msg []byte) {
 	if msg != nil {
-		st.append(oneLine(msg), &p.srv.lim)
+		st.append(OneLine(msg), &p.srv.lim)
 	}
 	st.finish()
 	<-p.pumped

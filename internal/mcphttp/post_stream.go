@@ -33,7 +33,7 @@ func (p *post) RequestID() []byte { return p.id }
 
 func (p *post) say(msg []byte) error {
 	st := p.upgrade()
-	if st == nil || !st.append(oneLine(msg), &p.srv.lim) {
+	if st == nil || !st.append(OneLine(msg), &p.srv.lim) {
 		return jsonrpc.ErrClosed
 	}
 	return nil

@@ -29,7 +29,7 @@ func (ss *session) say(msg []byte) error {
 	if ss.ctx.Err() != nil {
 		return jsonrpc.ErrClosed
 	}
-	if n := ss.out.push(oneLine(msg), &ss.srv.lim); n > 0 {
+	if n := ss.out.push(OneLine(msg), &ss.srv.lim); n > 0 {
 		ss.srv.dropped.Add(int64(n))
 		ss.journal.cutReaders()
 	}

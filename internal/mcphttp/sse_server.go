@@ -50,7 +50,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	if err := k.start(ss.line.out, false); err != nil {
 		return
 	}
-	if err := k.write(appendEndpoint(nil, messagePath+"?sessionId="+url.QueryEscape(ss.id))); err != nil {
+	if err := k.write(AppendEndpoint(nil, messagePath+"?sessionId="+url.QueryEscape(ss.id))); err != nil {
 		return
 	}
 	s.gone(ss.line.pump(k))
@@ -126,7 +126,7 @@ func (l *sseLine) Write(parts ...[]byte) error {
 	for _, part := range parts {
 		msg = append(msg, part...)
 	}
-	if !l.out.append(oneLine(msg), &l.ss.srv.lim) {
+	if !l.out.append(OneLine(msg), &l.ss.srv.lim) {
 		return jsonrpc.ErrClosed
 	}
 	return nil

@@ -91,7 +91,7 @@ func (ss *session) carry(st *stream, k *sink, prime bool) {
 		defer func() { k.conn.close(k.isGone()) }()
 	}
 	if prime {
-		if err := k.write(appendPriming(nil, st.id)); err != nil {
+		if err := k.write(AppendPriming(nil, st.id)); err != nil {
 			st.detach(k)
 			return
 		}

@@ -123,7 +123,7 @@ var (
 func (k *sink) start(st *stream, prime bool) error {
 	k.writeHeader()
 	if prime {
-		return k.write(appendPriming(nil, st.id))
+		return k.write(AppendPriming(nil, st.id))
 	}
 	return k.out.Flush()
 }
