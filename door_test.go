@@ -26,9 +26,9 @@ var guarded = map[string][]string{
 	"upstream.Upstream.Listening":   {"gateway/send.go"},
 	// The tester connects to servers by itself; the console lets only
 	// administrators do that.
-	"mcphttp.NewClient":    {"probe"},
-	"mcphttp.DialSSE":      {"probe"},
-	"stdio.Launcher.Start": {"probe"},
+	"mcphttp/httpclient.NewClient": {"probe"},
+	"mcphttp/httpclient.DialSSE":   {"probe"},
+	"stdio.Launcher.Start":         {"probe"},
 }
 
 // TestOneDoor reads the source: nothing but gateway's send.go calls a server,

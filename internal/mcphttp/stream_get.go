@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 // named finds the session that a GET or DELETE is about, and enters it. When
@@ -91,7 +92,7 @@ func (ss *session) carry(st *stream, k *sink, prime bool) {
 		defer func() { k.conn.close(k.isGone()) }()
 	}
 	if prime {
-		if err := k.write(AppendPriming(nil, st.id)); err != nil {
+		if err := k.write(sse.AppendPriming(nil, st.id)); err != nil {
 			st.detach(k)
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
 // CallOptions bound one call.
@@ -113,7 +113,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 	params := x.Params
 	for {
 		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
-		var status *mcphttp.StatusError
+		var status *httpclient.StatusError
 		if errors.As(err, &status) && resp != nil {
 			x.Status, err = status.Status, nil // the body was an answer
 		}
