@@ -115,3 +115,10 @@ func (l *Listing) Keys() []string {
 
 // Offers says whether the server declared the capability of a list.
 func (s *Session) Offers(k catalog.Kind) bool { return s.info.Has(capabilityOf(k)) }
+
+func kindWord(k catalog.Kind) string {
+	if k == catalog.Templates {
+		return "templates"
+	}
+	return k.Member()
+}

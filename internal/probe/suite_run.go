@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -212,13 +211,6 @@ func (r *SuiteRunner) list(ctx context.Context, what string) (*Exchange, error) 
 		return &Exchange{Method: listMethods[k], Result: jsonOf(map[string]any{k.Member(): raw}), Timing: Timing{Total: time.Since(began)}}, nil
 	}
 	return nil, i18n.Errorf("there is no list %q: tools, resources, templates and prompts are", "没有列表 %q：可用的是 tools、resources、templates 和 prompts", what)
-}
-
-func kindWord(k catalog.Kind) string {
-	if k == catalog.Templates {
-		return "templates"
-	}
-	return k.Member()
 }
 
 func texts(args map[string]any) map[string]string {
