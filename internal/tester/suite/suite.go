@@ -1,4 +1,6 @@
-package probe
+// Package suite runs test files against a server: calls, and what is expected of
+// their answers.
+package suite
 
 import (
 	"encoding/json"
@@ -211,7 +213,7 @@ func FindSuites(paths []string) ([]string, error) {
 	return files, nil
 }
 
-func jsonOf(v any) json.RawMessage {
+func JSONOf(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil

@@ -1,4 +1,4 @@
-package probe
+package suite
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 )
 
 // A TestResult is how one test went.
@@ -45,7 +46,7 @@ func (r *SuiteResult) Failed() int {
 
 // A SuiteRunner runs the tests of one file on one connection.
 type SuiteRunner struct {
-	Session *Session
+	Session *probe.Session
 	Suite   *Suite
 	// Answers is the Answerer that the session was opened with.
 	Answers *TestAnswers
@@ -54,25 +55,25 @@ type SuiteRunner struct {
 	// OnResult hears of each test as it ends; it may be nil.
 	OnResult func(TestResult)
 
-	tools     *Listing
+	tools     *probe.Listing
 	snapshots *snapshots
 }
 
 // TestAnswers answers for whichever test runs.
 type TestAnswers struct {
 	mu     sync.Mutex
-	script *Script
+	script *probe.Script
 	asked  []string
 }
 
 // Answer answers for the test that runs.
-func (a *TestAnswers) Answer(ctx context.Context, q *Question) (json.RawMessage, error) {
+func (a *TestAnswers) Answer(ctx context.Context, q *probe.Question) (json.RawMessage, error) {
 	a.mu.Lock()
 	a.asked = append(a.asked, q.Kind())
 	script := a.script
 	a.mu.Unlock()
 	if script == nil {
-		return nil, &PendingError{Question: *q}
+		return nil, &probe.PendingError{Question: *q}
 	}
 	return script.Answer(ctx, q)
 }
@@ -80,11 +81,11 @@ func (a *TestAnswers) Answer(ctx context.Context, q *Question) (json.RawMessage,
 func (a *TestAnswers) begin(t *Test) {
 	values := make(map[string]json.RawMessage)
 	for key, v := range t.Answer {
-		values[key] = jsonOf(v)
+		values[key] = JSONOf(v)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.script, a.asked = &Script{Values: values}, nil
+	a.script, a.asked = &probe.Script{Values: values}, nil
 }
 
 func (a *TestAnswers) kinds() []string {
@@ -129,14 +130,14 @@ func (r *SuiteRunner) run(ctx context.Context, t *Test) TestResult {
 	if timeout <= 0 {
 		timeout = time.Minute
 	}
-	var x *Exchange
+	var x *probe.Exchange
 	if t.List != "" {
 		x, err = r.list(ctx, t.List)
 	} else {
-		x, err = r.Session.Call(ctx, method, params, CallOptions{Idle: timeout, Limit: 10 * timeout, OnProgress: func(Progress) {}})
+		x, err = r.Session.Call(ctx, method, params, probe.CallOptions{Idle: timeout, Limit: 10 * timeout, OnProgress: func(probe.Progress) {}})
 	}
 	if err != nil {
-		var pending *PendingError
+		var pending *probe.PendingError
 		if errors.As(err, &pending) {
 			err = i18n.Errorf("%w; the test has no answer for it", "%w；该测试没有给出回答", err)
 		}
@@ -165,14 +166,14 @@ func (r *SuiteRunner) request(ctx context.Context, t *Test) (string, json.RawMes
 	case t.Call != "":
 		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(t.Call), "name")
 		if t.Args != nil {
-			params = jsonrpc.Set(params, jsonOf(t.Args), "arguments")
+			params = jsonrpc.Set(params, JSONOf(t.Args), "arguments")
 		}
 		return mcp.MethodToolsCall, params, nil
 	case t.Read != "":
-		uri, err := ExpandTemplate(t.Read, texts(t.Args))
+		uri, err := probe.ExpandTemplate(t.Read, texts(t.Args))
 		return mcp.MethodResourcesRead, jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri"), err
 	case t.Prompt != "":
-		return mcp.MethodPromptsGet, PromptParams(t.Prompt, texts(t.Args)), nil
+		return mcp.MethodPromptsGet, probe.PromptParams(t.Prompt, texts(t.Args)), nil
 	case t.Complete != "":
 		ref := jsonrpc.Set([]byte(`{"type":"ref/prompt"}`), jsonrpc.Quote(t.Complete), "name")
 		if strings.Contains(t.Complete, "://") {
@@ -188,15 +189,15 @@ func (r *SuiteRunner) request(ctx context.Context, t *Test) (string, json.RawMes
 		if t.Params == nil {
 			return t.Request, nil, nil
 		}
-		return t.Request, jsonOf(t.Params), nil
+		return t.Request, JSONOf(t.Params), nil
 	}
 	return "", nil, nil
 }
 
 // list fetches one list to its last page, as one answer.
-func (r *SuiteRunner) list(ctx context.Context, what string) (*Exchange, error) {
-	for k := range listMethods {
-		if kindWord(k) != what {
+func (r *SuiteRunner) list(ctx context.Context, what string) (*probe.Exchange, error) {
+	for k := range probe.ListMethods {
+		if probe.KindWord(k) != what {
 			continue
 		}
 		began := time.Now()
@@ -208,7 +209,7 @@ func (r *SuiteRunner) list(ctx context.Context, what string) (*Exchange, error) 
 		if raw == nil {
 			raw = []json.RawMessage{}
 		}
-		return &Exchange{Method: listMethods[k], Result: jsonOf(map[string]any{k.Member(): raw}), Timing: Timing{Total: time.Since(began)}}, nil
+		return &probe.Exchange{Method: probe.ListMethods[k], Result: JSONOf(map[string]any{k.Member(): raw}), Timing: probe.Timing{Total: time.Since(began)}}, nil
 	}
 	return nil, i18n.Errorf("there is no list %q: tools, resources, templates and prompts are", "没有列表 %q：可用的是 tools、resources、templates 和 prompts", what)
 }
@@ -220,7 +221,7 @@ func texts(args map[string]any) map[string]string {
 			out[name] = s
 			continue
 		}
-		out[name] = string(jsonOf(v))
+		out[name] = string(JSONOf(v))
 	}
 	return out
 }

@@ -1,4 +1,6 @@
-package probe
+// Package lint finds what is wrong with the features of a server, and how the
+// features of two differ.
+package lint
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
 )
 
 // A Finding is something that clients or models will stumble over.
@@ -66,7 +69,7 @@ var toolRules = []struct {
 	}},
 	{"tool-schema-required", "error", requiredUnknown},
 	{"tool-schema-names", "error", func(it *catalog.Item) i18n.Text {
-		for _, f := range Form(it.InputSchema) {
+		for _, f := range probe.Form(it.InputSchema) {
 			if len(f.Name) > maxArgumentName || !argumentName.MatchString(f.Name) {
 				return i18n.New("its argument %q has a name that some models' APIs refuse", "参数 %q 的名称会被部分模型的 API 拒绝", f.Name)
 			}
@@ -74,13 +77,13 @@ var toolRules = []struct {
 		return i18n.Text{}
 	}},
 	{"tool-argument-type", "warning", func(it *catalog.Item) i18n.Text {
-		return arguments(it, "its arguments %s have no type", "参数 %s 没有 type", func(f Field, _ []byte) bool { return f.Type == "" })
+		return arguments(it, "its arguments %s have no type", "参数 %s 没有 type", func(f probe.Field, _ []byte) bool { return f.Type == "" })
 	}},
 	{"tool-argument-description", "warning", func(it *catalog.Item) i18n.Text {
-		return arguments(it, "its arguments %s have no description", "参数 %s 没有描述", func(f Field, _ []byte) bool { return f.Description == "" })
+		return arguments(it, "its arguments %s have no description", "参数 %s 没有描述", func(f probe.Field, _ []byte) bool { return f.Description == "" })
 	}},
 	{"tool-schema-array", "error", func(it *catalog.Item) i18n.Text {
-		return arguments(it, "its arguments %s are arrays without items, which some models' APIs refuse", "参数 %s 是没有 items 的数组，部分模型的 API 会拒绝", func(f Field, sub []byte) bool {
+		return arguments(it, "its arguments %s are arrays without items, which some models' APIs refuse", "参数 %s 是没有 items 的数组，部分模型的 API 会拒绝", func(f probe.Field, sub []byte) bool {
 			return f.Type == "array" && jsonrpc.Get(sub, "items") == nil && jsonrpc.Get(sub, "prefixItems") == nil
 		})
 	}},
@@ -118,7 +121,7 @@ func when(wrong bool, en, zh string, args ...any) i18n.Text {
 
 func requiredUnknown(it *catalog.Item) i18n.Text {
 	var names []string
-	for _, f := range Form(it.InputSchema) {
+	for _, f := range probe.Form(it.InputSchema) {
 		names = append(names, f.Name)
 	}
 	for _, name := range it.Required {
@@ -130,10 +133,10 @@ func requiredUnknown(it *catalog.Item) i18n.Text {
 }
 
 // arguments names those that something is wrong with.
-func arguments(it *catalog.Item, en, zh string, wrong func(f Field, schema []byte) bool) i18n.Text {
+func arguments(it *catalog.Item, en, zh string, wrong func(f probe.Field, schema []byte) bool) i18n.Text {
 	var names []string
-	for _, f := range Form(it.InputSchema) {
-		if wrong(f, resolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))) {
+	for _, f := range probe.Form(it.InputSchema) {
+		if wrong(f, probe.ResolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))) {
 			names = append(names, f.Name)
 		}
 	}
@@ -141,14 +144,14 @@ func arguments(it *catalog.Item, en, zh string, wrong func(f Field, schema []byt
 }
 
 func wrongDefault(it *catalog.Item) i18n.Text {
-	for _, f := range Form(it.InputSchema) {
-		sub := resolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))
+	for _, f := range probe.Form(it.InputSchema) {
+		sub := probe.ResolveRef(it.InputSchema, jsonrpc.Get(it.InputSchema, "properties", f.Name))
 		value := jsonrpc.Get(sub, "default")
 		if value == nil || jsonrpc.Get(sub, "$ref") != nil {
 			continue
 		}
 		wrapped := jsonrpc.Set([]byte(`{"type":"object"}`), sub, "properties", "value")
-		if wrong, err := CheckJSON(wrapped, jsonrpc.Set([]byte(`{}`), value, "value")); err == nil && len(wrong) > 0 {
+		if wrong, err := probe.CheckJSON(wrapped, jsonrpc.Set([]byte(`{}`), value, "value")); err == nil && len(wrong) > 0 {
 			return i18n.New("the default of %q breaks its own schema: %v", "%q 的默认值不符合自己的 schema：%v", f.Name, wrong[0])
 		}
 	}
@@ -159,7 +162,7 @@ func wrongDefault(it *catalog.Item) i18n.Text {
 const costly = 10_000
 
 // Lint looks at everything that a server lists.
-func Lint(ctx context.Context, s *Session) ([]Finding, error) {
+func Lint(ctx context.Context, s *probe.Session) ([]Finding, error) {
 	var found []Finding
 	for _, k := range []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts} {
 		if !s.Offers(k) {
@@ -174,7 +177,7 @@ func Lint(ctx context.Context, s *Session) ([]Finding, error) {
 			if issue.Withheld {
 				severity = "error"
 			}
-			found = append(found, newFinding(severity, "list", kindWord(k), issue.Item, issue.Detail))
+			found = append(found, newFinding(severity, "list", probe.KindWord(k), issue.Item, issue.Detail))
 		}
 		for i := range l.Items {
 			found = append(found, lintItem(k, &l.Items[i])...)
@@ -204,7 +207,7 @@ func LintFeatures(f *catalog.Features) []Finding {
 	return found
 }
 
-func listCost(l *Listing) int {
+func listCost(l *probe.Listing) int {
 	n := 0
 	for _, raw := range l.Raw {
 		n += catalog.CostOf(raw).Tokens
@@ -216,7 +219,7 @@ func lintItem(k catalog.Kind, it *catalog.Item) []Finding {
 	var found []Finding
 	add := func(severity, rule string, message i18n.Text) {
 		if !message.Empty() {
-			found = append(found, newFinding(severity, rule, kindWord(k), it.Key, message))
+			found = append(found, newFinding(severity, rule, probe.KindWord(k), it.Key, message))
 		}
 	}
 	switch k {
@@ -226,7 +229,7 @@ func lintItem(k catalog.Kind, it *catalog.Item) []Finding {
 		}
 	case catalog.Prompts:
 		add("warning", "prompt-description", when(it.Description == "", "it has no description", "没有描述"))
-		for _, arg := range PromptArguments(it.Raw) {
+		for _, arg := range probe.PromptArguments(it.Raw) {
 			add("warning", "prompt-argument-description", when(arg.Description == "", "its argument %q has no description", "参数 %q 没有描述", arg.Name))
 		}
 	case catalog.Resources:

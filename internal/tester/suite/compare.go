@@ -1,4 +1,4 @@
-package probe
+package suite
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 )
 
 // A Step is one request of a script that is run in several ways.
@@ -26,13 +27,13 @@ const maxWalk = 20
 // Walk makes a script of everything that can be asked without changing
 // anything: the lists, the resources, the prompts that need no arguments, and
 // the tools that say they only read and need none.
-func Walk(ctx context.Context, s *Session) ([]Step, error) {
+func Walk(ctx context.Context, s *probe.Session) ([]Step, error) {
 	var steps []Step
 	for _, k := range []catalog.Kind{catalog.Tools, catalog.Resources, catalog.Templates, catalog.Prompts} {
 		if !s.Offers(k) {
 			continue
 		}
-		steps = append(steps, Step{Name: listMethods[k], List: &k})
+		steps = append(steps, Step{Name: probe.ListMethods[k], List: &k})
 		l, err := s.List(ctx, k)
 		if err != nil {
 			return nil, err
@@ -56,8 +57,8 @@ func walkItem(k catalog.Kind, it *catalog.Item) (Step, bool) {
 		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(it.Key), "uri")
 		return Step{Name: "resources/read " + it.Key, Method: mcp.MethodResourcesRead, Params: params}, true
 	case catalog.Prompts:
-		step := Step{Name: "prompts/get " + it.Key, Method: mcp.MethodPromptsGet, Params: PromptParams(it.Key, nil)}
-		return step, CheckPrompt(PromptArguments(it.Raw), nil) == nil
+		step := Step{Name: "prompts/get " + it.Key, Method: mcp.MethodPromptsGet, Params: probe.PromptParams(it.Key, nil)}
+		return step, probe.CheckPrompt(probe.PromptArguments(it.Raw), nil) == nil
 	}
 	return Step{}, false
 }
@@ -73,10 +74,10 @@ func (s *Suite) Steps(ctx context.Context) ([]Step, error) {
 		}
 		step := Step{Name: t.Name, Answer: make(map[string]json.RawMessage)}
 		for key, v := range t.Answer {
-			step.Answer[key] = jsonOf(v)
+			step.Answer[key] = JSONOf(v)
 		}
-		for k := range listMethods {
-			if t.List == kindWord(k) {
+		for k := range probe.ListMethods {
+			if t.List == probe.KindWord(k) {
 				step.List = &k
 			}
 		}
@@ -98,7 +99,7 @@ type Outcome struct {
 }
 
 // RunSteps runs a script. answers is the Answerer of the session.
-func RunSteps(ctx context.Context, s *Session, steps []Step, answers *TestAnswers) []Outcome {
+func RunSteps(ctx context.Context, s *probe.Session, steps []Step, answers *TestAnswers) []Outcome {
 	out := make([]Outcome, len(steps))
 	for i := range steps {
 		answers.prepare(steps[i].Answer)
@@ -110,19 +111,19 @@ func RunSteps(ctx context.Context, s *Session, steps []Step, answers *TestAnswer
 func (a *TestAnswers) prepare(values map[string]json.RawMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.script, a.asked = &Script{Values: values}, nil
+	a.script, a.asked = &probe.Script{Values: values}, nil
 }
 
-func runStep(ctx context.Context, s *Session, step *Step) Outcome {
+func runStep(ctx context.Context, s *probe.Session, step *Step) Outcome {
 	if step.List != nil {
 		l, err := s.List(ctx, *step.List)
 		if err != nil {
 			return failedOutcome(err)
 		}
 		raw := append([]json.RawMessage{}, l.Raw...)
-		return Outcome{Result: jsonOf(map[string]any{step.List.Member(): raw})}
+		return Outcome{Result: JSONOf(map[string]any{step.List.Member(): raw})}
 	}
-	x, err := s.Call(ctx, step.Method, step.Params, CallOptions{Idle: callPatience, Limit: callPatience})
+	x, err := s.Call(ctx, step.Method, step.Params, probe.CallOptions{Idle: probe.CallPatience, Limit: probe.CallPatience})
 	if err != nil {
 		return failedOutcome(err)
 	}
@@ -148,16 +149,16 @@ var allowed = []string{
 
 // A StepDifference is one step that came to something else.
 type StepDifference struct {
-	Step        string       `json:"step"`
-	Differences []Difference `json:"differences"`
+	Step        string             `json:"step"`
+	Differences []probe.Difference `json:"differences"`
 }
 
 // CompareOutcomes lists the steps whose outcomes differ by more than a bridge
 // may change, and by what the paths name.
-func CompareOutcomes(steps []Step, a, b []Outcome, ignore []Places) ([]StepDifference, error) {
-	paths := append([]Places(nil), ignore...)
+func CompareOutcomes(steps []Step, a, b []Outcome, ignore []probe.Places) ([]StepDifference, error) {
+	paths := append([]probe.Places(nil), ignore...)
 	for _, text := range allowed {
-		p, err := ParsePlaces(text)
+		p, err := probe.ParsePlaces(text)
 		if err != nil {
 			return nil, err
 		}
@@ -176,20 +177,20 @@ func CompareOutcomes(steps []Step, a, b []Outcome, ignore []Places) ([]StepDiffe
 	return found, nil
 }
 
-func compareOutcome(a, b *Outcome, paths []Places) ([]Difference, error) {
+func compareOutcome(a, b *Outcome, paths []probe.Places) ([]probe.Difference, error) {
 	if a.Failed != b.Failed || (a.Result == nil) != (b.Result == nil) {
-		return []Difference{{Path: ".", A: jsonOf(a), B: jsonOf(b)}}, nil
+		return []probe.Difference{{Path: ".", A: JSONOf(a), B: JSONOf(b)}}, nil
 	}
 	if a.Result != nil {
-		found, err := DiffJSON(a.Result, b.Result, paths)
+		found, err := probe.DiffJSON(a.Result, b.Result, paths)
 		return withoutEmptyMeta(found), err
 	}
-	return DiffJSON(a.Err, b.Err, paths)
+	return probe.DiffJSON(a.Err, b.Err, paths)
 }
 
 // withoutEmptyMeta leaves out a _meta of which nothing is left.
-func withoutEmptyMeta(found []Difference) []Difference {
-	var kept []Difference
+func withoutEmptyMeta(found []probe.Difference) []probe.Difference {
+	var kept []probe.Difference
 	for _, d := range found {
 		if d.Path == "._meta" && (string(d.A) == "{}" || string(d.B) == "{}") {
 			continue

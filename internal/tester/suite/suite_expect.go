@@ -1,4 +1,4 @@
-package probe
+package suite
 
 import (
 	"context"
@@ -12,13 +12,14 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
 )
 
 // A judgement holds one answer against what was expected.
 type judgement struct {
 	runner   *SuiteRunner
 	test     *Test
-	x        *Exchange
+	x        *probe.Exchange
 	problems []i18n.Text
 	updated  bool
 }
@@ -68,7 +69,7 @@ func (j *judgement) outcome(e *Expect) bool {
 	}
 	wantFailure := e.IsError != nil && *e.IsError
 	if got := j.x.IsToolError(); got != wantFailure {
-		j.fail("isError is %v, expected %v: %s", "isError 为 %v，应为 %v：%s", got, wantFailure, clip([]byte(TextOf(j.x.Result))))
+		j.fail("isError is %v, expected %v: %s", "isError 为 %v，应为 %v：%s", got, wantFailure, probe.Clip([]byte(probe.TextOf(j.x.Result))))
 	}
 	return true
 }
@@ -90,10 +91,10 @@ func (j *judgement) limits(e *Expect) {
 // value is what expressions and snapshots look at: the structured content, or
 // the JSON that the only text is, or the whole result.
 func (j *judgement) value() json.RawMessage {
-	if v := structured(j.x.Result); v != nil {
+	if v := probe.Structured(j.x.Result); v != nil {
 		return v
 	}
-	if blocks := Blocks(j.x.Result); len(blocks) == 1 && jsonrpc.Get(j.x.Result, "content") != nil {
+	if blocks := probe.Blocks(j.x.Result); len(blocks) == 1 && jsonrpc.Get(j.x.Result, "content") != nil {
 		text := []byte(strings.TrimSpace(blocks[0].Text))
 		if len(text) > 0 && (text[0] == '{' || text[0] == '[') && jsonrpc.Valid(text) {
 			return text
@@ -103,13 +104,13 @@ func (j *judgement) value() json.RawMessage {
 }
 
 func (j *judgement) content(e *Expect) {
-	text := TextOf(j.x.Result)
+	text := probe.TextOf(j.x.Result)
 	if e.Text != nil && text != *e.Text {
 		j.fail("the text is %q, expected %q", "文本为 %q，应为 %q", text, *e.Text)
 	}
 	for _, part := range e.Contains {
 		if !strings.Contains(text, part) {
-			j.fail("the text has no %q in it: %s", "文本中没有 %q：%s", part, clip([]byte(text)))
+			j.fail("the text has no %q in it: %s", "文本中没有 %q：%s", part, probe.Clip([]byte(text)))
 		}
 	}
 	for _, part := range e.NotContains {
@@ -118,16 +119,16 @@ func (j *judgement) content(e *Expect) {
 		}
 	}
 	for _, expression := range e.JQ {
-		results, err := JQ(expression, j.value())
+		results, err := probe.JQ(expression, j.value())
 		switch {
 		case err != nil:
 			j.fail("jq %s: %v", "jq %s：%v", expression, err)
 		case len(results) != 1 || string(results[0]) != "true":
-			j.fail("jq %s gives %s, expected true; the value is %s", "jq %s 的结果为 %s，应为 true；值为 %s", expression, joinRaw(results), clip(j.value()))
+			j.fail("jq %s gives %s, expected true; the value is %s", "jq %s 的结果为 %s，应为 true；值为 %s", expression, joinRaw(results), probe.Clip(j.value()))
 		}
 	}
 	if e.Equals != nil {
-		j.differences(i18n.New("the answer", "应答"), jsonOf(e.Equals), j.value(), nil)
+		j.differences(i18n.New("the answer", "应答"), JSONOf(e.Equals), j.value(), nil)
 	}
 }
 
@@ -136,17 +137,17 @@ func joinRaw(list []json.RawMessage) string {
 	for _, raw := range list {
 		parts = append(parts, string(raw))
 	}
-	return clip([]byte(strings.Join(parts, " ")))
+	return probe.Clip([]byte(strings.Join(parts, " ")))
 }
 
-func (j *judgement) differences(what i18n.Text, want, got json.RawMessage, ignore []Places) {
-	found, err := DiffJSON(want, got, ignore)
+func (j *judgement) differences(what i18n.Text, want, got json.RawMessage, ignore []probe.Places) {
+	found, err := probe.DiffJSON(want, got, ignore)
 	if err != nil {
 		j.fail("%v: %v", "%v：%v", what, err)
 		return
 	}
 	for _, d := range found {
-		j.fail("%v differs: %v", "%v不同：%v", what, d.unmet())
+		j.fail("%v differs: %v", "%v不同：%v", what, d.Unmet())
 	}
 }
 
@@ -157,18 +158,18 @@ func (j *judgement) sent(e *Sent) {
 	}
 	var message json.RawMessage
 	for _, f := range j.x.Wire {
-		if _, kind := identify(f.Body); f.Sent && kind == jsonrpc.KindRequest {
+		if _, kind := probe.Identify(f.Body); f.Sent && kind == jsonrpc.KindRequest {
 			message = f.Body
 			break
 		}
 	}
-	value, err := decodeSide(message)
+	value, err := probe.DecodeSide(message)
 	if err != nil || message == nil {
 		j.fail("what was sent is not known", "发送的内容未知")
 		return
 	}
 	look := func(path string) []any {
-		p, err := ParsePlaces(path)
+		p, err := probe.ParsePlaces(path)
 		if err != nil {
 			j.fail("%v", "%v", err)
 		}
@@ -176,12 +177,12 @@ func (j *judgement) sent(e *Sent) {
 	}
 	for _, path := range e.Has {
 		if len(look(path)) == 0 {
-			j.fail("what was sent has no %s: %s", "发送的内容中没有 %s：%s", path, clip(message))
+			j.fail("what was sent has no %s: %s", "发送的内容中没有 %s：%s", path, probe.Clip(message))
 		}
 	}
 	for _, path := range e.NotHas {
 		if len(look(path)) > 0 {
-			j.fail("what was sent has %s: %s", "发送的内容中有 %s：%s", path, clip(message))
+			j.fail("what was sent has %s: %s", "发送的内容中有 %s：%s", path, probe.Clip(message))
 		}
 	}
 	for path, want := range e.Equals {
@@ -190,7 +191,7 @@ func (j *judgement) sent(e *Sent) {
 			j.fail("what was sent has %d of %s", "发送的内容中有 %d 个 %s", len(found), path)
 			continue
 		}
-		j.differences(i18n.New("sent %s", "发送的 %s ", path), jsonOf(want), encode(found[0]), nil)
+		j.differences(i18n.New("sent %s", "发送的 %s ", path), JSONOf(want), probe.Encode(found[0]), nil)
 	}
 }
 
@@ -211,10 +212,10 @@ func (j *judgement) schema(ctx context.Context, schema any) {
 				j.fail("the tool has no output schema", "该工具没有输出 schema")
 				return
 			}
-			wrong, err = CheckOutput(tool, j.x)
+			wrong, err = probe.CheckOutput(tool, j.x)
 		}
 	default:
-		wrong, err = CheckJSON(jsonOf(s), j.value())
+		wrong, err = probe.CheckJSON(JSONOf(s), j.value())
 	}
 	if err != nil {
 		j.fail("schema: %v", "schema：%v", err)
@@ -240,9 +241,9 @@ func (j *judgement) tool(ctx context.Context) (*catalog.Item, error) {
 }
 
 func (j *judgement) snapshot(s *Snapshot) {
-	var ignore []Places
+	var ignore []probe.Places
 	for _, text := range s.Ignore {
-		p, err := ParsePlaces(text)
+		p, err := probe.ParsePlaces(text)
 		if err != nil {
 			j.fail("%v", "%v", err)
 			return

@@ -1,4 +1,4 @@
-package probe
+package record
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/probe"
 )
 
 // recordDemo records a conversation with the demo server.
@@ -18,8 +19,8 @@ func recordDemo(t *testing.T, protocol string) *Capture {
 	t.Helper()
 	var file bytes.Buffer
 	w := NewCaptureWriter(&file, "demo")
-	answers := &Script{Values: map[string]json.RawMessage{"elicitation": json.RawMessage(`{"name":"Ann"}`)}}
-	s := mustOpen(t, inMemory(t, mcptest.Demo()), Options{Protocol: protocol, Answer: answers, OnFrame: w.Write})
+	answers := &probe.Script{Values: map[string]json.RawMessage{"elicitation": json.RawMessage(`{"name":"Ann"}`)}}
+	s := mustOpen(t, inMemory(t, mcptest.Demo()), probe.Options{Protocol: protocol, Answer: answers, OnFrame: w.Write})
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"one"}}`)
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"echo","arguments":{"message":"two"}}`)
 	mustCall(t, s, mcp.MethodToolsCall, `{"name":"ask_name"}`)
@@ -41,7 +42,7 @@ func TestReplay(t *testing.T) {
 			if got := c.Protocol(); got != protocol {
 				t.Errorf("the recording speaks %q", got)
 			}
-			s := mustOpen(t, inMemory(t, mcptest.Demo()), Options{Protocol: protocol, Answer: NewReplayAnswers(c)})
+			s := mustOpen(t, inMemory(t, mcptest.Demo()), probe.Options{Protocol: protocol, Answer: NewReplayAnswers(c)})
 			results, err := Replay(t.Context(), s, c, nil, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -66,7 +67,7 @@ func TestReplayFindsDifferences(t *testing.T) {
 	c := recordDemo(t, mcp.LatestLegacy)
 	other := mcptest.Demo()
 	other.SetTools(mcptest.EchoTool())
-	s := mustOpen(t, inMemory(t, other), Options{Protocol: "legacy", Answer: NewReplayAnswers(c)})
+	s := mustOpen(t, inMemory(t, other), probe.Options{Protocol: "legacy", Answer: NewReplayAnswers(c)})
 	results, err := Replay(t.Context(), s, c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestMock(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return TextOf(resp.Result), nil
+		return probe.TextOf(resp.Result), nil
 	}
 	for params, want := range map[string]string{
 		`{"name":"echo","arguments":{"message":"two"},"_meta":{"progressToken":9}}`: "two",
@@ -126,8 +127,8 @@ func TestNotACapture(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	s := mustOpen(t, inMemory(t, mcptest.Demo()), Options{Protocol: "legacy"})
-	r := Load(t.Context(), s, LoadOptions{Parallel: 4, Count: 100, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"echo","arguments":{"message":"x"}}`)})
+	s := mustOpen(t, inMemory(t, mcptest.Demo()), probe.Options{Protocol: "legacy"})
+	r := probe.Load(t.Context(), s, probe.LoadOptions{Parallel: 4, Count: 100, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"echo","arguments":{"message":"x"}}`)})
 	total := 0
 	for _, b := range r.Histogram {
 		total += b.Count
@@ -135,7 +136,7 @@ func TestLoad(t *testing.T) {
 	if r.Calls != 100 || r.Errors != 0 || total != 100 || r.P50 > r.P99 || r.P99 > r.Max {
 		t.Errorf("%+v", r)
 	}
-	r = Load(t.Context(), s, LoadOptions{Parallel: 2, Duration: 50 * time.Millisecond, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"none"}`)})
+	r = probe.Load(t.Context(), s, probe.LoadOptions{Parallel: 2, Duration: 50 * time.Millisecond, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"none"}`)})
 	if r.Calls == 0 || r.Errors != r.Calls || len(r.Problems) != 1 {
 		t.Errorf("%+v", r)
 	}

@@ -1,4 +1,4 @@
-package probe
+package history
 
 import (
 	"bufio"

@@ -1,4 +1,5 @@
-package probe
+// Package history keeps the requests of a person with their answers.
+package history
 
 import (
 	"encoding/json"

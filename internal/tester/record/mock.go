@@ -1,4 +1,4 @@
-package probe
+package record
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 )
 
 // A Mock answers as the server of a recording did. It implements
@@ -41,7 +42,7 @@ func NewMock(c *Capture) *Mock {
 func (m *Mock) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	version, modern := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
 	params := bareParams(append(json.RawMessage(nil), req.Params...))
-	fits := func(t *Turn) bool { return t.Method == req.Method && (modern || !isInputRequired(t.Result)) }
+	fits := func(t *Turn) bool { return t.Method == req.Method && (modern || !probe.IsInputRequired(t.Result)) }
 	t := m.pick(func(t *Turn) bool { return fits(t) && sameJSON(question(t.Params, modern), question(params, modern)) })
 	if t == nil && (req.Method == mcp.MethodInitialize || req.Method == mcp.MethodDiscover) {
 		t = m.pick(fits) // clients introduce themselves in many ways
@@ -112,11 +113,11 @@ const mostNamed = 5
 
 // recorded says which arguments were recorded with the same subject.
 func (m *Mock) recorded(method string, params json.RawMessage) string {
-	name := subjectName(params)
+	name := SubjectName(params)
 	var list []string
 	for i := range m.turns {
 		t := &m.turns[i]
-		if t.Method != method || name == "" || subjectName(t.Params) != name {
+		if t.Method != method || name == "" || SubjectName(t.Params) != name {
 			continue
 		}
 		args := string(jsonrpc.Get(t.Params, "arguments"))
@@ -150,6 +151,6 @@ func sameJSON(a, b json.RawMessage) bool {
 	if len(b) == 0 {
 		b = json.RawMessage(`{}`)
 	}
-	found, err := DiffJSON(a, b, nil)
+	found, err := probe.DiffJSON(a, b, nil)
 	return err == nil && len(found) == 0
 }

@@ -1,4 +1,4 @@
-package probe
+package suite
 
 import (
 	"bytes"
@@ -10,12 +10,15 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/tester/record"
 )
 
 // SuiteFrom writes a test file from calls that really happened: each once,
 // with a snapshot of what it answers, or with the error that it answered, and
 // with the answers to what the server asked meanwhile.
-func SuiteFrom(target *RunTarget, turns []Turn) []byte {
+func SuiteFrom(target *history.RunTarget, turns []record.Turn) []byte {
 	var out bytes.Buffer
 	writeTarget(&out, target)
 	out.WriteString("tests:\n")
@@ -41,7 +44,7 @@ func SuiteFrom(target *RunTarget, turns []Turn) []byte {
 }
 
 // writeTarget says what is tested.
-func writeTarget(out *bytes.Buffer, t *RunTarget) {
+func writeTarget(out *bytes.Buffer, t *history.RunTarget) {
 	switch {
 	case t == nil:
 		out.WriteString("# say what is tested: target, url or command\n")
@@ -65,7 +68,7 @@ func writeTarget(out *bytes.Buffer, t *RunTarget) {
 
 // answersTo are the answers to what the server asked during the first of some
 // turns: as JSON, by the kind of the question.
-func answersTo(turns []Turn) []byte {
+func answersTo(turns []record.Turn) []byte {
 	answers := []byte(`{}`)
 	first := &turns[0]
 	for i := range turns[1:] {
@@ -73,7 +76,7 @@ func answersTo(turns []Turn) []byte {
 		switch replies := jsonrpc.Get(t.Params, "inputResponses"); {
 		case t.FromServer:
 			answers = addAnswer(answers, t.Method, t.Result)
-		case replies != nil && t.Method == first.Method && subjectName(t.Params) == subjectName(first.Params):
+		case replies != nil && t.Method == first.Method && record.SubjectName(t.Params) == record.SubjectName(first.Params):
 			for key, reply := range jsonrpc.Members(replies) {
 				method, _ := jsonrpc.GetString(first.Result, "inputRequests", key, "method")
 				answers = addAnswer(answers, method, reply)
@@ -87,7 +90,7 @@ func answersTo(turns []Turn) []byte {
 
 // addAnswer adds what a person would write to answer the same.
 func addAnswer(answers []byte, method string, result json.RawMessage) []byte {
-	kind := (&Question{Method: method}).Kind()
+	kind := (&probe.Question{Method: method}).Kind()
 	value := []byte(result)
 	switch action, _ := jsonrpc.GetString(result, "action"); {
 	case method == mcp.MethodElicit && action == "accept" && jsonrpc.Get(result, "content") != nil:
@@ -107,7 +110,7 @@ func addAnswer(answers []byte, method string, result json.RawMessage) []byte {
 	return jsonrpc.Set(answers, value, kind)
 }
 
-func subjectOf(t *Turn) (kind, subject string, args json.RawMessage) {
+func subjectOf(t *record.Turn) (kind, subject string, args json.RawMessage) {
 	switch t.Method {
 	case mcp.MethodToolsCall:
 		subject, _ = jsonrpc.GetString(t.Params, "name")
@@ -122,7 +125,7 @@ func subjectOf(t *Turn) (kind, subject string, args json.RawMessage) {
 	return "", "", nil
 }
 
-func writeTest(out *bytes.Buffer, t *Turn, kind, subject, name string, args json.RawMessage, answers []byte) {
+func writeTest(out *bytes.Buffer, t *record.Turn, kind, subject, name string, args json.RawMessage, answers []byte) {
 	fmt.Fprintf(out, "  - name: %s\n    %s: %s\n", scalar(name), kind, scalar(subject))
 	if len(args) > 0 && string(args) != "{}" {
 		fmt.Fprintf(out, "    args: %s\n", compact(args)) // JSON is YAML

@@ -1,4 +1,6 @@
-package probe
+// Package record reads recordings of what was said between a client and a server,
+// sends their requests again, and answers from them.
+package record
 
 import (
 	"bufio"
@@ -10,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
 )
 
 // captureFormat is the version of the format of recordings: a line of JSON for
@@ -62,7 +65,7 @@ func (c *CaptureWriter) line(v any) {
 }
 
 // Write records one frame.
-func (c *CaptureWriter) Write(f Frame) {
+func (c *CaptureWriter) Write(f probe.Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := captureLine{At: float64(f.At.Sub(c.began).Microseconds()) / 1000, Sent: f.Sent, Method: f.Method, Status: f.Status}
@@ -91,7 +94,7 @@ func (c *CaptureWriter) Err() error {
 type Capture struct {
 	Target  string
 	Started time.Time
-	Frames  []Frame
+	Frames  []probe.Frame
 }
 
 var errNotCapture = i18n.Errorf("this is not a recording", "这不是录制文件")
@@ -116,7 +119,7 @@ func ReadCapture(r io.Reader) (*Capture, error) {
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			return nil, i18n.Errorf("line %d of the recording: %w", "录制文件第 %d 行：%w", n, err)
 		}
-		f := Frame{At: head.Started.Add(time.Duration(l.At * float64(time.Millisecond))), Sent: l.Sent, Method: l.Method, Status: l.Status, Body: l.Message}
+		f := probe.Frame{At: head.Started.Add(time.Duration(l.At * float64(time.Millisecond))), Sent: l.Sent, Method: l.Method, Status: l.Status, Body: l.Message}
 		if l.Message == nil {
 			f.Body = []byte(l.Text)
 		}

@@ -1,4 +1,4 @@
-package probe
+package suite
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/probe"
 )
 
 // snapshots are what the answers of a test file were, in a file beside it.
@@ -34,15 +35,15 @@ func readSnapshots(suite string) (*snapshots, error) {
 
 // put keeps a value without what is ignored, so that the file does not change
 // with it.
-func (s *snapshots) put(name string, value json.RawMessage, ignore []Places) {
-	decoded, err := decodeJSON(value)
+func (s *snapshots) put(name string, value json.RawMessage, ignore []probe.Places) {
+	decoded, err := probe.DecodeJSON(value)
 	if err != nil {
 		return
 	}
 	for _, p := range ignore {
 		decoded = p.Remove(decoded)
 	}
-	fresh := encode(decoded)
+	fresh := probe.Encode(decoded)
 	if before, ok := s.values[name]; ok && bytes.Equal(compact(before), fresh) {
 		return
 	}

@@ -1,4 +1,4 @@
-package probe
+package lint
 
 import (
 	"context"
@@ -11,15 +11,16 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/probe"
 )
 
 // Features are the lists of a server, by kind and then by key.
 type Features map[string]map[string]json.RawMessage
 
 // FeaturesOf fetches everything that a server lists.
-func FeaturesOf(ctx context.Context, s *Session) (Features, error) {
+func FeaturesOf(ctx context.Context, s *probe.Session) (Features, error) {
 	f := make(Features)
-	for k := range listMethods {
+	for k := range probe.ListMethods {
 		if !s.Offers(k) {
 			continue
 		}
@@ -37,7 +38,7 @@ func (f Features) add(k catalog.Kind, items []json.RawMessage) {
 	for _, raw := range items {
 		byKey[keyOf(k, raw)] = raw
 	}
-	f[kindWord(k)] = byKey
+	f[probe.KindWord(k)] = byKey
 }
 
 func keyOf(k catalog.Kind, raw []byte) string {
@@ -56,7 +57,7 @@ func ReadFeatures(data []byte) (Features, error) {
 		return nil, i18n.Errorf("this is not a saved list: %w", "这不是保存的列表：%w", err)
 	}
 	f := make(Features)
-	for k := range listMethods {
+	for k := range probe.ListMethods {
 		if items, ok := lists[k.Member()]; ok {
 			f.add(k, items)
 		}
@@ -69,8 +70,8 @@ type FeatureChange struct {
 	Kind string `json:"kind"`
 	Key  string `json:"key"`
 	// Change is added, removed or changed.
-	Change      string       `json:"change"`
-	Differences []Difference `json:"differences,omitempty"`
+	Change      string             `json:"change"`
+	Differences []probe.Difference `json:"differences,omitempty"`
 }
 
 // In says it in a language.
@@ -97,7 +98,7 @@ func DiffFeatures(a, b Features) []FeatureChange {
 			case !is:
 				c.Change = "removed"
 			default:
-				found, err := DiffJSON(before, after, nil)
+				found, err := probe.DiffJSON(before, after, nil)
 				if err == nil && len(found) == 0 {
 					continue
 				}

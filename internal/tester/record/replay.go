@@ -1,4 +1,4 @@
-package probe
+package record
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/probe"
 )
 
 // A Replayed is one request of a recording, sent again.
@@ -16,7 +17,7 @@ type Replayed struct {
 	Method string `json:"method"`
 	Name   string `json:"name,omitempty"`
 	// Differences between the recorded answer and the new one.
-	Differences []Difference `json:"differences,omitempty"`
+	Differences []probe.Difference `json:"differences,omitempty"`
 	// Skipped says why it was not sent.
 	Skipped   string `json:"skipped,omitempty"`
 	SkippedZH string `json:"skippedZH,omitempty"`
@@ -56,7 +57,7 @@ func NewReplayAnswers(c *Capture) *ReplayAnswers {
 		if t.FromServer && t.Result != nil {
 			r.answers[t.Method] = append(r.answers[t.Method], t.Result)
 		}
-		if t.FromServer || !isInputRequired(t.Result) {
+		if t.FromServer || !probe.IsInputRequired(t.Result) {
 			continue
 		}
 		given := roundAnswers(c.Turns(), &t)
@@ -82,12 +83,12 @@ func roundAnswers(turns []Turn, asked *Turn) json.RawMessage {
 }
 
 // Answer gives the next recorded answer to a question of its kind.
-func (r *ReplayAnswers) Answer(_ context.Context, q *Question) (json.RawMessage, error) {
+func (r *ReplayAnswers) Answer(_ context.Context, q *probe.Question) (json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := r.answers[q.Method]
 	if len(list) == 0 {
-		return nil, &PendingError{Question: *q}
+		return nil, &probe.PendingError{Question: *q}
 	}
 	r.answers[q.Method] = list[1:]
 	return list[0], nil
@@ -107,7 +108,7 @@ var (
 
 // Replay sends the requests of a recording again, one after the other, and
 // compares the answers.
-func Replay(ctx context.Context, s *Session, c *Capture, ignore []Places, each func(Replayed)) ([]Replayed, error) {
+func Replay(ctx context.Context, s *probe.Session, c *Capture, ignore []probe.Places, each func(Replayed)) ([]Replayed, error) {
 	turns := c.Turns()
 	var results []Replayed
 	for i := range turns {
@@ -115,7 +116,7 @@ func Replay(ctx context.Context, s *Session, c *Capture, ignore []Places, each f
 		if t.FromServer || jsonrpc.Get(t.Params, "requestState") != nil || jsonrpc.Get(t.Params, "inputResponses") != nil {
 			continue // a question, or a later round of a call
 		}
-		r := Replayed{Method: t.Method, Name: subjectName(t.Params)}
+		r := Replayed{Method: t.Method, Name: SubjectName(t.Params)}
 		if why, skip := notReplayed[t.Method]; skip {
 			r.Skipped, r.SkippedZH = why.Both()
 		} else if t.Result == nil && t.Err == nil {
@@ -134,7 +135,7 @@ func Replay(ctx context.Context, s *Session, c *Capture, ignore []Places, each f
 	return results, nil
 }
 
-func subjectName(params []byte) string {
+func SubjectName(params []byte) string {
 	for _, key := range []string{"name", "uri"} {
 		if s, ok := jsonrpc.GetString(params, key); ok {
 			return s
@@ -146,8 +147,8 @@ func subjectName(params []byte) string {
 // finalAnswer follows the rounds of a modern call to its end.
 func finalAnswer(turns []Turn, at int) *Turn {
 	t := &turns[at]
-	for range maxRounds {
-		if !isInputRequired(t.Result) {
+	for range probe.MaxRounds {
+		if !probe.IsInputRequired(t.Result) {
 			return t
 		}
 		state := string(jsonrpc.Get(t.Result, "requestState"))
@@ -165,9 +166,9 @@ func finalAnswer(turns []Turn, at int) *Turn {
 	return t
 }
 
-func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignore []Places) {
+func (r *Replayed) compare(ctx context.Context, s *probe.Session, t, want *Turn, ignore []probe.Places) {
 	params := bareParams(t.Params)
-	x, err := s.Call(ctx, t.Method, params, CallOptions{Idle: callPatience, Limit: callPatience})
+	x, err := s.Call(ctx, t.Method, params, probe.CallOptions{Idle: probe.CallPatience, Limit: probe.CallPatience})
 	if err != nil {
 		r.Err, r.ErrZH = i18n.Why(err).Both()
 		return
@@ -183,10 +184,10 @@ func (r *Replayed) compare(ctx context.Context, s *Session, t, want *Turn, ignor
 		recorded = want.Err
 	}
 	if (x.Err != nil) != (want.Err != nil) {
-		r.Differences = []Difference{{Path: ".", A: recorded, B: answered}}
+		r.Differences = []probe.Difference{{Path: ".", A: recorded, B: answered}}
 		return
 	}
-	if r.Differences, err = DiffJSON(recorded, answered, ignore); err != nil {
+	if r.Differences, err = probe.DiffJSON(recorded, answered, ignore); err != nil {
 		r.Err, r.ErrZH = i18n.Why(err).Both()
 	}
 }

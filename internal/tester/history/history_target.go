@@ -1,9 +1,11 @@
-package probe
+package history
 
 import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/probe"
 )
 
 // secretWords are found in the names of flags and of parameters whose values
@@ -29,7 +31,7 @@ func redactCommand(words []string) []string {
 	for i := range out {
 		name, _, given := strings.Cut(out[i], "=")
 		if header, value, ok := strings.Cut(out[i], ": "); ok && isSecretName(header) && value != "" {
-			out[i] = header + ": " + hidden
+			out[i] = header + ": " + probe.Hidden
 			continue
 		}
 		if !isSecretName(strings.TrimLeft(name, "-")) {
@@ -37,9 +39,9 @@ func redactCommand(words []string) []string {
 		}
 		switch {
 		case given: // --token=x, TOKEN=x
-			out[i] = name + "=" + hidden
+			out[i] = name + "=" + probe.Hidden
 		case strings.HasPrefix(name, "-") && i+1 < len(out) && !strings.HasPrefix(out[i+1], "-"):
-			out[i+1] = hidden
+			out[i+1] = probe.Hidden
 		}
 	}
 	return out
@@ -51,13 +53,13 @@ func redactURL(text string) string {
 		return text
 	}
 	if u.User != nil {
-		u.User = url.User(hidden)
+		u.User = url.User(probe.Hidden)
 	}
 	query := u.Query()
 	changed := u.User != nil
 	for name := range query {
 		if isSecretName(name) {
-			query.Set(name, hidden)
+			query.Set(name, probe.Hidden)
 			changed = true
 		}
 	}
@@ -71,8 +73,8 @@ func redactURL(text string) string {
 // Complete says that nothing had to be left out, so that the target can be
 // used again as it is.
 func (t *RunTarget) Complete() bool {
-	return !slices.ContainsFunc(t.Command, func(word string) bool { return strings.Contains(word, hidden) }) &&
-		!strings.Contains(t.URL, url.QueryEscape(hidden))
+	return !slices.ContainsFunc(t.Command, func(word string) bool { return strings.Contains(word, probe.Hidden) }) &&
+		!strings.Contains(t.URL, url.QueryEscape(probe.Hidden))
 }
 
 // String names the target the way a person would.

@@ -1,4 +1,4 @@
-package probe
+package suite
 
 import (
 	"encoding/xml"
