@@ -26,8 +26,8 @@ var guarded = map[string][]string{
 	"upstream.Upstream.Listening":   {"gateway/send.go"},
 	// The tester connects to servers by itself; the console lets only
 	// administrators do that.
-	"mcphttp.NewClient": {"probe"},
-	"mcphttp.DialSSE":   {"probe"},
+	"mcphttp/httpclient.NewClient": {"probe"},
+	"mcphttp/httpclient.DialSSE":   {"probe"},
 	// Scripts run in processes of our own program.
 	"stdio.Launcher.Start": {"probe", "script"},
 }

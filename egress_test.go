@@ -13,16 +13,16 @@ import (
 // addresses of strangers lead to is fetched through safehttp alone; icons,
 // schemas and links in content are never fetched.
 var egress = map[string]struct{ why, test string }{
-	"internal/safehttp/safehttp.go":        {"addresses that strangers name", "internal/safehttp TestForbiddenURLs"},
-	"internal/safehttp/configured.go":      {"the sampling backend and the collector, as configured", "internal/safehttp TestConfigured"},
-	"internal/mcphttp/client_transport.go": {"configured servers, redirects off", "internal/mcphttp TestServerLeadsNowhere"},
-	"internal/probe/trace.go":              {"the url of a configured server, without credentials, redirects off", "internal/probe TestTrace"},
-	"internal/access/oauth_keys.go":        {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
-	"internal/control/remote.go":           {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
-	"internal/oauth/discover.go":           {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
-	"internal/access/oauth.go":             {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
-	"internal/telemetry/otlp.go":           {"the collector, over safehttp", "internal/safehttp TestConfigured"},
-	"internal/gateway/answer.go":           {"the sampling backend, over safehttp", "internal/safehttp TestConfigured"},
+	"internal/safehttp/safehttp.go":                   {"addresses that strangers name", "internal/safehttp TestForbiddenURLs"},
+	"internal/safehttp/configured.go":                 {"the sampling backend and the collector, as configured", "internal/safehttp TestConfigured"},
+	"internal/mcphttp/httpclient/client_transport.go": {"configured servers, redirects off", "internal/mcphttp/httpclient TestServerLeadsNowhere"},
+	"internal/probe/trace.go":                         {"the url of a configured server, without credentials, redirects off", "internal/probe TestTrace"},
+	"internal/access/oauth_keys.go":                   {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
+	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
+	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
+	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
+	"internal/telemetry/otlp.go":                      {"the collector, over safehttp", "internal/safehttp TestConfigured"},
+	"internal/gateway/answer.go":                      {"the sampling backend, over safehttp", "internal/safehttp TestConfigured"},
 }
 
 var dials = regexp.MustCompile(`http\.(Client|Transport)\{|http\.Default(Client|Transport)|http\.(Get|Head|Post|PostForm)\(|net\.(Dial\w*\(|Dialer\b)|tls\.Dial|safehttp\.New`)

@@ -18,7 +18,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -29,8 +29,8 @@ func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) stri
 	if cfg.URL == "" {
 		return fixCommand(a, cfg, st, why)
 	}
-	var status *mcphttp.StatusError
-	var answer *mcphttp.AnswerError
+	var status *httpclient.StatusError
+	var answer *httpclient.AnswerError
 	switch {
 	case why == nil: // it has not answered yet
 		why = upstream.ErrSlow
@@ -43,7 +43,7 @@ func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) stri
 }
 
 // fixStatus is what to do about a server that answers another status than 200.
-func fixStatus(a *env.Env, cfg *config.Server, status *mcphttp.StatusError) string {
+func fixStatus(a *env.Env, cfg *config.Server, status *httpclient.StatusError) string {
 	switch code := status.Status; {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		if len(cfg.Vars) > 0 {

@@ -8,6 +8,29 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
+// Header names in the canonical form of net/http.
+const (
+	HeaderSession   = "Mcp-Session-Id"
+	HeaderVersion   = "Mcp-Protocol-Version"
+	HeaderMethod    = "Mcp-Method"
+	HeaderName      = "Mcp-Name"
+	HeaderLastEvent = "Last-Event-Id"
+)
+
+// NameMember is the member of params that Mcp-Name repeats; "" for none.
+func NameMember(method string) string {
+	switch method {
+	case MethodToolsCall, MethodPromptsGet:
+		return "name"
+	case MethodResourcesRead:
+		return "uri"
+	}
+	if strings.HasPrefix(method, "tasks/") {
+		return "taskId"
+	}
+	return ""
+}
+
 // ParamHeaderPrefix begins the names of headers that repeat arguments.
 const ParamHeaderPrefix = "Mcp-Param-"
 

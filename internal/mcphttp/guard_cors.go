@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/mcp"
 )
 
 var (
@@ -49,7 +51,7 @@ func paramHeaders(requested []string) string {
 	for _, line := range requested {
 		for name := range strings.SplitSeq(line, ",") {
 			name = strings.TrimSpace(name)
-			if len(name) > len(headerParam) && strings.EqualFold(name[:len(headerParam)], headerParam) && isToken(name) {
+			if len(name) > len(mcp.ParamHeaderPrefix) && strings.EqualFold(name[:len(mcp.ParamHeaderPrefix)], mcp.ParamHeaderPrefix) && isToken(name) {
 				b.WriteString(", " + name)
 			}
 		}

@@ -47,7 +47,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 	if !p.checkHeader() {
 		return
 	}
-	if !mcp.IsModern(p.version) && len(r.Header[headerSession]) > 0 {
+	if !mcp.IsModern(p.version) && len(r.Header[mcp.HeaderSession]) > 0 {
 		if p.session = s.sessionOf(r, ep, principal); p.session == nil {
 			refuseSession(w)
 			return
@@ -114,7 +114,7 @@ func (p *post) countLimit(err *jsonrpc.Error) {
 
 // sessionOf finds and enters the session that a request names.
 func (s *Server) sessionOf(r *http.Request, ep Endpoint, principal string) *session {
-	ids := r.Header[headerSession]
+	ids := r.Header[mcp.HeaderSession]
 	if len(ids) != 1 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 var typeJSON = []string{"application/json"}
@@ -116,7 +117,7 @@ func (p *post) settle() *stream {
 // finish ends the stream with its last message, nil for none.
 func (p *post) finish(st *stream, msg []byte) {
 	if msg != nil {
-		st.append(oneLine(msg), &p.srv.lim)
+		st.append(sse.OneLine(msg), &p.srv.lim)
 	}
 	st.finish()
 	<-p.pumped

@@ -40,7 +40,7 @@ func (p *post) checkHeader() bool {
 // versionOf returns the protocol version of a header, "" for none; false when
 // there are several.
 func versionOf(h http.Header) (string, bool) {
-	switch v := h[headerVersion]; len(v) {
+	switch v := h[mcp.HeaderVersion]; len(v) {
 	case 0:
 		return "", true
 	case 1:

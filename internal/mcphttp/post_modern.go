@@ -16,7 +16,7 @@ func (p *post) serveModern(m *jsonrpc.Message) {
 		err = p.checkModern(m)
 	case jsonrpc.KindNotification:
 		if err = p.checkVersion(p.version); err == nil {
-			err = mirrored(p.r.Header, headerMethod, m.Method, false)
+			err = mirrored(p.r.Header, mcp.HeaderMethod, m.Method, false)
 		}
 	default:
 		err = jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a client of this protocol version must not send answers")
@@ -52,12 +52,12 @@ func (p *post) checkModern(m *jsonrpc.Message) *jsonrpc.Error {
 	if caps := jsonrpc.Get(meta, mcp.MetaCapabilities); caps == nil || caps[0] != '{' {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "_meta[%q] must be an object", mcp.MetaCapabilities)
 	}
-	if err := mirrored(p.r.Header, headerMethod, m.Method, true); err != nil {
+	if err := mirrored(p.r.Header, mcp.HeaderMethod, m.Method, true); err != nil {
 		return err
 	}
-	if member := nameMember(m.Method); member != "" {
+	if member := mcp.NameMember(m.Method); member != "" {
 		name, given := jsonrpc.GetString(m.Params, member)
-		return mirrored(p.r.Header, headerName, name, given)
+		return mirrored(p.r.Header, mcp.HeaderName, name, given)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func (p *post) serveInitialize(m *jsonrpc.Message) {
 	s.table.add(ss)
 	ss.watch()
 	s.log.Info("session opened", "session", ss.id[:8], "transport", ss.transport)
-	p.w.Header()[headerSession] = []string{ss.id}
+	p.w.Header()[mcp.HeaderSession] = []string{ss.id}
 	p.answer(m.ID, resp)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 // Notify says something to the client before its answer. A client that reads
@@ -33,7 +34,7 @@ func (p *post) RequestID() []byte { return p.id }
 
 func (p *post) say(msg []byte) error {
 	st := p.upgrade()
-	if st == nil || !st.append(oneLine(msg), &p.srv.lim) {
+	if st == nil || !st.append(sse.OneLine(msg), &p.srv.lim) {
 		return jsonrpc.ErrClosed
 	}
 	return nil

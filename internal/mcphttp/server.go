@@ -1,5 +1,5 @@
-// Package mcphttp carries MCP over HTTP, at either end: streamable HTTP of
-// both eras, legacy HTTP+SSE, their headers, and the guard of Host and Origin.
+// Package mcphttp serves MCP over HTTP: streamable HTTP of both eras, legacy
+// HTTP+SSE, their headers, and the guard of Host and Origin.
 //
 // It owns messages in flight, sessions and streams. It refuses to know what a
 // method means beyond what the transport itself prescribes, and who a

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -125,7 +126,7 @@ func TestServerKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, func(t *testing.T, client, server jsonrpc.Handler) mcptest.Link {
 		w := newWorld(t, mcphttp.ServerLimits{InFlight: 200})
 		w.handler = bare{server}
-		c := mcphttp.NewClient(mcphttp.ClientOptions{URL: w.url, Handler: client})
+		c := httpclient.NewClient(httpclient.ClientOptions{URL: w.url, Handler: client})
 		if _, err := c.Call(t.Context(), &jsonrpc.Request{Method: mcp.MethodInitialize, Params: []byte(`{}`)}); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/http1"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 // patience is how long a test waits for what must come.
@@ -217,7 +218,7 @@ type listening struct {
 	t      testing.TB
 	resp   *http.Response
 	cancel context.CancelFunc
-	r      *mcphttp.EventReader
+	r      *sse.EventReader
 }
 
 // listen opens an event stream with a GET, or with a POST when body is set.
@@ -236,7 +237,7 @@ func (w *world) listen(body string, header ...string) *listening {
 		b, _ := io.ReadAll(resp.Body)
 		w.t.Fatalf("status %d, type %q: %s", resp.StatusCode, ct, b)
 	}
-	l := &listening{w.t, resp, cancel, mcphttp.NewEventReader(resp.Body, 1<<20)}
+	l := &listening{w.t, resp, cancel, sse.NewEventReader(resp.Body, 1<<20)}
 	w.t.Cleanup(l.close)
 	return l
 }
@@ -247,10 +248,10 @@ func (l *listening) close() {
 }
 
 // next returns the next event, or an error at the end.
-func (l *listening) next() (mcphttp.Event, error) {
+func (l *listening) next() (sse.Event, error) {
 	l.t.Helper()
 	type outcome struct {
-		ev  mcphttp.Event
+		ev  sse.Event
 		err error
 	}
 	ch := make(chan outcome, 1)
@@ -271,7 +272,7 @@ func (l *listening) next() (mcphttp.Event, error) {
 }
 
 // message returns the next event with data.
-func (l *listening) message() mcphttp.Event {
+func (l *listening) message() sse.Event {
 	l.t.Helper()
 	for {
 		ev, err := l.next()
@@ -285,7 +286,7 @@ func (l *listening) message() mcphttp.Event {
 }
 
 // want fails unless the next message contains all parts.
-func (l *listening) want(parts ...string) mcphttp.Event {
+func (l *listening) want(parts ...string) sse.Event {
 	l.t.Helper()
 	ev := l.message()
 	for _, part := range parts {

@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 var (
@@ -29,7 +30,7 @@ func (ss *session) say(msg []byte) error {
 	if ss.ctx.Err() != nil {
 		return jsonrpc.ErrClosed
 	}
-	if n := ss.out.push(oneLine(msg), &ss.srv.lim); n > 0 {
+	if n := ss.out.push(sse.OneLine(msg), &ss.srv.lim); n > 0 {
 		ss.srv.dropped.Add(int64(n))
 		ss.journal.cutReaders()
 	}

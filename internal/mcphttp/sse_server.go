@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 // ServeSSE serves the stream of legacy HTTP+SSE: it tells the client to POST
@@ -50,7 +51,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	if err := k.start(ss.line.out, false); err != nil {
 		return
 	}
-	if err := k.write(appendEndpoint(nil, messagePath+"?sessionId="+url.QueryEscape(ss.id))); err != nil {
+	if err := k.write(sse.AppendEndpoint(nil, messagePath+"?sessionId="+url.QueryEscape(ss.id))); err != nil {
 		return
 	}
 	s.gone(ss.line.pump(k))
@@ -126,7 +127,7 @@ func (l *sseLine) Write(parts ...[]byte) error {
 	for _, part := range parts {
 		msg = append(msg, part...)
 	}
-	if !l.out.append(oneLine(msg), &l.ss.srv.lim) {
+	if !l.out.append(sse.OneLine(msg), &l.ss.srv.lim) {
 		return jsonrpc.ErrClosed
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 var (
@@ -138,7 +139,7 @@ func (st *stream) take(k *sink, dst []byte, lim *ServerLimits) (out []byte, done
 	first := st.sent
 	for st.sent < len(st.frames) && (st.sent == first || len(dst) < writeStep) {
 		f := &st.frames[st.sent]
-		dst = appendEvent(dst, st.id, f.seq, f.data)
+		dst = sse.AppendEvent(dst, st.id, f.seq, f.data)
 		st.sent++
 	}
 	if st.sent == first {
@@ -189,7 +190,7 @@ func (st *stream) pump(k *sink, session context.Context, stop <-chan struct{}) e
 		case <-st.wake:
 		case <-more:
 		case <-timer.C:
-			if err := k.write(keepAlive); err != nil {
+			if err := k.write(sse.KeepAlive); err != nil {
 				return err
 			}
 			timer.Reset(k.untilKeepAlive())

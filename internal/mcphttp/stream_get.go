@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 // named finds the session that a GET or DELETE is about, and enters it. When
@@ -24,7 +25,7 @@ func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, prin
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a body is not expected here")
 	case r.Method == http.MethodGet && !acceptedBy(r.Header["Accept"]).events:
 		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")
-	case len(r.Header[headerSession]) == 0:
+	case len(r.Header[mcp.HeaderSession]) == 0:
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "missing header Mcp-Session-Id")
 	default:
 		if ss := s.sessionOf(r, ep, principal); ss != nil {
@@ -66,7 +67,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 		return
 	}
 	var st *stream
-	if last := r.Header[headerLastEvent]; len(last) == 1 {
+	if last := r.Header[mcp.HeaderLastEvent]; len(last) == 1 {
 		st = ss.journal.find(last[0], k)
 	}
 	resumed := st != nil
@@ -91,7 +92,7 @@ func (ss *session) carry(st *stream, k *sink, prime bool) {
 		defer func() { k.conn.close(k.isGone()) }()
 	}
 	if prime {
-		if err := k.write(appendPriming(nil, st.id)); err != nil {
+		if err := k.write(sse.AppendPriming(nil, st.id)); err != nil {
 			st.detach(k)
 			return
 		}

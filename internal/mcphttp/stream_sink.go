@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/mcphttp/sse"
 )
 
 // writeStep is how much of an answer is written under one deadline.
@@ -123,7 +125,7 @@ var (
 func (k *sink) start(st *stream, prime bool) error {
 	k.writeHeader()
 	if prime {
-		return k.write(appendPriming(nil, st.id))
+		return k.write(sse.AppendPriming(nil, st.id))
 	}
 	return k.out.Flush()
 }

@@ -3,6 +3,8 @@ package mcptest
 import (
 	"net"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -44,7 +46,8 @@ func NewCanary(t TB) *Canary {
 			t.Errorf("%d connections to the canary", n)
 		}
 	})
-	text, err := os.ReadFile("../safehttp/testdata/forms.txt")
+	_, here, _, _ := runtime.Caller(0)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../safehttp/testdata/forms.txt"))
 	if err != nil {
 		t.Fatalf("reading the forms: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/stdio"
 )
@@ -56,7 +57,7 @@ func listen(t *testing.T, server jsonrpc.Handler) string {
 
 func TestStreamableHTTPKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, func(t *testing.T, client, server jsonrpc.Handler) mcptest.Link {
-		c := mcphttp.NewClient(mcphttp.ClientOptions{URL: listen(t, server) + "/mcp", Handler: client})
+		c := httpclient.NewClient(httpclient.ClientOptions{URL: listen(t, server) + "/mcp", Handler: client})
 		open := &jsonrpc.Request{Method: mcp.MethodInitialize, Params: []byte(`{"protocolVersion":"2025-11-25","capabilities":{}}`)}
 		if resp, err := c.Call(t.Context(), open); err != nil || resp.Err != nil {
 			t.Fatalf("initialize: %v, %v", resp, err)
@@ -68,7 +69,7 @@ func TestStreamableHTTPKeepsTheContract(t *testing.T) {
 
 func TestSSEKeepsTheContract(t *testing.T) {
 	mcptest.TestTransport(t, func(t *testing.T, client, server jsonrpc.Handler) mcptest.Link {
-		stream, err := mcphttp.DialSSE(t.Context(), mcphttp.ClientOptions{URL: listen(t, server) + "/sse"})
+		stream, err := httpclient.DialSSE(t.Context(), httpclient.ClientOptions{URL: listen(t, server) + "/sse"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -117,7 +117,7 @@ func place(tree any, path []step, value any) (any, error) {
 func schemaAt(schema []byte, path []step) (at []byte, nearest string, known bool) {
 	root := schema
 	for _, s := range path {
-		schema = resolveRef(root, schema)
+		schema = ResolveRef(root, schema)
 		if len(schema) == 0 {
 			return nil, "", true
 		}
@@ -140,7 +140,7 @@ func schemaAt(schema []byte, path []step) (at []byte, nearest string, known bool
 		}
 		schema = next
 	}
-	return resolveRef(root, schema), "", true
+	return ResolveRef(root, schema), "", true
 }
 
 // hasPatterns says whether members may be named elsewhere than in properties.
@@ -154,7 +154,7 @@ func hasPatterns(schema []byte) bool {
 }
 
 // resolveRef follows references within the schema itself.
-func resolveRef(root, schema []byte) []byte {
+func ResolveRef(root, schema []byte) []byte {
 	for range 16 {
 		ref, ok := jsonrpc.GetString(schema, "$ref")
 		if !ok || !strings.HasPrefix(ref, "#/") {

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
 // CallOptions bound one call.
@@ -64,7 +64,7 @@ func (x *Exchange) IsToolError() bool { return mcp.IsToolError(x.Result) }
 
 // maxRounds bounds how often a modern server may answer one call with
 // questions.
-const maxRounds = 32
+const MaxRounds = 32
 
 // Call sends one request and waits for its one outcome. An error that the
 // server answered is in the Exchange, which is returned beside an error too:
@@ -113,7 +113,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 	params := x.Params
 	for {
 		resp, err := s.peer.Call(ctx, &jsonrpc.Request{Method: x.Method, Params: params, Back: back{s, r}, Trip: &r.trip})
-		var status *mcphttp.StatusError
+		var status *httpclient.StatusError
 		if errors.As(err, &status) && resp != nil {
 			x.Status, err = status.Status, nil // the body was an answer
 		}
@@ -126,11 +126,11 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 		}
 		x.Result = append(json.RawMessage(nil), resp.Result...)
 		resp.Release()
-		if s.info.Era != mcp.Modern || !isInputRequired(x.Result) {
+		if s.info.Era != mcp.Modern || !IsInputRequired(x.Result) {
 			return nil
 		}
-		if x.Rounds++; x.Rounds > maxRounds {
-			return i18n.Errorf("the server asked more than %d rounds of questions for one call", "服务在一次调用中提问超过 %d 轮", maxRounds)
+		if x.Rounds++; x.Rounds > MaxRounds {
+			return i18n.Errorf("the server asked more than %d rounds of questions for one call", "服务在一次调用中提问超过 %d 轮", MaxRounds)
 		}
 		if params, err = s.nextRound(ctx, r, x); err != nil || x.Err != nil {
 			return err
@@ -138,7 +138,7 @@ func (s *Session) exchange(ctx context.Context, r *running, x *Exchange) error {
 	}
 }
 
-func isInputRequired(result []byte) bool {
+func IsInputRequired(result []byte) bool {
 	kind, _ := jsonrpc.GetString(result, "resultType")
 	return kind == "input_required"
 }

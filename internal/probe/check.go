@@ -37,7 +37,7 @@ func CheckOutput(tool *catalog.Item, x *Exchange) ([]i18n.Text, error) {
 	if tool == nil || len(tool.OutputSchema) == 0 || x.Err != nil || x.IsToolError() {
 		return nil, nil
 	}
-	value := structured(x.Result)
+	value := Structured(x.Result)
 	if value == nil {
 		return []i18n.Text{i18n.New("structuredContent is missing although the tool has an output schema", "缺少 structuredContent，而该工具声明了输出 schema")}, nil
 	}

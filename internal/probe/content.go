@@ -90,7 +90,7 @@ func decodeBase64(raw []byte, member string) []byte {
 }
 
 // structured is the structured content of a result; nil when there is none.
-func structured(result json.RawMessage) json.RawMessage {
+func Structured(result json.RawMessage) json.RawMessage {
 	return jsonrpc.Get(result, "structuredContent")
 }
 

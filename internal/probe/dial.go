@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -109,7 +109,7 @@ func ValidProtocol(text string) bool {
 // speaks the other era.
 func maySpeakOther(err error) bool {
 	var wire *jsonrpc.Error
-	var status *mcphttp.StatusError
+	var status *httpclient.StatusError
 	if errors.As(err, &status) {
 		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
 	}
@@ -119,7 +119,7 @@ func maySpeakOther(err error) bool {
 // mayBeSSE says whether a refusal of streamable HTTP means that an older
 // server is there.
 func mayBeSSE(err error) bool {
-	var status *mcphttp.StatusError
+	var status *httpclient.StatusError
 	if !errors.As(err, &status) || status.Modern {
 		return false
 	}
@@ -235,7 +235,7 @@ func (s *Session) dialStream(ctx context.Context) error {
 }
 
 func (s *Session) dialSSE(ctx context.Context) error {
-	stream, err := mcphttp.DialSSE(ctx, s.clientOptions())
+	stream, err := httpclient.DialSSE(ctx, s.clientOptions())
 	if err != nil {
 		return err
 	}
@@ -247,21 +247,21 @@ func (s *Session) dialSSE(ctx context.Context) error {
 
 func (s *Session) dialHTTP() {
 	s.info.Transport = config.TypeHTTP
-	s.client = mcphttp.NewClient(s.clientOptions())
+	s.client = httpclient.NewClient(s.clientOptions())
 	s.peer = s.client
 }
 
-func (s *Session) clientOptions() mcphttp.ClientOptions {
-	base := mcphttp.NewClientTransport()
+func (s *Session) clientOptions() httpclient.ClientOptions {
+	base := httpclient.NewClientTransport()
 	if s.target.Socket != "" {
-		base = mcphttp.NewSocketTransport(s.target.Socket)
+		base = httpclient.NewSocketTransport(s.target.Socket)
 	}
 	s.onClose(base.CloseIdleConnections)
 	var carrier http.RoundTripper = base
 	if s.target.Carry != nil {
 		carrier = s.target.Carry(base) // below the tap, which shows what it sees
 	}
-	return mcphttp.ClientOptions{
+	return httpclient.ClientOptions{
 		URL: s.target.URL, Header: s.target.Header, Handler: s, Modern: s.info.Era == mcp.Modern,
 		Transport: &tappedTransport{RoundTripper: carrier, tap: s.tap}, MaxMessage: s.opt.MaxMessage, Log: s.opt.Log,
 		ParamHeaders: s.paramHeaders,

@@ -23,7 +23,7 @@ func Form(schema []byte) []Field {
 	}
 	var fields []Field
 	for name, sub := range jsonrpc.Members(jsonrpc.Get(schema, "properties")) {
-		sub = resolveRef(schema, sub)
+		sub = ResolveRef(schema, sub)
 		f := Field{Name: name, Required: slices.Contains(required, name)}
 		f.Title, _ = jsonrpc.GetString(sub, "title")
 		f.Description, _ = jsonrpc.GetString(sub, "description")

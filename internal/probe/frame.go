@@ -32,7 +32,7 @@ const (
 	shortest = 4
 )
 
-const hidden = "***"
+const Hidden = "***"
 
 // secretHeaders are never shown.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key"}
@@ -85,7 +85,7 @@ func (p *tap) note(f Frame, body []byte) {
 func (p *tap) redact(body []byte) []byte {
 	out := bytes.Clone(body)
 	for _, s := range p.secrets {
-		out = bytes.ReplaceAll(out, s, []byte(hidden))
+		out = bytes.ReplaceAll(out, s, []byte(Hidden))
 	}
 	return out
 }
@@ -98,7 +98,7 @@ func (p *tap) redactHeader(h http.Header) http.Header {
 	for name := range out {
 		configured := p.header.Get(name) != "" && !strings.EqualFold(name, "User-Agent")
 		if configured || slices.Contains(secretHeaders, http.CanonicalHeaderKey(name)) {
-			out[name] = []string{hidden}
+			out[name] = []string{Hidden}
 		}
 	}
 	return out

@@ -19,8 +19,8 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 			continue
 		}
-		value, _ := decodeJSON([]byte(doc))
-		if got := string(encode(p.Find(value))); got != want {
+		value, _ := DecodeJSON([]byte(doc))
+		if got := string(Encode(p.Find(value))); got != want {
 			t.Errorf("%s found %s, want %s", path, got, want)
 		}
 	}
@@ -41,8 +41,8 @@ func TestPlacesRemove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, _ := decodeJSON([]byte(`{"items":[{"id":1,"at":"x"},{"id":2,"at":"y"}],"n":{"at":3}}`))
-		if got := string(encode(p.Remove(value))); got != want {
+		value, _ := DecodeJSON([]byte(`{"items":[{"id":1,"at":"x"},{"id":2,"at":"y"}],"n":{"at":3}}`))
+		if got := string(Encode(p.Remove(value))); got != want {
 			t.Errorf("without %s: %s, want %s", path, got, want)
 		}
 	}

@@ -26,27 +26,27 @@ func (d Difference) String() string { return d.In(i18n.English) }
 func (d Difference) In(l i18n.Lang) string {
 	switch {
 	case d.A == nil:
-		return i18n.New("%s: only in the second: %s", "%s：只在后者中：%s", d.Path, clip(d.B)).In(l)
+		return i18n.New("%s: only in the second: %s", "%s：只在后者中：%s", d.Path, Clip(d.B)).In(l)
 	case d.B == nil:
-		return i18n.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, clip(d.A)).In(l)
+		return i18n.New("%s: only in the first: %s", "%s：只在前者中：%s", d.Path, Clip(d.A)).In(l)
 	}
-	return i18n.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, clip(d.A), clip(d.B)).In(l)
+	return i18n.New("%s: %s, then %s", "%s：前为 %s，后为 %s", d.Path, Clip(d.A), Clip(d.B)).In(l)
 }
 
 // unmet says it of a value that was expected, and the one that came.
-func (d Difference) unmet() i18n.Text {
+func (d Difference) Unmet() i18n.Text {
 	switch {
 	case d.A == nil:
-		return i18n.New("%s: not expected: %s", "%s：多出 %s", d.Path, clip(d.B))
+		return i18n.New("%s: not expected: %s", "%s：多出 %s", d.Path, Clip(d.B))
 	case d.B == nil:
-		return i18n.New("%s: missing, expected %s", "%s：缺少，应为 %s", d.Path, clip(d.A))
+		return i18n.New("%s: missing, expected %s", "%s：缺少，应为 %s", d.Path, Clip(d.A))
 	}
-	return i18n.New("%s: expected %s, got %s", "%s：应为 %s，实际为 %s", d.Path, clip(d.A), clip(d.B))
+	return i18n.New("%s: expected %s, got %s", "%s：应为 %s，实际为 %s", d.Path, Clip(d.A), Clip(d.B))
 }
 
 const clipAt = 120
 
-func clip(raw []byte) string {
+func Clip(raw []byte) string {
 	if r := []rune(string(raw)); len(r) > clipAt {
 		return string(r[:clipAt]) + "…"
 	}
@@ -59,11 +59,11 @@ const maxDifferences = 100
 // DiffJSON lists where two values differ, leaving out what the paths name.
 // Numbers are equal when they are the same number.
 func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
-	va, err := decodeSide(a)
+	va, err := DecodeSide(a)
 	if err != nil {
 		return nil, i18n.Errorf("reading the first value: %w", "读取第一个值失败：%w", err)
 	}
-	vb, err := decodeSide(b)
+	vb, err := DecodeSide(b)
 	if err != nil {
 		return nil, i18n.Errorf("reading the second value: %w", "读取第二个值失败：%w", err)
 	}
@@ -76,11 +76,11 @@ func DiffJSON(a, b json.RawMessage, ignore []Places) ([]Difference, error) {
 }
 
 // decodeSide reads one side; absent is null.
-func decodeSide(raw json.RawMessage) (any, error) {
+func DecodeSide(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	return decodeJSON(raw)
+	return DecodeJSON(raw)
 }
 
 func diff(path string, a, b any, found *[]Difference) {
@@ -104,7 +104,7 @@ func diff(path string, a, b any, found *[]Difference) {
 			return
 		}
 	}
-	*found = append(*found, Difference{cmp.Or(path, "."), encode(a), encode(b)})
+	*found = append(*found, Difference{cmp.Or(path, "."), Encode(a), Encode(b)})
 }
 
 func diffObjects(path string, a, b map[string]any, found *[]Difference) {
@@ -113,12 +113,12 @@ func diffObjects(path string, a, b map[string]any, found *[]Difference) {
 		if other, ok := b[name]; ok {
 			diff(at, a[name], other, found)
 		} else {
-			*found = append(*found, Difference{Path: at, A: encode(a[name])})
+			*found = append(*found, Difference{Path: at, A: Encode(a[name])})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		if _, ok := a[name]; !ok {
-			*found = append(*found, Difference{Path: member(path, name), B: encode(b[name])})
+			*found = append(*found, Difference{Path: member(path, name), B: Encode(b[name])})
 		}
 	}
 }
@@ -130,7 +130,7 @@ func member(path, name string) string {
 	if plainName.MatchString(name) {
 		return path + "." + name
 	}
-	return cmp.Or(path, ".") + "[" + string(encode(name)) + "]"
+	return cmp.Or(path, ".") + "[" + string(Encode(name)) + "]"
 }
 
 func diffArrays(path string, a, b []any, found *[]Difference) {
@@ -138,16 +138,16 @@ func diffArrays(path string, a, b []any, found *[]Difference) {
 		at := fmt.Sprintf("%s[%d]", cmp.Or(path, "."), i)
 		switch {
 		case i >= len(a):
-			*found = append(*found, Difference{Path: at, B: encode(b[i])})
+			*found = append(*found, Difference{Path: at, B: Encode(b[i])})
 		case i >= len(b):
-			*found = append(*found, Difference{Path: at, A: encode(a[i])})
+			*found = append(*found, Difference{Path: at, A: Encode(a[i])})
 		default:
 			diff(at, a[i], b[i], found)
 		}
 	}
 }
 
-func encode(v any) json.RawMessage {
+func Encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // it was decoded from JSON

@@ -25,7 +25,7 @@ type Listing struct {
 }
 
 // Methods of the four lists.
-var listMethods = map[catalog.Kind]string{
+var ListMethods = map[catalog.Kind]string{
 	catalog.Tools: mcp.MethodToolsList, catalog.Prompts: mcp.MethodPromptsList,
 	catalog.Resources: mcp.MethodResourcesList, catalog.Templates: mcp.MethodTemplatesList,
 }
@@ -49,15 +49,15 @@ func (s *Session) List(ctx context.Context, k catalog.Kind) (*Listing, error) {
 	var params json.RawMessage
 	seen := make(map[string]bool)
 	for range maxPages {
-		x, err := s.Call(ctx, listMethods[k], params, CallOptions{})
+		x, err := s.Call(ctx, ListMethods[k], params, CallOptions{})
 		if err != nil {
-			return nil, i18n.Errorf("%s: %w", "%s：%w", listMethods[k], err)
+			return nil, i18n.Errorf("%s: %w", "%s：%w", ListMethods[k], err)
 		}
 		if x.Err != nil {
 			if x.Err.Code == jsonrpc.CodeMethodNotFound && len(pages) == 0 {
 				return l, nil
 			}
-			return nil, i18n.Errorf("%s: %w", "%s：%w", listMethods[k], x.Err)
+			return nil, i18n.Errorf("%s: %w", "%s：%w", ListMethods[k], x.Err)
 		}
 		pages = append(pages, x.Result)
 		l.Bytes += len(x.Result)
@@ -115,3 +115,10 @@ func (l *Listing) Keys() []string {
 
 // Offers says whether the server declared the capability of a list.
 func (s *Session) Offers(k catalog.Kind) bool { return s.info.Has(capabilityOf(k)) }
+
+func KindWord(k catalog.Kind) string {
+	if k == catalog.Templates {
+		return "templates"
+	}
+	return k.Member()
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // callPatience bounds a call that nobody watches.
-const callPatience = time.Minute
+const CallPatience = time.Minute
 
 // LoadOptions bound a load test.
 type LoadOptions struct {

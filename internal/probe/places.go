@@ -141,7 +141,7 @@ func (p Places) Remove(value any) any {
 }
 
 // decodeJSON reads a value with its numbers as they are written.
-func decodeJSON(raw []byte) (any, error) {
+func DecodeJSON(raw []byte) (any, error) {
 	var v any
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
 	dec.UseNumber()

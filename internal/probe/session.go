@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -29,7 +29,7 @@ type Session struct {
 	peer   jsonrpc.Peer
 	conn   *jsonrpc.Conn
 	passTo jsonrpc.Peer // everything goes to somebody else: a relay
-	client *mcphttp.Client
+	client *httpclient.Client
 	child  *stdio.Child
 
 	life   context.Context

@@ -79,7 +79,7 @@ func checkWire(t *testing.T, x *Exchange) {
 	t.Helper()
 	var sent, answers int
 	for _, f := range x.Wire {
-		_, kind := identify(f.Body)
+		_, kind := Identify(f.Body)
 		switch {
 		case f.Sent && kind == jsonrpc.KindRequest:
 			sent++

@@ -44,7 +44,7 @@ func ownFrames(frames []Frame, owner uint64, method string, params []byte) []Fra
 			}
 			continue
 		}
-		id, kind := identify(f.Body)
+		id, kind := Identify(f.Body)
 		switch {
 		case f.Sent && kind == jsonrpc.KindRequest:
 			if got, _ := jsonrpc.GetString(f.Body, "method"); got != method {
@@ -64,7 +64,7 @@ func ownFrames(frames []Frame, owner uint64, method string, params []byte) []Fra
 	return own
 }
 
-func identify(body []byte) (id string, kind jsonrpc.Kind) {
+func Identify(body []byte) (id string, kind jsonrpc.Kind) {
 	if !json.Valid(body) {
 		return "", jsonrpc.KindInvalid
 	}

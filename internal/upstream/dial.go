@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
 // A spec says how a connection is to be opened.
@@ -78,7 +78,7 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 // fallsBackToSSE says whether a refusal of streamable HTTP means that an older
 // server is there: 400, 404 or 405 without a modern error body.
 func fallsBackToSSE(err error) bool {
-	var status *mcphttp.StatusError
+	var status *httpclient.StatusError
 	if !errors.As(err, &status) || status.Modern {
 		return false
 	}
@@ -144,7 +144,7 @@ func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, err
 		return nil, err
 	}
 	l := u.newLink(s, sp)
-	stream, err := mcphttp.DialSSE(ctx, u.clientOptions(l, false))
+	stream, err := httpclient.DialSSE(ctx, u.clientOptions(l, false))
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 
 func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
 	l := u.newLink(s, sp)
-	client := mcphttp.NewClient(u.clientOptions(l, era == mcp.Modern))
+	client := httpclient.NewClient(u.clientOptions(l, era == mcp.Modern))
 	l.peer = client
 	l.closer = func(ctx context.Context) { client.Close(ctx) }
 	sp.era, sp.probe = era, false
@@ -207,12 +207,12 @@ func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp
 // speaks outside any call.
 const streamWait = 100 * time.Millisecond
 
-func (u *Upstream) clientOptions(l *link, modern bool) mcphttp.ClientOptions {
+func (u *Upstream) clientOptions(l *link, modern bool) httpclient.ClientOptions {
 	header := make(http.Header)
 	for name, value := range u.server().Headers {
 		header.Set(name, value.Reveal())
 	}
-	return mcphttp.ClientOptions{
+	return httpclient.ClientOptions{
 		URL: u.server().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: modern,
 		MaxMessage: u.limits.ServerMessage, Log: u.log,
 		ParamHeaders: l.paramHeaders,

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
 // eras is what is known of the eras that a server speaks.
@@ -53,7 +53,7 @@ func (u *Upstream) baseSpec() spec {
 func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error) {
 	modern, err := u.probeHTTP(ctx, s, sp, mcp.Modern)
 	switch {
-	case err != nil && (mcphttp.NotSent(err) || isAuth(err) || ctx.Err() != nil):
+	case err != nil && (httpclient.NotSent(err) || isAuth(err) || ctx.Err() != nil):
 		return nil, err
 	case err != nil:
 		return nil, nil

@@ -11,7 +11,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/mcphttp/sse"
 	"mcp-all-in-one/internal/oauth"
 )
 
@@ -22,8 +23,8 @@ func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
 		return nil
 	}
 	var wire *jsonrpc.Error
-	var status *mcphttp.StatusError
-	var limit *mcphttp.LimitError
+	var status *httpclient.StatusError
+	var limit *sse.LimitError
 	switch {
 	case errors.As(err, &wire):
 		return wire
@@ -95,7 +96,7 @@ func (u *Upstream) refusedTwice(err error) error {
 	return mcp.Failure(mcp.UpstreamUnavailable, u.name, fmt.Sprintf("server %q does not keep the session that it gave us", u.name))
 }
 
-func (u *Upstream) statusFailure(s *mcphttp.StatusError) error {
+func (u *Upstream) statusFailure(s *httpclient.StatusError) error {
 	switch s.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return u.authFailure(s.Status, nil)
@@ -146,10 +147,10 @@ func (l *lost) Unwrap() error { return l.err }
 // refusal returns err as a *lost when it is one: our session is unknown there,
 // or the request was turned away before it was processed.
 func refusal(err error) error {
-	var status *mcphttp.StatusError
+	var status *httpclient.StatusError
 	var refresh *oauth.RefreshError
 	if !errors.As(err, &status) {
-		if mcphttp.NotSent(err) || errors.As(err, &refresh) {
+		if httpclient.NotSent(err) || errors.As(err, &refresh) {
 			return &lost{err}
 		}
 		return nil
@@ -164,7 +165,7 @@ func refusal(err error) error {
 // forgotten says that a server does not know our session any more: by the
 // status that the protocol gives it, or by the one that the examples of a
 // popular SDK gave it, where the text tells.
-func forgotten(s *mcphttp.StatusError) bool {
+func forgotten(s *httpclient.StatusError) bool {
 	switch {
 	case s.Modern:
 		return false
@@ -197,7 +198,7 @@ func (u *Upstream) unavailable(ctx context.Context, err error) error {
 }
 
 func statusOf(err error) int {
-	var status *mcphttp.StatusError
+	var status *httpclient.StatusError
 	if errors.As(err, &status) {
 		return status.Status
 	}

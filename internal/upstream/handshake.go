@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -141,7 +141,7 @@ func (u *Upstream) await(ctx context.Context, sp *spec) error {
 // speaks the other era: it answered, and what it said is about the message.
 func answersOtherEra(err error) bool {
 	var wire *jsonrpc.Error
-	var status *mcphttp.StatusError
+	var status *httpclient.StatusError
 	if errors.As(err, &status) {
 		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
 	}
@@ -175,7 +175,7 @@ func (l *link) initialize(ctx context.Context, sp spec) error {
 	l.version, l.speaks = version, []string{version}
 	l.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
 	resp.Release()
-	if client, ok := l.peer.(*mcphttp.Client); ok {
+	if client, ok := l.peer.(*httpclient.Client); ok {
 		client.SetVersion(version)
 	}
 	return l.peer.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationInitialized})

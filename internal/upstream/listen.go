@@ -8,7 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
 // A listener keeps the one subscriptions/listen request of a modern server
@@ -162,7 +162,7 @@ func (n *listener) run() {
 			return
 		case <-n.changed(asked):
 		case <-cur.done:
-			if mcphttp.NotSent(cur.err) {
+			if httpclient.NotSent(cur.err) {
 				n.link.finish(cur.err) // there is nobody: connect anew
 				return
 			}

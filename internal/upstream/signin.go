@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/oauth"
 )
 
@@ -26,7 +26,7 @@ func newCarrier(opt *Options) http.RoundTripper {
 	case opt.Transport != nil:
 		return opt.Transport
 	}
-	return mcphttp.NewClientTransport()
+	return httpclient.NewClientTransport()
 }
 
 // userOf is on whose behalf c reaches the server: nobody's in particular where

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -158,7 +158,7 @@ func (l *link) pause(ctx context.Context, err error) {
 
 // retryAfter is how long a server asks us to stay away, within reason.
 func retryAfter(err error) time.Duration {
-	var status *mcphttp.StatusError
+	var status *httpclient.StatusError
 	if !errors.As(err, &status) {
 		return 0
 	}

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
 // Call asks the server on behalf of c. It ends exactly once: with the server's
@@ -75,7 +75,7 @@ var errTaken error = &lost{i18n.Errorf("the connection has become that of anothe
 // offer something else.
 func (u *Upstream) checkPrimary(l *link, why error) {
 	p := u.primary.current()
-	if l.slot == u.primary || p == nil || p.era == mcp.Modern || mcphttp.NotSent(why) {
+	if l.slot == u.primary || p == nil || p.era == mcp.Modern || httpclient.NotSent(why) {
 		return
 	}
 	u.background.Go(func() {

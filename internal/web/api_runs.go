@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 )
 
 func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
@@ -20,7 +20,7 @@ func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
 		reply(w, http.StatusOK, all)
 		return
 	}
-	runs, err := h.history.of(r.who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, probe.MaxRuns)))
+	runs, err := h.history.of(r.who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, history.MaxRuns)))
 	if err != nil {
 		failWith(w, r.Request, err)
 		return
@@ -30,7 +30,7 @@ func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
 
 // postRuns imports a history that was exported.
 func (h *Handler) postRuns(w http.ResponseWriter, r *request) {
-	var runs []probe.KeptRun
+	var runs []history.KeptRun
 	if !read(w, r.Request, &runs) {
 		return
 	}

@@ -12,7 +12,9 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/tester/record"
+	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -27,7 +29,7 @@ type suiteBody struct {
 	Error   string `json:"error,omitempty"`
 	ErrorZH string `json:"errorZH,omitempty"`
 	// Running are the results so far of a run that has not ended.
-	Running []probe.TestResult `json:"running,omitempty"`
+	Running []suite.TestResult `json:"running,omitempty"`
 	IsRun   bool               `json:"isRunning,omitempty"`
 	// Runs are oldest first; only the last has results.
 	Runs []SuiteRun `json:"runs"`
@@ -44,7 +46,7 @@ type suitesBody struct {
 // look at; false when it does not see the file.
 func (s *suites) describe(who access.Principal, name, path string) (suiteBody, bool) {
 	b := suiteBody{Name: name, Path: path, Runs: []SuiteRun{}}
-	suite, err := probe.ReadSuite(path)
+	suite, err := suite.ReadSuite(path)
 	if !s.h.seesSuite(who, suite) {
 		return suiteBody{}, false
 	}
@@ -69,7 +71,7 @@ func (s *suites) describe(who access.Principal, name, path string) (suiteBody, b
 	return b, true
 }
 
-func targetOfSuite(s *probe.Suite) string {
+func targetOfSuite(s *suite.Suite) string {
 	switch {
 	case s.Target != "":
 		return s.Target
@@ -131,7 +133,7 @@ func (h *Handler) putSuite(w http.ResponseWriter, r *request) {
 	if !ok || !read(w, r.Request, &body) {
 		return
 	}
-	if _, err := probe.ParseSuite(path, []byte(body.Text)); err != nil {
+	if _, err := suite.ParseSuite(path, []byte(body.Text)); err != nil {
 		failWith(w, r.Request, err)
 		return
 	}
@@ -185,7 +187,7 @@ func (h *Handler) postSuiteRun(w http.ResponseWriter, r *request) {
 	if !ok || !read(w, r.Request, &body) {
 		return
 	}
-	suite, err := probe.ReadSuite(path)
+	suite, err := suite.ReadSuite(path)
 	if err != nil && may(r.who, ScopeAdmin) {
 		failWith(w, r.Request, err)
 		return
@@ -210,7 +212,7 @@ func noSuite(w http.ResponseWriter, r *request) {
 }
 
 // mayRun answers a refusal itself. A test file that cannot be read is nil.
-func (h *Handler) mayRun(w http.ResponseWriter, r *request, s *probe.Suite, update bool) bool {
+func (h *Handler) mayRun(w http.ResponseWriter, r *request, s *suite.Suite, update bool) bool {
 	switch {
 	case may(r.who, ScopeAdmin):
 		return true
@@ -262,7 +264,7 @@ func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 	}
 	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
 	out := draftBody{Servers: []string{}}
-	var turns []probe.Turn
+	var turns []record.Turn
 	for _, c := range slices.Backward(calls) {
 		if t, ok := h.turn(&c); ok {
 			turns = append(turns, t)
@@ -274,31 +276,31 @@ func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 	slices.Sort(out.Servers)
 	if len(out.Servers) <= 1 {
 		out.Server = strings.Join(out.Servers, "")
-		var from *probe.RunTarget
+		var from *history.RunTarget
 		if out.Server != "" {
-			from = &probe.RunTarget{Server: out.Server}
+			from = &history.RunTarget{Server: out.Server}
 		}
-		out.Text = string(probe.SuiteFrom(from, turns))
+		out.Text = string(suite.SuiteFrom(from, turns))
 	}
 	out.Calls = len(turns)
 	reply(w, http.StatusOK, out)
 }
 
 // turn is one call to a server as a test can repeat it.
-func (h *Handler) turn(c *traffic.Call) (probe.Turn, bool) {
+func (h *Handler) turn(c *traffic.Call) (record.Turn, bool) {
 	switch c.Method {
 	case mcp.MethodToolsCall, mcp.MethodResourcesRead, mcp.MethodPromptsGet:
 	default:
-		return probe.Turn{}, false
+		return record.Turn{}, false
 	}
 	if c.Hop != traffic.HopServer || c.FromServer || c.Status == traffic.StatusPending {
-		return probe.Turn{}, false
+		return record.Turn{}, false
 	}
 	params, whole := h.opt.Traffic.Body(c.ID, traffic.Request)
 	if !whole || len(params) == 0 || params[0] != '{' {
-		return probe.Turn{}, false
+		return record.Turn{}, false
 	}
-	t := probe.Turn{Method: c.Method, Params: params, Took: c.Total}
+	t := record.Turn{Method: c.Method, Params: params, Took: c.Total}
 	switch c.Status {
 	case traffic.StatusError:
 		t.Err, _ = json.Marshal(map[string]int64{"code": c.Code})

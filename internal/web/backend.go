@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -246,7 +246,7 @@ type Exchange struct {
 }
 
 // A Frame is one message on the wire, secrets redacted.
-type Frame = probe.WireFrame
+type Frame = history.WireFrame
 
 // A Problem is one violation of a schema.
 type Problem struct {

@@ -9,6 +9,8 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/lint"
+	"mcp-all-in-one/internal/tester/suite"
 )
 
 // Catalog is what clients are shown.
@@ -108,7 +110,7 @@ type Finding struct {
 	// Way are the steps to a server over HTTP.
 	Way []probe.Leg `json:"way,omitempty"`
 	// Lint is what clients and models will stumble over.
-	Lint []probe.Finding `json:"lint,omitempty"`
+	Lint []lint.Finding `json:"lint,omitempty"`
 }
 
 // SuiteOptions say where test files are, and how they reach their servers.
@@ -116,7 +118,7 @@ type SuiteOptions struct {
 	// Dir holds the test files; it need not exist.
 	Dir string
 	// Open connects a principal to what a file tests; end ends the connection.
-	Open func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (session *probe.Session, end func(), err error)
+	Open func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (session *probe.Session, end func(), err error)
 }
 
 // A SuiteRun is how one test file went once.
@@ -130,5 +132,5 @@ type SuiteRun struct {
 	Skipped int                `json:"skipped"`
 	Error   string             `json:"error,omitempty"`
 	ErrorZH string             `json:"errorZH,omitempty"`
-	Results []probe.TestResult `json:"results,omitempty"`
+	Results []suite.TestResult `json:"results,omitempty"`
 }

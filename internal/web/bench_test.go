@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 )
 
 func (c *console) open(server string) string {
@@ -260,7 +260,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("after forgetting = %+v", runs)
 	}
 	again.want(200, "POST", "runs", json.RawMessage(exported))
-	var back []probe.KeptRun
+	var back []history.KeptRun
 	if err := json.Unmarshal(again.want(200, "GET", "runs?export", nil), &back); err != nil || len(back) != 3 {
 		t.Errorf("imported = %+v, %v", back, err)
 	}

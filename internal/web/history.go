@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 )
 
 // HistoryFile is the name of the owner's history in Options.StateDir, which the
@@ -17,22 +17,22 @@ type histories struct {
 	dir string
 
 	mu   sync.Mutex
-	byID map[string]*probe.History
+	byID map[string]*history.History
 }
 
 func openHistories(dir string) (*histories, error) {
-	h := &histories{dir: dir, byID: map[string]*probe.History{}}
+	h := &histories{dir: dir, byID: map[string]*history.History{}}
 	_, err := h.of(access.Owner.ID).List("", "", "", 0)
 	return h, err
 }
 
 // of is the history of a principal.
-func (h *histories) of(principal string) *probe.History {
+func (h *histories) of(principal string) *history.History {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	one := h.byID[principal]
 	if one == nil {
-		one = probe.OpenHistory(h.file(principal))
+		one = history.OpenHistory(h.file(principal))
 		h.byID[principal] = one
 	}
 	return one

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 )
 
 const (
@@ -25,7 +26,7 @@ var (
 )
 
 // A Run is one call of the tester.
-type Run = probe.Run
+type Run = history.Run
 
 // running is a run that has not ended.
 type running struct {
@@ -70,7 +71,7 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	x.mu.Lock()
 	x.running[run.ID] = r
 	x.mu.Unlock()
-	x.keep(probe.KeptRun{Run: *run})
+	x.keep(history.KeptRun{Run: *run})
 	x.publish(benchEvent{Type: "run", Run: run})
 	sent := params
 	if params != nil && (body.Method == mcp.MethodToolsCall || body.Method == mcp.MethodResourcesRead) {
@@ -104,21 +105,21 @@ func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
 	x.mu.Lock()
 	delete(x.running, run.ID)
 	x.mu.Unlock()
-	x.keep(probe.KeptRun{Run: done, Result: result, Wire: wire})
+	x.keep(history.KeptRun{Run: done, Result: result, Wire: wire})
 	x.publish(benchEvent{Type: "run", Run: &done})
 }
 
 // keep records a run. A full disk must not break a test: it is in memory.
-func (x *bench) keep(k probe.KeptRun) {
+func (x *bench) keep(k history.KeptRun) {
 	if err := x.h.history.of(x.owner.ID).Add(k); err != nil {
 		x.h.opt.Log.Warn("keeping a run", "err", err)
 	}
 }
 
 // from is the target as it can be used again.
-func (x *bench) from() *probe.RunTarget {
+func (x *bench) from() *history.RunTarget {
 	t := x.target
-	out := &probe.RunTarget{Server: t.Server, Schema: t.Schema, URL: t.URL, Protocol: t.Protocol}
+	out := &history.RunTarget{Server: t.Server, Schema: t.Schema, URL: t.URL, Protocol: t.Protocol}
 	if t.Command != "" {
 		out.Command = append([]string{t.Command}, t.Args...)
 	}

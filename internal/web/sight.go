@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -85,7 +85,7 @@ func filter(who access.Principal, query string) (*traffic.Filter, error) {
 // seesSuite says whether a principal sees a test file. One that runs a command,
 // dials an address or cannot be read is for those with the scope admin; nil
 // stands for the latter.
-func (h *Handler) seesSuite(who access.Principal, s *probe.Suite) bool {
+func (h *Handler) seesSuite(who access.Principal, s *suite.Suite) bool {
 	if may(who, ScopeAdmin) {
 		return true
 	}
@@ -94,4 +94,4 @@ func (h *Handler) seesSuite(who access.Principal, s *probe.Suite) bool {
 
 // direct says that a test file names what it tests, instead of a configured
 // server.
-func direct(s *probe.Suite) bool { return s.URL != "" || len(s.Argv()) > 0 }
+func direct(s *suite.Suite) bool { return s.URL != "" || len(s.Argv()) > 0 }

@@ -15,7 +15,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/suite"
 )
 
 const maxSuiteRuns = 40
@@ -39,7 +39,7 @@ func (r *SuiteRun) owner() string { return cmp.Or(r.Owner, access.Owner.ID) }
 // suiteProgress is a run that has not ended.
 type suiteProgress struct {
 	cancel  context.CancelFunc
-	results []probe.TestResult
+	results []suite.TestResult
 }
 
 func openSuites(h *Handler, opt SuiteOptions) (*suites, error) {
@@ -82,7 +82,7 @@ func (s *suites) path(name string) (string, error) {
 }
 
 func (s *suites) names() []string {
-	files, err := probe.FindSuites([]string{s.opt.Dir})
+	files, err := suite.FindSuites([]string{s.opt.Dir})
 	if err != nil {
 		return nil // there is no such folder yet
 	}
@@ -96,10 +96,10 @@ func (s *suites) names() []string {
 }
 
 // start runs a suite for a principal; what happens is told as events.
-func (s *suites) start(who access.Principal, name string, suite *probe.Suite, update bool) error {
+func (s *suites) start(who access.Principal, name string, tests *suite.Suite, update bool) error {
 	key := suiteKey{who.ID, name}
 	ctx, cancel := context.WithCancel(s.h.ctx)
-	p := &suiteProgress{cancel: cancel, results: []probe.TestResult{}}
+	p := &suiteProgress{cancel: cancel, results: []suite.TestResult{}}
 	s.mu.Lock()
 	if s.running[key] != nil {
 		s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *suites) start(who access.Principal, name string, suite *probe.Suite, up
 	s.tell(who.ID, name)
 	s.h.wg.Go(func() {
 		defer cancel()
-		s.finish(key, s.run(ctx, who, name, suite, update, p))
+		s.finish(key, s.run(ctx, who, name, tests, update, p))
 	})
 	return nil
 }
@@ -127,13 +127,13 @@ func (s *suites) endOf(principal string) {
 	}
 }
 
-func (s *suites) run(ctx context.Context, who access.Principal, name string, suite *probe.Suite, update bool, p *suiteProgress) SuiteRun {
+func (s *suites) run(ctx context.Context, who access.Principal, name string, tests *suite.Suite, update bool, p *suiteProgress) SuiteRun {
 	run := SuiteRun{Owner: who.ID, Start: s.h.opt.Now()}
 	began := time.Now()
-	answers := &probe.TestAnswers{}
-	session, end, err := s.opt.Open(ctx, who, suite, answers)
+	answers := &suite.TestAnswers{}
+	session, end, err := s.opt.Open(ctx, who, tests, answers)
 	if err == nil {
-		runner := &probe.SuiteRunner{Session: session, Suite: suite, Answers: answers, Update: update, OnResult: func(r probe.TestResult) {
+		runner := &suite.SuiteRunner{Session: session, Suite: tests, Answers: answers, Update: update, OnResult: func(r suite.TestResult) {
 			s.mu.Lock()
 			p.results = append(p.results, r)
 			s.mu.Unlock()

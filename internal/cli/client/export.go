@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 )
 
 // exportJSON prints the servers in the shape that most programs read.
@@ -51,7 +51,7 @@ func withoutArguments(entry json.RawMessage) json.RawMessage {
 	if json.Unmarshal(jsonrpc.Get(entry, "args"), &args) != nil {
 		return entry // it has none, or they are no texts
 	}
-	shown := (&probe.RunTarget{Command: args}).Redacted().Command
+	shown := (&history.RunTarget{Command: args}).Redacted().Command
 	for i := range shown {
 		switch {
 		case strings.Contains(args[i], "${"):

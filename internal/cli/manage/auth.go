@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/oauth"
 )
 
@@ -61,7 +61,7 @@ func authLogin(a *env.Env, cmd *cobra.Command, server, user string, noBrowser bo
 			return env.Fail(env.ExitAuth, env.CodeSignIn, "", a.T("%q is not reached over HTTP, so there is nothing to sign in to", "%q 不通过 HTTP 访问，无需登录"), s.Name)
 		}
 		got, err := keeper.Login(cmd.Context(), s, oauth.LoginOptions{
-			User: user, Base: mcphttp.NewClientTransport(),
+			User: user, Base: httpclient.NewClientTransport(),
 			Show: func(address string) {
 				fmt.Fprintf(a.Stderr, "%s\n  %s\n", a.T("Sign in here:", "请在此登录："), address)
 				if !noBrowser && env.OpenBrowser(address) != nil {

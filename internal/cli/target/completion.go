@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -64,7 +65,7 @@ func CompleteRun(_ *cobra.Command, args []string, typed string) ([]string, cobra
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	runs, err := OpenHistory().List("", "", "", probe.MaxRuns)
+	runs, err := OpenHistory().List("", "", "", history.MaxRuns)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

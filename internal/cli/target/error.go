@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
 )
@@ -32,7 +32,7 @@ func Failed(a *env.Env, err error, m *Target) error {
 	var (
 		pending *probe.PendingError
 		start   *probe.StartError
-		status  *mcphttp.StatusError
+		status  *httpclient.StatusError
 		wire    *jsonrpc.Error
 		network *net.OpError
 		signIn  *oauth.SignInError
@@ -74,7 +74,7 @@ func Failed(a *env.Env, err error, m *Target) error {
 }
 
 // otherURL is the address that was probably meant: most servers are at /mcp.
-func otherURL(a *env.Env, m *Target, status *mcphttp.StatusError) string {
+func otherURL(a *env.Env, m *Target, status *httpclient.StatusError) string {
 	u, err := url.Parse(m.Probe.URL)
 	if err != nil || status == nil || status.Status != http.StatusNotFound && status.Status != http.StatusMethodNotAllowed || strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), "/mcp") {
 		return ""

@@ -15,12 +15,13 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web"
 )
 
 // OpenHistory is the history of the tester, the same for the console.
-func OpenHistory() *probe.History {
-	return probe.OpenHistory(filepath.Join(config.StateDir(), "console", web.HistoryFile))
+func OpenHistory() *history.History {
+	return history.OpenHistory(filepath.Join(config.StateDir(), "console", web.HistoryFile))
 }
 
 // remember keeps what was sent and how it ended. A history that cannot be
@@ -29,7 +30,7 @@ func (b *Connection) remember(method string, params json.RawMessage, began time.
 	if b.Flags.noHistory {
 		return
 	}
-	k := probe.KeptRun{Run: probe.Run{
+	k := history.KeptRun{Run: history.Run{
 		ID: strings.ToLower(rand.Text()[:10]), Target: b.To.Label, From: b.To.From(), Method: method, Name: instance.SubjectOf(params),
 		Params: b.Redact(params), Start: began, Total: time.Since(began), ReqSize: int64(len(params)),
 	}}
@@ -48,7 +49,7 @@ func (b *Connection) remember(method string, params json.RawMessage, began time.
 }
 
 // outcome is how a request ended that was answered.
-func (b *Connection) outcome(k *probe.KeptRun, x *probe.Exchange) {
+func (b *Connection) outcome(k *history.KeptRun, x *probe.Exchange) {
 	t := x.Timing
 	k.Total, k.Gateway, k.Transport, k.ServerTime, k.TrafficID = t.Total, t.Gateway, t.Transport, t.Server, x.Record
 	k.Status, k.Kept, k.Result, k.ResSize = "ok", true, b.Redact(x.Result), int64(len(x.Result))
@@ -76,8 +77,8 @@ func failureOf(err error) (status string) {
 
 // From is the target as it can be used again; nil for a client that will not
 // be connected any more.
-func (m *Target) From() *probe.RunTarget {
-	t := &probe.RunTarget{Schema: m.schema}
+func (m *Target) From() *history.RunTarget {
+	t := &history.RunTarget{Schema: m.schema}
 	switch {
 	case m.like != nil:
 		return nil

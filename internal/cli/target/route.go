@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/record"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -93,7 +94,7 @@ func (b *Connection) Watch(opt *probe.Options) error {
 		if err != nil {
 			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s: %v", b.Env.T("recording", "记录"), err)
 		}
-		w := probe.NewCaptureWriter(file, b.To.Label)
+		w := record.NewCaptureWriter(file, b.To.Label)
 		b.OnClose(func() {
 			if err := w.Err(); err != nil {
 				fmt.Fprintf(b.Env.Stderr, "%s: %s\n", b.Env.T("recording", "记录"), b.Env.Lang.Of(err))

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -50,8 +51,8 @@ type comparison struct {
 	aim    *target.Target
 	script string
 	ignore []probe.Places
-	steps  []probe.Step
-	direct map[string][]probe.Outcome // by era
+	steps  []suite.Step
+	direct map[string][]suite.Outcome // by era
 }
 
 // A pairing is one way through the gateway, held against the direct one.
@@ -61,7 +62,7 @@ type pairing struct {
 	// Against is the era of the direct conversation it is compared with.
 	Against     string                 `json:"against"`
 	Steps       int                    `json:"steps"`
-	Differences []probe.StepDifference `json:"differences,omitempty"`
+	Differences []suite.StepDifference `json:"differences,omitempty"`
 	Failed      string                 `json:"failed,omitempty"`
 	failed      error
 }
@@ -69,7 +70,7 @@ type pairing struct {
 var bothEras = []string{mcp.Legacy.String(), mcp.Modern.String()}
 
 func compare(ctx context.Context, a *env.Env, c *comparison) error {
-	c.direct = make(map[string][]probe.Outcome)
+	c.direct = make(map[string][]suite.Outcome)
 	var last error
 	for _, era := range bothEras {
 		if err := c.runDirect(ctx, era); err != nil {
@@ -128,7 +129,7 @@ func printPairing(a *env.Env, p *pairing) {
 func (c *comparison) runDirect(ctx context.Context, era string) error {
 	f, m := *c.flags, *c.aim
 	f.Protocol, f.Direct = era, true
-	answers := &probe.TestAnswers{}
+	answers := &suite.TestAnswers{}
 	b, err := target.Open(ctx, c.env, &f, &m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return err
@@ -139,15 +140,15 @@ func (c *comparison) runDirect(ctx context.Context, era string) error {
 			return target.Failed(c.env, err, &m)
 		}
 	}
-	c.direct[era] = probe.RunSteps(b.Ctx, b.Session, c.steps, answers)
+	c.direct[era] = suite.RunSteps(b.Ctx, b.Session, c.steps, answers)
 	return nil
 }
 
-func (c *comparison) makeScript(b *target.Connection) ([]probe.Step, error) {
+func (c *comparison) makeScript(b *target.Connection) ([]suite.Step, error) {
 	if c.script == "" {
-		return probe.Walk(b.Ctx, b.Session)
+		return suite.Walk(b.Ctx, b.Session)
 	}
-	suite, err := probe.ReadSuite(c.script)
+	suite, err := suite.ReadSuite(c.script)
 	if err != nil {
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 	}
@@ -162,7 +163,7 @@ func (c *comparison) through(ctx context.Context, client, server string) pairing
 	}
 	outcomes, err := c.runThrough(ctx, client, server)
 	if err == nil {
-		p.Differences, err = probe.CompareOutcomes(c.steps, c.direct[p.Against], outcomes, c.ignore)
+		p.Differences, err = suite.CompareOutcomes(c.steps, c.direct[p.Against], outcomes, c.ignore)
 	}
 	if err != nil {
 		p.Failed, p.failed = err.Error(), err
@@ -170,7 +171,7 @@ func (c *comparison) through(ctx context.Context, client, server string) pairing
 	return p
 }
 
-func (c *comparison) runThrough(ctx context.Context, client, server string) ([]probe.Outcome, error) {
+func (c *comparison) runThrough(ctx context.Context, client, server string) ([]suite.Outcome, error) {
 	cfg, err := c.gatewayConfig(server)
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 	f := *c.flags
 	f.Protocol = client
 	m := &target.Target{Label: c.aim.Label}
-	answers := &probe.TestAnswers{}
+	answers := &suite.TestAnswers{}
 	var end func()
 	m.Probe = probe.Target{Name: m.Label, Dial: func(context.Context) (jsonrpc.Stream, error) {
 		ours, theirs := jsonrpc.Pipe()
@@ -201,7 +202,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]p
 		return nil, err
 	}
 	defer b.End()
-	return probe.RunSteps(b.Ctx, b.Session, c.steps, answers), nil
+	return suite.RunSteps(b.Ctx, b.Session, c.steps, answers), nil
 }
 
 // gatewayConfig is a configuration of nothing but the target, spoken to in one

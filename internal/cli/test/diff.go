@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/lint"
 )
 
 func DiffCommand(a *env.Env) *cobra.Command {
@@ -36,9 +36,9 @@ func diff(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) error 
 	if err != nil {
 		return err
 	}
-	changes := probe.DiffFeatures(left, right)
+	changes := lint.DiffFeatures(left, right)
 	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"changes": append([]probe.FeatureChange{}, changes...)})
+		env.WriteLine(a.Stdout, map[string]any{"changes": append([]lint.FeatureChange{}, changes...)})
 	} else {
 		for _, c := range changes {
 			fmt.Fprintln(a.Stdout, c.In(a.Lang))
@@ -51,10 +51,10 @@ func diff(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) error 
 }
 
 // features reads one side: a file, a target, or a command.
-func features(ctx context.Context, a *env.Env, f target.Flags, words, command []string) (probe.Features, error) {
+func features(ctx context.Context, a *env.Env, f target.Flags, words, command []string) (lint.Features, error) {
 	if len(words) == 1 {
 		if data, err := os.ReadFile(words[0]); err == nil {
-			saved, err := probe.ReadFeatures(data)
+			saved, err := lint.ReadFeatures(data)
 			if err != nil {
 				return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%s: %v", words[0], err)
 			}
@@ -76,6 +76,6 @@ func features(ctx context.Context, a *env.Env, f target.Flags, words, command []
 		return nil, err
 	}
 	defer b.End()
-	features, err := probe.FeaturesOf(b.Ctx, b.Session)
+	features, err := lint.FeaturesOf(b.Ctx, b.Session)
 	return features, target.Failed(a, err, m)
 }

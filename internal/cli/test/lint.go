@@ -7,7 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/lint"
 )
 
 func LintCommand(a *env.Env) *cobra.Command {
@@ -28,7 +28,7 @@ func LintCommand(a *env.Env) *cobra.Command {
 }
 
 func lintServer(b *target.Connection, strict bool) error {
-	found, err := probe.Lint(b.Ctx, b.Session)
+	found, err := lint.Lint(b.Ctx, b.Session)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func lintServer(b *target.Connection, strict bool) error {
 		}
 	}
 	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"findings": append([]probe.Finding{}, found...)})
+		env.WriteLine(a.Stdout, map[string]any{"findings": append([]lint.Finding{}, found...)})
 	} else {
 		fmt.Fprintf(a.Stdout, "%d %s\n", len(found), a.T("findings", "项发现"))
 	}

@@ -22,7 +22,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/mcptest"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/record"
 )
 
 func MockCommand(a *env.Env) *cobra.Command {
@@ -49,9 +49,9 @@ func MockCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-func serveMock(ctx context.Context, a *env.Env, capture *probe.Capture) error {
+func serveMock(ctx context.Context, a *env.Env, capture *record.Capture) error {
 	conn := jsonrpc.NewConn(plainStream(a), jsonrpc.ConnOptions{
-		Handler: probe.NewMock(capture), Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
+		Handler: record.NewMock(capture), Strict: true, CancelMethod: mcp.NotificationCancelled, Uncancellable: mcp.MethodInitialize,
 	})
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
@@ -62,7 +62,7 @@ func serveMock(ctx context.Context, a *env.Env, capture *probe.Capture) error {
 // serveMockHTTP serves clients on this machine until a signal ends it. All of
 // them share one recording: the second time the same is asked, by whomever,
 // its second answer comes.
-func serveMockHTTP(ctx context.Context, a *env.Env, capture *probe.Capture, port int) error {
+func serveMockHTTP(ctx context.Context, a *env.Env, capture *record.Capture, port int) error {
 	life := instance.NewLifetime(ctx)
 	defer life.Stop()
 	var lc net.ListenConfig
@@ -70,7 +70,7 @@ func serveMockHTTP(ctx context.Context, a *env.Env, capture *probe.Capture, port
 	if err != nil {
 		return daemon.ListenError(a, err, "127.0.0.1", port)
 	}
-	mock := probe.NewMock(capture)
+	mock := record.NewMock(capture)
 	defaults := config.DefaultLimits()
 	limits := daemon.ServerLimits(&defaults)
 	front := mcphttp.NewServer(mcphttp.ServerOptions{Limits: limits, Log: target.QuietLog(), Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) {
@@ -97,7 +97,7 @@ func serveMockHTTP(ctx context.Context, a *env.Env, capture *probe.Capture, port
 
 // A mockSession is one client of a mock over HTTP.
 type mockSession struct {
-	*probe.Mock
+	*record.Mock
 	version atomic.Pointer[string]
 }
 

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/record"
 )
 
 func RecordCommand(a *env.Env) *cobra.Command {
@@ -22,7 +23,7 @@ func RecordCommand(a *env.Env) *cobra.Command {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 				return command.UsageError(a, cmd, a.T("a file is missing", "缺少文件"))
 			}
-			return record(a, cmd, &f, args)
+			return recordSession(a, cmd, &f, args)
 		})
 	cmd.Long = a.T("Serve one client over standard input and output, pass everything on to TARGET, and record it.\nPut this command into a client's configuration to record what the client does.",
 		"通过标准输入输出服务一个客户端，将一切转发给 TARGET 并录制。\n可写入客户端配置，以录制客户端的行为。")
@@ -30,7 +31,7 @@ func RecordCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-func record(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) error {
+func recordSession(a *env.Env, cmd *cobra.Command, f *target.Flags, args []string) error {
 	file := args[0]
 	m, err := targetRest(a, cmd, f, args)
 	if err != nil {
@@ -91,12 +92,12 @@ func replay(a *env.Env, cmd *cobra.Command, f *target.Flags, ignore, args []stri
 	if f.Protocol == "" {
 		f.Protocol = capture.Protocol()
 	}
-	b, err := target.Open(cmd.Context(), a, f, m, func(o *probe.Options) { o.Answer = probe.NewReplayAnswers(capture) })
+	b, err := target.Open(cmd.Context(), a, f, m, func(o *probe.Options) { o.Answer = record.NewReplayAnswers(capture) })
 	if err != nil {
 		return err
 	}
 	defer b.End()
-	results, err := probe.Replay(b.Ctx, b.Session, capture, paths, func(r probe.Replayed) {
+	results, err := record.Replay(b.Ctx, b.Session, capture, paths, func(r record.Replayed) {
 		if a.JSON {
 			return
 		}
@@ -111,7 +112,7 @@ func replay(a *env.Env, cmd *cobra.Command, f *target.Flags, ignore, args []stri
 	return replayed(a, results)
 }
 
-func replayed(a *env.Env, results []probe.Replayed) error {
+func replayed(a *env.Env, results []record.Replayed) error {
 	differ, sent := 0, 0
 	for _, r := range results {
 		if r.Skipped == "" {

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/suite"
 )
 
 // suiteFlags are those of test.
@@ -81,17 +82,17 @@ func runTests(a *env.Env, cmd *cobra.Command, f *suiteFlags, paths []string) err
 }
 
 func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []string) error {
-	files, err := probe.FindSuites(paths)
+	files, err := suite.FindSuites(paths)
 	if err != nil {
 		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one test FILE.yaml", "%v", err)
 	}
 	if len(files) == 0 {
 		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%s %s", a.T("no test files in", "没有测试文件："), strings.Join(paths, ", "))
 	}
-	var results []*probe.SuiteResult
+	var results []*suite.SuiteResult
 	failed := 0
 	for _, file := range files {
-		suite, err := probe.ReadSuite(file)
+		suite, err := suite.ReadSuite(file)
 		if err != nil {
 			return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 		}
@@ -112,13 +113,13 @@ func testOnce(ctx context.Context, a *env.Env, f *suiteFlags, paths, command []s
 }
 
 // runSuite runs one file on one connection.
-func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *probe.Suite, command []string) (*probe.SuiteResult, error) {
+func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *suite.Suite, command []string) (*suite.SuiteResult, error) {
 	flags := f.Flags
 	m, err := targetSuite(ctx, a, &flags, f.target, s, command)
 	if err != nil {
 		return nil, err
 	}
-	answers := &probe.TestAnswers{}
+	answers := &suite.TestAnswers{}
 	b, err := target.Open(ctx, a, &flags, m, func(o *probe.Options) { o.Answer = answers })
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *probe.Suite, co
 		fmt.Fprintf(a.Stdout, "# %s (%s)\n", s.Path, m.Label)
 	}
 	n := 0
-	runner := &probe.SuiteRunner{Session: b.Session, Suite: s, Answers: answers, Update: f.update, OnResult: func(r probe.TestResult) {
+	runner := &suite.SuiteRunner{Session: b.Session, Suite: s, Answers: answers, Update: f.update, OnResult: func(r suite.TestResult) {
 		n++
 		if !a.JSON {
 			printTest(a, n, r)
@@ -139,7 +140,7 @@ func runSuite(ctx context.Context, a *env.Env, f *suiteFlags, s *probe.Suite, co
 }
 
 // targetSuite finds what a file tests: what the command line says, else the file.
-func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, s *probe.Suite, command []string) (*target.Target, error) {
+func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, s *suite.Suite, command []string) (*target.Target, error) {
 	for _, name := range env.SortedKeys(s.Headers) {
 		f.Headers = append(f.Headers, name+": "+os.ExpandEnv(s.Headers[name]))
 	}
@@ -165,7 +166,7 @@ func targetSuite(ctx context.Context, a *env.Env, f *target.Flags, word string, 
 		"%s %s", s.Path, a.T("does not say what is tested", "没有说明测试目标"))
 }
 
-func printTest(a *env.Env, n int, r probe.TestResult) {
+func printTest(a *env.Env, n int, r suite.TestResult) {
 	word := "ok"
 	if r.Status == "failed" {
 		word = "not ok"
@@ -191,7 +192,7 @@ func printTest(a *env.Env, n int, r probe.TestResult) {
 	}
 }
 
-func reportTests(a *env.Env, f *suiteFlags, results []*probe.SuiteResult) error {
+func reportTests(a *env.Env, f *suiteFlags, results []*suite.SuiteResult) error {
 	total, failed := 0, 0
 	for _, r := range results {
 		total += len(r.Results)
@@ -220,7 +221,7 @@ func reportTests(a *env.Env, f *suiteFlags, results []*probe.SuiteResult) error 
 		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 	}
 	defer file.Close()
-	return probe.WriteJUnit(file, results)
+	return suite.WriteJUnit(file, results)
 }
 
 // settle collects the changes of one save.

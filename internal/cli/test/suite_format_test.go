@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/suite"
 )
 
 // TestHelpShowsATestFile reads the test file that the help of test shows.
@@ -14,7 +14,7 @@ func TestHelpShowsATestFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(suiteFormat), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	suite, err := probe.ReadSuite(path)
+	suite, err := suite.ReadSuite(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,8 @@ import (
 	"mcp-all-in-one/internal/cli/use"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/record"
+	"mcp-all-in-one/internal/tester/suite"
 )
 
 // testFolder is where test files are looked for.
@@ -68,7 +70,7 @@ func recordTest(a *env.Env, cmd *cobra.Command, f *target.Flags, m *target.Targe
 	}
 	from := m.From() // a gateway in between is no part of it
 	var frames bytes.Buffer
-	capture := probe.NewCaptureWriter(&frames, m.Label)
+	capture := record.NewCaptureWriter(&frames, m.Label)
 	err := use.RunShell(cmd.Context(), a, f, m, func(o *probe.Options) {
 		shown := o.OnFrame
 		o.OnFrame = func(frame probe.Frame) {
@@ -81,7 +83,7 @@ func recordTest(a *env.Env, cmd *cobra.Command, f *target.Flags, m *target.Targe
 	if err != nil {
 		return err
 	}
-	recorded, err := probe.ReadCapture(&frames)
+	recorded, err := record.ReadCapture(&frames)
 	if err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func recordTest(a *env.Env, cmd *cobra.Command, f *target.Flags, m *target.Targe
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 	}
-	if err := os.WriteFile(path, probe.SuiteFrom(from, recorded.Turns()), 0o644); err != nil {
+	if err := os.WriteFile(path, suite.SuiteFrom(from, recorded.Turns()), 0o644); err != nil {
 		return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 	}
 	fmt.Fprintf(a.Stderr, "%s %s\n", path, a.T("written; run it with: mcp-all-in-one test "+path, "已写入；运行：mcp-all-in-one test "+path))

@@ -9,7 +9,8 @@ import (
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/record"
+	"mcp-all-in-one/internal/tester/suite"
 )
 
 func fromTrafficCommand(a *env.Env) *cobra.Command {
@@ -37,7 +38,7 @@ func suiteFromTraffic(a *env.Env, cmd *cobra.Command, what string) ([]byte, erro
 		if err != nil {
 			return nil, err
 		}
-		return probe.SuiteFrom(nil, capture.Turns()), nil
+		return suite.SuiteFrom(nil, capture.Turns()), nil
 	}
 	r, err := control.RunningHere(cmd.Context(), a)
 	if err != nil {
@@ -56,13 +57,13 @@ func suiteFromTraffic(a *env.Env, cmd *cobra.Command, what string) ([]byte, erro
 	return []byte(draft.Text), nil
 }
 
-func readCapture(a *env.Env, path string) (*probe.Capture, error) {
+func readCapture(a *env.Env, path string) (*record.Capture, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 	}
 	defer file.Close()
-	c, err := probe.ReadCapture(file)
+	c, err := record.ReadCapture(file)
 	if err != nil {
 		return nil, env.Fail(env.ExitUsage, env.CodeUsage, a.T("recordings are made with record, or with --trace", "录制文件由 record 或 --trace 生成"), "%s: %v", path, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 )
 
 func HistoryCommand(a *env.Env) *cobra.Command {
@@ -61,7 +62,7 @@ func listHistory(a *env.Env, of string, limit int) error {
 	return nil
 }
 
-func historyRun(a *env.Env, id string) (probe.KeptRun, error) {
+func historyRun(a *env.Env, id string) (history.KeptRun, error) {
 	k, ok := target.OpenHistory().Get(id)
 	if !ok {
 		return k, env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history ls", "%s%q", a.T("the history has no one request with the id ", "历史中没有此 ID 的请求，或不止一个："), id)
@@ -127,7 +128,7 @@ func historyRerun(a *env.Env) *cobra.Command {
 }
 
 // targetAgain is the target that the command line names, else that of the run.
-func targetAgain(a *env.Env, cmd *cobra.Command, f *target.Flags, k *probe.KeptRun, words []string) (*target.Target, error) {
+func targetAgain(a *env.Env, cmd *cobra.Command, f *target.Flags, k *history.KeptRun, words []string) (*target.Target, error) {
 	from := k.From
 	switch {
 	case cmd.ArgsLenAtDash() >= 0:
@@ -195,7 +196,7 @@ func historyImport(a *env.Env) *cobra.Command {
 			if err != nil {
 				return env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
 			}
-			var runs []probe.KeptRun
+			var runs []history.KeptRun
 			if err := json.Unmarshal(data, &runs); err != nil {
 				return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one history export FILE", "%s: %v", args[0], err)
 			}

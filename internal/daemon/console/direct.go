@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
 )
@@ -67,7 +68,7 @@ func (d *direct) label() string {
 	if t.Server != "" {
 		return t.Server
 	}
-	out := probe.RunTarget{URL: t.URL}
+	out := history.RunTarget{URL: t.URL}
 	if t.Command != "" {
 		out.Command = append([]string{t.Command}, t.Args...)
 	}

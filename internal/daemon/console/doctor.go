@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/lint"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -62,7 +63,7 @@ func examineFile(a *env.Env, cfg *config.Config) web.Finding {
 
 func examineServer(ctx context.Context, a *env.Env, u *upstream.Upstream) web.Finding {
 	f, st := doctor.Diagnose(a, u), u.Status()
-	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: probe.LintFeatures(u.Features(nil))}
+	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: lint.LintFeatures(u.Features(nil))}
 	switch st.State {
 	case upstream.Pending, upstream.SignIn:
 		out.Fix, out.Command = "", f.Fix

@@ -15,7 +15,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
@@ -170,7 +170,7 @@ func (c *consoleServers) SignIn(ctx context.Context, schema, name string) (strin
 	ended := make(chan error, 1)
 	c.in.Background.Go(func() {
 		_, err := c.in.Tokens.Login(ctx, u.Config(), oauth.LoginOptions{
-			Base: mcphttp.NewClientTransport(), Show: func(address string) { shown <- address },
+			Base: httpclient.NewClientTransport(), Show: func(address string) { shown <- address },
 		})
 		if err != nil {
 			c.in.Log.Warn("signing in", "server", name, "err", err)

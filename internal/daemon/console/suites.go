@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -30,7 +31,7 @@ func suiteDir(in *instance.Instance) string {
 // suiteOptions let the console run test files.
 func suiteOptions(in *instance.Instance, a *env.Env) web.SuiteOptions {
 	bench := &consoleBench{in: in, env: a}
-	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *probe.Suite, answers *probe.TestAnswers) (*probe.Session, func(), error) {
+	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
 		if err := bench.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
 			return nil, nil, err
@@ -41,7 +42,7 @@ func suiteOptions(in *instance.Instance, a *env.Env) web.SuiteOptions {
 
 // suiteTarget is what a file tests, in the words of the console: a configured
 // server or all of them, through this gateway, or a URL or a command.
-func suiteTarget(in *instance.Instance, who access.Principal, s *probe.Suite) *web.Target {
+func suiteTarget(in *instance.Instance, who access.Principal, s *suite.Suite) *web.Target {
 	t := &web.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
 	if argv := s.Argv(); len(argv) > 0 {
 		t.Command, t.Args = argv[0], argv[1:]

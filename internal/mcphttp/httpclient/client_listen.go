@@ -1,0 +1,121 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcphttp/sse"
+)
+
+// OpenStream keeps the stream on which the server speaks outside any call,
+// until ctx ends or the client is closed: it is opened again when it breaks.
+// It does not wait, since a server may hold its headers back until it has
+// something to say. A server that has no such stream is left alone; a modern
+// one never has.
+func (c *Client) OpenStream(ctx context.Context) {
+	c.mu.Lock()
+	again := c.streaming
+	c.streaming = true
+	c.mu.Unlock()
+	if c.opt.Modern || again {
+		return
+	}
+	c.spawn(ctx, c.listen)
+}
+
+// AwaitStream waits until the server has opened the stream or refused it, for
+// a moment at most: a server that asks on the stream before it is open would
+// ask nobody.
+func (c *Client) AwaitStream(ctx context.Context, limit time.Duration) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-c.listening:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (c *Client) listen(ctx context.Context) {
+	in := c.newInbox(nil)
+	var pos position
+	opened, failures := false, 0
+	var first sync.Once
+	for {
+		body, err := c.get(ctx, pos.id)
+		first.Do(func() { close(c.listening) })
+		if err == nil {
+			opened = true
+			since := time.Now()
+			c.readListen(ctx, c.watch(ctx, body), in, &pos)
+			if time.Since(since) > retryFloor || pos.retry > 0 {
+				failures = 0
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !worthAnotherTry(err) {
+			if opened { // it had a stream: what it has not any more is our session
+				c.down(err)
+			}
+			return
+		}
+		if err != nil && failures == 0 {
+			c.down(err)
+		}
+		if pause(ctx, max(pos.delay(failures), retryAfter(err))) != nil {
+			return
+		}
+		failures++
+	}
+}
+
+// retryAfter is how long the server asks us to stay away, within reason.
+func retryAfter(err error) time.Duration {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return 0
+	}
+	d, bad := time.ParseDuration(status.Header.Get("Retry-After") + "s")
+	if bad != nil {
+		return 0
+	}
+	return min(d, time.Minute)
+}
+
+func (c *Client) readListen(ctx context.Context, body io.ReadCloser, in *inbox, pos *position) {
+	defer body.Close()
+	er := sse.NewEventReader(body, c.opt.MaxMessage)
+	for {
+		ev, err := er.Next()
+		var frame *jsonrpc.FrameError
+		if errors.As(err, &frame) {
+			c.opt.Log.Warn("event dropped", "err", err)
+			continue
+		}
+		if err != nil {
+			return
+		}
+		pos.note(&ev)
+		if len(ev.Data) == 0 || (ev.Name != "" && ev.Name != "message") {
+			continue
+		}
+		msg, bad := jsonrpc.ScanAnswer(ev.Data, nil)
+		if bad != nil {
+			c.opt.Log.Warn("event dropped", "err", bad.Message)
+			continue
+		}
+		in.take(ctx, &msg)
+	}
+}
+
+func (c *Client) down(err error) {
+	if c.opt.OnDown != nil {
+		c.opt.OnDown(err)
+	}
+}

@@ -1,0 +1,178 @@
+package httpclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// newMessageBody is a body that net/http recognises as memory, which it then
+// sends together with the header.
+func newMessageBody(msg []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(msg)) }
+
+// request copies the prepared request; header is shared and not changed.
+func (c *Client) request(ctx context.Context, method string, header http.Header, msg []byte) *http.Request {
+	r := c.base.WithContext(ctx)
+	r.Method = method
+	r.Header = header
+	if msg != nil {
+		r.Body = newMessageBody(msg)
+		r.ContentLength = int64(len(msg))
+		// For a kept connection that the server closed before we wrote
+		// anything; a POST of which bytes went out is never sent again.
+		r.GetBody = func() (io.ReadCloser, error) { return newMessageBody(msg), nil }
+	}
+	return r
+}
+
+func (c *Client) post(ctx context.Context, header http.Header, msg []byte) (*http.Response, error) {
+	resp, err := c.rt.RoundTrip(c.request(ctx, http.MethodPost, header, msg))
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, err
+	}
+	return resp, nil
+}
+
+// deliver posts a message that has no answer: a notification or a response.
+func (c *Client) deliver(ctx context.Context, header http.Header, msg []byte) error {
+	resp, err := c.post(ctx, header, msg)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode/100 != 2 {
+		return newStatusError(resp)
+	}
+	discard(resp.Body)
+	return nil
+}
+
+// An exchange is one call: a POST, and whatever leads to its answer.
+type exchange struct {
+	c   *Client
+	f   *flight
+	req *jsonrpc.Request
+	id  uint64
+	// rest is a stream that has given its answer and may still run out.
+	rest io.ReadCloser
+}
+
+// run sends the request and returns its outcome.
+func (x *exchange) run() (*jsonrpc.Response, error) {
+	watch, ctx := startWatch(x.f.ctx, x.req.Trip)
+	resp, err := x.c.post(ctx, x.c.headerFor(x.req.Method, x.req.Params), x.message())
+	if err != nil {
+		watch.stop(false)
+		return nil, err
+	}
+	out, err := x.consume(x.f.ctx, resp)
+	watch.stop(mediaType(resp.Header.Get("Content-Type")) == "text/event-stream")
+	return out, err
+}
+
+// consume reads the answer.
+func (x *exchange) consume(ctx context.Context, resp *http.Response) (*jsonrpc.Response, error) {
+	c := x.c
+	if resp.StatusCode/100 != 2 {
+		return x.refused(resp)
+	}
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		resp.Body.Close()
+		return nil, &AnswerError{Reason: i18n.New("the answer is compressed, which nobody asked for", "应答经过压缩，而请求并未要求"), ContentType: encoding}
+	}
+	if x.req.Method == mcp.MethodInitialize && !c.opt.Modern {
+		if err := c.openSession(resp.Header.Get(mcp.HeaderSession)); err != nil {
+			resp.Body.Close()
+			return nil, err
+		}
+	}
+	contentType := resp.Header.Get("Content-Type")
+	switch mediaType(contentType) {
+	case "application/json":
+		return x.whole(ctx, resp)
+	case "text/event-stream":
+		return x.stream(ctx, resp.Body)
+	}
+	head := readHead(resp.Body, 512)
+	reason := i18n.New("the answer is neither JSON nor an event stream", "应答既不是 JSON，也不是事件流")
+	if len(head) == 0 {
+		reason = i18n.New("the answer is empty", "应答为空")
+	}
+	return nil, &AnswerError{Reason: reason, ContentType: contentType, Head: head}
+}
+
+func (x *exchange) message() []byte {
+	var digits [20]byte
+	msg := make([]byte, 0, len(x.req.Params)+len(x.req.Method)+64)
+	return jsonrpc.AppendRequest(msg, strconv.AppendUint(digits[:0], x.id, 10), x.req.Method, x.req.Params)
+}
+
+func (c *Client) openSession(id string) error {
+	for i := range len(id) {
+		if id[i] < 0x21 || id[i] > 0x7e || i > 4<<10 {
+			return &AnswerError{Reason: i18n.New("the session id is not usable", "会话 ID 无法使用")}
+		}
+	}
+	c.setState(id, "")
+	return nil
+}
+
+// runOut is how long a stream that has given its answer may take to end, so
+// that its connection can be used again.
+const runOut = time.Second
+
+// finish ends a call and returns why it was ended, if so. A stream that has
+// given its answer is read to its end by a goroutine: cutting it off would cost
+// the connection.
+func (c *Client) finish(f *flight, rest io.ReadCloser) error {
+	if rest == nil {
+		return c.leave(f)
+	}
+	f.untie()
+	drain := func() {
+		defer c.leave(f)
+		late := time.AfterFunc(runOut, func() { f.cancel(nil) })
+		defer late.Stop()
+		_, _ = io.CopyN(io.Discard, rest, maxDiscard)
+		rest.Close()
+	}
+	if !c.track(drain) {
+		rest.Close()
+		return c.leave(f)
+	}
+	return nil
+}
+
+const maxDiscard = 64 << 10
+
+// discard reads the little that a body should still hold, so that its
+// connection can be used again.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, maxDiscard)
+	body.Close()
+}
+
+func readHead(body io.ReadCloser, limit int64) []byte {
+	head, _ := io.ReadAll(io.LimitReader(body, limit))
+	body.Close()
+	return head
+}
+
+// tooLarge turns a frame over the limit into the error that a caller knows.
+func tooLarge(err error) error {
+	var frame *jsonrpc.FrameError
+	if errors.As(err, &frame) {
+		return jsonrpc.ErrTooLarge
+	}
+	return err
+}

@@ -1,0 +1,214 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/sse"
+)
+
+const (
+	retryFloor = 500 * time.Millisecond
+	retryCap   = 30 * time.Second
+	maxResumes = 5
+	// goneAfter is how long a server that does not even answer may take to
+	// come back before its stream is given up.
+	goneAfter = 2500 * time.Millisecond
+)
+
+// A position is where a broken stream goes on, and when.
+type position struct {
+	id    string
+	retry time.Duration
+}
+
+func (p *position) note(ev *sse.Event) {
+	if ev.HasID {
+		p.id = ev.ID
+	}
+	if ev.Retry > 0 {
+		p.retry = ev.Retry
+	}
+}
+
+// delay is how long to wait before a stream is opened again for the nth time
+// without success: what the server asked for, otherwise a growing time, never
+// below the floor.
+func (p *position) delay(failures int) time.Duration {
+	d := max(p.retry, retryFloor)
+	if failures > 0 {
+		d = max(d, min(retryFloor<<min(failures, 10), retryCap))
+	}
+	return d + rand.N(d/10+1)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// stream reads the answer from an event stream, and from those that continue
+// it.
+func (x *exchange) stream(ctx context.Context, body io.ReadCloser) (*jsonrpc.Response, error) {
+	in := x.c.newInbox(x.req.Back)
+	var pos position
+	for {
+		resp, err := x.readStream(ctx, x.c.watch(ctx, body), in, &pos)
+		if err == nil {
+			return resp, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		if err != io.EOF && !brokenStream(err) {
+			return nil, err
+		}
+		if x.c.opt.Modern || pos.id == "" {
+			return nil, i18n.Errorf("%w: %w", "%w：%w", ErrStreamEnded, err)
+		}
+		if body, err = x.c.resume(ctx, &pos); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// brokenStream says that a stream was cut off, not that what it carried was
+// wrong.
+func brokenStream(err error) bool {
+	var limit *sse.LimitError
+	return !errors.As(err, &limit) && !errors.Is(err, jsonrpc.ErrTooLarge) && !errors.Is(err, jsonrpc.ErrBadAnswer)
+}
+
+// readStream reads one event stream up to the answer.
+func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox, pos *position) (*jsonrpc.Response, error) {
+	buf := newAnswerBuffer(0)
+	er := sse.NewEventReader(body, x.c.opt.MaxMessage)
+	er.Buf, er.Grow = buf.b, buf.grow
+	for {
+		ev, err := er.Next()
+		if err != nil {
+			body.Close()
+			buf.free()
+			return nil, tooLarge(err)
+		}
+		pos.note(&ev)
+		if len(ev.Data) == 0 || (ev.Name != "" && ev.Name != "message") {
+			continue
+		}
+		resp, err := x.consider(ctx, ev.Data, buf, in)
+		if err != nil {
+			body.Close()
+			buf.free()
+			return nil, err
+		}
+		if resp == nil {
+			continue
+		}
+		buf.b = er.Buf // the result stands in it
+		if er.Err != nil {
+			body.Close()
+		} else {
+			x.rest = body
+		}
+		return resp, nil
+	}
+}
+
+// consider returns the response when data is the one we wait for, and hands on
+// whatever else it is. The error is that of an answer of ours that is broken.
+func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer, in *inbox) (*jsonrpc.Response, error) {
+	// Behind it the next event may stand.
+	if id, result, ok := jsonrpc.PeekAnswer(slices.Clip(data)); ok && id == x.id {
+		return jsonrpc.NewResponse(result, buf.free), nil
+	}
+	msg, bad := jsonrpc.ScanAnswer(data, nil)
+	if bad != nil && x.isOurs(msg.ID) {
+		return nil, &AnswerError{Reason: i18n.New("the answer cannot be read: %s", "无法读取应答：%s", bad.Message)}
+	}
+	if bad != nil {
+		x.c.opt.Log.Warn("event dropped", "method", x.req.Method, "err", bad.Message)
+		return nil, nil
+	}
+	if resp := x.outcome(&msg, buf); resp != nil {
+		return resp, nil
+	}
+	in.take(ctx, &msg)
+	return nil, nil
+}
+
+// resume continues a stream behind its last event.
+func (c *Client) resume(ctx context.Context, pos *position) (io.ReadCloser, error) {
+	begun := time.Now()
+	wait := pos.delay(0)
+	for failures := 1; ; failures++ {
+		if err := pause(ctx, wait); err != nil {
+			return nil, err
+		}
+		body, err := c.get(ctx, pos.id)
+		if err == nil {
+			return body, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		wait = pos.delay(failures)
+		gone := !answered(err) && time.Since(begun)+wait > goneAfter
+		if failures >= maxResumes || gone || !worthAnotherTry(err) {
+			// Not wrapped: a refusal of this request says nothing about the one
+			// whose answer is missing, which has reached the server.
+			return nil, i18n.Errorf("%w: resuming it: %v", "%w：恢复失败：%v", ErrStreamEnded, err)
+		}
+	}
+}
+
+// answered says that there is a server, whatever it said.
+func answered(err error) bool {
+	var status *StatusError
+	return errors.As(err, &status)
+}
+
+func worthAnotherTry(err error) bool {
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Status == http.StatusTooManyRequests || status.Status >= 500 && status.Status != http.StatusNotImplemented
+	}
+	var answer *AnswerError
+	return !errors.As(err, &answer)
+}
+
+// get opens an event stream, behind the event with the given id if there is
+// one.
+func (c *Client) get(ctx context.Context, lastEvent string) (io.ReadCloser, error) {
+	header := maps.Clone(c.state.Load().header)
+	delete(header, "Content-Type")
+	header["Accept"] = []string{"text/event-stream"}
+	if lastEvent != "" {
+		header[mcp.HeaderLastEvent] = []string{lastEvent}
+	}
+	resp, err := c.rt.RoundTrip(c.request(ctx, http.MethodGet, header, nil))
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, newStatusError(resp)
+	}
+	if ct := resp.Header.Get("Content-Type"); mediaType(ct) != "text/event-stream" || resp.Header.Get("Content-Encoding") != "" {
+		return nil, &AnswerError{Reason: i18n.New("the answer is not an event stream", "应答不是事件流"), ContentType: ct, Head: readHead(resp.Body, 512)}
+	}
+	return resp.Body, nil
+}

@@ -1,0 +1,212 @@
+// Package history keeps the requests of a person with their answers.
+package history
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Run is one request of the tester and how it ended.
+type Run struct {
+	ID     string `json:"id"`
+	Bench  string `json:"bench,omitempty"`
+	Target string `json:"target"`
+	// From is the same target for a program; nil where it is not known.
+	From   *RunTarget      `json:"from,omitempty"`
+	Method string          `json:"method"`
+	Name   string          `json:"name,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Start  time.Time       `json:"start"`
+	// Status is running, ok, tool_error, error, failed, cancelled or timeout.
+	Status     string          `json:"status"`
+	Message    string          `json:"message,omitempty"`
+	MessageZH  string          `json:"messageZH,omitempty"`
+	Error      json.RawMessage `json:"error,omitempty"`
+	Total      time.Duration   `json:"total"`
+	Gateway    time.Duration   `json:"gateway,omitempty"`
+	Transport  time.Duration   `json:"transport,omitempty"`
+	ServerTime time.Duration   `json:"serverTime,omitempty"`
+	ReqSize    int64           `json:"reqSize"`
+	ResSize    int64           `json:"resSize"`
+	TrafficID  uint64          `json:"trafficId,omitempty"`
+	// Kept says that the result can still be read.
+	Kept bool `json:"kept"`
+	// Quiet runs are a page's own questions, such as completions: they are
+	// left out of the history.
+	Quiet bool `json:"quiet,omitempty"`
+}
+
+// A RunTarget says what a run was sent to, without its secrets.
+type RunTarget struct {
+	// Server is a configured server of Schema; without one, and without
+	// Command and URL, the whole of Schema is meant.
+	Server   string   `json:"server,omitempty"`
+	Schema   string   `json:"schema,omitempty"`
+	Command  []string `json:"command,omitempty"`
+	URL      string   `json:"url,omitempty"`
+	Protocol string   `json:"protocol,omitempty"`
+}
+
+// A WireFrame is one message of a run on the wire, secrets redacted.
+type WireFrame struct {
+	Sent bool `json:"sent"`
+	// At is when, after the beginning of the call.
+	At     time.Duration     `json:"at"`
+	Status int               `json:"status,omitempty"`
+	Header map[string]string `json:"header,omitempty"`
+	Body   string            `json:"body"`
+}
+
+// A KeptRun is a run with its result; the wire is kept in memory alone.
+type KeptRun struct {
+	Run
+	Result json.RawMessage `json:"result,omitempty"`
+	Wire   []WireFrame     `json:"-"`
+}
+
+func (k *KeptRun) size() int64 {
+	n := int64(len(k.Result))
+	for _, f := range k.Wire {
+		n += int64(len(f.Body))
+	}
+	return n
+}
+
+// The bounds of a history.
+const (
+	MaxRuns        = 500
+	maxRunBytes    = 64 << 20 // results and wires in memory
+	maxSavedResult = 64 << 10 // a result that is written to the file
+)
+
+// A History keeps the last runs, newest last, in memory and in a file that the
+// console and the command line share. Its methods may be called concurrently,
+// and by several processes.
+type History struct {
+	mu    sync.Mutex
+	runs  []*KeptRun
+	bytes int64
+	file  historyFile
+}
+
+// OpenHistory is the history in a file; "" keeps it in memory alone.
+func OpenHistory(path string) *History { return &History{file: historyFile{path: path}} }
+
+// Add records a run, or how a running one ended. What it holds is shown and
+// exported: the caller has replaced the secrets in it.
+func (h *History) Add(k KeptRun) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.put(&k)
+	if k.Status == "running" || k.Quiet {
+		return nil
+	}
+	return h.file.append(appendRun(nil, &k))
+}
+
+func (h *History) put(k *KeptRun) {
+	if i := slices.IndexFunc(h.runs, func(o *KeptRun) bool { return o.ID == k.ID }); i >= 0 {
+		old := h.runs[i]
+		if k.Result == nil && k.Wire == nil && k.Status == old.Status {
+			return // read from the file, which has less of it
+		}
+		if k.Wire == nil {
+			k.Wire = old.Wire
+		}
+		h.bytes -= old.size()
+		h.runs[i] = k
+	} else {
+		h.runs = append(h.runs, k)
+	}
+	h.bytes += k.size()
+	for _, old := range h.runs {
+		if h.bytes <= maxRunBytes || old == k {
+			break
+		}
+		h.bytes -= old.size()
+		old.Result, old.Wire, old.Kept = nil, nil, false
+	}
+	if len(h.runs) > MaxRuns {
+		h.bytes -= h.runs[0].size()
+		h.runs = slices.Delete(h.runs, 0, 1)
+	}
+}
+
+// List returns runs, newest first; empty strings match everything.
+func (h *History) List(target, method, name string, limit int) ([]Run, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.refresh()
+	out := []Run{}
+	for i := len(h.runs) - 1; i >= 0 && len(out) < limit; i-- {
+		k := h.runs[i]
+		if !k.Quiet && (target == "" || k.Target == target) && (method == "" || k.Method == method) && (name == "" || k.Name == name) {
+			out = append(out, k.Run)
+		}
+	}
+	return out, err
+}
+
+// Get returns the one run whose id begins that way.
+func (h *History) Get(id string) (KeptRun, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	// What cannot be read from the file may still be in memory.
+	_ = h.refresh()
+	var found *KeptRun
+	for _, k := range h.runs {
+		if k.ID == id {
+			return *k, true
+		}
+		if id != "" && strings.HasPrefix(k.ID, id) {
+			if found != nil {
+				return KeptRun{}, false
+			}
+			found = k
+		}
+	}
+	if found == nil {
+		return KeptRun{}, false
+	}
+	return *found, true
+}
+
+// Export returns everything, oldest first.
+func (h *History) Export() ([]KeptRun, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.refresh()
+	out := []KeptRun{}
+	for _, k := range h.runs {
+		if !k.Quiet && k.Status != "running" {
+			out = append(out, *k)
+		}
+	}
+	return out, err
+}
+
+// Import adds runs that were exported.
+func (h *History) Import(runs []KeptRun) error {
+	for i := range runs {
+		if runs[i].ID == "" || runs[i].Method == "" || runs[i].Status == "" || runs[i].Status == "running" {
+			return errNotHistory
+		}
+	}
+	for i := range runs {
+		if err := h.Add(runs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Clear forgets everything.
+func (h *History) Clear() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.runs, h.bytes = nil, 0
+	return h.file.clear()
+}

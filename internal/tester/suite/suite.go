@@ -1,0 +1,228 @@
+// Package suite runs test files against a server: calls, and what is expected of
+// their answers.
+package suite
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// A Suite is one test file.
+type Suite struct {
+	// Path is the file it was read from.
+	Path string `yaml:"-"`
+	// Exactly one of Target, URL and Command says what is tested, unless the
+	// command line does.
+	Target  string            `yaml:"target"`
+	URL     string            `yaml:"url"`
+	Command words             `yaml:"command"`
+	Headers map[string]string `yaml:"headers"`
+	Env     map[string]string `yaml:"env"`
+	// Protocol is the version that the tests speak.
+	Protocol string `yaml:"protocol"`
+	Tests    []Test `yaml:"tests"`
+}
+
+// A Test is one request and what is expected of it. Exactly one of Call, Script,
+// Read, Prompt, Complete, List and Request is set.
+type Test struct {
+	Name     string         `yaml:"name"`
+	Call     string         `yaml:"call"`
+	Script   string         `yaml:"script"` // code that calls tools, through the gateway
+	Read     string         `yaml:"read"`
+	Prompt   string         `yaml:"prompt"`
+	Complete string         `yaml:"complete"`
+	List     string         `yaml:"list"`
+	Request  string         `yaml:"request"`
+	Args     map[string]any `yaml:"args"`
+	Params   map[string]any `yaml:"params"`
+	// Answer answers what the server asks: by kind, or by the message of the
+	// question.
+	Answer  map[string]any `yaml:"answer"`
+	Timeout duration       `yaml:"timeout"`
+	Skip    string         `yaml:"skip"`
+	Expect  Expect         `yaml:"expect"`
+}
+
+// Expect is what must hold of the answer.
+type Expect struct {
+	IsError *bool `yaml:"is_error"`
+	// Error is the code of an error that the server must answer, or a part of
+	// its message.
+	Error any `yaml:"error"`
+	// Schema is "output" for the tool's own output schema, or a JSON Schema.
+	Schema any `yaml:"schema"`
+	// JQ must give true; Text must be all the text there is, and Contains
+	// parts of it.
+	JQ          words   `yaml:"jq"`
+	Text        *string `yaml:"text"`
+	Contains    words   `yaml:"contains"`
+	NotContains words   `yaml:"not_contains"`
+	// Equals is compared with the whole answer.
+	Equals    any       `yaml:"equals"`
+	Snapshot  *Snapshot `yaml:"snapshot"`
+	MaxMS     float64   `yaml:"max_ms"`
+	MaxBytes  int       `yaml:"max_bytes"`
+	MaxTokens int       `yaml:"max_tokens"`
+	Sent      *Sent     `yaml:"sent"`
+	// Progress is how many notifications there must be at least; Asked are the
+	// kinds of questions that must have been asked, in order.
+	Progress int   `yaml:"progress"`
+	Asked    words `yaml:"asked"`
+}
+
+// Snapshot compares with what the answer was before.
+type Snapshot struct {
+	Ignore words `yaml:"ignore"`
+}
+
+// Sent is what must hold of the request on the wire.
+type Sent struct {
+	Has    words          `yaml:"has"`
+	NotHas words          `yaml:"not_has"`
+	Equals map[string]any `yaml:"equals"`
+}
+
+// words is a list of texts, of which one may stand alone.
+type words []string
+
+// UnmarshalYAML reads one text or a list of them.
+func (w *words) UnmarshalYAML(data []byte) error {
+	var one string
+	if yaml.Unmarshal(data, &one) == nil {
+		*w = words{one}
+		return nil
+	}
+	var many []string
+	if err := yaml.Unmarshal(data, &many); err != nil {
+		return err
+	}
+	*w = many
+	return nil
+}
+
+// duration is a time like 2s.
+type duration time.Duration
+
+// UnmarshalYAML reads a time.
+func (d *duration) UnmarshalYAML(data []byte) error {
+	var text string
+	if err := yaml.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	parsed, err := time.ParseDuration(text)
+	*d = duration(parsed)
+	return err
+}
+
+// ReadSuite reads a test file.
+func ReadSuite(path string) (*Suite, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSuite(path, data)
+}
+
+// ParseSuite reads the content of a test file.
+func ParseSuite(path string, data []byte) (*Suite, error) {
+	s := &Suite{Path: path}
+	if err := yaml.UnmarshalWithOptions(data, s, yaml.Strict()); err != nil {
+		return nil, i18n.Errorf("%s: %s", "%s：YAML 语法错误：%s", path, yaml.FormatError(err, false, true))
+	}
+	if err := s.check(); err != nil {
+		return nil, i18n.Errorf("%s: %w", "%s：%w", path, err)
+	}
+	return s, nil
+}
+
+// Argv is the command that is tested; nil when none is.
+func (s *Suite) Argv() []string {
+	if len(s.Command) == 1 {
+		return strings.Fields(s.Command[0])
+	}
+	return s.Command
+}
+
+func (s *Suite) check() error {
+	if len(s.Tests) == 0 {
+		return i18n.Errorf("there are no tests in it", "其中没有测试")
+	}
+	names := make(map[string]bool)
+	for i := range s.Tests {
+		t := &s.Tests[i]
+		if t.Name == "" {
+			t.Name = t.subject()
+			for n := 2; names[t.Name]; n++ {
+				t.Name = fmt.Sprintf("%s (%d)", t.subject(), n)
+			}
+		}
+		if t.kinds() != 1 {
+			return i18n.Errorf("test %q has %d of call, script, read, prompt, complete, list and request; exactly one is needed", "测试 %q 含有 call、script、read、prompt、complete、list 和 request 中的 %d 项；应恰好有一项", t.Name, t.kinds())
+		}
+		if names[t.Name] {
+			return i18n.Errorf("two tests are called %q", "有两个测试都叫 %q", t.Name)
+		}
+		names[t.Name] = true
+	}
+	return nil
+}
+
+func firstLine(code string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(code), "\n")
+	return line
+}
+
+func (t *Test) subject() string {
+	return strings.TrimSpace(firstLine(t.Script) + t.Call + t.Read + t.Prompt + t.Complete + t.List + t.Request)
+}
+
+func (t *Test) kinds() int {
+	n := 0
+	for _, v := range []string{t.Call, t.Script, t.Read, t.Prompt, t.Complete, t.List, t.Request} {
+		if v != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// FindSuites lists the test files under paths: files as they are named, and
+// every YAML file in directories.
+func FindSuites(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		for _, pattern := range []string{"*.yaml", "*.yml"} {
+			found, err := filepath.Glob(filepath.Join(path, pattern))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, found...)
+		}
+	}
+	return files, nil
+}
+
+func JSONOf(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return raw
+}

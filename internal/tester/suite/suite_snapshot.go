@@ -1,0 +1,70 @@
+package suite
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/probe"
+)
+
+// snapshots are what the answers of a test file were, in a file beside it.
+type snapshots struct {
+	path   string
+	values map[string]json.RawMessage
+	dirty  bool
+}
+
+func readSnapshots(suite string) (*snapshots, error) {
+	s := &snapshots{path: suite + ".snap", values: make(map[string]json.RawMessage)}
+	data, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &s.values); err != nil {
+		return nil, i18n.Errorf("reading the snapshots in %s: %w", "读取 %s 中的快照失败：%w", s.path, err)
+	}
+	return s, nil
+}
+
+// put keeps a value without what is ignored, so that the file does not change
+// with it.
+func (s *snapshots) put(name string, value json.RawMessage, ignore []probe.Places) {
+	decoded, err := probe.DecodeJSON(value)
+	if err != nil {
+		return
+	}
+	for _, p := range ignore {
+		decoded = p.Remove(decoded)
+	}
+	fresh := probe.Encode(decoded)
+	if before, ok := s.values[name]; ok && bytes.Equal(compact(before), fresh) {
+		return
+	}
+	s.values[name], s.dirty = fresh, true
+}
+
+func compact(raw json.RawMessage) []byte {
+	var buf bytes.Buffer
+	if json.Compact(&buf, raw) != nil {
+		return raw
+	}
+	return buf.Bytes()
+}
+
+func (s *snapshots) save() error {
+	if !s.dirty {
+		return nil
+	}
+	data, err := json.MarshalIndent(s.values, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.path, append(data, '\n'), 0o644)
+}
