@@ -138,8 +138,11 @@ uninstall: ## remove from PREFIX/bin what install put there
 	  elif [ -e $$name ] || [ -L $$name ]; then echo "left as it is: $(DESTDIR)$(PREFIX)/bin/$$name is another program"; fi; done; \
 	  rm -f mcp-all-in-one
 
-crosscheck: ## compile for Windows and macOS, tests too
-	for os in windows darwin; do echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+crosscheck: ## compile for every platform of a release; for Windows, macOS and 32 bits the tests too
+	for p in windows/amd64 darwin/arm64 linux/386; do echo "$$p, tests too"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+	for p in linux/arm64 linux/riscv64 linux/arm darwin/amd64 windows/arm64; do echo "$$p"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null . || exit 1; done
 
 clean: ## remove what make built
 	rm -rf bin coverage mcp-tester-*.vsix vscode/out vscode/page
