@@ -7,6 +7,11 @@ NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester
 UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
+# What --version says beside internal/mcp's ProductVersion; empty outside a git clone.
+COMMIT    = $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || [ $$? -ne 1 ] || echo +changes)
+DATE      = $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+MODULE    = $(shell $(GO) list -m)
+LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix')
 
@@ -16,7 +21,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(if $(UI_FILES),$(DIST)/index.html) ## bin/mcp-all-in-one, with the web page when npm is there
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN) .
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) .
 
 $(DIST)/index.html: $(UI_FILES)
 	@if command -v npm >/dev/null; then \
