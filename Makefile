@@ -13,9 +13,9 @@ DATE      = $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --f
 MODULE    = $(shell $(GO) list -m)
 LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
-E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms')
 
-.PHONY: help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-again release-test platforms actionlint help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -129,6 +129,26 @@ bench-compare: ## Go benchmarks of the hot path at BASE=ref and in this tree, wi
 	  (cd "$$tmp/base" && $$run) >"$$tmp/base.txt"; $$run >"$$tmp/now.txt"; \
 	  $(GO) tool benchstat base="$$tmp/base.txt" now="$$tmp/now.txt"
 
+RELEASE   ?= dist
+
+release: build ## everything by which people get the program, into dist/ (RELEASE=dist)
+	cd vscode && npm ci --no-audit --no-fund && npm run build
+	$(GO) run ./packaging -tools "$$(packaging/tools.sh)" -out $(RELEASE) -ldflags '$(LDFLAGS)'
+
+release-again: ## a release from each of two clones in different folders: the same bytes
+	packaging/again.sh
+
+release-test: ## install, use and remove each artefact of dist/ in a clean root
+	packaging/tools.sh >/dev/null
+	DIST=$(abspath $(RELEASE)) $(GO) test -count=1 -timeout 30m -v ./test/release
+
+platforms: ## run the program on Windows (wine) and arm64, armv7, riscv64 (qemu); writes docs/platforms.md
+	test/platforms/deps.sh
+	$(GO) test -count=1 -timeout 30m -v ./test/platforms -update
+
+actionlint: ## check the workflows
+	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes=
+
 install: build ## the binary and the names it answers to, into PREFIX/bin; programs of others stay
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-all-in-one
@@ -150,4 +170,4 @@ crosscheck: ## compile for every platform of a release; for Windows, macOS and 3
 	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null . || exit 1; done
 
 clean: ## remove what make built
-	rm -rf bin coverage mcp-tester-*.vsix vscode/out vscode/page
+	rm -rf bin coverage dist mcp-tester-*.vsix vscode/out vscode/page
