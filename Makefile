@@ -15,7 +15,7 @@ LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/intern
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms')
 
-.PHONY: release release-again release-test platforms actionlint help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-tag-check release-sign release-publish release-again release-test platforms actionlint help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -130,10 +130,12 @@ bench-compare: ## Go benchmarks of the hot path at BASE=ref and in this tree, wi
 	  $(GO) tool benchstat base="$$tmp/base.txt" now="$$tmp/now.txt"
 
 RELEASE   ?= dist
+# Platforms of a release, such as linux-amd64,macos-arm64; all when empty.
+PLATFORMS ?=
 
 release: build ## everything by which people get the program, into dist/ (RELEASE=dist)
 	cd vscode && npm ci --no-audit --no-fund && npm run build
-	$(GO) run ./packaging -tools "$$(packaging/tools.sh)" -out $(RELEASE) -ldflags '$(LDFLAGS)'
+	$(GO) run ./packaging -tools "$$(packaging/tools.sh)" -out $(RELEASE) -platforms '$(PLATFORMS)' -ldflags '$(LDFLAGS)'
 
 release-again: ## a release from each of two clones in different folders: the same bytes
 	packaging/again.sh
@@ -141,6 +143,15 @@ release-again: ## a release from each of two clones in different folders: the sa
 release-test: ## install, use and remove each artefact of dist/ in a clean root
 	packaging/tools.sh >/dev/null
 	DIST=$(abspath $(RELEASE)) $(GO) test -count=1 -timeout 30m -v ./test/release
+
+release-tag-check: # the tag says the version that the program says
+	@version=$$($(GO) run . --version | head -n 1); [ "v$$version" = "$(TAG)" ] || { echo "the tag $(TAG) is not v$$version"; exit 1; }
+
+release-sign: # with cosign, without a key; it wants the identity of a workflow
+	cosign sign-blob --yes --bundle $(RELEASE)/SHA256SUMS.sigstore.json $(RELEASE)/SHA256SUMS
+
+release-publish: # as a release of GitHub; file names there have no folders
+	gh release create "$(TAG)" --verify-tag --generate-notes $$(find $(RELEASE) -type f -not -path '*/deploy/chart/*')
 
 platforms: ## run the program on Windows (wine) and arm64, armv7, riscv64 (qemu); writes docs/platforms.md
 	test/platforms/deps.sh

@@ -70,9 +70,7 @@ func TestLinuxPackages(t *testing.T) {
 	})
 	t.Run("get/rpm", func(t *testing.T) {
 		root := cleanRoot(t)
-		rpm := func(args ...string) {
-			must(t, nil, "rpm", append([]string{"--root=" + root, "--nodeps", "--ignorearch", "--ignoreos"}, args...)...)
-		}
+		rpm := func(args ...string) { must(t, nil, "rpm", append([]string{"--root=" + root, "--nodeps"}, args...)...) }
 		rpm("-i", pkg("rpm"))
 		key := used(t, root)
 		change(t, filepath.Join(root, config))
