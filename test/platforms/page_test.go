@@ -1,6 +1,7 @@
 package platforms
 
 import (
+	"fmt"
 	"os"
 	"testing"
 )
@@ -10,13 +11,12 @@ const page = `# Platforms
 What was run, not only compiled. ` + "`make platforms`" + ` runs it and writes this page; it wants Linux on amd64, and installs qemu-user, wine and
 mingw from the distribution's packages.
 
-| platform | in | list, call | stdio to stdio | HTTP to stdio | HTTP to HTTP | stop, children gone |
-|---|---|---|---|---|---|---|
-| Linux amd64 | itself | yes | yes | yes | yes | yes |
-| Linux arm64 | qemu-user | | yes | yes | yes | yes |
-| Linux armv7 | qemu-user | | yes | yes | yes | yes |
-| Linux riscv64 | qemu-user | | yes | yes | yes | yes |
-| Windows amd64 | wine 8 | yes | yes | yes | yes | yes |
+| platform | in | what was run | outcome |
+|---|---|---|---|
+| Linux arm64 | qemu-user | stdio to stdio, HTTP to stdio, HTTP to HTTP, stop, children gone | %s |
+| Linux armv7 | qemu-user | the same | %s |
+| Linux riscv64 | qemu-user | the same | %s |
+| Windows amd64 | wine 8 | the same, list, call | %s |
 
 Linux amd64 is what all other tests run on. Not run here:
 
@@ -29,7 +29,7 @@ An emulator refuses to make the gateway the reaper of its servers' orphans: it w
 
 func writePage(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile("../../docs/platforms.md", []byte(page), 0o644); err != nil {
+	if err := os.WriteFile("../../docs/platforms.md", fmt.Appendf(nil, page, outcomes["linux arm64"], outcomes["linux armv7"], outcomes["linux riscv64"], outcomes["windows amd64"]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
