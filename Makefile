@@ -7,16 +7,21 @@ NAMES     := mcps-proxy mcps_proxy mcpx mcpx-sse mcp-tester
 UI        := internal/web/ui
 DIST      := internal/web/dist
 UI_FILES  := $(shell find $(UI) -type f -not -path '*/node_modules/*' 2>/dev/null)
+# What --version says beside internal/mcp's ProductVersion; empty outside a git clone.
+COMMIT    = $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || [ $$? -ne 1 ] || echo +changes)
+DATE      = $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+MODULE    = $(shell $(GO) list -m)
+LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
-E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms')
 
-.PHONY: help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-tag-check release-sign release-publish release-again release-test platforms actionlint help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(if $(UI_FILES),$(DIST)/index.html) ## bin/mcp-all-in-one, with the web page when npm is there
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN) .
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) .
 
 $(DIST)/index.html: $(UI_FILES)
 	@if command -v npm >/dev/null; then \
@@ -124,6 +129,37 @@ bench-compare: ## Go benchmarks of the hot path at BASE=ref and in this tree, wi
 	  (cd "$$tmp/base" && $$run) >"$$tmp/base.txt"; $$run >"$$tmp/now.txt"; \
 	  $(GO) tool benchstat base="$$tmp/base.txt" now="$$tmp/now.txt"
 
+RELEASE   ?= dist
+# Platforms of a release, such as linux-amd64,macos-arm64; all when empty.
+PLATFORMS ?=
+
+release: build ## everything by which people get the program, into dist/ (RELEASE=dist)
+	cd vscode && npm ci --no-audit --no-fund && npm run build
+	$(GO) run ./packaging -tools "$$(packaging/tools.sh)" -out $(RELEASE) -platforms '$(PLATFORMS)' -ldflags '$(LDFLAGS)'
+
+release-again: ## a release from each of two clones in different folders: the same bytes
+	packaging/again.sh
+
+release-test: ## install, use and remove each artefact of dist/ in a clean root
+	packaging/tools.sh >/dev/null
+	DIST=$(abspath $(RELEASE)) $(GO) test -count=1 -timeout 30m -v ./test/release
+
+release-tag-check: # the tag says the version that the program says
+	@version=$$($(GO) run . --version | head -n 1); [ "v$$version" = "$(TAG)" ] || { echo "the tag $(TAG) is not v$$version"; exit 1; }
+
+release-sign: # with cosign, without a key; it wants the identity of a workflow
+	cosign sign-blob --yes --bundle $(RELEASE)/SHA256SUMS.sigstore.json $(RELEASE)/SHA256SUMS
+
+release-publish: # as a release of GitHub; file names there have no folders
+	gh release create "$(TAG)" --verify-tag --generate-notes $$(find $(RELEASE) -type f -not -path '*/deploy/chart/*')
+
+platforms: ## run the program on Windows (wine) and arm64, armv7, riscv64 (qemu); writes docs/platforms.md
+	test/platforms/deps.sh
+	$(GO) test -count=1 -timeout 30m -v ./test/platforms -update
+
+actionlint: ## check the workflows
+	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes=
+
 install: build ## the binary and the names it answers to, into PREFIX/bin; programs of others stay
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/mcp-all-in-one
@@ -138,8 +174,11 @@ uninstall: ## remove from PREFIX/bin what install put there
 	  elif [ -e $$name ] || [ -L $$name ]; then echo "left as it is: $(DESTDIR)$(PREFIX)/bin/$$name is another program"; fi; done; \
 	  rm -f mcp-all-in-one
 
-crosscheck: ## compile for Windows and macOS, tests too
-	for os in windows darwin; do echo "$$os"; GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+crosscheck: ## compile for every platform of a release; for Windows, macOS and 32 bits the tests too
+	for p in windows/amd64 darwin/arm64 linux/386; do echo "$$p, tests too"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+	for p in linux/arm64 linux/riscv64 linux/arm darwin/amd64 windows/arm64; do echo "$$p"; \
+	  GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null . || exit 1; done
 
 clean: ## remove what make built
-	rm -rf bin coverage mcp-tester-*.vsix vscode/out vscode/page
+	rm -rf bin coverage dist mcp-tester-*.vsix vscode/out vscode/page

@@ -16,7 +16,15 @@ import (
 	"testing"
 )
 
-const module = "mcp-all-in-one"
+// module is the path of this module, as go.mod says.
+var module = func() string {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		panic(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(first, "module ")
+}()
 
 // vocabulary is what every package may import: whoever makes an error says it
 // in both languages.

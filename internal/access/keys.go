@@ -81,9 +81,8 @@ func (k *Keys) Create(name string, grant Grant, expires *time.Time) (plain strin
 	var random [32]byte
 	rand.Read(random[:])
 	plain = keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
-	hash := sha256.Sum256([]byte(plain))
 	key = Key{
-		ID: rand.Text()[:12], Name: name, Hash: hex.EncodeToString(hash[:]), Grant: grant,
+		ID: rand.Text()[:12], Name: name, Hash: hashKey(plain), Grant: grant,
 		Created: time.Now().UTC().Truncate(time.Second), Expires: expires,
 	}
 	err = k.change(func(list []Key) ([]Key, error) {
@@ -145,8 +144,7 @@ func (k *Keys) List() ([]Key, error) {
 // such key or it is not valid any more.
 func (k *Keys) find(plain string) (p Principal, ok bool) {
 	k.refresh(false)
-	hash := sha256.Sum256([]byte(plain))
-	presented := hex.EncodeToString(hash[:])
+	presented := hashKey(plain)
 	now := time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -156,6 +154,12 @@ func (k *Keys) find(plain string) (p Principal, ok bool) {
 		}
 	}
 	return p, ok
+}
+
+// hashKey is what is kept of a key.
+func hashKey(plain string) string {
+	hash := sha256.Sum256([]byte(plain))
+	return hex.EncodeToString(hash[:])
 }
 
 // sameHash is the one place where secrets are compared.

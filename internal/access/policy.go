@@ -21,8 +21,23 @@ type Policy struct {
 	Required bool
 	// Keys are our own keys; nil means none.
 	Keys *Keys
+	// Key is the hash of the one key that the configuration names; empty means
+	// none.
+	Key string
 	// Tokens are those of an authorization server; nil means none.
 	Tokens *ResourceServer
+}
+
+// leastKey is how short a key may be that somebody made himself.
+const leastKey = 20
+
+// SetKey lets in who shows this one key.
+func (p *Policy) SetKey(key config.Secret) error {
+	if len(key) < leastKey {
+		return i18n.Errorf("access.key is shorter than %d characters: make one with openssl rand -hex 32", "access.key 少于 %d 个字符：可用 openssl rand -hex 32 生成", leastKey)
+	}
+	p.Key = hashKey(key.Reveal())
+	return nil
 }
 
 // A Refusal is the answer to whoever may not enter.
@@ -71,6 +86,9 @@ func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
 	if !ok {
 		return Principal{}, p.refuse("invalid_request", "the credential is not one Authorization: Bearer header")
 	}
+	if p.Key != "" && sameHash(p.Key, hashKey(token)) {
+		return Principal{ID: keyIDPrefix + "access.key", Name: "access.key"}, nil
+	}
 	if strings.HasPrefix(token, keyPrefix) {
 		if p.Keys != nil {
 			if who, ok := p.Keys.find(token); ok {
@@ -93,7 +111,7 @@ func (p *Policy) refuse(code, reason string) *Refusal {
 // tell who sent it: it is nil with keys or tokens set up. It is for what has
 // logins of its own.
 func (p *Policy) Forwarded(r *http.Request) *Refusal {
-	if p.Keys != nil || p.Tokens != nil || !wasForwarded(r) {
+	if p.Keys != nil || p.Key != "" || p.Tokens != nil || !wasForwarded(r) {
 		return nil
 	}
 	return p.refuseForwarded()

@@ -155,7 +155,7 @@ func (r *reader) top() {
 	}
 	access := r.layout.top.get("access")
 	if access == nil || !access.has("enabled") {
-		r.cfg.Access.Enabled = r.cfg.Access.Keys != "" || r.cfg.Access.OAuth.Issuer != ""
+		r.cfg.Access.Enabled = r.cfg.Access.Keys != "" || r.cfg.Access.Key != "" || r.cfg.Access.OAuth.Issuer != ""
 	}
 }
 

@@ -65,7 +65,7 @@ func newScanner(data []byte, lim *ScanLimits) *scanner {
 	s.data = data
 	s.lim = lim.orDefaults()
 	s.checkKeys = true
-	if len(data) >= inText {
+	if uint64(len(data)) >= inText {
 		s.complain(CodeInvalidRequest, "message too large")
 		s.data = nil
 	}

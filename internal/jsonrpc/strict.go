@@ -9,7 +9,7 @@ import (
 func (s *scanner) space(i int) int { return skipSpace(s.data, i) }
 
 // spaces has a bit for each character of white space.
-const spaces = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
+const spaces uint64 = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
 
 func skipSpace(d []byte, i int) int {
 	for i < len(d) && d[i] <= ' ' && spaces>>d[i]&1 == 1 {

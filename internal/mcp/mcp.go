@@ -108,8 +108,5 @@ type Implementation struct {
 	Title   string `json:"title,omitempty"`
 }
 
-// ProductVersion is the version of this product.
-const ProductVersion = "1.0.0"
-
 // IsToolError says whether the result of a tool tells of a failure.
 func IsToolError(result []byte) bool { return string(jsonrpc.Get(result, "isError")) == "true" }

@@ -33,7 +33,10 @@ type Link struct {
 type Dialer[T any] func(t T, client, server jsonrpc.Handler) Link
 
 // deadline is how long one step of the contract may take.
-const deadline = 15 * time.Second
+var deadline = 15 * time.Second
+
+// Patience sets how long any one thing may take, for emulators.
+func Patience(d time.Duration) { deadline = d }
 
 // TestTransport holds a transport to the contract of Peer and Handler: what
 // every connection does, whatever carries it.

@@ -17,7 +17,7 @@ func TestFamily(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	var f family
-	f.init(100)
+	f.init(100, true)
 	f.add(1, 10, nil)
 	f.add(2, 20, []int{int(w.Fd())})
 	at := func(pid, ppid, pgid, sid int) proc {

@@ -31,6 +31,7 @@ func (p proc) key() procKey { return procKey{p.pid, p.start} }
 // nobody; it is killed when no child is left, and when the helper ends.
 type family struct {
 	self   int
+	reaper bool               // orphans become children of self
 	kids   map[int]uint64     // child's pid to its id
 	seen   map[procKey]uint64 // to the id of a child
 	groups map[int]uint64     // process group or session to the id of a child
@@ -39,8 +40,8 @@ type family struct {
 	table map[int]proc // the last process table; kept for its memory
 }
 
-func (f *family) init(self int) {
-	f.self = self
+func (f *family) init(self int, reaper bool) {
+	f.self, f.reaper = self, reaper
 	f.kids = make(map[int]uint64)
 	f.seen = make(map[procKey]uint64)
 	f.groups = make(map[int]uint64)
@@ -129,7 +130,7 @@ func (f *family) owner(p proc, depth int) uint64 {
 			return id
 		}
 	}
-	if reparents && p.ppid != f.self {
+	if f.reaper && p.ppid != f.self {
 		return 0
 	}
 	if id, ok := f.groups[p.pgid]; ok {
@@ -138,7 +139,7 @@ func (f *family) owner(p proc, depth int) uint64 {
 	if id, ok := f.groups[p.sid]; ok {
 		return id
 	}
-	if !reparents {
+	if !f.reaper {
 		return 0
 	}
 	for _, inode := range openPipes(p.pid) {

@@ -77,16 +77,13 @@ func RunHelper(context.Context) int {
 		fmt.Fprintln(os.Stderr, "this command is started by the gateway itself:", err)
 		return 2
 	}
-	if err := becomeReaper(); err != nil {
-		fmt.Fprintln(os.Stderr, "becoming the reaper of all descendants:", err)
-		return 1
-	}
+	reaper, _ := becomeReaper() // the gateway has warned
 	// Handled, not ignored: what is ignored stays ignored in children.
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP)
 
 	s := &starter{link: link, self: os.Getpid(), kids: make(map[uint64]*kid), look: time.NewTimer(time.Hour)}
-	s.family.init(s.self)
+	s.family.init(s.self, reaper)
 	s.run()
 	return 0
 }

@@ -138,7 +138,7 @@ func startHelper(opt LauncherOptions) (*helperClient, error) {
 		ours.Close()
 		return nil, i18n.Errorf("keeping our files from servers: %w", "阻止服务继承本进程的文件失败：%w", err)
 	}
-	if err := startReaped(cmd); err != nil {
+	if err := startReaped(cmd, opt.Log); err != nil {
 		ours.Close()
 		return nil, err
 	}

@@ -6,11 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reparents says that orphans become children of the helper; here they go to
+// becomeReaper reports that orphans do not become our children: they go to
 // launchd, and only memory and process groups tell whose they were.
-const reparents = false
-
-func becomeReaper() error { return nil }
+func becomeReaper() (bool, error) { return false, nil }
 
 // childAttr puts a child into its own process group.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

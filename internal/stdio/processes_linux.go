@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reparents says that orphans become children of the helper.
-const reparents = true
-
-// becomeReaper makes orphaned descendants our children.
-func becomeReaper() error {
-	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+// becomeReaper makes orphaned descendants our children. It reports whether
+// they will be: emulators and containers may refuse it.
+func becomeReaper() (bool, error) {
+	err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	return err == nil, err
 }
 
 // childAttr puts a child into its own process group and has it killed when

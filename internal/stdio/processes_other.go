@@ -4,10 +4,8 @@ package stdio
 
 import "syscall"
 
-// reparents says that orphans become children of the helper.
-const reparents = false
-
-func becomeReaper() error { return nil }
+// becomeReaper reports that orphans do not become our children.
+func becomeReaper() (bool, error) { return false, nil }
 
 // childAttr puts a child into its own process group.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -3,14 +3,13 @@
 package stdio
 
 import (
+	"log/slog"
 	"os"
 	"os/exec"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"mcp-all-in-one/internal/i18n"
 )
 
 // Where orphans go to the nearest reaper, we are one too: what a helper leaves
@@ -24,15 +23,20 @@ import (
 // Holding it keeps a new one from being taken for a stray.
 var helpers = struct {
 	sync.Mutex
-	pids map[int]bool
+	pids   map[int]bool
+	reaper bool // what they leave behind becomes ours
+	warned bool // that it does not
 }{pids: make(map[int]bool)}
 
 // startReaped starts a helper, once we are the reaper of what it may leave.
-func startReaped(cmd *exec.Cmd) error {
+// Where the system refuses that, a warning has to do.
+func startReaped(cmd *exec.Cmd, log *slog.Logger) error {
 	helpers.Lock()
 	defer helpers.Unlock()
-	if err := becomeReaper(); err != nil {
-		return i18n.Errorf("becoming the reaper of all descendants: %w", "无法接管所有子进程：%w", err)
+	var err error
+	if helpers.reaper, err = becomeReaper(); err != nil && !helpers.warned {
+		helpers.warned = true
+		log.Warn("the system does not give us orphans: a daemon that a server leaves behind may outlive it", "err", err)
 	}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -53,13 +57,13 @@ func waitReaped(cmd *exec.Cmd) error {
 // killStrays kills what a dead helper left behind and reaps it. It ends when
 // nothing is left, which is soon, or after endWait.
 func killStrays() {
-	if !reparents {
-		return
-	}
 	helpers.Lock()
 	defer helpers.Unlock()
+	if !helpers.reaper {
+		return
+	}
 	var f family
-	f.init(os.Getpid())
+	f.init(os.Getpid(), true)
 	for limit := time.Now().Add(endWait); time.Now().Before(limit); time.Sleep(pollWait) {
 		strays := f.strays(processes())
 		if len(strays) == 0 {

@@ -1,10 +1,13 @@
 // Command pack puts the built extension into a .vsix: a zip with a manifest
-// that VS Code reads. The same content gives the same bytes.
+// that VS Code reads. With a platform and a binary, the program is inside, at
+// bin/, and the package is for that platform alone. The same content gives
+// the same bytes.
 package main
 
 import (
 	"archive/zip"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io/fs"
 	"log"
@@ -23,13 +26,13 @@ type extension struct {
 }
 
 const types = `<?xml version="1.0" encoding="utf-8"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension=".json" ContentType="application/json"/><Default Extension=".vsixmanifest" ContentType="text/xml"/><Default Extension=".js" ContentType="application/javascript"/><Default Extension=".css" ContentType="text/css"/><Default Extension=".md" ContentType="text/markdown"/><Default Extension=".txt" ContentType="text/plain"/><Default Extension=".png" ContentType="image/png"/></Types>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension=".json" ContentType="application/json"/><Default Extension=".vsixmanifest" ContentType="text/xml"/><Default Extension=".js" ContentType="application/javascript"/><Default Extension=".css" ContentType="text/css"/><Default Extension=".md" ContentType="text/markdown"/><Default Extension=".txt" ContentType="text/plain"/><Default Extension=".png" ContentType="image/png"/><Default Extension=".exe" ContentType="application/octet-stream"/></Types>
 `
 
 const manifest = `<?xml version="1.0" encoding="utf-8"?>
 <PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
   <Metadata>
-    <Identity Language="en-US" Id="%s" Version="%s" Publisher="%s"/>
+    <Identity Language="en-US" Id="%s" Version="%s" Publisher="%s"%s/>
     <DisplayName>%s</DisplayName>
     <Description xml:space="preserve">%s</Description>
     <Tags>%s</Tags>
@@ -52,17 +55,20 @@ const manifest = `<?xml version="1.0" encoding="utf-8"?>
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: pack EXTENSION-FOLDER OUTPUT-FOLDER")
+	platform := flag.String("platform", "", "platform of VS Code that the package is for")
+	binary := flag.String("binary", "", "program to put inside")
+	flag.Parse()
+	if flag.NArg() != 2 || (*platform == "") != (*binary == "") {
+		log.Fatal("usage: pack [-platform PLATFORM -binary PROGRAM] EXTENSION-FOLDER OUTPUT-FOLDER")
 	}
-	name, err := pack(os.Args[1], os.Args[2])
+	name, err := pack(flag.Arg(0), flag.Arg(1), *platform, *binary)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(name)
 }
 
-func pack(from, to string) (string, error) {
+func pack(from, to, platform, binary string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(from, "package.json"))
 	if err != nil {
 		return "", err
@@ -72,7 +78,15 @@ func pack(from, to string) (string, error) {
 		return "", err
 	}
 	files := map[string][]byte{"[Content_Types].xml": []byte(types)}
-	files["extension.vsixmanifest"] = fmt.Appendf(nil, manifest, e.Name, e.Version, e.Publisher, e.DisplayName, e.Description,
+	name, forPlatform := fmt.Sprintf("%s-%s.vsix", e.Name, e.Version), ""
+	if platform != "" {
+		name = fmt.Sprintf("%s-%s-%s.vsix", e.Name, platform, e.Version)
+		forPlatform = fmt.Sprintf(" TargetPlatform=%q", platform)
+		if files["extension/bin/"+filepath.Base(binary)], err = os.ReadFile(binary); err != nil {
+			return "", err
+		}
+	}
+	files["extension.vsixmanifest"] = fmt.Appendf(nil, manifest, e.Name, e.Version, e.Publisher, forPlatform, e.DisplayName, e.Description,
 		strings.Join(e.Keywords, ","), strings.Join(e.Categories, ","), e.Engines.VSCode, e.Icon, e.Icon)
 	for _, part := range []string{"package.json", "README.md", "CHANGELOG.md", "media", "out", "page"} {
 		if err := take(files, from, part); err != nil {
@@ -82,7 +96,7 @@ func pack(from, to string) (string, error) {
 	if files["extension/LICENSE.txt"], err = os.ReadFile(filepath.Join(from, "..", "LICENSE")); err != nil {
 		return "", err
 	}
-	name := filepath.Join(to, fmt.Sprintf("%s-%s.vsix", e.Name, e.Version))
+	name = filepath.Join(to, name)
 	return name, write(name, files)
 }
 
@@ -114,7 +128,11 @@ func write(name string, files map[string][]byte) error {
 	}
 	slices.Sort(names)
 	for _, n := range names {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: n, Method: zip.Deflate, Modified: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)})
+		h := &zip.FileHeader{Name: n, Method: zip.Deflate, Modified: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
+		if strings.HasPrefix(n, "extension/bin/") {
+			h.SetMode(0o755)
+		}
+		w, err := z.CreateHeader(h)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,17 @@ func AddVersion(a *env.Env, cmd *cobra.Command) {
 	cmd.Flags().Bool("version", false, a.T("print the version", "显示版本"))
 	cmd.Version = mcp.ProductVersion
 	cmd.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+}
+
+// Build is the commit that this program was built from, its date, the compiler
+// and the platform.
+func Build(a *env.Env) string {
+	b := mcp.ThisBuild()
+	text := b.Go + ", " + runtime.GOOS + "/" + runtime.GOARCH
+	if b.Commit == "" {
+		return a.T("no commit known, ", "未知提交，") + text
+	}
+	return a.T("commit ", "提交 ") + b.Commit + ", " + b.Date + ", " + text
 }
 
 // flagError is a flag that does not exist or has a bad value, with the nearest

@@ -68,7 +68,8 @@ func runOld(a *env.Env, cmd *cobra.Command, f oldFlags, args []string) error {
 		a.Stdout.Write(config.JSONSchema())
 		return nil
 	case f.version:
-		fmt.Fprintln(a.Stdout, mcp.ProductVersion)
+		// The number stands alone on its line: scripts read it.
+		fmt.Fprintf(a.Stdout, "%s\n%s\n", mcp.ProductVersion, command.Build(a))
 		return nil
 	}
 	return cmd.Help()

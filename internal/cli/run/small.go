@@ -30,10 +30,12 @@ func VersionCommand(a *env.Env) *cobra.Command {
 		Args:  command.NoArgs(a),
 		RunE: func(*cobra.Command, []string) error {
 			if a.JSON {
-				env.WriteLine(a.Stdout, map[string]any{"name": a.Personality.Name, "version": mcp.ProductVersion, "protocols": mcp.AllVersions()})
+				b := mcp.ThisBuild()
+				env.WriteLine(a.Stdout, map[string]any{"name": a.Personality.Name, "version": mcp.ProductVersion, "commit": b.Commit, "date": b.Date,
+					"go": b.Go, "platform": runtime.GOOS + "/" + runtime.GOARCH, "protocols": mcp.AllVersions()})
 				return nil
 			}
-			fmt.Fprintf(a.Stdout, "%s %s (%s/%s)\n", a.Personality.Name, mcp.ProductVersion, runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintf(a.Stdout, "%s %s (%s)\n", a.Personality.Name, mcp.ProductVersion, command.Build(a))
 			return nil
 		},
 	}

@@ -18,14 +18,24 @@ import (
 )
 
 func StatusCommand(a *env.Env) *cobra.Command {
-	return &cobra.Command{
+	running := false
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: a.T("how every server is doing", "显示每个服务的状态"),
 		Long: a.T("How every server is doing: asked of the running gateway, or found out by starting\nthe servers for a moment. The exit code is 4 when one of them is down.",
 			"显示每个服务的状态：询问正在运行的网关；没有网关时短暂启动各服务。\n有服务不可用时退出码为 4。"),
 		Args: command.NoArgs(a),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if running {
+				_, err := control.RunningHere(cmd.Context(), a)
+				return err
+			}
+			return runStatus(cmd.Context(), a)
+		},
 	}
+	cmd.Flags().BoolVar(&running, "running", false, a.T("only find out whether a gateway runs and answers, for health checks: the exit code is 0 or 4",
+		"只检查网关是否在运行并应答，用于健康检查：退出码为 0 或 4"))
+	return cmd
 }
 
 func runStatus(ctx context.Context, a *env.Env) error {

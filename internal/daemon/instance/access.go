@@ -15,13 +15,18 @@ func newPolicy(cfg *config.Config) (*access.Policy, error) {
 			return nil, err
 		}
 	}
+	if cfg.Access.Key != "" {
+		if err := p.SetKey(cfg.Access.Key); err != nil {
+			return nil, err
+		}
+	}
 	if cfg.Access.OAuth.Issuer != "" {
 		if p.Tokens, err = access.NewResourceServer(cfg.Access.OAuth, nil); err != nil {
 			return nil, err
 		}
 	}
-	if p.Required && p.Keys == nil && p.Tokens == nil {
-		return nil, i18n.Errorf("access is enabled, and neither access.keys nor access.oauth is set: nobody could enter", "已启用 access，但没有设置 access.keys 或 access.oauth：任何人都无法进入")
+	if p.Required && p.Keys == nil && p.Key == "" && p.Tokens == nil {
+		return nil, i18n.Errorf("access is enabled, and none of access.keys, access.key and access.oauth is set: nobody could enter", "已启用 access，但没有设置 access.keys、access.key 或 access.oauth：任何人都无法进入")
 	}
 	return p, nil
 }

@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// ProductVersion is the version of this product, and the one place that says
+// it: archives, packages and images take it from here. The extension for VS
+// Code has a number of its own, in its package.json.
+const ProductVersion = "1.0.0"
+
+// commit and date are set by the Makefile and by a release, with -ldflags -X:
+// the only way that works in every clone, worktree and source archive.
+var commit, date string
+
+// A Build says what a binary was made from. What was built by go build alone
+// knows neither its commit nor its date, unless the compiler noted them.
+type Build struct {
+	Commit string // the hash, with "+changes" when files differed from it
+	Date   string // of the commit, RFC 3339
+	Go     string // version of the compiler
+}
+
+// ThisBuild is what this program was made from.
+func ThisBuild() Build {
+	b := Build{Commit: commit, Date: date, Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || commit != "" {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		}
+	}
+	return b
+}
