@@ -17,7 +17,7 @@ func TestExamplesAreJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, page := range append(pages, "README.md") {
+	for _, page := range append(pages, "README.md", "README.zh-CN.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

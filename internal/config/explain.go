@@ -62,7 +62,7 @@ var explanations = map[string]struct{ en, zh string }{
 		"条目中的两个键是同一设置的不同名称；以新名称为准，忽略另一个。"},
 	codeReplaced: {"The value cannot be used, and the default is used in its place.",
 		"该值无法使用，改用默认值。"},
-	codeProjectKey: {"A config file in the working tree was written by whoever wrote the project, so it may only name servers; its other keys are ignored.",
+	codeProjectKey: {"A config file in the working tree comes from the author of the project, so it may only name servers; its other keys are ignored.",
 		"工作目录中的配置文件出自项目作者，因此只能定义服务；其他键会被忽略。"},
 	codeServerName: {"The server's name cannot be used: it is empty, or holds spaces or characters of ${...}. Use letters, digits, - and _.",
 		"服务名无法使用：为空，或含有空格或 ${...} 中的字符。请使用字母、数字、- 和 _。"},

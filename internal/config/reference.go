@@ -39,8 +39,21 @@ func Reference() []byte {
 // section writes the table of one struct.
 func section(b *strings.Builder, title, where string, t reflect.Type) {
 	fmt.Fprintf(b, "## %s\n\n%s.\n\n", title, strings.ToUpper(where[:1])+where[1:])
+	table(b, fieldsOf(t))
+}
+
+// commonLimits are the limits that people change first; the page shows the
+// others below, as advanced.
+var commonLimits = []string{"callIdle", "callTotal", "handshake", "drain", "clientMessage", "serverMessage", "inFlightPerServer", "sessions"}
+
+const advancedLimits = "#### Advanced limits\n\nThe defaults protect the gateway against broken or hostile clients and servers. Few people need to change them.\n\n"
+
+func advanced(f field) bool { return !slices.Contains(commonLimits, f.name) }
+
+// table writes one row for each field.
+func table(b *strings.Builder, fields []field) {
 	b.WriteString("| key | type | default | meaning | 含义 |\n|---|---|---|---|---|\n")
-	for _, f := range fieldsOf(t) {
+	for _, f := range fields {
 		row(b, f.name, f)
 	}
 	b.WriteString("\n")
@@ -58,11 +71,13 @@ func nested(b *strings.Builder, path string, t reflect.Type) {
 		}
 		name := join(path, f.name)
 		fmt.Fprintf(b, "### %s\n\n%s\n\n", name, f.doc)
-		b.WriteString("| key | type | default | meaning | 含义 |\n|---|---|---|---|---|\n")
-		for _, inner := range fieldsOf(s) {
-			row(b, inner.name, inner)
+		if fields := fieldsOf(s); s == reflect.TypeFor[Limits]() {
+			table(b, slices.DeleteFunc(slices.Clone(fields), advanced))
+			b.WriteString(advancedLimits)
+			table(b, slices.DeleteFunc(slices.Clone(fields), func(f field) bool { return !advanced(f) }))
+		} else {
+			table(b, fields)
 		}
-		b.WriteString("\n")
 		nested(b, name, s)
 	}
 }
@@ -90,31 +105,31 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 
 const referenceIntro = `# Configuration
 
-This page is made from the code; do not edit it. The same as JSON Schema: [config.schema.json](config.schema.json).
+This page is generated from the code; do not edit it. The JSON Schema is in [config.schema.json](config.schema.json).
 
 A file is JSON (comments and trailing commas allowed) or YAML, in UTF-8, at most 16 MiB. Durations are written ` + "`\"30s\"`" + `, or as a
-number of milliseconds; sizes ` + "`\"10MiB\"`" + `, or as a number of bytes. A key that nothing reads is a warning with the nearest known name.
+number of milliseconds; sizes ` + "`\"10MiB\"`" + `, or as a number of bytes. An unknown key is a warning that names the nearest known key.
 
 ## Where the file is
 
-The first that is there is used; nothing is merged.
+The gateway uses the first file that exists. It merges nothing.
 
-1. The flag.
+1. The file that ` + "`--config`" + ` names.
 2. ` + "`MCP_AIO_CONFIG`" + `.
 3. The program's own file: ` + "`~/.mcp-all-in-one/mcp.json`" + `; ` + "`~/.mcps-proxy/config.json`" + ` for mcps-proxy; ` + "`~/.mcpx/config.json`" + ` for mcpx.
 4. ` + "`$XDG_CONFIG_HOME/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there; on Windows in ` + "`%APPDATA%`" + `.
 5. ` + "`/etc/mcp-all-in-one/config.yaml`" + `, then ` + "`config.json`" + ` there; on Windows in ` + "`%ProgramData%`" + `.
 
-A place that is not known is left out: without ` + "`HOME`" + ` there is no user's file. A file that others may write, because of its mode, its owner or its
-folder, is refused; ` + "`--allow-insecure-config`" + ` reads it all the same.
+Without ` + "`HOME`" + ` the user's places are skipped. The gateway refuses a file that other users may write, because of its mode, its owner or its
+folder; ` + "`--allow-insecure-config`" + ` reads it nevertheless.
 
 A file in the working tree (` + "`.mcp-all-in-one.yaml`, `.mcp.json`, `.vscode/mcp.json`" + `, mcpx's ` + "`./config.json`" + ` and the like) is used only with
-` + "`--project`" + `. Of such a file only the servers count, and each waits until a person has approved its whole entry. mcp-all-in-one and
-mcps-proxy write a first file when theirs is missing at start; nothing else does.
+` + "`--project`" + `. The gateway reads only the servers of such a file, and starts each one after a person has approved its whole entry. mcp-all-in-one and
+mcps-proxy create their file at start if it is missing; other programs do not.
 
 ## Shapes
 
-Recognised by their keys.
+The gateway recognises the shape of a file by its keys.
 
 | shape | from |
 |---|---|
@@ -125,12 +140,12 @@ Recognised by their keys.
 | ` + "`{name: {\"command\" or \"url\": ...}}`" + ` | a bare map |
 | ` + "`{\"mcp-tester.servers\": [{\"name\": ..., ...}]}`" + ` | MCP Tester's settings |
 
-All but the fourth fill the schema ` + "`default`" + `. ` + "`mcpServers`" + ` may stand beside ` + "`schemas`" + `, which then has no ` + "`default`" + ` of its own; any other two
+All shapes but the fourth define the servers of the schema ` + "`default`" + `. ` + "`mcpServers`" + ` may be beside ` + "`schemas`" + `, which then has no ` + "`default`" + ` of its own; any other two
 shapes in one file are refused. ` + "`mcp-all-in-one add NAME --schema work --create-schema ...`" + ` adds a schema.
 
 ## Variables
 
-In every string, those in lists included. What a variable holds is taken literally.
+Variables work in every string, including strings in lists. The value of a variable is not expanded again.
 
 | written | stands for |
 |---|---|
@@ -141,13 +156,13 @@ In every string, those in lists included. What a variable holds is taken literal
 | ` + "`${userHome}`, `${workspaceFolder}`" + ` | the home directory, the working directory |
 | ` + "`$${VAR}`" + ` | ` + "`${VAR}`" + ` itself |
 
-A server with a variable that is not defined is switched off, and we say so; the others run.
+If a variable is not defined, the gateway reports it and switches off the server that uses it; the other servers run.
 
 ## When the file changes
 
 A running gateway reads its file again on SIGHUP, with ` + "`--watch`" + ` whenever it changes, on ` + "`POST /api/v1/reload`" + ` (admin scope), and after
 every change that the console or a command such as ` + "`add`" + ` makes. Only what changed is touched: other servers keep their process, calls
-in flight finish, and clients hear of each changed list once. A file that cannot be used changes nothing and is reported.
-The sections server, access, logging, limits, audit and tracing count from the next start.
+in flight finish, and clients hear of each changed list once. A broken file changes nothing and is reported.
+Changes of server, access, logging, limits, audit and tracing take effect at the next start.
 
 `

@@ -135,10 +135,10 @@ const (
 
 var (
 	errHandshake = i18n.Errorf("it did not answer in time", "未及时应答")
-	// ErrIdle ends a call whose server showed no sign of life.
-	ErrIdle = i18n.Errorf("the server showed no sign of life in time", "服务在限定时间内没有任何响应")
-	// ErrLimit ends a call that took longer than it may.
-	ErrLimit = i18n.Errorf("the call took longer than it may", "调用超过了总时限")
+	// ErrIdle ends a call whose server sent nothing for too long.
+	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress", "服务在时限内没有任何响应")
+	// ErrLimit ends a call that takes too long.
+	ErrLimit = i18n.Errorf("the call did not finish", "调用没有在时限内结束")
 	// ErrCancelled ends a call that the user cancelled.
 	ErrCancelled = i18n.Errorf("cancelled by the user", "已由用户取消")
 )

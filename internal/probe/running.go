@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -56,10 +57,10 @@ func (c *calls) begin(ctx context.Context, method string, params []byte, opt Cal
 	}
 	ctx, r.cancel = context.WithCancelCause(context.WithValue(ctx, callKey{}, r))
 	if opt.Idle > 0 {
-		r.idle = time.AfterFunc(opt.Idle, func() { r.cancel(ErrIdle) })
+		r.idle = time.AfterFunc(opt.Idle, func() { r.cancel(i18n.Errorf("%w within %v", "%w（%v）", ErrIdle, opt.Idle)) })
 	}
 	if opt.Limit > 0 {
-		r.limit = time.AfterFunc(opt.Limit, func() { r.cancel(ErrLimit) })
+		r.limit = time.AfterFunc(opt.Limit, func() { r.cancel(i18n.Errorf("%w within %v", "%w（%v）", ErrLimit, opt.Limit)) })
 	}
 	return ctx, r
 }
@@ -122,7 +123,7 @@ func (r *running) withToken(params json.RawMessage) json.RawMessage {
 	return jsonrpc.Set(params, []byte(r.token), "_meta", "progressToken")
 }
 
-// touch notes a sign of life.
+// touch notes that a message about the call arrived.
 func (r *running) touch() {
 	if r == nil || r.idle == nil {
 		return

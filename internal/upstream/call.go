@@ -33,7 +33,7 @@ type call struct {
 	original []byte // the client's token
 	progress progress
 
-	active    atomic.Int64 // unix nanoseconds of the last sign of life
+	active    atomic.Int64 // unix nanoseconds of the last message about this call
 	started   int64
 	overdue   int64        // when it was ended for its silence; guarded by link.mu
 	questions atomic.Int32 // open questions to the client
@@ -41,8 +41,8 @@ type call struct {
 }
 
 var (
-	errIdle = i18n.Errorf("the server showed no sign of life", "服务没有任何响应")
-	errLong = i18n.Errorf("%w of an end", "%w：一直没有结束", errIdle)
+	errIdle = i18n.Errorf("the server sent neither an answer nor progress in time", "服务在时限内没有任何响应")
+	errLong = i18n.Errorf("the call did not finish in time", "调用没有在时限内结束")
 )
 
 // An aborter can end a call by its id.

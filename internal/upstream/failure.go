@@ -28,13 +28,15 @@ func (u *Upstream) failure(ctx context.Context, l *link, err error) error {
 	switch {
 	case errors.As(err, &wire):
 		return wire
+	case errors.Is(err, errLong):
+		return mcp.Failure(mcp.UpstreamTimeout, u.name, fmt.Sprintf("the call to server %q did not finish within %v (limits.callTotal); whether it ran is unknown", u.name, u.limits.CallTotal))
 	case errors.Is(err, errIdle):
-		return mcp.Failure(mcp.UpstreamTimeout, u.name, fmt.Sprintf("server %q did not answer in time; whether the call ran is unknown", u.name))
+		return mcp.Failure(mcp.UpstreamTimeout, u.name, fmt.Sprintf("server %q sent neither an answer nor progress in time; whether the call ran is unknown", u.name))
 	case errors.Is(err, jsonrpc.ErrTooLarge) || errors.As(err, &limit):
 		u.opt.Hits.Add("serverMessage")
 		return mcp.Failure(mcp.ResponseTooLarge, u.name, fmt.Sprintf("the answer of server %q is over the limit of %d bytes", u.name, u.limits.ServerMessage))
 	case errors.Is(err, jsonrpc.ErrBadAnswer):
-		return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("server %q answered, but not as the protocol has it: %v", u.name, err))
+		return mcp.Failure(mcp.UpstreamProtocol, u.name, fmt.Sprintf("the answer of server %q breaks the protocol: %v", u.name, err))
 	case isRefusal(err):
 		return u.refusedTwice(err)
 	case wantsSignIn(err) != nil:

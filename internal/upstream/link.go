@@ -137,7 +137,7 @@ const (
 	stuckAfter = 5 * time.Second
 )
 
-var errStuck = i18n.Errorf("it does not read what we send", "它不读取发送的内容")
+var errStuck = i18n.Errorf("it does not read its input", "它不读取输入")
 
 // unblock gives a connection up that cannot even be written to: closing it is
 // what ends the write. Whoever closes the link waits for it.

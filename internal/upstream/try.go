@@ -66,9 +66,9 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	return nil, u.failure(ctx, l, err), true
 }
 
-// errTaken means that the connection became that of another client before the
+// errTaken means that the connection was given to another client before the
 // call was sent.
-var errTaken error = &lost{i18n.Errorf("the connection has become that of another client", "该连接已归另一个客户端使用")}
+var errTaken error = &lost{i18n.Errorf("the connection now belongs to another client", "该连接已归另一个客户端使用")}
 
 // checkPrimary asks on the primary connection whether the server still knows it,
 // where it does not know another one of ours: a server that was restarted may

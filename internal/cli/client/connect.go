@@ -16,8 +16,8 @@ func ConnectCommand(a *env.Env) *cobra.Command {
 	var f clients.ConnectFlags
 	cmd := &cobra.Command{
 		Use:     "connect CLIENT",
-		Short:   a.T("write this gateway into a client's file", "将本网关写入客户端的配置文件"),
-		Long:    a.T("Writes this gateway into a client's file: shows the difference, keeps a backup, and\nleaves everything else as it is. `disconnect` undoes it. On a terminal it then waits\nuntil the client has come.", "将本网关写入客户端的配置文件：显示差异、保留备份、其余内容不变。\n可用 `disconnect` 撤销。在终端中，随后等待客户端连接。"),
+		Short:   a.T("write this gateway into a client's config file", "将本网关写入客户端的配置文件"),
+		Long:    a.T("Writes this gateway into a client's config file: shows the difference, keeps a backup,\nand changes nothing else. `disconnect` undoes it. On a terminal it then waits until the\nclient connects.", "将本网关写入客户端的配置文件：显示差异、保留备份、其余内容不变。\n可用 `disconnect` 撤销。在终端中，随后等待客户端连接。"),
 		Example: "  mcp-all-in-one connect cursor --dry-run\n  mcp-all-in-one connect claude-desktop --move",
 		Args:    command.ArgCount(a, 1, 1), ValidArgsFunction: completeClients,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -109,8 +109,8 @@ func ExportCommand(a *env.Env) *cobra.Command {
 	var withSecrets bool
 	cmd := &cobra.Command{
 		Use:   "export CLIENT|json",
-		Short: a.T("print this gateway for a client's file, or the servers as JSON", "输出客户端所需的配置，或以 JSON 输出全部服务"),
-		Long: a.T("Prints this gateway for a client's file, or with json the servers of the config file\nin the shape that most programs read. Variables stay as they are written; secrets that\nstand in the file are printed with --with-secrets only.",
+		Short: a.T("print the entry for a client's config file, or all servers as JSON", "输出客户端所需的配置，或以 JSON 输出全部服务"),
+		Long: a.T("Prints the entry of this gateway for a client's config file, or with json all servers in\nthe shape that most programs read. Variables are not expanded; plain secrets of the file\nare printed with --with-secrets only.",
 			"输出客户端所需的配置；json 以多数程序可读的格式输出配置文件中的服务。\n变量保持原样；写在文件中的密钥只有加 --with-secrets 才会输出。"),
 		Example: "  mcp-all-in-one export cursor\n  mcp-all-in-one export json --with-secrets > servers.json",
 		Args:    command.ArgCount(a, 1, 1), ValidArgsFunction: completeClients,

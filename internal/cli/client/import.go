@@ -14,8 +14,8 @@ func ImportCommand(a *env.Env) *cobra.Command {
 	var f clients.ImportFlags
 	cmd := &cobra.Command{
 		Use:   "import [CLIENT|FILE|-]...",
-		Short: a.T("take over the servers of other programs", "导入其他程序的服务"),
-		Long: a.T("Takes over the servers of other programs. Without arguments it only lists what there\nis. What cannot be taken over is said; secrets can be moved into the secret store.\nFiles of the working tree, such as .cursor/mcp.json, are read with --from-project. The\nname of a client comes before a file of that name: ./cursor is the file. A server\nwhose name another one has is skipped, unless --rename or --replace says otherwise;\non a terminal you are asked.",
+		Short: a.T("import the servers of other programs", "导入其他程序的服务"),
+		Long: a.T("Imports the servers of other programs. Without arguments it only lists them. It names\nthe servers that it cannot import; secrets can be moved into the secret store.\nFiles of the working tree, such as .cursor/mcp.json, are read with --from-project. The\nname of a client comes before a file of that name: ./cursor is the file. A server\nwhose name another one has is skipped, unless --rename or --replace says otherwise;\non a terminal you are asked.",
 			"导入其他程序的服务。不带参数时只列出可导入的内容。\n无法导入的内容会逐项说明；密钥可以移入密钥库。\n使用 --from-project 读取工作目录中的文件，如 .cursor/mcp.json。\n客户端名称优先于同名文件：./cursor 表示文件。名称已被占用的服务会跳过，\n除非使用 --rename 或 --replace；在终端中会询问。"),
 		Example: "  mcp-all-in-one import\n  mcp-all-in-one import cursor claude-code --dry-run\n  mcp-all-in-one import vscode --store-secrets\n  mcp-all-in-one import cursor --from-project\n  mcp-all-in-one import cursor --rename files=files-cursor\n  mcp-all-in-one import ./mcp.json",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: completeClients,

@@ -17,7 +17,7 @@ import (
 )
 
 func AuthCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "auth", Short: a.T("sign in to servers that want it", "登录需要授权的服务"), Args: command.NoArgs(a),
+	cmd := &cobra.Command{Use: "auth", Short: a.T("sign in to servers that require it", "登录需要授权的服务"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var user string
 	var noBrowser bool
@@ -26,7 +26,7 @@ func AuthCommand(a *env.Env) *cobra.Command {
 			return authLogin(a, cmd, schema+"/"+name, user, noBrowser)
 		})
 	login.Flags().BoolVar(&noBrowser, "no-browser", false, a.T("only print the address", "只显示地址"))
-	logout := serverCommand(a, "logout", a.T("forget a sign-in, and revoke it", "注销并撤销授权"), nil,
+	logout := serverCommand(a, "logout", a.T("sign out of a server and revoke the tokens", "注销并撤销授权"), nil,
 		func(cmd *cobra.Command, schema, name string) error { return authLogout(a, cmd, schema+"/"+name, user) })
 	for _, c := range []*cobra.Command{login, logout} {
 		c.Flags().StringVar(&user, "user", "", a.T("on behalf of a `USER` of the gateway, such as key:ID; for servers with auth.perUser",

@@ -17,7 +17,7 @@ import (
 )
 
 func ConfigCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: a.T("look at and change the config file", "查看和修改配置文件"), Args: command.NoArgs(a),
+	cmd := &cobra.Command{Use: "config", Short: a.T("show and change the config file", "查看和修改配置文件"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	sub := func(use, short string, run func(cmd *cobra.Command) error) {
 		one := &cobra.Command{Use: use, Short: short, Args: command.NoArgs(a)}

@@ -24,11 +24,11 @@ type keyFlags struct {
 }
 
 func KeyCommand(a *env.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "key", Short: a.T("the keys by which clients may enter", "管理客户端的访问密钥"), Args: command.NoArgs(a),
+	cmd := &cobra.Command{Use: "key", Short: a.T("manage the API keys of clients", "管理客户端的访问密钥"), Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var f keyFlags
-	create := &cobra.Command{Use: "create NAME", Short: a.T("make a key, and print it once", "创建密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),
-		Long: a.T("Makes a key, and prints it once. A schema that does not exist is refused. Servers and\ntools may come later: a pattern that matches none of them now is only warned of.",
+	create := &cobra.Command{Use: "create NAME", Short: a.T("create a key and print it once", "创建密钥，只显示一次"), Args: command.ArgCount(a, 1, 1),
+		Long: a.T("Creates a key and prints it once. The schemas must exist. Servers and tools may be added\nlater: a pattern that matches none of them now is only a warning.",
 			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务与工具可以以后出现：\n目前没有匹配的只给出警告。"),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
@@ -37,7 +37,7 @@ func KeyCommand(a *env.Env) *cobra.Command {
 	create.Flags().DurationVar(&f.expires, "expires", 0, a.T("ends after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
 		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
-		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("end a key at once", "立即撤销密钥"), Args: command.ArgCount(a, 1, 1),
+		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("revoke a key at once", "立即撤销密钥"), Args: command.ArgCount(a, 1, 1),
 			RunE: func(_ *cobra.Command, args []string) error { return keyRevoke(a, args[0]) }})
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 
 func SecretCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "secret", Short: a.T("keep secrets out of the config file", "将密钥保存在配置文件之外"), Args: command.NoArgs(a),
-		Long: a.T("Keeps secrets out of the config file, where ${secret:NAME} stands for one.",
+		Long: a.T("Stores secrets outside of the config file, which refers to them as ${secret:NAME}.",
 			"将密钥保存在配置文件之外；配置中用 ${secret:NAME} 引用。"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var keychain bool
@@ -28,7 +28,7 @@ func SecretCommand(a *env.Env) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return secretSet(a, args[0], keychain) }}
 	set.Flags().BoolVar(&keychain, "keychain", false, a.T("keep it in the keychain of the system instead of the encrypted file", "保存到系统钥匙串，而不是加密文件"))
 	cmd.AddCommand(set,
-		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the names", "列出名称"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return secretList(a) }},
+		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the names of the secrets", "列出名称"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return secretList(a) }},
 		&cobra.Command{Use: "rm NAME", Short: a.T("remove a secret", "删除密钥"), Args: command.ArgCount(a, 1, 1),
 			RunE: func(_ *cobra.Command, args []string) error {
 				err := a.Secrets().Delete(args[0])

@@ -170,7 +170,7 @@ func EnableCommand(a *env.Env, on bool) *cobra.Command {
 }
 
 func RestartCommand(a *env.Env) *cobra.Command {
-	return serverCommand(a, "restart", a.T("start a server of the running gateway anew", "重启正在运行的网关中的服务"), nil,
+	return serverCommand(a, "restart", a.T("restart a server of the running gateway", "重启正在运行的网关中的服务"), nil,
 		func(cmd *cobra.Command, schema, name string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
 			if err != nil {

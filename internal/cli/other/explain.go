@@ -14,7 +14,7 @@ import (
 func ExplainCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain [CODE]",
-		Short:   a.T("say what an error code means, or list them all", "解释错误代码，或列出全部代码"),
+		Short:   a.T("explain an error code, or list them all", "解释错误代码，或列出全部代码"),
 		Example: "  mcp-all-in-one explain AIO2009",
 		Args:    command.ArgCount(a, 0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {

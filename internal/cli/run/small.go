@@ -15,7 +15,7 @@ import (
 func DemoCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: a.T("be a small MCP server to try things with, over stdio", "作为演示用的 MCP 服务（stdio）"),
+		Short: a.T("run a small demo server over stdio", "运行一个小型演示服务（stdio）"),
 		Args:  command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mcptest.Demo().ServeStdio(cmd.Context(), a.Stdin, a.Stdout)

@@ -21,8 +21,8 @@ func StatusCommand(a *env.Env) *cobra.Command {
 	running := false
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: a.T("how every server is doing", "显示每个服务的状态"),
-		Long: a.T("How every server is doing: asked of the running gateway, or found out by starting\nthe servers for a moment. The exit code is 4 when one of them is down.",
+		Short: a.T("show the state of every server", "显示每个服务的状态"),
+		Long: a.T("Shows the state of every server. It asks the running gateway; without one it starts\nthe servers for a moment. The exit code is 4 if a server is down.",
 			"显示每个服务的状态：询问正在运行的网关；没有网关时短暂启动各服务。\n有服务不可用时退出码为 4。"),
 		Args: command.NoArgs(a),
 		RunE: func(cmd *cobra.Command, _ []string) error {

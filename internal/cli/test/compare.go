@@ -24,7 +24,7 @@ func CompareCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var script string
 	var ignore []string
-	cmd := target.NewCommand(a, "compare TARGET", a.T("see whether a server answers the same through the gateway as directly", "检查服务经过网关与直连时的回答是否一致"), &f,
+	cmd := target.NewCommand(a, "compare TARGET", a.T("compare a server's answers through the gateway with its direct answers", "检查服务经过网关与直连时的回答是否一致"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			m, err := target.ParseTarget(a, cmd, &f, args)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 func LintCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var strict bool
-	cmd := target.NewCommand(a, "lint TARGET", a.T("find what clients and models will stumble over", "检查客户端与模型可能出问题的地方"), &f,
+	cmd := target.NewCommand(a, "lint TARGET", a.T("find names, descriptions and schemas that cause trouble", "检查可能引起问题的名称、描述和 schema"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			m, err := target.ParseTarget(a, cmd, &f, args)
 			if err != nil {

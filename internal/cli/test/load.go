@@ -19,7 +19,7 @@ import (
 func LoadCommand(a *env.Env) *cobra.Command {
 	var f use.CallFlags
 	var o probe.LoadOptions
-	cmd := target.NewCommand(a, "load TARGET TOOL [NAME=VALUE ...]", a.T("call a tool over and over, and show how long it takes", "反复调用工具并统计耗时"), &f.Flags,
+	cmd := target.NewCommand(a, "load TARGET TOOL [NAME=VALUE ...]", a.T("call a tool repeatedly and measure how long it takes", "反复调用工具并统计耗时"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
 			m, err := target.ParseTarget(a, cmd, &f.Flags, args)
 			if err != nil {

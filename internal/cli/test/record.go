@@ -18,7 +18,7 @@ import (
 
 func RecordCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "record FILE TARGET", a.T("stand between a client on stdio and a server, and record what they say", "置于 stdio 客户端与服务之间，录制双方的消息"), &f,
+	cmd := target.NewCommand(a, "record FILE TARGET", a.T("record the messages between a client on stdio and a server", "录制 stdio 客户端与服务之间的消息"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 				return command.UsageError(a, cmd, a.T("a file is missing", "缺少文件"))
@@ -64,7 +64,7 @@ func plainStream(a *env.Env) jsonrpc.Stream {
 func ReplayCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var ignore []string
-	cmd := target.NewCommand(a, "replay FILE TARGET", a.T("send a recording's requests again and compare the answers", "重放录制的请求并比较回答"), &f,
+	cmd := target.NewCommand(a, "replay FILE TARGET", a.T("send the requests of a recording again and compare the answers", "重放录制的请求并比较回答"), &f,
 		func(cmd *cobra.Command, args []string) error { return replay(a, cmd, &f, ignore, args) })
 	cmd.Long = a.T("Send the requests of a recording to TARGET, one after the other, and compare the answers.\nExit code 7 says that they differ.",
 		"将录制的请求逐一发送给 TARGET 并比较回答。\n退出码 7 表示有差异。")

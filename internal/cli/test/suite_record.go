@@ -25,7 +25,7 @@ const testFolder = "mcp-tests"
 
 func testRecordCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "record NAME TARGET", a.T("try a server in a shell, and make a test file of it", "在 shell 中试用服务，并生成测试文件"), &f,
+	cmd := target.NewCommand(a, "record NAME TARGET", a.T("use a server in a shell, and write a test file of the session", "在 shell 中试用服务，并生成测试文件"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || cmd.ArgsLenAtDash() == 0 {
 				return command.UsageError(a, cmd, a.T("missing: NAME", "缺少：NAME"))

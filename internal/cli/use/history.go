@@ -21,8 +21,8 @@ import (
 func HistoryCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
-		Short: a.T("what was sent before, here and in the console, and send it again", "查看并重发此前的请求（命令行与控制台共用）"),
-		Long: a.T("The last 500 requests of the tester with their answers, of the command line and of the console.\nSecrets are replaced; --no-history leaves a request out.",
+		Short: a.T("show earlier requests, and send them again", "查看并重发此前的请求"),
+		Long: a.T("Shows the last 500 requests of the tester with their answers, sent from the command line or the\nconsole. Secrets are replaced; --no-history does not keep a request.",
 			"测试器最近 500 个请求及其回答，命令行与控制台共用。\n密钥会被替换；--no-history 不记录该请求。"),
 		Example: "  mcp-all-in-one history\n  mcp-all-in-one history rerun 4kxq\n  mcp-all-in-one history rerun 4kxq https://staging.example.com/mcp\n" +
 			"  mcp-all-in-one history export history.json",
@@ -159,7 +159,7 @@ func targetAgain(a *env.Env, cmd *cobra.Command, f *target.Flags, k *history.Kep
 
 func historyExport(a *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "export [FILE]", Short: a.T("write the history as JSON, for the console too", "将历史导出为 JSON（控制台也可导入）"), Args: command.ArgCount(a, 0, 1),
+		Use: "export [FILE]", Short: a.T("export the history as JSON", "将历史导出为 JSON"), Args: command.ArgCount(a, 0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			runs, err := target.OpenHistory().Export()
 			if err != nil {
@@ -184,7 +184,7 @@ func historyExport(a *env.Env) *cobra.Command {
 
 func historyImport(a *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "import FILE", Short: a.T("add a history that was exported; - is standard input", "导入已导出的历史；- 为标准输入"), Args: command.ArgCount(a, 1, 1),
+		Use: "import FILE", Short: a.T("import an exported history; - is standard input", "导入已导出的历史；- 为标准输入"), Args: command.ArgCount(a, 1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var data []byte
 			var err error
@@ -211,7 +211,7 @@ func historyImport(a *env.Env) *cobra.Command {
 
 func historyClear(a *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "clear", Short: a.T("forget everything", "清除全部历史"), Args: command.NoArgs(a),
+		Use: "clear", Short: a.T("delete the whole history", "清除全部历史"), Args: command.NoArgs(a),
 		RunE: func(*cobra.Command, []string) error { return target.OpenHistory().Clear() },
 	}
 }

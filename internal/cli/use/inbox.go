@@ -19,7 +19,7 @@ import (
 func InboxCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox [answer|decline|cancel ID [NAME=VALUE ...]]",
-		Short: a.T("see and answer the questions that wait in the running gateway", "查看并回答正在运行的网关中等待的问题"),
+		Short: a.T("show and answer the open questions of the running gateway", "查看并回答正在运行的网关中等待的问题"),
 		Example: "  mcp-all-in-one inbox\n  mcp-all-in-one inbox answer 3 name=Ann\n" +
 			"  mcp-all-in-one inbox answer 4 'text=The answer'\n  mcp-all-in-one inbox decline 5",
 		Args: cobra.ArbitraryArgs,

@@ -19,7 +19,7 @@ import (
 
 func InspectCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
-	cmd := target.NewCommand(a, "inspect TARGET", a.T("what a server is: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
+	cmd := target.NewCommand(a, "inspect TARGET", a.T("show a server: handshake, capabilities, lists, cost, timing", "查看服务：握手、能力、列表、开销、耗时"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			m, err := target.ParseTarget(a, cmd, &f, args)
 			if err != nil {

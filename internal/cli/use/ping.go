@@ -17,7 +17,7 @@ func PingCommand(a *env.Env) *cobra.Command {
 	var f target.Flags
 	var count int
 	var every time.Duration
-	cmd := target.NewCommand(a, "ping TARGET", a.T("see whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
+	cmd := target.NewCommand(a, "ping TARGET", a.T("check whether a server answers, and how fast", "检测服务是否响应及其速度"), &f,
 		func(cmd *cobra.Command, args []string) error {
 			m, err := target.ParseTarget(a, cmd, &f, args)
 			if err != nil {

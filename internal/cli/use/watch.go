@@ -33,7 +33,7 @@ func (f *watchFlags) add(a *env.Env, cmd *cobra.Command) {
 
 func WatchCommand(a *env.Env) *cobra.Command {
 	var f watchFlags
-	cmd := target.NewCommand(a, "watch TARGET", a.T("show a server's notifications as they come", "实时显示服务的通知"), &f.Flags,
+	cmd := target.NewCommand(a, "watch TARGET", a.T("show the notifications of a server as they arrive", "实时显示服务的通知"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
 			return stay(a, cmd, &f, args, func(*target.Connection, []string) (func(), error) { return nil, nil }, nil)
 		})
@@ -43,7 +43,7 @@ func WatchCommand(a *env.Env) *cobra.Command {
 
 func SubscribeCommand(a *env.Env) *cobra.Command {
 	var f watchFlags
-	cmd := target.NewCommand(a, "subscribe TARGET URI", a.T("show the changes of a resource as they come", "订阅资源并实时显示变化"), &f.Flags,
+	cmd := target.NewCommand(a, "subscribe TARGET URI", a.T("show the changes of a resource as they happen", "订阅资源并实时显示变化"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
 			only := func(method string) bool { return method == mcp.NotificationUpdated }
 			return stay(a, cmd, &f, args, func(b *target.Connection, rest []string) (func(), error) {
@@ -64,7 +64,7 @@ func SubscribeCommand(a *env.Env) *cobra.Command {
 
 func LogsCommand(a *env.Env) *cobra.Command {
 	var f watchFlags
-	cmd := target.NewCommand(a, "logs TARGET", a.T("show what a server writes to its log and to standard error", "显示服务的日志与标准错误"), &f.Flags,
+	cmd := target.NewCommand(a, "logs TARGET", a.T("show the log and the standard error of a server", "显示服务的日志与标准错误"), &f.Flags,
 		func(cmd *cobra.Command, args []string) error {
 			if f.Level == "" {
 				f.Level = "debug"
