@@ -69,8 +69,6 @@ func (s *Server) Close() {
 	s.end.Do(func() { close(s.closed) })
 	s.posts.cancelAll(ErrDraining)
 	<-s.posts.done()
-	for _, ss := range s.table.all() {
-		ss.close(ErrDraining)
-	}
+	s.table.end()
 	s.work.Wait()
 }

@@ -3,6 +3,7 @@ package mcphttp_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,4 +176,26 @@ func TestDrainOfNothing(t *testing.T) {
 		}
 		w.close()
 	})
+}
+
+// TestCloseWaitsForLeavers: when Close returns, every handler is closed, also of
+// sessions that end at that very moment because their clients leave.
+func TestCloseWaitsForLeavers(t *testing.T) {
+	for range 30 {
+		w := newWorld(t, mcphttp.ServerLimits{})
+		var leaving sync.WaitGroup
+		for range 4 {
+			l, _ := w.dialSSE()
+			leaving.Go(l.close)
+		}
+		w.srv.Close()
+		w.mu.Lock()
+		opened, closed := len(w.openings), w.closed
+		w.mu.Unlock()
+		if opened != closed {
+			t.Fatalf("%d sessions were opened, and %d were closed when Close returned", opened, closed)
+		}
+		leaving.Wait()
+		w.close()
+	}
 }

@@ -127,11 +127,12 @@ func (ss *session) close(why error) {
 	if ss.line != nil {
 		ss.line.endInput()
 	}
-	ss.srv.work.Go(ss.wind)
+	go ss.wind()
 }
 
 // wind waits for what still runs, then closes the handler.
 func (ss *session) wind() {
+	defer ss.srv.table.live.Done()
 	<-ss.idle
 	if ss.line != nil {
 		ss.line.conn.Close()

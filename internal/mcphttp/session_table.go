@@ -14,6 +14,10 @@ type table struct {
 	byID     map[string]*session
 	of       map[string]int // sessions by principal, those that are about to be added too
 	reserved int            // sessions that are about to be added
+	ended    bool           // no session is added any more
+	// live counts the sessions from the time that they are reserved until
+	// their handlers are closed.
+	live sync.WaitGroup
 }
 
 // get finds a session of principal. A session of somebody else and one
@@ -34,6 +38,8 @@ func (t *table) reserve(principal string, lim *ServerLimits) (full string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
+	case t.ended:
+		return "this server is stopping"
 	case len(t.byID)+t.reserved >= lim.Sessions:
 		lim.Hits.Add("sessions")
 		return "too many sessions"
@@ -43,6 +49,7 @@ func (t *table) reserve(principal string, lim *ServerLimits) (full string) {
 	}
 	t.reserved++
 	t.of[principal]++
+	t.live.Add(1)
 	return ""
 }
 
@@ -52,12 +59,20 @@ func (t *table) lessOfLocked(principal string) {
 	}
 }
 
-// add fills a reserved place; release gives it back unused.
+// add fills a reserved place; release gives it back unused. Once the table has
+// ended, add closes the session instead.
 func (t *table) add(ss *session) {
+	if !t.put(ss) {
+		ss.close(ErrDraining)
+	}
+}
+
+func (t *table) put(ss *session) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.reserved--
-	t.byID[ss.id] = ss
+	t.byID[ss.id] = ss // close takes it out
+	return !t.ended
 }
 
 func (t *table) release(principal string) {
@@ -74,6 +89,18 @@ func (t *table) remove(ss *session) {
 		delete(t.byID, ss.id)
 		t.lessOfLocked(ss.principal)
 	}
+}
+
+// end closes all sessions and waits until their handlers are closed. No session
+// is reserved from then on.
+func (t *table) end() {
+	t.mu.Lock()
+	t.ended = true
+	t.mu.Unlock()
+	for _, ss := range t.all() {
+		ss.close(ErrDraining)
+	}
+	t.live.Wait()
 }
 
 func (t *table) all() []*session {
