@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/signature"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -181,7 +182,7 @@ func (c compact) found(env *Env, query string, view catalog.View) []catalog.Ref 
 func (c compact) show(ref catalog.Ref) inspected {
 	it := inspected{Server: ref.Server, Name: ref.Name, Description: ref.Item.Description, InputSchema: ref.Item.InputSchema}
 	if c.types {
-		if ts, ok := catalog.Signature(ref.Item.InputSchema); ok {
+		if ts, ok := signature.Of(ref.Item.InputSchema); ok {
 			it.InputSchema = jsonrpc.Quote(ts)
 		}
 	}

@@ -3,6 +3,8 @@ package catalog
 import (
 	"encoding/binary"
 	"unicode/utf8"
+
+	"mcp-all-in-one/internal/spelling"
 )
 
 // Cost is what a text costs a model.
@@ -27,7 +29,7 @@ func CostOf(data []byte) Cost {
 		switch {
 		case r < 0x80:
 			quarters++
-		case isDense(r):
+		case spelling.IsDense(r):
 			quarters += 4
 		default:
 			quarters += 2

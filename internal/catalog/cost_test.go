@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/spelling"
 )
 
 // Eight bytes at a time cost what they cost one by one, without a copy.
@@ -14,7 +16,7 @@ func TestCostOf(t *testing.T) {
 			switch {
 			case r < 0x80:
 				quarters++
-			case isDense(r):
+			case spelling.IsDense(r):
 				quarters += 4
 			default:
 				quarters += 2

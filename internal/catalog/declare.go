@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcp-all-in-one/internal/catalog/signature"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -29,7 +30,7 @@ func declared(schema []byte, otherwise string) string {
 	if !jsonrpc.Valid(schema) {
 		return otherwise
 	}
-	ts, lossy := typed(schema)
+	ts, lossy := signature.Type(schema)
 	if lossy {
 		return fmt.Sprintf("%s /* %s */", ts, strings.ReplaceAll(string(jsonrpc.Compact(nil, schema)), "*/", `*\/`))
 	}

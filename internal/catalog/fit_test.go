@@ -1,115 +1,13 @@
 package catalog
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/jsonschema"
 )
-
-func TestFitSchema(t *testing.T) {
-	for _, tt := range []struct{ name, fit, in, out string }{
-		{"untouched", "gemini", `{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"integer","minimum":1}},"required":["b"]}`, ""},
-		{"order stays", "gemini", `{"$schema":"x","type":"object","properties":{"z":{"type":"string"},"a":{"type":"string","const":"k"}}}`,
-			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string","enum":["k"]}}}`},
-		{"a bound in words", "gemini", `{"type":"object","properties":{"n":{"type":"number","description":"size","exclusiveMinimum":0,"examples":[1]}}}`,
-			`{"type":"object","properties":{"n":{"type":"number","description":"size (exclusiveMinimum: 0)"}}}`},
-		{"numbers in words", "gemini", `{"properties":{"n":{"enum":[1,2]}}}`, `{"properties":{"n":{"description":"(one of 1,2)"}}}`},
-		{"null", "gemini", `{"properties":{"n":{"type":["string","null"]}}}`, `{"properties":{"n":{"nullable":true,"type":"string"}}}`},
-		{"types", "gemini", `{"properties":{"n":{"type":["string","integer"]}}}`, `{"properties":{"n":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`},
-		{"reference", "gemini", `{"properties":{"p":{"$ref":"#/$defs/P","description":"where"}},"$defs":{"P":{"type":"object","properties":{"x":{"type":"number"}}}}}`,
-			`{"properties":{"p":{"type":"object","properties":{"x":{"type":"number"}},"description":"where"}}}`},
-		{"reference into itself", "gemini", `{"properties":{"t":{"$ref":"#/$defs/T"}},"$defs":{"T":{"type":"object","properties":{"sub":{"$ref":"#/$defs/T"}}}}}`,
-			`{"properties":{"t":{"type":"object","properties":{"sub":{"type":"object"}}}}}`},
-		{"choice within", "gemini", `{"properties":{"c":{"oneOf":[{"type":"string"},{"const":"x"}]}}}`,
-			`{"properties":{"c":{"anyOf":[{"type":"string"},{"enum":["x"],"type":"string"}]}}}`},
-		{"tuple", "gemini", `{"properties":{"t":{"type":"array","items":[{"type":"string"}]}}}`, `{"properties":{"t":{"type":"array","items":{}}}}`},
-		{"combination within", "gemini", `{"properties":{"c":{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}}}]}}}`,
-			`{"properties":{"c":{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}}}`},
-		{"references stay", "openai", `{"type":"object","properties":{"p":{"$ref":"#/$defs/P"}},"$defs":{"P":{"type":"string"}}}`, ""},
-		{"array", "openai", `{"type":"object","properties":{"l":{"type":"array"}}}`, `{"type":"object","properties":{"l":{"type":"array","items":{}}}}`},
-		{"choice at the top", "claude", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"anyOf":[{"properties":{"b":{"type":"string"}},"required":["b"]},{"required":["a"]}]}`,
-			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}`},
-		{"combination at the top", "claude", `{"type":"object","allOf":[{"$ref":"#/$defs/A"},{"required":["x","y"]}],"required":["x"],"$defs":{"A":{"properties":{"x":{"type":"string"}}}}}`,
-			`{"type":"object","required":["x","y"],"$defs":{"A":{"properties":{"x":{"type":"string"}}}},"properties":{"x":{"type":"string"}}}`},
-		{"value at the top", "openai", `{"type":"object","const":{},"not":{"required":["x"]}}`, `{"type":"object"}`},
-		{"choice within stays", "claude", `{"type":"object","properties":{"c":{"oneOf":[{"type":"string"},{"type":"null"}]}}}`, ""},
-	} {
-		t.Run(tt.fit+" "+tt.name, func(t *testing.T) {
-			in := []byte(tt.in)
-			out := FitOf(tt.fit).Schema(in)
-			if tt.out == "" {
-				if !same(in, out) || FitOf(tt.fit).Refuses(in).String() != "" {
-					t.Errorf("it was changed: %s, for %s", out, FitOf(tt.fit).Refuses(in))
-				}
-				return
-			}
-			equalTo(t, tt.out, string(out))
-			equalTo(t, tt.in, string(in))
-			if again := FitOf(tt.fit).Schema(out); !same(again, out) && tt.name != "types" {
-				t.Errorf("what was cut is cut again: %s", again)
-			}
-			if FitOf(tt.fit).Refuses(in).String() == "" {
-				t.Error("it does not say what is refused")
-			}
-		})
-	}
-}
-
-// TestFitKeepsArguments holds every fit against the official suite: arguments
-// that the whole schema takes are taken by what is shown too, so that a client
-// that checks them sends them.
-func TestFitKeepsArguments(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(fitSuiteDir(t), "draft2020-12", "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no suite: %v", err)
-	}
-	held := 0
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var cases []fitCase
-		if err := json.Unmarshal(raw, &cases); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range cases {
-			for i := range Fits {
-				held += fitHolds(t, filepath.Base(file), &Fits[i], c)
-			}
-		}
-	}
-	if held < 3000 {
-		t.Errorf("only %d arguments were held against a fit", held)
-	}
-}
-
-// withNulls says in JSON Schema what nullable says.
-func withNulls(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k := range v {
-			v[k] = withNulls(v[k])
-		}
-		if v["nullable"] == true {
-			delete(v, "nullable")
-			return map[string]any{"anyOf": []any{map[string]any{"type": "null"}, v}}
-		}
-	case []any:
-		for i := range v {
-			v[i] = withNulls(v[i])
-		}
-	}
-	return v
-}
 
 // TestFitNames finds every tool by the name that each kind of client is shown.
 func TestFitNames(t *testing.T) {
@@ -121,13 +19,13 @@ func TestFitNames(t *testing.T) {
 	for _, naming := range []Naming{NamingPrefix, NamingNone} {
 		c := Merge([]Source{{Server: "a", Features: &Features{Tools: tools}, Policy: Policy{Naming: naming}},
 			{Server: "b", Features: &Features{Tools: tools}}}, Options{})
-		for i := range Fits {
-			t.Run(fmt.Sprintf("%s names %v", Fits[i].Name, naming), func(t *testing.T) {
+		for i := range fit.Dialects {
+			t.Run(fmt.Sprintf("%s names %v", fit.Dialects[i].Name, naming), func(t *testing.T) {
 				seen := map[Ref]string{}
-				for raw := range jsonrpc.Elements(jsonrpc.Get(c.List(Tools, View{Fit: &Fits[i]}), "tools")) {
+				for raw := range jsonrpc.Elements(jsonrpc.Get(c.List(Tools, View{Fit: &fit.Dialects[i]}), "tools")) {
 					name, _ := jsonrpc.GetString(raw, "name")
-					ref, miss := c.ToolFitting(&Fits[i], name, nil)
-					if miss != nil || Fits[i].shortens(name) {
+					ref, miss := c.ToolFitting(&fit.Dialects[i], name, nil)
+					if miss != nil || fit.Dialects[i].Shortens(name) {
 						t.Fatalf("%s (%d characters): %v", name, len(name), miss)
 					}
 					ref.Item = nil
@@ -145,91 +43,4 @@ func TestFitNames(t *testing.T) {
 			})
 		}
 	}
-}
-
-// doubling is a small schema that is enormous when it is written out: each of
-// its parts has the next one twice.
-func doubling(keyword string) []byte {
-	var defs []string
-	for i := range 60 {
-		defs = append(defs, fmt.Sprintf(`"d%d":{%q:[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, keyword, i+1, i+1))
-	}
-	return []byte(`{"type":"object",` + fmt.Sprintf(`%q:[{"$ref":"#/$defs/d0"}]`, keyword) + `,"$defs":{` + strings.Join(defs, ",") + `,"d60":{"properties":{"a":{"type":"string"}}}}}`)
-}
-
-func TestFitIsBounded(t *testing.T) {
-	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-		for i := range Fits {
-			if out := Fits[i].Schema(doubling(keyword)); len(out) > 4*maxFitBytes || !json.Valid(out) {
-				t.Errorf("%s of %s: %d bytes", Fits[i].Name, keyword, len(out))
-			}
-		}
-	}
-}
-
-// FuzzFit cuts any schema: what comes out is JSON, and of a bounded size.
-func FuzzFit(f *testing.F) {
-	f.Add([]byte(`{"type":["object","null"],"properties":{"a":{"$ref":"#"},"b":{"enum":[1,null]},"c":{"items":[true]}},"allOf":[{"$ref":"#/properties/a"},false]}`))
-	f.Add([]byte(`{"$ref":"#/$defs/a/0","$defs":{"a":[{"oneOf":[{},{"const":[]}]}]},"description":7}`))
-	f.Add([]byte(`{"":0}`))
-	f.Add(doubling("anyOf"))
-	f.Fuzz(func(t *testing.T, schema []byte) {
-		if !json.Valid(schema) || len(schema) > maxFitBytes {
-			return
-		}
-		for i := range Fits {
-			if out := Fits[i].Schema(schema); !json.Valid(out) || len(out) > len(schema)+4*maxFitBytes {
-				t.Errorf("%s: %d bytes: %.200s", Fits[i].Name, len(out), out)
-			}
-		}
-	})
-}
-
-// fitSuiteDir is where the official JSON-Schema-Test-Suite lies that comes with
-// a module of ours.
-func fitSuiteDir(t *testing.T) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
-	if err != nil {
-		t.Fatalf("finding the suite: %v", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "jsonschema", "testdata")
-}
-
-type fitCase struct {
-	Description string
-	Schema      json.RawMessage
-	Tests       []struct {
-		Description string
-		Data        json.RawMessage
-		Valid       bool
-	}
-}
-
-func fitHolds(t *testing.T, file string, f *Fit, c fitCase) (held int) {
-	w := fitter{fit: f, root: c.Schema}
-	var cut any
-	dec := json.NewDecoder(bytes.NewReader(w.schema(c.Schema, false))) // within: joined choices take less
-	dec.UseNumber()
-	if err := dec.Decode(&cut); err != nil {
-		t.Fatalf("%s: %s for %s: %v", file, c.Description, f.Name, err)
-	}
-	shown, err := json.Marshal(withNulls(cut))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rules jsonschema.Schema
-	if rules.Err(shown) != nil {
-		return 0 // it needs another document
-	}
-	for _, test := range c.Tests {
-		if !test.Valid {
-			continue
-		}
-		held++
-		if found := rules.Validate(shown, test.Data); found != nil && string(test.Data) != "null" {
-			t.Errorf("%s: %s: %s: %s is shown a schema that refuses %s: %v", file, c.Description, test.Description, f.Name, test.Data, found)
-		}
-	}
-	return held
 }

@@ -84,8 +84,7 @@ func FuzzMerge(f *testing.F) {
 			it.Validate([]byte(`{"a":[1,{"b":null}]}`))
 			it.MissingRequired([]byte(`{}`))
 			InvalidHeaders(it)
-			Signature(it.InputSchema)
-			ShortSignature(it.Key, it.InputSchema)
+			Declaration(it, it.Key)
 		}
 		c.Search("fixed a", View{}, 5)
 		c.Outline(View{}, 100)

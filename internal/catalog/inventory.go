@@ -3,6 +3,7 @@ package catalog
 import (
 	"slices"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -60,15 +61,15 @@ func Inventory(sources []Source) []Row {
 func (c *Catalog) row(k Kind, source int32, item *Item, twins map[string]Lookalike) Row {
 	r := Row{
 		Kind: "prompt", Server: c.sources[source].Server, Own: item.Key, Cost: CostOf(item.Raw),
-		Title: Reveal(item.Title), Description: Reveal(item.Description),
+		Title: i18n.Reveal(item.Title), Description: i18n.Reveal(item.Description),
 	}
 	if k == Tools {
 		r.Kind, r.Effect = "tool", effectOf(item)
-		if l, found := twins[Reveal(r.Server+"/"+item.Key)]; found {
-			r.Issues = append(r.Issues, l.issue(Reveal(r.Server+"/"+item.Key)))
+		if l, found := twins[i18n.Reveal(r.Server+"/"+item.Key)]; found {
+			r.Issues = append(r.Issues, l.issue(i18n.Reveal(r.Server+"/"+item.Key)))
 		}
 	}
-	if r.Title != item.Title || r.Description != item.Description || Reveal(item.Key) != item.Key {
+	if r.Title != item.Title || r.Description != item.Description || i18n.Reveal(item.Key) != item.Key {
 		r.Issues = append(r.Issues, RowIssue{Code: "hidden"})
 	}
 	e := c.table(k).own[ownKey{source, item.Key}]

@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"strings"
+
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ServerInfo is one server of the catalogue.
@@ -69,7 +71,7 @@ func (c *Catalog) Instructions(limit int) string {
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "## %s\n%s", clean(c.sources[i].Server), clean(strings.TrimSpace(f.Instructions)))
+		fmt.Fprintf(&b, "## %s\n%s", i18n.Clean(c.sources[i].Server), i18n.Clean(strings.TrimSpace(f.Instructions)))
 	}
 	return cut(b.String(), limit)
 }
@@ -102,7 +104,7 @@ func (c *Catalog) outline(v View, omit int) string {
 	var b strings.Builder
 	b.WriteString("Available tools:")
 	for _, s := range c.Servers(v) {
-		b.WriteString("\n  Server: " + clean(s.Name))
+		b.WriteString("\n  Server: " + i18n.Clean(s.Name))
 		if about := oneLine(s.Instructions, outlineInstructions); about != "" {
 			b.WriteString(" - " + about)
 		}
@@ -141,7 +143,7 @@ func orElse(s, other string) string {
 
 // oneLine is a text on one line, in at most limit characters.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
+	s = strings.Join(strings.Fields(i18n.Clean(s)), " ")
 	if r := []rune(s); limit > 0 && len(r) > limit {
 		return strings.TrimSpace(string(r[:limit-1])) + "…"
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"log/slog"
 	"slices"
 	"unsafe"
 
@@ -102,7 +103,7 @@ func (p *parser) item(raw []byte) {
 	}
 	item := newItem(p.kind, raw)
 	for _, text := range [...]string{item.Name, item.Title, item.Description} {
-		if hasHidden(text) {
+		if i18n.HasHidden(text) {
 			p.report(key, false, "it has control, bidirectional or tag characters; they are removed where it is listed", "它含有控制、双向或标签字符；列出时会删除")
 			break
 		}
@@ -189,4 +190,9 @@ func duplicateMember(obj []byte) (string, bool) {
 		names = append(names, name)
 	}
 	return "", false
+}
+
+// LogValue is the issue for a log, which a person reads on a terminal.
+func (i Issue) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("item", i18n.Reveal(i.Item)), slog.String("detail", i18n.Reveal(i.Detail.String())), slog.Bool("withheld", i.Withheld))
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/catalog/fit"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -81,7 +83,7 @@ func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
 }
 
 // fitting is a tool as a client with a fit takes it.
-func (c *Catalog) fitting(f *Fit, e *entry, raw []byte) []byte {
+func (c *Catalog) fitting(f *fit.Dialect, e *entry, raw []byte) []byte {
 	if f == nil {
 		return raw
 	}
@@ -106,15 +108,15 @@ func (c *Catalog) presented(k Kind, e *entry) []byte {
 		raw = jsonrpc.Set(raw, jsonrpc.Quote(e.listed), k.key())
 	}
 	if k == Resources || k == Templates {
-		if name := clean(it.Name); name != it.Name {
+		if name := i18n.Clean(it.Name); name != it.Name {
 			raw = jsonrpc.Set(raw, jsonrpc.Quote(name), "name")
 		}
 	}
-	if title := clean(it.Title); title != it.Title {
+	if title := i18n.Clean(it.Title); title != it.Title {
 		raw = jsonrpc.Set(raw, jsonrpc.Quote(title), "title")
 	}
-	if title, ok := jsonrpc.GetString(it.Annotations, "title"); ok && hasHidden(title) {
-		raw = jsonrpc.Set(raw, jsonrpc.Quote(clean(title)), "annotations", "title")
+	if title, ok := jsonrpc.GetString(it.Annotations, "title"); ok && i18n.HasHidden(title) {
+		raw = jsonrpc.Set(raw, jsonrpc.Quote(i18n.Clean(title)), "annotations", "title")
 	}
 	if d := c.description(k, e); d != it.Description {
 		raw = jsonrpc.Set(raw, jsonrpc.Quote(d), "description")
@@ -130,7 +132,7 @@ func (c *Catalog) description(k Kind, e *entry) string {
 	if (k == Resources || k == Templates) && (d == "" || strings.HasSuffix(e.item.Key, skillFile)) {
 		return d
 	}
-	mark := "[" + clean(c.sources[e.source].Server) + "]"
+	mark := "[" + i18n.Clean(c.sources[e.source].Server) + "]"
 	if d == "" {
 		return mark
 	}
@@ -139,7 +141,7 @@ func (c *Catalog) description(k Kind, e *entry) string {
 
 // about is the description of an item, the configuration's before its own.
 func (c *Catalog) about(k Kind, e *entry) string {
-	return orElse(c.override(k, e).Description, clean(e.item.Description))
+	return orElse(c.override(k, e).Description, i18n.Clean(e.item.Description))
 }
 
 // legacyOutput says whether a client up to 2025-11-25 can read an output

@@ -102,10 +102,10 @@ func newSearchIndex(c *Catalog) *searchIndex {
 	for doc, e := range ix.docs {
 		counts := make(map[string]float32)
 		add := func(text string, weight float32) {
-			tokens(text, func(term string) { counts[term] += weight })
+			spelling.Terms(text, func(term string) { counts[term] += weight })
 		}
 		add(e.name, weightName)
-		ix.wholes[doc], ix.hidden[doc] = joined(e.name), forInterfaceOnly(e.item.Raw)
+		ix.wholes[doc], ix.hidden[doc] = spelling.Joined(e.name), forInterfaceOnly(e.item.Raw)
 		counts[ix.wholes[doc]] += weightName / 2
 		add(c.sources[e.source].Server, weightServer)
 		add(e.item.Title, weightTitle)
@@ -135,19 +135,12 @@ func newSearchIndex(c *Catalog) *searchIndex {
 	return ix
 }
 
-// joined is the terms of a text without anything between them.
-func joined(text string) string {
-	var b strings.Builder
-	tokens(text, func(term string) { b.WriteString(term) })
-	return b.String()
-}
-
 // fillers are words of a question that say nothing about a tool.
 var fillers = strings.Fields("a an and the of to for in on at by with from is are be i me my how do does can what which please 的 了 吗")
 
 func queryTerms(query string) []string {
 	var all, telling []string
-	tokens(query, func(term string) {
+	spelling.Terms(query, func(term string) {
 		if slices.Contains(all, term) {
 			return
 		}
@@ -178,14 +171,14 @@ func (ix *searchIndex) alike(term string) []likeness {
 	}
 	length := utf8.RuneCountInString(term)
 	dense, _ := utf8.DecodeRuneInString(term)
-	if length >= 3 || isDense(dense) {
+	if length >= 3 || spelling.IsDense(dense) {
 		for i := from; i < len(ix.terms) && strings.HasPrefix(ix.terms[i], term); i++ {
 			if ix.terms[i] != term {
 				likes = append(likes, likeness{i, likePrefix * float64(length) / float64(len(ix.runes[i]))})
 			}
 		}
 	}
-	if exact || length < 4 || isDense(dense) {
+	if exact || length < 4 || spelling.IsDense(dense) {
 		return likes
 	}
 	limit := 1

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/spelling"
 )
 
 func TestTokens(t *testing.T) {
@@ -19,7 +21,7 @@ func TestTokens(t *testing.T) {
 		"Ünïcode çafé 9":      "ünïcode çafé 9",
 	} {
 		var got []string
-		tokens(in, func(term string) { got = append(got, term) })
+		spelling.Terms(in, func(term string) { got = append(got, term) })
 		equalTo(t, want, strings.Join(got, " "))
 	}
 }

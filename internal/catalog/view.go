@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"sync"
 
+	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -22,7 +23,7 @@ type View struct {
 	// is not shown the tools that are for interfaces alone.
 	UI bool
 	// Fit is what the client takes of a tool; nil for everything.
-	Fit *Fit
+	Fit *fit.Dialect
 	// Scope names what Visible lets through. A filter without a scope is
 	// evaluated each time.
 	Scope   string
@@ -42,7 +43,7 @@ type viewKey struct {
 	kind       Kind
 	modern, ui bool
 	scope      string
-	fit        *Fit // of Fits, or nil
+	fit        *fit.Dialect // of Fits, or nil
 }
 
 // rendering is one list as one kind of client sees it.

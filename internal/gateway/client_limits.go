@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -49,7 +50,7 @@ func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []i18n
 		warnings = append(warnings, i18n.New("%s takes %d tools and is shown %d; use mode compact, or switch tools off",
 			"%s 接受 %d 个工具，实际展示了 %d 个；请使用 compact 模式，或停用部分工具", l.title, l.tools, tools))
 	}
-	fit := catalog.FitOf(l.fit)
+	fit := fit.Of(l.fit)
 	if long, example := longer(list, fit.Length); long > 0 {
 		warnings = append(warnings, i18n.New("%s has room for names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name",
 			"%s 只能容纳 %d 个字符的名称；有 %d 个更长，例如 %s；请设置 fit、重命名，或缩短服务名", l.title, fit.Length, long, example))

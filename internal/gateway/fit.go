@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -9,7 +10,7 @@ import (
 // then the schema. Only a legacy session may be judged by the name that the
 // client gives: a modern request is answered the same whoever sends it. One
 // server's own endpoint shows what the server shows.
-func (s *Session) fit(era mcp.Era) *catalog.Fit {
+func (s *Session) fit(era mcp.Era) *fit.Dialect {
 	if s.opening.Server != "" {
 		return nil
 	}
@@ -18,10 +19,10 @@ func (s *Session) fit(era mcp.Era) *catalog.Fit {
 		name = s.schemaConfig().Fit
 	}
 	if name != "auto" {
-		return catalog.FitOf(name)
+		return fit.Of(name)
 	}
 	if limits := limitsOf(s.clientName()); limits != nil && era == mcp.Legacy {
-		return catalog.FitOf(limits.fit)
+		return fit.Of(limits.fit)
 	}
 	return nil
 }

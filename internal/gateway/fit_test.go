@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -62,7 +62,7 @@ func TestFit(t *testing.T) {
 			}
 			name, _ := jsonrpc.GetString(tool, "name")
 			shown := string(jsonrpc.Get(tool, "inputSchema"))
-			if cut := len(name) <= catalog.FitOf("gemini").Length && !strings.Contains(shown, `"exclusiveMinimum":`); cut != tt.cut {
+			if cut := len(name) <= fit.Of("gemini").Length && !strings.Contains(shown, `"exclusiveMinimum":`); cut != tt.cut {
 				t.Fatalf("shown %s with %s", name, shown)
 			}
 			if got := ask(t, s, mcp.MethodToolsCall, strings.NewReplacer("NAME", name, ":N", ":1").Replace(call)); !strings.Contains(got, "done") {
@@ -81,8 +81,8 @@ func TestFit(t *testing.T) {
 // TestFitNames holds the names in the configuration, in keys and in the table
 // against each other.
 func TestFitNames(t *testing.T) {
-	for i := range catalog.Fits {
-		name := catalog.Fits[i].Name
+	for i := range fit.Dialects {
+		name := fit.Dialects[i].Name
 		if g, err := access.ParseScopes([]string{"fit:" + name, "mode:auto"}); err != nil || g.Fit != name || g.Mode != "auto" {
 			t.Errorf("a key with %s: %+v, %v", name, g, err)
 		}
@@ -94,7 +94,7 @@ func TestFitNames(t *testing.T) {
 		}
 	}
 	for i := range clientLimits {
-		if catalog.FitOf(clientLimits[i].fit) == nil {
+		if fit.Of(clientLimits[i].fit) == nil {
 			t.Errorf("%s has no fit", clientLimits[i].title)
 		}
 	}
@@ -119,7 +119,7 @@ func TestLimitsPage(t *testing.T) {
 	}
 	for i := range clientLimits {
 		l := &clientLimits[i]
-		row := fmt.Sprintf("\n| %s | `%s` |%s|%s|", l.title, l.fit, number(l.tools), number(catalog.FitOf(l.fit).Length))
+		row := fmt.Sprintf("\n| %s | `%s` |%s|%s|", l.title, l.fit, number(l.tools), number(fit.Of(l.fit).Length))
 		if !strings.Contains(page, row) {
 			t.Errorf("the page does not have %q", row)
 		}

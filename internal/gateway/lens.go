@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -65,7 +66,7 @@ func (g *Gateway) Fits(schema string) []Fit {
 			continue
 		}
 		seen[l.title] = true
-		most := catalog.FitOf(l.fit).Length
+		most := fit.Of(l.fit).Length
 		long, _ := longer(v.shown.List(catalog.Tools, catalog.View{}), most)
 		fit := Fit{Client: l.title, Tools: v.shown.Count(catalog.Tools, catalog.View{}), MaxTools: l.tools, MaxName: most, LongNames: long}
 		fits = append(fits, fit)

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -80,7 +81,7 @@ func TestLimitsExceeded(t *testing.T) {
 		{"claude-code", "", []string{"room for names of 43 characters; " + names}},
 		{"codex-mcp-client", "openai", nil},
 	} {
-		got := limitsOf(tt.client).exceeded(shown, catalog.View{Fit: catalog.FitOf(tt.fit)})
+		got := limitsOf(tt.client).exceeded(shown, catalog.View{Fit: fit.Of(tt.fit)})
 		if len(got) != len(tt.want) {
 			t.Errorf("%s with %q: got %q, want %q", tt.client, tt.fit, got, tt.want)
 			continue

@@ -79,3 +79,43 @@ func Seen(line string) string {
 	}
 	return b.String()
 }
+
+// HasHidden reports whether a text has a hidden character.
+func HasHidden(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
+			return strings.IndexFunc(s[i:], Hidden) >= 0
+		}
+	}
+	return false
+}
+
+// Clean removes the hidden characters of a text.
+func Clean(s string) string {
+	if !HasHidden(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if Hidden(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Reveal is a text for a person to judge: every character that does not show
+// is written as its number, ⟨U+202E⟩.
+func Reveal(s string) string {
+	if strings.IndexFunc(s, Unseen) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if Unseen(r) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -34,10 +35,10 @@ type DefinitionChange struct {
 	// Withheld says that it is not listed until somebody approves it.
 	Withheld bool `json:"withheld"`
 	// Fingerprint is that of the new definition.
-	Fingerprint string           `json:"fingerprint"`
-	Changes     []catalog.Change `json:"changes"`
+	Fingerprint string              `json:"fingerprint"`
+	Changes     []definition.Change `json:"changes"`
 	// Suspicious are its texts that give orders to the model.
-	Suspicious []catalog.Suspicion `json:"suspicious,omitempty"`
+	Suspicious []definition.Suspicion `json:"suspicious,omitempty"`
 }
 
 // A pinner holds the definitions of one server against what is remembered of
@@ -69,7 +70,7 @@ func (p *pinner) check(kind string, items []catalog.Item, mode string) ([]catalo
 	defer p.mu.Unlock()
 	p.mode = mode
 	book := p.loadLocked()
-	var doubt map[string][]catalog.Suspicion
+	var doubt map[string][]definition.Suspicion
 	if mode == pinHold {
 		doubt = suspicions
 	}
@@ -113,24 +114,24 @@ func (p *pinner) check(kind string, items []catalog.Item, mode string) ([]catalo
 }
 
 // suspicionsOf are the items that give orders to the model, by their names.
-func suspicionsOf(items []catalog.Item) map[string][]catalog.Suspicion {
-	found := make(map[string][]catalog.Suspicion)
+func suspicionsOf(items []catalog.Item) map[string][]definition.Suspicion {
+	found := make(map[string][]definition.Suspicion)
 	for i := range items {
-		if list := catalog.Suspicions(items[i].Raw); list != nil {
+		if list := definition.Suspicions(items[i].Raw); list != nil {
 			found[items[i].Key] = list
 		}
 	}
 	return found
 }
 
-func doubts(suspicions map[string][]catalog.Suspicion) (issues []catalog.Issue) {
+func doubts(suspicions map[string][]definition.Suspicion) (issues []catalog.Issue) {
 	for _, name := range slices.Sorted(maps.Keys(suspicions)) {
 		issues = append(issues, catalog.Issue{Item: name, Detail: givesOrders(suspicions[name])})
 	}
 	return issues
 }
 
-func givesOrders(list []catalog.Suspicion) i18n.Text {
+func givesOrders(list []definition.Suspicion) i18n.Text {
 	text := i18n.New("it gives orders to the model: %v", "它向模型下达指令：%v", list[0])
 	if n := len(list) - 1; n > 0 {
 		text = andMore(text, n)
@@ -269,5 +270,5 @@ func (u *Upstream) Approve(shown []DefinitionChange) error {
 
 // sameDefinition says whether two definitions mean the same.
 func sameDefinition(a, b []byte) bool {
-	return bytes.Equal(a, b) || catalog.Fingerprint(a) == catalog.Fingerprint(b)
+	return bytes.Equal(a, b) || definition.Fingerprint(a) == definition.Fingerprint(b)
 }

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -89,7 +89,7 @@ func (p *Pins) Approve(id string, shown []DefinitionChange) error {
 	err := p.update(id, func(f *pinFile) {
 		for _, c := range shown {
 			known := f.of(c.Kind)[c.Name]
-			if known == nil || known.pending == nil || catalog.Fingerprint(known.pending) != c.Fingerprint {
+			if known == nil || known.pending == nil || definition.Fingerprint(known.pending) != c.Fingerprint {
 				stale = true
 				continue
 			}

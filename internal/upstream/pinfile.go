@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -113,7 +114,7 @@ const maxPins = 20_000
 // learn remembers items that are new and definitions that differ, as spans of
 // the items. What is new and doubtful counts only once it is approved. It says
 // whether there was anything to learn.
-func (b pinBook) learn(items []catalog.Item, doubtful map[string][]catalog.Suspicion) bool {
+func (b pinBook) learn(items []catalog.Item, doubtful map[string][]definition.Suspicion) bool {
 	news := false
 	for i := range items {
 		item := &items[i]
@@ -159,7 +160,7 @@ func (b pinBook) changes(kind string, items []catalog.Item, withheld bool) []Def
 // change is how what is pending differs from what counts.
 func (p *pin) change(kind, name string) DefinitionChange {
 	return DefinitionChange{
-		Kind: kind, Name: strings.Clone(name), Fingerprint: catalog.Fingerprint(p.pending),
-		Changes: catalog.Changes(p.definition, p.pending), Suspicious: catalog.Suspicions(p.pending),
+		Kind: kind, Name: strings.Clone(name), Fingerprint: definition.Fingerprint(p.pending),
+		Changes: definition.Changes(p.definition, p.pending), Suspicious: definition.Suspicions(p.pending),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/definition"
 )
 
 // What is written is JSON that reads back as it was, and a file that was cut
@@ -16,7 +17,7 @@ func TestPinFile(t *testing.T) {
 	f.of(pinTool).learn([]catalog.Item{{Key: "b", Raw: []byte(`{"name":"b"}`)}, {Key: "a\u2028\x01", Raw: []byte(`{"name":"a","x":[1,{"y":"\u00e9"}]}`)}}, nil)
 	f.of(pinTool).learn([]catalog.Item{{Key: "b", Raw: []byte(`{"name":"b","title":"B"}`)}}, nil)
 	f.of(pinInstructions).learn([]catalog.Item{{Key: pinInstructions, Raw: []byte(`"Be kind."`)}},
-		map[string][]catalog.Suspicion{pinInstructions: {{}}})
+		map[string][]definition.Suspicion{pinInstructions: {{}}})
 	raw := f.appendTo(nil)
 
 	var read struct {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -46,7 +46,7 @@ func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.
 func printChanged(a *env.Env, c upstream.DefinitionChange) {
 	kind := a.T(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
 	if c.Kind != c.Name {
-		kind += " " + catalog.Reveal(c.Name)
+		kind += " " + i18n.Reveal(c.Name)
 	}
 	fmt.Fprintln(a.Stderr, kind)
 }

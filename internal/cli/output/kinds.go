@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/signature"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
 )
@@ -25,7 +26,7 @@ var KindWords = map[string]catalog.Kind{
 func ItemSignature(k catalog.Kind, it *catalog.Item) string {
 	switch k {
 	case catalog.Tools:
-		text := catalog.ShortSignature(it.Name, it.InputSchema)
+		text := signature.Short(it.Name, it.InputSchema)
 		if string(jsonrpc.Get(it.Annotations, "readOnlyHint")) == "true" {
 			text += " [read]"
 		} else if string(jsonrpc.Get(it.Annotations, "destructiveHint")) == "true" {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/catalog/signature"
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/cli/output"
 	"mcp-all-in-one/internal/cli/target"
@@ -153,7 +154,7 @@ func printSchemas(a *env.Env, k catalog.Kind, it *catalog.Item) {
 		if len(s.schema) == 0 {
 			continue
 		}
-		text, ok := catalog.Signature(s.schema)
+		text, ok := signature.Of(s.schema)
 		if !ok {
 			text = string(jsonrpc.Compact(nil, s.schema))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -29,7 +30,7 @@ func (in *Instance) Lookalikes(schema, server string) []catalog.Lookalike {
 		return list
 	}
 	return slices.DeleteFunc(list, func(l catalog.Lookalike) bool {
-		return !slices.ContainsFunc(l.Tools, func(t string) bool { return strings.HasPrefix(t, catalog.Reveal(server)+"/") })
+		return !slices.ContainsFunc(l.Tools, func(t string) bool { return strings.HasPrefix(t, i18n.Reveal(server)+"/") })
 	})
 }
 

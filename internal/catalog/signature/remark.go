@@ -1,9 +1,10 @@
-package catalog
+package signature
 
 import (
 	"strings"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // remarks are the keywords that a comment can say, and how.
@@ -17,20 +18,20 @@ var remarks = map[string]string{
 }
 
 // silent are the keywords that say nothing about what to pass.
-var silent = set("$schema", "$id", "$comment", "$anchor", headerKey)
+var silent = set("$schema", "$id", "$comment", "$anchor", "x-mcp-header")
 
 // remark is what a comment says for a keyword; known is false for one that it
 // cannot say.
 func remark(keyword string, value []byte, member string) (said string, known bool) {
 	if how, ok := remarks[keyword]; ok {
 		if value[0] == '"' && keyword != "default" {
-			return how + text(value), true
+			return how + textOf(value), true
 		}
 		return how + string(value), true
 	}
 	switch keyword {
 	case "title":
-		if title := text(value); !sameWords(title, member) {
+		if title := textOf(value); !sameWords(title, member) {
 			return title, true
 		}
 		return "", true
@@ -44,15 +45,17 @@ func remark(keyword string, value []byte, member string) (said string, known boo
 }
 
 // sameWords says whether a title is only the member's name written nicely.
-func sameWords(title, member string) bool { return member != "" && joined(title) == joined(member) }
+func sameWords(title, member string) bool {
+	return member != "" && spelling.Joined(title) == spelling.Joined(member)
+}
 
-// ShortSignature is a tool as one line of a listing:
+// Short is a tool as one line of a listing:
 //
 //	search_issues(query:str, sort?:enum, per_page?:int)
-func ShortSignature(name string, schema []byte) string {
+func Short(name string, schema []byte) string {
 	required := make(map[string]bool)
 	for r := range jsonrpc.Elements(jsonrpc.Get(schema, "required")) {
-		required[text(r)] = true
+		required[textOf(r)] = true
 	}
 	var args []string
 	for arg, sub := range jsonrpc.Members(jsonrpc.Get(schema, "properties")) {
@@ -92,11 +95,11 @@ func shortType(root, schema []byte, depth int) string {
 	if len(kinds) > 0 && kinds[0] == '[' {
 		var all []string
 		for kind := range jsonrpc.Elements(kinds) {
-			all = append(all, shortKind(root, schema, text(kind), depth))
+			all = append(all, shortKind(root, schema, textOf(kind), depth))
 		}
 		return strings.ReplaceAll(union(all), " ", "")
 	}
-	return shortKind(root, schema, text(kinds), depth)
+	return shortKind(root, schema, textOf(kinds), depth)
 }
 
 func shortKind(root, schema []byte, kind string, depth int) string {
@@ -111,4 +114,10 @@ func shortKind(root, schema []byte, kind string, depth int) string {
 		return short
 	}
 	return "any"
+}
+
+// textOf is the text of a raw JSON string, "" for anything else.
+func textOf(raw []byte) string {
+	s, _ := jsonrpc.Text(raw)
+	return s
 }

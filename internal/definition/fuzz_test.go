@@ -1,10 +1,12 @@
-package catalog
+package definition
 
 import (
 	"bytes"
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"mcp-all-in-one/internal/i18n"
 )
 
 // FuzzFingerprint: the canonical form means the same, is its own canonical
@@ -33,7 +35,7 @@ func FuzzFingerprint(f *testing.F) {
 				t.Fatalf("no change from %s to %s", a, b)
 			}
 			for _, found := range Suspicions(a) {
-				if found.Text == "" || Reveal(found.Text) != found.Text {
+				if found.Text == "" || i18n.Reveal(found.Text) != found.Text {
 					t.Fatalf("%+v", found)
 				}
 			}

@@ -1,4 +1,4 @@
-package catalog
+package definition
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package catalog
+package fit
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ const (
 
 // A fitter rewrites one schema for a fit. Members keep their order.
 type fitter struct {
-	fit   *Fit
+	fit   *Dialect
 	root  []byte
 	first i18n.Text // the first keyword that was rewritten
 	open  []string  // references that are being written out

@@ -1,19 +1,19 @@
-package catalog
+package spelling
 
 import (
 	"strings"
 	"unicode"
 )
 
-// tokens yields the terms of a text: words of snake_case and camelCase in
+// Terms yields the terms of a text: words of snake_case and camelCase in
 // lower case and singular, pairs of neighbours for scripts without spaces.
-func tokens(text string, yield func(term string)) {
+func Terms(text string, yield func(term string)) {
 	runes := []rune(text)
 	for i := 0; i < len(runes); {
 		switch r := runes[i]; {
-		case isDense(r):
+		case IsDense(r):
 			end := i + 1
-			for end < len(runes) && isDense(runes[end]) {
+			for end < len(runes) && IsDense(runes[end]) {
 				end++
 			}
 			pairs(runes[i:end], yield)
@@ -28,9 +28,9 @@ func tokens(text string, yield func(term string)) {
 	}
 }
 
-// isDense says whether a character belongs to a script that writes words
+// IsDense says whether a character belongs to a script that writes words
 // without spaces.
-func isDense(r rune) bool {
+func IsDense(r rune) bool {
 	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
@@ -50,7 +50,7 @@ func wordEnd(runes []rune, i int) int {
 	end := i + 1
 	for end < len(runes) {
 		r, before := runes[end], runes[end-1]
-		if isDense(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if IsDense(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return end
 		}
 		if unicode.IsUpper(r) && !unicode.IsUpper(before) {
@@ -77,4 +77,12 @@ func singular(word string) string {
 		return word
 	}
 	return word[:len(word)-1]
+}
+
+// Joined returns the terms of a text in one word, so that spellings of the same
+// words are equal: "Per page" and per_page.
+func Joined(text string) string {
+	var b strings.Builder
+	Terms(text, func(term string) { b.WriteString(term) })
+	return b.String()
 }

@@ -1,4 +1,4 @@
-package catalog
+package definition
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func Suspicions(definition []byte) []Suspicion {
 	var found []Suspicion
 	look := func(path, words string) {
 		if s := suspicious(words); s != "" && len(found) < maxSuspicions {
-			found = append(found, Suspicion{Reveal(path), Reveal(s)})
+			found = append(found, Suspicion{i18n.Reveal(path), i18n.Reveal(s)})
 		}
 	}
 	var walk func(path string, value []byte)
@@ -63,7 +63,8 @@ func Suspicions(definition []byte) []Suspicion {
 				i++
 			}
 		case '"':
-			look(path, text(value))
+			words, _ := jsonrpc.Text(value)
+			look(path, words)
 		}
 	}
 	walk("", definition)

@@ -1,4 +1,7 @@
-package catalog
+// Package definition judges the definitions that servers give of their tools: whether
+// they changed since somebody approved them, whether they give orders to the
+// model, and whether names look alike.
+package definition
 
 import (
 	"bytes"
@@ -8,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -52,12 +56,12 @@ func Changes(was, now []byte) []Change {
 	var list []Change
 	for _, path := range order {
 		if !bytes.Equal(before[path], after[path]) {
-			list = append(list, Change{Reveal(path), Reveal(string(before[path])), Reveal(string(after[path]))})
+			list = append(list, Change{i18n.Reveal(path), i18n.Reveal(string(before[path])), i18n.Reveal(string(after[path]))})
 		}
 	}
 	for _, path := range later {
 		if _, both := before[path]; !both {
-			list = append(list, Change{Reveal(path), "", Reveal(string(after[path]))})
+			list = append(list, Change{i18n.Reveal(path), "", i18n.Reveal(string(after[path]))})
 		}
 	}
 	return list

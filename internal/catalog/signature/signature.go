@@ -1,4 +1,6 @@
-package catalog
+// Package signature writes schemas in a shorter form for a model to read: as a type
+// of TypeScript, or as one line.
+package signature
 
 import (
 	"slices"
@@ -9,25 +11,25 @@ import (
 	"mcp-all-in-one/internal/jsonschema"
 )
 
-// Signature writes a JSON Schema as a TypeScript type:
+// Of writes a JSON Schema as a TypeScript type:
 //
 //	{path: string /* where */; tail?: number}
 //
 // What types cannot say stands in comments. ok is false when the schema says
 // something that would be lost, or when the type is not shorter than it. That
 // a member which is not named may not be there is not repeated.
-func Signature(schema []byte) (ts string, ok bool) {
+func Of(schema []byte) (ts string, ok bool) {
 	if !jsonrpc.Valid(schema) {
 		return "", false
 	}
-	ts, lossy := typed(schema)
+	ts, lossy := Type(schema)
 	return ts, !lossy && len(ts) < len(schema)
 }
 
-// typed writes a valid schema as a type; lossy says that it loses something.
-func typed(schema []byte) (ts string, lossy bool) {
+// Type writes a valid schema as a type; lossy says that it loses something.
+func Type(schema []byte) (ts string, lossy bool) {
 	t := &typer{root: schema}
-	ts = noted(t.write(schema, text(jsonrpc.Get(schema, "title"))))
+	ts = noted(t.write(schema, textOf(jsonrpc.Get(schema, "title"))))
 	return ts, t.lossy
 }
 
@@ -73,10 +75,10 @@ func (t *typer) write(schema []byte, name string) (ts, note string) {
 			t.lossy = true
 		}
 	}
-	if text(members["type"]) == "integer" && members["enum"] == nil && members["const"] == nil {
+	if textOf(members["type"]) == "integer" && members["enum"] == nil && members["const"] == nil {
 		notes = slices.Insert(notes, 0, "integer")
 	}
-	if said := text(members["description"]); said != "" {
+	if said := textOf(members["description"]); said != "" {
 		notes = slices.Insert(notes, 0, said)
 	}
 	return t.form(members), strings.Join(notes, "; ")
@@ -99,7 +101,7 @@ func (t *typer) form(m map[string][]byte) string {
 	var forms []string
 	add := func(s string) { forms = append(forms, s) }
 	if ref, there := m["$ref"]; there {
-		add(t.reference(text(ref)))
+		add(t.reference(textOf(ref)))
 	}
 	switch {
 	case m["const"] != nil:
@@ -154,14 +156,14 @@ func (t *typer) basic(m map[string][]byte) string {
 	case len(kinds) > 0 && kinds[0] == '[':
 		var all []string
 		for kind := range jsonrpc.Elements(kinds) {
-			if text(kind) == "integer" {
+			if textOf(kind) == "integer" {
 				t.lossy = true // which of several types is whole cannot be said
 			}
-			all = append(all, t.kind(text(kind), m))
+			all = append(all, t.kind(textOf(kind), m))
 		}
 		return union(all)
 	case kinds != nil:
-		return t.kind(text(kinds), m)
+		return t.kind(textOf(kinds), m)
 	case m["properties"] != nil || m["required"] != nil || m["additionalProperties"] != nil:
 		return t.object(m)
 	case m["items"] != nil || m["prefixItems"] != nil:
@@ -204,7 +206,7 @@ func (t *typer) array(m map[string][]byte) string {
 func (t *typer) object(m map[string][]byte) string {
 	required := make(map[string]bool)
 	for name := range jsonrpc.Elements(m["required"]) {
-		required[text(name)] = true
+		required[textOf(name)] = true
 	}
 	var fields []string
 	for name, schema := range jsonrpc.Members(m["properties"]) {
@@ -216,8 +218,8 @@ func (t *typer) object(m map[string][]byte) string {
 		fields = append(fields, memberName(name)+mark+noted(t.write(schema, name)))
 	}
 	for name := range jsonrpc.Elements(m["required"]) {
-		if required[text(name)] {
-			fields = append(fields, memberName(text(name))+": unknown")
+		if required[textOf(name)] {
+			fields = append(fields, memberName(textOf(name))+": unknown")
 		}
 	}
 	extra := m["additionalProperties"]
@@ -303,7 +305,7 @@ func union(types []string) string {
 
 func literal(v []byte) string {
 	if v[0] == '"' {
-		return string(jsonrpc.Quote(text(v)))
+		return string(jsonrpc.Quote(textOf(v)))
 	}
 	return string(v)
 }

@@ -1,0 +1,20 @@
+package i18n
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Whatever a text holds, a person sees all of it.
+func TestReveal(t *testing.T) {
+	for r := rune(0); r <= 0xf0000; r++ {
+		shown := Reveal(string(r))
+		if Hidden(r) && !strings.Contains(shown, fmt.Sprintf("U+%04X", r)) {
+			t.Fatalf("fault/T36: %U is shown as %q", r, shown)
+		}
+		if strings.IndexFunc(shown, Unseen) >= 0 {
+			t.Fatalf("fault/T36: %U stays unseen", r)
+		}
+	}
+}
