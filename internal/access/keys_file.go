@@ -59,7 +59,7 @@ func readKeys(path string) ([]Key, fs.FileInfo, error) {
 	return content.Keys, info, nil
 }
 
-// change lets edit change the list and writes it: whoever looks, at any time
+// change lets edit change the list and writes it: a reader, at any time
 // and after any crash, finds the old list or the new one.
 func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
 	if err := os.MkdirAll(filepath.Dir(k.path), 0o700); err != nil {

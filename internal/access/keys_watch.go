@@ -25,7 +25,7 @@ func (k *Keys) OnRevoke(fn func(principalID string)) (stop func()) {
 }
 
 // Watch looks after the file until ctx ends, so that a revocation counts
-// within a second also for whoever sends nothing.
+// within a second also for a client that sends nothing.
 func (k *Keys) Watch(ctx context.Context) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

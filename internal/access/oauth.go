@@ -20,7 +20,7 @@ import (
 // skew is how far the clock of the authorization server may be off.
 const skew = 60 * time.Second
 
-// algorithms are asymmetric all: with a symmetric one, or none, whoever knows
+// algorithms are all asymmetric: with a symmetric one, or none, anybody who knows
 // the public key could sign.
 var algorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,

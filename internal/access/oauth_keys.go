@@ -83,7 +83,7 @@ func (k *issuerKeys) mayFetchLocked(now time.Time) bool {
 	return true
 }
 
-// sparing lets the key set fetch only now and then: whoever sends tokens with
+// sparing lets the key set fetch only now and then: a client that sends tokens with
 // made-up key ids must not make us flood the issuer.
 type sparing struct{ keys *issuerKeys }
 

@@ -14,7 +14,7 @@ import (
 // maxCredential is far above any key or token.
 const maxCredential = 16 << 10
 
-// A Policy is who may enter. The zero Policy lets in whoever is on this
+// A Policy is who may enter. The zero Policy lets in everybody on this
 // machine.
 type Policy struct {
 	// Required demands a credential of everybody.
@@ -24,7 +24,7 @@ type Policy struct {
 	// Key is the hash of the one key that the configuration names; empty means
 	// none.
 	Key string
-	// Tokens are those of an authorization server; nil means none.
+	// Tokens checks the tokens of an authorization server; nil means none.
 	Tokens *ResourceServer
 }
 
@@ -40,7 +40,7 @@ func (p *Policy) SetKey(key config.Secret) error {
 	return nil
 }
 
-// A Refusal is the answer to whoever may not enter.
+// A Refusal is the answer to a client that may not enter.
 type Refusal struct {
 	// Status is 401 or 403.
 	Status int
@@ -63,7 +63,7 @@ func (r *Refusal) Write(w http.ResponseWriter) {
 }
 
 // Authenticate decides whom a request comes from. A credential that is not
-// good is refused also where none is needed: whoever shows one means to be
+// good is refused also where none is needed: a client that shows one means to be
 // somebody.
 func (p *Policy) Authenticate(r *http.Request) (Principal, *Refusal) {
 	if credentialInQuery(r.URL.RawQuery) {

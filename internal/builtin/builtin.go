@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/script"
 )
 
-// Server is the name under which our own tools stand among those of the
+// Server is the name under which our own tools stand among the tools of the
 // servers. No configured server can have it.
 const Server = "\x00builtin"
 
@@ -55,7 +55,7 @@ type Tool struct {
 	Name string
 	// Definition is the raw item of tools/list.
 	Definition []byte
-	// Compact says that the tool stands for those of the servers. The others
+	// Compact says that the tool stands for the servers' tools. The others
 	// look after the configuration.
 	Compact bool
 	// Script says that it runs a script.

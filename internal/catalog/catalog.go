@@ -85,7 +85,7 @@ type Source struct {
 	// Features is nil while the server has not told them.
 	Features *Features
 	Policy   Policy
-	// State says how the server is, in the words of whoever watches it.
+	// State is the server's state, in the words of the package that watches it.
 	State string
 }
 

@@ -55,7 +55,7 @@ func (c *Catalog) ToolsOf(server string, v View) []Ref {
 	return refs
 }
 
-// Instructions are those of all servers, a section each, in at most limit
+// Instructions joins the instructions of all servers, a section each, in at most limit
 // bytes (zero for no limit). Those of a single server under its own names stand
 // as they are.
 func (c *Catalog) Instructions(limit int) string {

@@ -163,7 +163,7 @@ func shared(raw []byte) string {
 }
 
 // duplicateMember finds a name that stands twice in an object. Such an item
-// can be read two ways: whoever edits the first hides the last.
+// can be read two ways: an edit of the first hides the last.
 func duplicateMember(obj []byte) (string, bool) {
 	var small [16]string
 	names := small[:0]

@@ -125,7 +125,7 @@ func (c *Catalog) presented(k Kind, e *entry) []byte {
 }
 
 // description tells whose item it is. A resource without a description stays
-// without: its URI tells. The description of a skill is that of its file, which
+// without: its URI tells. The description of a skill is its file's, which
 // clients compare.
 func (c *Catalog) description(k Kind, e *entry) string {
 	d := c.about(k, e)

@@ -37,7 +37,7 @@ func mainRoot(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// commands are those of mcp-all-in-one, by the group that the help shows them
+// commands are the commands of mcp-all-in-one, by the group that the help shows them
 // in.
 func commands(a *env.Env) map[string][]*cobra.Command {
 	return map[string][]*cobra.Command{

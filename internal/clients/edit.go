@@ -176,7 +176,7 @@ func replaceClientFile(path string, before, after []byte) (backup string, err er
 	return backup, writeAtOnce(path, after, mode)
 }
 
-// writeAtOnce replaces a file: whoever reads it sees the old content or the
+// writeAtOnce replaces a file: a reader sees the old content or the
 // new.
 func writeAtOnce(path string, data []byte, mode os.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".mcp-all-in-one-")

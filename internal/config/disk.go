@@ -47,7 +47,7 @@ func (osDisk) SyncDir(dir string) error {
 	return d.Sync()
 }
 
-// replaceFile writes data to path so that whoever looks, at any time and
+// replaceFile writes data to path so that a reader, at any time and
 // after any crash, finds the old content or the new one.
 func replaceFile(d disk, path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)

@@ -18,8 +18,8 @@ type LoadOptions struct {
 	LookupEnv   func(string) (string, bool) // nil is os.LookupEnv
 	Home        string                      // "" is the user's
 	WorkDir     string                      // "" is the process's
-	System      string                      // "" is that of this machine: Places.System
-	Secrets     Store                       // nil is that of the user in Home
+	System      string                      // "" is this machine's: Places.System
+	Secrets     Store                       // nil is the store of the user in Home
 	AsWritten   bool                        // look no variable up: what has one is taken as it is written
 }
 

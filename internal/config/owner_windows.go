@@ -24,7 +24,7 @@ func writableByOthers(path string, _ fs.FileInfo) i18n.Text {
 			return i18n.New("%s belongs to somebody else", "%s 属于其他用户", name)
 		}
 		if name != real {
-			continue // whoever adds files to a folder owns those files
+			continue // the user who adds files to a folder owns those files
 		}
 		if acl, _, err := sd.DACL(); err != nil || acl == nil || othersWrite(acl) {
 			return i18n.New("its access list lets others write", "其访问控制列表允许其他用户写入")

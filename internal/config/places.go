@@ -13,7 +13,7 @@ import (
 // there is none: a folder that depends on where the program was started is not
 // one to trust.
 type Places struct {
-	GOOS   string                      // "" is that of this program
+	GOOS   string                      // "" is this program's
 	Getenv func(string) (string, bool) // nil is os.LookupEnv
 	Home   string                      // the user's; "" when there is none
 }

@@ -29,7 +29,7 @@ var ErrNoSecret = i18n.Errorf("no such secret", "没有这个密钥")
 var ErrNoHome = i18n.Errorf("there is no home directory to keep it in: set HOME", "没有可保存的用户目录：请设置 HOME")
 
 // FileStore keeps secrets in one encrypted file with its key beside it. That
-// keeps them out of backups, logs and screens, not from whoever can read the
+// keeps them out of backups, logs and screens, not from somebody who can read the
 // directory. It may be used concurrently, by several processes too.
 type FileStore struct {
 	dir string

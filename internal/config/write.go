@@ -18,7 +18,7 @@ var ErrServersOnly = i18n.Errorf("only servers may be changed this way; the rest
 type WriteOptions struct {
 	// Load is what the new content is checked with; Path is not used.
 	Load LoadOptions
-	// Pending is set for whoever is not a person with the right to run
+	// Pending is set where the writer is not a person with the right to run
 	// commands here: every entry that the write adds or changes waits for
 	// approval, and nothing but servers may change.
 	Pending bool

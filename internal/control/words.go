@@ -84,7 +84,7 @@ var StateColours = map[upstream.State]env.Colour{
 	upstream.Failed: env.Red, upstream.CrashLooping: env.Red, upstream.SignIn: env.Red, upstream.Unconfigured: env.Red, upstream.Disabled: env.Dim,
 }
 
-// stateConfigured is that of a server of which no gateway knows more.
+// stateConfigured is the state of a server of which no gateway knows more.
 const stateConfigured = "configured"
 
 // A configured is one server in the list of them.

@@ -53,7 +53,7 @@ func openControl(ctx context.Context, in *instance.Instance, f *front, token str
 }
 
 // listenAt opens a socket under one name and gives it the other when it answers:
-// whoever finds a socket that nobody listens on removes it.
+// a process that finds a socket on which nobody listens removes it.
 func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
 	if err := os.Remove(first); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err

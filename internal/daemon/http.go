@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// ServeFlags are those of http and stdio.
+// ServeFlags are the flags of http and stdio.
 type ServeFlags struct {
 	Host, Schema, Compat string
 	Port                 int

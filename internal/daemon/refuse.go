@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp"
 )
 
-// refuse answers whoever may not enter. On the paths of MCP that is a JSON-RPC
+// refuse answers a client that may not enter. On the paths of MCP that is a JSON-RPC
 // error, which clients can show; the challenge is in the header either way.
 func (rt *router) refuse(w http.ResponseWriter, path string, refused *access.Refusal) {
 	if _, ok := rt.endpoint(path); !ok && !strings.HasSuffix(path, "/sse") && !strings.HasSuffix(path, "/message") {

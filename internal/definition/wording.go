@@ -55,7 +55,7 @@ type lead struct {
 	wording int
 }
 
-// leads are those of all wordings by their first byte.
+// leads are the leads of all wordings by their first byte.
 var leads = func() (table [256][]lead) {
 	for i := range wordings {
 		for _, text := range wordings[i].leads {

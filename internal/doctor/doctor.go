@@ -67,7 +67,7 @@ func (l *findingList) add(f finding) {
 	}
 }
 
-// end is the exit code, that of what is bad.
+// end is the exit code of the worst finding.
 func (l *findingList) end(code int) error {
 	if l.env.JSON {
 		env.WriteLine(l.env.Stdout, l.all)

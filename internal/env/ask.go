@@ -51,7 +51,7 @@ func (a *Env) LoadWithDemo() (cfg *config.Config, demo bool, err error) {
 	return cfg, a.WantsDemo() && AddDemo(cfg), nil
 }
 
-// emptyConfig is that of somebody who has not begun: no file was named, and
+// emptyConfig is the configuration of somebody who has not begun: no file was named, and
 // there is none to name. For everybody else it is the error that loading gave.
 func emptyConfig(a *Env, err error) (*config.Config, error) {
 	var missing *config.LoadError

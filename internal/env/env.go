@@ -117,7 +117,7 @@ func (a *Env) LoadForServe() (*config.Config, error) {
 	return a.Load(true)
 }
 
-// Speaking is the same run in the language of whoever looks at the page.
+// Speaking is the same run in the language of the person at the page.
 func (a *Env) Speaking(lang i18n.Lang) *Env {
 	other := *a
 	other.Lang = lang

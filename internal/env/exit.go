@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Exit codes. 3 to 6 are those of the official inspector's command line, so
+// Exit codes. 3 to 6 are the official inspector's, so
 // that scripts can move over.
 const (
 	exitOK          = 0

@@ -32,7 +32,7 @@ func (a *Env) Report(err error) int {
 	return ExitFailure
 }
 
-// exitCode is the one that scripts for the program know: those of the older
+// exitCode is the one that scripts for the program know: the older
 // programs know only 1.
 func exitCode(a *Env, code int) int {
 	if a.Personality.Plain && code != exitOK && code != ExitInterrupted {

@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// configured answers what clients ask us: first whoever is there, then a model
+// configured answers what clients ask us: first a person who is there, then a model
 // behind the sampling backend, else the fixed answers of the file.
 type configured struct {
 	cfg    func() *config.Config

@@ -72,7 +72,7 @@ func backendFailure(why mcp.Reason, message string) error {
 	return mcp.Failure(why, "sampling", message)
 }
 
-// stopReasons are the words of MCP for those of chat completions.
+// stopReasons maps the stop reasons of chat completions to MCP's.
 var stopReasons = map[string]string{"stop": "endTurn", "length": "maxTokens", "tool_calls": "toolUse"}
 
 // readChat reads what the model wrote.

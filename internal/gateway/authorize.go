@@ -245,7 +245,7 @@ type Approval struct {
 	// Who wants it. Another principal has to say yes.
 	Who          access.Principal
 	Server, Tool string
-	// Client and Session are those of the principal.
+	// Client and Session are the principal's.
 	Client, Session string
 	Arguments       json.RawMessage
 	// Code is the script that makes the call; empty for none.

@@ -34,7 +34,7 @@ type target struct {
 	name     string        // the server's own name
 	item     *catalog.Item // its definition; nil where the server lists none
 	own      *builtin.Tool // a tool of our own instead of a server's
-	// params are those of the call, with the names that the server knows;
+	// params are the call's parameters, with the names that the server knows;
 	// arguments are the part of them that a tool gets.
 	params, arguments []byte
 }

@@ -8,7 +8,7 @@ import (
 
 // fit is what the client takes of a tool; nil for everything. The key decides,
 // then the schema. Only a legacy session may be judged by the name that the
-// client gives: a modern request is answered the same whoever sends it. One
+// client gives: a modern request is answered the same for every sender. One
 // server's own endpoint shows what the server shows.
 func (s *Session) fit(era mcp.Era) *fit.Dialect {
 	if s.opening.Server != "" {

@@ -6,7 +6,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A Lens is what one connected session is shown, for whoever looks over its
+// A Lens is what one connected session is shown, for a person who looks over its
 // shoulder.
 type Lens struct {
 	Receipt

@@ -167,7 +167,7 @@ func (l *listener) askedAs(server, uri string) string {
 	return l.s.look().all.OutURI(server, uri)
 }
 
-// release ends what a listener heard, within a bound: whoever listened is gone.
+// release ends the subscriptions of a listener that is gone, within a bound.
 func release(held []heard, end func(context.Context, heard)) {
 	if len(held) == 0 {
 		return

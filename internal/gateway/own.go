@@ -57,7 +57,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 		},
 		Ask: func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 			if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {
-				// On the Bench the answer would be that of the principal that
+				// On the Bench the answer would come from the principal that
 				// asked for what has to be allowed.
 				return nil, methodNotFound(method, "the client does not offer this")
 			}

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// questions are those of a legacy server that wait for a modern client, who is
+// questions are a legacy server's questions that wait for a modern client, who is
 // told them in an answer and answers them in another request. The zero value has
 // none.
 type questions struct {

@@ -93,7 +93,7 @@ func (t *tally) fill(r *Receipt) {
 	t.saved.fill(r)
 }
 
-// tallies are those of the schemas, and of the keys by schema.
+// tallies are the counts by schema, and by key within a schema.
 type tallies struct {
 	mu   sync.Mutex
 	by   map[string]*tally
@@ -164,7 +164,7 @@ func (r *Receipt) warn(list []i18n.Text) {
 	r.Warnings, r.WarningsZH = append([]string{}, en...), append([]string{}, zh...)
 }
 
-// Receipts are those of every schema that can be opened.
+// Receipts returns the receipt of every schema that can be opened.
 func (g *Gateway) Receipts() map[string]SchemaReceipt {
 	all := make(map[string]SchemaReceipt)
 	var own catalog.Cost
@@ -201,7 +201,7 @@ func (g *Gateway) Receipts() map[string]SchemaReceipt {
 }
 
 // bill logs what a session was shown, at its end. A request outside any session
-// is one list or call: its receipt is that of its key.
+// is one list or call: it counts for its key.
 func (s *Session) bill() {
 	if s.opening.Server != "" || s.tally.lists.Load() == 0 {
 		return

@@ -230,7 +230,7 @@ func isForeign(method string) bool {
 		!strings.ContainsFunc(method, func(r rune) bool { return r <= ' ' || r == 0x7f || i18n.Unseen(r) })
 }
 
-// families are what the methods of the protocol, and those of the extensions
+// families are what the methods of the protocol, and of the extensions
 // that have a way of their own here, begin with.
 var families = []string{"initialize", "ping", "tools", "resources", "prompts", "completion", "logging", "roots", "sampling",
 	"elicitation", "tasks", "server", "subscriptions", "notifications", "skills"}

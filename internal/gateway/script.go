@@ -143,7 +143,7 @@ func progressOf(back jsonrpc.Handler, token []byte) func(context.Context, string
 }
 
 // A scriptBack is the way back for what servers ask and say because of a
-// script: the clock stops while a person is asked, and progress is that of the
+// script: the clock stops while a person is asked, and progress is reported for the
 // script.
 type scriptBack struct {
 	jsonrpc.Handler
@@ -169,7 +169,7 @@ func (b *scriptBack) HandleNotification(ctx context.Context, from jsonrpc.Peer, 
 	}
 }
 
-// scriptLimits are those of the configuration.
+// scriptLimits are the configuration's limits for scripts.
 func (s *Session) scriptLimits() script.Limits {
 	c := s.gw.config().Scripts
 	return script.Limits{Memory: c.Memory, CPU: c.CPU, Timeout: c.Timeout, Calls: c.Calls, Parallel: c.Parallel, Output: c.Output}

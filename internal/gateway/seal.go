@@ -27,7 +27,7 @@ type sealed struct {
 	Expires   int64  `json:"e"`
 }
 
-// sealPrefix tells our handles from those of servers.
+// sealPrefix tells our handles from a server's.
 const sealPrefix = "aio1."
 
 var errSeal = i18n.Errorf("not a valid handle", "句柄无效")

@@ -13,7 +13,7 @@ import (
 // A bridgedTask is a task of a legacy server as its modern client sees it. The
 // server tells the result, and asks, while tasks/result waits; the client looks
 // at the task whenever it likes. So tasks/result waits here from the beginning,
-// and what comes of it is kept for the client.
+// and its outcome is kept for the client.
 type bridgedTask struct {
 	s      *Session
 	u      *upstream.Upstream

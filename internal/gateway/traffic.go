@@ -185,7 +185,7 @@ func reasonOf(e *jsonrpc.Error) string {
 }
 
 // subject is what a request is about: a tool, a prompt, a resource. It may be a
-// part of params: whoever keeps it copies it.
+// part of params: a caller that keeps it must copy it.
 func subject(params []byte) string {
 	if text, ok := leadingName(params); ok {
 		return text

@@ -18,7 +18,7 @@ type translated struct {
 	notes map[versions][]string
 }
 
-// versions are those of a client and of a server.
+// versions are the protocol versions of a client and of a server.
 type versions struct {
 	client, server string
 	era            mcp.Era

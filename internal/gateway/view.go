@@ -66,7 +66,7 @@ func (s *Session) merge(sources []catalog.Source, mode string) view {
 	return v
 }
 
-// own are our own tools beside those of servers, for those who may use them.
+// own returns our own tools, for the principals who may use them.
 func (s *Session) own() *builtin.Set {
 	reads := s.reads()
 	switch {

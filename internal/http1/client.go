@@ -47,7 +47,7 @@ func (e *NotSentError) In(l i18n.Lang) string {
 func (e *NotSentError) Unwrap() error { return e.Err }
 
 // RoundTrip sends one request and returns when the header of the answer is
-// here. The end of the request's context ends it at any point, that of the
+// here. The end of the request's context ends it at any point, the end of the
 // body included, with the cause of the context as the error.
 func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !c.takes(req) {

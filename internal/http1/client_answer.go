@@ -84,7 +84,7 @@ func parseStatus(line string, resp *http.Response) error {
 func frame(resp *http.Response) (clientFraming, error) {
 	f := clientFraming{length: -1}
 	coding, lengths := resp.Header["Transfer-Encoding"], resp.Header["Content-Length"]
-	resp.TransferEncoding = nil // that of a provisional answer
+	resp.TransferEncoding = nil // from a provisional answer
 	if coding != nil {
 		if len(coding) != 1 || !strings.EqualFold(coding[0], "chunked") || lengths != nil || resp.ProtoMinor == 0 {
 			return f, malformedError("Transfer-Encoding " + clip(strings.Join(coding, ", ")))

@@ -24,7 +24,7 @@ type clientBody struct {
 	err    error // of every further Read
 }
 
-// begin makes the body that of resp; the exchange is over when it is empty.
+// begin makes it the body of resp; the exchange is over when it is empty.
 func (b *clientBody) begin(f clientFraming, resp *http.Response) {
 	b.clientFraming = f
 	if f.length == 0 {

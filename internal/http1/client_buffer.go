@@ -44,7 +44,7 @@ func (in *clientBuffer) start(src io.Reader) {
 var errStale = i18n.Errorf("the server has closed the connection", "服务已关闭连接")
 
 // ask writes the request to a connection, after a look at one that was kept,
-// and reads what comes first. It returns how much was written; an error of
+// and reads the first bytes of the answer. It returns how much was written; an error of
 // reading is for later. wrote, if not nil, is called when all is written.
 func (in *clientBuffer) ask(cn *clientConn, kept bool, wrote func()) (sent int, err error) {
 	msg, got := in.buf, 0
@@ -95,7 +95,7 @@ func (in *clientBuffer) fill() error {
 	return err
 }
 
-// read reads into p, which is not empty: what is here, otherwise what comes.
+// read reads into p, which is not empty: from the buffer, else from the connection.
 // Where direct is false a little more than fits p may be read ahead.
 func (in *clientBuffer) read(p []byte, direct bool) (int, error) {
 	if in.at == len(in.buf) {
@@ -111,7 +111,7 @@ func (in *clientBuffer) read(p []byte, direct bool) (int, error) {
 	return n, nil
 }
 
-// readHead reads the head of the answer; those of provisional ones before it
+// readHead reads the head of the answer; the heads of provisional answers before it
 // are skipped, and count towards the limit.
 func (in *clientBuffer) readHead(resp *http.Response, limit int) (clientFraming, error) {
 	for {

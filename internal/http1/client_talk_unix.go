@@ -13,7 +13,7 @@ import (
 // request could meet a connection that the server has closed long ago.
 const canTalk = true
 
-// A talker writes a request to a connection and waits for what comes back.
+// A talker writes a request to a connection and waits for the answer.
 //
 // Package net tries to read before it waits: what has arrived is told once, and
 // may have been told before. Nothing had arrived on a connection that was looked
@@ -46,7 +46,7 @@ func newTalker(conn net.Conn) *talker {
 	return t
 }
 
-// talk writes msg and reads into the same memory what comes first. It stops
+// talk writes msg and reads the first bytes of the answer into the same memory. It stops
 // when only a part of msg could be written, with an error or because that would
 // take waiting. Where it has to look, a connection that is closed, or on which
 // something has arrived that answers no request, is errStale.

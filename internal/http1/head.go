@@ -15,7 +15,7 @@ const (
 	maxFields = 64
 )
 
-// A head is that of a POST whose body has a known length.
+// A head is the request line and header of a POST whose body has a known length.
 type head struct {
 	url    *url.URL // never changed
 	host   string

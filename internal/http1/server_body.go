@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A body is that of one request.
+// A body reads the body of the current request.
 type body struct {
 	conn *conn
 	left int64 // not read yet

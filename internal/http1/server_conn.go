@@ -28,7 +28,7 @@ type conn struct {
 	start int
 	end   int
 	head  head
-	same  bool      // the head that was read is that of the request before it
+	same  bool      // the head that was read equals the previous request's
 	due   time.Time // the deadline for reading that is set
 	body  body
 	out   answer
@@ -100,7 +100,7 @@ func (c *conn) readHead(first bool) ([]byte, bool) {
 				return nil, err == io.EOF // half a head is answered, if it is wrong
 			}
 			if headEnd(c.buf[c.start:c.end]) < 4 {
-				return nil, true // whoever sends it in pieces may be slow for long
+				return nil, true // a client that sends it in pieces may be slow for long
 			}
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 )
 
 // watchAfter is how long a request runs, at least, before somebody looks whether
-// its client is still there, and half of how long it runs at most: whoever leaves
-// has his call ended within 100 ms. Most are answered long before.
+// its client is still there, and half of how long it runs at most: a client that leaves
+// has its call ended within 100 ms. Most are answered long before.
 const watchAfter = 40 * time.Millisecond
 
 // errGone is the cause of the end of a request whose client hung up.
@@ -44,7 +44,7 @@ func (c *conn) begin() bool {
 	return true
 }
 
-// context is that of the request that is being answered.
+// context returns the context of the current request.
 func (c *conn) context() context.Context {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	c.mu.Lock()

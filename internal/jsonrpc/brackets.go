@@ -38,7 +38,7 @@ const (
 )
 
 // behind returns where to look on after the block at i, or -1. A string that
-// reaches beyond the block is passed over; it may be long, so only whoever needs
+// reaches beyond the block is passed over; it may be long, so only a caller that needs
 // to know asks.
 func behind(d []byte, i, rest int) int {
 	switch rest {

@@ -215,7 +215,7 @@ func (c *Conn) await(ctx context.Context, k *call) outcome {
 }
 
 // An Abortable is a Back whose call can be ended by Abort: it hears the id as soon
-// as there is one. A context that whoever watches calls could end would cost each
+// as there is one. A context that the watcher of calls could end would cost each
 // call as much as sending it.
 type Abortable interface {
 	Began(id uint64)

@@ -85,7 +85,7 @@ func NewConn(s Stream, opt ConnOptions) *Conn {
 		opt.MaxInFlight = 64
 	}
 	c := &Conn{stream: s, opt: opt, lim: opt.Limits.orDefaults(), done: make(chan struct{})}
-	// A connection outlives whoever accepted it: its end is Close.
+	// A connection outlives the function that accepted it: its end is Close.
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.requests.init()
 	go c.run()

@@ -36,7 +36,7 @@ func (c *Conn) takeBatch(data []byte, release func()) {
 			c.accept(&msg, nil, b)
 			continue
 		}
-		// Its life is not that of the batch, so it gets bytes of its own.
+		// It outlives the batch, so it gets bytes of its own.
 		msg.Params = bytes.Clone(msg.Params)
 		msg.Result = bytes.Clone(msg.Result)
 		c.route(&msg, part, nil, nil)

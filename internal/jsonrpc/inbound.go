@@ -53,7 +53,7 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 	in.id = append(in.idBytes[:0], msg.ID...) // Drain may use it when the message is gone
 	// It is not made of that of the connection, which all requests would have to
-	// lock: whoever closes the connection ends each of them.
+	// lock: closing the connection ends each of them.
 	in.ctx, in.cancel = context.WithCancelCause(context.Background())
 	c.running.Add(1)
 	admitted, w := c.requests.admit(in, &c.opt, c.asking)
@@ -69,7 +69,7 @@ func (c *Conn) accept(msg *Message, release func(), b *batch) {
 	}
 	c.start(in, w)
 	if c.opt.Uncancellable != "" && in.req.Method == c.opt.Uncancellable {
-		c.requests.await(in, c.asking) // what comes next may depend on it
+		c.requests.await(in, c.asking) // the next message may depend on it
 	}
 }
 

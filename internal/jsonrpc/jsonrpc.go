@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// A Peer is whoever can be asked.
+// A Peer is the other side of a connection, which can be asked.
 //
 // Both methods may be called concurrently.
 type Peer interface {
@@ -31,7 +31,7 @@ type Peer interface {
 // Both methods may be called concurrently; notifications of one connection
 // are delivered in order.
 type Handler interface {
-	// Handle answers one request. from is the way back to whoever asked, for
+	// Handle answers one request. from is the way back to the client, for
 	// as long as the request runs: what is sent through it travels on the
 	// stream of this very request. ctx ends when the asker cancels.
 	Handle(ctx context.Context, from Peer, req *Request) (*Response, error)
@@ -81,7 +81,7 @@ func NewResponse(result []byte, release func()) *Response {
 // was lent for this response alone.
 func (r *Response) Owned() bool { return r.release != nil }
 
-// Release gives the buffer behind Result back to whoever lent it. Result must
+// Release gives the buffer behind Result back to its owner. Result must
 // not be used afterwards. Forgetting it costs garbage, never correctness.
 func (r *Response) Release() {
 	if r == nil || r.release == nil {
@@ -92,7 +92,7 @@ func (r *Response) Release() {
 	f()
 }
 
-// Lend returns what Release would call, for whoever uses Result longer than the
+// Lend returns what Release would call, for a caller that uses Result longer than the
 // response: the response no longer gives its buffer back.
 func (r *Response) Lend() (release func()) {
 	release, r.release = r.release, nil
@@ -111,7 +111,7 @@ type Error struct {
 	// Raw is the error object as the other side sent it; when it is set it is
 	// relayed as it is.
 	Raw json.RawMessage
-	// Limit names the bound of ScanLimits that was exceeded, for whoever counts;
+	// Limit names the bound of ScanLimits that was exceeded, for the counters;
 	// it is not sent.
 	Limit string
 }

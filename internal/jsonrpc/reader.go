@@ -141,7 +141,7 @@ func (c *Conn) takeBroken(frame *FrameError) {
 }
 
 // broken takes the call that a message was to answer which cannot be read:
-// that of its id or, where an answer has lost its id, the only one. Servers that
+// the call with its id or, where an answer has lost its id, the only call. Servers that
 // write the id last lose it easily. Lines that are no answers, such as logs,
 // concern no call.
 func (c *Conn) broken(id []byte, answer bool) *call {

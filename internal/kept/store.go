@@ -1,4 +1,4 @@
-// Package kept keeps results that are too large to show, for whoever got them,
+// Package kept keeps results that are too large to show, for the client that got them,
 // and reads parts of them.
 //
 // It owns the store, which is bounded and encrypted with a key that dies with

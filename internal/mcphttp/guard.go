@@ -23,11 +23,11 @@ type Guard struct {
 	// Hosts are further names that we are reached by, "name" for any port or
 	// "name:port".
 	Hosts []string
-	// Origins are those of web pages that may use us, "scheme://host[:port]".
+	// Origins are the origins of web pages that may use us, "scheme://host[:port]".
 	Origins []string
 	// AnyOrigin lets every web page use us.
 	AnyOrigin bool
-	// Port is that of our URL; zero means that of the connection.
+	// Port is the port of our URL; zero means the connection's.
 	Port int
 }
 

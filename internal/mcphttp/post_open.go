@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// opening describes this POST to whoever makes its Session.
+// opening describes this POST to the function that makes its Session.
 func (p *post) opening(t Transport) *Opening {
 	return &Opening{
 		Transport: t, Endpoint: p.ep, Principal: p.principal,

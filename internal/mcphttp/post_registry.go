@@ -32,7 +32,7 @@ type postList struct {
 	_           [64]byte // nobody else's cache line
 }
 
-// listFor is where a POST is registered: those of a session together.
+// listFor is where a POST is registered: all POSTs of a session together.
 func (all *posts) listFor(p *post) *postList {
 	if p.session != nil {
 		return &all.parts[p.session.number%postParts]
@@ -136,7 +136,7 @@ func (all *posts) done() <-chan struct{} {
 	return idle
 }
 
-// tellIdle tells whoever waits when none is left.
+// tellIdle tells those who wait that none is left.
 func (all *posts) tellIdle() {
 	all.mu.Lock()
 	defer all.mu.Unlock()

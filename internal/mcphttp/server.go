@@ -48,7 +48,7 @@ type Opening struct {
 	Client jsonrpc.Peer
 	// Principal is who asks; "" where nobody is told apart.
 	Principal string
-	// Header is that of the request that opened the conversation.
+	// Header is the header of the request that opened the conversation.
 	Header     http.Header
 	RemoteAddr string
 	// End ends the session as soon as nothing of it is in flight. It returns

@@ -43,7 +43,7 @@ func takeStream(w http.ResponseWriter, r *http.Request, lim *ServerLimits) *sink
 	c := &streamConn{conn: conn, left: make(chan struct{})}
 	k = &sink{out: c, conn: c, lim: lim, gone: make(chan struct{})}
 	if buf.Reader.Buffered() > 0 {
-		close(c.left) // what comes now is no end
+		close(c.left) // an error from now on is not the client's end
 	} else {
 		go c.listen(k)
 	}

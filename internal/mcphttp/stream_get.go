@@ -21,7 +21,7 @@ func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, prin
 		refuse(w, http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "this protocol version has only POST")
 	case version != "" && !isLegacy(version):
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "unsupported MCP-Protocol-Version")
-	case r.Method == http.MethodGet && r.ContentLength != 0: // its end would hide that of the client
+	case r.Method == http.MethodGet && r.ContentLength != 0: // its end would hide the client's
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "a body is not expected here")
 	case r.Method == http.MethodGet && !acceptedBy(r.Header["Accept"]).events:
 		refuse(w, http.StatusNotAcceptable, jsonrpc.CodeInvalidRequest, "Accept must include text/event-stream")

@@ -122,6 +122,6 @@ func (c *Call) Log(ctx context.Context, level, logger string, data any) {
 }
 
 func (c *Call) notify(ctx context.Context, method string, params any) {
-	// A client that left is noticed by whoever answers the call.
+	// A client that left is noticed by the goroutine that answers the call.
 	_ = c.from.Notify(ctx, &jsonrpc.Notification{Method: method, Params: encode(params)})
 }

@@ -151,7 +151,7 @@ func flood(w io.Writer) {
 func (h *Hostile) raw(s string) {
 	h.write.Lock()
 	defer h.write.Unlock()
-	_, _ = io.WriteString(h.out, s) // whoever does not read us has left
+	_, _ = io.WriteString(h.out, s) // a client that does not read has left
 }
 
 // line writes one message in the manner of the modes.

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// RawHTTP is a client that posts bodies and reads what comes, nothing more.
+// RawHTTP is a client that posts bodies and reads the answers, nothing more.
 // Header is sent with every request; it may be changed between requests.
 type RawHTTP struct {
 	URL    string

@@ -248,7 +248,7 @@ func (f *finder) usable(raw string) error {
 	return safehttp.CheckURL(raw, opt)
 }
 
-// covers says whether a resource identifier is that of the server, or of a
+// covers says whether a resource identifier names the server, or a
 // part of its origin that the server is in.
 func covers(resource string, server *url.URL) bool {
 	r, err := url.Parse(resource)

@@ -259,7 +259,7 @@ func (k *Keeper) touchLocked() {
 	}
 }
 
-// name is that of the grant in the store.
+// name is the grant's name in the store.
 func (g *grant) name() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{g.Server, g.User, g.Issuer, g.URL}, "\x00")))
 	return "grant-" + hex.EncodeToString(sum[:16])

@@ -97,7 +97,7 @@ func hasAuthorization(s *config.Server) bool {
 	return false
 }
 
-// wantedScopes are those of the configuration, else what the server asks for;
+// wantedScopes are the scopes of the configuration, else what the server asks for;
 // and what was granted before, so that more rights never cost old ones.
 func wantedScopes(s *config.Server, a *authority, before *grant) []string {
 	scopes := slices.Clone(s.Auth.Scopes)

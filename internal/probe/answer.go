@@ -13,7 +13,7 @@ import (
 
 // A Question is what a server asks its client for.
 type Question struct {
-	// Method is that of the question: elicitation/create, for example.
+	// Method is the question's method: elicitation/create, for example.
 	Method string
 	Params json.RawMessage
 	// Call is the method and Name the tool of the call that caused it, when

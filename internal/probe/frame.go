@@ -15,7 +15,7 @@ import (
 type Frame struct {
 	At   time.Time
 	Sent bool
-	// Method, Status and Header are those of HTTP; empty elsewhere.
+	// Method, Status and Header are HTTP's; empty for other transports.
 	Method string
 	Status int
 	Header http.Header

@@ -158,7 +158,7 @@ type Info struct {
 	PID    int
 	// SessionID is the one that a legacy HTTP server gave.
 	SessionID string
-	// Dial is the time until the transport stood, Greet that of the handshake.
+	// Dial is the time until the transport was connected, Greet the time of the handshake.
 	Dial, Greet time.Duration
 }
 

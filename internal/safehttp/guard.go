@@ -39,8 +39,8 @@ func redirectedAway(req *http.Request) bool {
 	return false
 }
 
-// A guard carries requests whose URL it has checked, and limits what comes
-// back.
+// A guard carries requests whose URL it has checked, and limits the
+// size of the answer.
 type guard struct {
 	allow         []netip.Prefix
 	plain, secure *http.Transport

@@ -97,7 +97,7 @@ func (r *Runner) Warm() {
 	r.wg.Go(func() {
 		c, err := r.start(context.Background())
 		if err != nil {
-			return // whoever runs a script is told
+			return // Run reports it
 		}
 		r.mu.Lock()
 		if !r.closed && r.warm == nil {

@@ -2,7 +2,7 @@
 // its own that can do nothing but talk over its pipe.
 //
 // It owns the engine, which runs in the child process, the protocol between the
-// two and the limits. It refuses to know what a tool is: whoever runs a script
+// two and the limits. It refuses to know what a tool is: the caller of a script
 // answers what it asks.
 package script
 

@@ -11,7 +11,7 @@ import (
 )
 
 // stderrWait is how long the end of standard error is awaited after a child
-// has ended: whoever still holds it then is not part of its tree.
+// has ended: a process that still holds it then is not part of its tree.
 const stderrWait = 500 * time.Millisecond
 
 // A Command is what to start.

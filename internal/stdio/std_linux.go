@@ -7,7 +7,7 @@ import (
 )
 
 // pollable opens the pipe behind f once more. The new description has flags of
-// its own: it does not wait when the pipe is full, and whoever shares f notices
+// its own: it does not wait when the pipe is full, and a process that shares f notices
 // nothing but that the pipe holds more. It returns f where that cannot be had.
 func pollable(f *os.File) *os.File {
 	info, err := f.Stat()

@@ -64,7 +64,7 @@ func (t *Tail) Lines(n int) []string {
 
 // Follow returns a channel of the lines, escaped like those of Lines, and a
 // function that ends it: first what has been written already, as much of it as
-// the buffer holds, then what comes. A follower that falls behind misses lines;
+// the buffer holds, then new ones. A follower that falls behind misses lines;
 // the child never waits. The channel is closed when the child's standard error
 // ends.
 func (t *Tail) Follow(buffer int) (lines <-chan string, stop func()) {

@@ -57,7 +57,7 @@ func NewTracer(ctx context.Context, conf config.Tracing, version string, log *sl
 	return t
 }
 
-// span and attribute are those of OTLP.
+// span and attribute are OTLP's.
 type span struct {
 	TraceID    string      `json:"traceId"`
 	SpanID     string      `json:"spanId"`

@@ -71,5 +71,5 @@ func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 // Bytes are the page.
 func (p *Page) Bytes() []byte { return p.out.Bytes() }
 
-// ContentType is that of a Page.
+// ContentType is the media type of a Page.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"

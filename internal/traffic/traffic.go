@@ -3,7 +3,7 @@
 //
 // It owns the ring of summaries, the first bytes of every body, whole bodies
 // while somebody looks, per-server statistics and the filter grammar. It
-// refuses to know what a method means; whoever records says who talked to whom
+// refuses to know what a method means; the caller says who talked to whom
 // and how it ended.
 package traffic
 

@@ -25,7 +25,7 @@ type Caller struct {
 	// Rounds says that the questions of a modern server go to Back, while the
 	// call waits, although the caller is modern itself.
 	Rounds bool
-	// Shared says that it is that of many requests outside any session.
+	// Shared says that it serves many requests outside any session.
 	Shared bool
 	// Outside hears what the named server says to this session outside any
 	// call. It may be nil.

@@ -46,7 +46,7 @@ type link struct {
 	mu      sync.Mutex
 	first   *call // in-flight calls, newest first
 	byToken map[uint64]*call
-	// followed are those of them that became tasks.
+	// followed are the calls that became tasks.
 	followed followed
 	// mixed says that calls of several principals have been in flight since
 	// there was none. A message of the server may be about any of them, also

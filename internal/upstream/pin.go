@@ -34,7 +34,7 @@ type DefinitionChange struct {
 	Name string `json:"name"`
 	// Withheld says that it is not listed until somebody approves it.
 	Withheld bool `json:"withheld"`
-	// Fingerprint is that of the new definition.
+	// Fingerprint is the new definition's.
 	Fingerprint string              `json:"fingerprint"`
 	Changes     []definition.Change `json:"changes"`
 	// Suspicious are its texts that give orders to the model.

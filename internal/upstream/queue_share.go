@@ -18,11 +18,11 @@ type share struct {
 	calls     int // those that run or wait; guarded by shares.mu
 }
 
-// shares are those of the keys that have calls on a server.
+// shares counts the calls on a server by key.
 type shares struct {
 	mu sync.Mutex
 	by map[string]*share
-	// all is that of who needs no key: the user of this machine.
+	// all is the share of the user of this machine, who needs no key.
 	all share
 }
 

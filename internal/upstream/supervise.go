@@ -84,7 +84,7 @@ func (u *Upstream) supervise() {
 }
 
 // farewell ends a connection at the end of the upstream's life, which waits
-// for it: whoever closes the upstream may not know of one that is so new.
+// for it: Close may not know of one that is so new.
 func (u *Upstream) farewell(l *link) {
 	if l != nil {
 		l.close(context.WithoutCancel(u.life))

@@ -55,7 +55,7 @@ func (l *link) ownedBy(c *Caller) bool {
 	return l.tenant == c
 }
 
-// mayLend says that a shared connection may become that of one client: where the
+// mayLend says that a shared connection may be given to one client: where the
 // transport does not tell whose call a question belongs to, and clients can have
 // another connection.
 func (l *link) mayLend() bool {

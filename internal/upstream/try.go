@@ -61,7 +61,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, lost, false
 	}
 	if statusOf(err) == http.StatusUnauthorized {
-		l.finish(err) // whoever comes next learns it from the state
+		l.finish(err) // the next caller learns it from the state
 	}
 	return nil, u.failure(ctx, l, err), true
 }

@@ -28,7 +28,7 @@ import (
 type Options struct {
 	Launcher  *stdio.Launcher
 	Transport http.RoundTripper // for servers over HTTP; nil is the default
-	// Tokens are those of servers over HTTP that somebody signed in to; nil
+	// Tokens are for servers over HTTP that somebody signed in to; nil
 	// for none.
 	Tokens *oauth.Keeper
 	Log    *slog.Logger

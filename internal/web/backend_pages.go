@@ -98,7 +98,7 @@ type Doctor interface {
 
 // A Finding is one thing that was looked at.
 type Finding struct {
-	// Schema and Name are those of a server; empty for the rest.
+	// Schema and Name are the server's; empty for the rest.
 	Schema string `json:"schema,omitempty"`
 	Name   string `json:"name,omitempty"`
 	OK     bool   `json:"ok"`

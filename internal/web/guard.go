@@ -64,7 +64,7 @@ type apiErrorBody struct {
 	Run string `json:"run,omitempty"`
 }
 
-// fail refuses a request, in the language of whoever made it.
+// fail refuses a request, in the language of its sender.
 func fail(w http.ResponseWriter, r *http.Request, status int, code string, message i18n.Text) {
 	reply(w, status, apiError{apiErrorBody{Code: code, Message: message.In(langOf(r))}})
 }

@@ -35,7 +35,7 @@ type Question struct {
 	// Tool is the call it came from, when that is known.
 	Tool  string    `json:"tool,omitempty"`
 	Asked time.Time `json:"asked"`
-	// Deadline is when whoever waits gives up; zero is never.
+	// Deadline is when the waiting call gives up; zero is never.
 	Deadline time.Time `json:"deadline,omitzero"`
 	// Params are the params of the request as the server sent them.
 	Params json.RawMessage `json:"params"`

@@ -29,7 +29,7 @@ type partBody struct {
 	Count  int        `json:"count,omitempty"`
 	Offset int64      `json:"offset,omitempty"`
 	Items  []partItem `json:"items,omitempty"`
-	// Value is that of anything else, when it is not too large.
+	// Value is the value of any other part, when it is not too large.
 	Value json.RawMessage `json:"value,omitempty"`
 	// Whole says that all of the body was kept.
 	Whole bool `json:"whole"`

@@ -17,7 +17,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// keyFlags are those of key create.
+// keyFlags are the flags of key create.
 type keyFlags struct {
 	scopes  []string
 	expires time.Duration
@@ -42,7 +42,7 @@ func KeyCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-// keys opens the file of keys; where the config names none, that of the user.
+// keys opens the key file that the config names, else the user's.
 func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 	cfg, err := a.Load(false)
 	if err != nil {

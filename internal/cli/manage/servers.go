@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// addFlags are those of add.
+// addFlags are the flags of add.
 type addFlags struct {
 	schema, cwd, kind string
 	env, header       []string

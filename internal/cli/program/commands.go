@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/env"
 )
 
-// ProbeCommands are those of the tester.
+// ProbeCommands are the tester's commands.
 func ProbeCommands(a *env.Env) []*cobra.Command {
 	return append([]*cobra.Command{
 		use.InspectCommand(a), use.ShellCommand(a), use.ListCommand(a), use.CallCommand(a), use.ScriptCommand(a), use.ReadCommand(a), use.PromptCommand(a), use.LogsCommand(a),

@@ -14,7 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// proxyFlags are those of mcps-proxy.
+// proxyFlags are the flags of mcps-proxy.
 type proxyFlags struct {
 	http, stdio, version bool
 	port                 string

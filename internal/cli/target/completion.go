@@ -152,7 +152,7 @@ func (c *completer) after(m *Target) []string {
 	})
 }
 
-// items is a list of a target: that of a running gateway where there is one,
+// items is a list of a target: from a running gateway where there is one,
 // else what was remembered. Nothing is started for a completion.
 func (c *completer) items(m *Target, k catalog.Kind) []knownItem {
 	f := Flags{Protocol: c.flags.Protocol, answer: "decline", Shared: true, idle: completionBudget, noHistory: true}

@@ -51,7 +51,7 @@ func (f *Flags) ownConnection() bool {
 
 // through makes a running gateway the target.
 func (b *Connection) through(r *control.Remote, opt *probe.Options) {
-	secrets := b.To.Probe.Secrets // those of the entry may be in the answers
+	secrets := b.To.Probe.Secrets // the entry's secrets may be in the answers
 	b.To.Probe = probe.Target{Name: b.To.Label, URL: endpointOf(r, b.To), Type: config.TypeHTTP, Socket: r.Socket, Secrets: secrets}
 	opt.Measure = measureRemote(b.Ctx, r)
 }

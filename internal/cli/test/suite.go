@@ -22,7 +22,7 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 )
 
-// suiteFlags are those of test.
+// suiteFlags are the flags of test.
 type suiteFlags struct {
 	target.Flags
 	target, junit, report string

@@ -24,7 +24,7 @@ import (
 	"mcp-all-in-one/internal/spelling"
 )
 
-// CallFlags are those of call.
+// CallFlags are the flags of call.
 type CallFlags struct {
 	target.Flags
 	Args, save string

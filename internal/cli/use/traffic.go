@@ -21,7 +21,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// trafficFlags are those of traffic.
+// trafficFlags are the flags of traffic.
 type trafficFlags struct {
 	follow, hops bool
 	open         uint64

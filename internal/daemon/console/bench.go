@@ -132,7 +132,7 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 	return probe.Target{}, i18n.Errorf("nothing to connect to was named", "没有指定要连接的目标")
 }
 
-// offer is what the page lets servers ask for; that of a connected client
+// offer is what the page lets servers ask for; the offer of a connected client
 // where one is imitated.
 func (c *consoleBench) offer(t *web.Target) *mcp.Offer {
 	if t.As != "" {

@@ -46,7 +46,7 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 	page.Rows = slices.DeleteFunc(catalog.Inventory(sourcesOf(view)), func(r catalog.Row) bool {
 		return !who.MaySee(schema, r.Server, r.Own) || r.Kind != "tool" && !who.MayRead(schema, r.Server)
 	})
-	if who.Unbound() { // the figures are those of everything
+	if who.Unbound() { // the figures count all servers
 		receipt := c.in.Gateway.Receipts()[schema]
 		page.Mode, page.Advice, page.List = receipt.Mode, receipt.Advice, receipt.List
 		page.Fits = c.in.Gateway.Fits(schema)

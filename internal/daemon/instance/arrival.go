@@ -25,7 +25,7 @@ type Arrival struct {
 // gateway over stdio has no listener, so it tells them there.
 func waitingDir() string { return filepath.Join(config.StateDir(), "waiting") }
 
-// A Greeter is the handler of a session over stdio that tells whoever waits
+// A Greeter is the handler of a session over stdio that tells those who wait
 // for a client that one is there.
 type Greeter struct {
 	*gateway.Session

@@ -98,7 +98,7 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 			continue
 		}
 		schema := control.StatusSchema{Status: "active", Servers: []control.StatusMCPServer{}}
-		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // its figures are those of all servers
+		if r, ok := receipts[view.Config.Name]; ok && who.Unbound() { // its figures count all servers
 			schema.Receipt = receiptFor(who, r)
 		}
 		for _, u := range view.Upstreams {

@@ -130,7 +130,7 @@ func (x *exchange) readStream(ctx context.Context, body io.ReadCloser, in *inbox
 }
 
 // consider returns the response when data is the one we wait for, and hands on
-// whatever else it is. The error is that of an answer of ours that is broken.
+// whatever else it is. The error is about an answer of ours that is broken.
 func (x *exchange) consider(ctx context.Context, data []byte, buf *answerBuffer, in *inbox) (*jsonrpc.Response, error) {
 	// Behind it the next event may stand.
 	if id, result, ok := jsonrpc.PeekAnswer(slices.Clip(data)); ok && id == x.id {

@@ -89,6 +89,6 @@ func (t *ClientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections closes the connections that carry nothing.
 func (t *ClientTransport) CloseIdleConnections() {
-	t.short.CloseIdleConnections() // and those of plain
+	t.short.CloseIdleConnections() // and the plain ones
 	t.secure.CloseIdleConnections()
 }
