@@ -11,6 +11,7 @@ export function editor(folder, settings, resource) {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const values = { ...Object.fromEntries(Object.entries(manifest.contributes.configuration.properties).map(([k, v]) => [k.replace("mcp-tester.", ""), v.default])), ...settings };
   const vscode = {
+    env: { language: settings.language ?? "zh-cn" },
     Uri: { joinPath: (base, ...parts) => uri(join(base.path, ...parts)), file: uri },
     ViewColumn: { Active: -1 }, StatusBarAlignment: { Right: 2 }, ConfigurationTarget: { Global: 1 },
     commands: { registerCommand: (name, run) => { seen.commands.set(name, run); return { dispose() {} }; } },
@@ -28,8 +29,8 @@ export function editor(folder, settings, resource) {
       showQuickPick: async (items) => { const want = next("pick"); return items.find((i) => i.label === want); },
       showInputBox: async () => next("input"), showSaveDialog: async () => next("save"), showOpenDialog: async () => next("open"),
       showTextDocument: async (d) => { seen.documents.push(d.content); },
-      createWebviewPanel: () => {
-        const panel = { sent: [], reveal() {}, onDidDispose() {}, webview: { cspSource: resource, asWebviewUri: (u) => uri(resource + u.path.slice(folder.length)), postMessage: (m) => panel.post(m), onDidReceiveMessage: (f) => { panel.take = f; } } };
+      createWebviewPanel: (...asked) => {
+        const panel = { asked, sent: [], reveal() {}, onDidDispose() {}, webview: { cspSource: resource, asWebviewUri: (u) => uri(resource + u.path.slice(folder.length)), postMessage: (m) => panel.post(m), onDidReceiveMessage: (f) => { panel.take = f; } } };
         panel.post = (m) => panel.sent.push(m);
         seen.panels.push(panel);
         return panel;
@@ -40,6 +41,7 @@ export function editor(folder, settings, resource) {
   const Module = require("node:module");
   const load = Module._load;
   Module._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
+  delete require.cache[join(folder, "out", "extension.js")]; // each editor has its own
   const extension = require(join(folder, "out", "extension.js"));
   Module._load = load;
   return { extension, seen, values, manifest, context: { extensionUri: uri(folder), subscriptions: [] }, run: (name) => seen.commands.get("mcp-tester." + name)() };

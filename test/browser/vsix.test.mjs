@@ -2,7 +2,7 @@
 // works.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -62,7 +62,7 @@ test("req/S004-25: it builds without a warning, loads, connects, and gets a prom
   assert.match(x.seen.bar.at(-1), /未连接$/);
   x.seen.answers.pick = ["stdio"];
   x.seen.answers.input = [process.env.PROMPTS_COMMAND];
-  x.seen.answers.warning = ["Run it"];
+  x.seen.answers.warning = ["运行"];
   await x.run("connect");
   assert.deepEqual(x.seen.errors, []);
   assert.ok(x.seen.messages[0].includes(process.env.PROMPTS_COMMAND), "it says what it will run");
@@ -113,8 +113,11 @@ test("req/S004-26: everything else works after the installation", async () => {
   await x.run("exportConfig");
   assert.deepEqual(JSON.parse(readFileSync(out, "utf8")), { mcpServers: { a: { command: "run-a", args: ["x"], env: { K: "v" } }, b: { type: "sse", url: "http://127.0.0.1:9/sse", headers: { H: "v" } } } });
   await x.run("clearHistory");
+  const sent = [];
+  x.seen.panels[0].post = (m) => sent.push(m);
   await x.run("disconnect");
   assert.match(x.seen.bar.at(-1), /未连接$/);
+  assert.deepEqual(sent, [{ type: "go", path: "/ui/bench" }], "the tab leaves the session");
   assert.deepEqual(x.seen.errors, []);
   await x.run("ping");
   assert.match(x.seen.errors[0], /^未连接/);
@@ -124,4 +127,42 @@ test("req/S004-26: everything else works after the installation", async () => {
   await x.run("connect");
   assert.match(x.seen.bar.at(-1), /错误$/);
   assert.equal(x.seen.errors.length, 2);
+});
+
+test("get/extension: without the program the tab says what is missing, and the way out", async () => {
+  const y = editor(folder, { binary: join(folder, "no-such-program"), autoStart: false, language: "en" }, "http://127.0.0.1:1");
+  y.extension.activate(y.context);
+  assert.match(y.seen.bar.at(-1), /not connected$/, "an English window speaks English");
+  await y.run("open");
+  const panel = y.seen.panels[0];
+  const shown = async (want) => { for (const late = Date.now() + 20000; !panel.webview.html?.includes(want); await new Promise(setImmediate)) assert.ok(Date.now() < late, panel.webview.html); };
+  await shown("could not be started");
+  assert.ok(panel.webview.html.includes("no-such-program"), "it names the program");
+  assert.ok(panel.webview.html.includes('href="command:workbench.action.openSettings?%5B%22mcp-tester.binary%22%5D"'), "it leads to the setting");
+  assert.deepEqual(panel.asked[3].enableCommandUris, ["mcp-tester.open", "workbench.action.openSettings"]);
+  y.values.binary = process.env.PROGRAM;
+  await y.run("open");
+  await shown("page/bridge.js");
+  assert.equal(y.seen.panels.length, 1, "in the same tab");
+  await y.run("ping");
+  assert.match(y.seen.errors.at(-1), /^Not connected/);
+  await y.extension.deactivate();
+});
+
+test("get/extension: the program inside the extension is used", async () => {
+  const whole = join(mkdtempSync(join(tmpdir(), "vsix-")), "extension");
+  cpSync(folder, whole, { recursive: true });
+  mkdirSync(join(whole, "bin"));
+  const name = process.platform === "win32" ? "mcp-all-in-one.exe" : "mcp-all-in-one";
+  copyFileSync(process.env.PROGRAM, join(whole, "bin", name));
+  chmodSync(join(whole, "bin", name), 0o755);
+  const path = process.env.PATH;
+  process.env.PATH = ""; // no other is found
+  try {
+    const y = editor(whole, { autoStart: false }, "http://127.0.0.1:1");
+    y.extension.activate(y.context);
+    await y.run("clearHistory");
+    assert.deepEqual(y.seen.errors, []);
+    await y.extension.deactivate();
+  } finally { process.env.PATH = path; }
 });

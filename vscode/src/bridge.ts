@@ -54,5 +54,23 @@ class Stream extends EventTarget {
 }
 window.EventSource = Stream as unknown as typeof EventSource;
 
+// The page brings its own styles; those that the editor adds would change them.
+const root = document.documentElement;
+
+// Unless a person chose a theme on the page, it has the editor's.
+const dark = () => /vscode-(dark|high-contrast)(\s|$)/.test(document.body?.className ?? "");
+const media = window.matchMedia.bind(window);
+window.matchMedia = (query) => query === "(prefers-color-scheme: dark)" ? media(dark() ? "all" : "not all") : media(query);
+const follow = () => {
+  document.getElementById("_defaultStyles")?.remove();
+  const wanted = dark() ? "dark" : "light";
+  if ((localStorage.getItem("theme") ?? "auto") === "auto" && root.dataset.theme !== wanted) root.dataset.theme = wanted;
+};
+document.addEventListener("DOMContentLoaded", () => {
+  follow();
+  new MutationObserver(follow).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+  new MutationObserver(follow).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
+});
+
 // The page finds its screen in the address.
 history.replaceState(null, "", document.documentElement.dataset.start ?? "/ui/bench");

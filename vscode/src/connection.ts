@@ -2,31 +2,37 @@
 import { Gateway, Refusal } from "./gateway.ts";
 import { targetOf, type SavedServer } from "./servers.ts";
 
-interface Session { id: string; info: { protocol: string; transport: string } }
+interface Session { id: string; info: { protocol: string; transport: string; handshake?: { serverInfo?: { name?: string; title?: string } } } }
 interface Run { id: string; status: string; message?: string; error?: { message: string } }
 export interface Limits { timeout: () => number; attempts: () => number; delay: () => number }
+/** Say is a text in the language of the window. */
+export type Say = (english: string, chinese: string) => string;
 
 export class Connection {
   private session?: Session;
   private name = "";
 
-  constructor(private readonly gateway: () => Promise<Gateway>, private readonly limits: Limits, private readonly tell: (state: string) => void) { tell("未连接"); }
+  constructor(private readonly gateway: () => Promise<Gateway>, private readonly limits: Limits, private readonly say: Say, private readonly tell: (state: string) => void) { tell(this.off); }
+
+  private get off(): string { return this.say("not connected", "未连接"); }
+  private get on(): string { return this.say("connected", "已连接"); }
 
   /** screen is where the tab goes: the session, or the choice of one. */
   screen(): string { return this.session ? `/ui/bench/@${this.session.id}` : "/ui/bench"; }
 
-  describe(): string { return this.session ? `已连接 ${this.name} · ${this.session.info.transport} · ${this.session.info.protocol}` : "未连接"; }
+  describe(): string { return this.session ? `${this.on} ${this.name} · ${this.session.info.transport} · ${this.session.info.protocol}` : this.off; }
 
   async connect(s: SavedServer, agreed: (run: string) => Promise<boolean>): Promise<void> {
-    this.tell("连接中");
+    this.tell(this.say("connecting", "连接中"));
     try {
       const session = await this.open(s, agreed);
-      if (!session) { this.tell(this.session ? "已连接" : "未连接"); return; }
+      if (!session) { this.tell(this.session ? this.on : this.off); return; }
       await this.disconnect();
-      [this.session, this.name] = [session, s.name];
-      this.tell("已连接");
+      const info = session.info.handshake?.serverInfo;
+      [this.session, this.name] = [session, info?.title || info?.name || s.name];
+      this.tell(this.on);
     } catch (e) {
-      this.tell("错误");
+      this.tell(this.say("error", "错误"));
       throw e;
     }
   }
@@ -52,12 +58,12 @@ export class Connection {
   async disconnect(): Promise<void> {
     const old = this.session;
     this.session = undefined;
-    this.tell("未连接");
+    this.tell(this.off);
     if (old) await (await this.gateway()).call("DELETE", `bench/${old.id}`).catch(() => undefined);
   }
 
   private get id(): string {
-    if (!this.session) throw new Error("未连接: run “MCP Tester: Connect to a server” first.");
+    if (!this.session) throw new Error(this.say("Not connected: run “MCP Tester: Connect to a server” first.", "未连接：请先运行“MCP Tester: Connect to a server”。"));
     return this.session.id;
   }
 
@@ -71,6 +77,6 @@ export class Connection {
       await new Promise((resolve) => setTimeout(resolve, 50));
       run = await g.call<Run>("GET", `runs/${run.id}`);
     }
-    if (run.status !== "ok") throw new Error(`Ping 失败: ${run.error?.message ?? run.message ?? run.status}`);
+    if (run.status !== "ok") throw new Error(this.say("Ping failed: ", "Ping 失败: ") + (run.error?.message ?? run.message ?? run.status));
   }
 }

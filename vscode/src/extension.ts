@@ -1,12 +1,17 @@
 // MCP Tester: starts mcp-all-in-one and shows its console in an editor tab.
+import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 import { Gateway } from "./gateway.ts";
 import { Connection } from "./connection.ts";
 import { exported, imported, type SavedServer } from "./servers.ts";
-import { html, serve } from "./tab.ts";
+import { failure, html, serve } from "./tab.ts";
 
 const setting = <T>(name: string): T => vscode.workspace.getConfiguration("mcp-tester").get<T>(name)!;
 
+/** say is a text in the language of the window. */
+const say = (english: string, chinese: string): string => vscode.env.language.toLowerCase().startsWith("zh") ? chinese : english;
+
+let inside = ""; // the program that this extension carries
 let running: Promise<Gateway> | undefined;
 let channel: vscode.OutputChannel | undefined;
 
@@ -15,29 +20,46 @@ async function gateway(): Promise<Gateway> {
   const g = await running?.catch(() => undefined);
   if (g?.alive) return g;
   const log = (line: string) => { if (setting<boolean>("enableLogging")) (channel ??= vscode.window.createOutputChannel("MCP Tester")).appendLine(line); };
-  running = Gateway.start(setting<string>("binary"), log);
+  const binary = setting<string>("binary") || (existsSync(inside) ? inside : "mcp-all-in-one");
+  running = Gateway.start(binary, log);
   try { return await running; } catch (e) {
     running = undefined;
-    throw new Error(`mcp-all-in-one could not be started (setting mcp-tester.binary): ${e instanceof Error ? e.message : e}`);
+    const why = e instanceof Error ? e.message : String(e);
+    throw new Error(say(`${binary} could not be started: ${why}. Install mcp-all-in-one, or set mcp-tester.binary to its path.`,
+      `无法启动 ${binary}：${why}。请安装 mcp-all-in-one，或将 mcp-tester.binary 设为其路径。`));
   }
 }
 
 let tab: vscode.WebviewPanel | undefined;
+let broken = false; // the tab shows why there is no page
 
 /** show opens the tab, or brings it to the front, at a screen of the console. */
 function show(context: vscode.ExtensionContext, path: string): void {
   if (tab) {
     tab.reveal();
-    void tab.webview.postMessage({ type: "go", path });
+    if (broken) void fill(context, tab.webview, path);
+    else void tab.webview.postMessage({ type: "go", path });
     return;
   }
   const root = vscode.Uri.joinPath(context.extensionUri, "page");
-  tab = vscode.window.createWebviewPanel("mcp-tester", "MCP Tester", vscode.ViewColumn.Active, { enableScripts: true, retainContextWhenHidden: true, localResourceRoots: [root] });
+  tab = vscode.window.createWebviewPanel("mcp-tester", "MCP Tester", vscode.ViewColumn.Active, { enableScripts: true, enableCommandUris: ["mcp-tester.open", "workbench.action.openSettings"], retainContextWhenHidden: true, localResourceRoots: [root] });
   const { webview } = tab;
   const end = serve(gateway, (m) => void webview.postMessage(m));
   webview.onDidReceiveMessage((m) => void end.take(m));
   tab.onDidDispose(() => { end.end(); tab = undefined; });
-  webview.html = html((file) => webview.asWebviewUri(vscode.Uri.joinPath(context.extensionUri, ...file.split("/"))).toString(), webview.cspSource, path);
+  void fill(context, webview, path);
+}
+
+/** fill shows the console in a tab, or why the program does not run and what to do. */
+async function fill(context: vscode.ExtensionContext, webview: vscode.Webview, path: string): Promise<void> {
+  try {
+    await gateway();
+    broken = false;
+    webview.html = html((file) => webview.asWebviewUri(vscode.Uri.joinPath(context.extensionUri, ...file.split("/"))).toString(), webview.cspSource, path);
+  } catch (e) {
+    broken = true;
+    webview.html = failure(e instanceof Error ? e.message : String(e), say("Open the setting", "打开设置"), say("Try again", "重试"));
+  }
 }
 
 /** document shows a value as a JSON document. */
@@ -46,9 +68,10 @@ async function document(value: unknown): Promise<void> {
 }
 
 export function activate(context: vscode.ExtensionContext): void {
+  inside = vscode.Uri.joinPath(context.extensionUri, "bin", process.platform === "win32" ? "mcp-all-in-one.exe" : "mcp-all-in-one").fsPath;
   const bar = vscode.window.createStatusBarItem(vscode.StatusBarAlignment.Right, 100);
   bar.command = "mcp-tester.status";
-  const connection = new Connection(gateway, { timeout: () => setting("timeout"), attempts: () => setting("maxRetryAttempts"), delay: () => setting("retryDelay") },
+  const connection = new Connection(gateway, { timeout: () => setting("timeout"), attempts: () => setting("maxRetryAttempts"), delay: () => setting("retryDelay") }, say,
     (text) => { bar.text = "$(plug) MCP " + text; });
   bar.show();
   const command = (name: string, run: () => Promise<unknown> | unknown) => context.subscriptions.push(vscode.commands.registerCommand("mcp-tester." + name, async () => {
@@ -60,10 +83,16 @@ export function activate(context: vscode.ExtensionContext): void {
   command("connect", async () => {
     const chosen = await choose();
     if (!chosen) return;
-    await connection.connect(chosen, async (run) => (await vscode.window.showWarningMessage(`This will run: ${run}`, { modal: true }, "Run it")) === "Run it");
+    await connection.connect(chosen, async (run) => {
+      const yes = say("Run it", "运行");
+      return (await vscode.window.showWarningMessage(say(`This will run: ${run}`, `将要运行：${run}`), { modal: true }, yes)) === yes;
+    });
     show(context, connection.screen());
   });
-  command("disconnect", () => connection.disconnect());
+  command("disconnect", async () => {
+    await connection.disconnect();
+    void tab?.webview.postMessage({ type: "go", path: connection.screen() });
+  });
   for (const [name, kind] of [["listTools", "tools"], ["listResources", "resources"], ["listPrompts", "prompts"]] as const) {
     command(name, async () => {
       const items = await connection.list(kind);
@@ -71,9 +100,9 @@ export function activate(context: vscode.ExtensionContext): void {
       if (picked) await document(picked.item);
     });
   }
-  command("ping", async () => { await connection.ping(); void vscode.window.showInformationMessage("Ping 成功！服务器响应正常。"); });
+  command("ping", async () => { await connection.ping(); void vscode.window.showInformationMessage(say("The server answers.", "Ping 成功！服务器响应正常。")); });
   command("status", () => void vscode.window.showInformationMessage(connection.describe()));
-  command("clearHistory", async () => { await (await gateway()).call("DELETE", "runs"); void vscode.window.showInformationMessage("The history is empty."); });
+  command("clearHistory", async () => { await (await gateway()).call("DELETE", "runs"); void vscode.window.showInformationMessage(say("The history is empty.", "历史记录已清空。")); });
   command("exportConfig", exportConfig);
   command("importConfig", importConfig);
   if (setting<boolean>("autoStart")) void gateway().catch((e) => { bar.tooltip = String(e); });
@@ -83,11 +112,11 @@ export function activate(context: vscode.ExtensionContext): void {
 async function choose(): Promise<SavedServer | undefined> {
   const saved = setting<SavedServer[]>("servers"), first = setting<string>("defaultTransport");
   const transports = ["stdio", "sse", "streamable http"].sort((a, b) => Number(b === first) - Number(a === first));
-  const picked = await vscode.window.showQuickPick([...saved.map((server) => ({ label: server.name, description: server.command ?? server.url, server })), ...transports.map((type) => ({ label: type, description: undefined, server: undefined }))], { placeHolder: "Server or transport" });
+  const picked = await vscode.window.showQuickPick([...saved.map((server) => ({ label: server.name, description: server.command ?? server.url, server })), ...transports.map((type) => ({ label: type, description: undefined, server: undefined }))], { placeHolder: say("Server or transport", "服务器或传输方式") });
   if (!picked || picked.server) return picked?.server;
   const type = picked.label as SavedServer["type"];
   if (type === "stdio") {
-    const line = await vscode.window.showInputBox({ prompt: "Command and arguments", placeHolder: "npx -y @modelcontextprotocol/server-everything" });
+    const line = await vscode.window.showInputBox({ prompt: say("Command and arguments", "命令和参数"), placeHolder: "npx -y @modelcontextprotocol/server-everything" });
     const [command, ...args] = (line ?? "").trim().split(/\s+/);
     return command ? { name: command, type, command, args } : undefined;
   }
@@ -107,7 +136,7 @@ async function importConfig(): Promise<void> {
   const names = new Set(more.map((s) => s.name));
   const kept = setting<SavedServer[]>("servers").filter((s) => !names.has(s.name));
   await vscode.workspace.getConfiguration("mcp-tester").update("servers", [...kept, ...more], vscode.ConfigurationTarget.Global);
-  void vscode.window.showInformationMessage(`${more.length} servers were imported.`);
+  void vscode.window.showInformationMessage(say(`${more.length} servers were imported.`, `已导入 ${more.length} 个服务器。`));
 }
 
 export async function deactivate(): Promise<void> { (await running?.catch(() => undefined))?.stop(); }

@@ -15,7 +15,7 @@ export class Gateway {
 
   /** start runs the program and logs in with the code that it prints. */
   static async start(binary: string, log: (line: string) => void): Promise<Gateway> {
-    const child = spawn(binary, ["mcp-tester", "--print"], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(binary, ["mcp-tester", "--print", "--port", "0"], { stdio: ["ignore", "pipe", "pipe"] });
     child.stderr!.setEncoding("utf8").on("data", (text: string) => text.trimEnd().split("\n").forEach(log));
     try {
       const address = new URL(await addressOf(child));

@@ -5,12 +5,22 @@ import type { Gateway } from "./gateway.ts";
 export function html(uri: (file: string) => string, csp: string, start: string): string {
   const policy = `default-src 'none'; script-src ${csp}; style-src ${csp}; img-src ${csp} data: blob:; media-src data: blob:; font-src ${csp}`;
   return `<!doctype html>
-<html lang="en" data-start="${start.replaceAll("&", "&amp;").replaceAll('"', "&quot;")}">
+<html lang="en" data-start="${escaped(start)}">
 <head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>MCP Tester</title>
 <link rel="stylesheet" href="${uri("page/assets/style.css")}">
 <script src="${uri("page/bridge.js")}"></script><script type="module" src="${uri("page/assets/app.js")}"></script></head>
 <body><div id="app"></div></body></html>`;
+}
+
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+
+/** failure is the page of a tab whose program does not run. */
+export function failure(why: string, settings: string, again: string): string {
+  return `<!doctype html>
+<html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'"><title>MCP Tester</title></head>
+<body><h2>MCP Tester</h2><p role="alert">${escaped(why)}</p>
+<p><a href="command:workbench.action.openSettings?%5B%22mcp-tester.binary%22%5D">${escaped(settings)}</a> · <a href="command:mcp-tester.open">${escaped(again)}</a></p></body></html>`;
 }
 
 /** serve answers a tab's messages; what it returns ends its streams. */
