@@ -86,6 +86,9 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if o.Pending && !d.onlyServersChanged() {
 		return nil, ErrServersOnly
 	}
+	if err := d.keptElsewhere(); err != nil {
+		return nil, err
+	}
 	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.equal(d.root)}
 	if !res.Changed {
 		return res, nil
@@ -135,7 +138,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 				continue
 			}
 			p := proposal{id, was[id], s.ApprovalHash(), o.By}
-			waited, _ := record.state(all, id, p.was)
+			waited := record.state(all, id, p.was, func() string { return record.filesOf(before[id]) }) != waitsNot
 			unread := d.unread[id] || keeps(after[id])
 			switch {
 			case o.Pending:
