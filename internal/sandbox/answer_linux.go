@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -286,10 +285,4 @@ func (c *caller) path(at uint64) (string, unix.Errno) {
 		name, at = append(name, part...), at+uint64(len(part))
 	}
 	return "", unix.ENAMETOOLONG
-}
-
-// within says that a path is dir or below it. Both are real paths.
-func within(path, dir string) bool {
-	dir = filepath.Clean(dir)
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
