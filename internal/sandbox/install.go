@@ -125,7 +125,7 @@ func toolEnv(env []string) []string {
 // which may be anywhere: the person has configured it.
 func (f *fetched) steps(dir string, env []string) ([]Program, []host, error) {
 	tool := map[string]string{"npx": "npm", "uvx": "uv"}[f.runner]
-	path := lookPath(tool, env)
+	path := lookPath(tool, []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")}) // it comes with the runner
 	if path == "" {
 		return nil, nil, i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "安装 %s 要运行的内容需要 %s，但 PATH 中没有", tool, f.runner)
 	}

@@ -12,6 +12,7 @@ import (
 // A fetched is a package that a runner would download and run: npx or uvx.
 type fetched struct {
 	runner  string // npx or uvx
+	dir     string // where the runner is
 	name    string
 	version string // "" is the newest when it is installed
 	args    []string
@@ -25,7 +26,7 @@ var otherRunners = []string{"npm", "pnpm", "pnpx", "yarn", "bunx", "uv", "pipx"}
 var engines = []string{"docker", "podman", "nerdctl"}
 
 var (
-	npmPackage  = regexp.MustCompile(`^((?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*)(?:@([0-9A-Za-z][0-9A-Za-z.+-]*))?$`)
+	npmPackage  = regexp.MustCompile(`^((?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*)(?:@([0-9A-Za-z][0-9A-Za-z.+-]*))?$`)
 	pypiPackage = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==([0-9A-Za-z][0-9A-Za-z.+!-]*))?$`)
 )
 
@@ -40,7 +41,7 @@ func readRunner(path string, args []string) (*fetched, error) {
 	case name != "npx" && name != "uvx" && !slices.Contains(otherRunners, name):
 		return nil, nil
 	}
-	f := &fetched{runner: name}
+	f := &fetched{runner: name, dir: filepath.Dir(path)}
 	form := pypiPackage
 	if name == "npx" {
 		form = npmPackage
