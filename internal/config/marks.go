@@ -22,16 +22,21 @@ type marks map[string]mark
 // proposed the entry. Of an earlier version is one that was written as a single
 // hash, which did not cover the whole entry: it is pending whatever it says.
 type mark struct {
-	hashes  []string
-	by      map[string]string // principal by hash
-	earlier string
+	hashes []string
+	by     map[string]string // principal by hash
+	// confined says that the person who approved the server wants it in a
+	// sandbox, where its entry says nothing about one. It stays when the entry
+	// is edited.
+	confined bool
+	earlier  string
 }
 
 // markJSON is a mark in a record that names who proposed; one that does not is
 // the list of hashes.
 type markJSON struct {
-	Hashes []string          `json:"hashes"`
-	By     map[string]string `json:"by"`
+	Hashes   []string          `json:"hashes"`
+	By       map[string]string `json:"by"`
+	Confined bool              `json:"confined,omitempty"`
 }
 
 // maxHashes bounds how many versions of an entry stay marked; the oldest go.
@@ -46,7 +51,7 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	}
 	var v markJSON
 	err := json.Unmarshal(data, &v)
-	m.hashes, m.by = v.Hashes, v.By
+	m.hashes, m.by, m.confined = v.Hashes, v.By, v.Confined
 	return err
 }
 
@@ -54,8 +59,8 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	if m.earlier != "" {
 		return json.Marshal(m.earlier)
 	}
-	if len(m.by) > 0 {
-		return json.Marshal(markJSON{m.hashes, m.by})
+	if len(m.by) > 0 || m.confined {
+		return json.Marshal(markJSON{m.hashes, m.by, m.confined})
 	}
 	return json.Marshal(m.hashes)
 }
@@ -65,7 +70,7 @@ func (all marks) drop(id, hash string) {
 	m := all[id]
 	m.hashes = slices.DeleteFunc(m.hashes, func(h string) bool { return h == hash })
 	delete(m.by, hash)
-	if m.earlier = ""; len(m.hashes) == 0 {
+	if m.earlier = ""; len(m.hashes) == 0 && !m.confined {
 		delete(all, id)
 		return
 	}
@@ -142,6 +147,7 @@ func (all marks) add(more marks) {
 		}
 		maps.Copy(by, m.by)
 		m.by = by
+		m.confined = m.confined || all[id].confined
 		if m.earlier == "" {
 			m.earlier = all[id].earlier
 		}

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -47,4 +50,66 @@ func TestSandboxKey(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestApprovedServersAreConfined approves what a client and a project wrote.
+func TestApprovedServersAreConfined(t *testing.T) {
+	for _, project := range []bool{false, true} {
+		t.Run(fmt.Sprintf("install/default project %v", project), func(t *testing.T) {
+			path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
+			load := options(t, path, nil)
+			load.Project = project
+			if _, err := Update(path, WriteOptions{Load: load, Pending: true}, func(d *Draft) error {
+				return d.SetServer("", "new", []byte(`{"command": "y"}`))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			server := func(name string) (*Config, *Server) {
+				t.Helper()
+				cfg, err := Load(load)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return cfg, cfg.Schemas[0].Server(name)
+			}
+			approve := func(how func(*Approvals, string, string) error) {
+				t.Helper()
+				cfg, s := server("new")
+				if err := how(cfg.Approvals(), s.ID(), s.ApprovalHash()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			linux := runtime.GOOS == "linux"
+			approve((*Approvals).Approve)
+			if _, s := server("new"); s.Pending || s.Sandbox.On != linux {
+				t.Errorf("approved: pending %v, confined %v", s.Pending, s.Sandbox.On)
+			}
+			if _, s := server("own"); s.Sandbox.On {
+				t.Error("what a person has is confined")
+			}
+			if !project {
+				// Edited by hand, it stays where it is.
+				text := strings.Replace(read(t, path), `"y"`, `"z"`, 1)
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if _, s := server("new"); s.Command != "z" || s.Pending || s.Sandbox.On != linux {
+					t.Errorf("edited: pending %v, confined %v", s.Pending, s.Sandbox.On)
+				}
+			}
+			approve((*Approvals).ApproveUnconfined)
+			if _, s := server("new"); s.Pending || s.Sandbox.On {
+				t.Errorf("set free: pending %v, confined %v", s.Pending, s.Sandbox.On)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

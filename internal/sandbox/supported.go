@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"runtime"
+	"strings"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -36,4 +38,20 @@ func Missing() []string {
 		list = append(list, "devices")
 	}
 	return list
+}
+
+// Summary says what of a server is confined: "files", or "files, hosts", and
+// what this kernel leaves out; "" when nothing is.
+func Summary(s config.Sandbox) string {
+	if !s.On {
+		return ""
+	}
+	text := "files"
+	if s.Hosts.Listed {
+		text += ", hosts"
+	}
+	if missing := Missing(); able && len(missing) > 0 {
+		text += "; not " + strings.Join(missing, ", ")
+	}
+	return text
 }
