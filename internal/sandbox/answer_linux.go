@@ -263,6 +263,11 @@ func (c *caller) setMode(file int, mode uint32) unix.Errno {
 	if err != nil || !slices.ContainsFunc(c.profile.Write, func(dir string) bool { return within(name, dir) }) {
 		return unix.EPERM
 	}
+	// A device may be written, and is still everybody's.
+	var st unix.Stat_t
+	if err := unix.Fstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return unix.EPERM
+	}
 	if err := unix.Chmod(link, mode&0o7777); err != nil {
 		return err.(unix.Errno)
 	}

@@ -53,16 +53,20 @@ func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
 	}
 	home := config.Home()
 	profile := Profile{Unix: s.Rules.Unix, Listen: s.Rules.Listen}
-	profile.Read = slices.Concat(systemRead(), programFiles(p.Path, p.Env, home), prefix, s.Rules.Read)
-	profile.Write = slices.Concat(systemWrite(), []string{folder}, s.Rules.Write)
+	read := slices.Concat(programFiles(p.Path, p.Env, home), prefix, s.Rules.Read)
+	write := append([]string{folder}, s.Rules.Write...)
 	if s.Cwd != "" {
-		profile.Write = append(profile.Write, s.Cwd)
+		write = append(write, s.Cwd)
 	} else {
 		p.Dir = filepath.Join(folder, "home")
 	}
 	if s.Rules.Home && home != "" {
-		profile.Read = append(profile.Read, home)
+		read = append(read, home)
 	}
+	// The system's are as they are: /proc/self is another process here.
+	write = writable(write)
+	profile.Read = append(systemRead(), realPaths(read, write)...)
+	profile.Write = append(systemWrite(), write...)
 	p.Env = ownEnv(p.Env, folder, s.Rules.Home)
 	if !s.Rules.Hosts.Listed {
 		profile.Public = true
@@ -73,13 +77,40 @@ func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
 			profile.Addresses = append(profile.Addresses, addresses(addr, port)...)
 		}
 	}
-	for i, path := range profile.Write {
-		// The mode of a file is checked by its real name.
+	return p, profile, nil
+}
+
+// realPaths are paths with their links followed, without those in folders that
+// the server may write: they may be read and written anyway, and the server may
+// have put a link to anywhere in their place.
+func realPaths(list, writable []string) []string {
+	var out []string
+	for _, path := range list {
+		parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+		inside := slices.ContainsFunc(writable, func(w string) bool { return path != "/" && within(parent, w) })
+		if err != nil || inside {
+			continue
+		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
-			profile.Write[i] = real
+			out = append(out, real)
 		}
 	}
-	return p, profile, nil
+	return out
+}
+
+// writable are the folders that a server may write. A folder comes before what
+// is in it.
+func writable(list []string) []string {
+	parent := func(path string) int {
+		real, _ := filepath.EvalSymlinks(filepath.Dir(path))
+		return len(real)
+	}
+	list = slices.SortedStableFunc(slices.Values(list), func(a, b string) int { return parent(a) - parent(b) })
+	var out []string
+	for _, path := range list {
+		out = append(out, realPaths([]string{path}, out)...)
+	}
+	return out
 }
 
 // addresses are an address with the port that is written, or those of the web.

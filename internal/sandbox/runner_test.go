@@ -1,10 +1,15 @@
 package sandbox
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config"
 )
 
 func TestRunners(t *testing.T) {
@@ -63,6 +68,31 @@ func TestBinOfPackage(t *testing.T) {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
+	}
+}
+
+// A server must not widen its next profile by a link.
+func TestLinksInWritableFolders(t *testing.T) {
+	own := t.TempDir()
+	if err := os.Symlink("/", filepath.Join(own, "link")); err != nil {
+		t.Fatal(err)
+	}
+	alias := filepath.Join(t.TempDir(), "alias")
+	if err := os.Symlink(own, alias); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(own, "link"), filepath.Join(alias, "link")} {
+		s := Server{ID: "s", State: t.TempDir(), Rules: config.Sandbox{Read: []string{path}, Write: []string{own, path}}, Cwd: path}
+		_, profile, err := Command(s, Program{Path: "/bin/true"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(profile.Read, "/proc/self") {
+			t.Error("install/attack link: the program cannot read about itself, or can about another")
+		}
+		if slices.Contains(profile.Read, "/") || slices.Contains(profile.Write, "/") || !slices.Contains(profile.Write, own) {
+			t.Errorf("install/attack link: %+v", profile)
+		}
 	}
 }
 

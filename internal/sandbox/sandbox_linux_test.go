@@ -39,6 +39,10 @@ func TestAttacks(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(own, "mounted"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	device := filepath.Join(other, "fifo")
+	if err := unix.Mkfifo(device, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	base := Profile{Read: []string{readable}, Write: []string{own}}
 	oneAddress := base
 	oneAddress.Addresses = []string{"127.0.0.2:" + port}
@@ -68,6 +72,7 @@ func TestAttacks(t *testing.T) {
 		{"chmod through a link", base, "chmod through a link", []string{secret}, []string{"chmod"}},
 		{"fchmodat", base, "fchmodat", []string{secret}, []string{"chmod"}},
 		{"fchmodat2", base, "fchmodat2", []string{secret}, []string{"chmod"}},
+		{"chmod of a device", Profile{Write: append([]string{device}, base.Write...)}, "chmod", []string{device}, []string{"chmod"}},
 		{"fchmod of a readable file", base, "fchmod", []string{readable}, []string{"chmod"}},
 		{"chown", base, "chown", []string{secret}, []string{"chown"}},
 		{"extended attribute", base, "xattr", []string{readable}, []string{"xattr"}},
