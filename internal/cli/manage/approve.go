@@ -18,7 +18,9 @@ import (
 func ApproveCommand(a *env.Env) *cobra.Command {
 	var yes, noSandbox bool
 	cmd := serverCommand(a, "approve", a.T("approve a server that a client has added", "批准客户端添加的服务"), nil,
-		func(cmd *cobra.Command, schema, name string) error { return approve(a, cmd, schema, name, yes, noSandbox) })
+		func(cmd *cobra.Command, schema, name string) error {
+			return approve(a, cmd, schema, name, yes, noSandbox)
+		})
 	cmd.Long = a.T("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
 		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
 	cmd.Use, cmd.Args = "approve [NAME]", command.ArgCount(a, 0, 1)
