@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/i18n"
 )
 
 // ExecCommand is the argument by which this program is the launcher.
@@ -102,7 +104,7 @@ func parseFailure(text string) error {
 	if said == errno.Error() || stage == StageExec {
 		return &SetupError{stage, errno}
 	}
-	return &SetupError{stage, errors.New(said)}
+	return &SetupError{stage, i18n.Errorf("%s", "%s", said)}
 }
 
 // receive takes the listener that the launcher sent.

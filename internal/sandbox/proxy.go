@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/safehttp"
 )
 
@@ -191,7 +191,7 @@ func (g grant) find(name string, port uint16) (host, bool) {
 	return host{}, false
 }
 
-var errNotPublic = errors.New("the host is at an address that is not public")
+var errNotPublic = i18n.Errorf("the host is at an address that is not public", "该主机的地址不是公网地址")
 
 // dial connects to a host that is allowed. Its address must be public, unless
 // it may be anywhere.

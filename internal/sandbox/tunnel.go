@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcp-all-in-one/internal/i18n"
 )
 
 // tunnel connects a client and a host. What the client says first must be TLS
@@ -68,7 +70,7 @@ func pass(to net.Conn, from io.Reader) {
 	to.Close()
 }
 
-var errOtherName = errors.New("the first message is not TLS for the host of the tunnel")
+var errOtherName = i18n.Errorf("the first message is not TLS for the host of the tunnel", "首条消息不是发往隧道主机的 TLS")
 
 // hello reads the first message of a client and returns its bytes. On a port
 // that is not the web's, a protocol other than TLS may begin with anything.
