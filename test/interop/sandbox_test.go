@@ -100,7 +100,7 @@ func TestConfinedServers(t *testing.T) {
 		}},
 	} {
 		t.Run("install/published "+tt.name, func(t *testing.T) {
-			g := mcptest.Gateway(t, config("plain", tt.entry, "confined", with(tt.entry, "sandbox", tt.sandbox)))
+			g := mcptest.Gateway(t, with(config("plain", tt.entry, "confined", with(tt.entry, "sandbox", tt.sandbox)), "startWait", `"5m"`))
 			c := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: g.URL + "/mcp"})
 			plain := toolsOf(t, c, "plain__")
 			if diff := cmp.Diff(plain, toolsOf(t, c, "confined__")); diff != "" || len(plain) == 0 {
@@ -122,7 +122,7 @@ func TestConfinedFilesystemServer(t *testing.T) {
 	mine, other := t.TempDir(), t.TempDir()
 	e := with(entry(node(t), npmServer("server-filesystem"), "/"), "sandbox",
 		fmt.Sprintf(`{"read":[%q],"write":[%q],"hosts":"none"}`, filepath.Join(cache, "npm"), mine))
-	c := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: mcptest.Gateway(t, config("files", e)).URL + "/mcp"})
+	c := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: mcptest.Gateway(t, with(config("files", e), "startWait", `"5m"`)).URL + "/mcp"})
 	textOf(t, c, "files__write_file", map[string]any{"path": filepath.Join(mine, "x"), "content": "x"})
 	for tool, arguments := range map[string]map[string]any{
 		"files__read_text_file": {"path": "/etc/shadow"},
