@@ -40,7 +40,8 @@ func toolsOf(t *testing.T, c *goClient, prefix string) []string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list = append(list, name+" "+tool.Description+" "+string(schema))
+			described := strings.TrimPrefix(tool.Description, "["+strings.TrimSuffix(prefix, "__")+"] ")
+			list = append(list, name+" "+described+" "+string(schema))
 		}
 	}
 	slices.Sort(list)
