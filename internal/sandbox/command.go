@@ -250,7 +250,8 @@ func useProxy(p *Program, profile *Profile, address, secret string) {
 	profile.Addresses = append(profile.Addresses, address)
 	at := "http://sandbox:" + secret + "@" + address
 	set := map[string]string{"NODE_USE_ENV_PROXY": "1", "NO_PROXY": "", "no_proxy": ""}
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+		"npm_config_proxy", "npm_config_https_proxy"} {
 		set[name] = at
 	}
 	p.Env = setEnv(p.Env, set)

@@ -1,13 +1,11 @@
 package sandbox
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,8 +16,9 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// Run runs a confined program to its end. An error says what it wrote last.
-type Run func(ctx context.Context, p Program, profile Profile) error
+// Run runs a confined program to its end and returns what it printed. An error
+// says what it wrote last to standard error.
+type Run func(ctx context.Context, p Program, profile Profile) ([]byte, error)
 
 // Confine prepares a server to be started: it installs the package of npx or
 // uvx into a folder of its own, makes the profile, and opens the proxy when
@@ -80,31 +79,60 @@ func (f *fetched) install(ctx context.Context, x *Proxy, dir string, env []strin
 	if err != nil {
 		return err
 	}
-	steps, hosts, err := f.steps(filepath.Dir(folder), env)
-	if err != nil {
-		return err
-	}
-	for _, p := range steps {
-		p.Env = ownEnv(toolEnv(p.Env), folder, false)
-		p.Dir = filepath.Dir(folder)
-		profile := Profile{Read: slices.Concat(systemRead(), programFiles(p.Path, p.Env, config.Home())), Write: append(systemWrite(), p.Dir)}
-		if ca := getEnv(p.Env, "NODE_EXTRA_CA_CERTS"); ca != "" {
-			profile.Read = append(profile.Read, ca)
-		}
-		release, err := x.open(f.spec(), hosts, &p, &profile)
-		if err != nil {
-			return err
-		}
-		err = run(ctx, p, profile)
-		release()
-		if err != nil {
-			return i18n.Errorf("installing %s: %w", "安装 %s 失败：%w", f.spec(), err)
-		}
+	if err := f.fetch(ctx, x, folder, toolEnv(env), run); err != nil {
+		return i18n.Errorf("installing %s: %w", "安装 %s 失败：%w", f.spec(), err)
 	}
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, done), []byte(f.spec()+"\n"), 0o600)
+}
+
+// fetch has the tool of the runner put the package into the folder above its
+// own, where it works.
+func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []string, run Run) error {
+	tool := map[string]string{"npx": "npm", "uvx": "uv"}[f.runner]
+	path := lookPath(tool, []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")}) // it comes with the runner
+	if path == "" {
+		return i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "需要 %s 来安装 %s 要运行的内容，但 PATH 中没有", tool, f.runner)
+	}
+	var from source
+	var err error
+	if f.runner == "npx" {
+		from, err = npmSource(ctx, path, folder, env, run)
+	} else {
+		from, err = uvSource(folder, env)
+	}
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(folder)
+	for _, args := range f.steps(dir) {
+		p := Program{Path: path, Args: args, Env: ownEnv(from.env, folder, false), Dir: dir}
+		profile := toolProfile(p, from.read, dir)
+		release, err := x.open(f.spec(), from.hosts, &p, &profile)
+		if err != nil {
+			return err
+		}
+		_, err = run(ctx, p, profile)
+		release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toolProfile lets a tool write one folder. The person's certificates may be
+// anywhere; a file that the entry names may be anything.
+func toolProfile(p Program, read []string, dir string) Profile {
+	profile := Profile{Read: slices.Concat(systemRead(), programFiles(p.Path, p.Env, config.Home()), read), Write: append(systemWrite(), dir)}
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+		if file := getEnv(p.Env, name); file != "" && file == os.Getenv(name) {
+			profile.Read = append(profile.Read, file)
+		}
+	}
+	return profile
 }
 
 // toolEnv is what an installing tool needs of a server's environment, which
@@ -121,60 +149,16 @@ func toolEnv(env []string) []string {
 	})
 }
 
-// steps are the commands that install a package, and the hosts of its registry,
-// which may be anywhere: the person has configured it.
-func (f *fetched) steps(dir string, env []string) ([]Program, []host, error) {
-	tool := map[string]string{"npx": "npm", "uvx": "uv"}[f.runner]
-	path := lookPath(tool, []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")}) // it comes with the runner
-	if path == "" {
-		return nil, nil, i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "安装 %s 要运行的内容需要 %s，但 PATH 中没有", tool, f.runner)
-	}
+// steps are the commands that install a package.
+func (f *fetched) steps(dir string) [][]string {
 	if f.runner == "npx" {
-		registry := npmRegistry(env)
-		env = setEnv(env, map[string]string{"npm_config_registry": registry, "npm_config_cache": filepath.Join(dir, "work", "cache"), "npm_config_update_notifier": "false"})
-		args := []string{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", f.spec()}
-		return []Program{{Path: path, Args: args, Env: env}}, hostsOf(registry), nil
+		return [][]string{{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", "--noproxy=-", f.spec()}}
 	}
-	hosts := hostsOf("https://pypi.org", "https://files.pythonhosted.org")
-	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL"} {
-		hosts = append(hosts, hostsOf(strings.Fields(getEnv(env, name))...)...)
-	}
-	env = setEnv(env, map[string]string{"UV_CACHE_DIR": filepath.Join(dir, "work", "cache"), "UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1"})
 	venv := filepath.Join(dir, ".venv")
-	return []Program{
-		{Path: path, Args: []string{"venv", "--quiet", "--python-preference", "only-system", venv}, Env: env},
-		{Path: path, Args: []string{"pip", "install", "--quiet", "--no-build", "--link-mode", "copy", "--python", filepath.Join(venv, "bin", "python"), f.spec()}, Env: env},
-	}, hosts, nil
-}
-
-// npmRegistry is the registry that the person has configured for npm.
-func npmRegistry(env []string) string {
-	for _, name := range []string{"npm_config_registry", "NPM_CONFIG_REGISTRY"} {
-		if value := getEnv(env, name); value != "" {
-			return value
-		}
+	return [][]string{
+		{"venv", "--quiet", "--python-preference", "only-system", venv},
+		{"pip", "install", "--quiet", "--no-build", "--link-mode", "copy", "--python", filepath.Join(venv, "bin", "python"), f.spec()},
 	}
-	if file, err := os.Open(filepath.Join(config.Home(), ".npmrc")); err == nil {
-		defer file.Close()
-		for lines := bufio.NewScanner(file); lines.Scan(); {
-			if key, value, ok := strings.Cut(lines.Text(), "="); ok && strings.TrimSpace(key) == "registry" {
-				return strings.Trim(strings.TrimSpace(value), `"'`)
-			}
-		}
-	}
-	return "https://registry.npmjs.org/"
-}
-
-// hostsOf are the hosts of addresses.
-func hostsOf(list ...string) []host {
-	var hosts []host
-	for _, text := range list {
-		if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
-			_, port := splitTarget(u.Host, 0)
-			hosts = append(hosts, host{name: strings.ToLower(u.Hostname()), port: port, private: true})
-		}
-	}
-	return hosts
 }
 
 // program is what runs an installed package.

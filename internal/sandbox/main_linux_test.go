@@ -61,6 +61,22 @@ func run(t *testing.T, p Profile, without []string, dir string, argv ...string) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := exe
+	if argv[0] != "attack" {
+		if path, err = exec.LookPath(argv[0]); err != nil {
+			t.Fatal(err)
+		}
+		argv = argv[1:]
+	}
+	p.Read = append(systemRead(), append(p.Read, exe)...)
+	p.Write = append(systemWrite(), p.Write...)
+	return launch(t, p, without, Program{Path: path, Args: argv, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + dir}, Dir: dir})
+}
+
+// launch runs a program with a profile and returns what it printed and whether
+// it exited with 0.
+func launch(t *testing.T, profile Profile, without []string, p Program) (string, bool) {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -71,22 +87,15 @@ func run(t *testing.T, p Profile, without []string, dir string, argv ...string) 
 		t.Fatal(err)
 	}
 	defer null.Close()
-	path := exe
-	if argv[0] != "attack" {
-		if path, err = exec.LookPath(argv[0]); err != nil {
-			t.Fatal(err)
-		}
-	} else {
-		argv = append([]string{exe}, argv...)
-	}
-	req := Request{Path: []byte(path), Env: [][]byte{[]byte("PATH=/usr/bin:/bin"), []byte("HOME=" + dir)}, Profile: p}
-	req.Profile.Read = append(systemRead(), append(p.Read, exe)...)
-	req.Profile.Write = append(systemWrite(), p.Write...)
-	for _, a := range argv {
+	req := Request{Path: []byte(p.Path), Profile: profile}
+	for _, a := range append([]string{p.Path}, p.Args...) {
 		req.Argv = append(req.Argv, []byte(a))
 	}
+	for _, entry := range p.Env {
+		req.Env = append(req.Env, []byte(entry))
+	}
 	launcherArgs = append(launcherArgs[:2:2], without...)
-	attr := &syscall.ProcAttr{Dir: dir, Files: []uintptr{null.Fd(), w.Fd(), w.Fd()}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	attr := &syscall.ProcAttr{Dir: p.Dir, Files: []uintptr{null.Fd(), w.Fd(), w.Fd()}, Sys: &syscall.SysProcAttr{Setpgid: true}}
 	pid, wait, err := Launch(req, attr)
 	w.Close()
 	if err != nil {

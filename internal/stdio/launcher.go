@@ -126,27 +126,31 @@ func confined(name string, p sandbox.Program, profile sandbox.Profile, maxLine i
 	return Command{Name: name, Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, MaxLine: maxLine, profile: &profile}
 }
 
-// run runs a confined program to its end.
-func (l *Launcher) run(ctx context.Context, p sandbox.Program, profile sandbox.Profile) error {
+// run runs a confined program to its end and returns what it printed.
+func (l *Launcher) run(ctx context.Context, p sandbox.Program, profile sandbox.Profile) ([]byte, error) {
 	c, err := l.spawn(ctx, confined(p.Path, p, profile, 0), p.Path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer context.AfterFunc(ctx, c.Kill)()
 	c.stream.CloseWrite()
+	var out []byte
 	for {
-		if _, free, err := c.stream.Read(); err != nil {
+		line, free, err := c.stream.Read()
+		if err != nil {
 			break
-		} else if free != nil {
+		}
+		out = append(append(out, line...), '\n')
+		if free != nil {
 			free()
 		}
 	}
 	<-c.done
 	c.stream.Close()
 	if status := c.Exit(); status.Code != 0 {
-		return i18n.Errorf("%v: %s", "%v：%s", status, strings.Join(c.Stderr().Lines(5), " / "))
+		return nil, i18n.Errorf("%v: %s", "%v：%s", status, strings.Join(c.Stderr().Lines(5), " / "))
 	}
-	return nil
+	return out, nil
 }
 
 // adopt makes the child of a command that is about to start and begins to
