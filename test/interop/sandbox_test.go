@@ -89,14 +89,14 @@ func TestConfinedServers(t *testing.T) {
 			{"search_files", map[string]any{"path": files, "pattern": "*.txt"}},
 		}},
 		{"memory by npx", entry("npx", "-y", "@modelcontextprotocol/server-memory@2026.8.31"), `{"hosts":"none"}`, []call{{"read_graph", nil}}},
-		{"time by uvx", entry(uvx(), "mcp-server-time", "--local-timezone=Asia/Shanghai"), `{"hosts":"none"}`, []call{
+		{"time by uvx", entry(uvx(), "mcp-server-time==2026.10.19", "--local-timezone=Asia/Shanghai"), `{"hosts":"none"}`, []call{
 			{"convert_time", map[string]any{"source_timezone": "Asia/Tokyo", "time": "12:00", "target_timezone": "Asia/Shanghai"}},
 		}},
-		{"git by uvx", entry(uvx(), "mcp-server-git", "--repository", repo), fmt.Sprintf(`{"write":[%q],"hosts":"none"}`, repo), []call{
+		{"git by uvx", entry(uvx(), "mcp-server-git==2026.10.19", "--repository", repo), fmt.Sprintf(`{"write":[%q],"hosts":"none"}`, repo), []call{
 			{"git_status", map[string]any{"repo_path": repo}}, {"git_log", map[string]any{"repo_path": repo}},
 			{"git_branch", map[string]any{"repo_path": repo, "branch_type": "local"}},
 		}},
-		{"fetch by uvx", entry(uvx(), "mcp-server-fetch", "--ignore-robots-txt"), fmt.Sprintf(`{"hosts":[%q]}`, host), []call{
+		{"fetch by uvx", entry(uvx(), "mcp-server-fetch==2026.10.24", "--ignore-robots-txt", "--allow-private-ips"), fmt.Sprintf(`{"hosts":[%q]}`, host), []call{
 			{"fetch", map[string]any{"url": address + "/x", "raw": true}},
 		}},
 	} {
@@ -120,19 +120,31 @@ func TestConfinedServers(t *testing.T) {
 // TestConfinedFilesystemServer gives the published server the whole disk; what
 // it can do there is for the sandbox to say.
 func TestConfinedFilesystemServer(t *testing.T) {
-	mine, other := t.TempDir(), t.TempDir()
+	mine, other := filepath.Join(t.TempDir(), "x"), filepath.Join(t.TempDir(), "x")
+	// The server would list the disk to name a file that does not exist.
+	for _, file := range []string{mine, other} {
+		if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	e := with(entry(node(t), npmServer("server-filesystem"), "/"), "sandbox",
-		fmt.Sprintf(`{"read":[%q],"write":[%q],"hosts":"none"}`, filepath.Join(cache, "npm"), mine))
+		fmt.Sprintf(`{"read":[%q],"write":[%q],"hosts":"none"}`, filepath.Join(cache, "npm"), filepath.Dir(mine)))
 	c := connectGo(t, ours.LatestLegacy, &mcp.StreamableClientTransport{Endpoint: mcptest.Gateway(t, with(config("files", e), "startWait", `"5m"`)).URL + "/mcp"})
-	textOf(t, c, "files__write_file", map[string]any{"path": filepath.Join(mine, "x"), "content": "x"})
+	textOf(t, c, "files__write_file", map[string]any{"path": mine, "content": "new"})
+	if data, err := os.ReadFile(mine); err != nil || string(data) != "new" {
+		t.Errorf("its own file has %q, %v", data, err)
+	}
 	for tool, arguments := range map[string]map[string]any{
 		"files__read_text_file": {"path": "/etc/shadow"},
-		"files__write_file":     {"path": filepath.Join(other, "x"), "content": "x"},
-		"files__list_directory": {"path": other},
+		"files__write_file":     {"path": other, "content": "new"},
+		"files__list_directory": {"path": filepath.Dir(other)},
 	} {
 		t.Run("install/attack "+tool, func(t *testing.T) {
 			if text, failed := c.call(t, tool, arguments); !failed || !strings.Contains(text, "EACCES") {
 				t.Errorf("%s", text)
+			}
+			if data, err := os.ReadFile(other); err != nil || string(data) != "old" {
+				t.Errorf("the other file has %q, %v", data, err)
 			}
 		})
 	}
