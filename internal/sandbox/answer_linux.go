@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcp-all-in-one/internal/safehttp"
+	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
 // A notification is a call that the filter asks about; the kernel's
@@ -85,7 +86,7 @@ func (c *caller) do() unix.Errno {
 		return c.fchmod(int(int32(args[0])), uint32(args[1]))
 	case nr == unix.SYS_FCHMODAT:
 		return c.chmod(int(int32(args[0])), args[1], uint32(args[2]))
-	case slices.Contains(legacyChmod, uint32(nr)):
+	case slices.Contains(launcher.LegacyChmod, uint32(nr)):
 		return c.chmod(unix.AT_FDCWD, args[0], uint32(args[1]))
 	}
 	return unix.ENOSYS

@@ -14,13 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
-// ExecCommand is the argument by which this program is the launcher.
-const ExecCommand = "__exec"
-
 // launcherArgs is the launcher's command line; a test adds to it.
-var launcherArgs = []string{"mcp-all-in-one", ExecCommand}
+var launcherArgs = []string{"mcp-all-in-one", launcher.Command}
 
 // Launch starts the launcher with the three standard files of attr. The
 // process is there when it returns; it is the server once wait has returned
@@ -101,7 +99,7 @@ func parseFailure(text string) error {
 	number, said, _ := strings.Cut(rest, " ")
 	n, _ := strconv.Atoi(number)
 	errno := syscall.Errno(n)
-	if said == errno.Error() || stage == StageExec {
+	if said == errno.Error() || stage == launcher.StageExec {
 		return &SetupError{stage, errno}
 	}
 	return &SetupError{stage, i18n.Errorf("%s", "%s", said)}

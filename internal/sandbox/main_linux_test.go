@@ -10,17 +10,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
 // TestMain is also the launcher, and the program that attacks.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
-		case ExecCommand:
+		case launcher.Command:
 			for _, name := range os.Args[2:] {
-				omitted[name] = true
+				launcher.Omitted[name] = true
 			}
-			os.Exit(Exec())
+			os.Exit(launcher.Exec())
 		case "attack":
 			if err := attacks[os.Args[2]](os.Args[3:]); err != nil {
 				fmt.Println(err)

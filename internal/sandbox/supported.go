@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
 // Supported says why servers cannot be confined on this system; nil if they
@@ -15,7 +16,7 @@ func Supported() error {
 		return i18n.Errorf(`the sandbox is on, and there is none for %s/%s yet: "sandbox": "off" runs it without`,
 			`沙箱已开启，但暂不支持 %s/%s："sandbox": "off" 可不经隔离运行`, runtime.GOOS, runtime.GOARCH)
 	}
-	if abi := ABI(); abi == 0 {
+	if abi := launcher.ABI(); abi == 0 {
 		return i18n.Errorf(`the sandbox is on, and this kernel has no Landlock (ABI 0): "sandbox": "off" runs it without`,
 			`沙箱已开启，但此内核没有 Landlock（ABI 0）："sandbox": "off" 可不经隔离运行`)
 	}
@@ -30,7 +31,7 @@ func Supported() error {
 // the user (before 6.12), calls to devices (before 6.10).
 func Missing() []string {
 	var list []string
-	abi := ABI()
+	abi := launcher.ABI()
 	if abi < 6 {
 		list = append(list, "signals")
 	}

@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package sandbox
+package launcher
 
 import (
 	"encoding/json"
@@ -24,57 +24,68 @@ const (
 	socketFile  = 5
 )
 
+// Packages are initialized in the order of their paths, each after those that it
+// imports, so this comes before most of the program.
+func init() {
+	if len(os.Args) == 2 && os.Args[1] == Command {
+		os.Exit(Exec())
+	}
+}
+
 // Exec is the body of the launcher: it confines this process and becomes the
 // server. It returns only when it fails, after it has told the helper why.
 func Exec() int {
 	// Filters belong to threads; the one that has it must make the last call.
 	runtime.LockOSThread()
 	err := become()
-	var setup *SetupError
-	if errors.As(err, &setup) {
-		errno := syscall.EINVAL
-		_ = errors.As(err, &errno)
-		fmt.Fprintf(os.NewFile(errorFile, "error"), "%s %d %v", setup.Stage, int(errno), setup.Err)
-	}
+	errno := syscall.EINVAL
+	_ = errors.As(err.err, &errno)
+	fmt.Fprintf(os.NewFile(errorFile, "error"), "%s %d %v", err.stage, int(errno), err.err)
 	return 127
 }
 
-func become() error {
+// A failure says at which stage the launcher failed.
+type failure struct {
+	stage string
+	err   error
+}
+
+func become() failure {
 	first := uint(requestFile)
-	if omitted["close"] {
+	if Omitted["close"] {
 		first = socketFile + 1000
 	}
 	if err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return &SetupError{"files", err}
+		return failure{"files", err}
 	}
 	data, err := io.ReadAll(os.NewFile(requestFile, "request"))
 	if err != nil {
-		return &SetupError{"request", err}
+		return failure{"request", err}
 	}
 	var r Request
 	if err := json.Unmarshal(data, &r); err != nil {
-		return &SetupError{"request", err}
+		return failure{"request", err}
 	}
 	path, argv, env, err := vectors(r)
 	if err != nil {
-		return &SetupError{StageExec, err}
+		return failure{StageExec, err}
 	}
 	abi := ABI()
 	if err := dropCapabilities(); err != nil {
-		return &SetupError{"capabilities", err}
+		return failure{"capabilities", err}
 	}
 	if err := restrictFiles(r.Profile, abi); err != nil {
-		return &SetupError{"landlock", err}
+		return failure{"landlock", err}
 	}
 	listener, err := install(assemble(kept(rules(r.Profile, abi))))
 	if err != nil {
-		return &SetupError{"seccomp", err}
+		return failure{"seccomp", err}
 	}
 	if err := unix.Sendmsg(socketFile, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
-		return &SetupError{"listener", err}
+		return failure{"listener", err}
 	}
 	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
-	return &SetupError{StageExec, errno}
+	return failure{StageExec, errno}
 }
 
 // vectors are the arguments of execve. They are made before the process is
@@ -111,7 +122,7 @@ func dropCapabilities() error {
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return err
 	}
-	if omitted["capabilities"] {
+	if Omitted["capabilities"] {
 		return nil
 	}
 	data[0].Permitted &= keptCapabilities
@@ -138,14 +149,14 @@ func install(prog []unix.SockFilter) (listener int, err error) {
 	return int(fd), nil
 }
 
-// omitted are the rules that a test takes away, to see that they are what
+// Omitted are the rules that a test takes away, to see that they are what
 // stops an attack.
-var omitted = map[string]bool{}
+var Omitted = map[string]bool{}
 
 func kept(list []rule) []rule {
 	var out []rule
 	for _, r := range list {
-		if !omitted[r.name] {
+		if !Omitted[r.name] {
 			out = append(out, r)
 		}
 	}

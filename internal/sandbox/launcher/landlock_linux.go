@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package sandbox
+package launcher
 
 import (
 	"errors"
@@ -66,10 +66,10 @@ func restrictFiles(p Profile, abi int) error {
 	if err := add(p.Write, writeFile, writeDir); err != nil {
 		return err
 	}
-	if omitted["files"] {
+	if Omitted["files"] {
 		list = append(list, landlock.PathAccess(cfg.HandledAccessFS, "/"))
 	}
-	if omitted["landlock"] {
+	if Omitted["landlock"] {
 		return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	}
 	return cfg.Restrict(list...)
@@ -81,13 +81,13 @@ func restrictMore(p Profile, cfg *landlock.Config) {
 	if p.Listen {
 		cfg.HandledAccessNet &^= ll.AccessNetBindTCP
 	}
-	if omitted["ports"] {
+	if Omitted["ports"] {
 		cfg.HandledAccessNet = 0
 	}
-	if p.Unix || omitted["abstract"] {
+	if p.Unix || Omitted["abstract"] {
 		cfg.Scoped &^= ll.ScopeAbstractUnixSocket
 	}
-	if omitted["signals"] {
+	if Omitted["signals"] {
 		cfg.Scoped &^= ll.ScopeSignal
 	}
 }

@@ -1,4 +1,4 @@
-package sandbox
+package launcher
 
 import "golang.org/x/sys/unix"
 
@@ -8,7 +8,7 @@ const (
 )
 
 var (
-	legacyChmod  []uint32
+	LegacyChmod  []uint32
 	legacyChown  []uint32
 	legacyKernel = []uint32{unix.SYS_KEXEC_FILE_LOAD}
 )

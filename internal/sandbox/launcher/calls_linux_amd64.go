@@ -1,4 +1,4 @@
-package sandbox
+package launcher
 
 import "golang.org/x/sys/unix"
 
@@ -10,7 +10,7 @@ const (
 
 // Calls that arm64 does not have.
 var (
-	legacyChmod  = []uint32{unix.SYS_CHMOD}
+	LegacyChmod  = []uint32{unix.SYS_CHMOD}
 	legacyChown  = []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN}
 	legacyKernel = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_KEXEC_FILE_LOAD}
 )

@@ -1,6 +1,6 @@
 //go:build amd64 || arm64
 
-package sandbox
+package launcher
 
 import (
 	"golang.org/x/sys/unix"
@@ -55,7 +55,7 @@ func rules(p Profile, abi int) []rule {
 	all := []rule{
 		socketRule(p),
 		{name: "connect", calls: []uint32{unix.SYS_CONNECT}, otherwise: connect},
-		{name: "chmod", calls: append([]uint32{unix.SYS_FCHMODAT, unix.SYS_FCHMOD}, legacyChmod...), otherwise: ask},
+		{name: "chmod", calls: append([]uint32{unix.SYS_FCHMODAT, unix.SYS_FCHMOD}, LegacyChmod...), otherwise: ask},
 		// Programs fall back to fchmodat and clone, whose arguments can be read.
 		{name: "chmod", calls: []uint32{unix.SYS_FCHMODAT2}, otherwise: absent},
 		{name: "clone", calls: []uint32{unix.SYS_CLONE3}, otherwise: absent},
