@@ -15,6 +15,7 @@ import (
 var egress = map[string]struct{ why, test string }{
 	"internal/safehttp/safehttp.go":                   {"addresses that strangers name", "internal/safehttp TestForbiddenURLs"},
 	"internal/safehttp/configured.go":                 {"the sampling backend and the collector, as configured", "internal/safehttp TestConfigured"},
+	"internal/sandbox/proxy.go":                       {"hosts that the sandbox of a server lists, at public addresses", "internal/sandbox TestProxyLeadsOnlyToItsHosts"},
 	"internal/mcphttp/httpclient/client_transport.go": {"configured servers, redirects off", "internal/mcphttp/httpclient TestServerLeadsNowhere"},
 	"internal/probe/trace.go":                         {"the url of a configured server, without credentials, redirects off", "internal/probe TestTrace"},
 	"internal/access/oauth_keys.go":                   {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},

@@ -8,10 +8,14 @@ import (
 
 	"mcp-all-in-one/internal/cli"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/sandbox/launcher"
 	"mcp-all-in-one/internal/script"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == launcher.Command {
+		os.Exit(launcher.Exec())
+	}
 	if len(os.Args) == 2 && os.Args[1] == script.Command {
 		os.Exit(script.RunChild())
 	}

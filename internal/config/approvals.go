@@ -124,23 +124,33 @@ func (a *Approvals) own(list []proposal) error {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(p proposal) bool {
-		return all[p.id].earlier == "" && all[p.id].files[p.is] == "" && !slices.Contains(all[p.id].hashes, p.is)
+		m := all[p.id]
+		return m.earlier == "" && m.files[p.is] == "" && !slices.Contains(m.hashes, p.is) && !(m.confined && p.was == "")
 	})
 	if len(list) == 0 {
 		return nil
 	}
 	return a.change(func(all marks) bool {
 		for _, p := range list {
+			if m := all[p.id]; p.was == "" && m.confined {
+				m.confined = false // a new entry of a person's own
+				all[p.id] = m
+			}
 			all.drop(p.id, p.is, "")
 		}
 		return true
 	})
 }
 
-// Approve lets a server be started. shown is the ApprovalHash of what the
-// person saw; when the file has another entry by now it is ErrChanged, and
-// nothing is approved.
-func (a *Approvals) Approve(id, shown string) error {
+// Approve lets a server be started, confined unless its entry says otherwise.
+// shown is the ApprovalHash of what the person saw; when the file has another
+// entry by now it is ErrChanged, and nothing is approved.
+func (a *Approvals) Approve(id, shown string) error { return a.approve(id, shown, true) }
+
+// ApproveUnconfined is Approve without a sandbox, unless the entry has one.
+func (a *Approvals) ApproveUnconfined(id, shown string) error { return a.approve(id, shown, false) }
+
+func (a *Approvals) approve(id, shown string, confined bool) error {
 	if !a.project {
 		unlock, err := lock(realPath(a.path)) // nobody changes the entry meanwhile
 		if err != nil {
@@ -158,11 +168,13 @@ func (a *Approvals) Approve(id, shown string) error {
 	files := a.filesOf(now.entry(id).value)
 	return a.change(func(all marks) bool {
 		if a.project {
-			all[id] = mark{hashes: []string{shown}, files: map[string]string{shown: files}}
+			all[id] = mark{hashes: []string{shown}, files: map[string]string{shown: files}, confined: confined}
 			return true
 		}
-		_, marked := all[id]
+		m, marked := all[id]
 		if marked {
+			m.confined = confined
+			all[id] = m
 			all.drop(id, shown, files)
 		}
 		return marked

@@ -90,6 +90,7 @@ func (k *serverChecker) run() {
 	k.environment()
 	k.headers()
 	k.auth()
+	k.sandbox()
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:

@@ -106,6 +106,10 @@ func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
 		v.SetBytes(n.appendJSON(nil, "", ""))
 	case f.typ == typeInherit:
 		d.inherit(n, v, path)
+	case f.typ == typeSandbox:
+		d.sandbox(n, v, path)
+	case f.typ == typeHosts:
+		d.hosts(n, v, path)
 	case f.size:
 		d.size(n, v, f, path)
 	case f.typ.Kind() == reflect.Pointer:

@@ -65,6 +65,7 @@ func TestHashes(t *testing.T) {
 		"url":         {func(s *Server) { s.URL = "http://h" }, true},
 		"headers":     {func(s *Server) { s.Headers = map[string]Secret{"A": "b"} }, true},
 		"inherit":     {func(s *Server) { s.InheritEnv.All = true }, true},
+		"sandbox":     {func(s *Server) { s.Sandbox = Sandbox{On: true, Written: true} }, true},
 		"share":       {func(s *Server) { s.Share = "all" }, true},
 		"protocol":    {func(s *Server) { s.Protocol = "modern" }, true},
 		"deny":        {func(s *Server) { s.Deny = []string{"x"} }, false},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -65,6 +66,10 @@ func (r *reader) server(schema *Schema, e entry) {
 	d := decoder{c: r.c}
 	d.object(expanded, v, path)
 	s.Missing = refs.missing
+	// Where there is no sandbox yet, an approval cannot ask for one.
+	if !s.Sandbox.Written && r.marks[s.ID()].confined && runtime.GOOS == "linux" {
+		s.Sandbox.On = true
+	}
 	if r.layout.shape == ShapeMCPX && s.Type == TypeHTTP && strings.Contains(s.URL, "/sse") {
 		s.Type = TypeSSE
 	}

@@ -23,17 +23,22 @@ type marks map[string]mark
 // earlier version is one that was written as a single hash, which did not cover
 // the whole entry: it is pending whatever it says.
 type mark struct {
-	hashes  []string
-	by      map[string]string // principal by hash
-	files   map[string]string // filesHash at the approval, by hash
-	earlier string
+	hashes []string
+	by     map[string]string // principal by hash
+	files  map[string]string // filesHash at the approval, by hash
+	// confined says that the person who approved the server wants it in a
+	// sandbox, where its entry says nothing about one. It stays when the entry
+	// is edited.
+	confined bool
+	earlier  string
 }
 
 // markJSON is a mark in a record that says more than the list of hashes.
 type markJSON struct {
-	Hashes []string          `json:"hashes"`
-	By     map[string]string `json:"by,omitempty"`
-	Files  map[string]string `json:"files,omitempty"`
+	Hashes   []string          `json:"hashes"`
+	By       map[string]string `json:"by,omitempty"`
+	Files    map[string]string `json:"files,omitempty"`
+	Confined bool              `json:"confined,omitempty"`
 }
 
 // maxHashes bounds how many versions of an entry stay marked; the oldest go.
@@ -48,7 +53,7 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	}
 	var v markJSON
 	err := json.Unmarshal(data, &v)
-	m.hashes, m.by, m.files = v.Hashes, v.By, v.Files
+	m.hashes, m.by, m.files, m.confined = v.Hashes, v.By, v.Files, v.Confined
 	return err
 }
 
@@ -56,8 +61,8 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	if m.earlier != "" {
 		return json.Marshal(m.earlier)
 	}
-	if len(m.by) > 0 || len(m.files) > 0 {
-		return json.Marshal(markJSON{m.hashes, m.by, m.files})
+	if len(m.by) > 0 || len(m.files) > 0 || m.confined {
+		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined})
 	}
 	return json.Marshal(m.hashes)
 }
@@ -72,7 +77,7 @@ func (all marks) drop(id, hash, files string) {
 	if files != "" {
 		m.files = map[string]string{hash: files}
 	}
-	if m.earlier = ""; len(m.hashes) == 0 && len(m.files) == 0 {
+	if m.earlier = ""; len(m.hashes) == 0 && len(m.files) == 0 && !m.confined {
 		delete(all, id)
 		return
 	}
@@ -145,6 +150,7 @@ func (all marks) add(more marks) {
 		m.hashes = appendNew(all[id].hashes, m.hashes...)
 		m.by = joined(all[id].by, m.by)
 		m.files = joined(all[id].files, m.files)
+		m.confined = m.confined || all[id].confined
 		if m.earlier == "" {
 			m.earlier = all[id].earlier
 		}

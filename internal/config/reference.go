@@ -66,7 +66,7 @@ func nested(b *strings.Builder, path string, t reflect.Type) {
 		for s.Kind() == reflect.Pointer || s.Kind() == reflect.Slice {
 			s = s.Elem()
 		}
-		if s.Kind() != reflect.Struct || s == typeInherit {
+		if s.Kind() != reflect.Struct || s == typeInherit || s == typeHosts {
 			continue
 		}
 		name := join(path, f.name)

@@ -107,6 +107,12 @@ func typeSchema(t reflect.Type, f field) *node {
 		return object("oneOf", &node{kind: kindArray, items: []*node{
 			object("const", "all"), object("type", "array", "items", object("type", "string")),
 		}})
+	case t == typeHosts:
+		return object("oneOf", &node{kind: kindArray, items: []*node{
+			object("enum", stringList("any", "none")), object("type", "array", "items", object("type", "string")),
+		}})
+	case t == typeSandbox:
+		return object("oneOf", &node{kind: kindArray, items: []*node{object("enum", stringList("on", "off")), structSchema(t)}})
 	case t == typeSampling:
 		s := structSchema(t)
 		return object("oneOf", &node{kind: kindArray, items: []*node{object("type", "string"), s}})
@@ -170,6 +176,10 @@ func typeName(f field) string {
 		return "any"
 	case t == typeInherit:
 		return `list of names or "all"`
+	case t == typeHosts:
+		return "`any`, `none` or list"
+	case t == typeSandbox:
+		return "`off`, `on` or object"
 	case t == typeSampling:
 		return "text or object"
 	}

@@ -93,6 +93,7 @@ type Server struct {
 	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
 	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"What is checked of a call's arguments before it is sent." zh:"发送前检查哪些参数。"`
 	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model." zh:"工具、提示或说明变化或向模型下达指令时的处理。"`
+	Sandbox      Sandbox               `json:"sandbox" doc:"What a command may do here: \"off\" is everything, \"on\" its own files and any public host, an object what it says. See docs/sandbox.md." zh:"命令在本机的权限：\"off\" 不限制，\"on\" 仅自身文件与任意公网主机，对象则按其内容。见 docs/sandbox.md。"`
 	Tools        map[string]ToolPolicy `json:"tools" doc:"Policy by tool name." zh:"按工具名的策略。"`
 	Prompts      map[string]Policy     `json:"prompts" doc:"Policy by prompt name." zh:"按提示名的策略。"`
 	Resources    map[string]Policy     `json:"resources" doc:"Policy by resource URI." zh:"按资源 URI 的策略。"`
@@ -220,6 +221,7 @@ func (s *Server) hashEntry(h *fieldHash) {
 	}
 	h.add("inherit", append([]string{fmt.Sprint(s.InheritEnv.All)}, s.InheritEnv.Names...)...)
 	s.Auth.hashEntry(h)
+	s.Sandbox.hashEntry(h)
 }
 
 // fieldHash hashes named lists of texts so that no two lists collide.

@@ -49,6 +49,7 @@ type StatusMCPServer struct {
 	ToolCount     int            `json:"toolCount"`
 	Protocol      string         `json:"protocol,omitempty"`
 	PID           int            `json:"pid,omitempty"`
+	Sandbox       string         `json:"sandbox,omitempty"`
 	Restarts      int            `json:"restarts"`
 	Error         string         `json:"error,omitempty"`
 	ErrorZH       string         `json:"errorZH,omitempty"`
@@ -74,7 +75,7 @@ func (p *StatusPage) Hit(h config.Hit) {
 func (s *StatusSchema) Add(st upstream.Status, patience time.Duration, who access.Principal) {
 	row := StatusMCPServer{
 		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
-		Protocol: st.Version, Restarts: st.Restarts,
+		Protocol: st.Version, Restarts: st.Restarts, Sandbox: st.Sandbox,
 	}
 	why := WhyNot(st, patience)
 	if !why.Empty() {

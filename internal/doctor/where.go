@@ -59,6 +59,9 @@ func Diagnose(a *env.Env, u *upstream.Upstream) finding {
 	case upstream.Ready:
 		f.OK = true
 		f.Detail = fmt.Sprintf(a.T("ready, protocol %s, %d tools", "就绪，协议 %s，%d 个工具"), st.Version, st.Tools)
+		if st.Sandbox != "" {
+			f.Detail += a.T(", confined: ", "，已隔离：") + st.Sandbox
+		}
 		return f
 	case upstream.Disabled:
 		f.OK, f.Detail = true, a.T("disabled", "已停用")
@@ -80,6 +83,9 @@ func Diagnose(a *env.Env, u *upstream.Upstream) finding {
 		if !strings.Contains(f.Detail, strings.TrimSpace(line)) {
 			f.Detail += "\n" + line
 		}
+	}
+	if st.Sandbox != "" {
+		f.Detail += "\n" + a.T("it is confined: what its sandbox does not allow fails with EACCES or EPERM", "它在沙箱中运行：沙箱不允许的操作会以 EACCES 或 EPERM 失败")
 	}
 	f.Fix = fixFor(a, cfg, &st, why)
 	return f

@@ -207,6 +207,7 @@ func (s *Session) rawStream(ctx context.Context) (jsonrpc.Stream, error) {
 	}
 	child, err := s.opt.Launcher.Start(ctx, stdio.Command{
 		Name: s.target.Name, Path: s.target.Command, Args: s.target.Args, Env: s.target.Env, Dir: s.target.Cwd, MaxLine: s.opt.MaxMessage,
+		Sandbox: s.target.Sandbox,
 	})
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -32,6 +33,8 @@ type Target struct {
 	// Env is the whole environment of the command.
 	Env []string
 	Cwd string
+	// Sandbox says how the command is confined; nil when it is not.
+	Sandbox *sandbox.Server
 
 	URL string
 	// Type is config.TypeHTTP, config.TypeSSE, or config.TypeAuto to find out.
@@ -63,6 +66,9 @@ func TargetOf(s *config.Server, parent []string) Target {
 		}
 		t.Env, _ = stdio.Environ(parent, stdio.Inherit{All: s.InheritEnv.All, Names: s.InheritEnv.Names}, own)
 		t.URL = ""
+		if s.Sandbox.On {
+			t.Sandbox = &sandbox.Server{ID: s.ID(), Rules: s.Sandbox, Cwd: s.Cwd}
+		}
 		return t
 	}
 	t.Command, t.Header = "", make(http.Header)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox"
 )
 
 // stderrWait is how long the end of standard error is awaited after a child
@@ -29,6 +30,10 @@ type Command struct {
 	Dir string
 	// MaxLine is the longest line read from it; DefaultMaxLine when zero.
 	MaxLine int64
+	// Sandbox says how it is confined; nil when it is not.
+	Sandbox *sandbox.Server
+
+	profile *sandbox.Profile // set once it is prepared
 }
 
 // A controller reaches the process behind a child.

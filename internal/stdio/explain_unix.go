@@ -8,6 +8,9 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox"
 )
 
 // explain turns what the kernel said about a file that exists into something
@@ -16,6 +19,10 @@ func explain(cmd Command, path string, failure error) error {
 	switch {
 	case failure == nil:
 		return nil
+	case errors.As(failure, new(*sandbox.SetupError)):
+		e := startError(cmd, failure, "%v", "%v", failure)
+		e.Hint = i18n.New(`"sandbox": "off" runs it without`, `"sandbox": "off" 可不经隔离运行`)
+		return e
 	case errors.Is(failure, unix.ENOENT):
 		if program := interpreter(path); program != "" {
 			return startError(cmd, failure, "%s needs %s, which does not exist", "%s 需要 %s，而它不存在", path, program)

@@ -41,6 +41,8 @@ type starter struct {
 	family family
 	look   *time.Timer
 	step   int // index into lookAgain
+	// launched hears of children that were confined, or could not be.
+	launched chan launched
 }
 
 // A kid is a child that the helper has started and not reported dead.
@@ -51,6 +53,8 @@ type kid struct {
 	status syscall.WaitStatus
 	killed bool      // its tree is to be killed while it lives
 	until  time.Time // how long its tree may take to die
+	// confining says that it is still the launcher of its sandbox.
+	confining bool
 }
 
 // kill marks the tree of a child for killing.
@@ -82,7 +86,7 @@ func RunHelper(context.Context) int {
 	deaf := make(chan os.Signal, 1)
 	signal.Notify(deaf, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP)
 
-	s := &starter{link: link, self: os.Getpid(), kids: make(map[uint64]*kid), look: time.NewTimer(time.Hour)}
+	s := &starter{link: link, self: os.Getpid(), kids: make(map[uint64]*kid), look: time.NewTimer(time.Hour), launched: make(chan launched)}
 	s.family.init(s.self, reaper)
 	s.run()
 	return 0
@@ -117,6 +121,8 @@ func (s *starter) run() {
 				return
 			}
 			s.obey(e)
+		case l := <-s.launched:
+			s.settle(l)
 		case <-died:
 			s.reap()
 		case <-s.look.C:
@@ -156,10 +162,13 @@ func (s *starter) start(e envelope) {
 	for _, fd := range e.fds {
 		attr.Files = append(attr.Files, uintptr(fd))
 	}
+	if e.Profile != nil {
+		s.startConfined(e, attr)
+		return
+	}
 	pid, err := syscall.ForkExec(string(e.Path), toStrings(e.Argv), attr)
 	if err != nil {
-		errno, _ := err.(syscall.Errno)
-		s.report(report{Kind: kindFailed, ID: e.ID, Errno: int(errno), Error: err.Error()})
+		s.failed(e.ID, err)
 		return
 	}
 	s.kids[e.ID] = &kid{id: e.ID, pid: pid}

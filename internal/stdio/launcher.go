@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox"
 )
 
 // LauncherOptions are the settings of a Launcher; the zero value is usable.
@@ -40,6 +42,7 @@ type Launcher struct {
 	lastID   atomic.Uint64
 	children sync.WaitGroup
 	platform platform
+	proxy    sandbox.Proxy // how confined children reach hosts by name
 
 	mu     sync.Mutex
 	closed bool
@@ -57,6 +60,7 @@ func NewLauncher(opt LauncherOptions) *Launcher {
 	}
 	return &Launcher{
 		opt:      opt,
+		proxy:    sandbox.Proxy{Log: opt.Log},
 		starting: make(chan struct{}, positive(opt.MaxStarting, 8)),
 		grace: grace{
 			stdin: positive(opt.StdinGrace, 5*time.Second),
@@ -93,7 +97,60 @@ func (l *Launcher) Start(ctx context.Context, cmd Command) (*Child, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+	if cmd.Sandbox != nil {
+		return l.spawnConfined(ctx, cmd, path)
+	}
 	return l.spawn(ctx, cmd, path)
+}
+
+// spawnConfined prepares what confines a child, and starts it.
+func (l *Launcher) spawnConfined(ctx context.Context, cmd Command, path string) (*Child, error) {
+	p := sandbox.Program{Path: path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir}
+	p, profile, release, err := sandbox.Confine(ctx, &l.proxy, *cmd.Sandbox, p, l.run)
+	if err != nil {
+		return nil, startError(cmd, err, "%v", "%v", err)
+	}
+	c, err := l.spawn(ctx, confined(cmd.Name, p, profile, cmd.MaxLine), p.Path)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	l.children.Go(func() {
+		<-c.done
+		release()
+	})
+	return c, nil
+}
+
+func confined(name string, p sandbox.Program, profile sandbox.Profile, maxLine int64) Command {
+	return Command{Name: name, Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, MaxLine: maxLine, profile: &profile}
+}
+
+// run runs a confined program to its end and returns what it printed.
+func (l *Launcher) run(ctx context.Context, p sandbox.Program, profile sandbox.Profile) ([]byte, error) {
+	c, err := l.spawn(ctx, confined(p.Path, p, profile, 0), p.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, c.Kill)()
+	c.stream.CloseWrite()
+	var out []byte
+	for {
+		line, free, err := c.stream.Read()
+		if err != nil {
+			break
+		}
+		out = append(append(out, line...), '\n')
+		if free != nil {
+			free()
+		}
+	}
+	<-c.done
+	c.stream.Close()
+	if status := c.Exit(); status.Code != 0 {
+		return nil, i18n.Errorf("%v: %s", "%v：%s", status, strings.Join(c.Stderr().Lines(5), " / "))
+	}
+	return out, nil
 }
 
 // adopt makes the child of a command that is about to start and begins to
@@ -123,5 +180,6 @@ func (l *Launcher) Close() error {
 	l.mu.Unlock()
 	l.shutdown()
 	l.children.Wait()
+	l.proxy.Close()
 	return nil
 }

@@ -246,7 +246,8 @@ func TestHelperIsDeafAndSmall(t *testing.T) {
 	if got := c.Exit().String(); got != "exit status 0" {
 		t.Errorf("exit = %s", got)
 	}
-	if rss := rssKiB(t, pid); rss > 10<<10 && !raceDetector {
+	// Most of it is what the program links, used by the helper or not.
+	if rss := rssKiB(t, pid); rss > 20<<10 && !raceDetector {
 		t.Errorf("the helper takes %d KiB", rss)
 	} else {
 		t.Logf("the helper takes %d KiB", rss)

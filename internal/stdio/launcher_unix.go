@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox"
 )
 
 // helperSocket is the file descriptor of the socket in the helper.
@@ -173,7 +174,7 @@ func (h *helperClient) start(ctx context.Context, c *Child, cmd Command, path st
 	argv := append([]string{cmd.Path}, cmd.Args...)
 	err := h.link.send(order{
 		Op: opStart, ID: c.id, Path: []byte(path), Dir: []byte(cmd.Dir),
-		Argv: toBytes(argv), Env: toBytes(cmd.Env),
+		Argv: toBytes(argv), Env: toBytes(cmd.Env), Profile: cmd.profile,
 	}, files...)
 	if err != nil {
 		h.forget(c)
@@ -234,6 +235,9 @@ func (h *helperClient) listen() error {
 			c.failure = errors.New(r.Error)
 			if r.Errno != 0 {
 				c.failure = syscall.Errno(r.Errno)
+			}
+			if r.Stage != "" && r.Stage != sandbox.StageExec {
+				c.failure = &sandbox.SetupError{Stage: r.Stage, Err: c.failure}
 			}
 			close(c.started)
 		case kindExit:

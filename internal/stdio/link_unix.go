@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox"
 )
 
 // maxFrame bounds one message between us and the helper: the arguments and
@@ -37,6 +38,8 @@ type order struct {
 	Env    [][]byte `json:"env,omitempty"`
 	Dir    []byte   `json:"dir,omitempty"`
 	Signal int      `json:"signal,omitempty"`
+	// Profile confines it; nil when nothing does.
+	Profile *sandbox.Profile `json:"profile,omitempty"`
 }
 
 // Kinds of a report.
@@ -53,6 +56,7 @@ type report struct {
 	PID    int    `json:"pid,omitempty"`
 	Errno  int    `json:"errno,omitempty"`
 	Error  string `json:"error,omitempty"`
+	Stage  string `json:"stage,omitempty"` // of the launcher
 	Code   int    `json:"code,omitempty"`
 	Signal int    `json:"signal,omitempty"`
 }

@@ -16,12 +16,17 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/sandbox/launcher"
 )
 
 // TestMain lets the test binary play the helper and all kinds of children.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__helper" {
 		os.Exit(RunHelper(context.Background()))
+	}
+	if len(os.Args) > 1 && os.Args[1] == launcher.Command {
+		os.Exit(launcher.Exec())
 	}
 	if len(os.Args) > 2 && os.Args[1] == "__role" {
 		roles[os.Args[2]](os.Args[3:])

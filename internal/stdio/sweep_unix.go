@@ -78,6 +78,9 @@ func (s *starter) sweep() time.Duration {
 			_ = unix.Kill(-k.pid, unix.SIGKILL)
 		}
 		late := time.Now().After(k.until)
+		if k.confining {
+			continue // its failure is reported before its end
+		}
 		if k.exited && (late || len(trees[id]) == 0) {
 			s.gone(k)
 		} else if !late {
@@ -137,6 +140,7 @@ func (s *starter) report(r report) { _ = s.link.send(r) }
 func (s *starter) end(died <-chan os.Signal) {
 	for _, k := range s.kids {
 		k.kill()
+		k.confining = false // nobody waits for it any more
 	}
 	for limit := time.Now().Add(endWait); time.Now().Before(limit); {
 		s.sweep()

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -39,6 +40,7 @@ type Status struct {
 	Templates          int
 	Stderr             []string
 	Dropped            map[string]int64
+	Sandbox            string   // what of it is confined; "" when it is not
 	Withheld           []string // environment variables that it did not get
 	Noise              string   // the first line on its standard output that was no message
 	Issues             []catalog.Issue
@@ -54,6 +56,9 @@ func (u *Upstream) Status() Status {
 		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
 	}
 	s.Reason = i18n.Why(u.reason)
+	if cfg.Type == config.TypeStdio {
+		s.Sandbox = sandbox.Summary(cfg.Sandbox)
+	}
 	if u.stderr != nil {
 		s.Stderr = u.stderr.Lines(50)
 	}

@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
 )
 
@@ -139,7 +140,11 @@ func (u *Upstream) command() stdio.Command {
 	}
 	env, withheld := stdio.Environ(os.Environ(), stdio.Inherit{All: cfg.InheritEnv.All, Names: cfg.InheritEnv.Names}, own)
 	u.noteWithheld(withheld)
-	return stdio.Command{Name: u.name, Path: cfg.Command, Args: cfg.Args, Env: env, Dir: cfg.Cwd, MaxLine: u.limits.ServerMessage}
+	cmd := stdio.Command{Name: u.name, Path: cfg.Command, Args: cfg.Args, Env: env, Dir: cfg.Cwd, MaxLine: u.limits.ServerMessage}
+	if cfg.Sandbox.On {
+		cmd.Sandbox = &sandbox.Server{ID: cfg.ID(), Rules: cfg.Sandbox, Cwd: cfg.Cwd}
+	}
+	return cmd
 }
 
 // idleFor is how long a call may be silent.

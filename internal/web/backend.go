@@ -71,6 +71,8 @@ type Server struct {
 	Resources int    `json:"resources"`
 	Prompts   int    `json:"prompts"`
 	Restarts  int    `json:"restarts"`
+	// Sandbox is what of it is confined: "files", or "files, hosts".
+	Sandbox string `json:"sandbox,omitempty"`
 	// Pending is what waits for approval: "new", or what changed.
 	Pending []string `json:"pending,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,9 +16,11 @@ import (
 )
 
 func ApproveCommand(a *env.Env) *cobra.Command {
-	var yes bool
+	var yes, noSandbox bool
 	cmd := serverCommand(a, "approve", a.T("approve a server that a client has added", "批准客户端添加的服务"), nil,
-		func(cmd *cobra.Command, schema, name string) error { return approve(a, cmd, schema, name, yes) })
+		func(cmd *cobra.Command, schema, name string) error {
+			return approve(a, cmd, schema, name, yes, noSandbox)
+		})
 	cmd.Long = a.T("Shows what a server that waits for approval would run, and lets it start after a yes. For a server that runs it shows how its tools have changed, and accepts them. Without a name it lists what waits.",
 		"显示等待批准的服务将运行的内容，确认后允许其启动。对正在运行的服务，显示其工具的变化并接受。不带名称时列出等待批准的内容。")
 	cmd.Use, cmd.Args = "approve [NAME]", command.ArgCount(a, 0, 1)
@@ -29,6 +32,7 @@ func ApproveCommand(a *env.Env) *cobra.Command {
 		return one(cmd, args)
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("do not ask", "不再询问"))
+	cmd.Flags().BoolVar(&noSandbox, "no-sandbox", false, a.T("run it without a sandbox, unless its entry has one", "不经隔离运行，除非条目自带沙箱"))
 	return cmd
 }
 
@@ -76,7 +80,7 @@ func listWaiting(a *env.Env) error {
 
 // approve shows the whole entry as it is written before it asks. One that
 // changed meanwhile is shown again.
-func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes bool) error {
+func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox bool) error {
 	for {
 		cfg, err := a.Load(false)
 		if err != nil {
@@ -89,16 +93,22 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes bool) erro
 		if changed := pins(a).Changed(s.ID()); !s.Pending && len(changed) > 0 {
 			return approveTools(a, cmd, cfg, s, changed, yes)
 		}
-		if !s.Pending {
+		free := noSandbox && s.Sandbox.On && !s.Sandbox.Written
+		if !s.Pending && !free {
 			return env.Fail(env.ExitUsage, env.CodeNotPending, "", "%s", a.T("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
 		}
 		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.T("server", "服务"), name, s.Entry())
+		sayConfined(a, s, noSandbox)
 		if !yes {
 			if err := confirm(a, a.T("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {
 				return err
 			}
 		}
-		err = cfg.Approvals().Approve(s.ID(), s.ApprovalHash())
+		record := cfg.Approvals().Approve
+		if noSandbox {
+			record = cfg.Approvals().ApproveUnconfined
+		}
+		err = record(s.ID(), s.ApprovalHash())
 		switch {
 		case errors.Is(err, config.ErrChanged) && yes:
 			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", err)
@@ -109,6 +119,17 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes bool) erro
 			return err
 		}
 		return approved(a, cmd, cfg, s)
+	}
+}
+
+// sayConfined says what a command that is about to be approved may do here.
+func sayConfined(a *env.Env, s *config.Server, noSandbox bool) {
+	switch {
+	case s.Type != config.TypeStdio || s.Sandbox.Written:
+	case noSandbox || runtime.GOOS != "linux":
+		fmt.Fprintln(a.Stderr, a.T("it runs without a sandbox: it may read and write whatever you may", "它不经隔离运行：可读写你能读写的一切"))
+	default:
+		fmt.Fprintln(a.Stderr, a.T("it runs confined: its own files, and any public host; --no-sandbox runs it without", "它在沙箱中运行：只能使用自身文件与公网主机；--no-sandbox 可不经隔离运行"))
 	}
 }
 

@@ -122,7 +122,11 @@ func printStatus(a *env.Env, page *control.StatusPage) {
 			if s.PID > 0 {
 				pid = fmt.Sprint(s.PID)
 			}
-			t.Add(control.ServerLabel(a, page, name, s.Name), string(s.Status), s.Type, fmt.Sprint(s.ToolCount), s.Protocol, pid, a.T(s.Error, s.ErrorZH))
+			kind := s.Type
+			if s.Sandbox != "" {
+				kind += a.T(" (confined: ", "（已隔离：") + s.Sandbox + a.T(")", "）")
+			}
+			t.Add(control.ServerLabel(a, page, name, s.Name), string(s.Status), kind, fmt.Sprint(s.ToolCount), s.Protocol, pid, a.T(s.Error, s.ErrorZH))
 		}
 	}
 	a.Print(t)

@@ -45,7 +45,7 @@ func (c *consoleServers) List() []web.Server {
 func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 	w := web.Server{
 		Schema: s.Schema, Name: s.Name, State: consoleStates[s.State], Since: s.Since, Transport: s.Type,
-		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts,
+		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts, Sandbox: s.Sandbox,
 	}
 	w.Reason, w.ReasonZH = control.WhyNot(s, in.Config.StartWait).Both()
 	if w.State == "starting" && w.Reason != "" {

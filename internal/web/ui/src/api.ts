@@ -6,6 +6,7 @@ export interface Server {
   state: "up" | "starting" | "down" | "idle" | "disabled" | "pending" | "auth";
   reason?: string; reasonZH?: string; since?: string; transport: string; protocol?: string; title?: string; version?: string; pid?: number;
   tools: number; resources: number; prompts: number; restarts: number; pending?: string[];
+  sandbox?: string;
 }
 
 export interface ServerDetail extends Server {

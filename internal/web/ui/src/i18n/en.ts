@@ -66,6 +66,7 @@ export const en = {
   compareWith: "Compare with",
   comparison: "Comparison",
   config: "Config",
+  confined: "confined",
   connect: "Connect",
   connectAnother: "Connect a client",
   connectAny: "Connect to any server",

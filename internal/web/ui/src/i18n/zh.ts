@@ -68,6 +68,7 @@ export const zh: Record<keyof typeof en, string> = {
   compareWith: "比较对象",
   comparison: "对比",
   config: "配置",
+  confined: "已隔离",
   connect: "连接",
   connectAnother: "连接客户端",
   connectAny: "连接任意服务器",

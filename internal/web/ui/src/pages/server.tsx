@@ -32,7 +32,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
   return <div class="page">
     <div class="bar wrap">
       <h1>{name}</h1><Status tone={toneOf(d)} state={d.state}>{stateName(d)}{d.since ? " " + age(d.since, now.value) : ""}</Status>
-      <span class="mut">{d.transport} · {d.protocol ?? "–"}{d.pid ? ` · pid ${d.pid}` : ""}{schema !== "default" ? ` · ${schema}` : ""}</span>
+      <span class="mut">{d.transport} · {d.protocol ?? "–"}{d.pid ? ` · pid ${d.pid}` : ""}{d.sandbox ? ` · ${t("confined")}: ${d.sandbox}` : ""}{schema !== "default" ? ` · ${schema}` : ""}</span>
       <span class="space" />
       {waits && may("admin") && <><button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approve")}</button>{away}</>}
       <a class={waits ? "button" : "button primary"} href={href(["bench", name])}>{t("bench")}</a>

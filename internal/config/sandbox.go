@@ -1,0 +1,139 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Sandbox says what a server over stdio may do on this machine.
+type Sandbox struct {
+	// On says that the server is confined. What is not written is as the
+	// approval of the entry says.
+	On bool `json:"-"`
+	// Written says that the entry has the key.
+	Written bool `json:"-"`
+
+	Read   []string `json:"read" doc:"Files and folders it may read besides the system's and its own." zh:"除系统与自身文件外可读取的文件与目录。"`
+	Write  []string `json:"write" doc:"Files and folders it may also write." zh:"还可写入的文件与目录。"`
+	Hosts  Hosts    `json:"hosts" doc:"Hosts it may reach: \"any\" public one, \"none\", or a list such as api.github.com, *.example.com, 10.0.0.5:5432." zh:"可访问的主机：\"any\"（任意公网主机）、\"none\"，或列表，如 api.github.com、*.example.com、10.0.0.5:5432。"`
+	Unix   bool     `json:"unix" doc:"Allow unix sockets, such as those of the desktop and of container engines." zh:"允许 unix 套接字，如桌面会话与容器引擎的套接字。"`
+	Listen bool     `json:"listen" doc:"Allow it to accept connections." zh:"允许监听端口。"`
+	Home   bool     `json:"home" doc:"Let it read your home directory; without, it has one of its own." zh:"允许读取用户主目录；否则使用它自己的主目录。"`
+}
+
+// Hosts are the hosts that a server may reach. The zero value is any.
+type Hosts struct {
+	Listed bool // only Names
+	Names  []string
+}
+
+// String writes hosts as the file has them.
+func (h Hosts) String() string {
+	switch {
+	case !h.Listed:
+		return "any"
+	case len(h.Names) == 0:
+		return "none"
+	}
+	return strings.Join(h.Names, ", ")
+}
+
+var typeSandbox, typeHosts = reflect.TypeFor[Sandbox](), reflect.TypeFor[Hosts]()
+
+// sandbox reads "on", "off", or an object, which is on.
+func (d *decoder) sandbox(n *node, v reflect.Value, path string) {
+	out := Sandbox{On: true, Written: true}
+	switch {
+	case n.kind == kindString && n.text == "on":
+	case n.kind == kindString && n.text == "off":
+		out.On = false
+	case n.kind == kindObject:
+		d.object(n, reflect.ValueOf(&out).Elem(), path)
+	default:
+		d.report(n, path, codeNotOneOf, shown(n), i18n.New(`"on", "off", an object`, `"on"、"off"、对象`))
+	}
+	// A key that cannot be read does not set the server free.
+	v.Set(reflect.ValueOf(out))
+}
+
+// hosts reads "any", "none" or a list.
+func (d *decoder) hosts(n *node, v reflect.Value, path string) {
+	out := Hosts{Listed: true}
+	switch {
+	case n.kind == kindString && n.text == "any":
+		out.Listed = false
+	case n.kind == kindString && n.text == "none":
+	case n.kind == kindArray:
+		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
+		for i, name := range out.Names {
+			if _, _, ok := SplitHost(name); !ok && i < len(n.items) && !n.items[i].unresolved {
+				d.report(n.items[i], path, codeNotOneOf, shown(n.items[i]), i18n.New("a host such as api.github.com, *.example.com, 10.0.0.5:5432", "如 api.github.com、*.example.com、10.0.0.5:5432 的主机"))
+			}
+		}
+	default:
+		d.report(n, path, codeNotOneOf, shown(n), i18n.New(`"any", "none", a list of hosts`, `"any"、"none"、主机列表`))
+	}
+	v.Set(reflect.ValueOf(out))
+}
+
+var hostName = regexp.MustCompile(`^(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$`)
+
+// SplitHost takes a host of a list apart: its name in lower case or its
+// address, and the port, zero when none is written.
+func SplitHost(text string) (host string, port uint16, ok bool) {
+	host = strings.ToLower(text)
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.Unmap().String(), 0, addr.Zone() == ""
+	}
+	if ap, err := netip.ParseAddrPort(host); err == nil {
+		return ap.Addr().Unmap().String(), ap.Port(), ap.Addr().Zone() == "" && ap.Port() != 0
+	}
+	if name, number, found := strings.Cut(host, ":"); found {
+		n, err := strconv.ParseUint(number, 10, 16)
+		if err != nil || n == 0 {
+			return "", 0, false
+		}
+		host, port = name, uint16(n)
+	}
+	return host, port, hostName.MatchString(host)
+}
+
+// sandbox checks the paths of a sandbox.
+func (k *serverChecker) sandbox() {
+	s := &k.s.Sandbox
+	n := k.raw.get("sandbox")
+	if n == nil {
+		return
+	}
+	if k.s.Type != TypeStdio {
+		if s.On {
+			k.report(SeverityWarning, "sandbox", codeNoEffect, "sandbox", i18n.New("only a command that is started here can be confined", "只有在本机启动的命令才能隔离"))
+		}
+		return
+	}
+	for _, list := range [][]string{s.Read, s.Write} {
+		for i, path := range list {
+			if list[i] = expandHome(path, k.home); !filepath.IsAbs(list[i]) && len(k.s.Missing) == 0 {
+				k.report(SeverityError, "sandbox", codeNotOneOf, path, i18n.New("an absolute path", "绝对路径"))
+			}
+		}
+	}
+}
+
+func (s *Sandbox) hashEntry(h *fieldHash) {
+	if !s.On {
+		return
+	}
+	h.add("sandbox", fmt.Sprint(s.Unix), fmt.Sprint(s.Listen), fmt.Sprint(s.Home), fmt.Sprint(s.Hosts.Listed))
+	h.add("read", s.Read...)
+	h.add("write", s.Write...)
+	h.add("hosts", slices.Clone(s.Hosts.Names)...)
+}

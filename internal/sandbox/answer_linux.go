@@ -1,0 +1,294 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"mcp-all-in-one/internal/safehttp"
+	"mcp-all-in-one/internal/sandbox/launcher"
+)
+
+// A notification is a call that the filter asks about; the kernel's
+// struct seccomp_notif.
+type notification struct {
+	id    uint64
+	pid   uint32 // of the thread
+	flags uint32
+	data  struct {
+		nr   int32
+		arch uint32
+		ip   uint64
+		args [6]uint64
+	}
+}
+
+// A response is what the call returns; struct seccomp_notif_resp.
+type response struct {
+	id    uint64
+	val   int64
+	error int32
+	flags uint32
+}
+
+// answer makes the calls that the filter of one server asks about, until the
+// server and all that it forked are gone.
+func answer(p Profile, listener int) {
+	defer unix.Close(listener)
+	for {
+		fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
+		if _, err := unix.Poll(fds, -1); err == unix.EINTR {
+			continue
+		} else if err != nil || fds[0].Revents&unix.POLLIN == 0 {
+			return
+		}
+		n := new(notification)
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(n))); errno != 0 {
+			continue // the caller was killed meanwhile
+		}
+		// A connection may take its time; the others do not wait for it. The
+		// copy keeps the listener open for the answer.
+		reply, err := unix.FcntlInt(uintptr(listener), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		go func() {
+			defer unix.Close(reply)
+			c := caller{profile: p, listener: reply, n: n}
+			r := response{id: n.id, error: -int32(c.do())}
+			_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(reply), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&r)))
+		}()
+	}
+}
+
+// A caller is the process behind a notification.
+type caller struct {
+	profile  Profile
+	listener int
+	n        *notification
+}
+
+func (c *caller) do() unix.Errno {
+	args := c.n.data.args
+	switch nr := c.n.data.nr; {
+	case nr == unix.SYS_CONNECT:
+		return c.connect(int(int32(args[0])), args[1], args[2])
+	case nr == unix.SYS_FCHMOD:
+		return c.fchmod(int(int32(args[0])), uint32(args[1]))
+	case nr == unix.SYS_FCHMODAT:
+		return c.chmod(int(int32(args[0])), args[1], uint32(args[2]))
+	case slices.Contains(launcher.LegacyChmod, uint32(nr)):
+		return c.chmod(unix.AT_FDCWD, args[0], uint32(args[1]))
+	}
+	return unix.ENOSYS
+}
+
+// valid says that the caller still waits, so that its number was not given to
+// another process while we looked.
+func (c *caller) valid() bool {
+	id := c.n.id
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(c.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+	return errno == 0
+}
+
+// memory reads up to size bytes of the caller.
+func (c *caller) memory(at uint64, size int) ([]byte, unix.Errno) {
+	buf := make([]byte, size)
+	local := []unix.Iovec{{Base: &buf[0]}}
+	local[0].SetLen(size)
+	n, err := unix.ProcessVMReadv(int(c.n.pid), local, []unix.RemoteIovec{{Base: uintptr(at), Len: size}}, 0)
+	if err != nil {
+		return nil, unix.EFAULT
+	}
+	if !c.valid() {
+		return nil, unix.ESRCH
+	}
+	return buf[:n], 0
+}
+
+// file returns a copy of an open file of the caller.
+func (c *caller) file(fd int) (int, unix.Errno) {
+	pidfd, err := unix.PidfdOpen(c.group(), 0)
+	if err != nil {
+		return -1, unix.ESRCH
+	}
+	defer unix.Close(pidfd)
+	if !c.valid() {
+		return -1, unix.ESRCH
+	}
+	copied, err := unix.PidfdGetfd(pidfd, fd, 0)
+	if err != nil {
+		return -1, err.(unix.Errno)
+	}
+	return copied, 0
+}
+
+// group is the process of the thread that called.
+func (c *caller) group() int {
+	tid := int(c.n.pid)
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
+	if err != nil {
+		return tid
+	}
+	_, rest, _ := bytes.Cut(status, []byte("\nTgid:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(line))); err == nil {
+		return pid
+	}
+	return tid
+}
+
+// connect makes a connection with the address that was checked.
+func (c *caller) connect(fd int, at, size uint64) unix.Errno {
+	if size < 2 || size > unix.SizeofSockaddrAny {
+		return unix.EINVAL
+	}
+	address, errno := c.memory(at, int(size))
+	if errno != 0 {
+		return errno
+	}
+	if len(address) != int(size) {
+		return unix.EFAULT
+	}
+	if address, errno = c.permitted(address); errno != 0 {
+		return errno
+	}
+	socket, errno := c.file(fd)
+	if errno != 0 {
+		return errno
+	}
+	defer unix.Close(socket)
+	_, _, errno = unix.Syscall(unix.SYS_CONNECT, uintptr(socket), uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
+	return errno
+}
+
+// permitted returns the address to connect to, or why not.
+func (c *caller) permitted(address []byte) ([]byte, unix.Errno) {
+	switch binary.NativeEndian.Uint16(address) {
+	case unix.AF_UNSPEC:
+		return address, 0 // ends a connection
+	case unix.AF_UNIX:
+		if !c.profile.Unix {
+			return nil, unix.EACCES
+		}
+		return c.unixAddress(address)
+	}
+	target, ok := addrPort(address)
+	if !ok {
+		return nil, unix.EAFNOSUPPORT
+	}
+	if c.profile.Public && safehttp.Public(target.Addr()) || slices.Contains(c.profile.Addresses, target.String()) {
+		return address, 0
+	}
+	return nil, unix.EACCES
+}
+
+// unixAddress is a unix address as the helper reaches it: a relative path is
+// relative to the folder of the caller.
+func (c *caller) unixAddress(address []byte) ([]byte, unix.Errno) {
+	path := address[2:]
+	if len(path) == 0 || path[0] == 0 || path[0] == '/' {
+		return address, 0
+	}
+	path, _, _ = bytes.Cut(path, []byte{0})
+	out := append(address[:2:2], "/proc/"+strconv.Itoa(c.group())+"/cwd/"...)
+	if out = append(append(out, path...), 0); len(out) > unix.SizeofSockaddrUnix {
+		return nil, unix.ENAMETOOLONG
+	}
+	return out, 0
+}
+
+func addrPort(address []byte) (netip.AddrPort, bool) {
+	if len(address) < 4 {
+		return netip.AddrPort{}, false
+	}
+	port := binary.BigEndian.Uint16(address[2:])
+	switch family := binary.NativeEndian.Uint16(address); {
+	case family == unix.AF_INET && len(address) >= unix.SizeofSockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(address[4:8])), port), true
+	case family == unix.AF_INET6 && len(address) >= 24:
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(address[8:24])).Unmap(), port), true
+	}
+	return netip.AddrPort{}, false
+}
+
+// chmod changes the mode of what a path leads to for the caller.
+func (c *caller) chmod(dir int, at uint64, mode uint32) unix.Errno {
+	name, errno := c.path(at)
+	if errno != 0 {
+		return errno
+	}
+	base := "/proc/" + strconv.Itoa(c.group()) + "/cwd"
+	if dir != unix.AT_FDCWD {
+		base = "/proc/" + strconv.Itoa(c.group()) + "/fd/" + strconv.Itoa(dir)
+	}
+	root, err := unix.Open(base, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return unix.EBADF
+	}
+	defer unix.Close(root)
+	if !c.valid() {
+		return unix.ESRCH
+	}
+	// Magic links would lead through files of ours.
+	file, err := unix.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS})
+	if err != nil {
+		return err.(unix.Errno)
+	}
+	defer unix.Close(file)
+	return c.setMode(file, mode)
+}
+
+func (c *caller) fchmod(fd int, mode uint32) unix.Errno {
+	file, errno := c.file(fd)
+	if errno != 0 {
+		return errno
+	}
+	defer unix.Close(file)
+	return c.setMode(file, mode)
+}
+
+// setMode changes the mode of an open file inside a folder that may be written.
+func (c *caller) setMode(file int, mode uint32) unix.Errno {
+	link := "/proc/self/fd/" + strconv.Itoa(file)
+	name, err := os.Readlink(link)
+	if err != nil || !slices.ContainsFunc(c.profile.Write, func(dir string) bool { return within(name, dir) }) {
+		return unix.EPERM
+	}
+	// A device may be written, and is still everybody's.
+	var st unix.Stat_t
+	if err := unix.Fstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return unix.EPERM
+	}
+	if err := unix.Chmod(link, mode&0o7777); err != nil {
+		return err.(unix.Errno)
+	}
+	return 0
+}
+
+// path reads a path of the caller.
+func (c *caller) path(at uint64) (string, unix.Errno) {
+	var name []byte
+	for len(name) < unix.PathMax {
+		// A read that goes over the end of mapped memory fails, so none goes over
+		// the end of a page.
+		part, errno := c.memory(at, 4096-int(at%4096))
+		if errno != 0 {
+			return "", errno
+		}
+		if end := bytes.IndexByte(part, 0); end >= 0 {
+			return string(append(name, part[:end]...)), 0
+		}
+		name, at = append(name, part...), at+uint64(len(part))
+	}
+	return "", unix.ENAMETOOLONG
+}

@@ -1,0 +1,271 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// attacks is the program that attacks. Each returns nil when it got through.
+var attacks = map[string]func([]string) error{
+	"read":     func(a []string) error { _, err := os.ReadFile(a[0]); return err },
+	"list":     func(a []string) error { _, err := os.ReadDir(a[0]); return err },
+	"create":   func(a []string) error { return os.WriteFile(a[0], []byte("x"), 0o600) },
+	"append":   func(a []string) error { f, err := os.OpenFile(a[0], os.O_WRONLY|os.O_APPEND, 0); f.Close(); return err },
+	"remove":   func(a []string) error { return os.Remove(a[0]) },
+	"truncate": func(a []string) error { return unix.Truncate(a[0], 0) },
+	"rename":   func(a []string) error { return errors.Join(os.WriteFile("mine", nil, 0o600), os.Rename("mine", a[0])) },
+	"link":     func(a []string) error { return os.Link(a[0], "stolen") },
+	"symlink": func(a []string) error {
+		_, err := os.ReadFile(must("link", os.Symlink(a[0], "link")))
+		return err
+	},
+	"environ": func([]string) error {
+		_, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/environ")
+		return err
+	},
+	"device": func([]string) error { return unix.Mknod("disk", unix.S_IFBLK|0o600, int(unix.Mkdev(8, 0))) },
+	"stat":   func(a []string) error { _, err := os.Stat(a[0]); return err },
+	"exec":   func([]string) error { return exec.Command("/bin/true").Run() },
+
+	"chmod":    func(a []string) error { return os.Chmod(a[0], 0o777) },
+	"fchmodat": func(a []string) error { return unix.Fchmodat(unix.AT_FDCWD, a[0], 0o777, 0) },
+	"chmod through a link": func(a []string) error {
+		return os.Chmod(must("link", os.Symlink(a[0], "link")), 0o777)
+	},
+	"fchmodat2": func(a []string) error {
+		path, _ := unix.BytePtrFromString(a[0])
+		dir := int32(unix.AT_FDCWD)
+		return call(unix.SYS_FCHMODAT2, uintptr(dir), uintptr(unsafe.Pointer(path)), 0o777, 0)
+	},
+	"fchmod": func(a []string) error {
+		f, err := os.Open(a[0])
+		if err != nil {
+			return err
+		}
+		return f.Chmod(0o777)
+	},
+	"chown": func(a []string) error { return os.Chown(a[0], os.Getuid(), os.Getgid()) },
+	"xattr": func(a []string) error { return unix.Setxattr(a[0], "user.x", []byte("x"), 0) },
+	"handle": func(a []string) error {
+		h, mount, err := unix.NameToHandleAt(unix.AT_FDCWD, a[0], 0)
+		if err != nil {
+			return fmt.Errorf("name_to_handle_at: %w", err)
+		}
+		_ = mount
+		dir, err := unix.Open(".", unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = unix.OpenByHandleAt(dir, h, unix.O_RDONLY)
+		return err
+	},
+	"inherited": func(a []string) error {
+		fd, _ := strconv.Atoi(a[0])
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		return err
+	},
+
+	"tcp":      func(a []string) error { return dial("tcp", a[0]) },
+	"udp":      func(a []string) error { return send("udp", a[0]) },
+	"unix":     func(a []string) error { return dial("unix", a[0]) },
+	"mptcp":    func([]string) error { return socket(unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP) },
+	"raw":      func([]string) error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) },
+	"packet":   func([]string) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) },
+	"netlink":  func([]string) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_KOBJECT_UEVENT) },
+	"route":    func([]string) error { _, err := net.Interfaces(); return err },
+	"pair":     func([]string) error { return pair(unix.SOCK_STREAM) },
+	"dgram":    func([]string) error { return pair(unix.SOCK_DGRAM) },
+	"fastopen": fastOpen,
+	"listen": func([]string) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		return unix.Listen(fd, 1)
+	},
+	"bind": func([]string) error { l, err := net.Listen("tcp4", "127.0.0.1:0"); closeIf(l); return err },
+	"io_uring": func([]string) error {
+		var params [120]byte
+		return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
+	},
+	"race": raceConnect,
+
+	"signal":    func([]string) error { return unix.Kill(os.Getppid(), 0) },
+	"own child": ownChild,
+	"memory": func([]string) error {
+		buf := make([]byte, 1)
+		local := []unix.Iovec{{Base: &buf[0], Len: 1}}
+		_, err := unix.ProcessVMReadv(os.Getppid(), local, []unix.RemoteIovec{{Base: textAddress(), Len: 1}}, 0)
+		return err
+	},
+	"unshare": func([]string) error { return unix.Unshare(unix.CLONE_NEWUTS) },
+	"clone": func([]string) error {
+		cmd := exec.Command("/bin/true")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUTS}
+		return cmd.Run()
+	},
+	"mount": func([]string) error {
+		if err := unix.Mount("none", "mounted", "tmpfs", 0, ""); err != nil {
+			return err
+		}
+		return unix.Unmount("mounted", 0)
+	},
+	"chroot": func([]string) error { return unix.Chroot(".") },
+	"bpf": func([]string) error {
+		attr := [18]uint32{2, 4, 4, 1} // an array of one entry
+		return call(unix.SYS_BPF, 0, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+	},
+	"keys": func([]string) error {
+		_, err := unix.AddKey("user", "mcp-all-in-one-test", []byte("x"), unix.KEY_SPEC_PROCESS_KEYRING)
+		return err
+	},
+	"shared memory": func([]string) error {
+		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
+		if err == nil {
+			_, err = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		}
+		return err
+	},
+	"limits": func([]string) error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, nil, &unix.Rlimit{}) },
+	"privileges": func([]string) error {
+		if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n != 1 {
+			return nil
+		}
+		return unix.EPERM
+	},
+}
+
+func must(name string, err error) string {
+	if err != nil {
+		panic(err)
+	}
+	return name
+}
+
+func call(nr uintptr, args ...uintptr) error {
+	var a [6]uintptr
+	copy(a[:], args)
+	if _, _, errno := unix.Syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func socket(family, kind, protocol int) error {
+	_, err := unix.Socket(family, kind, protocol)
+	return err
+}
+
+func pair(kind int) error {
+	_, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
+	return err
+}
+
+func dial(network, address string) error {
+	c, err := net.Dial(network, address)
+	closeIf(c)
+	return err
+}
+
+func send(network, address string) error {
+	c, err := net.Dial(network, address)
+	if err == nil {
+		_, err = c.Write([]byte("x"))
+	}
+	closeIf(c)
+	return err
+}
+
+func closeIf(c interface{ Close() error }) {
+	if c != nil {
+		defer func() { _ = recover() }() // a nil inside
+		c.Close()
+	}
+}
+
+func inet(address string) *unix.SockaddrInet4 {
+	a, err := net.ResolveTCPAddr("tcp4", address)
+	if err != nil {
+		panic(err)
+	}
+	return &unix.SockaddrInet4{Port: a.Port, Addr: [4]byte(a.IP.To4())}
+}
+
+func fastOpen(a []string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, inet(a[0]))
+}
+
+// raceConnect writes another address over the allowed one while it connects,
+// again and again. What got through is for the listener to say.
+func raceConnect(a []string) error {
+	allowed, denied := inet(a[0]), inet(a[1])
+	var raw unix.RawSockaddrInet4
+	raw.Family = unix.AF_INET
+	set := func(s *unix.SockaddrInet4) {
+		raw.Addr = s.Addr
+		raw.Port = uint16(s.Port>>8) | uint16(s.Port&0xff)<<8
+	}
+	stop := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				set(denied)
+				set(allowed)
+			}
+		}
+	}()
+	defer close(stop)
+	through := 0
+	for range 300 {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			return err
+		}
+		if call(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&raw)), unsafe.Sizeof(raw)) == nil {
+			through++
+		}
+		unix.Close(fd)
+	}
+	if through == 0 {
+		return errors.New("no connection at all")
+	}
+	return nil
+}
+
+func ownChild([]string) error {
+	cmd := exec.Command("/bin/sleep", "60")
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		return fmt.Errorf("its end: %v", err)
+	}
+	return nil
+}
+
+// textAddress is where the parent, which is the same program, has its code.
+func textAddress() uintptr {
+	f := textAddress
+	return **(**uintptr)(unsafe.Pointer(&f))
+}

@@ -1,0 +1,258 @@
+package sandbox
+
+import (
+	"bufio"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// A Server is a server that is to be confined.
+type Server struct {
+	// ID names it within its file; it has a folder of its own by that name.
+	ID string
+	// Rules are what its entry says.
+	Rules config.Sandbox
+	// Cwd is the folder that its entry names, which it may write; "" if none.
+	Cwd string
+	// State is where folders of servers are; config.StateDir when empty.
+	State string
+}
+
+// A Program is a command to be started.
+type Program struct {
+	Path string // absolute
+	Args []string
+	Env  []string
+	Dir  string
+}
+
+func (s Server) state() string {
+	if s.State != "" {
+		return s.State
+	}
+	return config.StateDir()
+}
+
+// Folder is the folder that belongs to the server alone.
+func (s Server) Folder() string { return filepath.Join(s.state(), "servers", url.PathEscape(s.ID)) }
+
+// Command returns a program as it is started confined, and its profile. The
+// server gets a home of its own: many programs fail when they may not read
+// one, and are content with an empty one. prefix are folders of the server's
+// own code.
+func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
+	folder, err := ownFolder(s.Folder())
+	if err != nil {
+		return p, Profile{}, err
+	}
+	home := config.Home()
+	profile := Profile{Unix: s.Rules.Unix, Listen: s.Rules.Listen}
+	read := slices.Concat(programFiles(p.Path, p.Env, home), prefix, s.Rules.Read)
+	write := append([]string{folder}, s.Rules.Write...)
+	if s.Cwd != "" {
+		write = append(write, s.Cwd)
+	} else {
+		p.Dir = filepath.Join(folder, "home")
+	}
+	if s.Rules.Home && home != "" {
+		read = append(read, home)
+	}
+	// The system's are as they are: /proc/self is another process here.
+	write = writable(write)
+	profile.Read = append(systemRead(), realPaths(read, write)...)
+	profile.Write = append(systemWrite(), write...)
+	p.Env = ownEnv(p.Env, folder, s.Rules.Home)
+	if !s.Rules.Hosts.Listed {
+		profile.Public = true
+	}
+	for _, name := range s.Rules.Hosts.Names {
+		host, port, ok := config.SplitHost(name)
+		if addr, err := netip.ParseAddr(host); ok && err == nil {
+			profile.Addresses = append(profile.Addresses, addresses(addr, port)...)
+		}
+	}
+	return p, profile, nil
+}
+
+// realPaths are paths with their links followed, without those in folders that
+// the server may write: they may be read and written anyway, and the server may
+// have put a link to anywhere in their place.
+func realPaths(list, writable []string) []string {
+	var out []string
+	for _, path := range list {
+		parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+		inside := slices.ContainsFunc(writable, func(w string) bool { return path != "/" && within(parent, w) })
+		if err != nil || inside {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// writable are the folders that a server may write. A folder comes before what
+// is in it.
+func writable(list []string) []string {
+	parent := func(path string) int {
+		real, _ := filepath.EvalSymlinks(filepath.Dir(path))
+		return len(real)
+	}
+	list = slices.SortedStableFunc(slices.Values(list), func(a, b string) int { return parent(a) - parent(b) })
+	var out []string
+	for _, path := range list {
+		out = append(out, realPaths([]string{path}, out)...)
+	}
+	return out
+}
+
+// addresses are an address with the port that is written, or those of the web.
+func addresses(addr netip.Addr, port uint16) []string {
+	if port != 0 {
+		return []string{netip.AddrPortFrom(addr, port).String()}
+	}
+	return []string{netip.AddrPortFrom(addr, 443).String(), netip.AddrPortFrom(addr, 80).String()}
+}
+
+// ownFolder makes the folder of a server, with a home and a place for
+// temporary files, and returns its real name.
+func ownFolder(folder string) (string, error) {
+	for _, sub := range []string{"home", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(folder, sub), 0o700); err != nil {
+			return "", err
+		}
+	}
+	return filepath.EvalSymlinks(folder)
+}
+
+// withheld are variables that lead out of the sandbox.
+var withheld = []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "SSH_AUTH_SOCK"}
+
+// ownEnv is an environment whose folders are the server's own.
+func ownEnv(env []string, folder string, realHome bool) []string {
+	home := filepath.Join(folder, "home")
+	tmp := filepath.Join(folder, "tmp")
+	set := map[string]string{"TMPDIR": tmp, "TEMP": tmp, "TMP": tmp,
+		"XDG_CONFIG_HOME": home + "/.config", "XDG_CACHE_HOME": home + "/.cache",
+		"XDG_DATA_HOME": home + "/.local/share", "XDG_STATE_HOME": home + "/.local/state"}
+	if !realHome {
+		set["HOME"] = home
+	}
+	return setEnv(env, set, withheld...)
+}
+
+// setEnv sets variables and takes others away.
+func setEnv(env []string, set map[string]string, without ...string) []string {
+	out := slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		_, replaced := set[name]
+		return replaced || slices.Contains(without, name)
+	})
+	for name, value := range set {
+		out = append(out, name+"="+value)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func getEnv(env []string, name string) string {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// programFiles are what a program needs to be read: the file, what it is a link
+// to, the installation that either belongs to, and the same of the interpreter
+// of a script.
+func programFiles(path string, env []string, home string) []string {
+	list := installation(path, home)
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+		list = append(list, installation(real, home)...)
+	}
+	if program := interpreter(path, env); program != "" && program != path {
+		list = append(list, programFiles(program, nil, home)...)
+	}
+	return list
+}
+
+// installation is the folder that a program was installed into with its
+// libraries, as version managers and virtual environments do it; otherwise
+// the file alone.
+func installation(path, home string) []string {
+	root := filepath.Dir(filepath.Dir(path))
+	if filepath.Base(filepath.Dir(path)) != "bin" || within(home, root) || home != "" && root == filepath.Join(home, ".local") {
+		return []string{path}
+	}
+	for _, sign := range []string{"pyvenv.cfg", "lib/node_modules", "lib/python3*"} {
+		if found, _ := filepath.Glob(filepath.Join(root, sign)); len(found) > 0 {
+			return []string{root}
+		}
+	}
+	return []string{path}
+}
+
+// interpreter is the program that the first line of a script names, looked up
+// as env does; "" for what is no script.
+func interpreter(path string, env []string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	start := make([]byte, 256)
+	n, _ := f.Read(start)
+	line, err := bufio.NewReader(strings.NewReader(string(start[:n]))).ReadString('\n')
+	rest, script := strings.CutPrefix(line, "#!")
+	words := strings.Fields(rest)
+	if err != nil || !script || len(words) == 0 {
+		return ""
+	}
+	if filepath.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			return lookPath(word, env)
+		}
+	}
+	return ""
+}
+
+// lookPath finds a program in the PATH of an environment; "" if it is not there.
+func lookPath(name string, env []string) string {
+	for _, dir := range filepath.SplitList(getEnv(env, "PATH")) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && filepath.IsAbs(file) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file
+		}
+	}
+	return ""
+}
+
+// within says that a path is dir or below it. Both are real paths.
+func within(path, dir string) bool {
+	dir = filepath.Clean(dir)
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+}
+
+// useProxy lets a program reach hosts by name, through the proxy at address.
+func useProxy(p *Program, profile *Profile, address, secret string) {
+	profile.Addresses = append(profile.Addresses, address)
+	at := "http://sandbox:" + secret + "@" + address
+	set := map[string]string{"NODE_USE_ENV_PROXY": "1", "NO_PROXY": "", "no_proxy": ""}
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
+		"npm_config_proxy", "npm_config_https_proxy"} {
+		set[name] = at
+	}
+	p.Env = setEnv(p.Env, set)
+}

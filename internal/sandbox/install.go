@@ -1,0 +1,209 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Run runs a confined program to its end and returns what it printed. An error
+// says what it wrote last to standard error.
+type Run func(ctx context.Context, p Program, profile Profile) ([]byte, error)
+
+// Confine prepares a server to be started: it installs the package of npx or
+// uvx into a folder of its own, makes the profile, and opens the proxy when
+// hosts are listed. release gives back what lasts as long as the server.
+func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Program, profile Profile, release func(), err error) {
+	if err := Supported(); err != nil {
+		return p, profile, nil, err
+	}
+	release = func() {}
+	f, err := readRunner(p.Path, p.Args)
+	if err != nil {
+		return p, profile, nil, err
+	}
+	var prefix []string
+	if f != nil {
+		dir := filepath.Join(s.state(), "prefix", f.hash())
+		if err := f.install(ctx, x, dir, p.Env, run); err != nil {
+			return p, profile, nil, err
+		}
+		if p.Path, p.Args, err = f.program(dir, p.Env); err != nil {
+			return p, profile, nil, err
+		}
+		prefix = []string{dir}
+	}
+	if p, profile, err = Command(s, p, prefix...); err != nil {
+		return p, profile, nil, err
+	}
+	if hosts := named(s.Rules.Hosts.Names); len(hosts) > 0 {
+		release, err = x.open(s.ID, hosts, &p, &profile)
+	}
+	return p, profile, release, err
+}
+
+// hash names the folder of a package.
+func (f *fetched) hash() string {
+	sum := sha256.Sum256([]byte(f.runner + " " + f.spec()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// installing lets one installation happen at a time.
+var installing sync.Mutex
+
+// done is the file that says that an installation is complete.
+const done = ".installed"
+
+// install puts a package into dir, unless it is there. Its tool is confined to
+// that folder and the registry, and runs no script of the package.
+func (f *fetched) install(ctx context.Context, x *Proxy, dir string, env []string, run Run) error {
+	installing.Lock()
+	defer installing.Unlock()
+	if _, err := os.Stat(filepath.Join(dir, done)); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	folder, err := ownFolder(filepath.Join(dir, "work"))
+	if err != nil {
+		return err
+	}
+	if err := f.fetch(ctx, x, folder, toolEnv(env), run); err != nil {
+		return i18n.Errorf("installing %s: %w", "安装 %s 失败：%w", f.spec(), err)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, done), []byte(f.spec()+"\n"), 0o600)
+}
+
+// fetch has the tool of the runner put the package into the folder above its
+// own, where it works.
+func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []string, run Run) error {
+	tool := map[string]string{"npx": "npm", "uvx": "uv"}[f.runner]
+	path := lookPath(tool, []string{"PATH=" + f.dir + ":" + getEnv(env, "PATH")}) // it comes with the runner
+	if path == "" {
+		return i18n.Errorf("%s is needed to install what %s runs, and is not in PATH", "需要 %s 来安装 %s 要运行的内容，但 PATH 中没有", tool, f.runner)
+	}
+	var from source
+	var err error
+	if f.runner == "npx" {
+		from, err = npmSource(ctx, path, folder, env, run)
+	} else {
+		from, err = uvSource(folder, env)
+	}
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(folder)
+	for _, args := range f.steps(dir) {
+		p := Program{Path: path, Args: args, Env: ownEnv(from.env, folder, false), Dir: dir}
+		profile := toolProfile(p, from.read, dir)
+		release, err := x.open(f.spec(), from.hosts, &p, &profile)
+		if err != nil {
+			return err
+		}
+		_, err = run(ctx, p, profile)
+		release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toolProfile lets a tool write one folder. The person's certificates may be
+// anywhere; a file that the entry names may be anything.
+func toolProfile(p Program, read []string, dir string) Profile {
+	profile := Profile{Read: slices.Concat(systemRead(), programFiles(p.Path, p.Env, config.Home()), read), Write: append(systemWrite(), dir)}
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
+		if file := getEnv(p.Env, name); file != "" && file == os.Getenv(name) {
+			profile.Read = append(profile.Read, file)
+		}
+	}
+	return profile
+}
+
+// toolEnv is what an installing tool needs of a server's environment, which
+// may have secrets.
+func toolEnv(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		for _, prefix := range []string{"npm_config_", "NPM_CONFIG_", "UV_", "SSL_CERT_", "LC_"} {
+			if strings.HasPrefix(name, prefix) {
+				return false
+			}
+		}
+		return !slices.Contains([]string{"PATH", "LANG", "NODE_EXTRA_CA_CERTS"}, name)
+	})
+}
+
+// steps are the commands that install a package.
+func (f *fetched) steps(dir string) [][]string {
+	if f.runner == "npx" {
+		return [][]string{{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error", "--noproxy=-", f.spec()}}
+	}
+	venv := filepath.Join(dir, ".venv")
+	return [][]string{
+		{"venv", "--quiet", "--python-preference", "only-system", venv},
+		{"pip", "install", "--quiet", "--no-build", "--link-mode", "copy", "--python", filepath.Join(venv, "bin", "python"), f.spec()},
+	}
+}
+
+// program is what runs an installed package.
+func (f *fetched) program(dir string, env []string) (path string, args []string, err error) {
+	if f.runner == "uvx" {
+		path = filepath.Join(dir, ".venv", "bin", f.script())
+		if _, err := os.Stat(path); err != nil {
+			return "", nil, i18n.Errorf("%s has no command %s", "%s 没有命令 %s", f.spec(), f.script())
+		}
+		return path, f.args, nil
+	}
+	root := filepath.Join(dir, "node_modules", filepath.FromSlash(f.name))
+	data, err := os.ReadFile(filepath.Join(root, "package.json"))
+	if err != nil {
+		return "", nil, err
+	}
+	bin, err := f.bin(data)
+	if err != nil {
+		return "", nil, err
+	}
+	if path = lookPath("node", env); path == "" {
+		return "", nil, i18n.Errorf("node is not in PATH", "PATH 中没有 node")
+	}
+	return path, append([]string{filepath.Join(root, filepath.FromSlash(filepath.Clean("/"+bin)))}, f.args...), nil
+}
+
+// bin is the file of the command that npx would run.
+func (f *fetched) bin(manifest []byte) (string, error) {
+	var m struct {
+		Bin json.RawMessage `json:"bin"`
+	}
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return "", err
+	}
+	var one string
+	if json.Unmarshal(m.Bin, &one) == nil && one != "" {
+		return one, nil
+	}
+	var many map[string]string
+	_ = json.Unmarshal(m.Bin, &many)
+	if file := many[f.script()]; file != "" {
+		return file, nil
+	}
+	if files := slices.Sorted(maps.Values(many)); len(slices.Compact(files)) == 1 {
+		return files[0], nil
+	}
+	return "", i18n.Errorf("%s has no command %s", "%s 没有命令 %s", f.spec(), f.script())
+}

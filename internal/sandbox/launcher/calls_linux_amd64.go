@@ -1,0 +1,16 @@
+package launcher
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch = unix.AUDIT_ARCH_X86_64
+	// foreignNumbers is where the numbers of x32 begin.
+	foreignNumbers = 0x40000000
+)
+
+// Calls that arm64 does not have.
+var (
+	LegacyChmod  = []uint32{unix.SYS_CHMOD}
+	legacyChown  = []uint32{unix.SYS_CHOWN, unix.SYS_LCHOWN}
+	legacyKernel = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_KEXEC_FILE_LOAD}
+)

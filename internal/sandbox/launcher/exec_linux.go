@@ -1,0 +1,164 @@
+//go:build amd64 || arm64
+
+package launcher
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The launcher's files: the request comes in, an error goes out, and so does
+// the listener of the filter. All close when the server starts.
+const (
+	requestFile = 3
+	errorFile   = 4
+	socketFile  = 5
+)
+
+// Packages are initialized in the order of their paths, each after those that it
+// imports, so this comes before most of the program.
+func init() {
+	if len(os.Args) == 2 && os.Args[1] == Command {
+		os.Exit(Exec())
+	}
+}
+
+// Exec is the body of the launcher: it confines this process and becomes the
+// server. It returns only when it fails, after it has told the helper why.
+func Exec() int {
+	// Filters belong to threads; the one that has it must make the last call.
+	runtime.LockOSThread()
+	err := become()
+	errno := syscall.EINVAL
+	_ = errors.As(err.err, &errno)
+	fmt.Fprintf(os.NewFile(errorFile, "error"), "%s %d %v", err.stage, int(errno), err.err)
+	return 127
+}
+
+// A failure says at which stage the launcher failed.
+type failure struct {
+	stage string
+	err   error
+}
+
+func become() failure {
+	first := uint(requestFile)
+	if Omitted["close"] {
+		first = socketFile + 1000
+	}
+	if err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return failure{"files", err}
+	}
+	data, err := io.ReadAll(os.NewFile(requestFile, "request"))
+	if err != nil {
+		return failure{"request", err}
+	}
+	var r Request
+	if err := json.Unmarshal(data, &r); err != nil {
+		return failure{"request", err}
+	}
+	path, argv, env, err := vectors(r)
+	if err != nil {
+		return failure{StageExec, err}
+	}
+	abi := ABI()
+	if err := dropCapabilities(); err != nil {
+		return failure{"capabilities", err}
+	}
+	if err := restrictFiles(r.Profile, abi); err != nil {
+		return failure{"landlock", err}
+	}
+	listener, err := install(assemble(kept(rules(r.Profile, abi))))
+	if err != nil {
+		return failure{"seccomp", err}
+	}
+	if err := unix.Sendmsg(socketFile, []byte{0}, unix.UnixRights(listener), nil, 0); err != nil {
+		return failure{"listener", err}
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&env[0])))
+	return failure{StageExec, errno}
+}
+
+// vectors are the arguments of execve. They are made before the process is
+// confined, so that nothing is left to do after it.
+func vectors(r Request) (path *byte, argv, env []*byte, err error) {
+	if path, err = unix.BytePtrFromString(string(r.Path)); err != nil {
+		return nil, nil, nil, err
+	}
+	pointers := func(list [][]byte) ([]*byte, error) {
+		out := make([]*byte, len(list)+1)
+		for i, s := range list {
+			if out[i], err = unix.BytePtrFromString(string(s)); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	if argv, err = pointers(r.Argv); err != nil {
+		return nil, nil, nil, err
+	}
+	env, err = pointers(r.Env)
+	return path, argv, env, err
+}
+
+// keptCapabilities are what root may keep: they concern files, which Landlock
+// holds. With no_new_privs, an exec gives nothing back.
+const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_FOWNER |
+	1<<unix.CAP_FSETID | 1<<unix.CAP_NET_BIND_SERVICE
+
+// dropCapabilities takes from a root that is confined what makes it root.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return err
+	}
+	if Omitted["capabilities"] {
+		return nil
+	}
+	data[0].Permitted &= keptCapabilities
+	data[0].Effective, data[0].Inheritable = data[0].Permitted, 0
+	data[1] = unix.CapUserData{}
+	return unix.Capset(&header, &data[0])
+}
+
+// install adds a filter to this thread and returns its listener, which closes
+// on exec.
+func install(prog []unix.SockFilter) (listener int, err error) {
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	// A signal must not restart a call that the helper has already made. Kernels
+	// before 5.19 do not know how.
+	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	fd, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
+	if errno == unix.EINVAL {
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+		fd, _, errno = unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&fprog)))
+	}
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+// Omitted are the rules that a test takes away, to see that they are what
+// stops an attack.
+var Omitted = map[string]bool{}
+
+func kept(list []rule) []rule {
+	var out []rule
+	for _, r := range list {
+		if !Omitted[r.name] {
+			out = append(out, r)
+		}
+	}
+	return out
+}

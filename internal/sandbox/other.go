@@ -1,0 +1,17 @@
+//go:build !linux || !(amd64 || arm64)
+
+package sandbox
+
+import (
+	"errors"
+	"syscall"
+)
+
+// Launch starts nothing on this system.
+func Launch(Request, *syscall.ProcAttr) (int, func() error, error) {
+	return 0, nil, errors.ErrUnsupported
+}
+
+const able = false
+
+func mayAnswer() bool { return false }

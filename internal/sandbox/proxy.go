@@ -1,0 +1,221 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/safehttp"
+)
+
+// dialWait bounds how long a host may take to answer, and helloWait how long a
+// client may take to begin.
+const (
+	dialWait  = 30 * time.Second
+	helloWait = 30 * time.Second
+)
+
+// A host is one that a server may reach by name.
+type host struct {
+	name    string // in lower case; "*.example.com" is any name below
+	port    uint16 // zero: those of the web
+	private bool   // at whatever address it is
+}
+
+// fits says that a name and a port are the host's.
+func (h host) fits(name string, port uint16) bool {
+	if h.port != port && (h.port != 0 || port != 443 && port != 80) {
+		return false
+	}
+	if suffix, ok := strings.CutPrefix(h.name, "*"); ok {
+		return strings.HasSuffix(name, suffix) && len(name) > len(suffix)
+	}
+	return name == h.name
+}
+
+// named are the hosts of a list that are names.
+func named(list []string) []host {
+	var hosts []host
+	for _, text := range list {
+		name, port, ok := config.SplitHost(text)
+		if _, err := netip.ParseAddr(name); ok && err != nil {
+			hosts = append(hosts, host{name, port, name == "localhost"})
+		}
+	}
+	return hosts
+}
+
+// A grant is what the bearer of a secret may reach.
+type grant struct {
+	server string
+	hosts  []host
+}
+
+// A Proxy is how confined servers reach hosts by name. It listens on this
+// machine; names are resolved and dialled by it. The zero value is ready.
+type Proxy struct {
+	Log *slog.Logger
+
+	mu       sync.Mutex
+	grants   map[string]grant // by secret
+	listener net.Listener
+	server   *http.Server
+	life     context.Context
+	end      context.CancelFunc
+	tunnels  sync.WaitGroup
+	closed   bool
+}
+
+// Open lets a program reach hosts through the proxy until release is called.
+func (x *Proxy) open(server string, hosts []host, p *Program, profile *Profile) (release func(), err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.start(); err != nil {
+		return nil, err
+	}
+	secret := rand.Text()
+	x.grants[secret] = grant{server, hosts}
+	useProxy(p, profile, x.listener.Addr().String(), secret)
+	return func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.grants, secret)
+	}, nil
+}
+
+// start begins to listen when the first server needs it.
+func (x *Proxy) start() error {
+	if x.closed {
+		return net.ErrClosed
+	}
+	if x.listener != nil {
+		return nil
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	x.grants = make(map[string]grant)
+	x.listener = l
+	x.life, x.end = context.WithCancel(context.Background())
+	x.server = &http.Server{Handler: http.HandlerFunc(x.handle), ReadHeaderTimeout: helloWait, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	x.tunnels.Go(func() { _ = x.server.Serve(l) })
+	return nil
+}
+
+// Close ends all connections.
+func (x *Proxy) Close() {
+	x.mu.Lock()
+	x.closed = true
+	if x.listener != nil {
+		x.end()
+		x.server.Close()
+	}
+	x.mu.Unlock()
+	x.tunnels.Wait()
+}
+
+// granted returns what the bearer of the request may reach.
+func (x *Proxy) granted(r *http.Request) (grant, bool) {
+	text, _ := strings.CutPrefix(r.Header.Get("Proxy-Authorization"), "Basic ")
+	plain, _ := base64.StdEncoding.DecodeString(text)
+	_, secret, _ := strings.Cut(string(plain), ":")
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	g, ok := x.grants[secret]
+	return g, ok
+}
+
+func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
+	g, ok := x.granted(r)
+	if !ok {
+		w.Header().Set("Proxy-Authenticate", `Basic realm="sandbox"`)
+		http.Error(w, "the proxy of a sandbox needs its secret", http.StatusProxyAuthRequired)
+		return
+	}
+	standard := uint16(80)
+	address := r.URL.Host
+	if r.Method == http.MethodConnect {
+		standard, address = 443, r.Host
+	} else if r.URL.Scheme != "http" || address == "" {
+		http.Error(w, "this is a proxy: it takes CONNECT and http:// addresses", http.StatusBadRequest)
+		return
+	}
+	name, port := splitTarget(address, standard)
+	h, ok := g.find(name, port)
+	if !ok {
+		x.refused(g, name, port)
+		http.Error(w, name+" is not among the hosts of this server's sandbox", http.StatusForbidden)
+		return
+	}
+	if r.Method == http.MethodConnect {
+		x.tunnel(w, r, h, name, port)
+		return
+	}
+	x.forward(w, r, h, name, port)
+}
+
+func (x *Proxy) refused(g grant, name string, port uint16) {
+	if x.Log != nil {
+		x.Log.Warn("the sandbox refused a host", "server", g.server, "host", net.JoinHostPort(name, strconv.Itoa(int(port))))
+	}
+}
+
+func splitTarget(address string, standard uint16) (string, uint16) {
+	name, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return strings.ToLower(strings.TrimSuffix(address, ".")), standard
+	}
+	port, _ := strconv.ParseUint(text, 10, 16)
+	return strings.ToLower(strings.TrimSuffix(name, ".")), uint16(port)
+}
+
+func (g grant) find(name string, port uint16) (host, bool) {
+	for _, h := range g.hosts {
+		if h.fits(name, port) {
+			return h, true
+		}
+	}
+	return host{}, false
+}
+
+var errNotPublic = i18n.Errorf("the host is at an address that is not public", "该主机的地址不是公网地址")
+
+// dial connects to a host that is allowed. Its address must be public, unless
+// it may be anywhere.
+func (h host) dial(ctx context.Context, name string, port uint16) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialWait, Control: func(_, address string, _ syscall.RawConn) error {
+		target, err := netip.ParseAddrPort(address)
+		if err != nil || !h.private && !safehttp.Public(target.Addr().Unmap()) {
+			return errNotPublic
+		}
+		return nil
+	}}
+	return d.DialContext(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(int(port))))
+}
+
+// forward sends a plain HTTP request on.
+func (x *Proxy) forward(w http.ResponseWriter, r *http.Request, h host, name string, port uint16) {
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return h.dial(ctx, name, port)
+	}}
+	proxy := httputil.ReverseProxy{
+		Transport: transport,
+		// The name that was checked is the one that is asked for.
+		Rewrite:  func(p *httputil.ProxyRequest) { p.Out.Host = p.Out.URL.Host },
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+	}
+	proxy.ServeHTTP(w, r)
+}

@@ -1,0 +1,173 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// client is a client that knows the secret of a grant.
+func client(t *testing.T, x *Proxy, hosts []host) (*http.Client, *http.Transport, string) {
+	t.Helper()
+	var p Program
+	var profile Profile
+	release, err := x.open("default/s", hosts, &p, &profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	at, err := url.Parse(getEnv(p.Env, "HTTPS_PROXY"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{Proxy: http.ProxyURL(at), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	return &http.Client{Transport: transport}, transport, at.String()
+}
+
+func TestHosts(t *testing.T) {
+	for _, tt := range []struct {
+		written, name string
+		port          uint16
+		want          bool
+	}{
+		{"api.github.com", "api.github.com", 443, true},
+		{"api.github.com", "api.github.com", 80, true},
+		{"api.github.com", "api.github.com", 22, false},
+		{"api.github.com", "github.com", 443, false},
+		{"api.github.com", "xapi.github.com", 443, false},
+		{"api.github.com", "api.github.com.evil.com", 443, false},
+		{"*.example.com", "a.example.com", 443, true},
+		{"*.example.com", "a.b.example.com", 443, true},
+		{"*.example.com", "example.com", 443, false},
+		{"*.example.com", ".example.com", 443, false},
+		{"*.example.com", "evilexample.com", 443, false},
+		{"API.example.com:8443", "api.example.com", 8443, true},
+		{"api.example.com:8443", "api.example.com", 443, false},
+	} {
+		t.Run("install/hosts "+tt.written+" "+tt.name, func(t *testing.T) {
+			if _, got := (grant{hosts: named([]string{tt.written})}).find(tt.name, tt.port); got != tt.want {
+				t.Errorf("port %d: %v", tt.port, got)
+			}
+		})
+	}
+}
+
+// TestProxyLeadsOnlyToItsHosts goes through the proxy as servers do.
+func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
+	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Proxy-Authorization") != "" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+		io.WriteString(w, "hello from "+r.Host)
+	})
+	plain, secure := httptest.NewServer(hello), httptest.NewTLSServer(hello)
+	defer plain.Close()
+	defer secure.Close()
+	_, plainPort := splitTarget(plain.Listener.Addr().String(), 0)
+	_, securePort := splitTarget(secure.Listener.Addr().String(), 0)
+	var log bytes.Buffer
+	x := &Proxy{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	defer x.Close()
+	local := []host{{"localhost", plainPort, true}, {"localhost", securePort, true}}
+	get := func(c *http.Client, address string) (string, error) {
+		resp, err := c.Get(address)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		return resp.Status + " " + string(body), err
+	}
+	port := func(s *httptest.Server) string { _, p, _ := net.SplitHostPort(s.Listener.Addr().String()); return p }
+	allowed, transport, at := client(t, x, local)
+
+	t.Run("install/hosts over http", func(t *testing.T) {
+		if got, err := get(allowed, "http://localhost:"+port(plain)); err != nil || got != "200 OK hello from localhost:"+port(plain) {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+	t.Run("install/hosts over https", func(t *testing.T) {
+		if got, err := get(allowed, "https://localhost:"+port(secure)); err != nil || got != "200 OK hello from localhost:"+port(secure) {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+	t.Run("install/hosts another name in TLS", func(t *testing.T) {
+		other := transport.Clone()
+		other.TLSClientConfig.ServerName = "evil.example"
+		if got, err := get(&http.Client{Transport: other}, "https://localhost:"+port(secure)); err == nil {
+			t.Errorf("answered %q", got)
+		}
+	})
+	t.Run("install/hosts not listed", func(t *testing.T) {
+		if got, err := get(allowed, "http://127.0.0.1:"+port(plain)); err != nil || !strings.HasPrefix(got, "403 ") {
+			t.Errorf("%q, %v", got, err)
+		}
+		if got, err := get(allowed, "https://example.com/"); err == nil {
+			t.Errorf("answered %q", got)
+		}
+		if !strings.Contains(log.String(), "host=example.com:443") || !strings.Contains(log.String(), "server=default/s") {
+			t.Errorf("log: %s", log.String())
+		}
+	})
+	t.Run("install/hosts at a private address", func(t *testing.T) {
+		c, _, _ := client(t, x, []host{{"localhost", plainPort, false}, {"localhost", securePort, false}})
+		if got, err := get(c, "http://localhost:"+port(plain)); err != nil || !strings.HasPrefix(got, "502 ") {
+			t.Errorf("%q, %v", got, err)
+		}
+		if got, err := get(c, "https://localhost:"+port(secure)); err == nil {
+			t.Errorf("answered %q", got)
+		}
+	})
+	t.Run("install/hosts without the secret", func(t *testing.T) {
+		u, _ := url.Parse(at)
+		u.User = url.UserPassword("sandbox", "wrong")
+		c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u)}}
+		if got, err := get(c, "http://localhost:"+port(plain)); err != nil || !strings.HasPrefix(got, "407 ") {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+	t.Run("install/hosts not TLS on its port", func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		go func() { io.WriteString(ours, "SSH-2.0-x\r\n") }()
+		if _, err := firstBytes(theirs); err == nil {
+			t.Error("it was taken")
+		}
+	})
+}
+
+func firstBytes(c net.Conn) ([]byte, error) { return hello(c, bufio.NewReader(c), "localhost", 443) }
+
+func TestProxyEnds(t *testing.T) {
+	silent, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	x := new(Proxy)
+	_, port := splitTarget(silent.Addr().String(), 0)
+	_, _, at := client(t, x, []host{{"localhost", port, true}})
+	u, _ := url.Parse(at)
+	var d net.Dialer
+	conn, err := d.DialContext(context.Background(), "tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	x.Close()
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("install/hosts: the connection is still open")
+	}
+	if _, err := x.open("s", nil, new(Program), new(Profile)); err == nil {
+		t.Error("install/hosts: a closed proxy opened")
+	}
+}

@@ -1,0 +1,242 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// A source is where a tool gets packages, as the person has configured it.
+type source struct {
+	env   []string
+	read  []string // files of its configuration
+	hosts []host   // of its registries, which may be anywhere
+}
+
+// steered says that an entry sets variables of a tool. What the person has
+// configured for the tool, such as tokens, is not for the registry of an entry.
+func steered(env []string, prefixes ...string) bool {
+	return slices.ContainsFunc(env, func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		ours := slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		return ours && os.Getenv(name) != value
+	})
+}
+
+// inPath says that a program is the one that the person's own PATH leads to.
+func inPath(path string) bool {
+	own, err := os.Stat(lookPath(filepath.Base(path), os.Environ()))
+	if err != nil {
+		return false
+	}
+	it, err := os.Stat(path)
+	return err == nil && os.SameFile(own, it)
+}
+
+// npmSource asks npm for its registries, among them those of scopes. npm is
+// confined to folder meanwhile and reaches nobody.
+func npmSource(ctx context.Context, npm, folder string, env []string, run Run) (source, error) {
+	s := source{env: setEnv(env, map[string]string{"npm_config_cache": filepath.Join(folder, "cache"), "npm_config_update_notifier": "false"})}
+	own := !steered(env, "npm_config_", "NPM_CONFIG_")
+	if !inPath(npm) {
+		return s.strangeNPM(folder, own)
+	}
+	if own {
+		file := npmUserConfig(env)
+		s.env = setEnv(s.env, map[string]string{"npm_config_userconfig": file})
+		s.read = []string{file, "/etc/npmrc"}
+	}
+	p := Program{Path: npm, Args: []string{"config", "list", "--json", "--loglevel=error"}, Env: ownEnv(s.env, folder, false), Dir: folder}
+	out, err := run(ctx, p, toolProfile(p, s.read, folder))
+	if err != nil {
+		return s, err
+	}
+	var all map[string]any
+	if err := json.Unmarshal(out, &all); err != nil {
+		return s, i18n.Errorf("npm says its configuration as %.100q: %w", "npm 给出的配置是 %.100q：%w", out, err)
+	}
+	for key, value := range all {
+		text, _ := value.(string)
+		switch {
+		case text == "":
+		case isRegistry(key):
+			s.hosts = append(s.hosts, hostsOf(text)...)
+		case key == "cafile" && own:
+			s.read = append(s.read, text)
+		case key == "globalconfig": // an installation into a folder looks for it there
+			s.env = setEnv(s.env, map[string]string{"npm_config_globalconfig": text})
+		}
+	}
+	return s, nil
+}
+
+// strangeNPM is the source of an npm that an entry names by its path and that
+// is not the person's: it is told the registries, and no token.
+func (s source) strangeNPM(folder string, own bool) (source, error) {
+	standard := "https://registry.npmjs.org/"
+	var lines, more []string
+	if own {
+		data, err := os.ReadFile(npmUserConfig(s.env))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return s, err
+		}
+		for line := range strings.Lines(string(data)) {
+			key, value, _ := strings.Cut(line, "=")
+			key, value = strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `"'`)
+			if !isRegistry(key) {
+				continue
+			}
+			lines = append(lines, key+"="+value+"\n")
+			if key == "registry" {
+				standard = value
+			} else {
+				more = append(more, value)
+			}
+		}
+	}
+	for _, name := range []string{"npm_config_registry", "NPM_CONFIG_REGISTRY"} {
+		if value := getEnv(s.env, name); value != "" {
+			standard = value
+		}
+	}
+	file := filepath.Join(folder, "npmrc")
+	s.env = setEnv(s.env, map[string]string{"npm_config_userconfig": file})
+	s.hosts = hostsOf(append(more, standard)...)
+	return s, os.WriteFile(file, []byte(strings.Join(lines, "")), 0o600)
+}
+
+// isRegistry says that a key of npm's configuration names a registry.
+func isRegistry(key string) bool { return key == "registry" || strings.HasSuffix(key, ":registry") }
+
+// npmUserConfig is the person's file of npm.
+func npmUserConfig(env []string) string {
+	for _, name := range []string{"npm_config_userconfig", "NPM_CONFIG_USERCONFIG"} {
+		if value := getEnv(env, name); value != "" {
+			return value
+		}
+	}
+	return filepath.Join(config.Home(), ".npmrc")
+}
+
+// uvConfig is what a file of uv says about indexes.
+type uvConfig struct {
+	IndexURL string   `toml:"index-url"`
+	Extra    []string `toml:"extra-index-url"`
+	Index    []struct {
+		Name     string `toml:"name"`
+		URL      string `toml:"url"`
+		Default  bool   `toml:"default"`
+		Explicit bool   `toml:"explicit"`
+	} `toml:"index"`
+	NativeTLS   bool `toml:"native-tls"`
+	SystemCerts bool `toml:"system-certs"`
+}
+
+// pypi are the hosts of the index that uv uses unless another is configured.
+var pypi = []string{"https://pypi.org", "https://files.pythonhosted.org"}
+
+// uvSource reads uv's configuration, which uv has no command to say. uv itself
+// gets the indexes as variables, and no file.
+func uvSource(folder string, env []string) (source, error) {
+	standard := getEnv(env, "UV_DEFAULT_INDEX") + getEnv(env, "UV_INDEX_URL")
+	indexes := strings.Fields(getEnv(env, "UV_INDEX"))
+	set := map[string]string{"UV_CACHE_DIR": filepath.Join(folder, "cache"), "UV_PYTHON_DOWNLOADS": "never", "UV_NO_CONFIG": "1", "UV_NO_PROGRESS": "1"}
+	if !steered(env, "UV_") {
+		for _, file := range uvFiles(env) {
+			c, err := readUV(file)
+			if err != nil {
+				return source{}, err
+			}
+			main, more := c.indexes()
+			if standard == "" && main != "" {
+				standard = main
+				set["UV_DEFAULT_INDEX"] = main
+			}
+			indexes = append(indexes, more...)
+			if c.NativeTLS || c.SystemCerts {
+				set["UV_NATIVE_TLS"], set["UV_SYSTEM_CERTS"] = "true", "true"
+			}
+		}
+	}
+	if len(indexes) > 0 {
+		set["UV_INDEX"] = strings.Join(indexes, " ")
+	}
+	s := source{env: setEnv(env, set), hosts: hostsOf(pypi...)}
+	if standard != "" {
+		s.hosts = hostsOf(standard)
+	}
+	s.hosts = append(s.hosts, hostsOf(slices.Concat(indexes, strings.Fields(getEnv(env, "UV_EXTRA_INDEX_URL")))...)...)
+	return s, nil
+}
+
+// uvFiles are the files that uv reads, the strongest first.
+func uvFiles(env []string) []string {
+	if file := getEnv(env, "UV_CONFIG_FILE"); file != "" {
+		return []string{file}
+	}
+	if getEnv(env, "UV_NO_CONFIG") != "" {
+		return nil
+	}
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		dir = filepath.Join(config.Home(), ".config")
+	}
+	return []string{filepath.Join(dir, "uv", "uv.toml"), "/etc/uv/uv.toml"}
+}
+
+func readUV(file string) (c uvConfig, err error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err == nil {
+		err = toml.Unmarshal(data, &c)
+	}
+	if err != nil {
+		return c, i18n.Errorf("reading the configuration of uv, %s: %w", "读取 uv 的配置 %s 失败：%w", file, err)
+	}
+	return c, nil
+}
+
+// indexes are the default index, "" if the file has none, and those beside it.
+func (c uvConfig) indexes() (standard string, more []string) {
+	standard = c.IndexURL
+	for _, index := range c.Index {
+		switch {
+		case index.Explicit || !strings.Contains(index.URL, "://"):
+		case index.Default:
+			standard = index.URL
+		case index.Name != "":
+			more = append(more, index.Name+"="+index.URL)
+		default:
+			more = append(more, index.URL)
+		}
+	}
+	return standard, append(more, c.Extra...)
+}
+
+// hostsOf are the hosts of addresses, which may have a name: "work=https://…".
+func hostsOf(list ...string) []host {
+	var hosts []host
+	for _, text := range list {
+		if name, address, ok := strings.Cut(text, "="); ok && !strings.Contains(name, ":") {
+			text = address
+		}
+		if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
+			_, port := splitTarget(u.Host, 0)
+			hosts = append(hosts, host{name: strings.ToLower(u.Hostname()), port: port, private: true})
+		}
+	}
+	return hosts
+}

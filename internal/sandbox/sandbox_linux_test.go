@@ -1,0 +1,275 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAttacks runs each attack confined, where it must fail, and again without
+// the rules that stop it, where it must get through.
+func TestAttacks(t *testing.T) {
+	tcp := listenTCP(t, "127.0.0.1:0")
+	_, port, _ := net.SplitHostPort(tcp)
+	sock := filepath.Join(shortDir(t), "s")
+	listenUnix(t, sock)
+	abstract := "@mcp-all-in-one-test-" + strconv.Itoa(os.Getpid())
+	listenUnix(t, abstract)
+	udp, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer udp.Close()
+	leaked, err := unix.Open(os.DevNull, unix.O_RDONLY, 0) // not closed on exec
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(leaked)
+	own, other, secret := folders(t)
+	readable := filepath.Join(filepath.Dir(own), "readable")
+	if err := os.WriteFile(readable, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(own, "mounted"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	device := filepath.Join(other, "fifo")
+	if err := unix.Mkfifo(device, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	base := Profile{Read: []string{readable}, Write: []string{own}}
+	oneAddress := base
+	oneAddress.Addresses = []string{"127.0.0.2:" + port}
+
+	for _, tt := range []struct {
+		name    string
+		profile Profile
+		attack  string
+		args    []string
+		without []string
+	}{
+		{"read a file", base, "read", []string{secret}, []string{"files"}},
+		{"read the passwords", base, "read", []string{"/etc/shadow"}, []string{"files"}},
+		{"list a folder", base, "list", []string{other}, []string{"files"}},
+		{"create a file", base, "create", []string{filepath.Join(other, "new")}, []string{"files"}},
+		{"write a readable file", base, "append", []string{readable}, []string{"files"}},
+		{"truncate a file", base, "truncate", []string{secret}, []string{"files"}},
+		{"move a file out", base, "rename", []string{filepath.Join(other, "moved")}, []string{"files"}},
+		{"link a file in", base, "link", []string{secret}, []string{"files"}},
+		{"read through a link", base, "symlink", []string{secret}, []string{"files"}},
+		{"remove a file", base, "remove", []string{filepath.Join(other, "victim")}, []string{"files"}},
+		{"environment of the gateway", base, "environ", nil, []string{"landlock", "capabilities"}},
+		{"make a device", base, "device", nil, []string{"files", "capabilities"}},
+		{"open by handle", base, "handle", []string{secret}, []string{"files", "handle"}},
+		{"inherited file", base, "inherited", []string{strconv.Itoa(leaked)}, []string{"close"}},
+		{"chmod", base, "chmod", []string{secret}, []string{"chmod"}},
+		{"chmod through a link", base, "chmod through a link", []string{secret}, []string{"chmod"}},
+		{"fchmodat", base, "fchmodat", []string{secret}, []string{"chmod"}},
+		{"fchmodat2", base, "fchmodat2", []string{secret}, []string{"chmod"}},
+		{"chmod of a device", Profile{Write: append([]string{device}, base.Write...)}, "chmod", []string{device}, []string{"chmod"}},
+		{"fchmod of a readable file", base, "fchmod", []string{readable}, []string{"chmod"}},
+		{"chown", base, "chown", []string{secret}, []string{"chown"}},
+		{"extended attribute", base, "xattr", []string{readable}, []string{"xattr"}},
+
+		{"tcp", base, "tcp", []string{tcp}, []string{"connect", "ports"}},
+		{"allowed port, another address", oneAddress, "tcp", []string{tcp}, []string{"connect", "ports"}},
+		{"this machine with any host", Profile{Write: base.Write, Public: true}, "tcp", []string{tcp}, []string{"connect", "ports"}},
+		{"udp", base, "udp", []string{udp.LocalAddr().String()}, []string{"socket", "connect"}},
+		{"unix socket", base, "unix", []string{sock}, []string{"socket", "connect"}},
+		{"abstract unix socket", base, "unix", []string{abstract}, []string{"socket", "connect", "abstract"}},
+		{"multipath tcp", base, "mptcp", nil, []string{"socket"}},
+		{"raw socket", base, "raw", nil, []string{"socket", "capabilities"}},
+		{"packet socket", base, "packet", nil, []string{"socket", "capabilities"}},
+		{"netlink of devices", base, "netlink", nil, []string{"socket"}},
+		{"datagram pair", base, "dgram", nil, []string{"socketpair"}},
+		{"fast open", base, "fastopen", []string{tcp}, []string{"fastopen"}},
+		{"listen without bind", base, "listen", nil, []string{"listen"}},
+		{"bind and listen", base, "bind", nil, []string{"listen", "ports"}},
+		{"io_uring", base, "io_uring", nil, []string{"io_uring"}},
+
+		{"signal", base, "signal", nil, []string{"signals"}},
+		{"memory of the gateway", base, "memory", nil, []string{"landlock", "ptrace", "capabilities"}},
+		{"new namespace", base, "unshare", nil, []string{"unshare", "capabilities"}},
+		{"clone into a namespace", base, "clone", nil, []string{"clone", "capabilities"}},
+		{"mount", base, "mount", nil, []string{"mount", "landlock", "capabilities"}},
+		{"chroot", base, "chroot", nil, []string{"mount", "capabilities"}},
+		{"bpf", base, "bpf", nil, []string{"kernel", "capabilities"}},
+		{"keys", base, "keys", nil, []string{"keys"}},
+		{"shared memory", base, "shared memory", nil, []string{"ipc"}},
+		{"limits of the gateway", base, "limits", nil, []string{"prlimit"}},
+	} {
+		t.Run("install/attack "+tt.name, func(t *testing.T) {
+			for _, name := range []string{"link", "stolen", "disk", "mine"} {
+				_ = os.Remove(filepath.Join(own, name))
+			}
+			victim := filepath.Join(other, "victim")
+			if err := os.WriteFile(victim, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			argv := append([]string{"attack", tt.attack}, tt.args...)
+			out, through := run(t, tt.profile, nil, own, argv...)
+			if through {
+				t.Error("it got through")
+			}
+			t.Logf("confined: %s", out)
+			_ = os.Remove(filepath.Join(own, "link"))
+			if out, through := run(t, tt.profile, tt.without, own, argv...); !through {
+				t.Errorf("without %q it fails, too: %s", tt.without, out)
+			}
+		})
+	}
+}
+
+// TestAllowed runs what a server must be able to do.
+func TestAllowed(t *testing.T) {
+	tcp := listenTCP(t, "127.0.0.1:0")
+	sock := filepath.Join(shortDir(t), "s")
+	listenUnix(t, sock)
+	own, _, secret := folders(t)
+	mine := filepath.Join(own, "mine")
+	if err := os.WriteFile(mine, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(own, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	base := Profile{Write: []string{own}}
+	for _, tt := range []struct {
+		name    string
+		profile Profile
+		attack  string
+		args    []string
+	}{
+		{"read the system", base, "read", []string{"/etc/passwd"}},
+		{"write its folder", base, "create", []string{"new"}},
+		{"move between its folders", base, "rename", []string{"sub/moved"}},
+		{"truncate its file", base, "truncate", []string{"new"}},
+		{"chmod its file", base, "chmod", []string{"new"}},
+		{"fchmod its file", base, "fchmod", []string{"new"}},
+		{"fchmodat its file", base, "fchmodat", []string{"new"}},
+		{"see that a file exists", base, "stat", []string{secret}},
+		{"run a program", base, "exec", nil},
+		{"end its own child", base, "own child", nil},
+		{"list the network's interfaces", base, "route", nil},
+		{"make a pair of sockets", base, "pair", nil},
+		{"reach an address that is written", Profile{Write: base.Write, Addresses: []string{tcp}}, "tcp", []string{tcp}},
+		{"unix socket when written", Profile{Write: base.Write, Unix: true}, "unix", []string{sock}},
+		{"listen when written", Profile{Write: base.Write, Listen: true}, "bind", nil},
+	} {
+		t.Run("install/allowed "+tt.name, func(t *testing.T) {
+			if out, ok := run(t, tt.profile, nil, own, append([]string{"attack", tt.attack}, tt.args...)...); !ok {
+				t.Error(out)
+			}
+		})
+	}
+	t.Run("install/allowed nothing new", func(t *testing.T) {
+		if _, gained := run(t, base, nil, own, "attack", "privileges"); gained {
+			t.Error("an exec may give it privileges")
+		}
+	})
+}
+
+// TestAddressIsReadOnce has a program change the address while it connects.
+func TestAddressIsReadOnce(t *testing.T) {
+	allowed := listenTCP(t, "127.0.0.1:0")
+	reached := make(chan struct{}, 1)
+	denied, err := net.Listen("tcp4", "127.0.0.2:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := denied.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+			select {
+			case reached <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	own, _, _ := folders(t)
+	p := Profile{Write: []string{own}, Addresses: []string{allowed}}
+	out, ok := run(t, p, nil, own, "attack", "race", allowed, denied.Addr().String())
+	if !ok {
+		t.Errorf("install/attack race: %s", out)
+	}
+	denied.Close()
+	<-done
+	if len(reached) > 0 {
+		t.Error("install/attack race: it reached the other address")
+	}
+}
+
+func TestLauncherSaysWhy(t *testing.T) {
+	own, _, _ := folders(t)
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	launcherArgs = launcherArgs[:2:2]
+	_, wait, err := Launch(Request{Path: []byte(filepath.Join(own, "nothing")), Argv: [][]byte{[]byte("nothing")}, Profile: Profile{Write: []string{own}}},
+		procAttr(own, null))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wait(); err == nil || err.Error() != "confining it failed at exec: no such file or directory" {
+		t.Errorf("install/launcher: %v", err)
+	}
+}
+
+func listenTCP(t *testing.T, address string) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, l)
+	return l.Addr().String()
+}
+
+func listenUnix(t *testing.T, path string) {
+	t.Helper()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, l)
+}
+
+func serve(t *testing.T, l net.Listener) {
+	done := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+}
+
+// shortDir is a folder whose name leaves room for a socket's.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}

@@ -1,0 +1,57 @@
+//go:build unix
+
+package stdio
+
+import (
+	"errors"
+	"syscall"
+
+	"mcp-all-in-one/internal/sandbox"
+)
+
+// launched says that a confined child runs, or why it does not.
+type launched struct {
+	id  uint64
+	err error
+}
+
+// startConfined starts the launcher of a sandbox. The child is reported as
+// started once the launcher has become it.
+func (s *starter) startConfined(e envelope, attr *syscall.ProcAttr) {
+	pid, wait, err := sandbox.Launch(sandbox.Request{Profile: *e.Profile, Path: e.Path, Argv: e.Argv, Env: e.Env}, attr)
+	if err != nil {
+		s.failed(e.ID, err)
+		return
+	}
+	s.kids[e.ID] = &kid{id: e.ID, pid: pid, confining: true}
+	s.family.add(e.ID, pid, e.fds)
+	s.step = 0
+	go func() { s.launched <- launched{e.ID, wait()} }()
+}
+
+// settle reports a launcher that has become its child, or has failed.
+func (s *starter) settle(l launched) {
+	k := s.kids[l.id]
+	if k == nil {
+		return
+	}
+	k.confining = false
+	if l.err != nil {
+		s.failed(l.id, l.err)
+		return
+	}
+	s.report(report{Kind: kindStarted, ID: l.id, PID: k.pid})
+}
+
+func (s *starter) failed(id uint64, err error) {
+	r := report{Kind: kindFailed, ID: id, Error: err.Error()}
+	var setup *sandbox.SetupError
+	if errors.As(err, &setup) {
+		r.Stage, r.Error = setup.Stage, setup.Err.Error()
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		r.Errno = int(errno)
+	}
+	s.report(r)
+}
