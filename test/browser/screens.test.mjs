@@ -78,7 +78,7 @@ for (const [name, path, options] of pictures) {
       await page.locator(".vlist-rows .grid-row a").nth(2).click();
       await page.getByTestId("entry").locator(".json-line").first().waitFor();
     }
-    await page.locator("footer [data-state=ok]").waitFor();
+    await page.locator("[data-testid=live] [data-state=live]").waitFor();
     await shoot(page, name);
     await done(page);
   });

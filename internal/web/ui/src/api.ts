@@ -96,7 +96,9 @@ export interface Suite { name: string; path: string; target?: string; tests: num
 
 export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
 
-export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number }
+/** Unread is what reading the config file again would change, or why it cannot be read. */
+export interface Unread { path: string; added: string[]; removed: string[]; changed: string[]; settings: string[]; error?: string; errorZH?: string }
+export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number; unread?: Unread }
 export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
 
 export interface PartItem { key: string; kind: string; size: number; count?: number; value?: unknown }
@@ -121,7 +123,7 @@ async function send(method: string, path: string, body?: string): Promise<Respon
   try {
     resp = await fetch("/api/v1/" + path, { method, headers, body, credentials: "same-origin" });
   } catch {
-    throw new ApiError(0, "offline", t("offlineText"));
+    throw new ApiError(0, "offline", t("noAnswer"));
   }
   if (resp.ok) return resp;
   const text = await resp.text();

@@ -1,13 +1,10 @@
 // Search or run anything: Ctrl-K.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { signal } from "@preact/signals";
 import { lang, setLang, t } from "./i18n/index.ts";
 import { servers } from "./live.ts";
 import { known } from "./bench/known.ts";
 import { go, href } from "./router.ts";
-import { theme } from "./state.ts";
-
-export const paletteOpen = signal(false);
+import { paletteOpen, theme } from "./state.ts";
 
 interface Entry { group: string; text: string; hint?: string; run: () => void }
 

@@ -1,10 +1,12 @@
 // State that is not a screen's own.
 import { effect, signal } from "@preact/signals";
 import type { Session } from "./api.ts";
+import { link } from "./live.ts";
 
 export const session = signal<Session | undefined>(undefined);
+/** may says whether this person may do something now; nobody changes anything while the gateway does not answer. */
 export const may = (scope: "call" | "admin") =>
-  session.value?.scope === "admin" || scope === "call" && session.value?.scope === "call";
+  link.value !== "lost" && (session.value?.scope === "admin" || scope === "call" && session.value?.scope === "call");
 
 export type Theme = "auto" | "light" | "dark";
 export const theme = signal<Theme>((localStorage.getItem("theme") as Theme | null) ?? "auto");
@@ -24,3 +26,11 @@ export function remembered<T>(key: string, initial: T) {
   effect(() => { localStorage.setItem(key, JSON.stringify(s.value)); });
   return s;
 }
+
+/** paletteOpen says that the search is shown. */
+export const paletteOpen = signal(false);
+
+/** narrow says that the window is too narrow for a wide sidebar. */
+const narrowQuery = typeof matchMedia === "undefined" ? undefined : matchMedia("(max-width: 1320px)");
+export const narrow = signal(narrowQuery?.matches ?? false);
+narrowQuery?.addEventListener("change", (e) => { narrow.value = e.matches; });

@@ -77,7 +77,7 @@ function Elicitation({ q }: { q: Question }) {
     else await answer(q, "accept", json);
   };
   if (q.params?.mode === "url") return <>
-    <p>{q.params.message}</p><Notice tone="warn">{t("urlWarning")}</Notice>
+    <p>{q.params.message}</p><Notice tone="warn">{t("urlWarning", q.server ?? "")}</Notice>
     <p><a href={q.params.url} target="_blank" rel="noopener noreferrer"><code>{q.params.url}</code></a></p>
     <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("done")} /></>;
   return <>

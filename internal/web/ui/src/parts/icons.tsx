@@ -31,6 +31,17 @@ const paths = {
   power: "M8 2v6M4.5 4.5a5 5 0 1 0 7 0",
   menu: "M2 4h12M2 8h12M2 12h12",
   up: "M3 10l5-5 5 5",
+  alert: "M8 2l6.500 11.500h-13zM8 6.500v3M8 11.500h.01",
+  panel: "M2 3h12v10H2zM6 3v10",
+  more: "M3.500 8h.01M8 8h.01M12.500 8h.01",
+  log: "M2 3h12v10H2zM4.500 6l2 2-2 2M8.500 10h3",
+  plug: "M5.500 2v3M10.500 2v3M4 5h8v2.500a4 4 0 0 1-8 0zM8 11.500V14",
+  filter: "M2 3h12l-4.500 5.500V13l-3-1.500V8.500z",
+  clock: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 5v3.500l2 1.500",
+  shield: "M8 2l5 2v4c0 3-2 5-5 6-3-1-5-3-5-6V4z",
+  chat: "M2 3h12v8H8l-3 3v-3H2z",
+  bell: "M4 11V7.500a4 4 0 0 1 8 0V11l1 1H3zM7 14h2",
+  file: "M4 2h5l3 3v9H4zM9 2v3h3",
 } as const;
 
 export type IconName = keyof typeof paths;
