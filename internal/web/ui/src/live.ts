@@ -7,6 +7,8 @@ import type { Bench, Call, Client, Line, Overview, Question, Run, Server, Unread
 export const servers = signal<Server[]>([]);
 export const inbox = signal<Question[]>([]);
 export const clients = signal<Client[]>([]);
+/** seenAt is when a session was last heard of by its calls: milliseconds. */
+export const seenAt = new Map<string, number>();
 /** unread is a config file that has changed since the gateway read it. */
 export const unread = signal<Unread | undefined>(undefined);
 /** approvals are servers and changed tools that wait for a yes. */
@@ -46,6 +48,7 @@ function deliver(topic: string, data: any): void {
     case "servers": servers.value = data; return;
     case "inbox": inbox.value = data; return;
     case "clients": clients.value = data; return;
+    case "traffic": for (const c of data as Call[]) if (c.session && c.hop === "client") seenAt.set(c.session, Date.parse(c.start)); break;
     case "hello": return;
     case "reset": void refresh(); break;
     case "bench": if (data.type === "sessions" || data.type === "down") void refreshBenches(); break;

@@ -30,7 +30,13 @@ export function remembered<T>(key: string, initial: T) {
 /** paletteOpen says that the search is shown. */
 export const paletteOpen = signal(false);
 
-/** narrow says that the window is too narrow for a wide sidebar. */
-const narrowQuery = typeof matchMedia === "undefined" ? undefined : matchMedia("(max-width: 1320px)");
-export const narrow = signal(narrowQuery?.matches ?? false);
-narrowQuery?.addEventListener("change", (e) => { narrow.value = e.matches; });
+/** matching follows a media query. */
+function matching(media: string) {
+  const m = typeof matchMedia === "undefined" ? undefined : matchMedia(media);
+  const s = signal(m?.matches ?? false);
+  m?.addEventListener("change", (e) => { s.value = e.matches; });
+  return s;
+}
+/** narrow windows have no room for a wide sidebar. */
+export const narrow = matching("(max-width: 1320px)");
+export const phone = matching("(max-width: 720px)");
