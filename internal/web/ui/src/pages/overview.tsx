@@ -4,13 +4,14 @@ import { get, type Call, type Client, type Overview as Data, type Past, type Ser
 import { command, commandLine } from "../cli.ts";
 import { age, count, hm, ns, percent } from "../format.ts";
 import { t } from "../i18n/index.ts";
-import { clients, inbox, loaded, on, seenAt, servers } from "../live.ts";
+import { clients, inbox, loaded, on, servers } from "../live.ts";
 import { Notice, Status, now, useLoad } from "../parts/basics.tsx";
 import { Bar, Fig, Legend, Sparkline, Strip, Timeline, type Span } from "../parts/chart.tsx";
 import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
 import { may, remembered } from "../state.ts";
+import { isQuiet, seen, seenText } from "./client_seen.ts";
 import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
 import { FirstRun, useDemo } from "./first_run.tsx";
 import { ContextCost } from "./overview_cost.tsx";
@@ -162,12 +163,6 @@ function ServerTable({ stats, past }: { stats: Map<string, Stat>; past?: Past })
     {list.length > shownServers && <footer><a class="link" href="/ui/servers">{t("allServers", list.length)}</a></footer>}
   </section>;
 }
-
-/** quiet is how long a client may say nothing and still count as there. */
-const quiet = 5 * 60_000;
-export const seen = (c: Client) => Math.max(seenAt.get(c.session) ?? 0, Date.parse(c.seen ?? c.since ?? "") || 0);
-export const isQuiet = (c: Client) => now.value - seen(c) > quiet;
-export const seenText = (c: Client) => (now.value - seen(c) < 10_000 ? t("now") : age(new Date(seen(c)).toISOString(), now.value));
 
 function ClientsCard({ list }: { list: Client[] }) {
   const sorted = [...list].sort((a, b) => seen(b) - seen(a)).slice(0, 6);

@@ -56,6 +56,8 @@ export function path(values: (number | undefined)[], top: number): string {
   values.forEach((v, i) => {
     if (v === undefined) { pen = false; return; }
     d += `${pen ? "L" : "M"}${(((i + 0.5) / values.length) * 100).toFixed(2)} ${(100 - (v / top) * 100).toFixed(2)}`;
+    // A point without neighbours is a short line.
+    if (!pen && values[i + 1] === undefined) d += `h${(60 / values.length).toFixed(2)}`;
     pen = true;
   });
   return d;
@@ -138,4 +140,26 @@ export function Bar({ part, tone }: { part: number; tone?: "e" | "t" }) {
 /** Fig is a figure with its name. */
 export function Fig({ name, children, note, tone }: { name: ComponentChildren; children: ComponentChildren; note?: ComponentChildren; tone?: string }) {
   return <div class="fig"><dt>{name}</dt><dd>{children}{note && <small class={tone}>{note}</small>}</dd></div>;
+}
+
+/** Latency draws p95 over p50, and where calls failed. */
+export function Latency(p: { start: number; step: number; steps: Step[]; height: number; label: string }) {
+  const [at, setAt] = useState(-1);
+  const box = useRef<HTMLDivElement>(null);
+  const n = p.steps.length, end = p.start + n * p.step, y = nice(Math.max(0, ...p.steps.map((s) => (s.p95 ?? 0) / 1e6)));
+  const points = (k: "p50" | "p95") => p.steps.map((s) => (s[k] ? s[k]! / 1e6 : undefined));
+  const d = path(points("p95"), y.top), s = p.steps[at];
+  const move = (e: PointerEvent) => { const r = box.current!.getBoundingClientRect(); setAt(Math.max(0, Math.min(n - 1, Math.floor(((e.clientX - r.left) / r.width) * n)))); };
+  return <div class="plot" style={{ height: `${p.height + 20}px` }}>
+    <div class="y wide-y" aria-hidden="true">{y.ticks.map((v) => <span key={v} style={{ top: `${100 - (v / y.top) * 100}%` }}>{v === y.top ? ns(v * 1e6) : v}</span>)}</div>
+    <div class="p" ref={box} role="img" aria-label={p.label} onPointerMove={move} onPointerLeave={() => setAt(-1)}>
+      <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+        {y.ticks.map((v, i) => <line key={v} class={i ? "g" : "g base"} x1="0" x2="100" y1={100 - (v / y.top) * 100} y2={100 - (v / y.top) * 100} />)}
+        <path class="l-p50" d={path(points("p50"), y.top)} /><path class="l-p95" d={d} />
+        {p.steps.map((x, i) => (x.err + x.tool > 0 ? <rect key={i} class="f-err" x={(i / n) * 100} width={Math.max(0.4, 70 / n)} y={96} height={4} /> : null))}
+      </svg>
+      {s && <><div class="cross" style={{ left: `${((at + 0.5) / n) * 100}%` }} /><Tip at={(at + 0.5) / n} s={s} title={hm(p.start + at * p.step)} line /></>}
+    </div>
+    <div class="x" aria-hidden="true">{times(p.start, end).map((ms) => <span key={ms} style={{ left: `${((ms - p.start) / (end - p.start)) * 100}%` }}>{hm(ms)}</span>)}</div>
+  </div>;
 }
