@@ -1,5 +1,5 @@
 // Search or run anything: Ctrl-K.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, type CatalogPage, type Overview, type Setting, type Suite } from "./api.ts";
 import { lang, setLang, t } from "./i18n/index.ts";
 import { clients, servers } from "./live.ts";
@@ -45,6 +45,7 @@ function verbs(): Entry[] {
       ...(may("admin") ? [s.state === "disabled" ? verb(`enable ${s.schema}/${s.name}`, "power", t("verb_enable", s.name), () => act("enable", s.schema, s.name))
         : verb(`restart ${s.schema}/${s.name}`, "refresh", t("verb_restart", s.name), () => act("restart", s.schema, s.name)),
       ...(s.state === "disabled" ? [] : [verb(`disable ${s.schema}/${s.name}`, "power", t("verb_disable", s.name), () => act("disable", s.schema, s.name))])] : []),
+      verb(`bench ${s.name}`, "bench", `${t("bench")} ${s.name}`, () => go(href(["bench", s.name]))),
       verb(`calls ${s.name}`, "traffic", t("verb_calls", s.name), () => go(href(["traffic"], { q: `server:${s.name} status:error,tool_error` }))),
       verb(`log ${s.schema}/${s.name}`, "log", t("verb_log", s.name), () => go(href(["servers", s.schema, s.name], { tab: "logs" }))),
     ]),
@@ -94,7 +95,7 @@ function PaletteBox() {
   const found = matching.length || !query ? matching : [{ id: "", group: "", icon: "traffic" as IconName, text: t("paletteTraffic", query), run: () => go(href(["traffic"], { q: /\s/.test(query) ? `text:"${query}"` : query })) }];
   useEffect(() => { input.current?.focus(); void find().then(setKnown); return () => before.current?.focus?.(); }, []);
   // The chosen row stays in view.
-  useEffect(() => { box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [at, found]);
+  useLayoutEffect(() => { box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [at, found]);
   const close = () => { paletteOpen.value = false; };
   const run = (e: Entry | undefined) => {
     if (!e) return;

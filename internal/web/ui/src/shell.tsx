@@ -86,20 +86,20 @@ export function Shell() {
 
 function Side({ current }: { current: string }) {
   const endpoint = session.value!.endpoint;
-  return <div class="side">
-    <a class="brand" href="/ui/overview"><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M8 9h5l3 7-3 7H8M24 9h-3M24 16h-8M24 23h-3" /></svg><b class="lbl">mcp-all-in-one</b></a>
-    <button type="button" class="find" aria-label={t("paletteTitle")} onClick={() => { paletteOpen.value = true; }}><Icon name="search" /><span class="lbl">{t("paletteHint")}</span><kbd>{modName} K</kbd></button>
+  return <header class="side">
+    <a class="brand" href="/ui/overview" aria-label="mcp-all-in-one"><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M8 9h5l3 7-3 7H8M24 9h-3M24 16h-8M24 23h-3" /></svg><b class="lbl">mcp-all-in-one</b></a>
+    <button type="button" class="find" aria-label={`${t("paletteHint")} ${modName} K`} onClick={() => { paletteOpen.value = true; }}><Icon name="search" /><span class="lbl">{t("paletteHint")}</span> <kbd>{modName} K</kbd></button>
     <Nav current={current} />
     <div class="foot">
       <div class="endpoint"><span class="h3">{t("endpoint")}</span><IconButton icon="copy" label={t("copy")} onClick={() => void copyText(endpoint).then(() => toast(t("copied", endpoint)))} /><code title={endpoint}>{endpoint.replace(/^https?:\/\//, "")}</code></div>
       <div class="tools"><Live /><span class="space" />
-        <button type="button" class="icon-button" lang={lang.value === "en" ? "zh-CN" : "en"} data-testid="language" aria-label={lang.value === "en" ? "中文" : "English"}
+        <button type="button" class="icon-button" lang={lang.value === "en" ? "zh-CN" : "en"} data-testid="language" aria-label={lang.value === "en" ? "中文" : "EN, English"}
           onClick={() => setLang(lang.value === "en" ? "zh-CN" : "en")}>{lang.value === "en" ? "中" : "EN"}</button>
         <IconButton icon={dark() ? "sun" : "moon"} label={t("theme")} onClick={() => { theme.value = dark() ? "light" : "dark"; }} testid="theme" />
         {!narrow.value && <IconButton icon="panel" label={t("collapse")} onClick={() => { railed.value = !railed.value; }} />}
       </div>
     </div>
-  </div>;
+  </header>;
 }
 
 /** Live says how the connection to the gateway does; a slow first answer is not a broken one. */

@@ -25,7 +25,7 @@ export function Doctor() {
     {error && <Notice tone="err">{error}</Notice>}
     <div class="scroll">{!value && !error && <Skeleton cards={["c12", "c12"]} rows={3} />}
       <ul class="plain findings">{bad.map((f, i) => <FindingCard key={"b" + i} f={f} />)}</ul>
-      {good.length > 0 && <section class="wide" aria-label={t("wellGroup")}>{bad.length > 0 && <h3 class="h3 findings-h">{t("wellGroup")}</h3>}<ul class="plain findings">{good.map((f, i) => <FindingCard key={"g" + i} f={f} />)}</ul></section>}</div>
+      {good.length > 0 && <section class="wide" aria-label={t("wellGroup")}>{bad.length > 0 && <h2 class="h3 findings-h">{t("wellGroup")}</h2>}<ul class="plain findings">{good.map((f, i) => <FindingCard key={"g" + i} f={f} />)}</ul></section>}</div>
   </div>;
 }
 

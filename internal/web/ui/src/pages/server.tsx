@@ -10,7 +10,7 @@ import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { href, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
-import { ServerMenu, act, approve, signIn } from "./servers.tsx";
+import { ServerMenu, act, approve, remove, signIn } from "./servers.tsx";
 import { History } from "./server_history.tsx";
 import { StatusTab, ToolTable } from "./server_status.tsx";
 import { ServerEdit } from "./server_edit.tsx";
@@ -34,6 +34,7 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
   return <div class="page server-page">
     <Head title={title} what={<><Status tone={toneOf(d)} state={d.state}>{stateName(d)}{d.since ? " " + age(d.since, now.value) : ""}</Status> <span class="hide-m">{[d.transport, d.protocol, [d.title, d.version].filter(Boolean).join(" "), schema !== "default" ? schema : ""].filter(Boolean).join(" · ")}</span></>}>
       {waits && may("admin") && <button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approve")}</button>}
+      {waits && may("admin") && <button type="button" class="button danger" onClick={() => void remove(d)}>{t("remove")}</button>}
       {d.state === "auth" && may("admin") && <button type="button" class="button primary" onClick={() => void signIn(d)}>{t("signIn")}</button>}
       <a class={waits || d.state === "auth" ? "button" : "button primary"} href={href(["bench", name])}><Icon name="bench" />{t("openInBench")}</a>
       {may("admin") && <button type="button" class="button" onClick={() => void act(d, d.state === "disabled" ? "enable" : "restart")}><Icon name={d.state === "disabled" ? "power" : "refresh"} />{t(d.state === "disabled" ? "enable" : "restart")}</button>}
