@@ -70,6 +70,11 @@ export async function refresh(): Promise<void> {
   await refreshBenches();
 }
 
+/** checkUnread asks whether the config file is still the one that was read. */
+export async function checkUnread(): Promise<void> {
+  if (document.visibilityState === "visible" && link.peek() === "live") unread.value = (await get<Unread | null>("unread").catch(() => null)) ?? undefined;
+}
+
 const topics = "servers,inbox,clients,bench,tests,traffic,logs";
 
 interface Told { ask?: boolean; retry?: boolean; link?: "live" | "lost"; retryAt?: number; id?: string; topic?: string; data?: unknown }

@@ -7,7 +7,7 @@ import { commandLine } from "./cli.ts";
 import { clock, count } from "./format.ts";
 import { lang, said, setLang, t, type Key } from "./i18n/index.ts";
 import { focusFilter, modName, shortcuts, startKeys, useShortcuts, type Shortcut } from "./keys.ts";
-import { clients, link, loaded, lostAt, refresh, retry, retryAt, servers, unread, waitingCount } from "./live.ts";
+import { checkUnread, clients, link, loaded, lostAt, refresh, retry, retryAt, servers, unread, waitingCount } from "./live.ts";
 import { Overview } from "./pages/overview.tsx";
 import { Palette } from "./palette.tsx";
 import { CopyButton, Empty, IconButton, Notice, Status, Toasts, copyText, errorText, toast } from "./parts/basics.tsx";
@@ -61,6 +61,8 @@ export function Shell() {
     const title = screen ? t(screen.label) : "";
     document.title = (waiting ? `(${waiting}) ` : "") + title + " · mcp-all-in-one";
   }, [screen, waiting, lang.value]);
+  const admin = session.value!.scope === "admin";
+  useEffect(() => { if (!admin) return; const timer = setInterval(() => void checkUnread(), 15_000); return () => clearInterval(timer); }, [admin]);
   const rail = railed.value || narrow.value || id === "bench";
   return <div class={"app" + (rail ? " rail" : "") + (link.value === "lost" ? " stale" : "")}>
     <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>{t("skip")}</a>
