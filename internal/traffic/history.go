@@ -17,6 +17,8 @@ type History struct {
 	Start time.Time     `json:"start"`
 	Step  time.Duration `json:"step"`
 	Steps []HistoryStep `json:"steps"`
+	// Total is all steps as one.
+	Total HistoryStep `json:"total"`
 }
 
 // A HistoryStep counts the calls that ended in one step of a History.
@@ -120,6 +122,9 @@ func (r *Recorder) History(server string, length time.Duration, parts int) Histo
 	var kept *history
 	if st := r.stats.byKey[statKey{server, ""}]; st != nil {
 		kept = st.history
+	}
+	if kept != nil {
+		out.Total = kept.sum(first*width, last*width+width-1)
 	}
 	for n := first; n <= last; n++ {
 		var s HistoryStep

@@ -31,6 +31,9 @@ func TestHistory(t *testing.T) {
 		if last.OK != 1 || last.ToolErrors != 1 || last.Errors != 1 || last.P95 < 80*time.Millisecond || last.P95 > 160*time.Millisecond {
 			t.Errorf("the last minute = %+v", last)
 		}
+		if h.Total.OK != 2 || h.Total.ToolErrors != 1 || h.Total.Errors != 1 || h.Total.P95 < 80*time.Millisecond {
+			t.Errorf("the whole hour = %+v", h.Total)
+		}
 		if h.Steps[49].OK != 1 {
 			t.Errorf("ten minutes ago = %+v", h.Steps[49])
 		}

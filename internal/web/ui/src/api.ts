@@ -42,7 +42,7 @@ export interface Stat {
 export interface Step { ok: number; tool: number; err: number; p50?: number; p95?: number }
 /** Uptime is a server's last day: a letter for each half-hour, u up, p partly, x down, n not running. */
 export interface Uptime { schema: string; name: string; strip: string; share?: number }
-export interface Past { start: string; step: number; steps: Step[]; uptime: Uptime[] }
+export interface Past { start: string; step: number; steps: Step[]; total: Step; uptime: Uptime[] }
 
 export interface Question {
   id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; tool?: string;

@@ -67,15 +67,13 @@ export function Overview() {
 function CallsCard({ past, minutes: m, failures }: { past?: Past; minutes: number; failures: Call[] }) {
   const [brush, setBrush] = useState<Span>();
   const steps = past?.steps ?? [];
-  const sum = (f: (s: Past["steps"][number]) => number) => steps.reduce((n, s) => n + f(s), 0);
-  const bad = sum((s) => s.tool + s.err), all = bad + sum((s) => s.ok);
-  const worst = (k: "p50" | "p95") => { const list = steps.map((s) => s[k] ?? 0).filter(Boolean).sort((a, b) => a - b); return list.length ? list[Math.floor(list.length / 2)] : undefined; };
+  const total = past?.total ?? { ok: 0, tool: 0, err: 0 }, bad = total.tool + total.err, all = bad + total.ok;
   const unit = (n: number | undefined) => { const [v, u] = ns(n).split(" "); return <>{v}{u && <small>{u}</small>}</>; };
   return <section class="card flush" aria-labelledby="calls-h">
     <header><h2 id="calls-h">{t("calls")}</h2><span class="end"><Legend p95 /></span></header>
     <div class="body"><dl class="figs calls-figs">
       <Fig name={t("last", rangeName(m))}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig>
-      <Fig name="p50">{unit(worst("p50"))}</Fig><Fig name="p95">{unit(worst("p95"))}</Fig></dl>
+      <Fig name="p50">{unit(total.p50)}</Fig><Fig name="p95">{unit(total.p95)}</Fig></dl>
       {past ? <Timeline start={Date.parse(past.start)} step={past.step / 1e6} steps={steps} height={184} line label={t("callsChart", rangeName(m), count(all), count(bad))} brush={brush} onBrush={setBrush} /> : <div class="plot" style={{ height: "204px" }} />}
     </div>
     {brush && <Selected brush={brush} past={past!} failures={failures} onClose={() => setBrush(undefined)} />}
