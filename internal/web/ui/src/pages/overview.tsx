@@ -147,7 +147,7 @@ function ServerTable({ stats, past }: { stats: Map<string, Stat>; past?: Past })
   return <section class="card flush table-card" aria-labelledby="servers-h">
     <header><h2 id="servers-h">{t("servers")}</h2><span class="count">{list.length}</span><span class="end hide-m">{t("failuresFirst")}</span></header>
     <table class="fixed sv"><colgroup><col /><col class="w130" /><col class="w120" /><col class="w60" /><col class="w90" /><col class="w60" /><col class="w70" /><col class="w60" /></colgroup>
-      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th colSpan={2}>{t("availability")}</th><th colSpan={2} class="r">{t("callsHour")}</th><th class="r">p95</th><th class="r">{t("failedShare")}</th></tr></thead>
+      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><td class="th" /><td class="th" /><th class="r">{t("callsHour")}</th><th class="r">p95</th><th class="r">{t("failedShare")}</th></tr></thead>
       <tbody>{list.slice(0, shownServers).map((s) => {
         const h = hour(stats.get(s.name)), u = uptime.get(s.schema + "/" + s.name), open = href(["servers", s.schema, s.name]);
         return <tr key={s.schema + "/" + s.name} class="open-row" onClick={() => go(open)}>
