@@ -137,14 +137,16 @@ type Unread struct {
 
 // A Client is one connected session.
 type Client struct {
-	Session      string          `json:"session"`
-	Name         string          `json:"name,omitempty"`
-	Version      string          `json:"version,omitempty"`
-	Protocol     string          `json:"protocol,omitempty"`
-	Transport    string          `json:"transport"`
-	Schema       string          `json:"schema,omitempty"`
-	Principal    string          `json:"principal,omitempty"`
-	Since        time.Time       `json:"since,omitzero"`
+	Session   string    `json:"session"`
+	Name      string    `json:"name,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	Protocol  string    `json:"protocol,omitempty"`
+	Transport string    `json:"transport"`
+	Schema    string    `json:"schema,omitempty"`
+	Principal string    `json:"principal,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	// Seen is when it last asked something.
+	Seen         time.Time       `json:"seen,omitzero"`
 	Calls        int64           `json:"calls"`
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 }

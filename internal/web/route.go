@@ -72,6 +72,7 @@ func (h *Handler) table() []route {
 		{"POST", "codes", ScopeAdmin, h.postCode},
 		{"GET", "events", ScopeRead, h.getEvents},
 		{"GET", "overview", ScopeRead, h.getOverview},
+		{"GET", "history", ScopeRead, h.getHistory},
 		{"GET", "servers", ScopeRead, h.getServers},
 		{"GET", "servers/{schema}/{name}", ScopeRead, h.getServer},
 		{"PUT", "servers/{schema}/{name}", ScopeAdmin, h.putServer},

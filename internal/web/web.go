@@ -72,6 +72,7 @@ type Handler struct {
 	undos   *undos
 	suites  *suites
 	routes  []route
+	uptime  *uptimes
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -107,7 +108,11 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	}
 	h.routes = h.table()
 	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
-	h.opt.Servers.Watch(func() { h.hub.changed("servers") })
+	h.uptime = newUptimes(opt.Now)
+	h.opt.Servers.Watch(func() {
+		h.uptime.note(h.opt.Servers.List())
+		h.hub.changed("servers")
+	})
 	return h, nil
 }
 

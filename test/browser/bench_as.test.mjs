@@ -31,7 +31,7 @@ test("era: a configured server is spoken to in the era that is chosen", async ()
 test("as a client: the tester offers what that client offers", async () => {
   const page = await newPage();
   await connect("rooted-client", { roots: { listChanged: true } });
-  await open(page, "demo", "As client", "rooted-client 1.0");
+  await open(page, "demo", "As a client", "rooted-client 1.0");
   await page.waitForURL(opened);
   await page.getByTestId("feature-list").getByText("ask_name").first().click();
   await page.getByTestId("run").click();

@@ -16,11 +16,11 @@ test("calls of a client appear as they happen, with both hops and what was trans
   await row.locator("a").click();
   const entry = page.getByTestId("entry");
   await entry.getByText('"from a client"').first().waitFor();
-  await entry.getByRole("tab", { name: "Client ↔ gateway" }).waitFor();
-  await entry.getByRole("tab", { name: "Gateway ↔ server" }).click();
+  await entry.getByRole("tab", { name: "Client side" }).waitFor();
+  await entry.getByRole("tab", { name: "Server side" }).click();
   await entry.locator("[role=tabpanel]").getByText('"echo"').first().waitFor();
-  await entry.getByLabel("Translated on the way").getByText(/bridged from 2025-11-25 to 2026-07-28/).waitFor();
-  await entry.getByLabel("Translated on the way").getByText(`${name} became echo`).waitFor();
+  await entry.getByLabel("Gateway changes").getByText(/bridged from 2025-11-25 to 2026-07-28/).waitFor();
+  await entry.getByLabel("Gateway changes").getByText(/Sent as echo/).waitFor();
   assert.match(await commandLine(page), /^mcp-all-in-one traffic --open \d+$/);
   await accessible(page);
   await entry.getByRole("link", { name: "Open in Bench" }).click();
@@ -41,7 +41,7 @@ test("the filter is the gateway's grammar; a wrong one says what is wrong", asyn
   await page.locator("[data-filter]").fill("colour:red");
   await page.getByText('unknown field "colour"').waitFor();
   await page.locator("[data-filter]").fill("client:filter-client dur:>1h");
-  await page.getByText("Nothing matches.").waitFor();
+  await page.getByText("No matches").waitFor();
   await done(page);
 });
 

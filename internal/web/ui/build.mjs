@@ -21,6 +21,8 @@ async function page() {
     outdir: out.pathname + "assets",
     entryNames: "[name]",
     chunkNames: "[name]-[hash]",
+    assetNames: "[name]",
+    loader: { ".woff2": "file" },
     splitting: true,
     minify: true,
     legalComments: "none",

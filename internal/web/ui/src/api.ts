@@ -19,7 +19,7 @@ export interface Definition { kind: "tool" | "prompt" | "instructions"; name: st
 
 export interface Client {
   session: string; name?: string; version?: string; protocol?: string; transport: string; schema?: string;
-  principal?: string; since?: string; calls: number; capabilities?: any;
+  principal?: string; since?: string; seen?: string; calls: number; capabilities?: any;
 }
 
 export interface Call {
@@ -27,7 +27,9 @@ export interface Call {
   session?: string; client?: string; principal?: string; schema?: string; server?: string; method: string; name?: string;
   status: "pending" | "ok" | "error" | "tool_error" | "cancelled"; code?: number;
   total: number; gateway?: number; transport?: number; serverTime?: number;
-  reqSize: number; resSize: number; parent?: number; notes?: string[]; bench?: boolean;
+  reqSize: number; resSize: number; parent?: number; notes?: string[]; bench?: boolean; reason?: string;
+  /** said is what the answer says in words: the message of an error, the first text of a result. */
+  said?: string;
 }
 
 export interface Line { id: number; time: string; server?: string; session?: string; source: string; level?: string; text: string }
@@ -36,6 +38,11 @@ export interface Stat {
   server: string; name?: string; calls: number; errors: number; reasons?: Record<string, number>;
   p50: number; p95: number; p99: number; perMinute?: number[]; errorsPerMinute?: number[];
 }
+
+export interface Step { ok: number; tool: number; err: number; p50?: number; p95?: number }
+/** Uptime is a server's last day: a letter for each half-hour, u up, p partly, x down, n not running. */
+export interface Uptime { schema: string; name: string; strip: string; share?: number }
+export interface Past { start: string; step: number; steps: Step[]; total: Step; uptime: Uptime[] }
 
 export interface Question {
   id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; tool?: string;
@@ -96,7 +103,9 @@ export interface Suite { name: string; path: string; target?: string; tests: num
 
 export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
 
-export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number }
+/** Unread is what reading the config file again would change, or why it cannot be read. */
+export interface Unread { path: string; added: string[]; removed: string[]; changed: string[]; settings: string[]; error?: string; errorZH?: string }
+export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number; unread?: Unread }
 export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
 
 export interface PartItem { key: string; kind: string; size: number; count?: number; value?: unknown }
@@ -121,7 +130,7 @@ async function send(method: string, path: string, body?: string): Promise<Respon
   try {
     resp = await fetch("/api/v1/" + path, { method, headers, body, credentials: "same-origin" });
   } catch {
-    throw new ApiError(0, "offline", t("offlineText"));
+    throw new ApiError(0, "offline", t("noAnswer"));
   }
   if (resp.ok) return resp;
   const text = await resp.text();
