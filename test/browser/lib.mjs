@@ -18,7 +18,9 @@ export function suite() {
   before(async () => {
     browser = await chromium.launch({
       executablePath: process.env.CHROMIUM,
-      args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+      args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+        // Maps are drawn without a graphics card.
+        "--enable-unsafe-swiftshader", "--use-angle=swiftshader"],
     });
   });
   after(async () => {
