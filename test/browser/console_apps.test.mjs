@@ -5,7 +5,8 @@ import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { accessible, api, base, done, newPage, result, suite, visit } from "./lib.mjs";
 
-suite();
+// Maps are drawn without a graphics card.
+suite("--enable-unsafe-swiftshader", "--use-angle=swiftshader");
 const folder = (name) => join(dirname(new URL(import.meta.url).pathname), "node_modules", name);
 
 /** started puts a published server into the configuration. */
