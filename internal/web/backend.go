@@ -208,7 +208,7 @@ type BenchHooks struct {
 	Ask func(ctx context.Context, q Question) (Answer, error)
 	// Down says that the connection is gone.
 	Down func(err error)
-	// Sent hears each message as it is sent.
+	// Sent hears each message as it is sent; it may be nil.
 	Sent func(body []byte)
 }
 

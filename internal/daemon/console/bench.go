@@ -45,7 +45,7 @@ func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *web.Ta
 		}),
 		OnNotification: hooks.Notification, OnLine: hooks.Line, OnDown: hooks.Down,
 		OnFrame: func(f probe.Frame) {
-			if f.Sent {
+			if f.Sent && hooks.Sent != nil {
 				hooks.Sent(f.Body)
 			}
 		},
