@@ -71,6 +71,7 @@ type Handler struct {
 	history *histories
 	undos   *undos
 	suites  *suites
+	signIns *signIns
 	routes  []route
 	uptime  *uptimes
 
@@ -102,6 +103,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	}
 	h.hub = newHub()
 	h.bench = newBenches(h)
+	h.signIns = &signIns{h: h, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
 	if h.suites, err = openSuites(h, opt.Suites); err != nil {
 		return nil, err
@@ -158,6 +160,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, apiPrefix):
 		h.serveAPI(w, r)
+	case r.URL.Path == appFramePath:
+		serveAppFrame(w, r)
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:

@@ -23,7 +23,7 @@ test("a form: text, enum, integer, chips, boolean", async () => {
   await page.keyboard.press("Enter");
   await page.locator("#t_labels").fill("p1");
   await page.keyboard.press("Enter");
-  await page.locator("#t_deep").selectOption("true");
+  await page.locator("#t_deep").click();
   assert.equal(await echoed(page), '{"query":"is:open","sort":"updated","per_page":50,"labels":["bug","p1"],"deep":true}');
   assert.equal(await commandLine(page), `mcp-all-in-one call corpus.form_simple query=is:open sort=updated per_page:=50 'labels:=["bug","p1"]' deep:=true`);
   await accessible(page);
@@ -132,6 +132,7 @@ test("progress, then cancel", async () => {
 test("a call that is silent too long times out", async () => {
   const page = await newPage();
   await visit(page, "bench/demo/tools/long_task");
+  await page.getByRole("button", { name: /^Timeout/ }).click();
   await page.getByLabel("Idle timeout").fill("1");
   await page.getByLabel("Idle timeout").blur();
   await page.locator("#t_seconds").fill("60");
@@ -152,7 +153,7 @@ test("results: structured with its schema, raw, wire, diff", async () => {
     const pane = await result(page);
     await pane.getByText(`${Number(a) + 40}`, { exact: true }).first().waitFor();
   }
-  await page.getByText("Matches output schema").waitFor();
+  await page.getByTitle("Matches output schema").waitFor();
   await page.getByTestId("tab-raw").click();
   await page.getByText('"structuredContent"').waitFor();
   await page.getByTestId("tab-wire").click();
@@ -229,6 +230,7 @@ test("earlier runs can be shown and used again", async () => {
   await page.getByTestId("run").click();
   await result(page);
   await visit(page, "bench/demo/tools/echo");
+  await page.locator(".run-row").first().hover();
   await page.locator(".runs").getByRole("button", { name: "Reuse arguments" }).first().click();
   await page.waitForFunction(() => document.querySelector("#t_message")?.value === "first");
   await done(page);

@@ -45,7 +45,7 @@ export interface Uptime { schema: string; name: string; strip: string; share?: n
 export interface Past { start: string; step: number; steps: Step[]; total: Step; uptime: Uptime[] }
 
 export interface Question {
-  id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; tool?: string;
+  id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; run?: string; tool?: string;
   asked: string; deadline?: string; params: any;
 }
 
@@ -62,14 +62,15 @@ export interface BenchInfo {
   protocol: string; era: string; transport: string; handshake?: any; capabilities?: any; pid?: number; session?: string;
 }
 
-export interface Bench { id: string; target: Target; opened: string; info: BenchInfo; down?: string; downZH?: string; lines?: string[] }
+export interface Bench { id: string; target: Target; opened: string; info: BenchInfo; down?: string; downZH?: string; lines?: string[]; chaos?: Chaos }
+export interface Chaos { delay?: number; error?: boolean; cut?: boolean }
 
 export type RunStatus = "running" | "ok" | "tool_error" | "error" | "failed" | "cancelled" | "timeout";
 
 export interface Run {
   id: string; bench?: string; target: string; method: string; name?: string; params?: any; start: string; status: RunStatus;
   message?: string; messageZH?: string; error?: any; total: number; gateway?: number; transport?: number; serverTime?: number;
-  reqSize: number; resSize: number; trafficId?: number; kept: boolean; quiet?: boolean;
+  reqSize: number; resSize: number; trafficId?: number; kept: boolean; quiet?: boolean; chaos?: string;
 }
 
 export interface Frame { sent: boolean; at: number; status?: number; header?: Record<string, string>; body: string }

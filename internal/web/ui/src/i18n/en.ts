@@ -309,7 +309,7 @@ export const en = {
   run_cancelled: "cancelled",
   run_error: "error",
   run_failed: "failed",
-  run_ok: "ok",
+  run_ok: "OK",
   run_running: "running",
   run_timeout: "timed out",
   run_tool_error: "Tool error",

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { RawBody, change, get, path, type Question, type Server, type ServerDetail } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
-import { read, type Draft } from "../form/draft.ts";
+import { initialDraft, read, type Draft } from "../form/draft.ts";
 import { FormView } from "../form/form.tsx";
 import { age } from "../format.ts";
 import { t } from "../i18n/index.ts";
@@ -82,7 +82,7 @@ function Buttons({ q, ready, accept, label }: { q: Question; ready: boolean; acc
 function Elicitation({ q }: { q: Question }) {
   const schema = q.params?.requestedSchema;
   const form = useMemo(() => compile(schema ?? { type: "object" }), [q.id]);
-  const [draft, setDraft] = useState<Draft>({});
+  const [draft, setDraft] = useState<Draft>(() => initialDraft(form, true));
   const [tried, setTried] = useState(false);
   const r = read(form, form.root, draft);
   const json = stringify(r.value ?? {});

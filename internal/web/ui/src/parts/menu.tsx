@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
 
-interface MenuProps { label: string; icon?: IconName; children: ComponentChildren; class?: string; text?: ComponentChildren; testid?: string }
+interface MenuProps { label: string; icon?: IconName; children: ComponentChildren; class?: string; text?: ComponentChildren; testid?: string; disabled?: boolean }
 
 export function Menu(p: MenuProps) {
   const button = useRef<HTMLButtonElement>(null), box = useRef<HTMLDivElement>(null);
@@ -28,7 +28,7 @@ export function Menu(p: MenuProps) {
     list[(list.indexOf(document.activeElement as HTMLElement) + step + list.length) % list.length]?.focus();
   };
   return <span class="menu-box" onClick={(e) => e.stopPropagation()}>
-    <button type="button" ref={button} class={p.class ?? "icon-button"} aria-label={p.label} title={p.text ? undefined : p.label} popovertarget={id} data-testid={p.testid}>{p.text}{p.icon && <Icon name={p.icon} />}</button>
+    <button type="button" ref={button} class={p.class ?? "icon-button"} aria-label={p.text ? undefined : p.label} title={p.text ? undefined : p.label} disabled={p.disabled} popovertarget={id} data-testid={p.testid}>{p.text}{p.icon && <Icon name={p.icon} />}</button>
     <div id={id} ref={box} popover="auto" class="pop" role="group" aria-label={p.label} onToggle={shown} onKeyDown={key}
       onClick={(e) => { if ((e.target as Element).closest("button, a")) box.current!.hidePopover(); }}>{p.children}</div>
   </span>;
