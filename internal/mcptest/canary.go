@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,7 +18,7 @@ type Canary struct {
 }
 
 // NewCanary starts a canary. It reads the forms of the package safehttp, so it
-// is for tests of packages beside that.
+// is for tests of this module.
 func NewCanary(t TB) *Canary {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,8 +45,7 @@ func NewCanary(t TB) *Canary {
 			t.Errorf("%d connections to the canary", n)
 		}
 	})
-	_, here, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../safehttp/testdata/forms.txt"))
+	text, err := os.ReadFile(filepath.Join(moduleRoot(t), "internal/safehttp/testdata/forms.txt"))
 	if err != nil {
 		t.Fatalf("reading the forms: %v", err)
 	}
@@ -72,4 +70,20 @@ func ListenElsewhere(t TB) net.Listener {
 		t.Fatalf("listening: %v", err)
 	}
 	return ln
+}
+
+// moduleRoot is the folder of go.mod, above the package that is tested.
+func moduleRoot(t TB) string {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	t.Fatalf("no go.mod above %s: %v", dir, err)
+	return ""
 }

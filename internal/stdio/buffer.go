@@ -3,7 +3,7 @@ package stdio
 import (
 	"sync"
 
-	"mcp-all-in-one/internal/spare"
+	"mcp-all-in-one/internal/lastbuf"
 )
 
 // classes are the sizes of pooled buffers. Short lines are copied into the
@@ -16,7 +16,7 @@ const fromLarge = 6
 
 var (
 	pools  [fromLarge]sync.Pool
-	spares [len(classes) - fromLarge]spare.Last[lease]
+	spares [len(classes) - fromLarge]lastbuf.Last[lease]
 )
 
 // A lease is a pooled buffer with its way back; give is made once, so that

@@ -10,8 +10,8 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lastbuf"
 	"mcp-all-in-one/internal/mcphttp/sse"
-	"mcp-all-in-one/internal/spare"
 )
 
 // answerClasses are the sizes of pooled buffers. Of what is larger one is kept. All
@@ -23,7 +23,7 @@ const editRoom = 64
 
 var (
 	answerPools [len(answerClasses)]sync.Pool
-	largeAnswer spare.Last[answerBuffer]
+	largeAnswer lastbuf.Last[answerBuffer]
 )
 
 // An answerBuffer is memory for one answer; free gives it back.

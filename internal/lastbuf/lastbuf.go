@@ -1,6 +1,6 @@
-// Package spare keeps the large piece of memory that was given back last: large
+// Package lastbuf keeps the large piece of memory that was given back last: large
 // answers come one after the other, and each would leave its own to the collector.
-package spare
+package lastbuf
 
 import (
 	"sync"
