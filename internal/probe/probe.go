@@ -136,9 +136,9 @@ const (
 var (
 	errHandshake = i18n.Errorf("it did not answer in time", "未及时应答")
 	// ErrIdle ends a call whose server sent nothing for too long.
-	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress", "服务在时限内没有任何响应")
+	ErrIdle = i18n.Errorf("the server sent neither an answer nor progress", "服务没有任何响应")
 	// ErrLimit ends a call that takes too long.
-	ErrLimit = i18n.Errorf("the call did not finish", "调用没有在时限内结束")
+	ErrLimit = i18n.Errorf("the call did not finish", "调用没有结束")
 	// ErrCancelled ends a call that the user cancelled.
 	ErrCancelled = i18n.Errorf("cancelled by the user", "已由用户取消")
 )

@@ -59,10 +59,10 @@ func (c *calls) begin(ctx context.Context, method string, params []byte, opt Cal
 	ctx, r.cancel = context.WithCancelCause(context.WithValue(ctx, callKey{}, r))
 	r.ctx = ctx
 	if opt.Idle > 0 {
-		r.idle = time.AfterFunc(opt.Idle, func() { r.cancel(i18n.Errorf("%w within %v", "%w（%v）", ErrIdle, opt.Idle)) })
+		r.idle = time.AfterFunc(opt.Idle, func() { r.cancel(i18n.Errorf("%w within %v", "%w（时限 %v）", ErrIdle, opt.Idle)) })
 	}
 	if opt.Limit > 0 {
-		r.limit = time.AfterFunc(opt.Limit, func() { r.cancel(i18n.Errorf("%w within %v", "%w（%v）", ErrLimit, opt.Limit)) })
+		r.limit = time.AfterFunc(opt.Limit, func() { r.cancel(i18n.Errorf("%w within %v", "%w（时限 %v）", ErrLimit, opt.Limit)) })
 	}
 	return ctx, r
 }

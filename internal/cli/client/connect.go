@@ -32,7 +32,7 @@ func ConnectCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.URL, "url", "", a.T("connect over HTTP to this `URL` instead of starting a command", "通过 HTTP 连接此 `URL`，而不是启动命令"))
 	flags.BoolVar(&f.Print, "print", false, a.T("print the entry and write nothing", "只输出条目，不写入"))
 	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, a.T("show the difference and write nothing", "只显示差异，不写入"))
-	flags.DurationVar(&f.Wait, "wait", clientWait, a.T("`TIME` to wait for the client to come (30s on a terminal, else 0)", "等待客户端连接的时间 `TIME`（终端中为 30s，否则为 0）"))
+	flags.DurationVar(&f.Wait, "wait", clientWait, a.T("`TIME` to wait for the client to connect (30s on a terminal, else 0)", "等待客户端连接的时间 `TIME`（终端中为 30s，否则为 0）"))
 	flags.BoolVar(&f.All, "move", false, a.T("move the client's own servers behind this gateway", "将客户端自己的服务移到本网关之后"))
 	flags.StringToStringVar(&f.Rename, "rename", nil, a.T("with --move, move the server under another name, as `NAME=NEW`; may be repeated", "与 --move 一起使用，以其他名称移动服务，格式为 `NAME=NEW`；可重复"))
 	flags.BoolVar(&f.StoreSecrets, "store-secrets", false, a.T("with --move, move secrets into the secret store", "与 --move 一起使用，将密钥移入密钥库"))
@@ -131,7 +131,7 @@ func ExportCommand(a *env.Env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.Schema, "schema", "", a.T("schema `NAME` that the client gets", "客户端使用的 schema `NAME`"))
 	cmd.Flags().StringVar(&f.URL, "url", "", a.T("`URL` of the gateway, for clients that dial", "网关的 `URL`"))
-	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false, a.T("with json, print the secrets that stand in the file", "与 json 一起使用，输出写在文件中的密钥"))
+	cmd.Flags().BoolVar(&withSecrets, "with-secrets", false, a.T("with json, print the plain secrets of the file", "与 json 一起使用，输出写在文件中的密钥"))
 	return cmd
 }
 

@@ -28,7 +28,7 @@ func ImportCommand(a *env.Env) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	command.AddSchemaFlag(a, cmd, &f.Schema)
-	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, a.T("say what would be done and write nothing", "只说明将做什么，不写入"))
+	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, a.T("show what would be done and write nothing", "只说明将做什么，不写入"))
 	flags.BoolVar(&f.Replace, "replace", false, a.T("replace servers of the same name that differ", "替换同名但内容不同的服务"))
 	flags.StringToStringVar(&f.Rename, "rename", nil, a.T("import the server under another name, as `NAME=NEW`; may be repeated", "以其他名称导入服务，格式为 `NAME=NEW`；可重复"))
 	flags.BoolVar(&f.Tree, "from-project", false, a.T("read the files of the working tree too", "同时读取工作目录中的文件"))

@@ -34,7 +34,7 @@ func KeyCommand(a *env.Env) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
 	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown; may be repeated",
 		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式；可重复"))
-	create.Flags().DurationVar(&f.expires, "expires", 0, a.T("ends after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
+	create.Flags().DurationVar(&f.expires, "expires", 0, a.T("the key expires after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
 		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
 		&cobra.Command{Use: "revoke ID|NAME", Short: a.T("revoke a key at once", "立即撤销密钥"), Args: command.ArgCount(a, 1, 1),

@@ -43,15 +43,15 @@ func (f *Flags) add(a *env.Env, flags *pflag.FlagSet) {
 	flags.StringVar(&f.cwd, "cwd", "", a.T("`DIR` in which a command starts", "命令的工作目录 `DIR`"))
 	flags.StringArrayVar(&f.caps, "cap", nil, a.T("`CAPABILITY` to offer: sampling, elicitation, roots, none, or JSON (all)", "提供的能力 `CAPABILITY`：sampling、elicitation、roots、none 或 JSON（全部）"))
 	flags.StringArrayVar(&f.roots, "root", nil, a.T("`DIR` or URI offered as a root", "作为根提供的目录或 URI（`DIR`）"))
-	flags.StringVar(&f.client, "client", "", a.T("`NAME[/VERSION]` to call ourselves", "客户端自称 `NAME[/VERSION]`"))
+	flags.StringVar(&f.client, "client", "", a.T("client `NAME[/VERSION]` to send", "客户端自称 `NAME[/VERSION]`"))
 	flags.StringVar(&f.answer, "answer", "", a.T("`HOW` questions are answered: ask, fail, decline, JSON or @FILE (ask on a terminal, else fail)", "如何回答服务的提问 `HOW`：ask、fail、decline、JSON 或 @FILE（终端上为 ask，否则 fail）"))
 	flags.StringVar(&f.Level, "log", "", a.T("`LEVEL` from which the server's log is shown", "显示服务日志的最低级别 `LEVEL`"))
-	flags.DurationVar(&f.idle, "timeout", 60*time.Second, a.T("`TIME` a call may be silent; progress renews it (60s)", "调用最长静默时间 `TIME`，进度会重新计时（60s）"))
-	flags.DurationVar(&f.limit, "max-time", 60*time.Minute, a.T("`TIME` a call may take at all (60m)", "调用的总时限 `TIME`（60m）"))
+	flags.DurationVar(&f.idle, "timeout", 60*time.Second, a.T("`TIME` without an answer or progress before a call ends (60s)", "调用最长静默时间 `TIME`，进度会重新计时（60s）"))
+	flags.DurationVar(&f.limit, "max-time", 60*time.Minute, a.T("`TIME` the whole call may take (60m)", "调用的总时限 `TIME`（60m）"))
 	flags.CountVarP(&f.verbose, "verbose", "v", a.T("show the messages; twice: the headers too", "显示消息；两次则包括请求头"))
 	flags.StringVar(&f.Trace, "trace", "", a.T("record the messages to `FILE`", "将消息记录到 `FILE`"))
-	flags.BoolVar(&f.Direct, "direct", false, a.T("do not use a gateway that is running", "不使用正在运行的网关"))
-	flags.BoolVar(&f.noHistory, "no-history", false, a.T("do not keep what is sent in the history", "不记入历史"))
+	flags.BoolVar(&f.Direct, "direct", false, a.T("do not use the running gateway", "不使用正在运行的网关"))
+	flags.BoolVar(&f.noHistory, "no-history", false, a.T("do not store the request in the history", "不记入历史"))
 }
 
 // header reads the headers of the command line.

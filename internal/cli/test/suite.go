@@ -41,7 +41,7 @@ func TestCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.target, "target", "", a.T("`TARGET` to test instead of the one in the files", "替代文件中的测试目标 `TARGET`"))
 	flags.StringVar(&f.junit, "junit", "", a.T("write a JUnit report to `FILE`", "将 JUnit 报告写入 `FILE`"))
 	flags.StringVar(&f.report, "report", "", a.T("write a JSON report to `FILE`", "将 JSON 报告写入 `FILE`"))
-	flags.BoolVar(&f.update, "update", false, a.T("write the snapshots anew", "更新快照"))
+	flags.BoolVar(&f.update, "update", false, a.T("rewrite the snapshots", "更新快照"))
 	flags.BoolVar(&f.watch, "watch", false, a.T("run again when a file changes", "文件变化时重新运行"))
 	cmd.AddCommand(fromTrafficCommand(a), testRecordCommand(a))
 	return cmd
