@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # again.sh FLAGS -- PACKAGES runs go test. A package that fails runs once more,
-# alone: a busy machine misses deadlines that a quiet one meets. What fails
-# twice fails.
+# alone: a busy machine misses deadlines that a quiet one meets. A data race, a
+# panic, a leak or a process that exits unexpectedly is never run again. What
+# fails twice fails. The first output of what was run again is printed at the
+# end, so that nobody overlooks it.
 set -uo pipefail
 flags=()
 while [ $# -gt 0 ] && [ "$1" != "--" ]; do flags+=("$1"); shift; done
@@ -11,7 +13,15 @@ trap 'rm -f "$log"' EXIT
 "${GO:-go}" test "${flags[@]}" "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 [ "$status" -eq 0 ] && exit 0
+if grep -nE 'DATA RACE|^panic:|fatal error:|leak|exit status [^1]|signal: ' "$log"; then
+  echo "== not run again: the lines above are faults, whatever the machine does"
+  exit "$status"
+fi
 mapfile -t failed < <(awk -F '\t' '$1 == "FAIL" && $2 != "" { split($2, p, " "); print p[1] }' "$log" | sort -u)
 [ "${#failed[@]}" -gt 0 ] || exit "$status"
 echo "== once more, alone: ${failed[*]}"
-exec "${GO:-go}" test -p 1 -count=1 "${flags[@]}" "${failed[@]}"
+"${GO:-go}" test -p 1 -count=1 "${flags[@]}" "${failed[@]}"
+status=$?
+echo "== what failed at first in ${failed[*]}:"
+grep -E -A 30 '^ *--- FAIL' "$log"
+exit "$status"

@@ -105,14 +105,14 @@ const smallResult = `{"content":[{"type":"text","text":"hello"}]}`
 
 // TestAllocations bounds what one call allocates between the two transports,
 // the client of the server's transport and the server in memory included. The
-// record adds the value in a context that cannot keep one itself, and a stopwatch.
+// record adds the value in a context that cannot keep one itself, and a stopwatch; the race detector empties pools.
 func TestAllocations(t *testing.T) {
 	for name, tt := range map[string]struct {
 		record *traffic.Recorder
 		limit  float64
 	}{
 		"unrecorded": {nil, maxAllocations},
-		"recorded":   {traffic.New(traffic.Options{}), maxAllocations + 2},
+		"recorded":   {traffic.New(traffic.Options{}), maxAllocations + 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := watchedSession(t, smallResult, gateway.Options{Traffic: tt.record})

@@ -40,8 +40,9 @@ var bombs = []struct{ name, code, limit string }{
 	{"proxy chain", `let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); return p.x`, "depth"},
 }
 
-// maxBeside is what the process of a script may take beside the script.
-const maxBeside = 16 << 20
+// maxBeside is what the process of a script may take beside the script: the
+// program itself, and what is allocated until the meter looks again.
+const maxBeside = 32 << 20
 
 type nobody struct{}
 
@@ -53,7 +54,7 @@ func (nobody) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notific
 func TestBombs(t *testing.T) {
 	r := newRunner(t)
 	limits := Defaults
-	limits.CPU = 500 * time.Millisecond
+	limits.CPU = 2 * time.Second
 	for _, b := range bombs {
 		t.Run("code/bomb "+b.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -69,7 +70,7 @@ func TestBombs(t *testing.T) {
 			if limit := cmp.Or(o.Fault.Limit, "error"); !slices.Contains(strings.Fields(b.limit), limit) {
 				t.Errorf("it ended at %q, want %q: %+v", limit, b.limit, o.Fault)
 			}
-			if over := o.CPU - limits.CPU; over > 50*time.Millisecond {
+			if over := o.CPU - limits.CPU; over > 100*time.Millisecond {
 				t.Errorf("it ended %v after its limit", over)
 			}
 			if most := limits.Memory + maxBeside; o.Peak > most {
