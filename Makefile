@@ -59,7 +59,7 @@ test: check lint crosscheck e2e interop conformance-once ## everything that guar
 	$(GO) test -count=1 ./test/requirements
 
 e2e: ## the source documents and pairs of versions, against the binary
-	test/again.sh -count=1 -timeout 15m -p 1 -- $(E2E)
+	test/again.sh -count=1 -timeout 30m -p 1 -- $(E2E)
 
 # Coverage counts what the tests of a package reach in any package, and what
 # the binaries reach that tests start: servers, gateways, and the product in
