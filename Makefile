@@ -90,10 +90,10 @@ interop-deps: ## install the published clients and servers that tests run agains
 	test/interop/deps.sh
 
 interop: interop-deps ## official SDKs and published servers around the gateway
-	test/again.sh -count=1 -timeout 15m -skip '^TestConformance' -- ./test/interop
+	test/again.sh -count=1 -timeout 30m -skip '^TestConformance' -- ./test/interop
 
 conformance-once: interop-deps ## the official conformance suite, once per era, and with the gateway as its client
-	test/again.sh -count=1 -timeout 15m -run '^TestConformance' -v -- ./test/interop
+	test/again.sh -count=1 -timeout 30m -run '^TestConformance' -v -- ./test/interop
 
 conformance: interop-deps ## the official conformance suite before every kind of upstream; writes docs/conformance.md
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance' -v ./test/interop -matrix -update

@@ -3,8 +3,10 @@ package http1
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,28 +125,28 @@ func (s *Server) isEnding() bool {
 	return s.ending
 }
 
-// end closes the listeners and returns the connections there are.
-func (s *Server) end() []*conn {
+// end calls f for every connection and closes the listeners. A connection that
+// is accepted meanwhile is closed: when a listener is seen closed, no connection
+// begins another request.
+func (s *Server) end(f func(*conn)) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.ending = true
 	s.endedLocked()
-	for _, ln := range s.listeners {
+	all := slices.Collect(maps.Keys(s.conns))
+	listeners := slices.Clone(s.listeners)
+	s.mu.Unlock()
+	for _, c := range all {
+		f(c)
+	}
+	for _, ln := range listeners {
 		ln.Close()
 	}
-	all := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
-		all = append(all, c)
-	}
-	return all
 }
 
 // Shutdown closes the listeners and what is idle, and lets what is being
 // answered finish until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
-	for _, c := range s.end() {
-		c.retire()
-	}
+	s.end((*conn).retire)
 	err := s.std.Shutdown(ctx)
 	select {
 	case <-s.gone:
@@ -156,8 +158,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Close ends everything at once.
 func (s *Server) Close() error {
-	for _, c := range s.end() {
-		c.cut()
-	}
+	s.end((*conn).cut)
 	return s.std.Close()
 }

@@ -15,7 +15,7 @@ import (
 var bombs = []struct{ name, code, limit string }{
 	{"loop", `while (true) {}`, "cpu"},
 	{"for loop", `for (let i = 0; ; i++) Math.sqrt(i)`, "cpu"},
-	{"promise flood", `const f = () => Promise.resolve().then(f); await f()`, "cpu"},
+	{"promise flood", `const f = () => Promise.resolve().then(f); await f()`, "memory cpu"}, // every promise waits for the next
 	{"async flood", `while (true) await null`, "cpu"},
 	{"promises without end", `const all = []; while (true) all.push(new Promise(() => {}))`, "memory cpu"},
 	{"repeat", `return 'x'.repeat(1e9).length`, "memory"},

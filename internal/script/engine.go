@@ -239,6 +239,9 @@ func (e *engine) loop() *Outcome {
 			if e.calls == 0 {
 				return e.outcome(unawaited)
 			}
+		} else if e.open == 0 && e.meter.short() {
+			// Without memory the engine leaves a promise unsettled and says nothing.
+			return &Outcome{Fault: &Fault{Name: "Limit", Limit: LimitMemory}}
 		} else if e.open == 0 {
 			return faulty("Error", "the script waits for nothing: a promise that it awaits is never settled")
 		}

@@ -133,8 +133,12 @@
   // outcome is what a script came to, for the host to read when it asks.
   const outcome = create(null);
   outcome.done = false;
+  outcome.value = outcome.fault = undefined; // room for them while there is memory
+  // Without memory nothing can be written about an error; then this stands.
+  const nothingLeft = '{"name":"Thrown","message":"null","stack":""}';
   const said = (v, fallback) => { try { return text(v); } catch { return fallback; } };
   function failed(e) {
+    outcome.fault = nothingLeft;
     outcome.done = true;
     let name = 'Error', message, stack = '';
     if (e !== null && typeof e === 'object') {
