@@ -44,14 +44,15 @@ test("console/budget the first paint takes under 300 ms on loopback", async () =
     await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
     return page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
   };
-  // A text of the same gateway is painted first: by how much it is late on an
-  // idle machine (30 ms), the page may be late too.
-  let best = Infinity;
-  for (let i = 0; i < 10 && best >= 300; i++) {
-    const machine = Math.max(0, await paint(base + "/api/v1/openapi.json") - 30);
-    best = Math.min(best, await paint(base + "/ui/overview") - machine);
+  // A line of text from the same gateway shows what the machine takes for any
+  // page: by how much that is late on an idle machine (30 ms), the page may be.
+  let line = Infinity, whole = Infinity, best = Infinity;
+  for (let i = 0; i < 12 && (i < 4 || best >= 300); i++) {
+    line = Math.min(line, await paint(base + "/health"));
+    whole = Math.min(whole, await paint(base + "/ui/overview"));
+    best = whole - Math.max(0, line - 30);
   }
-  console.log(`# first paint ${Math.round(best)} ms`);
+  console.log(`# first paint ${Math.round(whole)} ms, of a line of text ${Math.round(line)} ms`);
   assert.ok(best < 300, `${best} ms`);
   await done(page);
 });
