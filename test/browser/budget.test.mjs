@@ -65,15 +65,17 @@ test("console/budget from an input to its picture the page works under 50 ms", a
   const acts = {
     "the search opens": ["overview", async () => { await page.keyboard.press("Control+k"); await page.getByRole("combobox").waitFor(); }],
     "a letter is typed": ["overview", async () => { await page.keyboard.press("a"); }],
-    "a row opens": ["traffic", async () => { await page.locator(".vlist-rows .grid-row .c-result").first().click(); await page.getByTestId("entry").waitFor(); }],
-    "a menu opens": ["servers", async () => { await page.getByTestId("menu-demo").click(); await page.locator(".pop:popover-open").waitFor(); }],
-    "a filter is typed": ["catalog", async () => { await page.locator("[data-filter]").press("d"); }],
+    "a row opens": ["traffic", async (at) => { await page.mouse.click(...at); await page.getByTestId("entry").waitFor(); }, ".vlist-rows .grid-row .c-result"],
+    "a menu opens": ["servers", async (at) => { await page.mouse.click(...at); await page.locator(".pop:popover-open").waitFor(); }, "[data-testid=menu-demo]"],
+    "a filter is typed": ["catalog", async () => { await page.keyboard.press("d"); }, "[data-filter]"],
   };
   let at = "";
-  for (const [name, [path, act]] of Object.entries(acts)) {
+  for (const [name, [path, act, target = "[data-testid=timeline]"]] of Object.entries(acts)) {
     if (path !== at) { await visit(page, path); await page.locator("main .skeleton").waitFor({ state: "detached" }); at = path; }
-    await page.locator(path === "traffic" ? ".vlist-rows .grid-row" : path === "servers" ? "[data-testid=menu-demo]" : path === "catalog" ? "[data-filter]" : "[data-testid=timeline]").first().waitFor();
-    const ms = await work(page, async () => { await act(); await painted(); });
+    // Where to click is found before: what the test itself runs in the page is not the page's work.
+    const part = page.locator(target).first(), box = await part.boundingBox();
+    if (path === "catalog") await part.focus();
+    const ms = await work(page, async () => { await act([box.x + box.width / 2, box.y + box.height / 2]); await painted(); });
     console.log(`# ${name}: ${ms.toFixed(1)} ms`);
     assert.ok(ms < 50, `${name}: ${ms} ms`);
   }

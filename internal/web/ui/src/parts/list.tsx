@@ -33,9 +33,8 @@ export function VirtualList(p: ListProps) {
   const [view, setView] = useState(600);
   useLayoutEffect(() => {
     const el = ref.current!;
-    const measure = () => setView(el.clientHeight || 600);
-    measure();
-    const o = new ResizeObserver(measure);
+    // The first report comes before the first picture, without a layout of its own.
+    const o = new ResizeObserver(() => setView(el.clientHeight || 600));
     o.observe(el);
     return () => o.disconnect();
   }, []);
