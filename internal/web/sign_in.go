@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/i18n"
@@ -77,7 +76,7 @@ func (h *Handler) getSignIn(w http.ResponseWriter, r *request) {
 	h.signIns.mu.Lock()
 	out := signInBody{Steps: []oauth.Step{}}
 	if s := h.signIns.last[r.params["schema"]+"/"+r.params["name"]]; s != nil {
-		out.Steps, out.Done = slices.Concat(out.Steps, s.steps), s.done
+		out.Steps, out.Done = append(out.Steps, s.steps...), s.done
 		out.Message, out.MessageZH = s.message.Both()
 	}
 	h.signIns.mu.Unlock()
