@@ -53,7 +53,7 @@ test("tables fit a window of 1,300 px", async () => {
   const page = await newPage({ width: 1300 });
   for (const path of ["overview", "servers", "settings", "tests"]) {
     await visit(page, path);
-    await page.locator("main [data-state], main table, main .empty").first().waitFor();
+    await page.locator("main [data-state], main table, main .empty, main .sr").first().waitFor();
     const over = await page.evaluate(() => [...document.querySelectorAll("main .scroll, main .card")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.getAttribute("aria-label")} ${e.scrollWidth} > ${e.clientWidth}`));
     assert.deepEqual(over, [], path);
   }

@@ -44,13 +44,13 @@ test("add, disable, enable, restart, remove and undo", async () => {
   await page.getByText("Restarting extra…").waitFor();
   await page.locator("main [data-state=up]").first().waitFor();
   await page.getByTestId("menu-extra").click();
-  await page.getByRole("button", { name: "Remove" }).click();
+  await page.locator(".pop:popover-open").getByRole("button", { name: "Remove" }).click();
   await page.waitForURL("**/ui/servers");
   await page.getByTestId("server-extra").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByTestId("server-extra").locator("[data-state=up]").waitFor();
   await page.getByTestId("menu-extra").click();
-  await page.getByTestId("server-extra").getByRole("button", { name: "Remove" }).click();
+  await page.locator(".pop:popover-open").getByRole("button", { name: "Remove" }).click();
   await page.getByTestId("server-extra").waitFor({ state: "detached" });
   await done(page);
 });

@@ -16,7 +16,7 @@ test("a test file is run, fails with a reason, is corrected in the page, and pas
   await accessible(page);
   await page.getByTestId("suite-sums").getByRole("button", { name: "Run" }).click();
   await page.getByTestId("suite-sums").getByText("1 passed, 1 failed").waitFor();
-  await page.getByTestId("suite-sums").getByRole("link", { name: "Open" }).click();
+  await page.getByTestId("suite-sums").getByRole("link", { name: "sums" }).click();
   await page.getByText('jq .sum == 4 gives false').waitFor();
   assert.equal(await page.locator("[data-testid=test-result][data-state=passed]").count(), 1);
   assert.equal(await commandLine(page), "mcp-all-in-one test " + join(folder, "sums.yaml"));
@@ -45,7 +45,7 @@ test("tests are made from what a client really did", async () => {
   await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "from a maker" } });
   await call("tools/call", { name: await toolName(call, "fail"), arguments: {} });
   await visit(page, "traffic?q=" + encodeURIComponent("client:maker server:demo"));
-  await page.getByRole("link", { name: "Make tests" }).click();
+  await page.getByRole("link", { name: "Create tests" }).click();
   await page.waitForURL(/tests\/new\?q=/);
   const box = page.getByRole("textbox", { name: "File" });
   await box.waitFor();

@@ -11,7 +11,7 @@ test("calls of a client appear as they happen, with both hops and what was trans
   // A client of the legacy era calls a server of the modern one.
   const name = await toolName(call, "echo", "modern");
   await call("tools/call", { name, arguments: { message: "from a client" } });
-  const row = page.locator(".grid-row", { hasText: "test-client" }).filter({ hasText: name }).first();
+  const row = page.locator(".grid-row", { hasText: "test-client" }).filter({ hasText: "modern echo" }).first();
   await row.waitFor();
   await row.locator("a").click();
   const entry = page.getByTestId("entry");
@@ -36,7 +36,7 @@ test("the filter is the gateway's grammar; a wrong one says what is wrong", asyn
   const name = await toolName(call, "fail");
   await call("tools/call", { name, arguments: {} });
   await visit(page, "traffic?q=" + encodeURIComponent("client:filter-client status:tool_error hop:client"));
-  await page.locator(".vlist-rows .grid-row", { hasText: name }).waitFor();
+  await page.locator(".vlist-rows .grid-row", { hasText: "demo fail" }).waitFor();
   assert.equal(await page.locator(".vlist-rows .grid-row").count(), 1);
   await page.locator("[data-filter]").fill("colour:red");
   await page.getByText('unknown field "colour"').waitFor();
@@ -63,7 +63,7 @@ test("pause holds new rows back", async () => {
 test("a body of megabytes is a tree that is read part by part", async () => {
   const page = await newPage();
   await visit(page, "traffic"); // whole bodies are kept while a console is open
-  await page.locator("footer [data-state=ok]").waitFor();
+  await page.locator("[data-testid=live] [data-state=live]").waitFor();
   const call = await connect("large-client");
   await call("tools/call", { name: await toolName(call, "large", "corpus"), arguments: { megabytes: 2 } });
   const read = [];
