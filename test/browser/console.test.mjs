@@ -292,6 +292,12 @@ test("console/8 the config file has changed: the page says so and reads it again
     await bar.getByRole("button", { name: "Reload" }).click();
     await row.first().waitFor();
     await bar.waitFor({ state: "detached" });
+    // One that cannot be read says why, and the gateway goes on with the other.
+    writeFileSync(config, "{");
+    await page.reload();
+    await bar.getByText("The config file has changed but cannot be read").waitFor();
+    await row.first().waitFor();
+    assert.deepEqual(page.troubles.filter((x) => x.startsWith("thrown")), []);
   } finally { await page.context().close(); await gw.end(); }
 });
 
