@@ -21,6 +21,8 @@ var wallClock = map[string]string{
 	"internal/stdio/read.go":       "what a person is told",
 	"internal/traffic/entry.go":    "when a call began, as a person is told",
 	"internal/traffic/stats.go":    "the minute that a figure belongs to",
+	"internal/traffic/history.go":  "the minute that a figure belongs to",
+	"internal/web/uptime.go":       "the time that a strip shows",
 	"internal/http1/server_raw.go": "the Date of an answer",
 	"internal/script/engine.go":    "the clock that a script is shown",
 }

@@ -3,6 +3,9 @@ package daemon
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 
@@ -28,11 +31,15 @@ type reloader struct {
 	// seen is the file that found was made of.
 	seen  [sha256.Size]byte
 	found *web.Unread
+	// fileless says that there was no file to begin with.
+	fileless bool
 }
 
 func NewReloader(in *instance.Instance, a *env.Env, f ServeFlags) *reloader {
 	r := &reloader{in: in, env: a, flags: f, done: make(chan struct{})}
 	in.Reload, in.Unread = r.reload, r.unread
+	_, err := os.Stat(in.Config.Path)
+	r.fileless = errors.Is(err, fs.ErrNotExist)
 	return r
 }
 
@@ -92,12 +99,15 @@ func (r *reloader) unread() *web.Unread {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, err := config.Fingerprint(r.in.Config)
+	if r.fileless && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err == nil && now == r.seen {
 		return r.found
 	}
 	var cfg *config.Config
 	if cfg, err = r.load(); err != nil {
-		r.found = &web.Unread{Reload: web.Reload{Path: r.in.Config.Path}}
+		r.found = &web.Unread{Reload: emptyReport(r.in.Config.Path)}
 		r.found.Error, r.found.ErrorZH = i18n.Why(err).Both()
 	} else {
 		r.complete(cfg)
@@ -139,9 +149,14 @@ func (r *reloader) apply(cfg *config.Config) web.Reload {
 	return report
 }
 
+// emptyReport has lists for all that could have changed.
+func emptyReport(path string) web.Reload {
+	return web.Reload{Path: path, Added: []string{}, Removed: []string{}, Changed: []string{}, Settings: []string{}, Problems: []string{}, ProblemsZH: []string{}}
+}
+
 // report compares a configuration with the one in use.
 func (r *reloader) report(cfg *config.Config) web.Reload {
-	report := web.Reload{Path: cfg.Path, Added: []string{}, Removed: []string{}, Changed: []string{}, Problems: []string{}, ProblemsZH: []string{}}
+	report := emptyReport(cfg.Path)
 	ids := func(into *[]string, lists ...[]*config.Server) {
 		for _, list := range lists {
 			for _, s := range list {
@@ -149,7 +164,7 @@ func (r *reloader) report(cfg *config.Config) web.Reload {
 			}
 		}
 	}
-	report.Settings = config.ChangedValues(r.in.Set.Snapshot().Config, cfg)
+	report.Settings = append(report.Settings, config.ChangedValues(r.in.Set.Snapshot().Config, cfg)...)
 	for _, d := range config.Diff(r.in.Set.Snapshot().Config, cfg) {
 		if r.in.Only != nil && !slices.Contains(r.in.Only, d.Schema) {
 			continue

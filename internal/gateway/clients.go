@@ -14,7 +14,7 @@ type Client struct {
 	Session, Name, Version, Protocol string
 	Transport                        string
 	Schema, Principal                string
-	Since                            time.Time
+	Since, Seen                      time.Time // connected, and last heard of
 	Calls                            int64
 	Offer                            mcp.Offer
 }
@@ -62,6 +62,6 @@ func (s *Session) describe() Client {
 	version, _ := jsonrpc.GetString(s.caller.Info, "version")
 	return Client{
 		Session: s.caller.Session, Name: s.clientName(), Version: version, Protocol: s.version, Transport: transport,
-		Schema: s.opening.Schema, Principal: s.opening.Who.ID, Since: s.opened, Calls: s.calls.Load(), Offer: s.caller.Offer,
+		Schema: s.opening.Schema, Principal: s.opening.Who.ID, Since: s.opened, Seen: s.opened.Add(time.Duration(s.heard.Load())), Calls: s.calls.Load(), Offer: s.caller.Offer,
 	}
 }

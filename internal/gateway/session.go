@@ -27,6 +27,7 @@ type Session struct {
 	name    atomic.Pointer[string] // what the client calls itself
 	opened  time.Time
 	calls   atomic.Int64
+	heard   atomic.Int64           // when it last asked something: nanoseconds since it was opened
 	tally   tally                  // what it was shown
 	picked  atomic.Pointer[choice] // the mode that it keeps
 
@@ -75,6 +76,7 @@ func (s *Session) Close() {
 // Handle answers one request of the client.
 func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	s.calls.Add(1)
+	s.heard.Store(int64(time.Since(s.opened)))
 	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
 		s.gw.log.Debug("request", "session", s.caller.Session, "method", clip(req.Method), "bytes", len(req.Params))
 	}

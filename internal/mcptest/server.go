@@ -28,12 +28,13 @@ type Server struct {
 
 	key [32]byte // seals requestState
 
-	mu        sync.Mutex
-	tools     []Tool
-	resources []Resource
-	templates []Template
-	prompts   []Prompt
-	sessions  map[*Session]struct{}
+	mu         sync.Mutex
+	tools      []Tool
+	resources  []Resource
+	templates  []Template
+	prompts    []Prompt
+	extensions []Extension
+	sessions   map[*Session]struct{}
 }
 
 // New returns a server without features.
@@ -139,6 +140,9 @@ func (s *Server) capabilities() map[string]any {
 		slices.ContainsFunc(s.templates, func(t Template) bool { return t.Complete != nil })
 	if completes {
 		caps["completions"] = struct{}{}
+	}
+	if len(s.extensions) > 0 {
+		caps["extensions"] = s.extensionSettings()
 	}
 	return caps
 }

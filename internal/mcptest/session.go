@@ -113,6 +113,9 @@ func (s *Session) features(ctx context.Context, c *Call, method string) (any, er
 	case mcp.MethodComplete:
 		return s.complete(c.params)
 	}
+	if f := s.server.extensionMethod(method); f != nil {
+		return f(ctx, c)
+	}
 	return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "method not found: %s", method)
 }
 

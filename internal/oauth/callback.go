@@ -27,6 +27,7 @@ type callback struct {
 	issuer   string
 	// issued says that the issuer promised to name itself in its answer.
 	issued bool
+	seen   func(address string, status int)
 
 	serving sync.WaitGroup
 	mu      sync.Mutex
@@ -62,8 +63,8 @@ func listenCallback(ctx context.Context, port int, before string) (net.Listener,
 func redirectOf(ln net.Listener) string { return "http://" + ln.Addr().String() + callbackPath }
 
 // newCallback serves until close.
-func newCallback(ln net.Listener, state, issuer string, issued bool) *callback {
-	c := &callback{listener: ln, state: state, issuer: issuer, issued: issued, done: make(chan struct{})}
+func newCallback(ln net.Listener, state, issuer string, issued bool, seen func(address string, status int)) *callback {
+	c := &callback{listener: ln, state: state, issuer: issuer, issued: issued, seen: seen, done: make(chan struct{})}
 	c.server = &http.Server{Handler: c, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	c.serving.Go(func() { c.server.Serve(ln) })
 	return c
@@ -103,13 +104,14 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	status, text := c.take(r.URL.Query())
+	status, text := c.take(r.URL.Query(), func(status int) { c.seen("http://"+r.Host+r.URL.RequestURI(), status) })
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "<!doctype html><title>mcp-all-in-one</title><p>%s</p>\n", html.EscapeString(text.In(i18n.ByTag(r.Header.Get("Accept-Language")))))
 }
 
 // take judges one answer. The state is good once.
-func (c *callback) take(q url.Values) (status int, text i18n.Text) {
+func (c *callback) take(q url.Values, seen func(status int)) (status int, text i18n.Text) {
+	defer func() { seen(status) }()
 	for _, name := range []string{"state", "code", "error", "iss"} {
 		if len(q[name]) > 1 {
 			return http.StatusBadRequest, i18n.New("This answer can be read two ways.", "这个结果有歧义。")

@@ -85,7 +85,7 @@ func TestCallback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := newCallback(ln, "good-state", "https://as.example", issued)
+		c := newCallback(ln, "good-state", "https://as.example", issued, func(string, int) {})
 		t.Cleanup(c.close)
 		return c, redirectOf(ln)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,6 +28,8 @@ type LoginOptions struct {
 	Base http.RoundTripper
 	// Show is given the address where the person signs in.
 	Show func(address string)
+	// Watch hears every request of the sign-in as it happens; nil hears none.
+	Watch func(Step)
 }
 
 // Login lets a person sign in to a server, and keeps the grant.
@@ -41,7 +44,8 @@ func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) 
 		return Status{}, err
 	}
 	defer fetch.CloseIdleConnections()
-	f := &finder{server: s, base: opt.Base, fetch: fetch}
+	fetch.Transport = watch(fetch.Transport, HopAuthority, opt.Watch)
+	f := &finder{server: s, base: watch(opt.Base, HopServer, opt.Watch, slices.Collect(maps.Keys(s.Headers))...), fetch: fetch}
 	a, err := f.find(ctx)
 	if err != nil {
 		return Status{}, err
@@ -52,7 +56,8 @@ func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) 
 		return Status{}, err
 	}
 	state := rand.Text()
-	answers := newCallback(ln, state, a.meta.Issuer, a.meta.AuthorizationResponseIssParameterSupported)
+	answers := newCallback(ln, state, a.meta.Issuer, a.meta.AuthorizationResponseIssParameterSupported,
+		func(address string, status int) { opt.told(HopCallback, address, status) })
 	defer answers.close()
 	us, err := f.client(ctx, a.meta, redirectOf(ln), &before.Client)
 	if err != nil {
@@ -64,8 +69,10 @@ func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) 
 	}
 	x := exchange{fetch: fetch, grant: g}
 	verifier := oauth2.GenerateVerifier()
-	opt.Show(x.config(a.meta.AuthorizationEndpoint).AuthCodeURL(state,
-		oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", g.Resource)))
+	address := x.config(a.meta.AuthorizationEndpoint).AuthCodeURL(state,
+		oauth2.S256ChallengeOption(verifier), oauth2.SetAuthURLParam("resource", g.Resource))
+	opt.told(HopBrowser, address, 0)
+	opt.Show(address)
 	code, err := answers.wait(ctx)
 	if err != nil {
 		return Status{}, err
@@ -74,6 +81,15 @@ func (k *Keeper) Login(ctx context.Context, s *config.Server, opt LoginOptions) 
 		return Status{}, err
 	}
 	return k.keep(g)
+}
+
+// told tells a step that the browser takes.
+func (o *LoginOptions) told(hop, address string, status int) {
+	u, err := url.Parse(address)
+	if o.Watch == nil || err != nil {
+		return
+	}
+	o.Watch(Step{Hop: hop, At: time.Now(), Method: http.MethodGet, URL: shownURL(u), Status: status})
 }
 
 // signable refuses servers that nobody signs in to.

@@ -52,6 +52,8 @@ func (s *Session) asked(ctx context.Context, r *running, req *jsonrpc.Request) (
 	case !s.offer.Allows(req.Method, req.Params):
 		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found: %s was not offered", req.Method)}, nil
 	}
+	ctx, stop := r.during(ctx)
+	defer stop()
 	defer r.ask()()
 	result, err := s.answer(ctx, r, req)
 	if err == nil {

@@ -26,6 +26,7 @@ type running struct {
 	opt    CallOptions
 	token  string // what the server sends back with progress
 	began  time.Time
+	ctx    context.Context // ends with the call
 	cancel context.CancelCauseFunc
 	idle   *time.Timer
 	limit  *time.Timer
@@ -56,6 +57,7 @@ func (c *calls) begin(ctx context.Context, method string, params []byte, opt Cal
 		r.token = strconv.FormatUint(r.id, 10)
 	}
 	ctx, r.cancel = context.WithCancelCause(context.WithValue(ctx, callKey{}, r))
+	r.ctx = ctx
 	if opt.Idle > 0 {
 		r.idle = time.AfterFunc(opt.Idle, func() { r.cancel(i18n.Errorf("%w within %v", "%w（时限 %v）", ErrIdle, opt.Idle)) })
 	}
@@ -170,6 +172,20 @@ func (r *running) ask() (done func()) {
 		}
 		r.mu.Unlock()
 		r.touch()
+	}
+}
+
+// during is a context for what is done because of the call: it has the values of
+// the call's own and ends with it, or with ctx.
+func (r *running) during(ctx context.Context) (_ context.Context, stop func()) {
+	if r == nil {
+		return ctx, func() {}
+	}
+	own, cancel := context.WithCancelCause(r.ctx)
+	off := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	return own, func() {
+		off()
+		cancel(nil)
 	}
 }
 

@@ -20,6 +20,7 @@ func (r *Recorder) countLocked(e *entry) {
 	case e.hop == hopServer && server != "":
 		k := r.countedLocked(e, server)
 		k.server.add(e.total, minute, reason)
+		k.server.happened(e)
 		if k.tool != nil {
 			k.tool.add(e.total, minute, reason)
 		}
@@ -28,6 +29,14 @@ func (r *Recorder) countLocked(e *entry) {
 			r.stats.clients = r.stats.getLocked(statKey{})
 		}
 		r.stats.clients.add(e.total, minute, reason)
+		r.stats.clients.happened(e)
+	}
+}
+
+// happened notes when a call ended, and how.
+func (st *stat) happened(e *entry) {
+	if st.history != nil { // not where the calls of too many servers are counted
+		st.history.add(time.Duration(e.start)+e.total, e.total, e.status)
 	}
 }
 

@@ -66,6 +66,13 @@ func fieldMatch(field, value string) (func(*Call, time.Time) bool, error) {
 		}
 		return func(c *Call, now time.Time) bool { return now.Sub(c.Start) <= d }, nil
 	}
+	if field == "from" || field == "to" {
+		at, err := time.Parse(time.RFC3339, value)
+		if err != nil {
+			return nil, i18n.Errorf("want a time such as 2026-11-16T13:45:00Z", "应为时间，如 2026-11-16T13:45:00Z")
+		}
+		return func(c *Call, _ time.Time) bool { return c.Start.Before(at) == (field == "to") }, nil
+	}
 	return nil, i18n.Errorf("unknown field %q", "未知的字段 %q", field)
 }
 

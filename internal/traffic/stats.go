@@ -50,6 +50,7 @@ type stat struct {
 	reasons       map[string]int64
 	histogram     [histogramSteps]uint32
 	minutes       *minutes
+	history       *history // of whole servers, and of what clients asked
 }
 
 // minutes is a ring of counters by minute.
@@ -69,7 +70,10 @@ func (s *stats) getLocked(k statKey) *stat {
 	if st == nil {
 		st = &stat{}
 		if k.name == "" {
-			st.minutes = &minutes{}
+			st.minutes, st.history = &minutes{}, newHistory(serverStep)
+			if k.server == "" {
+				st.history = newHistory(clientStep)
+			}
 		}
 		s.byKey[k] = st
 	}

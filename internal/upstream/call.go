@@ -37,12 +37,14 @@ type call struct {
 	started   int64
 	overdue   int64        // when it was ended for its silence; guarded by link.mu
 	questions atomic.Int32 // open questions to the client
+	open      openQuestions
 	idle      time.Duration
 }
 
 var (
-	errIdle = i18n.Errorf("the server sent neither an answer nor progress in time", "服务在时限内没有任何响应")
-	errLong = i18n.Errorf("the call did not finish in time", "调用没有在时限内结束")
+	errIdle     = i18n.Errorf("the server sent neither an answer nor progress in time", "服务在时限内没有任何响应")
+	errLong     = i18n.Errorf("the call did not finish in time", "调用没有在时限内结束")
+	errCallOver = i18n.Errorf("the call that asked has ended", "发起询问的调用已结束")
 )
 
 // An aborter can end a call by its id.
@@ -77,7 +79,7 @@ func (k *call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		if !k.link.slot.exact {
 			k.link.up.noteAsks(k.link)
 		}
-		return k.link.up.unanswered(ctx, req), nil
+		return k.unanswered(ctx, req), nil
 	}
 	return k.ask(ctx, from, req)
 }
@@ -88,6 +90,8 @@ func (k *call) ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request)
 	if k.back == nil {
 		return refuse(req), nil
 	}
+	ctx, stop := k.open.during(ctx)
+	defer stop()
 	k.questions.Add(1)
 	defer func() {
 		k.touch()
@@ -165,6 +169,13 @@ func (u *Upstream) unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrp
 		}
 	}
 	return refuse(req)
+}
+
+// unanswered is the same for a question of a call, which ends with it.
+func (k *call) unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
+	ctx, stop := k.open.during(ctx)
+	defer stop()
+	return k.link.up.unanswered(ctx, req)
 }
 
 // refuse answers a question that nobody can be asked.

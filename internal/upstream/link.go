@@ -118,6 +118,7 @@ func (l *link) end(k *call) {
 		delete(l.byToken, k.token)
 	}
 	l.mu.Unlock()
+	k.open.end()
 	if k.cancel != nil {
 		k.cancel(nil)
 	}

@@ -42,6 +42,9 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		return k.ask(ctx, from, req)
 	}
 	l.up.noteAsks(l)
+	if k != nil {
+		return k.unanswered(ctx, req), nil
+	}
 	return l.up.unanswered(ctx, req), nil
 }
 

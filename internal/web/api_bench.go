@@ -100,12 +100,16 @@ func (h *Handler) deleteBench(w http.ResponseWriter, r *request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// methodSkillsList is of the extension that has skills (SEP-2640).
+const methodSkillsList = "skills/list"
+
 // lists are the kinds of getBenchList: method and the member with the items.
 var lists = map[string][2]string{
 	"tools":     {mcp.MethodToolsList, "tools"},
 	"resources": {mcp.MethodResourcesList, "resources"},
 	"templates": {mcp.MethodTemplatesList, "resourceTemplates"},
 	"prompts":   {mcp.MethodPromptsList, "prompts"},
+	"skills":    {methodSkillsList, "skills"},
 }
 
 type listBody struct {
@@ -120,7 +124,7 @@ func (h *Handler) getBenchList(w http.ResponseWriter, r *request) {
 	}
 	kind, ok := lists[r.params["kind"]]
 	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the lists are tools, resources, templates and prompts", "可用的列表是 tools、resources、templates 和 prompts"))
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the lists are tools, resources, templates, prompts and skills", "可用的列表是 tools、resources、templates、prompts 和 skills"))
 		return
 	}
 	began := time.Now()
@@ -154,7 +158,7 @@ func (x *bench) list(ctx context.Context, method, member string) (json.RawMessag
 	var params json.RawMessage
 	seen := map[string]bool{}
 	for range maxPages {
-		ex, err := x.session.Call(ctx, method, params)
+		ex, err := x.quiet(ctx, method, params)
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,10 @@ func (h *Handler) getRuns(w http.ResponseWriter, r *request) {
 		reply(w, http.StatusOK, all)
 		return
 	}
+	if bench := q.Get("bench"); bench != "" {
+		reply(w, http.StatusOK, h.history.of(r.who.ID).Of(bench))
+		return
+	}
 	runs, err := h.history.of(r.who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.number("limit", 100, history.MaxRuns)))
 	if err != nil {
 		failWith(w, r.Request, err)

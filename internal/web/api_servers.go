@@ -203,9 +203,12 @@ func (h *Handler) approve(w http.ResponseWriter, r *request) {
 
 var errUnseen = i18n.New("nothing was approved: this is not what was shown; look at what it is now", "没有批准：这与显示的内容不同；请查看现在的内容")
 
-// signIn answers the address where a person signs in; the page opens it.
+// signIn answers the address where a person signs in; the page opens it, and
+// follows the steps.
 func (h *Handler) signIn(w http.ResponseWriter, r *request) {
-	address, err := h.opt.Servers.SignIn(h.ctx, r.params["schema"], r.params["name"])
+	schema, name := r.params["schema"], r.params["name"]
+	s := h.signIns.begin(schema, name)
+	address, err := h.opt.Servers.SignIn(h.ctx, schema, name, s.step, s.end)
 	if err != nil {
 		failWith(w, r.Request, err)
 		return

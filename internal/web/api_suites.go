@@ -253,8 +253,14 @@ type draftBody struct {
 func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 	var body struct {
 		Q string `json:"q"`
+		// Run is one run of the Bench instead.
+		Run string `json:"run"`
 	}
 	if !read(w, r.Request, &body) {
+		return
+	}
+	if body.Run != "" {
+		h.draftRun(w, r, body.Run)
 		return
 	}
 	f, err := filter(r.who, body.Q)
@@ -283,6 +289,31 @@ func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 		out.Text = string(suite.SuiteFrom(from, turns))
 	}
 	out.Calls = len(turns)
+	reply(w, http.StatusOK, out)
+}
+
+// draftRun writes the test file of one run.
+func (h *Handler) draftRun(w http.ResponseWriter, r *request, id string) {
+	k, ok := h.history.of(r.who.ID).Get(id)
+	if !ok {
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
+		return
+	}
+	t := record.Turn{Method: k.Method, Params: k.Params, Took: k.Total, Err: k.Error}
+	switch k.Status {
+	case "ok":
+		t.Result = json.RawMessage(`{}`)
+	case "tool_error":
+		t.Result = json.RawMessage(`{"isError":true}`)
+	case "error":
+	default:
+		fail(w, r.Request, http.StatusUnprocessableEntity, "refused", i18n.New("only a run that was answered can be a test", "只有得到回答的运行才能存为测试"))
+		return
+	}
+	out := draftBody{Servers: []string{}, Calls: 1, Text: string(suite.SuiteFrom(k.From, []record.Turn{t}))}
+	if k.From != nil && k.From.Server != "" {
+		out.Server, out.Servers = k.From.Server, []string{k.From.Server}
+	}
 	reply(w, http.StatusOK, out)
 }
 

@@ -18,8 +18,8 @@ const (
 )
 
 type trafficBody struct {
-	Rev   uint64         `json:"rev"`
-	Calls []traffic.Call `json:"calls"`
+	Rev   uint64      `json:"rev"`
+	Calls []shownCall `json:"calls"`
 	// More says that older ones match.
 	More bool `json:"more"`
 }
@@ -42,13 +42,11 @@ func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
 	limit := int(r.number("limit", 200, maxRows))
 	before := uint64(r.number("before", 0, 1<<62))
 	calls, rev := h.opt.Traffic.List(f, before, limit+1)
-	body := trafficBody{Rev: rev, Calls: calls, More: len(calls) > limit}
+	body := trafficBody{Rev: rev, More: len(calls) > limit}
 	if body.More {
-		body.Calls = calls[:limit]
+		calls = calls[:limit]
 	}
-	if body.Calls == nil {
-		body.Calls = []traffic.Call{}
-	}
+	body.Calls = h.shown(calls)
 	reply(w, http.StatusOK, body)
 }
 
@@ -96,9 +94,9 @@ func (h *Handler) exportBody(id uint64, side traffic.Side) (any, bool) {
 }
 
 type entryBody struct {
-	Call traffic.Call `json:"call"`
+	Call shownCall `json:"call"`
 	// Related are all entries of the same call, both hops, oldest first.
-	Related []traffic.Call `json:"related"`
+	Related []shownCall `json:"related"`
 }
 
 func (h *Handler) getTrafficEntry(w http.ResponseWriter, r *request) {
@@ -107,7 +105,7 @@ func (h *Handler) getTrafficEntry(w http.ResponseWriter, r *request) {
 		return
 	}
 	related := slices.DeleteFunc(h.opt.Traffic.Related(c.ID), func(c traffic.Call) bool { return !r.who.MayLookAt(c.Principal) })
-	reply(w, http.StatusOK, entryBody{c, related})
+	reply(w, http.StatusOK, entryBody{shownCall{c, h.said(&c)}, h.shown(related)})
 }
 
 // entry is the entry that a request names. It answers 404 itself, also for one

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -40,8 +41,9 @@ type Servers interface {
 	SetEnabled(ctx context.Context, schema, name string, on bool) error
 	Restart(ctx context.Context, schema, name string) error
 	// SignIn begins a sign-in and returns the address where a person goes on;
-	// the server's state says when it is done.
-	SignIn(ctx context.Context, schema, name string) (address string, err error)
+	// the server's state says when it is done. watch hears every request of it,
+	// and at last why it failed, or nil.
+	SignIn(ctx context.Context, schema, name string, watch func(oauth.Step), done func(error)) (address string, err error)
 	// Approve accepts what is pending: a new entry, or changed tools. shown is
 	// the hash of what the person saw; ErrChanged when it is something else by
 	// now, and then Detail has that.
@@ -139,14 +141,16 @@ type Unread struct {
 
 // A Client is one connected session.
 type Client struct {
-	Session      string          `json:"session"`
-	Name         string          `json:"name,omitempty"`
-	Version      string          `json:"version,omitempty"`
-	Protocol     string          `json:"protocol,omitempty"`
-	Transport    string          `json:"transport"`
-	Schema       string          `json:"schema,omitempty"`
-	Principal    string          `json:"principal,omitempty"`
-	Since        time.Time       `json:"since,omitzero"`
+	Session   string    `json:"session"`
+	Name      string    `json:"name,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	Protocol  string    `json:"protocol,omitempty"`
+	Transport string    `json:"transport"`
+	Schema    string    `json:"schema,omitempty"`
+	Principal string    `json:"principal,omitempty"`
+	Since     time.Time `json:"since,omitzero"`
+	// Seen is when it last asked something.
+	Seen         time.Time       `json:"seen,omitzero"`
 	Calls        int64           `json:"calls"`
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 }
@@ -206,6 +210,8 @@ type BenchHooks struct {
 	Ask func(ctx context.Context, q Question) (Answer, error)
 	// Down says that the connection is gone.
 	Down func(err error)
+	// Sent hears each message as it is sent; it may be nil.
+	Sent func(body []byte)
 }
 
 // A BenchSession is one connection of the tester. Its methods may be called
@@ -213,11 +219,14 @@ type BenchHooks struct {
 type BenchSession interface {
 	Info() BenchInfo
 	// Call sends one request as it is. An error that the server answered is in
-	// the Exchange; err says that no answer came.
+	// the Exchange; err says that no answer came, and the Exchange beside it, if
+	// there is one, has what went over the wire until then.
 	Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error)
 	Notify(ctx context.Context, method string, params json.RawMessage) error
 	// SetRoots changes what roots/list answers and says so to the server.
 	SetRoots(ctx context.Context, roots []Root) error
+	// Wire is everything that went over the wire so far.
+	Wire() []Frame
 	// Redact replaces the secrets of the target in what is kept.
 	Redact(raw []byte) []byte
 	Close() error

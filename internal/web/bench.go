@@ -50,6 +50,8 @@ type bench struct {
 	lists   map[string]json.RawMessage
 	running map[string]*running
 	lines   []string
+	chaos   Chaos
+	awaited func(body []byte) bool
 }
 
 // benchBody describes a session to the page.
@@ -63,6 +65,7 @@ type benchBody struct {
 	DownZH string `json:"downZH,omitempty"`
 	// Lines is the end of the server's stderr.
 	Lines []string `json:"lines,omitempty"`
+	Chaos Chaos    `json:"chaos,omitzero"`
 }
 
 func newBenches(h *Handler) *benches {
@@ -86,6 +89,7 @@ func (b *benches) open(ctx context.Context, who access.Principal, t Target, fres
 		x.mu.Lock()
 		x.session, x.info = session, session.Info()
 		x.mu.Unlock()
+		x.shook()
 	}
 	b.mu.Lock()
 	if b.opening[who.ID]--; b.opening[who.ID] <= 0 {
@@ -234,7 +238,7 @@ func (x *bench) body() benchBody {
 	defer x.mu.Unlock()
 	t := x.target
 	t.Env, t.Headers = masked(t.Env), masked(t.Headers)
-	body := benchBody{ID: x.id, Target: t, Opened: x.opened, Info: x.info, Lines: slices.Clone(x.lines)}
+	body := benchBody{ID: x.id, Target: t, Opened: x.opened, Info: x.info, Lines: slices.Clone(x.lines), Chaos: x.chaos}
 	body.Down, body.DownZH = x.down.Both()
 	return body
 }

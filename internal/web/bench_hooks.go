@@ -38,6 +38,7 @@ func (x *bench) hooks() *BenchHooks {
 		Line:         x.line,
 		Ask:          x.ask,
 		Down:         x.lost,
+		Sent:         x.sent,
 	}
 }
 
@@ -75,18 +76,16 @@ func (x *bench) line(text string) {
 	x.publish(benchEvent{Type: "line", Text: text})
 }
 
-// ask parks a question in the inbox; the call's idle limit stands still while
-// it waits.
+// ask parks a question in the inbox, at the run that asked. The run's idle limit
+// stands still while it waits; it ends with the run.
 func (x *bench) ask(ctx context.Context, q Question) (Answer, error) {
+	q.Run, _ = ctx.Value(runKey{}).(string)
 	x.mu.Lock()
-	runs := make([]*running, 0, len(x.running))
-	for _, r := range x.running {
-		runs = append(runs, r)
-	}
+	run := x.running[q.Run]
 	x.mu.Unlock()
-	for _, r := range runs {
-		r.hold()
-		defer r.renew()
+	if run != nil {
+		run.hold()
+		defer run.renew()
 	}
 	q.Session, q.From, q.To = x.id, x.owner.ID, x.owner.ID
 	if q.Client == "" {

@@ -164,7 +164,7 @@ func (f *follower) sendTraffic() error {
 	}
 	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !f.who.MayLookAt(c.Principal) })
 	if len(b.Calls) > 0 && f.wants("traffic") {
-		if err := f.sendJSON("traffic", b.Calls); err != nil {
+		if err := f.sendJSON("traffic", f.h.shown(b.Calls)); err != nil {
 			return err
 		}
 	}

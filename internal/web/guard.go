@@ -17,7 +17,7 @@ import (
 const ChangeHeader = "X-MCP-AIO"
 
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"img-src 'self' data: blob:; media-src data: blob:; font-src 'self'; manifest-src 'self'; " +
+	"frame-src 'self'; img-src 'self' data: blob:; media-src data: blob:; font-src 'self'; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func setHeaders(h http.Header) {

@@ -28,6 +28,8 @@ type Question struct {
 	Server  string `json:"server,omitempty"`
 	Client  string `json:"client,omitempty"`
 	Session string `json:"session,omitempty"`
+	// Run is the run of the Bench that asked.
+	Run string `json:"run,omitempty"`
 	// From is the principal whose request it came from, To the one that it was
 	// put to; without To it is put to those who may decide.
 	From string `json:"from,omitempty"`

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -140,7 +141,7 @@ func (m *memoryServers) Restart(_ context.Context, _, name string) error {
 	return m.edit(name, func() { m.restart[name]++ })
 }
 
-func (m *memoryServers) SignIn(context.Context, string, string) (string, error) {
+func (m *memoryServers) SignIn(_ context.Context, _, _ string, _ func(oauth.Step), _ func(error)) (string, error) {
 	return "", errors.New("nobody signs in here")
 }
 
@@ -248,6 +249,8 @@ func (s *memorySession) SetRoots(ctx context.Context, roots []Root) error {
 	s.mu.Unlock()
 	return s.Notify(ctx, mcp.NotificationRootsList, nil)
 }
+
+func (s *memorySession) Wire() []Frame { return nil }
 
 func (s *memorySession) Redact(raw []byte) []byte {
 	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(Kept))

@@ -28,6 +28,9 @@ var (
 // A Run is one call of the tester.
 type Run = history.Run
 
+// runKey is the key of a run's id in the context of what happens because of it.
+type runKey struct{}
+
 // running is a run that has not ended.
 type running struct {
 	id     string
@@ -55,13 +58,12 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: body.Method, Params: x.session.Redact(params),
-		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: body.Quiet}
+	run := x.newRun(body.Method, params, body.Quiet)
 	limit := min(time.Duration(body.Limit)*time.Millisecond, longestRun)
 	if limit <= 0 {
 		limit = longestRun
 	}
-	ctx, cancel := context.WithCancelCause(x.h.ctx)
+	ctx, cancel := context.WithCancelCause(context.WithValue(x.h.ctx, runKey{}, run.ID))
 	ctx, stop := context.WithTimeoutCause(ctx, limit, errRunTooLong)
 	r := &running{id: run.ID, cancel: cancel, idle: time.Duration(body.Idle) * time.Millisecond}
 	if r.idle <= 0 {
@@ -80,25 +82,28 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	first := *run
 	x.h.wg.Go(func() {
 		defer stop()
-		x.finish(ctx, run, sent)
+		_, _ = x.finish(ctx, run, sent) // it is in the run
 		r.timer.Stop()
 		cancel(nil)
 	})
 	return &first, nil
 }
 
-func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
+func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) (*Exchange, error) {
 	began := time.Now()
-	ex, err := x.session.Call(ctx, run.Method, params)
+	ex, err := x.send(ctx, chaosOf(x, run), run.Method, params)
 	done := *run
 	done.Total = time.Since(began)
 	var result json.RawMessage
 	var wire []Frame
+	if ex != nil {
+		wire = ex.Wire
+	}
 	if err != nil {
 		done.Status, err = outcomeOf(ctx, err)
 		done.Message, done.MessageZH = i18n.Why(err).Both()
 	} else {
-		result, wire = x.session.Redact(ex.Result), ex.Wire
+		result = x.session.Redact(ex.Result)
 		ex.Error = x.session.Redact(ex.Error)
 		fill(&done, ex)
 	}
@@ -107,6 +112,39 @@ func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) {
 	x.mu.Unlock()
 	x.keep(history.KeptRun{Run: done, Result: result, Wire: wire})
 	x.publish(benchEvent{Type: "run", Run: &done})
+	return ex, err
+}
+
+// chaosOf is what goes wrong with a run on purpose: never with the page's own.
+func chaosOf(x *bench, run *Run) Chaos {
+	if run.Quiet {
+		return Chaos{}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	run.Chaos = x.chaos.String()
+	return x.chaos
+}
+
+// quiet is a run of the page's own, such as a list: it is not in the history, and
+// shows its wire like every other.
+func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage) (*Exchange, error) {
+	return x.finish(ctx, x.newRun(method, params, true), params)
+}
+
+func (x *bench) newRun(method string, params json.RawMessage, quiet bool) *Run {
+	return &Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: method, Params: x.session.Redact(params),
+		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
+}
+
+// shook records the handshake, the first request of a session.
+func (x *bench) shook() {
+	run := x.newRun(mcp.MethodInitialize, nil, true)
+	if x.info.Era == mcp.Modern.String() {
+		run.Method = mcp.MethodDiscover
+	}
+	run.Start, run.Total, run.Status, run.Kept, run.ResSize = x.opened, x.h.opt.Now().Sub(x.opened), "ok", true, int64(len(x.info.Handshake))
+	x.keep(history.KeptRun{Run: *run, Result: x.session.Redact(x.info.Handshake), Wire: x.session.Wire()})
 }
 
 // keep records a run. A full disk must not break a test: it is in memory.
@@ -132,6 +170,8 @@ func outcomeOf(ctx context.Context, err error) (status string, why error) {
 	switch {
 	case errors.Is(cause, errRunCancelled):
 		return "cancelled", cause
+	case errors.Is(err, errCut):
+		return "failed", err
 	case errors.Is(cause, errRunIdle), errors.Is(cause, errRunTooLong):
 		return "timeout", cause
 	default:

@@ -72,7 +72,9 @@ type Handler struct {
 	history *histories
 	undos   *undos
 	suites  *suites
+	signIns *signIns
 	routes  []route
+	uptime  *uptimes
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -99,13 +101,18 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	}
 	h.hub = newHub()
 	h.bench = newBenches(h)
+	h.signIns = &signIns{h: h, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
 	if h.suites, err = openSuites(h, opt.Suites); err != nil {
 		return nil, err
 	}
 	h.routes = h.table()
 	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
-	h.opt.Servers.Watch(func() { h.hub.changed("servers") })
+	h.uptime = newUptimes(opt.Now)
+	h.opt.Servers.Watch(func() {
+		h.uptime.note(h.opt.Servers.List())
+		h.hub.changed("servers")
+	})
 	return h, nil
 }
 
@@ -151,6 +158,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, apiPrefix):
 		h.serveAPI(w, r)
+	case r.URL.Path == appFramePath:
+		serveAppFrame(w, r)
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:

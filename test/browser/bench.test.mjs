@@ -23,7 +23,7 @@ test("a form: text, enum, integer, chips, boolean", async () => {
   await page.keyboard.press("Enter");
   await page.locator("#t_labels").fill("p1");
   await page.keyboard.press("Enter");
-  await page.locator("#t_deep").selectOption("true");
+  await page.locator("#t_deep").click();
   assert.equal(await echoed(page), '{"query":"is:open","sort":"updated","per_page":50,"labels":["bug","p1"],"deep":true}');
   assert.equal(await commandLine(page), `mcp-all-in-one call corpus.form_simple query=is:open sort=updated per_page:=50 'labels:=["bug","p1"]' deep:=true`);
   await accessible(page);
@@ -132,8 +132,9 @@ test("progress, then cancel", async () => {
 test("a call that is silent too long times out", async () => {
   const page = await newPage();
   await visit(page, "bench/demo/tools/long_task");
-  await page.getByLabel("idle").fill("1");
-  await page.getByLabel("idle").blur();
+  await page.getByRole("button", { name: /^Timeout/ }).click();
+  await page.getByLabel("Idle timeout").fill("1");
+  await page.getByLabel("Idle timeout").blur();
   await page.locator("#t_seconds").fill("60");
   await page.locator("#t_steps").fill("1");
   await page.getByTestId("run").click();
@@ -152,7 +153,7 @@ test("results: structured with its schema, raw, wire, diff", async () => {
     const pane = await result(page);
     await pane.getByText(`${Number(a) + 40}`, { exact: true }).first().waitFor();
   }
-  await page.getByText("matches the output schema").waitFor();
+  await page.getByTitle("Matches output schema").waitFor();
   await page.getByTestId("tab-raw").click();
   await page.getByText('"structuredContent"').waitFor();
   await page.getByTestId("tab-wire").click();
@@ -212,9 +213,9 @@ test("the same call on several targets, with what differs", async () => {
   const page = await newPage();
   await visit(page, "bench/demo/tools/echo");
   await page.locator("#t_message").fill("hello");
-  await page.getByRole("button", { name: "Run on several" }).click();
+  await page.getByRole("button", { name: "Run on…" }).click();
   await page.getByRole("checkbox", { name: "corpus" }).check();
-  await page.getByRole("button", { name: "Run on 2 targets" }).click();
+  await page.getByRole("button", { name: "Run on 2 servers" }).click();
   const columns = page.locator(".column");
   await columns.nth(0).getByText("hello").waitFor();
   await columns.nth(1).locator(".err").first().waitFor();
@@ -229,7 +230,8 @@ test("earlier runs can be shown and used again", async () => {
   await page.getByTestId("run").click();
   await result(page);
   await visit(page, "bench/demo/tools/echo");
-  await page.locator(".runs").getByRole("button", { name: "use" }).first().click();
+  await page.locator(".run-row").first().hover();
+  await page.locator(".runs").getByRole("button", { name: "Reuse arguments" }).first().click();
   await page.waitForFunction(() => document.querySelector("#t_message")?.value === "first");
   await done(page);
 });
@@ -242,7 +244,7 @@ test("any server by command: the page says what will run", async () => {
   const confirm = page.getByTestId("confirm");
   await confirm.getByText(process.env.CORPUS_COMMAND).waitFor();
   await accessible(page);
-  await confirm.getByRole("button", { name: "Run it" }).click();
+  await confirm.getByRole("button", { name: "Run command" }).click();
   await page.waitForURL(/bench\/(@|%40)/);
   await page.getByTestId("feature-list").getByText("form_simple").waitFor();
   await page.getByRole("button", { name: "Disconnect" }).click();
@@ -255,7 +257,7 @@ test("a command that does not start says why", async () => {
   await visit(page, "bench");
   await page.locator("#c-command").fill("/no/such/program");
   await page.getByRole("button", { name: "Connect", exact: true }).click();
-  await page.getByTestId("confirm").getByRole("button", { name: "Run it" }).click();
+  await page.getByTestId("confirm").getByRole("button", { name: "Run command" }).click();
   await page.getByText(/no such file/).first().waitFor();
   await done(page);
 });
@@ -265,12 +267,12 @@ test("ping, log level, roots and raw requests", async () => {
   await visit(page, "bench/demo/session");
   await page.getByRole("button", { name: "Ping" }).click();
   await page.getByTestId("ping").waitFor();
-  await page.getByLabel("Log level of the server").selectOption("debug");
-  await page.getByText("The log level is debug.").waitFor();
+  await page.getByLabel("Server log level").selectOption("debug");
+  await page.getByText("Log level set to debug").waitFor();
   await page.locator(".session-pane").getByRole("button", { name: "Add row" }).click();
   await page.getByPlaceholder("file:///…").fill("file:///srv/project");
   await page.getByRole("button", { name: "Set roots" }).click();
-  await page.getByText("The roots were set.").waitFor();
+  await page.getByText("Roots updated").waitFor();
   await page.getByText("Raw request").click();
   await page.locator("#raw-method").fill("tools/list");
   await page.getByRole("button", { name: "Send" }).click();

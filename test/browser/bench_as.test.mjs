@@ -20,7 +20,7 @@ test("era: a configured server is spoken to in the era that is chosen", async ()
   for (const [target, choice, want] of [["modern", "2026-07-28", "2026-07-28"], ["demo", "modern", "2026-07-28"], ["demo", "2025-03-26", "2025-03-26"], ["demo", "legacy", "2025-11-25"]]) {
     await open(page, target, "Protocol", choice);
     await page.waitForURL(opened);
-    await page.locator("main .bar", { hasText: want }).first().waitFor();
+    await page.getByTestId("target").filter({ hasText: want }).first().waitFor();
   }
   // One that it does not speak is an error that says so.
   await open(page, "modern", "Protocol", "legacy");
@@ -31,7 +31,7 @@ test("era: a configured server is spoken to in the era that is chosen", async ()
 test("as a client: the tester offers what that client offers", async () => {
   const page = await newPage();
   await connect("rooted-client", { roots: { listChanged: true } });
-  await open(page, "demo", "As client", "rooted-client 1.0");
+  await open(page, "demo", "As a client", "rooted-client 1.0");
   await page.waitForURL(opened);
   await page.getByTestId("feature-list").getByText("ask_name").first().click();
   await page.getByTestId("run").click();

@@ -89,7 +89,18 @@ func TestBrowser(t *testing.T) {
 	base := gateway.Listening()
 	run(t, append(program.Env, "CHROMIUM="+browser, "CONSOLE_URL="+base, "CONSOLE_CODE="+code(t, program),
 		"CONSOLE_STATE="+filepath.Join(t.TempDir(), "state.json"), "CORPUS_COMMAND="+corpus, "CONSOLE_CONFIG="+file,
+		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), // some tests run what the page writes in Go
 		"PROGRAM="+program.Path, "PROMPTS_COMMAND="+mcptest.Build(t)+" -role demo"))
+}
+
+// goEnv is a setting of the go command under the home of who runs the tests.
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // code asks the running gateway for a one-time code, as a user does.

@@ -7,11 +7,14 @@ suite();
 test("the catalog shows names, cost, limits and equal names", async () => {
   const page = await newPage();
   await visit(page, "catalog");
+  // The server that costs most stands first, and open.
+  await page.getByTestId("catalog-rows").getByText("corpus__form_web").waitFor();
   const row = page.getByTestId("row-demo-echo");
+  await page.locator("[data-filter]").fill("demo echo");
   await row.getByText("demo__echo").waitFor();
   assert.match(await row.innerText(), /same name as (modern|corpus)\/echo/);
-  await page.getByText("Context cost per conversation").waitFor();
-  await page.getByLabel("Limits of clients").getByText(/of at most 100 tools/).waitFor();
+  await page.getByText("Context cost by server").waitFor();
+  await page.getByLabel("Client limits").getByText(/of 100 tools/).waitFor();
   assert.equal(await commandLine(page), "mcp-all-in-one cost");
   await page.locator("[data-filter]").fill("demo add");
   await page.getByTestId("row-demo-add").waitFor();
@@ -24,9 +27,9 @@ test("a tool is switched off for every client, and on again", async () => {
   const call = await connect("catalog-client");
   await visit(page, "catalog?q=demo+get_audio");
   const row = page.getByTestId("row-demo-get_audio");
-  await row.getByRole("checkbox").uncheck();
-  await page.getByText("get_audio is switched off.").waitFor();
-  await row.getByText("switched off").waitFor();
+  await row.getByRole("switch").click();
+  await page.getByText("Turned off get_audio").waitFor();
+  await row.getByText("Off", { exact: true }).waitFor();
   assert.equal(await toolName(call, "get_audio", "demo"), undefined);
   const { body } = await api(page, "GET", "servers/default/demo");
   assert.deepEqual(body.entry.tools, { get_audio: { enabled: false } });
@@ -43,9 +46,10 @@ test("the lens shows what one connected client sees", async () => {
   await connect("lens-client");
   await visit(page, "clients");
   const client = page.getByTestId("client-lens-client");
-  await client.getByRole("link", { name: "what it sees" }).click();
+  await client.getByRole("link", { name: "View as this client" }).click();
   await page.waitForURL(/catalog\?as=/);
-  await page.getByTestId("row-demo-echo").getByText("shown", { exact: true }).waitFor();
+  await page.locator("[data-filter]").fill("demo echo");
+  await page.getByTestId("row-demo-echo").getByText("Visible", { exact: true }).waitFor();
   assert.match(await page.getByTestId("lens").locator("option:checked").innerText(), /lens-client/);
   await accessible(page);
   await done(page);

@@ -35,7 +35,7 @@ test("connect wizard: the exact difference, a backup, then undo to the byte", as
   assert.equal(readFileSync(file, "utf8"), before, "a preview wrote the file");
   assert.equal(await commandLine(page), "mcp-all-in-one connect cursor");
   await accessible(page);
-  await page.getByRole("button", { name: "Write, with a backup" }).click();
+  await page.getByRole("button", { name: "Save with backup" }).click();
   await page.getByTestId("wizard").locator("[data-state=waiting]").waitFor();
   const after = readFileSync(file, "utf8");
   assert.ok(after.includes('"mcp-all-in-one"') && after.includes("// mine") && after.includes("ghp_very_secret"), after);
@@ -45,7 +45,7 @@ test("connect wizard: the exact difference, a backup, then undo to the byte", as
   await connect("cursor-vscode");
   await page.getByTestId("wizard").locator("[data-state=come]").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Cursor is disconnected").waitFor();
+  await page.getByText("Disconnected Cursor").waitFor();
   assert.equal(readFileSync(file, "utf8"), before);
   await done(page);
 });
@@ -54,16 +54,16 @@ test("connect wizard: by URL, and its own servers moved behind the gateway", asy
   writeFileSync(file, before);
   const page = await newPage();
   await visit(page, "clients/cursor");
-  await page.getByLabel("dials this gateway").check();
+  await page.getByLabel("Connects by URL").check();
   await page.getByTestId("diff").getByText(base + "/mcp").waitFor();
-  await page.getByLabel(/move its own servers/).check();
-  await page.getByText("Moves behind this gateway: github").waitFor();
-  await page.getByRole("button", { name: "Write, with a backup" }).click();
+  await page.getByLabel(/Also route its/).check();
+  await page.getByText("Will go through the gateway: github").waitFor();
+  await page.getByRole("button", { name: "Save with backup" }).click();
   await page.getByTestId("wizard").locator("[data-state=waiting]").waitFor();
   assert.deepEqual(Object.keys(JSON.parse(readFileSync(file, "utf8").replace(/^\s*\/\/.*$/m, "")).mcpServers), ["mcp-all-in-one"]);
   assert.equal((await api(page, "GET", "servers/default/github")).body.entry.env.GITHUB_TOKEN, "***");
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.getByText("Cursor is disconnected").waitFor();
+  await page.getByText("Disconnected Cursor").waitFor();
   assert.equal(readFileSync(file, "utf8"), before);
   assert.equal((await api(page, "GET", "servers/default/github")).status, 404); // it went back with the rest
   await done(page);
@@ -76,7 +76,7 @@ test("a file that changed since the preview is not overwritten", async () => {
   await page.getByTestId("diff").waitFor();
   const mine = before.replace("github", "gitlab");
   writeFileSync(file, mine);
-  await page.getByRole("button", { name: "Write, with a backup" }).click();
+  await page.getByRole("button", { name: "Save with backup" }).click();
   await page.getByText("the file has changed since").waitFor();
   assert.equal(readFileSync(file, "utf8"), mine);
   await done(page);

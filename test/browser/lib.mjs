@@ -13,12 +13,12 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 let browser;
 const open = new Set();
 
-/** suite starts the browser for a file and closes everything after it. */
-export function suite() {
+/** suite starts the browser for a file, with more arguments if it needs them, and closes everything after it. */
+export function suite(...more) {
   before(async () => {
     browser = await chromium.launch({
       executablePath: process.env.CHROMIUM,
-      args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+      args: ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run", ...more],
     });
   });
   after(async () => {

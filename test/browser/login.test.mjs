@@ -27,7 +27,7 @@ test("a one-time code becomes a cookie that scripts cannot read, and leaves the 
   assert.equal(cookie.sameSite, "Strict");
   const again = await newPage({ login: false });
   await again.goto(`${base}/ui/#code=${body.code}`);
-  await again.getByText("used already").waitFor();
+  await again.getByText("already used").waitFor();
   await done(again);
   await done(page);
   await done(admin);

@@ -15,7 +15,7 @@ const screens = [
   ["catalog", "Catalog", "目录", "mcp-all-in-one cost"],
   ["clients", "Clients", "客户端", "mcp-all-in-one list clients"],
   ["clients/zed", "Clients", "客户端", "mcp-all-in-one connect zed"],
-  ["tests/new", "Make tests from traffic", "用流量生成测试", "mcp-all-in-one test from-traffic FILTER"],
+  ["tests/new", "Create tests from traffic", "用流量生成测试", "mcp-all-in-one test from-traffic FILTER"],
   ["doctor", "Doctor", "诊断", "mcp-all-in-one doctor"],
   ["doctor/default/demo", "Doctor", "诊断", "mcp-all-in-one doctor demo"],
   ["traffic", "Traffic", "流量", "mcp-all-in-one traffic -f"],
@@ -36,7 +36,7 @@ for (const [path, en, zh, cli] of screens) {
       assert.equal(await commandLine(page), cli);
       assert.equal(await page.evaluate(() => document.documentElement.lang), lang);
       assert.equal(await page.locator("h1").count(), 1);
-      for (const landmark of ["header", "nav", "main", "footer"]) assert.equal(await page.locator("#app > " + landmark).count(), 1, landmark);
+      for (const landmark of [".app > .side nav", "main", "footer.cli-bar"]) assert.equal(await page.locator(landmark).count(), 1, landmark);
       await accessible(page);
       // A phone has less to show than a screen in the other colours.
       if (dark) { await done(page); return; }
@@ -53,8 +53,8 @@ test("tables fit a window of 1,300 px", async () => {
   const page = await newPage({ width: 1300 });
   for (const path of ["overview", "servers", "settings", "tests"]) {
     await visit(page, path);
-    await page.locator("main [data-state], main table, main .empty").first().waitFor();
-    const over = await page.evaluate(() => [...document.querySelectorAll(".table-scroll")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.getAttribute("aria-label")} ${e.scrollWidth} > ${e.clientWidth}`));
+    await page.locator("main [data-state], main table, main .empty, main .sr").first().waitFor();
+    const over = await page.evaluate(() => [...document.querySelectorAll("main .scroll, main .card")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.getAttribute("aria-label")} ${e.scrollWidth} > ${e.clientWidth}`));
     assert.deepEqual(over, [], path);
   }
   await done(page);
@@ -106,15 +106,15 @@ test("several tabs share one event stream", async () => {
   const count = (page) => page.on("request", (r) => { if (r.url().includes("/api/v1/events")) streams.push(r.url()); });
   count(first);
   await visit(first, "overview");
-  await first.locator("footer [data-state=ok]").waitFor();
+  await first.locator("[data-testid=live] [data-state=live]").waitFor();
   const second = await newPage({ context: first.context() });
   count(second);
   await visit(second, "servers");
-  await second.locator("footer [data-state=ok]").waitFor();
+  await second.locator("[data-testid=live] [data-state=live]").waitFor();
   assert.equal(streams.length, 1);
   await first.close();
   // The other tab takes over.
   await second.waitForFunction(() => performance.getEntriesByType("resource").length > 0);
-  await second.locator("footer [data-state=ok]").waitFor();
+  await second.locator("[data-testid=live] [data-state=live]").waitFor();
   await done(second);
 });

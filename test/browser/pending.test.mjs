@@ -14,7 +14,7 @@ test("a server that waits shows what it would run, and is approved on its page",
   await visit(page, "servers/default/waits");
   const launch = page.getByTestId("launch");
   assert.equal(await launch.locator("pre").innerText(), JSON.stringify(entry, null, 2));
-  assert.deepEqual(await page.locator("main .bar .button").evaluateAll((list) => list.slice(0, 2).map((e) => e.textContent)), ["Approve", "Remove"]);
+  assert.deepEqual(await page.locator("main .head .button").evaluateAll((list) => list.slice(0, 2).map((e) => e.textContent)), ["Approve", "Remove"]);
   assert.equal(await page.locator("main .button.primary").innerText(), "Approve");
   await accessible(page);
   await page.locator("main .button.primary").click();
@@ -34,8 +34,8 @@ test("a server that waits is one finding, and is removed in the inbox", async ()
   assert.equal(await page.locator(".finding.bad", { hasText: "waits" }).count(), 1);
   await visit(page, "overview");
   const due = page.locator(".attention-card li", { hasText: "waits" });
-  assert.match(await due.innerText(), /waits — 等待批准 查看/);
-  assert.match(await page.locator("main [data-state=up]").first().innerText(), /运行中 \d+ (秒|分钟)/);
+  assert.match(await due.innerText(), /waits\s+等待批准\s+查看/);
+  assert.match(await page.locator("main tr", { hasText: "demo" }).first().innerText(), /运行中 \d+ (秒|分钟)/);
   await visit(page, "inbox");
   const card = page.getByTestId("approval-waits");
   await card.getByRole("button", { name: "移除" }).click();
@@ -47,7 +47,7 @@ test("a server that waits is one finding, and is removed in the inbox", async ()
 test("an unknown server is said in the language of the page, with a way back", async () => {
   const page = await newPage({ lang: "zh-CN" });
   await visit(page, "servers/default/nobody");
-  await page.getByText("没有名为“nobody”的服务器").waitFor();
+  await page.getByText("找不到服务器“nobody”").waitFor();
   await accessible(page);
   await page.getByRole("link", { name: "返回服务器列表" }).click();
   await page.waitForURL("**/ui/servers");

@@ -43,7 +43,7 @@ test("TC04 req/S004-16 one required, blank: the page stops it and sends nothing"
 test("req/S004-12 an explicit empty value is sent", async () => {
   const page = await newPage();
   await visit(page, "bench/corpus/prompts/optional");
-  await page.getByRole("button", { name: "send empty" }).click();
+  await page.getByRole("button", { name: "Send empty string" }).click();
   await page.getByTestId("get-prompt").click();
   assert.ok((await message(page)).includes('arguments: {"topic":""}'));
   await done(page);

@@ -42,16 +42,22 @@ async function shoot(page, name) {
 }
 
 const pictures = [
-  ["overview", "overview", {}],
+  ["overview", "overview", { width: 1440, height: 1180 }],
+  ["overview-dark-zh", "overview", { lang: "zh-CN", dark: true }],
   ["servers", "servers", {}],
-  ["catalog", "catalog", {}],
+  ["server-dark", "servers/default/demo", { width: 1440, height: 960, dark: true }],
+  ["catalog", "catalog", { width: 1440, height: 960 }],
   ["clients", "clients/cursor", {}],
   ["tests", "tests", {}],
   ["doctor", "doctor", {}],
-  ["traffic", "traffic", {}],
+  ["traffic", "traffic", { width: 1440, height: 960 }],
+  ["inbox", "inbox", {}],
+  ["settings", "settings", {}],
+  ["palette-dark", "overview", { dark: true }],
   ["bench-dark-zh", "bench/demo/tools/add", { lang: "zh-CN", dark: true }],
   ["bench", "bench/demo/tools/add", {}],
   ["phone", "overview", { width: 390, height: 800 }],
+  ["phone-traffic", "traffic", { width: 390, height: 800 }],
 ];
 
 for (const [name, path, options] of pictures) {
@@ -75,10 +81,17 @@ for (const [name, path, options] of pictures) {
       await page.evaluate(() => document.querySelectorAll(".finding pre").forEach((e) => e.remove()));
     }
     if (name === "traffic") {
-      await page.locator(".vlist-rows .grid-row a").nth(2).click();
+      await page.locator(".vlist-rows .grid-row.tool, .vlist-rows .grid-row.bad").first().click();
       await page.getByTestId("entry").locator(".json-line").first().waitFor();
     }
-    await page.locator("footer [data-state=ok]").waitFor();
+    if (name === "palette-dark") {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("add");
+      await page.locator("[data-id='tool default/demo/add']").waitFor();
+    }
+    await page.locator("main .skeleton").waitFor({ state: "detached" });
+    if (/^(overview|server-|phone$)/.test(name)) await page.locator(".plot svg").first().waitFor();
+    if (!name.startsWith("phone")) await page.locator("[data-testid=live] [data-state=live]").waitFor();
     await shoot(page, name);
     await done(page);
   });

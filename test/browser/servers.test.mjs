@@ -8,8 +8,9 @@ test("a server that is down is on the attention list, with the reason", async ()
   const page = await newPage();
   await visit(page, "overview");
   await page.locator(".attention-card", { hasText: "broken" }).getByText(/no such file|not found|no-such-server/).waitFor();
-  await page.locator(".attention-card").getByRole("link", { name: "Open" }).first().click();
-  await page.waitForURL("**/ui/servers/default/broken");
+  await page.locator(".attention-card").getByRole("link", { name: "Doctor", exact: true }).first().click();
+  await page.waitForURL("**/ui/doctor/default/broken");
+  await visit(page, "servers/default/broken");
   await page.locator(".notice.err").waitFor();
   await done(page);
 });
@@ -24,7 +25,7 @@ test("add, disable, enable, restart, remove and undo", async () => {
   await page.getByLabel("Environment value 1").fill("very-secret");
   await page.getByRole("button", { name: "Add server" }).click();
   await page.getByTestId("confirm").getByText(process.env.CORPUS_COMMAND).waitFor();
-  await page.getByTestId("confirm").getByRole("button", { name: "Run it" }).click();
+  await page.getByTestId("confirm").getByRole("button", { name: "Run command" }).click();
   await page.waitForURL("**/ui/servers/default/extra");
   await page.locator("main [data-state=up]").first().waitFor();
 
@@ -34,19 +35,22 @@ test("add, disable, enable, restart, remove and undo", async () => {
   assert.equal(await page.getByLabel("Environment value 1").inputValue(), "***");
   await accessible(page);
 
-  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByTestId("menu-extra").click();
+  await page.getByRole("button", { name: "Turn off" }).click();
   await page.locator("main [data-state=disabled]").first().waitFor();
-  await page.getByRole("button", { name: "Enable" }).click();
+  await page.getByRole("button", { name: "Turn on" }).click();
   await page.locator("main [data-state=up]").first().waitFor();
   await page.getByRole("button", { name: "Restart" }).click();
-  await page.getByText("extra restarts.").waitFor();
+  await page.getByText("Restarting extra…").waitFor();
   await page.locator("main [data-state=up]").first().waitFor();
-  await page.locator(".button.danger").click();
+  await page.getByTestId("menu-extra").click();
+  await page.locator(".pop:popover-open").getByRole("button", { name: "Remove" }).click();
   await page.waitForURL("**/ui/servers");
   await page.getByTestId("server-extra").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByTestId("server-extra").locator("[data-state=up]").waitFor();
-  await page.getByTestId("server-extra").getByRole("button", { name: "Remove" }).click();
+  await page.getByTestId("menu-extra").click();
+  await page.locator(".pop:popover-open").getByRole("button", { name: "Remove" }).click();
   await page.getByTestId("server-extra").waitFor({ state: "detached" });
   await done(page);
 });
@@ -54,6 +58,7 @@ test("add, disable, enable, restart, remove and undo", async () => {
 test("the handshake and the last stderr are shown", async () => {
   const page = await newPage();
   await visit(page, "servers/default/corpus");
+  await page.getByText("Raw handshake").click();
   await page.getByText('"serverInfo"').waitFor();
   await page.getByText("corpus is listening").first().waitFor();
   await done(page);
@@ -68,6 +73,7 @@ test("import shows what will run, and saves it", async () => {
   await page.getByRole("button", { name: "Import 1" }).click();
   await page.waitForURL("**/ui/servers");
   await page.getByTestId("server-imported").locator("[data-state=up]").waitFor();
+  await page.getByTestId("menu-imported").click();
   await page.getByTestId("server-imported").getByRole("button", { name: "Remove" }).click();
   await page.getByTestId("server-imported").waitFor({ state: "detached" });
   await done(page);
@@ -91,7 +97,7 @@ test("a setting is changed in the file and shown again", async () => {
   const box = page.locator("[id='set-startWait']");
   await box.fill("12s");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText(/startWait was saved/).waitFor();
+  await page.getByTestId("setting-startWait").getByText("Saved").waitFor();
   await page.reload();
   await box.waitFor();
   assert.equal(await box.inputValue(), "12s");

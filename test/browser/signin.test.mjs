@@ -15,7 +15,7 @@ test("a server that wants a sign-in has a button for it", async () => {
   await page.locator(".attention-card", { hasText: "guarded" }).getByRole("button", { name: "Sign in" }).waitFor();
   await visit(page, "doctor/default/guarded");
   await page.getByTestId("finding-guarded").getByText(/^mcp-all-in-one auth login guarded( |$)/).waitFor();
-  await page.getByTestId("finding-guarded").getByRole("list", { name: "The way to the server" }).getByText("Sign-in").waitFor();
+  await page.getByTestId("finding-guarded").getByRole("list", { name: "Connection path" }).getByText("Sign-in").waitFor();
   await visit(page, "servers/default/guarded");
   await page.locator("main [data-state=auth]").first().waitFor();
   await accessible(page);

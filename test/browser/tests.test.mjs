@@ -12,11 +12,11 @@ test("a test file is run, fails with a reason, is corrected in the page, and pas
   writeFileSync(join(folder, "sums.yaml"), "target: demo\ntests:\n  - name: adds\n    call: add\n    args: { a: 1, b: 2 }\n    expect: { jq: '.sum == 4' }\n  - name: echoes\n    call: echo\n    args: { message: hi }\n    expect: { contains: hi }\n");
   const page = await newPage();
   await visit(page, "tests");
-  await page.getByTestId("suite-sums").getByText("never run").waitFor();
+  await page.getByTestId("suite-sums").getByText("Never run").waitFor();
   await accessible(page);
   await page.getByTestId("suite-sums").getByRole("button", { name: "Run" }).click();
   await page.getByTestId("suite-sums").getByText("1 passed, 1 failed").waitFor();
-  await page.getByTestId("suite-sums").getByRole("link", { name: "Open" }).click();
+  await page.getByTestId("suite-sums").getByRole("link", { name: "sums" }).click();
   await page.getByText('jq .sum == 4 gives false').waitFor();
   assert.equal(await page.locator("[data-testid=test-result][data-state=passed]").count(), 1);
   assert.equal(await commandLine(page), "mcp-all-in-one test " + join(folder, "sums.yaml"));
@@ -31,7 +31,7 @@ test("a test file is run, fails with a reason, is corrected in the page, and pas
   assert.equal(readFileSync(join(folder, "sums.yaml"), "utf8"), text);
   await box.fill(text.replace("== 4", "== 3"));
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("sums was saved.").waitFor();
+  await page.getByText("Saved sums").waitFor();
   await page.getByTestId("run-suite").click();
   await page.locator("main [data-state=passed]").first().waitFor();
   await page.getByTestId("tab-results").click();
@@ -45,7 +45,7 @@ test("tests are made from what a client really did", async () => {
   await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "from a maker" } });
   await call("tools/call", { name: await toolName(call, "fail"), arguments: {} });
   await visit(page, "traffic?q=" + encodeURIComponent("client:maker server:demo"));
-  await page.getByRole("link", { name: "Make tests" }).click();
+  await page.getByRole("link", { name: "Create tests" }).click();
   await page.waitForURL(/tests\/new\?q=/);
   const box = page.getByRole("textbox", { name: "File" });
   await box.waitFor();
@@ -74,7 +74,7 @@ test("a file that starts a command says what will run", async () => {
   await visit(page, "tests/command");
   await page.getByTestId("run-suite").click();
   await page.getByTestId("confirm").getByText(process.env.CORPUS_COMMAND).waitFor();
-  await page.getByTestId("confirm").getByRole("button", { name: "Run it" }).click();
+  await page.getByTestId("confirm").getByRole("button", { name: "Run command" }).click();
   await page.locator("main [data-state=passed]").first().waitFor();
   await done(page);
 });

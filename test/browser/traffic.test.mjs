@@ -11,16 +11,16 @@ test("calls of a client appear as they happen, with both hops and what was trans
   // A client of the legacy era calls a server of the modern one.
   const name = await toolName(call, "echo", "modern");
   await call("tools/call", { name, arguments: { message: "from a client" } });
-  const row = page.locator(".grid-row", { hasText: "test-client" }).filter({ hasText: name }).first();
+  const row = page.locator(".grid-row", { hasText: "test-client" }).filter({ hasText: "modern echo" }).first();
   await row.waitFor();
   await row.locator("a").click();
   const entry = page.getByTestId("entry");
   await entry.getByText('"from a client"').first().waitFor();
-  await entry.getByRole("tab", { name: "Client ↔ gateway" }).waitFor();
-  await entry.getByRole("tab", { name: "Gateway ↔ server" }).click();
+  await entry.getByRole("tab", { name: "Client side" }).waitFor();
+  await entry.getByRole("tab", { name: "Server side" }).click();
   await entry.locator("[role=tabpanel]").getByText('"echo"').first().waitFor();
-  await entry.getByLabel("Translated on the way").getByText(/bridged from 2025-11-25 to 2026-07-28/).waitFor();
-  await entry.getByLabel("Translated on the way").getByText(`${name} became echo`).waitFor();
+  await entry.getByLabel("Gateway changes").getByText(/bridged from 2025-11-25 to 2026-07-28/).waitFor();
+  await entry.getByLabel("Gateway changes").getByText(/Sent as echo/).waitFor();
   assert.match(await commandLine(page), /^mcp-all-in-one traffic --open \d+$/);
   await accessible(page);
   await entry.getByRole("link", { name: "Open in Bench" }).click();
@@ -36,12 +36,12 @@ test("the filter is the gateway's grammar; a wrong one says what is wrong", asyn
   const name = await toolName(call, "fail");
   await call("tools/call", { name, arguments: {} });
   await visit(page, "traffic?q=" + encodeURIComponent("client:filter-client status:tool_error hop:client"));
-  await page.locator(".vlist-rows .grid-row", { hasText: name }).waitFor();
+  await page.locator(".vlist-rows .grid-row", { hasText: "demo fail" }).waitFor();
   assert.equal(await page.locator(".vlist-rows .grid-row").count(), 1);
   await page.locator("[data-filter]").fill("colour:red");
   await page.getByText('unknown field "colour"').waitFor();
   await page.locator("[data-filter]").fill("client:filter-client dur:>1h");
-  await page.getByText("Nothing matches.").waitFor();
+  await page.getByText("No matches").waitFor();
   await done(page);
 });
 
@@ -63,7 +63,7 @@ test("pause holds new rows back", async () => {
 test("a body of megabytes is a tree that is read part by part", async () => {
   const page = await newPage();
   await visit(page, "traffic"); // whole bodies are kept while a console is open
-  await page.locator("footer [data-state=ok]").waitFor();
+  await page.locator("[data-testid=live] [data-state=live]").waitFor();
   const call = await connect("large-client");
   await call("tools/call", { name: await toolName(call, "large", "corpus"), arguments: { megabytes: 2 } });
   const read = [];

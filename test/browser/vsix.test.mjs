@@ -80,12 +80,12 @@ test("req/S004-25: it builds without a warning, loads, connects, and gets a prom
   const thrown = [];
   page.on("pageerror", (e) => thrown.push(e.message));
   await page.goto(`http://127.0.0.1:${resources.address().port}/tab`);
-  await page.locator("footer [data-state=ok]").waitFor();
-  await page.getByRole("tab", { name: /Prompts/ }).click();
+  await page.locator("[data-testid=live] [data-state=live]").waitFor();
+  await page.getByTestId("tab-prompts").click();
   await page.getByTestId("feature-list").getByText("greeting").first().click();
-  await page.getByRole("button", { name: /Get/ }).first().click();
-  await page.locator(".msg").first().waitFor();
-  await page.getByRole("tab", { name: /Tools/ }).click();
+  await page.getByTestId("get-prompt").click();
+  await (await result(page)).getByTestId("prompt-message").first().waitFor();
+  await page.getByTestId("tab-tools").click();
   await page.getByTestId("feature-list").getByText("echo").first().click();
   await page.locator("#t_message").fill("from the editor");
   await page.getByTestId("run").click();

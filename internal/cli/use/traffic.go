@@ -64,14 +64,16 @@ const trafficGrammar = `  word          it occurs in a name or at the beginning 
                 client server schema session principal method name tool status code hop kind bench id parent
   dur:>500ms    also gateway, transport, srv
   size:>100kb   also req, res
-  since:10m     started at most that long ago`
+  since:10m     started at most that long ago
+  from:TIME     started then or later; to:TIME before then: 2026-11-16T13:45:00Z`
 
 const trafficGrammarZH = `  词            出现在名称或消息体开头；text:"a b" 可含空格
   field:value   * 匹配任意内容，a,b 为二者之一；-field:value 取反
                 client server schema session principal method name tool status code hop kind bench id parent
   dur:>500ms    另有 gateway、transport、srv
   size:>100kb   另有 req、res
-  since:10m     最近多长时间内开始的`
+  since:10m     最近多长时间内开始的
+  from:TIME     在此时间或之后开始；to:TIME 在此之前：2026-11-16T13:45:00Z`
 
 // notFlag carries a term with a minus past the parser of flags.
 const notFlag = "not"

@@ -44,6 +44,11 @@ func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *web.Ta
 			return x.ask(ctx, hooks, q)
 		}),
 		OnNotification: hooks.Notification, OnLine: hooks.Line, OnDown: hooks.Down,
+		OnFrame: func(f probe.Frame) {
+			if f.Sent && hooks.Sent != nil {
+				hooks.Sent(f.Body)
+			}
+		},
 	}
 	if opt.Info.Name != "" && opt.Info.Version == "" {
 		opt.Info.Version = mcp.ProductVersion
@@ -204,24 +209,41 @@ func (x *benchSession) Info() web.BenchInfo {
 func (x *benchSession) Call(ctx context.Context, method string, params json.RawMessage) (*web.Exchange, error) {
 	began := time.Now()
 	e, err := x.session.Call(ctx, method, params, probe.CallOptions{})
-	if err != nil {
+	if e == nil {
 		return nil, err
+	}
+	if err != nil {
+		return &web.Exchange{Wire: webFrames(e.Wire, began)}, err
 	}
 	out := &web.Exchange{Result: e.Result, Total: e.Timing.Total, Gateway: e.Timing.Gateway, Transport: e.Timing.Transport, ServerTime: e.Timing.Server, TrafficID: e.Record}
 	if e.Err != nil {
 		out.Result, out.Error = nil, jsonrpc.AppendError(nil, e.Err)
 	}
-	for _, f := range e.Wire {
-		frame := web.Frame{Sent: f.Sent, At: f.At.Sub(began), Status: f.Status, Body: string(f.Body)}
+	out.Wire = webFrames(e.Wire, began)
+	return out, nil
+}
+
+// Wire is everything that went over the wire so far.
+func (x *benchSession) Wire() []web.Frame {
+	frames := x.session.Frames()
+	if len(frames) == 0 {
+		return nil
+	}
+	return webFrames(frames, frames[0].At)
+}
+
+func webFrames(frames []probe.Frame, began time.Time) []web.Frame {
+	out := make([]web.Frame, len(frames))
+	for i, f := range frames {
+		out[i] = web.Frame{Sent: f.Sent, At: f.At.Sub(began), Status: f.Status, Body: string(f.Body)}
 		if len(f.Header) > 0 {
-			frame.Header = make(map[string]string, len(f.Header))
+			out[i].Header = make(map[string]string, len(f.Header))
 			for name := range f.Header {
-				frame.Header[name] = f.Header.Get(name)
+				out[i].Header[name] = f.Header.Get(name)
 			}
 		}
-		out.Wire = append(out.Wire, frame)
 	}
-	return out, nil
+	return out
 }
 
 // Notify sends a notification.

@@ -161,7 +161,7 @@ func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
 }
 
 // SignIn begins a sign-in. It goes on until the person is back or gives up.
-func (c *consoleServers) SignIn(ctx context.Context, schema, name string) (string, error) {
+func (c *consoleServers) SignIn(ctx context.Context, schema, name string, watch func(oauth.Step), done func(error)) (string, error) {
 	u := c.find(schema, name)
 	if u == nil {
 		return "", web.ErrNotFound
@@ -170,8 +170,9 @@ func (c *consoleServers) SignIn(ctx context.Context, schema, name string) (strin
 	ended := make(chan error, 1)
 	c.in.Background.Go(func() {
 		_, err := c.in.Tokens.Login(ctx, u.Config(), oauth.LoginOptions{
-			Base: httpclient.NewClientTransport(), Show: func(address string) { shown <- address },
+			Base: httpclient.NewClientTransport(), Show: func(address string) { shown <- address }, Watch: watch,
 		})
+		done(err)
 		if err != nil {
 			c.in.Log.Warn("signing in", "server", name, "err", err)
 		} else {

@@ -37,6 +37,8 @@ type Run struct {
 	// Quiet runs are a page's own questions, such as completions: they are
 	// left out of the history.
 	Quiet bool `json:"quiet,omitempty"`
+	// Chaos is what the person at the Bench let go wrong.
+	Chaos string `json:"chaos,omitempty"`
 }
 
 // A RunTarget says what a run was sent to, without its secrets.
@@ -133,6 +135,19 @@ func (h *History) put(k *KeptRun) {
 		h.bytes -= h.runs[0].size()
 		h.runs = slices.Delete(h.runs, 0, 1)
 	}
+}
+
+// Of returns every run of an open session, newest first, with the quiet ones.
+func (h *History) Of(bench string) []Run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := []Run{}
+	for i := len(h.runs) - 1; i >= 0; i-- {
+		if h.runs[i].Bench == bench {
+			out = append(out, h.runs[i].Run)
+		}
+	}
+	return out
 }
 
 // List returns runs, newest first; empty strings match everything.

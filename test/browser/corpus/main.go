@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -36,12 +37,49 @@ func server() *mcptest.Server {
 		Definition: `{"name":"links","description":"Every kind of content","inputSchema":{"type":"object"}}`,
 		Run:        links,
 	}, mcptest.Tool{
+		Definition: `{"name":"ask_defaults","description":"Ask with defaults","inputSchema":{"type":"object"}}`,
+		Run:        defaults,
+	}, mcptest.Tool{
 		Definition: `{"name":"delete_everything","description":"Destroys nothing, says it does","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}`,
 		Run:        echo,
 	})
 	s.SetTools(tools...)
 	s.SetPrompts(prompts()...)
+	skills(s)
 	return s
+}
+
+// skills gives the server two skills; the digest of one file is wrong.
+func skills(s *mcptest.Server) {
+	type file struct{ path, text string }
+	all := map[string][]file{
+		"refunds":  {{"SKILL.md", "---\nname: refunds\ndescription: How to refund an order\n---\n\n# Refunds\n\nSee templates/letter.md.\n"}, {"templates/letter.md", "Dear customer,\n"}},
+		"tampered": {{"SKILL.md", "---\nname: tampered\ndescription: A file that is not what it was\n---\n"}},
+	}
+	var list []any
+	var resources []mcptest.Resource
+	for _, name := range []string{"refunds", "tampered"} {
+		var files []any
+		for _, f := range all[name] {
+			uri := "skill://" + name + "/" + f.path
+			sum := sha256.Sum256([]byte(f.text))
+			if name == "tampered" {
+				sum[0] ^= 1
+			}
+			files = append(files, map[string]any{"uri": uri, "digest": fmt.Sprintf("sha256:%x", sum), "size": len(f.text)})
+			resources = append(resources, mcptest.Resource{Definition: fmt.Sprintf(`{"uri":%q,"name":%q,"mimeType":"text/markdown"}`, uri, f.path),
+				Read: func(_ context.Context, _ *mcptest.Call, uri string) (any, error) {
+					return map[string]any{"contents": []any{map[string]any{"uri": uri, "mimeType": "text/markdown", "text": f.text}}}, nil
+				}})
+		}
+		_, about, _ := strings.Cut(all[name][0].text, "description: ")
+		about, _, _ = strings.Cut(about, "\n")
+		list = append(list, map[string]any{"uri": "skill://" + name + "/SKILL.md", "frontmatter": map[string]any{"name": name, "description": about}, "resources": files})
+	}
+	s.SetResources(resources...)
+	s.SetExtensions(mcptest.Extension{ID: "io.modelcontextprotocol/skills", Settings: map[string]any{}, Methods: map[string]func(context.Context, *mcptest.Call) (any, error){
+		"skills/list": func(context.Context, *mcptest.Call) (any, error) { return map[string]any{"skills": list}, nil },
+	}})
 }
 
 // forms are tools whose result is the JSON of the arguments they got.
@@ -49,8 +87,32 @@ var forms = []struct{ name, schema string }{
 	{"form_simple", `{"type":"object","properties":{"query":{"type":"string","description":"What to look for","minLength":1},"sort":{"type":"string","enum":["created","updated"]},"per_page":{"type":"integer","minimum":1,"maximum":100,"default":30},"labels":{"type":"array","items":{"type":"string"}},"deep":{"type":"boolean"}},"required":["query"]}`},
 	{"form_union", `{"type":"object","properties":{"range":{"anyOf":[{"title":"dates","type":"object","properties":{"from":{"type":"string","format":"date"},"to":{"type":"string","format":"date"}},"required":["from"]},{"title":"days","type":"object","properties":{"days":{"type":"integer"}},"required":["days"]}]},"note":{"type":["string","null"]}},"required":["range"]}`},
 	{"form_tree", `{"type":"object","properties":{"root":{"$ref":"#/$defs/node"}},"required":["root"],"$defs":{"node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["name"]}}}`},
+	{"form_chain", `{"type":"object","properties":{"first":{"$ref":"#/$defs/Node"}},"required":["first"],"$defs":{"Node":{"type":"object","properties":{"value":{"type":"string"},"next":{"$ref":"#/$defs/Node"},"other":{"anyOf":[{"$ref":"#/$defs/Node"},{"type":"null"}]}},"required":["value","next"]}}}`},
+	{"form_web", web(12)},
 	{"form_big", `{"type":"object","properties":{"id":{"type":"integer"},"tags":{"type":"object","additionalProperties":{"type":"string"}}},"required":["id"]}`},
 	{"form_choice", `{"oneOf":[{"title":"by id","type":"object","properties":{"kind":{"const":"id"},"id":{"type":"integer"}},"required":["kind","id"]},{"title":"by name","type":"object","properties":{"kind":{"const":"name"},"name":{"type":"string"}},"required":["kind","name"]}]}`},
+}
+
+// web is a schema of n types that all contain one another.
+func web(n int) string {
+	var defs, props strings.Builder
+	for i := range n {
+		fmt.Fprintf(&props, `"p%d":{"$ref":"#/$defs/T%d"},`, i, i)
+	}
+	for i := range n {
+		fmt.Fprintf(&defs, `"T%d":{"type":"object","properties":{%s"leaf":{"type":"string"}}},`, i, props.String())
+	}
+	return fmt.Sprintf(`{"type":"object","properties":{%s"leaf":{"type":"string"}},"$defs":{%s"end":{}}}`, props.String(), defs.String())
+}
+
+// defaults asks with a default for every kind of field, and says what came back.
+func defaults(ctx context.Context, c *mcptest.Call) (any, error) {
+	answer, err := c.Ask(ctx, "plan", "elicitation/create", map[string]any{"message": "How should I continue?",
+		"requestedSchema": json.RawMessage(`{"type":"object","properties":{"mode":{"type":"string","enum":["sample","whole"],"default":"sample"},"max_cost":{"type":"number","default":2},"notify":{"type":"string","default":"team@example.com"},"dry_run":{"type":"boolean","default":true},"verbose":{"type":"boolean"}},"required":["mode"]}`)})
+	if err != nil {
+		return nil, err
+	}
+	return mcptest.Text("%s", jsonrpc.Get(answer, "content")), nil
 }
 
 func echo(_ context.Context, c *mcptest.Call) (any, error) {

@@ -20,7 +20,7 @@ export interface Definition { kind: "tool" | "prompt" | "instructions"; name: st
 
 export interface Client {
   session: string; name?: string; version?: string; protocol?: string; transport: string; schema?: string;
-  principal?: string; since?: string; calls: number; capabilities?: any;
+  principal?: string; since?: string; seen?: string; calls: number; capabilities?: any;
 }
 
 export interface Call {
@@ -28,7 +28,9 @@ export interface Call {
   session?: string; client?: string; principal?: string; schema?: string; server?: string; method: string; name?: string;
   status: "pending" | "ok" | "error" | "tool_error" | "cancelled"; code?: number;
   total: number; gateway?: number; transport?: number; serverTime?: number;
-  reqSize: number; resSize: number; parent?: number; notes?: string[]; bench?: boolean;
+  reqSize: number; resSize: number; parent?: number; notes?: string[]; bench?: boolean; reason?: string;
+  /** said is what the answer says in words: the message of an error, the first text of a result. */
+  said?: string;
 }
 
 export interface Line { id: number; time: string; server?: string; session?: string; source: string; level?: string; text: string }
@@ -38,8 +40,13 @@ export interface Stat {
   p50: number; p95: number; p99: number; perMinute?: number[]; errorsPerMinute?: number[];
 }
 
+export interface Step { ok: number; tool: number; err: number; p50?: number; p95?: number }
+/** Uptime is a server's last day: a letter for each half-hour, u up, p partly, x down, n not running. */
+export interface Uptime { schema: string; name: string; strip: string; share?: number }
+export interface Past { start: string; step: number; steps: Step[]; total: Step; uptime: Uptime[] }
+
 export interface Question {
-  id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; tool?: string;
+  id: string; kind: "sampling" | "elicitation" | "approval"; server?: string; client?: string; session?: string; run?: string; tool?: string;
   asked: string; deadline?: string; params: any;
 }
 
@@ -56,14 +63,15 @@ export interface BenchInfo {
   protocol: string; era: string; transport: string; handshake?: any; capabilities?: any; pid?: number; session?: string;
 }
 
-export interface Bench { id: string; target: Target; opened: string; info: BenchInfo; down?: string; downZH?: string; lines?: string[] }
+export interface Bench { id: string; target: Target; opened: string; info: BenchInfo; down?: string; downZH?: string; lines?: string[]; chaos?: Chaos }
+export interface Chaos { delay?: number; error?: boolean; cut?: boolean }
 
 export type RunStatus = "running" | "ok" | "tool_error" | "error" | "failed" | "cancelled" | "timeout";
 
 export interface Run {
   id: string; bench?: string; target: string; method: string; name?: string; params?: any; start: string; status: RunStatus;
   message?: string; messageZH?: string; error?: any; total: number; gateway?: number; transport?: number; serverTime?: number;
-  reqSize: number; resSize: number; trafficId?: number; kept: boolean; quiet?: boolean;
+  reqSize: number; resSize: number; trafficId?: number; kept: boolean; quiet?: boolean; chaos?: string;
 }
 
 export interface Frame { sent: boolean; at: number; status?: number; header?: Record<string, string>; body: string }
@@ -97,7 +105,9 @@ export interface Suite { name: string; path: string; target?: string; tests: num
 
 export interface Session { name: string; scope: "read" | "call" | "admin"; version: string; endpoint: string }
 
-export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number }
+/** Unread is what reading the config file again would change, or why it cannot be read. */
+export interface Unread { path: string; added: string[]; removed: string[]; changed: string[]; settings: string[]; error?: string; errorZH?: string }
+export interface Overview { servers: Server[]; clients: Client[]; inbox: Question[]; stats: Stat[]; rev: number; unread?: Unread }
 export interface Slice { text: string; offset: number; size: number; whole: boolean; found?: number[] }
 
 export interface PartItem { key: string; kind: string; size: number; count?: number; value?: unknown }
@@ -122,7 +132,7 @@ async function send(method: string, path: string, body?: string): Promise<Respon
   try {
     resp = await fetch("/api/v1/" + path, { method, headers, body, credentials: "same-origin" });
   } catch {
-    throw new ApiError(0, "offline", t("offlineText"));
+    throw new ApiError(0, "offline", t("noAnswer"));
   }
   if (resp.ok) return resp;
   const text = await resp.text();

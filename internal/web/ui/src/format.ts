@@ -50,3 +50,22 @@ export function age(iso: string, now: number): string {
   if (s < 86400) return t("age_h", Math.round(s / 3600));
   return t("age_d", Math.round(s / 86400));
 }
+
+/** short is a number with a letter for thousands and millions: 38.4k, 2.7M. */
+export function short(n: number): string {
+  if (n < 1000) return String(Math.round(n));
+  return n < 999_950 ? (n / 1000).toFixed(1).replace(/\.0$/, "") + "k" : (n / 1e6).toFixed(1).replace(/\.0$/, "") + "M";
+}
+
+/** percent of a part in a whole, one decimal at most. */
+export function percent(part: number, whole: number): string {
+  if (!whole) return "–";
+  const p = (part / whole) * 100;
+  return (p === 0 || p >= 99.95 || p >= 10 && p < 90 ? Math.round(p) : p.toFixed(1).replace(/\.0$/, "")) + "%";
+}
+
+/** hm is a time of day: 13:43, or with seconds. */
+export function hm(ms: number, seconds = false): string {
+  const d = new Date(ms), two = (n: number) => String(n).padStart(2, "0");
+  return `${two(d.getHours())}:${two(d.getMinutes())}` + (seconds ? ":" + two(d.getSeconds()) : "");
+}

@@ -2,18 +2,28 @@
 // passes events on.
 import { computed, signal } from "@preact/signals";
 import { get } from "./api.ts";
-import type { Bench, Call, Client, Line, Question, Run, Server } from "./api.ts";
+import type { Bench, Call, Client, Line, Overview, Question, Run, Server, Unread } from "./api.ts";
 
 export const servers = signal<Server[]>([]);
 export const inbox = signal<Question[]>([]);
 export const clients = signal<Client[]>([]);
+/** seenAt is when a session was last heard of by its calls: milliseconds. */
+export const seenAt = new Map<string, number>();
+/** unread is a config file that has changed since the gateway read it. */
+export const unread = signal<Unread | undefined>(undefined);
 /** approvals are servers and changed tools that wait for a yes. */
 export const approvals = computed(() => servers.value.filter((s) => s.state === "pending" || s.pending?.length));
 /** waitingCount is how much waits for a person. */
 export const waitingCount = computed(() => inbox.value.length + approvals.value.length);
 export const benches = signal<Bench[]>([]);
-/** online is whether the stream is open, in this tab or another. */
-export const online = signal(false);
+/** link is how the stream does, in this tab or another. Before it was open once it is "connecting", however long that takes. */
+export const link = signal<"connecting" | "live" | "lost">("connecting");
+export const online = computed(() => link.value === "live");
+/** lostAt is when the stream broke: what is shown is from then. retryAt is when it is tried again. */
+export const lostAt = signal(0);
+export const retryAt = signal(0);
+/** loaded says that the first answer is there. */
+export const loaded = signal(false);
 export const eventId = signal("");
 
 export interface BenchEvent {
@@ -38,6 +48,7 @@ function deliver(topic: string, data: any): void {
     case "servers": servers.value = data; return;
     case "inbox": inbox.value = data; return;
     case "clients": clients.value = data; return;
+    case "traffic": for (const c of data as Call[]) if (c.session && c.hop === "client") seenAt.set(c.session, Date.parse(c.start)); break;
     case "hello": return;
     case "reset": void refresh(); break;
     case "bench": if (data.type === "sessions" || data.type === "down") void refreshBenches(); break;
@@ -50,28 +61,47 @@ export async function refreshBenches(): Promise<void> { benches.value = await ge
 
 /** refresh reads everything that events only change. */
 export async function refresh(): Promise<void> {
-  const o = await get<{ servers: Server[]; clients: Client[]; inbox: Question[] }>("overview");
+  const o = await get<Pick<Overview, "servers" | "clients" | "inbox" | "unread">>("overview");
   servers.value = o.servers;
   clients.value = o.clients;
   inbox.value = o.inbox;
+  unread.value = o.unread;
+  loaded.value = true;
   await refreshBenches();
+}
+
+/** checkUnread asks whether the config file is still the one that was read. */
+export async function checkUnread(): Promise<void> {
+  if (document.visibilityState === "visible" && link.peek() === "live") unread.value = (await get<Unread | null>("unread").catch(() => null)) ?? undefined;
 }
 
 const topics = "servers,inbox,clients,bench,tests,traffic,logs";
 
+interface Told { ask?: boolean; retry?: boolean; link?: "live" | "lost"; retryAt?: number; id?: string; topic?: string; data?: unknown }
+let channel: BroadcastChannel | undefined;
+let leads = false;
+
+/** take is what this tab knows about the stream now. */
+function take(m: Told): void {
+  if (m.link === "lost") {
+    if (link.peek() === "live") { lostAt.value = Date.now(); link.value = "lost"; }
+    retryAt.value = m.retryAt ?? 0;
+  } else if (m.link) link.value = m.link;
+  if (m.id) eventId.value = m.id;
+  if (m.topic) deliver(m.topic, m.data);
+}
+
+/** tell passes something on to the other tabs. */
+function tell(m: Told): void { take(m); channel?.postMessage(m); }
+
 export function startLive(): void {
-  const channel = new BroadcastChannel("mcp-all-in-one");
-  let leads = false;
-  channel.onmessage = (e) => {
-    if (e.data.ask) {
-      if (leads) channel.postMessage({ online: online.peek(), id: eventId.peek() });
-      return;
-    }
-    online.value = e.data.online;
-    if (e.data.id) eventId.value = e.data.id;
-    if (e.data.topic) deliver(e.data.topic, e.data.data);
+  channel = new BroadcastChannel("mcp-all-in-one");
+  channel.onmessage = (e: MessageEvent<Told>) => {
+    if (e.data.retry) { if (leads) read(); }
+    else if (!e.data.ask) take(e.data);
+    else if (leads && link.peek() !== "connecting") channel!.postMessage({ link: link.peek(), retryAt: retryAt.peek(), id: eventId.peek() });
   };
-  const lead = () => { leads = true; read(channel); };
+  const lead = () => { leads = true; read(); };
   // A tab that comes later hears at once how the stream is doing.
   channel.postMessage({ ask: true });
   // Without locks (plain http on another host) each tab reads its own stream.
@@ -79,23 +109,32 @@ export function startLive(): void {
   else lead();
 }
 
-function read(channel: BroadcastChannel): void {
+/** retry tries the stream now. */
+export function retry(): void { if (leads) read(); else channel?.postMessage({ retry: true }); }
+
+let source: EventSource | undefined;
+let timer = 0;
+let failures = 0;
+
+function read(): void {
+  clearTimeout(timer);
+  source?.close();
   const last = eventId.peek();
-  const source = new EventSource(`/api/v1/events?topics=${topics}` + (last ? `&last=${encodeURIComponent(last)}` : ""));
-  const tell = (isOnline: boolean) => { online.value = isOnline; channel.postMessage({ online: isOnline }); };
-  source.onopen = () => tell(true);
-  source.onerror = () => {
-    tell(false);
-    // A refused stream is not tried again by the browser.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => read(channel), 3000);
+  const own = source = new EventSource(`/api/v1/events?topics=${topics}` + (last ? `&last=${encodeURIComponent(last)}` : ""));
+  own.onopen = () => { failures = 0; tell({ link: "live" }); };
+  own.onerror = () => {
+    own.close();
+    if (own !== source) return;
+    const wait = Math.min(1000 * 2 ** failures++, 8000);
+    timer = window.setTimeout(read, wait);
+    tell({ link: "lost", retryAt: Date.now() + wait });
+    // A login that has ended is not a gateway that has gone.
+    get("session").catch(() => {});
   };
   for (const topic of ["hello", "reset", ...topics.split(",")]) {
-    source.addEventListener(topic, (e) => {
+    own.addEventListener(topic, (e) => {
       const m = e as MessageEvent<string>;
-      const data = JSON.parse(m.data);
-      eventId.value = m.lastEventId;
-      channel.postMessage({ online: true, id: m.lastEventId, topic, data });
-      deliver(topic, data);
+      tell({ id: m.lastEventId, topic, data: JSON.parse(m.data) });
     });
   }
 }

@@ -39,7 +39,7 @@ function Page() {
   if (!why.value) return null;
   return <main class="login">
     <h1>mcp-all-in-one</h1>
-    <p role="alert">{t(why.value === "code" ? "loginCode" : why.value === "offline" ? "offlineText" : "loginText")}</p>
+    <p role="alert">{t(why.value === "code" ? "loginCode" : why.value === "offline" ? "noAnswer" : "loginText")}</p>
     {why.value !== "offline" && <p><code>mcp-all-in-one ui</code></p>}
   </main>;
 }

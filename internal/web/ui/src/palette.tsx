@@ -1,42 +1,83 @@
 // Search or run anything: Ctrl-K.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { get, type CatalogPage, type Overview, type Setting, type Suite } from "./api.ts";
 import { lang, setLang, t } from "./i18n/index.ts";
-import { servers } from "./live.ts";
-import { known } from "./bench/known.ts";
+import { clients, servers } from "./live.ts";
+import { Icon, type IconName } from "./parts/icons.tsx";
+import { rank } from "./rank.ts";
 import { go, href } from "./router.ts";
-import { theme } from "./state.ts";
+import { may, paletteOpen, remembered, theme } from "./state.ts";
 
-export const paletteOpen = signal(false);
+interface Entry { id: string; group: string; icon: IconName; text: string; hint?: string; calls?: number; run: () => void }
 
-interface Entry { group: string; text: string; hint?: string; run: () => void }
+/** used are the entries that were chosen last, the newest first. */
+const used = remembered<string[]>("palette.used", []);
 
-function entries(): Entry[] {
-  const page = (id: string, text: string): Entry => ({ group: t("pages"), text, run: () => go("/ui/" + id) });
+/** Found is what only the gateway knows; it is read whenever the search is opened. */
+interface Found { catalogs: CatalogPage[]; suites: Suite[]; settings: Setting[]; calls: Map<string, number> }
+
+async function find(): Promise<Found> {
+  const none = <T,>(v: T) => (): T => v;
+  const [first, suites, settings, overview] = await Promise.all([
+    get<CatalogPage>("catalog").catch(none(undefined)), get<{ suites: Suite[] }>("suites").catch(none({ suites: [] })),
+    get<Setting[]>("settings").catch(none([])), get<Overview>("overview").catch(none(undefined)),
+  ]);
+  const rest = await Promise.all((first?.schemas ?? []).filter((s) => s !== first!.schema).map((s) => get<CatalogPage>("catalog?schema=" + encodeURIComponent(s)).catch(none(undefined))));
+  const calls = new Map((overview?.stats ?? []).filter((s) => s.name).map((s) => [s.server + "\n" + s.name, s.calls]));
+  return { catalogs: [first, ...rest].filter((x) => x !== undefined), suites: suites.suites, settings, calls };
+}
+
+function pages(): Entry[] {
+  const page = (id: string, text: string): Entry => ({ id: "page " + id, group: t("pages"), icon: id as IconName, text, run: () => go("/ui/" + id) });
+  return [page("overview", t("overview")), page("servers", t("servers")), page("catalog", t("catalog")), page("clients", t("clientsTitle")), page("traffic", t("traffic")),
+    page("inbox", t("inbox")), page("bench", t("bench")), page("tests", t("tests")), page("doctor", t("doctor")), page("settings", t("settings"))];
+}
+
+function verbs(): Entry[] {
+  const verb = (id: string, icon: IconName, text: string, run: () => void, hint?: string): Entry => ({ id: "verb " + id, group: t("actions"), icon, text, hint, run });
+  const act = (name: "restart" | "enable" | "disable", schema: string, server: string) => void import("./pages/servers.tsx").then((m) => m.act({ schema, name: server }, name));
   return [
-    page("overview", t("overview")), page("servers", t("servers")), page("catalog", t("catalog")), page("clients", t("clientsTitle")), page("traffic", t("traffic")),
-    page("inbox", t("inbox")), page("bench", t("bench")), page("tests", t("tests")), page("doctor", t("doctor")), page("settings", t("settings")),
-    { group: t("actions"), text: t("addServer"), run: () => go("/ui/servers/new") },
-    { group: t("actions"), text: t("connectAnother"), run: () => go("/ui/clients") },
-    { group: t("actions"), text: t("fromTraffic"), run: () => go("/ui/tests/new") },
-    { group: t("actions"), text: t("connectAny"), run: () => go("/ui/bench") },
-    { group: t("actions"), text: t("theme"), run: () => { theme.value = theme.value === "dark" ? "light" : "dark"; } },
-    { group: t("actions"), text: lang.value === "en" ? "中文" : "English", run: () => setLang(lang.value === "en" ? "zh-CN" : "en") },
-    ...servers.value.map((s): Entry => ({ group: t("servers"), text: s.name, hint: s.state, run: () => go(href(["servers", s.schema, s.name])) })),
-    ...servers.value.map((s): Entry => ({ group: t("bench"), text: `${t("bench")} · ${s.name}`, hint: s.transport, run: () => go(href(["bench", s.name])) })),
-    ...known.value.map((k): Entry => ({ group: t(k.kind), text: k.name, hint: k.target, run: () => go(href(["bench", k.target, k.kind, k.name])) })),
+    verb("add", "plus", t("addServer"), () => go("/ui/servers/new")), verb("import", "upload", t("import"), () => go("/ui/servers/import")),
+    verb("connect", "clients", t("connectAnother"), () => go("/ui/clients")), verb("tests", "tests", t("fromTraffic"), () => go("/ui/tests/new")), verb("other", "bench", t("connectAny"), () => go("/ui/bench")),
+    verb("theme", "moon", t("theme"), () => { theme.value = theme.value === "dark" ? "light" : "dark"; }),
+    verb("language", "settings", lang.value === "en" ? "中文" : "English", () => setLang(lang.value === "en" ? "zh-CN" : "en")),
+    ...servers.value.flatMap((s) => [
+      ...(may("admin") ? [s.state === "disabled" ? verb(`enable ${s.schema}/${s.name}`, "power", t("verb_enable", s.name), () => act("enable", s.schema, s.name))
+        : verb(`restart ${s.schema}/${s.name}`, "refresh", t("verb_restart", s.name), () => act("restart", s.schema, s.name)),
+      ...(s.state === "disabled" ? [] : [verb(`disable ${s.schema}/${s.name}`, "power", t("verb_disable", s.name), () => act("disable", s.schema, s.name))])] : []),
+      verb(`bench ${s.name}`, "bench", `${t("bench")} ${s.name}`, () => go(href(["bench", s.name]))),
+      verb(`calls ${s.name}`, "traffic", t("verb_calls", s.name), () => go(href(["traffic"], { q: `server:${s.name} status:error,tool_error` }))),
+      verb(`log ${s.schema}/${s.name}`, "log", t("verb_log", s.name), () => go(href(["servers", s.schema, s.name], { tab: "logs" }))),
+    ]),
   ];
 }
 
-/** matches finds the letters of the query in order. */
-export function matches(text: string, query: string): boolean {
-  let at = 0;
-  const low = text.toLowerCase();
-  for (const c of query.toLowerCase().replaceAll(" ", "")) {
-    at = low.indexOf(c, at) + 1;
-    if (!at) return false;
+function entries(f: Found | undefined): Entry[] {
+  return [
+    ...pages(), ...verbs(),
+    ...servers.value.map((s): Entry => ({ id: `server ${s.schema}/${s.name}`, group: t("servers"), icon: "servers", text: s.name, hint: s.schema === "default" ? s.transport : s.schema, run: () => go(href(["servers", s.schema, s.name])) })),
+    ...clients.value.map((c): Entry => ({ id: "client " + c.session, group: t("clientsTitle"), icon: "clients", text: c.name || t("unnamed"), hint: c.version, run: () => go(href(["traffic"], { q: "session:" + c.session })) })),
+    ...(f?.catalogs ?? []).flatMap((page) => page.rows.map((r): Entry => ({
+      id: `${r.kind} ${page.schema}/${r.server}/${r.own}`, group: t(r.kind === "tool" ? "tools" : "prompts"), icon: "bench", text: `${r.server} / ${r.own}`, hint: r.title,
+      calls: f!.calls.get(r.server + "\n" + r.own), run: () => go(href(["bench", r.server, r.kind === "tool" ? "tools" : "prompts", r.own])) }))),
+    ...(f?.suites ?? []).map((s): Entry => ({ id: "suite " + s.name, group: t("tests"), icon: "tests", text: s.name, hint: s.target, run: () => go(href(["tests", s.name])) })),
+    ...(f?.settings ?? []).map((s): Entry => ({ id: "setting " + s.key, group: t("settings"), icon: "settings", text: s.key, hint: s.doc, run: () => go(href(["settings"], { q: s.key })) })),
+  ];
+}
+
+const shown = 50;
+
+/** best are the entries that match, the best first: how well, then used lately, then calls. */
+function best(all: Entry[], query: string): { list: Entry[]; total: number } {
+  const late = new Map(used.peek().map((id, i) => [id, i]));
+  if (!query.trim()) {
+    const recent = used.peek().map((id) => all.find((e) => e.id === id)).filter((e) => e !== undefined).slice(0, 6).map((e) => ({ ...e, group: t("recent") }));
+    const list = [...recent, ...all.filter((e) => !late.has(e.id) && !e.id.startsWith("setting "))];
+    return { list: list.slice(0, shown), total: all.length };
   }
-  return true;
+  const found = all.map((e) => ({ e, score: rank(e.text, e.hint ?? "", query) })).filter((x) => x.score > 0);
+  found.sort((a, b) => b.score - a.score || (late.get(a.e.id) ?? 99) - (late.get(b.e.id) ?? 99) || (b.e.calls ?? 0) - (a.e.calls ?? 0) || a.e.text.length - b.e.text.length);
+  return { list: found.slice(0, shown).map((x) => x.e), total: found.length };
 }
 
 export function Palette() {
@@ -46,30 +87,58 @@ export function Palette() {
 function PaletteBox() {
   const [query, setQuery] = useState("");
   const [at, setAt] = useState(0);
-  const input = useRef<HTMLInputElement>(null);
+  const [known, setKnown] = useState<Found>();
+  const input = useRef<HTMLInputElement>(null), box = useRef<HTMLUListElement>(null);
   const before = useRef(document.activeElement as HTMLElement | null);
-  const found = useMemo(() => entries().filter((e) => matches(e.text + " " + (e.hint ?? ""), query)).slice(0, 50), [query]);
-  useEffect(() => { input.current?.focus(); return () => before.current?.focus?.(); }, []);
+  const all = useMemo(() => entries(known), [known]);
+  const { list: matching, total } = useMemo(() => best(all, query), [all, query]);
+  const found = matching.length || !query ? matching : [{ id: "", group: "", icon: "traffic" as IconName, text: t("paletteTraffic", query), run: () => go(href(["traffic"], { q: /\s/.test(query) ? `text:"${query}"` : query })) }];
+  useEffect(() => { input.current?.focus(); void find().then(setKnown); return () => before.current?.focus?.(); }, []);
+  // The chosen row stays in view.
+  useLayoutEffect(() => { box.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [at, found]);
   const close = () => { paletteOpen.value = false; };
-  const run = (e: Entry | undefined) => { close(); e?.run(); };
+  const run = (e: Entry | undefined) => {
+    if (!e) return;
+    if (e.id) used.value = [e.id, ...used.value.filter((id) => id !== e.id)].slice(0, 30);
+    close();
+    e.run();
+  };
   const key = (e: KeyboardEvent) => {
     if (e.key === "Escape") close();
-    else if (e.key === "ArrowDown") setAt(Math.min(at + 1, found.length - 1));
-    else if (e.key === "ArrowUp") setAt(Math.max(at - 1, 0));
+    else if (e.key === "ArrowDown") setAt((at + 1) % Math.max(1, found.length));
+    else if (e.key === "ArrowUp") setAt((at - 1 + found.length) % Math.max(1, found.length));
     else if (e.key === "Enter") run(found[at]);
     else return;
     e.preventDefault();
     e.stopPropagation();
   };
   return <div class="palette-back" onClick={(e) => { if (e.target === e.currentTarget) close(); }}>
-    <div class="palette" role="dialog" aria-label={t("paletteTitle")} aria-modal="true">
-      <input ref={input} role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={found[at] ? `palette-${at}` : undefined}
-        aria-label={t("paletteTitle")} placeholder={t("paletteHint")} value={query} onKeyDown={key}
-        onInput={(e) => { setQuery(e.currentTarget.value); setAt(0); }} />
-      <ul id="palette-list" role="listbox" aria-label={t("paletteTitle")}>
-        {found.map((e, i) => <li key={i} id={`palette-${i}`} role="option" aria-selected={i === at} onClick={() => run(e)} onMouseMove={() => setAt(i)}>
-          <span>{e.text}</span><span class="mut">{e.hint}</span><span class="space" /><span class="mut">{e.group}</span></li>)}
+    <div class="palette" role="dialog" aria-label={t("paletteTitle")} aria-modal="true" data-testid="palette">
+      <div class="q"><Icon name="search" /><input ref={input} role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={found[at] ? `palette-${at}` : undefined}
+        aria-label={t("paletteTitle")} placeholder={t("paletteHint")} value={query} spellcheck={false} onKeyDown={key} onInput={(e) => { setQuery(e.currentTarget.value); setAt(0); }} />
+        <span class="mut" data-testid="palette-count" aria-live="polite">{query ? t("nOf", total, all.length) : ""}</span><kbd>esc</kbd></div>
+      {query && !matching.length && <p class="empty" data-testid="palette-none"><b>{t("paletteNone", query)}</b></p>}
+      <ul id="palette-list" role="listbox" aria-label={t("paletteTitle")} ref={box}>
+        {found.map((e, i) => <>{e.group && e.group !== found[i - 1]?.group && <li class="h3" role="presentation" key={"g" + i}>{e.group}</li>}
+          <li key={e.id} id={`palette-${i}`} role="option" aria-selected={i === at} data-id={e.id} onClick={() => run(e)} onMouseMove={() => { if (i !== at) setAt(i); }}>
+            <Icon name={e.icon} /><span><Marked text={e.text} query={query} /></span>{e.hint && <span class="mut">{e.hint}</span>}<span class="end">{e.calls ? t("callsCount", e.calls) : ""}{i === at && <kbd>↵</kbd>}</span></li></>)}
       </ul>
+      <footer aria-hidden="true"><span><kbd>↑</kbd> <kbd>↓</kbd> {t("paletteMove")}</span><span><kbd>↵</kbd> {t("paletteOpen")}</span></footer>
     </div>
   </div>;
+}
+
+/** Marked shows which words of the query a text holds. */
+function Marked({ text, query }: { text: string; query: string }) {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const low = text.toLowerCase(), on = new Uint8Array(text.length);
+  for (const w of words) { const i = low.indexOf(w); if (i >= 0) on.fill(1, i, i + w.length); }
+  const out = [];
+  for (let i = 0; i < text.length;) {
+    let end = i;
+    while (end < text.length && on[end] === on[i]) end++;
+    out.push(on[i] ? <mark>{text.slice(i, end)}</mark> : text.slice(i, end));
+    i = end;
+  }
+  return <>{out}</>;
 }

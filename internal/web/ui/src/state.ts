@@ -1,10 +1,12 @@
 // State that is not a screen's own.
 import { effect, signal } from "@preact/signals";
 import type { Session } from "./api.ts";
+import { link } from "./live.ts";
 
 export const session = signal<Session | undefined>(undefined);
+/** may says whether this person may do something now; nobody changes anything while the gateway does not answer. */
 export const may = (scope: "call" | "admin") =>
-  session.value?.scope === "admin" || scope === "call" && session.value?.scope === "call";
+  link.value !== "lost" && (session.value?.scope === "admin" || scope === "call" && session.value?.scope === "call");
 
 export type Theme = "auto" | "light" | "dark";
 export const theme = signal<Theme>((localStorage.getItem("theme") as Theme | null) ?? "auto");
@@ -24,3 +26,17 @@ export function remembered<T>(key: string, initial: T) {
   effect(() => { localStorage.setItem(key, JSON.stringify(s.value)); });
   return s;
 }
+
+/** paletteOpen says that the search is shown. */
+export const paletteOpen = signal(false);
+
+/** matching follows a media query. */
+function matching(media: string) {
+  const m = typeof matchMedia === "undefined" ? undefined : matchMedia(media);
+  const s = signal(m?.matches ?? false);
+  m?.addEventListener("change", (e) => { s.value = e.matches; });
+  return s;
+}
+/** narrow windows have no room for a wide sidebar. */
+export const narrow = matching("(max-width: 1320px)");
+export const phone = matching("(max-width: 720px)");

@@ -8,20 +8,20 @@ import { diff, type Change } from "../json/diff.ts";
 import { member } from "../json/members.ts";
 import { JsonView } from "../json/view.tsx";
 import { servers } from "../live.ts";
+import { Menu } from "../parts/menu.tsx";
 import { IconButton, Status, errorText, toast } from "../parts/basics.tsx";
+import { DiffList } from "./diff.tsx";
 import { body, failureOf, finished, labelOf, open, start } from "./session.ts";
 import { runStatus, toneOfRun } from "./runs.tsx";
 
 export interface Column { label: string; run?: Run; text?: string; error?: string }
 
 function CompareButton(p: { bench: Bench; method: string; params: () => string; onStart: (c: Column[]) => void; disabled: boolean }) {
-  const [shown, setShown] = useState(false);
   const [chosen, setChosen] = useState<string[]>([]);
   const own = p.bench.target.server;
   const options = [...(own && p.bench.target.via !== "gateway" ? [own + "?gateway"] : []), ...servers.value.filter((s) => s.name !== own).map((s) => s.name), ...new Set(servers.value.map((s) => "~" + s.schema))];
   const name = (o: string) => (o.endsWith("?gateway") ? t("viaGatewayOf", o.slice(0, -8)) : o.startsWith("~") ? t("wholeGateway", o.slice(1)) : o);
   const go = async () => {
-    setShown(false);
     const columns: Column[] = [{ label: labelOf(p.bench) }, ...chosen.map((c) => ({ label: name(c) }))];
     p.onStart([...columns]);
     const set = (i: number, part: Partial<Column>) => { columns[i] = { ...columns[i]!, ...part }; p.onStart([...columns]); };
@@ -34,13 +34,10 @@ function CompareButton(p: { bench: Bench; method: string; params: () => string; 
       } catch (e) { set(i, { error: errorText(e) }); toast(errorText(e), undefined, "err"); }
     }));
   };
-  return <span class="menu-anchor">
-    <button type="button" class="button" aria-expanded={shown} disabled={p.disabled} onClick={() => setShown(!shown)}>{t("runOnSeveral")}</button>
-    {shown && <div class="menu" role="group" aria-label={t("runOnSeveral")}>
-      {options.map((o) => <label class="check" key={o}><input type="checkbox" checked={chosen.includes(o)} onChange={() => setChosen(chosen.includes(o) ? chosen.filter((x) => x !== o) : [...chosen, o])} />{name(o)}</label>)}
-      <button type="button" class="button primary" disabled={!chosen.length} onClick={() => void go()}>{t("runOnN", chosen.length + 1)}</button>
-    </div>}
-  </span>;
+  return <Menu class="button" label={t("runOnSeveral")} text={t("runOnSeveral")} disabled={p.disabled}>
+    {options.map((o) => <label class="check menu-check" key={o}><input type="checkbox" checked={chosen.includes(o)} onChange={() => setChosen(chosen.includes(o) ? chosen.filter((x) => x !== o) : [...chosen, o])} />{name(o)}</label>)}
+    <button type="button" class="button primary" disabled={!chosen.length} onClick={() => void go()}>{t("runOnN", chosen.length + 1)}</button>
+  </Menu>;
 }
 
 const comparable = (text: string) => member(text, "structuredContent") ?? member(text, "content") ?? text;
@@ -60,12 +57,6 @@ function Columns({ columns, onClose }: { columns: Column[]; onClose: () => void 
       {c.text && <div class="json-box"><JsonView fit text={comparable(c.text)} label={c.label} /></div>}
     </section>)}</div>
   </section>;
-}
-
-export function DiffList({ changes }: { changes: Change[] }) {
-  if (!changes.length) return <p class="pad"><Status tone="ok">{t("noDifference")}</Status></p>;
-  return <table class="diff" aria-label={t("differences")}><tbody>{changes.slice(0, 200).map((c) => <tr key={c.path} class={c.kind}>
-    <td><code>{c.path || "/"}</code></td><td><code class="before">{c.before?.slice(0, 200)}</code></td><td><code class="after">{c.after?.slice(0, 200)}</code></td></tr>)}</tbody></table>;
 }
 
 export const Compare = { Button: CompareButton, Columns };

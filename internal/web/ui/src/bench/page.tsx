@@ -3,14 +3,18 @@ import { ApiError, change, get, path, type Bench } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { said, t } from "../i18n/index.ts";
 import { benches, on, refreshBenches, servers } from "../live.ts";
-import { IconButton, Notice, Status, Tabs, errorText, toast } from "../parts/basics.tsx";
+import { Notice, Status, errorText, toast } from "../parts/basics.tsx";
 import { go, href, query, segments } from "../router.ts";
+import { BenchHead } from "./head.tsx";
 import { List, type Item } from "./list.tsx";
 import { learn } from "./known.ts";
+import { Gutter, paneStyle, usePaneKeys } from "./panes.tsx";
 import { PromptPane } from "./prompt.tsx";
 import { ResourcePane } from "./resource.tsx";
+import { SignIn } from "./signin.tsx";
+import { SkillPane, skillsExtension } from "./skills.tsx";
 import { SessionPane } from "./session_pane.tsx";
-import { labelOf, open } from "./session.ts";
+import { open } from "./session.ts";
 import { Targets } from "./targets.tsx";
 import { ToolPane } from "./tool.tsx";
 
@@ -20,8 +24,8 @@ export function BenchPage() {
   return <Workbench key={target + (query.value.get("via") ?? "")} target={target} via={query.value.get("via")} />;
 }
 
-type Kind = "tools" | "resources" | "prompts" | "session";
-interface Lists { tools?: Item[]; resources?: Item[]; templates?: Item[]; prompts?: Item[] }
+type Kind = "tools" | "resources" | "prompts" | "skills" | "session";
+interface Lists { skills?: Item[]; tools?: Item[]; resources?: Item[]; templates?: Item[]; prompts?: Item[] }
 
 function Workbench({ target, via }: { target: string; via: string | null }) {
   const [bench, setBench] = useState<Bench>();
@@ -34,10 +38,12 @@ function Workbench({ target, via }: { target: string; via: string | null }) {
       (e) => live && setError({ text: errorText(e), lines: e instanceof ApiError ? e.lines : undefined }));
     return () => { live = false; };
   }, [target, via, again]);
+  const server = servers.value.find((s) => s.name === target);
   const retry = () => { setBench(undefined); setAgain((n) => n + 1); };
   if (error) return <div class="page"><div class="bar"><h1>{target}</h1></div>
     <Notice tone="err">{t("connectFailed", target, error.text)}{error.lines?.length ? <pre class="code text">{error.lines.join("\n")}</pre> : null}</Notice>
-    <div class="bar"><button type="button" class="button primary" onClick={retry}>{t("retry")}</button><a class="button" href="/ui/bench">{t("otherTarget")}</a></div></div>;
+    {server?.state === "auth" && <SignIn schema={server.schema} server={server.name} onDone={() => go(href(["bench", target], { via: "gateway" }))} />}
+    <div class="bar"><button type="button" class="button" onClick={retry}>{t("retry")}</button>{server && via !== "gateway" && <a class="button" href={href(["bench", target], { via: "gateway" })}>{t("viaGateway")}</a>}<a class="button" href="/ui/bench">{t("otherTarget")}</a></div></div>;
   if (!bench) return <div class="page"><h1 class="hidden">{target}</h1><p class="pad"><Status tone="busy">{t("connecting", target)}</Status></p></div>;
   return <Connected bench={benches.value.find((b) => b.id === bench.id) ?? bench} target={target} via={via} onRetry={retry} />;
 }
@@ -47,13 +53,14 @@ function useLists(bench: Bench, target: string): { lists: Lists; errors: Record<
   const [errors, setErrors] = useState<Record<string, string>>({});
   const load = (kind: keyof Lists, fresh = false) => get<{ items: Item[] }>(path("bench", bench.id, "list", kind) + (fresh ? "?fresh=1" : "")).then((a) => {
     setLists((l) => ({ ...l, [kind]: a.items }));
-    if (kind !== "templates") learn(target, kind, a.items.map((i) => String(i.name && kind !== "resources" ? i.name : i.uri)));
+    if (kind !== "templates" && kind !== "skills") learn(target, kind, a.items.map((i) => String(i.name && kind !== "resources" ? i.name : i.uri)));
   }, (e) => setErrors((x) => ({ ...x, [kind]: errorText(e) })));
   const all = (fresh = false) => {
     const caps = bench.info.capabilities ?? {};
     if (caps.tools) void load("tools", fresh);
     if (caps.resources) { void load("resources", fresh); void load("templates", fresh); }
     if (caps.prompts) void load("prompts", fresh);
+    if (caps.extensions?.[skillsExtension]) void load("skills", fresh);
   };
   useEffect(() => {
     all();
@@ -68,6 +75,7 @@ function useLists(bench: Bench, target: string): { lists: Lists; errors: Record<
 }
 
 function Connected({ bench, target, via, onRetry }: { bench: Bench; target: string; via: string | null; onRetry: () => void }) {
+  usePaneKeys();
   const { lists, errors, reload } = useLists(bench, target);
   const caps = bench.info.capabilities ?? {};
   const kind = (segments.value[2] ?? (caps.tools ? "tools" : caps.prompts ? "prompts" : caps.resources ? "resources" : "session")) as Kind;
@@ -78,33 +86,27 @@ function Connected({ bench, target, via, onRetry }: { bench: Bench; target: stri
     try { await change("DELETE", path("bench", bench.id)); await refreshBenches(); } catch (e) { toast(errorText(e), undefined, "err"); }
     go("/ui/bench");
   };
-  const items = kind === "tools" ? lists.tools : kind === "prompts" ? lists.prompts : kind === "resources" ? [...(lists.resources ?? []), ...(lists.templates ?? [])] : undefined;
-  const keyOf = (i: Item) => String(kind === "resources" ? i.uri ?? i.uriTemplate : i.name);
+  const items = kind === "tools" ? lists.tools : kind === "prompts" ? lists.prompts : kind === "resources" ? [...(lists.resources ?? []), ...(lists.templates ?? [])] : kind === "skills" ? lists.skills : undefined;
+  const keyOf = (i: Item) => String(kind === "resources" ? i.uri ?? i.uriTemplate : kind === "skills" ? i.uri : i.name);
   const item = items?.find((i) => keyOf(i) === name);
-  const configured = servers.value.some((s) => s.name === target);
-  return <div class={"workbench" + (name ? " has-item" : "")}>
-    <section class="pane list-pane" aria-label={t("features")}>
-      <div class="bar"><h1 title={labelOf(bench)}>{labelOf(bench)}</h1>
-        <Status tone={bench.down ? "err" : "ok"} state={bench.down ? "down" : "up"}><span class="mut">{bench.info.protocol} · {bench.info.transport}</span></Status><span class="space" />
-        <IconButton icon="refresh" label={t("refresh")} onClick={reload} /><IconButton icon="power" label={t("disconnect")} onClick={() => void close()} /></div>
-      {configured && <div class="bar"><label class="hidden" for="via">{t("via")}</label>
-        <select id="via" value={via ?? "direct"} onChange={(e) => go(href(["bench", target, ...(kind !== "session" ? [kind] : [])], { via: e.currentTarget.value === "gateway" ? "gateway" : undefined }))}><option value="direct">{t("direct")}</option><option value="gateway">{t("viaGateway")}</option></select></div>}
-      {bench.down && <Notice tone="err">{said(bench.down, bench.downZH)} <button type="button" class="link" onClick={onRetry}>{t("reconnect")}</button></Notice>}
-      <div class="bar"><Tabs name="bench" label={t("features")} selected={kind} onSelect={(k) => go(link(k))} tabs={[
-        { id: "tools", label: t("toolsN", lists.tools?.length ?? "…"), hidden: !caps.tools },
-        { id: "resources", label: t("resourcesN", lists.resources ? lists.resources.length + (lists.templates?.length ?? 0) : "…"), hidden: !caps.resources },
-        { id: "prompts", label: t("promptsN", lists.prompts?.length ?? "…"), hidden: !caps.prompts },
-        { id: "session", label: t("session") }]} /></div>
-      {errors[kind] && <Notice tone="err">{errors[kind]}</Notice>}
-      <div role="tabpanel" id="bench-panel" aria-labelledby={"bench-tab-" + kind} class="fill">
-        {items && kind !== "session" && <List items={items} keyOf={keyOf} selected={name} onSelect={(n) => go(link(kind, n))} kind={kind} />}
-        {kind === "session" && <p class="pad mut">{bench.info.handshake?.instructions ?? t("noInstructions")}</p>}
-      </div>
-    </section>
-    {kind === "session" ? <SessionPane bench={bench} />
-      : kind === "tools" && item ? <ToolPane key={bench.id + name} bench={bench} tool={item} target={target} />
-        : kind === "prompts" && item ? <PromptPane key={bench.id + name} bench={bench} prompt={item} target={target} />
-          : kind === "resources" && (item || name) ? <ResourcePane key={bench.id + name} bench={bench} item={item ?? { uri: name }} target={target} resources={lists.resources ?? []} />
-            : <section class="pane wide-pane"><p class="empty">{t(items && !items.length ? "nothingHere" : name && items ? "notListed" : "chooseItem", name ?? "")}</p></section>}
+  return <div class="bench-page">
+    <BenchHead bench={bench} kind={kind} onReload={reload} onClose={() => void close()}
+      kinds={[["tools", t("tools"), lists.tools?.length, !caps.tools], ["resources", t("resources"), lists.resources && lists.resources.length + (lists.templates?.length ?? 0), !caps.resources], ["prompts", t("prompts"), lists.prompts?.length, !caps.prompts], ["skills", t("skills"), lists.skills?.length, !caps.extensions?.[skillsExtension]], ["session", t("session"), undefined, false]]}
+      onKind={(k) => go(link(k))} />
+    {bench.down && <Notice tone="err">{said(bench.down, bench.downZH)} <button type="button" class="link" onClick={onRetry}>{t("reconnect")}</button></Notice>}
+    <div class={"panes" + (name || kind === "session" ? " has-item" : "")} style={paneStyle()}>
+      <section class="pane list-pane" aria-label={t("features")}>
+        {errors[kind] && <Notice tone="err">{errors[kind]}</Notice>}
+        {items && kind !== "session" && <List key={kind} items={items} keyOf={keyOf} selected={name} onSelect={(n) => go(link(kind, n))} kind={kind} server={bench.target.server} />}
+        {kind === "session" && <p class="pad mut instructions">{bench.info.handshake?.instructions ?? t("noInstructions")}</p>}
+      </section>
+      <Gutter pane="list" label="resizeList" />
+      {kind === "session" ? <SessionPane bench={bench} />
+        : kind === "tools" && item ? <ToolPane key={bench.id + name} bench={bench} tool={item} target={target} tools={items!} />
+          : kind === "prompts" && item ? <PromptPane key={bench.id + name} bench={bench} prompt={item} target={target} />
+            : kind === "skills" && item ? <SkillPane key={bench.id + name} bench={bench} skill={item} target={target} />
+            : kind === "resources" && (item || name) ? <ResourcePane key={bench.id + name} bench={bench} item={item ?? { uri: name }} target={target} resources={lists.resources ?? []} />
+              : <section class="pane wide-pane"><p class="empty">{t(items && !items.length ? "nothingHere" : name && items ? "notListed" : "chooseItem", name ?? "")}</p></section>}
+    </div>
   </div>;
 }

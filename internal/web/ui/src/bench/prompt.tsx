@@ -1,23 +1,23 @@
 // A prompt: its arguments, and the messages it makes.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Bench, Run } from "../api.ts";
+import { path, text as getText, type Bench, type Run } from "../api.ts";
 import { commandLine } from "../cli.ts";
 import { t } from "../i18n/index.ts";
 import { member } from "../json/members.ts";
-import { JsonView } from "../json/view.tsx";
 import { useShortcuts, modName } from "../keys.ts";
-import { Blocks } from "../parts/content.tsx";
-import { Empty, Panel, Status, Tabs, errorText } from "../parts/basics.tsx";
+import { errorText } from "../parts/basics.tsx";
 import { query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { decodeArgs, encodeArgs } from "./args.ts";
 import { complete } from "./complete.ts";
 import type { Item } from "./list.tsx";
-import { useBody } from "./result.tsx";
-import { RunList, runStatus, toneOfRun } from "./runs.tsx";
+import { CopyMenu } from "./copy.tsx";
+import { Gutter } from "./panes.tsx";
+import { ResultPane, showTab } from "./result.tsx";
+import { RunList } from "./runs.tsx";
+import { SaveTest } from "./save.tsx";
 import { failureOf, labelOf, runs, start } from "./session.ts";
 import { callLine } from "./tool.tsx";
-import { ns } from "../format.ts";
 
 interface Argument { name: string; description?: string; required?: boolean }
 /** A blank box is not sent; "" is sent only when asked for. */
@@ -51,23 +51,29 @@ export function PromptPane({ bench, prompt, target }: { bench: Bench; prompt: It
     if (blank.length) return;
     try { setRunId((await start(bench.id, "prompts/get", JSON.stringify({ name: prompt.name, arguments: args }))).id); } catch (e) { setFailure(errorText(e)); }
   };
+  const again = async (old: Run) => {
+    showTab("diff");
+    try { setRunId((await start(bench.id, "prompts/get", member(await getText(path("runs", old.id)), "params"))).id); } catch (e) { setFailure(errorText(e)); }
+  };
   const latest = useRef(get);
   latest.current = get;
   useShortcuts([{ keys: "mod+Enter", label: "run", run: () => void latest.current(), inInput: true }]);
   return <>
     <section class="pane form-pane" aria-label={prompt.name}>
-      <div class="bar"><h2><code>{prompt.name}</code></h2>{prompt.title && <span class="mut">{prompt.title}</span>}</div>
-      <div class="scroll">
+      <div class="pb"><h2><code>{prompt.name}</code></h2>{prompt.title && <span class="mut">{prompt.title}</span>}</div>
+      <div class="pscroll">
         {prompt.description && <p class="description">{prompt.description}</p>}
         {!list.length && <p class="mut pad">{t("noArguments")}</p>}
         <div class="form">{list.map((a) => <ArgumentBox key={a.name} a={a} bench={bench} prompt={prompt.name} values={values} missing={missing.includes(a.name)}
           onChange={(v) => { setValues({ ...values, [a.name]: v }); setMissing(missing.filter((m) => m !== a.name)); }} />)}</div>
-        <div class="bar run-bar"><button type="button" class="button primary" data-testid="get-prompt" disabled={!may("call") || run?.status === "running"} onClick={() => void get()}>{t("getPrompt")} <kbd>{modName} ⏎</kbd></button></div>
+        <div class="run-bar"><button type="button" class="button primary" data-testid="get-prompt" disabled={!may("call") || run?.status === "running"} onClick={() => void get()}>{t("getPrompt")} <kbd>{modName} ⏎</kbd></button></div>
         {failure && <Failure text={failure} />}
-        <RunList target={labelOf(bench)} method="prompts/get" name={prompt.name} current={runId} onShow={setRunId} />
+        <RunList target={labelOf(bench)} method="prompts/get" name={prompt.name} current={runId} onShow={setRunId} onAgain={may("call") ? (old) => void again(old) : undefined} />
       </div>
     </section>
-    <Messages run={run} />
+    <Gutter pane="form" label="resizeForm" />
+    <ResultPane run={run} bench={bench} target={target} empty={t("notFetched")} failure={(r) => <Failure text={failureOf(r)} />}
+      actions={run && <><SaveTest run={run} /><CopyMenu bench={bench} method="prompts/get" params={() => JSON.stringify({ name: prompt.name, ...(json === "{}" ? {} : { arguments: args }) })} /></>} />
   </>;
 }
 
@@ -96,22 +102,3 @@ function ArgumentBox(p: { a: Argument; bench: Bench; prompt: string; values: Val
 function Failure({ text }: { text: string }) {
   return <div class="notice err" role="alert" data-testid="prompt-failure"><span lang="zh-CN">{`获取提示词失败: ${text}`}</span>{t("glossPromptFailed")}</div>;
 }
-
-function Messages({ run }: { run?: Run }) {
-  const { text } = useBody(run);
-  const [tab, setTab] = useState("messages");
-  if (!run) return <section class="pane result-pane" aria-label={t("result")}><Empty>{t("notFetched")}</Empty></section>;
-  const messages = text === undefined ? [] : safe(member(text, "messages"));
-  const description = text && member(text, "description");
-  return <section class="pane result-pane" aria-label={t("result")} data-testid="result" data-state={run.status}>
-    <div class="summary" role="status" aria-live="polite"><Status tone={toneOfRun(run)} state={run.status}><b>{runStatus(run)}</b></Status>{run.status !== "running" && <b>{ns(run.total)}</b>}</div>
-    {run.status !== "ok" && run.status !== "running" && <Failure text={failureOf(run)} />}
-    {text !== undefined && <>
-      <div class="bar"><Tabs name="prompt" label={t("result")} selected={tab} onSelect={setTab} tabs={[{ id: "messages", label: t("messagesN", messages.length) }, { id: "raw", label: t("raw") }]} /></div>
-      <Panel name="prompt" selected={tab} class="fill result-body">{tab === "raw" ? <JsonView text={text} label={t("raw")} /> : <div class="scroll">
-        {description && <p class="description">{JSON.parse(description)}</p>}
-        {messages.map((m: any, i: number) => <section class={"msg " + m.role} key={i} data-testid="prompt-message"><p class="role">{m.role}</p><Blocks content={Array.isArray(m.content) ? m.content : [m.content]} /></section>)}</div>}</Panel></>}
-  </section>;
-}
-
-function safe(text: string | undefined): any[] { try { return text ? JSON.parse(text) : []; } catch { return []; } }

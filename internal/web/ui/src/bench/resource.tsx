@@ -6,19 +6,19 @@ import { clock } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { lineDiff, type DiffLine } from "../json/diff.ts";
 import { member } from "../json/members.ts";
-import { JsonView } from "../json/view.tsx";
 import { on } from "../live.ts";
 import { useShortcuts, modName } from "../keys.ts";
-import { ResourceContents } from "../parts/content.tsx";
-import { Empty, Notice, Panel, Status, Tabs, errorText, toast } from "../parts/basics.tsx";
+import { Status, errorText, toast } from "../parts/basics.tsx";
 import { may } from "../state.ts";
 import { complete } from "./complete.ts";
 import type { Item } from "./list.tsx";
-import { useBody } from "./result.tsx";
-import { RunList, runStatus, toneOfRun } from "./runs.tsx";
-import { ask, failureOf, finished, labelOf, runs, start } from "./session.ts";
+import { CopyMenu } from "./copy.tsx";
+import { Gutter } from "./panes.tsx";
+import { ResultPane } from "./result.tsx";
+import { RunList } from "./runs.tsx";
+import { SaveTest } from "./save.tsx";
+import { ask, finished, labelOf, runs, start } from "./session.ts";
 import { expand, variables } from "./template.ts";
-import { ns } from "../format.ts";
 
 export function ResourcePane({ bench, item, target, resources }: { bench: Bench; item: Item; target: string; resources: Item[] }) {
   const template: string | undefined = item.uriTemplate;
@@ -50,22 +50,24 @@ export function ResourcePane({ bench, item, target, resources }: { bench: Bench;
   const latest = useRef(read);
   latest.current = read;
   useShortcuts([{ keys: "mod+Enter", label: "read", run: () => void latest.current(), inInput: true }]);
+  const run = runs.value.get(runId);
   const caps = bench.info.capabilities?.resources ?? {};
   return <>
     <section class="pane form-pane" aria-label={uri}>
-      <div class="bar"><h2><code>{item.title ?? item.name ?? uri}</code></h2>{item.mimeType && <span class="tag">{item.mimeType}</span>}{item.size !== undefined && <span class="tag">{item.size} B</span>}</div>
-      <div class="scroll">
+      <div class="pb"><h2><code>{item.title ?? item.name ?? uri}</code></h2>{item.mimeType && <span class="tag">{item.mimeType}</span>}{item.size !== undefined && <span class="tag">{item.size} B</span>}</div>
+      <div class="pscroll">
         {item.description && <p class="description">{item.description}</p>}
         {template && <div class="form">{variables(template).map((v) => <VariableBox key={v} bench={bench} template={template} name={v} values={values} resources={resources} onChange={(x) => setValues({ ...values, [v]: x })} />)}</div>}
         <p class="pad"><code data-testid="uri">{uri}</code></p>
-        <div class="bar run-bar wrap"><button type="button" class="button primary" data-testid="read" disabled={!ready || !may("call")} onClick={() => void read()}>{t("read")} <kbd>{modName} ⏎</kbd></button>
+        <div class="run-bar"><button type="button" class="button primary" data-testid="read" disabled={!ready || !may("call")} onClick={() => void read()}>{t("read")} <kbd>{modName} ⏎</kbd></button>
           {caps.subscribe && <button type="button" class="button" aria-pressed={subscribed} disabled={!ready || !may("call")} onClick={() => void follow(!subscribed)}>{t(subscribed ? "unsubscribe" : "subscribe")}</button>}
           {subscribed && <Status tone="ok">{t("updatesN", updates.length)}</Status>}</div>
         {updates.map((u) => <section key={u.at} class="update" aria-label={t("update") + " " + clock(u.at)} data-testid="update"><h3>{clock(u.at)}</h3><DiffText lines={u.lines} label={clock(u.at)} /></section>)}
         <RunList target={labelOf(bench)} method="resources/read" name={uri} current={runId} onShow={setRunId} />
       </div>
     </section>
-    <Contents id={runId} />
+    <Gutter pane="form" label="resizeForm" />
+    <ResultPane run={run} bench={bench} target={target} empty={t("notRead")} actions={run && <><SaveTest run={run} /><CopyMenu bench={bench} method="resources/read" params={() => JSON.stringify({ uri })} /></>} />
   </>;
 }
 
@@ -112,18 +114,4 @@ function VariableBox(p: { bench: Bench; template: string; name: string; values: 
   return <div class="node"><div class="node-label"><label for={"v-" + p.name}><code>{p.name}</code><span class="err">*</span></label></div>
     <input id={"v-" + p.name} value={v} list={"v-" + p.name + "-list"} onInput={(e) => p.onChange(e.currentTarget.value)} />
     <datalist id={"v-" + p.name + "-list"} data-testid="completions">{options.map((o) => <option key={o} value={o} />)}</datalist></div>;
-}
-
-function Contents({ id }: { id: string }) {
-  const run = runs.value.get(id);
-  const { text } = useBody(run);
-  const [tab, setTab] = useState("preview");
-  if (!run) return <section class="pane result-pane" aria-label={t("result")}><Empty>{t("notRead")}</Empty></section>;
-  const contents: any[] = text === undefined ? [] : JSON.parse(member(text, "contents") ?? "[]");
-  return <section class="pane result-pane" aria-label={t("result")} data-testid="result" data-state={run.status}>
-    <div class="summary" role="status" aria-live="polite"><Status tone={toneOfRun(run)} state={run.status}><b>{runStatus(run)}</b></Status>{run.status !== "running" && <b>{ns(run.total)}</b>}</div>
-    {run.status !== "ok" && run.status !== "running" && <Notice tone="err">{failureOf(run)}</Notice>}
-    {text !== undefined && <><div class="bar"><Tabs name="res" label={t("result")} selected={tab} onSelect={setTab} tabs={[{ id: "preview", label: t("preview") }, { id: "raw", label: t("raw") }]} /></div>
-      <Panel name="res" selected={tab} class="fill result-body">{tab === "raw" ? <JsonView text={text} label={t("raw")} /> : <div class="scroll">{contents.map((c, i) => <ResourceContents key={i} c={c} />)}</div>}</Panel></>}
-  </section>;
 }

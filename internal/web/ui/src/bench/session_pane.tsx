@@ -1,37 +1,53 @@
 // The session itself: handshake, ping, log level, roots, raw requests,
 // notifications, history.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { RawBody, change, get, path, text as getText, type Bench, type Run } from "../api.ts";
-import { ns } from "../format.ts";
+import { ago, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { JsonView } from "../json/view.tsx";
 import { parse } from "../json/exact.ts";
-import { Empty, Spark, Status, download, errorText, pickFile, toast } from "../parts/basics.tsx";
+import { Spark, Status, download, errorText, now, pickFile, toast } from "../parts/basics.tsx";
 import { Editor } from "../parts/editor.tsx";
 import { Rows, type Pair } from "../parts/rows.tsx";
 import { may } from "../state.ts";
-import { NoteList, ResultPane } from "./result.tsx";
+import { ChaosBox } from "./chaos.tsx";
+import { Events } from "./events.tsx";
+import { Gutter } from "./panes.tsx";
+import { ResultPane, showTab } from "./result.tsx";
+import { toneOfRun } from "./runs.tsx";
 import { failureOf, finished, runs, start } from "./session.ts";
 
 const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 export function SessionPane({ bench }: { bench: Bench }) {
   const [runId, setRunId] = useState("");
-  const [notesOnly, setNotesOnly] = useState(true);
-  const show = (id: string) => { setRunId(id); setNotesOnly(false); };
   return <>
-    <section class="pane form-pane" aria-label={t("session")}><div class="scroll session-pane">
+    <section class="pane form-pane" aria-label={t("session")}><div class="pscroll session-pane">
       <Ping bench={bench} />
       <Level bench={bench} />
       <Roots bench={bench} />
-      <Raw bench={bench} onRun={show} />
+      <Raw bench={bench} onRun={setRunId} />
+      <ChaosBox bench={bench} />
       <History />
-      <h2>{t("handshake")}</h2>
-      <div class="json-box"><JsonView fit text={JSON.stringify(bench.info.handshake ?? null)} label={t("handshake")} /></div>
+      <Requests bench={bench} current={runId} onShow={(id) => { showTab("wire"); setRunId(id); }} />
     </div></section>
-    {notesOnly || !runs.value.get(runId) ? <section class="pane result-pane" aria-label={t("notifications")}><NoteList bench={bench} /><Empty>{t("sessionHint")}</Empty></section>
-      : <ResultPane run={runs.value.get(runId)} bench={bench} target={"@" + bench.id} />}
+    <Gutter pane="form" label="resizeForm" />
+    {runs.value.get(runId) ? <ResultPane run={runs.value.get(runId)} bench={bench} target={"@" + bench.id} />
+      : <section class="pane result-pane" aria-label={t("handshake")}><div class="rh"><b>{t("handshake")}</b><span class="mut">{bench.info.protocol} · {bench.info.transport}</span></div>
+        <div class="fill"><JsonView text={JSON.stringify(bench.info.handshake ?? null)} label={t("handshake")} /></div><Events bench={bench} /></section>}
   </>;
+}
+
+/** Requests are all that this session has sent, also what the page asks for itself. */
+function Requests({ bench, current, onShow }: { bench: Bench; current: string; onShow: (id: string) => void }) {
+  const own = [...runs.value.values()].filter((r) => r.bench === bench.id).sort((a, b) => b.start.localeCompare(a.start));
+  useEffect(() => {
+    void get<Run[]>("runs?bench=" + encodeURIComponent(bench.id)).then((old) => { runs.value = new Map([...old.map((r): [string, Run] => [r.id, r]), ...runs.peek()]); }, () => {});
+  }, [bench.id]);
+  return <section class="runs" aria-label={t("requests")}><h2>{t("requests")}<span class="mut">{t("requestsHint")}</span></h2>
+    <ol data-testid="requests">{own.slice(0, 200).map((r) => <li key={r.id} class="run-row" aria-current={r.id === current ? "true" : undefined} onClick={() => onShow(r.id)}>
+      <Status tone={toneOfRun(r)} state={r.status} /><button type="button" class="plain-button cut" onClick={(e) => { e.stopPropagation(); onShow(r.id); }}><code>{r.method}</code> <span class="mut">{r.name}</span></button>
+      <span class="r">{r.status === "running" ? "…" : ns(r.total)}</span><span class="r mut">{ago(r.start, now.value)}</span><span /></li>)}</ol></section>;
 }
 
 async function simple(bench: Bench, method: string, params?: string): Promise<Run> {

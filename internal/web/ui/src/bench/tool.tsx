@@ -13,15 +13,19 @@ import { isObject, parse, stringify, type Json } from "../json/exact.ts";
 import { member } from "../json/members.ts";
 import { JsonView } from "../json/view.tsx";
 import { useShortcuts, modName } from "../keys.ts";
-import { Notice, Panel, Tabs, errorText, toast } from "../parts/basics.tsx";
+import { Notice, errorText, toast } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { query, setQuery } from "../router.ts";
 import { may, remembered } from "../state.ts";
 import { decodeArgs, encodeArgs } from "./args.ts";
 import { Compare, type Column } from "./compare.tsx";
-import { Effect, type Item } from "./list.tsx";
-import { ResultPane } from "./result.tsx";
+import { CopyMenu } from "./copy.tsx";
+import { effectOf, type Item } from "./list.tsx";
+import { Seg } from "./seg.tsx";
+import { Gutter } from "./panes.tsx";
+import { ResultPane, showTab } from "./result.tsx";
 import { RunList } from "./runs.tsx";
+import { SaveTest } from "./save.tsx";
 import { cancel, labelOf, runs, start, type Limits } from "./session.ts";
 
 const limits = remembered<Limits>("bench.limits", { idle: 60_000, limit: 600_000 });
@@ -38,7 +42,7 @@ function startDraft(form: ReturnType<typeof compile>): Draft {
   return initialDraft(form);
 }
 
-export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; target: string }) {
+export function ToolPane({ bench, tool, target, tools }: { bench: Bench; tool: Item; target: string; tools: Item[] }) {
   const schemaText = useMemo(() => JSON.stringify(tool.inputSchema ?? { type: "object" }), [tool]);
   const form = useMemo(() => compile(parse(schemaText)), [schemaText]);
   const [draft, setDraft] = useState<Draft>(() => startDraft(form));
@@ -68,6 +72,12 @@ export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; ta
     if (m === "form" && mode === "json") { if (r.error) return; setDraft(draftOf(form, form.root, r.value) ?? {}); }
     setMode(m);
   };
+  const again = async (old: Run) => {
+    showTab("diff");
+    setColumns([]);
+    setRunId((await start(bench.id, "tools/call", member(await getText(path("runs", old.id)), "params"), limits.value)).id);
+  };
+  const failed = (e: unknown) => toast(errorText(e), undefined, "err");
   const reuse = async (old: Run) => {
     const args = await argumentsOf(old);
     setDraft(draftOf(form, form.root, args) ?? {});
@@ -79,27 +89,31 @@ export function ToolPane({ bench, tool, target }: { bench: Bench; tool: Item; ta
     { keys: "r", label: "rerun", run: () => latest.current.go(true) },
     { keys: "Escape", label: "cancel", run: () => latest.current.stop(), inInput: true },
   ]);
+  const effect = effectOf(tool);
   return <>
     <section class="pane form-pane" aria-label={tool.name}>
-      <div class="bar wrap"><h2><code>{tool.name}</code></h2><Effect tool={tool} />{tool.annotations?.openWorldHint && <span class="tag">{t("openWorld")}</span>}
-        <span class="tag" title={t("tokensHint")}>{tokens(JSON.stringify(tool).length)}</span><span class="space" />
-        <Tabs name="tool" label={tool.name} selected={mode} onSelect={switchMode} tabs={[{ id: "form", label: t("form") }, { id: "json", label: "JSON" }, { id: "schema", label: t("schemaTab") }]} /></div>
-      <Panel name="tool" selected={mode} class="scroll">
-        {tool.description && <p class="description">{tool.description}</p>}
+      <div class="pb"><h2 title={tool.name}><code>{tool.name}</code></h2>{effect && <span class={"tag " + effect.tone}>{t(effect.label)}</span>}{tool.annotations?.openWorldHint && <span class="tag">{t("openWorld")}</span>}
+        <span class="mut nowrap" title={t("tokensHint")}>{tokens(JSON.stringify(tool).length)}</span><span class="space" />
+        <Seg label={tool.name} selected={mode} onSelect={switchMode} options={[["form", t("form")], ["json", "JSON"]]} /></div>
+      <div class="pscroll">
+        <p class="description">{tool.description} <button type="button" class="link" data-testid="tab-schema" aria-pressed={mode === "schema"} onClick={() => switchMode(mode === "schema" ? "form" : "schema")}>{t("schemaTab")}</button></p>
         {mode === "form" && <FormView form={form} draft={draft} onChange={setDraft} problems={problems} troubles={r.troubles} id="t" tried={tried} />}
         {mode === "json" && <div class="pad"><Editor value={text} onChange={setText} label={t("arguments")} />{problems.map((p) => <div key={p.path + p.message} class="err message"><code>{p.path || "/"}</code> {said(p.message, p.messageZH)}</div>)}</div>}
         {mode === "schema" && <div class="json-box"><JsonView fit text={stringify({ inputSchema: parse(schemaText), ...(tool.outputSchema ? { outputSchema: parse(JSON.stringify(tool.outputSchema)) } : {}), ...(tool.annotations ? { annotations: tool.annotations } : {}) })} label={t("schemaTab")} /></div>}
         {r.error && <Notice tone="err">{r.error}</Notice>}
-        <div class="bar run-bar wrap">
+        <div class="run-bar">
           {running ? <button type="button" class="button danger" onClick={() => latest.current.stop()}><Icon name="stop" />{t("cancel")} <kbd>Esc</kbd></button>
             : <button type="button" class="button primary" data-testid="run" disabled={!!r.error || !may("call")} onClick={() => void send(bad && tried)}><Icon name="play" />{t(bad && tried ? "sendAnyway" : "run")} <kbd>{bad && tried ? "Alt" : modName} ⏎</kbd></button>}
           <Compare.Button bench={bench} method="tools/call" params={params} onStart={setColumns} disabled={!!r.error || running} />
           <span class="space" /><LimitBox />
         </div>
-        <RunList target={labelOf(bench)} method="tools/call" name={tool.name} current={runId} onShow={setRunId} onReuse={(old) => void reuse(old).catch((e) => toast(errorText(e), undefined, "err"))} />
-      </Panel>
+        <RunList target={labelOf(bench)} method="tools/call" name={tool.name} current={runId} onShow={(id) => { setColumns([]); setRunId(id); }} onCompare={() => { showTab("diff"); if (!runId) setRunId([...runs.value.values()].filter((x) => x.name === tool.name && x.kept).at(-1)?.id ?? ""); }}
+          onReuse={(old) => void reuse(old).catch(failed)} onAgain={may("call") ? (old) => void again(old).catch(failed) : undefined} />
+      </div>
     </section>
-    {columns.length ? <Compare.Columns columns={columns} onClose={() => setColumns([])} /> : <ResultPane run={run} tool={tool} bench={bench} target={target} />}
+    <Gutter pane="form" label="resizeForm" />
+    {columns.length ? <Compare.Columns columns={columns} onClose={() => setColumns([])} /> : <ResultPane run={run} tool={tool} tools={tools} bench={bench} target={target}
+      actions={run && <><SaveTest run={run} /><CopyMenu bench={bench} method="tools/call" params={params} /></>} />}
   </>;
 }
 
@@ -121,8 +135,11 @@ function readBoth(form: ReturnType<typeof compile>, mode: string, draft: Draft, 
   return { value, json: stringify(value ?? {}), troubles, error: "" };
 }
 
+/** LimitBox says how long a call may take; a click opens both limits. */
 function LimitBox() {
+  const [open, setOpen] = useState(false);
   const box = (key: keyof Limits, label: string) => <label class="limit"><span class="mut">{label}</span><input inputMode="numeric" value={limits.value[key] / 1000} aria-label={label}
     onChange={(e) => { const n = Number(e.currentTarget.value); if (n > 0) limits.value = { ...limits.value, [key]: n * 1000 }; }} /> s</label>;
+  if (!open) return <button type="button" class="limits plain-button" title={t("hardLimit") + " " + limits.value.limit / 1000 + " s"} onClick={() => setOpen(true)}>{t("timeout", limits.value.idle / 1000)}</button>;
   return <span class="limits">{box("idle", t("idleLimit"))} {box("limit", t("hardLimit"))}</span>;
 }

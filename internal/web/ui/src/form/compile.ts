@@ -46,7 +46,7 @@ const handled = new Set([
 export function resolve(form: Form, field: Field): Field {
   let f = field;
   for (let i = 0; f.kind === "ref" && i < 20; i++) f = { ...(form.defs[f.ref] ?? { kind: "raw", note: "missing" }), ...overlay(f) } as Field;
-  return f;
+  return f.kind === "ref" ? { kind: "raw", note: "missing" } : f;
 }
 
 function overlay(f: Field): Common {
@@ -60,40 +60,62 @@ function overlay(f: Field): Common {
 
 export function compile(schema: Json): Form {
   const c = new Compiler(isObject(schema) ? schema : {});
-  const root = schema === true || !isObject(schema) ? { kind: "raw", note: "any" } as Field : c.field(schema, [], 0);
+  const root = schema === true || !isObject(schema) ? { kind: "raw", note: "any" } as Field : c.field(schema, 0);
   return { root, defs: c.defs };
 }
 
+/** mostFields bounds a form: what is beyond is typed as JSON. */
+const mostFields = 20_000;
+
 class Compiler {
+  /** defs are the schemas that contain themselves. */
   defs: Record<string, Field> = {};
+  /** compiled holds each reference once, so that schemas which name one another often cost no more than they say. */
+  private compiled = new Map<string, Field>();
+  /** open are the references that are being compiled: one of them again is a schema that contains itself. */
+  private open = new Set<string>();
+  private count = 0;
   constructor(readonly root: Schema) {}
 
-  field(schema: Json, open: string[], depth: number): Field {
+  field(schema: Json, depth: number): Field {
     if (!isObject(schema)) return { kind: "raw", note: "any" };
-    if (depth > 40) return { kind: "raw", note: "deep" };
-    if (typeof schema.$ref === "string") return this.reference(schema, schema.$ref, open, depth);
+    if (depth > 40 || ++this.count > mostFields) return { kind: "raw", note: "deep" };
+    if (typeof schema.$ref === "string") return this.reference(schema, schema.$ref, depth);
     if (Array.isArray(schema.allOf)) {
       const merged = this.merge(schema, depth);
-      return merged ? this.field(merged, open, depth + 1) : { kind: "raw", note: "unknown", ...common(schema) };
+      return merged ? this.field(merged, depth + 1) : { kind: "raw", note: "unknown", ...common(schema) };
     }
-    return { ...this.shape(schema, open, depth), ...common(schema) } as Field;
+    return { ...this.shape(schema, depth), ...common(schema) } as Field;
   }
 
-  private reference(schema: Schema, ref: string, open: string[], depth: number): Field {
+  private reference(schema: Schema, ref: string, depth: number): Field {
     const { $ref: _, ...rest } = schema;
     const target = pointer(this.root, ref);
     if (target === undefined) return { kind: "raw", note: "missing", ...common(schema) };
-    if (open.includes(ref)) {
-      if (!(ref in this.defs)) {
-        this.defs[ref] = { kind: "raw" }; // holds the place while it is compiled
-        this.defs[ref] = this.field(target, [ref], depth + 1);
-      }
+    if (this.open.has(ref)) {
+      this.defs[ref] ??= { kind: "raw", note: "missing" }; // until it is compiled
       return { kind: "ref", ref, ...common(rest) };
     }
-    const meaningful = Object.keys(rest).filter((k) => !["title", "description", "default", "$comment", "examples", "deprecated"].includes(k));
-    const inner = meaningful.length && isObject(target) ? this.field({ allOf: [target, rest] }, [...open, ref], depth + 1)
-      : this.field(target, [...open, ref], depth + 1);
+    const meaningful = Object.keys(rest).some((k) => !["title", "description", "default", "$comment", "examples", "deprecated"].includes(k));
+    const merged = meaningful && isObject(target);
+    const key = merged ? ref + " " + stringify(rest) : ref;
+    let inner = this.compiled.get(key);
+    if (!inner) {
+      this.open.add(ref);
+      inner = this.field(merged ? { allOf: [target, rest] } : target, depth + 1);
+      this.open.delete(ref);
+      this.compiled.set(key, inner);
+      // With more said beside it, the reference inside means the plain one.
+      if (ref in this.defs && this.defs[ref]!.kind === "raw") this.defs[ref] = merged ? this.plain(ref, target, depth) : inner;
+    }
     return { ...inner, ...common(rest) };
+  }
+
+  private plain(ref: string, target: Json, depth: number): Field {
+    this.open.add(ref);
+    const f = this.field(target, depth + 1);
+    this.open.delete(ref);
+    return f;
   }
 
   /** merge folds allOf into one schema; undefined when it cannot. */
@@ -120,23 +142,23 @@ class Compiler {
     return merged;
   }
 
-  private shape(s: Schema, open: string[], depth: number): Field {
+  private shape(s: Schema, depth: number): Field {
     if ("const" in s) return s.const === null ? { kind: "null" } : { kind: "const", value: stringify(s.const!) };
     if (Array.isArray(s.enum)) return enumeration(s);
     const options = Array.isArray(s.anyOf) ? s.anyOf : Array.isArray(s.oneOf) ? s.oneOf : undefined;
-    if (options) return this.union(s, options, open, depth);
+    if (options) return this.union(s, options, depth);
     const types = typesOf(s);
     const nullable = types.includes("null") && types.length > 1 || s.nullable === true;
     const real = types.filter((t) => t !== "null");
     if (real.length > 1) {
-      const field: Field = { kind: "union", variants: real.map((t) => ({ label: t, field: this.typed({ ...s, type: t }, t, open, depth) })) };
+      const field: Field = { kind: "union", variants: real.map((t) => ({ label: t, field: this.typed({ ...s, type: t }, t, depth) })) };
       return nullable ? { ...field, nullable } : field;
     }
-    const field = this.typed(s, real[0] ?? (types.includes("null") ? "null" : ""), open, depth);
+    const field = this.typed(s, real[0] ?? (types.includes("null") ? "null" : ""), depth);
     return nullable ? { ...field, nullable } : field;
   }
 
-  private typed(s: Schema, type: string, open: string[], depth: number): Field {
+  private typed(s: Schema, type: string, depth: number): Field {
     if (Object.keys(s).some((k) => !handled.has(k) && !k.startsWith("x-"))) return { kind: "raw", note: "unknown" };
     switch (type) {
       case "string": return text(s);
@@ -144,35 +166,35 @@ class Compiler {
       case "integer": return numeric(s, type);
       case "boolean":
       case "null": return { kind: type };
-      case "array": return this.array(s, open, depth);
-      case "object": return this.object(s, open, depth);
+      case "array": return this.array(s, depth);
+      case "object": return this.object(s, depth);
       default: return { kind: "raw", note: "any" };
     }
   }
 
-  private array(s: Schema, open: string[], depth: number): Field {
+  private array(s: Schema, depth: number): Field {
     if (Array.isArray(s.prefixItems) || Array.isArray(s.items)) return { kind: "raw", note: "unknown" };
-    const item = this.field(s.items ?? true, open, depth + 1);
+    const item = this.field(s.items ?? true, depth + 1);
     if (item.kind === "enum" && s.uniqueItems === true) return { kind: "choices", values: item.values, labels: item.labels };
     const chips = (item.kind === "string" && !item.multiline || item.kind === "number" || item.kind === "integer") && !item.nullable;
     return drop({ kind: "array", item, chips, min: small(s.minItems), max: small(s.maxItems), unique: s.uniqueItems === true || undefined });
   }
 
-  private object(s: Schema, open: string[], depth: number): Field {
+  private object(s: Schema, depth: number): Field {
     const required = Array.isArray(s.required) ? s.required : [];
     const props = isObject(s.properties) ? Object.entries(s.properties) : [];
     const more = s.additionalProperties;
     if (!props.length) {
       if (more === false) return { kind: "object", props: [] };
-      return isObject(more) ? { kind: "map", value: this.field(more, open, depth + 1) }
+      return isObject(more) ? { kind: "map", value: this.field(more, depth + 1) }
         : depth === 0 ? { kind: "object", props: [] } : { kind: "map", value: { kind: "raw", note: "any" } };
     }
-    const out: Field = { kind: "object", props: props.map(([name, p]) => ({ name, required: required.includes(name), field: this.field(p, open, depth + 1) })) };
-    if (isObject(more)) out.extra = this.field(more, open, depth + 1);
+    const out: Field = { kind: "object", props: props.map(([name, p]) => ({ name, required: required.includes(name), field: this.field(p, depth + 1) })) };
+    if (isObject(more)) out.extra = this.field(more, depth + 1);
     return out;
   }
 
-  private union(s: Schema, options: Json[], open: string[], depth: number): Field {
+  private union(s: Schema, options: Json[], depth: number): Field {
     const { anyOf: _a, oneOf: _o, ...base } = s;
     const isNull = (o: Json) => isObject(o) && (o.type === "null" || "const" in o && o.const === null);
     const real = options.filter((o) => !isNull(o));
@@ -184,7 +206,7 @@ class Compiler {
     const inherit = ["type", "properties", "required", "additionalProperties"].filter((k) => k in base);
     const variants = real.map((o, i): Variant => {
       const whole: Json = inherit.length && isObject(o) ? { allOf: [Object.fromEntries(inherit.map((k) => [k, base[k]!])), o] } : o;
-      const field = this.field(whole, open, depth + 1);
+      const field = this.field(whole, depth + 1);
       return { label: this.label(o, field, i), field };
     });
     if (variants.length === 1) return drop({ ...variants[0]!.field, nullable: nullable || variants[0]!.field.nullable || undefined });

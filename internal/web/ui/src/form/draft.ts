@@ -44,7 +44,8 @@ export function read(form: Form, field: Field, draft: Draft | undefined, require
     case "const": return done(parse(f.value));
     case "null": return done(null);
     case "string": return done(draft?.text ? draft.text : draft?.empty ? "" : undefined);
-    case "boolean": return done(draft?.text === "true" ? true : draft?.text === "false" ? false : undefined);
+    // A switch has two states: a required one that nobody touched is off.
+    case "boolean": return done(draft?.text === "true" ? true : draft?.text === "false" || required ? false : undefined);
     case "enum": return done(draft?.text ? parse(draft.text) : undefined);
     case "number":
     case "integer": {
@@ -95,8 +96,19 @@ function rows(field: Field, draft: Draft | undefined, sub: (f: Field, d: Draft, 
   return out;
 }
 
+/** drafts remembers what was read: alternatives inside alternatives ask for the same again and again. */
+const drafts = new WeakMap<Field, WeakMap<object, Draft | undefined>>();
+
 /** draftOf is a draft that reads as the given value. */
 export function draftOf(form: Form, field: Field, value: Json | undefined): Draft | undefined {
+  if (typeof value !== "object" || value === null) return makeDraft(form, field, value);
+  let known = drafts.get(field);
+  if (!known) drafts.set(field, known = new WeakMap());
+  if (!known.has(value)) known.set(value, makeDraft(form, field, value));
+  return known.get(value);
+}
+
+function makeDraft(form: Form, field: Field, value: Json | undefined): Draft | undefined {
   const f = resolve(form, field);
   if (value === undefined) return undefined;
   if (value === null && f.kind !== "null") return f.nullable ? { isNull: true } : { raw: "null" };
@@ -166,14 +178,14 @@ function missingRequired(form: Form, field: Field, d: Draft | undefined): number
   return f.kind === "object" ? f.props.filter((p) => p.required && !d?.props?.[p.name]).length : 0;
 }
 
-/** initialDraft starts with the defaults of required fields. */
-export function initialDraft(form: Form): Draft {
+/** initialDraft starts with the defaults of required fields, or of all. */
+export function initialDraft(form: Form, all = false): Draft {
   const f = resolve(form, form.root);
   if (f.kind !== "object") return {};
   const props: Record<string, Draft> = {};
   for (const p of f.props) {
     const g = resolve(form, p.field);
-    if (g.initial === undefined || !p.required) continue;
+    if (g.initial === undefined || !p.required && !all) continue;
     const d = draftOf(form, g, parse(g.initial));
     if (d) props[p.name] = d;
   }

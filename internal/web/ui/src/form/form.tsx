@@ -52,13 +52,22 @@ function messagesAt(p: NodeProps): string[] {
 /** optionalShape is a field that has a value without being filled in. */
 const optionalShape = (f: Field) => f.kind === "const" || f.kind === "null" || f.kind === "object" || f.kind === "union";
 
+/** deepest is how many levels of a form are open before somebody opens more: of what may be left out, and of what is required. */
+const deepest = { optional: 1, required: 3 };
+
+/** isClosed is an object whose fields are shown when somebody wants them: a schema that contains itself has no end otherwise. */
+function isClosed(p: NodeProps, f: Field): boolean {
+  return f.kind === "object" && p.draft === undefined && (p.field.kind === "ref" || p.path.split("/").length - 1 > (p.required ? deepest.required : deepest.optional));
+}
+
 /** Node is one labelled value. */
 function Node(p: NodeProps) {
   const f = resolve(p.form, p.field);
   const id = p.id + (p.path || "/root").replaceAll(/[^\w-]/g, "_");
   const raw = p.draft?.raw !== undefined || f.kind === "raw";
   const messages = messagesAt(p);
-  const composite = !raw && !p.draft?.isNull && (f.kind === "object" || f.kind === "array" && !f.chips || f.kind === "map" || f.kind === "union" || f.kind === "choices");
+  const closed = !raw && isClosed(p, f);
+  const composite = !raw && !closed && !p.draft?.isNull && (f.kind === "object" || f.kind === "array" && !f.chips || f.kind === "map" || f.kind === "union" || f.kind === "choices");
   const label = <><code>{p.name}</code>{p.required && <span class="err" title={t("required")}>*</span>}</>;
   return <div class={"node" + (messages.length ? " invalid" : "")} data-path={p.path} role={composite ? "group" : undefined} aria-labelledby={composite ? id + "-l" : undefined}>
     <div class="node-label">
@@ -69,6 +78,7 @@ function Node(p: NodeProps) {
     {f.description && <div class="hint" id={id + "-d"}>{f.description}</div>}
     {raw ? <RawBox id={id} draft={p.draft} onChange={p.onChange} note={f.kind === "raw" ? f.note : undefined} invalid={messages.length > 0} />
       : p.draft?.isNull ? <input id={id} class="mono" value="null" disabled aria-describedby={id + "-m"} />
+        : closed ? <button type="button" id={id} class="button small" onClick={() => p.onChange({ props: {}, present: true })}><Icon name="plus" />{t("openField", p.name ?? "")}</button>
         : <Body {...p} field={f} id2={id} invalid={messages.length > 0} />}
     {messages.length > 0 && <div class="err message" id={id + "-m"} role="alert">{messages.join("; ")}</div>}
   </div>;
@@ -145,7 +155,7 @@ function Union(p: NodeProps & { field: Field & { kind: "union" } }) {
   return <div class="nest">
     <div class="variants" role="radiogroup" aria-label={p.name}>{p.field.variants.map((x, i) => <button type="button" role="radio" key={i} aria-checked={i === at && (p.draft !== undefined || !!p.required)}
       onClick={() => p.onChange({ variant: i })}>{x.label}</button>)}</div>
-    {(p.draft !== undefined || p.required) && (inner.kind === "object" ? <ObjectFields {...p} field={inner} draft={p.draft?.inner} onChange={(d) => p.onChange({ variant: at, inner: d })} />
+    {(p.draft !== undefined || p.required && v.field.kind !== "ref") && (inner.kind === "object" ? <ObjectFields {...p} field={inner} draft={p.draft?.inner} onChange={(d) => p.onChange({ variant: at, inner: d })} />
       : <Node {...p} field={v.field} name={v.label} required={false} draft={p.draft?.inner} onChange={(d) => p.onChange({ variant: at, inner: d })} />)}
   </div>;
 }

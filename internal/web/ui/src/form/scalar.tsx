@@ -39,7 +39,7 @@ export function Scalar(p: ScalarProps) {
   switch (f.kind) {
     case "const": return <input {...common} class="mono" value={f.value} readOnly />;
     case "null": return <input {...common} class="mono" value="null" readOnly />;
-    case "boolean": return <select {...common} value={p.draft?.text ?? ""} onChange={(e) => set(e.currentTarget.value)}><option value="">–</option><option>true</option><option>false</option></select>;
+    case "boolean": return <Switch {...p} />;
     case "enum": return <select {...common} value={p.draft?.text ?? ""} onChange={(e) => set(e.currentTarget.value)}><option value="">–</option>{f.values.map((v, i) => <option key={v} value={v}>{f.labels[i]}</option>)}</select>;
     // Text, not type=number: browsers rewrite what they cannot hold.
     case "number":
@@ -47,6 +47,14 @@ export function Scalar(p: ScalarProps) {
     case "string": return <TextBox {...p} field={f} />;
     default: return null;
   }
+}
+
+/** Switch is on, off, or left to the server: then it shows the default. */
+function Switch(p: ScalarProps) {
+  const set = p.draft?.text !== undefined;
+  const on = set ? p.draft!.text === "true" : p.field.initial === "true";
+  return <span class="switch-line"><button type="button" role="switch" id={p.id} class={"switch" + (set ? "" : " unset")} aria-checked={on} aria-describedby={`${p.id}-d ${p.id}-m`}
+    onClick={() => p.onChange({ text: String(!on) })} /><span class="hint">{set ? String(on) : t("absent")}</span></span>;
 }
 
 function TextBox(p: ScalarProps & { field: Field & { kind: "string" } }) {

@@ -1,13 +1,14 @@
 // Texts in English and Simplified Chinese. A key that a language lacks does
 // not compile.
 import { signal } from "@preact/signals";
+import { benchEn, benchZh } from "./bench.ts";
 import { en } from "./en.ts";
 import { zh } from "./zh.ts";
 
-export type Key = keyof typeof en;
+export type Key = keyof typeof en | keyof typeof benchEn;
 export type Lang = "en" | "zh-CN";
 
-const tables: Record<Lang, Record<Key, string>> = { en, "zh-CN": zh };
+const tables: Record<Lang, Record<Key, string>> = { en: { ...en, ...benchEn }, "zh-CN": { ...zh, ...benchZh } };
 
 function choose(): Lang {
   const asked = new URLSearchParams(location.search).get("lang") ?? localStorage.getItem("lang") ?? navigator.language;
@@ -27,8 +28,13 @@ export function said(en: string | undefined, zh: string | undefined): string {
   return (lang.value === "zh-CN" && zh) || en || "";
 }
 
-/** t is the text of a key; {0}, {1} stand for the arguments. */
+const plural = new Intl.PluralRules("en");
+
+/** t is the text of a key; {0}, {1} stand for the arguments. A text with "|" has a form for one and a form for more, by its first argument. */
 export function t(key: Key, ...args: (string | number)[]): string {
-  const s = tables[lang.value][key];
-  return args.length ? s.replace(/\{(\d)\}/g, (_, i) => String(args[Number(i)])) : s;
+  let s: string = tables[lang.value][key];
+  if (!args.length) return s;
+  const [one, more] = s.split("|");
+  if (more !== undefined) s = plural.select(Number(String(args[0]).replaceAll(",", ""))) === "one" ? one! : more;
+  return s.replace(/\{(\d)\}/g, (_, i) => String(args[Number(i)]));
 }

@@ -1,41 +1,60 @@
-// What clients see: names, cost, limits, and a switch for each tool.
+// What do clients see, what does it cost, what can be turned off?
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { change, get, path, type CatalogPage, type CatalogRow, type Fit, type Stat } from "../api.ts";
+import { change, get, path, type CatalogPage, type CatalogRow, type Overview, type Stat } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
-import { count } from "../format.ts";
+import { count, short } from "../format.ts";
 import { t, type Key } from "../i18n/index.ts";
 import { clients, servers } from "../live.ts";
-import { Empty, Notice, Status, errorText, toast, useLoad } from "../parts/basics.tsx";
+import { Empty, IconButton, Notice, Status, errorText, toast, useLoad, type Tone } from "../parts/basics.tsx";
+import { Bar } from "../parts/chart.tsx";
+import { Head, Skeleton } from "../parts/head.tsx";
+import { Icon } from "../parts/icons.tsx";
 import { VirtualList } from "../parts/list.tsx";
+import { Switch } from "../parts/switch.tsx";
 import { href, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { Effect } from "../bench/list.tsx";
+import { CostCards } from "./catalog_cost.tsx";
+import { unusedTools } from "./overview_cost.tsx";
+import { ToolSwitch } from "./server_status.tsx";
 
 const effects: Record<string, object> = { r: { readOnlyHint: true }, d: { destructiveHint: true }, w: {} };
-export const tok = (n: number) => (n < 1000 ? String(n) : (n / 1000).toFixed(1) + "k");
+export const keyOf = (r: CatalogRow) => r.server + "\n" + r.kind + "\n" + r.own;
+
+/** onlys are the chips: what they let through. */
+const onlys: Record<string, (r: CatalogRow, unused: Set<string>) => boolean> = {
+  unused: (r, unused) => unused.has(keyOf(r)), off: (r) => !r.on, destructive: (r) => r.effect === "d", look: (r) => (r.issues ?? []).some((i) => i.code !== "same" || r.listed === r.own),
+};
 
 export function Catalog() {
-  const schema = query.value.get("schema") ?? "", as = query.value.get("as") ?? "", filter = query.value.get("q") ?? "";
+  const schema = query.value.get("schema") ?? "", as = query.value.get("as") ?? "", filter = query.value.get("q") ?? "", only = query.value.get("only") ?? "";
   const { value, error, reload } = useLoad(() => get<CatalogPage>("catalog?" + new URLSearchParams({ schema, as })), [schema, as, servers.value]);
-  const { value: overview } = useLoad(() => get<{ stats: Stat[] }>("overview"), [value]);
+  const { value: data } = useLoad(() => get<Overview>("overview"), [value]);
   useEffect(() => { commandLine.value = as ? command("cost", "--json") : command("cost"); }, [as]);
-  const calls = useMemo(() => new Map((overview?.stats ?? []).filter((s) => s.name).map((s) => [s.server + "\n" + s.name, s.calls])), [overview]);
-  const shown = useMemo(() => (value?.rows ?? []).filter((r) => matches(r, filter)), [value, filter]);
-  const lens = value?.lens && new Set(value.lens.listed);
+  const [chosen, setChosen] = useState<Set<string>>(new Set());
+  const stats = data?.stats ?? [];
+  const calls = useMemo(() => new Map(stats.filter((s) => s.name).map((s) => [s.server + "\n" + s.name, s])), [data]);
+  const unused = useMemo(() => new Set(value ? unusedTools(value, stats).map(keyOf) : []), [value, data]);
+  const shown = useMemo(() => (value?.rows ?? []).filter((r) => matches(r, filter) && (onlys[only]?.(r, unused) ?? true)), [value, filter, only, unused]);
+  const tools = (value?.rows ?? []).filter((r) => r.kind === "tool" && r.on).length;
+  const many = new Set((value?.rows ?? []).map((r) => r.server)).size;
+  const chip = (id: string, tone?: Tone) => <button type="button" class="filter-chip" key={id} aria-pressed={only === id} onClick={() => setQuery({ only: only === id ? undefined : id })}>{tone ? <Status tone={tone}>{t(("only_" + id) as Key)}</Status> : t(("only_" + id) as Key)}<span class="n">{count((value?.rows ?? []).filter((r) => onlys[id]!(r, unused)).length)}</span></button>;
   return <div class="page catalog-page">
-    <div class="bar wrap"><h1>{t("catalog")}</h1>
-      <input type="search" data-filter value={filter} placeholder={t("filter") + "  /"} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} />
+    <Head title={t("catalog")} what={value && t("whatClientsSee", count(tools), many)}>
       {(value?.schemas.length ?? 0) > 1 && <label class="check">{t("schema")} <select value={value!.schema} onChange={(e) => setQuery({ schema: e.currentTarget.value, as: undefined })}>{value!.schemas.map((s) => <option key={s}>{s}</option>)}</select></label>}
-      <label class="check">{t("throughEyes")} <select data-testid="lens" value={as} onChange={(e) => setQuery({ as: e.currentTarget.value || undefined })}>
+      <label class="check hide-m"><span class="mut">{t("throughEyes")}</span> <select data-testid="lens" value={as} onChange={(e) => setQuery({ as: e.currentTarget.value || undefined })}>
         <option value="">{t("anyClient")}</option>{clients.value.map((c) => <option key={c.session} value={c.session}>{c.name || t("unnamed")} {c.version} · {c.session}</option>)}</select></label>
-      <span class="space" />{value && <span class="mut">{t("shownOf", count(value.rows.filter((r) => r.on).length), count(value.rows.length))}</span>}
-    </div>
+    </Head>
     {error && <Notice tone="err">{error}</Notice>}
-    {value && <Summary page={value} />}
-    {shown.length ? <VirtualList class="grid catalog-grid" role="grid" count={shown.length} height={27} label={t("catalog")} testid="catalog-rows" header={<Head lens={!!lens} />}
-      row={(i, style) => <Row key={shown[i]!.server + shown[i]!.kind + shown[i]!.own} row={shown[i]!} style={style} schema={value!.schema} index={i} calls={calls.get(shown[i]!.server + "\n" + shown[i]!.own) ?? 0}
-        seen={lens ? lens.has(shown[i]!.listed ?? "") : undefined} onChanged={reload} />} />
-      : value && <Empty>{value.rows.length ? t("nothingMatches") : t("catalogEmpty")}</Empty>}
+    {!value && !error && <div class="scroll"><Skeleton cards={["c8", "c4", "c12"]} /></div>}
+    {value && <div class="catalog-body"><CostCards page={value} unused={unused} onSelect={() => { setQuery({ only: "unused" }); setChosen(new Set(unused)); }} />
+      <section class="card flush catalog-table" aria-label={t("tools")}>
+        <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterTools", count(value.rows.length))} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
+          {chip("unused")}{chip("off")}{chip("destructive")}{chip("look", "warn")}<span class="space" /><span class="mut nowrap" data-testid="matching">{filter || only ? t("nOf", count(shown.length), count(value.rows.length)) : t("shownOf", count(value.rows.filter((r) => r.on).length), count(value.rows.length))}</span></div>
+        {shown.length ? <Table page={value} rows={shown} calls={calls} unused={unused} chosen={chosen} onChoose={setChosen} onChanged={reload} open={!!filter || !!only} />
+          : <Empty><b>{t(value.rows.length ? "nothingMatches" : "catalogEmpty")}</b>{value.rows.length ? <button type="button" class="button" onClick={() => setQuery({ q: undefined, only: undefined })}>{t("clearFilter")}</button> : null}</Empty>}
+      </section></div>}
+    {value && chosen.size > 0 && <Bulk page={value} chosen={chosen} onDone={() => { setChosen(new Set()); reload(); }} />}
   </div>;
 }
 
@@ -44,60 +63,71 @@ function matches(r: CatalogRow, filter: string): boolean {
   return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
-/** Summary says what it costs, and for whom it is too much. */
-function Summary({ page }: { page: CatalogPage }) {
-  const bySource = new Map<string, number>();
-  for (const r of page.rows) if (r.on && r.kind === "tool") bySource.set(r.server, (bySource.get(r.server) ?? 0) + r.cost.tokens);
-  const sum = [...bySource.values()].reduce((a, b) => a + b, 0) || 1;
-  const top = [...bySource].sort((a, b) => b[1] - a[1]);
-  const now = page.mode === "compact" ? page.list.compact : page.mode === "search" ? page.list.search : page.list.full;
-  return <div class="catalog-cards">
-    <section class="card" aria-labelledby="h-cost"><h2 id="h-cost">{t("contextCost")}</h2>
-      <span class="big">{tok(page.lens ? page.lens.shown.tokens || now.tokens : now.tokens)}</span> <span class="mut">{t("tokensEach")} · {t("mode", page.mode)}</span>
-      <div class="share" role="img" aria-label={top.map(([n, v]) => `${n} ${Math.round((v / sum) * 100)} %`).join(", ")}>{top.slice(0, 6).map(([n, v], i) => <i key={n} class={"s" + i} style={{ width: `${(v / sum) * 100}%` }} />)}</div>
-      <p class="mut">{top.slice(0, 4).map(([n, v]) => `${n} ${Math.round((v / sum) * 100)} %`).join(" · ")}</p>
-    </section>
-    <section class="card" aria-labelledby="h-modes"><h2 id="h-modes">{t("modes")}</h2>
-      <table class="mini"><tbody>{(["full", "compact", "search"] as const).map((m) => <tr key={m} class={page.mode === m ? "on" : ""}><td>{m}{page.mode === m ? " ●" : ""}</td><td class="r">{tok(page.list[m].tokens)} tok</td></tr>)}</tbody></table>
-      {page.advice.mode && page.advice.mode !== page.mode && <p class="mut">{t("wouldSuit", page.advice.mode)}</p>}
-    </section>
-    <section class="card" aria-labelledby="h-fit"><h2 id="h-fit">{t("limits")}</h2>
-      <ul class="plain">{page.fits.map((f) => <li key={f.client}><Status tone={tooMuch(f) ? "warn" : "ok"}><b>{f.client}</b> {fitText(f)}</Status></li>)}</ul>
-    </section>
+interface Group { server: string; rows: CatalogRow[]; tokens: number; calls: number; on: number; unused: number }
+type Line = { group: Group } | { row: CatalogRow };
+interface TableProps { page: CatalogPage; rows: CatalogRow[]; calls: Map<string, Stat>; unused: Set<string>; chosen: Set<string>; onChoose: (s: Set<string>) => void; onChanged: () => void; open: boolean }
+
+/** few are so few rows that all groups stand open. */
+const few = 60;
+
+function Table(p: TableProps) {
+  const [flipped, setFlipped] = useState<Set<string>>(new Set());
+  const groups = useMemo(() => grouped(p.rows, p.calls, p.unused), [p.rows, p.calls, p.unused]);
+  const open = p.open || p.rows.length <= few;
+  const lines: Line[] = groups.flatMap((g): Line[] => [{ group: g }, ...(open !== flipped.has(g.server) ? g.rows.map((row) => ({ row })) : [])]);
+  const most = Math.max(1, ...groups.map((g) => g.tokens)), mostRow = Math.max(1, ...p.rows.map((r) => r.cost.tokens));
+  const flip = (server: string) => { const next = new Set(flipped); if (!next.delete(server)) next.add(server); setFlipped(next); };
+  const choose = (rows: CatalogRow[], on: boolean) => { const next = new Set(p.chosen); for (const r of rows) if (on) next.add(keyOf(r)); else next.delete(keyOf(r)); p.onChoose(next); };
+  const lens = p.page.lens && new Set(p.page.lens.listed);
+  return <VirtualList class="grid catalog-grid" role="grid" count={lines.length} height={34} label={t("catalog")} testid="catalog-rows" header={<TableHead lens={!!lens} />}
+    row={(i, style) => {
+      const line = lines[i]!;
+      return "group" in line ? <GroupRow key={"g " + line.group.server} g={line.group} style={style} index={i} open={open !== flipped.has(line.group.server)} part={line.group.tokens / most} chosen={p.chosen} onFlip={() => flip(line.group.server)} onChoose={choose} schema={p.page.schema} onChanged={p.onChanged} />
+        : <ToolRow key={keyOf(line.row)} r={line.row} style={style} index={i} schema={p.page.schema} part={line.row.cost.tokens / mostRow} calls={p.calls.get(line.row.server + "\n" + line.row.own)?.calls ?? 0} unused={p.unused.has(keyOf(line.row))}
+          chosen={p.chosen.has(keyOf(line.row))} onChoose={(on) => choose([line.row], on)} seen={lens ? lens.has(line.row.listed ?? "") : undefined} onChanged={p.onChanged} />;
+    }} />;
+}
+
+function grouped(rows: CatalogRow[], calls: Map<string, Stat>, unused: Set<string>): Group[] {
+  const by = new Map<string, Group>();
+  for (const r of rows) {
+    let g = by.get(r.server);
+    if (!g) by.set(r.server, g = { server: r.server, rows: [], tokens: 0, calls: 0, on: 0, unused: 0 });
+    g.rows.push(r);
+    if (r.on) { g.on++; g.tokens += r.cost.tokens; }
+    g.calls += calls.get(r.server + "\n" + r.own)?.calls ?? 0;
+    if (unused.has(keyOf(r))) g.unused++;
+  }
+  return [...by.values()].sort((a, b) => b.tokens - a.tokens);
+}
+
+function TableHead({ lens }: { lens: boolean }) {
+  return <div class="grid-head" role="rowgroup"><div class="grid-row" role="row"><span role="columnheader"><span class="hidden">{t("select")}</span></span><span role="columnheader">{t("exposedAs")}</span><span role="columnheader" class="c-effect"><span class="hidden">{t("effect")}</span></span>
+    <span role="columnheader" class="c-tokens">{t("tokens")}</span><span role="columnheader" class="r c-calls">{t("calls")}</span><span role="columnheader" class="c-issues">{t(lens ? "seenByIt" : "issues")}</span><span role="columnheader" class="r">{t("on")}</span></div></div>;
+}
+
+interface GroupProps { g: Group; style: Record<string, string>; index: number; open: boolean; part: number; chosen: Set<string>; schema: string; onFlip: () => void; onChoose: (rows: CatalogRow[], on: boolean) => void; onChanged: () => void }
+
+function GroupRow({ g, style, index, open, part, chosen, schema, onFlip, onChoose, onChanged }: GroupProps) {
+  const picked = g.rows.filter((r) => chosen.has(keyOf(r))).length;
+  return <div class="grid-row group" role="row" aria-rowindex={index + 1} style={style} data-testid={"group-" + g.server} onClick={onFlip}>
+    <span role="gridcell" onClick={(e) => e.stopPropagation()}><input type="checkbox" aria-label={`${t("select")} ${g.server}`} checked={picked === g.rows.length} ref={(e) => { if (e) e.indeterminate = picked > 0 && picked < g.rows.length; }} onChange={(e) => onChoose(g.rows, e.currentTarget.checked)} /></span>
+    <span role="gridcell"><button type="button" class="fold-button" aria-expanded={open} aria-label={g.server} onClick={(e) => { e.stopPropagation(); onFlip(); }}><Icon name={open ? "down" : "right"} /></button><b>{g.server}</b> <span class="mut">{t("onOf", g.on, g.rows.length)}</span></span>
+    <span role="gridcell" class="c-effect" /><span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{short(g.tokens)}</span></span><span role="gridcell" class="r c-calls">{count(g.calls)}</span>
+    <span role="gridcell" class="c-issues mut">{g.unused ? t("unusedN", g.unused) : ""}</span><span role="gridcell" class="r"><Switch on={g.on === g.rows.length ? true : g.on ? "mixed" : false} label={`${t("allOf", g.server)}`} disabled={!may("admin")} onChange={(on) => void switchAll(schema, g.rows, on, onChanged)} /></span>
   </div>;
 }
 
-const tooMuch = (f: Fit) => (f.maxTools ?? 0) > 0 && f.tools > f.maxTools! || (f.longNames ?? 0) > 0;
-const fitText = (f: Fit) => [f.maxTools ? t("ofTools", f.tools, f.maxTools) : t("anyNumber", f.tools), f.longNames ? t("longNames", f.longNames, f.maxName!) : ""].filter(Boolean).join(" · ");
+interface ToolProps { r: CatalogRow; style: Record<string, string>; index: number; schema: string; part: number; calls: number; unused: boolean; chosen: boolean; onChoose: (on: boolean) => void; seen?: boolean; onChanged: () => void }
 
-function Head({ lens }: { lens: boolean }) {
-  return <div class="grid-head" role="rowgroup"><div class="grid-row" role="row">
-    <span role="columnheader">{t("on")}</span><span role="columnheader">{t("server")}</span><span role="columnheader">{t("exposedAs")}</span><span role="columnheader" class="c-own">{t("ownName")}</span>
-    <span role="columnheader" class="c-effect">R/W</span><span role="columnheader" class="r">tok</span><span role="columnheader" class="r c-calls">{t("calls")}</span><span role="columnheader" class="c-issues">{t(lens ? "seenByIt" : "issues")}</span></div></div>;
-}
-
-function Row({ row: r, style, schema, index, calls, seen, onChanged }: { row: CatalogRow; style: Record<string, string>; schema: string; index: number; calls: number; seen?: boolean; onChanged: () => void }) {
-  // What was asked for is shown until the gateway has told the new state.
-  const [asked, setAsked] = useState<boolean>();
-  useEffect(() => setAsked(undefined), [r]);
-  const flip = async (on: boolean) => {
-    setAsked(on);
-    try {
-      const url = path("catalog", schema, r.server, r.kind, r.own);
-      await change("PUT", url, { on });
-      toast(t(on ? "switchedOn" : "switchedOff", r.own), { label: "undo", run: () => void change("PUT", url, { on: !on }).then(onChanged, (e) => toast(errorText(e), undefined, "err")) });
-      onChanged();
-    } catch (e) { setAsked(undefined); toast(errorText(e), undefined, "err"); }
-  };
-  return <div class={"grid-row" + (r.on ? "" : " off")} role="row" aria-rowindex={index + 1} style={style} title={r.description} data-testid={`row-${r.server}-${r.own}`}>
-    <span role="gridcell"><input type="checkbox" checked={asked ?? r.on} disabled={asked !== undefined || !may("admin")} aria-label={`${r.server} ${r.own}`} onChange={(e) => void flip(e.currentTarget.checked)} /></span>
-    <span role="gridcell"><b>{r.server}</b></span>
-    <span role="gridcell">{r.listed ? <a href={href(["bench", r.server, r.kind === "tool" ? "tools" : "prompts", r.own])}><code>{r.listed}</code></a> : <span class="mut">{t("notShown")}</span>}</span>
-    <span role="gridcell" class="c-own mut"><code>{r.own}</code></span>
+function ToolRow({ r, style, index, schema, part, calls, unused, chosen, onChoose, seen, onChanged }: ToolProps) {
+  return <div class={"grid-row" + (r.on ? "" : " off") + (chosen ? " on" : "")} role="row" aria-rowindex={index + 1} aria-selected={chosen} style={style} title={r.description} data-testid={`row-${r.server}-${r.own}`}>
+    <span role="gridcell"><input type="checkbox" aria-label={`${t("select")} ${r.server} ${r.own}`} checked={chosen} onChange={(e) => onChoose(e.currentTarget.checked)} /></span>
+    <span role="gridcell" class="c-name"><a class="plain-link" href={href(["bench", r.server, r.kind === "tool" ? "tools" : "prompts", r.own])}><code>{r.listed ?? r.own}</code></a>{r.listed && r.listed !== r.own && !r.listed.endsWith(r.own) && <span class="mut"> {r.own}</span>}{!r.listed && <span class="mut"> {t("notShown")}</span>}</span>
     <span role="gridcell" class="c-effect">{r.kind === "tool" ? <Effect tool={{ annotations: effects[r.effect ?? "w"] }} /> : <span class="tag effect" title={t("prompt")}>P<span class="hidden"> {t("prompt")}</span></span>}</span>
-    <span role="gridcell" class="r">{count(r.cost.tokens)}</span><span role="gridcell" class="r c-calls mut">{calls ? count(calls) : "–"}</span>
-    <span role="gridcell" class="c-issues">{seen !== undefined && <Status tone={seen ? "ok" : "idle"}>{t(seen ? "seen" : "notSeen")}</Status>}
-      {(r.issues ?? []).map((i) => <Issue key={i.code} i={i} plain={r.listed === r.own} />)}</span>
+    <span role="gridcell" class="c-tokens"><Bar part={part} /><span class="num">{count(r.cost.tokens)}</span></span><span role="gridcell" class="r c-calls mut">{calls ? count(calls) : "0"}</span>
+    <span role="gridcell" class="c-issues">{seen !== undefined && <Status tone={seen ? "ok" : "idle"}>{t(seen ? "seen" : "notSeen")}</Status>}{(r.issues ?? []).map((i) => <Issue key={i.code} i={i} plain={r.listed === r.own} />)}{unused && seen === undefined && !r.issues?.length && <span class="mut">{t("unusedOne")}</span>}</span>
+    <span role="gridcell" class="r"><ToolSwitch schema={schema} r={r} onChanged={onChanged} /></span>
   </div>;
 }
 
@@ -105,4 +135,23 @@ function Row({ row: r, style, schema, index, calls, seen, onChanged }: { row: Ca
 function Issue({ i, plain }: { i: { code: string; with?: string[] }; plain: boolean }) {
   const text = t(("issue_" + i.code) as Key, (i.with ?? []).join(", "));
   return i.code === "same" && !plain ? <span class="mut">{text}</span> : <Status tone="warn">{text}</Status>;
+}
+
+/** switchAll turns tools on or off one after the other, with a way back. */
+async function switchAll(schema: string, rows: CatalogRow[], on: boolean, done: () => void): Promise<void> {
+  const changed = rows.filter((r) => r.on !== on);
+  const each = async (to: boolean) => { for (const r of changed) await change("PUT", path("catalog", schema, r.server, r.kind, r.own), { on: to }); };
+  try {
+    await each(on);
+    toast(t(on ? "turnedOnN" : "turnedOffN", changed.length), { label: "undo", run: () => void each(!on).then(done, (e) => toast(errorText(e), undefined, "err")) });
+  } catch (e) { toast(errorText(e), undefined, "err"); }
+  done();
+}
+
+/** Bulk says what is chosen and what it costs. */
+function Bulk({ page, chosen, onDone }: { page: CatalogPage; chosen: Set<string>; onDone: () => void }) {
+  const rows = page.rows.filter((r) => chosen.has(keyOf(r)));
+  return <div class="bulk" role="region" aria-label={t("selection")} data-testid="bulk"><span><b>{t("selectedN", count(rows.length))}</b> · {t("tokensN", short(rows.reduce((n, r) => n + r.cost.tokens, 0)))}</span>
+    {may("admin") && <><button type="button" class="button light" onClick={() => void switchAll(page.schema, rows, false, onDone)}>{t("disable")}</button><button type="button" class="button" onClick={() => void switchAll(page.schema, rows, true, onDone)}>{t("enable")}</button></>}
+    <IconButton icon="close" label={t("clearSelection")} onClick={onDone} /></div>;
 }

@@ -2,33 +2,35 @@
 import { useEffect, useState } from "preact/hooks";
 import { get, type Client, type Program } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
-import { age, count } from "../format.ts";
+import { count } from "../format.ts";
 import { said, t } from "../i18n/index.ts";
 import { clients } from "../live.ts";
 import { CopyButton, Empty, Notice, Status, now, useLoad } from "../parts/basics.tsx";
+import { Head } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, href, segments } from "../router.ts";
 import { may, session } from "../state.ts";
 import { Wizard } from "./connect.tsx";
+import { isQuiet, seen, seenText } from "./client_seen.ts";
 
 export function Clients() {
   const chosen = segments.value[1];
   const { value, error, reload } = useLoad(() => get<Program[]>("programs"), []);
   const program = value?.find((p) => p.id === chosen);
   useEffect(() => { if (!chosen) commandLine.value = command("list", "clients"); }, [chosen]);
-  return <div class="page clients-page">
-    <div class="bar"><h1>{t("clientsTitle")}</h1><span class="mut">{t("clientsText")}</span></div>
+  const sorted = [...clients.value].sort((a, b) => seen(b) - seen(a));
+  return <div class="page clients-page"><Head title={t("clientsTitle")} what={t("clientsText")} />
     {error && <Notice tone="err">{error}</Notice>}
-    <div class="clients-grid">
-      <section class="card" aria-labelledby="h-here"><h2 id="h-here">{t("clients")}{clients.value.length ? ` · ${clients.value.length}` : ""}</h2>
-        {clients.value.length ? <ul class="plain client-list">{clients.value.map((c) => <Connected key={c.session} c={c} />)}</ul> : <Empty>{t("noClients")}</Empty>}
-        <ByHand />
+    <div class="scroll"><div class="cols wide">
+      <section class="card flush c6" aria-labelledby="h-here"><header><h2 id="h-here">{t("clients")}</h2><span class="count">{clients.value.length}</span></header>
+        {sorted.length ? <ul class="plain client-list">{sorted.map((c) => <Connected key={c.session} c={c} />)}</ul> : <Empty><b>{t("noClients")}</b><span>{t("noClientsText")}</span></Empty>}
+        <div class="body"><ByHand /></div>
       </section>
-      <section class="card" aria-labelledby="h-more"><h2 id="h-more">{t("connectAnother")}</h2>
+      <section class="card flush c6" aria-labelledby="h-more"><header><h2 id="h-more">{t("connectAnother")}</h2></header>
         {program ? <Wizard key={program.id} program={program} onDone={reload} onClose={() => go("/ui/clients")} />
           : <ul class="plain program-list">{ordered(value ?? []).map((p) => <ProgramRow key={p.id} p={p} />)}</ul>}
       </section>
-    </div>
+    </div></div>
   </div>;
 }
 
@@ -38,8 +40,8 @@ const ordered = (list: Program[]) => [...list].sort((a, b) => Number(b.found) - 
 function Connected({ c }: { c: Client }) {
   const offers = Object.keys(c.capabilities ?? {});
   return <li data-testid={"client-" + c.name}>
-    <Status tone="ok"><b>{c.name || t("unnamed")}</b> {c.version}</Status>
-    <span class="mut">{c.transport} {c.protocol}{c.schema && c.schema !== "default" ? ` · ${c.schema}` : ""}{c.principal ? ` · ${c.principal}` : ""}{c.since ? ` · ${age(c.since, now.value)}` : ""}</span>
+    <Status tone={isQuiet(c) ? "idle" : "ok"} state={isQuiet(c) ? "quiet" : "here"}><b>{c.name || t("unnamed")}</b> {c.version}</Status>
+    <span class={isQuiet(c) ? "mut" : ""} data-testid="seen">{now.value - seen(c) < 10_000 ? t("activeNow") : t("quietFor", seenText(c))}</span><span class="mut">{c.transport} {c.protocol}{c.schema && c.schema !== "default" ? ` · ${c.schema}` : ""}{c.principal ? ` · ${c.principal}` : ""}</span>
     <span class="offers">{offers.length ? offers.map((o) => <span class="tag" key={o}>{o}</span>) : <span class="mut">{t("offersNothing")}</span>}</span>
     <span class="mut">{t("callsCount", count(c.calls))}</span>
     <span class="links"><a href={href(["catalog"], { as: c.session })}>{t("lens")}</a> <a href={href(["traffic"], { q: "session:" + c.session })}>{t("traffic")}</a></span>

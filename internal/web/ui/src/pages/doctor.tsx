@@ -5,6 +5,7 @@ import { command, commandLine } from "../cli.ts";
 import { ns } from "../format.ts";
 import { lang, said, t, type Key } from "../i18n/index.ts";
 import { CopyButton, Notice, Status, useLoad } from "../parts/basics.tsx";
+import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { href, segments } from "../router.ts";
 import { may } from "../state.ts";
@@ -18,13 +19,13 @@ export function Doctor() {
   useEffect(() => setBusy(false), [value, error]);
   const bad = (value ?? []).filter((f) => !f.ok), good = (value ?? []).filter((f) => f.ok);
   return <div class="page doctor-page">
-    <div class="bar"><h1>{t("doctor")}</h1>{name && <span class="mut">{name}</span>}
-      {value && <Status tone={bad.length ? "err" : "ok"}>{bad.length ? t("problemsN", bad.length) : t("noProblems")}</Status>}
-      {busy && <Status tone="busy">{t("examining")}</Status>}
-      <span class="space" />{name && <a class="button" href="/ui/doctor">{t("everything")}</a>}
-      <button type="button" class="button primary" disabled={busy} onClick={() => { setBusy(true); reload(); }}><Icon name="refresh" />{t("examineAgain")}</button></div>
+    <Head title={name ? <><a href="/ui/doctor">{t("doctor")}</a> / {name}</> : t("doctor")} what={<>{busy ? <Status tone="busy">{t("examining")}</Status> : value && <Status tone={bad.length ? "err" : "ok"}>{bad.length ? t("problemsN", bad.length) : t("noProblems")}</Status>}{value && !busy && <span> · {t("checkedN", value.length)}</span>}</>}>
+      {name && <a class="button" href="/ui/doctor">{t("everything")}</a>}
+      <button type="button" class="button primary" disabled={busy} onClick={() => { setBusy(true); reload(); }}><Icon name="refresh" />{t("examineAgain")}</button></Head>
     {error && <Notice tone="err">{error}</Notice>}
-    <ul class="plain findings">{[...bad, ...good].map((f, i) => <FindingCard key={i} f={f} />)}</ul>
+    <div class="scroll">{!value && !error && <Skeleton cards={["c12", "c12"]} rows={3} />}
+      <ul class="plain findings">{bad.map((f, i) => <FindingCard key={"b" + i} f={f} />)}</ul>
+      {good.length > 0 && <section class="wide" aria-label={t("wellGroup")}>{bad.length > 0 && <h2 class="h3 findings-h">{t("wellGroup")}</h2>}<ul class="plain findings">{good.map((f, i) => <FindingCard key={"g" + i} f={f} />)}</ul></section>}</div>
   </div>;
 }
 

@@ -2,28 +2,43 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { RawBody, change, get, path, type Question, type Server, type ServerDetail } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
-import { read, type Draft } from "../form/draft.ts";
+import { initialDraft, read, type Draft } from "../form/draft.ts";
 import { FormView } from "../form/form.tsx";
 import { age } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
-import { approvals, inbox, waitingCount } from "../live.ts";
-import { href } from "../router.ts";
+import { approvals, inbox, loaded } from "../live.ts";
+import { Head, Skeleton } from "../parts/head.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { href, segments } from "../router.ts";
 import { Change } from "./server_history.tsx";
 import { approve, remove } from "./servers.tsx";
 import { Blocks } from "../parts/content.tsx";
 import { Empty, Notice, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { judge, useProblems } from "../form/validate.ts";
-import { may } from "../state.ts";
+import { may, phone } from "../state.ts";
 
 export function InboxPage() {
   useEffect(() => { commandLine.value = command("inbox"); }, []);
-  return <div class="page inbox-page"><div class="bar"><h1>{t("inbox")}</h1><span class="mut">{t("inboxText")}</span></div>
-    {approvals.value.map((s) => <PendingServer key={s.schema + "/" + s.name} s={s} />)}
-    {inbox.value.map((q) => <Item key={q.id} q={q} />)}
-    {!waitingCount.value && <Empty>{t("inboxEmpty")}</Empty>}
+  const chosen = segments.value.slice(1).join("/");
+  const list: Waiting[] = [...inbox.value.map((q) => ({ id: q.id, q })), ...approvals.value.map((s) => ({ id: s.schema + "/" + s.name, s }))];
+  const open = list.find((x) => x.id === chosen) ?? (phone.value ? undefined : list[0]);
+  const group = (title: string, part: Waiting[]) => part.length > 0 && <><li class="h3">{title}</li>{part.map((x) => <li key={x.id}><Summary x={x} on={x.id === open?.id} /></li>)}</>;
+  return <div class={"page inbox-page" + (open ? " with-open" : "")}><Head title={t("inbox")} what={loaded.value && (list.length ? t("waitingForYou", list.length) : t("inboxText"))} />
+    {!loaded.value ? <div class="scroll"><Skeleton cards={["c12"]} /></div> : !list.length ? <Empty><Icon name="inbox" /><b>{t("inboxEmpty")}</b><span>{t("inboxHint")}</span></Empty>
+      : <div class="ibx"><ul class="plain ibl" aria-label={t("inbox")}>{group(t("callsWaiting"), list.filter((x) => x.q))}{group(t("reviewWhen"), list.filter((x) => x.s))}</ul>
+        <div class="ibd">{open && <><a class="m-only link" href="/ui/inbox">‹ {t("inbox")}</a>{open.q ? <Item key={open.q.id} q={open.q} /> : <PendingServer key={open.id} s={open.s!} />}</>}</div></div>}
   </div>;
+}
+
+interface Waiting { id: string; q?: Question; s?: Server }
+
+/** Summary is one row: who waits for what, and since when. */
+function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
+  const icon = s ? s.state === "pending" ? "plug" : "edit" : q!.kind === "approval" ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
+  return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : t(q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
+    <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, q.client ? t("forClient", q.client) : "", q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
 }
 
 /** PendingServer is a server that nobody has let run yet, or whose tools have changed. */
@@ -67,7 +82,7 @@ function Buttons({ q, ready, accept, label }: { q: Question; ready: boolean; acc
 function Elicitation({ q }: { q: Question }) {
   const schema = q.params?.requestedSchema;
   const form = useMemo(() => compile(schema ?? { type: "object" }), [q.id]);
-  const [draft, setDraft] = useState<Draft>({});
+  const [draft, setDraft] = useState<Draft>(() => initialDraft(form, true));
   const [tried, setTried] = useState(false);
   const r = read(form, form.root, draft);
   const json = stringify(r.value ?? {});
@@ -77,7 +92,7 @@ function Elicitation({ q }: { q: Question }) {
     else await answer(q, "accept", json);
   };
   if (q.params?.mode === "url") return <>
-    <p>{q.params.message}</p><Notice tone="warn">{t("urlWarning")}</Notice>
+    <p>{q.params.message}</p><Notice tone="warn">{t("urlWarning", q.server ?? "")}</Notice>
     <p><a href={q.params.url} target="_blank" rel="noopener noreferrer"><code>{q.params.url}</code></a></p>
     <Buttons q={q} ready accept={() => void answer(q, "accept")} label={t("done")} /></>;
   return <>

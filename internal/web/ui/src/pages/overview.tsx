@@ -1,49 +1,114 @@
-import { useEffect, useMemo } from "preact/hooks";
-import { get, type Call, type Client, type Overview as Data, type Server, type Stat } from "../api.ts";
+// Is everything all right? If not: what, since when, what to press?
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { get, type Call, type Client, type Overview as Data, type Past, type Server, type Stat } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
-import { age, clock, count, ns } from "../format.ts";
+import { age, count, hm, ns, percent } from "../format.ts";
 import { t } from "../i18n/index.ts";
-import { clients, inbox, on, servers } from "../live.ts";
-import { Empty, Notice, Spark, Status, now, useLoad } from "../parts/basics.tsx";
-import { href } from "../router.ts";
-import { may } from "../state.ts";
-import { reasonOf, stateName, toneOf } from "./server_state.ts";
+import { clients, inbox, loaded, on, servers } from "../live.ts";
+import { Notice, Status, now, useLoad } from "../parts/basics.tsx";
+import { Bar, Fig, Legend, Sparkline, Strip, Timeline, type Span } from "../parts/chart.tsx";
+import { Head, Skeleton } from "../parts/head.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { go, href } from "../router.ts";
+import { may, remembered } from "../state.ts";
+import { isQuiet, seen, seenText } from "./client_seen.ts";
+import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
+import { FirstRun, useDemo } from "./first_run.tsx";
+import { ContextCost } from "./overview_cost.tsx";
 
-export function Overview() {
-  const { value, error, reload } = useLoad(() => get<Data>("overview"), []);
-  useEffect(() => { commandLine.value = command("status"); }, []);
-  // Statistics are read again at most every two seconds while calls arrive.
+const ranges = [15, 60, 360, 1440];
+const minutes = remembered("overview.range", 60);
+export const rangeName = (m: number) => (m < 60 ? t("age_min", m) : t("age_h", m / 60));
+
+/** busy reads again while calls come, at most every two seconds. */
+function useWhileBusy(reload: () => void): void {
   useEffect(() => {
     let timer = 0;
     const stop = on("traffic", () => { timer ||= window.setTimeout(() => { timer = 0; reload(); }, 2000); });
     return () => { stop(); clearTimeout(timer); };
   }, []);
+}
+
+const failedQuery = (m: number) => `status:error,tool_error hop:client since:${m}m`;
+
+export function Overview() {
+  const m = minutes.value;
+  const { value, error, reload } = useLoad(() => get<Data>("overview"), []);
+  const { value: past, reload: again } = useLoad(() => get<Past>(`history?minutes=${m}`), [m, Math.floor(now.value / 30_000)]);
+  const { value: failures, reload: third } = useLoad(() => get<{ calls: Call[] }>("traffic?limit=1000&q=" + encodeURIComponent(failedQuery(m))), [m]);
+  useWhileBusy(() => { reload(); again(); third(); });
+  useEffect(() => { commandLine.value = command("status"); }, []);
   const stats = useMemo(() => new Map((value?.stats ?? []).filter((s) => !s.name).map((s) => [s.server, s])), [value]);
-  const total = stats.get("");
-  return <div class="overview-grid">
-    <h1 class="hidden">{t("overview")}</h1>
-    {error && <Notice tone="err">{error}</Notice>}
-    <Attention stats={stats} />
-    <section class="card" aria-labelledby="calls-h"><h2 id="calls-h">{t("callsHour")}</h2>
-      <span class="big">{count((total?.perMinute ?? []).reduce((a, b) => a + b, 0))}</span>
-      {total ? <span class="mut"> p50 {ns(total.p50)} · p95 {ns(total.p95)}</span> : null}
-      <Spark values={total?.perMinute ?? [0]} errors={total?.errorsPerMinute} label={t("callsHour")} />
-    </section>
-    <section class="card" aria-labelledby="errors-h"><h2 id="errors-h">{t("errors")}</h2>
-      <span class={"big" + (total?.errors ? " err" : "")}>{count(total?.errors ?? 0)}</span>
-      <span class="mut"> {total?.calls ? ((total.errors / total.calls) * 100).toFixed(1) + " %" : ""}</span>
-      <ul class="plain">{reasons(value?.stats ?? []).map(([r, n]) => <li key={r} class="mut">{r} · {count(n)}</li>)}</ul>
-    </section>
-    <ServerTable list={servers.value} stats={stats} />
-    <ClientsCard list={clients.value} />
-    <Failures rev={value?.rev ?? 0} />
+  const demo = useDemo();
+  const up = servers.value.filter((s) => s.state === "up" || s.state === "idle").length;
+  const counted = servers.value.filter((s) => s.state !== "disabled").length;
+  const tools = servers.value.reduce((n, s) => n + s.tools, 0);
+  const first = loaded.value && (!servers.value.length || demo);
+  return <div class="page">
+    <Head title={t("overview")} what={loaded.value && !first && <>{t("upOf", up, counted)} · {t("clientsN", clients.value.length)} · {t("anyNumber", count(tools))}</>}>
+      {!first && <span class="seg hide-m" role="group" aria-label={t("range")}>{ranges.map((r) => <button type="button" key={r} aria-pressed={r === m} onClick={() => { minutes.value = r; }}>{rangeName(r)}</button>)}</span>}
+      {may("admin") && <a class={first ? "button" : "button primary"} href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
+    </Head>
+    <div class="scroll">
+      {error && <Notice tone="err">{error}</Notice>}
+      {!loaded.value || !value ? !error && <Skeleton /> : <div class="wide">
+        {first && <FirstRun demo={demo} />}
+        {(!first || !!(value.stats.length)) && <div class="cols">
+          <div class="c8 main-col"><CallsCard past={past} minutes={m} failures={failures?.calls ?? []} /><ServerTable stats={stats} past={past} /></div>
+          <div class="c4 side-col"><Attention stats={stats} /><ContextCost stats={value.stats} /><ClientsCard list={clients.value} /></div>
+          <Reasons list={failures?.calls ?? []} minutes={m} />
+          <Slowest stats={value.stats} />
+        </div>}
+      </div>}
+    </div>
   </div>;
 }
 
-function reasons(stats: Stat[]): [string, number][] {
-  const sum = new Map<string, number>();
-  for (const s of stats) if (!s.name && s.server) for (const [r, n] of Object.entries(s.reasons ?? {})) sum.set(r, (sum.get(r) ?? 0) + n);
-  return [...sum].sort((a, b) => b[1] - a[1]).slice(0, 3);
+function CallsCard({ past, minutes: m, failures }: { past?: Past; minutes: number; failures: Call[] }) {
+  const [brush, setBrush] = useState<Span>();
+  const steps = past?.steps ?? [];
+  const total = past?.total ?? { ok: 0, tool: 0, err: 0 }, bad = total.tool + total.err, all = bad + total.ok;
+  const unit = (n: number | undefined) => { const [v, u] = ns(n).split(" "); return <>{v}{u && <small>{u}</small>}</>; };
+  return <section class="card flush" aria-labelledby="calls-h">
+    <header><h2 id="calls-h">{t("calls")}</h2><span class="end"><Legend p95 /></span></header>
+    <div class="body"><dl class="figs calls-figs">
+      <Fig name={t("last", rangeName(m))}>{count(all)}</Fig><Fig name={t("failedShare")} note={bad ? t("callsCount", count(bad)) : undefined} tone="up">{all ? percent(bad, all) : "–"}</Fig>
+      <Fig name="p50">{unit(total.p50)}</Fig><Fig name="p95">{unit(total.p95)}</Fig></dl>
+      {past ? <Timeline start={Date.parse(past.start)} step={past.step / 1e6} steps={steps} height={184} line label={t("callsChart", rangeName(m), count(all), count(bad))} brush={brush} onBrush={setBrush} /> : <div class="plot" style={{ height: "204px" }} />}
+    </div>
+    {brush && <Selected brush={brush} past={past!} failures={failures} onClose={() => setBrush(undefined)} />}
+  </section>;
+}
+
+/** between is a filter for a marked time. */
+export const between = (s: Span) => `from:${new Date(s.from).toISOString().replace(/\.\d+/, "")} to:${new Date(s.to).toISOString().replace(/\.\d+/, "")}`;
+
+/** Selected says what the marked time holds, and leads there. */
+function Selected({ brush, past, failures, onClose }: { brush: Span; past: Past; failures: Call[]; onClose: () => void }) {
+  const start = Date.parse(past.start), step = past.step / 1e6;
+  const inside = past.steps.filter((_, i) => start + i * step >= brush.from && start + i * step < brush.to);
+  const calls = inside.reduce((n, s) => n + s.ok + s.tool + s.err, 0), bad = inside.reduce((n, s) => n + s.tool + s.err, 0);
+  const top = grouped(failures.filter((c) => Date.parse(c.start) >= brush.from && Date.parse(c.start) < brush.to))[0];
+  return <footer data-testid="selected">{bad ? <span><b class="err">{t("failuresN", count(bad))}</b> {t("inSelected", t("callsCount", count(calls)))}{top && <> · {t("mostly")} <b>{top.words}</b> ({top.server})</>}</span> : <span>{t("callsCount", count(calls))}, {hm(brush.from)} – {hm(brush.to)}</span>}
+    <span class="space" /><a class="link" href={href(["traffic"], { q: `hop:client ${between(brush)}` })}>{t("showCalls")}</a>
+    <button type="button" class="icon-button" aria-label={t("close")} onClick={onClose}><Icon name="close" /></button></footer>;
+}
+
+/** wordsOf is why a call failed. */
+export const wordsOf = (c: Call) => c.said || c.reason || (c.code ? String(c.code) : t("call_error"));
+
+interface Group { words: string; server: string; code?: number; tool: boolean; n: number }
+
+/** grouped counts failures by what they say. */
+function grouped(list: Call[]): Group[] {
+  const by = new Map<string, Group>();
+  for (const c of list) {
+    const words = wordsOf(c), key = words + "\n" + c.server;
+    const g = by.get(key);
+    if (g) g.n++;
+    else by.set(key, { words, server: c.server ?? "", code: c.code, tool: c.status === "tool_error", n: 1 });
+  }
+  return [...by.values()].sort((a, b) => b.n - a.n);
 }
 
 /** hour sums the calls and errors of the last hour. */
@@ -53,59 +118,71 @@ function hour(s: Stat | undefined): { calls: number; errors: number } {
 }
 
 function Attention({ stats }: { stats: Map<string, Stat> }) {
-  const list = servers.value.filter((s) => ["down", "auth", "pending"].includes(s.state) || s.pending?.length);
-  const failing = servers.value.filter((s) => s.state === "up" && hour(stats.get(s.name)).errors > 0 && hour(stats.get(s.name)).errors >= 0.1 * hour(stats.get(s.name)).calls);
+  const list = servers.value.filter(needy);
+  const failing = servers.value.filter((s) => s.state === "up" && !needy(s) && hour(stats.get(s.name)).errors > 0 && hour(stats.get(s.name)).errors >= 0.1 * hour(stats.get(s.name)).calls);
   const starting = servers.value.filter((s) => s.state === "starting").length;
   const n = list.length + failing.length + inbox.value.length;
-  const where = (s: Server) => href(["servers", s.schema, s.name], { tab: s.state !== "pending" && s.pending?.length ? "history" : undefined });
-  return <section class={"card attention-card" + (n ? " due" : "")} aria-labelledby="attention-h">
-    <h2 id="attention-h">{t("attention")}{n ? ` · ${n}` : ""}</h2>
-    {!n && <p class="quiet"><Status tone={starting ? "busy" : servers.value.length ? "ok" : "idle"}>{starting ? t("someStarting", starting) : t(servers.value.length ? "allWell" : "noServers")}</Status></p>}
-    <ul class="plain">
-      {list.map((s) => <li key={s.schema + s.name}><Status tone={s.state === "up" ? "warn" : toneOf(s)}><b>{s.name}</b> — {reasonOf(s)}</Status> <a href={where(s)}>{t(s.pending?.length ? "review" : "open")}</a>
-        {s.state === "auth" && may("admin") && <> <button type="button" class="link" onClick={() => void import("./servers.tsx").then((m) => m.signIn(s))}>{t("signIn")}</button></>}
-        {s.state === "down" && <> <a href={href(["doctor", s.schema, s.name])}>{t("doctor")}</a></>}</li>)}
-      {failing.map((s) => <li key={"f" + s.name}><Status tone="warn"><b>{s.name}</b> — {t("failing", hour(stats.get(s.name)).errors, hour(stats.get(s.name)).calls)}</Status> <a href={href(["traffic"], { q: `server:${s.name} -status:ok` })}>{t("traffic")}</a></li>)}
-      {inbox.value.map((q) => <li key={"q" + q.id}><Status tone="warn">{t("waitingQuestion", t(`kind_${q.kind}`), q.server ?? "")}</Status> <a href="/ui/inbox">{t("answer")}</a></li>)}
+  const page = (s: Server, tab?: string) => href(["servers", s.schema, s.name], { tab });
+  return <section class="card flush attention-card" aria-labelledby="attention-h">
+    <header><h2 id="attention-h">{t("attention")}</h2>{n > 0 && <span class="count warn">{n}</span>}</header>
+    <ul class="plain att">
+      {list.map((s) => <li key={s.schema + s.name}><Status tone={s.state === "up" ? "warn" : toneOf(s)}><b>{s.name}</b></Status><span class="cut words" title={reasonOf(s)}>{reasonOf(s)}</span>
+        {s.state === "auth" && may("admin") ? <button type="button" class="button small" onClick={() => void import("./servers.tsx").then((m) => m.signIn(s))}>{t("signIn")}</button>
+          : s.pending?.length ? <a class="button small" href={page(s, s.state === "pending" ? undefined : "history")}>{t("review")}</a>
+            : <a class="button small" href={href(["doctor", s.schema, s.name])}>{t("doctor")}</a>}</li>)}
+      {failing.map((s) => <li key={"f" + s.name}><Status tone="warn"><b>{s.name}</b></Status><span class="cut words">{t("failing", count(hour(stats.get(s.name)).errors), count(hour(stats.get(s.name)).calls))}</span><a class="button small" href={href(["traffic"], { q: `server:${s.name} status:error,tool_error` })}>{t("calls")}</a></li>)}
+      {inbox.value.map((q) => <li key={"q" + q.id}><Status tone="ask"><b>{q.server}</b></Status><span class="cut words">{q.params?.message ?? t("waitingQuestion", t(`kind_${q.kind}`), q.server ?? "")}</span><a class="button small" href={href(["inbox", q.id])}>{t("answer")}</a></li>)}
+      {!n && <li><Status tone={starting ? "busy" : servers.value.length ? "ok" : "idle"}>{starting ? t("someStarting", starting) : t(servers.value.length ? "allWell" : "noServers")}</Status></li>}
     </ul>
+    <footer><span>{n > 0 && servers.value.length > list.length + failing.length ? t("othersWell", servers.value.length - list.length - failing.length) : ""}</span><span class="space" />{may("admin") && <a class="link" href="/ui/doctor">{t("runDoctor")}</a>}</footer>
   </section>;
 }
 
-function ServerTable({ list, stats }: { list: Server[]; stats: Map<string, Stat> }) {
-  return <section class="card table-card" aria-label={t("servers")}>
-    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table class="stack">
-      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("transport")}</th><th class="r">{t("tools")}</th><th class="r">{t("calls")}</th><th class="r">p95</th><th class="r">{t("errors")}</th><th>{t("lastHour")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
-      <tbody>{list.map((s) => {
-        const st = stats.get(s.name);
-        return <tr key={s.schema + "/" + s.name}>
-          <td class="who line"><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a>{s.schema !== "default" && <span class="mut"> {s.schema}</span>}</td>
-          <td><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status></td>
-          <td class="mut" title={`${s.protocol ?? ""}${s.pid ? ` · pid ${s.pid}` : ""}`}>{s.transport}</td>
-          <td class="r" data-label={t("tools")}>{s.tools}</td><td class="r" data-label={t("calls")}>{count(st?.calls ?? 0)}</td><td class="r" data-label="p95">{st?.calls ? ns(st.p95) : "–"}</td>
-          <td class={"r" + (st?.errors ? " err" : "")} data-label={t("errors")}>{st?.errors ?? 0}</td>
-          <td class="spark-cell"><Spark values={st?.perMinute ?? [0]} errors={st?.errorsPerMinute} label={t("callsHour") + " " + s.name} /></td>
-          <td class="actions line"><a href={href(["bench", s.name])}>{t("bench")}</a> <a href={href(["servers", s.schema, s.name], { tab: "logs" })}>{t("logs")}</a></td>
+const shownServers = 11;
+
+function ServerTable({ stats, past }: { stats: Map<string, Stat>; past?: Past }) {
+  const calls = (s: Server) => hour(stats.get(s.name)).calls;
+  const list = [...servers.value].sort((a, b) => Number(needy(b)) - Number(needy(a)) || calls(b) - calls(a));
+  const uptime = new Map((past?.uptime ?? []).map((u) => [u.schema + "/" + u.name, u]));
+  return <section class="card flush table-card" aria-labelledby="servers-h">
+    <header><h2 id="servers-h">{t("servers")}</h2><span class="count">{list.length}</span><span class="end hide-m">{t("failuresFirst")}</span></header>
+    <table class="fixed sv"><colgroup><col /><col class="w130" /><col class="w120" /><col class="w60" /><col class="w90" /><col class="w60" /><col class="w70" /><col class="w60" /></colgroup>
+      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><td class="th" /><td class="th" /><th class="r">{t("callsHour")}</th><th class="r">p95</th><th class="r">{t("failedShare")}</th></tr></thead>
+      <tbody>{list.slice(0, shownServers).map((s) => {
+        const h = hour(stats.get(s.name)), u = uptime.get(s.schema + "/" + s.name), open = href(["servers", s.schema, s.name]);
+        return <tr key={s.schema + "/" + s.name} class="open-row" onClick={() => go(open)}>
+          <td title={s.name}><Status tone={needy(s) && s.state === "up" ? "warn" : toneOf(s)} state={s.state}><a class="name cut" href={open}>{s.name}</a></Status></td>
+          <td class={needy(s) ? toneOf(s) === "ok" ? "warn" : toneOf(s) : "mut"} title={reasonOf(s)}>{needy(s) && s.state === "up" ? t("changedTools", s.pending!.length) : stateName(s)}{s.state === "up" && !needy(s) && s.since ? " " + age(s.since, now.value) : ""}</td>
+          <td>{u && <Strip strip={u.strip} label={`${s.name} ${t("availability")} ${u.share === undefined ? "–" : percent(u.share, 1)}`} />}</td><td class="mut">{u?.share === undefined ? "–" : percent(u.share, 1)}</td>
+          <td>{h.calls > 0 && <Sparkline values={stats.get(s.name)?.perMinute ?? []} label={`${s.name} ${t("callsHour")}`} />}</td><td class="r">{h.calls ? count(h.calls) : "–"}</td>
+          <td class="r">{h.calls ? ns(stats.get(s.name)!.p95) : "–"}</td><td class={"r " + (h.errors > 0.01 * h.calls ? "err" : "mut")}>{h.calls ? percent(h.errors, h.calls) : "–"}</td>
         </tr>;
-      })}</tbody></table></div>
-      : <Empty>{t("noServers")} <a href="/ui/servers/new">{t("addServer")}</a></Empty>}
-  </section>;
-}
-
-/** Failures are the last calls that went wrong. */
-function Failures({ rev }: { rev: number }) {
-  const { value } = useLoad(() => get<{ calls: Call[] }>("traffic?limit=10&q=" + encodeURIComponent("status:error,tool_error hop:client")), [rev]);
-  const list = value?.calls ?? [];
-  if (!list.length) return null;
-  return <section class="card table-card" aria-labelledby="failures-h"><h2 id="failures-h">{t("recentErrors")}</h2>
-    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("recentErrors")}><table><tbody>{list.map((c) => <tr key={c.id}>
-      <td><a href={href(["traffic", String(c.id)])}>{clock(c.start)}</a></td><td>{c.client}</td><td><b>{c.server}</b></td><td><code>{c.name ?? c.method}</code></td>
-      <td><Status tone="err">{t(c.status === "tool_error" ? "call_tool_error" : "call_error")}{c.code ? " " + c.code : ""}</Status></td><td class="r">{ns(c.total)}</td></tr>)}</tbody></table></div>
+      })}</tbody></table>
+    {list.length > shownServers && <footer><a class="link" href="/ui/servers">{t("allServers", list.length)}</a></footer>}
   </section>;
 }
 
 function ClientsCard({ list }: { list: Client[] }) {
-  return <section class="card" aria-labelledby="clients-h"><h2 id="clients-h"><a href="/ui/clients">{t("clients")}</a></h2>
-    {list.length ? <ul class="plain">{list.map((c) => <li key={c.session}><Status tone="ok">{c.name || t("unnamed")} {c.version}</Status> <span class="mut">{c.protocol} · {t("callsCount", count(c.calls))}</span></li>)}</ul>
-      : <p class="mut">{t("noClients")} <a href="/ui/clients">{t("connect")}</a></p>}
+  const sorted = [...list].sort((a, b) => seen(b) - seen(a)).slice(0, 6);
+  return <section class="card flush" aria-labelledby="clients-h"><header><h2 id="clients-h">{t("clientsTitle")}</h2><span class="count">{list.length}</span><span class="end"><a class="link" href="/ui/clients">{t("connect")}</a></span></header>
+    <ul class="plain cl">{sorted.map((c) => <li key={c.session} data-testid={"seen-" + c.name}><Status tone={isQuiet(c) ? "idle" : "ok"} state={isQuiet(c) ? "quiet" : "here"}><b>{c.name || t("unnamed")}</b></Status><span class="mut cut grow">{c.version}</span><span class="num">{count(c.calls)}</span><span class="mut age">{seenText(c)}</span></li>)}
+      {!list.length && <li class="mut">{t("noClients")}</li>}</ul>
+  </section>;
+}
+
+function Reasons({ list, minutes: m }: { list: Call[]; minutes: number }) {
+  const groups = grouped(list).slice(0, 5), most = groups[0]?.n ?? 1;
+  return <section class="card flush c6" aria-labelledby="reasons-h"><header><h2 id="reasons-h">{t("topReasons")}</h2><span class="end">{t("last", rangeName(m))}</span></header>
+    <ul class="plain reasons">{groups.map((g) => <li key={g.words + g.server}><Status tone={g.tool ? "warn" : "err"} /><a class="cut plain-link" title={g.words} href={href(["traffic"], { q: `server:${g.server} status:error,tool_error since:${m}m hop:client` })}>{g.words}</a>
+      <span class="mut cut">{g.server} · {g.tool ? t("call_tool_error") : g.code ?? t("call_error")}</span><Bar part={g.n / most} tone={g.tool ? "t" : "e"} /><b class="r num">{count(g.n)}</b></li>)}
+      {!groups.length && <li class="none"><span /><Status tone="ok">{t("noFailures")}</Status></li>}</ul>
+  </section>;
+}
+
+function Slowest({ stats }: { stats: Stat[] }) {
+  const list = stats.filter((s) => s.name && s.server && s.calls).sort((a, b) => b.p95 - a.p95).slice(0, 5), most = list[0]?.p95 ?? 1;
+  return <section class="card flush c6" aria-labelledby="slow-h"><header><h2 id="slow-h">{t("slowest")}</h2><span class="end">p95</span></header>
+    <ul class="plain slow">{list.map((s) => <li key={s.server + s.name}><a class="cut plain-link" href={href(["traffic"], { q: `tool:${s.server}.${s.name} hop:server` })}><b>{s.server}</b> <code>{s.name}</code></a><span class="mut r">{t("callsCount", count(s.calls))}</span><Bar part={s.p95 / most} /><b class="r num">{ns(s.p95)}</b></li>)}
+      {!list.length && <li class="mut none">{t("noCalls")}</li>}</ul>
   </section>;
 }

@@ -3,7 +3,9 @@ import { ApiError, change, path, type ServerDetail } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { t } from "../i18n/index.ts";
 import { Notice, Tabs, Panel, errorText, toast } from "../parts/basics.tsx";
-import { Confirm, EndpointFields, complete, emptyEndpoint, endpointOf, fieldsOf } from "../parts/endpoint.tsx";
+import { Confirm, EndpointFields, complete, edited, emptyEndpoint, endpointOf, fieldsOf } from "../parts/endpoint.tsx";
+import { Head } from "../parts/head.tsx";
+import { Icon } from "../parts/icons.tsx";
 import { go, href } from "../router.ts";
 import { may } from "../state.ts";
 
@@ -19,7 +21,7 @@ export function ServerEdit({ detail, onSaved }: { detail?: ServerDetail; onSaved
   const [error, setError] = useState("");
   const [run, setRun] = useState("");
   const rest = Object.fromEntries(Object.entries(detail?.entry ?? {}).filter(([k]) => !shown.includes(k)));
-  const entry = () => ({ ...rest, ...fieldsOf(end) });
+  const entry = () => edited(detail?.entry ?? {}, end);
   useEffect(() => {
     if (detail) return;
     const f = fieldsOf(end) as { command?: string; args?: string[]; url?: string };
@@ -48,9 +50,10 @@ export function ServerEdit({ detail, onSaved }: { detail?: ServerDetail; onSaved
     }
   };
   const ready = may("admin") && !!name && (mode === "json" || complete(end));
-  return <form class="editor" onSubmit={(e) => { e.preventDefault(); if (ready) void save(); }}>
-    <div class="bar">{!detail && <h1>{t("addServer")}</h1>}<span class="space" />
-      <Tabs name="edit" label={t("config")} selected={mode} onSelect={switchMode} tabs={[{ id: "form", label: t("form") }, { id: "json", label: "JSON" }]} /></div>
+  return <form class="page" onSubmit={(e) => { e.preventDefault(); if (ready) void save(); }}>
+    {!detail && <Head title={<><a href="/ui/servers">{t("servers")}</a> / {t("addServer")}</>}><a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a></Head>}
+    <div class="scroll editor"><section class="card">
+    <Tabs name="edit" label={t("config")} selected={mode} onSelect={switchMode} tabs={[{ id: "form", label: t("form") }, { id: "json", label: "JSON" }]} />
     <Panel name="edit" selected={mode}>
       {!detail && <div class="two">
         <div class="field"><label for="s-name">{t("name")} <span class="err">*</span></label><input id="s-name" class="mono" value={name} spellcheck={false} onInput={(e) => setName(e.currentTarget.value.trim())} /></div>
@@ -62,6 +65,6 @@ export function ServerEdit({ detail, onSaved }: { detail?: ServerDetail; onSaved
       {error && <Notice tone="err">{error}</Notice>}
       {run && <Confirm run={run} onYes={() => void save(run)} onNo={() => setRun("")} />}
       <div class="bar"><button type="submit" class="button primary" disabled={!ready}>{t(detail ? "save" : "addServer")}</button></div>
-    </Panel>
+    </Panel></section></div>
   </form>;
 }

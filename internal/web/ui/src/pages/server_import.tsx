@@ -4,6 +4,7 @@ import { command, commandLine, quote } from "../cli.ts";
 import { t } from "../i18n/index.ts";
 import { servers } from "../live.ts";
 import { Notice, errorText, pickFile, toast } from "../parts/basics.tsx";
+import { Head } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go } from "../router.ts";
 
@@ -49,9 +50,9 @@ export function ServerImport() {
     toast(t("imported", chosen.size));
     go("/ui/servers");
   };
-  return <div class="editor">
-    <div class="bar"><h1>{t("import")}</h1><span class="space" />
-      <button type="button" class="button" onClick={() => void pickFile(".json,application/json").then(load)}><Icon name="upload" />{t("chooseFile")}</button></div>
+  return <div class="page"><Head title={<><a href="/ui/servers">{t("servers")}</a> / {t("import")}</>}>
+      <button type="button" class="button" onClick={() => void pickFile(".json,application/json").then(load)}><Icon name="upload" />{t("chooseFile")}</button></Head>
+    <div class="scroll editor"><section class="card">
     <div class="field"><label for="import-text">{t("importText")}</label><textarea id="import-text" class="mono" rows={10} spellcheck={false} value={text} onInput={(e) => load(e.currentTarget.value)} /></div>
     {bad && <Notice tone="err">{bad}</Notice>}
     {found.length > 0 && <table><thead><tr><th><span class="hidden">{t("import")}</span></th><th>{t("server")}</th><th>{t("willRunColumn")}</th></tr></thead><tbody>
@@ -63,5 +64,5 @@ export function ServerImport() {
     </tbody></table>}
     {error && <Notice tone="err">{error}</Notice>}
     <div class="bar"><button type="button" class="button primary" disabled={!chosen.size} onClick={() => void save()}>{t("importCount", chosen.size)}</button></div>
-  </div>;
+    </section></div></div>;
 }

@@ -8,3 +8,6 @@ const tones: Record<Server["state"], Tone> = { up: "ok", starting: "busy", down:
 export const toneOf = (s: Server): Tone => tones[s.state];
 export const stateName = (s: Server) => t(("state_" + s.state) as Key);
 export const reasonOf = (s: Server) => said(s.reason, s.reasonZH) || (s.state !== "pending" && s.pending?.length ? t("pendingTools", s.pending.join(", ")) : stateName(s));
+
+/** needy says that someone should act. */
+export const needy = (s: Server) => s.state === "down" || s.state === "auth" || s.state === "pending" || !!s.pending?.length;

@@ -1,16 +1,21 @@
+// Which servers fail, why, and have they been stable?
 import { useEffect, useState } from "preact/hooks";
-import { change, get, path, type Server, type ServerDetail } from "../api.ts";
+import { change, get, path, type CatalogPage, type Overview, type Past, type Server, type ServerDetail, type Stat, type Uptime } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
-import { age } from "../format.ts";
-import { t } from "../i18n/index.ts";
-import { servers } from "../live.ts";
-import { Empty, Status, download, errorText, now, toast } from "../parts/basics.tsx";
+import { age, count, ns, percent, short } from "../format.ts";
+import { said, t } from "../i18n/index.ts";
+import { loaded, servers } from "../live.ts";
+import { Empty, Status, copyText, download, errorText, now, toast, useLoad, type Tone } from "../parts/basics.tsx";
+import { Sparkline, Strip } from "../parts/chart.tsx";
+import { Head, Skeleton } from "../parts/head.tsx";
+import { Menu } from "../parts/menu.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, href, query, segments, setQuery } from "../router.ts";
 import { may } from "../state.ts";
 import { ServerEdit } from "./server_edit.tsx";
 import { ServerPage } from "./server.tsx";
-import { reasonOf, stateName, toneOf } from "./server_state.ts";
+import { costByServer } from "./overview_cost.tsx";
+import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
 import { ServerImport } from "./server_import.tsx";
 
 export function Servers() {
@@ -61,49 +66,87 @@ async function exportAll(list: Server[]): Promise<void> {
   download("mcp-servers.json", JSON.stringify({ mcpServers: out }, null, 2) + "\n");
 }
 
+const kinds = { all: () => true, failing: (s: Server) => s.state === "down" || s.state === "auth", review: (s: Server) => s.state === "pending" || !!s.pending?.length, up: (s: Server) => s.state === "up" || s.state === "starting", off: (s: Server) => s.state === "idle" || s.state === "disabled" };
+const kindTones: Record<keyof typeof kinds, Tone | undefined> = { all: undefined, failing: "err", review: "warn", up: "ok", off: "idle" };
+
 function ServerList() {
-  const filter = query.value.get("q") ?? "";
+  const filter = query.value.get("q") ?? "", kind = (query.value.get("state") ?? "all") as keyof typeof kinds;
   const [busy, setBusy] = useState(false);
   useEffect(() => { commandLine.value = command("list", "servers"); }, []);
-  const list = servers.value.filter((s) => (s.name + " " + s.state + " " + s.transport + " " + s.schema).toLowerCase().includes(filter.toLowerCase()));
+  const { value: past } = useLoad(() => get<Past>("history?minutes=60"), [Math.floor(now.value / 30_000)]);
+  const { value: data } = useLoad(() => get<Overview>("overview"), [Math.floor(now.value / 10_000)]);
+  const { value: page } = useLoad(() => get<CatalogPage>("catalog"), [servers.value.length]);
+  const stats = new Map((data?.stats ?? []).filter((s) => !s.name).map((s) => [s.server, s])), cost = new Map(page ? costByServer(page) : []);
+  const uptime = new Map((past?.uptime ?? []).map((u) => [u.schema + "/" + u.name, u]));
+  const busiest = (s: Server) => (stats.get(s.name)?.perMinute ?? []).reduce((a, b) => a + b, 0);
+  const matching = servers.value.filter((s) => (s.name + " " + s.state + " " + s.transport + " " + s.schema + " " + (s.title ?? "")).toLowerCase().includes(filter.toLowerCase()));
+  const list = matching.filter(kinds[kind] ?? kinds.all).sort((a, b) => Number(needy(b)) - Number(needy(a)) || busiest(b) - busiest(a));
+  const bad = list.filter(needy), well = list.filter((s) => !needy(s));
   const save = async () => {
     setBusy(true);
     try { await exportAll(servers.value); } catch (e) { toast(errorText(e), undefined, "err"); }
     setBusy(false);
   };
+  const row = (s: Server) => <ServerRow key={s.schema + "/" + s.name} s={s} stat={stats.get(s.name)} uptime={uptime.get(s.schema + "/" + s.name)} tokens={cost.get(s.name)} />;
   return <div class="page">
-    <div class="bar">
-      <h1>{t("servers")}</h1>
-      <input type="search" data-filter value={filter} placeholder={t("filter") + "  /"} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} />
-      <span class="space" />
-      {may("admin") && <a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a>}
+    <Head title={t("servers")} what={loaded.value && t("upOf", servers.value.filter(kinds.up).length, servers.value.length)}>
       <button type="button" class="button" onClick={save} disabled={busy}><Icon name="download" />{t("export")}</button>
+      {may("admin") && <a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a>}
       {may("admin") && <a class="button primary" href="/ui/servers/new"><Icon name="plus" />{t("addServer")}</a>}
-    </div>
-    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("servers")}><table class="servers stack">
-      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("transport")}</th><th class="r">{t("tools")}</th><th class="r">{t("resources")}</th><th class="r">{t("prompts")}</th><th class="r">{t("restarts")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
-      <tbody>{list.map((s) => <ServerRow key={s.schema + "/" + s.name} s={s} />)}</tbody></table></div>
-      : <Empty>{servers.value.length ? t("nothingMatches") : t("noServers")}</Empty>}
+    </Head>
+    <div class="search-line"><label class="with-icon"><Icon name="search" /><input type="search" data-filter value={filter} placeholder={t("filterServers")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
+      {(Object.keys(kinds) as (keyof typeof kinds)[]).map((k) => <button type="button" key={k} class="filter-chip" aria-pressed={kind === k} onClick={() => setQuery({ state: k === "all" ? undefined : k })}>{kindTones[k] ? <Status tone={kindTones[k]!}>{t(`servers_${k}`)}</Status> : t(`servers_${k}`)}<span class="n">{matching.filter(kinds[k]).length}</span></button>)}</div>
+    <div class="scroll">{!loaded.value ? <Skeleton cards={["c12"]} rows={8} /> : list.length ? <section class="card flush wide" aria-label={t("servers")}><table class="fixed sv2">
+      <colgroup><col /><col class="w-state" /><col class="w-avail" /><col class="w-p95" /><col class="w70" /><col class="w60" /><col class="w60" /><col class="w70" /><col class="w-acts" /></colgroup>
+      <thead><tr><th>{t("server")}</th><th>{t("state")}</th><th>{t("availability")}</th><th>{t("p95Hour")}</th><th class="r">{t("callsHour")}</th><th class="r">{t("failedShare")}</th><th class="r">{t("tools")}</th><th class="r">{t("tokens")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
+      <tbody>{bad.map(row)}{bad.length > 0 && well.length > 0 && <tr class="group-row"><td colSpan={9}>{t("healthyFirst")}</td></tr>}{well.map(row)}</tbody></table></section>
+      : <Empty><b>{t(servers.value.length ? "nothingMatches" : "noServers")}</b><span>{t(servers.value.length ? "tryOther" : "stepServerText")}</span>{!servers.value.length && may("admin") && <a class="button" href="/ui/servers/new">{t("addServer")}</a>}</Empty>}</div>
   </div>;
 }
 
-function ServerRow({ s }: { s: Server }) {
-  const off = s.state === "disabled";
-  return <tr data-testid={"server-" + s.name}>
-    <td class="who line"><a class="name" href={href(["servers", s.schema, s.name])}>{s.name}</a> <span class="mut" title={`${s.title ?? ""} ${s.version ?? ""}`}>{s.schema !== "default" ? s.schema : ""} {s.title} {s.version}</span></td>
-    <td class="rest"><Status tone={toneOf(s)} state={s.state}>{stateName(s)}{s.state === "up" && s.since ? " " + age(s.since, now.value) : ""}</Status>
-      {s.state !== "up" && s.reason && <span class="mut reason" title={reasonOf(s)}> {reasonOf(s)}</span>}</td>
-    <td class="mut" title={s.pid ? `pid ${s.pid}` : undefined}>{s.transport} {s.protocol}</td>
-    <td class="r" data-label={t("tools")}>{s.tools}</td><td class="r" data-label={t("resources")}>{s.resources}</td><td class="r" data-label={t("prompts")}>{s.prompts}</td><td class="r" data-label={t("restarts")}>{s.restarts}</td>
-    <td class="actions line">
-      <a href={href(["bench", s.name])}>{t("bench")}</a>
-      {may("admin") && <>
-        {s.state === "pending" && <a href={href(["servers", s.schema, s.name])}>{t("review")}</a>}
-        {s.state === "auth" && <button type="button" class="link" onClick={() => void signIn(s)}>{t("signIn")}</button>}
-        <button type="button" class="link" onClick={() => act(s, "restart")} disabled={off}>{t("restart")}</button>
-        <button type="button" class="link" onClick={() => act(s, off ? "enable" : "disable")}>{t(off ? "enable" : "disable")}</button>
-        <button type="button" class="link danger" onClick={() => remove(s)}>{t("remove")}</button>
-      </>}
-    </td>
+function ServerRow({ s, stat, uptime, tokens }: { s: Server; stat?: Stat; uptime?: Uptime; tokens?: number }) {
+  const open = href(["servers", s.schema, s.name]), sum = (list?: number[]) => (list ?? []).reduce((a, b) => a + b, 0);
+  const calls = sum(stat?.perMinute), errors = sum(stat?.errorsPerMinute), bad = needy(s);
+  const first = bad && s.state === "up" ? t("changedTools", s.pending!.length) : stateName(s) + (s.state === "up" && s.since ? " " + age(s.since, now.value) : "");
+  const second = bad ? s.state === "up" ? s.pending!.join(", ") : said(s.reason, s.reasonZH) : [s.transport, s.protocol].filter(Boolean).join(" · ");
+  return <tr data-testid={"server-" + s.name} class="open-row" onClick={() => go(open)}>
+    <td><div class="row"><Status tone={bad && s.state === "up" ? "warn" : toneOf(s)} state={s.state} /><span class="lines cut"><a class="name" href={open} title={s.name} onClick={(e) => e.stopPropagation()}>{s.name}</a><small>{[s.schema !== "default" ? s.schema : "", s.title, s.version].filter(Boolean).join(" ") || s.transport}</small></span></div></td>
+    <td class="lines" title={reasonOf(s)}><span class={bad ? toneOf(s) === "ok" ? "warn" : toneOf(s) : s.state === "up" ? "" : "mut"}>{first}</span><small>{second}</small></td>
+    <td><div class="row">{uptime && <Strip strip={uptime.strip} label={`${s.name} ${t("availability")}`} />}<span class="mut num share">{uptime?.share === undefined ? "–" : percent(uptime.share, 1)}</span></div></td>
+    <td><div class="row">{calls > 0 && <Sparkline values={stat!.perMinute!} label={`${s.name} ${t("callsHour")}`} />}<span class="num end">{calls ? ns(stat!.p95) : "–"}</span></div></td>
+    <td class="r">{calls ? count(calls) : "–"}</td><td class={"r " + (errors > 0.01 * calls ? "err" : "mut")}>{calls ? percent(errors, calls) : "–"}</td><td class="r">{count(s.tools)}</td><td class="r mut">{tokens ? short(tokens) : "–"}</td>
+    <td class="actions vis" onClick={(e) => e.stopPropagation()}>{fixOf(s)}<ServerMenu s={s} /></td>
   </tr>;
+}
+
+/** fixOf is the button that helps, when there is one. */
+export function fixOf(s: Server) {
+  if (!may("admin")) return null;
+  if (s.state === "auth") return <button type="button" class="button small" onClick={() => void signIn(s)}>{t("signIn")}</button>;
+  if (s.state === "pending" || s.pending?.length) return <a class="button small" href={href(["servers", s.schema, s.name], { tab: s.state === "pending" ? undefined : "history" })}>{t("review")}</a>;
+  return s.state === "down" ? <a class="button small" href={href(["servers", s.schema, s.name], { tab: "logs" })}>{t("log")}</a> : null;
+}
+
+/** copyConfig copies the entry as a client's file has it; secrets stay hidden. */
+async function copyConfig(s: Server): Promise<void> {
+  try {
+    const d = await get<ServerDetail>(path("servers", s.schema, s.name));
+    await copyText(JSON.stringify({ mcpServers: { [s.name]: d.entry } }, null, 2));
+    toast(t("copied", s.name));
+  } catch (e) { toast(errorText(e), undefined, "err"); }
+}
+
+export function ServerMenu({ s }: { s: Server }) {
+  const off = s.state === "disabled";
+  return <Menu icon="more" label={`${t("actions")} ${s.name}`} testid={"menu-" + s.name}>
+    <a href={href(["bench", s.name])}><Icon name="bench" />{t("openInBench")}</a>
+    <a href={href(["traffic"], { q: "server:" + s.name })}><Icon name="traffic" />{t("showCallsOf")}</a>
+    <a href={href(["servers", s.schema, s.name], { tab: "logs" })}><Icon name="log" />{t("showLog")}</a>
+    <a href={href(["doctor", s.schema, s.name])}><Icon name="doctor" />{t("doctor")}</a>
+    {may("admin") && <><hr />
+      <button type="button" onClick={() => void act(s, "restart")} disabled={off}><Icon name="refresh" />{t("restart")}</button>
+      <button type="button" onClick={() => void act(s, off ? "enable" : "disable")}><Icon name="power" />{t(off ? "enable" : "disable")}</button>
+      <button type="button" onClick={() => void copyConfig(s)}><Icon name="copy" />{t("copySnippet")}</button><hr />
+      <button type="button" class="danger" onClick={() => void remove(s)}><Icon name="trash" />{t("remove")}</button></>}
+  </Menu>;
 }

@@ -1,32 +1,66 @@
+// What is set, where does the value come from, does it need a restart?
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type Setting } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { kind } from "../form/scalar.tsx";
 import { lang, setLang, t, type Key, type Lang } from "../i18n/index.ts";
-import { Notice, errorText, toast, useLoad } from "../parts/basics.tsx";
+import { Empty, Notice, errorText, toast, useLoad } from "../parts/basics.tsx";
+import { Head, Skeleton } from "../parts/head.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { Segments, Switch } from "../parts/switch.tsx";
 import { query, setQuery } from "../router.ts";
 import { may, session, theme, type Theme } from "../state.ts";
+
+/** groups say where a key stands, by its beginning; the first that fits counts. */
+const groups: [Key, RegExp][] = [
+  ["grp_web", /^server\.cors\./], ["grp_gateway", /^(server\.|startWait|compat|roots|cli\.)/], ["grp_tools", /^(mode|naming|fit|compact\.)/], ["grp_limits", /^limits\./],
+  ["grp_access", /^(access\.|tokens)/], ["grp_answers", /^(sampling\.|answers\.)/], ["grp_log", /^(logging\.|audit\.)/], ["grp_telemetry", /^(metrics\.|tracing\.)/], ["grp_advanced", /./],
+];
+const order: Key[] = ["grp_gateway", "grp_tools", "grp_limits", "grp_access", "grp_web", "grp_answers", "grp_log", "grp_telemetry", "grp_advanced"];
+const groupOf = (s: Setting) => groups.find(([, re]) => re.test(s.key))![0];
+
+/** titleOf makes words of a key: server.cors.allowAnyOrigin is "Allow any origin". */
+export function titleOf(key: string): string {
+  const parts = key.split("."), words = parts.slice(parts.length > 2 ? -1 : 1).join(" ") || key;
+  const text = (parts.length === 2 && /^(file|enabled|url|key|maxSize|maxFiles|types)$/.test(parts[1]!) ? parts.join(" ") : words).replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+/** waiting are the keys that were saved and count after a restart. */
+const waiting = signal<string[]>([]);
 
 export function SettingsPage() {
   const { value, error, reload } = useLoad(() => get<Setting[]>("settings"), [lang.value]);
   const q = (query.value.get("q") ?? "").toLowerCase();
   useEffect(() => { commandLine.value = command("config", "show"); }, []);
-  const list = (value ?? []).filter((s) => (s.key + " " + (s.doc ?? "")).toLowerCase().includes(q));
-  const logout = async () => { await change("POST", "logout"); location.reload(); };
-  return <div class="page">
-    <div class="bar"><h1>{t("settings")}</h1>
-      <input type="search" data-filter value={query.value.get("q") ?? ""} placeholder={t("filter") + "  /"} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} />
-      <span class="space" /><span class="mut">{t("loggedIn", session.value!.name, session.value!.scope)} · {session.value!.version}</span>
-      <button type="button" class="button" onClick={() => void logout()}>{t("logout")}</button></div>
-    <section class="card" aria-labelledby="h-browser"><h2 id="h-browser">{t("thisBrowser")}</h2>
-      <div class="two"><div class="field"><label for="set-lang">{t("language")}</label><select id="set-lang" value={lang.value} onChange={(e) => setLang(e.currentTarget.value as Lang)}><option value="en">English</option><option value="zh-CN">简体中文</option></select></div>
-        <div class="field"><label for="set-theme">{t("theme")}</label><select id="set-theme" value={theme.value} onChange={(e) => { theme.value = e.currentTarget.value as Theme; }}><option value="auto">{t("themeAuto")}</option><option value="light">{t("themeLight")}</option><option value="dark">{t("themeDark")}</option></select></div></div>
-    </section>
-    {error && <Notice tone="err">{error}</Notice>}
-    <div class="table-scroll" tabIndex={0} role="group" aria-label={t("settings")}><table class="settings stack">
-      <thead><tr><th>{t("setting")}</th><th>{t("value")}</th><th>{t("default")}</th><th>{t("source")}</th></tr></thead>
-      <tbody>{list.map((s) => <Row key={s.key} s={s} onSaved={reload} />)}</tbody></table></div>
+  const list = (value ?? []).filter((s) => (s.key + " " + titleOf(s.key) + " " + (s.doc ?? "")).toLowerCase().includes(q));
+  const by = order.map((g) => ({ g, list: list.filter((s) => groupOf(s) === g) })).filter((x) => x.list.length);
+  const jump = (id: string) => document.getElementById(id)?.scrollIntoView({ block: "start" });
+  return <div class="page settings-page">
+    <Head title={t("settings")} what={session.value!.version}>
+      <label class="with-icon find-setting"><Icon name="search" /><input type="search" data-filter value={query.value.get("q") ?? ""} placeholder={t("findSetting")} aria-label={t("filter")} onInput={(e) => setQuery({ q: e.currentTarget.value })} /><kbd aria-hidden="true">/</kbd></label>
+    </Head>
+    <div class="set"><nav aria-label={t("settings")}><button type="button" onClick={() => jump("grp_browser")}>{t("grp_browser")}</button>{by.map(({ g, list }) => <button type="button" key={g} onClick={() => jump(g)}>{t(g)}<span class="n">{list.length}</span></button>)}</nav>
+      <div class="scroll" tabIndex={0} role="group" aria-label={t("settings")}>
+        {waiting.value.length > 0 && <Notice tone="info">{t("restartBanner", waiting.value.join(", "))}</Notice>}
+        {error && <Notice tone="err">{error}</Notice>}
+        {!q && <Browser />}
+        {!value && !error && <Skeleton cards={["c12"]} rows={8} />}
+        {by.map(({ g, list }) => <section class="card flush" id={g} key={g} aria-labelledby={g + "-h"}><header><h2 id={g + "-h"}>{t(g)}</h2></header>{list.map((s) => <Row key={s.key} s={s} onSaved={reload} />)}</section>)}
+        {value && !by.length && <Empty><b>{t("noSettings")}</b><button type="button" class="button" onClick={() => setQuery({ q: undefined })}>{t("clearFilter")}</button></Empty>}
+      </div></div>
   </div>;
+}
+
+function Browser() {
+  const logout = async () => { await change("POST", "logout"); location.reload(); };
+  const row = (title: string, doc: string, control: preact.ComponentChildren) => <div class="sr"><div><div class="t">{title}</div>{doc && <div class="d">{doc}</div>}</div><div class="v">{control}</div></div>;
+  return <section class="card flush" id="grp_browser" aria-labelledby="h-browser"><header><h2 id="h-browser">{t("grp_browser")}</h2></header>
+    {row(t("theme"), "", <Segments id="set-theme" label={t("theme")} value={theme.value} onChange={(v: Theme) => { theme.value = v; }} choices={[["auto", t("themeAuto")], ["light", t("themeLight")], ["dark", t("themeDark")]]} />)}
+    {row(t("language"), "", <Segments id="set-lang" label={t("language")} value={lang.value} onChange={(v: Lang) => setLang(v)} choices={[["en", "English"], ["zh-CN", "简体中文"]]} />)}
+    {row(t("signedInAs"), t("loggedIn", session.value!.name, session.value!.scope), <button type="button" class="button" onClick={() => void logout()}>{t("logout")}</button>)}
+  </section>;
 }
 
 /** show is a value as it is typed; what is not set is empty. */
@@ -38,24 +72,33 @@ const automatic = (key: string, v: unknown) => key === "server.port" && v === 0;
 function Row({ s, onSaved }: { s: Setting; onSaved: () => void }) {
   const [text, setText] = useState<string>();
   const [error, setError] = useState("");
-  const save = async (typed: string) => {
-    let v: unknown = typed;
-    if (typeof s.value !== "string") { try { v = typed.trim() ? JSON.parse(typed) : null; } catch (e) { setError(errorText(e)); return; } }
+  const [done, setDone] = useState(false);
+  const write = async (v: unknown) => {
     try {
       await change("PUT", path("settings", s.key), { value: v });
-      toast(t(s.restart ? "savedRestart" : "saved", s.key));
+      if (s.restart && !waiting.peek().includes(s.key)) waiting.value = [...waiting.peek(), s.key];
       setText(undefined);
       setError("");
+      setDone(true);
+      setTimeout(() => setDone(false), 2000);
       onSaved();
-    } catch (e) { setError(errorText(e)); }
+    } catch (e) { setError(errorText(e)); throw e; }
   };
-  const id = "set-" + s.key, chosen = automatic(s.key, s.value);
-  return <tr><td class="line"><label for={id}><code>{s.key}</code></label><div class="mut">{s.doc}</div></td>
-    <td class="line">{s.choices ? <select id={id} value={show(s.value)} disabled={!may("admin")} onChange={(e) => void save(e.currentTarget.value)}>{s.choices.map((c) => <option key={c}>{c}</option>)}</select>
-      : <form onSubmit={(e) => { e.preventDefault(); if (text !== undefined) void save(text); }}>
-        <input id={id} class="mono" {...kind(s.secret ? "password" : "text")} value={text ?? (chosen ? "" : show(s.value))} placeholder={chosen ? t("automaticNow", new URL(session.value!.endpoint).port) : undefined} disabled={!may("admin")} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} />
-        {text !== undefined && <button type="submit" class="link">{t("save")}</button>}</form>}
-      {error && <div class="err">{error}</div>}</td>
-    <td class="mut" data-label={t("default")}><code>{automatic(s.key, s.default) ? t("automatic") : show(s.default) || "–"}</code></td>
-    <td><span class="tag">{t(`source_${s.source}` as Key)}</span>{s.restart && <span class="tag">{t("needsRestart")}</span>}</td></tr>;
+  const save = (typed: string) => {
+    let v: unknown = typed;
+    if (typeof s.value !== "string") { try { v = typed.trim() ? JSON.parse(typed) : null; } catch (e) { setError(errorText(e)); return; } }
+    void write(v).catch(() => {});
+  };
+  const flip = (on: boolean) => void write(on).then(() => toast(t(s.restart ? "savedRestart" : "saved", s.key), { label: "undo", run: () => void write(!on).catch(() => {}) }), () => {});
+  const id = "set-" + s.key, chosen = automatic(s.key, s.value), off = !may("admin");
+  const standard = automatic(s.key, s.default) ? t("automatic") : show(s.default);
+  return <div class="sr" data-testid={"setting-" + s.key}><div><div class="t"><label for={id}>{lang.value === "en" ? titleOf(s.key) : <code>{s.key}</code>}</label>
+    {s.source !== "default" && <span class="tag line">{t("setBy", t(`source_${s.source}` as Key))}</span>}{waiting.value.includes(s.key) && <span class="tag warn">{t("needsRestart")}</span>}</div>
+    <div class="d">{s.doc} {lang.value === "en" && <code>{s.key}</code>}{s.source !== "default" && standard && typeof s.value !== "boolean" ? ` · ${t("defaultIs", standard)}` : ""}</div>
+    {error && <div class="err" role="alert">{error}</div>}</div>
+    <div class="v">{done && <span class="mut" role="status">{t("savedShort")}</span>}
+      {typeof s.value === "boolean" ? <Switch id={id} on={s.value} label={s.key} disabled={off} onChange={flip} />
+        : s.choices ? <select id={id} value={show(s.value)} disabled={off} onChange={(e) => save(e.currentTarget.value)}>{!s.choices.includes(show(s.value)) && <option value={show(s.value)}>{show(s.value) || "–"}</option>}{s.choices.map((c) => <option key={c}>{c}</option>)}</select>
+          : <form onSubmit={(e) => { e.preventDefault(); if (text !== undefined) save(text); }}>{text !== undefined && text !== show(s.value) && <button type="submit" class="button primary small">{t("save")}</button>}
+            <input id={id} class={typeof s.value === "number" ? "mono r" : "mono"} {...kind(s.secret ? "password" : "text")} value={text ?? (chosen ? "" : show(s.value))} placeholder={chosen ? t("automaticNow", new URL(session.value!.endpoint).port) : undefined} disabled={off} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} /></form>}</div></div>;
 }

@@ -4,6 +4,7 @@ import { change } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { t } from "../i18n/index.ts";
 import { Empty, Notice, errorText } from "../parts/basics.tsx";
+import { Head } from "../parts/head.tsx";
 import { go, href, query, setQuery } from "../router.ts";
 import { servers } from "../live.ts";
 import { SuiteText } from "./test_suite.tsx";
@@ -23,7 +24,8 @@ export function SuiteNew() {
   const chosen = name ?? made?.server ?? "";
   const narrow = (server: string) => setQuery({ q: `${q} server:${server}`.trim() });
   return <div class="page new-suite">
-    <div class="bar wrap"><h1>{t("fromTraffic")}</h1>
+    <Head title={<><a href="/ui/tests">{t("tests")}</a> / {t("fromTraffic")}</>} />
+    <div class="search-line">
       <input type="search" class="mono grow" data-filter value={q} placeholder="server:github since:10m" aria-label={t("filter")} spellcheck={false} onInput={(e) => setQuery({ q: e.currentTarget.value })} />
       <label class="check">{t("suiteName")} <input class="mono suite-name" value={chosen} spellcheck={false} onInput={(e) => setName(e.currentTarget.value)} /></label></div>
     {error && <Notice tone="err">{error}</Notice>}

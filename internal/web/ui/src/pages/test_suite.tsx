@@ -6,6 +6,7 @@ import { ago, ns } from "../format.ts";
 import { said, t } from "../i18n/index.ts";
 import { Empty, Notice, Panel, Status, Tabs, errorText, now, toast } from "../parts/basics.tsx";
 import { Confirm } from "../parts/endpoint.tsx";
+import { Head } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, query, setQuery } from "../router.ts";
 import { may } from "../state.ts";
@@ -16,7 +17,7 @@ export function SuitePage({ name }: { name: string }) {
   const [confirm, setConfirm] = useState<{ run: string; update: boolean }>();
   const tab = query.value.get("tab") ?? "results";
   useEffect(() => { commandLine.value = command("test", s?.path ?? name); }, [s?.path]);
-  if (error && !s) return <div class="page"><div class="bar"><h1>{name}</h1></div><Notice tone="err">{error}</Notice></div>;
+  if (error && !s) return <div class="page"><Head title={name} /><Notice tone="err">{error}</Notice></div>;
   if (!s) return <div class="page"><h1 class="hidden">{name}</h1></div>;
   const start = async (update: boolean, yes?: string) => { const run = await runSuite(name, update, yes); setConfirm(run ? { run, update } : undefined); };
   const remove = async () => {
@@ -28,16 +29,16 @@ export function SuitePage({ name }: { name: string }) {
   };
   const last = s.runs.at(-1);
   return <div class="page">
-    <div class="bar wrap"><h1>{name}</h1>{s.isRunning ? <Status tone="busy" state="running">{t("runningN", s.running?.length ?? 0, s.tests)}</Status> : last && <Outcome run={last} />}
-      <span class="mut"><code>{s.target}</code>{last ? ` · ${ns(last.took)} · ${ago(last.start, now.value)}` : ""}</span><span class="trend-box"><Trend runs={s.runs} /></span><span class="space" />
+    <Head title={<><a href="/ui/tests">{t("tests")}</a> / {name}</>} what={<>{s.isRunning ? <Status tone="busy" state="running">{t("runningN", s.running?.length ?? 0, s.tests)}</Status> : last && <Outcome run={last} />}
+      <span class="mut"><code>{s.target}</code>{last ? ` · ${ns(last.took)} · ${ago(last.start, now.value)}` : ""}</span></>}><span class="trend-box hide-m"><Trend runs={s.runs} /></span>
       {s.isRunning ? <button type="button" class="button danger" onClick={() => void change("DELETE", path("suites", name, "run")).catch((e) => toast(errorText(e), undefined, "err"))}><Icon name="stop" />{t("cancel")}</button>
         : <button type="button" class="button primary" data-testid="run-suite" disabled={!!s.error || !may("call")} onClick={() => void start(false)}><Icon name="play" />{t("run")}</button>}
       {may("call") && <button type="button" class="button" disabled={!!s.error || s.isRunning} title={t("acceptHint")} onClick={() => void start(true)}>{t("acceptNew")}</button>}
-      {may("admin") && <button type="button" class="button danger" onClick={() => void remove()}>{t("remove")}</button>}</div>
+      {may("admin") && <button type="button" class="button danger" onClick={() => void remove()}>{t("remove")}</button>}</Head>
     {confirm && <Confirm run={confirm.run} onYes={() => void start(confirm.update, confirm.run)} onNo={() => setConfirm(undefined)} />}
     {s.error && <Notice tone="err">{said(s.error, s.errorZH)}</Notice>}
     {last?.error && !s.isRunning && <Notice tone="err">{said(last.error, last.errorZH)}</Notice>}
-    <div class="bar"><Tabs name="suite" label={name} selected={tab} onSelect={(id) => setQuery({ tab: id })} tabs={[{ id: "results", label: t("result") }, { id: "file", label: t("testFile") }]} /></div>
+    <div class="tabline"><Tabs name="suite" label={name} selected={tab} onSelect={(id) => setQuery({ tab: id })} tabs={[{ id: "results", label: t("result") }, { id: "file", label: t("testFile") }]} /></div>
     <Panel name="suite" selected={tab} class="fill">{tab === "file" ? <SuiteText name={name} text={s.text ?? ""} path={s.path} /> : <Results list={s.isRunning ? s.running ?? [] : last?.results ?? []} never={!last && !s.isRunning} />}</Panel>
   </div>;
 }

@@ -6,6 +6,7 @@ import { ago, ns } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { on } from "../live.ts";
 import { Empty, Notice, Status, errorText, now, toast, useLoad } from "../parts/basics.tsx";
+import { Head, Skeleton } from "../parts/head.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, href, segments } from "../router.ts";
 import { may } from "../state.ts";
@@ -37,7 +38,10 @@ export async function runSuite(name: string, update: boolean, confirm?: string):
 function SuiteList() {
   const { value, error } = useTests<{ dir: string; suites: Suite[] }>("suites");
   useEffect(() => { commandLine.value = command("test", ...(value ? [value.dir] : [])); }, [value?.dir]);
-  const list = value?.suites ?? [];
+  // What failed is first.
+  const bad = (s: Suite) => !!s.error || !!s.runs.at(-1)?.failed || !!s.runs.at(-1)?.error;
+  const list = [...(value?.suites ?? [])].sort((a, b) => Number(bad(b)) - Number(bad(a)));
+  const failing = list.filter(bad).length;
   const all = async () => {
     for (const s of list) {
       const needs = s.isRunning || s.error ? "" : await runSuite(s.name, false);
@@ -45,25 +49,26 @@ function SuiteList() {
     }
   };
   return <div class="page tests-page">
-    <div class="bar"><h1>{t("tests")}</h1><span class="space" />
+    <Head title={t("tests")} what={value && <>{failing > 0 && <span class="err">{t("failuresN", failing)} · </span>}{t("testsWhat", list.length)}</>}>
       {may("admin") && <a class="button" href="/ui/tests/new"><Icon name="plus" />{t("fromTraffic")}</a>}
-      <button type="button" class="button primary" disabled={!list.length || !may("call")} onClick={() => void all()}><Icon name="play" />{t("runAll")}</button></div>
+      <button type="button" class="button primary" disabled={!list.length || !may("call")} onClick={() => void all()}><Icon name="play" />{t("runAll")}</button></Head>
     {error && <Notice tone="err">{error}</Notice>}
-    {list.length ? <div class="table-scroll" tabIndex={0} role="group" aria-label={t("tests")}><table class="suites">
+    <div class="scroll">{!value && !error && <Skeleton cards={["c12"]} />}
+    {list.length ? <section class="card flush wide" aria-label={t("tests")}><table class="suites">
       <thead><tr><th>{t("suite")}</th><th>{t("target")}</th><th class="r">{t("cases")}</th><th>{t("lastRun")}</th><th class="r">{t("duration")}</th><th>{t("trend")}</th><th><span class="hidden">{t("actions")}</span></th></tr></thead>
-      <tbody>{list.map((s) => <SuiteRow key={s.name} s={s} />)}</tbody></table></div>
-      : value && <Empty>{t("noSuites")} <a href="/ui/tests/new">{t("fromTraffic")}</a></Empty>}
-    {value && <p class="mut pad">{t("suitesIn")} <code>{value.dir}</code></p>}
+      <tbody>{list.map((s) => <SuiteRow key={s.name} s={s} />)}</tbody></table></section>
+      : value && <Empty><b>{t("noSuites")}</b><span>{t("noSuitesText")}</span><a class="button" href="/ui/tests/new">{t("fromTraffic")}</a></Empty>}
+    {value && <p class="mut folder">{t("suitesIn")} <code>{value.dir}</code></p>}</div>
   </div>;
 }
 
 function SuiteRow({ s }: { s: Suite }) {
   const last = s.runs.at(-1);
-  return <tr data-testid={"suite-" + s.name}>
+  return <tr data-testid={"suite-" + s.name} class="open-row" onClick={() => go(href(["tests", s.name]))}>
     <td><a class="name" href={href(["tests", s.name])}>{s.name}</a></td><td class="mut"><code>{s.target}</code></td><td class="r">{s.tests}</td>
     <td>{s.error ? <Status tone="err">{t("unreadable")}</Status> : s.isRunning ? <Status tone="busy" state="running">{t("runningN", s.running?.length ?? 0, s.tests)}</Status> : last ? <><Outcome run={last} /> <span class="mut">{ago(last.start, now.value)}</span></> : <span class="mut">{t("neverRun")}</span>}</td>
     <td class="r">{last ? ns(last.took) : "–"}</td><td class="spark-cell"><Trend runs={s.runs} /></td>
-    <td class="actions"><button type="button" class="link" disabled={s.isRunning || !!s.error || !may("call")} onClick={() => void runSuite(s.name, false).then((run) => { if (run) go(href(["tests", s.name])); })}>{t("run")}</button> <a href={href(["tests", s.name])}>{t("open")}</a></td></tr>;
+    <td class="actions" onClick={(e) => e.stopPropagation()}><button type="button" class="button small" disabled={s.isRunning || !!s.error || !may("call")} onClick={() => void runSuite(s.name, false).then((run) => { if (run) go(href(["tests", s.name])); })}>{t("run")}</button></td></tr>;
 }
 
 export function Outcome({ run }: { run: SuiteRun }) {

@@ -1,3 +1,4 @@
+// One call: why it failed, where its time went, what was said on each hop.
 import { useEffect, useState } from "preact/hooks";
 import { get, path, type Call, type Slice } from "../api.ts";
 import { bytes, clock, ns } from "../format.ts";
@@ -5,35 +6,38 @@ import { t } from "../i18n/index.ts";
 import { on } from "../live.ts";
 import { parse, stringify, isObject, type Json } from "../json/exact.ts";
 import { JsonView, TextView } from "../json/view.tsx";
-import { IconButton, Notice, Panel, Status, Tabs, Waterfall, useLoad } from "../parts/basics.tsx";
+import { CopyButton, IconButton, Notice, Panel, Status, Tabs, useLoad } from "../parts/basics.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { PartTree } from "../parts/tree.tsx";
 import { href } from "../router.ts";
 import { encodeArgs } from "../bench/args.ts";
-import { failed, statusName, toneOfCall } from "./traffic.tsx";
+import { failed, outcome, statusName, toneOfCall } from "./traffic.tsx";
+import { TimeSplit } from "./traffic_time.tsx";
 
 interface Answer { call: Call; related: Call[] }
 
-export function Entry({ id, onClose }: { id: number; onClose: () => void }) {
+export function Entry({ id, onClose, onStep }: { id: number; onClose: () => void; onStep: (by: number) => void }) {
   const { value, error, reload } = useLoad(() => get<Answer>(path("traffic", id)), [id]);
   const [tab, setTab] = useState("");
   useEffect(() => on("traffic", (calls) => { if (calls.some((c) => c.id === id || c.parent === id)) reload(); }), [id]);
-  if (error) return <aside class="entry" aria-label={t("entryTitle")}><div class="bar"><span class="space" /><IconButton icon="close" label={t("close")} onClick={onClose} /></div><Notice tone="err">{error}</Notice></aside>;
+  const buttons = <><IconButton icon="up" label={t("previous")} onClick={() => onStep(-1)} /><IconButton icon="down" label={t("next")} onClick={() => onStep(1)} /><IconButton icon="close" label={t("close")} onClick={onClose} /></>;
+  if (error) return <aside class="entry" aria-label={t("entryTitle")}><div class="dh"><span class="space" />{buttons}</div><div class="pad"><Notice tone="err">{error}</Notice></div></aside>;
   if (!value || value.call.id !== id) return <aside class="entry" aria-label={t("entryTitle")} />;
   const { call, related } = value;
   const hops = related.filter((c) => c.kind === "call" && !c.fromServer);
   const others = related.filter((c) => c.kind !== "call" || c.fromServer);
-  const tabs = [...hops.map((c) => ({ id: String(c.id), label: t(c.hop === "client" ? "hopClient" : "hopServer") })), { id: "related", label: t("relatedCount", others.length) }];
+  const tabs = [...hops.map((c) => ({ id: String(c.id), label: t(c.hop === "client" ? "clientSide" : "serverSide") })), { id: "related", label: t("relatedCount", others.length) }];
   const selected = tabs.some((x) => x.id === tab) ? tab : String(hops.find((c) => c.id === id)?.id ?? tabs[0]!.id);
   const hop = hops.find((c) => String(c.id) === selected);
   return <aside class="entry" aria-label={t("entryTitle")} data-testid="entry">
-    <div class="bar"><h2><code>{call.name || call.method}</code></h2><Status tone={toneOfCall(call)} state={call.status}>{statusName(call)}</Status>
-      <span class="mut">{clock(call.start)} · {call.client} → {call.server}</span><span class="space" />
-      <OpenInBench calls={hops} /><IconButton icon="close" label={t("close")} onClick={onClose} /></div>
-    <Timing c={hops.find((c) => c.hop === "client") ?? call} />
+    <div class="dh"><Status tone={toneOfCall(call)} state={call.status} /><h2 class="cut grow">{call.server} <code>{call.name || call.method}</code></h2>{buttons}</div>
+    <p class="dm">{[call.client, clock(call.start), call.principal, call.schema && call.schema !== "default" ? call.schema : "", t("callNumber", call.id)].filter(Boolean).join(" · ")}</p>
+    {failed(call) && <Notice tone={call.status === "tool_error" ? "warn" : "err"}><b data-testid="why">{outcome(call)}</b><div class="mut">{statusName(call)}{call.reason ? ` · ${call.reason}` : ""}</div></Notice>}
+    <div class="do-row"><OpenInBench calls={hops} /><CopyButton text={() => JSON.stringify(value, null, 2)} /></div>
+    <TimeSplit call={hops.find((c) => c.hop === "client") ?? call} related={related} />
     <Notes related={related} hops={hops} />
-    <div class="bar"><Tabs name="entry" label={t("hops")} selected={selected} onSelect={setTab} tabs={tabs} /></div>
-    <Panel name="entry" selected={selected} class="fill">
+    <div class="tabline"><Tabs name="entry" label={t("hops")} selected={selected} onSelect={setTab} tabs={tabs} /></div>
+    <Panel name="entry" selected={selected}>
       {hop ? <div class="bodies"><Body key={`${hop.id}q`} call={hop} side="req" size={hop.reqSize} /><Body key={`${hop.id}s${hop.status}`} call={hop} side="res" size={hop.resSize} /></div>
         : <ul class="plain related">{others.map((c) => <li key={c.id}><a href={href(["traffic", String(c.id)])}>{clock(c.start)}</a> {c.fromServer ? "←" : "→"} <code>{c.method}</code> {c.name} <Status tone={toneOfCall(c)}>{c.status === "ok" ? "" : statusName(c)}</Status> {ns(c.total)}</li>)}
           {!others.length && <li class="mut">{t("nothingElse")}</li>}</ul>}
@@ -47,11 +51,6 @@ function Notes({ related, hops }: { related: Call[]; hops: Call[] }) {
   const [near, far] = [hops.find((c) => c.hop === "client"), hops.find((c) => c.hop === "server")];
   if (near?.name && far?.name && near.name !== far.name) list.push(t("renamed", near.name, far.name));
   return list.length ? <ul class="notes" aria-label={t("translated")}>{list.map((n) => <li key={n}>{n}</li>)}</ul> : null;
-}
-
-function Timing({ c }: { c: Call }) {
-  return <div class="timing"><b>{ns(c.total)}</b><span class="mut">{t("gateway")} {ns(c.gateway)} · {t("network")} {ns(c.transport)} · {t("server")} {ns(c.serverTime)}</span>
-    <Waterfall total={c.total} gateway={c.gateway} transport={c.transport} server={c.serverTime} failed={failed(c)} /></div>;
 }
 
 /** Body reads a body in slices, so that a large one cannot hurt the page. */
@@ -75,7 +74,7 @@ function Body({ call, side, size }: { call: Call; side: "req" | "res"; size: num
     {!size && <p class="mut pad">{call.status === "pending" && side === "res" ? t("call_pending") : t("noBody")}</p>}
     {slice && !slice.whole && <Notice tone="info">{t("onlyHead", bytes(slice.size))}</Notice>}
     {tree && <PartTree url={`${path("traffic", call.id, "body")}?side=${side}`} label={label} />}
-    {!tree && text !== undefined && (slice && got >= slice.size ? <JsonView text={text} label={label} /> : <TextView text={text} label={label} />)}
+    {!tree && text !== undefined && (slice && got >= slice.size ? <div class="json-box"><JsonView fit text={text} label={label} /></div> : <TextView text={text} label={label} />)}
     {!tree && slice && got < slice.size && <button type="button" class="button" onClick={() => void load(text ?? "", got)}>{t("loadMore", bytes(slice.size - got))}</button>}
     {size > 0 && text === undefined && slice === undefined && <p class="mut pad">…</p>}
   </section>;

@@ -9,7 +9,7 @@ import { Icon, type IconName } from "./icons.tsx";
 export const now = signal(Date.now());
 setInterval(() => { now.value = Date.now(); }, 5000);
 
-export type Tone = "ok" | "warn" | "err" | "idle" | "busy";
+export type Tone = "ok" | "warn" | "err" | "idle" | "busy" | "ask";
 
 /** Status has a shape as well as a colour. */
 export function Status({ tone, children, state }: { tone: Tone; children?: ComponentChildren; state?: string }) {

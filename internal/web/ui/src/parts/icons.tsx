@@ -5,8 +5,8 @@ const paths = {
   catalog: "M2 3h2v2H2zM6 4h8M2 7h2v2H2zM6 8h8M2 11h2v2H2zM6 12h8",
   clients: "M6 7a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM1.5 14c0-3 2-4.5 4.5-4.5s4.5 1.5 4.5 4.5M11 2.5a2.3 2.3 0 0 1 0 4.4M12 9.8c1.600.5 2.500 2 2.500 4.2",
   tests: "M2 4l1.500 1.500L6 3M2 11l1.500 1.500L6 10M8.500 4.500H14M8.500 11.500H14",
-  doctor: "M2 8h3l1.500-3 3 6L11 8h3M8 1.500a6.500 6.500 0 1 0 0 13 6.500 6.500 0 0 0 0-13z",
-  traffic: "M2 8h3l2-5 3 10 2-5h2",
+  doctor: "M1.500 8h3.500l2-4.500 3 9L12 8h2.500",
+  traffic: "M2 5h11M10 2l3 3-3 3M14 11H3M6 8l-3 3 3 3",
   bench: "M6 2v4L2.5 12.5A1 1 0 0 0 3.4 14h9.2a1 1 0 0 0 .9-1.5L10 6V2M5 2h6M4.5 10h7",
   inbox: "M2 9l2-6h8l2 6v4H2zM2 9h4l1 2h2l1-2h4",
   settings: "M2 4h7M13 4h1M2 8h2M8 8h6M2 12h6M12 12h2M9 2.5v3M4.5 6.5v3M8.5 10.5v3",
@@ -31,6 +31,17 @@ const paths = {
   power: "M8 2v6M4.5 4.5a5 5 0 1 0 7 0",
   menu: "M2 4h12M2 8h12M2 12h12",
   up: "M3 10l5-5 5 5",
+  alert: "M8 2l6.500 11.500h-13zM8 6.500v3M8 11.500h.01",
+  panel: "M2 3h12v10H2zM6 3v10",
+  more: "M3.500 8h.01M8 8h.01M12.500 8h.01",
+  log: "M2 3h12v10H2zM4.500 6l2 2-2 2M8.500 10h3",
+  plug: "M5.500 2v3M10.500 2v3M4 5h8v2.500a4 4 0 0 1-8 0zM8 11.500V14",
+  filter: "M2 3h12l-4.500 5.500V13l-3-1.500V8.500z",
+  clock: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM8 5v3.500l2 1.500",
+  shield: "M8 2l5 2v4c0 3-2 5-5 6-3-1-5-3-5-6V4z",
+  chat: "M2 3h12v8H8l-3 3v-3H2z",
+  bell: "M4 11V7.500a4 4 0 0 1 8 0V11l1 1H3zM7 14h2",
+  file: "M4 2h5l3 3v9H4zM9 2v3h3",
 } as const;
 
 export type IconName = keyof typeof paths;

@@ -21,6 +21,8 @@ export interface ListProps {
   onMove?: (index: number) => void;
   onOpen?: (index: number) => void;
   onEnd?: () => void;
+  /** onTop hears whether the list stands at its top. */
+  onTop?: (is: boolean) => void;
   header?: ComponentChildren;
   testid?: string;
 }
@@ -31,9 +33,8 @@ export function VirtualList(p: ListProps) {
   const [view, setView] = useState(600);
   useLayoutEffect(() => {
     const el = ref.current!;
-    const measure = () => setView(el.clientHeight || 600);
-    measure();
-    const o = new ResizeObserver(measure);
+    // The first report comes before the first picture, without a layout of its own.
+    const o = new ResizeObserver(() => setView(el.clientHeight || 600));
     o.observe(el);
     return () => o.disconnect();
   }, []);
@@ -65,7 +66,7 @@ export function VirtualList(p: ListProps) {
     rows.push(p.row(i, { transform: `translateY(${i * p.height - virtualTop + top}px)`, height: `${p.height}px` }));
   }
   return <div class={"vlist " + (p.class ?? "")} ref={ref} tabIndex={0} role={p.role ?? "group"} aria-label={p.label}
-    aria-rowcount={p.role === "grid" ? p.count : undefined} onScroll={(e) => setTop(e.currentTarget.scrollTop)} onKeyDown={key} data-testid={p.testid}>
+    aria-rowcount={p.role === "grid" ? p.count : undefined} onScroll={(e) => { const y = e.currentTarget.scrollTop; setTop(y); p.onTop?.(y < p.height); }} onKeyDown={key} data-testid={p.testid}>
     {p.header}
     <div class="vlist-rows" role={p.role === "grid" ? "rowgroup" : "presentation"} style={{ height: `${tall}px` }}>{rows}</div>
   </div>;

@@ -20,6 +20,21 @@ function spans(text: string): ComponentChildren[] {
   return out;
 }
 
+/** cells are the columns of one line of a table; \\| is a bar. */
+const cells = (line: string) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((c) => c.trim().replaceAll("\\|", "|"));
+const rule = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+
+/** table reads a head, a rule and rows; undefined when the lines are none. */
+function table(lines: string[], at: number): { rows: string[][]; align: string[]; end: number } | undefined {
+  if (!lines[at]!.includes("|") || !lines[at + 1]?.includes("-") || !rule.test(lines[at + 1]!)) return undefined;
+  const head = cells(lines[at]!), marks = cells(lines[at + 1]!);
+  if (head.length !== marks.length) return undefined;
+  let end = at + 2;
+  while (end < lines.length && lines[end]!.includes("|")) end++;
+  const rows = [head, ...lines.slice(at + 2, end).map(cells)].map((r) => head.map((_, i) => r[i] ?? ""));
+  return { rows, align: marks.map((m) => (/^-+:$/.test(m) ? "r" : /^:-+:$/.test(m) ? "c" : "")), end };
+}
+
 export function Markdown({ text }: { text: string }) {
   const lines = text.split("\n");
   const out: ComponentChildren[] = [];
@@ -28,7 +43,13 @@ export function Markdown({ text }: { text: string }) {
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i]!;
     const head = /^(#{1,6})\s+(.*)$/.exec(line);
-    if (line.startsWith("```")) {
+    const grid = table(lines, i);
+    if (grid) {
+      flush();
+      const [head, ...rest] = grid.rows;
+      out.push(<div class="md-table" tabIndex={0} role="group"><table><thead><tr>{head!.map((c, j) => <th class={grid.align[j]}>{spans(c)}</th>)}</tr></thead><tbody>{rest.map((r) => <tr>{r.map((c, j) => <td class={grid.align[j]}>{spans(c)}</td>)}</tr>)}</tbody></table></div>);
+      i = grid.end - 1;
+    } else if (line.startsWith("```")) {
       flush();
       const end = lines.findIndex((l, j) => j > i && l.startsWith("```"));
       out.push(<pre class="code text">{lines.slice(i + 1, end < 0 ? undefined : end).join("\n")}</pre>);
@@ -50,5 +71,5 @@ export function Markdown({ text }: { text: string }) {
 
 /** looksLikeMarkdown guesses whether text reads better as Markdown. */
 export function looksLikeMarkdown(text: string): boolean {
-  return text.length < 200_000 && /^(#{1,6} |```|[-*] |\d+\. )/m.test(text) && !/^\s*[[{]/.test(text);
+  return text.length < 200_000 && /^(#{1,6} |```|[-*] |\d+\. |\s*\|?\s*:?-+:?\s*\|)/m.test(text) && !/^\s*[[{]/.test(text);
 }

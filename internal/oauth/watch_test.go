@@ -1,0 +1,52 @@
+package oauth
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestWatch holds a step to what may be seen of a request.
+func TestWatch(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(sent), "code=c0de") {
+			t.Errorf("the server got %q", sent)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Set-Cookie", "session=s3cret")
+		_, _ = io.WriteString(w, `{"access_token":"t0ken","token_type":"Bearer","scope":"read"}`)
+	}))
+	defer server.Close()
+	var steps []Step
+	client := http.Client{Transport: watch(http.DefaultTransport, HopAuthority, func(s Step) { steps = append(steps, s) })}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/token?code=c0de", strings.NewReader("grant_type=authorization_code&code=c0de&code_verifier=v3rifier"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Authorization", "Basic c2VjcmV0")
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, _ := io.ReadAll(resp.Body); !strings.Contains(string(got), "t0ken") {
+		t.Errorf("the caller got %q", got)
+	}
+	if len(steps) != 1 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	s := steps[0]
+	all := s.URL + s.Body + s.Content + s.Header["Authorization"] + s.Answer["Set-Cookie"]
+	for _, secret := range []string{"c0de", "v3rifier", "t0ken", "c2VjcmV0", "s3cret"} {
+		if strings.Contains(all, secret) {
+			t.Errorf("%q is shown: %+v", secret, s)
+		}
+	}
+	if s.Status != 200 || !strings.Contains(s.Body, "grant_type=authorization_code") || !strings.Contains(s.Content, `"scope":"read"`) || !strings.Contains(s.URL, "code=***") {
+		t.Errorf("%+v", s)
+	}
+}

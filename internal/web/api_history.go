@@ -1,0 +1,29 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/traffic"
+)
+
+// historyParts is how many steps a chart has at most.
+const historyParts = 96
+
+type historyBody struct {
+	traffic.History
+	Uptime []Uptime `json:"uptime"`
+}
+
+// getHistory is the past of one server, or of what all clients asked for, and
+// how the servers did in the last day.
+func (h *Handler) getHistory(w http.ResponseWriter, r *request) {
+	server := r.URL.Query().Get("server")
+	if server == "" && !r.who.MayInspect() || server != "" && !h.sees(r.who, server) {
+		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(ErrNotFound))
+		return
+	}
+	length := time.Duration(r.number("minutes", 60, 24*60)) * time.Minute
+	reply(w, http.StatusOK, historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.servers(r.who))})
+}

@@ -1,0 +1,129 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+const maxDelay = 10 * time.Minute
+
+// Chaos is what goes wrong on purpose between the Bench and the server under
+// test. It belongs to one session of the Bench and is decided where that session
+// sends: no other client comes by here.
+type Chaos struct {
+	// Delay holds each call back, in milliseconds.
+	Delay int64 `json:"delay,omitempty"`
+	// Error answers each call with an error; the server is not asked.
+	Error bool `json:"error,omitempty"`
+	// Cut ends the connection when the call has been sent.
+	Cut bool `json:"cut,omitempty"`
+}
+
+var errCut = i18n.Errorf("the chaos switch has cut the connection", "混沌开关切断了连接")
+
+// String says what goes wrong, for the run that it happens to.
+func (c Chaos) String() string {
+	switch {
+	case c.Error:
+		return "error"
+	case c.Cut:
+		return "cut"
+	case c.Delay > 0:
+		return fmt.Sprintf("delay %d ms", c.Delay)
+	}
+	return ""
+}
+
+// send sends a call of a person, with what the switch does to it.
+func (x *bench) send(ctx context.Context, c Chaos, method string, params json.RawMessage) (*Exchange, error) {
+	began := time.Now()
+	if c.Delay > 0 {
+		held := time.NewTimer(time.Duration(c.Delay) * time.Millisecond)
+		defer held.Stop()
+		select {
+		case <-held.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	if c.Error {
+		return &Exchange{Error: jsonrpc.AppendError(nil, jsonrpc.Errorf(jsonrpc.CodeInternal, "the chaos switch answered; the server was not asked"))}, nil
+	}
+	if !c.Cut {
+		late := time.Since(began)
+		ex, err := x.session.Call(ctx, method, params)
+		if ex != nil && ex.Total > 0 && c.Delay > 0 {
+			ex.Total += late
+		}
+		return ex, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	sent := x.whenSent(method)
+	ended := make(chan struct{})
+	x.h.wg.Go(func() {
+		defer close(ended)
+		select {
+		case <-sent:
+		case <-ctx.Done():
+		}
+		cancel(errCut)
+		x.lost(errCut)
+		_ = x.session.Close() // it is cut: nobody is told goodbye
+	})
+	ex, err := x.session.Call(ctx, method, params)
+	cancel(nil)
+	<-ended
+	if err == nil || errors.Is(context.Cause(ctx), errCut) {
+		err = errCut
+	}
+	return ex, err
+}
+
+// whenSent is closed when the next request of a method has been sent.
+func (x *bench) whenSent(method string) <-chan struct{} {
+	sent := make(chan struct{})
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.awaited = func(body []byte) bool {
+		if got, _ := jsonrpc.GetString(body, "method"); got != method {
+			return false
+		}
+		close(sent)
+		return true
+	}
+	return sent
+}
+
+// sent hears what the session sends.
+func (x *bench) sent(body []byte) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.awaited != nil && x.awaited(body) {
+		x.awaited = nil
+	}
+}
+
+func (h *Handler) putBenchChaos(w http.ResponseWriter, r *request) {
+	var body Chaos
+	x := h.withBench(w, r)
+	if x == nil || !read(w, r.Request, &body) {
+		return
+	}
+	if body.Delay < 0 || body.Delay > maxDelay.Milliseconds() {
+		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("delay is in milliseconds, from 0 to %d", "delay 的单位是毫秒，范围 0 到 %d", maxDelay.Milliseconds()))
+		return
+	}
+	x.mu.Lock()
+	x.chaos = body
+	x.mu.Unlock()
+	h.bench.tell(x.owner.ID)
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,84 @@
+package web
+
+import (
+	"net/http"
+	"sync"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/oauth"
+)
+
+// maxSteps bounds what is kept of one sign-in, maxSignIns how many are.
+const (
+	maxSteps   = 64
+	maxSignIns = 64
+)
+
+// signIns keep the steps of the last sign-in to each server.
+type signIns struct {
+	h *Handler
+
+	mu   sync.Mutex
+	last map[string]*signIn
+}
+
+// A signIn is one sign-in as far as it has come.
+type signIn struct {
+	all *signIns
+
+	steps   []oauth.Step
+	done    bool
+	message i18n.Text
+}
+
+// signInBody is what the page shows.
+type signInBody struct {
+	Steps []oauth.Step `json:"steps"`
+	Done  bool         `json:"done"`
+	// Message says why it failed.
+	Message   string `json:"message,omitempty"`
+	MessageZH string `json:"messageZH,omitempty"`
+}
+
+func (s *signIns) begin(schema, name string) *signIn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.last {
+		if len(s.last) >= maxSignIns {
+			delete(s.last, key)
+		}
+	}
+	one := &signIn{all: s}
+	s.last[schema+"/"+name] = one
+	return one
+}
+
+func (s *signIn) step(step oauth.Step) {
+	s.all.mu.Lock()
+	if len(s.steps) < maxSteps {
+		s.steps = append(s.steps, step)
+	}
+	s.all.mu.Unlock()
+	s.all.h.hub.changed("servers") // the page looks again
+}
+
+func (s *signIn) end(err error) {
+	s.all.mu.Lock()
+	s.done = true
+	if err != nil {
+		s.message = i18n.Why(err)
+	}
+	s.all.mu.Unlock()
+	s.all.h.hub.changed("servers")
+}
+
+func (h *Handler) getSignIn(w http.ResponseWriter, r *request) {
+	h.signIns.mu.Lock()
+	out := signInBody{Steps: []oauth.Step{}}
+	if s := h.signIns.last[r.params["schema"]+"/"+r.params["name"]]; s != nil {
+		out.Steps, out.Done = append(out.Steps, s.steps...), s.done
+		out.Message, out.MessageZH = s.message.Both()
+	}
+	h.signIns.mu.Unlock()
+	reply(w, http.StatusOK, out)
+}

@@ -1,0 +1,120 @@
+// The summary of a server: what it can do, how fast it is, its tools, changes and last lines.
+import { useEffect, useState } from "preact/hooks";
+import { change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type ServerDetail, type Stat } from "../api.ts";
+import { clock, count, ns, percent, short } from "../format.ts";
+import { t } from "../i18n/index.ts";
+import { JsonView } from "../json/view.tsx";
+import { Empty, errorText, now, toast, useLoad } from "../parts/basics.tsx";
+import { Bar, Fig, Latency, Strip } from "../parts/chart.tsx";
+import { Icon } from "../parts/icons.tsx";
+import { Switch } from "../parts/switch.tsx";
+import { go, href, setQuery } from "../router.ts";
+import { may } from "../state.ts";
+import { Effect } from "../bench/list.tsx";
+import { Launch } from "./server_launch.tsx";
+import { Change } from "./server_history.tsx";
+
+const effects: Record<string, object> = { r: { readOnlyHint: true }, d: { destructiveHint: true }, w: {} };
+
+export function StatusTab({ d }: { d: ServerDetail }) {
+  const { value: data } = useLoad(() => get<Overview>("overview"), [d.name, Math.floor(now.value / 10_000)]);
+  const { value: past } = useLoad(() => get<Past>(`history?minutes=1440&server=${encodeURIComponent(d.name)}`), [d.name, Math.floor(now.value / 30_000)]);
+  const whole = (data?.stats ?? []).find((s) => s.server === d.name && !s.name);
+  return <div class="scroll server-body"><div class="wide">
+    {d.handshake && <Capabilities d={d} />}
+    <div class="cols">
+      {d.state === "pending" && d.entry && <div class="c12"><Launch entry={d.entry} whole={d.approval?.entry} /></div>}
+      <div class="c8 main-col"><LatencyCard d={d} past={past} whole={whole} /><ToolTable d={d} limit={9} /></div>
+      <div class="c4 side-col"><Connection d={d} />
+        {(d.changes?.length ?? 0) > 0 && <section class="card flush" aria-labelledby="h-changed"><header><h2 id="h-changed">{t("changesTab")}</h2><span class="tag warn">{t("toReview", d.changes!.length)}</span></header><div class="body change-box"><Change c={d.changes![0]!} /></div><footer><button type="button" class="link" onClick={() => setQuery({ tab: "history" })}>{t("review")}</button></footer></section>}
+        <LogCard d={d} />
+        {d.handshake && <section class="card" aria-labelledby="h-shake"><details><summary id="h-shake">{t("handshake")}</summary><div class="json-box"><JsonView fit text={JSON.stringify(d.handshake)} label={t("handshake")} /></div></details></section>}
+      </div>
+    </div></div></div>;
+}
+
+/** known are the capabilities that a server may have; what it lacks is shown as lacking. */
+const known = ["tools", "resources", "prompts", "logging", "completions", "tasks"];
+
+function Capabilities({ d }: { d: ServerDetail }) {
+  const caps = (d.handshake?.capabilities ?? {}) as Record<string, any>;
+  const counts: Record<string, number> = { tools: d.tools, resources: d.resources, prompts: d.prompts };
+  const all = [...known, ...Object.keys(caps).filter((k) => !known.includes(k))];
+  const follows = ["tools", "resources", "prompts"].some((k) => caps[k]?.listChanged);
+  const chip = (name: string, has: boolean, n?: number) => <li key={name} class={has ? "cap" : "cap no"}><Icon name={has ? "check" : "close"} />{name}{has && n !== undefined && <b>{count(n)}</b>}<span class="hidden">{t(has ? "yes" : "no")}</span></li>;
+  return <ul class="plain caps" aria-label={t("capabilities")} data-testid="capabilities">{all.map((k) => chip(k, k in caps, counts[k]))}{chip("listChanged", follows)}{chip("subscribe", !!caps.resources?.subscribe)}</ul>;
+}
+
+function LatencyCard({ d, past, whole }: { d: ServerDetail; past?: Past; whole?: Stat }) {
+  const up = past?.uptime.find((u) => u.schema === d.schema && u.name === d.name), hour = (l?: number[]) => (l ?? []).reduce((a, b) => a + b, 0);
+  const calls = hour(whole?.perMinute), errors = hour(whole?.errorsPerMinute), [v95, u95] = ns(whole?.p95).split(" "), [v50, u50] = ns(whole?.p50).split(" ");
+  return <section class="card flush" aria-labelledby="h-latency"><header><h2 id="h-latency">{t("latency")}</h2><span class="mut">{t("age_h", 24)}</span><span class="end legend"><span><i class="key line k-p95" />p95</span><span><i class="key line k-p50" />p50</span><span><i class="key k-err" />{t("call_error")}</span></span></header>
+    <div class="body"><dl class="figs calls-figs"><Fig name="p95" note={u95}>{whole?.calls ? v95 : "–"}</Fig><Fig name="p50" note={u50}>{whole?.calls ? v50 : "–"}</Fig><Fig name={t("calls")} note={t("age_h", 1)}>{count(calls)}</Fig><Fig name={t("failedShare")}>{calls ? percent(errors, calls) : "–"}</Fig><Fig name={t("availabilityShort")} note={t("age_h", 24)}>{up?.share === undefined ? "–" : percent(up.share, 1)}</Fig></dl>
+      {past && <Latency start={Date.parse(past.start)} step={past.step / 1e6} steps={past.steps} height={150} label={`${d.name} ${t("latency")}`} />}
+      {up && <div class="latency-strip"><Strip strip={up.strip} label={`${d.name} ${t("availability")}`} /></div>}</div>
+  </section>;
+}
+
+function Connection({ d }: { d: ServerDetail }) {
+  const e = (d.entry ?? {}) as Record<string, any>;
+  const rows: [string, preact.ComponentChildren][] = [
+    e.url ? ["URL", <code>{e.url}</code>] : [t("command"), <code>{[e.command, ...(e.args ?? [])].filter(Boolean).join(" ") || "–"}</code>],
+    [t("transport"), [d.transport, d.protocol].filter(Boolean).join(" · ")], ...(d.pid ? [["PID", String(d.pid)] as [string, string]] : []),
+    [t("restarts"), String(d.restarts)], [t("features"), [t("anyNumber", d.tools), t("resourcesCount", d.resources), t("promptsCount", d.prompts)].join(", ")],
+    ...(Object.keys(e.env ?? e.headers ?? {}).length ? [[t(e.env ? "environment" : "headers"), <code>{Object.keys(e.env ?? e.headers).join(", ")}</code>] as [string, preact.ComponentChildren]] : []),
+    ...(d.source ? [[t("configFile"), <code>{d.source}</code>] as [string, preact.ComponentChildren]] : []),
+  ];
+  return <section class="card flush" aria-labelledby="h-connection"><header><h2 id="h-connection">{t("via")}</h2></header><dl class="body kv">{rows.map(([k, v]) => [<dt key={k}>{k}</dt>, <dd key={k + "v"} title={typeof v === "string" ? v : undefined}>{v}</dd>])}</dl></section>;
+}
+
+function LogCard({ d }: { d: ServerDetail }) {
+  const { value } = useLoad(() => (may("admin") ? get<Line[]>(path("logs", d.name)) : Promise.resolve([])), [d.name, Math.floor(now.value / 10_000)]);
+  const lines = (value ?? []).slice(-8);
+  return <section class="card flush" aria-labelledby="h-log"><header><h2 id="h-log">{t("log")}</h2><span class="end"><button type="button" class="link" onClick={() => setQuery({ tab: "logs" })}>{t("showLog")}</button></span></header>
+    {lines.length ? <ol class="plain log">{lines.map((l) => <li key={l.id}><time>{clock(l.time).slice(0, 8)}</time><span class={"level " + (l.level ?? "")}>{l.level ?? l.source}</span><span class="cut" title={l.text}>{l.text}</span></li>)}</ol>
+      : d.stderr?.length ? <pre class="log pad" tabIndex={0}>{d.stderr.slice(-8).join("\n")}</pre> : <p class="body mut">{t("quietServer")}</p>}
+  </section>;
+}
+
+/** ToolTable are the tools of a server, those that are used most first, with a switch each. */
+export function ToolTable({ d, limit }: { d: ServerDetail; limit?: number }) {
+  const { value: page, reload } = useLoad(() => get<CatalogPage>("catalog?schema=" + encodeURIComponent(d.schema)), [d.schema, d.name, d.tools]);
+  const { value: data } = useLoad(() => get<Overview>("overview"), [d.name]);
+  const stats = new Map((data?.stats ?? []).filter((s) => s.server === d.name && s.name).map((s) => [s.name!, s]));
+  const calls = (r: CatalogRow) => stats.get(r.own)?.calls ?? 0;
+  const rows = (page?.rows ?? []).filter((r) => r.server === d.name && r.kind === "tool").sort((a, b) => calls(b) - calls(a));
+  const most = Math.max(1, ...rows.map(calls)), shown = rows.slice(0, limit);
+  return <section class="card flush" aria-labelledby="h-tools"><header><h2 id="h-tools">{t("tools")}</h2><span class="count">{rows.length}</span><span class="end">{t("mostUsed")}</span></header>
+    {page && !rows.length ? <Empty>{t("catalogEmpty")}</Empty> : <table class="fixed tool-table"><colgroup><col class="w-tool" /><col /><col class="w60" /><col class="w120" /><col class="w70" /><col class="w60" /><col class="w60" /></colgroup>
+      <thead><tr><th>{t("tool")}</th><th>{t("description")}</th><th class="r">{t("tokens")}</th><th class="r">{t("calls")}</th><th class="r">p95</th><th class="r">{t("failedShare")}</th><th class="r">{t("on")}</th></tr></thead>
+      <tbody>{shown.map((r) => <ToolRow key={r.own} d={d} r={r} s={stats.get(r.own)} most={most} onChanged={reload} />)}</tbody></table>}
+    {limit && rows.length > limit && <footer><button type="button" class="link" onClick={() => setQuery({ tab: "tools" })}>{t("allTools", rows.length)}</button></footer>}
+  </section>;
+}
+
+function ToolRow({ d, r, s, most, onChanged }: { d: ServerDetail; r: CatalogRow; s?: Stat; most: number; onChanged: () => void }) {
+  const open = href(["bench", d.name, "tools", r.own]);
+  return <tr class={"open-row" + (r.on ? "" : " off")} onClick={() => go(open)}>
+    <td title={r.own}><Effect tool={{ annotations: effects[r.effect ?? "w"] }} /> <a class="plain-link" href={open}><code>{r.own}</code></a></td><td class="mut" title={r.description}>{r.description}</td>
+    <td class="r mut">{short(r.cost.tokens)}</td><td><span class="row calls-cell"><Bar part={(s?.calls ?? 0) / most} /><span class="num">{count(s?.calls ?? 0)}</span></span></td>
+    <td class="r">{s?.calls ? ns(s.p95) : "–"}</td><td class={"r " + (s?.errors ? "err" : "mut")}>{s?.calls ? percent(s.errors, s.calls) : "–"}</td>
+    <td class="r" onClick={(e) => e.stopPropagation()}><ToolSwitch schema={d.schema} r={r} onChanged={onChanged} /></td></tr>;
+}
+
+/** ToolSwitch says whether clients see a tool; it acts at once and can be undone. */
+export function ToolSwitch({ schema, r, onChanged }: { schema: string; r: CatalogRow; onChanged: () => void }) {
+  // What was asked for is shown until the gateway has told the new state.
+  const [asked, setAsked] = useState<boolean>();
+  useEffect(() => setAsked(undefined), [r]);
+  const url = path("catalog", schema, r.server, r.kind, r.own);
+  const flip = async (on: boolean) => {
+    setAsked(on);
+    try {
+      await change("PUT", url, { on });
+      toast(t(on ? "switchedOn" : "switchedOff", r.own), { label: "undo", run: () => void change("PUT", url, { on: !on }).then(onChanged, (e) => toast(errorText(e), undefined, "err")) });
+      onChanged();
+    } catch (e) { setAsked(undefined); toast(errorText(e), undefined, "err"); }
+  };
+  return <Switch on={asked ?? r.on} label={`${r.server} ${r.own}`} disabled={asked !== undefined || !may("admin")} onChange={(on) => void flip(on)} />;
+}
+
