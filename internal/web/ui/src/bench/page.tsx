@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, change, get, path, type Bench } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
 import { said, t } from "../i18n/index.ts";
@@ -39,10 +39,13 @@ function Workbench({ target, via }: { target: string; via: string | null }) {
     return () => { live = false; };
   }, [target, via, again]);
   const server = servers.value.find((s) => s.name === target);
+  // The server may be up before the page has heard that the sign-in is done.
+  const guarded = useRef(false);
+  guarded.current ||= server?.state === "auth";
   const retry = () => { setBench(undefined); setAgain((n) => n + 1); };
   if (error) return <div class="page"><div class="bar"><h1>{target}</h1></div>
     <Notice tone="err">{t("connectFailed", target, error.text)}{error.lines?.length ? <pre class="code text">{error.lines.join("\n")}</pre> : null}</Notice>
-    {server?.state === "auth" && <SignIn schema={server.schema} server={server.name} onDone={() => go(href(["bench", target], { via: "gateway" }))} />}
+    {server && guarded.current && <SignIn schema={server.schema} server={server.name} onDone={() => go(href(["bench", target], { via: "gateway" }))} />}
     <div class="bar"><button type="button" class="button" onClick={retry}>{t("retry")}</button>{server && via !== "gateway" && <a class="button" href={href(["bench", target], { via: "gateway" })}>{t("viaGateway")}</a>}<a class="button" href="/ui/bench">{t("otherTarget")}</a></div></div>;
   if (!bench) return <div class="page"><h1 class="hidden">{target}</h1><p class="pad"><Status tone="busy">{t("connecting", target)}</Status></p></div>;
   return <Connected bench={benches.value.find((b) => b.id === bench.id) ?? bench} target={target} via={via} onRetry={retry} />;
