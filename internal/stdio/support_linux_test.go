@@ -154,13 +154,16 @@ func processesWith(word string) (found []string) {
 	return found
 }
 
-func rssKiB(t *testing.T, pid int) int {
+func rssKiB(t *testing.T, pid int) int { return memoryKiB(t, pid, "VmRSS:") }
+
+// memoryKiB reads a figure of a process.
+func memoryKiB(t *testing.T, pid int, name string) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	_, rest, _ := strings.Cut(string(text), name)
 	var kib int
 	if _, err := fmt.Sscan(rest, &kib); err != nil {
 		t.Fatal(err)
