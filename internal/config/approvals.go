@@ -23,6 +23,7 @@ var ErrChanged = i18n.Errorf("the entry has changed since it was shown", "条目
 // user's directory, and everything else is pending.
 type Approvals struct {
 	path    string
+	home    string
 	key     string // of this file in its records
 	records []string
 	names   names
@@ -37,28 +38,49 @@ func ApprovalsOf(path, home string, project bool) *Approvals {
 	if project {
 		// Where it was found counts too: the same text means something else in
 		// another working tree.
-		a := &Approvals{path: path, key: filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), project: true}
+		a := &Approvals{path: path, key: filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), home: home, project: true}
 		if home != "" {
 			a.records = []string{filepath.Join(UserDir(home), "approvals.json")}
 		}
 		return a
 	}
 	real, n := realPath(path), namesOf(home)
-	a := &Approvals{path: path, key: filepath.Base(real), records: []string{recordOf(real)}, names: n}
+	a := &Approvals{path: path, home: home, key: filepath.Base(real), records: []string{recordOf(real)}, names: n}
 	for _, other := range n.others(real) {
 		a.records = append(a.records, recordOf(other))
 	}
 	return a
 }
 
-// state says whether an entry of that hash is pending, and whether that is
-// because of an earlier version.
-func (a *Approvals) state(all marks, id, hash string) (pending, earlier bool) {
+// A wait is why an entry is pending.
+type wait uint8
+
+const (
+	waitsNot wait = iota
+	waitsFirst
+	waitsEarlier // an earlier version recorded it
+	waitsFiles   // its files do not hold what they held at the approval
+)
+
+// state says whether an entry of that hash is pending. What its files hold is
+// asked for only where that is left to decide.
+func (a *Approvals) state(all marks, id, hash string, files func() string) wait {
 	m := all[id]
-	if m.earlier != "" {
-		return true, true
+	switch {
+	case m.earlier != "":
+		return waitsEarlier
+	case slices.Contains(m.hashes, hash) != a.project:
+		return waitsFirst
 	}
-	return slices.Contains(m.hashes, hash) != a.project, false
+	if known := m.files[hash]; (known != "" || a.project) && known != files() {
+		return waitsFiles
+	}
+	return waitsNot
+}
+
+// filesOf is the filesHash of an entry of this file.
+func (a *Approvals) filesOf(n *node) string {
+	return (&resolver{home: a.home, base: filepath.Dir(a.path)}).filesHash(n)
 }
 
 // A proposal is a server that somebody who may not approve has written: the
@@ -101,13 +123,15 @@ func (a *Approvals) own(list []proposal) error {
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(p proposal) bool { return all[p.id].earlier == "" && !slices.Contains(all[p.id].hashes, p.is) })
+	list = slices.DeleteFunc(list, func(p proposal) bool {
+		return all[p.id].earlier == "" && all[p.id].files[p.is] == "" && !slices.Contains(all[p.id].hashes, p.is)
+	})
 	if len(list) == 0 {
 		return nil
 	}
 	return a.change(func(all marks) bool {
 		for _, p := range list {
-			all.drop(p.id, p.is)
+			all.drop(p.id, p.is, "")
 		}
 		return true
 	})
@@ -124,20 +148,23 @@ func (a *Approvals) Approve(id, shown string) error {
 		}
 		defer unlock()
 	}
-	now, err := hashesIn(a.path)
+	now, err := layoutOf(a.path)
 	if err != nil {
 		return err
 	}
-	if shown == "" || now[id] != shown {
+	if shown == "" || now.hashes()[id] != shown {
 		return ErrChanged
 	}
+	files := a.filesOf(now.entry(id).value)
 	return a.change(func(all marks) bool {
 		if a.project {
-			all[id] = mark{hashes: []string{shown}}
+			all[id] = mark{hashes: []string{shown}, files: map[string]string{shown: files}}
 			return true
 		}
 		_, marked := all[id]
-		all.drop(id, shown)
+		if marked {
+			all.drop(id, shown, files)
+		}
 		return marked
 	})
 }
@@ -166,9 +193,13 @@ func (r *reader) takeMarks() {
 }
 
 // pending says that s waits for approval, and how it gets it.
-func (r *reader) pending(s *Server, earlier bool) {
+func (r *reader) pending(s *Server, why wait) {
 	p := r.c.add(SeverityDisabled, pos{s.Line, s.Column}, s.ID(), codePending, s.Name)
-	if earlier {
+	switch why {
+	case waitsFiles:
+		p.Hint = "a file that it reads by ${file:…} does not hold what it held when the server was approved, so look at it and approve it again"
+		p.HintZH = "它通过 ${file:…} 读取的文件与批准时的内容不同，请查看后重新批准"
+	case waitsEarlier:
 		p.Hint = "an earlier version recorded it without its policies, so read it again and approve it"
 		p.HintZH = "早期版本的记录不含其策略，请重新确认后批准"
 	}

@@ -93,8 +93,44 @@ func (l *layout) hashes() map[string]string {
 	return all
 }
 
-// hashesIn is hashes for the file at path as it is now.
-func hashesIn(path string) (map[string]string, error) {
+// entry is the server of that id, which is there.
+func (l *layout) entry(id string) entry {
+	i := slices.IndexFunc(l.entries, func(e entry) bool { return e.schema+"/"+e.name == id })
+	return l.entries[i]
+}
+
+// filesHash is a hash of what the files hold that the entry n reads; "" when
+// there are none. A file can hold a command as well as a password, so all count
+// but those of headers, which run nothing.
+func (r *resolver) filesHash(n *node) string {
+	own := ownServer(n, "", &collector{})
+	h := newFieldHash()
+	found := false
+	for _, m := range own.members {
+		if m.key == "headers" {
+			continue
+		}
+		for _, name := range placeholders(m.value) {
+			path, ok := strings.CutPrefix(name, "file:")
+			if !ok {
+				continue
+			}
+			found = true
+			if text, err := r.file(path); err == nil {
+				h.add(m.key, path, text)
+			} else {
+				h.add(m.key, path)
+			}
+		}
+	}
+	if !found {
+		return ""
+	}
+	return h.sum()
+}
+
+// layoutOf is the layout of the file at path as it is now.
+func layoutOf(path string) (*layout, error) {
 	c := &collector{file: path}
 	data, _, err := readRegular(path, maxFile)
 	if err != nil {
@@ -112,7 +148,7 @@ func hashesIn(path string) (map[string]string, error) {
 	if l == nil {
 		return nil, c.err()
 	}
-	return l.hashes(), nil
+	return l, nil
 }
 
 // deniedTools are the tools of MCPX's list of "server.tool", by server id.

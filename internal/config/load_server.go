@@ -52,11 +52,11 @@ func (r *reader) server(schema *Schema, e entry) {
 	own := ownServer(e.value, path, r.c)
 	s.Vars = appendNew(placeholders(own.get("headers")), placeholders(own.get("env"))...)
 	r.layout.takeApproval(s, e)
-	var earlier bool
 	vars := r.vars
-	if s.Pending, earlier = r.record.state(r.marks, s.ID(), s.approval); s.Pending {
+	why := r.record.state(r.marks, s.ID(), s.approval, func() string { return r.record.filesOf(e.value) })
+	if s.Pending = why != waitsNot; s.Pending {
 		vars = asWritten // nothing is looked up for what nobody has approved
-		r.pending(s, earlier)
+		r.pending(s, why)
 	}
 	var refs references
 	expanded := vars.expand(own, &refs)

@@ -19,19 +19,21 @@ func recordOf(real string) string { return real + ".pending.json" }
 type marks map[string]mark
 
 // A mark has the hashes of one server, and for some of them the principal who
-// proposed the entry. Of an earlier version is one that was written as a single
-// hash, which did not cover the whole entry: it is pending whatever it says.
+// proposed the entry, or what the files held that an approved one reads. Of an
+// earlier version is one that was written as a single hash, which did not cover
+// the whole entry: it is pending whatever it says.
 type mark struct {
 	hashes  []string
 	by      map[string]string // principal by hash
+	files   map[string]string // filesHash at the approval, by hash
 	earlier string
 }
 
-// markJSON is a mark in a record that names who proposed; one that does not is
-// the list of hashes.
+// markJSON is a mark in a record that says more than the list of hashes.
 type markJSON struct {
 	Hashes []string          `json:"hashes"`
-	By     map[string]string `json:"by"`
+	By     map[string]string `json:"by,omitempty"`
+	Files  map[string]string `json:"files,omitempty"`
 }
 
 // maxHashes bounds how many versions of an entry stay marked; the oldest go.
@@ -46,7 +48,7 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	}
 	var v markJSON
 	err := json.Unmarshal(data, &v)
-	m.hashes, m.by = v.Hashes, v.By
+	m.hashes, m.by, m.files = v.Hashes, v.By, v.Files
 	return err
 }
 
@@ -54,18 +56,23 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	if m.earlier != "" {
 		return json.Marshal(m.earlier)
 	}
-	if len(m.by) > 0 {
-		return json.Marshal(markJSON{m.hashes, m.by})
+	if len(m.by) > 0 || len(m.files) > 0 {
+		return json.Marshal(markJSON{m.hashes, m.by, m.files})
 	}
 	return json.Marshal(m.hashes)
 }
 
-// drop takes one hash of a server away.
-func (all marks) drop(id, hash string) {
+// drop takes one hash of a server away. files is what its files hold at its
+// approval; "" for none, or for an entry that a person wrote.
+func (all marks) drop(id, hash, files string) {
 	m := all[id]
 	m.hashes = slices.DeleteFunc(m.hashes, func(h string) bool { return h == hash })
 	delete(m.by, hash)
-	if m.earlier = ""; len(m.hashes) == 0 {
+	m.files = nil
+	if files != "" {
+		m.files = map[string]string{hash: files}
+	}
+	if m.earlier = ""; len(m.hashes) == 0 && len(m.files) == 0 {
 		delete(all, id)
 		return
 	}
@@ -136,17 +143,20 @@ func (a *Approvals) marksIn(files map[string]marks) marks {
 func (all marks) add(more marks) {
 	for id, m := range more {
 		m.hashes = appendNew(all[id].hashes, m.hashes...)
-		by := maps.Clone(all[id].by)
-		if by == nil {
-			by = map[string]string{}
-		}
-		maps.Copy(by, m.by)
-		m.by = by
+		m.by = joined(all[id].by, m.by)
+		m.files = joined(all[id].files, m.files)
 		if m.earlier == "" {
 			m.earlier = all[id].earlier
 		}
 		all[id] = m
 	}
+}
+
+func joined(a, b map[string]string) map[string]string {
+	c := make(map[string]string, len(a)+len(b))
+	maps.Copy(c, a)
+	maps.Copy(c, b)
+	return c
 }
 
 // read returns the marks of this file.

@@ -174,7 +174,8 @@ func (s *Server) Hash() string {
 func (s *Server) Entry() string { return s.entry }
 
 // ApprovalHash is the hash of what Entry shows. Variables count as they are
-// written, so that a new value of a variable needs no new approval.
+// written, so that a new value of a variable needs no new approval; what a file
+// of ${file:...} holds is recorded beside it.
 func (s *Server) ApprovalHash() string { return s.approval }
 
 // policyHash covers everything that Hash does not.

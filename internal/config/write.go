@@ -135,7 +135,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 				continue
 			}
 			p := proposal{id, was[id], s.ApprovalHash(), o.By}
-			waited, _ := record.state(all, id, p.was)
+			waited := record.state(all, id, p.was, func() string { return record.filesOf(before[id]) }) != waitsNot
 			unread := d.unread[id] || keeps(after[id])
 			switch {
 			case o.Pending:

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestApprovalCoversFiles changes what a file holds that an approved entry
+// reads: what would run is no longer what was approved.
+func TestApprovalCoversFiles(t *testing.T) {
+	for _, project := range []bool{false, true} {
+		for key, waits := range map[string]bool{
+			`"command": "${file:part}"`:                                        true,
+			`"command": "x", "args": ["-c${file:part}"]`:                       true,
+			`"cmd": "x", "environment": {"NODE_OPTIONS": "${file:part}"}`:      true,
+			`"url": "http://${file:part}/"`:                                    true,
+			`"url": "http://h/", "headers": {"Authorization": "${file:part}"}`: false,
+			`"command": "x", "env": {"A": "$${file:part}"}`:                    false,
+		} {
+			t.Run(fmt.Sprintf("door/8 project=%t %s", project, key), func(t *testing.T) {
+				path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
+				part := put(t, filepath.Join(filepath.Dir(path), "part"), "good\n")
+				load := options(t, path, nil)
+				load.Project = project
+				if project {
+					put(t, path, `{"mcpServers": {"new": {`+key+`}}}`)
+				} else if _, err := Update(path, WriteOptions{Load: load, Pending: true}, func(d *Draft) error { return d.SetServer("", "new", []byte(`{`+key+`}`)) }); err != nil {
+					t.Fatal(err)
+				}
+				server := func() (*Config, *Server) {
+					t.Helper()
+					cfg, err := Load(load)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return cfg, cfg.Schemas[0].Server("new")
+				}
+				approve := func() {
+					t.Helper()
+					cfg, s := server()
+					if !s.Pending {
+						t.Fatal("does not wait")
+					}
+					if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
+						t.Fatal(err)
+					}
+					if _, s := server(); s.Pending {
+						t.Fatal("still pending")
+					}
+				}
+				approve()
+				put(t, part, "evil\n")
+				cfg, s := server()
+				if s.Pending != waits {
+					t.Fatalf("pending = %t after its file changed", s.Pending)
+				}
+				if !waits {
+					return
+				}
+				if hint := warned(t, cfg, codePending).Hint; !strings.Contains(hint, "${file:…}") {
+					t.Errorf("the hint is %q", hint)
+				}
+				if strings.Contains(fmt.Sprintf("%+v", *s), "evil") {
+					t.Error("it was expanded")
+				}
+				approve()
+				put(t, part, "good\n")
+				if _, s := server(); !s.Pending {
+					t.Error("an earlier content counts")
+				}
+			})
+		}
+	}
+}
+
+// TestOwnFilesNeedNoApproval: what a person wrote is theirs, and so are the
+// files that it reads.
+func TestOwnFilesNeedNoApproval(t *testing.T) {
+	path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "${file:part}"}}}`)
+	part := put(t, filepath.Join(filepath.Dir(path), "part"), "one\n")
+	for _, text := range []string{"one", "two"} {
+		put(t, part, text)
+		cfg, err := Load(options(t, path, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := cfg.Schemas[0].Servers[0]; s.Pending || s.Command != text {
+			t.Errorf("%+v", s)
+		}
+	}
+}
