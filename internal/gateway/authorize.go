@@ -12,7 +12,6 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/upstream"
 )
 
 // A decision lets a call to a target pass, or returns why it may not run.
@@ -27,8 +26,7 @@ var decisions = [...]decision{
 	{"draining", (*Session).notDraining},
 	{"pressure", (*Session).hasMemory},
 	{"scope", (*Session).inScope},
-	{"pending", (*Session).isApproved},
-	{"enabled", (*Session).isEnabled},
+	{"present", (*Session).isPresent},
 	{"lists", (*Session).isListed},
 	{"pin", (*Session).isUnchanged},
 	{"headers", (*Session).headersMatch},
@@ -90,23 +88,10 @@ func (s *Session) mayUse(t *target) bool {
 	return s.seesOther(server, t.name)
 }
 
-// isApproved stops calls to a server that waits for a person's approval.
-func (s *Session) isApproved(_ context.Context, c *Call, t *target) error {
-	if t.upstream == nil {
-		return nil
-	}
-	if state, _ := t.upstream.State(); state == upstream.Pending {
-		return s.notFound(c)
-	}
-	return nil
-}
-
-// isEnabled stops calls to a server or an item that is switched off.
-func (s *Session) isEnabled(_ context.Context, c *Call, t *target) error {
-	if t.upstream == nil {
-		return nil
-	}
-	if state, _ := t.upstream.State(); state == upstream.Disabled {
+// isPresent stops calls to a server that is switched off, or waits for a
+// person's approval.
+func (s *Session) isPresent(_ context.Context, c *Call, t *target) error {
+	if t.upstream != nil && t.upstream.Absent() {
 		return s.notFound(c)
 	}
 	return nil

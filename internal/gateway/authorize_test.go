@@ -28,17 +28,19 @@ type refusedCase struct {
 	want    string // part of the error
 }
 
-var refusals = map[string]refusedCase{
-	"draining":  {prepare: (*Gateway).Drain, want: "shutting down"},
-	"pressure":  {prepare: func(g *Gateway) { g.pressure.percent.Store(99); g.pressure.next.Store(1 << 62) }, want: "short of memory"},
-	"scope":     {who: access.Principal{ID: "key:k", Grant: access.Grant{Tools: []string{"other"}}}, want: "not found"},
-	"pending":   {change: func(s *config.Server) { s.Pending = true }, want: "not found"},
-	"enabled":   {change: func(s *config.Server) { s.Enabled = false }, want: "not found"},
-	"lists":     {change: func(s *config.Server) { s.Deny = []string{"echo"} }, want: "not found"},
-	"pin":       {tool: "orders", change: func(s *config.Server) { s.Pin = "hold" }, want: "not found"},
-	"headers":   {tool: "mirrored", args: `{"region":"eu"}`, header: http.Header{"Mcp-Param-Region": {"us"}}, want: "does not match"},
-	"arguments": {tool: "strict", args: `{}`, want: "Missing required parameter 'path'"},
-	"ask":       {change: func(s *config.Server) { s.Tools = map[string]config.ToolPolicy{"echo": {Ask: true}} }, want: "needs a person's yes"},
+var refusals = map[string][]refusedCase{
+	"draining": {{prepare: (*Gateway).Drain, want: "shutting down"}},
+	"pressure": {{prepare: func(g *Gateway) { g.pressure.percent.Store(99); g.pressure.next.Store(1 << 62) }, want: "short of memory"}},
+	"scope":    {{who: access.Principal{ID: "key:k", Grant: access.Grant{Tools: []string{"other"}}}, want: "not found"}},
+	"present": {
+		{change: func(s *config.Server) { s.Pending = true }, want: "not found"},
+		{change: func(s *config.Server) { s.Enabled = false }, want: "not found"},
+	},
+	"lists":     {{change: func(s *config.Server) { s.Deny = []string{"echo"} }, want: "not found"}},
+	"pin":       {{tool: "orders", change: func(s *config.Server) { s.Pin = "hold" }, want: "not found"}},
+	"headers":   {{tool: "mirrored", args: `{"region":"eu"}`, header: http.Header{"Mcp-Param-Region": {"us"}}, want: "does not match"}},
+	"arguments": {{tool: "strict", args: `{}`, want: "Missing required parameter 'path'"}},
+	"ask":       {{change: func(s *config.Server) { s.Tools = map[string]config.ToolPolicy{"echo": {Ask: true}} }, want: "needs a person's yes"}},
 }
 
 const refusalTools = `{"tools":[
@@ -50,22 +52,23 @@ const refusalTools = `{"tools":[
 func TestDecisions(t *testing.T) {
 	for i, d := range decisions {
 		t.Run("decision/"+d.name, func(t *testing.T) {
-			c, ok := refusals[d.name]
-			if !ok {
+			if len(refusals[d.name]) == 0 {
 				t.Fatal("no situation in which this decision refuses")
 			}
-			s, call, to := situation(t, c)
-			for _, before := range decisions[:i] {
-				if err := before.decide(s, t.Context(), call, to); err != nil {
-					t.Errorf("%s says %v", before.name, err)
+			for _, c := range refusals[d.name] {
+				s, call, to := situation(t, c)
+				for _, before := range decisions[:i] {
+					if err := before.decide(s, t.Context(), call, to); err != nil {
+						t.Errorf("%s says %v", before.name, err)
+					}
 				}
-			}
-			if d.decide(s, t.Context(), call, to) == nil {
-				t.Error("it lets the call pass")
-			}
-			err := s.authorize(t.Context(), call, to)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %q", err, c.want)
+				if d.decide(s, t.Context(), call, to) == nil {
+					t.Error("it lets the call pass")
+				}
+				err := s.authorize(t.Context(), call, to)
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, want %q", err, c.want)
+				}
 			}
 		})
 	}

@@ -199,11 +199,7 @@ func serversOf(view *upstream.SchemaView, who access.Principal) []string {
 // isThere says whether a principal sees a server that may be used at all.
 func isThere(view *upstream.SchemaView, server string, who access.Principal) bool {
 	u := view.Upstream(server)
-	if u == nil || !who.MaySee(view.Config.Name, server, "") {
-		return false
-	}
-	state, _ := u.State()
-	return state != upstream.Pending && state != upstream.Disabled
+	return u != nil && who.MaySee(view.Config.Name, server, "") && !u.Absent()
 }
 
 // SchemaNames lists the schemas that can be opened.

@@ -94,10 +94,10 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 		if s.opening.Server != "" && u.Name() != s.opening.Server {
 			continue
 		}
-		state, _ := u.State()
-		if state == upstream.Disabled || state == upstream.Pending {
-			continue // as if it were not there
+		if u.Absent() {
+			continue
 		}
+		state, _ := u.State()
 		features := u.Features(s.caller)
 		policy := u.Policy()
 		if s.opening.Server != "" || v.Config.Naming == "none" {

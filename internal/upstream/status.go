@@ -216,6 +216,13 @@ func (u *Upstream) Messages() [][]byte {
 	return append(append([][]byte(nil), r.list[r.next:]...), r.list[:r.next]...)
 }
 
+// Absent says that the server counts as one that is not there: it is switched
+// off, or nobody has approved it.
+func (u *Upstream) Absent() bool {
+	state, _ := u.State()
+	return state == Disabled || state == Pending
+}
+
 // Prepare waits until the server has answered or failed once, and until the
 // connection that c has to itself, or that its era has, is open, where there is
 // one. What a server offers may differ between the eras.
@@ -225,8 +232,7 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
 	case <-ctx.Done():
 		return
 	}
-	state, _ := u.State()
-	if state == Disabled || state == Pending || state == Unconfigured {
+	if state, _ := u.State(); u.Absent() || state == Unconfigured {
 		return
 	}
 	if b := c.binding(u); !b.own && !b.exact && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {

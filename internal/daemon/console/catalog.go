@@ -71,10 +71,10 @@ func (c *consoleCatalog) look(who access.Principal, session string, page *web.Ca
 func sourcesOf(view *upstream.SchemaView) []catalog.Source {
 	var sources []catalog.Source
 	for _, u := range view.Upstreams {
-		state, _ := u.State()
-		if state == upstream.Disabled || state == upstream.Pending {
+		if u.Absent() {
 			continue
 		}
+		state, _ := u.State()
 		policy := u.Policy()
 		if view.Config.Naming == "none" {
 			policy.Naming = catalog.NamingNone

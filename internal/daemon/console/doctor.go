@@ -68,7 +68,7 @@ func examineServer(ctx context.Context, a *env.Env, u *upstream.Upstream) web.Fi
 	case upstream.Pending, upstream.SignIn:
 		out.Fix, out.Command = "", f.Fix
 	}
-	if url := u.Config().URL; url != "" && st.State != upstream.Disabled && st.State != upstream.Pending {
+	if url := u.Config().URL; url != "" && !u.Absent() {
 		out.Way = probe.Trace(ctx, url)
 	}
 	return out
