@@ -58,6 +58,33 @@ func Inventory(sources []Source) []Row {
 	return rows
 }
 
+// Seen are the rows that sees lets pass. Issues name no row that it does not.
+func Seen(rows []Row, sees func(*Row) bool) []Row {
+	seen, shown := make(map[string]bool, len(rows)), []Row{}
+	for i := range rows {
+		if sees(&rows[i]) {
+			seen[rows[i].ref()] = true
+			shown = append(shown, rows[i])
+		}
+	}
+	for i := range shown {
+		r := &shown[i]
+		var issues []RowIssue
+		for _, issue := range r.Issues {
+			with := slices.DeleteFunc(slices.Clone(issue.With), func(other string) bool { return !seen[other] })
+			if len(issue.With) > 0 && len(with) == 0 {
+				continue
+			}
+			issues = append(issues, RowIssue{issue.Code, with})
+		}
+		r.Issues = issues
+	}
+	return shown
+}
+
+// ref is how an issue names the row.
+func (r *Row) ref() string { return i18n.Reveal(r.Server + "/" + r.Own) }
+
 func (c *Catalog) row(k Kind, source int32, item *Item, twins map[string]Lookalike) Row {
 	r := Row{
 		Kind: "prompt", Server: c.sources[source].Server, Own: item.Key, Cost: CostOf(item.Raw),
@@ -65,8 +92,8 @@ func (c *Catalog) row(k Kind, source int32, item *Item, twins map[string]Lookali
 	}
 	if k == Tools {
 		r.Kind, r.Effect = "tool", effectOf(item)
-		if l, found := twins[i18n.Reveal(r.Server+"/"+item.Key)]; found {
-			r.Issues = append(r.Issues, l.issue(i18n.Reveal(r.Server+"/"+item.Key)))
+		if l, found := twins[r.ref()]; found {
+			r.Issues = append(r.Issues, l.issue(r.ref()))
 		}
 	}
 	if r.Title != item.Title || r.Description != item.Description || i18n.Reveal(item.Key) != item.Key {

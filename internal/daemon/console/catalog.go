@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
@@ -43,8 +42,8 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 		return page, i18n.Errorf("schema %q: %w", "schema %q：%w", schema, web.ErrNotFound)
 	}
 	page.Schema = schema
-	page.Rows = slices.DeleteFunc(catalog.Inventory(sourcesOf(view)), func(r catalog.Row) bool {
-		return !who.MaySee(schema, r.Server, r.Own) || r.Kind != "tool" && !who.MayRead(schema, r.Server)
+	page.Rows = catalog.Seen(catalog.Inventory(sourcesOf(view)), func(r *catalog.Row) bool {
+		return who.MaySee(schema, r.Server, r.Own) && (r.Kind == "tool" || who.MayRead(schema, r.Server))
 	})
 	if who.Unbound() { // the figures count all servers
 		receipt := c.in.Gateway.Receipts()[schema]
