@@ -8,10 +8,10 @@ import (
 )
 
 // inboundRoots answers roots/list, which the source documents send to a
-// server: the configured roots, else those that this client last told, else
-// none.
+// server: the configured roots, which are paths of this machine and so for those
+// who may read such; else those that this client last told, else none.
 func (s *Session) inboundRoots() (*jsonrpc.Response, error) {
-	if roots := s.gw.config().Roots; len(roots) > 0 {
+	if roots := s.gw.config().Roots; len(roots) > 0 && s.opening.Who.MayInspect() {
 		return &jsonrpc.Response{Result: marshal(map[string]any{"roots": roots})}, nil
 	}
 	s.mu.Lock()
