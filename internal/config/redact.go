@@ -130,6 +130,41 @@ func keeps(n *node) bool {
 	return n.kept || slices.ContainsFunc(n.items, keeps) || slices.ContainsFunc(n.members, func(m member) bool { return keeps(m.value) })
 }
 
+// keptElsewhere refuses a draft in which a secret that the writer has not seen
+// would be sent to another address than before.
+func (d *Draft) keptElsewhere() error {
+	before, _ := entriesOf(d.old)
+	after, _ := entriesOf(d.root)
+	for id, n := range after {
+		if old := before[id]; old == nil || !keeps(n) || destination(old) == destination(n) {
+			continue
+		}
+		return i18n.Errorf("server %q has another address than before, and a secret that is kept would be sent there: write its secrets again",
+			"服务 %q 的地址已更改，保留的密钥会被发送到新地址：请重新填写其密钥", id)
+	}
+	return nil
+}
+
+// destination is where the secrets of an entry are sent: the origin of its
+// address and that of its authorization server.
+func destination(n *node) [2]string {
+	own := ownServer(n, "", &collector{})
+	return [2]string{originOf(own.get("url")), originOf(own.get("auth").get("issuer"))}
+}
+
+// originOf is the origin of a URL; one that cannot be read, as before its
+// variables are known, is its own.
+func originOf(n *node) string {
+	if n == nil {
+		return ""
+	}
+	u, err := url.Parse(n.text)
+	if err != nil || u.Host == "" {
+		return n.text
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
 func oldItem(old, item *node, i int) *node {
 	if old == nil {
 		return nil

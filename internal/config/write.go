@@ -86,6 +86,9 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if o.Pending && !d.onlyServersChanged() {
 		return nil, ErrServersOnly
 	}
+	if err := d.keptElsewhere(); err != nil {
+		return nil, err
+	}
 	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.equal(d.root)}
 	if !res.Changed {
 		return res, nil
