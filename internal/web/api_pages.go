@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -70,10 +71,15 @@ func (h *Handler) postApply(w http.ResponseWriter, r *request) {
 
 func (h *Handler) getDoctor(w http.ResponseWriter, r *request) {
 	q := r.URL.Query()
+	if name := q.Get("server"); name != "" && !h.sees(r.who, name) {
+		failWith(w, r.Request, ErrNotFound)
+		return
+	}
 	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), langOf(r.Request))
 	if err != nil {
 		failWith(w, r.Request, err)
 		return
 	}
+	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !r.who.Unbound() && !r.who.MaySee(f.Schema, f.Name, "") })
 	reply(w, http.StatusOK, findings)
 }

@@ -78,9 +78,6 @@ func (h *Handler) getClients(w http.ResponseWriter, r *request) {
 
 func (h *Handler) getServer(w http.ResponseWriter, r *request) {
 	d, err := h.opt.Servers.Detail(r.params["schema"], r.params["name"])
-	if err == nil && !r.who.MaySee(d.Schema, d.Name, "") {
-		err = ErrNotFound
-	}
 	if err != nil {
 		failWith(w, r.Request, err)
 		return

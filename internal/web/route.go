@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	_ "embed" // openapi.json
 	"net/http"
 	"net/url"
@@ -45,6 +46,13 @@ func scopeOf(who access.Principal) string {
 
 func may(who access.Principal, scope string) bool {
 	return slices.Index(scopeOrder, scopeOf(who)) >= slices.Index(scopeOrder, scope)
+}
+
+// seesTarget says whether a principal sees the schema or the server that a path
+// names. An administrator who is bound to some looks after those alone.
+func seesTarget(who access.Principal, params map[string]string) bool {
+	schema, named := params["schema"]
+	return !named || who.MaySee(schema, cmp.Or(params["server"], params["name"]), "")
 }
 
 type handlerFunc func(w http.ResponseWriter, r *request)
@@ -150,6 +158,10 @@ func (h *Handler) serveAPI(w http.ResponseWriter, r *http.Request) {
 		}
 		if !may(who, rt.scope) {
 			fail(w, r, http.StatusForbidden, "scope", i18n.New("this needs the scope %s", "此操作需要权限 %s", rt.scope))
+			return
+		}
+		if !seesTarget(who, params) {
+			failWith(w, r, ErrNotFound)
 			return
 		}
 		req.who = who
