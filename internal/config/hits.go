@@ -11,7 +11,7 @@ import (
 var counted = []string{
 	"batch", "bodyIdle", "callIdle", "callTotal", "clientMessage", "depth", "drain", "handshake", "idBytes",
 	"inFlightPerKey", "inFlightPerServer", "inFlightPerSession", "memory", "outboundBytes", "outboundMessages",
-	"queuedPerKey", "queuedPerServer", "serverMessage", "sessionIdle", "sessions", "sessionsPerKey", "writeIdle",
+	"queuedPerKey", "queuedPerServer", "serverMessage", "sessionIdle", "sessions", "sessionsPerKey", "unfinishedPerKey", "writeIdle",
 }
 
 // Hits count how often each limit was reached. A nil Hits counts nothing.

@@ -95,7 +95,7 @@ func ServerLimits(l *config.Limits) mcphttp.ServerLimits {
 	return mcphttp.ServerLimits{
 		Body: l.ClientMessage, InFlight: l.InFlightPerSession, Sessions: l.Sessions,
 		QueueMessages: l.OutboundMessages, QueueBytes: int(l.OutboundBytes), SessionIdle: l.SessionIdle,
-		PerPrincipal: l.SessionsPerKey, Shares: access.Shares, Scan: scanLimits(l),
+		PerPrincipal: l.SessionsPerKey, Unfinished: l.UnfinishedPerKey, Shares: access.Shares, Scan: scanLimits(l),
 		BodyIdle: l.BodyIdle, WriteIdle: l.WriteIdle, KeepAlive: l.KeepAlive, HeaderBytes: int(l.HeaderBytes), ReadHeader: l.ReadHeader,
 	}
 }

@@ -2,6 +2,7 @@ package mcphttp
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -58,6 +59,8 @@ func (p *post) readBody() ([]byte, bool) {
 		return nil, false
 	}
 	p.buf = buffers.get(announced)
+	held := room{p: p}
+	defer held.giveBack()
 	rc := http.NewResponseController(p.w)
 	due := 0 // the deadline holds until so many bytes are there
 	b := *p.buf
@@ -67,7 +70,15 @@ func (p *post) readBody() ([]byte, bool) {
 			due = len(b) + bodyStep
 		}
 		if len(b) == cap(b) {
-			b = grow(b, announced, lim.Body)
+			size := grown(b, announced, lim.Body)
+			if !held.take(size) {
+				lim.Hits.Add("unfinishedPerKey")
+				p.w.Header()["Connection"] = []string{"close"}
+				refuseOverload(p.w, fmt.Sprintf("the unfinished requests of this key have their share of %d bytes: finish some, or set limits.unfinishedPerKey", lim.Unfinished))
+				buffers.put(p.buf)
+				return nil, false
+			}
+			b = append(make([]byte, 0, size), b...)
 		}
 		n, err := p.r.Body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
@@ -91,15 +102,13 @@ func (p *post) readBody() ([]byte, bool) {
 	}
 }
 
-// grow makes room in proportion to what has arrived.
-func grow(b []byte, announced, limit int64) []byte {
+// grown is the size of a larger buffer, in proportion to what has arrived.
+func grown(b []byte, announced, limit int64) int64 {
 	size := min(int64(4*cap(b)), limit+1)
 	if announced >= int64(len(b)) {
 		size = min(size, announced+1)
 	}
-	bigger := make([]byte, len(b), size)
-	copy(bigger, b)
-	return bigger
+	return size
 }
 
 // refuseBody answers a body that is not going to be read to its end.

@@ -87,19 +87,20 @@ type ServerOptions struct {
 
 // A Server is the front that MCP clients talk to over HTTP.
 type Server struct {
-	open     func(ctx context.Context, o *Opening) (Session, error)
-	lim      ServerLimits
-	log      *slog.Logger
-	table    table
-	posts    posts
-	draining chan struct{} // closed when it begins
-	drain    sync.Once
-	closed   chan struct{}
-	end      sync.Once
-	work     sync.WaitGroup // sessions being ended, pumps, the pulse
-	dropped  atomic.Int64
-	cutOff   atomic.Int64
-	opened   atomic.Uint64 // sessions
+	open       func(ctx context.Context, o *Opening) (Session, error)
+	lim        ServerLimits
+	log        *slog.Logger
+	table      table
+	unfinished unfinished
+	posts      posts
+	draining   chan struct{} // closed when it begins
+	drain      sync.Once
+	closed     chan struct{}
+	end        sync.Once
+	work       sync.WaitGroup // sessions being ended, pumps, the pulse
+	dropped    atomic.Int64
+	cutOff     atomic.Int64
+	opened     atomic.Uint64 // sessions
 }
 
 // NewServer makes a Server. Close must be called.

@@ -16,6 +16,7 @@ type ServerLimits struct {
 	InFlight      int           // requests of one session running at once, 64
 	Sessions      int           // 10,000
 	PerPrincipal  int           // sessions of one principal, a quarter of all
+	Unfinished    int64         // bytes of bodies of one principal that have not arrived whole, 16 times Body
 	QueueMessages int           // waiting toward one client, 1,024
 	QueueBytes    int           // waiting toward one client, 8 MiB
 	ReplayBytes   int           // kept for resumption, 1 MiB per session
@@ -28,7 +29,8 @@ type ServerLimits struct {
 	ReadHeader    time.Duration // 10 s
 	Scan          jsonrpc.ScanLimits
 	Hits          *config.Hits // counts what is reached; nil counts nothing
-	// Shares says whether PerPrincipal binds a principal; nil binds everybody.
+	// Shares says whether PerPrincipal and Unfinished bind a principal; nil binds
+	// everybody.
 	Shares func(principal string) bool
 }
 
@@ -41,6 +43,7 @@ func (l ServerLimits) orDefaults() ServerLimits {
 	or(&l.InFlight, 64)
 	or(&l.Sessions, 10_000)
 	or(&l.PerPrincipal, config.Share(0, l.Sessions))
+	or(&l.Unfinished, 16*l.Body)
 	or(&l.QueueMessages, 1024)
 	or(&l.QueueBytes, 8<<20)
 	or(&l.ReplayBytes, 1<<20)
