@@ -33,6 +33,27 @@ type AddressBook struct {
 	Shared  map[string]string `json:"shared,omitempty"`
 }
 
+// With is the book with what another one has besides. Who came first in this one
+// stays first, and an address that both have given stays where this one has it.
+func (b AddressBook) With(more AddressBook) AddressBook {
+	all := AddressBook{Servers: slices.Clone(b.Servers), Shared: maps.Clone(b.Shared)}
+	for _, server := range more.Servers {
+		if !slices.Contains(all.Servers, server) {
+			all.Servers = append(all.Servers, server)
+		}
+	}
+	for uri, keeper := range more.Shared {
+		if _, given := all.Shared[uri]; given || len(all.Shared) >= maxShared {
+			continue
+		}
+		if all.Shared == nil {
+			all.Shared = make(map[string]string)
+		}
+		all.Shared[uri] = keeper
+	}
+	return all
+}
+
 // NewAddresses goes on from what was remembered.
 func NewAddresses(book AddressBook) *Addresses {
 	return &Addresses{seen: slices.Clone(book.Servers), given: maps.Clone(book.Shared), shared: maps.Clone(book.Shared)}

@@ -17,6 +17,9 @@ type ImportFlags struct {
 	DryRun, Replace, StoreSecrets bool
 	Tree                          bool
 	Rename                        map[string]string
+	// Unseen is set where nobody is at the terminal: what comes from a file that
+	// is no client's of this user waits for approval.
+	Unseen bool
 	// Ask asks a person for the name of a server whose name is taken; nil when
 	// nobody is there.
 	Ask func(name string) (string, error)
@@ -68,8 +71,12 @@ func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlag
 	_, err = config.Update(found.Path, a.WriteOptions(), func(d *config.Draft) error {
 		for _, t := range adding {
 			raw, err := json.Marshal(t.entry)
+			set := d.SetServer
+			if f.Unseen && t.strange {
+				set = d.ProposeServer
+			}
 			if err == nil {
-				err = d.SetServer(f.Schema, t.Name, raw)
+				err = set(f.Schema, t.Name, raw)
 			}
 			if err != nil {
 				return i18n.Errorf("%s: %w", "%s：%w", t.Name, err)
@@ -106,6 +113,9 @@ func decideImport(a *env.Env, t *Translation, d *Imported, have entries, f Impor
 		d.Outcome, d.added = a.T("imported", "已导入"), true
 		if f.DryRun {
 			d.Outcome = a.T("would be imported", "将导入")
+		}
+		if f.Unseen && t.strange {
+			d.Notes = append(d.Notes, a.T("waits for approval: mcp-all-in-one approve "+t.Name, "等待批准：mcp-all-in-one approve "+t.Name))
 		}
 		if t.Name != t.own {
 			d.As = t.Name

@@ -39,16 +39,19 @@ func SourceOf(a *env.Env, arg string) (ImportSource, error) {
 
 // ReadImport reads the servers of a client or of a file.
 func ReadImport(a *env.Env, s ImportSource, tree bool) (list []Translation, failed []error) {
-	add := func(servers []foreign, err error) {
+	add := func(strange bool, servers []foreign, err error) {
 		if err != nil {
 			failed = append(failed, err)
 		}
 		for _, f := range servers {
-			list = append(list, translate(a, s.client, f))
+			t := translate(a, s.client, f)
+			t.strange = strange
+			list = append(list, t)
 		}
 	}
 	if s.file != "" {
-		add(anyFile(a, s.file))
+		servers, err := anyFile(a, s.file)
+		add(true, servers, err)
 		return list, failed
 	}
 	c := s.client
@@ -58,10 +61,11 @@ func ReadImport(a *env.Env, s ImportSource, tree bool) (list []Translation, fail
 		if len(clientSources(a, c, true)) > 0 {
 			hint = a.T("--from-project reads that of the working tree", "--from-project 读取工作目录中的文件")
 		}
-		add(nil, env.Fail(env.ExitUsage, env.CodeClientFile, hint, "%s", a.T(c.Name+" has no file here", "没有 "+c.Name+" 的配置文件")))
+		add(false, nil, env.Fail(env.ExitUsage, env.CodeClientFile, hint, "%s", a.T(c.Name+" has no file here", "没有 "+c.Name+" 的配置文件")))
 	}
 	for _, place := range places {
-		add(readSource(a, c, place))
+		servers, err := readSource(a, c, place)
+		add(place.scope == scopeProject, servers, err)
 	}
 	return list, failed
 }

@@ -24,6 +24,7 @@ type Translation struct {
 	notes   []string
 	skip    string // why it is not imported; empty when it is
 	replace bool   // a person wants it in place of the one of its name
+	strange bool   // it comes from a file that is no client's of this user
 }
 
 // translate writes a client's entry in our words. Nothing is dropped silently.

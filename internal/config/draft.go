@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -17,6 +18,8 @@ type Draft struct {
 	old    *node // nil: there is no file yet
 	root   *node
 	unread map[string]bool // ids of servers that were changed by somebody who has not read them
+	// proposed are the ids of servers that wait for approval, whoever writes.
+	proposed map[string]bool
 }
 
 // Entry returns the entry of a server as JSON, as it is written; nil when
@@ -58,6 +61,16 @@ func (d *Draft) SetServer(schema, name string, entry []byte) error {
 // read for it: one that waits for approval goes on waiting.
 func (d *Draft) ChangeServer(schema, name string, entry []byte) error {
 	d.isUnread(schema, name)
+	return d.SetServer(schema, name, entry)
+}
+
+// ProposeServer is SetServer for an entry that no person has written or read: it
+// waits for approval.
+func (d *Draft) ProposeServer(schema, name string, entry []byte) error {
+	if d.proposed == nil {
+		d.proposed = map[string]bool{}
+	}
+	d.proposed[cmp.Or(schema, DefaultSchema)+"/"+name] = true
 	return d.SetServer(schema, name, entry)
 }
 

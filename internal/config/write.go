@@ -74,7 +74,7 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 }
 
 func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
-	o.Load.AsWritten = o.Load.AsWritten || o.Pending // a client's words are judged before anything in them is looked up
+	o.Load.AsWritten = o.Load.AsWritten || o.Pending || len(d.proposed) > 0 // a client's words are judged before anything in them is looked up
 	data, err := d.content()
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 			waited := record.state(all, id, p.was, func() string { return record.filesOf(before[id]) }) != waitsNot
 			unread := d.unread[id] || keeps(after[id])
 			switch {
-			case o.Pending:
+			case o.Pending || d.proposed[id]:
 				res.Pending = append(res.Pending, id)
 				if keeps(after[id]) {
 					res.Kept = append(res.Kept, id)

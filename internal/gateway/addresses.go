@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 )
 
 // Addresses are the addresses that clients were given, by schema. They are kept
@@ -15,23 +16,30 @@ type Addresses struct {
 	path string
 	mu   sync.Mutex
 	by   map[string]*catalog.Addresses
+	news bool // there is something to be written
 }
 
 // OpenAddresses reads the file; a missing or broken one has no addresses. An
 // empty path keeps nothing.
 func OpenAddresses(path string) *Addresses {
 	a := &Addresses{path: path, by: make(map[string]*catalog.Addresses)}
-	raw, err := os.ReadFile(path)
-	if path == "" || err != nil {
-		return a
-	}
-	var books map[string]catalog.AddressBook
-	if json.Unmarshal(raw, &books) == nil {
-		for schema, book := range books {
-			a.by[schema] = catalog.NewAddresses(book)
-		}
+	for schema, book := range a.read() {
+		a.by[schema] = catalog.NewAddresses(book)
 	}
 	return a
+}
+
+// read is what the file has by schema.
+func (a *Addresses) read() map[string]catalog.AddressBook {
+	books := make(map[string]catalog.AddressBook)
+	if a.path == "" {
+		return books
+	}
+	raw, err := os.ReadFile(a.path)
+	if err != nil || json.Unmarshal(raw, &books) != nil {
+		return make(map[string]catalog.AddressBook)
+	}
+	return books
 }
 
 func (a *Addresses) of(schema string) *catalog.Addresses {
@@ -45,28 +53,40 @@ func (a *Addresses) of(schema string) *catalog.Addresses {
 	return one
 }
 
-// save writes what is new. A disk that refuses costs nothing while the gateway
+// save writes what is new. Gateways that share the file take turns, and what the
+// others have written stays. A disk that refuses costs nothing while the gateway
 // runs.
 func (a *Addresses) save() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	news := false
 	for _, one := range a.by {
-		news = one.News() || news
+		a.news = one.News() || a.news
 	}
-	if !news || a.path == "" {
-		return
+	if a.news && a.path != "" {
+		a.news = a.write() != nil // or try again with the next news
 	}
-	books := make(map[string]catalog.AddressBook, len(a.by))
+}
+
+func (a *Addresses) write() error {
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := config.Lock(a.path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	books := a.read()
 	for schema, one := range a.by {
-		books[schema] = one.Book()
+		books[schema] = books[schema].With(one.Book())
 	}
 	raw, err := json.Marshal(books)
-	if err != nil || os.MkdirAll(filepath.Dir(a.path), 0o700) != nil {
-		return
+	if err != nil {
+		return err
 	}
 	tmp := a.path + ".tmp"
-	if os.WriteFile(tmp, raw, 0o600) == nil {
-		os.Rename(tmp, a.path)
+	if err := os.WriteFile(tmp, raw, 0o600); err != nil {
+		return err
 	}
+	return os.Rename(tmp, a.path)
 }

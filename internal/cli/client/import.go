@@ -51,6 +51,7 @@ func runImport(a *env.Env, cmd *cobra.Command, f clients.ImportFlags, args []str
 		found, errs := clients.ReadImport(a, s, f.Tree)
 		list, failed = append(list, found...), append(failed, errs...)
 	}
+	f.Unseen = !env.IsTerminal(a.Stdin)
 	if !f.DryRun && !a.JSON {
 		f.Ask = clients.AskName(cmd.Context(), a)
 	}

@@ -1,0 +1,262 @@
+package code
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+const patience = 60 * time.Second
+
+// shell is the entry of a demo server that a shell starts after doing something.
+func shell(t *testing.T, first string) map[string]any {
+	t.Helper()
+	return map[string]any{"command": "sh", "args": []string{"-c", first + ` exec "$0" demo`, mcptest.BuildProduct(t)}}
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// loop calls a tool again and again until that fails, and says how.
+func loop(server string) string {
+	return `for (;;) { try { await tools.` + server + `.add({a: 1, b: 1}); await sleep(20) } catch (e) { return e.name + ': ' + e.message } }`
+}
+
+// What happens to a server in the middle of a script is an error that the
+// script can catch, of calls to that server alone.
+func TestServerInMidScript(t *testing.T) {
+	t.Run("code/killed", func(t *testing.T) {
+		pid := filepath.Join(t.TempDir(), "pid")
+		c := &client{t: t, gw: mcptest.GatewayStdio(t, encode(t, map[string]any{"mode": "code", "mcpServers": map[string]any{
+			"demo": shell(t, `echo $$ >'`+pid+`';`), "other": shell(t, ""),
+		}}))}
+		c.gw.Initialize(mcp.V2025_11_25, `{}`)
+		id := c.send("run", map[string]any{"code": `const other = await tools.other.add({a: 1, b: 2});
+			try { await tools.demo.long_task({seconds: 60, steps: 600}) } catch (e) { return [e.name, e.server, other.sum, (await tools.other.add({a: 2, b: 2})).sum] }`}, `"progressToken":"p"`)
+		c.gw.Notification(mcp.NotificationProgress) // of other
+		c.gw.Notification(mcp.NotificationProgress) // of the long task, which runs
+		raw, err := os.ReadFile(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(server, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if text := read(t, c.gw.Answer(fmt.Sprintf("%q", id))).text(); text != `["CallError","demo",3,4]` {
+			t.Errorf("it is %s", text)
+		}
+	})
+	t.Run("code/reload", func(t *testing.T) {
+		servers := map[string]any{"demo": shell(t, ""), "gone": shell(t, "")}
+		file := map[string]any{"mode": "code", "scripts": map[string]any{"calls": 100000}, "mcpServers": servers}
+		path := filepath.Join(t.TempDir(), "mcp.json")
+		write := func() {
+			if err := os.WriteFile(path, []byte(encode(t, file)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write()
+		c := &client{t: t, gw: mcptest.StartStdio(t, mcptest.Product(t, "stdio", "-c", path))}
+		c.gw.Initialize(mcp.V2025_11_25, `{}`)
+		id := c.send("run", map[string]any{"code": `const how = await (async () => {` + loop("gone") + `})(); return [how, (await tools.demo.add({a: 2, b: 2})).sum]`}, `"progressToken":"p"`)
+		c.gw.Notification(mcp.NotificationProgress) // it has called
+		delete(servers, "gone")
+		write()
+		c.gw.Signal(syscall.SIGHUP)
+		if text := read(t, c.gw.Answer(fmt.Sprintf("%q", id))).text(); !strings.HasPrefix(text, `["CallError: `) || !strings.Contains(text, "gone") || !strings.HasSuffix(text, `,4]`) {
+			t.Errorf("it is %s", text)
+		}
+	})
+}
+
+// A house is a gateway over HTTP whose server says what it hears.
+type house struct {
+	t     *testing.T
+	url   string
+	heard string
+	keys  map[string]string
+	store *access.Keys
+}
+
+func newHouse(t *testing.T, server map[string]any) *house {
+	t.Helper()
+	h := &house{t: t, heard: filepath.Join(t.TempDir(), "heard"), keys: map[string]string{}}
+	file := filepath.Join(t.TempDir(), "keys.json")
+	var err error
+	if h.store, err = access.OpenKeys(file); err != nil {
+		t.Fatal(err)
+	}
+	for name, grant := range map[string]access.Grant{"ann": {}, "bob": {}, "chief": {Admin: true}} {
+		if h.keys[name], _, err = h.store.Create(name, grant, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server["command"], server["args"] = "sh", []string{"-c", `tee '` + h.heard + `' | "$0" demo`, mcptest.BuildProduct(t)}
+	h.url = mcptest.Gateway(t, encode(t, map[string]any{
+		"mode": "code", "scripts": map[string]any{"calls": 100000}, "access": map[string]any{"keys": file}, "mcpServers": map[string]any{"demo": server},
+	})).URL
+	return h
+}
+
+// run runs a script in a session of its own. The answer is empty where there is none.
+func (h *house) run(as, code string) <-chan string {
+	w := mcptest.NewRawHTTP(h.t, h.url+"/mcp")
+	w.Header.Set("Authorization", "Bearer "+h.keys[as])
+	w.Initialize(mcp.V2025_11_25, `{}`)
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+"/mcp",
+		strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"run","arguments":`+encode(h.t, map[string]any{"code": code})+`}}`))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header = w.Header.Clone()
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	done := make(chan string, 1)
+	go func() {
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			done <- ""
+			return
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		done <- string(text)
+	}()
+	return done
+}
+
+func (h *house) answer(done <-chan string) string {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	select {
+	case text := <-done:
+		return text
+	case <-ctx.Done():
+		h.t.Fatal("no answer")
+		return ""
+	}
+}
+
+// calls counts the calls that the server heard.
+func (h *house) calls() int {
+	raw, _ := os.ReadFile(h.heard) // before the server starts there is none
+	return strings.Count(string(raw), `"tools/call"`)
+}
+
+func (h *house) until(what string, so func() bool) {
+	h.t.Helper()
+	for end := time.Now().Add(patience); !so(); {
+		if time.Now().After(end) {
+			h.t.Fatalf("%s: not after %v", what, patience)
+		}
+	}
+}
+
+// A key that is revoked ends its scripts.
+func TestKeyRevokedInMidScript(t *testing.T) {
+	t.Run("code/revoked", func(t *testing.T) {
+		h := newHouse(t, map[string]any{})
+		done := h.run("ann", loop("demo"))
+		h.until("the script calls", func() bool { return h.calls() > 1 })
+		if _, err := h.store.Revoke("ann"); err != nil {
+			t.Fatal(err)
+		}
+		if text := h.answer(done); strings.Contains(text, `"result"`) && !strings.Contains(text, `"isError":true`) {
+			t.Errorf("it is %s", text)
+		}
+		before := h.calls()
+		if text := h.answer(h.run("bob", `return (await tools.demo.add({a: 2, b: 2})).sum`)); !strings.Contains(text, `"text":"4"`) {
+			t.Errorf("another key: %s", text)
+		}
+		if got := h.calls(); got != before+1 {
+			t.Errorf("%d calls after the script had ended, want 1", got-before)
+		}
+	})
+}
+
+// A person's yes lets a call of a script run, and sees its code.
+func TestAskedInAScript(t *testing.T) {
+	for action, want := range map[string]string{"accept": `"text":"4"`, "decline": "CallError"} {
+		t.Run("code/ask "+action, func(t *testing.T) {
+			h := newHouse(t, map[string]any{"tools": map[string]any{"add": map[string]any{"ask": true}}})
+			const code = `try { return (await tools.demo.add({a: 2, b: 2})).sum } catch (e) { return e.name }`
+			done := h.run("ann", code)
+			api := func(method, path, body string) string {
+				req, err := http.NewRequestWithContext(t.Context(), method, h.url+"/api/v1/"+path, strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Authorization", "Bearer "+h.keys["chief"])
+				req.Header.Set("X-Mcp-Aio", "1")
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				text, _ := io.ReadAll(resp.Body)
+				return string(text)
+			}
+			var list []struct{ ID string }
+			var inbox string
+			h.until("the question is there", func() bool {
+				inbox = api(http.MethodGet, "inbox", "")
+				return json.Unmarshal([]byte(inbox), &list) == nil && len(list) > 0
+			})
+			if !strings.Contains(inbox, "tools.demo.add") {
+				t.Errorf("the question does not show the code: %s", inbox)
+			}
+			if h.calls() != 0 {
+				t.Error("the tool ran before anybody said yes")
+			}
+			api(http.MethodPost, "inbox/"+list[0].ID, `{"action":"`+action+`"}`)
+			if text := h.answer(done); !strings.Contains(text, want) {
+				t.Errorf("it is %s", text)
+			}
+		})
+	}
+}
+
+// The definition of run is small.
+func TestCostOfRun(t *testing.T) {
+	t.Run("code/cost of the definition", func(t *testing.T) {
+		c := start(t, `"mode":"code",`, `{}`)
+		var list struct{ Tools []json.RawMessage }
+		if err := json.Unmarshal(c.gw.Ask(`{"jsonrpc":"2.0","id":"l","method":"tools/list"}`).Result, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, raw := range list.Tools {
+			if strings.Contains(string(raw), `"name":"run"`) {
+				if got := catalog.CostOf(raw).Tokens; got > 350 {
+					t.Errorf("it costs %d tokens: %s", got, raw)
+				}
+				return
+			}
+		}
+		t.Error("run is not shown")
+	})
+}
