@@ -47,7 +47,7 @@ func measure() usage {
 	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
 		return usage{}
 	}
-	peak := r.Maxrss
+	peak := int64(r.Maxrss) // which is narrower on 32 bits
 	if runtime.GOOS == "linux" || runtime.GOOS == "freebsd" {
 		peak <<= 10
 	}
