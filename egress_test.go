@@ -18,6 +18,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/mcphttp/httpclient/client_transport.go": {"configured servers, redirects off", "internal/mcphttp/httpclient TestServerLeadsNowhere"},
 	"internal/probe/trace.go":                         {"the url of a configured server, without credentials, redirects off", "internal/probe TestTrace"},
 	"internal/access/oauth_keys.go":                   {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
+	"internal/daemon/certs/certs.go":                  {"the configured ACME authority, over safehttp", "test/interop TestACME"},
 	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},

@@ -171,7 +171,7 @@ func TestPathsExist(t *testing.T) {
 	url := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0"}, Env: []string{"HOME=" + t.TempDir(), "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="}}).Listening()
 	found := 0
 	for name, text := range files {
-		for _, m := range regexp.MustCompile(`httpGet: \{ path: (\S+), port: http \}`).FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile(`httpGet: \{ path: (\S+), port: http(?:, scheme: [^}]*\}\})? \}`).FindAllStringSubmatch(text, -1) {
 			found++
 			t.Run("get/path "+m[1]+" of "+name, func(t *testing.T) {
 				resp, err := http.Get(url + m[1])

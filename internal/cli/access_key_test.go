@@ -20,7 +20,7 @@ func TestOneKey(t *testing.T) {
 		t.Run("get/key by "+name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "mcp.json")
-			for file, text := range map[string]string{path: `{"access":{"key":"` + value + `"},"mcpServers":{}}`, filepath.Join(dir, "key.txt"): key + "\n"} {
+			for file, text := range map[string]string{path: `{"server":{"insecure":true},"access":{"key":"` + value + `"},"mcpServers":{}}`, filepath.Join(dir, "key.txt"): key + "\n"} {
 				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

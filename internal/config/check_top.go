@@ -28,9 +28,10 @@ func (r *reader) checkTop() {
 			r.reportTop(SeverityWarning, "access.keys", codeNoKeys, path)
 		}
 	}
-	if !r.cfg.Access.Enabled && !IsLoopback(r.cfg.Server.Host) {
-		r.reportTop(SeverityWarning, "server.host", codeExposed, r.cfg.Server.Host)
+	if code := r.cfg.forbidsListening(r.cfg.Server.Host); code != "" {
+		r.reportTop(SeverityWarning, "server.host", code, r.cfg.Server.Host)
 	}
+	r.checkTLS()
 }
 
 // reportTop reports the value of a key of the top. It is quoted as the file

@@ -82,6 +82,9 @@ type ServerSection struct {
 	Port  int      `json:"port" min:"0" max:"65535" doc:"Port to listen on; 0 takes a free one. Absent: the program's own (3095; 8000 for mcpx)." zh:"监听端口；0 为任意空闲端口。"`
 	Hosts []string `json:"hosts" doc:"Host names to answer to besides those of the address." zh:"除监听地址外接受的 Host。"`
 	CORS  CORS     `json:"cors" doc:"Web pages of other origins." zh:"跨域。"`
+	TLS   TLS      `json:"tls" doc:"Serve HTTPS, with a certificate of yours or one from an ACME authority." zh:"以 HTTPS 提供服务，使用自己的证书或由 ACME 机构签发的证书。"`
+
+	Insecure bool `json:"insecure" doc:"Allow plain HTTP on an address that others can reach. Everybody on the way can read keys and answers: only for a trusted network, such as behind a proxy that adds TLS." zh:"允许在他人可访问的地址上使用明文 HTTP。途中任何人都能读到密钥与内容：仅用于可信网络，例如位于提供 TLS 的代理之后。"`
 
 	// PortSet tells a port of 0 from none.
 	PortSet bool `json:"-"`
@@ -239,14 +242,28 @@ func (c *Config) Schema(name string) *Schema {
 }
 
 // CheckListen returns the problem that forbids listening on host: anything
-// but loopback needs access. It returns nil when there is none.
+// but loopback needs access, and TLS for what access is shown. It returns nil
+// when there is none.
 func (c *Config) CheckListen(host string) *Problem {
-	if c.Access.Enabled || IsLoopback(host) {
+	code := c.forbidsListening(host)
+	if code == "" {
 		return nil
 	}
-	p := newProblem(SeverityError, codeExposed, host)
+	p := newProblem(SeverityError, code, host)
 	p.File, p.Path = c.Path, "server.host"
 	return &p
+}
+
+func (c *Config) forbidsListening(host string) (code string) {
+	switch {
+	case IsLoopback(host):
+		return ""
+	case !c.Access.Enabled:
+		return codeExposed
+	case !c.Server.TLS.Enabled() && !c.Server.Insecure:
+		return codePlain
+	}
+	return ""
 }
 
 // IsLoopback says whether a host names this machine only.

@@ -42,6 +42,8 @@ const (
 	codeExposed     = "AIO2050"
 	codeAnyOrigin   = "AIO2051"
 	codeNoKeys      = "AIO2052"
+	codePlain       = "AIO2053"
+	codeTLS         = "AIO2054"
 	codePending     = "AIO2060"
 	codeMarks       = "AIO2061"
 )
@@ -90,6 +92,8 @@ var texts = map[string]text{
 	codeExposed:     {"%s can be reached by others, and access is not set up", "%s 可被他人访问，但未配置 access", "set access.keys or access.oauth, or listen on 127.0.0.1", "请配置 access.keys 或 access.oauth，或监听 127.0.0.1"},
 	codeAnyOrigin:   {`origin "*" is not used: %s`, `来源 "*" 不生效：%s`, "name the origins, or set access", "请列出来源，或配置 access"},
 	codeNoKeys:      {"the file of keys %s is not there, so no key lets anybody in", "密钥文件 %s 不存在，因此没有任何密钥可用", "make the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},
+	codePlain:       {"%s can be reached by others, and a key sent there over plain HTTP can be read on the way", "%s 可被他人访问，以明文 HTTP 发送到此处的密钥会在途中被读取", "set server.tls, or listen on 127.0.0.1; where something in front adds TLS or the network is trusted, set server.insecure: true", "请配置 server.tls，或监听 127.0.0.1；若前面有提供 TLS 的代理或网络可信，请设置 server.insecure: true"},
+	codeTLS:         {"the certificate: %s %s", "证书：%s %s", "set server.tls.cert and server.tls.key to two files in PEM, or server.tls.acme.domains to names that lead here", "请将 server.tls.cert 与 server.tls.key 设为两个 PEM 文件，或将 server.tls.acme.domains 设为指向本机的域名"},
 	codePending:     {"server %q waits for approval and is not started", "服务 %q 等待批准，未启动", "read its command, then approve it", "请确认其命令后批准"},
 	codeMarks:       {"the record of unapproved servers cannot be read: %s", "无法读取待批准记录：%s", "repair it; deleting it approves everything", "请修复；删除它等于批准全部"},
 }

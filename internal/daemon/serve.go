@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/certs"
 	"mcp-all-in-one/internal/daemon/console"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
@@ -27,11 +28,18 @@ import (
 type front struct {
 	in       *instance.Instance
 	mcp      *mcphttp.Server
-	http     *http1.Server
+	http     httpServer
 	console  *web.Handler
 	control  *controlServer // nil when it could not be opened
 	listener net.Listener
 	failed   chan error // serving ended by itself
+}
+
+// An httpServer accepts clients.
+type httpServer interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+	Close() error
 }
 
 // ListenOn opens the listener first, so that clients find somebody there while
@@ -40,17 +48,22 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if p := in.Config.CheckListen(host); p != nil {
 		return nil, &config.LoadError{Problems: []config.Problem{*p}}
 	}
+	source, err := certs.Open(&in.Config.Server.TLS, in.Log)
+	if err != nil {
+		return nil, err
+	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, i18n.Errorf("listening on %s port %d: %w", "监听 %s 端口 %d 失败：%w", host, port, err)
 	}
 	in.Port = ln.Addr().(*net.TCPAddr).Port
-	in.URL = "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.Port))
+	in.URL = address(source, host, in)
 	in.Console = !flags.NoUI
 	f := &front{in: in, listener: ln, failed: make(chan error, 1)}
 	token := rand.Text()
-	if f.console, err = console.New(ctx, in, a, token); err != nil {
+	guard := guardFor(in, host)
+	if f.console, err = console.New(ctx, in, a, token, guard.Named); err != nil {
 		ln.Close()
 		return nil, err
 	}
@@ -61,14 +74,37 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}
-	rt := &router{in: in, mcp: f.mcp, guard: guardFor(in, host)}
+	rt := &router{in: in, mcp: f.mcp, guard: guard}
 	if in.Console {
 		rt.console = f.console
 	}
-	f.http = http1.NewServer(mcphttp.HTTPServer(rt, limits, in.Log))
+	f.http = serverFor(mcphttp.HTTPServer(rt, limits, in.Log), source)
 	f.guardKeys(ctx)
 	go f.serve()
 	return f, nil
+}
+
+// serverFor serves plain HTTP, or HTTPS with a certificate. Only plain HTTP has
+// the fast way: encryption costs more than it saves.
+func serverFor(std *http.Server, source *certs.Source) httpServer {
+	if source == nil {
+		return http1.NewServer(std)
+	}
+	std.TLSConfig = source.TLS
+	return secureServer{std}
+}
+
+type secureServer struct{ *http.Server }
+
+func (s secureServer) Serve(ln net.Listener) error { return s.ServeTLS(ln, "", "") }
+
+// address is where people and clients find the gateway: with TLS under a name
+// that its certificate is for.
+func address(source *certs.Source, host string, in *instance.Instance) string {
+	if source == nil {
+		return "http://" + net.JoinHostPort(shownHost(host), strconv.Itoa(in.Port))
+	}
+	return "https://" + net.JoinHostPort(source.Host(shownHost(host), in.Config.Server.Names()), strconv.Itoa(in.Port))
 }
 
 // shownHost is a host that a person can use: that of all interfaces is not
@@ -83,7 +119,7 @@ func shownHost(host string) string {
 
 func guardFor(in *instance.Instance, host string) *mcphttp.Guard {
 	cors := in.Config.Server.CORS
-	g := &mcphttp.Guard{Loopback: config.IsLoopback(host), Hosts: in.Config.Server.Hosts}
+	g := &mcphttp.Guard{Loopback: config.IsLoopback(host), Hosts: in.Config.Server.Names()}
 	if cors.Enabled {
 		g.Origins = cors.Origins
 		g.AnyOrigin = cors.AllowAnyOrigin

@@ -81,6 +81,11 @@ func (g *Guard) hostAllowed(r *http.Request, own netip.AddrPort) bool {
 	return g.listed(host, port) || isOwn(host, port, own)
 }
 
+// Named says whether r is for one of the configured names.
+func (g *Guard) Named(r *http.Request) bool {
+	return g.listed(splitHost(r.Host, defaultPort(r.TLS != nil)))
+}
+
 // listed finds a configured name.
 func (g *Guard) listed(host, port string) bool {
 	return slices.ContainsFunc(g.Hosts, func(h string) bool {
@@ -135,6 +140,9 @@ func (g *Guard) originAllowed(r *http.Request, origin string, own netip.AddrPort
 	host, port := splitHost(u.Host, defaultPort(scheme == "https"))
 	if slices.ContainsFunc(g.Origins, func(o string) bool { return sameOrigin(o, scheme, host, port) }) {
 		return true
+	}
+	if scheme == "https" && strings.EqualFold(u.Host, r.Host) && g.Named(r) {
+		return true // a proxy may have taken the TLS off; nobody else is https at a name of ours
 	}
 	if scheme != "http" && scheme != "https" || (scheme == "https") != (r.TLS != nil) {
 		return false

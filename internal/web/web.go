@@ -47,8 +47,9 @@ type Options struct {
 	// Current returns a principal that logged in before as it is now; false
 	// ends the login. A nil Current keeps it as it was.
 	Current func(access.Principal) (access.Principal, bool)
-	// AllowHost accepts a Host header; nil accepts loopback names only.
-	AllowHost func(host string) bool
+	// AllowHost accepts the Host of a request besides loopback names; nil
+	// accepts no other.
+	AllowHost func(r *http.Request) bool
 	// StateDir keeps logins and the tester's history over a restart; "" keeps
 	// them in memory.
 	StateDir string
@@ -86,9 +87,6 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
-	}
-	if opt.AllowHost == nil {
-		opt.AllowHost = isLoopbackHost
 	}
 	h := &Handler{opt: opt, page: newPage(embedded())}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
@@ -142,8 +140,8 @@ func (h *Handler) LogoutAll() error { return h.logins.clear() }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
-	if !h.opt.AllowHost(r.Host) {
-		fail(w, r, http.StatusForbidden, "host", i18n.New("this host name is not allowed: %s", "不允许使用这个主机名：%s", r.Host))
+	if !isLoopbackHost(r.Host) && (h.opt.AllowHost == nil || !h.opt.AllowHost(r)) {
+		fail(w, r, http.StatusForbidden, "host", i18n.New("this host name is not allowed: %s; add it to server.hosts of the config file", "不允许使用这个主机名：%s；请将其加入配置文件的 server.hosts", r.Host))
 		return
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {

@@ -16,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/clients"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
@@ -48,6 +49,7 @@ func runClient(ctx context.Context, a *env.Env, f daemon.ServeFlags, words []str
 	if err != nil {
 		return err
 	}
+	cfg.Server.TLS = config.TLS{} // its client is on this machine, and was not told of any certificate
 	if f.Log.Level == "" {
 		f.Log.Level = "error" // the terminal is the client's
 	}

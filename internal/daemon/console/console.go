@@ -20,16 +20,17 @@ import (
 )
 
 // New makes the console of an instance. token is what the local control
-// channel shows instead of a login.
-func New(ctx context.Context, in *instance.Instance, a *env.Env, token string) (*web.Handler, error) {
+// channel shows instead of a login; named says whether a request is for a host
+// name that the console answers to, besides those of this machine.
+func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool) (*web.Handler, error) {
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
-		Reload:   func() (web.Reload, error) { return in.Reload() },
-		Unread:   func() *web.Unread { return in.Unread() },
-		Bearer:   func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current:  in.Access.Current,
+		Reload:  func() (web.Reload, error) { return in.Reload() },
+		Unread:  func() *web.Unread { return in.Unread() },
+		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
+		Current: in.Access.Current, AllowHost: named,
 		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }

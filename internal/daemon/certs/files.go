@@ -1,0 +1,80 @@
+package certs
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// files are a certificate and its key. They are read at every handshake, which
+// costs far more than reading them: no replacement is missed, whether a file
+// was written, renamed or is a link that now leads elsewhere.
+type files struct {
+	cert, key string
+	log       *slog.Logger
+
+	mu   sync.Mutex
+	seen [sha256.Size]byte // what current, or the last complaint, was made of
+	use  *tls.Certificate
+}
+
+func openFiles(cert, key string, log *slog.Logger) (*files, error) {
+	f := &files{cert: cert, key: key, log: log}
+	if err := f.refresh(); err != nil {
+		return nil, i18n.Errorf("server.tls: %w", "server.tls：%w", err)
+	}
+	return f, nil
+}
+
+func (f *files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.refresh(); err != nil {
+		f.log.Error("the new certificate cannot be used, the old one stays", "cert", f.cert, "key", f.key, "until", f.use.Leaf.NotAfter.Format(time.RFC3339), "err", err)
+	}
+	return f.use, nil
+}
+
+func (f *files) covers(host string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.use.Leaf.VerifyHostname(host) == nil
+}
+
+// refresh takes the files when they have changed. It complains once about each
+// version of them.
+func (f *files) refresh() error {
+	cert, certErr := os.ReadFile(f.cert)
+	key, keyErr := os.ReadFile(f.key)
+	content := bytes.Join([][]byte{cert, {0}, key}, nil)
+	if sum := sha256.Sum256(content); f.seen != sum {
+		f.seen = sum
+		for _, err := range []error{certErr, keyErr} {
+			if err != nil {
+				return i18n.Errorf("reading the certificate: %w", "读取证书失败：%w", err)
+			}
+		}
+		return f.take(cert, key)
+	}
+	return nil
+}
+
+func (f *files) take(cert, key []byte) error {
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return i18n.Errorf("the certificate %s with the key %s: %w", "证书 %s 与私钥 %s：%w", f.cert, f.key, err)
+	}
+	f.use = &pair
+	log := f.log.Info
+	if time.Now().After(pair.Leaf.NotAfter) {
+		log = f.log.Warn
+	}
+	log("certificate in use", "cert", f.cert, "names", pair.Leaf.DNSNames, "until", pair.Leaf.NotAfter.Format(time.RFC3339))
+	return nil
+}
