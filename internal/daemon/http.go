@@ -62,6 +62,9 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 		return err
 	}
 	reload.start(life)
+	if err := notifyReady(); err != nil {
+		log.Warn("systemd was not told that the gateway is ready", "err", err)
+	}
 	welcome(life.Soft, a, in, f, demo)
 	if f.Show {
 		fmt.Fprintln(a.Stdout, consoleURL(in, fr.console))
@@ -71,6 +74,7 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	}
 	select {
 	case <-life.Soft.Done():
+	case <-a.Stop:
 	case err = <-fr.failed:
 	}
 	life.Finish()

@@ -28,6 +28,9 @@ type Env struct {
 	Project     bool
 	Insecure    bool
 	JSON        bool
+	// Stop is closed when the system wants a server to end; nil where only
+	// signals say so.
+	Stop <-chan struct{}
 }
 
 // T chooses between the two languages.

@@ -29,6 +29,8 @@ const (
 	CodeNotRunning     = "AIO4002"
 	CodeControl        = "AIO4003"
 	CodeNoConsole      = "AIO4004"
+	CodeService        = "AIO4005"
+	CodeUpgrade        = "AIO4006"
 	CodeNotStarted     = "AIO4102"
 )
 
@@ -75,6 +77,10 @@ var explanations = map[string]explanation{
 		"不认识这个客户端。不带参数的 `mcp-all-in-one import` 列出已知客户端及其文件。"},
 	CodeClientFile: {"The client's file could not be read or changed; nothing was written. The message says where it stopped.",
 		"无法读取或修改该客户端的文件；未写入任何内容。提示说明了出错位置。"},
+	CodeService: {"The service of this user could not be installed, removed or asked about. It is a user unit of systemd, an agent of launchd, or a user service of Windows; what that said is in the message. `mcp-all-in-one http` runs the gateway without any of them.",
+		"无法安装、删除或查询此用户的服务。服务是 systemd 的用户单元、launchd 的代理或 Windows 的用户服务；提示中是它们给出的原因。`mcp-all-in-one http` 不需要它们即可运行网关。"},
+	CodeUpgrade: {"The program was not replaced: a release could not be read, its signature or checksum is wrong, no key to check it with is compiled in, or a package manager owns the file. Nothing was changed; the message says how to upgrade instead.",
+		"程序未被替换：无法读取发布、签名或校验和不符、程序未内置用于验证的公钥，或文件由包管理器管理。未作任何修改；提示说明了其他升级方式。"},
 	CodeInUse: {"Another program listens on this address already, often another gateway. Stop it, or take another port with --port.",
 		"该地址已被其他程序占用，通常是另一个网关。停止它，或用 --port 换一个端口。"},
 	CodeNotRunning: {"The command needs a running gateway and none was found for this config file. Start one with `mcp-all-in-one http`.",

@@ -178,10 +178,42 @@ func TestPlatforms(t *testing.T) {
 			t.Errorf("call: %v\n%s", err, out)
 		}
 		ways(t, m, syscall.SIGINT)
+		windowsService(t, m)
 	})
 	if *update {
 		writePage(t)
 	}
+}
+
+// windowsService lets the service manager start the program and stop it. wine
+// has no services of users, so the service is made with its own tool.
+func windowsService(t *testing.T, m machine) {
+	t.Run("get/windows service", func(t *testing.T) {
+		run := func(args ...string) (string, int) {
+			cmd := exec.CommandContext(t.Context(), m.before[0], args...)
+			out, _ := cmd.CombinedOutput()
+			return string(out), cmd.ProcessState.ExitCode()
+		}
+		if out, code := run(m.program, "service", "status"); code != 4 || !strings.Contains(out, "not installed") {
+			t.Errorf("before: %d %s", code, out)
+		}
+		if out, code := run("sc", "create", "mcp-all-in-one", "binPath=", m.program+" service run http --port 0"); code != 0 {
+			t.Fatalf("sc create: %s", out)
+		}
+		if out, code := run("sc", "start", "mcp-all-in-one"); code != 0 {
+			t.Fatalf("sc start: %s", out)
+		}
+		logs := mcptest.Start(t, m.start("service", "logs", "-f"))
+		httpCall(t, logs.Listening(), echo)
+		logs.Stop()
+		if out, code := run(m.program, "service", "status"); code != 0 || !strings.Contains(out, "running") {
+			t.Errorf("running: %d %s", code, out)
+		}
+		if out, code := run(m.program, "service", "uninstall"); code != 0 {
+			t.Errorf("uninstall: %d %s", code, out)
+		}
+		noneLeft(t, m.program)
+	})
 }
 
 // outcomes are what the page says, by platform.

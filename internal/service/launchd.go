@@ -1,0 +1,128 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Launchd keeps an agent of the user.
+type Launchd struct{ home string }
+
+// NewLaunchd is that of the user with this folder.
+func NewLaunchd(home string) *Launchd { return &Launchd{home: home} }
+
+func (l *Launchd) file() string {
+	return filepath.Join(l.home, "Library", "LaunchAgents", Label+".plist")
+}
+
+func (l *Launchd) log() string { return filepath.Join(l.home, "Library", "Logs", Name+".log") }
+
+// domain is the session of the user.
+func domain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
+
+// Describe is the property list.
+func (l *Launchd) Describe(spec Spec) string {
+	var words strings.Builder
+	for _, word := range append([]string{spec.Program}, spec.Args...) {
+		words.WriteString("<string>" + escape(word) + "</string>")
+	}
+	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- Written by: %s. A change is lost when that is run again. -->
+<plist version="1.0">
+<dict>
+  <key>Label</key><string>%s</string>
+  <key>ProgramArguments</key>
+  <array>%s</array>
+  <key>EnvironmentVariables</key>
+  <dict><key>PATH</key><string>%s</string></dict>
+  <key>RunAtLoad</key><true/>
+  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
+  <key>ThrottleInterval</key><integer>10</integer>
+  <key>ExitTimeOut</key><integer>%d</integer>
+  <key>ProcessType</key><string>Interactive</string>
+  <key>StandardOutPath</key><string>%s</string>
+  <key>StandardErrorPath</key><string>%[6]s</string>
+</dict>
+</plist>
+`, mark, Label, words.String(), escape(spec.Path), stopSeconds, escape(l.log()))
+}
+
+func escape(s string) string {
+	var b bytes.Buffer
+	xml.EscapeText(&b, []byte(s)) // into memory, which never fails
+	return b.String()
+}
+
+// Install writes the property list, and loads it in place of one before it.
+func (l *Launchd) Install(ctx context.Context, spec Spec) error {
+	if err := os.MkdirAll(filepath.Dir(l.log()), 0o755); err != nil {
+		return err
+	}
+	loaded := exists(l.file())
+	if err := write(l.file(), l.Describe(spec)); err != nil {
+		return err
+	}
+	if loaded {
+		// It may not be loaded, which is as good.
+		_, _ = run(ctx, "launchctl", "bootout", domain()+"/"+Label)
+	}
+	_, err := run(ctx, "launchctl", "bootstrap", domain(), l.file())
+	return err
+}
+
+// Uninstall stops the agent and removes it.
+func (l *Launchd) Uninstall(ctx context.Context) error {
+	st, err := l.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if !st.Installed {
+		return ErrNotInstalled
+	}
+	if st.State != "not loaded" {
+		if _, err := run(ctx, "launchctl", "bootout", domain()+"/"+Label); err != nil {
+			return err
+		}
+	}
+	return remove(l.file())
+}
+
+var (
+	launchdState = regexp.MustCompile(`(?m)^\s*state = (.+)$`)
+	launchdPID   = regexp.MustCompile(`(?m)^\s*pid = (\d+)$`)
+)
+
+// Status asks launchd.
+func (l *Launchd) Status(ctx context.Context) (Status, error) {
+	st := Status{Logs: l.log(), State: "not installed"}
+	if !exists(l.file()) {
+		return st, nil
+	}
+	st.Installed, st.File, st.State = true, l.file(), "not loaded"
+	out, err := run(ctx, "launchctl", "print", domain()+"/"+Label)
+	if err != nil {
+		return st, nil // what is not loaded cannot be printed
+	}
+	if m := launchdState.FindStringSubmatch(out); m != nil {
+		st.State = m[1]
+		st.Running = m[1] == "running"
+	}
+	if m := launchdPID.FindStringSubmatch(out); m != nil {
+		st.PID, _ = strconv.Atoi(m[1]) // digits
+	}
+	return st, nil
+}
+
+// Logs shows the end of the file.
+func (l *Launchd) Logs(ctx context.Context, out io.Writer, lines int, follow bool) error {
+	return tail(ctx, out, l.log(), lines, follow)
+}

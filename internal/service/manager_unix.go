@@ -1,0 +1,23 @@
+//go:build !windows
+
+package service
+
+import (
+	"io"
+	"runtime"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// New is that of this system.
+func New(home, _ string) Manager {
+	if runtime.GOOS == "darwin" {
+		return NewLaunchd(home)
+	}
+	return NewSystemd(home)
+}
+
+// Run is for Windows: elsewhere a service is a program like any other.
+func Run(string, func(stop <-chan struct{}, log io.Writer) error) error {
+	return i18n.Errorf("only Windows starts services this way: run mcp-all-in-one http", "只有 Windows 以这种方式启动服务：请运行 mcp-all-in-one http")
+}

@@ -1,0 +1,80 @@
+package service
+
+import (
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// odd is a Spec whose words mean something in the files of services.
+var odd = Spec{Program: "/opt/a b/mcp-all-in-one", Args: []string{"http", "--config", `/home/x/100% "$HOME" \ <&>.json`}, Path: "/usr/bin:/opt/100%/bin", Home: "/home/x"}
+
+func TestUnitQuotes(t *testing.T) {
+	text := NewSystemd("/home/x").Describe(odd)
+	for _, line := range []string{
+		`ExecStart="/opt/a b/mcp-all-in-one" "http" "--config" "/home/x/100%% \"$$HOME\" \\ <&>.json"`,
+		`Environment="PATH=/usr/bin:/opt/100%%/bin"`,
+		"Restart=on-failure", "WantedBy=default.target",
+	} {
+		if !slices.Contains(strings.Split(text, "\n"), line) {
+			t.Errorf("get/service unit: no line %s in\n%s", line, text)
+		}
+	}
+}
+
+// TestPropertyList reads the property list as XML: its keys, and the words of
+// the command.
+func TestPropertyList(t *testing.T) {
+	d := xml.NewDecoder(strings.NewReader(NewLaunchd("/home/x & y").Describe(odd)))
+	var keys, words []string
+	var element string
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch v := token.(type) {
+		case xml.StartElement:
+			element = v.Name.Local
+		case xml.EndElement:
+			element = ""
+		case xml.CharData:
+			switch element {
+			case "key":
+				keys = append(keys, string(v))
+			case "string":
+				words = append(words, string(v))
+			}
+		}
+	}
+	for _, key := range []string{"Label", "ProgramArguments", "EnvironmentVariables", "PATH", "RunAtLoad", "KeepAlive", "ExitTimeOut", "StandardErrorPath"} {
+		if !slices.Contains(keys, key) {
+			t.Errorf("get/service plist: no key %s", key)
+		}
+	}
+	for _, word := range append([]string{odd.Program, odd.Path, Label, "/home/x & y/Library/Logs/mcp-all-in-one.log"}, odd.Args...) {
+		if !slices.Contains(words, word) {
+			t.Errorf("get/service plist: no text %s in %q", word, words)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	for content, want := range map[string]string{"": "", "a\n": "a\n", "a\nb\nc\n": "b\nc\n", "a\nb\nc": "b\nc", "\n\n\n": "\n\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := tail(t.Context(), &out, path, 2, false); err != nil || out.String() != want {
+			t.Errorf("get/service the last lines of %q: %q, %v", content, out.String(), err)
+		}
+	}
+}
