@@ -15,7 +15,7 @@ LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/intern
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms')
 
-.PHONY: release release-tag-check release-sign release-publish release-again release-test platforms actionlint help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test platforms actionlint help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -147,8 +147,15 @@ release-test: ## install, use and remove each artefact of dist/ in a clean root
 release-tag-check: # the tag says the version that the program says
 	@version=$$($(GO) run . --version | head -n 1); [ "v$$version" = "$(TAG)" ] || { echo "the tag $(TAG) is not v$$version"; exit 1; }
 
-release-sign: # with cosign, without a key; it wants the identity of a workflow
+# The file of the secret key that belongs to releaseKey in packaging/product.go.
+SIGN_KEY ?=
+
+release-sign: release-minisign # and with cosign, without a key; it wants the identity of a workflow
 	cosign sign-blob --yes --bundle $(RELEASE)/SHA256SUMS.sigstore.json $(RELEASE)/SHA256SUMS
+
+release-minisign: # what upgrade checks
+	@test -n "$(SIGN_KEY)" || { echo "usage: make release-minisign SIGN_KEY=FILE"; exit 2; }
+	minisign -S -s "$(SIGN_KEY)" -m $(RELEASE)/SHA256SUMS -t "mcp-all-in-one"
 
 release-publish: # as a release of GitHub; file names there have no folders
 	gh release create "$(TAG)" --verify-tag --generate-notes $$(find $(RELEASE) -type f -not -path '*/deploy/chart/*')

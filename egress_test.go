@@ -21,6 +21,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/daemon/certs/certs.go":                  {"the configured ACME authority, over safehttp", "test/interop TestACME"},
 	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
 	"internal/daemon/notify.go":                       {"the socket of systemd on this machine", "test/release TestService"},
+	"internal/upgrade/upgrade.go":                     {"the release page that was compiled in, when a person asks, over safehttp", "internal/cli TestUpgrade"},
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
 	"internal/telemetry/otlp.go":                      {"the collector, over safehttp", "internal/safehttp TestConfigured"},

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra/doc"
 
 	"mcp-all-in-one/internal/cli"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/upgrade"
 )
 
 // build compiles the program for every platform.
@@ -25,7 +27,7 @@ func (r *release) build() error {
 	defer os.RemoveAll(dir)
 	for _, t := range targets {
 		path := filepath.Join(dir, t.String())
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", r.flags, "-o", path, ".")
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", r.linkFlags(), "-o", path, ".")
 		cmd.Dir = r.root
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.goos, "GOARCH="+t.goarch, "GOARM=7", "GOAMD64=v1", "GOFLAGS=")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -37,6 +39,12 @@ func (r *release) build() error {
 		log.Printf("%s, %.1f MB", t, float64(len(r.binaries[t.String()]))/1e6)
 	}
 	return nil
+}
+
+// linkFlags tell the program where releases are, and what signs them.
+func (r *release) linkFlags() string {
+	in := reflect.TypeFor[upgrade.Release]().PkgPath()
+	return fmt.Sprintf("%s -X %s.source=%s/releases -X %s.key=%s", r.flags, in, home, in, r.key)
 }
 
 // pages makes the completions of all shells and the manual pages.

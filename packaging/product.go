@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upgrade"
 )
 
 const (
@@ -24,6 +25,10 @@ const (
 	registryName = "io.github.mcp-all-in-one/mcp-all-in-one"
 	image        = "ghcr.io/mcp-all-in-one/mcp-all-in-one"
 	version      = mcp.ProductVersion
+	// releaseKey is the public key of minisign that SHA256SUMS is signed with,
+	// by make release-sign; upgrade replaces nothing in a program without it.
+	// To make a pair: minisign -G -W -p release.pub -s release.key
+	releaseKey = ""
 )
 
 // oldNames are the other names that the binary answers to.
@@ -52,16 +57,7 @@ var targets = []target{
 }
 
 // String is the platform in names of files.
-func (t target) String() string {
-	os, arch := t.goos, t.goarch
-	if os == "darwin" {
-		os = "macos"
-	}
-	if arch == "arm" {
-		arch = "armv7"
-	}
-	return os + "-" + arch
-}
+func (t target) String() string { return upgrade.Platform(t.goos, t.goarch) }
 
 // program is the name of the binary.
 func (t target) program() string {

@@ -48,6 +48,6 @@ func commands(a *env.Env) map[string][]*cobra.Command {
 			manage.ConfigCommand(a), manage.SecretCommand(a), manage.KeyCommand(a), manage.AuthCommand(a),
 		},
 		command.GroupClient: {client.ImportCommand(a), client.ConnectCommand(a), client.DisconnectCommand(a), client.ExportCommand(a), client.RunCommand(a)},
-		command.GroupOther:  {run.VersionCommand(a), other.CompletionCommand(a), other.ExplainCommand(a), other.DoctorCommand(a)},
+		command.GroupOther:  {run.VersionCommand(a), other.CompletionCommand(a), other.ExplainCommand(a), other.DoctorCommand(a), other.UpgradeCommand(a)},
 	}
 }

@@ -1,0 +1,238 @@
+package cli_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"aead.dev/minisign"
+
+	ours "mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upgrade"
+)
+
+const newVersion = "99.0.0"
+
+// A releasePage serves files as the page of the releases does, whose downloads
+// are elsewhere.
+type releasePage struct {
+	url     string
+	files   map[string][]byte
+	public  string
+	private minisign.PrivateKey
+}
+
+func newReleasePage(t *testing.T) *releasePage {
+	t.Helper()
+	public, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &releasePage{files: map[string][]byte{}, public: public.String(), private: private}
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, ok := p.files[filepath.Base(r.URL.Path)]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write(data)
+	}))
+	t.Cleanup(elsewhere.Close)
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/releases/latest/download/") && !strings.HasPrefix(r.URL.Path, "/releases/download/v"+newVersion+"/") {
+			http.NotFound(w, r)
+			return
+		}
+		http.Redirect(w, r, elsewhere.URL+"/asset/"+filepath.Base(r.URL.Path), http.StatusFound)
+	}))
+	t.Cleanup(page.Close)
+	p.url = page.URL + "/releases"
+	return p
+}
+
+// put makes a release of a program.
+func (p *releasePage) put(t *testing.T, version string, program []byte) {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	w := tar.NewWriter(z)
+	if err := w.WriteHeader(&tar.Header{Name: "mcp-all-in-one-" + version + "/mcp-all-in-one", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(program); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	archive := fmt.Sprintf("mcp-all-in-one-%s-%s.tar.gz", version, upgrade.Platform(runtime.GOOS, runtime.GOARCH))
+	sums := fmt.Appendf(nil, "%x  %s\n%x  npm/mcp-all-in-one-%s.tgz\n", sha256.Sum256(out.Bytes()), archive, sha256.Sum256(nil), version)
+	clear(p.files)
+	p.files[archive], p.files["SHA256SUMS"], p.files["SHA256SUMS.minisig"] = out.Bytes(), sums, minisign.Sign(p.private, sums)
+}
+
+// build makes the program as a release does; a version other than its own is
+// put into its source.
+func (p *releasePage) build(t *testing.T, version, key string) []byte {
+	t.Helper()
+	root, dir := filepath.Join("..", ".."), t.TempDir()
+	path := filepath.Join(dir, "mcp-all-in-one")
+	source := filepath.Join(root, "internal", "mcp", "product.go")
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := filepath.Join(dir, "product.go")
+	if err := os.WriteFile(changed, bytes.Replace(text, []byte(`"`+ours.ProductVersion+`"`), []byte(`"`+version+`"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if source, err = filepath.Abs(source); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := "mcp-all-in-one/internal/upgrade"
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-ldflags", fmt.Sprintf("-s -w -X %s.source=%s -X %s.key=%s", in, p.url, in, key), "-o", path, ".")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// TestUpgrade replaces a program by that of a release page, and does not.
+func TestUpgrade(t *testing.T) {
+	page := newReleasePage(t)
+	old, fresh := page.build(t, ours.ProductVersion, page.public), page.build(t, newVersion, page.public)
+	place := func(t *testing.T, program []byte) (path string, run func(args ...string) (string, int)) {
+		t.Helper()
+		dir := t.TempDir()
+		path = filepath.Join(dir, "mcp-all-in-one")
+		if err := os.WriteFile(path, program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path, func(args ...string) (string, int) {
+			cmd := exec.CommandContext(t.Context(), path, args...)
+			cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "MCP_AIO_LANG=en")
+			out, _ := cmd.CombinedOutput()
+			return string(out), cmd.ProcessState.ExitCode()
+		}
+	}
+	is := func(t *testing.T, run func(...string) (string, int), version string) {
+		t.Helper()
+		if out, code := run("--version"); code != 0 || !strings.HasPrefix(out, version+"\n") {
+			t.Errorf("it is not version %s: %d %s", version, code, out)
+		}
+	}
+	t.Run("get/upgrade says how and changes nothing", func(t *testing.T) {
+		page.put(t, newVersion, fresh)
+		_, run := place(t, old)
+		out, code := run("upgrade")
+		if code != 0 || !strings.Contains(out, "version 99.0.0 is there") || !strings.Contains(out, "upgrade --yes") {
+			t.Errorf("%d %s", code, out)
+		}
+		is(t, run, ours.ProductVersion)
+	})
+	t.Run("get/upgrade replaces, and goes back", func(t *testing.T) {
+		page.put(t, newVersion, fresh)
+		path, run := place(t, old)
+		if out, code := run("upgrade", "--yes"); code != 0 || !strings.Contains(out, newVersion) {
+			t.Fatalf("%d %s", code, out)
+		}
+		is(t, run, newVersion)
+		if out, code := run("upgrade"); code != 0 || !strings.Contains(out, "is the newest") {
+			t.Errorf("again: %d %s", code, out)
+		}
+		if out, code := run("upgrade", "--undo"); code != 0 {
+			t.Errorf("undo: %d %s", code, out)
+		}
+		is(t, run, ours.ProductVersion)
+		if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 3 {
+			t.Errorf("left in the folder: %v %v", left, err)
+		}
+	})
+	t.Run("get/upgrade has nothing to undo", func(t *testing.T) {
+		_, run := place(t, old)
+		if out, code := run("upgrade", "--undo"); code != 1 || !strings.Contains(out, "no older copy") {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+	refused := func(name, why string, program []byte, spoil func()) {
+		t.Run("get/upgrade refuses "+name, func(t *testing.T) {
+			page.put(t, newVersion, fresh)
+			spoil()
+			path, run := place(t, program)
+			if out, code := run("upgrade", "--yes"); code != 1 || !strings.Contains(out, why) {
+				t.Errorf("%d %s", code, out)
+			}
+			is(t, run, ours.ProductVersion)
+			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, program) {
+				t.Errorf("the program has changed: %v", err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".new-*")); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+		})
+	}
+	archive := fmt.Sprintf("mcp-all-in-one-%s-%s.tar.gz", newVersion, upgrade.Platform(runtime.GOOS, runtime.GOARCH))
+	refused("another archive", "checksum", old, func() { page.files[archive] = append(page.files[archive], 0) })
+	refused("a list that was changed", "signature", old, func() { page.files["SHA256SUMS"] = append(page.files["SHA256SUMS"], '\n') })
+	refused("a list without a signature", "404", old, func() { delete(page.files, "SHA256SUMS.minisig") })
+	refused("the signature of another key", "signature", old, func() {
+		_, private, err := minisign.GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.files["SHA256SUMS.minisig"] = minisign.Sign(private, page.files["SHA256SUMS"])
+	})
+	refused("a program that does not start", "does not start", old, func() { page.put(t, newVersion, []byte("nonsense")) })
+	refused("a program of another version", "not 99.0.0", old, func() { page.put(t, newVersion, old) })
+	refused("without a key", "git pull", page.build(t, ours.ProductVersion, ""), func() {})
+	t.Run("get/upgrade leaves files of package managers", func(t *testing.T) {
+		page.put(t, newVersion, fresh)
+		dir := filepath.Join(t.TempDir(), "node_modules", "mcp-all-in-one")
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "mcp-all-in-one")
+		if err := os.WriteFile(path, old, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), path, "upgrade", "--yes")
+		cmd.Env = append(os.Environ(), "HOME="+dir, "MCP_AIO_LANG=en")
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "npm install -g") {
+			t.Errorf("%s", out)
+		}
+	})
+	t.Run("get/upgrade does not go back by itself", func(t *testing.T) {
+		page.put(t, "0.9.0", old)
+		_, run := place(t, old)
+		if out, code := run("upgrade", "--yes"); code != 0 || !strings.Contains(out, "is the newest") {
+			t.Errorf("%d %s", code, out)
+		}
+	})
+}

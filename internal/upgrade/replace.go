@@ -1,0 +1,88 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// ErrNothingToUndo says that no older copy is there.
+var ErrNothingToUndo = i18n.Errorf("there is no older copy to go back to", "没有可以恢复的旧版本")
+
+// Old is where the replaced copy of a program is kept.
+func Old(program string) string { return program + ".old" }
+
+// Replace puts the program of a release in the place of another, which is kept
+// as Old. Nothing is changed before the new one was verified and has started.
+func (r *Release) Replace(ctx context.Context, program string) error {
+	data, err := r.download(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		return err
+	}
+	fresh, err := writeBeside(program, data, info.Mode().Perm())
+	if err != nil {
+		return i18n.Errorf("writing beside %s: %w; an owner of that folder can", "无法写入 %s 所在目录：%w；请由该目录的所有者执行", program, err)
+	}
+	defer os.Remove(fresh) // it is gone when all went well
+	if err := starts(ctx, fresh, r.Version); err != nil {
+		return err
+	}
+	return swap(fresh, program, Old(program))
+}
+
+// writeBeside writes a file into the folder of a program, down to the disk. On
+// Windows a program is known by its ending.
+func writeBeside(program string, data []byte, mode fs.FileMode) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(program), ".new-*-"+filepath.Base(program))
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// starts runs a program once: one that is for another machine, or another
+// version than its archive says, never takes the place of one that works.
+func starts(ctx context.Context, program, version string) error {
+	out, err := exec.CommandContext(ctx, program, "--version").Output()
+	if err != nil {
+		return i18n.Errorf("the new program does not start, so the old one stays: %w", "新程序无法启动，保留旧程序：%w", err)
+	}
+	first, _, _ := strings.Cut(string(out), "\n")
+	if strings.TrimSpace(first) != version {
+		return i18n.Errorf("the new program says that it is version %s, not %s, so the old one stays", "新程序自称版本 %s，而不是 %s，保留旧程序", strings.TrimSpace(first), version)
+	}
+	return nil
+}
+
+// Undo puts the older copy back, and keeps the one that it replaces in its
+// place: doing it again undoes the undoing.
+func Undo(program string) error {
+	old := Old(program)
+	if _, err := os.Stat(old); errors.Is(err, fs.ErrNotExist) {
+		return ErrNothingToUndo
+	}
+	aside := old + ".back"
+	if err := os.Rename(old, aside); err != nil {
+		return err
+	}
+	if err := swap(aside, program, old); err != nil {
+		return errors.Join(err, os.Rename(aside, old))
+	}
+	return nil
+}
