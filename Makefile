@@ -150,7 +150,7 @@ release-tag-check: # the tag says the version that the program says
 # The file of the secret key that belongs to releaseKey in packaging/product.go.
 SIGN_KEY ?=
 
-release-sign: release-minisign # and with cosign, without a key; it wants the identity of a workflow
+release-sign: $(if $(SIGN_KEY),release-minisign) # and with cosign, without a key; it wants the identity of a workflow
 	cosign sign-blob --yes --bundle $(RELEASE)/SHA256SUMS.sigstore.json $(RELEASE)/SHA256SUMS
 
 release-minisign: # what upgrade checks

@@ -150,6 +150,14 @@ func TestDescriptions(t *testing.T) {
 				t.Errorf("no %q in\n%s", part, out)
 			}
 		}
+		for flag, parts := range map[string][]string{"tlsSecret=": {`"insecure": true`, "scheme: HTTP }"}, "tlsSecret=cert": {`"cert": "/run/secrets/tls/tls.crt"`, "scheme: HTTPS }", "secretName: cert"}} {
+			out := must(t, nil, tool(t, "helm"), "template", "gate", chart, "--set", "existingSecret=mine", "--set", flag)
+			for _, part := range parts {
+				if !strings.Contains(out, part) {
+					t.Errorf("%s: no %s in\n%s", flag, part, out)
+				}
+			}
+		}
 		if out, code := run(t, nil, tool(t, "helm"), "template", "gate", chart); code == 0 || !strings.Contains(out, "set key") {
 			t.Errorf("without a key: %d %s", code, out)
 		}
