@@ -258,7 +258,7 @@ func TestConsoleApproval(t *testing.T) {
 		}
 	})
 	t.Run("door/8 an entry swapped after it was shown is not approved", func(t *testing.T) {
-		c.propose(`{"name":"x","replace":true,"command":"touch","args":[` + quote(marker) + `]}`)
+		c.propose(`{"name":"x","replace":true,"command":"touch","args":[` + quote(marker) + `],"cwd":` + quote(c.dir) + `}`)
 		status, answer := c.call(c.key, "POST", "servers/default/x/approve", `{"hash":`+quote(hash)+`}`)
 		var now struct{ Approval struct{ Entry, Hash string } }
 		if json.Unmarshal([]byte(answer), &now) != nil || status != http.StatusConflict || !strings.Contains(now.Approval.Entry, marker) || now.Approval.Hash == hash {

@@ -92,7 +92,8 @@ func (s *settings) file() string {
 
 // touch is an entry that would create the marker.
 func (s *settings) touch() string {
-	return fmt.Sprintf(`"command":"touch","args":[%q]`, s.marker)
+	// An approved server is confined; it may write where it works.
+	return fmt.Sprintf(`"command":"touch","args":[%q],"cwd":%q`, s.marker, filepath.Dir(s.marker))
 }
 
 func quote(s string) string {
