@@ -16,7 +16,7 @@ import (
 // standard input, runs it, and answers on standard output. It returns the exit
 // code.
 func RunChild() int {
-	p := &process{}
+	p := &process{ready: make(chan struct{})}
 	if err := confine(); err != nil {
 		os.Stderr.WriteString("script: " + err.Error() + "\n")
 		return 1
@@ -24,6 +24,7 @@ func RunChild() int {
 	debug.SetGCPercent(50)
 	stream := stdio.NewStream(os.Stdin, os.Stdout, stdio.StreamOptions{MaxLine: maxLine})
 	p.conn = jsonrpc.NewConn(stream, jsonrpc.ConnOptions{Handler: p, Limits: jsonrpc.ScanLimits{Depth: maxDepth}})
+	close(p.ready)
 	<-p.conn.Done()
 	return 0
 }
@@ -36,8 +37,9 @@ const maxDepth = 1 << 20
 
 // A process is the child's side of the pipe.
 type process struct {
-	conn *jsonrpc.Conn
-	once sync.Once
+	conn  *jsonrpc.Conn
+	ready chan struct{} // closed once conn is set: the job may be read before
+	once  sync.Once
 }
 
 // Handle takes the one job of the process.
@@ -45,6 +47,7 @@ func (p *process) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Reque
 	if req.Method != MethodRun {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method not found")
 	}
+	<-p.ready
 	err = jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "this process had its job")
 	p.once.Do(func() {
 		var job Job
