@@ -25,6 +25,16 @@ const (
 	CodeSignIn         = "AIO2135"
 	CodeNoClient       = "AIO2140"
 	CodeClientFile     = "AIO2141"
+	CodeUnknownName    = "AIO2150"
+	CodeNoVersion      = "AIO2151"
+	CodeRecord         = "AIO2152"
+	CodeDigest         = "AIO2153"
+	CodeNeeds          = "AIO2154"
+	CodeSteers         = "AIO2155"
+	CodeAsk            = "AIO2156"
+	CodeRegistry       = "AIO2157"
+	CodeBundle         = "AIO2158"
+	CodeAnswer         = "AIO2159"
 	CodeInUse          = "AIO4001"
 	CodeNotRunning     = "AIO4002"
 	CodeControl        = "AIO4003"
@@ -75,6 +85,26 @@ var explanations = map[string]explanation{
 		"不认识这个客户端。不带参数的 `mcp-all-in-one import` 列出已知客户端及其文件。"},
 	CodeClientFile: {"The client's file could not be read or changed; nothing was written. The message says where it stopped.",
 		"无法读取或修改该客户端的文件；未写入任何内容。提示说明了出错位置。"},
+	CodeUnknownName: {"No registry has a server of this name. `mcp-all-in-one search WORD` lists the names that there are; which registries are asked is `registries` in the config file.",
+		"没有注册表收录这个名称。`mcp-all-in-one search WORD` 列出现有名称；询问哪些注册表由配置文件中的 `registries` 决定。"},
+	CodeNoVersion: {"The registry has the server, but not this version of it. The message lists versions that there are; without one the latest is taken.",
+		"注册表中有该服务，但没有这个版本。提示中列出了现有版本；不写版本则使用最新版。"},
+	CodeRecord: {"What the registry says about the server cannot be used: it is malformed, or it would run something else than one exact version of one package. Nothing was written and nothing was downloaded.",
+		"注册表中该服务的记录无法使用：格式不正确，或运行的不是某个软件包的一个确切版本。没有写入，也没有下载任何内容。"},
+	CodeDigest: {"The bytes of the bundle are not those that the registry names: the file was replaced, or was cut on its way. Nothing was unpacked.",
+		"安装包的内容与注册表所记录的不符：文件被替换，或传输不完整。没有解包任何内容。"},
+	CodeNeeds: {"The server is run by a program that is not installed here, or not in PATH. Install it, or choose another way with --package.",
+		"运行该服务的程序没有安装，或不在 PATH 中。请安装，或用 --package 选择其他方式。"},
+	CodeSteers: {"The record or the bundle sets an environment variable that decides what programs load or where they connect. A server has no need for that, so it is refused.",
+		"记录或安装包设置了决定程序加载内容或连接去向的环境变量。服务不需要这样做，因此拒绝。"},
+	CodeAsk: {"The server needs something that only a person can say, and there is no terminal to ask on. Give it with --env, --arg or --header.",
+		"该服务需要由人提供的内容，但没有可供询问的终端。请用 --env、--arg 或 --header 提供。"},
+	CodeRegistry: {"A registry could not be reached, or did not answer as a registry does. What was fetched before works offline by its exact version; installed servers need no registry.",
+		"无法访问注册表，或其应答不符合规范。以前取得过的内容可按确切版本离线使用；已安装的服务不需要注册表。"},
+	CodeBundle: {"The bundle was refused as a whole, and nothing of it was kept: a name leads outside of its folder, it is larger than its bounds, or it is not made as the format demands.",
+		"整个安装包被拒绝，没有保留任何内容：其中的名称指向文件夹之外、超出大小限制，或不符合格式。"},
+	CodeAnswer: {"The answer does not fit what the server asks for: a number, a choice, a path that exists.",
+		"回答不符合服务的要求：数字、选项，或存在的路径。"},
 	CodeInUse: {"Another program listens on this address already, often another gateway. Stop it, or take another port with --port.",
 		"该地址已被其他程序占用，通常是另一个网关。停止它，或用 --port 换一个端口。"},
 	CodeNotRunning: {"The command needs a running gateway and none was found for this config file. Start one with `mcp-all-in-one http`.",
