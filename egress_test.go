@@ -20,6 +20,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/probe/trace.go":                         {"the url of a configured server, without credentials, redirects off", "internal/probe TestTrace"},
 	"internal/access/oauth_keys.go":                   {"the issuer's keys, over a client of safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
 	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
+	"internal/install/bundle.go":                      {"bundles, over safehttp", "internal/install TestBundleFromAddress"},
 	"internal/install/registry.go":                    {"registries of servers, over safehttp", "internal/install TestRegistryLeadsNowhere"},
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},

@@ -35,6 +35,7 @@ const (
 	CodeRegistry       = "AIO2157"
 	CodeBundle         = "AIO2158"
 	CodeAnswer         = "AIO2159"
+	CodeLock           = "AIO2160"
 	CodeInUse          = "AIO4001"
 	CodeNotRunning     = "AIO4002"
 	CodeControl        = "AIO4003"
@@ -105,6 +106,8 @@ var explanations = map[string]explanation{
 		"整个安装包被拒绝，没有保留任何内容：其中的名称指向文件夹之外、超出大小限制，或不符合格式。"},
 	CodeAnswer: {"The answer does not fit what the server asks for: a number, a choice, a path that exists.",
 		"回答不符合服务的要求：数字、选项，或存在的路径。"},
+	CodeLock: {"The server could not be locked: npm or uv did not resolve it, or a package has no integrity. What they said is in the message; mcp.lock is as it was.",
+		"无法锁定该服务：npm 或 uv 未能解析，或某个软件包没有 integrity。提示中有它们的输出；mcp.lock 保持不变。"},
 	CodeInUse: {"Another program listens on this address already, often another gateway. Stop it, or take another port with --port.",
 		"该地址已被其他程序占用，通常是另一个网关。停止它，或用 --port 换一个端口。"},
 	CodeNotRunning: {"The command needs a running gateway and none was found for this config file. Start one with `mcp-all-in-one http`.",

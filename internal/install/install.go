@@ -8,10 +8,10 @@ package install
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -44,8 +44,10 @@ type Entry struct {
 	Env     map[string]string `json:"env,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
-	Sandbox string            `json:"sandbox,omitempty"`
+	Sandbox any               `json:"sandbox,omitempty"`
 	Origin  *config.Origin    `json:"-"`
+
+	needs *Profile // what it needs beside its own files
 }
 
 // JSON is the entry as it is written.
@@ -67,17 +69,21 @@ func (e *Entry) JSON() ([]byte, error) {
 	}{e, o})
 }
 
-// CanConfine says that an entry may name a sandbox: whether the config file has
-// a key for it decides, so that what add writes is always read back.
-var CanConfine = hasKey(reflect.TypeFor[config.Server](), "sandbox")
+// A Profile is a sandbox of an entry that needs more than its own files.
+type Profile struct {
+	Read  []string `json:"read,omitempty"`
+	Write []string `json:"write,omitempty"`
+}
 
-func hasKey(t reflect.Type, name string) bool {
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("json") == name {
-			return true
-		}
+// Confine gives a command a sandbox: "on", or its profile.
+func (e *Entry) Confine() {
+	switch {
+	case e.Command == "":
+	case e.needs != nil:
+		e.Sandbox = e.needs
+	default:
+		e.Sandbox = "on"
 	}
-	return false
 }
 
 // maxShown is how many characters of a stranger's text are shown.

@@ -69,3 +69,10 @@ func LooksLike(name string, others []string) string {
 	}
 	return ""
 }
+
+// Mark gives the entry of a bundle that a registry names its origin there.
+func (p *Plan) Mark(e *Entry) {
+	o := p.origin()
+	o.Bundle, o.SHA256 = e.Origin.Bundle, e.Origin.SHA256
+	e.Origin = o
+}

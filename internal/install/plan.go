@@ -32,6 +32,8 @@ type Plan struct {
 	// Program must be there to run it; "" when none is needed.
 	Program   string
 	Questions []Question
+	// Download is the address of a bundle, SHA256 what its bytes must have.
+	Download, SHA256 string
 
 	kind    string // type of a remote server
 	command string
@@ -174,6 +176,7 @@ var (
 	npmVersion  = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 	pypiVersion = regexp.MustCompile(`^(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([._-][a-z0-9]+)*)?$`)
+	sha256Text  = regexp.MustCompile(`^[a-f0-9]{64}$`)
 	nugetName   = regexp.MustCompile(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`)
 )
 
@@ -202,7 +205,7 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 	case OCI:
 		return nil, fail(env.CodeRecord, "%s is an image; add NAME -- docker run -i --rm IMAGE runs it", "%s 是镜像；可用 add NAME -- docker run -i --rm IMAGE 运行", Show(pk.ID))
 	case MCPB:
-		return nil, nil
+		return p, p.bundle(pk)
 	}
 	run := runners[pk.Type]
 	if len(pk.Runtime) > 0 {
@@ -232,6 +235,19 @@ func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
 		p.args = append(p.args, part{value: &template{{text: a}}})
 	}
 	return p, nil
+}
+
+// bundle plans the download of a bundle; its manifest says the rest.
+func (p *Plan) bundle(pk pack) error {
+	u, err := url.Parse(pk.ID)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return fail(env.CodeRecord, "%s is not an https address of a bundle: refused", "%s 不是安装包的 https 地址：已拒绝", Show(pk.ID))
+	}
+	if !sha256Text.MatchString(pk.SHA256) {
+		return fail(env.CodeRecord, "the record does not say the SHA-256 of the bundle: refused", "记录没有给出安装包的 SHA-256：已拒绝")
+	}
+	p.Download, p.SHA256 = pk.ID, pk.SHA256
+	return nil
 }
 
 var argName = regexp.MustCompile(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._-]*$`)

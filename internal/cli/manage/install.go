@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/sandbox"
 )
 
 // An offer is a server that a stranger published, before the person has said
@@ -26,6 +27,7 @@ type offer struct {
 	alarms    []string    // reasons to look twice, each asked for
 	questions []install.Question
 	fill      func(local string, answers install.Answers) (*install.Filled, error)
+	bundle    *install.Bundle // unpacked after the yes
 }
 
 // addStranger adds a server of a registry or a bundle.
@@ -42,9 +44,17 @@ func addStranger(cmd *cobra.Command, a *env.Env, f addFlags, word string) error 
 	if err != nil {
 		return err
 	}
-	o, err := offerRecord(ctx, cfg, a, f, word)
+	var o *offer
+	if install.IsBundle(word) {
+		o, err = offerBundle(ctx, a, word, "")
+	} else {
+		o, err = offerRecord(ctx, a, cfg, f, word)
+	}
 	if err != nil {
 		return said(a, err)
+	}
+	if o.bundle != nil {
+		defer o.bundle.Close()
 	}
 	if f.name != "" {
 		o.local = f.name
@@ -105,7 +115,7 @@ func registries(cfg *config.Config) *install.Registries {
 }
 
 // offerRecord looks a name up and plans how it would run here.
-func offerRecord(ctx context.Context, cfg *config.Config, a *env.Env, f addFlags, word string) (*offer, error) {
+func offerRecord(ctx context.Context, a *env.Env, cfg *config.Config, f addFlags, word string) (*offer, error) {
 	name, version, _ := strings.Cut(word, "@")
 	r := registries(cfg)
 	defer r.Close()
@@ -122,6 +132,21 @@ func offerRecord(ctx context.Context, cfg *config.Config, a *env.Env, f addFlags
 		return nil, err
 	}
 	o := &offer{local: install.LocalName(name), questions: plan.Questions, fill: plan.Fill}
+	if plan.Download != "" {
+		if o, err = offerBundle(ctx, a, plan.Download, plan.SHA256); err != nil {
+			return nil, err
+		}
+		o.local = install.LocalName(name)
+		fill := o.fill
+		o.fill = func(local string, answers install.Answers) (*install.Filled, error) {
+			filled, err := fill(local, answers)
+			if err == nil {
+				plan.Mark(filled.Entry)
+			}
+			return filled, err
+		}
+		o.rows = slices.DeleteFunc(o.rows, func(r [2]string) bool { return r[0] == a.T("says", "自述") })
+	}
 	describeRecord(a, o, plan)
 	o.alarms = append(o.alarms, alarms(a, cfg, rec)...)
 	return o, nil
@@ -172,8 +197,8 @@ func takeOffer(ctx context.Context, a *env.Env, cfg *config.Config, f addFlags, 
 	if err != nil {
 		return err
 	}
-	if install.CanConfine && filled.Entry.Command != "" && !f.noSandbox {
-		filled.Entry.Sandbox = "on"
+	if !f.noSandbox && sandbox.Supported() == nil {
+		filled.Entry.Confine()
 	}
 	entry, err := filled.Entry.JSON()
 	if err != nil {

@@ -65,7 +65,14 @@ func showOffer(a *env.Env, o *offer, filled *install.Filled, schema string) {
 }
 
 func sandboxWords(a *env.Env, e *install.Entry) string {
+	profile, wider := e.Sandbox.(*install.Profile)
 	switch {
+	case wider:
+		text := a.T("on: reads ", "开启：可读 ") + strings.Join(profile.Read, " ")
+		if len(profile.Write) > 0 {
+			text += a.T(", writes ", "，可写 ") + strings.Join(profile.Write, " ")
+		}
+		return i18n.Seen(text + a.T(", any public host", "，可访问任意公网主机"))
 	case e.Command == "":
 		return a.T("none is needed: it runs elsewhere", "不需要：它在别处运行")
 	case e.Sandbox == "on":

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -23,6 +22,11 @@ const firstStart = 3 * time.Minute
 // carryOut writes the entry, starts the server once, and says what it offers.
 // One that does not start stays in the file, switched off.
 func carryOut(ctx context.Context, a *env.Env, f addFlags, o *offer, filled *install.Filled, entry []byte) error {
+	if o.bundle != nil {
+		if err := o.bundle.Unpack(bundlesDir()); err != nil {
+			return err
+		}
+	}
 	if len(filled.Secrets) > 0 {
 		if _, err := a.UserDir(); err != nil {
 			return err
@@ -109,12 +113,12 @@ func sayStarted(a *env.Env, u *upstream.Upstream) error {
 	default:
 		e := env.ExitError{Code: env.ExitUnreachable, ID: env.CodeNotStarted, Err: reason(a, st), Hint: a.Again("enable", st.Name)}
 		for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
-			e.Details = append(e.Details, env.Detail{Label: "stderr", Text: catalog.Reveal(line)})
+			e.Details = append(e.Details, env.Detail{Label: "stderr", Text: i18n.Reveal(line)})
 		}
 		return &e
 	}
 	for _, issue := range st.Issues {
-		fmt.Fprintf(a.Stderr, "  ! %s: %s\n", catalog.Reveal(issue.Item), issue.Detail.In(a.Lang))
+		fmt.Fprintf(a.Stderr, "  ! %s: %s\n", i18n.Reveal(issue.Item), issue.Detail.In(a.Lang))
 	}
 	return nil
 }
