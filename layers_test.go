@@ -91,7 +91,7 @@ var layers = map[string][]string{
 		"daemon", "daemon/instance", "mcptest", "cli/command", "cli/output", "cli/target", "cli/use", "tester/lint", "tester/record", "tester/suite"},
 	"cli/run": {"config", "mcp", "access", "catalog", "upstream", "gateway", "env", "control", "daemon", "daemon/instance",
 		"mcptest", "cli/command"},
-	"cli/manage": {"install", "lock", "sandbox", "jsonrpc", "config", "mcphttp", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance",
+	"cli/manage": {"install", "lock", "sandbox", "jsonrpc", "definition", "config", "mcphttp", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance",
 		"cli/command", "mcphttp/httpclient"},
 	"cli/client": {"jsonrpc", "config", "traffic", "probe", "web", "env", "control", "clients", "daemon", "daemon/instance",
 		"cli/command", "tester/history"},

@@ -70,6 +70,7 @@ type Config struct {
 	Audit      Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
 	Metrics    Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
 	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"add 与 search 依次询问的 MCP 注册表；官方注册表最后询问，空列表则不询问任何注册表。"`
+	Locked     bool          `json:"locked" doc:"Start only what mcp.lock has, as it has it; see docs/lock.md." zh:"只启动 mcp.lock 中的内容，且须与其一致；见 docs/lock.md。"`
 	Tracing    Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
 	Problems []Problem `json:"-"` // warnings, and servers that are off

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/i18n"
 )
 
