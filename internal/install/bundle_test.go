@@ -268,7 +268,7 @@ func BenchmarkUnpack(b *testing.B) {
 	for i := range 2500 {
 		name := "manifest.json"
 		if i > 0 {
-			name = fmt.Sprintf("node_modules/p%d/lib/f%d.js", i%90, i)
+			name = fmt.Sprintf("node_modules/p%d/lib/f%d.js", i/28, i)
 		}
 		out, err := w.Create(name)
 		if err != nil {

@@ -46,6 +46,9 @@ func (b *Bundle) unpackTo(dir string) error {
 	}
 	defer root.Close()
 	left, made, buf := int64(maxUnpacked), map[string]bool{}, make([]byte, 64<<10)
+	// Entries of one folder follow one another, so it is opened once for them.
+	current, in := root, "."
+	defer func() { current.Close() }()
 	for _, f := range b.zip.File {
 		name := strings.TrimSuffix(f.Name, "/")
 		folder := path.Dir(name)
@@ -65,7 +68,17 @@ func (b *Bundle) unpackTo(dir string) error {
 		if f.Mode()&0o111 != 0 || b.Manifest.Server.Type == "binary" && name == path.Clean(b.Manifest.Server.Entry) {
 			mode = 0o500
 		}
-		n, err := unpackFile(root, f, name, mode, left, buf)
+		if folder != in {
+			next, err := root.OpenRoot(folder)
+			if err != nil {
+				return badBundle("%s: %v", "%s：%v", Show(f.Name), i18n.Why(err))
+			}
+			if current != root {
+				current.Close()
+			}
+			current, in = next, folder
+		}
+		n, err := unpackFile(current, f, path.Base(name), mode, left, buf)
 		if err != nil {
 			return err
 		}
