@@ -23,6 +23,8 @@ var egress = map[string]struct{ why, test string }{
 	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
 	"internal/daemon/notify.go":                       {"the socket of systemd on this machine", "test/release TestService"},
 	"internal/upgrade/upgrade.go":                     {"the release page that was compiled in, when a person asks, over safehttp", "internal/cli TestUpgrade"},
+	"internal/install/bundle.go":                      {"bundles, over safehttp", "internal/install TestBundleFromAddress"},
+	"internal/install/registry.go":                    {"registries of servers, over safehttp", "internal/install TestRegistryLeadsNowhere"},
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
 	"internal/telemetry/otlp.go":                      {"the collector, over safehttp", "internal/safehttp TestConfigured"},

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/i18n"
@@ -17,6 +18,7 @@ func (r *reader) checkTop() {
 	r.checkStdio()
 	r.checkCORS()
 	r.checkRoots()
+	r.checkRegistries()
 	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS, "tracing.url": r.cfg.Tracing.URL} {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
@@ -110,4 +112,32 @@ func (r *reader) checkRoots() {
 		}
 		r.c.add(SeverityError, r.at("roots").pos, "roots", codeURL, uri, i18n.New("is not a file:// URI", "不是 file:// URI"))
 	}
+}
+
+// checkRegistries demands of each registry a name of its own and an address
+// that a token may be sent to.
+func (r *reader) checkRegistries() {
+	seen := map[string]bool{OfficialRegistry: true}
+	for i, g := range r.cfg.Registries {
+		item := r.at("registries").items[i]
+		if len(placeholders(item)) > 0 && r.vars.asWritten {
+			continue
+		}
+		path := "registries[" + strconv.Itoa(i) + "]"
+		if u, err := url.Parse(g.URL); err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && IsLoopback(u.Hostname())) {
+			r.c.add(SeverityError, item.pos, path+".url", codeURL, asShown(item.get("url")), i18n.New("is not an https address", "不是 https 地址"))
+		}
+		if !nameFault(g.Name).Empty() || seen[g.Name] {
+			r.c.add(SeverityError, item.pos, path+".name", codeNotOneOf, asShown(item.get("name")), i18n.New("a name that no other registry has", "未被其他注册表使用的名称"))
+		}
+		seen[g.Name] = true
+	}
+}
+
+// asShown is the text of a value that may be absent, as the file has it.
+func asShown(n *node) string {
+	if n == nil {
+		return ""
+	}
+	return safeURL(shown(n))
 }

@@ -49,27 +49,29 @@ type Config struct {
 	Created bool      `json:"-"` // it was missing and has just been written
 	Schemas []*Schema `json:"-"` // in the order of the file
 
-	Server    ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
-	CLI       CLI           `json:"cli" doc:"How the command line speaks." zh:"命令行的通信方式。"`
-	Logging   Logging       `json:"logging" doc:"What is logged, and where to." zh:"日志。"`
-	Roots     []Root        `json:"roots" doc:"Roots told to servers that ask outside any call." zh:"服务在调用之外询问时得到的根目录。"`
-	Sampling  Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
-	Answers   Answers       `json:"answers" doc:"Fixed answers to questions when nobody else answers." zh:"无人回答时使用的固定答案。"`
-	Access    Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
-	Limits    Limits        `json:"limits" doc:"Every bound of the gateway." zh:"网关的全部限制。"`
-	StartWait time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
-	Compat    string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
-	Mode      string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
-	Naming    string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
-	Fit       string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
-	Compact   Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
-	Code      bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not say." zh:"在 compact 与 search 模式中显示 run：运行可调用工具的脚本。对未单独设置的 schema 有效。"`
-	Scripts   Scripts       `json:"scripts" doc:"Bounds of one script." zh:"单个脚本的限制。"`
-	Results   Results       `json:"results" doc:"Large results: shown in part, kept whole for a while." zh:"大型结果：只显示一部分，完整内容保存一段时间。"`
-	Tokens    string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
-	Audit     Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
-	Metrics   Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
-	Tracing   Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
+	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
+	CLI        CLI           `json:"cli" doc:"How the command line speaks." zh:"命令行的通信方式。"`
+	Logging    Logging       `json:"logging" doc:"What is logged, and where to." zh:"日志。"`
+	Roots      []Root        `json:"roots" doc:"Roots told to servers that ask outside any call." zh:"服务在调用之外询问时得到的根目录。"`
+	Sampling   Sampling      `json:"sampling" doc:"An OpenAI-compatible endpoint that answers sampling requests." zh:"回答采样请求的 OpenAI 兼容端点。"`
+	Answers    Answers       `json:"answers" doc:"Fixed answers to questions when nobody else answers." zh:"无人回答时使用的固定答案。"`
+	Access     Access        `json:"access" doc:"Who may use this gateway." zh:"谁可以使用本网关。"`
+	Limits     Limits        `json:"limits" doc:"Every bound of the gateway." zh:"网关的全部限制。"`
+	StartWait  time.Duration `json:"startWait" def:"4s" min:"0s" max:"10m" doc:"How long the first list of a session waits for servers that are starting; the handshake waits as long, at most 4 s." zh:"会话的第一次列表最多等待启动中的服务多久；握手同样等待，但最多 4 秒。"`
+	Compat     string        `json:"compat" def:"auto" enum:"auto|seed|spec" doc:"Dialect of sessions." zh:"会话方言。"`
+	Mode       string        `json:"mode" enum:"full|compact|search|code|auto" doc:"Mode of every schema that sets none; the program's name decides when absent." zh:"未单独设置的 schema 的模式；缺省由程序名决定。"`
+	Naming     string        `json:"naming" def:"prefix" enum:"prefix|none" doc:"Naming of every schema that sets none." zh:"未单独设置的 schema 的命名方式。"`
+	Fit        string        `json:"fit" def:"off" enum:"off|auto|claude|cursor|gemini|openai|vscode|windsurf" doc:"Fit of every schema that sets none." zh:"未单独设置的 schema 的 fit。"`
+	Compact    Compact       `json:"compact" doc:"What compact mode prints." zh:"紧凑模式的输出。"`
+	Code       bool          `json:"code" doc:"Show run in the compact and search modes: a tool that runs a script which calls tools. For every schema that does not say." zh:"在 compact 与 search 模式中显示 run：运行可调用工具的脚本。对未单独设置的 schema 有效。"`
+	Scripts    Scripts       `json:"scripts" doc:"Bounds of one script." zh:"单个脚本的限制。"`
+	Results    Results       `json:"results" doc:"Large results: shown in part, kept whole for a while." zh:"大型结果：只显示一部分，完整内容保存一段时间。"`
+	Tokens     string        `json:"tokens" def:"file" enum:"file|keychain" doc:"Where the tokens of auth login are kept: an encrypted file, or the user's keychain." zh:"auth login 的令牌存放处：加密文件或系统钥匙串。"`
+	Audit      Audit         `json:"audit" doc:"A record of who called what, and how it ended." zh:"审计日志：谁调用了什么，结果如何。"`
+	Metrics    Metrics       `json:"metrics" doc:"Figures for Prometheus at /metrics." zh:"/metrics 上的 Prometheus 指标。"`
+	Registries []Registry    `json:"registries" doc:"MCP registries that add and search ask, in order; the official one is asked last, an empty list asks none." zh:"add 与 search 依次询问的 MCP 注册表；官方注册表最后询问，空列表则不询问任何注册表。"`
+	Locked     bool          `json:"locked" doc:"Start only what mcp.lock has, as it has it; see docs/lock.md." zh:"只启动 mcp.lock 中的内容，且须与其一致；见 docs/lock.md。"`
+	Tracing    Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
 	Problems []Problem `json:"-"` // warnings, and servers that are off
 
@@ -212,6 +214,18 @@ type Audit struct {
 // Metrics says whether figures are shown.
 type Metrics struct {
 	Enabled bool `json:"enabled" def:"true" doc:"Serve /metrics." zh:"是否提供 /metrics。"`
+}
+
+// OfficialRegistry is the name of the registry that is asked unless the file
+// says that none is.
+const OfficialRegistry = "official"
+
+// Registry is a list of servers that can be added by name.
+type Registry struct {
+	Name  string   `json:"name" doc:"What people call it." zh:"名称。"`
+	URL   string   `json:"url" doc:"Base address, https." zh:"基础地址，必须为 https。"`
+	Token Secret   `json:"token" doc:"Bearer token, sent to this registry only." zh:"访问令牌，只发送给此注册表。"`
+	Names []string `json:"names" doc:"Names of servers that are asked for here alone; * matches any text." zh:"只在此处查询的服务名；* 匹配任意文本。"`
 }
 
 // Tracing says where traces are sent.

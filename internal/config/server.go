@@ -101,6 +101,8 @@ type Server struct {
 	Allow        []string              `json:"allow" doc:"Only these tools; * matches any text." zh:"仅允许这些工具；* 匹配任意文本。"`
 	Deny         []string              `json:"deny" doc:"Not these tools; * matches any text." zh:"禁止这些工具；* 匹配任意文本。"`
 
+	Origin Origin `json:"origin" doc:"Where add found it; has no effect on how it is started." zh:"add 的来源；不影响启动方式。"`
+
 	Missing      []string `json:"-"` // undefined variables: the server is off
 	Vars         []string `json:"-"` // placeholders in env and headers
 	Pending      bool     `json:"-"` // nobody has approved it yet
@@ -118,6 +120,15 @@ type ToolPolicy struct {
 	Description string        `json:"description" doc:"Description it is listed with." zh:"列出时的描述。"`
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
 	Results     ResultLimit   `json:"results" doc:"Large results of this tool." zh:"此工具的大型结果。"`
+}
+
+// Origin says where the entry of a server came from.
+type Origin struct {
+	Registry string `json:"registry" doc:"Name of the registry." zh:"注册表的名称。"`
+	Name     string `json:"name" doc:"Name of the server there." zh:"在注册表中的名称。"`
+	Version  string `json:"version" doc:"Its version." zh:"版本。"`
+	Bundle   string `json:"bundle" doc:"File or address of the bundle." zh:"安装包的文件或地址。"`
+	SHA256   string `json:"sha256" doc:"SHA-256 of the bundle." zh:"安装包的 SHA-256。"`
 }
 
 // Auth says how the gateway signs in to a server by OAuth. All of it may be

@@ -21,6 +21,7 @@ type ServeFlags struct {
 	Watch                bool
 	NoUI                 bool
 	NoSelfConfig         bool
+	Locked               bool // start only what mcp.lock has
 	AnyOrigin            bool
 	NoCORS               bool
 	CORSOrigin           string
@@ -106,6 +107,7 @@ func (f *ServeFlags) apply(cfg *config.Config) {
 	if f.Compat != "" {
 		cfg.Compat = f.Compat
 	}
+	cfg.Locked = cfg.Locked || f.Locked
 	if f.AnyOrigin {
 		cfg.Server.CORS.AllowAnyOrigin = true
 	}

@@ -144,7 +144,7 @@ func (r *reloader) apply(cfg *config.Config) web.Reload {
 	r.seen = [sha256.Size]byte{}
 	warn(r.env, r.in.Log, cfg)
 	report := r.report(cfg)
-	r.in.Set.Apply(cfg, r.in.Only)
+	r.in.Apply(cfg)
 	r.in.Log.Info("config applied", "path", cfg.Path, "added", report.Added, "removed", report.Removed, "changed", report.Changed)
 	return report
 }

@@ -25,6 +25,17 @@ const (
 	CodeSignIn         = "AIO2135"
 	CodeNoClient       = "AIO2140"
 	CodeClientFile     = "AIO2141"
+	CodeUnknownName    = "AIO2150"
+	CodeNoVersion      = "AIO2151"
+	CodeRecord         = "AIO2152"
+	CodeDigest         = "AIO2153"
+	CodeNeeds          = "AIO2154"
+	CodeSteers         = "AIO2155"
+	CodeAsk            = "AIO2156"
+	CodeRegistry       = "AIO2157"
+	CodeBundle         = "AIO2158"
+	CodeAnswer         = "AIO2159"
+	CodeLock           = "AIO2160"
 	CodeInUse          = "AIO4001"
 	CodeNotRunning     = "AIO4002"
 	CodeControl        = "AIO4003"
@@ -81,6 +92,28 @@ var explanations = map[string]explanation{
 		"无法安装、删除或查询此用户的服务。服务是 systemd 的用户单元、launchd 的代理或 Windows 的用户服务；提示中是它们给出的原因。`mcp-all-in-one http` 不需要它们即可运行网关。"},
 	CodeUpgrade: {"The program was not replaced: a release could not be read, its signature or checksum is wrong, no key to check it with is compiled in, or a package manager owns the file. Nothing was changed; the message says how to upgrade instead.",
 		"程序未被替换：无法读取发布、签名或校验和不符、程序未内置用于验证的公钥，或文件由包管理器管理。未作任何修改；提示说明了其他升级方式。"},
+	CodeUnknownName: {"No registry has a server of this name. `mcp-all-in-one search WORD` lists the names that there are; which registries are asked is `registries` in the config file.",
+		"没有注册表收录这个名称。`mcp-all-in-one search WORD` 列出现有名称；询问哪些注册表由配置文件中的 `registries` 决定。"},
+	CodeNoVersion: {"The registry has the server, but not this version of it. The message lists versions that there are; without one the latest is taken.",
+		"注册表中有该服务，但没有这个版本。提示中列出了现有版本；不写版本则使用最新版。"},
+	CodeRecord: {"What the registry says about the server cannot be used: it is malformed, or it would run something else than one exact version of one package. Nothing was written and nothing was downloaded.",
+		"注册表中该服务的记录无法使用：格式不正确，或运行的不是某个软件包的一个确切版本。没有写入，也没有下载任何内容。"},
+	CodeDigest: {"The bytes of the bundle are not those that the registry names: the file was replaced, or was cut on its way. Nothing was unpacked.",
+		"安装包的内容与注册表所记录的不符：文件被替换，或传输不完整。没有解包任何内容。"},
+	CodeNeeds: {"The server is run by a program that is not installed here, or not in PATH. Install it, or choose another way with --package.",
+		"运行该服务的程序没有安装，或不在 PATH 中。请安装，或用 --package 选择其他方式。"},
+	CodeSteers: {"The record or the bundle sets an environment variable that decides what programs load or where they connect. A server has no need for that, so it is refused.",
+		"记录或安装包设置了决定程序加载内容或连接去向的环境变量。服务不需要这样做，因此拒绝。"},
+	CodeAsk: {"The server needs something that only a person can say, and there is no terminal to ask on. Give it with --env, --arg or --header.",
+		"该服务需要由人提供的内容，但没有可供询问的终端。请用 --env、--arg 或 --header 提供。"},
+	CodeRegistry: {"A registry could not be reached, or did not answer as a registry does. What was fetched before works offline by its exact version; installed servers need no registry.",
+		"无法访问注册表，或其应答不符合规范。以前取得过的内容可按确切版本离线使用；已安装的服务不需要注册表。"},
+	CodeBundle: {"The bundle was refused as a whole, and nothing of it was kept: a name leads outside of its folder, it is larger than its bounds, or it is not made as the format demands.",
+		"整个安装包被拒绝，没有保留任何内容：其中的名称指向文件夹之外、超出大小限制，或不符合格式。"},
+	CodeAnswer: {"The answer does not fit what the server asks for: a number, a choice, a path that exists.",
+		"回答不符合服务的要求：数字、选项，或存在的路径。"},
+	CodeLock: {"The server could not be locked: npm or uv did not resolve it, or a package has no integrity. What they said is in the message; mcp.lock is as it was.",
+		"无法锁定该服务：npm 或 uv 未能解析，或某个软件包没有 integrity。提示中有它们的输出；mcp.lock 保持不变。"},
 	CodeInUse: {"Another program listens on this address already, often another gateway. Stop it, or take another port with --port.",
 		"该地址已被其他程序占用，通常是另一个网关。停止它，或用 --port 换一个端口。"},
 	CodeNotRunning: {"The command needs a running gateway and none was found for this config file. Start one with `mcp-all-in-one http`.",

@@ -42,6 +42,7 @@ func redirectedAway(req *http.Request) bool {
 // A guard carries requests whose URL it has checked, and limits the
 // size of the answer.
 type guard struct {
+	max           int64
 	allow         []netip.Prefix
 	plain, secure *http.Transport
 }
@@ -61,11 +62,11 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.ContentLength > MaxBody {
+	if resp.ContentLength > g.max {
 		resp.Body.Close()
 		return nil, ErrTooLarge
 	}
-	resp.Body = &limitedBody{ReadCloser: resp.Body, left: MaxBody}
+	resp.Body = &limitedBody{ReadCloser: resp.Body, left: g.max}
 	return resp, nil
 }
 

@@ -8,6 +8,7 @@
 package safehttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -62,6 +63,10 @@ type Options struct {
 	Resolver *net.Resolver
 	// RootCAs verify servers; nil means the system's.
 	RootCAs *x509.CertPool
+	// MaxBody is how much of a body can be read; MaxBody when zero.
+	MaxBody int64
+	// Timeout is for a whole exchange; Timeout when zero.
+	Timeout time.Duration
 }
 
 // NewClient returns a client that reaches public addresses over verified TLS,
@@ -70,16 +75,18 @@ type Options struct {
 // It follows up to three redirects, each checked anew, and none when the
 // request may carry credentials. A body ends with ErrTooLarge at MaxBody.
 func NewClient(opt Options) *http.Client {
+	opt.MaxBody, opt.Timeout = cmp.Or(opt.MaxBody, MaxBody), cmp.Or(opt.Timeout, Timeout)
 	own := &guard{
+		max:    opt.MaxBody,
 		allow:  opt.Allow,
 		secure: newTransport(opt, opt.Allow, false),
 		plain:  newTransport(opt, opt.Allow, true),
 	}
-	foreign := &guard{secure: newTransport(opt, nil, false), plain: newTransport(opt, nil, true)}
+	foreign := &guard{max: opt.MaxBody, secure: newTransport(opt, nil, false), plain: newTransport(opt, nil, true)}
 	return &http.Client{
 		Transport:     &router{own: own, foreign: foreign},
 		CheckRedirect: checkRedirect,
-		Timeout:       Timeout,
+		Timeout:       opt.Timeout,
 	}
 }
 

@@ -62,6 +62,11 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 
 // connect opens the transport and shakes hands.
 func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
+	if u.opt.Lock != nil && u.transport() != config.TypeStdio {
+		if err := u.opt.Lock.Hold(ctx, u.server(), nil); err != nil {
+			return nil, err
+		}
+	}
 	switch u.transport() {
 	case config.TypeStdio:
 		return u.connectStdio(ctx, s, sp)
@@ -102,7 +107,13 @@ func (u *Upstream) connOptions(l *link) jsonrpc.ConnOptions {
 
 func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, error) {
 	l := u.newLink(s, sp)
-	child, err := u.opt.Launcher.Start(ctx, u.command())
+	cmd := u.command()
+	if u.opt.Lock != nil {
+		if err := u.opt.Lock.Hold(ctx, u.server(), &cmd); err != nil {
+			return nil, err
+		}
+	}
+	child, err := u.opt.Launcher.Start(ctx, cmd)
 	if err != nil {
 		return nil, err
 	}

@@ -221,7 +221,23 @@ func (u *Upstream) pinned(kind string, items []catalog.Item) ([]catalog.Item, []
 	if err != nil {
 		u.log.Warn("remembering definitions", "kind", kind, "err", err)
 	}
-	return items, issues
+	return u.lockedOnly(kind, items, issues)
+}
+
+// lockedOnly withholds the items that are not as they were locked.
+func (u *Upstream) lockedOnly(kind string, items []catalog.Item, issues []catalog.Issue) ([]catalog.Item, []catalog.Issue) {
+	if u.opt.Lock == nil {
+		return items, issues
+	}
+	var same []catalog.Item
+	for _, item := range items {
+		if u.opt.Lock.Allows(u.server(), kind, item.Key, definition.Fingerprint(item.Raw)) {
+			same = append(same, item)
+			continue
+		}
+		issues = append(issues, catalog.Issue{Item: item.Key, Detail: i18n.New("it is not the one in mcp.lock", "与 mcp.lock 中的不同"), Withheld: true})
+	}
+	return same, issues
 }
 
 // pinnedInstructions are the instructions of the server as far as they may be

@@ -44,6 +44,8 @@ type Options struct {
 	Memory *Memory
 	// Pins remember the definitions of tools; nil remembers none.
 	Pins *Pins
+	// Lock holds servers to what was locked; nil holds none.
+	Lock Lock
 	// Greeting is set where there is one client only, on stdio.
 	Greeting *Greeting
 	// Person answers a question that no client can be asked; nil, and a nil
@@ -53,6 +55,15 @@ type Options struct {
 	OnChange func(u *Upstream)
 
 	dials semaphore
+}
+
+// A Lock says what servers may run and show.
+type Lock interface {
+	// Hold makes a command what was locked, or says why the server does not
+	// start. cmd is nil for a server over HTTP.
+	Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) error
+	// Allows says whether a definition is the one that was locked.
+	Allows(s *config.Server, kind, name, fingerprint string) bool
 }
 
 // An Upstream is one configured server of one schema.

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/install"
 )
 
 // addFlags are the flags of add.
@@ -24,18 +25,32 @@ type addFlags struct {
 	env, header       []string
 	replace           bool
 	createSchema      bool
+
+	// those of a server that a stranger published
+	name, way              string
+	arg                    []string
+	dryRun, yes, noSandbox bool
 }
 
 func AddCommand(a *env.Env) *cobra.Command {
 	var f addFlags
 	cmd := &cobra.Command{
-		Use:   "add NAME URL | add NAME -- COMMAND [ARG...]",
+		Use:   "add NAME URL | add NAME -- COMMAND [ARG...] | add REGISTRY/NAME[@VERSION] | add FILE.mcpb",
 		Short: a.T("add a server to the config file", "向配置文件添加服务"),
+		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, or a bundle (.mcpb, .dxt; a file or an https address). What a stranger published is shown before anything of it runs, and started after a yes.",
+			"向配置文件添加服务：地址、命令、MCP 注册表中的名称，或安装包（.mcpb、.dxt；文件或 https 地址）。他人发布的内容会在运行之前显示，确认后才启动。"),
 		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
 			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
+			"  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server --dry-run\n" +
 			"  mcp-all-in-one add github https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
-		Args: command.ArgCount(a, 2, -1),
+		Args: command.ArgCount(a, 1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && (install.IsName(args[0]) || install.IsBundle(args[0])) {
+				return addStranger(cmd, a, f, args[0])
+			}
+			if err := strangersOnly(a, cmd); err != nil {
+				return err
+			}
 			entry, err := newEntry(a, cmd, f, args)
 			if err != nil {
 				return err
@@ -61,7 +76,23 @@ func AddCommand(a *env.Env) *cobra.Command {
 	flags.StringVar(&f.kind, "type", "", a.T("`TYPE`: stdio, http or sse; found out when absent", "类型 `TYPE`：stdio、http 或 sse，缺省自动判断"))
 	flags.BoolVar(&f.createSchema, "create-schema", false, a.T("add the schema of --schema when there is none", "--schema 指定的 schema 不存在时创建它"))
 	flags.BoolVar(&f.replace, "replace", false, a.T("change the server of that name", "替换同名服务"))
+	flags.StringVar(&f.name, "name", "", a.T("`NAME` that a server of a registry or a bundle gets here", "来自注册表或安装包的服务在此处的名称 `NAME`"))
+	flags.StringVar(&f.way, "package", "", a.T("`KIND` to take where a registry offers several: remote, npm, pypi, mcpb, nuget", "注册表提供多种方式时选用的 `KIND`：remote、npm、pypi、mcpb、nuget"))
+	flags.StringArrayVar(&f.arg, "arg", nil, a.T("answer `NAME=VALUE` to a question of a registry or a bundle; may be repeated", "对注册表或安装包的问题的回答 `NAME=VALUE`，可重复"))
+	flags.BoolVar(&f.dryRun, "dry-run", false, a.T("print the entry of a server of a registry or a bundle, and stop", "显示来自注册表或安装包的条目后停止"))
+	flags.BoolVarP(&f.yes, "yes", "y", false, a.T("do not ask whether to install it", "不询问是否安装"))
+	flags.BoolVar(&f.noSandbox, "no-sandbox", false, a.T("do not confine it", "不限制它的权限"))
 	return cmd
+}
+
+// strangersOnly refuses the flags that mean nothing for a URL or a command.
+func strangersOnly(a *env.Env, cmd *cobra.Command) error {
+	for _, name := range []string{"name", "package", "arg", "dry-run", "yes", "no-sandbox"} {
+		if cmd.Flags().Changed(name) {
+			return command.UsageError(a, cmd, a.T("--"+name+" is for servers of a registry and for bundles", "--"+name+" 只用于来自注册表或安装包的服务"))
+		}
+	}
+	return nil
 }
 
 // An entry is a server as add writes it.
@@ -79,7 +110,7 @@ type entry struct {
 func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) ([]byte, error) {
 	e := entry{Type: f.kind, Cwd: f.cwd}
 	switch at := cmd.ArgsLenAtDash(); {
-	case at == 1:
+	case at == 1 && len(args) > 1:
 		e.Command, e.Args = args[1], args[2:]
 	case at < 0 && len(args) == 2 && isURL(args[1]):
 		e.URL = args[1]

@@ -33,6 +33,7 @@ type Instance struct {
 	Log        *slog.Logger
 	Launcher   *stdio.Launcher
 	scripts    *script.Runner
+	held       held
 	Set        *upstream.Set
 	Gateway    *gateway.Gateway
 	greeting   *upstream.Greeting
@@ -110,6 +111,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
 		Memory:   upstream.OpenMemory(filepath.Join(config.StateDir(), "servers.json")),
 		Pins:     OpenPins(),
+		Lock:     &in.held,
 		Greeting: in.greeting,
 		OnChange: func(*upstream.Upstream) {
 			if in.Gateway != nil {
@@ -128,7 +130,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Addresses: gateway.OpenAddresses(filepath.Join(config.StateDir(), "addresses.json")),
 	})
 	in.Watchers.Add(in.warnLookalikes())
-	in.Set.Apply(o.Config, in.Only)
+	in.Apply(o.Config)
 	return in, nil
 }
 

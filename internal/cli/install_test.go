@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// installer is the program with a home and a registry of its own.
+type installer struct {
+	dir, path, program string
+}
+
+func newInstaller(t *testing.T) *installer {
+	t.Helper()
+	files := filepath.Join("..", "install", "testdata", "registry")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := "not-found"
+		switch strings.TrimPrefix(r.URL.EscapedPath(), "/v0.1/servers") {
+		case "":
+			name = "search"
+		case "/io.github.domdomegg%2Fairtable-mcp-server/versions/latest":
+			name = "airtable-mcp-server.latest"
+		case "/io.github.domdomegg%2Fairtable-mcp-server/versions":
+			name = "airtable-mcp-server.versions"
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+		http.ServeFile(w, r, filepath.Join(files, name+".json"))
+	}))
+	t.Cleanup(srv.Close)
+	i := &installer{dir: t.TempDir(), program: mcptest.BuildProduct(t)}
+	i.path = filepath.Join(i.dir, "mcp.json")
+	content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL)
+	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// run runs a command line without a terminal.
+func (i *installer) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), i.program, append(args, "-c", i.path)...)
+	cmd.Env = append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir, "MCP_AIO_LANG=en", "NO_COLOR=1")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run() // the exit code says it
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestInstall(t *testing.T) {
+	const name = "io.github.domdomegg/airtable-mcp-server"
+	i := newInstaller(t)
+	for id, tt := range map[string]struct {
+		args []string
+		want string
+		code int
+	}{
+		"dry run":         {[]string{"add", name, "--dry-run"}, `"airtable-mcp-server@1.7.3"`, 0},
+		"shown":           {[]string{"add", name, "--dry-run"}, "runs     npx -y airtable-mcp-server@1.7.3", 0},
+		"owner":           {[]string{"add", name, "--dry-run"}, "(owner fits the name)", 0},
+		"nobody to ask":   {[]string{"add", name}, "error[AIO2156]: no terminal to ask on; give --env AIRTABLE_API_KEY=...", 10},
+		"nobody says yes": {[]string{"add", name, "--env", "AIRTABLE_API_KEY=x"}, "AIO2115", 10},
+		"misspelt answer": {[]string{"add", name, "--env", "AIRTABLE_KEY=x"}, "error[AIO2159]: AIRTABLE_KEY is not asked for; there is AIRTABLE_API_KEY", 2},
+		"no version":      {[]string{"add", name + "@9.9.9"}, "error[AIO2151]: 9.9.9 is not published; there are 1.7.3, 1.7.2", 1},
+		"kind":            {[]string{"add", name, "--package", "cargo"}, "--package is one of", 2},
+		"flag":            {[]string{"add", "x", "--dry-run", "--", "ls"}, "--dry-run is for servers of a registry", 2},
+		"short word":      {[]string{"search", "ai"}, "at least three characters", 2},
+		"search":          {[]string{"search", "airtable"}, name + "\t1.7.3\tnpm,oci,mcpb\tactive", 0},
+	} {
+		t.Run("install/add/"+id, func(t *testing.T) {
+			stdout, stderr, code := i.run(t, tt.args...)
+			if code != tt.code || !strings.Contains(stdout+stderr, tt.want) {
+				t.Errorf("exit code %d, want %d\n%s%s\nwant %q", code, tt.code, stdout, stderr, tt.want)
+			}
+		})
+	}
+	if data, err := os.ReadFile(i.path); err != nil || !strings.Contains(string(data), `"mcpServers": {}`) {
+		t.Errorf("install/add: something was written: %s", data)
+	}
+}
+
+// A bundle that the official tool packed is installed, started and called. Its
+// secret is in the store, and the entry is there once.
+func TestInstallBundle(t *testing.T) {
+	i := newInstaller(t)
+	bundle, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello-signed.mcpb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.dir, "--env", "key=s3cret")
+	if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stderr, "signed (not checked)") {
+		t.Fatalf("install/bundle: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	data, err := os.ReadFile(i.path)
+	if err != nil || bytes.Contains(data, []byte("s3cret")) || !bytes.Contains(data, []byte("${secret:hello.key}")) {
+		t.Errorf("install/bundle: %s", data)
+	}
+	if stdout, stderr, code = i.run(t, "call", "hello", "hello"); code != 0 || !strings.Contains(stdout, `"key":"s3cret"`) {
+		t.Errorf("install/bundle: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if _, stderr, code = i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.dir, "--env", "key=x"); code != 2 || !strings.Contains(stderr, "hello exists; --name OTHER, or --replace") {
+		t.Errorf("install/bundle: exit code %d\n%s", code, stderr)
+	}
+	// With a lock, what is not in it does not start, and what is does.
+	if _, stderr, code = i.run(t, "lock", "verify"); code != 1 {
+		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
+	}
+	if _, stderr, code = i.run(t, "lock"); code != 0 || !strings.Contains(stderr, "locked: hello") {
+		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
+	}
+	if _, stderr, code = i.run(t, "lock", "verify"); code != 0 {
+		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
+	}
+	if _, stderr, code = i.run(t, "remove", "hello"); code != 0 {
+		t.Errorf("install/lock: exit code %d\n%s", code, stderr)
+	}
+	if stdout, _, code = i.run(t, "lock", "verify"); code != 1 || !strings.Contains(stdout, "hello is in mcp.lock and not in the config file") {
+		t.Errorf("install/lock: exit code %d\n%s", code, stdout)
+	}
+}

@@ -1,0 +1,130 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// firstStart is how long a server may take for its first start, in which its
+// packages are downloaded.
+const firstStart = 3 * time.Minute
+
+// carryOut writes the entry, starts the server once, and says what it offers.
+// One that does not start stays in the file, switched off.
+func carryOut(ctx context.Context, a *env.Env, f addFlags, o *offer, filled *install.Filled, entry []byte) error {
+	if o.bundle != nil {
+		if err := o.bundle.Unpack(bundlesDir()); err != nil {
+			return err
+		}
+	}
+	if len(filled.Secrets) > 0 {
+		if _, err := a.UserDir(); err != nil {
+			return err
+		}
+	}
+	for _, name := range env.SortedKeys(filled.Secrets) {
+		if err := a.Secrets().Set(name, filled.Secrets[name]); err != nil {
+			return err
+		}
+	}
+	found, err := config.Discover(a.LoadOptions(true))
+	if err != nil {
+		return err
+	}
+	res, err := config.Update(found.Path, a.WriteOptions(), func(d *config.Draft) error {
+		if f.createSchema {
+			if err := d.AddSchema(f.schema); err != nil {
+				return err
+			}
+		}
+		if d.Entry(f.schema, o.local) != nil && !f.replace {
+			return exists(a, o.local)
+		}
+		return d.SetServer(f.schema, o.local, entry)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("written: ", "已写入："), res.Path)
+	started := startOnce(ctx, a, f.schema, o.local)
+	if started != nil {
+		if _, err := config.Update(found.Path, a.WriteOptions(), func(d *config.Draft) error { return d.EnableServer(f.schema, o.local, false) }); err != nil {
+			return err
+		}
+	}
+	if _, err := control.ReloadRunning(ctx, a, found.Path); err != nil {
+		return err
+	}
+	if a.JSON && started == nil {
+		env.WriteLine(a.Stdout, map[string]any{"path": res.Path, "name": o.local, "changed": res.Changed})
+	}
+	return started
+}
+
+// startOnce starts one server of the file for a moment. Its tools are pinned
+// from here on.
+func startOnce(ctx context.Context, a *env.Env, schema, name string) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	whole := cfg.Schema(schema)
+	one, alone := *whole, *cfg
+	one.Servers = []*config.Server{whole.Server(name)}
+	alone.Schemas = []*config.Schema{&one}
+	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name})
+	if err != nil {
+		return err
+	}
+	defer in.End(ctx)
+	wait, cancel := context.WithTimeout(ctx, firstStart)
+	defer cancel()
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			select {
+			case <-u.Settled():
+			case <-wait.Done():
+			}
+			return sayStarted(a, u)
+		}
+	}
+	return nil
+}
+
+// sayStarted says what a server offers, and what of it gives orders.
+func sayStarted(a *env.Env, u *upstream.Upstream) error {
+	st := u.Status()
+	switch st.State {
+	case upstream.Ready:
+		fmt.Fprintf(a.Stderr, a.T("started: %s, %d tools\n", "已启动：%s，%d 个工具\n"), st.Name, st.Tools)
+	case upstream.SignIn:
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("sign in with: ", "请登录："), a.AgainFor("auth login", u.Config()))
+	case upstream.Disabled, upstream.Pending:
+	default:
+		e := env.ExitError{Code: env.ExitUnreachable, ID: env.CodeNotStarted, Err: reason(a, st), Hint: a.Again("enable", st.Name)}
+		for _, line := range st.Stderr[max(0, len(st.Stderr)-5):] {
+			e.Details = append(e.Details, env.Detail{Label: "stderr", Text: i18n.Reveal(line)})
+		}
+		return &e
+	}
+	for _, issue := range st.Issues {
+		fmt.Fprintf(a.Stderr, "  ! %s: %s\n", i18n.Reveal(issue.Item), issue.Detail.In(a.Lang))
+	}
+	return nil
+}
+
+// reason is why a server that was installed does not run.
+func reason(a *env.Env, st upstream.Status) error {
+	why := control.WhyNot(st, 0)
+	return i18n.Errorf("%s was installed and switched off, because it did not start: %v", "%s 已安装但已停用，因为它没有启动：%v", st.Name, why)
+}

@@ -1,0 +1,208 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/definition"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/lock"
+	"mcp-all-in-one/internal/upstream"
+)
+
+func LockCommand(a *env.Env) *cobra.Command {
+	var schema string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "lock [NAME...]", Short: a.T("write down what exactly the servers run", "记录各服务确切运行的内容"), ValidArgsFunction: command.CompleteServers(a),
+		Long: a.T("Writes mcp.lock beside the config file: the packages that npx and uvx would run with everything that they depend on, and the tools that the servers show. `http --locked` and `stdio --locked` start nothing else.",
+			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
+		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return lockServers(cmd.Context(), a, schema, args, yes)
+		},
+	}
+	command.AddSchemaFlag(a, cmd, &schema)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("accept packages with install scripts, which are not run", "接受带安装脚本的软件包（脚本不会运行）"))
+	cmd.AddCommand(&cobra.Command{
+		Use: "verify", Short: a.T("compare the config file with mcp.lock", "将配置文件与 mcp.lock 比较"), Args: command.NoArgs(a),
+		Long: a.T("Compares the config file with mcp.lock without starting a server: exit code 0, or 1 with one line a difference.",
+			"不启动服务，将配置文件与 mcp.lock 比较：一致时退出码为 0，否则为 1，每处差异一行。"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return verifyLock(cmd.Context(), a) },
+	})
+	return cmd
+}
+
+// lockServers locks the named servers, or all that are enabled.
+func lockServers(ctx context.Context, a *env.Env, schema string, names []string, yes bool) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	file, err := lock.Open(cfg.Path)
+	if err != nil {
+		return err
+	}
+	servers, err := toLock(a, cfg, schema, names)
+	if err != nil {
+		return err
+	}
+	for _, s := range servers {
+		e, err := file.Resolve(ctx, s)
+		if err != nil {
+			return env.Fail(env.ExitFailure, env.CodeLock, "", "%s: %v", s.Name, err)
+		}
+		if len(e.Scripts) > 0 && !yes {
+			fmt.Fprintf(a.Stderr, a.T("%s: these packages have install scripts, which will not be run: %s\n", "%s：以下软件包带有安装脚本，脚本不会运行：%s\n"), s.Name, strings.Join(e.Scripts, ", "))
+			if err := confirm(a, a.T("Lock it all the same? [y/N] ", "仍要锁定吗？[y/N] ")); err != nil {
+				return err
+			}
+		}
+		file.Servers[lock.Key(s)] = e
+		if err := file.Write(); err != nil { // what it shows is asked of what is locked
+			return err
+		}
+		if err := lockDefinitions(ctx, a, cfg, s, e); err != nil {
+			return err
+		}
+		if err := file.Write(); err != nil {
+			return err
+		}
+		done(a, a.T("locked: ", "已锁定："), fmt.Sprintf("%s, %s %s%s%s", s.Name, e.Level, e.NPM, e.PyPI, lockNote(a, e)))
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"path": file.Path(), "servers": file.Servers})
+	}
+	return nil
+}
+
+func lockNote(a *env.Env, e *lock.Entry) string {
+	switch {
+	case e.Level == lock.LevelTree:
+		return fmt.Sprintf(a.T(", %d packages, %d tools", "，%d 个软件包，%d 个工具"), e.Packages, len(e.Tools))
+	case e.Level == lock.LevelFile:
+		return a.T("dependencies are not covered", "不含依赖")
+	}
+	return fmt.Sprintf(a.T("%d tools", "%d 个工具"), len(e.Tools))
+}
+
+func toLock(a *env.Env, cfg *config.Config, schema string, names []string) ([]*config.Server, error) {
+	var list []*config.Server
+	if len(names) == 0 {
+		for _, sc := range cfg.Schemas {
+			for _, s := range sc.Servers {
+				if s.Runnable() {
+					list = append(list, s)
+				}
+			}
+		}
+		return list, nil
+	}
+	for _, name := range names {
+		s, err := env.FindServer(a, "lock", schema, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, cfg.Schema(s.Schema).Server(s.Name))
+	}
+	return list, nil
+}
+
+// lockDefinitions starts a server as it is locked now, and takes down what it
+// shows. One that does not start is locked without, and says so.
+func lockDefinitions(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, e *lock.Entry) error {
+	whole := cfg.Schema(s.Schema)
+	one, alone := *whole, *cfg
+	one.Servers, alone.Schemas, alone.Locked = []*config.Server{s}, []*config.Schema{&one}, true
+	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name})
+	if err != nil {
+		return err
+	}
+	defer in.End(ctx)
+	wait, cancel := context.WithTimeout(ctx, firstStart)
+	defer cancel()
+	for _, view := range in.Set.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			select {
+			case <-u.Settled():
+			case <-wait.Done():
+			}
+			takeDefinitions(a, u, e)
+		}
+	}
+	return nil
+}
+
+func takeDefinitions(a *env.Env, u *upstream.Upstream, e *lock.Entry) {
+	if st := u.Status(); st.State != upstream.Ready {
+		fmt.Fprintf(a.Stderr, a.T("%s did not start, so it is locked without its tools: %s\n", "%s 没有启动，因此锁定中不含其工具：%s\n"), st.Name, st.Reason.In(a.Lang))
+		return
+	}
+	features := u.Features(nil)
+	e.Tools, e.Prompts = fingerprints(features.Tools), fingerprints(features.Prompts)
+	if text := u.Status().Instructions; text != "" {
+		e.Instructions = definition.Fingerprint(jsonrpc.Quote(text))
+	}
+}
+
+func fingerprints(items []catalog.Item) map[string]string {
+	all := make(map[string]string, len(items))
+	for _, item := range items {
+		all[item.Key] = definition.Fingerprint(item.Raw)
+	}
+	return all
+}
+
+// verifyLock compares the file with its lock, one line a difference.
+func verifyLock(ctx context.Context, a *env.Env) error {
+	cfg, err := a.Load(false)
+	if err != nil {
+		return err
+	}
+	file, err := lock.Open(cfg.Path)
+	if err != nil {
+		return err
+	}
+	var faults []i18n.Text
+	known := []string{}
+	for _, sc := range cfg.Schemas {
+		for _, s := range sc.Servers {
+			known = append(known, lock.Key(s))
+			if !s.Enabled {
+				continue
+			}
+			if err := file.Check(ctx, s); err != nil {
+				faults = append(faults, i18n.Why(err))
+			}
+		}
+	}
+	for _, key := range env.SortedKeys(file.Servers) {
+		if !slices.Contains(known, key) {
+			faults = append(faults, i18n.New("%s is in mcp.lock and not in the config file", "%s 在 mcp.lock 中，但不在配置文件中", key))
+		}
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, map[string]any{"differences": faults})
+	}
+	for _, fault := range faults {
+		if !a.JSON {
+			fmt.Fprintln(a.Stdout, fault.In(a.Lang))
+		}
+	}
+	if len(faults) > 0 {
+		return env.Silent(env.ExitFailure)
+	}
+	done(a, a.T("as locked: ", "与锁定一致："), file.Path())
+	return nil
+}

@@ -1,0 +1,104 @@
+package manage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/install"
+)
+
+// found is a row of search.
+type found struct {
+	Name        string   `json:"name"`
+	Version     string   `json:"version"`
+	Kinds       []string `json:"kinds"`
+	Status      string   `json:"status"`
+	Registry    string   `json:"registry"`
+	Description string   `json:"description"`
+	Installed   string   `json:"installed,omitempty"` // its local name
+	LooksLike   string   `json:"looksLike,omitempty"`
+}
+
+func SearchCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "search WORD", Short: a.T("look for servers in the registries", "在注册表中查找服务"), Args: command.ArgCount(a, 1, 1),
+		Long: a.T("Lists the servers of the MCP registries whose names have WORD in them. The config file says under `registries` which ones are asked.",
+			"列出 MCP 注册表中名称含有 WORD 的服务。询问哪些注册表由配置文件中的 `registries` 决定。"),
+		Example: "  mcp-all-in-one search airtable\n  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if utf8.RuneCountInString(strings.TrimSpace(args[0])) < install.MinSearch {
+				return command.UsageError(a, cmd, a.T("a word to search for has at least three characters", "查找的词至少要有三个字符"))
+			}
+			return search(cmd, a, strings.TrimSpace(args[0]))
+		},
+	}
+}
+
+func search(cmd *cobra.Command, a *env.Env, word string) error {
+	cfg, err := loadOrNew(a)
+	if err != nil {
+		return err
+	}
+	r := registries(cfg)
+	defer r.Close()
+	records, faults := r.Search(cmd.Context(), word)
+	list := rows(cfg, records)
+	if len(list) == 0 && len(faults) > 0 {
+		return said(a, faults[0])
+	}
+	for _, fault := range faults {
+		var e *install.Error
+		if errors.As(fault, &e) {
+			fmt.Fprintln(a.Stderr, e.In(a.Lang))
+		}
+	}
+	if a.JSON {
+		env.WriteLine(a.Stdout, list)
+		return nil
+	}
+	t := &env.Table{Head: []string{a.T("NAME", "名称"), a.T("VERSION", "版本"), a.T("KINDS", "方式"), a.T("STATUS", "状态"), a.T("NOTE", "备注"), a.T("DESCRIPTION", "说明")},
+		None: a.T("no registry has a name with "+word+" in it", "没有注册表收录含有 "+word+" 的名称")}
+	for _, f := range list {
+		note := ""
+		switch {
+		case f.LooksLike != "":
+			note = a.T("looks like ", "类似 ") + f.LooksLike
+		case f.Installed != "":
+			note = a.T("here as ", "已安装为 ") + f.Installed
+		}
+		t.Add(f.Name, f.Version, strings.Join(f.Kinds, ","), f.Status, note, f.Description)
+	}
+	a.Print(t)
+	return nil
+}
+
+// rows are the records with what is known about them here. A name that looks
+// like one that is installed or listed higher up is marked.
+func rows(cfg *config.Config, records []*install.Record) []found {
+	list, here := []found{}, map[string]string{}
+	var known []string
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			if s.Origin.Name != "" {
+				here[s.Origin.Name] = s.Name
+				known = append(known, s.Origin.Name)
+			}
+		}
+	}
+	for _, rec := range records {
+		s := &rec.Server
+		list = append(list, found{
+			Name: s.Name, Version: install.Show(s.Version), Kinds: rec.Offers(), Status: install.Show(rec.Meta.Official.Status), Registry: rec.Registry,
+			Description: install.Show(s.Description), Installed: here[s.Name], LooksLike: install.LooksLike(s.Name, known),
+		})
+		known = append(known, s.Name)
+	}
+	return list
+}

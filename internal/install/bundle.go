@@ -1,0 +1,246 @@
+package install
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/safehttp"
+)
+
+// Bounds of a bundle. The ratio is for files that are large enough to matter.
+const (
+	maxPacked   = 256 << 20
+	maxUnpacked = 1 << 30
+	maxEntries  = 50_000
+	maxRatio    = 200
+	ratioFrom   = 64 << 10
+	fetchTime   = 10 * time.Minute
+)
+
+// IsBundle says whether a word names a bundle: a file or an address that ends
+// in .mcpb or .dxt.
+func IsBundle(word string) bool {
+	if u, err := url.Parse(word); err == nil && u.Scheme != "" && u.Host != "" {
+		if u.Scheme != "https" && u.Scheme != "http" {
+			return false
+		}
+		word = u.Path
+	}
+	word = strings.ToLower(word)
+	return strings.HasSuffix(word, ".mcpb") || strings.HasSuffix(word, ".dxt")
+}
+
+// A Bundle is a checked archive of a server.
+type Bundle struct {
+	Source   string // file or address
+	SHA256   string
+	Signed   bool // it carries a signature, which nobody has checked
+	Manifest Manifest
+
+	file *os.File
+	zip  *zip.Reader
+}
+
+// FetchBundle opens a bundle: a file, or an address, which is downloaded into a
+// temporary file. sum is the SHA-256 that it must have; "" asks for none.
+func FetchBundle(ctx context.Context, source, sum string) (*Bundle, error) {
+	file, err := openSource(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{Source: source, file: file}
+	if err := b.open(sum); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// Close closes the archive.
+func (b *Bundle) Close() { b.file.Close() }
+
+func openSource(ctx context.Context, source string) (*os.File, error) {
+	if u, err := url.Parse(source); err != nil || u.Host == "" {
+		file, err := os.Open(source)
+		if err != nil {
+			return nil, fail(env.CodeBundle, "the bundle cannot be read: %v", "无法读取安装包：%v", i18n.Why(err))
+		}
+		return file, nil
+	}
+	file, err := os.CreateTemp("", "bundle-*")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(file.Name()) // it ends with us
+	if err := download(ctx, source, file); err != nil {
+		file.Close()
+		return nil, fail(env.CodeBundle, "the bundle cannot be downloaded: %v", "无法下载安装包：%v", i18n.Why(err))
+	}
+	return file, nil
+}
+
+func download(ctx context.Context, address string, file *os.File) error {
+	client := safehttp.NewClient(safehttp.Options{MaxBody: maxPacked, Timeout: fetchTime})
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return i18n.Errorf("it answered %s", "它的应答是 %s", resp.Status)
+	}
+	_, err = io.Copy(file, resp.Body)
+	return err
+}
+
+func badBundle(en, zh string, args ...any) error {
+	return fail(env.CodeBundle, "the bundle is refused: %v", "安装包被拒绝：%v", i18n.New(en, zh, args...))
+}
+
+// open checks the archive and reads its manifest.
+func (b *Bundle) open(sum string) error {
+	info, err := b.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxPacked {
+		return badBundle("it is larger than %d MiB, or no file", "超过 %d MiB，或不是文件", maxPacked>>20)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(b.file, 0, info.Size())); err != nil {
+		return err
+	}
+	b.SHA256 = hex.EncodeToString(h.Sum(nil))
+	if sum != "" && sum != b.SHA256 {
+		return fail(env.CodeDigest, "the bundle has sha256 %s, the registry says %s: nothing was unpacked", "安装包的 sha256 为 %s，注册表所记录的是 %s：没有解包", b.SHA256, sum)
+	}
+	if b.zip, err = zip.NewReader(b.file, info.Size()); err != nil {
+		return badBundle("it is not a zip archive", "不是 zip 文件")
+	}
+	b.Signed = b.signed(info.Size())
+	if err := b.checkEntries(); err != nil {
+		return err
+	}
+	return b.readManifest()
+}
+
+// signed looks for the mark that the official tool puts behind a signature.
+func (b *Bundle) signed(size int64) bool {
+	tail := make([]byte, min(size, 64))
+	if _, err := b.file.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return false
+	}
+	return strings.Contains(string(tail), "MCPB_SIG_END")
+}
+
+// checkEntries judges the whole archive before anything of it is used.
+func (b *Bundle) checkEntries() error {
+	if len(b.zip.File) > maxEntries {
+		return badBundle("it has more than %d entries", "条目超过 %d 个", maxEntries)
+	}
+	seen, fold := make(map[string]bool, len(b.zip.File)), cases.Fold()
+	var total uint64
+	for _, f := range b.zip.File {
+		if err := checkEntry(f); err != nil {
+			return err
+		}
+		key := fold.String(norm.NFC.String(strings.TrimSuffix(f.Name, "/")))
+		if seen[key] {
+			return badBundle("two entries have the name %s", "两个条目同名：%s", Show(f.Name))
+		}
+		seen[key] = true
+		if total += f.UncompressedSize64; total > maxUnpacked {
+			return badBundle("it is larger than %d MiB unpacked", "解包后超过 %d MiB", maxUnpacked>>20)
+		}
+		if err := b.agrees(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEntry refuses names that lead out of the bundle's folder and everything
+// that is neither a file nor a folder.
+func checkEntry(f *zip.File) error {
+	switch name := strings.TrimSuffix(f.Name, "/"); {
+	case !safeName(name):
+		return badBundle("the name %s leads elsewhere", "名称 %s 指向别处", Show(f.Name))
+	case f.Mode()&^(os.ModeDir|os.ModePerm) != 0:
+		return badBundle("%s is neither a file nor a folder, or has a set-id bit", "%s 不是文件或文件夹，或带有 set-id 位", Show(f.Name))
+	case f.Mode().IsDir() != strings.HasSuffix(f.Name, "/"):
+		return badBundle("%s is a file and a folder", "%s 既是文件又是文件夹", Show(f.Name))
+	case f.Flags&1 != 0 || f.Method != zip.Store && f.Method != zip.Deflate:
+		return badBundle("%s is encrypted, or packed in an unusual way", "%s 已加密，或使用了不常见的压缩方式", Show(f.Name))
+	case f.UncompressedSize64 > ratioFrom && f.UncompressedSize64/max(f.CompressedSize64, 1) > maxRatio:
+		return badBundle("%s unpacks to more than %d times its size", "%s 解包后超过原大小的 %d 倍", Show(f.Name), maxRatio)
+	}
+	return nil
+}
+
+// safeName says whether a name means the same file below a folder on every
+// system.
+func safeName(name string) bool {
+	if name == "" || len(name) > 1024 || strings.ContainsAny(name, "\\:\x00") || !utf8.ValidString(name) {
+		return false
+	}
+	for _, r := range name {
+		if i18n.Unseen(r) {
+			return false
+		}
+	}
+	for _, part := range strings.Split(name, "/") {
+		if part == "" || part == "." || part == ".." || strings.TrimRight(part, ". ") == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees holds the local header of an entry against the central directory, for
+// other programs read that one.
+func (b *Bundle) agrees(f *zip.File) error {
+	at, err := f.DataOffset()
+	if err != nil {
+		return badBundle("the header of %s cannot be read", "无法读取 %s 的头部", Show(f.Name))
+	}
+	const fixed, most = 30, 4096
+	room := min(at, int64(fixed+len(f.Name)+most))
+	head := make([]byte, room)
+	if _, err := b.file.ReadAt(head, at-room); err != nil {
+		return badBundle("the header of %s cannot be read", "无法读取 %s 的头部", Show(f.Name))
+	}
+	for extra := 0; fixed+len(f.Name)+extra <= len(head); extra++ {
+		h := head[len(head)-fixed-len(f.Name)-extra:]
+		if binary.LittleEndian.Uint32(h) != 0x04034b50 || int(binary.LittleEndian.Uint16(h[28:])) != extra || int(binary.LittleEndian.Uint16(h[26:])) != len(f.Name) {
+			continue
+		}
+		streamed := f.Flags&8 != 0 // sizes follow the data
+		packed, size := binary.LittleEndian.Uint32(h[18:]), binary.LittleEndian.Uint32(h[22:])
+		if string(h[fixed:fixed+len(f.Name)]) == f.Name && binary.LittleEndian.Uint16(h[8:]) == f.Method &&
+			(streamed || packed == uint32(f.CompressedSize64) && size == uint32(f.UncompressedSize64)) {
+			return nil
+		}
+		break
+	}
+	return badBundle("the two headers of %s do not agree", "%s 的两处头部不一致", Show(f.Name))
+}

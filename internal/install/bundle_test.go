@@ -1,0 +1,301 @@
+package install
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/env"
+)
+
+// here is a machine that has everything.
+func here(t *testing.T) *System {
+	t.Helper()
+	return &System{OS: "linux", Can: func(string) bool { return true }, Has: func(string) string { return "v22.1.0" },
+		Folders: map[string]string{"HOME": "/home/me"}, Bundles: filepath.Join(t.TempDir(), "bundles")}
+}
+
+// packed is a zip of entries in order: names and contents.
+func packed(t *testing.T, change func(*zip.FileHeader), entries ...string) string {
+	t.Helper()
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for i := 0; i < len(entries); i += 2 {
+		h := &zip.FileHeader{Name: entries[i], Method: zip.Deflate}
+		h.SetMode(0o644)
+		if strings.HasSuffix(h.Name, "/") {
+			h.SetMode(fs.ModeDir | 0o755)
+			h.Method = zip.Store
+		}
+		if change != nil && entries[i] != "manifest.json" {
+			change(h)
+		}
+		out, err := w.CreateHeader(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(out, entries[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return put(t, buf.Bytes())
+}
+
+func put(t *testing.T, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.mcpb")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const goodManifest = `{"manifest_version":"0.3","name":"x","version":"1.0.0","description":"d","author":{"name":"a"},"server":{"type":"node","entry_point":"i.js","mcp_config":{"command":"node","args":["${__dirname}/i.js"]}}}`
+
+// Bundles that the official tool packed, and one that it signed.
+func TestOfficialBundles(t *testing.T) {
+	for name, signed := range map[string]bool{"hello.mcpb": false, "hello-signed.mcpb": true} {
+		t.Run("install/bundle/"+name, func(t *testing.T) {
+			b, err := FetchBundle(t.Context(), filepath.Join("testdata", "bundles", name), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if b.Signed != signed {
+				t.Errorf("signed %v", b.Signed)
+			}
+			s := here(t)
+			p, err := b.Plan(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			answers := Answers{KindArg: {"folders": {dir, s.Bundles + "/.."}}, KindEnv: {"key": {"s3"}}}
+			if err := Settle(p.Questions, answers); err != nil {
+				t.Fatal(err)
+			}
+			filled, err := p.Fill("n", answers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			filled.Entry.Origin = nil
+			filled.Entry.Confine()
+			got, err := filled.Entry.JSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := b.Folder(s.Bundles)
+			want := fmt.Sprintf(`{"command":"node","args":["%[1]s/server/index.js","--greeting=hello","%[2]s","%[3]s"],"env":{"HELLO_KEY":"${secret:n.key}"},"sandbox":{"read":["%[1]s"],"write":["%[2]s","%[3]s"]}}`,
+				own, dir, filepath.Dir(s.Bundles))
+			if string(got) != want || filled.Secrets["n.key"] != "s3" {
+				t.Errorf("got  %s\nwant %s\nsecrets %v", got, want, filled.Secrets)
+			}
+			if err := b.Unpack(s.Bundles); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(filepath.Join(own, "server", "index.js"))
+			if err != nil || info.Mode().Perm() != 0o400 {
+				t.Errorf("%v, %v", info, err)
+			}
+			if err := b.Unpack(s.Bundles); err != nil {
+				t.Errorf("a second time: %v", err)
+			}
+		})
+	}
+}
+
+func TestBadBundles(t *testing.T) {
+	good := []string{"manifest.json", goodManifest, "i.js", ""}
+	with := func(more ...string) []string { return append(append([]string{}, good...), more...) }
+	mode := func(m fs.FileMode) func(*zip.FileHeader) { return func(h *zip.FileHeader) { h.SetMode(m) } }
+	for name, tt := range map[string]struct {
+		change  func(*zip.FileHeader)
+		entries []string
+		want    string
+	}{
+		"up":               {nil, with("../x", ""), "leads elsewhere"},
+		"up inside":        {nil, with("a/../../x", ""), "leads elsewhere"},
+		"absolute":         {nil, with("/etc/x", ""), "leads elsewhere"},
+		"drive":            {nil, with("C:/x", ""), "leads elsewhere"},
+		"UNC":              {nil, with(`\\h\x`, ""), "leads elsewhere"},
+		"backslash":        {nil, with(`a\x`, ""), "leads elsewhere"},
+		"NUL":              {nil, with("a\x00b", ""), "leads elsewhere"},
+		"unseen":           {nil, with("a\u202eb", ""), "⟨U+202E⟩"},
+		"dots":             {nil, with("a/. ./x", ""), "leads elsewhere"},
+		"empty part":       {nil, with("a//x", ""), "leads elsewhere"},
+		"same name":        {nil, with("a", "", "a", ""), "two entries have the name"},
+		"same but case":    {nil, with("a/X", "", "A/x", ""), "two entries have the name"},
+		"same after NFC":   {nil, with("\u00e9", "", "e\u0301", ""), "two entries have the name"},
+		"file and folder":  {nil, with("a", "", "a/b", ""), "refused"},
+		"link":             {mode(fs.ModeSymlink | 0o777), with("l", "/etc/passwd"), "neither a file nor a folder"},
+		"device":           {mode(fs.ModeDevice | 0o600), with("d", ""), "neither a file nor a folder"},
+		"pipe":             {mode(fs.ModeNamedPipe | 0o600), with("p", ""), "neither a file nor a folder"},
+		"set-id":           {mode(fs.ModeSetuid | 0o755), with("s", ""), "set-id"},
+		"nested manifest":  {nil, []string{"x/manifest.json", goodManifest}, "its manifest is x/manifest.json"},
+		"no manifest":      {nil, []string{"x", ""}, "no manifest.json"},
+		"ratio":            {nil, with("z", strings.Repeat("\x00", 1<<20)), "more than 200 times"},
+		"manifest twice":   {nil, []string{"manifest.json", strings.Replace(goodManifest, `"name":"x"`, `"name":"x","name":"y"`, 1)}, "is there twice"},
+		"manifest version": {nil, []string{"manifest.json", strings.Replace(goodManifest, `"0.3"`, `"9.9"`, 1)}, "version 9.9"},
+		"server type":      {nil, []string{"manifest.json", strings.Replace(goodManifest, `"type":"node"`, `"type":"shell"`, 1)}, "type shell"},
+		"entry point":      {nil, []string{"manifest.json", strings.Replace(goodManifest, `"i.js"`, `"../i.js"`, 1)}, "leads elsewhere"},
+		"other command":    {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"command":"bash"`, 1)}, "runs bash"},
+		"command outside":  {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"command":"${__dirname}/../x"`, 1)}, "which is neither its own"},
+		"steering":         {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"env":{"NODE_OPTIONS":"x"},"command":"node"`, 1)}, "sets NODE_OPTIONS"},
+		"python elsewhere": {nil, []string{"manifest.json", strings.Replace(goodManifest, `"command":"node"`, `"env":{"PYTHONPATH":"${__dirname}/a:/tmp"},"command":"node"`, 1)}, "sets PYTHONPATH"},
+		"other platform":   {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"platforms":["win32"]},"server"`, 1)}, "it is for win32, here is linux"},
+		"other runtime":    {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"compatibility":{"runtimes":{"node":">=99"}},"server"`, 1)}, "needs node >=99, here is v22.1.0"},
+		"unknown setting":  {nil, []string{"manifest.json", strings.Replace(goodManifest, `"server"`, `"user_config":{"a":{"type":"magic"}},"server"`, 1)}, "type magic"},
+	} {
+		t.Run("install/bad-bundle/"+name, func(t *testing.T) {
+			refused(t, packed(t, tt.change, tt.entries...), tt.want)
+		})
+	}
+	t.Run("install/bad-bundle/not a zip", func(t *testing.T) { refused(t, put(t, []byte("hello")), "not a zip") })
+	t.Run("install/bad-bundle/many entries", func(t *testing.T) {
+		entries := good
+		for i := range maxEntries {
+			entries = append(entries, fmt.Sprint("e/", i), "")
+		}
+		refused(t, packed(t, nil, entries...), "more than 50000 entries")
+	})
+	data, err := os.ReadFile(packed(t, nil, good...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("install/bad-bundle/two headers", func(t *testing.T) {
+		refused(t, put(t, bytes.Replace(data, []byte("i.js"), []byte("j.js"), 1)), "do not agree")
+	})
+	t.Run("install/bad-bundle/size in the header", func(t *testing.T) {
+		raw, err := os.ReadFile(packed(t, nil, with("big", strings.Repeat("abcdefgh", 100))...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.LastIndex(raw, []byte("PK\x01\x02")) + 24 // the size in the central directory
+		raw[at], raw[at+1] = 1, 0
+		refused(t, put(t, raw), "refused")
+	})
+	t.Run("install/bad-bundle/sha256", func(t *testing.T) {
+		_, err := FetchBundle(t.Context(), put(t, data), strings.Repeat("0", 64))
+		if codeOf(err) != env.CodeDigest || !strings.Contains(err.Error(), "the registry says "+strings.Repeat("0", 64)+": nothing was unpacked") {
+			t.Error(err)
+		}
+	})
+}
+
+// refused demands that nothing of a bundle is left.
+func refused(t *testing.T, path, want string) {
+	t.Helper()
+	s := here(t)
+	b, err := FetchBundle(t.Context(), path, "")
+	if err == nil {
+		defer b.Close()
+		if _, err = b.Plan(s); err == nil {
+			err = b.Unpack(s.Bundles)
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	if left, _ := os.ReadDir(s.Bundles); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// An address of a bundle is fetched like every stranger's: this machine and
+// private networks are not.
+func TestBundleFromAddress(t *testing.T) {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
+	t.Cleanup(srv.Close)
+	for _, address := range []string{srv.URL + "/x.mcpb", strings.Replace(srv.URL, "https", "http", 1) + "/x.mcpb", "https://169.254.169.254/x.mcpb"} {
+		if !IsBundle(address) {
+			t.Errorf("install/bundle-address: %s is no bundle", address)
+		}
+		if _, err := FetchBundle(t.Context(), address, ""); codeOf(err) != env.CodeBundle {
+			t.Errorf("install/bundle-address: %s: %v", address, err)
+		}
+	}
+}
+
+// FuzzManifest: whatever a manifest says, a plan of it runs its own files or the
+// program of its type.
+func FuzzManifest(f *testing.F) {
+	f.Add([]byte(goodManifest))
+	f.Add([]byte(`{"dxt_version":"0.1","name":"x","server":{"type":"uv","entry_point":"a.py","mcp_config":{}},"user_config":{"a":{"type":"string","default":["x"],"multiple":true}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := &Bundle{SHA256: "0"}
+		if parseStrict(data, &b.Manifest) != nil || b.Manifest.check() != nil {
+			return
+		}
+		s := &System{OS: "linux", Can: func(string) bool { return true }, Has: func(string) string { return "9" }, Bundles: "/b"}
+		p, err := b.Plan(s)
+		if err != nil {
+			return
+		}
+		answers := Answers{}
+		if Settle(p.Questions, answers) != nil {
+			return
+		}
+		filled, err := p.Fill("n", answers)
+		if err != nil {
+			return
+		}
+		command := filled.Entry.Command
+		if !strings.HasPrefix(command, "/b/0/") && command != "node" && command != "python" && command != "python3" && command != "uv" || strings.Contains(command, "..") {
+			t.Errorf("it runs %s", command)
+		}
+		if raw, err := filled.Entry.JSON(); err != nil || !json.Valid(raw) {
+			t.Errorf("%s, %v", raw, err)
+		}
+	})
+}
+
+// BenchmarkUnpack unpacks as many files as the bundle of a published server has.
+func BenchmarkUnpack(b *testing.B) {
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for i := range 2500 {
+		name := "manifest.json"
+		if i > 0 {
+			name = fmt.Sprintf("node_modules/p%d/lib/f%d.js", i/28, i)
+		}
+		out, err := w.Create(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		fmt.Fprint(out, goodManifest)
+		for n := range 250 {
+			if i > 0 {
+				fmt.Fprintf(out, "const a%d = %d;\n", n*i, i)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	path := filepath.Join(b.TempDir(), "x.mcpb")
+	if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		bundle, err := FetchBundle(b.Context(), path, "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := bundle.Unpack(b.TempDir()); err != nil {
+			b.Fatal(err)
+		}
+		bundle.Close()
+	}
+}

@@ -1,0 +1,62 @@
+package install
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A keeper keeps the records that were fetched, one file each, for a time when
+// their registry cannot be reached.
+type keeper struct{ dir string }
+
+func (k keeper) folder(registry string) string {
+	sum := sha256.Sum256([]byte(registry))
+	return filepath.Join(k.dir, hex.EncodeToString(sum[:8]))
+}
+
+func (k keeper) file(registry, name, version string) string {
+	return filepath.Join(k.folder(registry), url.PathEscape(name)+"@"+url.PathEscape(version)+".json")
+}
+
+// put keeps a record. That it could not is no reason to fail: nothing depends
+// on it while the registry can be reached.
+func (k keeper) put(registry string, rec *Record, data []byte) {
+	if k.dir == "" || os.MkdirAll(k.folder(registry), 0o700) != nil {
+		return
+	}
+	_ = os.WriteFile(k.file(registry, rec.Server.Name, rec.Server.Version), data, 0o600)
+}
+
+// get returns a record that was kept; nil when there is none that can be read.
+func (k keeper) get(registry, name, version string) *Record {
+	data, err := os.ReadFile(k.file(registry, name, version))
+	if err != nil {
+		return nil
+	}
+	rec, err := ParseRecord(data, name)
+	if err != nil || rec.Server.Version != version {
+		return nil
+	}
+	rec.Kept = true
+	return rec
+}
+
+// list names what is kept of a registry: NAME@VERSION.
+func (k keeper) list(registry string) []string {
+	entries, err := os.ReadDir(k.folder(registry))
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, e := range entries {
+		base, ok := strings.CutSuffix(e.Name(), ".json")
+		if name, err := url.PathUnescape(base); ok && err == nil {
+			list = append(list, name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,403 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// A Manifest is the manifest.json of a bundle, versions 0.1 to 0.4. What it says
+// about tools and prompts is not read: the server itself says that.
+type Manifest struct {
+	Version     string `json:"manifest_version"`
+	Older       string `json:"dxt_version"`
+	Name        string `json:"name"`
+	Display     string `json:"display_name"`
+	Release     string `json:"version"`
+	Description string `json:"description"`
+	Author      struct {
+		Name string `json:"name"`
+	} `json:"author"`
+	Server struct {
+		Type   string `json:"type"`
+		Entry  string `json:"entry_point"`
+		Config launch `json:"mcp_config"`
+	} `json:"server"`
+	User          map[string]userConfig `json:"user_config"`
+	Compatibility struct {
+		Platforms []string          `json:"platforms"`
+		Runtimes  map[string]string `json:"runtimes"`
+	} `json:"compatibility"`
+}
+
+type launch struct {
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Env       map[string]string `json:"env"`
+	Platforms map[string]launch `json:"platform_overrides"`
+}
+
+type userConfig struct {
+	Type        string          `json:"type"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Required    bool            `json:"required"`
+	Default     json.RawMessage `json:"default"`
+	Multiple    bool            `json:"multiple"`
+	Sensitive   bool            `json:"sensitive"`
+	Min         json.Number     `json:"min"`
+	Max         json.Number     `json:"max"`
+}
+
+var bundleName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@/._ -]{0,127}$`)
+
+func (b *Bundle) readManifest() error {
+	nested := ""
+	for _, f := range b.zip.File {
+		if f.Name != "manifest.json" {
+			if path.Base(f.Name) == "manifest.json" && strings.Count(f.Name, "/") == 1 {
+				nested = f.Name
+			}
+			continue
+		}
+		in, err := f.Open()
+		if err != nil {
+			return badBundle("its manifest cannot be read", "无法读取 manifest")
+		}
+		defer in.Close()
+		data, err := io.ReadAll(io.LimitReader(in, maxRecord+1))
+		if err != nil {
+			return badBundle("its manifest cannot be read", "无法读取 manifest")
+		}
+		if err := parseStrict(data, &b.Manifest); err != nil {
+			return badBundle("manifest.json: %v", "manifest.json：%v", err)
+		}
+		return b.Manifest.check()
+	}
+	if nested != "" {
+		return badBundle("its manifest is %s, not manifest.json", "manifest 是 %s，而不是 manifest.json", Show(nested))
+	}
+	return badBundle("it has no manifest.json", "没有 manifest.json")
+}
+
+func (m *Manifest) check() error {
+	version := m.Version
+	if version == "" {
+		version = m.Older
+	}
+	switch {
+	case !slices.Contains([]string{"0.1", "0.2", "0.3", "0.4"}, version):
+		return badBundle("the version %s of its manifest is not known", "manifest 版本 %s 未知", Show(version))
+	case !bundleName.MatchString(m.Name):
+		return badBundle("%s is not a name", "%s 不是名称", Show(m.Name))
+	case len(m.User) > maxInputs:
+		return badBundle("it asks more than %d questions", "问题超过 %d 个", maxInputs)
+	case !slices.Contains([]string{"node", "python", "uv", "binary"}, m.Server.Type):
+		return badBundle("the type %s of its server is not known", "服务类型 %s 未知", Show(m.Server.Type))
+	case !safeName(m.Server.Entry):
+		return badBundle("its entry point %s leads elsewhere", "入口 %s 指向别处", Show(m.Server.Entry))
+	}
+	return nil
+}
+
+// A System is the machine that a bundle is to run on.
+type System struct {
+	OS  string              // runtime.GOOS
+	Can func(string) bool   // a program is in PATH
+	Has func(string) string // the version that a program says, "" if it does not
+	// Folders are HOME, DESKTOP, DOCUMENTS and DOWNLOADS.
+	Folders map[string]string
+	// Bundles is the folder of all bundles.
+	Bundles string
+}
+
+func (s *System) platform() string {
+	if s.OS == "windows" {
+		return "win32"
+	}
+	return s.OS
+}
+
+// A BundlePlan is how a bundle would be run here.
+type BundlePlan struct {
+	Bundle    *Bundle
+	Questions []Question
+	launch    launch
+	system    *System
+}
+
+// Plan checks whether the bundle runs here, and what has to be asked.
+func (b *Bundle) Plan(s *System) (*BundlePlan, error) {
+	m := &b.Manifest
+	if list := m.Compatibility.Platforms; len(list) > 0 && !slices.Contains(list, s.platform()) {
+		return nil, badBundle("it is for %s, here is %s", "它适用于 %s，此处为 %s", Show(strings.Join(list, ", ")), s.platform())
+	}
+	p := &BundlePlan{Bundle: b, launch: m.Server.Config, system: s}
+	if over, ok := p.launch.Platforms[s.platform()]; ok {
+		p.override(over)
+	}
+	if m.Server.Type == "uv" && p.launch.Command == "" {
+		p.launch.Command, p.launch.Args = "uv", []string{"run", "--directory", "${__dirname}", m.Server.Entry}
+	}
+	if err := p.checkCommand(); err != nil {
+		return nil, err
+	}
+	for _, name := range env.SortedKeys(p.launch.Env) {
+		if err := p.checkEnv(name, p.launch.Env[name]); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.ask()
+}
+
+func (p *BundlePlan) override(over launch) {
+	if over.Command != "" {
+		p.launch.Command = over.Command
+	}
+	if over.Args != nil {
+		p.launch.Args = over.Args
+	}
+	if over.Env != nil {
+		p.launch.Env = over.Env
+	}
+}
+
+// programs are what a type of server is run by, beside files of the bundle.
+var programs = map[string][]string{"node": {"node"}, "python": {"python3", "python"}, "uv": {"uv"}, "binary": nil}
+
+// checkCommand lets a bundle run its own files, or the interpreter of its type.
+func (p *BundlePlan) checkCommand() error {
+	m := &p.Bundle.Manifest
+	command := p.launch.Command
+	if own, ok := strings.CutPrefix(command, "${__dirname}/"); ok && safeName(own) {
+		return nil
+	}
+	if m.Server.Type == "binary" && safeName(command) && strings.Contains(command, "/") {
+		p.launch.Command = "${__dirname}/" + command
+		return nil
+	}
+	if !slices.Contains(programs[m.Server.Type], command) {
+		return badBundle("it runs %s, which is neither its own nor the program of its type %s", "它运行 %s，既不是自身文件，也不是类型 %s 的程序", Show(command), m.Server.Type)
+	}
+	if !p.system.Can(command) {
+		if command == "python" && p.system.Can("python3") {
+			p.launch.Command = "python3"
+		} else {
+			return needs(command)
+		}
+	}
+	if want := m.Compatibility.Runtimes[strings.TrimSuffix(command, "3")]; want != "" && !satisfies(p.system.Has(p.launch.Command), want) {
+		return badBundle("it needs %s %s, here is %s", "它需要 %s %s，此处为 %s", command, Show(want), p.system.Has(p.launch.Command))
+	}
+	return nil
+}
+
+// checkEnv refuses variables that steer a loader, except Python's path to the
+// bundle itself.
+func (p *BundlePlan) checkEnv(name, value string) error {
+	if name == "PYTHONPATH" && value != "" {
+		inside := true
+		for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ';' }) {
+			inside = inside && (part == "${__dirname}" || strings.HasPrefix(part, "${__dirname}/") && safeName(part[len("${__dirname}/"):]))
+		}
+		if inside {
+			return nil
+		}
+	}
+	return checkEnvName(name)
+}
+
+var configName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// ask turns what the manifest lets the user configure into questions.
+func (p *BundlePlan) ask() error {
+	for _, name := range env.SortedKeys(p.Bundle.Manifest.User) {
+		u := p.Bundle.Manifest.User[name]
+		if !configName.MatchString(name) {
+			return badBundle("%s is not a name of a setting", "%s 不是设置项的名称", Show(name))
+		}
+		format := map[string]string{"string": "string", "number": "number", "boolean": "boolean", "directory": "directory", "file": "filepath"}[u.Type]
+		if format == "" {
+			return badBundle("the type %s of %s is not known", "%[2]s 的类型 %[1]s 未知", Show(u.Type), name)
+		}
+		q := Question{ID: name, Kind: KindArg, Description: u.Title, Required: u.Required, Secret: u.Sensitive,
+			Repeated: u.Multiple, Format: format, Min: u.Min.String(), Max: u.Max.String()}
+		if u.Description != "" {
+			q.Description += ": " + u.Description
+		}
+		if u.Sensitive {
+			q.Kind = KindEnv
+		}
+		q.Default = p.defaultOf(u)
+		p.Questions = append(p.Questions, q)
+	}
+	return nil
+}
+
+// defaultOf is the default of a setting as text; of several the first.
+func (p *BundlePlan) defaultOf(u userConfig) string {
+	var v any
+	if len(u.Default) == 0 || json.Unmarshal(u.Default, &v) != nil {
+		return ""
+	}
+	if list, ok := v.([]any); ok {
+		if len(list) == 0 {
+			return ""
+		}
+		v = list[0]
+	}
+	if v == nil {
+		return ""
+	}
+	text := fmt.Sprint(v)
+	for name, folder := range p.system.Folders {
+		text = strings.ReplaceAll(text, "${"+name+"}", folder)
+	}
+	return text
+}
+
+// Fill makes the entry under a local name.
+func (p *BundlePlan) Fill(local string, answers Answers) (*Filled, error) {
+	b := p.Bundle
+	f := &bundleFiller{plan: p, filler: filler{local: local, answers: answers, secrets: map[string]string{}}, dir: b.Folder(p.system.Bundles)}
+	e := &Entry{Env: map[string]string{}, Origin: &config.Origin{Bundle: b.Source, SHA256: b.SHA256, Name: b.Manifest.Name, Version: b.Manifest.Release}}
+	var err error
+	if e.Command, _, err = f.text(p.launch.Command); err != nil {
+		return nil, err
+	}
+	for _, a := range p.launch.Args {
+		list, err := f.arg(a)
+		if err != nil {
+			return nil, err
+		}
+		e.Args = append(e.Args, list...)
+	}
+	for _, name := range env.SortedKeys(p.launch.Env) {
+		text, ok, err := f.text(p.launch.Env[name])
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			e.Env[name] = text
+		}
+	}
+	e.needs = f.profile()
+	return &Filled{e, f.secrets}, nil
+}
+
+// bundleFiller replaces the variables of a manifest, each once.
+type bundleFiller struct {
+	filler
+	plan *BundlePlan
+	dir  string
+}
+
+var manifestVariable = regexp.MustCompile(`\$\{([^}]*)\}`)
+
+func (f *bundleFiller) question(name string) *Question {
+	id, ok := strings.CutPrefix(name, "user_config.")
+	if !ok {
+		return nil
+	}
+	for i, q := range f.plan.Questions {
+		if q.ID == id {
+			return &f.plan.Questions[i]
+		}
+	}
+	return nil
+}
+
+// arg is one argument, or several where a setting has several values.
+func (f *bundleFiller) arg(text string) ([]string, error) {
+	if m := manifestVariable.FindStringSubmatch(text); m != nil && m[0] == text {
+		if q := f.question(m[1]); q != nil && q.Repeated && !q.Secret {
+			var list []string
+			for _, answer := range f.answers.of(q) {
+				list = append(list, literal(answer))
+			}
+			return list, nil
+		}
+	}
+	filled, ok, err := f.text(text)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return []string{filled}, nil
+}
+
+// text replaces the variables of one text; false when an answer is missing.
+func (f *bundleFiller) text(text string) (string, bool, error) {
+	var t template
+	for {
+		at := manifestVariable.FindStringSubmatchIndex(text)
+		if at == nil {
+			break
+		}
+		t = append(t, piece{text: text[:at[0]]})
+		name := text[at[2]:at[3]]
+		q := f.question(name)
+		switch folder, known := f.plan.system.Folders[name]; {
+		case q != nil:
+			t = append(t, piece{question: q})
+		case name == "__dirname":
+			t = append(t, piece{text: f.dir})
+		case name == "/" || name == "pathSeparator":
+			t = append(t, piece{text: string(filepath.Separator)})
+		case known:
+			t = append(t, piece{text: folder})
+		default:
+			t = append(t, piece{text: text[at[0]:at[1]]})
+		}
+		text = text[at[1]:]
+	}
+	return f.one(append(t, piece{text: text}))
+}
+
+// profile lets the server read its bundle and what the person chose for it.
+func (f *bundleFiller) profile() *Profile {
+	p := &Profile{Read: []string{literal(f.dir)}}
+	for i := range f.plan.Questions {
+		q := &f.plan.Questions[i]
+		for _, answer := range f.answers.of(q) {
+			switch q.Format {
+			case "directory":
+				p.Write = append(p.Write, literal(answer))
+			case "filepath":
+				p.Read = append(p.Read, literal(answer))
+			}
+		}
+	}
+	return p
+}
+
+var versionNumbers = regexp.MustCompile(`^\D*(\d+)(?:\.(\d+))?(?:\.(\d+))?`)
+
+// satisfies compares a version with the demand of a manifest, ">=18.0.0". A
+// demand in another form is not ours to judge.
+func satisfies(have, want string) bool {
+	least, ok := strings.CutPrefix(strings.TrimSpace(want), ">=")
+	if !ok || strings.ContainsAny(least, "<>|^~ ") {
+		return true
+	}
+	a, b := versionNumbers.FindStringSubmatch(have), versionNumbers.FindStringSubmatch(least)
+	if a == nil || b == nil {
+		return a != nil
+	}
+	for i := 1; i < 4; i++ {
+		var x, y int
+		_, _ = fmt.Sscan(a[i], &x) // an absent part is 0
+		_, _ = fmt.Sscan(b[i], &y)
+		if x != y {
+			return x > y
+		}
+	}
+	return true
+}

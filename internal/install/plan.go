@@ -1,0 +1,317 @@
+package install
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+)
+
+// The ways in which a server is offered, in the order in which they are
+// preferred.
+const (
+	Remote = "remote"
+	NPM    = "npm"
+	PyPI   = "pypi"
+	MCPB   = "mcpb"
+	OCI    = "oci"
+	NuGet  = "nuget"
+)
+
+// Ways are all of them, in that order.
+var Ways = []string{Remote, NPM, PyPI, MCPB, OCI, NuGet}
+
+// A Plan is how a server of a registry would be run here.
+type Plan struct {
+	Record *Record
+	// Way is one of Ways; Package says in words what is used.
+	Way, Package string
+	// Program must be there to run it; "" when none is needed.
+	Program   string
+	Questions []Question
+	// Download is the address of a bundle, SHA256 what its bytes must have.
+	Download, SHA256 string
+
+	kind    string // type of a remote server
+	command string
+	args    []part
+	env     []setting
+	url     template
+	headers []setting
+}
+
+// A part is one argument: a flag, a value, or both.
+type part struct {
+	flag     string
+	value    *template
+	repeated bool
+	boolean  bool // the flag alone, when the answer is true
+}
+
+type setting struct {
+	name  string
+	value template
+}
+
+// PlanOptions are what a plan depends on beside the record.
+type PlanOptions struct {
+	// Way is what the person chose; "" takes the first that can run here.
+	Way string
+	// Can says whether a program is there.
+	Can func(program string) bool
+	// Bases are the addresses of package registries that are trusted beside the
+	// public ones.
+	Bases []string
+}
+
+// NewPlan turns a record into a plan. It reads nothing but its arguments.
+func NewPlan(r *Record, o PlanOptions) (*Plan, error) {
+	if r.Meta.Official.Status == "deleted" {
+		return nil, fail(env.CodeRecord, "%s %s was deleted from its registry: refused", "%s %s 已从注册表中删除：已拒绝", r.Server.Name, r.Server.Version)
+	}
+	var first error
+	for _, way := range Ways {
+		if o.Way != "" && o.Way != way {
+			continue
+		}
+		p, err := planWay(r, way, o)
+		if err == nil && p != nil && p.Program != "" && !o.Can(p.Program) {
+			err = needs(p.Program)
+		}
+		if err == nil && p != nil {
+			return p, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	switch {
+	case first != nil:
+		return nil, first
+	case o.Way != "":
+		return nil, fail(env.CodeRecord, "%s is not offered as %s; there is %s", "%s 没有提供 %s；现有 %s", r.Server.Name, o.Way, strings.Join(r.Offers(), ", "))
+	}
+	return nil, fail(env.CodeRecord, "%s offers nothing that can be run here; there is %s", "%s 没有提供可在此运行的内容；现有 %s", r.Server.Name, strings.Join(r.Offers(), ", "))
+}
+
+// Offers are the ways in which a record offers its server, as it calls them.
+func (r *Record) Offers() []string {
+	var list []string
+	if len(r.Server.Remotes) > 0 {
+		list = append(list, Remote)
+	}
+	for _, p := range r.Server.Packages {
+		if word := Show(p.Type); !slices.Contains(list, word) {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// needs is why a plan cannot be carried out, and where to get what is missing.
+func needs(program string) error {
+	where := map[string]string{
+		"npx": "https://nodejs.org", "node": "https://nodejs.org",
+		"uvx": "https://docs.astral.sh/uv", "uv": "https://docs.astral.sh/uv",
+		"dnx": "https://dotnet.microsoft.com", "python": "https://www.python.org", "python3": "https://www.python.org",
+	}[program]
+	return fail(env.CodeNeeds, "needs %s, which is not in PATH: install it from %s", "需要 %s，但 PATH 中没有：请从 %s 安装", program, where)
+}
+
+// planWay plans one way; nil when the record does not offer it.
+func planWay(r *Record, way string, o PlanOptions) (*Plan, error) {
+	if way == Remote {
+		for _, t := range r.Server.Remotes {
+			return planRemote(r, t)
+		}
+		return nil, nil
+	}
+	for _, p := range r.Server.Packages {
+		if p.Type == way {
+			return planPackage(r, p, o)
+		}
+	}
+	return nil, nil
+}
+
+func planRemote(r *Record, t transport) (*Plan, error) {
+	p := &Plan{Record: r, Way: Remote, Package: "remote " + Show(t.URL)}
+	switch t.Type {
+	case "streamable-http":
+		p.kind = config.TypeHTTP
+	case "sse":
+		p.kind = config.TypeSSE
+	default:
+		return nil, fail(env.CodeRecord, "the transport %s of a remote server is not known: refused", "未知的远程传输方式 %s：已拒绝", Show(t.Type))
+	}
+	if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && config.IsLoopback(u.Hostname())) || strings.ContainsAny(u.Host, "{}") {
+		return nil, fail(env.CodeRecord, "%s is not an https address of a known host: refused", "%s 不是已知主机的 https 地址：已拒绝", Show(t.URL))
+	}
+	var err error
+	if p.url, err = p.template(input{Value: t.URL, Variables: t.Variables}, KindArg, ""); err != nil {
+		return nil, err
+	}
+	for _, h := range t.Headers {
+		if !headerName.MatchString(h.Name) {
+			return nil, fail(env.CodeRecord, "%s is not a name of a header: refused", "%s 不是请求头名称：已拒绝", Show(h.Name))
+		}
+		v, err := p.template(h.input, KindHeader, h.Name)
+		if err != nil {
+			return nil, err
+		}
+		p.headers = append(p.headers, setting{h.Name, v})
+	}
+	return p, nil
+}
+
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// The grammars of identifiers and versions. What is not an exact version of one
+// package of a registry could be a path, an address or a range.
+var (
+	npmName     = regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~][a-z0-9._~-]*$`)
+	npmVersion  = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pypiVersion = regexp.MustCompile(`^(\d+!)?\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9]+([._-][a-z0-9]+)*)?$`)
+	sha256Text  = regexp.MustCompile(`^[a-f0-9]{64}$`)
+	nugetName   = regexp.MustCompile(`^[A-Za-z0-9_]+([.-][A-Za-z0-9_]+)*$`)
+)
+
+// runners are the package registries whose packages a program runs by name.
+var runners = map[string]struct {
+	program       string
+	name, version *regexp.Regexp
+	bases         []string
+	base          string // the variable that names another base
+	args          func(p pack) (before, after []string)
+}{
+	NPM: {"npx", npmName, npmVersion, []string{"https://registry.npmjs.org"}, "npm_config_registry",
+		func(p pack) ([]string, []string) { return []string{"-y", p.ID + "@" + p.Version}, nil }},
+	PyPI: {"uvx", pypiName, pypiVersion, []string{"https://pypi.org", "https://pypi.org/simple"}, "UV_DEFAULT_INDEX",
+		func(p pack) ([]string, []string) { return []string{p.ID + "==" + p.Version}, nil }},
+	NuGet: {"dnx", nugetName, npmVersion, []string{"https://api.nuget.org", "https://api.nuget.org/v3/index.json"}, "",
+		func(p pack) ([]string, []string) { return []string{p.ID + "@" + p.Version, "--yes", "--"}, nil }},
+}
+
+func planPackage(r *Record, pk pack, o PlanOptions) (*Plan, error) {
+	p := &Plan{Record: r, Way: pk.Type, Package: strings.TrimSpace(pk.Type + " " + Show(pk.ID) + " " + Show(pk.Version))}
+	if pk.Transport.Type != "" && pk.Transport.Type != "stdio" {
+		return nil, fail(env.CodeRecord, "%s wants to listen on a port; start it yourself and add its URL", "%s 要监听端口；请自行启动并添加其 URL", r.Server.Name)
+	}
+	switch pk.Type {
+	case OCI:
+		return nil, fail(env.CodeRecord, "%s is an image; add NAME -- docker run -i --rm IMAGE runs it", "%s 是镜像；可用 add NAME -- docker run -i --rm IMAGE 运行", Show(pk.ID))
+	case MCPB:
+		return p, p.bundle(pk)
+	}
+	run := runners[pk.Type]
+	if len(pk.Runtime) > 0 {
+		return nil, fail(env.CodeRecord, "the record sets arguments of %s itself: refused", "记录设置了 %s 自身的参数：已拒绝", run.program)
+	}
+	if !run.name.MatchString(pk.ID) || len(pk.ID) > 214 {
+		return nil, fail(env.CodeRecord, "%s is not a name of an %s package: refused", "%s 不是 %s 包名：已拒绝", Show(pk.ID), pk.Type)
+	}
+	if !run.version.MatchString(pk.Version) {
+		return nil, fail(env.CodeRecord, "%s is not an exact version of an %s package: refused", "%s 不是 %s 包的确切版本：已拒绝", Show(pk.Version), pk.Type)
+	}
+	if base := strings.TrimSuffix(pk.Base, "/"); base != "" && !slices.Contains(run.bases, base) {
+		if !slices.Contains(o.Bases, base) || run.base == "" {
+			return nil, fail(env.CodeRecord, "the package comes from %s, which is neither the public registry nor listed under registries: refused", "软件包来自 %s，它既不是公共注册表，也没有列在 registries 中：已拒绝", Show(pk.Base))
+		}
+		p.env = append(p.env, setting{run.base, template{{text: base}}})
+	}
+	p.Program, p.command = run.program, run.program
+	before, after := run.args(pk)
+	for _, a := range before {
+		p.args = append(p.args, part{value: &template{{text: a}}})
+	}
+	if err := p.inputs(pk); err != nil {
+		return nil, err
+	}
+	for _, a := range after {
+		p.args = append(p.args, part{value: &template{{text: a}}})
+	}
+	return p, nil
+}
+
+// bundle plans the download of a bundle; its manifest says the rest.
+func (p *Plan) bundle(pk pack) error {
+	u, err := url.Parse(pk.ID)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return fail(env.CodeRecord, "%s is not an https address of a bundle: refused", "%s 不是安装包的 https 地址：已拒绝", Show(pk.ID))
+	}
+	if !sha256Text.MatchString(pk.SHA256) {
+		return fail(env.CodeRecord, "the record does not say the SHA-256 of the bundle: refused", "记录没有给出安装包的 SHA-256：已拒绝")
+	}
+	p.Download, p.SHA256 = pk.ID, pk.SHA256
+	return nil
+}
+
+var argName = regexp.MustCompile(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// inputs plans the arguments and the environment of a package.
+func (p *Plan) inputs(pk pack) error {
+	for _, a := range pk.Args {
+		if err := p.argument(a); err != nil {
+			return err
+		}
+	}
+	for _, e := range pk.Env {
+		if err := checkEnvName(e.Name); err != nil {
+			return err
+		}
+		v, err := p.template(e.input, KindEnv, e.Name)
+		if err != nil {
+			return err
+		}
+		p.env = append(p.env, setting{e.Name, v})
+	}
+	return nil
+}
+
+func (p *Plan) argument(a argument) error {
+	id := strings.TrimLeft(a.Name, "-")
+	one := part{repeated: a.Repeated}
+	switch a.Type {
+	case "positional":
+		if id = a.Hint; id == "" {
+			id = a.Name
+		}
+		if strings.HasPrefix(a.Value, "-") || strings.HasPrefix(a.Default, "-") {
+			return fail(env.CodeRecord, "the argument %s begins with -: refused", "参数 %s 以 - 开头：已拒绝", Show(a.Value+a.Default))
+		}
+	case "named":
+		if !argName.MatchString(a.Name) {
+			return fail(env.CodeRecord, "%s is not a name of an argument: refused", "%s 不是参数名：已拒绝", Show(a.Name))
+		}
+		if strings.HasPrefix(a.Value, "-") {
+			return fail(env.CodeRecord, "the value %s of %s begins with -: refused", "%[2]s 的值 %[1]s 以 - 开头：已拒绝", Show(a.Value), a.Name)
+		}
+		one.flag = a.Name
+		if a.bare() {
+			p.args = append(p.args, one)
+			return nil
+		}
+		one.boolean = a.Format == "boolean" && a.Value == ""
+	default:
+		return fail(env.CodeRecord, "the argument type %s is not known: refused", "未知的参数类型 %s：已拒绝", Show(a.Type))
+	}
+	v, err := p.template(a.input, KindArg, id)
+	if err != nil {
+		return err
+	}
+	if n := len(p.Questions); a.Repeated && a.Value == "" && n > 0 {
+		p.Questions[n-1].Repeated = true
+	}
+	one.value = &v
+	p.args = append(p.args, one)
+	return nil
+}
+
+// bare says that a named argument has no value: nothing says what it could be.
+func (a *argument) bare() bool {
+	return a.Value == "" && a.Default == "" && a.Format == "" && a.Placeholder == "" && a.Hint == "" && len(a.Choices) == 0 && !a.Secret
+}

@@ -1,0 +1,233 @@
+package install
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// A Question is something that only the person who installs can say.
+type Question struct {
+	// ID is what answers are given under: the name of a variable, a header or
+	// an argument.
+	ID          string
+	Kind        Kind
+	Description string
+	Placeholder string
+	Choices     []string
+	Default     string
+	Required    bool
+	Secret      bool
+	Repeated    bool
+	Format      string // "", string, number, boolean, filepath, directory
+	Min, Max    string // of a number, where the manifest says
+}
+
+// A Kind is where an answer goes.
+type Kind string
+
+// The kinds of questions.
+const (
+	KindEnv    Kind = "env"
+	KindHeader Kind = "header"
+	KindArg    Kind = "arg"
+)
+
+// Flag is how the answer is given beforehand.
+func (q *Question) Flag() string {
+	switch q.Kind {
+	case KindEnv:
+		return "--env " + q.ID + "=..."
+	case KindHeader:
+		return "--header '" + q.ID + ": ...'"
+	}
+	return "--arg " + q.ID + "=..."
+}
+
+// Answers are the texts that the person gave, by kind and id.
+type Answers map[Kind]map[string][]string
+
+func (a Answers) of(q *Question) []string { return a[q.Kind][q.ID] }
+
+// Set takes an answer.
+func (a Answers) Set(q *Question, texts ...string) {
+	if a[q.Kind] == nil {
+		a[q.Kind] = map[string][]string{}
+	}
+	a[q.Kind][q.ID] = texts
+}
+
+// Check holds one answer to what was asked for. A path becomes absolute, the
+// number of a choice the choice.
+func (q *Question) Check(text string) (string, error) {
+	if n, err := strconv.Atoi(text); err == nil && len(q.Choices) > 0 && !slices.Contains(q.Choices, text) && n >= 1 && n <= len(q.Choices) {
+		return q.Choices[n-1], nil
+	}
+	switch {
+	case strings.ContainsAny(text, "\x00\r\n"):
+		return "", q.refuse("has a line break or NUL in it", "含有换行或 NUL")
+	case q.Kind == KindArg && strings.HasPrefix(text, "-") && q.Format != "number":
+		return "", q.refuse("begins with -, so it would be taken for an option", "以 - 开头，会被当作选项")
+	case len(q.Choices) > 0 && !slices.Contains(q.Choices, text):
+		return "", q.refuse("must be one of %s", "必须是 %s 之一", Show(strings.Join(q.Choices, ", ")))
+	}
+	switch q.Format {
+	case "number":
+		return text, q.checkNumber(text)
+	case "boolean":
+		if text != "true" && text != "false" {
+			return "", q.refuse("must be true or false", "必须是 true 或 false")
+		}
+	case "filepath", "directory":
+		return q.checkPath(text)
+	}
+	return text, nil
+}
+
+func (q *Question) checkNumber(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return q.refuse("must be a number", "必须是数字")
+	}
+	if least, err := strconv.ParseFloat(q.Min, 64); err == nil && n < least {
+		return q.refuse("must be at least %s", "不得小于 %s", q.Min)
+	}
+	if most, err := strconv.ParseFloat(q.Max, 64); err == nil && n > most {
+		return q.refuse("must be at most %s", "不得大于 %s", q.Max)
+	}
+	return nil
+}
+
+func (q *Question) checkPath(text string) (string, error) {
+	if rest, ok := strings.CutPrefix(text, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", q.refuse("starts in a home directory that is not known", "以未知的用户目录开头")
+		}
+		text = filepath.Join(home, rest)
+	}
+	path, err := filepath.Abs(text)
+	if err != nil {
+		return "", q.refuse("is not a path", "不是路径")
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", q.refuse("there is no %s", "不存在 %s", path)
+	}
+	if q.Format == "directory" && !info.IsDir() {
+		return "", q.refuse("%s is not a folder", "%s 不是文件夹", path)
+	}
+	return path, nil
+}
+
+func (q *Question) refuse(en, zh string, args ...any) error {
+	return fail(env.CodeAnswer, "%s: %v", "%s：%v", Show(q.ID), i18n.New(en, zh, args...))
+}
+
+// Settle checks the answers, and takes the default where there is none.
+func Settle(list []Question, answers Answers) error {
+	for i := range list {
+		q := &list[i]
+		texts := slices.Clone(answers.of(q))
+		if len(texts) == 0 && q.Default != "" {
+			texts = []string{q.Default}
+		}
+		for n, text := range texts {
+			var err error
+			if texts[n], err = q.Check(text); err != nil {
+				return err
+			}
+		}
+		if len(texts) > 1 && !q.Repeated {
+			return q.refuse("was answered more than once", "有多个回答")
+		}
+		if len(texts) > 0 {
+			answers.Set(q, texts...)
+		}
+	}
+	return nil
+}
+
+// Missing are the questions without which no entry can be made, and that have
+// no answer yet.
+func Missing(list []Question, answers Answers) []Question {
+	var open []Question
+	for _, q := range list {
+		if q.Required && q.Default == "" && len(answers.of(&q)) == 0 {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+// NoTerminal is why an entry cannot be made where nobody can be asked.
+func NoTerminal(open []Question) error {
+	flags := make([]string, len(open))
+	for i := range open {
+		flags[i] = open[i].Flag()
+	}
+	return fail(env.CodeAsk, "no terminal to ask on; give %s", "没有可供询问的终端；请提供 %s", strings.Join(flags, " "))
+}
+
+// NotAsked is an answer to a question that nobody asks.
+func NotAsked(id string, list []Question) error {
+	names := make([]string, len(list))
+	for i, q := range list {
+		names[i] = Show(q.ID)
+	}
+	if len(names) == 0 {
+		return fail(env.CodeAnswer, "%s is not asked for; nothing is", "没有询问 %s；没有任何问题", Show(id))
+	}
+	return fail(env.CodeAnswer, "%s is not asked for; there is %s", "没有询问 %s；现有的问题：%s", Show(id), strings.Join(names, ", "))
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// steering are the variables that decide what a program loads, rather than what
+// it does.
+var steering = []struct{ pattern, en, zh string }{
+	{"NODE_OPTIONS", "would run code in every Node program", "会让每个 Node 程序运行代码"},
+	{"LD_*", "decides which libraries every program loads", "决定每个程序加载哪些库"},
+	{"DYLD_*", "decides which libraries every program loads", "决定每个程序加载哪些库"},
+	{"PYTHON*", "would run code in every Python program", "会让每个 Python 程序运行代码"},
+	{"BASH_ENV", "would run code in every shell", "会让每个 shell 运行代码"},
+	{"ENV", "would run code in every shell", "会让每个 shell 运行代码"},
+	{"PATH", "decides which programs are run", "决定运行哪些程序"},
+	{"*_PROXY", "would lead all connections elsewhere", "会把所有连接引向别处"},
+	{"NPM_CONFIG_*", "decides where packages come from", "决定软件包的来源"},
+	{"UV_*", "decides where packages come from", "决定软件包的来源"},
+	{"PIP_*", "decides where packages come from", "决定软件包的来源"},
+}
+
+// checkEnvName refuses variables that steer a loader.
+func checkEnvName(name string) error {
+	if !envName.MatchString(name) {
+		return fail(env.CodeSteers, "sets %s, which is not a name of a variable: refused", "设置了 %s，它不是变量名：已拒绝", Show(name))
+	}
+	upper := strings.ToUpper(name)
+	for _, s := range steering {
+		if matches(s.pattern, upper) {
+			return &Error{Code: env.CodeSteers, Text: steersText(name, s.en, s.zh)}
+		}
+	}
+	return nil
+}
+
+// matches says whether a name fits a pattern in which * is any text.
+func matches(pattern, name string) bool {
+	head, tail, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	return len(name) >= len(head)+len(tail) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
+}
+
+func steersText(name, en, zh string) i18n.Text {
+	return i18n.New("sets %s, which %v: refused", "设置了 %s，它%v：已拒绝", name, i18n.Pair(en, zh))
+}

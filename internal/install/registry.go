@@ -1,0 +1,275 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/safehttp"
+	"mcp-all-in-one/internal/spelling"
+)
+
+// officialURL is where the official registry is.
+const officialURL = "https://registry.modelcontextprotocol.io"
+
+const (
+	pageSize = "50"
+	maxPages = 20
+	// MinSearch is how many characters a word to search for has at least.
+	MinSearch = 3
+)
+
+// Registries are the registries that are asked, in order.
+type Registries struct {
+	list []*registry
+	kept keeper
+}
+
+type registry struct {
+	name, url, token string
+	names            []string
+	client           *http.Client
+}
+
+// Open returns the registries of a configuration: nil is the official one, an
+// empty list none. Records that were fetched are kept in dir.
+func Open(list []config.Registry, dir string) *Registries {
+	r := &Registries{kept: keeper{dir}}
+	for _, c := range list {
+		r.list = append(r.list, &registry{name: c.Name, url: strings.TrimSuffix(c.URL, "/"), token: c.Token.Reveal(), names: c.Names, client: safehttp.NewConfigured(safehttp.Timeout)})
+	}
+	if list == nil || len(list) > 0 {
+		r.list = append(r.list, &registry{name: config.OfficialRegistry, url: officialURL, client: safehttp.NewClient(safehttp.Options{})})
+	}
+	return r
+}
+
+// Close ends the connections.
+func (r *Registries) Close() {
+	for _, g := range r.list {
+		g.client.CloseIdleConnections()
+	}
+}
+
+// errNotFound is a registry's 404, the only answer that leads to the next one.
+var errNotFound = i18n.Errorf("not found", "未找到")
+
+// asked are the registries that may be asked for a name: those that it is bound
+// to, or all.
+func (r *Registries) asked(name string) []*registry {
+	var bound []*registry
+	for _, g := range r.list {
+		if slices.ContainsFunc(g.names, func(pattern string) bool { return matches(pattern, name) }) {
+			bound = append(bound, g)
+		}
+	}
+	if bound != nil {
+		return bound
+	}
+	return r.list
+}
+
+// Find fetches the record of a server; version "" is the latest.
+func (r *Registries) Find(ctx context.Context, name, version string) (*Record, error) {
+	asked := r.asked(name)
+	if len(asked) == 0 {
+		return nil, fail(env.CodeUnknownName, "no registry is asked: \"registries\" is empty", "没有可询问的注册表：\"registries\" 为空")
+	}
+	wanted := version
+	if wanted == "" {
+		wanted = "latest"
+	}
+	for _, g := range asked {
+		data, err := g.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(wanted), nil)
+		switch {
+		case errors.Is(err, errNotFound) && version != "":
+			if list := g.versions(ctx, name); len(list) > 0 {
+				return nil, fail(env.CodeNoVersion, "%s is not published; there are %s", "%s 没有发布；现有 %s", Show(version), Show(strings.Join(list, ", ")))
+			}
+			continue
+		case errors.Is(err, errNotFound):
+			continue
+		case err != nil:
+			return r.offline(g, name, version, err)
+		}
+		rec, err := ParseRecord(data, name)
+		if err != nil {
+			return nil, err
+		}
+		if version != "" && rec.Server.Version != version {
+			return nil, fail(env.CodeRecord, "the registry was asked for version %s and answered with %s: refused", "向注册表查询版本 %s，得到的却是 %s：已拒绝", version, Show(rec.Server.Version))
+		}
+		rec.Registry = g.name
+		r.kept.put(g.url, rec, data)
+		return rec, nil
+	}
+	return nil, r.unknown(ctx, asked, name)
+}
+
+// offline is a registry that could not be asked: what was fetched before will
+// do for an exact version.
+func (r *Registries) offline(g *registry, name, version string, cause error) (*Record, error) {
+	if version != "" {
+		if rec := r.kept.get(g.url, name, version); rec != nil {
+			rec.Registry = g.name
+			return rec, nil
+		}
+	}
+	return nil, r.unreachable(g, cause)
+}
+
+func (r *Registries) unreachable(g *registry, cause error) error {
+	list := r.kept.list(g.url)
+	if len(list) == 0 {
+		return fail(env.CodeRegistry, "the registry %s cannot be reached: %v", "无法访问注册表 %s：%v", g.name, i18n.Why(cause))
+	}
+	return fail(env.CodeRegistry, "the registry %s cannot be reached: %v; add NAME@VERSION works offline for what was fetched before: %s",
+		"无法访问注册表 %s：%v；以前取得过的内容可用 add NAME@VERSION 离线添加：%s", g.name, i18n.Why(cause), strings.Join(list, ", "))
+}
+
+// unknown is a name that no registry has, with those that are near it.
+func (r *Registries) unknown(ctx context.Context, asked []*registry, name string) error {
+	var names []string
+	word := LocalName(name)
+	if len(word) >= MinSearch {
+		for _, g := range asked {
+			found, err := g.search(ctx, word)
+			if err != nil {
+				continue // it only helps to find what was meant
+			}
+			for _, rec := range found {
+				names = append(names, rec.Server.Name)
+			}
+		}
+	}
+	if near := spelling.Nearest(name, names); near != "" {
+		names = append([]string{near}, slices.DeleteFunc(names, func(n string) bool { return n == near })...)
+	}
+	if len(names) == 0 {
+		return fail(env.CodeUnknownName, "no registry knows %s", "没有注册表收录 %s", name)
+	}
+	return fail(env.CodeUnknownName, "no registry knows %s; near: %s", "没有注册表收录 %s；相近的有：%s", name, strings.Join(names[:min(3, len(names))], ", "))
+}
+
+// versions are those that a registry has of a server, as it orders them.
+func (g *registry) versions(ctx context.Context, name string) []string {
+	data, err := g.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions", nil)
+	if err != nil {
+		return nil
+	}
+	list, _, err := parsePage(data)
+	if err != nil {
+		return nil
+	}
+	var versions []string
+	for _, rec := range list {
+		versions = append(versions, rec.Server.Version)
+	}
+	return versions
+}
+
+// Search lists the servers whose names have a word in them, in the order of the
+// registries. A registry that fails is among the errors.
+func (r *Registries) Search(ctx context.Context, word string) ([]*Record, []error) {
+	var all []*Record
+	var faults []error
+	seen := map[string]bool{}
+	for _, g := range r.list {
+		found, err := g.search(ctx, word)
+		if err != nil {
+			faults = append(faults, r.unreachable(g, err))
+		}
+		for _, rec := range found {
+			if !seen[rec.Server.Name] {
+				seen[rec.Server.Name] = true
+				rec.Registry = g.name
+				all = append(all, rec)
+			}
+		}
+	}
+	return all, faults
+}
+
+func (g *registry) search(ctx context.Context, word string) ([]*Record, error) {
+	var all []*Record
+	cursors := map[string]bool{}
+	query := url.Values{"search": {word}, "version": {"latest"}, "limit": {pageSize}}
+	for range maxPages {
+		data, err := g.get(ctx, "/v0.1/servers", query)
+		if err != nil {
+			return all, err
+		}
+		list, next, err := parsePage(data)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, list...)
+		if next == "" || cursors[next] || len(list) == 0 {
+			break
+		}
+		cursors[next] = true
+		query.Set("cursor", next)
+	}
+	return all, nil
+}
+
+// parsePage reads one page of a list. A record in it that cannot be used is
+// left out: the others are not to blame.
+func parsePage(data []byte) (list []*Record, next string, err error) {
+	var page struct {
+		Servers  []*Record `json:"servers"`
+		Metadata struct {
+			Next string `json:"nextCursor"`
+		} `json:"metadata"`
+	}
+	if err := parseStrict(data, &page); err != nil {
+		return nil, "", err
+	}
+	for _, rec := range page.Servers {
+		if rec != nil && rec.check() == nil {
+			list = append(list, rec)
+		}
+	}
+	return list, page.Metadata.Next, nil
+}
+
+// get fetches a page of the API.
+func (g *registry) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	address := g.url + path
+	if query != nil {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	if g.token != "" {
+		req.Header.Set("Authorization", "Bearer "+g.token)
+	}
+	resp, err := g.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotFound:
+		return nil, errNotFound
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		return nil, i18n.Errorf("it answered %s: set \"token\" of this registry", "它的应答是 %s：请设置此注册表的 \"token\"", resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		return nil, i18n.Errorf("it answered %s", "它的应答是 %s", resp.Status)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxRecord+1))
+	if err == nil && len(data) > maxRecord {
+		err = safehttp.ErrTooLarge
+	}
+	return data, err
+}

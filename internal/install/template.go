@@ -1,0 +1,204 @@
+package install
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/env"
+)
+
+// A template is a value with the answers to questions in it.
+type template []piece
+
+// A piece is text, or the answer to a question.
+type piece struct {
+	text     string
+	question *Question
+}
+
+var variable = regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`)
+
+// template reads an input. One without a value is a question as a whole; in a
+// value the variables that the record describes are.
+func (p *Plan) template(in input, kind Kind, id string) (template, error) {
+	if in.Value == "" {
+		q, err := p.ask(in, kind, id)
+		return template{{question: q}}, err
+	}
+	var t template
+	rest := in.Value
+	for {
+		at := variable.FindStringSubmatchIndex(rest)
+		if at == nil {
+			break
+		}
+		v, known := in.Variables[rest[at[2]:at[3]]]
+		switch {
+		case !known:
+			t = append(t, piece{text: rest[:at[1]]})
+		case v.Value != "":
+			t = append(t, piece{text: rest[:at[0]] + v.Value})
+		default:
+			q, err := p.ask(v, kind, rest[at[2]:at[3]])
+			if err != nil {
+				return nil, err
+			}
+			t = append(t, piece{text: rest[:at[0]]}, piece{question: q})
+		}
+		rest = rest[at[1]:]
+	}
+	return append(t, piece{text: rest}), nil
+}
+
+var questionID = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// ask adds a question. The same one is asked once.
+func (p *Plan) ask(in input, kind Kind, id string) (*Question, error) {
+	switch in.Format {
+	case "", "string", "number", "boolean", "filepath":
+	default:
+		return nil, fail(env.CodeRecord, "the format %s of %s is not known: refused", "%[2]s 的格式 %[1]s 未知：已拒绝", Show(in.Format), Show(id))
+	}
+	if id == "" {
+		id = "value" + strconv.Itoa(len(p.Questions)+1)
+	}
+	if !questionID.MatchString(id) && kind != KindHeader {
+		return nil, fail(env.CodeRecord, "%s is not a name of an input: refused", "%s 不是输入项的名称：已拒绝", Show(id))
+	}
+	q := Question{ID: id, Kind: kind, Description: in.Description, Placeholder: in.Placeholder, Choices: in.Choices,
+		Default: in.Default, Required: in.Required, Secret: in.Secret, Format: in.Format}
+	for i := range p.Questions {
+		if p.Questions[i].ID == id && p.Questions[i].Kind == kind {
+			return &q, nil // its answer is found by kind and id
+		}
+	}
+	p.Questions = append(p.Questions, q)
+	return &q, nil
+}
+
+// A filled plan is an entry, and the secrets that it refers to.
+type Filled struct {
+	Entry   *Entry
+	Secrets map[string]string
+}
+
+// filler puts answers into templates.
+type filler struct {
+	local   string
+	answers Answers
+	secrets map[string]string
+}
+
+// Fill makes the entry under a local name. Answers are those that Settle has
+// seen; what is missing is left out.
+func (p *Plan) Fill(local string, answers Answers) (*Filled, error) {
+	f := &filler{local: local, answers: answers, secrets: map[string]string{}}
+	e := &Entry{Type: p.kind, Command: p.command, Origin: p.origin()}
+	var err error
+	if p.url != nil {
+		if e.URL, _, err = f.one(p.url); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range p.args {
+		list, err := f.arg(a)
+		if err != nil {
+			return nil, err
+		}
+		e.Args = append(e.Args, list...)
+	}
+	if e.Env, err = f.settings(p.env); err != nil {
+		return nil, err
+	}
+	if e.Headers, err = f.settings(p.headers); err != nil {
+		return nil, err
+	}
+	return &Filled{e, f.secrets}, nil
+}
+
+func (f *filler) settings(list []setting) (map[string]string, error) {
+	all := map[string]string{}
+	for _, s := range list {
+		text, ok, err := f.one(s.value)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all[s.name] = text
+		}
+	}
+	return all, nil
+}
+
+// arg is one argument as it is written; nothing when its answer is missing.
+func (f *filler) arg(a part) ([]string, error) {
+	if a.value == nil {
+		return []string{a.flag}, nil
+	}
+	if q := (*a.value)[0].question; q != nil && len(*a.value) == 1 && (a.repeated || a.boolean) {
+		return f.each(a, q)
+	}
+	text, ok, err := f.one(*a.value)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if a.flag == "" {
+		return []string{text}, nil
+	}
+	return []string{a.flag, text}, nil
+}
+
+// each is an argument that is there as often as it was answered.
+func (f *filler) each(a part, q *Question) ([]string, error) {
+	var list []string
+	for _, answer := range f.answers.of(q) {
+		switch {
+		case a.boolean && answer == "true":
+			list = append(list, a.flag)
+		case a.boolean:
+		case a.flag != "":
+			list = append(list, a.flag, literal(answer))
+		default:
+			list = append(list, literal(answer))
+		}
+	}
+	return list, nil
+}
+
+// one fills a template; false when an answer is missing.
+func (f *filler) one(t template) (string, bool, error) {
+	var v value
+	for _, piece := range t {
+		if piece.question == nil {
+			v.text(piece.text)
+			continue
+		}
+		given := f.answers.of(piece.question)
+		switch {
+		case piece.question.Secret && (len(given) > 0 || piece.question.Required):
+			name := f.secretName(piece.question.ID)
+			if len(given) > 0 {
+				f.secrets[name] = given[0]
+			}
+			if err := v.secret(name); err != nil {
+				return "", false, err
+			}
+		case len(given) == 0:
+			return "", false, nil
+		default:
+			v.text(strings.Join(given, ","))
+		}
+	}
+	return v.String(), true, nil
+}
+
+// secretName is the name of a secret in the store: NAME.VAR.
+func (f *filler) secretName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("${}:", r) {
+			return '_'
+		}
+		return r
+	}, f.local+"."+id)
+}

@@ -1,0 +1,155 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox"
+)
+
+// A toolError is what npm or uv said when it failed.
+type toolError struct{ name, said string }
+
+func (e *toolError) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *toolError) In(l i18n.Lang) string {
+	said := e.said
+	if len(said) > 2000 {
+		said = said[len(said)-2000:]
+	}
+	return i18n.New("%s failed: %s", "%s 失败：%s", e.name, said).In(l)
+}
+
+func asExit(err error, exit **exec.ExitError) bool { return errors.As(err, exit) }
+
+// A Program is what a locked server is started with, and the folder that it
+// has to be able to read; "" when there is none.
+type Program struct {
+	Path   string
+	Args   []string
+	Prefix string
+}
+
+// Hold returns how a server is started as the lock has it, or why it is not.
+// environ is the environment that it will have.
+func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*Program, error) {
+	e := f.Servers[Key(s)]
+	if e == nil {
+		return nil, i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
+	}
+	if e.Entry != EntryHash(s) {
+		return nil, i18n.Errorf("the entry of %s is not the one in mcp.lock: not started; \"lock %s\" takes the new one", "%s 的条目与 mcp.lock 中的不同：未启动；\"lock %s\" 可采用新条目", s.Name, s.Name)
+	}
+	if err := f.Check(ctx, s); err != nil {
+		return nil, err
+	}
+	if e.Level != LevelTree {
+		return &Program{Path: s.Command, Args: s.Args}, nil
+	}
+	pkg := sandbox.ReadPackage(s.Command, s.Args)
+	if pkg == nil {
+		return nil, i18n.Errorf("%s is not started by npx or uvx any more", "%s 不再由 npx 或 uvx 启动", s.Name)
+	}
+	dir := filepath.Join(config.StateDir(), "prefix", prefixName(e))
+	if err := f.install(ctx, s, e, dir); err != nil {
+		return nil, explain(s, e, err)
+	}
+	path, args, err := pkg.Program(dir, environ)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Path: path, Args: args, Prefix: dir}, nil
+}
+
+// Check compares a server with its lock without installing or starting it.
+func (f *File) Check(ctx context.Context, s *config.Server) error {
+	e := f.Servers[Key(s)]
+	switch {
+	case e == nil:
+		return i18n.Errorf("%s is not in mcp.lock; \"lock %s\" adds it", "%s 不在 mcp.lock 中；\"lock %s\" 可加入", s.Name, s.Name)
+	case e.Entry != EntryHash(s):
+		return i18n.Errorf("%s: the entry is not the one in mcp.lock", "%s：条目与 mcp.lock 中的不同", s.Name)
+	case e.Level == LevelFile:
+		return f.checkProgram(s, e)
+	case e.Level != LevelTree:
+		return nil
+	}
+	return f.checkTree(ctx, s, e)
+}
+
+func (f *File) checkProgram(s *config.Server, e *Entry) error {
+	now, err := programHash(s.Command)
+	if err != nil {
+		return err
+	}
+	if now != e.Program {
+		return i18n.Errorf("%s: the program %s has %s, mcp.lock says %s: not started", "%s：程序 %s 为 %s，mcp.lock 中为 %s：未启动", s.Name, s.Command, now, e.Program)
+	}
+	return nil
+}
+
+// checkTree holds the lock file of the tool to the hash in mcp.lock, and the
+// runtime here to the one that it was made for.
+func (f *File) checkTree(ctx context.Context, s *config.Server, e *Entry) error {
+	now, program := "", "node"
+	if e.NPM != "" {
+		t, err := readTree(filepath.Join(f.Dir(Key(s)), "package-lock.json"))
+		if err != nil {
+			return err
+		}
+		now = t.hash()
+	} else {
+		program = "python3"
+		data, err := readLock(filepath.Join(f.Dir(Key(s)), "uv.lock"))
+		if err != nil {
+			return err
+		}
+		now = fileHash(data)
+	}
+	if now != e.Tree {
+		return i18n.Errorf("%s: its lock file has the tree %s, mcp.lock says %s: not started", "%s：其锁文件的依赖树为 %s，mcp.lock 中为 %s：未启动", s.Name, now, e.Tree)
+	}
+	if is := runtimeOf(ctx, s, program); is != e.Runtime {
+		return i18n.Errorf("%s: the lock was made for %s, here is %s", "%s：锁文件适用于 %s，此处为 %s", s.Name, e.Runtime, is)
+	}
+	return nil
+}
+
+var integrity = regexp.MustCompile(`wanted (sha\d+-\S+) but got (sha\d+-[^\s.]+)`)
+
+// explain says in our words that a package is not the one that was locked.
+func explain(s *config.Server, e *Entry, err error) error {
+	var failed *toolError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	if m := integrity.FindStringSubmatch(failed.said); m != nil {
+		return i18n.Errorf("%s: %s has %s, mcp.lock says %s: not started; the package was replaced, or the registry lies. \"lock %s\" takes the new one",
+			"%s：%s 为 %s，mcp.lock 中为 %s：未启动；软件包被替换，或注册表不可信。\"lock %s\" 可采用新内容", s.Name, e.NPM+e.PyPI, m[2], m[1], s.Name)
+	}
+	return i18n.Errorf("%s: installing what mcp.lock says: %w", "%s：按 mcp.lock 安装失败：%w", s.Name, err)
+}
+
+// Allows says whether the lock has a definition as it is now. A server that was
+// locked without its definitions may show any.
+func (f *File) Allows(id, kind, name, fingerprint string) bool {
+	e := f.Servers[id]
+	if e == nil {
+		return false
+	}
+	switch kind {
+	case "tool":
+		return e.Tools == nil || e.Tools[name] == fingerprint
+	case "prompt":
+		return e.Tools == nil || e.Prompts[name] == fingerprint
+	case "instructions":
+		return e.Tools == nil || e.Instructions == fingerprint
+	}
+	return true
+}

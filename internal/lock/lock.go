@@ -1,0 +1,107 @@
+// Package lock owns mcp.lock: what exactly the servers of a config file run.
+//
+// npm and uv resolve; this package keeps what they say, has it installed from
+// that alone, and holds what is started against it.
+package lock
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// The levels of an entry: how much of a server it covers.
+const (
+	LevelTree  = "tree"  // the package and everything that it depends on
+	LevelFile  = "file"  // the program itself
+	LevelTools = "tools" // what it offers
+)
+
+// An Entry is one server in the lock.
+type Entry struct {
+	Level        string            `json:"level"`
+	NPM          string            `json:"npm,omitempty"`
+	PyPI         string            `json:"pypi,omitempty"`
+	Program      string            `json:"program,omitempty"` // hash of the program of a plain command
+	URL          string            `json:"url,omitempty"`
+	Integrity    string            `json:"integrity,omitempty"`
+	Tree         string            `json:"tree,omitempty"`
+	Packages     int               `json:"packages,omitempty"`
+	Scripts      []string          `json:"scripts,omitempty"`
+	Runtime      string            `json:"runtime,omitempty"`
+	Entry        string            `json:"entry"`
+	Tools        map[string]string `json:"tools,omitempty"`
+	Prompts      map[string]string `json:"prompts,omitempty"`
+	Instructions string            `json:"instructions,omitempty"`
+}
+
+// A File is mcp.lock, with the lock files of the tools beside it.
+type File struct {
+	path    string
+	Servers map[string]*Entry
+}
+
+// Open reads the lock beside a config file; one that is not there is empty.
+func Open(configPath string) (*File, error) {
+	f := &File{path: filepath.Join(filepath.Dir(configPath), "mcp.lock"), Servers: map[string]*Entry{}}
+	data, err := os.ReadFile(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", f.path, err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields() // what a newer version holds is not held by this one
+	if err := dec.Decode(&f.Servers); err != nil {
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", f.path, err)
+	}
+	return f, nil
+}
+
+// Path is where the lock is.
+func (f *File) Path() string { return f.path }
+
+// Key is the name of a server in the lock.
+func Key(s *config.Server) string {
+	if s.Schema == config.DefaultSchema {
+		return s.Name
+	}
+	return s.ID()
+}
+
+// Dir is where the lock files of the tools for a server are.
+func (f *File) Dir(key string) string {
+	return filepath.Join(f.path+".d", url.PathEscape(key))
+}
+
+// Write writes the lock: sorted, one server a block, for people to read.
+func (f *File) Write() error {
+	data, err := json.MarshalIndent(f.Servers, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(f.path, append(data, '\n'))
+}
+
+// replace writes a file at once.
+func replace(path string, data []byte) error {
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, data, 0o644); err != nil {
+		return i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
+	}
+	return nil
+}
+
+// EntryHash is the hash of an entry of the config file.
+func EntryHash(s *config.Server) string { return "sha256-" + s.ApprovalHash() }

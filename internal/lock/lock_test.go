@@ -1,0 +1,298 @@
+package lock
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+)
+
+// npmRegistry serves one package, whose tarball can be replaced.
+type npmRegistry struct {
+	*httptest.Server
+	mu      sync.Mutex
+	tarball []byte
+}
+
+// publish replaces the tarball of swap-me 1.0.0, and its integrity with it.
+func (r *npmRegistry) publish(t *testing.T, script, install string) {
+	t.Helper()
+	manifest := `{"name":"swap-me","version":"1.0.0","bin":{"swap-me":"index.js"}` + install + `}`
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	w := tar.NewWriter(z)
+	for name, text := range map[string]string{"package/package.json": manifest, "package/index.js": script} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tarball = buf.Bytes()
+}
+
+func integrityOf(data []byte) string {
+	sum := sha512.Sum512(data)
+	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func newRegistry(t *testing.T) *npmRegistry {
+	t.Helper()
+	r := &npmRegistry{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		switch q.URL.Path {
+		case "/swap-me":
+			script := ""
+			if r.hasScript() {
+				script = `,"hasInstallScript":true`
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"name":"swap-me","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"swap-me","version":"1.0.0","bin":{"swap-me":"index.js"}%s,"dist":{"tarball":"%s/swap-me/-/swap-me-1.0.0.tgz","integrity":"%s"}}}}`,
+				script, r.URL, integrityOf(r.tarball))
+		case "/swap-me/-/swap-me-1.0.0.tgz":
+			_, _ = w.Write(r.tarball)
+		default:
+			http.NotFound(w, q)
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// hasScript says whether the manifest in the tarball has an install script.
+func (r *npmRegistry) hasScript() bool {
+	z, err := gzip.NewReader(bytes.NewReader(r.tarball))
+	if err != nil {
+		return false
+	}
+	var all bytes.Buffer
+	_, _ = all.ReadFrom(z)
+	return bytes.Contains(all.Bytes(), []byte(`"postinstall"`))
+}
+
+// server is a config file with one server that npx runs from a registry.
+func server(t *testing.T, registry, more string) (string, *config.Server) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	content := fmt.Sprintf(`{"mcpServers":{"s":{"command":"npx","args":["-y","swap-me@1.0.0","arg"]%s,"env":{"npm_config_registry":%q,"npm_config_cache":%q}}}}`, more, registry, t.TempDir())
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, load(t, path)
+}
+
+func load(t *testing.T, path string) *config.Server {
+	t.Helper()
+	cfg, err := config.Load(config.LoadOptions{Path: path, Home: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Schema(config.DefaultSchema).Server("s")
+}
+
+// locked locks a server as the command does.
+func locked(t *testing.T, path string, s *config.Server) *File {
+	t.Helper()
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.Resolve(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Servers[Key(s)] = e
+	if err := f.Write(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Open(path); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+const oldCode, newCode = "#!/usr/bin/env node\nconsole.log('old', process.argv[2])\n", "#!/usr/bin/env node\nconsole.log('new', process.argv[2])\n"
+
+// A registry that serves other bytes under the same version, with the integrity
+// that fits them, is found out; what was installed before still runs.
+func TestSwappedTarball(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	r := newRegistry(t)
+	r.publish(t, oldCode, "")
+	was := integrityOf(r.tarball)
+	path, s := server(t, r.URL, "")
+	f := locked(t, path, s)
+	e := f.Servers["s"]
+	if e.Level != LevelTree || e.NPM != "swap-me@1.0.0" || e.Integrity != was || e.Packages != 1 || !strings.HasPrefix(e.Runtime, "node ") {
+		t.Errorf("install/lock: locked as %+v", e)
+	}
+	runs := func() string {
+		t.Helper()
+		p, err := f.Hold(t.Context(), s, os.Environ())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), p.Path, p.Args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if got := runs(); got != "old arg" {
+		t.Errorf("install/lock: it says %q", got)
+	}
+	r.publish(t, newCode, "")
+	t.Run("install/lock/what is installed still runs", func(t *testing.T) {
+		if got := runs(); got != "old arg" {
+			t.Errorf("it says %q", got)
+		}
+	})
+	t.Run("install/lock/swapped", func(t *testing.T) {
+		t.Setenv("XDG_STATE_HOME", t.TempDir())
+		_, other := server(t, r.URL, "")
+		s.Env["npm_config_cache"] = other.Env["npm_config_cache"] // of another machine
+		_, err := f.Hold(t.Context(), s, os.Environ())
+		want := fmt.Sprintf("s: swap-me@1.0.0 has %s, mcp.lock says %s: not started; the package was replaced, or the registry lies", integrityOf(r.tarball), was)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v\nwant %s", err, want)
+		}
+	})
+	t.Run("install/lock/a file was changed", func(t *testing.T) {
+		p, err := f.Hold(t.Context(), s, os.Environ())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p.Args[0], []byte(newCode), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(p.Prefix, bootName)); err != nil { // the machine starts anew
+			t.Fatal(err)
+		}
+		if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), "is not what was installed") {
+			t.Error(err)
+		}
+	})
+}
+
+// What does not fit the lock does not start.
+func TestRefusals(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	r := newRegistry(t)
+	r.publish(t, oldCode, "")
+	path, s := server(t, r.URL, "")
+	for name, tt := range map[string]struct {
+		change func(t *testing.T, f *File)
+		want   string
+	}{
+		"not there":       {func(_ *testing.T, f *File) { delete(f.Servers, "s") }, `s is not in mcp.lock; "lock s" adds it`},
+		"another entry":   {func(_ *testing.T, f *File) { f.Servers["s"].Entry = "sha256-x" }, "the entry of s is not the one in mcp.lock"},
+		"another tree":    {func(_ *testing.T, f *File) { f.Servers["s"].Tree = "sha256-x" }, "mcp.lock says sha256-x: not started"},
+		"another runtime": {func(_ *testing.T, f *File) { f.Servers["s"].Runtime = "node 1" }, "the lock was made for node 1, here is node "},
+		"no integrity": {func(t *testing.T, f *File) {
+			file := filepath.Join(f.Dir("s"), "package-lock.json")
+			data, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(file, bytes.Replace(data, []byte(`"integrity"`), []byte(`"x"`), 1), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "has no integrity"},
+	} {
+		t.Run("install/lock/"+name, func(t *testing.T) {
+			f := locked(t, path, s)
+			tt.change(t, f)
+			if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+			if name != "another entry" {
+				if err := f.Check(t.Context(), s); err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("verify: %v, want %q", err, tt.want)
+				}
+			}
+		})
+	}
+	t.Run("install/lock/scripts are named and not run", func(t *testing.T) {
+		r.publish(t, oldCode, `,"scripts":{"postinstall":"node -e \"require('fs').writeFileSync('ran','')\""}`)
+		path, s := server(t, r.URL, "")
+		f := locked(t, path, s)
+		if got := fmt.Sprint(f.Servers["s"].Scripts); got != "[swap-me@1.0.0]" {
+			t.Errorf("scripts %s", got)
+		}
+		p, err := f.Hold(t.Context(), s, os.Environ())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(p.Args[0]), "ran")); err == nil {
+			t.Error("the script ran")
+		}
+	})
+	t.Run("install/lock/plain command", func(t *testing.T) {
+		dir := t.TempDir()
+		program := filepath.Join(dir, "prog")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "mcp.json")
+		if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"s":{"command":%q}}}`, program), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := load(t, path)
+		f := locked(t, path, s)
+		if _, err := f.Hold(context.Background(), s, nil); err != nil || f.Servers["s"].Level != LevelFile {
+			t.Errorf("%v, %+v", err, f.Servers["s"])
+		}
+		if err := os.WriteFile(program, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Hold(t.Context(), s, nil); err == nil || !strings.Contains(err.Error(), "not started") {
+			t.Error(err)
+		}
+	})
+}
+
+// Definitions that differ are withheld; a server that was locked without them
+// may show any.
+func TestAllows(t *testing.T) {
+	f := &File{Servers: map[string]*Entry{
+		"a": {Tools: map[string]string{"t": "1"}, Prompts: map[string]string{"p": "2"}, Instructions: "3"},
+		"b": {},
+	}}
+	for _, tt := range []struct {
+		id, kind, name, fingerprint string
+		want                        bool
+	}{
+		{"a", "tool", "t", "1", true}, {"a", "tool", "t", "x", false}, {"a", "tool", "new", "1", false},
+		{"a", "prompt", "p", "2", true}, {"a", "prompt", "p", "x", false}, {"a", "instructions", "instructions", "3", true}, {"a", "instructions", "instructions", "x", false},
+		{"b", "tool", "t", "x", true}, {"c", "tool", "t", "x", false},
+	} {
+		if got := f.Allows(tt.id, tt.kind, tt.name, tt.fingerprint); got != tt.want {
+			t.Errorf("install/lock: %+v is %v", tt, got)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package lock
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/sandbox"
+)
+
+// Resolve makes the entry of a server, and has npm or uv write its lock file.
+// What the server offers is not in it yet.
+func (f *File) Resolve(ctx context.Context, s *config.Server) (*Entry, error) {
+	e := &Entry{Entry: EntryHash(s)}
+	if s.URL != "" {
+		e.Level, e.URL = LevelTools, s.URL
+		return e, nil
+	}
+	pkg := sandbox.ReadPackage(s.Command, s.Args)
+	if pkg == nil {
+		e.Level = LevelFile
+		var err error
+		e.Program, err = programHash(s.Command)
+		return e, err
+	}
+	work, err := os.MkdirTemp("", "lock-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	e.Level = LevelTree
+	if pkg.NPM() {
+		err = resolveNPM(ctx, e, pkg, s, work)
+	} else {
+		err = resolvePyPI(ctx, e, pkg, s, work)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, f.keep(Key(s), work)
+}
+
+// lockFiles are the files of the tools that are kept.
+var lockFiles = []string{"package.json", "package-lock.json", "pyproject.toml", "uv.lock"}
+
+// keep puts the lock files of a tool beside the lock.
+func (f *File) keep(key, work string) error {
+	dir := f.Dir(key)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range lockFiles {
+		data, err := os.ReadFile(filepath.Join(work, name))
+		if err != nil {
+			_ = os.Remove(filepath.Join(dir, name)) // of another tool, from before
+			continue
+		}
+		if err := replace(filepath.Join(dir, name), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func resolveNPM(ctx context.Context, e *Entry, pkg *sandbox.Package, s *config.Server, work string) error {
+	version := pkg.Version()
+	if version == "" {
+		version = "*"
+	}
+	manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{pkg.Name(): version}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(work, "package.json"), manifest, 0o600); err != nil {
+		return err
+	}
+	if _, err := tool(ctx, s, work, "npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"); err != nil {
+		return err
+	}
+	t, err := readTree(filepath.Join(work, "package-lock.json"))
+	if err != nil {
+		return err
+	}
+	top, ok := t.packages["node_modules/"+pkg.Name()]
+	if !ok {
+		return i18n.Errorf("npm did not resolve %s", "npm 没有解析出 %s", pkg.Name())
+	}
+	e.NPM, e.Integrity, e.Tree, e.Packages, e.Scripts = pkg.Name()+"@"+top.Version, top.Integrity, t.hash(), len(t.packages), t.scripts()
+	e.Runtime = runtimeOf(ctx, s, "node")
+	return nil
+}
+
+// A tree is what a package-lock.json pins.
+type tree struct{ packages map[string]npmPackage }
+
+type npmPackage struct {
+	Version   string `json:"version"`
+	Resolved  string `json:"resolved"`
+	Integrity string `json:"integrity"`
+	Script    bool   `json:"hasInstallScript"`
+	InBundle  bool   `json:"inBundle"`
+	Link      bool   `json:"link"`
+}
+
+// readTree reads a package-lock.json, and refuses packages that it does not pin.
+func readTree(path string) (*tree, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+	}
+	var file struct {
+		Packages map[string]npmPackage `json:"packages"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+	}
+	delete(file.Packages, "")
+	for name, p := range file.Packages {
+		if p.Link || p.Integrity == "" && !p.InBundle { // what is in a bundle is in the tarball around it
+			return nil, i18n.Errorf("%s has no integrity, so nothing holds it: refused", "%s 没有 integrity，无法锁定：已拒绝", name)
+		}
+	}
+	return &tree{file.Packages}, nil
+}
+
+func (t *tree) hash() string {
+	h := sha256.New()
+	var names []string
+	for name := range t.packages {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(h, "%s %s %s\n", name, t.packages[name].Version, t.packages[name].Integrity)
+	}
+	return "sha256-" + hex.EncodeToString(h.Sum(nil))
+}
+
+// scripts are the packages that would run something when they are installed.
+func (t *tree) scripts() []string {
+	var list []string
+	for name, p := range t.packages {
+		if p.Script {
+			list = append(list, strings.TrimPrefix(name, "node_modules/")+"@"+p.Version)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func resolvePyPI(ctx context.Context, e *Entry, pkg *sandbox.Package, s *config.Server, work string) error {
+	e.Runtime = runtimeOf(ctx, s, "python3")
+	spec := pkg.Name()
+	if pkg.Version() != "" {
+		spec += "==" + pkg.Version()
+	}
+	least := strings.TrimPrefix(e.Runtime, "python ")
+	project := fmt.Sprintf("[project]\nname = \"locked\"\nversion = \"0\"\nrequires-python = \">=%s\"\ndependencies = [%q]\n", least, spec)
+	if err := os.WriteFile(filepath.Join(work, "pyproject.toml"), []byte(project), 0o600); err != nil {
+		return err
+	}
+	if _, err := tool(ctx, s, work, "uv", "lock", "--quiet"); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(filepath.Join(work, "uv.lock"))
+	if err != nil {
+		return err
+	}
+	e.Tree, e.Packages = fileHash(data), strings.Count(string(data), "[[package]]")-1
+	version := regexp.MustCompile(`(?m)^name = "` + regexp.QuoteMeta(normalized(pkg.Name())) + `"\nversion = "([^"]+)"`).FindSubmatch(data)
+	if version == nil {
+		return i18n.Errorf("uv did not resolve %s", "uv 没有解析出 %s", pkg.Name())
+	}
+	e.PyPI = pkg.Name() + "==" + string(version[1])
+	return nil
+}
+
+// normalized is a name as PyPI compares names.
+func normalized(name string) string {
+	return strings.ToLower(regexp.MustCompile(`[-_.]+`).ReplaceAllString(name, "-"))
+}
+
+func fileHash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256-" + hex.EncodeToString(sum[:])
+}
+
+// programHash is the hash of the program that a command names.
+func programHash(command string) (string, error) {
+	path, err := exec.LookPath(command)
+	if err != nil {
+		return "", i18n.Errorf("%s is not in PATH", "PATH 中没有 %s", command)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return "sha256-" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// tool runs npm or uv in a folder, with the registries that the entry sets. A
+// failure says what it wrote last.
+func tool(ctx context.Context, s *config.Server, dir, name string, args ...string) ([]byte, error) {
+	path := beside(s.Command, name)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env = dir, os.Environ()
+	for key, value := range s.Env {
+		if strings.HasPrefix(strings.ToLower(key), "npm_config_") || strings.HasPrefix(key, "UV_") {
+			cmd.Env = append(cmd.Env, key+"="+value.Reveal())
+		}
+	}
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return out, nil
+	case asExit(err, &exit):
+		return out, &toolError{name, strings.TrimSpace(string(exit.Stderr))}
+	}
+	return out, i18n.Errorf("running %s: %w", "运行 %s 失败：%w", name, err)
+}
+
+// beside is a tool that comes with the program of a command.
+func beside(command, name string) string {
+	if filepath.IsAbs(command) {
+		path := filepath.Join(filepath.Dir(command), name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return name
+}
+
+var firstNumbers = regexp.MustCompile(`(\d+)(\.\d+)?`)
+
+// runtimeOf is what runs a server, in the precision that matters: node 22,
+// python 3.12.
+func runtimeOf(ctx context.Context, s *config.Server, program string) string {
+	out, err := exec.CommandContext(ctx, beside(s.Command, program), "--version").Output()
+	m := firstNumbers.FindSubmatch(out)
+	if err != nil || m == nil {
+		return ""
+	}
+	if program == "node" {
+		return "node " + string(m[1])
+	}
+	return "python " + string(m[0])
+}
