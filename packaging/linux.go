@@ -31,6 +31,11 @@ func (r *release) linuxPackages() error {
 	if err := writeAll(dir, files); err != nil {
 		return err
 	}
+	for _, f := range files { // apk has the times of its scripts from the files
+		if err := os.Chtimes(filepath.Join(dir, filepath.FromSlash(f.name)), r.at, r.at); err != nil {
+			return err
+		}
+	}
 	for _, t := range targets {
 		if t.linux == "" {
 			continue
