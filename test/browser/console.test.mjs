@@ -168,7 +168,8 @@ test("console/6 a gateway that does not answer: a banner, grey data, no changes;
     await page.getByTestId("server-corpus").waitFor();
     await accessible(page);
     gw = await gateway(home, config, port);
-    await page.getByRole("button", { name: "Retry now" }).click();
+    // It may have come back by itself already.
+    await page.getByRole("button", { name: "Retry now" }).click({ timeout: 2000 }).catch((e) => assert.match(e.message, /Timeout/));
     await page.getByTestId("offline").waitFor({ state: "detached" });
     await page.getByRole("link", { name: "Add server" }).waitFor();
   } finally { await page.context().close(); await gw.end(); }

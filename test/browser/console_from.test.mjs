@@ -27,8 +27,10 @@ async function called(page, where = "bench/demo/tools/echo") {
 /** copied is what a line of the menu puts into the clipboard. */
 async function copied(page, what) {
   await page.getByTestId("copy-as").click();
+  await page.evaluate(() => navigator.clipboard.writeText(""));
   await page.getByTestId("copy-" + what).click();
   await page.getByText("Copied", { exact: true }).last().waitFor();
+  await page.waitForFunction(() => navigator.clipboard.readText());
   return page.evaluate(() => navigator.clipboard.readText());
 }
 
