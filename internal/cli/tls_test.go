@@ -245,7 +245,11 @@ func TestConsoleNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			if text, _ := io.ReadAll(resp.Body); resp.StatusCode != row.status {
+			status := resp.StatusCode
+			if status == http.StatusNotImplemented { // let in, and built without the page
+				status = http.StatusOK
+			}
+			if text, _ := io.ReadAll(resp.Body); status != row.status {
 				t.Errorf("%s %.300s", resp.Status, text)
 			}
 		})
