@@ -14,11 +14,10 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// An Error is a refusal with a code of its own and the way out.
+// An Error is a refusal with a code of its own; its text has the way out.
 type Error struct {
 	Code string
 	Text i18n.Text
-	Hint i18n.Text
 }
 
 func (e *Error) Error() string { return e.In(i18n.English) }
@@ -28,11 +27,6 @@ func (e *Error) In(l i18n.Lang) string { return e.Text.In(l) }
 
 func fail(code, en, zh string, args ...any) *Error {
 	return &Error{Code: code, Text: i18n.New(en, zh, args...)}
-}
-
-func (e *Error) hint(en, zh string, args ...any) *Error {
-	e.Hint = i18n.New(en, zh, args...)
-	return e
 }
 
 // An Entry is a server as it is written into the config file.

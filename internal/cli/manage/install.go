@@ -77,7 +77,7 @@ func said(a *env.Env, err error) error {
 	case env.CodeRegistry:
 		exit = env.ExitUnreachable
 	}
-	return env.Fail(exit, e.Code, e.Hint.In(a.Lang), "%v", e.Text)
+	return env.Fail(exit, e.Code, "", "%v", e.Text)
 }
 
 // loadOrNew is the configuration; an empty one where there is no file yet.

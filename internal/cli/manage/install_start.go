@@ -89,16 +89,16 @@ func startOnce(ctx context.Context, a *env.Env, schema, name string) error {
 	defer in.End(ctx)
 	wait, cancel := context.WithTimeout(ctx, firstStart)
 	defer cancel()
-	for _, view := range in.Set.Snapshot().Schemas {
-		for _, u := range view.Upstreams {
-			select {
-			case <-u.Settled():
-			case <-wait.Done():
-			}
-			return sayStarted(a, u)
-		}
+	views := in.Set.Snapshot().Schemas
+	if len(views) == 0 || len(views[0].Upstreams) == 0 {
+		return nil
 	}
-	return nil
+	u := views[0].Upstreams[0] // the one server that alone has
+	select {
+	case <-u.Settled():
+	case <-wait.Done():
+	}
+	return sayStarted(a, u)
 }
 
 // sayStarted says what a server offers, and what of it gives orders.
