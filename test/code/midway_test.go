@@ -63,7 +63,11 @@ func TestServerInMidScript(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(server, syscall.SIGKILL); err != nil {
+		p, err := os.FindProcess(server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		if text := read(t, c.gw.Answer(fmt.Sprintf("%q", id))).text(); text != `["CallError","demo",3,4]` {
