@@ -61,7 +61,7 @@ test("console/copy what is copied as a command line, curl, TypeScript, Python an
 
   writeFileSync(join(dir, "curl.sh"), texts.curl);
   const curl = await run("bash", [join(dir, "curl.sh")], { env });
-  assert.ok(curl.stdout.includes(JSON.stringify(message).slice(1, -1)), curl.stdout);
+  assert.ok(curl.stdout.includes(JSON.stringify(message).slice(1, -1)), `${texts.curl}\ngives ${curl.stdout} ${curl.stderr}`);
 
   const own = mkdtempSync(join(cache, "npm", "run-"));
   writeFileSync(join(own, "snippet.mjs"), texts.typescript);
