@@ -30,8 +30,11 @@ async function copied(page, what) {
   await page.evaluate(() => navigator.clipboard.writeText(""));
   await page.getByTestId("copy-" + what).click();
   await page.getByText("Copied", { exact: true }).last().waitFor();
-  await page.waitForFunction(() => navigator.clipboard.readText());
-  return page.evaluate(() => navigator.clipboard.readText());
+  for (const late = Date.now() + 15_000; ;) {
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    if (text) return text;
+    assert.ok(Date.now() < late, `${what} was not copied`);
+  }
 }
 
 async function withClipboard() {
