@@ -60,7 +60,7 @@ func (s *secured) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// serial is that of the certificate which the next connection is shown.
+// serial is the serial number of the certificate that the next connection gets.
 func (s *secured) serial(t *testing.T) *big.Int {
 	t.Helper()
 	u, err := url.Parse(s.url)

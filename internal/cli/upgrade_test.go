@@ -124,7 +124,7 @@ func (p *releasePage) build(t *testing.T, version, key string) []byte {
 	return program
 }
 
-// TestUpgrade replaces a program by that of a release page, and does not.
+// TestUpgrade replaces a program with one from a release page, or refuses to.
 func TestUpgrade(t *testing.T) {
 	page := newReleasePage(t)
 	old, fresh := page.build(t, ours.ProductVersion, page.public), page.build(t, newVersion, page.public)

@@ -17,8 +17,8 @@ type ImportFlags struct {
 	DryRun, Replace, StoreSecrets bool
 	Tree                          bool
 	Rename                        map[string]string
-	// Unseen is set where nobody is at the terminal: what comes from a file that
-	// is no client's of this user waits for approval.
+	// Unseen is set where nobody is at the terminal: a server from a file that
+	// is not a client's of this user waits for approval.
 	Unseen bool
 	// Ask asks a person for the name of a server whose name is taken; nil when
 	// nobody is there.

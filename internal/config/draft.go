@@ -18,7 +18,7 @@ type Draft struct {
 	old    *node // nil: there is no file yet
 	root   *node
 	unread map[string]bool // ids of servers that were changed by somebody who has not read them
-	// proposed are the ids of servers that wait for approval, whoever writes.
+	// proposed are the ids of servers that wait for approval even if a person writes them.
 	proposed map[string]bool
 }
 

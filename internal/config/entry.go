@@ -100,8 +100,8 @@ func (l *layout) entry(id string) entry {
 }
 
 // filesHash is a hash of what the files hold that the entry n reads; "" when
-// there are none. A file can hold a command as well as a password, so all count
-// but those of headers, which run nothing.
+// there are none. A file can hold a command as well as a password, so every file counts
+// except those that headers read, which run nothing.
 func (r *resolver) filesHash(n *node) string {
 	own := ownServer(n, "", &collector{})
 	h := newFieldHash()

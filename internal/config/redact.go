@@ -146,7 +146,7 @@ func (d *Draft) keptElsewhere() error {
 }
 
 // destination is where the secrets of an entry are sent: the origin of its
-// address and that of its authorization server.
+// address and the origin of its authorization server.
 func destination(n *node) [2]string {
 	own := ownServer(n, "", &collector{})
 	return [2]string{originOf(own.get("url")), originOf(own.get("auth").get("issuer"))}

@@ -9,8 +9,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// TLS says with which certificate the gateway serves HTTPS: that of two files,
-// or one that an ACME authority gives.
+// TLS says with which certificate the gateway serves HTTPS: one from two files,
+// or one from an ACME authority.
 type TLS struct {
 	Cert string `json:"cert" doc:"File of the certificate and its chain, PEM. A new file counts from the next connection on." zh:"证书及其链的 PEM 文件；更换文件后，从下一个连接起生效。"`
 	Key  string `json:"key" doc:"File of its private key, PEM." zh:"私钥的 PEM 文件。"`
@@ -28,7 +28,7 @@ type ACME struct {
 // Enabled says whether HTTPS is served.
 func (t *TLS) Enabled() bool { return t.Cert != "" || len(t.ACME.Domains) > 0 }
 
-// Names are the host names that the gateway answers to besides those of its
+// Names are the host names that the gateway answers to, besides the host of its
 // address.
 func (s *ServerSection) Names() []string { return append(slices.Clone(s.Hosts), s.TLS.ACME.Domains...) }
 

@@ -114,7 +114,7 @@ func verify(dir string) error {
 	return os.WriteFile(filepath.Join(dir, bootName), boot, 0o600)
 }
 
-// hashes are those of all files below dir, without ours and what Python compiles.
+// hashes returns the hash of every file below dir, except our own and compiled Python files.
 func hashes(dir string) (map[string]string, error) {
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -113,7 +113,7 @@ func writable(list []string) []string {
 	return out
 }
 
-// addresses are an address with the port that is written, or those of the web.
+// addresses returns an address with its port; with ports 443 and 80 where none is written.
 func addresses(addr netip.Addr, port uint16) []string {
 	if port != 0 {
 		return []string{netip.AddrPortFrom(addr, port).String()}

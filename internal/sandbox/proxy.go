@@ -30,7 +30,7 @@ const (
 // A host is one that a server may reach by name.
 type host struct {
 	name    string // in lower case; "*.example.com" is any name below
-	port    uint16 // zero: those of the web
+	port    uint16 // zero: 443 and 80
 	private bool   // at whatever address it is
 }
 

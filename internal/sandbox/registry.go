@@ -44,7 +44,7 @@ func inPath(path string) bool {
 	return err == nil && os.SameFile(own, it)
 }
 
-// npmSource asks npm for its registries, among them those of scopes. npm is
+// npmSource asks npm for its registries, including the registries of scopes. npm is
 // confined to folder meanwhile and reaches nobody.
 func npmSource(ctx context.Context, npm, folder string, env []string, run Run) (source, error) {
 	s := source{env: setEnv(env, map[string]string{"npm_config_cache": filepath.Join(folder, "cache"), "npm_config_update_notifier": "false"})}

@@ -103,7 +103,7 @@ type Outcome struct {
 	Peak int64 `json:"peak"`
 }
 
-// A Fault is what went wrong in a script. Line and Column are those of the
+// A Fault is what went wrong in a script. Line and Column are places in the
 // given code; 0 where they are not known.
 type Fault struct {
 	Name    string `json:"name"`

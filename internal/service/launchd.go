@@ -16,7 +16,7 @@ import (
 // Launchd keeps an agent of the user.
 type Launchd struct{ home string }
 
-// NewLaunchd is that of the user with this folder.
+// NewLaunchd returns the launchd of the user with this home folder.
 func NewLaunchd(home string) *Launchd { return &Launchd{home: home} }
 
 func (l *Launchd) file() string {

@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// New is that of this system.
+// New returns the service manager of this system.
 func New(home, _ string) Manager {
 	if runtime.GOOS == "darwin" {
 		return NewLaunchd(home)

@@ -27,7 +27,7 @@ const logSize, logFiles = 10 << 20, 5
 // Windows keeps a service of the service manager.
 type Windows struct{ log string }
 
-// New is that of this system.
+// New returns the service manager of this system.
 func New(home, state string) Manager { return &Windows{log: filepath.Join(state, "service.log")} }
 
 // Describe is empty: the service manager keeps no file.

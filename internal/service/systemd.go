@@ -15,7 +15,7 @@ import (
 // Systemd keeps a user unit.
 type Systemd struct{ dir string }
 
-// NewSystemd is that of the user whose configuration folder this is.
+// NewSystemd returns the systemd of the user with this home folder.
 func NewSystemd(home string) *Systemd {
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {

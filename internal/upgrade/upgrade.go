@@ -104,7 +104,7 @@ func verify(sums, signed []byte) error {
 		return i18n.Errorf("the key that was compiled in: %w", "内置的公钥：%w", err)
 	}
 	if !minisign.Verify(public, sums, signed) {
-		return i18n.Errorf("the signature of %s is not that of the key that was compiled in: nothing of this release is used", "%s 的签名与内置公钥不符：不使用此发布的任何内容", sumsFile)
+		return i18n.Errorf("the signature of %s was not made with the key that is compiled in: nothing of this release is used", "%s 的签名与内置公钥不符：不使用此发布的任何内容", sumsFile)
 	}
 	return nil
 }

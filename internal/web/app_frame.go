@@ -17,7 +17,7 @@ import (
 // wrong one: cookies do not know ports, a second name of this gateway has its
 // API again, and neither is reachable where the console stands behind a proxy.
 // The frame is therefore sandboxed by its own header. Such a page has an opaque
-// origin, which equals no other and has neither cookies nor storage; whoever
+// origin, which equals no other and has neither cookies nor storage; a browser that
 // opens its address without our page around it gets the same.
 const appFramePath = "/ui/app-frame"
 
@@ -33,7 +33,7 @@ type appCSP struct {
 // appSource is an origin that can stand in a policy and nothing else can.
 var appSource = regexp.MustCompile(`^(https?|wss?)://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:([0-9]{1,5}|\*))?(/[A-Za-z0-9._~%/-]*)?$`)
 
-// sources are those of some domains that may be in a policy. The gateway itself
+// sources returns the domains that may stand in a policy. The gateway itself
 // is none of them.
 func sources(domains []string, self string, fixed ...string) string {
 	for _, d := range domains {

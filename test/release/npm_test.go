@@ -90,7 +90,7 @@ func packageJSON(t *testing.T, path string) map[string]any {
 	}
 }
 
-// nodes are the versions of Node that are tried: that of this machine, and
+// nodes are the versions of Node that are tried: the one of this machine, and
 // one from npm.
 func nodes(t *testing.T) map[string]string {
 	t.Helper()
@@ -176,7 +176,7 @@ func passesThrough(t *testing.T, env []string, launcher string) {
 }
 
 // quickest is the least processor time of some runs: the time on the wall is
-// that of everything else that runs on a machine.
+// spent on everything else that runs on the machine, too.
 func quickest(t *testing.T, env []string, program string, args ...string) time.Duration {
 	t.Helper()
 	var times []time.Duration

@@ -136,7 +136,7 @@ func TestFitIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzFit cuts any schema: what comes out is JSON, and of a bounded size.
+// FuzzFit cuts any schema: the result is JSON of a bounded size.
 func FuzzFit(f *testing.F) {
 	f.Add([]byte(`{"type":["object","null"],"properties":{"a":{"$ref":"#"},"b":{"enum":[1,null]},"c":{"items":[true]}},"allOf":[{"$ref":"#/properties/a"},false]}`))
 	f.Add([]byte(`{"$ref":"#/$defs/a/0","$defs":{"a":[{"oneOf":[{},{"const":[]}]}]},"description":7}`))

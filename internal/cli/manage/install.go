@@ -109,7 +109,7 @@ func givenAnswers(f addFlags) (install.Answers, error) {
 	return answers, nil
 }
 
-// registries are those of the configuration.
+// registries opens the registries of the configuration.
 func registries(cfg *config.Config) *install.Registries {
 	return install.Open(cfg.Registries, filepath.Join(config.StateDir(), "registry"))
 }

@@ -26,7 +26,7 @@ type addFlags struct {
 	replace           bool
 	createSchema      bool
 
-	// those of a server that a stranger published
+	// flags for a server from a registry or a bundle
 	name, way              string
 	arg                    []string
 	dryRun, yes, noSandbox bool

@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 )
 
-// scriptFlags are those of script.
+// scriptFlags are the flags of script.
 type scriptFlags struct {
 	target.Flags
 	at   string

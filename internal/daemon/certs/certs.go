@@ -1,5 +1,5 @@
-// Package certs gives the listener its certificate: that of two files, which
-// are read again when they change, or one of an ACME authority.
+// Package certs gives the listener its certificate: one from two files, which
+// are read again when they change, or one from an ACME authority.
 package certs
 
 import (

@@ -21,7 +21,7 @@ import (
 
 // New makes the console of an instance. token is what the local control
 // channel shows instead of a login; named says whether a request is for a host
-// name that the console answers to, besides those of this machine.
+// name that the console answers to, besides this machine's own names.
 func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, named func(r *http.Request) bool) (*web.Handler, error) {
 	return web.New(ctx, web.Options{
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
