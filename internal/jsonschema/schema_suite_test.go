@@ -4,38 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
 )
-
-// suiteDir is where the official JSON-Schema-Test-Suite lies that comes with
-// a module of ours.
-func suiteDir(t *testing.T) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
-	if err != nil {
-		t.Fatalf("finding the suite: %v", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "jsonschema", "testdata")
-}
-
-type suiteCase struct {
-	Description string
-	Schema      json.RawMessage
-	Tests       []struct {
-		Description string
-		Data        json.RawMessage
-		Valid       bool
-	}
-}
 
 // TestSchemaSuite runs the official suite. Cases that need another document
 // than those of the drafts must be refused for that reason alone: a tool's
 // schema never makes us fetch anything. With these documents at hand, all pass.
 func TestSchemaSuite(t *testing.T) {
-	base := suiteDir(t)
+	base := mcptest.SchemaSuite(t)
 	remotes := func(uri string) ([]byte, bool) {
 		if path, ok := strings.CutPrefix(uri, "http://localhost:1234/"); ok {
 			raw, err := os.ReadFile(filepath.Join(base, "remotes", filepath.FromSlash(path)))
@@ -64,7 +44,7 @@ func TestSchemaSuite(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var cases []suiteCase
+				var cases []mcptest.SchemaCase
 				if err := json.Unmarshal(raw, &cases); err != nil {
 					t.Fatal(err)
 				}
@@ -81,7 +61,7 @@ func TestSchemaSuite(t *testing.T) {
 	}
 }
 
-func runSuiteCase(t *testing.T, file, dialect string, known func(string) ([]byte, bool), c suiteCase) (passed, refused int) {
+func runSuiteCase(t *testing.T, file, dialect string, known func(string) ([]byte, bool), c mcptest.SchemaCase) (passed, refused int) {
 	schema, err := decode(c.Schema)
 	if err != nil {
 		t.Fatal(err)

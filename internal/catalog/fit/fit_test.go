@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/jsonschema"
+	"mcp-all-in-one/internal/mcptest"
 )
 
 func TestFitSchema(t *testing.T) {
@@ -72,7 +72,7 @@ func TestFitSchema(t *testing.T) {
 // that the whole schema takes are taken by what is shown too, so that a client
 // that checks them sends them.
 func TestFitKeepsArguments(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(fitSuiteDir(t), "draft2020-12", "*.json"))
+	files, err := filepath.Glob(filepath.Join(mcptest.SchemaSuite(t), "draft2020-12", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no suite: %v", err)
 	}
@@ -82,7 +82,7 @@ func TestFitKeepsArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var cases []fitCase
+		var cases []mcptest.SchemaCase
 		if err := json.Unmarshal(raw, &cases); err != nil {
 			t.Fatal(err)
 		}
@@ -154,28 +154,7 @@ func FuzzFit(f *testing.F) {
 	})
 }
 
-// fitSuiteDir is where the official JSON-Schema-Test-Suite lies that comes with
-// a module of ours.
-func fitSuiteDir(t *testing.T) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
-	if err != nil {
-		t.Fatalf("finding the suite: %v", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "jsonschema", "testdata")
-}
-
-type fitCase struct {
-	Description string
-	Schema      json.RawMessage
-	Tests       []struct {
-		Description string
-		Data        json.RawMessage
-		Valid       bool
-	}
-}
-
-func fitHolds(t *testing.T, file string, f *Dialect, c fitCase) (held int) {
+func fitHolds(t *testing.T, file string, f *Dialect, c mcptest.SchemaCase) (held int) {
 	w := fitter{fit: f, root: c.Schema}
 	var cut any
 	dec := json.NewDecoder(bytes.NewReader(w.schema(c.Schema, false))) // within: joined choices take less
