@@ -187,7 +187,7 @@ test("console/6 a client that says nothing for minutes is not shown as there", a
   await done(page);
 });
 
-test("console/7 at 200 calls a second and 10,000 rows the page is busy under 30 % of the time", async () => {
+test("console/7 at 200 calls a second and 10,000 rows the page is busy under 15 % of the time", async () => {
   const page = await newPage();
   await page.addInitScript(() => localStorage.setItem("traffic.hops", "true"));
   const calls = await Promise.all(Array.from({ length: 8 }, (_, i) => connect("busy-" + i)));
@@ -211,7 +211,7 @@ test("console/7 at 200 calls a second and 10,000 rows the page is busy under 30 
   // Five seconds of load, paced by the clock and not by the answers; up to three
   // times, because what is busy only once was the machine.
   const seconds = 5, shares = [];
-  while (shares.length < 3 && !(Math.min(...shares) < 0.30)) {
+  while (shares.length < 3 && !(Math.min(...shares) < 0.15)) {
     const sent = [], began = Date.now();
     const ms = await work(page, async () => {
       await new Promise((resolve) => {
@@ -227,7 +227,7 @@ test("console/7 at 200 calls a second and 10,000 rows the page is busy under 30 
   }
   const said = shares.map((s) => (s * 100).toFixed(1) + " %").join(", ");
   console.log(`# busy ${said} at 200 calls/s, ${await rows()} rows`);
-  assert.ok(Math.min(...shares) < 0.30, `${said} busy`);
+  assert.ok(Math.min(...shares) < 0.15, `${said} busy`);
   assert.ok(await page.locator(".vlist-rows .grid-row").count() <= 200);
   await done(page);
 });

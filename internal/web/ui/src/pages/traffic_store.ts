@@ -43,7 +43,7 @@ export class Rows {
 export const all = new Rows();
 /** calls are those that clients made, without what they caused. */
 export const calls = new Rows();
-/** version changes at most once per frame, when rows have changed. */
+/** version changes when rows have changed: at once for a person, and at most five times a second for new calls. */
 export const version = signal(0);
 export const paused = signal(false);
 export const more = signal(false);
@@ -55,8 +55,14 @@ let filter: string | undefined;
 interface Answer { rev: number; calls: Call[]; more: boolean }
 const url = (q: string, before = 0, limit = page) => `traffic?limit=${limit}&q=${encodeURIComponent(q)}` + (before ? `&before=${before}` : "");
 
-let frame = 0;
-function changed(): void { frame ||= requestAnimationFrame(() => { frame = 0; version.value++; }); }
+const pause = 200; // milliseconds between two pictures of new calls
+let frame = 0, waits = 0, shown = 0;
+function changed(): void {
+  frame ||= requestAnimationFrame(() => { frame = 0; shown = performance.now(); version.value++; });
+}
+function arrived(): void {
+  waits ||= window.setTimeout(() => { waits = 0; changed(); }, Math.max(0, shown + pause - performance.now()));
+}
 
 const isCall = (c: Call) => !c.parent && c.kind === "call" && !c.fromServer;
 
@@ -67,7 +73,7 @@ function put(list: Call[]): void {
     all.put(row);
     if (isCall(c)) calls.put(row);
   }
-  if (list.length) changed();
+  if (list.length) arrived();
 }
 
 /** show reads the rows that match q. */
