@@ -152,7 +152,7 @@ func (a *Approvals) ApproveUnconfined(id, shown string) error { return a.approve
 
 func (a *Approvals) approve(id, shown string, confined bool) error {
 	if !a.project {
-		unlock, err := lock(realPath(a.path)) // nobody changes the entry meanwhile
+		unlock, err := Lock(realPath(a.path)) // nobody changes the entry meanwhile
 		if err != nil {
 			return err
 		}

@@ -61,11 +61,3 @@ func Backups(path string) []string {
 	slices.Reverse(names)
 	return names
 }
-
-// globQuote makes a path match only itself.
-func globQuote(path string) string {
-	if filepath.Separator == '\\' {
-		return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
-	}
-	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
-}

@@ -13,7 +13,7 @@ func (o LoadOptions) create(found Found) (Found, error) {
 	if err := os.MkdirAll(filepath.Dir(found.Path), 0o700); err != nil {
 		return found, i18n.Errorf("creating the config file: %w", "创建配置文件失败：%w", err)
 	}
-	unlock, err := lock(found.Path)
+	unlock, err := Lock(found.Path)
 	if err != nil {
 		return found, err
 	}

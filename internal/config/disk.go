@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -97,4 +98,12 @@ func removeStale(d disk, path string) {
 	for _, name := range stale {
 		d.Remove(name)
 	}
+}
+
+// globQuote makes a path match only itself.
+func globQuote(path string) string {
+	if filepath.Separator == '\\' {
+		return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+	}
+	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
 }

@@ -90,7 +90,7 @@ func (n names) add(real string) error {
 	if err := os.MkdirAll(filepath.Dir(n.path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lock(n.path)
+	unlock, err := Lock(n.path)
 	if err != nil {
 		return err
 	}

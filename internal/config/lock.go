@@ -17,10 +17,7 @@ var writers sync.Map // of *sync.Mutex by path
 
 // Lock makes the caller the only one, of all processes, that holds the lock of
 // that name until it calls unlock. It waits for a while.
-func Lock(path string) (unlock func(), err error) { return lock(path) }
-
-// lock makes the caller the only writer of the file until it calls unlock.
-func lock(path string) (unlock func(), err error) {
+func Lock(path string) (unlock func(), err error) {
 	own, _ := writers.LoadOrStore(path, new(sync.Mutex))
 	writing := own.(*sync.Mutex)
 	writing.Lock()

@@ -104,7 +104,7 @@ func (a *Approvals) changeIn(record string, create bool, edit func(marks) bool) 
 	if err := os.MkdirAll(filepath.Dir(record), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lock(record)
+	unlock, err := Lock(record)
 	if err != nil {
 		return err
 	}

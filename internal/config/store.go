@@ -89,7 +89,7 @@ func (s *FileStore) change(edit func(map[string]string) error) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return i18n.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
 	}
-	unlock, err := lock(s.file())
+	unlock, err := Lock(s.file())
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 	}
 	named := path
 	path = realPath(path) // a link stays a link
-	unlock, err := lock(path)
+	unlock, err := Lock(path)
 	if err != nil {
 		return nil, err
 	}
