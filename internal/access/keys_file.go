@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -65,7 +65,7 @@ func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
 	if err := os.MkdirAll(filepath.Dir(k.path), 0o700); err != nil {
 		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
 	}
-	unlock, err := config.Lock(k.path)
+	unlock, err := disk.Lock(k.path)
 	if err != nil {
 		return err
 	}

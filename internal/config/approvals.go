@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -152,7 +153,7 @@ func (a *Approvals) ApproveUnconfined(id, shown string) error { return a.approve
 
 func (a *Approvals) approve(id, shown string, confined bool) error {
 	if !a.project {
-		unlock, err := Lock(realPath(a.path)) // nobody changes the entry meanwhile
+		unlock, err := disk.Lock(realPath(a.path)) // nobody changes the entry meanwhile
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -15,7 +16,7 @@ const keptBackups = 5
 
 // backup copies the current content beside the file and returns the copy's
 // name. Older copies than the last five go.
-func backup(d disk, path string, data []byte, mode fs.FileMode, now time.Time) (string, error) {
+func backup(d disk.Disk, path string, data []byte, mode fs.FileMode, now time.Time) (string, error) {
 	name := backupName(path, now)
 	if all := Backups(path); len(all) > 0 && name <= all[0] {
 		// Two writes in one millisecond, or a clock that went back: the
@@ -24,7 +25,7 @@ func backup(d disk, path string, data []byte, mode fs.FileMode, now time.Time) (
 			name = backupName(path, last.Add(time.Millisecond))
 		}
 	}
-	if err := replaceFile(d, name, data, mode); err != nil {
+	if err := disk.Replace(d, name, data, mode); err != nil {
 		return "", i18n.Errorf("the file was not changed because its backup failed: %w", "备份失败，因此没有修改文件：%w", err)
 	}
 	names := Backups(path)
@@ -53,7 +54,7 @@ func backupTime(path, name string) (time.Time, bool) {
 
 // Backups returns the backups of a file, newest first.
 func Backups(path string) []string {
-	names, err := filepath.Glob(globQuote(path) + ".backup.*")
+	names, err := filepath.Glob(disk.GlobQuote(path) + ".backup.*")
 	if err != nil {
 		return nil
 	}

@@ -14,15 +14,6 @@ import (
 
 //go:generate go test -count=1 -run ^TestDocs$ . -update
 
-// A Format is the syntax of a file.
-type Format string
-
-// The formats. JSON with comments and trailing commas is JSON here.
-const (
-	FormatJSON Format = "json"
-	FormatYAML Format = "yaml"
-)
-
 // A Shape is one of the layouts a file may have, recognised by its keys.
 type Shape string
 

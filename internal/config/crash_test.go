@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/disk"
 )
 
 // faultyDisk is the real disk until its steps run out; then every step is
 // fault.
 type faultyDisk struct {
-	osDisk
+	disk.OS
 	steps int
 	fault func() error
 }
@@ -28,11 +30,11 @@ func (d *faultyDisk) step() error {
 	return nil
 }
 
-func (d *faultyDisk) CreateTemp(dir, pattern string) (diskFile, error) {
+func (d *faultyDisk) CreateTemp(dir, pattern string) (disk.File, error) {
 	if err := d.step(); err != nil {
 		return nil, err
 	}
-	f, err := d.osDisk.CreateTemp(dir, pattern)
+	f, err := d.OS.CreateTemp(dir, pattern)
 	return &faultyFile{f, d}, err
 }
 
@@ -40,34 +42,34 @@ func (d *faultyDisk) Rename(from, to string) error {
 	if err := d.step(); err != nil {
 		return err
 	}
-	return d.osDisk.Rename(from, to)
+	return d.OS.Rename(from, to)
 }
 
 func (d *faultyDisk) SyncDir(dir string) error {
 	if err := d.step(); err != nil {
 		return err
 	}
-	return d.osDisk.SyncDir(dir)
+	return d.OS.SyncDir(dir)
 }
 
 type faultyFile struct {
-	diskFile
+	disk.File
 	d *faultyDisk
 }
 
 // Write writes half before the fault strikes, as a full disk does.
 func (f *faultyFile) Write(p []byte) (int, error) {
 	if f.d.steps <= 0 {
-		n, _ := f.diskFile.Write(p[:len(p)/2])
+		n, _ := f.File.Write(p[:len(p)/2])
 		return n, errors.Join(f.d.step(), errors.New("short write"))
 	}
 	f.d.steps--
-	return f.diskFile.Write(p)
+	return f.File.Write(p)
 }
 
-func (f *faultyFile) Chmod(m fs.FileMode) error { return errors.Join(f.d.step(), f.diskFile.Chmod(m)) }
-func (f *faultyFile) Sync() error               { return errors.Join(f.d.step(), f.diskFile.Sync()) }
-func (f *faultyFile) Close() error              { return errors.Join(f.diskFile.Close(), f.d.step()) }
+func (f *faultyFile) Chmod(m fs.FileMode) error { return errors.Join(f.d.step(), f.File.Chmod(m)) }
+func (f *faultyFile) Sync() error               { return errors.Join(f.d.step(), f.File.Sync()) }
+func (f *faultyFile) Close() error              { return errors.Join(f.File.Close(), f.d.step()) }
 
 const (
 	crashOld = `{"mcpServers": {"old": {"command": "x"}}}`
@@ -75,7 +77,7 @@ const (
 )
 
 // crashWrite is the write under test.
-func crashWrite(path, home string, d disk) error {
+func crashWrite(path, home string, d disk.Disk) error {
 	o := WriteOptions{Load: LoadOptions{Home: home, WorkDir: home, System: home}, disk: d}
 	_, err := Update(path, o, func(d *Draft) error { return d.SetServer("", "new", []byte(`{"command": "y"}`)) })
 	return err
@@ -126,7 +128,7 @@ func expectOldOrNew(t *testing.T, path string) (isNew bool) {
 			t.Errorf("backup %s = %q, %v", b, data, err)
 		}
 	}
-	if err := crashWrite(path, filepath.Dir(path), osDisk{}); err != nil {
+	if err := crashWrite(path, filepath.Dir(path), disk.OS{}); err != nil {
 		t.Fatalf("the next write: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*.tmp")); len(left) > 0 {

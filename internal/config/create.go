@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -13,7 +14,7 @@ func (o LoadOptions) create(found Found) (Found, error) {
 	if err := os.MkdirAll(filepath.Dir(found.Path), 0o700); err != nil {
 		return found, i18n.Errorf("creating the config file: %w", "创建配置文件失败：%w", err)
 	}
-	unlock, err := Lock(found.Path)
+	unlock, err := disk.Lock(found.Path)
 	if err != nil {
 		return found, err
 	}
@@ -21,7 +22,7 @@ func (o LoadOptions) create(found Found) (Found, error) {
 	if _, err := os.Stat(found.Path); err == nil {
 		return found, nil
 	}
-	if err := replaceFile(osDisk{}, found.Path, defaultFile(o.Personality), 0o600); err != nil {
+	if err := disk.Replace(disk.OS{}, found.Path, defaultFile(o.Personality), 0o600); err != nil {
 		return found, err
 	}
 	found.Created = true

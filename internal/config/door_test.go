@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/disk"
 )
 
 // clientAdds writes an entry on behalf of a client.
@@ -163,7 +165,7 @@ func TestWaitingGoesOn(t *testing.T) {
 }
 
 // noRename is a disk that is full when it matters.
-type noRename struct{ osDisk }
+type noRename struct{ disk.OS }
 
 func (noRename) Rename(string, string) error { return errors.New("no space left on device") }
 

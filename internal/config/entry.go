@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -132,7 +133,7 @@ func (r *resolver) filesHash(n *node) string {
 // layoutOf is the layout of the file at path as it is now.
 func layoutOf(path string) (*layout, error) {
 	c := &collector{file: path}
-	data, _, err := readRegular(path, maxFile)
+	data, _, err := disk.Read(path, maxFile)
 	if err != nil {
 		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
 	}

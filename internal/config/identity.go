@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"mcp-all-in-one/internal/disk"
 )
 
 // realPath is the file that path leads to: links are followed, of a file that
@@ -63,7 +65,7 @@ func (n names) read() []aName {
 	if n.path == "" {
 		return nil
 	}
-	if data, _, err := readRegular(n.path, maxFile); err == nil {
+	if data, _, err := disk.Read(n.path, maxFile); err == nil {
 		_ = json.Unmarshal(data, &list) // a list that is not ours says nothing
 	}
 	return list
@@ -90,7 +92,7 @@ func (n names) add(real string) error {
 	if err := os.MkdirAll(filepath.Dir(n.path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := Lock(n.path)
+	unlock, err := disk.Lock(n.path)
 	if err != nil {
 		return err
 	}
@@ -104,5 +106,5 @@ func (n names) add(real string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(osDisk{}, n.path, append(data, '\n'), 0o600)
+	return disk.Replace(disk.OS{}, n.path, append(data, '\n'), 0o600)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -104,7 +105,7 @@ func (a *Approvals) changeIn(record string, create bool, edit func(marks) bool) 
 	if err := os.MkdirAll(filepath.Dir(record), 0o700); err != nil {
 		return err
 	}
-	unlock, err := Lock(record)
+	unlock, err := disk.Lock(record)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (a *Approvals) changeIn(record string, create bool, edit func(marks) bool) 
 	if err != nil {
 		return err
 	}
-	return replaceFile(osDisk{}, record, append(data, '\n'), 0o600)
+	return disk.Replace(disk.OS{}, record, append(data, '\n'), 0o600)
 }
 
 // marksIn are the marks of this file in a record. One beside a config file is
@@ -182,7 +183,7 @@ func (a *Approvals) read() (marks, error) {
 // marks beside a file that others may write is no worse than that file.
 func (a *Approvals) readRecord(path string) (map[string]marks, error) {
 	files := map[string]marks{}
-	data, info, err := readRegular(path, maxFile)
+	data, info, err := disk.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return files, nil
 	}

@@ -9,10 +9,6 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// pos is a place in a file; lines and columns count from 1, columns in
-// characters. The zero pos is the whole file.
-type pos struct{ line, col int }
-
 type kind uint8
 
 const (

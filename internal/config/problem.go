@@ -118,6 +118,10 @@ func fileError(file, code string, args ...any) *LoadError {
 	return &LoadError{Problems: []Problem{p}}
 }
 
+// pos is a place in a file; lines and columns count from 1, columns in
+// characters. The zero pos is the whole file.
+type pos struct{ line, col int }
+
 // maxProblems bounds what one hostile file can make us say.
 const maxProblems = 100
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -20,16 +21,16 @@ const (
 // readFile reads a config file and reports what is wrong with the file
 // itself; false when it cannot be used.
 func readFile(found Found, insecure bool, c *collector) ([]byte, bool) {
-	data, info, err := readRegular(found.Path, maxFile)
+	data, info, err := disk.Read(found.Path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p := c.add(SeverityError, pos{}, "", codeNotFound)
 		p.Hint, p.HintZH = "create it, or name another with --config", "请创建该文件，或用 --config 指定其他文件"
 		return nil, false
-	case errors.Is(err, errNotRegular):
+	case errors.Is(err, disk.ErrNotRegular):
 		c.add(SeverityError, pos{}, "", codeNotRegular, fileKind(info))
 		return nil, false
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, disk.ErrTooLarge):
 		c.add(SeverityError, pos{}, "", codeTooLarge, formatSize(maxFile))
 		return nil, false
 	case err != nil:
@@ -105,20 +106,6 @@ func formatOf(path string, data []byte) Format {
 		return FormatYAML
 	}
 	return FormatJSON
-}
-
-// parse reads a file of either format; nil after it has reported why not.
-func parse(data []byte, format Format, c *collector) *node {
-	var n *node
-	if format == FormatYAML {
-		n = parseYAML(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), c)
-	} else {
-		n = parseJSON(data, c)
-	}
-	if c.failed() {
-		return nil
-	}
-	return n
 }
 
 func fileKind(info fs.FileInfo) i18n.Text {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -89,7 +90,7 @@ func (s *FileStore) change(edit func(map[string]string) error) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return i18n.Errorf("storing secrets: %w", "保存密钥失败：%w", err)
 	}
-	unlock, err := Lock(s.file())
+	unlock, err := disk.Lock(s.file())
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (s *FileStore) change(edit func(map[string]string) error) error {
 	}
 	nonce := make([]byte, box.NonceSize())
 	rand.Read(nonce)
-	return replaceFile(osDisk{}, s.file(), box.Seal(nonce, nonce, plain, nil), 0o600)
+	return disk.Replace(disk.OS{}, s.file(), box.Seal(nonce, nonce, plain, nil), 0o600)
 }
 
 func (s *FileStore) read() (map[string]string, error) {
@@ -119,7 +120,7 @@ func (s *FileStore) read() (map[string]string, error) {
 	if s.dir == "" {
 		return all, nil
 	}
-	data, _, err := readRegular(s.file(), maxFile)
+	data, _, err := disk.Read(s.file(), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}
@@ -145,12 +146,12 @@ func (s *FileStore) read() (map[string]string, error) {
 
 // cipher opens the key file, and writes one when asked to.
 func (s *FileStore) cipher(create bool) (cipher.AEAD, error) {
-	key, info, err := readRegular(s.keyFile(), 1024)
+	key, info, err := disk.Read(s.keyFile(), 1024)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && create:
 		key = make([]byte, 32)
 		rand.Read(key)
-		if err := replaceFile(osDisk{}, s.keyFile(), key, 0o600); err != nil {
+		if err := disk.Replace(disk.OS{}, s.keyFile(), key, 0o600); err != nil {
 			return nil, err
 		}
 	case err != nil:

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"mcp-all-in-one/internal/disk"
 )
 
 // UserStore keeps a user's secrets: in the encrypted file, or one by one in
@@ -54,7 +56,7 @@ func (s *UserStore) SetInKeychain(name, value string) error {
 	if err := s.chain.Set(name, value); err != nil {
 		return err
 	}
-	if err := replaceFile(osDisk{}, s.mark(), nil, 0o600); err != nil {
+	if err := disk.Replace(disk.OS{}, s.mark(), nil, 0o600); err != nil {
 		return err
 	}
 	if _, err := os.Stat(s.file()); errors.Is(err, fs.ErrNotExist) {

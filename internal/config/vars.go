@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/disk"
 )
 
 // resolver knows what the variables of a file stand for.
@@ -183,7 +185,7 @@ func (r *resolver) file(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.base, path)
 	}
-	data, _, err := readRegular(path, maxSecretFile)
+	data, _, err := disk.Read(path, maxSecretFile)
 	return strings.TrimRight(string(data), "\r\n"), err
 }
 

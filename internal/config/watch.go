@@ -12,6 +12,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -164,13 +165,13 @@ func Fingerprint(cfg *Config) ([sha256.Size]byte, error) {
 }
 
 func fingerprint(path, home string, project bool) ([sha256.Size]byte, error) {
-	data, _, err := readRegular(path, maxFile)
+	data, _, err := disk.Read(path, maxFile)
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
 	parts := [][]byte{data}
 	for _, record := range ApprovalsOf(path, home, project).records {
-		marks, _, err := readRegular(record, maxFile)
+		marks, _, err := disk.Read(record, maxFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return [sha256.Size]byte{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -27,7 +28,7 @@ type WriteOptions struct {
 	// Now is the time in the backup's name; nil is the clock.
 	Now func() time.Time
 
-	disk disk
+	disk disk.Disk
 }
 
 // WriteResult says what a write did.
@@ -46,19 +47,19 @@ type WriteResult struct {
 func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult, error) {
 	o.Load = o.Load.withDefaults()
 	if o.disk == nil {
-		o.disk = osDisk{}
+		o.disk = disk.OS{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	named := path
 	path = realPath(path) // a link stays a link
-	unlock, err := Lock(path)
+	unlock, err := disk.Lock(path)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	removeStale(o.disk, path)
+	disk.RemoveStale(o.disk, path)
 	d, err := openDraft(path)
 	if err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 			return nil, err
 		}
 	}
-	if err := replaceFile(o.disk, d.path, data, mode); err != nil {
+	if err := disk.Replace(o.disk, d.path, data, mode); err != nil {
 		return nil, err
 	}
 	if len(waiting) > 0 {
@@ -177,7 +178,7 @@ func entriesOf(root *node) (map[string]*node, map[string]string) {
 // openDraft reads the file for editing; a missing one is an empty draft.
 func openDraft(path string) (*Draft, error) {
 	d := &Draft{path: path}
-	data, info, err := readRegular(path, maxFile)
+	data, info, err := disk.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			return nil, i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)

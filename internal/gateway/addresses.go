@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
 )
 
 // Addresses are the addresses that clients were given, by schema. They are kept
@@ -71,7 +71,7 @@ func (a *Addresses) write() error {
 	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := config.Lock(a.path)
+	unlock, err := disk.Lock(a.path)
 	if err != nil {
 		return err
 	}

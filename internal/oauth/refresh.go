@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
 )
 
 // refreshTime bounds a refresh, the wait for other processes included.
@@ -75,7 +76,7 @@ func (k *Keeper) refresh(s *config.Server, g *grant) (*grant, error) {
 	if err := os.MkdirAll(k.opt.Dir, 0o700); err != nil {
 		return nil, &RefreshError{s.Name, err}
 	}
-	unlock, err := config.Lock(filepath.Join(k.opt.Dir, "refresh"))
+	unlock, err := disk.Lock(filepath.Join(k.opt.Dir, "refresh"))
 	if err != nil {
 		return nil, &RefreshError{s.Name, err}
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/definition"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -53,7 +53,7 @@ func (p *Pins) update(id string, change func(*pinFile)) error {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return err
 	}
-	unlock, err := config.Lock(p.file(id))
+	unlock, err := disk.Lock(p.file(id))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -55,7 +55,7 @@ func (f *historyFile) append(line []byte) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return i18n.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
 	}
-	unlock, err := config.Lock(f.path)
+	unlock, err := disk.Lock(f.path)
 	if err != nil {
 		return i18n.Errorf("writing the history: %w", "写入历史记录失败：%w", err)
 	}
@@ -133,7 +133,7 @@ func (f *historyFile) clear() error {
 	if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	unlock, err := config.Lock(f.path)
+	unlock, err := disk.Lock(f.path)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,6 @@
-package config
+// Package disk reads, replaces and locks files, so that a reader finds a whole
+// file and two writers do not undo each other's work.
+package disk
 
 import (
 	"io"
@@ -11,32 +13,32 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// disk is what writing a file needs of the file system. Tests put one in its
+// A Disk is what writing a file needs of the file system. Tests put one in its
 // place that fails, or that kills the process, at a chosen step.
-type disk interface {
-	CreateTemp(dir, pattern string) (diskFile, error)
+type Disk interface {
+	CreateTemp(dir, pattern string) (File, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	SyncDir(dir string) error
 }
 
-// diskFile is a file being written.
-type diskFile interface {
+// A File is a file being written.
+type File interface {
 	io.WriteCloser
 	Name() string
 	Chmod(mode fs.FileMode) error
 	Sync() error
 }
 
-// osDisk is the real one.
-type osDisk struct{}
+// OS is the real disk.
+type OS struct{}
 
-func (osDisk) CreateTemp(dir, pattern string) (diskFile, error) { return os.CreateTemp(dir, pattern) }
-func (osDisk) Rename(from, to string) error                     { return os.Rename(from, to) }
-func (osDisk) Remove(name string) error                         { return os.Remove(name) }
+func (OS) CreateTemp(dir, pattern string) (File, error) { return os.CreateTemp(dir, pattern) }
+func (OS) Rename(from, to string) error                 { return os.Rename(from, to) }
+func (OS) Remove(name string) error                     { return os.Remove(name) }
 
 // SyncDir makes a rename durable where directories can be synced.
-func (osDisk) SyncDir(dir string) error {
+func (OS) SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -48,9 +50,9 @@ func (osDisk) SyncDir(dir string) error {
 	return d.Sync()
 }
 
-// replaceFile writes data to path so that a reader, at any time and
+// Replace writes data to path so that a reader, at any time and
 // after any crash, finds the old content or the new one.
-func replaceFile(d disk, path string, data []byte, mode fs.FileMode) error {
+func Replace(d Disk, path string, data []byte, mode fs.FileMode) error {
 	dir := filepath.Dir(path)
 	f, err := d.CreateTemp(dir, tempPattern(path))
 	if err != nil {
@@ -72,7 +74,7 @@ func replaceFile(d disk, path string, data []byte, mode fs.FileMode) error {
 }
 
 // fillFile writes and closes f.
-func fillFile(f diskFile, data []byte, mode fs.FileMode) error {
+func fillFile(f File, data []byte, mode fs.FileMode) error {
 	err := f.Chmod(mode)
 	if err == nil {
 		_, err = f.Write(data)
@@ -88,10 +90,10 @@ func fillFile(f diskFile, data []byte, mode fs.FileMode) error {
 
 func tempPattern(path string) string { return "." + filepath.Base(path) + ".*.tmp" }
 
-// removeStale removes what crashed writers left. The caller holds the lock,
+// RemoveStale removes what crashed writers left. The caller holds the lock,
 // so nobody is writing.
-func removeStale(d disk, path string) {
-	stale, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(path)), globQuote("."+filepath.Base(path))+".*.tmp"))
+func RemoveStale(d Disk, path string) {
+	stale, err := filepath.Glob(filepath.Join(GlobQuote(filepath.Dir(path)), GlobQuote("."+filepath.Base(path))+".*.tmp"))
 	if err != nil {
 		return
 	}
@@ -100,8 +102,8 @@ func removeStale(d disk, path string) {
 	}
 }
 
-// globQuote makes a path match only itself.
-func globQuote(path string) string {
+// GlobQuote makes a path match only itself.
+func GlobQuote(path string) string {
 	if filepath.Separator == '\\' {
 		return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 	}

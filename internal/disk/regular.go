@@ -1,4 +1,4 @@
-package config
+package disk
 
 import (
 	"io"
@@ -10,19 +10,19 @@ import (
 
 // How reading a file ends early.
 var (
-	errNotRegular = i18n.Errorf("not a regular file", "不是普通文件")
-	errTooLarge   = i18n.Errorf("file too large", "文件过大")
+	ErrNotRegular = i18n.Errorf("not a regular file", "不是普通文件")
+	ErrTooLarge   = i18n.Errorf("file too large", "文件过大")
 )
 
-// readRegular reads a regular file of at most limit bytes. It looks before it
+// Read reads a regular file of at most limit bytes. It looks before it
 // opens, because opening a pipe blocks, and again at what it opened.
-func readRegular(path string, limit int64) ([]byte, fs.FileInfo, error) {
+func Read(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, info, errNotRegular
+		return nil, info, ErrNotRegular
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -33,14 +33,14 @@ func readRegular(path string, limit int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, info, errNotRegular
+		return nil, info, ErrNotRegular
 	}
 	if info.Size() > limit {
-		return nil, info, errTooLarge
+		return nil, info, ErrTooLarge
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = errTooLarge
+		err = ErrTooLarge
 	}
 	return data, info, err
 }

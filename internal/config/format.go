@@ -1,0 +1,26 @@
+package config
+
+import "bytes"
+
+// A Format is the syntax of a file.
+type Format string
+
+// The formats. JSON with comments and trailing commas is JSON here.
+const (
+	FormatJSON Format = "json"
+	FormatYAML Format = "yaml"
+)
+
+// parse reads a file of either format; nil after it has reported why not.
+func parse(data []byte, format Format, c *collector) *node {
+	var n *node
+	if format == FormatYAML {
+		n = parseYAML(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), c)
+	} else {
+		n = parseJSON(data, c)
+	}
+	if c.failed() {
+		return nil
+	}
+	return n
+}
