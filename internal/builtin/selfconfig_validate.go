@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -52,14 +53,14 @@ func (c *SelfConfig) validate(_ context.Context, _ *Env, args []byte) (any, erro
 // describe lists the errors of a file, with the values that they are about;
 // secrets are not among them.
 func describe(err error, data []byte) []any {
-	var load *config.LoadError
+	var load *problem.LoadError
 	if !errors.As(err, &load) {
 		return []any{err.Error()}
 	}
 	shown, _ := config.Redact(data) // what cannot be read has no values
 	list := []any{}
 	for _, p := range load.Problems {
-		if p.Severity != config.SeverityError {
+		if p.Severity != problem.SeverityError {
 			continue
 		}
 		if p.Path == "" {
@@ -73,14 +74,14 @@ func describe(err error, data []byte) []any {
 
 // sentences are the errors as the set tool lists them.
 func sentences(err error) []string {
-	var load *config.LoadError
+	var load *problem.LoadError
 	if !errors.As(err, &load) {
 		return []string{err.Error()}
 	}
 	list := []string{}
 	for _, p := range load.Problems {
 		switch {
-		case p.Severity != config.SeverityError:
+		case p.Severity != problem.SeverityError:
 		case p.Path == "":
 			list = append(list, p.String())
 		default:

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -71,13 +72,13 @@ func refused(a *env.Env, have entries, t Translation) string {
 	if err == nil {
 		_, err = config.Check(have.path, raw, have.load)
 	}
-	var load *config.LoadError
+	var load *problem.LoadError
 	if !errors.As(err, &load) {
 		return ""
 	}
 	var why []string
 	for _, p := range load.Problems {
-		if p.Severity == config.SeverityError {
+		if p.Severity == problem.SeverityError {
 			why = append(why, a.T(p.Message, p.MessageZH))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -201,13 +202,13 @@ func (r *reader) takeMarks() {
 	r.record = ApprovalsOf(r.cfg.Path, r.o.Home, r.cfg.Project)
 	var err error
 	if r.marks, err = r.record.read(); err != nil {
-		r.c.add(SeverityError, pos{}, "", codeMarks, err)
+		r.c.Add(problem.SeverityError, problem.Pos{}, "", problem.Marks, err)
 	}
 }
 
 // pending says that s waits for approval, and how it gets it.
 func (r *reader) pending(s *Server, why wait) {
-	p := r.c.add(SeverityDisabled, pos{s.Line, s.Column}, s.ID(), codePending, s.Name)
+	p := r.c.Add(problem.SeverityDisabled, problem.Pos{Line: s.Line, Col: s.Column}, s.ID(), problem.Pending, s.Name)
 	switch why {
 	case waitsFiles:
 		p.Hint = "a file that it reads by ${file:…} does not hold what it held when the server was approved, so look at it and approve it again"

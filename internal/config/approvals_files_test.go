@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // TestApprovalCoversFiles changes what a file holds that an approved entry
@@ -59,7 +61,7 @@ func TestApprovalCoversFiles(t *testing.T) {
 				if !waits {
 					return
 				}
-				if hint := warned(t, cfg, codePending).Hint; !strings.Contains(hint, "${file:…}") {
+				if hint := warned(t, cfg, problem.Pending).Hint; !strings.Contains(hint, "${file:…}") {
 					t.Errorf("the hint is %q", hint)
 				}
 				if strings.Contains(fmt.Sprintf("%+v", *s), "evil") {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // TestPendingWrites walks what a client may do through us, and what a person
@@ -41,7 +43,7 @@ func TestPendingWrites(t *testing.T) {
 		if !s.Pending || s.Runnable() || cfg.Schemas[0].Server("own").Pending {
 			t.Errorf("new = %+v", s)
 		}
-		warned(t, cfg, codePending)
+		warned(t, cfg, problem.Pending)
 	})
 	t.Run("fault/L1 approval binds to what was shown", func(t *testing.T) {
 		_, before := server(t, "new")
@@ -101,7 +103,7 @@ func TestPendingWrites(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Load(load)
-		problemOf(t, err, codeMarks)
+		problemOf(t, err, problem.Marks)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -61,22 +62,22 @@ func fold(name string) string {
 // serverChecker holds one decoded server against the rules that no single
 // field can see.
 type serverChecker struct {
-	c    *collector
+	c    *problem.List
 	s    *Server
 	raw  *node // the entry with variables resolved
 	path string
 	home string
 }
 
-func (k *serverChecker) report(sev Severity, key, code string, args ...any) *Problem {
-	at, path := k.raw.pos, k.path
+func (k *serverChecker) report(sev problem.Severity, key, code string, args ...any) *problem.Problem {
+	at, path := k.raw.Pos, k.path
 	if n := k.raw.get(key); n != nil {
 		if n.unresolved {
-			return &Problem{}
+			return &problem.Problem{}
 		}
-		at, path = n.pos, join(k.path, key)
+		at, path = n.Pos, join(k.path, key)
 	}
-	return k.c.add(sev, at, path, code, args...)
+	return k.c.Add(sev, at, path, code, args...)
 }
 
 func (k *serverChecker) run() {
@@ -94,7 +95,7 @@ func (k *serverChecker) run() {
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
-		k.report(SeverityError, "protocol", codeNotOneOf, shown(k.raw.get("protocol")), i18n.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
+		k.report(problem.SeverityError, "protocol", problem.NotOneOf, shown(k.raw.get("protocol")), i18n.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
 	}
 }
 
@@ -103,17 +104,17 @@ func (k *serverChecker) target() {
 	s := k.s
 	switch {
 	case s.Command != "" && s.URL != "":
-		k.report(SeverityError, "url", codeTwoTargets, s.Name)
+		k.report(problem.SeverityError, "url", problem.TwoTargets, s.Name)
 	case s.Command == "" && s.URL == "":
-		k.report(SeverityError, "", codeNoTarget, s.Name)
+		k.report(problem.SeverityError, "", problem.NoTarget, s.Name)
 	case s.Command != "" && s.Type == "":
 		s.Type = TypeStdio
 	case s.URL != "" && s.Type == "":
 		s.Type = TypeAuto
 	case s.Command != "" && s.Type != TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), i18n.New("a url", "一个 url"))
+		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.get("type")), i18n.New("a url", "一个 url"))
 	case s.URL != "" && s.Type == TypeStdio:
-		k.report(SeverityError, "type", codeTypeTarget, shown(k.raw.get("type")), i18n.New("a command", "一个 command"))
+		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.get("type")), i18n.New("a command", "一个 command"))
 	}
 }
 
@@ -133,11 +134,11 @@ func (k *serverChecker) url() {
 		fault = i18n.New("names no host", "没有主机名")
 	}
 	if !fault.Empty() {
-		k.report(SeverityError, "url", codeURL, safeURL(shown(n)), fault)
+		k.report(problem.SeverityError, "url", problem.URL, safeURL(shown(n)), fault)
 		return
 	}
 	if _, ok := u.User.Password(); ok {
-		k.report(SeverityWarning, "url", codeURLPassword, k.s.Name)
+		k.report(problem.SeverityWarning, "url", problem.URLPassword, k.s.Name)
 	}
 }
 
@@ -164,7 +165,7 @@ func (k *serverChecker) command() {
 	if _, err := exec.LookPath(path); err == nil {
 		return
 	}
-	p := k.report(SeverityError, "command", codeShellLine, shown(k.raw.get("command")))
+	p := k.report(problem.SeverityError, "command", problem.ShellLine, shown(k.raw.get("command")))
 	words := strings.Fields(shown(k.raw.get("command")))
 	if len(words) > 1 {
 		p.Hint = `write "command": ` + string(quote(words[0])) + ` and put the rest into "args"`
@@ -179,7 +180,7 @@ func (k *serverChecker) environment() {
 	}
 	for _, m := range env.members {
 		if m.key == "" || strings.ContainsAny(m.key, "=\x00") {
-			k.c.add(SeverityError, m.pos, join(k.path, "env"), codeEnvName, m.key)
+			k.c.Add(problem.SeverityError, m.Pos, join(k.path, "env"), problem.EnvName, m.key)
 		}
 	}
 }
@@ -191,10 +192,10 @@ func (k *serverChecker) headers() {
 	}
 	for _, m := range headers.members {
 		if !headerName.MatchString(m.key) {
-			k.c.add(SeverityError, m.pos, join(k.path, "headers"), codeHeader, m.key)
+			k.c.Add(problem.SeverityError, m.Pos, join(k.path, "headers"), problem.Header, m.key)
 		}
 		if strings.ContainsAny(k.s.Headers[m.key].Reveal(), "\r\n\x00") {
-			k.c.add(SeverityError, m.value.pos, join(k.path, "headers."+m.key), codeCharacter, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行或 NUL"))
+			k.c.Add(problem.SeverityError, m.value.Pos, join(k.path, "headers."+m.key), problem.Character, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行或 NUL"))
 		}
 	}
 }
@@ -204,13 +205,13 @@ func (k *serverChecker) auth() {
 	for i, text := range k.s.Auth.Allow {
 		n := auth.get("allow").items[i]
 		if _, err := netip.ParsePrefix(text); err != nil && !n.unresolved {
-			k.report(SeverityError, "auth", codeNotOneOf, shown(n), i18n.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
+			k.report(problem.SeverityError, "auth", problem.NotOneOf, shown(n), i18n.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
 		}
 	}
 	n := auth.get("issuer")
 	if issuer := k.s.Auth.Issuer; issuer != "" && !n.unresolved {
 		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
-			k.report(SeverityError, "auth", codeURL, safeURL(shown(n)), i18n.New("is not the https address of an issuer", "不是签发者的 https 地址"))
+			k.report(problem.SeverityError, "auth", problem.URL, safeURL(shown(n)), i18n.New("is not the https address of an issuer", "不是签发者的 https 地址"))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -22,16 +23,16 @@ func (r *reader) checkTop() {
 	for path, text := range map[string]string{"sampling.url": r.cfg.Sampling.URL, "access.oauth.issuer": r.cfg.Access.OAuth.Issuer, "access.oauth.jwks": r.cfg.Access.OAuth.JWKS, "tracing.url": r.cfg.Tracing.URL} {
 		u, err := url.Parse(text)
 		if text != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-			r.reportTop(SeverityError, path, codeURL, text, i18n.New("is not an http address", "不是 http 地址"))
+			r.reportTop(problem.SeverityError, path, problem.URL, text, i18n.New("is not an http address", "不是 http 地址"))
 		}
 	}
 	if path := r.cfg.Access.Keys; path != "" && r.cfg.Access.Enabled {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			r.reportTop(SeverityWarning, "access.keys", codeNoKeys, path)
+			r.reportTop(problem.SeverityWarning, "access.keys", problem.NoKeys, path)
 		}
 	}
 	if code := r.cfg.forbidsListening(r.cfg.Server.Host); code != "" {
-		r.reportTop(SeverityWarning, "server.host", code, r.cfg.Server.Host)
+		r.reportTop(problem.SeverityWarning, "server.host", code, r.cfg.Server.Host)
 	}
 	r.checkTLS()
 }
@@ -39,7 +40,7 @@ func (r *reader) checkTop() {
 // reportTop reports the value of a key of the top. It is quoted as the file
 // has it, never with what a variable held, and one that was not looked up is
 // not judged.
-func (r *reader) reportTop(sev Severity, path, code, value string, more ...any) {
+func (r *reader) reportTop(sev problem.Severity, path, code, value string, more ...any) {
 	n := r.at(path)
 	if vars := placeholders(n); len(vars) > 0 {
 		if r.vars.asWritten {
@@ -47,7 +48,7 @@ func (r *reader) reportTop(sev Severity, path, code, value string, more ...any) 
 		}
 		value = shown(n)
 	}
-	r.c.add(sev, n.pos, path, code, append([]any{safeURL(value)}, more...)...)
+	r.c.Add(sev, n.Pos, path, code, append([]any{safeURL(value)}, more...)...)
 }
 
 // at finds a key of the top by its path, or what is nearest to it.
@@ -76,7 +77,7 @@ func (r *reader) checkStdio() {
 		return
 	}
 	if len(d) != 1 || d[0] >= 0x20 || d == "\t" {
-		r.c.add(SeverityWarning, r.at("cli.stdio.delimiter").pos, "cli.stdio.delimiter", codeReplaced, i18n.New("a delimiter is one control character", "分隔符应为一个控制字符"), "\n")
+		r.c.Add(problem.SeverityWarning, r.at("cli.stdio.delimiter").Pos, "cli.stdio.delimiter", problem.Replaced, i18n.New("a delimiter is one control character", "分隔符应为一个控制字符"), "\n")
 		s.Delimiter = "\n"
 	}
 }
@@ -96,7 +97,7 @@ func (r *reader) checkCORS() {
 	default:
 		return
 	}
-	r.c.add(SeverityWarning, r.at("server.cors.origins").pos, "server.cors.origins", codeAnyOrigin, reason)
+	r.c.Add(problem.SeverityWarning, r.at("server.cors.origins").Pos, "server.cors.origins", problem.AnyOrigin, reason)
 	cors.Origins = slices.DeleteFunc(cors.Origins, func(o string) bool { return o == "*" })
 }
 
@@ -110,7 +111,7 @@ func (r *reader) checkRoots() {
 		if n := item.get("uri"); n != nil && len(vars) > 0 {
 			uri = shown(n)
 		}
-		r.c.add(SeverityError, r.at("roots").pos, "roots", codeURL, uri, i18n.New("is not a file:// URI", "不是 file:// URI"))
+		r.c.Add(problem.SeverityError, r.at("roots").Pos, "roots", problem.URL, uri, i18n.New("is not a file:// URI", "不是 file:// URI"))
 	}
 }
 
@@ -125,10 +126,10 @@ func (r *reader) checkRegistries() {
 		}
 		path := "registries[" + strconv.Itoa(i) + "]"
 		if u, err := url.Parse(g.URL); err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && IsLoopback(u.Hostname())) {
-			r.c.add(SeverityError, item.pos, path+".url", codeURL, asShown(item.get("url")), i18n.New("is not an https address", "不是 https 地址"))
+			r.c.Add(problem.SeverityError, item.Pos, path+".url", problem.URL, asShown(item.get("url")), i18n.New("is not an https address", "不是 https 地址"))
 		}
 		if !nameFault(g.Name).Empty() || seen[g.Name] {
-			r.c.add(SeverityError, item.pos, path+".name", codeNotOneOf, asShown(item.get("name")), i18n.New("a name that no other registry has", "未被其他注册表使用的名称"))
+			r.c.Add(problem.SeverityError, item.Pos, path+".name", problem.NotOneOf, asShown(item.get("name")), i18n.New("a name that no other registry has", "未被其他注册表使用的名称"))
 		}
 		seen[g.Name] = true
 	}

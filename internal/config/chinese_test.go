@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -46,15 +47,15 @@ func TestProblemsInChinese(t *testing.T) {
 	for name, content := range bad {
 		path := write(t, name, content)
 		cfg, err := Load(options(t, path, nil))
-		var problems []Problem
-		if load, ok := err.(*LoadError); ok {
+		var problems []problem.Problem
+		if load, ok := err.(*problem.LoadError); ok {
 			problems = load.Problems
 		} else if cfg != nil {
 			problems = cfg.Problems
 		}
 		for _, p := range problems {
 			p.File, p.Path = "", ""
-			if p.Code == codeSyntax { // our sentence is around the parser's words, which stay as they are
+			if p.Code == problem.Syntax { // our sentence is around the parser's words, which stay as they are
 				if text := p.In(i18n.Chinese); !strings.Contains(text, "语法错误：") {
 					t.Errorf("%s: %s", name, text)
 				}

@@ -10,6 +10,8 @@ import (
 	"encoding/json"
 	"net"
 	"time"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 //go:generate go test -count=1 -run ^TestDocs$ . -update
@@ -64,7 +66,7 @@ type Config struct {
 	Locked     bool          `json:"locked" doc:"Start only what mcp.lock has, as it has it; see docs/lock.md." zh:"只启动 mcp.lock 中的内容，且须与其一致；见 docs/lock.md。"`
 	Tracing    Tracing       `json:"tracing" doc:"Traces for OpenTelemetry." zh:"OpenTelemetry 链路追踪。"`
 
-	Problems []Problem `json:"-"` // warnings, and servers that are off
+	Problems []problem.Problem `json:"-"` // warnings, and servers that are off
 
 	home string // of the user whose approvals count
 }
@@ -249,12 +251,12 @@ func (c *Config) Schema(name string) *Schema {
 // CheckListen returns the problem that forbids listening on host: anything
 // but loopback needs access, and TLS for what access is shown. It returns nil
 // when there is none.
-func (c *Config) CheckListen(host string) *Problem {
+func (c *Config) CheckListen(host string) *problem.Problem {
 	code := c.forbidsListening(host)
 	if code == "" {
 		return nil
 	}
-	p := newProblem(SeverityError, code, host)
+	p := problem.New(problem.SeverityError, code, host)
 	p.File, p.Path = c.Path, "server.host"
 	return &p
 }
@@ -264,9 +266,9 @@ func (c *Config) forbidsListening(host string) (code string) {
 	case IsLoopback(host):
 		return ""
 	case !c.Access.Enabled:
-		return codeExposed
+		return problem.Exposed
 	case !c.Server.TLS.Enabled() && !c.Server.Insecure:
-		return codePlain
+		return problem.Plain
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 const corpusDir = "../../testdata/corpus/C"
@@ -30,39 +32,39 @@ func TestCorpusRefused(t *testing.T) {
 		line, column   int
 		says           string
 	}{
-		{"corpus/C01", "C01-empty.json", codeEmpty, 1, 1, ""},
-		{"corpus/C01", "C01-spaces.json", codeEmpty, 1, 1, ""},
-		{"corpus/C01", "C01-comment.yaml", codeEmpty, 1, 1, ""},
-		{"corpus/C02", "C02.json", codeSyntax, 2, 23, "ends"},
-		{"corpus/C02", "C02.yaml", codeSyntax, 3, 14, ""},
-		{"corpus/C03", "C03-duplicate.json", codeDuplicate, 3, 3, "line 2, column 3"},
-		{"corpus/C03", "C03-duplicate.yaml", codeDuplicate, 4, 3, "line 2, column 3"},
-		{"corpus/C03", "C03-case.json", codeSameName, 3, 3, `"Time" at line 2, column 3`},
-		{"corpus/C03", "C03-width.json", codeSameName, 3, 3, `"time" at line 2, column 3`},
-		{"corpus/C04", "C04-space.json", codeServerName, 1, 17, "white space"},
-		{"corpus/C04", "C04-ansi.json", codeServerName, 1, 17, "does not show"},
-		{"corpus/C04", "C04-empty.json", codeServerName, 1, 17, "empty"},
-		{"corpus/C04", "C04-dollar.json", codeServerName, 1, 17, "$ { }"},
-		{"corpus/C04", "C04-long.json", codeServerName, 1, 17, "too long"},
-		{"corpus/C06", "C06-both.json", codeTwoTargets, 1, 46, "both command and url"},
-		{"corpus/C06", "C06-neither.json", codeNoTarget, 1, 22, "neither command nor url"},
-		{"corpus/C07", "C07.json", codeWrongType, 1, 47, "must be a list"},
-		{"corpus/C08", "C08.json", codeShellLine, 1, 34, "never given to a shell"},
-		{"corpus/C10", "C10-nul.json", codeCharacter, 1, 48, "NUL"},
-		{"corpus/C10", "C10-equals.json", codeEnvName, 1, 47, "A=B"},
-		{"corpus/C13", "C13-ftp.json", codeURL, 1, 30, "neither http nor https"},
-		{"corpus/C13", "C13-file.json", codeURL, 1, 30, "neither http nor https"},
-		{"corpus/C13", "C13-host.json", codeURL, 1, 30, "names no host"},
-		{"corpus/C14", "C14--1.json", codeRange, 1, 50, "out of range"},
-		{"corpus/C14", "C14-0.json", codeRange, 1, 50, "out of range"},
-		{"corpus/C14", "C14-1e12.json", codeRange, 1, 50, "out of range"},
-		{"corpus/C14", "C14-5parsecs.json", codeUnit, 1, 50, "5 parsecs"},
-		{"corpus/C15", "C15-high.json", codeRange, 1, 21, "65535"},
-		{"corpus/C20", "C20-aliases.yaml", codeAliases, 4, 36, "unfold"},
-		{"corpus/C20", "C20-merge.yaml", codeAliases, 4, 25, "unfold"},
-		{"corpus/C22", "C22-utf16le.json", codeEncoding, 1, 1, "UTF-16"},
-		{"corpus/C22", "C22-utf16be.json", codeEncoding, 1, 1, "UTF-16"},
-		{"corpus/C22", "C22-latin1.json", codeEncoding, 1, 19, "0xFF"},
+		{"corpus/C01", "C01-empty.json", problem.Empty, 1, 1, ""},
+		{"corpus/C01", "C01-spaces.json", problem.Empty, 1, 1, ""},
+		{"corpus/C01", "C01-comment.yaml", problem.Empty, 1, 1, ""},
+		{"corpus/C02", "C02.json", problem.Syntax, 2, 23, "ends"},
+		{"corpus/C02", "C02.yaml", problem.Syntax, 3, 14, ""},
+		{"corpus/C03", "C03-duplicate.json", problem.Duplicate, 3, 3, "line 2, column 3"},
+		{"corpus/C03", "C03-duplicate.yaml", problem.Duplicate, 4, 3, "line 2, column 3"},
+		{"corpus/C03", "C03-case.json", problem.SameName, 3, 3, `"Time" at line 2, column 3`},
+		{"corpus/C03", "C03-width.json", problem.SameName, 3, 3, `"time" at line 2, column 3`},
+		{"corpus/C04", "C04-space.json", problem.ServerName, 1, 17, "white space"},
+		{"corpus/C04", "C04-ansi.json", problem.ServerName, 1, 17, "does not show"},
+		{"corpus/C04", "C04-empty.json", problem.ServerName, 1, 17, "empty"},
+		{"corpus/C04", "C04-dollar.json", problem.ServerName, 1, 17, "$ { }"},
+		{"corpus/C04", "C04-long.json", problem.ServerName, 1, 17, "too long"},
+		{"corpus/C06", "C06-both.json", problem.TwoTargets, 1, 46, "both command and url"},
+		{"corpus/C06", "C06-neither.json", problem.NoTarget, 1, 22, "neither command nor url"},
+		{"corpus/C07", "C07.json", problem.WrongType, 1, 47, "must be a list"},
+		{"corpus/C08", "C08.json", problem.ShellLine, 1, 34, "never given to a shell"},
+		{"corpus/C10", "C10-nul.json", problem.Character, 1, 48, "NUL"},
+		{"corpus/C10", "C10-equals.json", problem.EnvName, 1, 47, "A=B"},
+		{"corpus/C13", "C13-ftp.json", problem.URL, 1, 30, "neither http nor https"},
+		{"corpus/C13", "C13-file.json", problem.URL, 1, 30, "neither http nor https"},
+		{"corpus/C13", "C13-host.json", problem.URL, 1, 30, "names no host"},
+		{"corpus/C14", "C14--1.json", problem.Range, 1, 50, "out of range"},
+		{"corpus/C14", "C14-0.json", problem.Range, 1, 50, "out of range"},
+		{"corpus/C14", "C14-1e12.json", problem.Range, 1, 50, "out of range"},
+		{"corpus/C14", "C14-5parsecs.json", problem.Unit, 1, 50, "5 parsecs"},
+		{"corpus/C15", "C15-high.json", problem.Range, 1, 21, "65535"},
+		{"corpus/C20", "C20-aliases.yaml", problem.Aliases, 4, 36, "unfold"},
+		{"corpus/C20", "C20-merge.yaml", problem.Aliases, 4, 25, "unfold"},
+		{"corpus/C22", "C22-utf16le.json", problem.Encoding, 1, 1, "UTF-16"},
+		{"corpus/C22", "C22-utf16be.json", problem.Encoding, 1, 1, "UTF-16"},
+		{"corpus/C22", "C22-latin1.json", problem.Encoding, 1, 19, "0xFF"},
 	} {
 		t.Run(tt.id+"/"+tt.file, func(t *testing.T) {
 			path := corpus(t, tt.file)
@@ -93,8 +95,8 @@ func TestCorpusAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := warned(t, cfg, codeUnknownKey)
-		if p.Line != 2 || p.Column != 3 || !strings.Contains(p.Hint, `"command"`) || p.Severity != SeverityWarning {
+		p := warned(t, cfg, problem.UnknownKey)
+		if p.Line != 2 || p.Column != 3 || !strings.Contains(p.Hint, `"command"`) || p.Severity != problem.SeverityWarning {
 			t.Errorf("problem = %v", p)
 		}
 	})
@@ -119,8 +121,8 @@ func TestCorpusAccepted(t *testing.T) {
 		if off.Runnable() || !on.Runnable() || len(off.Missing) != 1 || off.Missing[0] != "UNSET" {
 			t.Errorf("off = %+v, on = %+v", off, on)
 		}
-		p := warned(t, cfg, codeUndefined)
-		if p.Severity != SeverityDisabled || p.Line != 2 || p.Column != 45 || !strings.Contains(p.Message, `${UNSET} is not defined, so server "off" is off`) {
+		p := warned(t, cfg, problem.Undefined)
+		if p.Severity != problem.SeverityDisabled || p.Line != 2 || p.Column != 45 || !strings.Contains(p.Message, `${UNSET} is not defined, so server "off" is off`) {
 			t.Errorf("problem = %v", p)
 		}
 	})
@@ -136,7 +138,7 @@ func TestCorpusAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := warned(t, cfg, codeURLPassword); strings.Contains(p.String()+p.MessageZH, "hunter2") {
+		if p := warned(t, cfg, problem.URLPassword); strings.Contains(p.String()+p.MessageZH, "hunter2") {
 			t.Errorf("the password shows: %v", p)
 		}
 	})
@@ -151,7 +153,7 @@ func TestCorpusAccepted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := cfg.CheckListen(cfg.Server.Host); p == nil || p.Severity != SeverityError || p.Code != codeExposed {
+		if p := cfg.CheckListen(cfg.Server.Host); p == nil || p.Severity != problem.SeverityError || p.Code != problem.Exposed {
 			t.Errorf("CheckListen(0.0.0.0) = %v", p)
 		}
 		if p := cfg.CheckListen("::1"); p != nil {
@@ -165,7 +167,7 @@ func TestCorpusAccepted(t *testing.T) {
 				t.Fatalf("%+v, %v", cfg, err)
 			}
 			if cfg.Format == FormatJSON {
-				if p := warned(t, cfg, codeUnknownKey); p.Line != 3 || p.Column != 27 {
+				if p := warned(t, cfg, problem.UnknownKey); p.Line != 3 || p.Column != 27 {
 					t.Errorf("place = %s", p.Place())
 				}
 			}
@@ -192,7 +194,7 @@ func TestCorpusSizes(t *testing.T) {
 		f.Close()
 		quick(t, func() {
 			_, err := Load(options(t, path, nil))
-			problemOf(t, err, codeTooLarge)
+			problemOf(t, err, problem.TooLarge)
 		})
 	})
 	t.Run("corpus/C19", func(t *testing.T) {
@@ -216,7 +218,7 @@ func TestCorpusSizes(t *testing.T) {
 		}
 	})
 	t.Run("corpus/C19 too many", func(t *testing.T) {
-		quick(t, func() { refused(t, "a.yaml", manyKeys(50_000), codeSyntax) })
+		quick(t, func() { refused(t, "a.yaml", manyKeys(50_000), problem.Syntax) })
 	})
 	for name, content := range map[string]string{
 		"a.json": `{"mcpServers": ` + strings.Repeat("[", 100_000),
@@ -231,7 +233,7 @@ func TestCorpusSizes(t *testing.T) {
 		t.Run("corpus/C21/"+name, func(t *testing.T) {
 			quick(t, func() {
 				_, err := Load(options(t, write(t, name, content), nil))
-				if p := problemOf(t, err, codeDepth); p.Line == 0 || p.Column == 0 {
+				if p := problemOf(t, err, problem.Depth); p.Line == 0 || p.Column == 0 {
 					t.Errorf("no place: %v", p)
 				}
 			})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 func TestCorpusOwner(t *testing.T) {
@@ -17,25 +19,25 @@ func TestCorpusOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Load(o)
-		problemOf(t, err, codeWorldWrite)
+		problemOf(t, err, problem.WorldWrite)
 		o.Insecure = true
 		cfg, err := Load(o)
 		if err != nil {
 			t.Fatalf("with the override: %v", err)
 		}
-		warned(t, cfg, codeWorldWrite)
+		warned(t, cfg, problem.WorldWrite)
 
 		if err := os.Chmod(path, 0o660); err != nil {
 			t.Fatal(err)
 		}
 		o.Insecure = false
 		_, err = Load(o)
-		problemOf(t, err, codeOwner)
+		problemOf(t, err, problem.Owner)
 		o.Insecure = true
 		if cfg, err = Load(o); err != nil {
 			t.Fatalf("group-writable, with the override: %v", err)
 		}
-		warned(t, cfg, codeOwner)
+		warned(t, cfg, problem.Owner)
 		if len(cfg.Problems) != 1 {
 			t.Errorf("problems = %v, want one", cfg.Problems)
 		}
@@ -43,7 +45,7 @@ func TestCorpusOwner(t *testing.T) {
 		if cfg, err = Load(o); err != nil {
 			t.Fatalf("a project's, which a group may share: %v", err)
 		}
-		warned(t, cfg, codeOwner)
+		warned(t, cfg, problem.Owner)
 	})
 	t.Run("door/12 a record of approvals that others may write", func(t *testing.T) {
 		o := options(t, write(t, ".mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`), nil)
@@ -53,7 +55,7 @@ func TestCorpusOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Load(o)
-		problemOf(t, err, codeMarks)
+		problemOf(t, err, problem.Marks)
 	})
 	t.Run("door/12 of somebody else", func(t *testing.T) {
 		path := write(t, "a.json", emptyFile)
@@ -69,7 +71,7 @@ func TestCorpusOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Load(o)
-		if p := problemOf(t, err, codeOwner); p.Message == "" || p.Hint == "" {
+		if p := problemOf(t, err, problem.Owner); p.Message == "" || p.Hint == "" {
 			t.Errorf("got %v", p)
 		}
 	})
@@ -86,7 +88,7 @@ func TestCorpusSpecialFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, code := range map[string]string{
-		loop: codeUnreadable, fifo: codeNotRegular, "/dev/zero": codeNotRegular, dir: codeNotRegular,
+		loop: problem.Unreadable, fifo: problem.NotRegular, "/dev/zero": problem.NotRegular, dir: problem.NotRegular,
 	} {
 		t.Run("corpus/C18/"+filepath.Base(path), func(t *testing.T) {
 			quick(t, func() {

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
 )
 
 // decoder fills structs from nodes and reports what does not fit.
 type decoder struct {
-	c *collector
+	c *problem.List
 	// soft makes a value that does not fit a warning; the default stays.
 	soft bool
 	// extra are keys that are read elsewhere, so not unknown.
@@ -22,16 +23,16 @@ type decoder struct {
 
 // report records that n does not fit, unless n cannot because a variable in
 // it is not defined.
-func (d *decoder) report(n *node, path, code string, args ...any) *Problem {
+func (d *decoder) report(n *node, path, code string, args ...any) *problem.Problem {
 	if n.unresolved {
-		return &Problem{}
+		return &problem.Problem{}
 	}
-	sev := SeverityError
+	sev := problem.SeverityError
 	if d.soft {
-		sev = SeverityWarning
+		sev = problem.SeverityWarning
 	}
-	p := d.c.add(sev, n.pos, path, code, args...)
-	if code != codeWrongType {
+	p := d.c.Add(sev, n.Pos, path, code, args...)
+	if code != problem.WrongType {
 		return p
 	}
 	if want, ok := args[0].(kind); ok {
@@ -55,7 +56,7 @@ func (d *decoder) object(n *node, v reflect.Value, path string) {
 		return
 	}
 	if n.kind != kindObject {
-		d.report(n, path, codeWrongType, kindObject, n.kind)
+		d.report(n, path, problem.WrongType, kindObject, n.kind)
 		return
 	}
 	fields := fieldsOf(v.Type())
@@ -79,7 +80,7 @@ func (d *decoder) object(n *node, v reflect.Value, path string) {
 // unknown warns about a key that nothing reads.
 func (d *decoder) unknown(m member, in reflect.Type, path string) {
 	if reason, ok := retired[in][m.key]; ok {
-		d.c.add(SeverityWarning, m.pos, join(path, m.key), codeNoEffect, m.key, reason)
+		d.c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.NoEffect, m.key, reason)
 		return
 	}
 	names := append([]string(nil), d.extra...)
@@ -91,7 +92,7 @@ func (d *decoder) unknown(m member, in reflect.Type, path string) {
 	for _, f := range fieldsOf(in) {
 		names = append(names, f.name)
 	}
-	p := d.c.add(SeverityWarning, m.pos, join(path, m.key), codeUnknownKey, m.key)
+	p := d.c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.UnknownKey, m.key)
 	if name := spelling.Nearest(m.key, names); name != "" {
 		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
 	}
@@ -151,11 +152,11 @@ func (d *decoder) kind(n *node, v reflect.Value, f field, path string) {
 // text accepts a string only: a number where text is meant is a slip.
 func (d *decoder) text(n *node, path string, nul bool) (string, bool) {
 	if n.kind != kindString {
-		d.report(n, path, codeWrongType, kindString, n.kind)
+		d.report(n, path, problem.WrongType, kindString, n.kind)
 		return "", false
 	}
 	if !nul && strings.IndexByte(n.text, 0) >= 0 {
-		d.report(n, path, codeCharacter, i18n.New("the text", "文本"), i18n.New("a NUL character", "NUL 字符"))
+		d.report(n, path, problem.Character, i18n.New("the text", "文本"), i18n.New("a NUL character", "NUL 字符"))
 		return "", false
 	}
 	return n.text, true
@@ -179,7 +180,7 @@ func (d *decoder) oneOf(n *node, s string, f field, path string) bool {
 			return true
 		}
 	}
-	p := d.report(n, path, codeNotOneOf, shown(n), strings.Join(f.enum, ", "))
+	p := d.report(n, path, problem.NotOneOf, shown(n), strings.Join(f.enum, ", "))
 	if name := spelling.Nearest(shown(n), f.enum); name != "" {
 		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
 	}
@@ -208,22 +209,22 @@ func (d *decoder) boolean(n *node, v reflect.Value, path string) {
 		v.SetBool(b)
 		return
 	}
-	d.report(n, path, codeWrongType, kindBool, n.kind)
+	d.report(n, path, problem.WrongType, kindBool, n.kind)
 }
 
 func (d *decoder) integer(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindNumber && !n.expanded {
-		d.report(n, path, codeWrongType, kindNumber, n.kind)
+		d.report(n, path, problem.WrongType, kindNumber, n.kind)
 		return
 	}
 	x, err := strconv.ParseFloat(n.text, 64)
 	if err != nil || x != math.Trunc(x) {
-		d.report(n, path, codeUnit, shown(n), i18n.New("a whole number", "整数"))
+		d.report(n, path, problem.Unit, shown(n), i18n.New("a whole number", "整数"))
 		return
 	}
 	lo, hi := bound(f.min, math.MinInt64), bound(f.max, math.MaxInt64)
 	if x < float64(lo) || x > float64(hi) {
-		d.report(n, path, codeRange, shown(n), f.min, f.max)
+		d.report(n, path, problem.Range, shown(n), f.min, f.max)
 		return
 	}
 	v.SetInt(int64(x))
@@ -238,18 +239,18 @@ func bound(s string, none int64) int64 {
 
 func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, codeWrongType, i18n.New("a duration", "时长"), n.kind)
+		d.report(n, path, problem.WrongType, i18n.New("a duration", "时长"), n.kind)
 		return
 	}
 	x, err := parseDuration(n.text)
 	if err != nil {
-		d.report(n, path, codeUnit, shown(n), err)
+		d.report(n, path, problem.Unit, shown(n), err)
 		return
 	}
 	lo, _ := time.ParseDuration(f.min)
 	hi, _ := time.ParseDuration(f.max)
 	if x < lo || x > hi {
-		d.report(n, path, codeRange, shown(n), f.min, f.max)
+		d.report(n, path, problem.Range, shown(n), f.min, f.max)
 		return
 	}
 	v.SetInt(int64(x))
@@ -257,16 +258,16 @@ func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
 
 func (d *decoder) size(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, codeWrongType, i18n.New("a size", "大小"), n.kind)
+		d.report(n, path, problem.WrongType, i18n.New("a size", "大小"), n.kind)
 		return
 	}
 	x, err := parseSize(n.text)
 	if err != nil {
-		d.report(n, path, codeUnit, shown(n), err)
+		d.report(n, path, problem.Unit, shown(n), err)
 		return
 	}
 	if x < bound(f.min, 0) || x > 1<<50 {
-		d.report(n, path, codeRange, shown(n), f.min, "1PiB")
+		d.report(n, path, problem.Range, shown(n), f.min, "1PiB")
 		return
 	}
 	v.SetInt(x)

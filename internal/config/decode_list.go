@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -11,7 +12,7 @@ import (
 // guessing.
 func (d *decoder) list(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindArray {
-		d.report(n, path, codeWrongType, kindArray, n.kind)
+		d.report(n, path, problem.WrongType, kindArray, n.kind)
 		return
 	}
 	out := reflect.MakeSlice(f.typ, 0, len(n.items))
@@ -36,7 +37,7 @@ func (d *decoder) list(n *node, v reflect.Value, f field, path string) {
 // table fills a map by name.
 func (d *decoder) table(n *node, v reflect.Value, f field, path string) {
 	if n.kind != kindObject {
-		d.report(n, path, codeWrongType, kindObject, n.kind)
+		d.report(n, path, problem.WrongType, kindObject, n.kind)
 		return
 	}
 	out := reflect.MakeMapWithSize(f.typ, len(n.members))
@@ -79,7 +80,7 @@ func (d *decoder) inherit(n *node, v reflect.Value, path string) {
 	case n.kind == kindArray:
 		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
 	default:
-		d.report(n, path, codeWrongType, i18n.New(`a list of names or "all"`, `名称数组或 "all"`), n.kind)
+		d.report(n, path, problem.WrongType, i18n.New(`a list of names or "all"`, `名称数组或 "all"`), n.kind)
 		return
 	}
 	v.Set(reflect.ValueOf(out))

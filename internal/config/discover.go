@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // A Personality is the program that this one answers as.
@@ -91,7 +93,7 @@ func (o LoadOptions) named(path, source string) (Found, error) {
 // notFound says where the file was looked for, and which file of the working
 // tree was passed over.
 func notFound(tried, skipped []string) error {
-	e := fileError("", codeNotFound)
+	e := problem.OfFile("", problem.NotFound)
 	p := &e.Problems[0]
 	p.Message += "; looked for " + strings.Join(tried, ", ")
 	p.MessageZH += "；已查找 " + strings.Join(tried, "、")

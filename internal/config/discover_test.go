@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // put writes a file with its directories.
@@ -57,7 +59,7 @@ func TestDiscoverOrder(t *testing.T) {
 				}
 			}
 			found, err := Discover(o)
-			problemOf(t, err, codeNotFound)
+			problemOf(t, err, problem.NotFound)
 			if diff := cmp.Diff(rest, found.Tried); diff != "" {
 				t.Errorf("tried (-want +got):\n%s", diff)
 			}
@@ -96,11 +98,11 @@ func TestCreate(t *testing.T) {
 			o := options(t, "", nil)
 			o.Personality = tt.personality
 			_, err := Load(o) // the way `config validate` walks
-			problemOf(t, err, codeNotFound)
+			problemOf(t, err, problem.NotFound)
 			o.Create = true
 			cfg, err := Load(o)
 			if tt.own == "" {
-				problemOf(t, err, codeNotFound)
+				problemOf(t, err, problem.NotFound)
 				return
 			}
 			if err != nil {
@@ -117,7 +119,7 @@ func TestCreate(t *testing.T) {
 	t.Run("req/A20 nothing else creates", func(t *testing.T) {
 		o := options(t, filepath.Join(t.TempDir(), "sub", "gone.json"), nil)
 		_, err := Load(o)
-		problemOf(t, err, codeNotFound)
+		problemOf(t, err, problem.NotFound)
 		if _, err := os.Stat(filepath.Dir(o.Path)); err == nil {
 			t.Error("a directory was created")
 		}
@@ -151,7 +153,7 @@ func TestProject(t *testing.T) {
 	if cfg.Path != file || !a.Pending || !b.Pending || a.Runnable() {
 		t.Fatalf("a = %+v", a)
 	}
-	warned(t, cfg, codeProjectKey)
+	warned(t, cfg, problem.ProjectKey)
 	if cfg.Sampling.URL != "" {
 		t.Error("a project's file set the sampling endpoint")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 )
 
@@ -194,7 +195,7 @@ func TestEarlierRecords(t *testing.T) {
 			if !cfg.Schemas[0].Server("x").Pending || cfg.Schemas[0].Server("own").Pending != project {
 				t.Errorf("pending: %v", cfg.Problems)
 			}
-			if p := warned(t, cfg, codePending); !strings.Contains(p.Hint, "earlier version") || !strings.Contains(p.HintZH, "早期版本") {
+			if p := warned(t, cfg, problem.Pending); !strings.Contains(p.Hint, "earlier version") || !strings.Contains(p.HintZH, "早期版本") {
 				t.Errorf("hint: %s / %s", p.Hint, p.HintZH)
 			}
 			s := cfg.Schemas[0].Server("x")
@@ -265,7 +266,7 @@ func TestErrorsNameReferences(t *testing.T) {
 		cfg, err := Load(options(t, write(t, "a.json", content), env))
 		texts := []string{}
 		if err != nil {
-			var le *LoadError
+			var le *problem.LoadError
 			if !errors.As(err, &le) {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -35,10 +36,10 @@ func (d *Draft) Entry(schema, name string) []byte {
 // SetServer adds a server, or changes the one of that name. entry is a JSON
 // object; a value of [REDACTED] keeps what the file has there.
 func (d *Draft) SetServer(schema, name string, entry []byte) error {
-	c := &collector{file: name}
+	c := &problem.List{File: name}
 	v := parse(entry, FormatJSON, c)
 	if v == nil {
-		return c.err()
+		return c.Err()
 	}
 	if e := d.find(schema, name); e != nil {
 		if itemName(e.value) != "" && !e.path[len(e.path)-1].isKey && !v.has("name") {
@@ -87,9 +88,9 @@ func (d *Draft) isUnread(schema, name string) {
 // addServer puts a new entry behind the others.
 func (d *Draft) addServer(schema, name string, v *node) error {
 	if d.root == nil {
-		d.root = parse([]byte(`{"mcpServers": {}}`), FormatJSON, &collector{})
+		d.root = parse([]byte(`{"mcpServers": {}}`), FormatJSON, &problem.List{})
 	}
-	l := takeApart(d.root, &collector{})
+	l := takeApart(d.root, &problem.List{})
 	if l == nil {
 		return i18n.Errorf("%s has a shape that a server cannot be added to", "%s 的结构无法添加服务", d.path)
 	}
@@ -145,14 +146,14 @@ func (d *Draft) EnableServer(schema, name string, on bool) error {
 // Replace replaces the whole content. data is JSON or YAML; a value of
 // [REDACTED] keeps what the file has there.
 func (d *Draft) Replace(data []byte) error {
-	c := &collector{}
+	c := &problem.List{}
 	text, ok := decodeText(data, c)
 	if !ok {
-		return c.err()
+		return c.Err()
 	}
 	root := parse(text, formatOf("", text), c)
 	if root == nil {
-		return c.err()
+		return c.Err()
 	}
 	root, err := unredact(root, d.old)
 	if err != nil {
@@ -169,7 +170,7 @@ func (d *Draft) find(schema, name string) *entry {
 	if schema == "" {
 		schema = DefaultSchema
 	}
-	l := takeApart(d.root, &collector{})
+	l := takeApart(d.root, &problem.List{})
 	if l == nil {
 		return nil
 	}
@@ -199,7 +200,7 @@ func (d *Draft) onlyServersChanged() bool {
 		if root == nil {
 			return &node{kind: kindObject}
 		}
-		l := takeApart(root, &collector{})
+		l := takeApart(root, &problem.List{})
 		if l == nil {
 			return root
 		}

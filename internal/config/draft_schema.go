@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -30,9 +31,9 @@ func (d *Draft) serversOf(l *layout, schema string) ([]step, error) {
 // AddSchema adds an empty schema; one that is there stays as it is.
 func (d *Draft) AddSchema(name string) error {
 	if d.root == nil {
-		d.root = parse([]byte(`{"mcpServers": {}}`), FormatJSON, &collector{})
+		d.root = parse([]byte(`{"mcpServers": {}}`), FormatJSON, &problem.List{})
 	}
-	l := takeApart(d.root, &collector{})
+	l := takeApart(d.root, &problem.List{})
 	if l == nil || l.shape != ShapeSchemas && l.shape != ShapeServers {
 		return &NameError{Name: name, File: d.path, Fixed: true}
 	}

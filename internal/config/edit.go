@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -111,7 +112,7 @@ func rewrite(data []byte, format Format, from, to *node) ([]byte, error) {
 		return nil, err
 	}
 	// What people wrote is not worth a guess: the result is read back.
-	if got := parse(bytes.TrimPrefix(out, bom), format, &collector{}); got == nil || !got.equal(to) {
+	if got := parse(bytes.TrimPrefix(out, bom), format, &problem.List{}); got == nil || !got.equal(to) {
 		return nil, errInPlace
 	}
 	return LikeBefore(data, out), nil

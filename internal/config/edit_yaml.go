@@ -80,8 +80,8 @@ func (y *yamlEditor) plan(e edit) error {
 		return y.planInsert(parent, last, e)
 	}
 	at, shared := y.itemPlace(parent, last)
-	start := at.line - 1
-	end := y.blockEnd(start, at.col-1, !last.isKey)
+	start := at.Line - 1
+	end := y.blockEnd(start, at.Col-1, !last.isKey)
 	switch {
 	case e.value != nil && y.replaceScalar(parent.at([]step{last}), e):
 	case shared:
@@ -91,7 +91,7 @@ func (y *yamlEditor) plan(e edit) error {
 	case e.value == nil:
 		y.splices = append(y.splices, splice{start, end, nil, e.path})
 	default:
-		y.splices = append(y.splices, splice{start, end, y.itemLines(last, e.value, at.col-1), e.path})
+		y.splices = append(y.splices, splice{start, end, y.itemLines(last, e.value, at.Col-1), e.path})
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (y *yamlEditor) planInsert(parent *node, last step, e edit) error {
 		sibling = indexStep(len(parent.items) - 1)
 	}
 	at, _ := y.itemPlace(parent, sibling)
-	end := y.blockEnd(at.line-1, at.col-1, !last.isKey)
-	y.splices = append(y.splices, splice{end, end, y.itemLines(last, e.value, at.col-1), e.path})
+	end := y.blockEnd(at.Line-1, at.Col-1, !last.isKey)
+	y.splices = append(y.splices, splice{end, end, y.itemLines(last, e.value, at.Col-1), e.path})
 	return nil
 }

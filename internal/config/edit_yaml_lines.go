@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // isBlock reports whether an object or list is written in block style: its
@@ -11,8 +13,8 @@ import (
 func (y *yamlEditor) isBlock(n *node) bool {
 	switch {
 	case n.kind == kindObject && len(n.members) > 0:
-		at := n.members[0].pos
-		return n.pos == at && strings.TrimLeft(y.before(at), " -") == ""
+		at := n.members[0].Pos
+		return n.Pos == at && strings.TrimLeft(y.before(at), " -") == ""
 	case n.kind == kindArray && len(n.items) > 0:
 		_, ok := y.dash(n.items[0])
 		return ok
@@ -21,37 +23,37 @@ func (y *yamlEditor) isBlock(n *node) bool {
 }
 
 // before returns what stands on the line before a place.
-func (y *yamlEditor) before(at pos) string {
-	if at.line < 1 || at.line > len(y.lines) {
+func (y *yamlEditor) before(at problem.Pos) string {
+	if at.Line < 1 || at.Line > len(y.lines) {
 		return "?"
 	}
-	r := []rune(y.lines[at.line-1])
-	return string(r[:min(at.col-1, len(r))])
+	r := []rune(y.lines[at.Line-1])
+	return string(r[:min(at.Col-1, len(r))])
 }
 
 // dash returns the place of the dash that leads an item in.
-func (y *yamlEditor) dash(item *node) (pos, bool) {
-	before := y.before(item.pos)
+func (y *yamlEditor) dash(item *node) (problem.Pos, bool) {
+	before := y.before(item.Pos)
 	i := strings.LastIndexByte(before, '-')
 	if i < 0 || strings.TrimSpace(before[i+1:]) != "" || strings.TrimLeft(before, " -") != "" {
-		return pos{}, false
+		return problem.Pos{}, false
 	}
-	return pos{item.line, utf8.RuneCountInString(before[:i]) + 1}, true
+	return problem.Pos{Line: item.Line, Col: utf8.RuneCountInString(before[:i]) + 1}, true
 }
 
 // itemPlace returns where a member's key or an item's dash stands; shared is
 // true for a key on the line of a dash.
-func (y *yamlEditor) itemPlace(parent *node, s step) (at pos, shared bool) {
+func (y *yamlEditor) itemPlace(parent *node, s step) (at problem.Pos, shared bool) {
 	if !s.isKey {
 		at, _ = y.dash(parent.items[s.index])
 		return at, strings.TrimSpace(y.before(at)) != ""
 	}
 	for _, m := range parent.members {
 		if m.key == s.key {
-			return m.pos, strings.TrimSpace(y.before(m.pos)) != ""
+			return m.Pos, strings.TrimSpace(y.before(m.Pos)) != ""
 		}
 	}
-	return pos{1, 1}, true
+	return problem.Pos{Line: 1, Col: 1}, true
 }
 
 // blockEnd returns the line after the last one that belongs to the member or
@@ -85,20 +87,20 @@ var plainScalar = regexp.MustCompile(`^[A-Za-z0-9_./@+-][A-Za-z0-9_./@+ -]*$`)
 // the comment behind it.
 func (y *yamlEditor) replaceScalar(old *node, e edit) bool {
 	value := e.value
-	if old == nil || old.kind >= kindArray || value.kind >= kindArray || old.line < 1 || old.line > len(y.lines) {
+	if old == nil || old.kind >= kindArray || value.kind >= kindArray || old.Line < 1 || old.Line > len(y.lines) {
 		return false
 	}
-	line := []rune(y.lines[old.line-1])
-	if old.col-1 > len(line) || strings.TrimSpace(y.before(old.pos)) == "" {
+	line := []rune(y.lines[old.Line-1])
+	if old.Col-1 > len(line) || strings.TrimSpace(y.before(old.Pos)) == "" {
 		return false
 	}
-	rest := string(line[old.col-1:])
+	rest := string(line[old.Col-1:])
 	length := tokenLength(rest, old)
 	if length < 0 {
 		return false
 	}
-	text := string(line[:old.col-1]) + yamlScalar(value) + rest[length:]
-	y.splices = append(y.splices, splice{old.line - 1, old.line, []string{text}, e.path})
+	text := string(line[:old.Col-1]) + yamlScalar(value) + rest[length:]
+	y.splices = append(y.splices, splice{old.Line - 1, old.Line, []string{text}, e.path})
 	return true
 }
 
@@ -184,7 +186,7 @@ func yamlScalar(n *node) string {
 		return string(n.appendJSON(nil, "", ""))
 	}
 	if plainScalar.MatchString(n.text) && !strings.HasSuffix(n.text, " ") && !strings.HasPrefix(n.text, "-") {
-		if got := parseYAML([]byte("k: "+n.text+"\n"), &collector{}).get("k"); got != nil && got.kind == kindString && got.text == n.text {
+		if got := parseYAML([]byte("k: "+n.text+"\n"), &problem.List{}).get("k"); got != nil && got.kind == kindString && got.text == n.text {
 			return n.text
 		}
 	}

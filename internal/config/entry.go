@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -52,7 +53,7 @@ func literal(n *node) *node {
 	case kindObject:
 		c.members = make([]member, len(n.members))
 		for i, m := range n.members {
-			c.members[i] = member{m.pos, m.key, literal(m.value)}
+			c.members[i] = member{m.Pos, m.key, literal(m.value)}
 		}
 	}
 	return &c
@@ -104,7 +105,7 @@ func (l *layout) entry(id string) entry {
 // there are none. A file can hold a command as well as a password, so every file counts
 // except those that headers read, which run nothing.
 func (r *resolver) filesHash(n *node) string {
-	own := ownServer(n, "", &collector{})
+	own := ownServer(n, "", &problem.List{})
 	h := newFieldHash()
 	found := false
 	for _, m := range own.members {
@@ -132,22 +133,22 @@ func (r *resolver) filesHash(n *node) string {
 
 // layoutOf is the layout of the file at path as it is now.
 func layoutOf(path string) (*layout, error) {
-	c := &collector{file: path}
+	c := &problem.List{File: path}
 	data, _, err := disk.Read(path, maxFile)
 	if err != nil {
 		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
 	}
 	text, ok := decodeText(data, c)
 	if !ok {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	root := parse(text, formatOf(realPath(path), text), c)
 	if root == nil {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	l := takeApart(root, c)
 	if l == nil {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	return l, nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -49,7 +50,7 @@ var topIdle = map[string]i18n.Text{
 }
 
 // takeTop keeps the keys beside the servers, under our names.
-func (l *layout) takeTop(root *node, c *collector) {
+func (l *layout) takeTop(root *node, c *problem.List) {
 	l.top = root.with(nil)
 	l.tester = root.get("mcp-tester.timeout")
 	if l.shape == ShapeBare || l.shape == ShapeTester || len(l.holder) > 1 {
@@ -64,18 +65,18 @@ func (l *layout) takeTop(root *node, c *collector) {
 		case m.key == "compact" || m.key == "disabled_tools" || isHolder(m.key):
 		case idle && reason.Empty():
 		case idle:
-			c.add(SeverityWarning, m.pos, m.key, codeNoEffect, m.key, reason)
+			c.Add(problem.SeverityWarning, m.Pos, m.key, problem.NoEffect, m.key, reason)
 		case renamed:
 			if compact == nil || compact.kind != kindObject {
-				compact = &node{pos: m.pos, kind: kindObject}
+				compact = &node{Pos: m.Pos, kind: kindObject}
 			}
-			compact = compact.with(append(compact.members, member{m.pos, ours, m.value}))
+			compact = compact.with(append(compact.members, member{m.Pos, ours, m.value}))
 		default:
 			l.top.members = append(l.top.members, m)
 		}
 	}
 	if compact != nil {
-		l.top.members = append(l.top.members, member{compact.pos, "compact", compact})
+		l.top.members = append(l.top.members, member{compact.Pos, "compact", compact})
 	}
 }
 
@@ -109,20 +110,20 @@ func nameFor(n *node, key string) string {
 }
 
 // ownServer returns an entry with every key under our name.
-func ownServer(n *node, path string, c *collector) *node {
+func ownServer(n *node, path string, c *problem.List) *node {
 	out := n.with(make([]member, 0, len(n.members)))
 	put := func(m member, key string) {
 		if other := nameFor(n, key); key != m.key && other != "" && other != m.key {
-			c.add(SeverityWarning, m.pos, join(path, m.key), codeTwoNames, m.key, other)
+			c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.TwoNames, m.key, other)
 			return
 		}
-		out.members = append(out.members, member{m.pos, key, m.value})
+		out.members = append(out.members, member{m.Pos, key, m.value})
 	}
 	for _, m := range n.members {
 		reason, idle := serverIdle[m.key]
 		switch {
 		case idle && !reason.Empty():
-			c.add(SeverityWarning, m.pos, join(path, m.key), codeNoEffect, m.key, reason)
+			c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.NoEffect, m.key, reason)
 		case idle:
 		case m.key == "disabled" && m.value.kind == kindBool:
 			not := *m.value
@@ -143,18 +144,18 @@ func ownServer(n *node, path string, c *collector) *node {
 		}
 	}
 	if n.has("httpUrl") && !n.has("type") && !n.has("url") {
-		out.members = append(out.members, member{n.pos, "type", &node{pos: n.pos, kind: kindString, text: TypeHTTP}})
+		out.members = append(out.members, member{n.Pos, "type", &node{Pos: n.Pos, kind: kindString, text: TypeHTTP}})
 	}
 	return out
 }
 
 // splitCommand turns a command written as one list into command and args.
 func splitCommand(m member, args *node) []member {
-	rest := &node{pos: m.value.pos, kind: kindArray, items: m.value.items[1:]}
+	rest := &node{Pos: m.value.Pos, kind: kindArray, items: m.value.items[1:]}
 	if args != nil && args.kind == kindArray {
 		rest.items = append(append([]*node(nil), rest.items...), args.items...)
 	}
-	return []member{{m.pos, "command", m.value.items[0]}, {m.pos, "args", rest}}
+	return []member{{m.Pos, "command", m.value.items[0]}, {m.Pos, "args", rest}}
 }
 
 // ownType renames a transport when m is the type.

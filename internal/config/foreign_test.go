@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // TestForeignKeys reads entries the way other programs write them.
@@ -52,7 +54,7 @@ func TestForeignKeys(t *testing.T) {
 	})
 	t.Run("two names for one key", func(t *testing.T) {
 		cfg := mustLoad(t, "a.json", `{"mcpServers": {"s": {"url": "https://a", "serverUrl": "https://b"}}}`, nil)
-		if p := warned(t, cfg, codeTwoNames); !strings.Contains(p.Message, `"serverUrl" is ignored because "url"`) || !strings.Contains(p.MessageZH, `已存在 "url"`) {
+		if p := warned(t, cfg, problem.TwoNames); !strings.Contains(p.Message, `"serverUrl" is ignored because "url"`) || !strings.Contains(p.MessageZH, `已存在 "url"`) {
 			t.Errorf("problem = %v %s", p, p.MessageZH)
 		}
 	})
@@ -93,18 +95,18 @@ func TestMCPXFile(t *testing.T) {
 		t.Errorf("problems = %v", cfg.Problems)
 	}
 	t.Run("req/S002-26", func(t *testing.T) {
-		if p := refused(t, "a.json", `{"mcp_servers": [{"command": "x"}]}`, codeServerName); !strings.Contains(p.Message, "missing") {
+		if p := refused(t, "a.json", `{"mcp_servers": [{"command": "x"}]}`, problem.ServerName); !strings.Contains(p.Message, "missing") {
 			t.Errorf("problem = %v", p)
 		}
 	})
 	t.Run("req/S002-28", func(t *testing.T) {
-		if p := refused(t, "a.json", "{\"mcp_servers\": \n\"x\"}", codeWrongType); p.Line != 2 || p.Column != 1 {
+		if p := refused(t, "a.json", "{\"mcp_servers\": \n\"x\"}", problem.WrongType); p.Line != 2 || p.Column != 1 {
 			t.Errorf("problem = %v", p)
 		}
 	})
 	t.Run("req/C10 a file of something else", func(t *testing.T) {
-		refused(t, "a.json", `{"something": {"else": 1}}`, codeNoServers)
-		refused(t, "a.json", `{}`, codeNoServers)
+		refused(t, "a.json", `{"something": {"else": 1}}`, problem.NoServers)
+		refused(t, "a.json", `{}`, problem.NoServers)
 	})
 	t.Run("its file in the working directory needs Project", func(t *testing.T) {
 		o := options(t, "", nil)
@@ -131,7 +133,7 @@ func TestProxyFile(t *testing.T) {
 		if len(cfg.Problems) != 1 { // req/C-34: origin * without access
 			t.Errorf("problems = %v", cfg.Problems)
 		}
-		warned(t, cfg, codeAnyOrigin)
+		warned(t, cfg, problem.AnyOrigin)
 		if len(cfg.Server.CORS.Origins) != 0 || cfg.Logging.MaxSize != 10_000_000 || !cfg.Server.PortSet || cfg.Schemas[1].Enabled {
 			t.Errorf("config = %+v", cfg)
 		}
@@ -153,15 +155,15 @@ func TestProxyFile(t *testing.T) {
 	})
 	t.Run("names", func(t *testing.T) {
 		for _, name := range []string{"v1", "status", "s", "1a", "a b", ""} {
-			refused(t, "a.json", `{"schemas": {"`+name+`": {}}}`, codeSchemaName)
+			refused(t, "a.json", `{"schemas": {"`+name+`": {}}}`, problem.SchemaName)
 		}
 	})
 	t.Run("two shapes", func(t *testing.T) {
-		p := refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "mcp_servers": [{"name": "b", "command": "y"}]}`, codeTwoShapes)
+		p := refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "mcp_servers": [{"name": "b", "command": "y"}]}`, problem.TwoShapes)
 		if !strings.Contains(p.Message, "mcp_servers, and as mcpServers at line 1") {
 			t.Errorf("problem = %v", p)
 		}
-		p = refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "schemas": {"default": {"mcpServers": {}}}}`, codeTwoShapes)
+		p = refused(t, "a.json", `{"mcpServers": {"a": {"command": "x"}}, "schemas": {"default": {"mcpServers": {}}}}`, problem.TwoShapes)
 		if !strings.Contains(p.Hint, "schemas.default.mcpServers") {
 			t.Errorf("problem = %v", p)
 		}
@@ -195,7 +197,7 @@ func TestRetiredKeys(t *testing.T) {
 				t.Fatalf("problems = %v", cfg.Problems)
 			}
 			p := cfg.Problems[0]
-			if p.Severity != SeverityWarning || p.Code != codeNoEffect || p.Path != c.path || !strings.Contains(p.Message, c.why) || p.Hint != "remove it" {
+			if p.Severity != problem.SeverityWarning || p.Code != problem.NoEffect || p.Path != c.path || !strings.Contains(p.Message, c.why) || p.Hint != "remove it" {
 				t.Errorf("problem = %+v", p)
 			}
 		})

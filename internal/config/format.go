@@ -1,6 +1,10 @@
 package config
 
-import "bytes"
+import (
+	"bytes"
+
+	"mcp-all-in-one/internal/config/problem"
+)
 
 // A Format is the syntax of a file.
 type Format string
@@ -12,14 +16,14 @@ const (
 )
 
 // parse reads a file of either format; nil after it has reported why not.
-func parse(data []byte, format Format, c *collector) *node {
+func parse(data []byte, format Format, c *problem.List) *node {
 	var n *node
 	if format == FormatYAML {
 		n = parseYAML(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), c)
 	} else {
 		n = parseJSON(data, c)
 	}
-	if c.failed() {
+	if c.Failed() {
 		return nil
 	}
 	return n

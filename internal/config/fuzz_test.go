@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // FuzzLoad feeds the loader anything: it must not panic, must say where an
@@ -49,7 +51,7 @@ func FuzzLoad(f *testing.F) {
 
 func expectPlaces(t *testing.T, data []byte, err error) {
 	t.Helper()
-	var le *LoadError
+	var le *problem.LoadError
 	if !errors.As(err, &le) || le.Error() == "" {
 		t.Fatalf("error = %T %v", err, err)
 	}
@@ -68,13 +70,13 @@ func expectPlaces(t *testing.T, data []byte, err error) {
 // what it writes is never another file than meant.
 func expectEditable(t *testing.T, data []byte, format Format) {
 	t.Helper()
-	text, ok := decodeText(data, &collector{})
+	text, ok := decodeText(data, &problem.List{})
 	if !ok {
 		t.Fatal("a file that loads cannot be decoded")
 	}
-	root := parse(text, format, &collector{})
+	root := parse(text, format, &problem.List{})
 	d := &Draft{path: "x", format: format, data: data, old: root, root: root}
-	schema := takeApart(root, &collector{}).schemas
+	schema := takeApart(root, &problem.List{}).schemas
 	if len(schema) == 0 || d.SetServer(schema[0].name, "fuzz-added", []byte(`{"command": "x", "args": ["a"]}`)) != nil {
 		return
 	}
@@ -85,11 +87,11 @@ func expectEditable(t *testing.T, data []byte, format Format) {
 	if err != nil {
 		t.Fatalf("writing: %v", err)
 	}
-	again, ok := decodeText(out, &collector{})
+	again, ok := decodeText(out, &problem.List{})
 	if !ok {
 		t.Fatal("what was written cannot be decoded")
 	}
-	if got := parse(again, format, &collector{}); !got.equal(d.root) {
+	if got := parse(again, format, &problem.List{}); !got.equal(d.root) {
 		t.Errorf("written:\n%s", out)
 	}
 }

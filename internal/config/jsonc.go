@@ -11,6 +11,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -19,16 +20,16 @@ const maxDepth = 100
 
 // parseJSON reads JSON, comments and trailing commas allowed. It returns nil
 // after it has reported a problem.
-func parseJSON(data []byte, c *collector) *node {
+func parseJSON(data []byte, c *problem.List) *node {
 	lines := newLineIndex(data)
 	if at, deep := jsonDepth(data, maxDepth); deep {
-		c.add(SeverityError, lines.pos(at), "", codeDepth, maxDepth)
+		c.Add(problem.SeverityError, lines.pos(at), "", problem.Depth, maxDepth)
 		return nil
 	}
 	v, err := hujson.Parse(data)
 	if err != nil {
 		at, text := jsonError(err, lines)
-		c.add(SeverityError, at, "", codeSyntax, text)
+		c.Add(problem.SeverityError, at, "", problem.Syntax, text)
 		return nil
 	}
 	j := jsonReader{lines: lines, c: c}
@@ -85,10 +86,10 @@ func skipComment(data []byte, i int) int {
 var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
 
 // jsonError takes the place out of the parser's text.
-func jsonError(err error, lines lineIndex) (pos, i18n.Text) {
+func jsonError(err error, lines lineIndex) (problem.Pos, i18n.Text) {
 	m := hujsonPlace.FindStringSubmatch(err.Error())
 	if m == nil {
-		return pos{1, 1}, i18n.Plain(err.Error())
+		return problem.Pos{Line: 1, Col: 1}, i18n.Plain(err.Error())
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
@@ -106,26 +107,26 @@ func jsonError(err error, lines lineIndex) (pos, i18n.Text) {
 // jsonReader turns the parser's tree into ours.
 type jsonReader struct {
 	lines lineIndex
-	c     *collector
+	c     *problem.List
 }
 
 func (j *jsonReader) node(v hujson.Value, path string) *node {
-	n := &node{pos: j.lines.pos(v.StartOffset)}
+	n := &node{Pos: j.lines.pos(v.StartOffset)}
 	switch t := v.Value.(type) {
 	case *hujson.Object:
 		n.kind = kindObject
 		n.members = make([]member, 0, len(t.Members))
-		seen := make(map[string]pos, len(t.Members))
+		seen := make(map[string]problem.Pos, len(t.Members))
 		for _, m := range t.Members {
 			key := m.Name.Value.(hujson.Literal).String()
 			at := j.lines.pos(m.Name.StartOffset)
 			child := join(path, key)
 			if first, dup := seen[key]; dup {
-				j.c.add(SeverityError, at, child, codeDuplicate, key, first.line, first.col)
+				j.c.Add(problem.SeverityError, at, child, problem.Duplicate, key, first.Line, first.Col)
 				continue
 			}
 			seen[key] = at
-			n.members = append(n.members, member{pos: at, key: key, value: j.node(m.Value, child)})
+			n.members = append(n.members, member{Pos: at, key: key, value: j.node(m.Value, child)})
 		}
 	case *hujson.Array:
 		n.kind = kindArray
@@ -170,9 +171,9 @@ func newLineIndex(data []byte) lineIndex {
 	return lineIndex{data, starts}
 }
 
-func (l lineIndex) pos(offset int) pos {
+func (l lineIndex) pos(offset int) problem.Pos {
 	offset = min(offset, len(l.data))
 	line := sort.SearchInts(l.starts, offset+1)
 	start := l.starts[line-1]
-	return pos{line, 1 + utf8.RuneCount(l.data[start:offset])}
+	return problem.Pos{Line: line, Col: 1 + utf8.RuneCount(l.data[start:offset])}
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // LoadOptions say which file to load and what its variables mean.
@@ -55,10 +57,10 @@ func Load(o LoadOptions) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &collector{file: found.Path}
+	c := &problem.List{File: found.Path}
 	data, ok := readFile(found, o.Insecure, c)
 	if !ok {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	cfg, err := load(data, found, o, c)
 	if err != nil {
@@ -72,23 +74,23 @@ func Load(o LoadOptions) (*Config, error) {
 // way Load does, and touches nothing.
 func Check(path string, data []byte, o LoadOptions) (*Config, error) {
 	o = o.withDefaults()
-	c := &collector{file: path}
+	c := &problem.List{File: path}
 	data, ok := decodeText(data, c)
 	if !ok {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	return load(data, Found{Path: path, Project: o.Project}, o, c)
 }
 
-func load(data []byte, found Found, o LoadOptions, c *collector) (*Config, error) {
+func load(data []byte, found Found, o LoadOptions, c *problem.List) (*Config, error) {
 	format := formatOf(realPath(found.Path), data)
 	root := parse(data, format, c)
 	if root == nil {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	l := takeApart(root, c)
 	if l == nil {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	r := &reader{
 		c: c, o: o, layout: l,
@@ -96,16 +98,16 @@ func load(data []byte, found Found, o LoadOptions, c *collector) (*Config, error
 		cfg:  &Config{Path: found.Path, Format: format, Shape: l.shape, Project: found.Project, home: o.Home},
 	}
 	r.read()
-	if err := c.err(); err != nil {
+	if err := c.Err(); err != nil {
 		return nil, err
 	}
-	r.cfg.Problems = c.problems
+	r.cfg.Problems = c.Problems
 	return r.cfg, nil
 }
 
 // reader turns a layout into a Config.
 type reader struct {
-	c      *collector
+	c      *problem.List
 	o      LoadOptions
 	layout *layout
 	vars   *resolver
@@ -139,7 +141,7 @@ func (r *reader) top() {
 	for _, m := range r.layout.top.members {
 		one := r.layout.top.with([]member{m})
 		if r.cfg.Project && m.key != "mode" && m.key != "naming" {
-			r.c.add(SeverityWarning, m.pos, m.key, codeProjectKey, m.key)
+			r.c.Add(problem.SeverityWarning, m.Pos, m.key, problem.ProjectKey, m.key)
 			continue
 		}
 		var refs references
@@ -179,13 +181,13 @@ func (r *reader) dropUndefined(n *node, path string) *node {
 		return n
 	}
 	if n.unresolved {
-		sev := SeverityWarning
+		sev := problem.SeverityWarning
 		if strings.HasPrefix(path, "access") {
-			sev = SeverityError
+			sev = problem.SeverityError
 		}
 		_, _, missing := r.vars.text(n.raw)
-		r.c.add(sev, n.pos, path, codeUndefTop, strings.Join(missing, ", "))
-		return &node{pos: n.pos}
+		r.c.Add(sev, n.Pos, path, problem.UndefTop, strings.Join(missing, ", "))
+		return &node{Pos: n.Pos}
 	}
 	c := *n
 	c.items, c.members = slices.Clone(n.items), slices.Clone(n.members)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -16,9 +17,9 @@ func (r *reader) schema(e schemaEntry) {
 	switch {
 	case e.value == nil:
 	case !schemaName.MatchString(e.name):
-		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, i18n.New("is not allowed", "不允许使用"))
+		r.c.Add(problem.SeverityError, e.at, pathText(e.path), problem.SchemaName, e.name, i18n.New("is not allowed", "不允许使用"))
 	case reservedSchemas[e.name]:
-		r.c.add(SeverityError, e.at, pathText(e.path), codeSchemaName, e.name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
+		r.c.Add(problem.SeverityError, e.at, pathText(e.path), problem.SchemaName, e.name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
 	}
 	if e.value != nil {
 		var refs references
@@ -46,9 +47,9 @@ func firstOf(values ...string) string {
 // server reads one entry.
 func (r *reader) server(schema *Schema, e entry) {
 	path := pathText(e.path)
-	s := &Server{Name: e.name, Schema: schema.Name, Line: e.at.line, Column: e.at.col}
+	s := &Server{Name: e.name, Schema: schema.Name, Line: e.at.Line, Column: e.at.Col}
 	if fault := nameFault(e.name); !fault.Empty() {
-		r.c.add(SeverityError, e.at, path, codeServerName, e.name, fault)
+		r.c.Add(problem.SeverityError, e.at, path, problem.ServerName, e.name, fault)
 	}
 	own := ownServer(e.value, path, r.c)
 	s.Vars = appendNew(placeholders(own.get("headers")), placeholders(own.get("env"))...)
@@ -92,7 +93,7 @@ func (r *reader) undefined(s *Server, n *node, path string) {
 	for i, m := range s.Missing {
 		names[i] = "${" + m + "}"
 	}
-	p := r.c.add(SeverityDisabled, at, path, codeUndefined, strings.Join(names, ", "), s.Name)
+	p := r.c.Add(problem.SeverityDisabled, at, path, problem.Undefined, strings.Join(names, ", "), s.Name)
 	p.Hint, p.HintZH = undefinedHint(s.Missing[0])
 }
 
@@ -108,21 +109,21 @@ func undefinedHint(name string) (en, zh string) {
 }
 
 // firstUnresolved returns where the first undefined variable stands.
-func firstUnresolved(n *node) pos {
+func firstUnresolved(n *node) problem.Pos {
 	if n.unresolved {
-		return n.pos
+		return n.Pos
 	}
 	for _, v := range n.items {
-		if at := firstUnresolved(v); at.line > 0 {
+		if at := firstUnresolved(v); at.Line > 0 {
 			return at
 		}
 	}
 	for _, m := range n.members {
-		if at := firstUnresolved(m.value); at.line > 0 {
+		if at := firstUnresolved(m.value); at.Line > 0 {
 			return at
 		}
 	}
-	return pos{}
+	return problem.Pos{}
 }
 
 // sameNames refuses names in one schema that cannot be told apart.
@@ -131,7 +132,7 @@ func (r *reader) sameNames() {
 		seen := make(map[string]*Server, len(schema.Servers))
 		for _, s := range schema.Servers {
 			if first := seen[fold(s.Name)]; first != nil {
-				r.c.add(SeverityError, pos{s.Line, s.Column}, s.ID(), codeSameName, s.Name, first.Name, first.Line, first.Column)
+				r.c.Add(problem.SeverityError, problem.Pos{Line: s.Line, Col: s.Column}, s.ID(), problem.SameName, s.Name, first.Name, first.Line, first.Column)
 				continue
 			}
 			seen[fold(s.Name)] = s
@@ -151,7 +152,7 @@ func (r *reader) deniedTools() {
 	denied := r.layout.deniedTools()
 	for _, item := range n.items {
 		if slices.Contains(denied[""], item.text) {
-			r.c.add(SeverityWarning, item.pos, "disabled_tools", codeNoEffect, item.text, i18n.New("it names no server", "它不对应任何服务"))
+			r.c.Add(problem.SeverityWarning, item.Pos, "disabled_tools", problem.NoEffect, item.text, i18n.New("it names no server", "它不对应任何服务"))
 		}
 	}
 	for _, schema := range r.cfg.Schemas {

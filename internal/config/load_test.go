@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // write puts a file into a fresh directory and returns its path.
@@ -42,29 +44,29 @@ func mustLoad(t *testing.T, name, content string, env map[string]string) *Config
 
 // refused loads a file that must be refused with that code, and returns the
 // problem.
-func refused(t *testing.T, name, content, code string) Problem {
+func refused(t *testing.T, name, content, code string) problem.Problem {
 	t.Helper()
 	_, err := Load(options(t, write(t, name, content), nil))
 	return problemOf(t, err, code)
 }
 
-func problemOf(t *testing.T, err error, code string) Problem {
+func problemOf(t *testing.T, err error, code string) problem.Problem {
 	t.Helper()
-	var le *LoadError
+	var le *problem.LoadError
 	if !errors.As(err, &le) {
 		t.Fatalf("error = %v, want a LoadError with %s", err, code)
 	}
 	for _, p := range le.Problems {
-		if p.Code == code && p.Severity == SeverityError {
+		if p.Code == code && p.Severity == problem.SeverityError {
 			return p
 		}
 	}
 	t.Fatalf("no %s among:\n%v", code, le)
-	return Problem{}
+	return problem.Problem{}
 }
 
 // warned returns the problem of that code that did not stop the load.
-func warned(t *testing.T, cfg *Config, code string) Problem {
+func warned(t *testing.T, cfg *Config, code string) problem.Problem {
 	t.Helper()
 	for _, p := range cfg.Problems {
 		if p.Code == code {
@@ -72,7 +74,7 @@ func warned(t *testing.T, cfg *Config, code string) Problem {
 		}
 	}
 	t.Fatalf("no %s among %v", code, cfg.Problems)
-	return Problem{}
+	return problem.Problem{}
 }
 
 func TestShapes(t *testing.T) {
@@ -164,21 +166,21 @@ func TestStdioSectionNeverBlocks(t *testing.T) {
 }
 
 func TestProblemText(t *testing.T) {
-	p := refused(t, "a.json", "{\n  \"mcpServers\": {\"x\": {\"command\": 5}}\n}", codeWrongType)
+	p := refused(t, "a.json", "{\n  \"mcpServers\": {\"x\": {\"command\": 5}}\n}", problem.WrongType)
 	if p.Line != 2 || p.Column != 35 || p.Path != "mcpServers.x.command" {
 		t.Errorf("place = %s %s", p.Place(), p.Path)
 	}
 	if s := p.String(); !strings.Contains(s, "a.json:2:35: error[AIO2021]: mcpServers.x.command: must be a string, not a number (put it into quotes)") {
 		t.Errorf("text = %s", s)
 	}
-	for code, text := range texts {
-		if text.en == "" || text.zh == "" || text.hint == "" || text.hintZH == "" {
+	for code, text := range problem.Texts {
+		if text.En == "" || text.ZH == "" || text.Hint == "" || text.HintZH == "" {
 			t.Errorf("%s lacks a language, or the way out", code)
 		}
-		if code != codeSyntax && (!strings.ContainsFunc(text.zh, isHan) || !strings.ContainsFunc(text.hintZH, isHan)) {
-			t.Errorf("%s is not in Chinese: %s (%s)", code, text.zh, text.hintZH)
+		if code != problem.Syntax && (!strings.ContainsFunc(text.ZH, isHan) || !strings.ContainsFunc(text.HintZH, isHan)) {
+			t.Errorf("%s is not in Chinese: %s (%s)", code, text.ZH, text.HintZH)
 		}
-		if n, m := strings.Count(text.en, "%"), strings.Count(text.zh, "%"); n != m {
+		if n, m := strings.Count(text.En, "%"), strings.Count(text.ZH, "%"); n != m {
 			t.Errorf("%s has %d arguments in English, %d in Chinese", code, n, m)
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -8,16 +9,16 @@ import (
 // to a JSON value, or taken out when value is nil. Comments and layout stay.
 // Of a list the items that are objects with a name are told apart by it.
 func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte, error) {
-	c := &collector{}
+	c := &problem.List{}
 	before, root := data, &node{kind: kindObject}
-	if text, ok := decodeText(data, &collector{}); ok {
+	if text, ok := decodeText(data, &problem.List{}); ok {
 		data = text
 		if root = parse(text, format, c); root == nil {
-			return nil, c.err()
+			return nil, c.Err()
 		}
 	} else if len(data) > 0 {
-		if _, ok := decodeText(data, c); !ok && len(c.problems) > 0 && c.problems[0].Code != codeEmpty {
-			return nil, c.err()
+		if _, ok := decodeText(data, c); !ok && len(c.Problems) > 0 && c.Problems[0].Code != problem.Empty {
+			return nil, c.Err()
 		}
 		data = nil
 	}
@@ -27,7 +28,7 @@ func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte
 	var v *node
 	if value != nil {
 		if v = parse(value, FormatJSON, c); v == nil {
-			return nil, c.err()
+			return nil, c.Err()
 		}
 	}
 	steps := make([]step, len(path))

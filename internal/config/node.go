@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -32,7 +33,7 @@ var kindNames = [...]i18n.Text{
 
 // node is one value of a file, whatever its format, with its place.
 type node struct {
-	pos
+	problem.Pos
 	kind    kind
 	text    string // a string's text; a number or boolean as JSON writes it
 	raw     string // a scalar as the file writes it
@@ -46,9 +47,9 @@ type node struct {
 
 // member is one key of an object.
 type member struct {
-	pos   // of the key
-	key   string
-	value *node
+	problem.Pos // of the key
+	key         string
+	value       *node
 }
 
 // get returns the member of that key, or nil.

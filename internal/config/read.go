@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -20,21 +21,21 @@ const (
 
 // readFile reads a config file and reports what is wrong with the file
 // itself; false when it cannot be used.
-func readFile(found Found, insecure bool, c *collector) ([]byte, bool) {
+func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
 	data, info, err := disk.Read(found.Path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		p := c.add(SeverityError, pos{}, "", codeNotFound)
+		p := c.Add(problem.SeverityError, problem.Pos{}, "", problem.NotFound)
 		p.Hint, p.HintZH = "create it, or name another with --config", "请创建该文件，或用 --config 指定其他文件"
 		return nil, false
 	case errors.Is(err, disk.ErrNotRegular):
-		c.add(SeverityError, pos{}, "", codeNotRegular, fileKind(info))
+		c.Add(problem.SeverityError, problem.Pos{}, "", problem.NotRegular, fileKind(info))
 		return nil, false
 	case errors.Is(err, disk.ErrTooLarge):
-		c.add(SeverityError, pos{}, "", codeTooLarge, formatSize(maxFile))
+		c.Add(problem.SeverityError, problem.Pos{}, "", problem.TooLarge, formatSize(maxFile))
 		return nil, false
 	case err != nil:
-		c.add(SeverityError, pos{}, "", codeUnreadable, plainError(err))
+		c.Add(problem.SeverityError, problem.Pos{}, "", problem.Unreadable, plainError(err))
 		return nil, false
 	}
 	checkOwner(found, info, insecure, c)
@@ -44,44 +45,44 @@ func readFile(found Found, insecure bool, c *collector) ([]byte, bool) {
 // checkOwner refuses a file that others may write, because writing it is
 // running commands as us. Of a file of the working tree only that is used
 // which a person has approved, so a group may share it.
-func checkOwner(found Found, info fs.FileInfo, insecure bool, c *collector) {
+func checkOwner(found Found, info fs.FileInfo, insecure bool, c *problem.List) {
 	fault := writableByOthers(found.Path, info)
 	if fault.Empty() {
 		return
 	}
 	world := isWorldWritable(info)
-	sev := SeverityError
+	sev := problem.SeverityError
 	if insecure || found.Project && !world {
-		sev = SeverityWarning
+		sev = problem.SeverityWarning
 	}
 	if world {
-		c.add(sev, pos{}, "", codeWorldWrite, fmt.Sprintf("%04o", info.Mode().Perm()))
+		c.Add(sev, problem.Pos{}, "", problem.WorldWrite, fmt.Sprintf("%04o", info.Mode().Perm()))
 		return
 	}
-	c.add(sev, pos{}, "", codeOwner, fault)
+	c.Add(sev, problem.Pos{}, "", problem.Owner, fault)
 }
 
 // decodeText strips a byte order mark and refuses what is not UTF-8.
-func decodeText(data []byte, c *collector) ([]byte, bool) {
+func decodeText(data []byte, c *problem.List) ([]byte, bool) {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
-		c.add(SeverityError, pos{1, 1}, "", codeEncoding, "UTF-16")
+		c.Add(problem.SeverityError, problem.Pos{Line: 1, Col: 1}, "", problem.Encoding, "UTF-16")
 		return nil, false
 	case len(data) >= 2 && (data[0] == 0) != (data[1] == 0):
-		c.add(SeverityError, pos{1, 1}, "", codeEncoding, i18n.New("UTF-16 without a byte order mark", "无字节序标记的 UTF-16"))
+		c.Add(problem.SeverityError, problem.Pos{Line: 1, Col: 1}, "", problem.Encoding, i18n.New("UTF-16 without a byte order mark", "无字节序标记的 UTF-16"))
 		return nil, false
 	}
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			c.add(SeverityError, newLineIndex(data).pos(i), "", codeEncoding, i18n.New("byte 0x%02X", "字节 0x%02X", data[i]))
+			c.Add(problem.SeverityError, newLineIndex(data).pos(i), "", problem.Encoding, i18n.New("byte 0x%02X", "字节 0x%02X", data[i]))
 			return nil, false
 		}
 		i += size
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		c.add(SeverityError, pos{1, 1}, "", codeEmpty)
+		c.Add(problem.SeverityError, problem.Pos{Line: 1, Col: 1}, "", problem.Empty)
 		return nil, false
 	}
 	return data, true

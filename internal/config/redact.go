@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -16,14 +17,14 @@ const Redacted = "[REDACTED]"
 // headers that are more than variables, keys, and URLs with a password or a
 // token in them. Writing the result back keeps the secrets.
 func Redact(data []byte) ([]byte, error) {
-	c := &collector{}
+	c := &problem.List{}
 	text, ok := decodeText(data, c)
 	if !ok {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	root := parse(text, formatOf("", text), c)
 	if root == nil {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	return redacted(root, false).appendJSON(nil, "", "  "), nil
 }
@@ -148,7 +149,7 @@ func (d *Draft) keptElsewhere() error {
 // destination is where the secrets of an entry are sent: the origin of its
 // address and the origin of its authorization server.
 func destination(n *node) [2]string {
-	own := ownServer(n, "", &collector{})
+	own := ownServer(n, "", &problem.List{})
 	return [2]string{originOf(own.get("url")), originOf(own.get("auth").get("issuer"))}
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // Reference returns the reference page of the file in Markdown, made from the
@@ -30,7 +32,7 @@ func Reference() []byte {
 		fmt.Fprintf(&b, "| `%s` at the top | `compact.%s` |\n", name, topNames[name])
 	}
 	b.WriteString("\n## Problems\n\n| code | meaning | 含义 |\n|---|---|---|\n")
-	for _, code := range slices.Sorted(maps.Keys(texts)) {
+	for _, code := range slices.Sorted(maps.Keys(problem.Texts)) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(explanations[code].en), cell(explanations[code].zh))
 	}
 	return []byte(b.String())

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // sample is a file with comments everywhere, and what they belong to.
@@ -86,10 +88,10 @@ func TestRoundTrip(t *testing.T) {
 func roundTrip(t *rapid.T, yaml bool) {
 	s := drawSample(t, yaml)
 	format := map[bool]Format{false: FormatJSON, true: FormatYAML}[yaml]
-	c := &collector{}
+	c := &problem.List{}
 	root := parse([]byte(s.text), format, c)
 	if root == nil {
-		t.Fatalf("the sample does not parse: %v\n%s", c.err(), s.text)
+		t.Fatalf("the sample does not parse: %v\n%s", c.Err(), s.text)
 	}
 	d := &Draft{path: "x", format: format, data: []byte(s.text), old: root, root: root}
 	expected := append([]string(nil), s.fixed...)
@@ -137,7 +139,7 @@ func roundTrip(t *rapid.T, yaml bool) {
 			t.Errorf("%q is gone from\n%s\nwhich was\n%s", comment, out, s.text)
 		}
 	}
-	if got := parse(out, format, &collector{}); len(got.get("mcpServers").members) != left || !got.equal(d.root) {
+	if got := parse(out, format, &problem.List{}); len(got.get("mcpServers").members) != left || !got.equal(d.root) {
 		t.Errorf("the file says something else:\n%s", out)
 	}
 }

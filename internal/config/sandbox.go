@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -58,7 +59,7 @@ func (d *decoder) sandbox(n *node, v reflect.Value, path string) {
 	case n.kind == kindObject:
 		d.object(n, reflect.ValueOf(&out).Elem(), path)
 	default:
-		d.report(n, path, codeNotOneOf, shown(n), i18n.New(`"on", "off", an object`, `"on"、"off"、对象`))
+		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"on", "off", an object`, `"on"、"off"、对象`))
 	}
 	// A key that cannot be read does not set the server free.
 	v.Set(reflect.ValueOf(out))
@@ -75,11 +76,11 @@ func (d *decoder) hosts(n *node, v reflect.Value, path string) {
 		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
 		for i, name := range out.Names {
 			if _, _, ok := SplitHost(name); !ok && i < len(n.items) && !n.items[i].unresolved {
-				d.report(n.items[i], path, codeNotOneOf, shown(n.items[i]), i18n.New("a host such as api.github.com, *.example.com, 10.0.0.5:5432", "如 api.github.com、*.example.com、10.0.0.5:5432 的主机"))
+				d.report(n.items[i], path, problem.NotOneOf, shown(n.items[i]), i18n.New("a host such as api.github.com, *.example.com, 10.0.0.5:5432", "如 api.github.com、*.example.com、10.0.0.5:5432 的主机"))
 			}
 		}
 	default:
-		d.report(n, path, codeNotOneOf, shown(n), i18n.New(`"any", "none", a list of hosts`, `"any"、"none"、主机列表`))
+		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"any", "none", a list of hosts`, `"any"、"none"、主机列表`))
 	}
 	v.Set(reflect.ValueOf(out))
 }
@@ -115,14 +116,14 @@ func (k *serverChecker) sandbox() {
 	}
 	if k.s.Type != TypeStdio {
 		if s.On {
-			k.report(SeverityWarning, "sandbox", codeNoEffect, "sandbox", i18n.New("only a command that is started here can be confined", "只有在本机启动的命令才能隔离"))
+			k.report(problem.SeverityWarning, "sandbox", problem.NoEffect, "sandbox", i18n.New("only a command that is started here can be confined", "只有在本机启动的命令才能隔离"))
 		}
 		return
 	}
 	for _, list := range [][]string{s.Read, s.Write} {
 		for i, path := range list {
 			if list[i] = expandHome(path, k.home); !filepath.IsAbs(list[i]) && len(k.s.Missing) == 0 {
-				k.report(SeverityError, "sandbox", codeNotOneOf, path, i18n.New("an absolute path", "绝对路径"))
+				k.report(problem.SeverityError, "sandbox", problem.NotOneOf, path, i18n.New("an absolute path", "绝对路径"))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -11,7 +12,7 @@ import (
 type entry struct {
 	schema string
 	name   string
-	at     pos
+	at     problem.Pos
 	path   []step
 	value  *node
 }
@@ -20,7 +21,7 @@ type entry struct {
 // shapes that have none.
 type schemaEntry struct {
 	name  string
-	at    pos
+	at    problem.Pos
 	path  []step
 	value *node
 }
@@ -53,9 +54,9 @@ var holders = []struct {
 
 // takeApart recognises the shape of a file; nil after it has reported why
 // there is none.
-func takeApart(root *node, c *collector) *layout {
+func takeApart(root *node, c *problem.List) *layout {
 	if root.kind != kindObject {
-		c.add(SeverityError, root.pos, "", codeWrongType, kindObject, root.kind)
+		c.Add(problem.SeverityError, root.Pos, "", problem.WrongType, kindObject, root.kind)
 		return nil
 	}
 	l := findHolder(root, c)
@@ -73,7 +74,7 @@ func takeApart(root *node, c *collector) *layout {
 	return l
 }
 
-func findHolder(root *node, c *collector) *layout {
+func findHolder(root *node, c *problem.List) *layout {
 	var found *layout
 	for _, h := range holders {
 		n := root.at(h.path)
@@ -81,7 +82,7 @@ func findHolder(root *node, c *collector) *layout {
 			continue
 		}
 		if n.kind != kindObject && n.kind != kindArray {
-			c.add(SeverityError, n.pos, pathText(h.path), codeWrongType, kindObject, n.kind)
+			c.Add(problem.SeverityError, n.Pos, pathText(h.path), problem.WrongType, kindObject, n.kind)
 			return nil
 		}
 		if found == nil {
@@ -96,8 +97,8 @@ func findHolder(root *node, c *collector) *layout {
 		case len(first.members)+len(first.items) == 0:
 			found = &layout{shape: h.shape, holder: h.path}
 		default:
-			c.add(SeverityError, n.pos, pathText(h.path), codeTwoShapes,
-				pathText(h.path), pathText(found.holder), first.line, first.col)
+			c.Add(problem.SeverityError, n.Pos, pathText(h.path), problem.TwoShapes,
+				pathText(h.path), pathText(found.holder), first.Line, first.Col)
 			return nil
 		}
 	}
@@ -105,7 +106,7 @@ func findHolder(root *node, c *collector) *layout {
 		return &layout{shape: ShapeBare}
 	}
 	if found == nil {
-		c.add(SeverityError, root.pos, "", codeNoServers)
+		c.Add(problem.SeverityError, root.Pos, "", problem.NoServers)
 	}
 	return found
 }
@@ -134,18 +135,18 @@ func topKeys() []string {
 	return keys
 }
 
-func (l *layout) takeSchemas(n *node, c *collector) {
+func (l *layout) takeSchemas(n *node, c *problem.List) {
 	if n.kind != kindObject {
-		c.add(SeverityError, n.pos, "schemas", codeWrongType, kindObject, n.kind)
+		c.Add(problem.SeverityError, n.Pos, "schemas", problem.WrongType, kindObject, n.kind)
 		return
 	}
 	for _, m := range n.members {
 		path := append(slices.Clone(l.holder), keyStep(m.key))
 		if m.value.kind != kindObject {
-			c.add(SeverityError, m.value.pos, pathText(path), codeWrongType, kindObject, m.value.kind)
+			c.Add(problem.SeverityError, m.value.Pos, pathText(path), problem.WrongType, kindObject, m.value.kind)
 			continue
 		}
-		l.schemas = append(l.schemas, schemaEntry{m.key, m.pos, path, m.value})
+		l.schemas = append(l.schemas, schemaEntry{m.key, m.Pos, path, m.value})
 		for _, key := range []string{"mcpServers", "servers", "mcp_servers"} {
 			if v := m.value.get(key); v != nil {
 				l.takeServers(v, m.key, append(slices.Clone(path), keyStep(key)), c)
@@ -156,14 +157,14 @@ func (l *layout) takeSchemas(n *node, c *collector) {
 
 // takeBeside takes mcpServers beside schemas: most files begin with the one,
 // and groups come later.
-func (l *layout) takeBeside(root *node, c *collector) {
+func (l *layout) takeBeside(root *node, c *problem.List) {
 	if l.beside == nil {
 		return
 	}
 	n := root.at(l.beside)
 	if i := slices.IndexFunc(l.schemas, func(s schemaEntry) bool { return s.name == DefaultSchema }); i >= 0 {
 		at := l.schemas[i].at
-		p := c.add(SeverityError, n.pos, pathText(l.beside), codeTwoShapes, pathText(l.beside), pathText(l.schemas[i].path), at.line, at.col)
+		p := c.Add(problem.SeverityError, n.Pos, pathText(l.beside), problem.TwoShapes, pathText(l.beside), pathText(l.schemas[i].path), at.Line, at.Col)
 		p.Hint, p.HintZH = "both are the schema default: move the servers into schemas.default.mcpServers", "两者都是 schema default：请把服务移到 schemas.default.mcpServers"
 		return
 	}
@@ -173,11 +174,11 @@ func (l *layout) takeBeside(root *node, c *collector) {
 
 // takeServers takes the servers out of an object by name, or of a list of
 // objects that say their name.
-func (l *layout) takeServers(n *node, schema string, path []step, c *collector) {
-	add := func(name string, at pos, s step, value *node) {
+func (l *layout) takeServers(n *node, schema string, path []step, c *problem.List) {
+	add := func(name string, at problem.Pos, s step, value *node) {
 		p := append(slices.Clone(path), s)
 		if value.kind != kindObject {
-			c.add(SeverityError, value.pos, pathText(p), codeWrongType, kindObject, value.kind)
+			c.Add(problem.SeverityError, value.Pos, pathText(p), problem.WrongType, kindObject, value.kind)
 			return
 		}
 		l.entries = append(l.entries, entry{schema, name, at, p, value})
@@ -189,22 +190,22 @@ func (l *layout) takeServers(n *node, schema string, path []step, c *collector) 
 			if l.shape == ShapeBare && m.key == "$schema" {
 				continue
 			}
-			add(m.key, m.pos, keyStep(m.key), m.value)
+			add(m.key, m.Pos, keyStep(m.key), m.value)
 		}
 	case kindArray:
 		for i, item := range n.items {
 			name := item.get("name")
 			if item.kind == kindObject && (name == nil || name.kind != kindString) {
-				c.add(SeverityError, item.pos, pathText(append(slices.Clone(path), indexStep(i))), codeServerName, "", i18n.New("is missing", "缺少名称"))
+				c.Add(problem.SeverityError, item.Pos, pathText(append(slices.Clone(path), indexStep(i))), problem.ServerName, "", i18n.New("is missing", "缺少名称"))
 				continue
 			}
-			at, text := item.pos, ""
+			at, text := item.Pos, ""
 			if name != nil {
-				at, text = name.pos, name.text
+				at, text = name.Pos, name.text
 			}
 			add(text, at, indexStep(i), item)
 		}
 	default:
-		c.add(SeverityError, n.pos, pathText(path), codeWrongType, kindObject, n.kind)
+		c.Add(problem.SeverityError, n.Pos, pathText(path), problem.WrongType, kindObject, n.kind)
 	}
 }

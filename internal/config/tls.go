@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -38,19 +39,19 @@ func (r *reader) checkTLS() {
 	t := &r.cfg.Server.TLS
 	switch {
 	case t.Cert != "" && t.Key == "":
-		r.reportTop(SeverityError, "server.tls.cert", codeTLS, t.Cert, i18n.New("has no server.tls.key beside it", "缺少对应的 server.tls.key"))
+		r.reportTop(problem.SeverityError, "server.tls.cert", problem.TLS, t.Cert, i18n.New("has no server.tls.key beside it", "缺少对应的 server.tls.key"))
 	case t.Cert == "" && t.Key != "":
-		r.reportTop(SeverityError, "server.tls.key", codeTLS, t.Key, i18n.New("has no server.tls.cert beside it", "缺少对应的 server.tls.cert"))
+		r.reportTop(problem.SeverityError, "server.tls.key", problem.TLS, t.Key, i18n.New("has no server.tls.cert beside it", "缺少对应的 server.tls.cert"))
 	case t.Cert != "" && len(t.ACME.Domains) > 0:
-		r.reportTop(SeverityError, "server.tls.cert", codeTLS, t.Cert, i18n.New("is set beside server.tls.acme: one of them gives the certificate", "与 server.tls.acme 同时设置：证书只能有一个来源"))
+		r.reportTop(problem.SeverityError, "server.tls.cert", problem.TLS, t.Cert, i18n.New("is set beside server.tls.acme: one of them gives the certificate", "与 server.tls.acme 同时设置：证书只能有一个来源"))
 	}
 	for _, name := range t.ACME.Domains {
 		if !isPublicName(name) {
-			r.reportTop(SeverityError, "server.tls.acme.domains", codeTLS, name, i18n.New("is not a public host name", "不是公开的主机名"))
+			r.reportTop(problem.SeverityError, "server.tls.acme.domains", problem.TLS, name, i18n.New("is not a public host name", "不是公开的主机名"))
 		}
 	}
 	if u, err := url.Parse(t.ACME.Directory); err != nil || u.Host == "" || u.Scheme != "https" {
-		r.reportTop(SeverityError, "server.tls.acme.directory", codeURL, t.ACME.Directory, i18n.New("is not an https address", "不是 https 地址"))
+		r.reportTop(problem.SeverityError, "server.tls.acme.directory", problem.URL, t.ACME.Directory, i18n.New("is not an https address", "不是 https 地址"))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // A Value is one key of the file that is not a server, as it counts now.
@@ -88,10 +90,10 @@ func encodeValue(v reflect.Value) json.RawMessage {
 
 // SetValue sets one key of the file that is not a server; null takes it out.
 func (d *Draft) SetValue(key string, value []byte) error {
-	c := &collector{file: key}
+	c := &problem.List{File: key}
 	n := parse(value, FormatJSON, c)
 	if n == nil {
-		return c.err()
+		return c.Err()
 	}
 	if string(bytes.TrimSpace(value)) == "null" {
 		n = nil

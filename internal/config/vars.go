@@ -47,7 +47,7 @@ func (r *resolver) expand(n *node, refs *references) *node {
 	case kindObject:
 		c.members = make([]member, len(n.members))
 		for i, m := range n.members {
-			c.members[i] = member{m.pos, m.key, r.expand(m.value, refs)}
+			c.members[i] = member{m.Pos, m.key, r.expand(m.value, refs)}
 		}
 	}
 	return &c

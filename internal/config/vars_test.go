@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 func TestVariables(t *testing.T) {
@@ -102,7 +104,7 @@ func TestVariablesEverywhere(t *testing.T) {
 		if cfg.Sampling.Key != "" {
 			t.Errorf("key = %q", cfg.Sampling.Key.Reveal())
 		}
-		if p := warned(t, cfg, codeUndefTop); p.Path != "sampling.key" {
+		if p := warned(t, cfg, problem.UndefTop); p.Path != "sampling.key" {
 			t.Errorf("problem = %v", p)
 		}
 		if want := filepath.Join(filepath.Dir(cfg.Path), "logs", "x.log"); cfg.Logging.File != want {
@@ -110,7 +112,7 @@ func TestVariablesEverywhere(t *testing.T) {
 		}
 	})
 	t.Run("access fails closed", func(t *testing.T) {
-		p := refused(t, "a.json", `{"mcpServers": {}, "access": {"keys": "${GONE}"}}`, codeUndefTop)
+		p := refused(t, "a.json", `{"mcpServers": {}, "access": {"keys": "${GONE}"}}`, problem.UndefTop)
 		if p.Path != "access.keys" {
 			t.Errorf("problem = %v", p)
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // watched is a file under watch and what came of it.
@@ -104,21 +106,21 @@ func TestWatch(t *testing.T) {
 		if err := os.Remove(w.path); err != nil {
 			t.Fatal(err)
 		}
-		w.expectError(t, codeNotFound)
+		w.expectError(t, problem.NotFound)
 		put(t, w.path, content("back"))
 		w.expect(t, "back")
 	})
 	t.Run("corpus/C01 empty", func(t *testing.T) {
 		w := start(t)
 		put(t, w.path, "")
-		w.expectError(t, codeEmpty)
+		w.expectError(t, problem.Empty)
 		put(t, w.path, content("full"))
 		w.expect(t, "full")
 	})
 	t.Run("corpus/C02 half-written", func(t *testing.T) {
 		w := start(t)
 		put(t, w.path, content("next")[:20])
-		w.expectError(t, codeSyntax)
+		w.expectError(t, problem.Syntax)
 		put(t, w.path, content("start"))
 		w.expect(t, "start")
 	})
@@ -130,7 +132,7 @@ func TestWatch(t *testing.T) {
 		if err := os.Mkdir(w.path, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		w.expectError(t, codeNotRegular)
+		w.expectError(t, problem.NotRegular)
 		if err := os.Remove(w.path); err != nil {
 			t.Fatal(err)
 		}

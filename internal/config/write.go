@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -165,7 +166,7 @@ func entriesOf(root *node) (map[string]*node, map[string]string) {
 	if root == nil {
 		return entries, nil
 	}
-	l := takeApart(root, &collector{})
+	l := takeApart(root, &problem.List{})
 	if l == nil {
 		return entries, nil
 	}
@@ -189,14 +190,14 @@ func openDraft(path string) (*Draft, error) {
 	if err != nil {
 		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
 	}
-	c := &collector{file: path}
+	c := &problem.List{File: path}
 	text, ok := decodeText(data, c)
 	if !ok {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	d.data, d.mode, d.format = data, info.Mode().Perm(), formatOf(path, text)
 	if d.old = parse(text, d.format, c); d.old == nil {
-		return nil, c.err()
+		return nil, c.Err()
 	}
 	d.root = d.old
 	return d, nil

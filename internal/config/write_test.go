@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config/problem"
 )
 
 const jsonBefore = `// my servers
@@ -159,7 +161,7 @@ func TestRedact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flat := parse(got, FormatJSON, &collector{}).appendJSON(nil, "", "")
+	flat := parse(got, FormatJSON, &problem.List{}).appendJSON(nil, "", "")
 	if diff := cmp.Diff(want, string(flat)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -199,7 +201,7 @@ func TestBackups(t *testing.T) {
 	t.Run("invalid", func(t *testing.T) {
 		before, _ := os.ReadFile(path)
 		_, err := Update(path, o, func(d *Draft) error { return d.SetServer("", "s", []byte(`{"args": []}`)) })
-		problemOf(t, err, codeNoTarget)
+		problemOf(t, err, problem.NoTarget)
 		if after, _ := os.ReadFile(path); string(after) != string(before) {
 			t.Error("an invalid file was written")
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -20,15 +21,15 @@ const maxAliased = 10_000
 
 // parseYAML reads one YAML document. It returns nil after it has reported a
 // problem.
-func parseYAML(data []byte, c *collector) *node {
+func parseYAML(data []byte, c *problem.List) *node {
 	file, err := yamlFile(data)
 	if err != nil {
 		at, text := yamlError(err)
 		if errors.Is(err, errYAMLDepth) {
-			c.add(SeverityError, at, "", codeDepth, maxDepth)
+			c.Add(problem.SeverityError, at, "", problem.Depth, maxDepth)
 			return nil
 		}
-		c.add(SeverityError, at, "", codeSyntax, text)
+		c.Add(problem.SeverityError, at, "", problem.Syntax, text)
 		return nil
 	}
 	var body ast.Node
@@ -37,19 +38,19 @@ func parseYAML(data []byte, c *collector) *node {
 			continue
 		}
 		if body != nil {
-			c.add(SeverityError, yamlPos(doc.Body), "", codeSyntax, i18n.New("a second document starts here; a file holds one", "此处开始了第二个文档；一个文件只能有一个文档"))
+			c.Add(problem.SeverityError, yamlPos(doc.Body), "", problem.Syntax, i18n.New("a second document starts here; a file holds one", "此处开始了第二个文档；一个文件只能有一个文档"))
 			return nil
 		}
 		body = doc.Body
 	}
 	if body == nil {
-		c.add(SeverityError, pos{1, 1}, "", codeEmpty)
+		c.Add(problem.SeverityError, problem.Pos{Line: 1, Col: 1}, "", problem.Empty)
 		return nil
 	}
 	y := yamlReader{c: c, anchors: map[string]anchor{}}
 	n, _ := y.node(body, "")
 	if y.aliased > maxAliased {
-		c.add(SeverityError, y.bomb, "", codeAliases, maxAliased)
+		c.Add(problem.SeverityError, y.bomb, "", problem.Aliases, maxAliased)
 		return nil
 	}
 	return n
@@ -57,7 +58,7 @@ func parseYAML(data []byte, c *collector) *node {
 
 // yamlPlaceError is an error of ours at a place.
 type yamlPlaceError struct {
-	at  pos
+	at  problem.Pos
 	err error
 }
 
@@ -71,7 +72,7 @@ func (e *yamlPlaceError) In(l i18n.Lang) string { return l.Of(e.err) }
 func yamlFile(data []byte) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &yamlPlaceError{pos{1, 1}, i18n.Errorf("the YAML parser gave up: %v", "YAML 解析器无法继续：%v", r)}
+			err = &yamlPlaceError{problem.Pos{Line: 1, Col: 1}, i18n.Errorf("the YAML parser gave up: %v", "YAML 解析器无法继续：%v", r)}
 		}
 	}()
 	tokens := lexer.Tokenize(string(data))
@@ -82,23 +83,23 @@ func yamlFile(data []byte) (file *ast.File, err error) {
 }
 
 // yamlError takes the place out of the parser's error.
-func yamlError(err error) (pos, i18n.Text) {
+func yamlError(err error) (problem.Pos, i18n.Text) {
 	var ours *yamlPlaceError
 	if errors.As(err, &ours) {
 		return ours.at, i18n.Why(ours.err)
 	}
 	var theirs yamlerrors.Error
 	if errors.As(err, &theirs) {
-		at := pos{1, 1}
+		at := problem.Pos{Line: 1, Col: 1}
 		if t := theirs.GetToken(); t != nil && t.Position != nil {
-			at = pos{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+			at = problem.Pos{Line: max(t.Position.Line, 1), Col: max(t.Position.Column, 1)}
 		}
 		return at, i18n.Plain(theirs.GetMessage())
 	}
-	return pos{1, 1}, i18n.Plain(err.Error())
+	return problem.Pos{Line: 1, Col: 1}, i18n.Plain(err.Error())
 }
 
-func yamlPos(n ast.Node) pos {
+func yamlPos(n ast.Node) problem.Pos {
 	switch t := n.(type) {
 	case *ast.MappingNode:
 		if !t.IsFlowStyle && len(t.Values) > 0 {
@@ -109,9 +110,9 @@ func yamlPos(n ast.Node) pos {
 	}
 	tk := n.GetToken()
 	if tk == nil || tk.Position == nil {
-		return pos{1, 1}
+		return problem.Pos{Line: 1, Col: 1}
 	}
-	return pos{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
+	return problem.Pos{Line: max(tk.Position.Line, 1), Col: max(tk.Position.Column, 1)}
 }
 
 // anchor is a value that aliases repeat, and how many values it holds.
@@ -122,15 +123,15 @@ type anchor struct {
 
 // yamlReader turns the parser's tree into ours.
 type yamlReader struct {
-	c       *collector
+	c       *problem.List
 	anchors map[string]anchor
 	aliased int
-	bomb    pos
+	bomb    problem.Pos
 }
 
 // node converts one value; size is how many values it unfolds to.
 func (y *yamlReader) node(v ast.Node, path string) (n *node, size int) {
-	n = &node{pos: yamlPos(v)}
+	n = &node{Pos: yamlPos(v)}
 	switch t := v.(type) {
 	case *ast.MappingNode:
 		return n, 1 + y.object(n, t.Values, path)
@@ -164,13 +165,13 @@ func (y *yamlReader) alias(n *node, t *ast.AliasNode, path string) (*node, int) 
 	name := t.Value.GetToken().Value
 	a, ok := y.anchors[name]
 	if !ok {
-		y.c.add(SeverityError, n.pos, path, codeSyntax, i18n.New("no anchor stands before alias *%s", "别名之前没有锚点：*%s", name))
+		y.c.Add(problem.SeverityError, n.Pos, path, problem.Syntax, i18n.New("no anchor stands before alias *%s", "别名之前没有锚点：*%s", name))
 		return n, 1
 	}
 	y.aliased += a.size
 	if y.aliased > maxAliased {
-		if y.bomb.line == 0 {
-			y.bomb = n.pos
+		if y.bomb.Line == 0 {
+			y.bomb = n.Pos
 		}
 		return n, 1
 	}
@@ -179,7 +180,7 @@ func (y *yamlReader) alias(n *node, t *ast.AliasNode, path string) (*node, int) 
 
 func (y *yamlReader) object(n *node, values []*ast.MappingValueNode, path string) (size int) {
 	n.kind = kindObject
-	seen := make(map[string]pos, len(values))
+	seen := make(map[string]problem.Pos, len(values))
 	var merged []member
 	for _, mv := range values {
 		if _, ok := mv.Key.(*ast.MergeKeyNode); ok {
@@ -190,7 +191,7 @@ func (y *yamlReader) object(n *node, values []*ast.MappingValueNode, path string
 		key, at := yamlKey(mv.Key), yamlPos(mv.Key)
 		child := join(path, key)
 		if first, dup := seen[key]; dup {
-			y.c.add(SeverityError, at, child, codeDuplicate, key, first.line, first.col)
+			y.c.Add(problem.SeverityError, at, child, problem.Duplicate, key, first.Line, first.Col)
 			continue
 		}
 		seen[key] = at
@@ -199,7 +200,7 @@ func (y *yamlReader) object(n *node, values []*ast.MappingValueNode, path string
 	}
 	for _, m := range merged {
 		if _, ok := seen[m.key]; !ok {
-			seen[m.key] = m.pos
+			seen[m.key] = m.Pos
 			n.members = append(n.members, m)
 		}
 	}
@@ -219,7 +220,7 @@ func (y *yamlReader) merge(mv *ast.MappingValueNode, path string) ([]member, int
 		}
 		return all, size
 	}
-	y.c.add(SeverityError, yamlPos(mv.Key), path, codeSyntax, i18n.New("<< needs an alias of an object", "<< 之后应为对象的别名"))
+	y.c.Add(problem.SeverityError, yamlPos(mv.Key), path, problem.Syntax, i18n.New("<< needs an alias of an object", "<< 之后应为对象的别名"))
 	return nil, size
 }
 
@@ -253,6 +254,6 @@ func (y *yamlReader) scalar(n *node, v ast.Node, path string) {
 	case *ast.InfinityNode, *ast.NanNode:
 		n.kind, n.text = kindString, n.raw
 	default:
-		y.c.add(SeverityError, n.pos, path, codeSyntax, i18n.New("cannot be used here: %s", "此处不能使用：%s", v.Type()))
+		y.c.Add(problem.SeverityError, n.Pos, path, problem.Syntax, i18n.New("cannot be used here: %s", "此处不能使用：%s", v.Type()))
 	}
 }

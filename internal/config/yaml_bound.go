@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/goccy/go-yaml/token"
 
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -43,7 +44,7 @@ func boundYAML(tokens token.Tokens) error {
 				levels[len(levels)-1].keys++
 			}
 		}
-		at := pos{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+		at := problem.Pos{Line: max(t.Position.Line, 1), Col: max(t.Position.Column, 1)}
 		if len(levels) > 2*maxDepth {
 			return &yamlPlaceError{at, errYAMLDepth}
 		}

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
 )
 
 // Stale finds the running gateway whose file can no longer be read, by the
 // error that reading it gave; nil when there is none.
 func Stale(ctx context.Context, a *env.Env, err error) *Remote {
-	var broken *config.LoadError
+	var broken *problem.LoadError
 	if !errors.As(err, &broken) {
 		return nil
 	}
 	for _, p := range broken.Problems {
-		if p.Severity == config.SeverityError && p.File != "" {
+		if p.Severity == problem.SeverityError && p.File != "" {
 			return Running(ctx, a, p.File)
 		}
 	}

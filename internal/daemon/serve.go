@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/daemon/certs"
 	"mcp-all-in-one/internal/daemon/console"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -46,7 +47,7 @@ type httpServer interface {
 // the servers start.
 func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host string, port int, flags ServeFlags) (*front, error) {
 	if p := in.Config.CheckListen(host); p != nil {
-		return nil, &config.LoadError{Problems: []config.Problem{*p}}
+		return nil, &problem.LoadError{Problems: []problem.Problem{*p}}
 	}
 	source, err := certs.Open(&in.Config.Server.TLS, in.Log)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/upstream"
@@ -37,7 +38,7 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 	show.add(lookForFile(a, cfg))
 	for _, p := range cfg.Problems {
 		if only == "" || !aboutAnother(cfg, p, only) {
-			show.add(finding{OK: p.Severity == config.SeverityWarning, What: a.ProblemText(p)})
+			show.add(finding{OK: p.Severity == problem.SeverityWarning, What: a.ProblemText(p)})
 		}
 	}
 	if r := control.Running(ctx, a, cfg.Path); r != nil {
@@ -129,7 +130,7 @@ func lookForFile(a *env.Env, cfg *config.Config) finding {
 // still runs with what it said before.
 func doctorStale(ctx context.Context, a *env.Env, r *control.Remote, broken error) error {
 	show := findings(a)
-	var load *config.LoadError
+	var load *problem.LoadError
 	if errors.As(broken, &load) {
 		for _, p := range load.Problems {
 			show.add(finding{What: a.ProblemText(p)})
@@ -153,7 +154,7 @@ func doctorStale(ctx context.Context, a *env.Env, r *control.Remote, broken erro
 
 // aboutAnother says whether a problem is one of another server than the one
 // that is asked about.
-func aboutAnother(cfg *config.Config, p config.Problem, only string) bool {
+func aboutAnother(cfg *config.Config, p problem.Problem, only string) bool {
 	for _, schema := range cfg.Schemas {
 		for _, name := range schema.Names() {
 			if name != only && strings.Contains(p.Path+".", "mcpServers."+name+".") {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // LoadToAsk reads the configuration for a command that looks or calls. Without
@@ -31,7 +32,7 @@ func sayDemo(a *Env) {
 // names it where there is no file of his own, but one of a working tree that is
 // not read. For everybody else it is the error that loading gave.
 func DemoAlone(a *Env, err error) (*config.Config, error) {
-	var missing *config.LoadError
+	var missing *problem.LoadError
 	if a.ConfigPath != "" || !a.WantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (a *Env) LoadWithDemo() (cfg *config.Config, demo bool, err error) {
 // emptyConfig is the configuration of somebody who has not begun: no file was named, and
 // there is none to name. For everybody else it is the error that loading gave.
 func emptyConfig(a *Env, err error) (*config.Config, error) {
-	var missing *config.LoadError
+	var missing *problem.LoadError
 	if a.ConfigPath != "" || !a.WantsDemo() || !errors.As(err, &missing) || !missing.Has("AIO2001") {
 		return nil, err
 	}

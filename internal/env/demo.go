@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // WantsDemo says whether a gateway without any server gets the demo server.
@@ -41,6 +42,6 @@ func HasServers(cfg *config.Config) bool {
 // server to show.
 func ShowsDemo(a *Env) bool {
 	cfg, err := a.Load(false)
-	var missing *config.LoadError
+	var missing *problem.LoadError
 	return a.WantsDemo() && (err == nil && !HasServers(cfg) || errors.As(err, &missing) && missing.Has("AIO2001"))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // Report prints an error and returns the exit code.
@@ -20,7 +21,7 @@ func (a *Env) Report(err error) int {
 		}
 		return exitCode(a, e.Code)
 	}
-	var load *config.LoadError
+	var load *problem.LoadError
 	if errors.As(err, &load) {
 		return reportConfig(a, load)
 	}
@@ -43,7 +44,7 @@ func exitCode(a *Env, code int) int {
 
 // reportConfig says what is wrong with the config file, in the words of the
 // program that we are.
-func reportConfig(a *Env, e *config.LoadError) int {
+func reportConfig(a *Env, e *problem.LoadError) int {
 	if a.Personality.Config == config.MCPX && !a.JSON {
 		fmt.Fprintln(a.Stderr, mcpxHeadline(e))
 	}
@@ -58,10 +59,10 @@ func reportConfig(a *Env, e *config.LoadError) int {
 }
 
 // mcpxHeadline is how MCPX called a config file that it could not use.
-func mcpxHeadline(e *config.LoadError) string {
+func mcpxHeadline(e *problem.LoadError) string {
 	file := ""
 	for _, p := range e.Problems {
-		if p.Severity == config.SeverityError {
+		if p.Severity == problem.SeverityError {
 			file = p.File
 		}
 	}
@@ -119,7 +120,7 @@ func printErrorJSON(a *Env, e *ExitError) {
 	WriteLine(a.Stderr, map[string]any{"error": body})
 }
 
-func printProblems(a *Env, problems []config.Problem) {
+func printProblems(a *Env, problems []problem.Problem) {
 	if a.JSON {
 		WriteLine(a.Stderr, map[string]any{"error": map[string]any{"exit": ExitUsage, "problems": problems}})
 		return
@@ -130,6 +131,6 @@ func printProblems(a *Env, problems []config.Problem) {
 }
 
 // ProblemText is a problem of the config file in the user's language.
-func (a *Env) ProblemText(p config.Problem) string {
+func (a *Env) ProblemText(p problem.Problem) string {
 	return p.In(a.Lang)
 }

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
@@ -121,7 +122,7 @@ func configValidate(a *env.Env) error {
 	if a.JSON {
 		problems := cfg.Problems
 		if problems == nil {
-			problems = []config.Problem{}
+			problems = []problem.Problem{}
 		}
 		env.WriteLine(a.Stdout, map[string]any{"valid": true, "path": cfg.Path, "servers": servers, "problems": problems})
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
@@ -83,7 +84,7 @@ func said(a *env.Env, err error) error {
 // loadOrNew is the configuration; an empty one where there is no file yet.
 func loadOrNew(a *env.Env) (*config.Config, error) {
 	cfg, err := a.Load(false)
-	var missing *config.LoadError
+	var missing *problem.LoadError
 	if errors.As(err, &missing) && missing.Has("AIO2001") {
 		return config.Check("", []byte(`{"mcpServers":{}}`), a.LoadOptions(false))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
@@ -154,7 +155,7 @@ func oldSet(a *env.Env) error {
 // oldFailure prints what is wrong with a config file the way scripts know it:
 // in Chinese throughout, as the old spellings always spoke.
 func oldFailure(a *env.Env, err error) error {
-	var load *config.LoadError
+	var load *problem.LoadError
 	switch {
 	case errors.As(err, &load) && load.Has("AIO2001"):
 		fmt.Fprintln(a.Stderr, "❌ 配置文件未找到")
@@ -168,7 +169,7 @@ func oldFailure(a *env.Env, err error) error {
 		fmt.Fprintln(a.Stderr, "❌ 配置文件验证失败")
 		n := 0
 		for _, p := range load.Problems {
-			if p.Severity != config.SeverityError {
+			if p.Severity != problem.SeverityError {
 				continue
 			}
 			n++

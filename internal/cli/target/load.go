@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 )
@@ -40,7 +41,7 @@ func loadOrRunning(ctx context.Context, a *env.Env, f *Flags, merged bool) (*con
 		}
 		cfg.Schemas = append(cfg.Schemas, schema)
 	}
-	var load *config.LoadError
+	var load *problem.LoadError
 	if errors.As(broken, &load) {
 		for _, p := range load.Problems {
 			fmt.Fprintln(a.Stderr, a.ProblemText(p))

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/doctor"
 	"mcp-all-in-one/internal/env"
@@ -54,7 +55,7 @@ func examineFile(a *env.Env, cfg *config.Config) web.Finding {
 	f := web.Finding{OK: true, What: a.T("config file", "配置文件"), Detail: cfg.Path}
 	for _, p := range cfg.Problems {
 		if p.Code != env.CodeUnapproved {
-			f.OK = f.OK && p.Severity == config.SeverityWarning
+			f.OK = f.OK && p.Severity == problem.SeverityWarning
 			f.Detail += "\n" + a.ProblemText(p)
 		}
 	}

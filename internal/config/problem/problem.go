@@ -1,4 +1,6 @@
-package config
+// Package problem says what is wrong with a config file: where, what, and the
+// way out, in both languages.
+package problem
 
 import (
 	"fmt"
@@ -25,7 +27,7 @@ func (s Severity) String() string {
 // MarshalText returns the name of the severity.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Problem is one thing about a file that somebody should know: where, what,
+// A Problem is one thing about a file that somebody should know: where, what,
 // and the way out.
 type Problem struct {
 	File      string   `json:"file,omitempty"`
@@ -103,51 +105,52 @@ func (e *LoadError) Has(code string) bool {
 	return false
 }
 
-// newProblem fills in the texts of code; args belong to its message.
-func newProblem(sev Severity, code string, args ...any) Problem {
-	t := texts[code]
-	p := Problem{Severity: sev, Code: code, Hint: t.hint, HintZH: t.hintZH}
-	p.Message, p.MessageZH = i18n.New(t.en, t.zh, args...).Both()
+// New fills in the texts of code; args belong to its message.
+func New(sev Severity, code string, args ...any) Problem {
+	t := Texts[code]
+	p := Problem{Severity: sev, Code: code, Hint: t.Hint, HintZH: t.HintZH}
+	p.Message, p.MessageZH = i18n.New(t.En, t.ZH, args...).Both()
 	return p
 }
 
-// fileError is a LoadError about a whole file.
-func fileError(file, code string, args ...any) *LoadError {
-	p := newProblem(SeverityError, code, args...)
+// OfFile is a LoadError about a whole file.
+func OfFile(file, code string, args ...any) *LoadError {
+	p := New(SeverityError, code, args...)
 	p.File = file
 	return &LoadError{Problems: []Problem{p}}
 }
 
-// pos is a place in a file; lines and columns count from 1, columns in
-// characters. The zero pos is the whole file.
-type pos struct{ line, col int }
+// A Pos is a place in a file; lines and columns count from 1, columns in
+// characters. The zero Pos is the whole file.
+type Pos struct{ Line, Col int }
 
 // maxProblems bounds what one hostile file can make us say.
 const maxProblems = 100
 
-// collector gathers the problems of one file.
-type collector struct {
-	file     string
-	problems []Problem
+// A List gathers the problems of one file.
+type List struct {
+	File     string
+	Problems []Problem
 }
 
-// add records a problem at a place of the file and returns it, so that the
+// Add records a problem at a place of the file and returns it, so that the
 // caller can sharpen its hint.
-func (c *collector) add(sev Severity, at pos, path, code string, args ...any) *Problem {
-	p := newProblem(sev, code, args...)
-	p.File, p.Line, p.Column, p.Path = c.file, at.line, at.col, path
-	if len(c.problems) >= maxProblems && sev < SeverityError {
+func (l *List) Add(sev Severity, at Pos, path, code string, args ...any) *Problem {
+	p := New(sev, code, args...)
+	p.File, p.Line, p.Column, p.Path = l.File, at.Line, at.Col, path
+	if len(l.Problems) >= maxProblems && sev < SeverityError {
 		return &p
 	}
-	if len(c.problems) >= 2*maxProblems {
+	if len(l.Problems) >= 2*maxProblems {
 		return &p
 	}
-	c.problems = append(c.problems, p)
-	return &c.problems[len(c.problems)-1]
+	l.Problems = append(l.Problems, p)
+	return &l.Problems[len(l.Problems)-1]
 }
 
-func (c *collector) failed() bool {
-	for _, p := range c.problems {
+// Failed reports whether one of the problems is an error.
+func (l *List) Failed() bool {
+	for _, p := range l.Problems {
 		if p.Severity == SeverityError {
 			return true
 		}
@@ -155,10 +158,10 @@ func (c *collector) failed() bool {
 	return false
 }
 
-// err returns the problems as an error when one of them is one.
-func (c *collector) err() error {
-	if !c.failed() {
+// Err returns the problems as an error when one of them is one.
+func (l *List) Err() error {
+	if !l.Failed() {
 		return nil
 	}
-	return &LoadError{Problems: c.problems}
+	return &LoadError{Problems: l.Problems}
 }
