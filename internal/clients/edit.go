@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -28,7 +29,7 @@ func Edit(c *Client, data []byte, name string, entry any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.LikeBefore(data, after), nil
+	return document.LikeBefore(data, after), nil
 }
 
 // editClientText is Edit, but for the form of the file.
@@ -42,15 +43,15 @@ func editClientText(c *Client, data []byte, name string, raw []byte) ([]byte, er
 		if err != nil {
 			return nil, err
 		}
-		return config.SetMember(data, config.FormatYAML, list, c.key)
+		return config.SetMember(data, document.FormatYAML, list, c.key)
 	case c.format == clientYAML:
-		return config.SetMember(data, config.FormatYAML, raw, c.key, name)
+		return config.SetMember(data, document.FormatYAML, raw, c.key, name)
 	}
 	doc, err := asJSON(data, c.format)
 	if err != nil {
 		return nil, err
 	}
-	return config.SetMember(data, config.FormatJSON, raw, append(c.holder(doc), name)...)
+	return config.SetMember(data, document.FormatJSON, raw, append(c.holder(doc), name)...)
 }
 
 // listWith is the client's list of servers with one changed.

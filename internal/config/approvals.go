@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
@@ -81,7 +82,7 @@ func (a *Approvals) state(all marks, id, hash string, files func() string) wait 
 }
 
 // filesOf is the filesHash of an entry of this file.
-func (a *Approvals) filesOf(n *node) string {
+func (a *Approvals) filesOf(n *document.Node) string {
 	return (&resolver{home: a.home, base: filepath.Dir(a.path)}).filesHash(n)
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -64,18 +65,18 @@ func fold(name string) string {
 type serverChecker struct {
 	c    *problem.List
 	s    *Server
-	raw  *node // the entry with variables resolved
+	raw  *document.Node // the entry with variables resolved
 	path string
 	home string
 }
 
 func (k *serverChecker) report(sev problem.Severity, key, code string, args ...any) *problem.Problem {
 	at, path := k.raw.Pos, k.path
-	if n := k.raw.get(key); n != nil {
-		if n.unresolved {
+	if n := k.raw.Get(key); n != nil {
+		if n.Unresolved {
 			return &problem.Problem{}
 		}
-		at, path = n.Pos, join(k.path, key)
+		at, path = n.Pos, document.Join(k.path, key)
 	}
 	return k.c.Add(sev, at, path, code, args...)
 }
@@ -95,7 +96,7 @@ func (k *serverChecker) run() {
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
-		k.report(problem.SeverityError, "protocol", problem.NotOneOf, shown(k.raw.get("protocol")), i18n.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
+		k.report(problem.SeverityError, "protocol", problem.NotOneOf, shown(k.raw.Get("protocol")), i18n.New("auto, legacy, modern, or a date such as 2025-11-25", "auto、legacy、modern，或如 2025-11-25 的日期"))
 	}
 }
 
@@ -112,15 +113,15 @@ func (k *serverChecker) target() {
 	case s.URL != "" && s.Type == "":
 		s.Type = TypeAuto
 	case s.Command != "" && s.Type != TypeStdio:
-		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.get("type")), i18n.New("a url", "一个 url"))
+		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.Get("type")), i18n.New("a url", "一个 url"))
 	case s.URL != "" && s.Type == TypeStdio:
-		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.get("type")), i18n.New("a command", "一个 command"))
+		k.report(problem.SeverityError, "type", problem.TypeTarget, shown(k.raw.Get("type")), i18n.New("a command", "一个 command"))
 	}
 }
 
 func (k *serverChecker) url() {
-	n := k.raw.get("url")
-	if n.unresolved {
+	n := k.raw.Get("url")
+	if n.Unresolved {
 		return
 	}
 	u, err := url.Parse(k.s.URL)
@@ -165,51 +166,51 @@ func (k *serverChecker) command() {
 	if _, err := exec.LookPath(path); err == nil {
 		return
 	}
-	p := k.report(problem.SeverityError, "command", problem.ShellLine, shown(k.raw.get("command")))
-	words := strings.Fields(shown(k.raw.get("command")))
+	p := k.report(problem.SeverityError, "command", problem.ShellLine, shown(k.raw.Get("command")))
+	words := strings.Fields(shown(k.raw.Get("command")))
 	if len(words) > 1 {
-		p.Hint = `write "command": ` + string(quote(words[0])) + ` and put the rest into "args"`
-		p.HintZH = `请写成 "command": ` + string(quote(words[0])) + `，其余放入 "args"`
+		p.Hint = `write "command": ` + string(document.Quote(words[0])) + ` and put the rest into "args"`
+		p.HintZH = `请写成 "command": ` + string(document.Quote(words[0])) + `，其余放入 "args"`
 	}
 }
 
 func (k *serverChecker) environment() {
-	env := k.raw.get("env")
+	env := k.raw.Get("env")
 	if env == nil {
 		return
 	}
-	for _, m := range env.members {
-		if m.key == "" || strings.ContainsAny(m.key, "=\x00") {
-			k.c.Add(problem.SeverityError, m.Pos, join(k.path, "env"), problem.EnvName, m.key)
+	for _, m := range env.Members {
+		if m.Key == "" || strings.ContainsAny(m.Key, "=\x00") {
+			k.c.Add(problem.SeverityError, m.Pos, document.Join(k.path, "env"), problem.EnvName, m.Key)
 		}
 	}
 }
 
 func (k *serverChecker) headers() {
-	headers := k.raw.get("headers")
+	headers := k.raw.Get("headers")
 	if headers == nil {
 		return
 	}
-	for _, m := range headers.members {
-		if !headerName.MatchString(m.key) {
-			k.c.Add(problem.SeverityError, m.Pos, join(k.path, "headers"), problem.Header, m.key)
+	for _, m := range headers.Members {
+		if !headerName.MatchString(m.Key) {
+			k.c.Add(problem.SeverityError, m.Pos, document.Join(k.path, "headers"), problem.Header, m.Key)
 		}
-		if strings.ContainsAny(k.s.Headers[m.key].Reveal(), "\r\n\x00") {
-			k.c.Add(problem.SeverityError, m.value.Pos, join(k.path, "headers."+m.key), problem.Character, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行或 NUL"))
+		if strings.ContainsAny(k.s.Headers[m.Key].Reveal(), "\r\n\x00") {
+			k.c.Add(problem.SeverityError, m.Value.Pos, document.Join(k.path, "headers."+m.Key), problem.Character, i18n.New("the header", "请求头"), i18n.New("a line break or NUL", "换行或 NUL"))
 		}
 	}
 }
 
 func (k *serverChecker) auth() {
-	auth := k.raw.get("auth")
+	auth := k.raw.Get("auth")
 	for i, text := range k.s.Auth.Allow {
-		n := auth.get("allow").items[i]
-		if _, err := netip.ParsePrefix(text); err != nil && !n.unresolved {
+		n := auth.Get("allow").Items[i]
+		if _, err := netip.ParsePrefix(text); err != nil && !n.Unresolved {
 			k.report(problem.SeverityError, "auth", problem.NotOneOf, shown(n), i18n.New("a network such as 10.0.0.0/8", "如 10.0.0.0/8 的网段"))
 		}
 	}
-	n := auth.get("issuer")
-	if issuer := k.s.Auth.Issuer; issuer != "" && !n.unresolved {
+	n := auth.Get("issuer")
+	if issuer := k.s.Auth.Issuer; issuer != "" && !n.Unresolved {
 		if u, err := url.Parse(issuer); err != nil || u.Host == "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
 			k.report(problem.SeverityError, "auth", problem.URL, safeURL(shown(n)), i18n.New("is not the https address of an issuer", "不是签发者的 https 地址"))
 		}

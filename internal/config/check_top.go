@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -52,10 +53,10 @@ func (r *reader) reportTop(sev problem.Severity, path, code, value string, more 
 }
 
 // at finds a key of the top by its path, or what is nearest to it.
-func (r *reader) at(path string) *node {
+func (r *reader) at(path string) *document.Node {
 	n := r.layout.top
 	for _, key := range strings.Split(path, ".") {
-		next := n.get(key)
+		next := n.Get(key)
 		if next == nil {
 			break
 		}
@@ -103,12 +104,12 @@ func (r *reader) checkCORS() {
 
 func (r *reader) checkRoots() {
 	for i, root := range r.cfg.Roots {
-		item := r.at("roots").items[i]
+		item := r.at("roots").Items[i]
 		uri, vars := root.URI, placeholders(item)
 		if strings.HasPrefix(uri, "file://") || r.vars.asWritten && len(vars) > 0 {
 			continue
 		}
-		if n := item.get("uri"); n != nil && len(vars) > 0 {
+		if n := item.Get("uri"); n != nil && len(vars) > 0 {
 			uri = shown(n)
 		}
 		r.c.Add(problem.SeverityError, r.at("roots").Pos, "roots", problem.URL, uri, i18n.New("is not a file:// URI", "不是 file:// URI"))
@@ -120,23 +121,23 @@ func (r *reader) checkRoots() {
 func (r *reader) checkRegistries() {
 	seen := map[string]bool{OfficialRegistry: true}
 	for i, g := range r.cfg.Registries {
-		item := r.at("registries").items[i]
+		item := r.at("registries").Items[i]
 		if len(placeholders(item)) > 0 && r.vars.asWritten {
 			continue
 		}
 		path := "registries[" + strconv.Itoa(i) + "]"
 		if u, err := url.Parse(g.URL); err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && IsLoopback(u.Hostname())) {
-			r.c.Add(problem.SeverityError, item.Pos, path+".url", problem.URL, asShown(item.get("url")), i18n.New("is not an https address", "不是 https 地址"))
+			r.c.Add(problem.SeverityError, item.Pos, path+".url", problem.URL, asShown(item.Get("url")), i18n.New("is not an https address", "不是 https 地址"))
 		}
 		if !nameFault(g.Name).Empty() || seen[g.Name] {
-			r.c.Add(problem.SeverityError, item.Pos, path+".name", problem.NotOneOf, asShown(item.get("name")), i18n.New("a name that no other registry has", "未被其他注册表使用的名称"))
+			r.c.Add(problem.SeverityError, item.Pos, path+".name", problem.NotOneOf, asShown(item.Get("name")), i18n.New("a name that no other registry has", "未被其他注册表使用的名称"))
 		}
 		seen[g.Name] = true
 	}
 }
 
 // asShown is the text of a value that may be absent, as the file has it.
-func asShown(n *node) string {
+func asShown(n *document.Node) string {
 	if n == nil {
 		return ""
 	}

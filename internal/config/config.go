@@ -11,6 +11,7 @@ import (
 	"net"
 	"time"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -35,12 +36,12 @@ const DefaultSchema = "default"
 // Config is one file, checked, with its defaults filled in and its variables
 // resolved. Nobody changes it once it is loaded.
 type Config struct {
-	Path    string    `json:"-"`
-	Format  Format    `json:"-"`
-	Shape   Shape     `json:"-"`
-	Project bool      `json:"-"` // it came from the working tree
-	Created bool      `json:"-"` // it was missing and has just been written
-	Schemas []*Schema `json:"-"` // in the order of the file
+	Path    string          `json:"-"`
+	Format  document.Format `json:"-"`
+	Shape   Shape           `json:"-"`
+	Project bool            `json:"-"` // it came from the working tree
+	Created bool            `json:"-"` // it was missing and has just been written
+	Schemas []*Schema       `json:"-"` // in the order of the file
 
 	Server     ServerSection `json:"server" doc:"Where the gateway listens." zh:"网关监听的地址。"`
 	CLI        CLI           `json:"cli" doc:"How the command line speaks." zh:"命令行的通信方式。"`

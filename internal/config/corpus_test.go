@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -166,7 +167,7 @@ func TestCorpusAccepted(t *testing.T) {
 			if err != nil || cfg.Schemas[0].Servers[0].Command != "x" {
 				t.Fatalf("%+v, %v", cfg, err)
 			}
-			if cfg.Format == FormatJSON {
+			if cfg.Format == document.FormatJSON {
 				if p := warned(t, cfg, problem.UnknownKey); p.Line != 3 || p.Column != 27 {
 					t.Errorf("place = %s", p.Place())
 				}

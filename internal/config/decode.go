@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
@@ -23,8 +24,8 @@ type decoder struct {
 
 // report records that n does not fit, unless n cannot because a variable in
 // it is not defined.
-func (d *decoder) report(n *node, path, code string, args ...any) *problem.Problem {
-	if n.unresolved {
+func (d *decoder) report(n *document.Node, path, code string, args ...any) *problem.Problem {
+	if n.Unresolved {
 		return &problem.Problem{}
 	}
 	sev := problem.SeverityError
@@ -35,28 +36,28 @@ func (d *decoder) report(n *node, path, code string, args ...any) *problem.Probl
 	if code != problem.WrongType {
 		return p
 	}
-	if want, ok := args[0].(kind); ok {
+	if want, ok := args[0].(document.Kind); ok {
 		p.Hint, p.HintZH = rightType[want][0], rightType[want][1]
 	}
 	return p
 }
 
 // rightType says how each kind of value is written.
-var rightType = map[kind][2]string{
-	kindString: {"put it into quotes", "请加引号"},
-	kindBool:   {"write true or false", "请写 true 或 false"},
-	kindNumber: {"write a number without quotes", "请写不带引号的数字"},
-	kindArray:  {`write it as ["one", "two"]`, `请写成 ["one", "two"]`},
-	kindObject: {`write it as {"key": "value"}`, `请写成 {"key": "value"}`},
+var rightType = map[document.Kind][2]string{
+	document.KindString: {"put it into quotes", "请加引号"},
+	document.KindBool:   {"write true or false", "请写 true 或 false"},
+	document.KindNumber: {"write a number without quotes", "请写不带引号的数字"},
+	document.KindArray:  {`write it as ["one", "two"]`, `请写成 ["one", "two"]`},
+	document.KindObject: {`write it as {"key": "value"}`, `请写成 {"key": "value"}`},
 }
 
 // object fills the struct v from n. Keys that no field reads are warnings.
-func (d *decoder) object(n *node, v reflect.Value, path string) {
-	if n.kind == kindNull {
+func (d *decoder) object(n *document.Node, v reflect.Value, path string) {
+	if n.Kind == document.KindNull {
 		return
 	}
-	if n.kind != kindObject {
-		d.report(n, path, problem.WrongType, kindObject, n.kind)
+	if n.Kind != document.KindObject {
+		d.report(n, path, problem.WrongType, document.KindObject, n.Kind)
 		return
 	}
 	fields := fieldsOf(v.Type())
@@ -64,47 +65,47 @@ func (d *decoder) object(n *node, v reflect.Value, path string) {
 	for _, f := range fields {
 		known[f.name] = f
 	}
-	for _, m := range n.members {
-		f, ok := known[m.key]
+	for _, m := range n.Members {
+		f, ok := known[m.Key]
 		if !ok {
 			d.unknown(m, v.Type(), path)
 			continue
 		}
-		if m.value.kind == kindNull {
+		if m.Value.Kind == document.KindNull {
 			continue
 		}
-		d.value(m.value, v.Field(f.index), f, join(path, m.key))
+		d.value(m.Value, v.Field(f.index), f, document.Join(path, m.Key))
 	}
 }
 
 // unknown warns about a key that nothing reads.
-func (d *decoder) unknown(m member, in reflect.Type, path string) {
-	if reason, ok := retired[in][m.key]; ok {
-		d.c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.NoEffect, m.key, reason)
+func (d *decoder) unknown(m document.Member, in reflect.Type, path string) {
+	if reason, ok := retired[in][m.Key]; ok {
+		d.c.Add(problem.SeverityWarning, m.Pos, document.Join(path, m.Key), problem.NoEffect, m.Key, reason)
 		return
 	}
 	names := append([]string(nil), d.extra...)
 	for _, x := range d.extra {
-		if x == m.key {
+		if x == m.Key {
 			return
 		}
 	}
 	for _, f := range fieldsOf(in) {
 		names = append(names, f.name)
 	}
-	p := d.c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.UnknownKey, m.key)
-	if name := spelling.Nearest(m.key, names); name != "" {
+	p := d.c.Add(problem.SeverityWarning, m.Pos, document.Join(path, m.Key), problem.UnknownKey, m.Key)
+	if name := spelling.Nearest(m.Key, names); name != "" {
 		p.Hint, p.HintZH = "did you mean "+strconv.Quote(name)+"?", "是否应为 "+strconv.Quote(name)+"？"
 	}
 }
 
 // value fills one field.
-func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
+func (d *decoder) value(n *document.Node, v reflect.Value, f field, path string) {
 	switch {
 	case f.typ == typeDuration:
 		d.duration(n, v, f, path)
 	case f.typ == typeRaw:
-		v.SetBytes(n.appendJSON(nil, "", ""))
+		v.SetBytes(n.AppendJSON(nil, "", ""))
 	case f.typ == typeInherit:
 		d.inherit(n, v, path)
 	case f.typ == typeSandbox:
@@ -121,14 +122,14 @@ func (d *decoder) value(n *node, v reflect.Value, f field, path string) {
 		}
 		d.value(n, target.Elem(), f, path)
 		v.Set(target)
-	case f.typ == typeSampling && n.kind == kindString:
-		v.FieldByName("Text").SetString(n.text)
+	case f.typ == typeSampling && n.Kind == document.KindString:
+		v.FieldByName("Text").SetString(n.Text)
 	default:
 		d.kind(n, v, f, path)
 	}
 }
 
-func (d *decoder) kind(n *node, v reflect.Value, f field, path string) {
+func (d *decoder) kind(n *document.Node, v reflect.Value, f field, path string) {
 	switch f.typ.Kind() {
 	case reflect.String:
 		if s, ok := d.text(n, path, f.nul); ok && d.oneOf(n, s, f, path) {
@@ -150,28 +151,28 @@ func (d *decoder) kind(n *node, v reflect.Value, f field, path string) {
 }
 
 // text accepts a string only: a number where text is meant is a slip.
-func (d *decoder) text(n *node, path string, nul bool) (string, bool) {
-	if n.kind != kindString {
-		d.report(n, path, problem.WrongType, kindString, n.kind)
+func (d *decoder) text(n *document.Node, path string, nul bool) (string, bool) {
+	if n.Kind != document.KindString {
+		d.report(n, path, problem.WrongType, document.KindString, n.Kind)
 		return "", false
 	}
-	if !nul && strings.IndexByte(n.text, 0) >= 0 {
+	if !nul && strings.IndexByte(n.Text, 0) >= 0 {
 		d.report(n, path, problem.Character, i18n.New("the text", "文本"), i18n.New("a NUL character", "NUL 字符"))
 		return "", false
 	}
-	return n.text, true
+	return n.Text, true
 }
 
 // scalar accepts numbers and booleans as they are written, for places where
 // only text makes sense anyway: environments and arguments.
-func (d *decoder) scalar(n *node, path string) (string, bool) {
-	if n.kind == kindNumber || n.kind == kindBool {
-		return n.raw, true
+func (d *decoder) scalar(n *document.Node, path string) (string, bool) {
+	if n.Kind == document.KindNumber || n.Kind == document.KindBool {
+		return n.Raw, true
 	}
 	return d.text(n, path, false)
 }
 
-func (d *decoder) oneOf(n *node, s string, f field, path string) bool {
+func (d *decoder) oneOf(n *document.Node, s string, f field, path string) bool {
 	if len(f.enum) == 0 || s == "" {
 		return true
 	}
@@ -189,10 +190,10 @@ func (d *decoder) oneOf(n *node, s string, f field, path string) bool {
 
 // shown is a value as a message may quote it: as written, never with what a
 // variable held.
-func shown(n *node) string {
-	s := n.text
-	if n.expanded || n.kind == kindNumber {
-		s = n.raw
+func shown(n *document.Node) string {
+	s := n.Text
+	if n.Expanded || n.Kind == document.KindNumber {
+		s = n.Raw
 	}
 	if r := []rune(s); len(r) > 80 {
 		s = string(r[:80]) + "…"
@@ -200,24 +201,24 @@ func shown(n *node) string {
 	return s
 }
 
-func (d *decoder) boolean(n *node, v reflect.Value, path string) {
-	if n.kind == kindBool {
-		v.SetBool(n.text == "true")
+func (d *decoder) boolean(n *document.Node, v reflect.Value, path string) {
+	if n.Kind == document.KindBool {
+		v.SetBool(n.Text == "true")
 		return
 	}
-	if b, err := strconv.ParseBool(n.text); err == nil && n.expanded {
+	if b, err := strconv.ParseBool(n.Text); err == nil && n.Expanded {
 		v.SetBool(b)
 		return
 	}
-	d.report(n, path, problem.WrongType, kindBool, n.kind)
+	d.report(n, path, problem.WrongType, document.KindBool, n.Kind)
 }
 
-func (d *decoder) integer(n *node, v reflect.Value, f field, path string) {
-	if n.kind != kindNumber && !n.expanded {
-		d.report(n, path, problem.WrongType, kindNumber, n.kind)
+func (d *decoder) integer(n *document.Node, v reflect.Value, f field, path string) {
+	if n.Kind != document.KindNumber && !n.Expanded {
+		d.report(n, path, problem.WrongType, document.KindNumber, n.Kind)
 		return
 	}
-	x, err := strconv.ParseFloat(n.text, 64)
+	x, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil || x != math.Trunc(x) {
 		d.report(n, path, problem.Unit, shown(n), i18n.New("a whole number", "整数"))
 		return
@@ -237,12 +238,12 @@ func bound(s string, none int64) int64 {
 	return none
 }
 
-func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
-	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, problem.WrongType, i18n.New("a duration", "时长"), n.kind)
+func (d *decoder) duration(n *document.Node, v reflect.Value, f field, path string) {
+	if n.Kind != document.KindNumber && n.Kind != document.KindString {
+		d.report(n, path, problem.WrongType, i18n.New("a duration", "时长"), n.Kind)
 		return
 	}
-	x, err := parseDuration(n.text)
+	x, err := parseDuration(n.Text)
 	if err != nil {
 		d.report(n, path, problem.Unit, shown(n), err)
 		return
@@ -256,12 +257,12 @@ func (d *decoder) duration(n *node, v reflect.Value, f field, path string) {
 	v.SetInt(int64(x))
 }
 
-func (d *decoder) size(n *node, v reflect.Value, f field, path string) {
-	if n.kind != kindNumber && n.kind != kindString {
-		d.report(n, path, problem.WrongType, i18n.New("a size", "大小"), n.kind)
+func (d *decoder) size(n *document.Node, v reflect.Value, f field, path string) {
+	if n.Kind != document.KindNumber && n.Kind != document.KindString {
+		d.report(n, path, problem.WrongType, i18n.New("a size", "大小"), n.Kind)
 		return
 	}
-	x, err := parseSize(n.text)
+	x, err := parseSize(n.Text)
 	if err != nil {
 		d.report(n, path, problem.Unit, shown(n), err)
 		return

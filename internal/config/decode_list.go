@@ -4,19 +4,20 @@ import (
 	"reflect"
 	"strconv"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
 // list fills a slice. A string is not a list of one: splitting it would be
 // guessing.
-func (d *decoder) list(n *node, v reflect.Value, f field, path string) {
-	if n.kind != kindArray {
-		d.report(n, path, problem.WrongType, kindArray, n.kind)
+func (d *decoder) list(n *document.Node, v reflect.Value, f field, path string) {
+	if n.Kind != document.KindArray {
+		d.report(n, path, problem.WrongType, document.KindArray, n.Kind)
 		return
 	}
-	out := reflect.MakeSlice(f.typ, 0, len(n.items))
-	for i, item := range n.items {
+	out := reflect.MakeSlice(f.typ, 0, len(n.Items))
+	for i, item := range n.Items {
 		elem := reflect.New(f.typ.Elem()).Elem()
 		child := path + "[" + strconv.Itoa(i) + "]"
 		if f.typ.Elem().Kind() == reflect.String {
@@ -35,36 +36,36 @@ func (d *decoder) list(n *node, v reflect.Value, f field, path string) {
 }
 
 // table fills a map by name.
-func (d *decoder) table(n *node, v reflect.Value, f field, path string) {
-	if n.kind != kindObject {
-		d.report(n, path, problem.WrongType, kindObject, n.kind)
+func (d *decoder) table(n *document.Node, v reflect.Value, f field, path string) {
+	if n.Kind != document.KindObject {
+		d.report(n, path, problem.WrongType, document.KindObject, n.Kind)
 		return
 	}
-	out := reflect.MakeMapWithSize(f.typ, len(n.members))
-	for _, m := range n.members {
+	out := reflect.MakeMapWithSize(f.typ, len(n.Members))
+	for _, m := range n.Members {
 		elem := reflect.New(f.typ.Elem()).Elem()
-		child := join(path, m.key)
+		child := document.Join(path, m.Key)
 		switch {
 		case f.typ.Elem() == typeSecret:
-			s, ok := d.scalar(m.value, child)
+			s, ok := d.scalar(m.Value, child)
 			if !ok {
 				continue
 			}
 			elem.SetString(s)
 		case f.typ.Elem() == typeRaw:
-			elem.SetBytes(m.value.appendJSON(nil, "", ""))
+			elem.SetBytes(m.Value.AppendJSON(nil, "", ""))
 		default:
-			d.policy(m.value, elem, child)
+			d.policy(m.Value, elem, child)
 		}
-		out.SetMapIndex(reflect.ValueOf(m.key), elem)
+		out.SetMapIndex(reflect.ValueOf(m.Key), elem)
 	}
 	v.Set(out)
 }
 
 // policy fills one policy; true and false are short for its enabled.
-func (d *decoder) policy(n *node, v reflect.Value, path string) {
-	if n.kind == kindBool {
-		on := n.text == "true"
+func (d *decoder) policy(n *document.Node, v reflect.Value, path string) {
+	if n.Kind == document.KindBool {
+		on := n.Text == "true"
 		v.FieldByName("Enabled").Set(reflect.ValueOf(&on))
 		return
 	}
@@ -72,15 +73,15 @@ func (d *decoder) policy(n *node, v reflect.Value, path string) {
 }
 
 // inherit reads "all" or a list of names.
-func (d *decoder) inherit(n *node, v reflect.Value, path string) {
+func (d *decoder) inherit(n *document.Node, v reflect.Value, path string) {
 	var out Inherit
 	switch {
-	case n.kind == kindString && n.text == "all":
+	case n.Kind == document.KindString && n.Text == "all":
 		out.All = true
-	case n.kind == kindArray:
+	case n.Kind == document.KindArray:
 		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
 	default:
-		d.report(n, path, problem.WrongType, i18n.New(`a list of names or "all"`, `名称数组或 "all"`), n.kind)
+		d.report(n, path, problem.WrongType, i18n.New(`a list of names or "all"`, `名称数组或 "all"`), n.Kind)
 		return
 	}
 	v.Set(reflect.ValueOf(out))

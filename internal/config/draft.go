@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -13,11 +14,11 @@ import (
 // Draft is a file being changed.
 type Draft struct {
 	path   string
-	format Format
+	format document.Format
 	data   []byte
 	mode   fs.FileMode
-	old    *node // nil: there is no file yet
-	root   *node
+	old    *document.Node // nil: there is no file yet
+	root   *document.Node
 	unread map[string]bool // ids of servers that were changed by somebody who has not read them
 	// proposed are the ids of servers that wait for approval even if a person writes them.
 	proposed map[string]bool
@@ -30,20 +31,20 @@ func (d *Draft) Entry(schema, name string) []byte {
 	if e == nil {
 		return nil
 	}
-	return e.value.appendJSON(nil, "", "  ")
+	return e.value.AppendJSON(nil, "", "  ")
 }
 
 // SetServer adds a server, or changes the one of that name. entry is a JSON
 // object; a value of [REDACTED] keeps what the file has there.
 func (d *Draft) SetServer(schema, name string, entry []byte) error {
 	c := &problem.List{File: name}
-	v := parse(entry, FormatJSON, c)
+	v := document.Parse(entry, document.FormatJSON, c)
 	if v == nil {
 		return c.Err()
 	}
 	if e := d.find(schema, name); e != nil {
-		if itemName(e.value) != "" && !e.path[len(e.path)-1].isKey && !v.has("name") {
-			v = v.with(append([]member{{key: "name", value: e.value.get("name")}}, v.members...))
+		if document.ItemName(e.value) != "" && !e.path[len(e.path)-1].IsKey && !v.Has("name") {
+			v = v.With(append([]document.Member{{Key: "name", Value: e.value.Get("name")}}, v.Members...))
 		}
 		var err error
 		if v, err = unredact(v, e.value); err != nil {
@@ -86,9 +87,9 @@ func (d *Draft) isUnread(schema, name string) {
 }
 
 // addServer puts a new entry behind the others.
-func (d *Draft) addServer(schema, name string, v *node) error {
+func (d *Draft) addServer(schema, name string, v *document.Node) error {
 	if d.root == nil {
-		d.root = parse([]byte(`{"mcpServers": {}}`), FormatJSON, &problem.List{})
+		d.root = document.Parse([]byte(`{"mcpServers": {}}`), document.FormatJSON, &problem.List{})
 	}
 	l := takeApart(d.root, &problem.List{})
 	if l == nil {
@@ -98,21 +99,21 @@ func (d *Draft) addServer(schema, name string, v *node) error {
 	if err != nil {
 		return err
 	}
-	holder := d.root.at(path)
-	if holder != nil && holder.kind == kindArray {
-		named := v.with(append([]member{{key: "name", value: &node{kind: kindString, text: name}}}, v.members...))
-		if v.has("name") {
+	holder := d.root.At(path)
+	if holder != nil && holder.Kind == document.KindArray {
+		named := v.With(append([]document.Member{{Key: "name", Value: &document.Node{Kind: document.KindString, Text: name}}}, v.Members...))
+		if v.Has("name") {
 			named = v
 		}
 		h := *holder
-		h.items = append(slices.Clip(holder.items), named)
+		h.Items = append(slices.Clip(holder.Items), named)
 		d.root = replaceAt(d.root, path, &h)
 		return nil
 	}
-	if holder == nil || holder.kind != kindObject {
-		holder = &node{kind: kindObject}
+	if holder == nil || holder.Kind != document.KindObject {
+		holder = &document.Node{Kind: document.KindObject}
 	}
-	d.root = replaceAt(d.root, path, holder.with(append(slices.Clip(holder.members), member{key: name, value: v})))
+	d.root = replaceAt(d.root, path, holder.With(append(slices.Clip(holder.Members), document.Member{Key: name, Value: v})))
 	return nil
 }
 
@@ -134,12 +135,12 @@ func (d *Draft) EnableServer(schema, name string, on bool) error {
 		return d.noServer(schema, name)
 	}
 	key, value := "enabled", on
-	if e.value.has("disabled") && !e.value.has("enabled") {
+	if e.value.Has("disabled") && !e.value.Has("enabled") {
 		key, value = "disabled", !on
 	}
 	d.isUnread(schema, name)
-	flag := &node{kind: kindBool, text: fmt.Sprint(value)}
-	d.root = replaceAt(d.root, append(slices.Clip(e.path), keyStep(key)), flag)
+	flag := &document.Node{Kind: document.KindBool, Text: fmt.Sprint(value)}
+	d.root = replaceAt(d.root, append(slices.Clip(e.path), document.KeyStep(key)), flag)
 	return nil
 }
 
@@ -151,7 +152,7 @@ func (d *Draft) Replace(data []byte) error {
 	if !ok {
 		return c.Err()
 	}
-	root := parse(text, formatOf("", text), c)
+	root := document.Parse(text, formatOf("", text), c)
 	if root == nil {
 		return c.Err()
 	}
@@ -188,17 +189,17 @@ func (d *Draft) content() ([]byte, error) {
 		return nil, i18n.Errorf("%s: nothing to write", "%s：没有可写入的内容", d.path)
 	}
 	if d.old == nil {
-		return render(d.root, d.format), nil
+		return document.Render(d.root, d.format), nil
 	}
-	return rewrite(d.data, d.format, d.old, d.root)
+	return document.Rewrite(d.data, d.format, d.old, d.root)
 }
 
 // onlyServersChanged reports whether everything beside the servers is as it
 // was: the shape, the schemas and every other key.
 func (d *Draft) onlyServersChanged() bool {
-	strip := func(root *node) *node {
+	strip := func(root *document.Node) *document.Node {
 		if root == nil {
-			return &node{kind: kindObject}
+			return &document.Node{Kind: document.KindObject}
 		}
 		l := takeApart(root, &problem.List{})
 		if l == nil {
@@ -212,39 +213,39 @@ func (d *Draft) onlyServersChanged() bool {
 		}
 		return root
 	}
-	return strip(d.old).equal(strip(d.root))
+	return strip(d.old).Equal(strip(d.root))
 }
 
 // replaceAt returns root with the value at path replaced, added, or removed
 // when value is nil; root itself stays as it is.
-func replaceAt(root *node, path []step, value *node) *node {
+func replaceAt(root *document.Node, path []document.Step, value *document.Node) *document.Node {
 	if len(path) == 0 {
 		return value
 	}
 	c := *root
 	s := path[0]
-	if !s.isKey {
-		c.items = slices.Clone(root.items)
-		if child := replaceAt(root.items[s.index], path[1:], value); child != nil {
-			c.items[s.index] = child
+	if !s.IsKey {
+		c.Items = slices.Clone(root.Items)
+		if child := replaceAt(root.Items[s.Index], path[1:], value); child != nil {
+			c.Items[s.Index] = child
 		} else {
-			c.items = slices.Delete(c.items, s.index, s.index+1)
+			c.Items = slices.Delete(c.Items, s.Index, s.Index+1)
 		}
 		return &c
 	}
-	c.members = slices.Clone(root.members)
-	i := slices.IndexFunc(c.members, func(m member) bool { return m.key == s.key })
+	c.Members = slices.Clone(root.Members)
+	i := slices.IndexFunc(c.Members, func(m document.Member) bool { return m.Key == s.Key })
 	if i < 0 {
 		if value != nil {
-			child := replaceAt(&node{kind: kindObject}, path[1:], value)
-			c.members = append(c.members, member{key: s.key, value: child})
+			child := replaceAt(&document.Node{Kind: document.KindObject}, path[1:], value)
+			c.Members = append(c.Members, document.Member{Key: s.Key, Value: child})
 		}
 		return &c
 	}
-	if child := replaceAt(c.members[i].value, path[1:], value); child != nil {
-		c.members[i].value = child
+	if child := replaceAt(c.Members[i].Value, path[1:], value); child != nil {
+		c.Members[i].Value = child
 	} else {
-		c.members = slices.Delete(c.members, i, i+1)
+		c.Members = slices.Delete(c.Members, i, i+1)
 	}
 	return &c
 }

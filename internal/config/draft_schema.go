@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
 
 // serversOf is where the servers of a schema are.
-func (d *Draft) serversOf(l *layout, schema string) ([]step, error) {
+func (d *Draft) serversOf(l *layout, schema string) ([]document.Step, error) {
 	isDefault := schema == DefaultSchema || schema == ""
 	if l.shape != ShapeSchemas {
 		if !isDefault {
@@ -19,11 +20,11 @@ func (d *Draft) serversOf(l *layout, schema string) ([]step, error) {
 	}
 	for _, s := range l.schemas {
 		if s.value != nil && (s.name == schema || isDefault && s.name == DefaultSchema) {
-			return append(slices.Clip(s.path), keyStep("mcpServers")), nil
+			return append(slices.Clip(s.path), document.KeyStep("mcpServers")), nil
 		}
 	}
-	if isDefault && d.root.has("mcpServers") {
-		return []step{keyStep("mcpServers")}, nil
+	if isDefault && d.root.Has("mcpServers") {
+		return []document.Step{document.KeyStep("mcpServers")}, nil
 	}
 	return nil, d.noSchema(l, schema)
 }
@@ -31,7 +32,7 @@ func (d *Draft) serversOf(l *layout, schema string) ([]step, error) {
 // AddSchema adds an empty schema; one that is there stays as it is.
 func (d *Draft) AddSchema(name string) error {
 	if d.root == nil {
-		d.root = parse([]byte(`{"mcpServers": {}}`), FormatJSON, &problem.List{})
+		d.root = document.Parse([]byte(`{"mcpServers": {}}`), document.FormatJSON, &problem.List{})
 	}
 	l := takeApart(d.root, &problem.List{})
 	if l == nil || l.shape != ShapeSchemas && l.shape != ShapeServers {
@@ -41,7 +42,7 @@ func (d *Draft) AddSchema(name string) error {
 		return nil
 	}
 	empty := object("mcpServers", object())
-	d.root = replaceAt(d.root, []step{keyStep("schemas"), keyStep(name)}, empty)
+	d.root = replaceAt(d.root, []document.Step{document.KeyStep("schemas"), document.KeyStep(name)}, empty)
 	return nil
 }
 

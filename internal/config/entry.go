@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
@@ -18,42 +19,42 @@ import (
 // takeApproval gives s the text that a person approves, and its hash.
 func (l *layout) takeApproval(s *Server, e entry) {
 	n := l.approvable(e)
-	s.entry = i18n.SeenJSON(string(n.appendJSON(nil, "", "  ")))
+	s.entry = i18n.SeenJSON(string(n.AppendJSON(nil, "", "  ")))
 	s.approval = hashOf(n)
 }
 
 // approvable is an entry with all that the file says about it.
-func (l *layout) approvable(e entry) *node {
+func (l *layout) approvable(e entry) *document.Node {
 	n := literal(e.value)
 	denied := l.deniedTools()[e.schema+"/"+e.name]
 	if len(denied) == 0 {
 		return n
 	}
-	list := &node{kind: kindArray}
+	list := &document.Node{Kind: document.KindArray}
 	for _, name := range denied {
-		list.items = append(list.items, &node{kind: kindString, text: name})
+		list.Items = append(list.Items, &document.Node{Kind: document.KindString, Text: name})
 	}
-	return n.with(append(slices.Clip(n.members), member{key: "disabled_tools of the file", value: list}))
+	return n.With(append(slices.Clip(n.Members), document.Member{Key: "disabled_tools of the file", Value: list}))
 }
 
 // literal returns n with every number and boolean as the file writes it, for
 // that is what a program gets in its arguments and environment.
-func literal(n *node) *node {
+func literal(n *document.Node) *document.Node {
 	c := *n
-	switch n.kind {
-	case kindNumber, kindBool:
-		if n.raw != "" && n.raw != n.text {
-			c.kind, c.text = kindString, n.raw
+	switch n.Kind {
+	case document.KindNumber, document.KindBool:
+		if n.Raw != "" && n.Raw != n.Text {
+			c.Kind, c.Text = document.KindString, n.Raw
 		}
-	case kindArray:
-		c.items = make([]*node, len(n.items))
-		for i, v := range n.items {
-			c.items[i] = literal(v)
+	case document.KindArray:
+		c.Items = make([]*document.Node, len(n.Items))
+		for i, v := range n.Items {
+			c.Items[i] = literal(v)
 		}
-	case kindObject:
-		c.members = make([]member, len(n.members))
-		for i, m := range n.members {
-			c.members[i] = member{m.Pos, m.key, literal(m.value)}
+	case document.KindObject:
+		c.Members = make([]document.Member, len(n.Members))
+		for i, m := range n.Members {
+			c.Members[i] = document.Member{Pos: m.Pos, Key: m.Key, Value: literal(m.Value)}
 		}
 	}
 	return &c
@@ -62,27 +63,27 @@ func literal(n *node) *node {
 // hashOf hashes a value in canonical form: JSON in one line, keys in order,
 // numbers and booleans as texts, so that it does not matter whether the file
 // is read as JSON or as YAML.
-func hashOf(n *node) string {
-	sum := sha256.Sum256(canonical(n).appendJSON(nil, "", ""))
+func hashOf(n *document.Node) string {
+	sum := sha256.Sum256(canonical(n).AppendJSON(nil, "", ""))
 	return hex.EncodeToString(sum[:])
 }
 
-func canonical(n *node) *node {
+func canonical(n *document.Node) *document.Node {
 	c := *n
-	if n.kind == kindNumber || n.kind == kindBool {
-		c.kind = kindString
-		if n.raw != "" {
-			c.text = n.raw
+	if n.Kind == document.KindNumber || n.Kind == document.KindBool {
+		c.Kind = document.KindString
+		if n.Raw != "" {
+			c.Text = n.Raw
 		}
 	}
-	c.items, c.members = slices.Clone(n.items), slices.Clone(n.members)
-	for i, v := range c.items {
-		c.items[i] = canonical(v)
+	c.Items, c.Members = slices.Clone(n.Items), slices.Clone(n.Members)
+	for i, v := range c.Items {
+		c.Items[i] = canonical(v)
 	}
-	for i, m := range c.members {
-		c.members[i].value = canonical(m.value)
+	for i, m := range c.Members {
+		c.Members[i].Value = canonical(m.Value)
 	}
-	slices.SortFunc(c.members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(c.Members, func(a, b document.Member) int { return strings.Compare(a.Key, b.Key) })
 	return &c
 }
 
@@ -104,24 +105,24 @@ func (l *layout) entry(id string) entry {
 // filesHash is a hash of what the files hold that the entry n reads; "" when
 // there are none. A file can hold a command as well as a password, so every file counts
 // except those that headers read, which run nothing.
-func (r *resolver) filesHash(n *node) string {
+func (r *resolver) filesHash(n *document.Node) string {
 	own := ownServer(n, "", &problem.List{})
 	h := newFieldHash()
 	found := false
-	for _, m := range own.members {
-		if m.key == "headers" {
+	for _, m := range own.Members {
+		if m.Key == "headers" {
 			continue
 		}
-		for _, name := range placeholders(m.value) {
+		for _, name := range placeholders(m.Value) {
 			path, ok := strings.CutPrefix(name, "file:")
 			if !ok {
 				continue
 			}
 			found = true
 			if text, err := r.file(path); err == nil {
-				h.add(m.key, path, text)
+				h.add(m.Key, path, text)
 			} else {
-				h.add(m.key, path)
+				h.add(m.Key, path)
 			}
 		}
 	}
@@ -142,7 +143,7 @@ func layoutOf(path string) (*layout, error) {
 	if !ok {
 		return nil, c.Err()
 	}
-	root := parse(text, formatOf(realPath(path), text), c)
+	root := document.Parse(text, formatOf(realPath(path), text), c)
 	if root == nil {
 		return nil, c.Err()
 	}
@@ -160,22 +161,22 @@ func (l *layout) deniedTools() map[string][]string {
 		return nil
 	}
 	all := map[string][]string{}
-	for _, item := range l.denied.items {
-		if item.kind != kindString {
+	for _, item := range l.denied.Items {
+		if item.Kind != document.KindString {
 			continue
 		}
 		var best *entry
 		for i, e := range l.entries {
-			if strings.HasPrefix(item.text, e.name+".") && (best == nil || len(e.name) > len(best.name)) {
+			if strings.HasPrefix(item.Text, e.name+".") && (best == nil || len(e.name) > len(best.name)) {
 				best = &l.entries[i]
 			}
 		}
 		if best == nil {
-			all[""] = append(all[""], item.text)
+			all[""] = append(all[""], item.Text)
 			continue
 		}
 		id := best.schema + "/" + best.name
-		all[id] = append(all[id], item.text[len(best.name)+1:])
+		all[id] = append(all[id], item.Text[len(best.name)+1:])
 	}
 	return all
 }

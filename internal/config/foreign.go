@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -50,39 +51,39 @@ var topIdle = map[string]i18n.Text{
 }
 
 // takeTop keeps the keys beside the servers, under our names.
-func (l *layout) takeTop(root *node, c *problem.List) {
-	l.top = root.with(nil)
-	l.tester = root.get("mcp-tester.timeout")
+func (l *layout) takeTop(root *document.Node, c *problem.List) {
+	l.top = root.With(nil)
+	l.tester = root.Get("mcp-tester.timeout")
 	if l.shape == ShapeBare || l.shape == ShapeTester || len(l.holder) > 1 {
 		return // the rest is somebody else's settings
 	}
-	l.denied = root.get("disabled_tools")
-	compact := root.get("compact")
-	for _, m := range root.members {
-		reason, idle := topIdle[m.key]
-		ours, renamed := topNames[m.key]
+	l.denied = root.Get("disabled_tools")
+	compact := root.Get("compact")
+	for _, m := range root.Members {
+		reason, idle := topIdle[m.Key]
+		ours, renamed := topNames[m.Key]
 		switch {
-		case m.key == "compact" || m.key == "disabled_tools" || isHolder(m.key):
+		case m.Key == "compact" || m.Key == "disabled_tools" || isHolder(m.Key):
 		case idle && reason.Empty():
 		case idle:
-			c.Add(problem.SeverityWarning, m.Pos, m.key, problem.NoEffect, m.key, reason)
+			c.Add(problem.SeverityWarning, m.Pos, m.Key, problem.NoEffect, m.Key, reason)
 		case renamed:
-			if compact == nil || compact.kind != kindObject {
-				compact = &node{Pos: m.Pos, kind: kindObject}
+			if compact == nil || compact.Kind != document.KindObject {
+				compact = &document.Node{Pos: m.Pos, Kind: document.KindObject}
 			}
-			compact = compact.with(append(compact.members, member{m.Pos, ours, m.value}))
+			compact = compact.With(append(compact.Members, document.Member{Pos: m.Pos, Key: ours, Value: m.Value}))
 		default:
-			l.top.members = append(l.top.members, m)
+			l.top.Members = append(l.top.Members, m)
 		}
 	}
 	if compact != nil {
-		l.top.members = append(l.top.members, member{compact.Pos, "compact", compact})
+		l.top.Members = append(l.top.Members, document.Member{Pos: compact.Pos, Key: "compact", Value: compact})
 	}
 }
 
 func isHolder(key string) bool {
 	for _, h := range holders {
-		if h.path[0].key == key {
+		if h.path[0].Key == key {
 			return true
 		}
 	}
@@ -92,81 +93,81 @@ func isHolder(key string) bool {
 // nameFor is the key of an entry that counts as ours of that name: ours, or of
 // other programs' the first in the alphabet, so that the order in the file
 // never tells.
-func nameFor(n *node, key string) string {
-	if n.has(key) {
+func nameFor(n *document.Node, key string) string {
+	if n.Has(key) {
 		return key
 	}
 	first := ""
-	for _, m := range n.members {
-		alias := serverNames[m.key]
-		if m.key == "tools" && m.value.kind == kindArray {
+	for _, m := range n.Members {
+		alias := serverNames[m.Key]
+		if m.Key == "tools" && m.Value.Kind == document.KindArray {
 			alias = "allow"
 		}
-		if alias == key && (first == "" || m.key < first) {
-			first = m.key
+		if alias == key && (first == "" || m.Key < first) {
+			first = m.Key
 		}
 	}
 	return first
 }
 
 // ownServer returns an entry with every key under our name.
-func ownServer(n *node, path string, c *problem.List) *node {
-	out := n.with(make([]member, 0, len(n.members)))
-	put := func(m member, key string) {
-		if other := nameFor(n, key); key != m.key && other != "" && other != m.key {
-			c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.TwoNames, m.key, other)
+func ownServer(n *document.Node, path string, c *problem.List) *document.Node {
+	out := n.With(make([]document.Member, 0, len(n.Members)))
+	put := func(m document.Member, key string) {
+		if other := nameFor(n, key); key != m.Key && other != "" && other != m.Key {
+			c.Add(problem.SeverityWarning, m.Pos, document.Join(path, m.Key), problem.TwoNames, m.Key, other)
 			return
 		}
-		out.members = append(out.members, member{m.Pos, key, m.value})
+		out.Members = append(out.Members, document.Member{Pos: m.Pos, Key: key, Value: m.Value})
 	}
-	for _, m := range n.members {
-		reason, idle := serverIdle[m.key]
+	for _, m := range n.Members {
+		reason, idle := serverIdle[m.Key]
 		switch {
 		case idle && !reason.Empty():
-			c.Add(problem.SeverityWarning, m.Pos, join(path, m.key), problem.NoEffect, m.key, reason)
+			c.Add(problem.SeverityWarning, m.Pos, document.Join(path, m.Key), problem.NoEffect, m.Key, reason)
 		case idle:
-		case m.key == "disabled" && m.value.kind == kindBool:
-			not := *m.value
-			not.text = map[string]string{"true": "false", "false": "true"}[m.value.text]
-			m.value = &not
+		case m.Key == "disabled" && m.Value.Kind == document.KindBool:
+			not := *m.Value
+			not.Text = map[string]string{"true": "false", "false": "true"}[m.Value.Text]
+			m.Value = &not
 			put(m, "enabled")
-		case m.key == "command" && m.value.kind == kindArray && len(m.value.items) > 0:
-			out.members = append(out.members, splitCommand(m, n.get("args"))...)
-		case m.key == "args" && n.has("command") && n.get("command").kind == kindArray:
-		case m.key == "tools" && m.value.kind == kindArray:
+		case m.Key == "command" && m.Value.Kind == document.KindArray && len(m.Value.Items) > 0:
+			out.Members = append(out.Members, splitCommand(m, n.Get("args"))...)
+		case m.Key == "args" && n.Has("command") && n.Get("command").Kind == document.KindArray:
+		case m.Key == "tools" && m.Value.Kind == document.KindArray:
 			put(m, "allow")
-		case m.key == "type":
+		case m.Key == "type":
 			put(ownType(m), "type")
-		case serverNames[m.key] != "":
-			put(ownType(m), serverNames[m.key])
+		case serverNames[m.Key] != "":
+			put(ownType(m), serverNames[m.Key])
 		default:
-			put(m, m.key)
+			put(m, m.Key)
 		}
 	}
-	if n.has("httpUrl") && !n.has("type") && !n.has("url") {
-		out.members = append(out.members, member{n.Pos, "type", &node{Pos: n.Pos, kind: kindString, text: TypeHTTP}})
+	if n.Has("httpUrl") && !n.Has("type") && !n.Has("url") {
+		out.Members = append(out.Members, document.Member{Pos: n.Pos, Key: "type", Value: &document.Node{Pos: n.Pos, Kind: document.KindString, Text: TypeHTTP}})
 	}
 	return out
 }
 
 // splitCommand turns a command written as one list into command and args.
-func splitCommand(m member, args *node) []member {
-	rest := &node{Pos: m.value.Pos, kind: kindArray, items: m.value.items[1:]}
-	if args != nil && args.kind == kindArray {
-		rest.items = append(append([]*node(nil), rest.items...), args.items...)
+func splitCommand(m document.Member, args *document.Node) []document.Member {
+	rest := &document.Node{Pos: m.Value.Pos, Kind: document.KindArray, Items: m.Value.Items[1:]}
+	if args != nil && args.Kind == document.KindArray {
+		rest.Items = append(append([]*document.Node(nil), rest.Items...), args.Items...)
 	}
-	return []member{{m.Pos, "command", m.value.items[0]}, {m.Pos, "args", rest}}
+	return []document.Member{{Pos: m.Pos, Key: "command", Value: m.Value.Items[0]}, {Pos: m.Pos, Key: "args", Value: rest}}
 }
 
 // ownType renames a transport when m is the type.
-func ownType(m member) member {
-	if m.value.kind != kindString || (m.key != "type" && serverNames[m.key] != "type") {
+func ownType(m document.Member) document.Member {
+	if m.Value.Kind != document.KindString || (m.Key != "type" && serverNames[m.Key] != "type") {
 		return m
 	}
-	if own := typeNames[strings.TrimSpace(m.value.text)]; own != "" {
-		v := *m.value
-		v.text = own
-		m.value = &v
+	if own := typeNames[strings.TrimSpace(m.Value.Text)]; own != "" {
+		v := *m.Value
+		v.Text = own
+		m.Value = &v
 	}
 	return m
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -68,20 +69,20 @@ func expectPlaces(t *testing.T, data []byte, err error) {
 
 // expectEditable adds a server to a file that loads. It works or is refused;
 // what it writes is never another file than meant.
-func expectEditable(t *testing.T, data []byte, format Format) {
+func expectEditable(t *testing.T, data []byte, format document.Format) {
 	t.Helper()
 	text, ok := decodeText(data, &problem.List{})
 	if !ok {
 		t.Fatal("a file that loads cannot be decoded")
 	}
-	root := parse(text, format, &problem.List{})
+	root := document.Parse(text, format, &problem.List{})
 	d := &Draft{path: "x", format: format, data: data, old: root, root: root}
 	schema := takeApart(root, &problem.List{}).schemas
 	if len(schema) == 0 || d.SetServer(schema[0].name, "fuzz-added", []byte(`{"command": "x", "args": ["a"]}`)) != nil {
 		return
 	}
 	out, err := d.content()
-	if errors.Is(err, errInPlace) {
+	if errors.Is(err, document.ErrInPlace) {
 		return
 	}
 	if err != nil {
@@ -91,7 +92,7 @@ func expectEditable(t *testing.T, data []byte, format Format) {
 	if !ok {
 		t.Fatal("what was written cannot be decoded")
 	}
-	if got := parse(again, format, &problem.List{}); !got.equal(d.root) {
+	if got := document.Parse(again, format, &problem.List{}); !got.Equal(d.root) {
 		t.Errorf("written:\n%s", out)
 	}
 }

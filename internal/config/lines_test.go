@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/config/document"
 )
 
 // TestLineBreaks changes files with the line breaks of Windows and a byte order
@@ -32,9 +34,9 @@ func TestLineBreaks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			format := FormatJSON
+			format := document.FormatJSON
 			if strings.HasSuffix(name, "yaml") {
-				format = FormatYAML
+				format = document.FormatYAML
 			}
 			member, err := SetMember([]byte(before), format, []byte(`{"command": "cat", "args": ["x"]}`), "mcpServers", "b")
 			if err != nil {
@@ -44,7 +46,7 @@ func TestLineBreaks(t *testing.T) {
 				if n, crlf := bytes.Count(out, []byte("\n")), bytes.Count(out, []byte("\r\n")); n != crlf || n <= strings.Count(text, "\n") {
 					t.Errorf("%s: %d of %d lines end with CRLF: %q", how, crlf, n, out)
 				}
-				if bytes.HasPrefix(out, bom) != strings.HasPrefix(text, "\ufeff") {
+				if bytes.HasPrefix(out, document.BOM) != strings.HasPrefix(text, "\ufeff") {
 					t.Errorf("%s: the byte order mark changed: %q", how, out)
 				}
 			}

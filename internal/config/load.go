@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -84,7 +85,7 @@ func Check(path string, data []byte, o LoadOptions) (*Config, error) {
 
 func load(data []byte, found Found, o LoadOptions, c *problem.List) (*Config, error) {
 	format := formatOf(realPath(found.Path), data)
-	root := parse(data, format, c)
+	root := document.Parse(data, format, c)
 	if root == nil {
 		return nil, c.Err()
 	}
@@ -136,18 +137,18 @@ func (r *reader) read() {
 // top reads the sections beside the servers.
 func (r *reader) top() {
 	v := reflect.ValueOf(r.cfg).Elem()
-	server := r.layout.top.get("server")
-	r.cfg.Server.PortSet = server != nil && server.has("port")
-	for _, m := range r.layout.top.members {
-		one := r.layout.top.with([]member{m})
-		if r.cfg.Project && m.key != "mode" && m.key != "naming" {
-			r.c.Add(problem.SeverityWarning, m.Pos, m.key, problem.ProjectKey, m.key)
+	server := r.layout.top.Get("server")
+	r.cfg.Server.PortSet = server != nil && server.Has("port")
+	for _, m := range r.layout.top.Members {
+		one := r.layout.top.With([]document.Member{m})
+		if r.cfg.Project && m.Key != "mode" && m.Key != "naming" {
+			r.c.Add(problem.SeverityWarning, m.Pos, m.Key, problem.ProjectKey, m.Key)
 			continue
 		}
 		var refs references
 		one = r.vars.expand(one, &refs)
-		one = r.dropUndefined(one, m.key)
-		d := decoder{c: r.c, soft: m.key == "cli", extra: shapeKeys()}
+		one = r.dropUndefined(one, m.Key)
+		d := decoder{c: r.c, soft: m.Key == "cli", extra: shapeKeys()}
 		d.object(one, v, "")
 	}
 	r.cfg.Logging.File = r.absolute(r.cfg.Logging.File)
@@ -158,8 +159,8 @@ func (r *reader) top() {
 	if r.cfg.Logging.Level == "warning" {
 		r.cfg.Logging.Level = "warn"
 	}
-	access := r.layout.top.get("access")
-	if access == nil || !access.has("enabled") {
+	access := r.layout.top.Get("access")
+	if access == nil || !access.Has("enabled") {
 		r.cfg.Access.Enabled = r.cfg.Access.Keys != "" || r.cfg.Access.Key != "" || r.cfg.Access.OAuth.Issuer != ""
 	}
 }
@@ -169,37 +170,37 @@ func (r *reader) top() {
 func shapeKeys() []string {
 	var keys []string
 	for _, h := range holders {
-		keys = appendNew(keys, h.path[0].key)
+		keys = appendNew(keys, h.path[0].Key)
 	}
 	return append(keys, "disabled_tools")
 }
 
 // dropUndefined removes values that lack a variable. Who may enter is never
 // decided by a value that is not there.
-func (r *reader) dropUndefined(n *node, path string) *node {
-	if n.unresolved && r.vars.asWritten {
+func (r *reader) dropUndefined(n *document.Node, path string) *document.Node {
+	if n.Unresolved && r.vars.asWritten {
 		return n
 	}
-	if n.unresolved {
+	if n.Unresolved {
 		sev := problem.SeverityWarning
 		if strings.HasPrefix(path, "access") {
 			sev = problem.SeverityError
 		}
-		_, _, missing := r.vars.text(n.raw)
+		_, _, missing := r.vars.text(n.Raw)
 		r.c.Add(sev, n.Pos, path, problem.UndefTop, strings.Join(missing, ", "))
-		return &node{Pos: n.Pos}
+		return &document.Node{Pos: n.Pos}
 	}
 	c := *n
-	c.items, c.members = slices.Clone(n.items), slices.Clone(n.members)
-	for i := range c.items {
-		c.items[i] = r.dropUndefined(c.items[i], path)
+	c.Items, c.Members = slices.Clone(n.Items), slices.Clone(n.Members)
+	for i := range c.Items {
+		c.Items[i] = r.dropUndefined(c.Items[i], path)
 	}
-	for i, m := range c.members {
+	for i, m := range c.Members {
 		child := path
-		if m.key != path {
-			child = join(path, m.key)
+		if m.Key != path {
+			child = document.Join(path, m.Key)
 		}
-		c.members[i].value = r.dropUndefined(m.value, child)
+		c.Members[i].Value = r.dropUndefined(m.Value, child)
 	}
 	return &c
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -17,14 +18,14 @@ func (r *reader) schema(e schemaEntry) {
 	switch {
 	case e.value == nil:
 	case !schemaName.MatchString(e.name):
-		r.c.Add(problem.SeverityError, e.at, pathText(e.path), problem.SchemaName, e.name, i18n.New("is not allowed", "不允许使用"))
+		r.c.Add(problem.SeverityError, e.at, document.PathText(e.path), problem.SchemaName, e.name, i18n.New("is not allowed", "不允许使用"))
 	case reservedSchemas[e.name]:
-		r.c.Add(problem.SeverityError, e.at, pathText(e.path), problem.SchemaName, e.name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
+		r.c.Add(problem.SeverityError, e.at, document.PathText(e.path), problem.SchemaName, e.name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
 	}
 	if e.value != nil {
 		var refs references
 		d := decoder{c: r.c, extra: []string{"mcpServers", "servers", "mcp_servers"}}
-		d.object(r.dropUndefined(r.vars.expand(e.value, &refs), pathText(e.path)), reflect.ValueOf(s).Elem(), pathText(e.path))
+		d.object(r.dropUndefined(r.vars.expand(e.value, &refs), document.PathText(e.path)), reflect.ValueOf(s).Elem(), document.PathText(e.path))
 	}
 	s.Mode = firstOf(s.Mode, r.cfg.Mode, r.o.Personality.mode())
 	s.Naming = firstOf(s.Naming, r.cfg.Naming)
@@ -46,13 +47,13 @@ func firstOf(values ...string) string {
 
 // server reads one entry.
 func (r *reader) server(schema *Schema, e entry) {
-	path := pathText(e.path)
+	path := document.PathText(e.path)
 	s := &Server{Name: e.name, Schema: schema.Name, Line: e.at.Line, Column: e.at.Col}
 	if fault := nameFault(e.name); !fault.Empty() {
 		r.c.Add(problem.SeverityError, e.at, path, problem.ServerName, e.name, fault)
 	}
 	own := ownServer(e.value, path, r.c)
-	s.Vars = appendNew(placeholders(own.get("headers")), placeholders(own.get("env"))...)
+	s.Vars = appendNew(placeholders(own.Get("headers")), placeholders(own.Get("env"))...)
 	r.layout.takeApproval(s, e)
 	vars := r.vars
 	why := r.record.state(r.marks, s.ID(), s.approval, func() string { return r.record.filesOf(e.value) })
@@ -87,7 +88,7 @@ func (r *reader) server(schema *Schema, e entry) {
 }
 
 // undefined says why a server is off.
-func (r *reader) undefined(s *Server, n *node, path string) {
+func (r *reader) undefined(s *Server, n *document.Node, path string) {
 	at := firstUnresolved(n)
 	names := make([]string, len(s.Missing))
 	for i, m := range s.Missing {
@@ -109,17 +110,17 @@ func undefinedHint(name string) (en, zh string) {
 }
 
 // firstUnresolved returns where the first undefined variable stands.
-func firstUnresolved(n *node) problem.Pos {
-	if n.unresolved {
+func firstUnresolved(n *document.Node) problem.Pos {
+	if n.Unresolved {
 		return n.Pos
 	}
-	for _, v := range n.items {
+	for _, v := range n.Items {
 		if at := firstUnresolved(v); at.Line > 0 {
 			return at
 		}
 	}
-	for _, m := range n.members {
-		if at := firstUnresolved(m.value); at.Line > 0 {
+	for _, m := range n.Members {
+		if at := firstUnresolved(m.Value); at.Line > 0 {
 			return at
 		}
 	}
@@ -150,9 +151,9 @@ func (r *reader) deniedTools() {
 	d := decoder{c: r.c}
 	d.list(n, reflect.ValueOf(&list).Elem(), field{typ: reflect.TypeFor[[]string]()}, "disabled_tools")
 	denied := r.layout.deniedTools()
-	for _, item := range n.items {
-		if slices.Contains(denied[""], item.text) {
-			r.c.Add(problem.SeverityWarning, item.Pos, "disabled_tools", problem.NoEffect, item.text, i18n.New("it names no server", "它不对应任何服务"))
+	for _, item := range n.Items {
+		if slices.Contains(denied[""], item.Text) {
+			r.c.Add(problem.SeverityWarning, item.Pos, "disabled_tools", problem.NoEffect, item.Text, i18n.New("it names no server", "它不对应任何服务"))
 		}
 	}
 	for _, schema := range r.cfg.Schemas {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -8,12 +9,12 @@ import (
 // SetMember returns a file of any program with the value at a path of keys set
 // to a JSON value, or taken out when value is nil. Comments and layout stay.
 // Of a list the items that are objects with a name are told apart by it.
-func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte, error) {
+func SetMember(data []byte, format document.Format, value []byte, path ...string) ([]byte, error) {
 	c := &problem.List{}
-	before, root := data, &node{kind: kindObject}
+	before, root := data, &document.Node{Kind: document.KindObject}
 	if text, ok := decodeText(data, &problem.List{}); ok {
 		data = text
-		if root = parse(text, format, c); root == nil {
+		if root = document.Parse(text, format, c); root == nil {
 			return nil, c.Err()
 		}
 	} else if len(data) > 0 {
@@ -22,26 +23,26 @@ func SetMember(data []byte, format Format, value []byte, path ...string) ([]byte
 		}
 		data = nil
 	}
-	if root.kind != kindObject {
-		return nil, i18n.Errorf("the file holds %s, not an object", "文件的内容是%s，而不是对象", root.kind)
+	if root.Kind != document.KindObject {
+		return nil, i18n.Errorf("the file holds %s, not an object", "文件的内容是%s，而不是对象", root.Kind)
 	}
-	var v *node
+	var v *document.Node
 	if value != nil {
-		if v = parse(value, FormatJSON, c); v == nil {
+		if v = document.Parse(value, document.FormatJSON, c); v == nil {
 			return nil, c.Err()
 		}
 	}
-	steps := make([]step, len(path))
+	steps := make([]document.Step, len(path))
 	for i, key := range path {
-		steps[i] = keyStep(key)
+		steps[i] = document.KeyStep(key)
 	}
 	next := replaceAt(root, steps, v)
 	if len(data) == 0 {
-		return render(next, format), nil
+		return document.Render(next, format), nil
 	}
-	after, err := rewrite(data, format, root, next)
+	after, err := document.Rewrite(data, format, root, next)
 	if err != nil {
 		return nil, err
 	}
-	return LikeBefore(before, after), nil
+	return document.LikeBefore(before, after), nil
 }

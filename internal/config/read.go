@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
@@ -76,7 +77,7 @@ func decodeText(data []byte, c *problem.List) ([]byte, bool) {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && size == 1 {
-			c.Add(problem.SeverityError, newLineIndex(data).pos(i), "", problem.Encoding, i18n.New("byte 0x%02X", "字节 0x%02X", data[i]))
+			c.Add(problem.SeverityError, document.NewLines(data).Pos(i), "", problem.Encoding, i18n.New("byte 0x%02X", "字节 0x%02X", data[i]))
 			return nil, false
 		}
 		i += size
@@ -89,12 +90,12 @@ func decodeText(data []byte, c *problem.List) ([]byte, bool) {
 }
 
 // formatOf tells the format by the file's name, else by its first character.
-func formatOf(path string, data []byte) Format {
+func formatOf(path string, data []byte) document.Format {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
-		return FormatYAML
+		return document.FormatYAML
 	case ".json", ".jsonc", ".json5":
-		return FormatJSON
+		return document.FormatJSON
 	}
 	for _, line := range bytes.Split(data, []byte("\n")) {
 		line = bytes.TrimSpace(line)
@@ -102,11 +103,11 @@ func formatOf(path string, data []byte) Format {
 			continue
 		}
 		if line[0] == '{' || line[0] == '[' || bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("/*")) {
-			return FormatJSON
+			return document.FormatJSON
 		}
-		return FormatYAML
+		return document.FormatYAML
 	}
-	return FormatJSON
+	return document.FormatJSON
 }
 
 func fileKind(info fs.FileInfo) i18n.Text {

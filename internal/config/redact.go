@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -22,11 +23,11 @@ func Redact(data []byte) ([]byte, error) {
 	if !ok {
 		return nil, c.Err()
 	}
-	root := parse(text, formatOf("", text), c)
+	root := document.Parse(text, formatOf("", text), c)
 	if root == nil {
 		return nil, c.Err()
 	}
-	return redacted(root, false).appendJSON(nil, "", "  "), nil
+	return redacted(root, false).AppendJSON(nil, "", "  "), nil
 }
 
 // secretHolders are the keys whose every value is a secret.
@@ -35,28 +36,28 @@ var secretHolders = []string{"env", "environment", "envs", "headers", "customHea
 // secretKeys are the keys that are secrets themselves, wherever they stand.
 var secretKeys = []string{"key", "apiKey", "api_key", "token", "password", "secret", "clientSecret", "client_secret", "CLIENT_SECRET"}
 
-func redacted(n *node, secret bool) *node {
+func redacted(n *document.Node, secret bool) *document.Node {
 	c := *n
-	switch n.kind {
-	case kindObject:
-		c.members = slices.Clone(n.members)
-		for i, m := range c.members {
-			holds := secret || slices.Contains(secretHolders, m.key) && m.value.kind == kindObject ||
-				slices.Contains(secretKeys, m.key) && m.value.kind < kindArray
-			c.members[i].value = redacted(m.value, holds)
+	switch n.Kind {
+	case document.KindObject:
+		c.Members = slices.Clone(n.Members)
+		for i, m := range c.Members {
+			holds := secret || slices.Contains(secretHolders, m.Key) && m.Value.Kind == document.KindObject ||
+				slices.Contains(secretKeys, m.Key) && m.Value.Kind < document.KindArray
+			c.Members[i].Value = redacted(m.Value, holds)
 		}
-	case kindArray:
-		c.items = slices.Clone(n.items)
-		for i, v := range c.items {
-			c.items[i] = redacted(v, secret)
+	case document.KindArray:
+		c.Items = slices.Clone(n.Items)
+		for i, v := range c.Items {
+			c.Items[i] = redacted(v, secret)
 		}
-	case kindString:
-		if secret && !onlyVariables(n.text) || secretURL(n.text) {
-			c.text = Redacted
+	case document.KindString:
+		if secret && !onlyVariables(n.Text) || secretURL(n.Text) {
+			c.Text = Redacted
 		}
-	case kindNumber:
+	case document.KindNumber:
 		if secret {
-			c.kind, c.text = kindString, Redacted
+			c.Kind, c.Text = document.KindString, Redacted
 		}
 	}
 	return &c
@@ -101,25 +102,25 @@ func secretURL(s string) bool {
 
 // unredact puts back what Redact took out. Items of lists are found again by
 // their name.
-func unredact(n, old *node) (*node, error) {
-	if n.kind == kindString && n.text == Redacted {
-		if old == nil || old.kind >= kindArray {
+func unredact(n, old *document.Node) (*document.Node, error) {
+	if n.Kind == document.KindString && n.Text == Redacted {
+		if old == nil || old.Kind >= document.KindArray {
 			return nil, i18n.Errorf("%s stands for a secret that the file does not have", "%s 代表的密钥不在文件中", Redacted)
 		}
 		c := *old
-		c.kept = true
+		c.Kept = true
 		return &c, nil
 	}
 	c := *n
-	c.members, c.items = slices.Clone(n.members), slices.Clone(n.items)
+	c.Members, c.Items = slices.Clone(n.Members), slices.Clone(n.Items)
 	var err error
-	for i, m := range c.members {
-		if c.members[i].value, err = unredact(m.value, old.get(m.key)); err != nil {
-			return nil, i18n.Errorf("%s: %w", "%s：%w", m.key, err)
+	for i, m := range c.Members {
+		if c.Members[i].Value, err = unredact(m.Value, old.Get(m.Key)); err != nil {
+			return nil, i18n.Errorf("%s: %w", "%s：%w", m.Key, err)
 		}
 	}
-	for i, v := range c.items {
-		if c.items[i], err = unredact(v, oldItem(old, v, i)); err != nil {
+	for i, v := range c.Items {
+		if c.Items[i], err = unredact(v, oldItem(old, v, i)); err != nil {
 			return nil, err
 		}
 	}
@@ -127,8 +128,8 @@ func unredact(n, old *node) (*node, error) {
 }
 
 // keeps reports whether anything in n was put back.
-func keeps(n *node) bool {
-	return n.kept || slices.ContainsFunc(n.items, keeps) || slices.ContainsFunc(n.members, func(m member) bool { return keeps(m.value) })
+func keeps(n *document.Node) bool {
+	return n.Kept || slices.ContainsFunc(n.Items, keeps) || slices.ContainsFunc(n.Members, func(m document.Member) bool { return keeps(m.Value) })
 }
 
 // keptElsewhere refuses a draft in which a secret that the writer has not seen
@@ -148,38 +149,38 @@ func (d *Draft) keptElsewhere() error {
 
 // destination is where the secrets of an entry are sent: the origin of its
 // address and the origin of its authorization server.
-func destination(n *node) [2]string {
+func destination(n *document.Node) [2]string {
 	own := ownServer(n, "", &problem.List{})
-	return [2]string{originOf(own.get("url")), originOf(own.get("auth").get("issuer"))}
+	return [2]string{originOf(own.Get("url")), originOf(own.Get("auth").Get("issuer"))}
 }
 
 // originOf is the origin of a URL; one that cannot be read, as before its
 // variables are known, is its own.
-func originOf(n *node) string {
+func originOf(n *document.Node) string {
 	if n == nil {
 		return ""
 	}
-	u, err := url.Parse(n.text)
+	u, err := url.Parse(n.Text)
 	if err != nil || u.Host == "" {
-		return n.text
+		return n.Text
 	}
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-func oldItem(old, item *node, i int) *node {
+func oldItem(old, item *document.Node, i int) *document.Node {
 	if old == nil {
 		return nil
 	}
-	if name := itemName(item); name != "" {
-		for _, o := range old.items {
-			if itemName(o) == name {
+	if name := document.ItemName(item); name != "" {
+		for _, o := range old.Items {
+			if document.ItemName(o) == name {
 				return o
 			}
 		}
 		return nil
 	}
-	if i < len(old.items) {
-		return old.items[i]
+	if i < len(old.Items) {
+		return old.Items[i]
 	}
 	return nil
 }

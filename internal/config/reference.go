@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -71,7 +72,7 @@ func nested(b *strings.Builder, path string, t reflect.Type) {
 		if s.Kind() != reflect.Struct || s == typeInherit || s == typeHosts {
 			continue
 		}
-		name := join(path, f.name)
+		name := document.Join(path, f.name)
 		fmt.Fprintf(b, "### %s\n\n%s\n\n", name, f.doc)
 		if fields := fieldsOf(s); s == reflect.TypeFor[Limits]() {
 			table(b, slices.DeleteFunc(slices.Clone(fields), advanced))

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -53,9 +54,9 @@ func drawSample(t *rapid.T, yaml bool) sample {
 			fmt.Fprintf(&b, "  %s: %s\n", name, note(name, "#"))
 			fmt.Fprintf(&b, "    command: cmd%d %s\n", i, note(name, "#"))
 			if rapid.Bool().Draw(t, "flow") {
-				fmt.Fprintf(&b, "    args: [%s]\n    env: {K: %s}\n", quote(arg), quote(env))
+				fmt.Fprintf(&b, "    args: [%s]\n    env: {K: %s}\n", document.Quote(arg), document.Quote(env))
 			} else {
-				fmt.Fprintf(&b, "    args:\n      %s\n      - %s\n    env:\n      K: %s\n", note(name, "#"), quote(arg), quote(env))
+				fmt.Fprintf(&b, "    args:\n      %s\n      - %s\n    env:\n      K: %s\n", note(name, "#"), document.Quote(arg), document.Quote(env))
 			}
 			continue
 		}
@@ -64,7 +65,7 @@ func drawSample(t *rapid.T, yaml bool) sample {
 			comma = ""
 		}
 		fmt.Fprintf(&b, "    %s\n    \"%s\": {\n      \"command\": \"cmd%d\", %s\n", note(name, "//"), name, i, note(name, "//"))
-		fmt.Fprintf(&b, "      \"args\": [%s], \"env\": { \"K\": %s }\n    }%s\n", quote(arg), quote(env), comma)
+		fmt.Fprintf(&b, "      \"args\": [%s], \"env\": { \"K\": %s }\n    }%s\n", document.Quote(arg), document.Quote(env), comma)
 	}
 	if yaml {
 		b.WriteString(note("", "#") + "\nlogging:\n  level: debug " + note("", "#") + "\n")
@@ -87,9 +88,9 @@ func TestRoundTrip(t *testing.T) {
 
 func roundTrip(t *rapid.T, yaml bool) {
 	s := drawSample(t, yaml)
-	format := map[bool]Format{false: FormatJSON, true: FormatYAML}[yaml]
+	format := map[bool]document.Format{false: document.FormatJSON, true: document.FormatYAML}[yaml]
 	c := &problem.List{}
-	root := parse([]byte(s.text), format, c)
+	root := document.Parse([]byte(s.text), format, c)
 	if root == nil {
 		t.Fatalf("the sample does not parse: %v\n%s", c.Err(), s.text)
 	}
@@ -108,7 +109,7 @@ func roundTrip(t *rapid.T, yaml bool) {
 			err = d.EnableServer("", name, false)
 		case 2:
 			entry := fmt.Sprintf(`{"command": %s, "args": [%s], "env": {"K": "[REDACTED]", "NEW": %s}}`,
-				quote("c"+someText.Draw(t, "command")), quote(someText.Draw(t, "arg")), quote(someText.Draw(t, "new")))
+				document.Quote("c"+someText.Draw(t, "command")), document.Quote(someText.Draw(t, "arg")), document.Quote(someText.Draw(t, "new")))
 			err = d.SetServer("", name, []byte(entry))
 			// Comments inside a list that is replaced go with it.
 			expected = append(expected, s.comments[name][:2]...)
@@ -126,7 +127,7 @@ func roundTrip(t *rapid.T, yaml bool) {
 	}
 	if rapid.Bool().Draw(t, "add") {
 		left++
-		if err := d.SetServer("", "added", []byte(`{"command": "x", "env": {"A": `+string(quote(someText.Draw(t, "value")))+`}}`)); err != nil {
+		if err := d.SetServer("", "added", []byte(`{"command": "x", "env": {"A": `+string(document.Quote(someText.Draw(t, "value")))+`}}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -139,7 +140,7 @@ func roundTrip(t *rapid.T, yaml bool) {
 			t.Errorf("%q is gone from\n%s\nwhich was\n%s", comment, out, s.text)
 		}
 	}
-	if got := parse(out, format, &problem.List{}); len(got.get("mcpServers").members) != left || !got.equal(d.root) {
+	if got := document.Parse(out, format, &problem.List{}); len(got.Get("mcpServers").Members) != left || !got.Equal(d.root) {
 		t.Errorf("the file says something else:\n%s", out)
 	}
 }

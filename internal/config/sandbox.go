@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -50,13 +51,13 @@ func (h Hosts) String() string {
 var typeSandbox, typeHosts = reflect.TypeFor[Sandbox](), reflect.TypeFor[Hosts]()
 
 // sandbox reads "on", "off", or an object, which is on.
-func (d *decoder) sandbox(n *node, v reflect.Value, path string) {
+func (d *decoder) sandbox(n *document.Node, v reflect.Value, path string) {
 	out := Sandbox{On: true, Written: true}
 	switch {
-	case n.kind == kindString && n.text == "on":
-	case n.kind == kindString && n.text == "off":
+	case n.Kind == document.KindString && n.Text == "on":
+	case n.Kind == document.KindString && n.Text == "off":
 		out.On = false
-	case n.kind == kindObject:
+	case n.Kind == document.KindObject:
 		d.object(n, reflect.ValueOf(&out).Elem(), path)
 	default:
 		d.report(n, path, problem.NotOneOf, shown(n), i18n.New(`"on", "off", an object`, `"on"、"off"、对象`))
@@ -66,17 +67,17 @@ func (d *decoder) sandbox(n *node, v reflect.Value, path string) {
 }
 
 // hosts reads "any", "none" or a list.
-func (d *decoder) hosts(n *node, v reflect.Value, path string) {
+func (d *decoder) hosts(n *document.Node, v reflect.Value, path string) {
 	out := Hosts{Listed: true}
 	switch {
-	case n.kind == kindString && n.text == "any":
+	case n.Kind == document.KindString && n.Text == "any":
 		out.Listed = false
-	case n.kind == kindString && n.text == "none":
-	case n.kind == kindArray:
+	case n.Kind == document.KindString && n.Text == "none":
+	case n.Kind == document.KindArray:
 		d.list(n, reflect.ValueOf(&out.Names).Elem(), field{typ: reflect.TypeFor[[]string]()}, path)
 		for i, name := range out.Names {
-			if _, _, ok := SplitHost(name); !ok && i < len(n.items) && !n.items[i].unresolved {
-				d.report(n.items[i], path, problem.NotOneOf, shown(n.items[i]), i18n.New("a host such as api.github.com, *.example.com, 10.0.0.5:5432", "如 api.github.com、*.example.com、10.0.0.5:5432 的主机"))
+			if _, _, ok := SplitHost(name); !ok && i < len(n.Items) && !n.Items[i].Unresolved {
+				d.report(n.Items[i], path, problem.NotOneOf, shown(n.Items[i]), i18n.New("a host such as api.github.com, *.example.com, 10.0.0.5:5432", "如 api.github.com、*.example.com、10.0.0.5:5432 的主机"))
 			}
 		}
 	default:
@@ -110,7 +111,7 @@ func SplitHost(text string) (host string, port uint16, ok bool) {
 // sandbox checks the paths of a sandbox.
 func (k *serverChecker) sandbox() {
 	s := &k.s.Sandbox
-	n := k.raw.get("sandbox")
+	n := k.raw.Get("sandbox")
 	if n == nil {
 		return
 	}

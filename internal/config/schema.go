@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strconv"
 	"time"
+
+	"mcp-all-in-one/internal/config/document"
 )
 
 // SchemaVersion is the dialect of JSONSchema.
@@ -14,88 +16,86 @@ const SchemaVersion = "http://json-schema.org/draft-07/schema#"
 // that read it.
 func JSONSchema() []byte {
 	server := structSchema(reflect.TypeFor[Server]())
-	server.add("anyOf", required("command", "url", "serverUrl", "httpUrl", "cmd"))
+	server.Add("anyOf", required("command", "url", "serverUrl", "httpUrl", "cmd"))
 	schema := structSchema(reflect.TypeFor[Schema]())
-	schema.get("properties").add("mcpServers", serverMap())
+	schema.Get("properties").Add("mcpServers", serverMap())
 
 	root := structSchema(reflect.TypeFor[Config]())
 	props := object()
-	props.add("$schema", object("type", "string"))
-	props.add("mcpServers", serverMap())
-	props.add("servers", serverMap())
-	props.add("mcp_servers", object("type", "array", "items", ref("server")))
-	props.add("schemas", object("type", "object",
+	props.Add("$schema", object("type", "string"))
+	props.Add("mcpServers", serverMap())
+	props.Add("servers", serverMap())
+	props.Add("mcp_servers", object("type", "array", "items", ref("server")))
+	props.Add("schemas", object("type", "object",
 		"propertyNames", object("pattern", schemaName.String()),
 		"additionalProperties", ref("schema")))
-	props.members = append(props.members, root.get("properties").members...)
+	props.Members = append(props.Members, root.Get("properties").Members...)
 
 	out := object("$schema", SchemaVersion, "title", "mcp-all-in-one",
 		"description", "Configuration of mcp-all-in-one. Servers are given in one of mcpServers, servers, mcp_servers and schemas; mcpServers beside schemas is the schema default.",
 		"type", "object", "properties", props,
 		"anyOf", required("mcpServers", "servers", "mcp_servers", "schemas"),
 		"definitions", object("server", server, "schema", schema))
-	return append(out.appendJSON(nil, "", "  "), '\n')
+	return append(out.AppendJSON(nil, "", "  "), '\n')
 }
 
 // object builds a node from keys and values: strings or nodes.
-func object(pairs ...any) *node {
-	n := &node{kind: kindObject}
+func object(pairs ...any) *document.Node {
+	n := &document.Node{Kind: document.KindObject}
 	for i := 0; i < len(pairs); i += 2 {
 		switch v := pairs[i+1].(type) {
 		case string:
-			n.add(pairs[i].(string), &node{kind: kindString, text: v})
-		case *node:
-			n.add(pairs[i].(string), v)
+			n.Add(pairs[i].(string), &document.Node{Kind: document.KindString, Text: v})
+		case *document.Node:
+			n.Add(pairs[i].(string), v)
 		}
 	}
 	return n
 }
 
-func (n *node) add(key string, v *node) { n.members = append(n.members, member{key: key, value: v}) }
-
-func ref(name string) *node { return object("$ref", "#/definitions/"+name) }
+func ref(name string) *document.Node { return object("$ref", "#/definitions/"+name) }
 
 // serverMap is an object of servers by name.
-func serverMap() *node {
+func serverMap() *document.Node {
 	return object("type", "object",
 		"propertyNames", object("pattern", `^[^\s\$\{\}]+$`),
 		"additionalProperties", ref("server"))
 }
 
 // required accepts an object that has one of the keys.
-func required(keys ...string) *node {
-	n := &node{kind: kindArray}
+func required(keys ...string) *document.Node {
+	n := &document.Node{Kind: document.KindArray}
 	for _, k := range keys {
-		n.items = append(n.items, object("required", stringList(k)))
+		n.Items = append(n.Items, object("required", stringList(k)))
 	}
 	return n
 }
 
-func stringList(values ...string) *node {
-	n := &node{kind: kindArray}
+func stringList(values ...string) *document.Node {
+	n := &document.Node{Kind: document.KindArray}
 	for _, v := range values {
-		n.items = append(n.items, &node{kind: kindString, text: v})
+		n.Items = append(n.Items, &document.Node{Kind: document.KindString, Text: v})
 	}
 	return n
 }
 
-func number(text string) *node { return &node{kind: kindNumber, text: text} }
+func number(text string) *document.Node { return &document.Node{Kind: document.KindNumber, Text: text} }
 
-func structSchema(t reflect.Type) *node {
+func structSchema(t reflect.Type) *document.Node {
 	props := object()
 	for _, f := range fieldsOf(t) {
 		v := typeSchema(f.typ, f)
-		v.add("description", &node{kind: kindString, text: f.doc})
+		v.Add("description", &document.Node{Kind: document.KindString, Text: f.doc})
 		if d := defaultNode(f); d != nil {
-			v.add("default", d)
+			v.Add("default", d)
 		}
-		props.add(f.name, v)
+		props.Add(f.name, v)
 	}
 	return object("type", "object", "properties", props)
 }
 
 // typeSchema is the schema of one value.
-func typeSchema(t reflect.Type, f field) *node {
+func typeSchema(t reflect.Type, f field) *document.Node {
 	switch {
 	case t == typeDuration:
 		return object("type", stringList("string", "number"))
@@ -104,18 +104,18 @@ func typeSchema(t reflect.Type, f field) *node {
 	case t == typeRaw:
 		return object()
 	case t == typeInherit:
-		return object("oneOf", &node{kind: kindArray, items: []*node{
+		return object("oneOf", &document.Node{Kind: document.KindArray, Items: []*document.Node{
 			object("const", "all"), object("type", "array", "items", object("type", "string")),
 		}})
 	case t == typeHosts:
-		return object("oneOf", &node{kind: kindArray, items: []*node{
+		return object("oneOf", &document.Node{Kind: document.KindArray, Items: []*document.Node{
 			object("enum", stringList("any", "none")), object("type", "array", "items", object("type", "string")),
 		}})
 	case t == typeSandbox:
-		return object("oneOf", &node{kind: kindArray, items: []*node{object("enum", stringList("on", "off")), structSchema(t)}})
+		return object("oneOf", &document.Node{Kind: document.KindArray, Items: []*document.Node{object("enum", stringList("on", "off")), structSchema(t)}})
 	case t == typeSampling:
 		s := structSchema(t)
-		return object("oneOf", &node{kind: kindArray, items: []*node{object("type", "string"), s}})
+		return object("oneOf", &document.Node{Kind: document.KindArray, Items: []*document.Node{object("type", "string"), s}})
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -125,10 +125,10 @@ func typeSchema(t reflect.Type, f field) *node {
 	case reflect.Int, reflect.Int64:
 		n := object("type", "integer")
 		if f.min != "" {
-			n.add("minimum", number(f.min))
+			n.Add("minimum", number(f.min))
 		}
 		if f.max != "" {
-			n.add("maximum", number(f.max))
+			n.Add("maximum", number(f.max))
 		}
 		return n
 	case reflect.Slice:
@@ -139,7 +139,7 @@ func typeSchema(t reflect.Type, f field) *node {
 		case t.Elem() == typeSecret:
 			value = object("type", stringList("string", "number", "boolean"))
 		case t.Elem().Kind() == reflect.Struct: // false is short for enabled: false
-			value = object("type", stringList("object", "boolean"), "properties", value.get("properties"))
+			value = object("type", stringList("object", "boolean"), "properties", value.Get("properties"))
 		}
 		return object("type", "object", "additionalProperties", value)
 	case reflect.Struct:
@@ -147,21 +147,21 @@ func typeSchema(t reflect.Type, f field) *node {
 	}
 	n := object("type", "string")
 	if len(f.enum) > 0 {
-		n.add("enum", stringList(f.enum...))
+		n.Add("enum", stringList(f.enum...))
 	}
 	return n
 }
 
 // defaultNode is the default of a field as JSON; nil when it has none.
-func defaultNode(f field) *node {
+func defaultNode(f field) *document.Node {
 	if !f.hasDef {
 		return nil
 	}
 	switch {
 	case f.typ == typeDuration, f.size, f.typ.Kind() == reflect.String:
-		return &node{kind: kindString, text: f.def}
+		return &document.Node{Kind: document.KindString, Text: f.def}
 	}
-	return &node{kind: kindNumber, text: f.def}
+	return &document.Node{Kind: document.KindNumber, Text: f.def}
 }
 
 // typeName is what the reference page calls the type of a field.

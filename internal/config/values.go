@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -91,16 +92,16 @@ func encodeValue(v reflect.Value) json.RawMessage {
 // SetValue sets one key of the file that is not a server; null takes it out.
 func (d *Draft) SetValue(key string, value []byte) error {
 	c := &problem.List{File: key}
-	n := parse(value, FormatJSON, c)
+	n := document.Parse(value, document.FormatJSON, c)
 	if n == nil {
 		return c.Err()
 	}
 	if string(bytes.TrimSpace(value)) == "null" {
 		n = nil
 	}
-	var path []step
+	var path []document.Step
 	for part := range strings.SplitSeq(key, ".") {
-		path = append(path, keyStep(part))
+		path = append(path, document.KeyStep(part))
 	}
 	d.root = replaceAt(d.root, path, n)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/disk"
 )
 
@@ -30,24 +31,24 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // expand returns a copy of n with the variables of every string replaced.
 // What a variable holds is taken literally: it is not searched again.
-func (r *resolver) expand(n *node, refs *references) *node {
+func (r *resolver) expand(n *document.Node, refs *references) *document.Node {
 	c := *n
-	switch n.kind {
-	case kindString:
-		text, found, missing := r.text(n.text)
-		if len(found) > 0 || text != n.text {
-			c.text, c.raw, c.expanded, c.unresolved = text, n.text, true, len(missing) > 0 || r.asWritten && len(found) > 0
+	switch n.Kind {
+	case document.KindString:
+		text, found, missing := r.text(n.Text)
+		if len(found) > 0 || text != n.Text {
+			c.Text, c.Raw, c.Expanded, c.Unresolved = text, n.Text, true, len(missing) > 0 || r.asWritten && len(found) > 0
 		}
 		refs.missing = appendNew(refs.missing, missing...)
-	case kindArray:
-		c.items = make([]*node, len(n.items))
-		for i, v := range n.items {
-			c.items[i] = r.expand(v, refs)
+	case document.KindArray:
+		c.Items = make([]*document.Node, len(n.Items))
+		for i, v := range n.Items {
+			c.Items[i] = r.expand(v, refs)
 		}
-	case kindObject:
-		c.members = make([]member, len(n.members))
-		for i, m := range n.members {
-			c.members[i] = member{m.Pos, m.key, r.expand(m.value, refs)}
+	case document.KindObject:
+		c.Members = make([]document.Member, len(n.Members))
+		for i, m := range n.Members {
+			c.Members[i] = document.Member{Pos: m.Pos, Key: m.Key, Value: r.expand(m.Value, refs)}
 		}
 	}
 	return &c
@@ -57,20 +58,20 @@ func (r *resolver) expand(n *node, refs *references) *node {
 var asWritten = &resolver{asWritten: true}
 
 // placeholders returns the variables that the strings below n mention.
-func placeholders(n *node) []string {
+func placeholders(n *document.Node) []string {
 	if n == nil {
 		return nil
 	}
 	var names []string
-	if n.kind == kindString {
-		_, found, _ := asWritten.text(n.text)
+	if n.Kind == document.KindString {
+		_, found, _ := asWritten.text(n.Text)
 		names = appendNew(names, found...)
 	}
-	for _, v := range n.items {
+	for _, v := range n.Items {
 		names = appendNew(names, placeholders(v)...)
 	}
-	for _, m := range n.members {
-		names = appendNew(names, placeholders(m.value)...)
+	for _, m := range n.Members {
+		names = appendNew(names, placeholders(m.Value)...)
 	}
 	return names
 }

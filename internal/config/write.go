@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
@@ -91,7 +92,7 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if err := d.keptElsewhere(); err != nil {
 		return nil, err
 	}
-	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.equal(d.root)}
+	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.Equal(d.root)}
 	if !res.Changed {
 		return res, nil
 	}
@@ -136,7 +137,7 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 	for _, schema := range res.Config.Schemas {
 		for _, s := range schema.Servers {
 			id := s.ID()
-			if old := before[id]; old != nil && old.equal(after[id]) {
+			if old := before[id]; old != nil && old.Equal(after[id]) {
 				continue
 			}
 			p := proposal{id, was[id], s.ApprovalHash(), o.By}
@@ -161,8 +162,8 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 }
 
 // entriesOf are the servers below root by id, and their hashes.
-func entriesOf(root *node) (map[string]*node, map[string]string) {
-	entries := map[string]*node{}
+func entriesOf(root *document.Node) (map[string]*document.Node, map[string]string) {
+	entries := map[string]*document.Node{}
 	if root == nil {
 		return entries, nil
 	}
@@ -196,7 +197,7 @@ func openDraft(path string) (*Draft, error) {
 		return nil, c.Err()
 	}
 	d.data, d.mode, d.format = data, info.Mode().Perm(), formatOf(path, text)
-	if d.old = parse(text, d.format, c); d.old == nil {
+	if d.old = document.Parse(text, d.format, c); d.old == nil {
 		return nil, c.Err()
 	}
 	d.root = d.old

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -161,7 +162,7 @@ func TestRedact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flat := parse(got, FormatJSON, &problem.List{}).appendJSON(nil, "", "")
+	flat := document.Parse(got, document.FormatJSON, &problem.List{}).AppendJSON(nil, "", "")
 	if diff := cmp.Diff(want, string(flat)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

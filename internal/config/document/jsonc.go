@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"errors"
@@ -20,10 +20,10 @@ const maxDepth = 100
 
 // parseJSON reads JSON, comments and trailing commas allowed. It returns nil
 // after it has reported a problem.
-func parseJSON(data []byte, c *problem.List) *node {
-	lines := newLineIndex(data)
+func parseJSON(data []byte, c *problem.List) *Node {
+	lines := NewLines(data)
 	if at, deep := jsonDepth(data, maxDepth); deep {
-		c.Add(problem.SeverityError, lines.pos(at), "", problem.Depth, maxDepth)
+		c.Add(problem.SeverityError, lines.Pos(at), "", problem.Depth, maxDepth)
 		return nil
 	}
 	v, err := hujson.Parse(data)
@@ -86,14 +86,14 @@ func skipComment(data []byte, i int) int {
 var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
 
 // jsonError takes the place out of the parser's text.
-func jsonError(err error, lines lineIndex) (problem.Pos, i18n.Text) {
+func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 	m := hujsonPlace.FindStringSubmatch(err.Error())
 	if m == nil {
 		return problem.Pos{Line: 1, Col: 1}, i18n.Plain(err.Error())
 	}
 	line, _ := strconv.Atoi(m[1])
 	col, _ := strconv.Atoi(m[2])
-	at := lines.pos(lines.starts[line-1] + col - 1)
+	at := lines.Pos(lines.starts[line-1] + col - 1)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return at, i18n.New("the file ends in the middle of a value: %v", "文件在值的中间结束：%v", i18n.Plain(m[3]))
 	}
@@ -106,72 +106,75 @@ func jsonError(err error, lines lineIndex) (problem.Pos, i18n.Text) {
 
 // jsonReader turns the parser's tree into ours.
 type jsonReader struct {
-	lines lineIndex
+	lines Lines
 	c     *problem.List
 }
 
-func (j *jsonReader) node(v hujson.Value, path string) *node {
-	n := &node{Pos: j.lines.pos(v.StartOffset)}
+func (j *jsonReader) node(v hujson.Value, path string) *Node {
+	n := &Node{Pos: j.lines.Pos(v.StartOffset)}
 	switch t := v.Value.(type) {
 	case *hujson.Object:
-		n.kind = kindObject
-		n.members = make([]member, 0, len(t.Members))
+		n.Kind = KindObject
+		n.Members = make([]Member, 0, len(t.Members))
 		seen := make(map[string]problem.Pos, len(t.Members))
 		for _, m := range t.Members {
 			key := m.Name.Value.(hujson.Literal).String()
-			at := j.lines.pos(m.Name.StartOffset)
-			child := join(path, key)
+			at := j.lines.Pos(m.Name.StartOffset)
+			child := Join(path, key)
 			if first, dup := seen[key]; dup {
 				j.c.Add(problem.SeverityError, at, child, problem.Duplicate, key, first.Line, first.Col)
 				continue
 			}
 			seen[key] = at
-			n.members = append(n.members, member{Pos: at, key: key, value: j.node(m.Value, child)})
+			n.Members = append(n.Members, Member{Pos: at, Key: key, Value: j.node(m.Value, child)})
 		}
 	case *hujson.Array:
-		n.kind = kindArray
+		n.Kind = KindArray
 		for i, e := range t.Elements {
-			n.items = append(n.items, j.node(e, path+"["+strconv.Itoa(i)+"]"))
+			n.Items = append(n.Items, j.node(e, path+"["+strconv.Itoa(i)+"]"))
 		}
 	case hujson.Literal:
-		n.text = t.String()
-		n.raw = n.text
+		n.Text = t.String()
+		n.Raw = n.Text
 		switch t.Kind() {
 		case '"':
-			n.kind = kindString
+			n.Kind = KindString
 		case '0':
-			n.kind = kindNumber
+			n.Kind = KindNumber
 		case 't', 'f':
-			n.kind = kindBool
+			n.Kind = KindBool
 		}
 	}
 	return n
 }
 
-func join(path, key string) string {
+// Join adds a key to a path.
+func Join(path, key string) string {
 	if path == "" {
 		return key
 	}
 	return path + "." + key
 }
 
-// lineIndex turns offsets into places.
-type lineIndex struct {
+// Lines turns offsets into places.
+type Lines struct {
 	data   []byte
 	starts []int
 }
 
-func newLineIndex(data []byte) lineIndex {
+// NewLines finds the lines of a text.
+func NewLines(data []byte) Lines {
 	starts := []int{0}
 	for i, b := range data {
 		if b == '\n' {
 			starts = append(starts, i+1)
 		}
 	}
-	return lineIndex{data, starts}
+	return Lines{data, starts}
 }
 
-func (l lineIndex) pos(offset int) problem.Pos {
+// Pos is the place of an offset.
+func (l Lines) Pos(offset int) problem.Pos {
 	offset = min(offset, len(l.data))
 	line := sort.SearchInts(l.starts, offset+1)
 	start := l.starts[line-1]

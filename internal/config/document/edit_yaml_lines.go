@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"regexp"
@@ -10,13 +10,13 @@ import (
 
 // isBlock reports whether an object or list is written in block style: its
 // first member or dash stands where the lines say.
-func (y *yamlEditor) isBlock(n *node) bool {
+func (y *yamlEditor) isBlock(n *Node) bool {
 	switch {
-	case n.kind == kindObject && len(n.members) > 0:
-		at := n.members[0].Pos
+	case n.Kind == KindObject && len(n.Members) > 0:
+		at := n.Members[0].Pos
 		return n.Pos == at && strings.TrimLeft(y.before(at), " -") == ""
-	case n.kind == kindArray && len(n.items) > 0:
-		_, ok := y.dash(n.items[0])
+	case n.Kind == KindArray && len(n.Items) > 0:
+		_, ok := y.dash(n.Items[0])
 		return ok
 	}
 	return false
@@ -32,7 +32,7 @@ func (y *yamlEditor) before(at problem.Pos) string {
 }
 
 // dash returns the place of the dash that leads an item in.
-func (y *yamlEditor) dash(item *node) (problem.Pos, bool) {
+func (y *yamlEditor) dash(item *Node) (problem.Pos, bool) {
 	before := y.before(item.Pos)
 	i := strings.LastIndexByte(before, '-')
 	if i < 0 || strings.TrimSpace(before[i+1:]) != "" || strings.TrimLeft(before, " -") != "" {
@@ -43,13 +43,13 @@ func (y *yamlEditor) dash(item *node) (problem.Pos, bool) {
 
 // itemPlace returns where a member's key or an item's dash stands; shared is
 // true for a key on the line of a dash.
-func (y *yamlEditor) itemPlace(parent *node, s step) (at problem.Pos, shared bool) {
-	if !s.isKey {
-		at, _ = y.dash(parent.items[s.index])
+func (y *yamlEditor) itemPlace(parent *Node, s Step) (at problem.Pos, shared bool) {
+	if !s.IsKey {
+		at, _ = y.dash(parent.Items[s.Index])
 		return at, strings.TrimSpace(y.before(at)) != ""
 	}
-	for _, m := range parent.members {
-		if m.key == s.key {
+	for _, m := range parent.Members {
+		if m.Key == s.Key {
 			return m.Pos, strings.TrimSpace(y.before(m.Pos)) != ""
 		}
 	}
@@ -85,9 +85,9 @@ var plainScalar = regexp.MustCompile(`^[A-Za-z0-9_./@+-][A-Za-z0-9_./@+ -]*$`)
 
 // replaceScalar replaces a value that is one token on one line, and so keeps
 // the comment behind it.
-func (y *yamlEditor) replaceScalar(old *node, e edit) bool {
+func (y *yamlEditor) replaceScalar(old *Node, e edit) bool {
 	value := e.value
-	if old == nil || old.kind >= kindArray || value.kind >= kindArray || old.Line < 1 || old.Line > len(y.lines) {
+	if old == nil || old.Kind >= KindArray || value.Kind >= KindArray || old.Line < 1 || old.Line > len(y.lines) {
 		return false
 	}
 	line := []rune(y.lines[old.Line-1])
@@ -106,13 +106,13 @@ func (y *yamlEditor) replaceScalar(old *node, e edit) bool {
 
 // tokenLength returns how many bytes the scalar at the start of rest takes;
 // -1 when it is not all on this line.
-func tokenLength(rest string, old *node) int {
+func tokenLength(rest string, old *Node) int {
 	if rest == "" {
 		return -1
 	}
 	switch rest[0] {
 	case '\'':
-		if want := "'" + strings.ReplaceAll(old.text, "'", "''") + "'"; strings.HasPrefix(rest, want) {
+		if want := "'" + strings.ReplaceAll(old.Text, "'", "''") + "'"; strings.HasPrefix(rest, want) {
 			return len(want)
 		}
 		return -1
@@ -127,37 +127,37 @@ func tokenLength(rest string, old *node) int {
 		}
 		return -1
 	}
-	if strings.HasPrefix(rest, old.raw) && old.raw != "" {
-		after := rest[len(old.raw):]
+	if strings.HasPrefix(rest, old.Raw) && old.Raw != "" {
+		after := rest[len(old.Raw):]
 		if strings.TrimSpace(after) == "" || strings.HasPrefix(after, " #") || strings.HasPrefix(strings.TrimLeft(after, " "), "#") {
-			return len(old.raw)
+			return len(old.Raw)
 		}
 	}
 	return -1
 }
 
 // itemLines writes a member or an item at an indentation.
-func (y *yamlEditor) itemLines(s step, value *node, indent int) []string {
-	holder := &node{kind: kindArray, items: []*node{value}}
-	if s.isKey {
-		holder = &node{kind: kindObject, members: []member{{key: s.key, value: value}}}
+func (y *yamlEditor) itemLines(s Step, value *Node, indent int) []string {
+	holder := &Node{Kind: KindArray, Items: []*Node{value}}
+	if s.IsKey {
+		holder = &Node{Kind: KindObject, Members: []Member{{Key: s.Key, Value: value}}}
 	}
 	text := strings.TrimSuffix(string(appendYAML(nil, holder, indent)), "\n")
 	return strings.Split(text, "\n")
 }
 
 // appendYAML writes a value in block style.
-func appendYAML(dst []byte, n *node, indent int) []byte {
+func appendYAML(dst []byte, n *Node, indent int) []byte {
 	pad := strings.Repeat(" ", indent)
 	switch {
-	case n.kind == kindObject && len(n.members) > 0:
-		for _, m := range n.members {
-			dst = append(dst, pad+yamlScalar(&node{kind: kindString, text: m.key})+":"...)
-			dst = appendYAMLValue(dst, m.value, indent+2)
+	case n.Kind == KindObject && len(n.Members) > 0:
+		for _, m := range n.Members {
+			dst = append(dst, pad+yamlScalar(&Node{Kind: KindString, Text: m.Key})+":"...)
+			dst = appendYAMLValue(dst, m.Value, indent+2)
 		}
-	case n.kind == kindArray && len(n.items) > 0:
-		for _, item := range n.items {
-			if item.kind == kindObject && len(item.members) > 0 {
+	case n.Kind == KindArray && len(n.Items) > 0:
+		for _, item := range n.Items {
+			if item.Kind == KindObject && len(item.Members) > 0 {
 				nested := appendYAML(nil, item, indent+2)
 				dst = append(append(dst, pad+"- "...), nested[indent+2:]...)
 				continue
@@ -172,8 +172,8 @@ func appendYAML(dst []byte, n *node, indent int) []byte {
 }
 
 // appendYAMLValue writes what stands behind a key or a dash.
-func appendYAMLValue(dst []byte, v *node, indent int) []byte {
-	if len(v.members)+len(v.items) == 0 || v.kind == kindArray && flat(v) {
+func appendYAMLValue(dst []byte, v *Node, indent int) []byte {
+	if len(v.Members)+len(v.Items) == 0 || v.Kind == KindArray && flat(v) {
 		return append(dst, " "+yamlScalar(v)+"\n"...)
 	}
 	return appendYAML(append(dst, '\n'), v, indent)
@@ -181,14 +181,14 @@ func appendYAMLValue(dst []byte, v *node, indent int) []byte {
 
 // yamlScalar writes a value on one line: plain where nothing else could be
 // meant, else as JSON, which is YAML.
-func yamlScalar(n *node) string {
-	if n.kind != kindString {
-		return string(n.appendJSON(nil, "", ""))
+func yamlScalar(n *Node) string {
+	if n.Kind != KindString {
+		return string(n.AppendJSON(nil, "", ""))
 	}
-	if plainScalar.MatchString(n.text) && !strings.HasSuffix(n.text, " ") && !strings.HasPrefix(n.text, "-") {
-		if got := parseYAML([]byte("k: "+n.text+"\n"), &problem.List{}).get("k"); got != nil && got.kind == kindString && got.text == n.text {
-			return n.text
+	if plainScalar.MatchString(n.Text) && !strings.HasSuffix(n.Text, " ") && !strings.HasPrefix(n.Text, "-") {
+		if got := parseYAML([]byte("k: "+n.Text+"\n"), &problem.List{}).Get("k"); got != nil && got.Kind == KindString && got.Text == n.Text {
+			return n.Text
 		}
 	}
-	return string(quote(n.text))
+	return string(Quote(n.Text))
 }

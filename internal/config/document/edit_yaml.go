@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 // editYAML applies edits to a YAML file in block style by replacing whole
 // lines, or the one scalar on a line, so that every other line stays. What it
 // cannot do that way it replaces one level up, and refuses at the root.
-func editYAML(data []byte, from, to *node, edits []edit) ([]byte, error) {
-	body := bytes.TrimPrefix(data, bom)
+func editYAML(data []byte, from, to *Node, edits []edit) ([]byte, error) {
+	body := bytes.TrimPrefix(data, BOM)
 	mark := slices.Clone(data[:len(data)-len(body)])
 	crlf := bytes.Contains(data, []byte("\r\n"))
 	text := strings.ReplaceAll(string(body), "\r\n", "\n")
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		out, err := editJSON(data, edits) // JSON is YAML too
 		if err != nil {
-			return nil, errInPlace
+			return nil, ErrInPlace
 		}
 		return out, nil
 	}
@@ -38,14 +38,14 @@ func editYAML(data []byte, from, to *node, edits []edit) ([]byte, error) {
 type splice struct {
 	from, to int
 	lines    []string
-	path     []step
+	path     []Step
 }
 
 type yamlEditor struct {
-	from, to *node
+	from, to *Node
 	lines    []string
 	splices  []splice
-	whole    [][]step // values that are replaced as a whole
+	whole    [][]Step // values that are replaced as a whole
 }
 
 // apply carries the splices out, the last first so that the numbers of the
@@ -64,7 +64,7 @@ func (y *yamlEditor) apply() []string {
 // plan turns one edit into a splice.
 func (y *yamlEditor) plan(e edit) error {
 	if len(e.path) == 0 {
-		return errInPlace
+		return ErrInPlace
 	}
 	for _, w := range y.whole {
 		if hasPrefix(e.path, w) {
@@ -72,7 +72,7 @@ func (y *yamlEditor) plan(e edit) error {
 		}
 	}
 	last := e.path[len(e.path)-1]
-	parent := y.from.at(e.path[:len(e.path)-1])
+	parent := y.from.At(e.path[:len(e.path)-1])
 	if parent == nil || !y.isBlock(parent) {
 		return y.planAbove(e)
 	}
@@ -81,9 +81,9 @@ func (y *yamlEditor) plan(e edit) error {
 	}
 	at, shared := y.itemPlace(parent, last)
 	start := at.Line - 1
-	end := y.blockEnd(start, at.Col-1, !last.isKey)
+	end := y.blockEnd(start, at.Col-1, !last.IsKey)
 	switch {
-	case e.value != nil && y.replaceScalar(parent.at([]step{last}), e):
+	case e.value != nil && y.replaceScalar(parent.At([]Step{last}), e):
 	case shared:
 		return y.planAbove(e) // "- name: x" shares its line with the dash
 	case e.value == nil && y.emptied(e.path[:len(e.path)-1]):
@@ -102,7 +102,7 @@ func (y *yamlEditor) planAbove(e edit) error {
 	path := e.path[:len(e.path)-1]
 	value := y.counterpart(path)
 	if len(path) == 0 || value == nil {
-		return errInPlace
+		return ErrInPlace
 	}
 	y.splices = slices.DeleteFunc(y.splices, func(s splice) bool { return hasPrefix(s.path, path) })
 	err := y.plan(edit{path: path, value: value})
@@ -111,28 +111,28 @@ func (y *yamlEditor) planAbove(e edit) error {
 }
 
 // emptied reports whether the object or list at path loses all it has.
-func (y *yamlEditor) emptied(path []step) bool {
+func (y *yamlEditor) emptied(path []Step) bool {
 	to := y.counterpart(path)
-	return to == nil || len(to.members)+len(to.items) == 0
+	return to == nil || len(to.Members)+len(to.Items) == 0
 }
 
-func hasPrefix(path, prefix []step) bool {
+func hasPrefix(path, prefix []Step) bool {
 	return len(path) >= len(prefix) && slices.Equal(path[:len(prefix)], prefix)
 }
 
 // counterpart returns what the value at path becomes; nil when it goes.
-func (y *yamlEditor) counterpart(path []step) *node {
+func (y *yamlEditor) counterpart(path []Step) *Node {
 	from, to := y.from, y.to
 	for _, s := range path {
-		from = from.at([]step{s})
-		if s.isKey {
-			to = to.get(s.key)
+		from = from.At([]Step{s})
+		if s.IsKey {
+			to = to.Get(s.Key)
 		} else {
-			i := slices.IndexFunc(to.items, func(n *node) bool { return from != nil && itemName(n) == itemName(from) })
+			i := slices.IndexFunc(to.Items, func(n *Node) bool { return from != nil && ItemName(n) == ItemName(from) })
 			if i < 0 {
 				return nil
 			}
-			to = to.items[i]
+			to = to.Items[i]
 		}
 		if from == nil || to == nil {
 			return nil
@@ -141,18 +141,18 @@ func (y *yamlEditor) counterpart(path []step) *node {
 	return to
 }
 
-func (y *yamlEditor) planInsert(parent *node, last step, e edit) error {
-	if len(parent.members)+len(parent.items) == 0 {
+func (y *yamlEditor) planInsert(parent *Node, last Step, e edit) error {
+	if len(parent.Members)+len(parent.Items) == 0 {
 		return y.planAbove(e)
 	}
-	var sibling step
-	if last.isKey {
-		sibling = keyStep(parent.members[len(parent.members)-1].key)
+	var sibling Step
+	if last.IsKey {
+		sibling = KeyStep(parent.Members[len(parent.Members)-1].Key)
 	} else {
-		sibling = indexStep(len(parent.items) - 1)
+		sibling = IndexStep(len(parent.Items) - 1)
 	}
 	at, _ := y.itemPlace(parent, sibling)
-	end := y.blockEnd(at.Line-1, at.Col-1, !last.isKey)
+	end := y.blockEnd(at.Line-1, at.Col-1, !last.IsKey)
 	y.splices = append(y.splices, splice{end, end, y.itemLines(last, e.value, at.Col-1), e.path})
 	return nil
 }

@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"github.com/goccy/go-yaml/token"

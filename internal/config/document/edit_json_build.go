@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"bytes"
@@ -65,30 +65,30 @@ func indentUnit(data []byte) string {
 
 // build makes the parser's tree of a value; multi spreads it over lines that
 // start at indent.
-func (j *jsonEditor) build(n *node, indent string, multi bool) hujson.ValueTrimmed {
+func (j *jsonEditor) build(n *Node, indent string, multi bool) hujson.ValueTrimmed {
 	inner, closing := hujson.Extra(nil), hujson.Extra(nil)
 	if multi {
 		inner, closing = hujson.Extra("\n"+indent+j.step()), hujson.Extra("\n"+indent)
 	}
-	switch n.kind {
-	case kindObject:
+	switch n.Kind {
+	case KindObject:
 		o := &hujson.Object{}
-		for i, m := range n.members {
+		for i, m := range n.Members {
 			lead := inner
 			if !multi && i > 0 {
 				lead = hujson.Extra(" ")
 			}
 			o.Members = append(o.Members, hujson.ObjectMember{
-				Name:  hujson.Value{BeforeExtra: lead, Value: hujson.Literal(quote(m.key))},
-				Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: j.build(m.value, indent+j.step(), multi)},
+				Name:  hujson.Value{BeforeExtra: lead, Value: hujson.Literal(Quote(m.Key))},
+				Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: j.build(m.Value, indent+j.step(), multi)},
 			})
 			o.AfterExtra = closing
 		}
 		return o
-	case kindArray:
+	case KindArray:
 		a := &hujson.Array{}
 		spread := multi && !flat(n)
-		for i, item := range n.items {
+		for i, item := range n.Items {
 			lead := inner
 			if !spread {
 				lead = nil
@@ -102,7 +102,7 @@ func (j *jsonEditor) build(n *node, indent string, multi bool) hujson.ValueTrimm
 		}
 		return a
 	}
-	return hujson.Literal(n.appendJSON(nil, "", ""))
+	return hujson.Literal(n.AppendJSON(nil, "", ""))
 }
 
 func (j *jsonEditor) step() string {
@@ -114,13 +114,13 @@ func (j *jsonEditor) step() string {
 
 // flat reports whether a list reads well on one line: scalars, and not many
 // characters of them.
-func flat(n *node) bool {
+func flat(n *Node) bool {
 	width := 0
-	for _, item := range n.items {
-		if item.kind >= kindArray {
+	for _, item := range n.Items {
+		if item.Kind >= KindArray {
 			return false
 		}
-		width += len(item.text) + 4
+		width += len(item.Text) + 4
 	}
 	return width <= 80
 }

@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 // editJSON applies edits to a JSON file and leaves every other byte alone.
 func editJSON(data []byte, edits []edit) ([]byte, error) {
-	mark := data[:len(data)-len(bytes.TrimPrefix(data, bom))]
+	mark := data[:len(data)-len(bytes.TrimPrefix(data, BOM))]
 	root, err := hujson.Parse(slices.Clone(data[len(mark):]))
 	if err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func editJSON(data []byte, edits []edit) ([]byte, error) {
 
 // removalOrder puts the removal of list items last, from the end.
 func removalOrder(e edit) int {
-	if n := len(e.path); e.value == nil && n > 0 && !e.path[n-1].isKey {
-		return e.path[n-1].index - 1<<30
+	if n := len(e.path); e.value == nil && n > 0 && !e.path[n-1].IsKey {
+		return e.path[n-1].Index - 1<<30
 	}
 	return 1
 }
@@ -50,21 +50,21 @@ func (j *jsonEditor) apply(e edit) error {
 	parent, indent := j.find(e.path[:len(e.path)-1])
 	switch p := parent.(type) {
 	case *hujson.Object:
-		return j.inObject(p, last.key, indent, e)
+		return j.inObject(p, last.Key, indent, e)
 	case *hujson.Array:
-		return j.inArray(p, last.index, indent, e)
+		return j.inArray(p, last.Index, indent, e)
 	}
-	return errInPlace
+	return ErrInPlace
 }
 
 // find returns the value at path and the indentation of the line that it
 // starts on.
-func (j *jsonEditor) find(path []step) (hujson.ValueTrimmed, string) {
+func (j *jsonEditor) find(path []Step) (hujson.ValueTrimmed, string) {
 	v, indent := j.root.Value, ""
 	for _, s := range path {
 		switch p := v.(type) {
 		case *hujson.Object:
-			i := memberIndex(p, s.key)
+			i := memberIndex(p, s.Key)
 			if i < 0 {
 				return nil, ""
 			}
@@ -73,13 +73,13 @@ func (j *jsonEditor) find(path []step) (hujson.ValueTrimmed, string) {
 			}
 			v = p.Members[i].Value.Value
 		case *hujson.Array:
-			if s.index >= len(p.Elements) {
+			if s.Index >= len(p.Elements) {
 				return nil, ""
 			}
-			if in, ok := lineIndent(p.Elements[s.index].BeforeExtra); ok {
+			if in, ok := lineIndent(p.Elements[s.Index].BeforeExtra); ok {
 				indent = in
 			}
-			v = p.Elements[s.index].Value
+			v = p.Elements[s.Index].Value
 		default:
 			return nil, ""
 		}
@@ -120,7 +120,7 @@ func (j *jsonEditor) inObject(o *hujson.Object, key, indent string, e edit) erro
 	}
 	lead, own, multi, after := j.appendPlace(before, o.AfterExtra, indent, last != nil)
 	m := hujson.ObjectMember{
-		Name:  hujson.Value{BeforeExtra: lead, Value: hujson.Literal(quote(key))},
+		Name:  hujson.Value{BeforeExtra: lead, Value: hujson.Literal(Quote(key))},
 		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: j.build(e.value, own, multi)},
 	}
 	if last != nil && last.AfterExtra != nil {
@@ -161,16 +161,16 @@ func (j *jsonEditor) inArray(a *hujson.Array, index int, indent string, e edit) 
 
 // remove takes a member or item out together with the comments that are its
 // own.
-func (j *jsonEditor) remove(path []step) error {
+func (j *jsonEditor) remove(path []Step) error {
 	var pointer strings.Builder
 	for _, s := range path {
-		key := strconv.Itoa(s.index)
-		if s.isKey {
-			key = strings.NewReplacer("~", "~0", "/", "~1").Replace(s.key)
+		key := strconv.Itoa(s.Index)
+		if s.IsKey {
+			key = strings.NewReplacer("~", "~0", "/", "~1").Replace(s.Key)
 		}
 		pointer.WriteString("/" + key)
 	}
-	return j.root.Patch([]byte(`[{"op": "remove", "path": ` + string(quote(pointer.String())) + `}]`))
+	return j.root.Patch([]byte(`[{"op": "remove", "path": ` + string(Quote(pointer.String())) + `}]`))
 }
 
 // settleComma keeps a trailing comma where there was one and none elsewhere.

@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ const (
 	FormatYAML Format = "yaml"
 )
 
-// parse reads a file of either format; nil after it has reported why not.
-func parse(data []byte, format Format, c *problem.List) *node {
-	var n *node
+// Parse reads a file of either format; nil after it has reported why not.
+func Parse(data []byte, format Format, c *problem.List) *Node {
+	var n *Node
 	if format == FormatYAML {
 		n = parseYAML(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), c)
 	} else {

@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ const maxAliased = 10_000
 
 // parseYAML reads one YAML document. It returns nil after it has reported a
 // problem.
-func parseYAML(data []byte, c *problem.List) *node {
+func parseYAML(data []byte, c *problem.List) *Node {
 	file, err := yamlFile(data)
 	if err != nil {
 		at, text := yamlError(err)
@@ -117,7 +117,7 @@ func yamlPos(n ast.Node) problem.Pos {
 
 // anchor is a value that aliases repeat, and how many values it holds.
 type anchor struct {
-	n    *node
+	n    *Node
 	size int
 }
 
@@ -129,19 +129,19 @@ type yamlReader struct {
 	bomb    problem.Pos
 }
 
-// node converts one value; size is how many values it unfolds to.
-func (y *yamlReader) node(v ast.Node, path string) (n *node, size int) {
-	n = &node{Pos: yamlPos(v)}
+// Node converts one value; size is how many values it unfolds to.
+func (y *yamlReader) node(v ast.Node, path string) (n *Node, size int) {
+	n = &Node{Pos: yamlPos(v)}
 	switch t := v.(type) {
 	case *ast.MappingNode:
 		return n, 1 + y.object(n, t.Values, path)
 	case *ast.MappingValueNode:
 		return n, 1 + y.object(n, []*ast.MappingValueNode{t}, path)
 	case *ast.SequenceNode:
-		n.kind, size = kindArray, 1
+		n.Kind, size = KindArray, 1
 		for i, e := range t.Values {
 			item, s := y.node(e, path+"["+strconv.Itoa(i)+"]")
-			n.items, size = append(n.items, item), size+s
+			n.Items, size = append(n.Items, item), size+s
 		}
 		return n, size
 	case *ast.AnchorNode:
@@ -152,8 +152,8 @@ func (y *yamlReader) node(v ast.Node, path string) (n *node, size int) {
 		return y.alias(n, t, path)
 	case *ast.TagNode:
 		a, s := y.node(t.Value, path)
-		if t.Start.Value == string(token.StringTag) && a.kind <= kindNumber {
-			a.kind, a.text = kindString, a.raw
+		if t.Start.Value == string(token.StringTag) && a.Kind <= KindNumber {
+			a.Kind, a.Text = KindString, a.Raw
 		}
 		return a, s
 	}
@@ -161,7 +161,7 @@ func (y *yamlReader) node(v ast.Node, path string) (n *node, size int) {
 	return n, 1
 }
 
-func (y *yamlReader) alias(n *node, t *ast.AliasNode, path string) (*node, int) {
+func (y *yamlReader) alias(n *Node, t *ast.AliasNode, path string) (*Node, int) {
 	name := t.Value.GetToken().Value
 	a, ok := y.anchors[name]
 	if !ok {
@@ -178,10 +178,10 @@ func (y *yamlReader) alias(n *node, t *ast.AliasNode, path string) (*node, int) 
 	return a.n, a.size
 }
 
-func (y *yamlReader) object(n *node, values []*ast.MappingValueNode, path string) (size int) {
-	n.kind = kindObject
+func (y *yamlReader) object(n *Node, values []*ast.MappingValueNode, path string) (size int) {
+	n.Kind = KindObject
 	seen := make(map[string]problem.Pos, len(values))
-	var merged []member
+	var merged []Member
 	for _, mv := range values {
 		if _, ok := mv.Key.(*ast.MergeKeyNode); ok {
 			m, s := y.merge(mv, path)
@@ -189,34 +189,34 @@ func (y *yamlReader) object(n *node, values []*ast.MappingValueNode, path string
 			continue
 		}
 		key, at := yamlKey(mv.Key), yamlPos(mv.Key)
-		child := join(path, key)
+		child := Join(path, key)
 		if first, dup := seen[key]; dup {
 			y.c.Add(problem.SeverityError, at, child, problem.Duplicate, key, first.Line, first.Col)
 			continue
 		}
 		seen[key] = at
 		value, s := y.node(mv.Value, child)
-		n.members, size = append(n.members, member{at, key, value}), size+s
+		n.Members, size = append(n.Members, Member{at, key, value}), size+s
 	}
 	for _, m := range merged {
-		if _, ok := seen[m.key]; !ok {
-			seen[m.key] = m.Pos
-			n.members = append(n.members, m)
+		if _, ok := seen[m.Key]; !ok {
+			seen[m.Key] = m.Pos
+			n.Members = append(n.Members, m)
 		}
 	}
 	return size
 }
 
 // merge returns the members that a << key brings in.
-func (y *yamlReader) merge(mv *ast.MappingValueNode, path string) ([]member, int) {
+func (y *yamlReader) merge(mv *ast.MappingValueNode, path string) ([]Member, int) {
 	v, size := y.node(mv.Value, path)
-	switch v.kind {
-	case kindObject:
-		return v.members, size
-	case kindArray:
-		var all []member
-		for _, item := range v.items {
-			all = append(all, item.members...)
+	switch v.Kind {
+	case KindObject:
+		return v.Members, size
+	case KindArray:
+		var all []Member
+		for _, item := range v.Items {
+			all = append(all, item.Members...)
 		}
 		return all, size
 	}
@@ -231,28 +231,28 @@ func yamlKey(k ast.MapKeyNode) string {
 	return k.GetToken().Value
 }
 
-func (y *yamlReader) scalar(n *node, v ast.Node, path string) {
+func (y *yamlReader) scalar(n *Node, v ast.Node, path string) {
 	if tk := v.GetToken(); tk != nil {
-		n.raw = tk.Value
+		n.Raw = tk.Value
 	}
 	switch t := v.(type) {
 	case *ast.StringNode:
-		n.kind, n.text, n.raw = kindString, t.Value, t.Value
+		n.Kind, n.Text, n.Raw = KindString, t.Value, t.Value
 	case *ast.LiteralNode:
-		n.kind, n.text, n.raw = kindString, t.Value.Value, t.Value.Value
+		n.Kind, n.Text, n.Raw = KindString, t.Value.Value, t.Value.Value
 	case *ast.BoolNode:
-		n.kind, n.text = kindBool, strconv.FormatBool(t.Value)
+		n.Kind, n.Text = KindBool, strconv.FormatBool(t.Value)
 	case *ast.IntegerNode:
-		n.kind, n.text = kindNumber, fmt.Sprint(t.Value)
+		n.Kind, n.Text = KindNumber, fmt.Sprint(t.Value)
 	case *ast.FloatNode:
-		n.kind, n.text = kindNumber, strconv.FormatFloat(t.Value, 'g', -1, 64)
+		n.Kind, n.Text = KindNumber, strconv.FormatFloat(t.Value, 'g', -1, 64)
 		if math.IsInf(t.Value, 0) {
-			n.kind, n.text = kindString, n.raw
+			n.Kind, n.Text = KindString, n.Raw
 		}
 	case *ast.NullNode:
-		n.kind, n.text = kindNull, ""
+		n.Kind, n.Text = KindNull, ""
 	case *ast.InfinityNode, *ast.NanNode:
-		n.kind, n.text = kindString, n.raw
+		n.Kind, n.Text = KindString, n.Raw
 	default:
 		y.c.Add(problem.SeverityError, n.Pos, path, problem.Syntax, i18n.New("cannot be used here: %s", "此处不能使用：%s", v.Type()))
 	}
