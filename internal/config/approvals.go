@@ -41,13 +41,13 @@ func ApprovalsOf(path, home string, project bool) *Approvals {
 	if project {
 		// Where it was found counts too: the same text means something else in
 		// another working tree.
-		a := &Approvals{path: path, key: filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path)), home: home, project: true}
+		a := &Approvals{path: path, key: filepath.Join(disk.RealPath(filepath.Dir(path)), filepath.Base(path)), home: home, project: true}
 		if home != "" {
 			a.records = []string{filepath.Join(UserDir(home), "approvals.json")}
 		}
 		return a
 	}
-	real, n := realPath(path), namesOf(home)
+	real, n := disk.RealPath(path), namesOf(home)
 	a := &Approvals{path: path, home: home, key: filepath.Base(real), records: []string{recordOf(real)}, names: n}
 	for _, other := range n.others(real) {
 		a.records = append(a.records, recordOf(other))
@@ -155,7 +155,7 @@ func (a *Approvals) ApproveUnconfined(id, shown string) error { return a.approve
 
 func (a *Approvals) approve(id, shown string, confined bool) error {
 	if !a.project {
-		unlock, err := disk.Lock(realPath(a.path)) // nobody changes the entry meanwhile
+		unlock, err := disk.Lock(disk.RealPath(a.path)) // nobody changes the entry meanwhile
 		if err != nil {
 			return err
 		}

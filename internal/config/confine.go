@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -24,7 +25,7 @@ func Confine(current, path string, o LoadOptions) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(current), path)
 	}
-	if !sameFile(current, path) {
+	if !disk.SameFile(current, path) {
 		return "", ErrConfined
 	}
 	return current, nil

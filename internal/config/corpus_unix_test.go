@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
 )
 
 func TestCorpusOwner(t *testing.T) {
@@ -62,7 +63,7 @@ func TestCorpusOwner(t *testing.T) {
 		o := options(t, path, nil)
 		if os.Geteuid() != 0 { // only root gives files away; it trusts its own alone
 			path = "/etc/passwd"
-			if info, err := os.Stat(path); err != nil || !writableByOthers(path, info).Empty() {
+			if info, err := os.Stat(path); err != nil || !disk.WritableByOthers(path, info).Empty() {
 				t.Errorf("a file of root: %v", err)
 			}
 			return

@@ -143,7 +143,7 @@ func layoutOf(path string) (*layout, error) {
 	if !ok {
 		return nil, c.Err()
 	}
-	root := document.Parse(text, formatOf(realPath(path), text), c)
+	root := document.Parse(text, formatOf(disk.RealPath(path), text), c)
 	if root == nil {
 		return nil, c.Err()
 	}

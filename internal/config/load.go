@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
 )
 
 // LoadOptions say which file to load and what its variables mean.
@@ -84,7 +85,7 @@ func Check(path string, data []byte, o LoadOptions) (*Config, error) {
 }
 
 func load(data []byte, found Found, o LoadOptions, c *problem.List) (*Config, error) {
-	format := formatOf(realPath(found.Path), data)
+	format := formatOf(disk.RealPath(found.Path), data)
 	root := document.Parse(data, format, c)
 	if root == nil {
 		return nil, c.Err()

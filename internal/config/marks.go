@@ -191,7 +191,7 @@ func (a *Approvals) readRecord(path string) (map[string]marks, error) {
 		err = json.Unmarshal(data, &files)
 	}
 	if err == nil && a.project {
-		if fault := writableByOthers(path, info); !fault.Empty() {
+		if fault := disk.WritableByOthers(path, info); !fault.Empty() {
 			err = i18n.Errorf("others may write it: %s", "其他用户可写：%s", fault)
 		}
 	}

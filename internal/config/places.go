@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"mcp-all-in-one/internal/disk"
 )
 
 // Places are where files of ours are looked for and kept. Each is known, or
@@ -26,7 +28,7 @@ func StateDir() string {
 	}
 	dir := filepath.Join(os.TempDir(), "mcp-all-in-one-"+strconv.Itoa(os.Getuid()))
 	_ = os.Mkdir(dir, 0o700) // it may be there; what counts is whose it is
-	if info, err := os.Lstat(dir); err == nil && info.IsDir() && writableByOthers(dir, info).Empty() {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && disk.WritableByOthers(dir, info).Empty() {
 		return dir
 	}
 	return stray()

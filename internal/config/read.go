@@ -47,11 +47,11 @@ func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
 // running commands as us. Of a file of the working tree only that is used
 // which a person has approved, so a group may share it.
 func checkOwner(found Found, info fs.FileInfo, insecure bool, c *problem.List) {
-	fault := writableByOthers(found.Path, info)
+	fault := disk.WritableByOthers(found.Path, info)
 	if fault.Empty() {
 		return
 	}
-	world := isWorldWritable(info)
+	world := disk.IsWorldWritable(info)
 	sev := problem.SeverityError
 	if insecure || found.Project && !world {
 		sev = problem.SeverityWarning

@@ -156,7 +156,7 @@ func (s *FileStore) cipher(create bool) (cipher.AEAD, error) {
 		}
 	case err != nil:
 		return nil, i18n.Errorf("reading the key of the secrets: %w", "读取加密密钥失败：%w", err)
-	case exposed(info.Mode()):
+	case disk.Exposed(info.Mode()):
 		return nil, i18n.Errorf("%s can be read by others (mode %04o): chmod 600 it", "其他用户可读 %s（权限 %04o）：请执行 chmod 600", s.keyFile(), info.Mode().Perm())
 	}
 	block, err := aes.NewCipher(key)

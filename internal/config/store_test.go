@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zalando/go-keyring"
+
+	"mcp-all-in-one/internal/disk"
 )
 
 // fullStore is what both stores can do.
@@ -78,7 +80,7 @@ func TestFileStoreOnDisk(t *testing.T) {
 	}
 	for _, name := range []string{"secrets.enc", "secrets.key"} {
 		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil || exposed(info.Mode()) {
+		if err != nil || disk.Exposed(info.Mode()) {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
 		data, _ := os.ReadFile(filepath.Join(dir, name))

@@ -75,7 +75,7 @@ func (w *Watcher) follow() {
 		paths = append(paths, next)
 		path = next
 	}
-	paths = append(paths, realPath(w.path))
+	paths = append(paths, disk.RealPath(w.path))
 	// A directory on the way may be the link that is swapped.
 	if dir, err := readLink(filepath.Dir(w.path)); err == nil {
 		paths = append(paths, filepath.Dir(w.path), dir)

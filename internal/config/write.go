@@ -55,7 +55,7 @@ func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult,
 		o.Now = time.Now
 	}
 	named := path
-	path = realPath(path) // a link stays a link
+	path = disk.RealPath(path) // a link stays a link
 	unlock, err := disk.Lock(path)
 	if err != nil {
 		return nil, err

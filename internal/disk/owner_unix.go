@@ -1,6 +1,6 @@
 //go:build unix
 
-package config
+package disk
 
 import (
 	"io/fs"
@@ -11,16 +11,16 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// writableByOthers says who else than the user and the system's administrator
+// WritableByOthers says who else than the user and the system's administrator
 // may write a file, or put another in its place; empty when nobody may.
-func writableByOthers(path string, info fs.FileInfo) i18n.Text {
+func WritableByOthers(path string, info fs.FileInfo) i18n.Text {
 	if owner := ownerOf(info); owner > 0 && owner != os.Geteuid() {
 		return i18n.New("it belongs to user %d", "属于用户 %d", owner)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		return i18n.New("mode %04o", "权限 %04o", uint32(mode))
 	}
-	dir, err := os.Stat(filepath.Dir(realPath(path)))
+	dir, err := os.Stat(filepath.Dir(RealPath(path)))
 	if err == nil && dir.Mode().Perm()&0o002 != 0 && dir.Mode()&fs.ModeSticky == 0 {
 		return i18n.New("its folder has mode %04o", "所在目录权限为 %04o", uint32(dir.Mode().Perm()))
 	}
@@ -35,8 +35,8 @@ func ownerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// isWorldWritable reports whether everybody may write a file.
-func isWorldWritable(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
+// IsWorldWritable reports whether everybody may write a file.
+func IsWorldWritable(info fs.FileInfo) bool { return info.Mode().Perm()&0o002 != 0 }
 
-// exposed reports whether others than the owner may read a file of that mode.
-func exposed(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }
+// Exposed reports whether others than the owner may read a file of that mode.
+func Exposed(mode fs.FileMode) bool { return mode.Perm()&0o077 != 0 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package config
+package disk
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// fileID names a file by its disk and its number there; "" when there is no
+// FileID names a file by its disk and its number there; "" when there is no
 // such file.
-func fileID(path string) string {
+func FileID(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
 		return ""

@@ -1,4 +1,4 @@
-package config
+package disk
 
 import (
 	"io/fs"
@@ -10,10 +10,10 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// writableByOthers says who else than the user and the system's administrators
+// WritableByOthers says who else than the user and the system's administrators
 // may write a file, or put another in its place; empty when nobody may.
-func writableByOthers(path string, _ fs.FileInfo) i18n.Text {
-	real := realPath(path)
+func WritableByOthers(path string, _ fs.FileInfo) i18n.Text {
+	real := RealPath(path)
 	for _, name := range []string{real, filepath.Dir(real)} {
 		sd, err := windows.GetNamedSecurityInfo(name, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION|windows.DACL_SECURITY_INFORMATION)
 		if err != nil {
@@ -72,9 +72,9 @@ func othersWrite(acl *windows.ACL) bool {
 	return false
 }
 
-// isWorldWritable reports whether everybody may write a file; the access list
+// IsWorldWritable reports whether everybody may write a file; the access list
 // tells.
-func isWorldWritable(fs.FileInfo) bool { return false }
+func IsWorldWritable(fs.FileInfo) bool { return false }
 
-// exposed reports whether others than the owner may read a file of that mode.
-func exposed(fs.FileMode) bool { return false }
+// Exposed reports whether others than the owner may read a file of that mode.
+func Exposed(fs.FileMode) bool { return false }

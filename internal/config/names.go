@@ -9,35 +9,6 @@ import (
 	"mcp-all-in-one/internal/disk"
 )
 
-// realPath is the file that path leads to: links are followed, of a file that
-// does not exist yet those of its directory. A path that leads nowhere stays.
-func realPath(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
-	}
-	return path
-}
-
-// sameFile reports whether two paths lead to one file: through links, under
-// two names, or in another spelling where the disk does not mind.
-func sameFile(a, b string) bool {
-	if realPath(a) == realPath(b) {
-		return true
-	}
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
-}
-
 // names are the files whose servers have been marked, under every name that
 // they are known by: a file may get a second name (a hard link) after its
 // servers were marked, and lose the first one when somebody writes it anew.
@@ -74,9 +45,9 @@ func (n names) read() []aName {
 // others are the other paths at which the file at real is, or was.
 func (n names) others(real string) []string {
 	var paths []string
-	id := fileID(real)
+	id := disk.FileID(real)
 	for _, known := range n.read() {
-		if known.Path != real && (known.ID == id && id != "" || sameFile(known.Path, real)) {
+		if known.Path != real && (known.ID == id && id != "" || disk.SameFile(known.Path, real)) {
 			paths = appendNew(paths, known.Path)
 		}
 	}
@@ -85,7 +56,7 @@ func (n names) others(real string) []string {
 
 // add remembers what is at real now.
 func (n names) add(real string) error {
-	id := fileID(real)
+	id := disk.FileID(real)
 	if n.path == "" || id == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package config
+package disk
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// fileID names a file by its disk and its number there; "" when there is no
+// FileID names a file by its disk and its number there; "" when there is no
 // such file.
-func fileID(path string) string {
+func FileID(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
