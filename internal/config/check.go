@@ -15,9 +15,6 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// maxName bounds the name of a server, in characters.
-const maxName = 256
-
 var (
 	schemaName  = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
 	headerName  = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
@@ -26,28 +23,6 @@ var (
 
 // reservedSchemas are the names that URLs of ours already mean.
 var reservedSchemas = map[string]bool{"v1": true, "status": true, "s": true}
-
-// nameFault returns what is wrong with the name of a server; empty when
-// nothing is.
-func nameFault(name string) i18n.Text {
-	if name == "" {
-		return i18n.New("is empty", "名称为空")
-	}
-	if len([]rune(name)) > maxName {
-		return i18n.New("is too long", "名称过长")
-	}
-	for _, r := range name {
-		switch {
-		case unicode.IsSpace(r):
-			return i18n.New("has white space in it", "含有空白字符")
-		case strings.ContainsRune("${}", r):
-			return i18n.New("has one of $ { } in it", "含有 $ { } 之一")
-		case unicode.IsControl(r) || !unicode.IsPrint(r):
-			return i18n.New("has a character in it that does not show", "含有不可见字符")
-		}
-	}
-	return i18n.Text{}
-}
 
 // fold maps names that people cannot tell apart to one: case, and the
 // full-width forms of ASCII.

@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // checkTop holds the sections beside the servers against the rules that no
@@ -129,7 +130,7 @@ func (r *reader) checkRegistries() {
 		if u, err := url.Parse(g.URL); err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && IsLoopback(u.Hostname())) {
 			r.c.Add(problem.SeverityError, item.Pos, path+".url", problem.URL, asShown(item.Get("url")), i18n.New("is not an https address", "不是 https 地址"))
 		}
-		if !nameFault(g.Name).Empty() || seen[g.Name] {
+		if !spelling.Fault(g.Name).Empty() || seen[g.Name] {
 			r.c.Add(problem.SeverityError, item.Pos, path+".name", problem.NotOneOf, asShown(item.Get("name")), i18n.New("a name that no other registry has", "未被其他注册表使用的名称"))
 		}
 		seen[g.Name] = true

@@ -8,6 +8,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // KeyringStore keeps secrets in the user's own keychain: the Secret Service
@@ -28,7 +29,7 @@ const keyringIndex = "names of secrets"
 
 // Get returns the secret of that name.
 func (s *KeyringStore) Get(name string) (string, error) {
-	if !nameFault(name).Empty() {
+	if !spelling.Fault(name).Empty() {
 		return "", ErrNoSecret
 	}
 	v, err := keyring.Get(s.service, name)
@@ -59,18 +60,18 @@ func (s *KeyringStore) List() ([]string, error) {
 
 // Set stores a secret, replacing one of the same name.
 func (s *KeyringStore) Set(name, value string) error {
-	if fault := nameFault(name); !fault.Empty() {
+	if fault := spelling.Fault(name); !fault.Empty() {
 		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
 	}
 	if err := keyring.Set(s.service, name, value); err != nil {
 		return i18n.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}
-	return s.index(func(names []string) []string { return appendNew(names, name) })
+	return s.index(func(names []string) []string { return append(names, name) })
 }
 
 // Delete removes a secret; ErrNoSecret when there is none of that name.
 func (s *KeyringStore) Delete(name string) error {
-	if !nameFault(name).Empty() {
+	if !spelling.Fault(name).Empty() {
 		return ErrNoSecret
 	}
 	err := keyring.Delete(s.service, name)
@@ -92,7 +93,7 @@ func (s *KeyringStore) index(change func([]string) []string) error {
 	}
 	names = change(names)
 	slices.Sort(names)
-	text, err := json.Marshal(names)
+	text, err := json.Marshal(slices.Compact(names))
 	if err != nil {
 		return i18n.Errorf("telling the keychain: %w", "写入系统钥匙串失败：%w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
 
 // schema reads one schema without its servers.
@@ -49,7 +50,7 @@ func firstOf(values ...string) string {
 func (r *reader) server(schema *Schema, e entry) {
 	path := document.PathText(e.path)
 	s := &Server{Name: e.name, Schema: schema.Name, Line: e.at.Line, Column: e.at.Col}
-	if fault := nameFault(e.name); !fault.Empty() {
+	if fault := spelling.Fault(e.name); !fault.Empty() {
 		r.c.Add(problem.SeverityError, e.at, path, problem.ServerName, e.name, fault)
 	}
 	own := ownServer(e.value, path, r.c)

@@ -14,7 +14,11 @@ import (
 
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/spelling"
 )
+
+// maxStore bounds the file of secrets.
+const maxStore = 16 << 20
 
 // A Store keeps secrets by name, for ${secret:name}.
 type Store interface {
@@ -63,7 +67,7 @@ func (s *FileStore) List() ([]string, error) {
 
 // Set stores a secret, replacing one of the same name.
 func (s *FileStore) Set(name, value string) error {
-	if fault := nameFault(name); !fault.Empty() {
+	if fault := spelling.Fault(name); !fault.Empty() {
 		return i18n.Errorf("secret name %q %s", "密钥名 %q 无效：%s", name, fault)
 	}
 	return s.change(func(all map[string]string) error {
@@ -120,7 +124,7 @@ func (s *FileStore) read() (map[string]string, error) {
 	if s.dir == "" {
 		return all, nil
 	}
-	data, _, err := disk.Read(s.file(), maxFile)
+	data, _, err := disk.Read(s.file(), maxStore)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}

@@ -82,9 +82,9 @@ func (s *UserStore) List() ([]string, error) {
 		return names, err
 	}
 	chained, err := s.Keychain()
-	names = appendNew(names, chained...)
+	names = append(names, chained...)
 	slices.Sort(names)
-	return names, err
+	return slices.Compact(names), err
 }
 
 // Keychain returns the names of the secrets in the keychain.
