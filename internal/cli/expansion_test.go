@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcptest"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // keysOf lists the keys of a JSON Schema as documents that have one value in
@@ -57,7 +58,7 @@ func TestNothingIsExpanded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store := config.NewFileStore(config.UserDir(dir))
+	store := secrets.NewFileStore(config.UserDir(dir))
 	if err := store.Set("held", secret+"-secret"); err != nil {
 		t.Fatal(err)
 	}

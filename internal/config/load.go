@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // LoadOptions say which file to load and what its variables mean.
@@ -23,7 +24,7 @@ type LoadOptions struct {
 	Home        string                      // "" is the user's
 	WorkDir     string                      // "" is the process's
 	System      string                      // "" is this machine's: Places.System
-	Secrets     Store                       // nil is the store of the user in Home
+	Secrets     secrets.Store               // nil is the store of the user in Home
 	AsWritten   bool                        // look no variable up: what has one is taken as it is written
 }
 
@@ -44,7 +45,7 @@ func (o LoadOptions) withDefaults() LoadOptions {
 		o.System = o.places().System()
 	}
 	if o.Secrets == nil && o.Home != "" {
-		o.Secrets = NewUserStore(UserDir(o.Home))
+		o.Secrets = secrets.NewUserStore(UserDir(o.Home))
 	}
 	return o
 }

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // recordOf is the file of marks beside a config file.
@@ -88,7 +89,7 @@ func (all marks) drop(id, hash, files string) {
 // change edits the marks of this file, in every record that has some.
 func (a *Approvals) change(edit func(marks) (changed bool)) error {
 	if len(a.records) == 0 {
-		return i18n.Errorf("recording approvals: %w", "记录批准失败：%w", ErrNoHome)
+		return i18n.Errorf("recording approvals: %w", "记录批准失败：%w", secrets.ErrNoHome)
 	}
 	for i, record := range a.records {
 		if err := a.changeIn(record, i == 0, edit); err != nil {

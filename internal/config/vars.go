@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // resolver knows what the variables of a file stand for.
@@ -16,7 +17,7 @@ type resolver struct {
 	home    string
 	work    string // ${workspaceFolder}
 	base    string // the directory that ${file:...} starts from
-	secrets Store
+	secrets secrets.Store
 	// asWritten looks nothing up: every variable stays as it is written. That
 	// is how an entry is read that nobody has approved.
 	asWritten bool

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/secrets"
 )
 
 func TestVariables(t *testing.T) {
@@ -20,7 +21,7 @@ func TestVariables(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("from file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store := NewFileStore(filepath.Join(dir, "s"))
+	store := secrets.NewFileStore(filepath.Join(dir, "s"))
 	if err := store.Set("api", "from store"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // An Env is one run of the program: the world around it, who it is, and the
@@ -63,7 +64,7 @@ func (a *Env) LoadOptions(create bool) config.LoadOptions {
 	}
 }
 
-func (a *Env) Secrets() *config.UserStore { return config.NewUserStore(config.UserDir(a.Home())) }
+func (a *Env) Secrets() *secrets.UserStore { return secrets.NewUserStore(config.UserDir(a.Home())) }
 
 // Home is the user's home directory; "" without one.
 func (a *Env) Home() string { return config.Home() }
@@ -72,7 +73,7 @@ func (a *Env) Home() string { return config.Home() }
 func (a *Env) UserDir() (string, error) {
 	dir := config.UserDir(a.Home())
 	if dir == "" {
-		return "", config.ErrNoHome
+		return "", secrets.ErrNoHome
 	}
 	return dir, os.MkdirAll(dir, 0o700)
 }

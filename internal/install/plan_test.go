@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/secrets"
 )
 
 func readRecord(t *testing.T, file, name string) *Record {
@@ -325,5 +326,5 @@ func (s secretsOf) Get(name string) (string, error) {
 	if v, ok := s[name]; ok {
 		return v, nil
 	}
-	return "", config.ErrNoSecret
+	return "", secrets.ErrNoSecret
 }

@@ -16,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // A Store keeps texts by name where others cannot read them.
@@ -61,7 +62,7 @@ type Keeper struct {
 // NewKeeper returns a keeper; ctx bounds its life.
 func NewKeeper(ctx context.Context, opt Options) *Keeper {
 	if opt.Store == nil {
-		opt.Store = config.NewFileStore(opt.Dir)
+		opt.Store = secrets.NewFileStore(opt.Dir)
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)

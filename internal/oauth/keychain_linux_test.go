@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // TestKeychain keeps tokens in a real keychain: it runs itself again in a
@@ -55,7 +55,7 @@ func testKeychain(t *testing.T) {
 	rs := newResource(t, as)
 	dir := t.TempDir()
 	open := func() *Keeper {
-		k := NewKeeper(t.Context(), Options{Dir: dir, Store: config.NewKeyring("mcp-all-in-one tokens test")})
+		k := NewKeeper(t.Context(), Options{Dir: dir, Store: secrets.NewKeyring("mcp-all-in-one tokens test")})
 		t.Cleanup(k.Close)
 		return k
 	}

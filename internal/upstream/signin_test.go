@@ -22,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/secrets"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -93,7 +94,7 @@ func (ls *lockedServer) signIn(t *testing.T, dir, user, token string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := config.NewFileStore(dir).Set("grant-"+token, string(text)); err != nil {
+	if err := secrets.NewFileStore(dir).Set("grant-"+token, string(text)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "tokens.changed"), []byte(token), 0o600); err != nil {

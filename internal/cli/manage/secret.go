@@ -12,9 +12,9 @@ import (
 	"golang.org/x/term"
 
 	"mcp-all-in-one/internal/cli/command"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/secrets"
 )
 
 func SecretCommand(a *env.Env) *cobra.Command {
@@ -32,7 +32,7 @@ func SecretCommand(a *env.Env) *cobra.Command {
 		&cobra.Command{Use: "rm NAME", Short: a.T("remove a secret", "删除密钥"), Args: command.ArgCount(a, 1, 1),
 			RunE: func(_ *cobra.Command, args []string) error {
 				err := a.Secrets().Delete(args[0])
-				if errors.Is(err, config.ErrNoSecret) {
+				if errors.Is(err, secrets.ErrNoSecret) {
 					return env.Fail(env.ExitUsage, env.CodeNoSecret, "mcp-all-in-one secret ls", "%s", a.T("no secret "+args[0], "没有密钥 "+args[0]))
 				}
 				if err == nil {

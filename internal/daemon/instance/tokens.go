@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/secrets"
 )
 
 // TokenOptions say where the tokens of servers are kept.
@@ -16,7 +17,7 @@ func TokenOptions(cfg *config.Config, home string) oauth.Options {
 	}
 	opt := oauth.Options{Dir: filepath.Join(dir, "tokens")}
 	if cfg.Tokens == "keychain" {
-		opt.Store = config.NewKeyring("mcp-all-in-one tokens")
+		opt.Store = secrets.NewKeyring("mcp-all-in-one tokens")
 	}
 	return opt
 }

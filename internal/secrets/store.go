@@ -1,4 +1,6 @@
-package config
+// Package secrets keeps secrets by name, in an encrypted file or in the
+// keychain of the system.
+package secrets
 
 import (
 	"crypto/aes"
