@@ -58,7 +58,7 @@ var layers = map[string][]string{
 	"catalog/signature":  {"spelling", "jsonschema", "jsonrpc"},
 	"catalog":            {"spelling", "jsonschema", "jsonrpc", "mcp", "config", "definition", "catalog/fit", "catalog/signature"},
 	"upstream":           {"sandbox", "definition", "jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access", "catalog", "mcphttp/httpclient", "mcphttp/sse"},
-	"kept":               {},
+	"kept":               {"jsonrpc"},
 	"script":             {"jsonrpc", "stdio", "kept"},
 	"builtin":            {"catalog/signature", "jsonschema", "jsonrpc", "mcp", "catalog", "config", "kept", "script"},
 	"gateway":            {"catalog/fit", "jsonschema", "jsonrpc", "mcp", "config", "traffic", "safehttp", "catalog", "upstream", "builtin", "access", "kept", "script"},
