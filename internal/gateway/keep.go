@@ -106,9 +106,17 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 		Structured: c.Via == traffic.DoorExec || rules.Structured == config.StructuredCut,
 		Keep:       s.keepPart,
 	}
-	if cut.Small(len(resp.Result)) {
-		return
+	if !cut.Small(len(resp.Result)) {
+		s.cut(&cut, resp)
 	}
+	if size := len(resp.Result); size > kept.LeastShown {
+		name, _ := jsonrpc.GetString(c.client.caller.Info, "name")
+		s.gw.tallies.of(s.opening.Schema).large.Note(size, name)
+	}
+}
+
+// cut shows a large result in part, and counts what is left out.
+func (s *Session) cut(cut *kept.Cutter, resp *jsonrpc.Response) {
 	if cut.Text > 0 && mcp.IsToolError(resp.Result) {
 		cut.Text = max(cut.Text, leastError)
 	}
