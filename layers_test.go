@@ -62,7 +62,7 @@ var layers = map[string][]string{
 	"catalog/signature":  {"spelling", "jsonschema", "jsonrpc"},
 	"catalog":            {"spelling", "jsonschema", "jsonrpc", "mcp", "config", "definition", "catalog/fit", "catalog/signature"},
 	"upstream":           {"disk", "sandbox", "definition", "jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access", "catalog", "mcphttp/httpclient", "mcphttp/sse"},
-	"kept":               {},
+	"kept":               {"jsonrpc"},
 	"script":             {"jsonrpc", "stdio", "kept"},
 	"builtin":            {"config/problem", "catalog/signature", "jsonschema", "jsonrpc", "mcp", "catalog", "config", "kept", "script"},
 	"gateway":            {"disk", "catalog/fit", "jsonschema", "jsonrpc", "mcp", "config", "traffic", "safehttp", "catalog", "upstream", "builtin", "access", "kept", "script"},

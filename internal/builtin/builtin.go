@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/script"
 )
 
@@ -36,7 +37,7 @@ type Env struct {
 	Prompt func(ctx context.Context, server, name string, arguments []byte) (*jsonrpc.Response, error)
 	// Keep keeps a text for the caller and returns its URI; Kept returns it.
 	Keep func(text []byte) (uri string, err error)
-	Kept func(uri string) ([]byte, error)
+	Kept func(uri string) (kept.Result, error)
 	// ReadLimit is how much of a kept result is shown at once.
 	ReadLimit int64
 	// Script runs a script within Limits; Job, where it is set, changes one
@@ -58,8 +59,9 @@ type Tool struct {
 	// Compact says that the tool stands for the servers' tools. The others
 	// look after the configuration.
 	Compact bool
-	// Script says that it runs a script.
-	Script bool
+	// Script says that it runs a script, Reader that it reads on in kept
+	// results.
+	Script, Reader bool
 	// Run answers a call; arguments is nil when the caller gave none. An error
 	// of type *jsonrpc.Error is answered as it is.
 	Run func(ctx context.Context, env *Env, arguments []byte) (*jsonrpc.Response, error)
@@ -80,6 +82,9 @@ func NewSet(tools []Tool) *Set {
 			page = append(page, ',')
 		}
 		page = append(page, t.Definition...)
+		if t.Reader {
+			s.features.Templates = keptTemplates
+		}
 	}
 	s.features.Tools, _ = catalog.ParseTools([][]byte{append(append([]byte(`{"tools":[`), page...), `]}`...)})
 	return s

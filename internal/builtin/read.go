@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 )
@@ -16,8 +18,13 @@ func ReadTool(name string) Tool {
 		`"offset":{"type":"integer","description":"Byte to begin at"},"lines":{"type":"string","description":"10-20"},`+
 		`"grep":{"type":"string","description":"RE2 pattern; lines that match"},"jq":{"type":"string","description":"jq filter, of JSON"}},"required":["result"]},`+
 		`"annotations":{"readOnlyHint":true},"_meta":{"anthropic/maxResultSizeChars":500000}}`, name)
-	return Tool{Name: name, Definition: []byte(definition), Compact: true, Run: readKept}
+	return Tool{Name: name, Definition: []byte(definition), Compact: true, Reader: true, Run: readKept}
 }
+
+// keptTemplates lists how kept results are read as resources. The results
+// themselves are not listed: each is known to the client that got it.
+var keptTemplates, _ = catalog.ParseTemplates([][]byte{[]byte(`{"resourceTemplates":[{"uriTemplate":"` + kept.Scheme + `{id}{?lines,grep,jq}","name":"kept result",` +
+	`"description":"A result that was shown in part: all of it, or what lines (10-20), grep (an RE2 pattern) or jq (a filter) finds in it.","mimeType":"text/plain"}]}`)})
 
 // readKept answers a call of read.
 func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
@@ -25,27 +32,39 @@ func readKept(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, er
 	if !ok {
 		return plainFailure("result is required: the result:// URI of what was shown in part"), nil
 	}
-	text, err := ReadPart(ctx, env, uri, queryOf(args))
+	r, err := ReadPart(ctx, env, uri, queryOf(args))
 	if err != nil {
 		return plainFailure(err.Error()), nil
 	}
-	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[%s],"isError":false}`, textBlock(text))}, nil
+	block := r.Data
+	if !r.Block {
+		block = textBlock(string(r.Data))
+	}
+	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"content":[%s],"isError":false}`, block)}, nil
 }
 
-// ReadPart reads a part of a kept result, and says where to go on.
-func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (string, error) {
-	data, err := env.Kept(uri)
+// ReadPart reads a part of a kept text, and says where to go on, or a whole
+// content block.
+func ReadPart(ctx context.Context, env *Env, uri string, q kept.Query) (kept.Result, error) {
+	r, err := env.Kept(uri)
 	if err != nil {
-		return "", err
+		return r, err
 	}
-	part, err := kept.Read(ctx, data, q, env.ReadLimit)
+	if r.Block {
+		if q != (kept.Query{}) {
+			mime, _ := kept.Blob(r.Data)
+			return r, i18n.Errorf("the result is %s, not text: read it without offset, lines, grep and jq", "结果是 %s 而非文本：读取时请勿使用 offset、lines、grep 或 jq", mime)
+		}
+		return r, nil
+	}
+	part, err := kept.Read(ctx, r.Data, q, env.ReadLimit)
 	if err != nil {
-		return "", err
+		return r, err
 	}
 	if part.Rest != "" {
-		part.Text += fmt.Sprintf("\n… go on with %s (%d bytes in all)", part.Rest, len(data))
+		part.Text += fmt.Sprintf("\n… go on with %s (%d bytes in all)", part.Rest, len(r.Data))
 	}
-	return part.Text, nil
+	return kept.Result{Data: []byte(part.Text)}, nil
 }
 
 func queryOf(args []byte) kept.Query {

@@ -181,10 +181,11 @@ func textOf(result []byte) string {
 // kept reads a kept result: its value, or a part of its text.
 func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thrown) {
 	uri, _ := jsonrpc.GetString(req.Params, "uri")
-	data, err := r.env.Kept(uri)
+	result, err := r.env.Kept(uri)
 	if err != nil {
 		return nil, &thrown{Name: callError, Reason: "not_found", Message: err.Error()}
 	}
+	data := result.Data
 	if req.Method == script.MethodKeptSlice {
 		part, err := kept.Read(ctx, data, script.Slice(req.Params), script.MaxValue/2)
 		if err != nil {

@@ -14,6 +14,9 @@ const (
 type Policy struct {
 	Naming                    Naming
 	Tools, Prompts, Resources Rules
+	// Untyped says of which tools the output schema is not listed; nil for
+	// none.
+	Untyped func(tool string) bool
 }
 
 // Rules say which items are listed, and how. Patterns match the server's own

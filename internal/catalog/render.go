@@ -71,7 +71,8 @@ func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
 	}
 	if modern {
 		raw = jsonrpc.Set(raw, nil, "execution")
-	} else if e.item.OutputSchema != nil && !legacyOutput(e.item.OutputSchema) {
+	}
+	if e.item.OutputSchema != nil && (c.untyped(e) || !modern && !legacyOutput(e.item.OutputSchema)) {
 		raw = jsonrpc.Set(raw, nil, "outputSchema")
 	}
 	if c.aliased {
@@ -80,6 +81,12 @@ func (c *Catalog) written(k Kind, e *entry, modern bool) []byte {
 		raw = c.outMember(server, raw, "_meta", "ui/resourceUri")
 	}
 	return raw
+}
+
+// untyped says that the output schema of a tool is not listed.
+func (c *Catalog) untyped(e *entry) bool {
+	f := c.sources[e.source].Policy.Untyped
+	return f != nil && f(e.item.Key)
 }
 
 // fitting is a tool as a client with a fit takes it.

@@ -186,17 +186,31 @@ type Scripts struct {
 
 // Results says from which size on results are shown in part and kept whole.
 type Results struct {
-	Limit int64         `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"超过此大小的文本只显示一部分；0 为全部显示。"`
-	Head  int64         `json:"head" unit:"size" def:"2KiB" min:"0" doc:"How much of its beginning is shown." zh:"显示的开头部分大小。"`
-	Tail  int64         `json:"tail" unit:"size" def:"1KiB" min:"0" doc:"How much of its end is shown." zh:"显示的结尾部分大小。"`
-	Keep  time.Duration `json:"keep" def:"1h" min:"1s" max:"720h" doc:"How long a result is kept after it was last read." zh:"结果在最后一次读取后保存多久。"`
-	Disk  int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
+	Limit int64 `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 passes everything." zh:"超过此大小的文本只显示一部分；0 为全部显示。"`
+	Blobs int64 `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 passes everything." zh:"超过此大小的图片、音频或二进制内容只显示链接；0 为全部显示。"`
+
+	Structured string `json:"structured" def:"whole" enum:"whole|cut" doc:"What happens to structured content above the limit: it passes whole, or is shown in part like a text, and its tool is listed without outputSchema." zh:"超过上限的结构化内容：完整传递，或像文本一样只显示一部分，且其工具列出时不带 outputSchema。"`
+
+	Head int64         `json:"head" unit:"size" def:"2KiB" min:"0" doc:"How much of its beginning is shown." zh:"显示的开头部分大小。"`
+	Tail int64         `json:"tail" unit:"size" def:"1KiB" min:"0" doc:"How much of its end is shown." zh:"显示的结尾部分大小。"`
+	Keep time.Duration `json:"keep" def:"1h" min:"1s" max:"720h" doc:"How long a result is kept after it was last read." zh:"结果在最后一次读取后保存多久。"`
+	Disk int64         `json:"disk" unit:"size" def:"256MiB" min:"0" doc:"What kept results may take on the disk, in all; a client may have a quarter." zh:"保存的结果最多占用的磁盘空间；单个客户端最多四分之一。"`
 }
 
 // ResultLimit is the limit of a schema, a server or a tool.
 type ResultLimit struct {
-	Limit int64 `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 leaves it to what is around." zh:"超过此大小的文本只显示一部分；0 为沿用上级设置。"`
+	Limit      int64  `json:"limit" unit:"size" def:"0" min:"0" doc:"Size above which a text is shown in part; 0 leaves it to what is around." zh:"超过此大小的文本只显示一部分；0 为沿用上级设置。"`
+	Blobs      int64  `json:"blobs" unit:"size" def:"0" min:"0" doc:"Size above which a picture, a sound or a blob is shown as a link; 0 leaves it to what is around." zh:"超过此大小的图片、音频或二进制内容只显示链接；0 为沿用上级设置。"`
+	Structured string `json:"structured" enum:"whole|cut" doc:"What happens to structured content above the limit; absent leaves it to what is around." zh:"如何处理超过上限的结构化内容；缺省沿用上级设置。"`
 }
+
+// StructuredCut shows structured content in part.
+const StructuredCut = "cut"
+
+// Cuts says whether anything is shown in part.
+func (r *Results) Cuts() bool { return r.Limit > 0 || r.Blobs > 0 }
+
+func (r *ResultLimit) cuts() bool { return r.Limit > 0 || r.Blobs > 0 }
 
 // Audit says where calls are recorded for good.
 type Audit struct {

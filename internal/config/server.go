@@ -35,15 +35,15 @@ func (s *Schema) Names() []string {
 // CutsResults says whether the schema, one of its servers or one of their tools
 // has a limit for results.
 func (s *Schema) CutsResults() bool {
-	if s.Results.Limit > 0 {
+	if s.Results.cuts() {
 		return true
 	}
 	for _, v := range s.Servers {
-		if v.Results.Limit > 0 {
+		if v.Results.cuts() {
 			return true
 		}
 		for _, t := range v.Tools {
-			if t.Results.Limit > 0 {
+			if t.Results.cuts() {
 				return true
 			}
 		}

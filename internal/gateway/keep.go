@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -47,18 +48,48 @@ func (s *Session) reads() bool {
 	if s.opening.Server != "" {
 		return false
 	}
-	if s.opening.Who.Results > 0 || s.gw.config().Results.Limit > 0 {
+	if s.opening.Who.Results > 0 || s.gw.config().Results.Cuts() {
 		return true
 	}
 	return s.schemaConfig().CutsResults()
 }
 
-// resultLimit is the size above which a text of a target is shown in part; 0
-// for none. What is said nearest to the client, then to the tool, counts.
-func (s *Session) resultLimit(t *target) int64 {
-	server := t.upstream.Config()
-	return firstSize(s.opening.Who.Results, server.Tools[t.name].Results.Limit, server.Results.Limit,
-		s.schemaConfig().Results.Limit, s.gw.config().Results.Limit)
+// resultRules say what is shown in part of the results of tools: for a key, for
+// its schema, and for the file.
+type resultRules struct {
+	key          int64
+	schema, file config.ResultLimit
+}
+
+func (s *Session) resultRules() resultRules {
+	file := &s.gw.config().Results
+	return resultRules{s.opening.Who.Results, s.schemaConfig().Results,
+		config.ResultLimit{Limit: file.Limit, Blobs: file.Blobs, Structured: file.Structured}}
+}
+
+// of is what holds for one tool. What is said nearest to the client, then to
+// the tool, counts.
+func (r resultRules) of(server *config.Server, tool string) config.ResultLimit {
+	rules := config.ResultLimit{Limit: r.key}
+	for _, next := range []config.ResultLimit{server.Tools[tool].Results, server.Results, r.schema, r.file} {
+		rules.Limit = firstSize(rules.Limit, next.Limit)
+		rules.Blobs = firstSize(rules.Blobs, next.Blobs)
+		rules.Structured = cmp.Or(rules.Structured, next.Structured)
+	}
+	return rules
+}
+
+// untyped says which tools of a server are listed without outputSchema, because
+// their structured content may be cut; nil for none.
+func (s *Session) untyped(server *config.Server) func(tool string) bool {
+	if !s.reads() {
+		return nil
+	}
+	all := s.resultRules()
+	return func(tool string) bool {
+		rules := all.of(server, tool)
+		return rules.Limit > 0 && rules.Structured == config.StructuredCut
+	}
 }
 
 // inPart shows a large result of a tool in part and keeps the rest for who
@@ -68,86 +99,46 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 	if s.opening.Server != "" || c.Via == traffic.DoorRun || c.Via == traffic.DoorScript {
 		return
 	}
-	limit := s.resultLimit(t)
-	if limit <= 0 || int64(len(resp.Result)) <= limit {
-		return
+	rules, cfg := s.resultRules().of(t.upstream.Config(), t.name), &s.gw.config().Results
+	cut := kept.Cutter{
+		Text: rules.Limit, Blob: rules.Blobs, Head: cfg.Head, Tail: cfg.Tail, Links: c.client.rules.Links,
+		// By exec there is no schema that asks for it.
+		Structured: c.Via == traffic.DoorExec || rules.Structured == config.StructuredCut,
+		Keep:       s.keepPart,
 	}
-	if mcp.IsToolError(resp.Result) {
-		limit = max(limit, leastError)
+	if !cut.Small(len(resp.Result)) {
+		s.cut(&cut, resp)
 	}
-	content := jsonrpc.Get(resp.Result, "content")
-	if len(content) == 0 || content[0] != '[' {
-		return
+	if size := len(resp.Result); size > kept.LeastShown {
+		name, _ := jsonrpc.GetString(c.client.caller.Info, "name")
+		s.gw.tallies.of(s.opening.Schema).large.Note(size, name)
 	}
-	cut := cutter{s: s, cfg: &s.gw.config().Results, limit: limit, links: c.client.rules.Links}
-	blocks := cut.blocks(content)
-	if cut.left == (catalog.Cost{}) {
-		return
-	}
-	result := jsonrpc.Set(resp.Result, blocks, "content")
-	if structured := jsonrpc.Get(result, "structuredContent"); c.Via == traffic.DoorExec && int64(len(structured)) > limit {
-		result = jsonrpc.Set(result, nil, "structuredContent") // it says the same, and no schema asks for it
-	}
-	resp.Result = result
-	s.tally.saved.result(cut.left)
-	s.gw.tallies.of(s.opening.Schema).saved.result(cut.left)
 }
 
-// A cutter shortens the texts of one result.
-type cutter struct {
-	s     *Session
-	cfg   *config.Results
-	limit int64
-	links bool
-	left  catalog.Cost // what was left out
+// cut shows a large result in part, and counts what is left out.
+func (s *Session) cut(cut *kept.Cutter, resp *jsonrpc.Response) {
+	if cut.Text > 0 && mcp.IsToolError(resp.Result) {
+		cut.Text = max(cut.Text, leastError)
+	}
+	resp.Result = cut.Result(resp.Result)
+	if len(cut.Left) == 0 && cut.Blobs == 0 {
+		return
+	}
+	left := catalog.Cost{Bytes: int(cut.Blobs)} // what a picture costs is not told by its size
+	for _, text := range cut.Left {
+		left = plus(left, catalog.CostOf(text))
+	}
+	s.tally.saved.result(left)
+	s.gw.tallies.of(s.opening.Schema).saved.result(left)
 }
 
-// blocks shortens the texts among content blocks; the others stay, in order.
-func (k *cutter) blocks(content []byte) []byte {
-	out := []byte{'['}
-	for block := range jsonrpc.Elements(content) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		kind, _ := jsonrpc.GetString(block, "type")
-		if int64(len(block)) <= k.limit || kind != "text" {
-			out = append(out, block...)
-			continue
-		}
-		out = append(out, k.block(block)...)
-	}
-	return append(out, ']')
-}
-
-// block shortens one text. Where the whole cannot be kept it passes: a handle
-// is given only for what is stored.
-func (k *cutter) block(block []byte) []byte {
-	text, ok := jsonrpc.GetString(block, "text")
-	if !ok || int64(len(text)) <= k.limit {
-		return block
-	}
-	uri, err := k.s.gw.kept.Put(k.s.keeper(), []byte(text))
+// keepPart keeps a part of a result that is not shown.
+func (s *Session) keepPart(data []byte, block bool) (string, error) {
+	uri, err := s.gw.kept.Put(s.keeper(), kept.Result{Data: data, Block: block})
 	if err != nil {
-		k.s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(text), "err", err)
-		return block
+		s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(data), "err", err)
 	}
-	whole := []byte(text)
-	head, tail, left := kept.HeadTail(whole, min(k.cfg.Head, k.limit), min(k.cfg.Tail, k.limit))
-	gone := catalog.CostOf(whole[len(head) : len(head)+int(left)])
-	k.left = plus(k.left, gone)
-	shown := string(head) + kept.Marker(left, int64(len(text)), kept.Shape(whole), uri) + string(tail)
-	block = jsonrpc.Set(block, jsonrpc.Quote(shown), "text")
-	if !k.links {
-		return block
-	}
-	return fmt.Appendf(block, `,{"type":"resource_link","uri":%s,"name":"whole result","mimeType":%q,"size":%d}`, jsonrpc.Quote(uri), mimeOf(text), len(text))
-}
-
-func mimeOf(text string) string {
-	if t := strings.TrimSpace(text); t != "" && (t[0] == '{' || t[0] == '[') {
-		return "application/json"
-	}
-	return "text/plain"
+	return uri, err
 }
 
 // readKept answers resources/read of a kept result: result://ID, with lines,
@@ -164,10 +155,15 @@ func (s *Session) readKept(ctx context.Context, uri string) (*jsonrpc.Response, 
 			return nil, invalidParams("offset must be a number")
 		}
 	}
-	env := &builtin.Env{Kept: func(uri string) ([]byte, error) { return s.gw.kept.Get(s.keeper(), uri) }, ReadLimit: s.readLimit()}
-	text, err := builtin.ReadPart(ctx, env, id, q)
+	env := &builtin.Env{Kept: func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) }, ReadLimit: s.readLimit()}
+	part, err := builtin.ReadPart(ctx, env, id, q)
 	if err != nil {
 		return nil, resourceNotFound(uri, false).WithData(map[string]string{"uri": clip(uri), "why": err.Error()})
 	}
-	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"contents":[{"uri":%s,"mimeType":"text/plain","text":%s}]}`, jsonrpc.Quote(uri), jsonrpc.Quote(text))}, nil
+	mime, member, text := "text/plain", "text", string(part.Data)
+	if part.Block {
+		member = "blob"
+		mime, text = kept.Blob(part.Data)
+	}
+	return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"contents":[{"uri":%s,"mimeType":%s,%q:%s}]}`, jsonrpc.Quote(uri), jsonrpc.Quote(mime), member, jsonrpc.Quote(text))}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -46,8 +47,8 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
 		Principal: s.opening.Who.ID,
-		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), text) },
-		Kept:      func(uri string) ([]byte, error) { return s.gw.kept.Get(s.keeper(), uri) },
+		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), kept.Result{Data: text}) },
+		Kept:      func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) },
 		ReadLimit: s.readLimit(),
 		Catalog:   func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {

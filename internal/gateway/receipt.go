@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -54,7 +55,10 @@ type SchemaReceipt struct {
 	Advice Advice `json:"advice"`
 	// Own is what our own tools add to a full list of a client that may change
 	// the configuration: on stdio, and with a key of an administrator.
-	Own      catalog.Cost `json:"own"`
+	Own catalog.Cost `json:"own"`
+	// Large are the clients to which results passed that they do not show
+	// whole to their models.
+	Large    []kept.Large `json:"large"`
 	Sessions []Receipt    `json:"sessions"`
 	// Keys are those that listed the tools last, with what each was shown.
 	Keys []Receipt `json:"keys"`
@@ -72,6 +76,7 @@ type tally struct {
 	lists, shownBytes, shownTokens       atomic.Int64
 	inspections, foundBytes, foundTokens atomic.Int64
 	saved                                savings
+	large                                kept.LargeCounts
 }
 
 func (t *tally) list(c catalog.Cost) {
@@ -176,7 +181,7 @@ func (g *Gateway) Receipts() map[string]SchemaReceipt {
 		if err != nil {
 			continue // it is being removed
 		}
-		r := SchemaReceipt{Receipt: s.receipt(), Own: own, Sessions: []Receipt{}, Keys: g.tallies.shownTo(name)}
+		r := SchemaReceipt{Receipt: s.receipt(), Own: own, Large: g.tallies.of(name).large.List(), Sessions: []Receipt{}, Keys: g.tallies.shownTo(name)}
 		g.tallies.of(name).fill(&r.Receipt)
 		v := s.look()
 		best := choose(r.List, v.cost.tools(), v.cost.named(), 0)

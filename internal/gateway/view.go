@@ -88,7 +88,8 @@ var readerAlone = builtin.NewSet([]builtin.Tool{keptReader})
 // that is equal for equal sources.
 func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	var id strings.Builder
-	fmt.Fprintf(&id, "%s/%s/%p/%p/%s", s.opening.Schema, s.opening.Server, v.Config, s.own(), s.scope)
+	file := s.gw.config().Results
+	fmt.Fprintf(&id, "%s/%s/%p/%p/%s/%d/%d/%s", s.opening.Schema, s.opening.Server, v.Config, s.own(), s.scope, s.opening.Who.Results, file.Limit, file.Structured)
 	var sources []catalog.Source
 	for _, u := range v.Upstreams {
 		if s.opening.Server != "" && u.Name() != s.opening.Server {
@@ -103,6 +104,7 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 		if s.opening.Server != "" || v.Config.Naming == "none" {
 			policy.Naming = catalog.NamingNone
 		}
+		policy.Untyped = s.untyped(u.Config())
 		sources = append(sources, catalog.Source{Server: u.Name(), Features: features, Policy: policy, State: string(state)})
 		fmt.Fprintf(&id, "|%p %p %s", features, u.Config(), state)
 	}

@@ -31,12 +31,12 @@ func TestStore(t *testing.T) {
 	t.Run("code/kept whole", func(t *testing.T) {
 		s, _ := newStore(t, nil)
 		for _, data := range [][]byte{small, large} {
-			uri, err := s.Put(ann, data)
+			uri, err := s.Put(ann, Result{Data: data})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := s.Get(ann, uri); err != nil || !bytes.Equal(got, data) {
-				t.Errorf("%d bytes came back, and %v", len(got), err)
+			if got, err := s.Get(ann, uri); err != nil || !bytes.Equal(got.Data, data) {
+				t.Errorf("%d bytes came back, and %v", len(got.Data), err)
 			}
 			for _, other := range []Owner{bob, {"key:ann", "another"}} {
 				if _, err := s.Get(other, uri); !errors.Is(err, ErrNotFound) {
@@ -47,7 +47,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("code/kept sealed", func(t *testing.T) {
 		s, _ := newStore(t, nil)
-		if _, err := s.Put(ann, large); err != nil {
+		if _, err := s.Put(ann, Result{Data: large}); err != nil {
 			t.Fatal(err)
 		}
 		files, err := os.ReadDir(s.opt.Dir)
@@ -64,7 +64,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("code/kept expired", func(t *testing.T) {
 		s, now := newStore(t, nil)
-		uri, err := s.Put(ann, large)
+		uri, err := s.Put(ann, Result{Data: large})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,13 +75,13 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("code/kept bounded", func(t *testing.T) {
 		s, now := newStore(t, nil)
-		first, err := s.Put(bob, large)
+		first, err := s.Put(bob, Result{Data: large})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 100 {
 			*now = now.Add(time.Second)
-			if _, err := s.Put(ann, large); err != nil {
+			if _, err := s.Put(ann, Result{Data: large}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -98,7 +98,7 @@ func TestStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := newStore(t, func(o *Options) { o.Dir = filepath.Join(file, "1") })
-		if uri, err := s.Put(ann, large); err == nil {
+		if uri, err := s.Put(ann, Result{Data: large}); err == nil {
 			t.Errorf("a handle %s to nothing", uri)
 		}
 	})

@@ -66,6 +66,7 @@ type entry struct {
 	id    string
 	owner Owner
 	size  int64
+	block bool
 	data  []byte // nil when it is on the disk
 	used  time.Time
 }
@@ -93,11 +94,17 @@ var ErrNotFound = i18n.Errorf("no such result: it has expired, or was never your
 
 var errNoRoom = i18n.Errorf("the result is larger than what may be kept", "结果超过可保存的大小")
 
+// A Result is what is kept: a text, or a whole content block.
+type Result struct {
+	Data  []byte
+	Block bool
+}
+
 // Put keeps a result and returns its URI. The bytes are stored when it returns.
-func (s *Store) Put(owner Owner, data []byte) (string, error) {
-	raw := make([]byte, 16)
+func (s *Store) Put(owner Owner, r Result) (string, error) {
+	data, raw := r.Data, make([]byte, 16)
 	rand.Read(raw)
-	e := &entry{id: hex.EncodeToString(raw), owner: owner, size: int64(len(data))}
+	e := &entry{id: hex.EncodeToString(raw), owner: owner, size: int64(len(data)), block: r.Block}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.used = s.opt.Now()
@@ -177,33 +184,33 @@ func (s *Store) file(e *entry) string { return filepath.Join(s.opt.Dir, e.id) }
 var uriForm = regexp.MustCompile(`^result://([0-9a-f]{32})$`)
 
 // Get returns a whole result of its owner.
-func (s *Store) Get(owner Owner, uri string) ([]byte, error) {
+func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	m := uriForm.FindStringSubmatch(uri)
 	if m == nil {
-		return nil, i18n.Errorf("%.80q is no result:// URI of ours", "%.80q 不是本网关的 result:// URI", uri)
+		return Result{}, i18n.Errorf("%.80q is no result:// URI of ours", "%.80q 不是本网关的 result:// URI", uri)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
 	e := s.by[m[1]]
 	if e == nil || e.owner != owner {
-		return nil, ErrNotFound
+		return Result{}, ErrNotFound
 	}
 	e.used = s.opt.Now()
 	if e.data != nil {
-		return e.data, nil
+		return Result{e.data, e.block}, nil
 	}
 	box, err := os.ReadFile(s.file(e))
 	if err != nil || len(box) < s.aead.NonceSize() {
 		s.drop(e)
-		return nil, ErrNotFound
+		return Result{}, ErrNotFound
 	}
 	data, err := s.aead.Open(nil, box[:s.aead.NonceSize()], box[s.aead.NonceSize():], []byte(e.id))
 	if err != nil {
 		s.drop(e)
-		return nil, ErrNotFound
+		return Result{}, ErrNotFound
 	}
-	return data, nil
+	return Result{data, e.block}, nil
 }
 
 // expire drops what was not read for too long.

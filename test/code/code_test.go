@@ -53,8 +53,8 @@ func (c *client) send(tool string, arguments map[string]any, meta string) string
 // A result is what a call of a tool came to.
 type result struct {
 	Content []struct {
-		Type, Text, URI, MimeType string
-		Size                      int
+		Type, Text, URI, MimeType, Data string
+		Size                            int
 	}
 	IsError    bool
 	Structured json.RawMessage `json:"structuredContent"`

@@ -102,4 +102,13 @@ func printCost(a *env.Env, name string, r *gateway.SchemaReceipt) {
 	for _, w := range warnings {
 		fmt.Fprintf(a.Stdout, "  %s%s\n", a.T("note: ", "注意："), w)
 	}
+	printLarge(a, "  ", r)
+}
+
+// printLarge says which results clients did not show whole, and what to do.
+func printLarge(a *env.Env, indent string, r *gateway.SchemaReceipt) {
+	for _, l := range r.Large {
+		fmt.Fprintf(a.Stdout, a.T("%snote: results that exceeded what %s shows (%d bytes): %d; to show such results in part, add to the config file: \"results\": {\"limit\": %q}\n",
+			"%s注意：超过 %s 显示上限（%d 字节）的结果：%d 个；如需只显示一部分，请在配置文件中加入：\"results\": {\"limit\": %q}\n"), indent, l.Client, l.Shows, l.Count, l.Limit)
+	}
 }

@@ -130,4 +130,9 @@ func printStatus(a *env.Env, page *control.StatusPage) {
 		}
 	}
 	a.Print(t)
+	for _, name := range env.SortedKeys(page.Schemas) {
+		if r := page.Schemas[name].Receipt; r != nil {
+			printLarge(a, "", r)
+		}
+	}
 }

@@ -42,12 +42,16 @@ func (b *Connection) Route(opt *probe.Options) error {
 		b.through(r, opt)
 		return nil
 	}
-	if !m.merged {
+	if !m.merged && !m.hosted {
 		b.carryTokens()
 		return nil
 	}
+	cfg := m.cfg
+	if m.hosted {
+		cfg = m.onlyServer()
+	}
 	in, err := instance.New(context.WithoutCancel(b.Ctx), instance.Options{
-		Config: m.cfg, Log: QuietLog(), Name: b.Env.Personality.Name, Schema: m.schema, Level: new(slog.LevelVar), Record: true,
+		Config: cfg, Log: QuietLog(), Name: b.Env.Personality.Name, Schema: m.schema, Level: new(slog.LevelVar), Record: true,
 	})
 	if err != nil {
 		return err

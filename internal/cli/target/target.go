@@ -33,6 +33,8 @@ type Target struct {
 	// merged is the gateway's own view of a schema; server is set where it is
 	// one of its servers.
 	merged bool
+	// hosted says that a gateway has to stand between, even for one server.
+	hosted bool
 	schema string
 	cfg    *config.Config
 	Server *config.Server
@@ -157,7 +159,7 @@ func targetServer(a *env.Env, f *Flags, m *Target) error {
 	if f.Protocol == "" {
 		f.Protocol = s.Protocol
 	}
-	m.Probe = probe.TargetOf(&s, os.Environ())
+	m.Server, m.Probe = &s, probe.TargetOf(&s, os.Environ())
 	m.Probe.Secrets = slices.Concat(m.Probe.Secrets, secrets, more)
 	return nil
 }

@@ -21,9 +21,10 @@ import (
 // scriptFlags are the flags of script.
 type scriptFlags struct {
 	target.Flags
-	at   string
-	args []string
-	seed uint64
+	at          string
+	args        []string
+	seed        uint64
+	server, url string
 }
 
 // ScriptCommand runs a script that calls tools.
@@ -38,7 +39,7 @@ func ScriptCommand(a *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, err := target.ParseTarget(a, cmd, &f.Flags, []string{"."})
+			m, err := target.Hosted(cmd.Context(), a, cmd, &f.Flags, f.server, f.url)
 			if err != nil {
 				return err
 			}
@@ -48,9 +49,12 @@ func ScriptCommand(a *env.Env) *cobra.Command {
 		"What the script returns goes to standard output, what it logs to standard error.",
 		"运行调用已配置服务的工具的 JavaScript；若网关正在运行则经由网关。\n脚本的返回值写到标准输出，日志写到标准错误。")
 	cmd.Example = "  echo 'return await tools.demo.add({a: 1, b: 2})' | mcp-all-in-one script -\n" +
-		"  mcp-all-in-one script report.js --arg day=monday --arg top:=5"
+		"  mcp-all-in-one script report.js --arg day=monday --arg top:=5\n" +
+		"  mcp-all-in-one script report.js --url https://mcp.example.com/mcp"
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.args, "arg", nil, a.T("`NAME=VALUE` or NAME:=JSON, in the global args", "全局变量 args 中的 `NAME=VALUE` 或 NAME:=JSON"))
+	flags.StringVar(&f.server, "server", "", a.T("start, and show to the script, `NAME` of the configured servers alone", "仅使用已配置服务中的 `NAME`"))
+	flags.StringVar(&f.url, "url", "", a.T("use the server at `URL` alone, which is tools.server to the script", "仅使用 `URL` 处的服务；在脚本中为 tools.server"))
 	flags.StringVar(&f.at, "at", "", a.T("let its clock stand at `TIME` (2026-01-02T15:04:05Z)", "让脚本的时钟停在 `TIME`（2026-01-02T15:04:05Z）"))
 	flags.Uint64Var(&f.seed, "seed", 0, a.T("seed Math.random with `N`", "以 `N` 为 Math.random 的种子"))
 	f.Shared = true
