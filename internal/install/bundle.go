@@ -63,6 +63,12 @@ func FetchBundle(ctx context.Context, source, sum string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
+	return OpenBundle(file, source, sum)
+}
+
+// OpenBundle is FetchBundle for a file that is open; source is what it is
+// called. It closes the file, now or with the bundle.
+func OpenBundle(file *os.File, source, sum string) (*Bundle, error) {
 	b := &Bundle{Source: source, file: file}
 	if err := b.open(sum); err != nil {
 		file.Close()
