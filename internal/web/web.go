@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/appframe"
 )
 
 // Options are what the console stands on.
@@ -158,8 +159,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, apiPrefix):
 		h.serveAPI(w, r)
-	case r.URL.Path == appFramePath:
-		serveAppFrame(w, r)
+	case r.URL.Path == appframe.Path:
+		if err := appframe.Serve(w, r); err != nil {
+			fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		}
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:
