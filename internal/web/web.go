@@ -32,6 +32,8 @@ type Options struct {
 	Programs Programs
 	Doctor   Doctor
 	Suites   SuiteOptions
+	// More are parts of the API that other packages answer.
+	More []Route
 	// Reload reads the config file again and applies it.
 	Reload func() (Reload, error)
 	// Unread is what the config file says that was not read yet; nil when it
@@ -108,6 +110,9 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.routes = h.table()
+	for i := range opt.More {
+		h.routes = append(h.routes, opt.More[i].route())
+	}
 	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {
