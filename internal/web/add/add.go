@@ -103,6 +103,8 @@ type lookBody struct {
 	Name   string         `json:"name"`
 	Entry  *install.Entry `json:"entry"`
 	Secret []string       `json:"secret"`
+	// Instead is an offer that this one takes the place of.
+	Instead string `json:"instead"`
 }
 
 // look finds out what is offered. Nothing of it is unpacked or run.
@@ -110,6 +112,9 @@ func (x *Adder) look(r *web.Request) (any, error) {
 	var body lookBody
 	if err := r.Decode(&body); err != nil {
 		return nil, err
+	}
+	if _, err := x.held.get(r.Who, body.Instead); err == nil {
+		x.held.end(body.Instead)
 	}
 	word := strings.TrimSpace(body.Word)
 	switch {
