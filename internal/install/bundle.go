@@ -24,7 +24,7 @@ import (
 
 // Bounds of a bundle. The ratio is for files that are large enough to matter.
 const (
-	maxPacked   = 256 << 20
+	MaxPacked   = 256 << 20 // bytes of the archive
 	maxUnpacked = 1 << 30
 	maxEntries  = 50_000
 	maxRatio    = 200
@@ -63,6 +63,12 @@ func FetchBundle(ctx context.Context, source, sum string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
+	return OpenBundle(file, source, sum)
+}
+
+// OpenBundle is FetchBundle for a file that is open; source is what it is
+// called. It closes the file, now or with the bundle.
+func OpenBundle(file *os.File, source, sum string) (*Bundle, error) {
 	b := &Bundle{Source: source, file: file}
 	if err := b.open(sum); err != nil {
 		file.Close()
@@ -95,7 +101,7 @@ func openSource(ctx context.Context, source string) (*os.File, error) {
 }
 
 func download(ctx context.Context, address string, file *os.File) error {
-	client := safehttp.NewClient(safehttp.Options{MaxBody: maxPacked, Timeout: fetchTime})
+	client := safehttp.NewClient(safehttp.Options{MaxBody: MaxPacked, Timeout: fetchTime})
 	defer client.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -123,8 +129,8 @@ func (b *Bundle) open(sum string) error {
 	if err != nil {
 		return err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxPacked {
-		return badBundle("it is larger than %d MiB, or no file", "超过 %d MiB，或不是文件", maxPacked>>20)
+	if !info.Mode().IsRegular() || info.Size() > MaxPacked {
+		return badBundle("it is larger than %d MiB, or no file", "超过 %d MiB，或不是文件", MaxPacked>>20)
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(b.file, 0, info.Size())); err != nil {

@@ -175,19 +175,22 @@ func (g *registry) versions(ctx context.Context, name string) []string {
 	return versions
 }
 
+// anyName fits no pattern but one that takes all names.
+const anyName = ""
+
 // Search lists the servers whose names have a word in them, in the order of the
-// registries. A registry that fails is among the errors.
+// registries. A name is listed by the registries that Find asks for it. A registry that fails is among the errors.
 func (r *Registries) Search(ctx context.Context, word string) ([]*Record, []error) {
 	var all []*Record
 	var faults []error
 	seen := map[string]bool{}
-	for _, g := range r.list {
+	for _, g := range r.asked(anyName) {
 		found, err := g.search(ctx, word)
 		if err != nil {
 			faults = append(faults, r.unreachable(g, err))
 		}
 		for _, rec := range found {
-			if !seen[rec.Server.Name] {
+			if !seen[rec.Server.Name] && slices.Contains(r.asked(rec.Server.Name), g) {
 				seen[rec.Server.Name] = true
 				rec.Registry = g.name
 				all = append(all, rec)

@@ -252,3 +252,34 @@ func TestBadRegistries(t *testing.T) {
 		}
 	})
 }
+
+// A search shows a name only from the registry that add would ask for it, and
+// asks nobody whose names all belong to another.
+func TestSearchKeepsNamesBound(t *testing.T) {
+	var asked atomic.Int32
+	good := recorded(t)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.ServeFile(w, r, filepath.Join("testdata", "registry", "search.json"))
+	}))
+	t.Cleanup(other.Close)
+	for id, tt := range map[string]struct {
+		names []string
+		want  int32
+	}{"one name": {[]string{"io.github.domdomegg/airtable-*"}, 1}, "all names": {all, 0}} {
+		t.Run("install/search bound/"+id, func(t *testing.T) {
+			asked.Store(0)
+			r := &Registries{list: []*registry{
+				{name: "public", url: other.URL, client: other.Client()}, {name: "work", url: good.URL, client: good.Client(), names: tt.names}}}
+			list, faults := r.Search(t.Context(), "airtable")
+			for _, rec := range list {
+				if rec.Server.Name == "io.github.domdomegg/airtable-mcp-server" && rec.Registry != "work" {
+					t.Errorf("%s is from %s", rec.Server.Name, rec.Registry)
+				}
+			}
+			if len(list) == 0 || len(faults) != 0 || asked.Load() != tt.want {
+				t.Errorf("%d found, %v, the other was asked %d times", len(list), faults, asked.Load())
+			}
+		})
+	}
+}

@@ -1,7 +1,9 @@
 package install
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,6 +83,23 @@ func (p *Plan) ask(in input, kind Kind, id string) (*Question, error) {
 type Filled struct {
 	Entry   *Entry
 	Secrets map[string]string
+}
+
+// Typed fills in an entry that a person wrote. The values of the variables and
+// headers that are secret go to the store.
+func Typed(local string, e *Entry, secret []string) *Filled {
+	f := &filler{local: local, secrets: map[string]string{}}
+	out := *e
+	out.Env, out.Headers = maps.Clone(e.Env), maps.Clone(e.Headers)
+	for _, values := range []map[string]string{out.Env, out.Headers} {
+		for id, text := range values {
+			if slices.Contains(secret, id) {
+				name := f.secretName(id)
+				f.secrets[name], values[id] = text, "${secret:"+name+"}"
+			}
+		}
+	}
+	return &Filled{&out, f.secrets}
 }
 
 // filler puts answers into templates.

@@ -28,6 +28,9 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 	var described, served []string
 	for path, ops := range doc.Paths {
+		if strings.HasPrefix(path, "/add/") {
+			continue // package add serves it
+		}
 		for method, op := range ops {
 			described = append(described, strings.ToUpper(method)+" "+path+" "+op.Description)
 		}

@@ -99,13 +99,21 @@ func reply(w http.ResponseWriter, status int, v any) {
 	}
 }
 
-// read decodes a request's body, at most 10 MiB, and answers 400 itself.
+// read decodes a request's body, and answers 400 itself.
 func read(w http.ResponseWriter, r *http.Request, v any) bool {
-	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 10<<20))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		fail(w, r, http.StatusBadRequest, "bad_request", i18n.New("reading the request: %v", "读取请求失败：%v", err))
+	if err := decode(w, r, v); err != nil {
+		fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return false
 	}
 	return true
+}
+
+// decode reads a body of JSON, at most 10 MiB.
+func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 10<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return i18n.Errorf("reading the request: %w", "读取请求失败：%w", err)
+	}
+	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/appframe"
 )
 
 // Options are what the console stands on.
@@ -31,6 +32,8 @@ type Options struct {
 	Programs Programs
 	Doctor   Doctor
 	Suites   SuiteOptions
+	// More are parts of the API that other packages answer.
+	More []Route
 	// Reload reads the config file again and applies it.
 	Reload func() (Reload, error)
 	// Unread is what the config file says that was not read yet; nil when it
@@ -107,6 +110,9 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.routes = h.table()
+	for i := range opt.More {
+		h.routes = append(h.routes, opt.More[i].route())
+	}
 	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {
@@ -158,8 +164,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, apiPrefix):
 		h.serveAPI(w, r)
-	case r.URL.Path == appFramePath:
-		serveAppFrame(w, r)
+	case r.URL.Path == appframe.Path:
+		if err := appframe.Serve(w, r); err != nil {
+			fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		}
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:

@@ -74,7 +74,7 @@ func TestBrowser(t *testing.T) {
 	corpus := filepath.Join(t.TempDir(), "corpus")
 	prepare(t, root, "go", "build", "-o", corpus, "./test/browser/corpus")
 
-	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+	config, err := json.Marshal(map[string]any{"registries": []any{map[string]any{"name": "work", "url": registry(t, root), "names": []string{"*"}}}, "mcpServers": map[string]any{
 		"demo":   map[string]any{"command": mcptest.Build(t), "args": []string{"-role", "demo"}, "env": map[string]string{"DEMO_KEY": "s3cret"}},
 		"modern": map[string]any{"command": mcptest.Build(t), "args": []string{"-role", "demo", "-era", "modern"}},
 		"corpus": map[string]any{"command": corpus},
@@ -90,7 +90,7 @@ func TestBrowser(t *testing.T) {
 	run(t, append(program.Env, "CHROMIUM="+browser, "CONSOLE_URL="+base, "CONSOLE_CODE="+code(t, program),
 		"CONSOLE_STATE="+filepath.Join(t.TempDir(), "state.json"), "CORPUS_COMMAND="+corpus, "CONSOLE_CONFIG="+file,
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), // some tests run what the page writes in Go
-		"PROGRAM="+program.Path, "PROMPTS_COMMAND="+mcptest.Build(t)+" -role demo"))
+		"BUNDLE="+filepath.Join(root, "internal", "install", "testdata", "bundles", "hello.mcpb"), "PROGRAM="+program.Path, "PROMPTS_COMMAND="+mcptest.Build(t)+" -role demo"))
 }
 
 // goEnv is a setting of the go command under the home of who runs the tests.

@@ -7,7 +7,7 @@ suite();
 const screens = [
   ["overview", "Overview", "总览", "mcp-all-in-one status"],
   ["servers", "Servers", "服务器", "mcp-all-in-one list servers"],
-  ["servers/new", "Add server", "添加服务器", "mcp-all-in-one add NAME -- COMMAND"],
+  ["servers/new", "Add server", "添加服务器", "mcp-all-in-one search WORD"],
   ["servers/default/demo", "demo", "demo", "mcp-all-in-one inspect demo"],
   ["servers/default/demo?tab=config", "demo", "demo", "mcp-all-in-one inspect demo"],
   ["servers/default/demo?tab=logs", "demo", "demo", "mcp-all-in-one logs demo"],

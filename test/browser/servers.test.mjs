@@ -17,22 +17,23 @@ test("a server that is down is on the attention list, with the reason", async ()
 
 test("add, disable, enable, restart, remove and undo", async () => {
   const page = await newPage();
-  await visit(page, "servers/new");
+  await visit(page, "servers/new?from=command");
   await page.locator("#s-name").fill("extra");
   await page.locator("#s-command").fill(process.env.CORPUS_COMMAND);
-  await page.locator("form").getByRole("button", { name: "Add row" }).click();
+  await page.getByRole("button", { name: "Add row" }).click();
   await page.getByLabel("Environment name 1").fill("EXTRA_KEY");
   await page.getByLabel("Environment value 1").fill("very-secret");
-  await page.getByRole("button", { name: "Add server" }).click();
-  await page.getByTestId("confirm").getByText(process.env.CORPUS_COMMAND).waitFor();
-  await page.getByTestId("confirm").getByRole("button", { name: "Run command" }).click();
+  await page.getByTestId("will-run-rows").getByText("EXTRA_KEY=${secret:extra.EXTRA_KEY}").waitFor();
+  await page.getByTestId("will-run-rows").getByText(process.env.CORPUS_COMMAND, { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Add and start" }).click();
+  await page.getByTestId("added").getByRole("link", { name: "Open server" }).click();
   await page.waitForURL("**/ui/servers/default/extra");
   await page.locator("main [data-state=up]").first().waitFor();
 
   const detail = await api(page, "GET", "servers/default/extra");
   assert.ok(!JSON.stringify(detail.body).includes("very-secret"), "a secret was read back");
   await page.getByTestId("tab-config").click();
-  assert.equal(await page.getByLabel("Environment value 1").inputValue(), "***");
+  assert.equal(await page.getByLabel("Environment value 1").inputValue(), "${secret:extra.EXTRA_KEY}");
   await accessible(page);
 
   await page.getByTestId("menu-extra").click();

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/install/offer"
 )
 
 // askAll asks what the flags did not answer. Without a terminal, what is needed
@@ -90,15 +91,17 @@ func readAnswer(ctx context.Context, a *env.Env, q *install.Question) (string, e
 
 // agree shows what would run, and returns the entry that the person said yes
 // to, which may be edited.
-func agree(ctx context.Context, a *env.Env, f addFlags, o *offer, filled *install.Filled, entry []byte) ([]byte, error) {
-	showOffer(a, o, filled, f.schema)
+func agree(ctx context.Context, a *env.Env, f addFlags, r *offer.Ready) ([]byte, error) {
+	entry := r.Entry
+	showOffer(a, r)
 	if f.yes {
 		return entry, nil
 	}
 	if !env.IsTerminal(a.Stdin) {
 		return nil, confirm(a, "")
 	}
-	for _, alarm := range o.alarms {
+	for _, text := range r.Offer.Alarms {
+		alarm := text.In(a.Lang)
 		answer, err := a.Ask(ctx, a.T(alarm+". Go on all the same? [y/N]", alarm+"。仍要继续吗？[y/N]"))
 		if err != nil || !isYes(answer) {
 			return nil, declined(a)

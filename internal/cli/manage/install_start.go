@@ -11,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/install/offer"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -21,52 +21,23 @@ const firstStart = 3 * time.Minute
 
 // carryOut writes the entry, starts the server once, and says what it offers.
 // One that does not start stays in the file, switched off.
-func carryOut(ctx context.Context, a *env.Env, f addFlags, o *offer, filled *install.Filled, entry []byte) error {
-	if o.bundle != nil {
-		if err := o.bundle.Unpack(bundlesDir()); err != nil {
-			return err
-		}
-	}
-	if len(filled.Secrets) > 0 {
-		if _, err := a.UserDir(); err != nil {
-			return err
-		}
-	}
-	for _, name := range env.SortedKeys(filled.Secrets) {
-		if err := a.Secrets().Set(name, filled.Secrets[name]); err != nil {
-			return err
-		}
-	}
+func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	found, err := config.Discover(a.LoadOptions(true))
 	if err != nil {
 		return err
 	}
-	res, err := config.Update(found.Path, a.WriteOptions(), func(d *config.Draft) error {
-		if f.createSchema {
-			if err := d.AddSchema(f.schema); err != nil {
-				return err
-			}
-		}
-		if d.Entry(f.schema, o.local) != nil && !f.replace {
-			return exists(a, o.local)
-		}
-		return d.SetServer(f.schema, o.local, entry)
+	res, started := r.CarryOut(a, found.Path, func(res *config.WriteResult) error {
+		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("written: ", "已写入："), res.Path)
+		return startOnce(ctx, a, r.Schema, r.Local)
 	})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.Stderr, "%s%s\n", a.T("written: ", "已写入："), res.Path)
-	started := startOnce(ctx, a, f.schema, o.local)
-	if started != nil {
-		if _, err := config.Update(found.Path, a.WriteOptions(), func(d *config.Draft) error { return d.EnableServer(f.schema, o.local, false) }); err != nil {
-			return err
-		}
+	if res == nil {
+		return started
 	}
 	if _, err := control.ReloadRunning(ctx, a, found.Path); err != nil {
 		return err
 	}
 	if a.JSON && started == nil {
-		env.WriteLine(a.Stdout, map[string]any{"path": res.Path, "name": o.local, "changed": res.Changed})
+		env.WriteLine(a.Stdout, map[string]any{"path": res.Path, "name": r.Local, "changed": res.Changed})
 	}
 	return started
 }

@@ -9,22 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/install/offer"
 )
-
-// found is a row of search.
-type found struct {
-	Name        string   `json:"name"`
-	Version     string   `json:"version"`
-	Kinds       []string `json:"kinds"`
-	Status      string   `json:"status"`
-	Registry    string   `json:"registry"`
-	Description string   `json:"description"`
-	Installed   string   `json:"installed,omitempty"` // its local name
-	LooksLike   string   `json:"looksLike,omitempty"`
-}
 
 func SearchCommand(a *env.Env) *cobra.Command {
 	return &cobra.Command{
@@ -46,10 +34,7 @@ func search(cmd *cobra.Command, a *env.Env, word string) error {
 	if err != nil {
 		return err
 	}
-	r := registries(cfg)
-	defer r.Close()
-	records, faults := r.Search(cmd.Context(), word)
-	list := rows(cfg, records)
+	list, faults := offer.Search(cmd.Context(), cfg, word)
 	if len(list) == 0 && len(faults) > 0 {
 		return said(a, faults[0])
 	}
@@ -77,28 +62,4 @@ func search(cmd *cobra.Command, a *env.Env, word string) error {
 	}
 	a.Print(t)
 	return nil
-}
-
-// rows are the records with what is known about them here. A name that looks
-// like one that is installed or listed higher up is marked.
-func rows(cfg *config.Config, records []*install.Record) []found {
-	list, here := []found{}, map[string]string{}
-	var known []string
-	for _, schema := range cfg.Schemas {
-		for _, s := range schema.Servers {
-			if s.Origin.Name != "" {
-				here[s.Origin.Name] = s.Name
-				known = append(known, s.Origin.Name)
-			}
-		}
-	}
-	for _, rec := range records {
-		s := &rec.Server
-		list = append(list, found{
-			Name: s.Name, Version: install.Show(s.Version), Kinds: rec.Offers(), Status: install.Show(rec.Meta.Official.Status), Registry: rec.Registry,
-			Description: install.Show(s.Description), Installed: here[s.Name], LooksLike: install.LooksLike(s.Name, known),
-		})
-		known = append(known, s.Name)
-	}
-	return list
 }

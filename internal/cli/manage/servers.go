@@ -4,7 +4,7 @@ package manage
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/install/offer"
 )
 
 // addFlags are the flags of add.
@@ -55,17 +56,7 @@ func AddCommand(a *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return editFile(cmd.Context(), a, true, func(d *config.Draft) error {
-				if f.createSchema {
-					if err := d.AddSchema(f.schema); err != nil {
-						return err
-					}
-				}
-				if d.Entry(f.schema, args[0]) != nil && !f.replace {
-					return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+args[0]+" exists already", "服务 "+args[0]+" 已存在"))
-				}
-				return d.SetServer(f.schema, args[0], entry)
-			})
+			return addTyped(cmd.Context(), a, f, args[0], entry)
 		},
 	}
 	flags := cmd.Flags()
@@ -85,6 +76,20 @@ func AddCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
+// addTyped adds a command or an address.
+func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *install.Entry) error {
+	r, err := offer.Typed(name, entry, nil).Ready(&config.Config{}, offer.Terms{Schema: f.schema, Replace: f.replace, CreateSchema: f.createSchema})
+	if err != nil {
+		return err
+	}
+	err = editFile(ctx, a, true, r.Write)
+	var taken *offer.Exists
+	if errors.As(err, &taken) {
+		return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+name+" exists already", "服务 "+name+" 已存在"))
+	}
+	return err
+}
+
 // strangersOnly refuses the flags that mean nothing for a URL or a command.
 func strangersOnly(a *env.Env, cmd *cobra.Command) error {
 	for _, name := range []string{"name", "package", "arg", "dry-run", "yes", "no-sandbox"} {
@@ -95,20 +100,9 @@ func strangersOnly(a *env.Env, cmd *cobra.Command) error {
 	return nil
 }
 
-// An entry is a server as add writes it.
-type entry struct {
-	Type    string            `json:"type,omitempty"`
-	Command string            `json:"command,omitempty"`
-	Args    []string          `json:"args,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	Cwd     string            `json:"cwd,omitempty"`
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-}
-
 // newEntry is the entry that the arguments of add describe.
-func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) ([]byte, error) {
-	e := entry{Type: f.kind, Cwd: f.cwd}
+func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*install.Entry, error) {
+	e := &install.Entry{Type: f.kind, Cwd: f.cwd}
 	switch at := cmd.ArgsLenAtDash(); {
 	case at == 1 && len(args) > 1:
 		e.Command, e.Args = args[1], args[2:]
@@ -124,7 +118,7 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) ([]byte
 	if e.Headers, err = pairs(f.header, ":"); err != nil {
 		return nil, command.UsageError(a, cmd, a.Lang.Of(err))
 	}
-	return json.Marshal(e)
+	return e, nil
 }
 
 // pairs reads NAME=VALUE or NAME: VALUE.

@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/add"
 )
 
 // New makes the console of an instance. token is what the local control
@@ -27,6 +28,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Servers: &consoleServers{in: in, env: a}, Traffic: in.Traffic, Bench: newBench(in, a), Inbox: &in.Inbox,
 		Settings: &consoleSettings{in: in, env: a}, Catalog: &consoleCatalog{in: in, env: a}, Programs: &consolePrograms{in: in, env: a},
 		Doctor: &consoleDoctor{in: in, env: a}, Suites: suiteOptions(in, a), Clients: func() []web.Client { return consoleClients(in) }, Validate: validateAgainst,
+		More:    add.New(a, &consoleAdd{consoleServers{in: in, env: a}, ctx}).Routes(),
 		Reload:  func() (web.Reload, error) { return in.Reload() },
 		Unread:  func() *web.Unread { return in.Unread() },
 		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },

@@ -95,6 +95,15 @@ export interface CatalogPage {
 export interface Program { id: string; name: string; file: string; found: boolean; connected: boolean; undo: boolean; servers: string[]; dials: boolean; error?: string; errorZH?: string }
 export interface ConnectPlan { file: string; diff: string; mark: string; moving: string[]; snippet?: string; backup?: string }
 
+/** Listed is a server that a registry lists. */
+export interface Listed { name: string; version: string; kinds: string[] | null; status: string; registry: string; description: string; installed?: string; looksLike?: string }
+export interface AddQuestion { id: string; kind: "env" | "header" | "arg"; description?: string; placeholder?: string; choices?: string[]; default?: string; required: boolean; secret: boolean; repeated: boolean; format?: string }
+/** Offer is a server that can be added, and what it asks for. */
+export interface Offer { id: string; name: string; head: string; way?: string; ways?: string[]; alarms?: string[]; questions: AddQuestion[]; unconfinable?: string }
+/** Shown is exactly what would be written and run; adding sends the hash back. */
+export interface Shown { rows: { kind: string; label: string; text: string }[]; entry: string; hash: string; missing?: string[] }
+export interface Started { schema: string; name: string; state: string; tools: number; reason?: string; stderr?: string[]; notes?: string[] }
+
 export interface Leg { name: string; ok: boolean; took: number; detail?: string; detailZH?: string }
 export interface LintFinding { severity: string; rule: string; kind: string; item?: string; message: string; messageZH: string }
 export interface Finding { schema?: string; name?: string; ok: boolean; what: string; detail?: string; fix?: string; command?: string; way?: Leg[]; lint?: LintFinding[] }
@@ -123,11 +132,11 @@ export class ApiError extends Error {
 /** onLogin is called when the API says that nobody is logged in. */
 export const hooks = { onLogin: () => {} };
 
-async function send(method: string, path: string, body?: string): Promise<Response> {
+async function send(method: string, path: string, body?: string | Blob): Promise<Response> {
   // The page's own language, for texts that only the gateway has.
   const headers: Record<string, string> = { "Accept-Language": lang.value };
   if (method !== "GET") headers["X-MCP-AIO"] = "1";
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (body !== undefined) headers["Content-Type"] = typeof body === "string" ? "application/json" : "application/octet-stream";
   let resp: Response;
   try {
     resp = await fetch("/api/v1/" + path, { method, headers, body, credentials: "same-origin" });
@@ -150,6 +159,9 @@ export async function change<T = void>(method: "POST" | "PUT" | "DELETE", path: 
   const resp = await send(method, path, body === undefined ? undefined : body instanceof RawBody ? body.json : JSON.stringify(body));
   return (resp.status === 204 ? undefined : await resp.json()) as T;
 }
+
+/** upload sends a file as it is. */
+export async function upload<T>(path: string, file: Blob): Promise<T> { return (await send("POST", path, file)).json(); }
 
 /** RawBody is JSON text whose numbers must not pass through JavaScript. */
 export class RawBody { constructor(readonly json: string) {} }

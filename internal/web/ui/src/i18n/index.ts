@@ -1,14 +1,15 @@
 // Texts in English and Simplified Chinese. A key that a language lacks does
 // not compile.
 import { signal } from "@preact/signals";
+import { addEn, addZh } from "./add.ts";
 import { benchEn, benchZh } from "./bench.ts";
 import { en } from "./en.ts";
 import { zh } from "./zh.ts";
 
-export type Key = keyof typeof en | keyof typeof benchEn;
+export type Key = keyof typeof en | keyof typeof benchEn | keyof typeof addEn;
 export type Lang = "en" | "zh-CN";
 
-const tables: Record<Lang, Record<Key, string>> = { en: { ...en, ...benchEn }, "zh-CN": { ...zh, ...benchZh } };
+const tables: Record<Lang, Record<Key, string>> = { en: { ...en, ...benchEn, ...addEn }, "zh-CN": { ...zh, ...benchZh, ...addZh } };
 
 function choose(): Lang {
   const asked = new URLSearchParams(location.search).get("lang") ?? localStorage.getItem("lang") ?? navigator.language;

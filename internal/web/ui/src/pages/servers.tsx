@@ -12,7 +12,7 @@ import { Menu } from "../parts/menu.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { go, href, query, segments, setQuery } from "../router.ts";
 import { may } from "../state.ts";
-import { ServerEdit } from "./server_edit.tsx";
+import { AddPage } from "./add.tsx";
 import { ServerPage } from "./server.tsx";
 import { costByServer } from "./overview_cost.tsx";
 import { needy, reasonOf, stateName, toneOf } from "./server_state.ts";
@@ -20,7 +20,7 @@ import { ServerImport } from "./server_import.tsx";
 
 export function Servers() {
   const [, first, second] = segments.value;
-  if (first === "new") return <ServerEdit />;
+  if (first === "new") return <AddPage />;
   if (first === "import") return <ServerImport />;
   if (first && second) return <ServerPage schema={first} name={second} key={first + "/" + second} />;
   return <ServerList />;

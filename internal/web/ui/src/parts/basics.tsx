@@ -51,16 +51,19 @@ export function download(name: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(a.href), 1000);
 }
 
-/** pickFile asks for a file and returns its text. */
-export function pickFile(accept: string): Promise<string> {
+/** chooseFile asks for a file. */
+export function chooseFile(accept: string): Promise<File> {
   return new Promise((resolve) => {
     const input = document.createElement("input");
     input.type = "file";
     input.accept = accept;
-    input.onchange = async () => { if (input.files?.[0]) resolve(await input.files[0].text()); };
+    input.onchange = () => { if (input.files?.[0]) resolve(input.files[0]); };
     input.click();
   });
 }
+
+/** pickFile asks for a file and returns its text. */
+export const pickFile = async (accept: string) => (await chooseFile(accept)).text();
 
 export interface Tab { id: string; label: ComponentChildren; hidden?: boolean }
 

@@ -3,7 +3,7 @@
 import { t } from "../i18n/index.ts";
 import { IconButton } from "./basics.tsx";
 import { Icon } from "./icons.tsx";
-import { Rows, fromPairs, toPairs, type Pair } from "./rows.tsx";
+import { Rows, fromPairs, toPairs, type Pair, type Vault } from "./rows.tsx";
 
 export interface Endpoint {
   kind: "stdio" | "http" | "sse";
@@ -40,20 +40,23 @@ export function edited(entry: Record<string, unknown>, e: Endpoint): Record<stri
 
 export const complete = (e: Endpoint) => (e.kind === "stdio" ? !!e.command.trim() : /^https?:\/\/./.test(e.url.trim()));
 
-export function EndpointFields({ value: e, onChange, id }: { value: Endpoint; onChange: (e: Endpoint) => void; id: string }) {
+const kindNames: [Endpoint["kind"], string][] = [["stdio", "STDIO"], ["http", "Streamable HTTP"], ["sse", "SSE"]];
+
+/** EndpointFields are for one of some kinds; vault lets values go to the secret store. */
+export function EndpointFields({ value: e, onChange, id, kinds, vault }: { value: Endpoint; onChange: (e: Endpoint) => void; id: string; kinds?: Endpoint["kind"][]; vault?: Vault }) {
   const set = (part: Partial<Endpoint>) => onChange({ ...e, ...part });
   return <>
-    <div class="field"><label for={id + "-kind"}>{t("transport")}</label>
+    {kinds?.length !== 1 && <div class="field"><label for={id + "-kind"}>{t("transport")}</label>
       <select id={id + "-kind"} value={e.kind} onChange={(ev) => set({ kind: ev.currentTarget.value as Endpoint["kind"] })}>
-        <option value="stdio">STDIO</option><option value="http">Streamable HTTP</option><option value="sse">SSE</option></select></div>
+        {kindNames.filter(([k]) => !kinds || kinds.includes(k)).map(([k, name]) => <option key={k} value={k}>{name}</option>)}</select></div>}
     {e.kind === "stdio" ? <>
       <div class="field"><label for={id + "-command"}>{t("command")}</label><input id={id + "-command"} class="mono" value={e.command} placeholder="npx" spellcheck={false} onInput={(ev) => set({ command: ev.currentTarget.value })} /></div>
       <div class="field"><span class="label">{t("arguments")}</span><Arguments id={id + "-arg"} list={e.args} onChange={(args) => set({ args })} /></div>
-      <div class="field"><span class="label">{t("environment")}</span><Rows label={t("environment")} pairs={e.env} secret onChange={(env) => set({ env })} /></div>
+      <div class="field"><span class="label">{t("environment")}</span><Rows label={t("environment")} pairs={e.env} secret vault={vault} onChange={(env) => set({ env })} /></div>
       <div class="field"><label for={id + "-cwd"}>{t("directory")}</label><input id={id + "-cwd"} class="mono" value={e.cwd} spellcheck={false} onInput={(ev) => set({ cwd: ev.currentTarget.value })} /></div>
     </> : <>
       <div class="field"><label for={id + "-url"}>URL</label><input id={id + "-url"} class="mono" type="url" value={e.url} placeholder="https://example.com/mcp" spellcheck={false} onInput={(ev) => set({ url: ev.currentTarget.value })} /></div>
-      <div class="field"><span class="label">{t("headers")}</span><Rows label={t("headers")} pairs={e.headers} secret onChange={(headers) => set({ headers })} /></div>
+      <div class="field"><span class="label">{t("headers")}</span><Rows label={t("headers")} pairs={e.headers} secret vault={vault} onChange={(headers) => set({ headers })} /></div>
     </>}
   </>;
 }

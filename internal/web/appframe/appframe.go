@@ -1,4 +1,5 @@
-package web
+// Package appframe is the page around an app that a server brings along.
+package appframe
 
 import (
 	"encoding/json"
@@ -10,7 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-// appFramePath is the outer frame of an app that a server brings along.
+// Path is the outer frame of an app that a server brings along.
 //
 // An app must not share an origin with the console: it would have its login and
 // its API. A second port or host name is an origin of its own, too, and yet the
@@ -19,7 +20,7 @@ import (
 // The frame is therefore sandboxed by its own header. Such a page has an opaque
 // origin, which equals no other and has neither cookies nor storage; a browser that
 // opens its address without our page around it gets the same.
-const appFramePath = "/ui/app-frame"
+const Path = "/ui/app-frame"
 
 // appCSP are the origins that an app asks for, as the metadata of its resource
 // has them.
@@ -97,12 +98,12 @@ addEventListener("DOMContentLoaded", () => parent.postMessage({ jsonrpc: "2.0", 
 </script><body></body></html>
 `
 
-func serveAppFrame(w http.ResponseWriter, r *http.Request) {
+// Serve answers with the frame, whose policy is what the app asks for.
+func Serve(w http.ResponseWriter, r *http.Request) error {
 	var csp appCSP
 	if asked := r.URL.Query().Get("csp"); asked != "" {
 		if err := json.Unmarshal([]byte(asked), &csp); err != nil {
-			fail(w, r, http.StatusBadRequest, "bad_request", i18n.New("reading the policy of an app: %v", "读取应用的策略失败：%v", err))
-			return
+			return i18n.Errorf("reading the policy of an app: %w", "读取应用的策略失败：%w", err)
 		}
 	}
 	h := w.Header()
@@ -110,4 +111,5 @@ func serveAppFrame(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write([]byte(appFrame))
+	return nil
 }

@@ -1,4 +1,4 @@
-package web
+package appframe
 
 import (
 	"net/http"
@@ -12,10 +12,11 @@ import (
 func TestAppFrame(t *testing.T) {
 	frame := func(t *testing.T, csp string) string {
 		t.Helper()
-		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:3095"+appFramePath+"?csp="+url.QueryEscape(csp), nil)
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:3095"+Path+"?csp="+url.QueryEscape(csp), nil)
 		w := httptest.NewRecorder()
-		setHeaders(w.Header())
-		serveAppFrame(w, r)
+		if err := Serve(w, r); err != nil {
+			t.Fatal(err)
+		}
 		return w.Header().Get("Content-Security-Policy")
 	}
 	t.Run("nothing asked, nothing given", func(t *testing.T) {

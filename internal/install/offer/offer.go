@@ -1,0 +1,144 @@
+// Package offer leads from the wish to add a server to its entry in the config
+// file: what is offered, what has to be asked, what exactly would run, and after
+// a yes the files, secrets and the entry. The command add and the page Add of
+// the console both go this way.
+package offer
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/install"
+)
+
+// An Offer is a server that can be added, before a person has said yes to it.
+type Offer struct {
+	// Local is the name that it gets here unless the person says another.
+	Local string
+	// Head names it, and where it comes from.
+	Head i18n.Text
+	// Way is how a registry offers it, Ways all those that the registry has.
+	Way  string
+	Ways []string
+	// Alarms are reasons to look twice, each asked for.
+	Alarms    []i18n.Text
+	Questions []install.Question
+
+	rows   []Row
+	fill   func(local string, answers install.Answers) (*install.Filled, error)
+	bundle *install.Bundle // unpacked after the yes
+}
+
+// A Row is one line of what a person is shown.
+type Row struct {
+	Label, Text i18n.Text
+}
+
+// Close ends what the offer holds open.
+func (o *Offer) Close() {
+	if o.bundle != nil {
+		o.bundle.Close()
+	}
+}
+
+// Find looks a word up: a name in a registry, with or without a version, or a
+// bundle. way is one of install.Ways, or "" for the first that can run here.
+func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string) (*Offer, error) {
+	if install.IsBundle(word) {
+		return findBundle(ctx, a, word, "")
+	}
+	name, version, _ := strings.Cut(word, "@")
+	r := registries(cfg)
+	defer r.Close()
+	rec, err := r.Find(ctx, name, version)
+	if err != nil {
+		return nil, err
+	}
+	return ofRecord(ctx, a, cfg, rec, way)
+}
+
+// registries opens the registries of the configuration.
+func registries(cfg *config.Config) *install.Registries {
+	return install.Open(cfg.Registries, filepath.Join(config.StateDir(), "registry"))
+}
+
+// ofRecord plans how the server of a record would run here.
+func ofRecord(ctx context.Context, a *env.Env, cfg *config.Config, rec *install.Record, way string) (*Offer, error) {
+	bases := []string{}
+	for _, c := range cfg.Registries {
+		bases = append(bases, strings.TrimSuffix(c.URL, "/"))
+	}
+	plan, err := install.NewPlan(rec, install.PlanOptions{Way: way, Can: inPath, Bases: bases})
+	if err != nil {
+		return nil, err
+	}
+	o := &Offer{Questions: plan.Questions, fill: plan.Fill}
+	if plan.Download != "" {
+		if o, err = findBundle(ctx, a, plan.Download, plan.SHA256); err != nil {
+			return nil, err
+		}
+		fill := o.fill
+		o.fill = func(local string, answers install.Answers) (*install.Filled, error) {
+			filled, err := fill(local, answers)
+			if err == nil {
+				plan.Mark(filled.Entry)
+			}
+			return filled, err
+		}
+		o.rows = slices.DeleteFunc(o.rows, func(r Row) bool { return r.Label.String() == says.String() })
+	}
+	o.Local, o.Way, o.Ways = install.LocalName(rec.Server.Name), plan.Way, rec.Offers()
+	o.describe(plan)
+	o.Alarms = append(o.Alarms, alarms(cfg, rec)...)
+	return o, nil
+}
+
+func inPath(program string) bool {
+	_, err := exec.LookPath(program)
+	return err == nil
+}
+
+// alarms are what should make a person look twice at a record.
+func alarms(cfg *config.Config, rec *install.Record) []i18n.Text {
+	var list []i18n.Text
+	if m := rec.Meta.Official; m.Status == "deprecated" {
+		list = append(list, i18n.New("deprecated: %s", "已弃用：%s", install.Show(m.Message)))
+	}
+	_, names := installed(cfg)
+	names = slices.DeleteFunc(names, func(name string) bool { return name == rec.Server.Name })
+	if near := install.LooksLike(rec.Server.Name, names); near != "" {
+		list = append(list, i18n.New("its name looks like %s, which is installed", "其名称与已安装的 %s 相似", near))
+	}
+	return list
+}
+
+// installed are the servers that came from registries: their local names by
+// their names there, and those in order.
+func installed(cfg *config.Config) (local map[string]string, names []string) {
+	local = map[string]string{}
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			if s.Origin.Name != "" {
+				local[s.Origin.Name] = s.Name
+				names = append(names, s.Origin.Name)
+			}
+		}
+	}
+	return local, names
+}
+
+// Typed is a command or an address that the person wrote. secret names the
+// variables and headers whose values go to the store.
+func Typed(name string, e *install.Entry, secret []string) *Offer {
+	o := &Offer{Local: name, Head: i18n.New("%s   as you typed it", "%s   按你输入的内容", i18n.Seen(name))}
+	o.fill = func(local string, _ install.Answers) (*install.Filled, error) {
+		return install.Typed(local, e, secret), nil
+	}
+	return o
+}

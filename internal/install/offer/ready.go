@@ -1,0 +1,139 @@
+package offer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/sandbox"
+)
+
+// Terms are what the person decides about an offer.
+type Terms struct {
+	// Schema and Local are where the entry goes; Local is the name of the
+	// offer when it is empty.
+	Schema, Local string
+	Answers       install.Answers
+	// Confined runs a command in a sandbox, where this system can.
+	Confined bool
+	// Replace changes the server of that name, CreateSchema adds the schema.
+	Replace, CreateSchema bool
+}
+
+// A Ready offer has its questions answered. It is exactly what will be written.
+type Ready struct {
+	Terms
+	Offer *Offer
+	// Entry is the entry as it will be written. Secrets are references in it.
+	Entry []byte
+
+	filled *install.Filled
+}
+
+// Check refuses, before anything is asked, a name that is taken and answers to
+// questions that nobody asks: they are misspelt more often than not.
+func (o *Offer) Check(cfg *config.Config, t *Terms) error {
+	if t.Local == "" {
+		t.Local = o.Local
+	}
+	if s := cfg.Schema(t.Schema); s != nil && s.Server(t.Local) != nil && !t.Replace {
+		return &Exists{t.Local}
+	}
+	for kind, given := range t.Answers {
+		for id := range given {
+			if !slices.ContainsFunc(o.Questions, func(q install.Question) bool { return q.Kind == kind && q.ID == id }) {
+				return install.NotAsked(id, o.Questions)
+			}
+		}
+	}
+	return nil
+}
+
+// Ready fills in the answers. What has none and no default is left out.
+func (o *Offer) Ready(cfg *config.Config, t Terms) (*Ready, error) {
+	if err := o.Check(cfg, &t); err != nil {
+		return nil, err
+	}
+	if err := install.Settle(o.Questions, t.Answers); err != nil {
+		return nil, err
+	}
+	filled, err := o.fill(t.Local, t.Answers)
+	if err != nil {
+		return nil, err
+	}
+	if t.Confined && sandbox.Supported() == nil {
+		filled.Entry.Confine()
+	}
+	entry, err := filled.Entry.JSON()
+	return &Ready{Terms: t, Offer: o, Entry: entry, filled: filled}, err
+}
+
+// Hash names what is shown; a yes to it sends it back.
+func (r *Ready) Hash() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q", r.Schema, r.Local, r.Entry)
+	if b := r.Offer.bundle; b != nil {
+		fmt.Fprintf(h, " %q", b.SHA256)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Exists is a name that is taken.
+type Exists struct{ Name string }
+
+func (e *Exists) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *Exists) In(l i18n.Lang) string {
+	return i18n.New("there is a server %s already; choose another name", "已有服务 %s；请换一个名称", e.Name).In(l)
+}
+
+// CarryOut unpacks the files, keeps the secrets, writes the entry into the
+// config file at path, and starts the server. One that does not start stays in
+// the file, switched off; what start said is returned.
+func (r *Ready) CarryOut(a *env.Env, path string, start func(*config.WriteResult) error) (*config.WriteResult, error) {
+	if b := r.Offer.bundle; b != nil {
+		if err := b.Unpack(bundlesDir()); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.filled.Secrets) > 0 {
+		if _, err := a.UserDir(); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range env.SortedKeys(r.filled.Secrets) {
+		if err := a.Secrets().Set(name, r.filled.Secrets[name]); err != nil {
+			return nil, err
+		}
+	}
+	res, err := config.Update(path, a.WriteOptions(), r.Write)
+	if err != nil {
+		return nil, err
+	}
+	if err := start(res); err != nil {
+		if _, failed := config.Update(path, a.WriteOptions(), func(d *config.Draft) error { return d.EnableServer(r.Schema, r.Local, false) }); failed != nil {
+			return res, failed
+		}
+		return res, err
+	}
+	return res, nil
+}
+
+// Write puts the entry into a draft of the config file.
+func (r *Ready) Write(d *config.Draft) error {
+	if r.CreateSchema {
+		if err := d.AddSchema(r.Schema); err != nil {
+			return err
+		}
+	}
+	if d.Entry(r.Schema, r.Local) != nil && !r.Replace {
+		return &Exists{r.Local}
+	}
+	return d.SetServer(r.Schema, r.Local, r.Entry)
+}

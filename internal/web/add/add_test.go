@@ -1,0 +1,37 @@
+package add
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Every part is described where the rest of the API is.
+func TestOpenAPIDescribesEveryRoute(t *testing.T) {
+	text, err := os.ReadFile("../openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct{ Description string }
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	described := 0
+	for path := range doc.Paths {
+		if strings.HasPrefix(path, "/add/") {
+			described++
+		}
+	}
+	routes := New(nil, nil).Routes()
+	if described != len(routes) {
+		t.Errorf("%d parts are described, there are %d", described, len(routes))
+	}
+	for _, r := range routes {
+		if got := doc.Paths["/"+r.Pattern][strings.ToLower(r.Method)].Description; got != "scope: "+r.Scope {
+			t.Errorf("%s %s: %q, and it needs %s", r.Method, r.Pattern, got, r.Scope)
+		}
+	}
+}
