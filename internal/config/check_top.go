@@ -34,6 +34,7 @@ func (r *reader) checkTop() {
 		r.reportTop(SeverityWarning, "server.host", code, r.cfg.Server.Host)
 	}
 	r.checkTLS()
+	r.checkCluster()
 }
 
 // reportTop reports the value of a key of the top. It is quoted as the file

@@ -180,7 +180,7 @@ func (r *reader) dropUndefined(n *node, path string) *node {
 	}
 	if n.unresolved {
 		sev := SeverityWarning
-		if strings.HasPrefix(path, "access") {
+		if strings.HasPrefix(path, "access") || strings.HasPrefix(path, "cluster") {
 			sev = SeverityError
 		}
 		_, _, missing := r.vars.text(n.raw)
