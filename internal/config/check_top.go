@@ -37,6 +37,7 @@ func (r *reader) checkTop() {
 		r.reportTop(problem.SeverityWarning, "server.host", code, r.cfg.Server.Host)
 	}
 	r.checkTLS()
+	r.checkCluster()
 }
 
 // reportTop reports the value of a key of the top. It is quoted as the file

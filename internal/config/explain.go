@@ -106,6 +106,8 @@ var explanations = map[string]struct{ en, zh string }{
 		"该地址可被其他机器访问，途中任何人都能读到客户端发送的密钥。请配置 server.tls（见 docs/tls.md），或监听 127.0.0.1。若前面的代理或平台提供 TLS，或网络可信，请设置 server.insecure: true。"},
 	problem.TLS: {"server.tls takes its certificate from one place: the two files cert and key, or an ACME authority for the public names in acme.domains. An authority gives no certificate for addresses, wildcards and names without a dot. See docs/tls.md.",
 		"server.tls 的证书只能来自一处：cert 与 key 两个文件，或由 ACME 机构为 acme.domains 中的公开域名签发。机构不会为地址、通配符和不含点的名称签发证书。见 docs/tls.md。"},
+	problem.Cluster: {"The section cluster makes several gateways one. All need the same secret of 32 bytes or more in cluster.secret: make one with `mcp-all-in-one cluster secret new` and put it into a file on each machine. See docs/cluster.md.",
+		"cluster 一节使多个网关成为一体。各网关的 cluster.secret 必须相同，且至少 32 字节：用 `mcp-all-in-one cluster secret new` 生成，放入各机器的文件。见 docs/cluster.md。"},
 	problem.Pending: {"A tool call, or the file of a project, added or changed this server. It is not started until a person has read its command: `mcp-all-in-one approve NAME`, or the console.",
 		"该服务由工具调用或项目文件添加或修改。在有人确认其命令之前不会启动：`mcp-all-in-one approve NAME`，或使用控制台。"},
 	problem.Marks: {"The file that records which servers wait for approval cannot be read, so nothing is started. Repair it; deleting it approves everything.",

@@ -185,7 +185,7 @@ func (r *reader) dropUndefined(n *document.Node, path string) *document.Node {
 	}
 	if n.Unresolved {
 		sev := problem.SeverityWarning
-		if strings.HasPrefix(path, "access") {
+		if strings.HasPrefix(path, "access") || strings.HasPrefix(path, "cluster") {
 			sev = problem.SeverityError
 		}
 		_, _, missing := r.vars.text(n.Raw)

@@ -10,7 +10,7 @@ import (
 //
 // fault/T40
 func FuzzSeal(f *testing.F) {
-	s := newSealer()
+	s := newSealer(nil)
 	good := s.seal(sealed{Park: "p", Principal: "a", Digest: "d", Expires: time.Now().Add(time.Hour).Unix()})
 	f.Add(good, "a", "d")
 	f.Add(good, "b", "d")

@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/script"
+	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -62,6 +63,8 @@ type Options struct {
 	// results that are kept.
 	Scripts *script.Runner
 	Results string
+	// Seals is what handles are sealed with; nil for keys of this process.
+	Seals *seal.Ring
 	// Exit is called when the client on stdio says goodbye.
 	Exit func()
 }
@@ -109,7 +112,7 @@ func New(opt Options) *Gateway {
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = OpenAddresses("")
 	}
-	g.seals = newSealer()
+	g.seals = newSealer(opt.Seals)
 	g.tasks = newTaskOwners()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()

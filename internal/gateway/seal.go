@@ -1,19 +1,16 @@
 package gateway
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/seal"
 )
 
 // sealed is what a requestState of ours says. The client carries it and can
@@ -32,29 +29,18 @@ const sealPrefix = "aio1."
 
 var errSeal = i18n.Errorf("not a valid handle", "句柄无效")
 
-// sealer makes and opens handles. Its key lives as long as the process, like
-// the calls that they lead to.
-type sealer struct{ aead cipher.AEAD }
+// sealer makes and opens handles. Its keys are those of the cluster; without one
+// they live as long as the process, like the calls that handles lead to.
+type sealer struct{ *seal.Box }
 
-func newSealer() sealer {
-	key := make([]byte, 32)
-	rand.Read(key)
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		panic(fmt.Sprintf("gateway: making a cipher: %v", err))
+func newSealer(ring *seal.Ring) sealer {
+	if ring == nil {
+		ring = seal.Random()
 	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		panic(fmt.Sprintf("gateway: making an AEAD: %v", err))
-	}
-	return sealer{aead}
+	return sealer{ring.Box(seal.Handle)}
 }
 
-func (s sealer) seal(v sealed) string {
-	nonce := make([]byte, s.aead.NonceSize())
-	rand.Read(nonce)
-	return sealPrefix + base64.RawURLEncoding.EncodeToString(s.aead.Seal(nonce, nonce, marshal(v), nil))
-}
+func (s sealer) seal(v sealed) string { return sealPrefix + s.Seal(marshal(v)) }
 
 // open reads a handle. ours is false when it is no handle of ours at all.
 func (s sealer) open(handle, principal, digest string) (v sealed, ours bool, err error) {
@@ -62,13 +48,8 @@ func (s sealer) open(handle, principal, digest string) (v sealed, ours bool, err
 	if !ours {
 		return v, false, nil
 	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(raw) < s.aead.NonceSize() {
-		return v, true, errSeal
-	}
-	nonce, box := raw[:s.aead.NonceSize()], raw[s.aead.NonceSize():]
-	plain, err := s.aead.Open(nil, nonce, box, nil)
-	if err != nil {
+	plain, opened := s.Open(text)
+	if !opened {
 		return v, true, errSeal
 	}
 	if err := json.Unmarshal(plain, &v); err != nil {

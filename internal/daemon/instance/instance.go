@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/script"
+	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
@@ -93,6 +94,12 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 			return nil, err
 		}
 	}
+	var seals *seal.Ring
+	if c := &o.Config.Cluster; c.Enabled() {
+		if seals, err = seal.NewRing(c.Name, c.Secrets()...); err != nil {
+			return nil, err
+		}
+	}
 	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Access: policy}
 	info := mcp.Implementation{Name: o.Name, Version: mcp.ProductVersion}
 	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log})
@@ -125,7 +132,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
-		OnClients: in.Guests.changed, Approve: in.approve,
+		OnClients: in.Guests.changed, Approve: in.approve, Seals: seals,
 		Scripts: in.scripts, Results: filepath.Join(config.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: gateway.OpenAddresses(filepath.Join(config.StateDir(), "addresses.json")),
 	})

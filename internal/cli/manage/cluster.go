@@ -1,0 +1,30 @@
+package manage
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/seal"
+)
+
+// ClusterCommand looks after several gateways that are one.
+func ClusterCommand(a *env.Env) *cobra.Command {
+	help := func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd := &cobra.Command{Use: "cluster", Short: a.T("several gateways that are one", "多个网关合为一体"), Args: command.NoArgs(a), RunE: help,
+		Long: a.T("Looks after gateways that stand behind one balancer and share the section cluster of their config files; see docs/cluster.md.",
+			"管理置于同一负载均衡之后、共用配置文件 cluster 一节的多个网关；见 docs/cluster.md。")}
+	secret := &cobra.Command{Use: "secret", Short: a.T("what makes the gateways one", "使各网关成为一体的密钥"), Args: command.NoArgs(a), RunE: help}
+	secret.AddCommand(&cobra.Command{Use: "new", Short: a.T("print a new secret", "生成新密钥"), Args: command.NoArgs(a),
+		Long: a.T("Prints a secret for cluster.secret. Put it into a file that only the gateway can read, the same on each machine, and refer to it as ${file:PATH}.",
+			"生成用于 cluster.secret 的密钥。请放入仅网关可读的文件，各机器内容相同，并以 ${file:PATH} 引用。"),
+		Example: "  mcp-all-in-one cluster secret new > /etc/mcp-all-in-one/secret",
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(a.Stdout, seal.NewSecret())
+			return err
+		}})
+	cmd.AddCommand(secret)
+	return cmd
+}

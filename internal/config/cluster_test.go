@@ -1,0 +1,39 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+const clusterSecret = "0123456789abcdef0123456789abcdef"
+
+// What cannot work is said before a gateway starts.
+func TestCluster(t *testing.T) {
+	for name, tt := range map[string]struct{ section, fault string }{
+		"absent":            {``, ""},
+		"secret":            {`{"secret": "` + clusterSecret + `"}`, ""},
+		"two secrets":       {`{"secret": "` + clusterSecret + `\n` + clusterSecret + `x\n"}`, ""},
+		"short secret":      {`{"secret": "0123456789abcdef0123456789abcde"}`, "shorter than 32 bytes"},
+		"one of two short":  {`{"secret": "` + clusterSecret + ` short"}`, "shorter than 32 bytes"},
+		"blank secret":      {`{"secret": " \n"}`, "shorter than 32 bytes"},
+		"undefined secret":  {`{"secret": "${file:nowhere}"}`, "is not defined"},
+		"list of something": {`{"secret": ["a"]}`, "cluster.secret"},
+	} {
+		t.Run("cluster/config/"+name, func(t *testing.T) {
+			content := `{"mcpServers": {}}`
+			if tt.section != "" {
+				content = `{"cluster": ` + tt.section + `, "mcpServers": {}}`
+			}
+			cfg, err := Check("a.json", []byte(content), LoadOptions{Home: t.TempDir()})
+			if tt.fault == "" && (err != nil || cfg.Cluster.Enabled() != (tt.section != "")) {
+				t.Errorf("%+v, %v", cfg, err)
+			}
+			if tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)) {
+				t.Errorf("error %v, want %q", err, tt.fault)
+			}
+			if err != nil && strings.Contains(err.Error(), clusterSecret) {
+				t.Errorf("the secret is told: %v", err)
+			}
+		})
+	}
+}
