@@ -34,7 +34,7 @@ func Reference() []byte {
 	}
 	b.WriteString("\n## Problems\n\n| code | meaning | 含义 |\n|---|---|---|\n")
 	for _, code := range slices.Sorted(maps.Keys(problem.Texts)) {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(explanations[code].en), cell(explanations[code].zh))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(problem.Explanations[code].En), cell(problem.Explanations[code].Zh))
 	}
 	return []byte(b.String())
 }

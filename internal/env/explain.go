@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/problem"
 )
 
 // What the tester's codes mean.
@@ -48,13 +48,13 @@ func Explain(code string) (explanation, bool) {
 	if e, ok := explanations[code]; ok {
 		return e, true
 	}
-	en, zh, ok := config.Explain(code)
+	en, zh, ok := problem.Explain(code)
 	return explanation{en, zh}, ok
 }
 
 // Codes are all that the program can print.
 func Codes() []string {
-	list := append(config.Codes(), SortedKeys(explanations)...)
+	list := append(problem.Codes(), SortedKeys(explanations)...)
 	slices.Sort(list)
 	return list
 }
