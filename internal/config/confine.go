@@ -21,11 +21,7 @@ func Confine(current, path string, o LoadOptions) (string, error) {
 	if strings.ContainsRune(path, 0) {
 		return "", ErrConfined
 	}
-	path = expandHome(path, o.Home)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(current), path)
-	}
-	if !disk.SameFile(current, path) {
+	if !disk.SameFile(current, disk.From(filepath.Dir(current), expandHome(path, o.Home))) {
 		return "", ErrConfined
 	}
 	return current, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
 )
 
 // A Personality is the program that this one answers as.
@@ -76,10 +77,7 @@ func Discover(o LoadOptions) (Found, error) {
 
 // named is a file that somebody named: it is used or it is an error.
 func (o LoadOptions) named(path, source string) (Found, error) {
-	path = expandHome(path, o.Home)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(o.WorkDir, path)
-	}
+	path = disk.From(o.WorkDir, expandHome(path, o.Home))
 	found := Found{Path: filepath.Clean(path), Source: source, Project: o.Project}
 	_, err := os.Stat(found.Path)
 	if errors.Is(err, fs.ErrNotExist) && o.Create && o.Personality.creates() && !o.Project {

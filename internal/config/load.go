@@ -212,9 +212,5 @@ func (r *reader) absolute(path string) string {
 	if path == "" {
 		return ""
 	}
-	path = expandHome(path, r.o.Home)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(r.cfg.Path), path)
-	}
-	return path
+	return disk.From(filepath.Dir(r.cfg.Path), expandHome(path, r.o.Home))
 }

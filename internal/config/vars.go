@@ -183,11 +183,7 @@ func (r *resolver) stored(source, key string) (value string, state varState) {
 }
 
 func (r *resolver) file(path string) (string, error) {
-	path = expandHome(path, r.home)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.base, path)
-	}
-	data, _, err := disk.Read(path, maxSecretFile)
+	data, _, err := disk.Read(disk.From(r.base, expandHome(path, r.home)), maxSecretFile)
 	return strings.TrimRight(string(data), "\r\n"), err
 }
 

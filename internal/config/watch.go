@@ -94,10 +94,7 @@ func (w *Watcher) follow() {
 
 func readLink(path string) (string, error) {
 	next, err := os.Readlink(path)
-	if err == nil && !filepath.IsAbs(next) {
-		next = filepath.Join(filepath.Dir(path), next)
-	}
-	return next, err
+	return disk.From(filepath.Dir(path), next), err
 }
 
 func (w *Watcher) run() {

@@ -33,3 +33,15 @@ func SameFile(a, b string) bool {
 	other, err := os.Stat(b)
 	return err == nil && os.SameFile(one, other)
 }
+
+// From is the path that somebody in dir means by path. On Windows one that
+// begins with a slash is on the drive of dir.
+func From(dir, path string) string {
+	switch {
+	case filepath.IsAbs(path):
+		return path
+	case path != "" && os.IsPathSeparator(path[0]):
+		return filepath.VolumeName(dir) + path
+	}
+	return filepath.Join(dir, path)
+}

@@ -82,7 +82,8 @@ func (m machine) start(args ...string) mcptest.Program {
 
 func (m machine) path() string { return m.program }
 
-// config writes a configuration and returns its path.
+// config writes a configuration and returns its path, as this machine has it:
+// on Windows a path without a drive, which is on the current one.
 func (m machine) config(t *testing.T, servers string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -190,9 +191,21 @@ func TestPlatforms(t *testing.T) {
 func windowsService(t *testing.T, m machine) {
 	t.Run("get/windows service", func(t *testing.T) {
 		run := func(args ...string) (string, int) {
+			// A file and no pipe: what wine starts beside the command keeps its
+			// output open, and would be waited for.
+			out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
 			cmd := exec.CommandContext(t.Context(), m.before[0], args...)
-			out, _ := cmd.CombinedOutput()
-			return string(out), cmd.ProcessState.ExitCode()
+			cmd.Stdout, cmd.Stderr = out, out
+			_ = cmd.Run()
+			text, err := os.ReadFile(out.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text), cmd.ProcessState.ExitCode()
 		}
 		if out, code := run(m.program, "service", "status"); code != 4 || !strings.Contains(out, "not installed") {
 			t.Errorf("before: %d %s", code, out)
