@@ -187,9 +187,13 @@ func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thro
 	}
 	data := result.Data
 	if req.Method == script.MethodKeptSlice {
-		part, err := kept.Read(ctx, data, script.Slice(req.Params), script.MaxValue/2)
+		query, limit, all := script.Slice(req.Params)
+		part, err := kept.Read(ctx, data, query, limit)
 		if err != nil {
 			return nil, &thrown{Name: callError, Message: err.Error()}
+		}
+		if all && part.Rest != "" {
+			return nil, &thrown{Name: callError, Message: fmt.Sprintf("the part has more than %d MB: ask for less", limit>>20)}
 		}
 		return jsonrpc.Quote(part.Text), nil
 	}

@@ -112,6 +112,7 @@ func New(opt Options) *Gateway {
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = OpenAddresses("")
 	}
+	g.parks.ttl = parkTTL
 	g.seals = newSealer(opt.Seals)
 	g.tasks = newTaskOwners()
 	g.stopping = make(chan struct{})

@@ -173,9 +173,10 @@ func orEmptyObject(raw []byte) []byte {
 
 // parks is every call that waits for its client.
 type parks struct {
-	mu sync.Mutex
-	by map[string]*park
-	wg sync.WaitGroup
+	ttl time.Duration
+	mu  sync.Mutex
+	by  map[string]*park
+	wg  sync.WaitGroup
 }
 
 func (p *parks) keep(k *park) bool {
@@ -188,7 +189,7 @@ func (p *parks) keep(k *park) bool {
 		p.by = make(map[string]*park)
 	}
 	p.by[k.id] = k
-	k.timer = time.AfterFunc(parkTTL, func() {
+	k.timer = time.AfterFunc(p.ttl, func() {
 		if p.take(k.id) != nil {
 			k.cancel(errExpired)
 		}

@@ -162,7 +162,7 @@ func (e *engine) send(args []any) (any, error) {
 	text, _ := args[2].(string)
 	e.open++
 	e.calls++
-	params := e.digits(text)
+	params := e.digits(wellFormed(text))
 	go func() { e.settled <- e.ask(id, method, params) }()
 	return nil, nil
 }
@@ -285,7 +285,7 @@ func (e *engine) outcome(unawaited int) *Outcome {
 		if len(text) > MaxValue {
 			return faulty("RangeError", fmt.Sprintf("the script returned %d bytes, and the most is %d", len(text), MaxValue))
 		}
-		o.Value = e.digits(text)
+		o.Value = e.digits(wellFormed(text))
 	}
 	return o
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -190,5 +191,81 @@ return all.reduce((n, text) => n + Number(text.match(/is (\d+)/)[1]), 0)`), "210
 				t.Errorf("run says %q, want %q; %d tokens instead of %d", said, task.want, after, before)
 			}
 		})
+	}
+}
+
+// asking has the published server ask a person and a model at once, inside a
+// script.
+const asking = `const all = await Promise.all([tools.everything.trigger_elicitation_request({}), tools.everything.trigger_elicitation_request({}),
+	tools.everything.trigger_sampling_request({prompt: 'why', maxTokens: 10})]); return JSON.stringify(all)`
+
+// Questions of the published server inside a script reach the official clients,
+// several at once.
+func TestCodeQuestions(t *testing.T) {
+	servers := strings.Replace(config("everything", entry(node(t), npmServer("server-everything"))), "{", `{"mode":"code",`, 1)
+	for _, kind := range []string{"http", "stdio"} {
+		t.Run("code/question published legacy "+kind, func(t *testing.T) {
+			program := []string{node(t), script(t, "code.mjs")}
+			if kind == "http" {
+				program = append(program, "http", mcptest.Gateway(t, servers).URL+"/mcp")
+			} else {
+				program = append(program, "stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, servers))
+			}
+			got := runs(t, program, []map[string]any{{"tool": "run", "arguments": map[string]any{"code": asking}}})
+			answered(t, got[0].text())
+		})
+	}
+	t.Run("code/question published modern", func(t *testing.T) {
+		h := mcptest.NewRawHTTP(t, mcptest.Gateway(t, servers).URL+"/mcp")
+		h.Header.Set("Mcp-Protocol-Version", mcp.V2026_07_28)
+		h.Header.Set("Mcp-Method", mcp.MethodToolsCall)
+		h.Header.Set("Mcp-Name", "run")
+		params := map[string]any{"name": "run", "arguments": map[string]any{"code": asking}, "_meta": map[string]any{
+			mcp.MetaVersion: mcp.V2026_07_28, mcp.MetaCapabilities: map[string]any{"elicitation": map[string]any{}, "sampling": map[string]any{}},
+			mcp.MetaClientInfo: map[string]string{"name": "t", "version": "1"},
+		}}
+		rounds, most := 0, 0
+		for {
+			raw, err := json.Marshal(params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := h.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + string(raw) + `}`).Answer(t)
+			var r struct {
+				ResultType, RequestState string
+				InputRequests            map[string]struct{ Method string }
+				Content                  []struct{ Text string }
+			}
+			if m.Error != nil || json.Unmarshal(m.Result, &r) != nil {
+				t.Fatal(m.Raw)
+			}
+			if r.ResultType != "input_required" {
+				answered(t, r.Content[0].Text)
+				break
+			}
+			if rounds++; rounds > 5 {
+				t.Fatal("it asks for ever")
+			}
+			answers := map[string]any{}
+			for key, q := range r.InputRequests {
+				answers[key] = map[string]any{"action": "accept", "content": map[string]string{"name": "Ada"}}
+				if q.Method == mcp.MethodSampling {
+					answers[key] = map[string]any{"role": "assistant", "model": "gpt-test", "content": map[string]string{"type": "text", "text": "forty-two"}}
+				}
+			}
+			most = max(most, len(answers))
+			params["requestState"], params["inputResponses"] = r.RequestState, answers
+		}
+		if most < 2 {
+			t.Errorf("at most %d questions were asked at once, in %d rounds", most, rounds)
+		}
+	})
+}
+
+// answered demands that a person was asked twice and a model once.
+func answered(t *testing.T, text string) {
+	t.Helper()
+	if strings.Count(text, "Ada") < 2 || !strings.Contains(text, "forty-two") {
+		t.Errorf("it is %s", text)
 	}
 }

@@ -1,0 +1,47 @@
+package script
+
+import (
+	"strconv"
+	"strings"
+)
+
+// wellFormed is JSON of the engine without halves of characters, which
+// JavaScript has and JSON between programs has not: each is U+FFFD. The engine
+// writes them as \ud800 to \udfff.
+func wellFormed(json string) string {
+	if !strings.Contains(json, `\ud`) {
+		return json
+	}
+	var b strings.Builder
+	for i := 0; i < len(json); {
+		unit, escaped := unitAt(json, i)
+		next, _ := unitAt(json, i+6)
+		switch {
+		case json[i] == '\\' && !escaped && i+1 < len(json):
+			b.WriteString(json[i : i+2])
+			i += 2
+		case !escaped:
+			b.WriteByte(json[i])
+			i++
+		case unit >= 0xd800 && unit < 0xdc00 && next >= 0xdc00 && next < 0xe000:
+			b.WriteString(json[i : i+12])
+			i += 12
+		case unit >= 0xd800 && unit < 0xe000:
+			b.WriteString(`\ufffd`)
+			i += 6
+		default:
+			b.WriteString(json[i : i+6])
+			i += 6
+		}
+	}
+	return b.String()
+}
+
+// unitAt is the code unit that is escaped at a place.
+func unitAt(json string, i int) (unit uint64, ok bool) {
+	if i+6 > len(json) || json[i] != '\\' || json[i+1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(json[i+2:i+6], 16, 16)
+	return unit, err == nil
+}
