@@ -102,6 +102,7 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 	} else {
 		blocks = r.valueBlocks(job, o.Value)
 	}
+	values := len(blocks)
 	if log := r.logged(o); log != "" {
 		blocks = append(blocks, textBlock("Log:\n"+log))
 	}
@@ -116,7 +117,7 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 		result = append(result, b...)
 	}
 	result = fmt.Appendf(result, `],"isError":%t}`, failed)
-	return &jsonrpc.Response{Result: jsonrpc.Set(result, r.meta(o, blocks), "_meta", MetaRun)}
+	return &jsonrpc.Response{Result: jsonrpc.Set(result, r.meta(o, blocks, values), "_meta", MetaRun)}
 }
 
 func textBlock(text string) []byte {
@@ -213,8 +214,9 @@ func isContent(value []byte) bool {
 	return false
 }
 
-// meta says what a script used, and what it kept out of the context.
-func (r *running) meta(o *script.Outcome, blocks [][]byte) []byte {
+// meta says what a script used, and what it kept out of the context. The first
+// values of the blocks are what it came to; the rest is said about it.
+func (r *running) meta(o *script.Outcome, blocks [][]byte, values int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var shown catalog.Cost
@@ -232,8 +234,8 @@ func (r *running) meta(o *script.Outcome, blocks [][]byte) []byte {
 	if r.env.Saved != nil {
 		r.env.Saved(len(r.calls), r.inner, shown)
 	}
-	return fmt.Appendf(nil, `{"calls":%d,"failed":%d,"cpuMs":%d,"wallMs":%d,"bytesKeptOut":%d,"tokensKeptOut":%d}`,
-		len(r.calls), failed, o.CPU.Milliseconds(), time.Since(r.began).Milliseconds(),
+	return fmt.Appendf(nil, `{"values":%d,"calls":%d,"failed":%d,"cpuMs":%d,"wallMs":%d,"bytesKeptOut":%d,"tokensKeptOut":%d}`,
+		values, len(r.calls), failed, o.CPU.Milliseconds(), time.Since(r.began).Milliseconds(),
 		max(0, r.inner.Bytes-shown.Bytes), max(0, r.inner.Tokens-shown.Tokens))
 }
 

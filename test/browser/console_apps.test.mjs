@@ -41,6 +41,8 @@ test("console/apps the budget allocator runs in a frame with an origin of its ow
   }), ["null", "SecurityError", "SecurityError", "SecurityError"]);
   assert.equal(await frame.evaluate((url) => fetch(url).then(() => "reached", () => "refused"), base + "/api/v1/session"), "refused");
   await pane.getByTestId("denied").getByText("Denied: connect-src").waitFor();
+  // It brings all of its code along, so it may not compile text. The debugger may, hence the timer.
+  assert.equal(await frame.evaluate(() => new Promise((resolve) => setTimeout(() => { try { resolve(new Function("return 1")()); } catch (e) { resolve(e.name); } }))), "EvalError");
   await pane.getByTestId("app-log").getByText("size-changed").first().waitFor();
   await pane.getByTestId("tab-wire").click();
   const wire = pane.getByTestId("hop-app");
@@ -66,6 +68,8 @@ test("console/apps the map asks for its own hosts and no others", async () => {
   await started(page, "map", "@modelcontextprotocol/server-map");
   const { pane } = await shown(page, "map", "show-map");
   await pane.getByTestId("app-log").getByText("tool-result").first().waitFor({ timeout: 60_000 });
+  // Its library compiles text; without that it draws nothing.
+  await page.frames().find((f) => f.url() === "about:srcdoc").locator("canvas").first().waitFor({ state: "attached", timeout: 60_000 });
   const policy = (await page.request.get(base + "/ui/app-frame?csp=" + encodeURIComponent(JSON.stringify({ resourceDomains: ["https://cesium.com"] })))).headers()["content-security-policy"];
   assert.match(policy, /^sandbox allow-scripts allow-forms; default-src 'none'/);
   assert.ok(asked.includes("cesium.com"));

@@ -52,12 +52,20 @@ func sources(domains []string, self string, fixed ...string) string {
 
 // policy is what the app asks for and no more. The frame inside has no address,
 // so it inherits this one.
+//
+// The policy of an app that asks for nothing does not let it compile text, as
+// the MCP Apps SDK expects of hosts. Libraries that are loaded from another host
+// may need that: the map library of the published server-map does, and an app
+// cannot ask for it in other words.
 func (c *appCSP) policy(self string) string {
+	code := []string{"'unsafe-inline'", "blob:", "data:"}
+	if sources(c.ResourceDomains, self) != "'none'" {
+		code = append(code, "'unsafe-eval'")
+	}
 	return strings.Join([]string{
 		"sandbox allow-scripts allow-forms",
 		"default-src 'none'",
-		// The app's own code may do as it likes in there, also compile more of it.
-		"script-src " + sources(c.ResourceDomains, self, "'unsafe-inline'", "'unsafe-eval'", "blob:", "data:"),
+		"script-src " + sources(c.ResourceDomains, self, code...),
 		"worker-src " + sources(c.ResourceDomains, self, "blob:", "data:"),
 		"style-src " + sources(c.ResourceDomains, self, "'unsafe-inline'", "blob:", "data:"),
 		"img-src " + sources(c.ResourceDomains, self, "blob:", "data:"),

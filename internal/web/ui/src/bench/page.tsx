@@ -11,6 +11,7 @@ import { learn } from "./known.ts";
 import { Gutter, paneStyle, usePaneKeys } from "./panes.tsx";
 import { PromptPane } from "./prompt.tsx";
 import { ResourcePane } from "./resource.tsx";
+import { ScriptList, ScriptPane } from "./script.tsx";
 import { SignIn } from "./signin.tsx";
 import { SkillPane, skillsExtension } from "./skills.tsx";
 import { SessionPane } from "./session_pane.tsx";
@@ -24,7 +25,7 @@ export function BenchPage() {
   return <Workbench key={target + (query.value.get("via") ?? "")} target={target} via={query.value.get("via")} />;
 }
 
-type Kind = "tools" | "resources" | "prompts" | "skills" | "session";
+type Kind = "tools" | "resources" | "prompts" | "skills" | "script" | "session";
 interface Lists { skills?: Item[]; tools?: Item[]; resources?: Item[]; templates?: Item[]; prompts?: Item[] }
 
 function Workbench({ target, via }: { target: string; via: string | null }) {
@@ -84,7 +85,11 @@ function Connected({ bench, target, via, onRetry }: { bench: Bench; target: stri
   const kind = (segments.value[2] ?? (caps.tools ? "tools" : caps.prompts ? "prompts" : caps.resources ? "resources" : "session")) as Kind;
   const name = segments.value[3];
   const link = (k: string, n?: string) => href(["bench", target, k, ...(n ? [n] : [])], { via: via ?? undefined });
-  useEffect(() => { if (!name) commandLine.value = command("inspect", target); }, [target, name]);
+  useEffect(() => { if (!name && kind !== "script") commandLine.value = command("inspect", target); }, [target, name, kind]);
+  // A script calls the tools of every server, so it runs in a session of the whole gateway.
+  const scripts = !!bench.target.server || bench.target.via === "gateway";
+  const everything = href(["bench", "~" + (bench.target.schema || "default"), "script"]);
+  useEffect(() => { if (kind === "script" && bench.target.server) go(everything, true); }, [kind, bench.id]);
   const close = async () => {
     try { await change("DELETE", path("bench", bench.id)); await refreshBenches(); } catch (e) { toast(errorText(e), undefined, "err"); }
     go("/ui/bench");
@@ -94,17 +99,19 @@ function Connected({ bench, target, via, onRetry }: { bench: Bench; target: stri
   const item = items?.find((i) => keyOf(i) === name);
   return <div class="bench-page">
     <BenchHead bench={bench} kind={kind} onReload={reload} onClose={() => void close()}
-      kinds={[["tools", t("tools"), lists.tools?.length, !caps.tools], ["resources", t("resources"), lists.resources && lists.resources.length + (lists.templates?.length ?? 0), !caps.resources], ["prompts", t("prompts"), lists.prompts?.length, !caps.prompts], ["skills", t("skills"), lists.skills?.length, !caps.extensions?.[skillsExtension]], ["session", t("session"), undefined, false]]}
-      onKind={(k) => go(link(k))} />
+      kinds={[["tools", t("tools"), lists.tools?.length, !caps.tools], ["resources", t("resources"), lists.resources && lists.resources.length + (lists.templates?.length ?? 0), !caps.resources], ["prompts", t("prompts"), lists.prompts?.length, !caps.prompts], ["skills", t("skills"), lists.skills?.length, !caps.extensions?.[skillsExtension]], ["script", t("script"), undefined, !scripts], ["session", t("session"), undefined, false]]}
+      onKind={(k) => go(k === "script" ? everything : link(k))} />
     {bench.down && <Notice tone="err">{said(bench.down, bench.downZH)} <button type="button" class="link" onClick={onRetry}>{t("reconnect")}</button></Notice>}
-    <div class={"panes" + (name || kind === "session" ? " has-item" : "")} style={paneStyle()}>
+    <div class={"panes" + (name || kind === "session" || kind === "script" ? " has-item" : "")} style={paneStyle()}>
       <section class="pane list-pane" aria-label={t("features")}>
         {errors[kind] && <Notice tone="err">{errors[kind]}</Notice>}
         {items && kind !== "session" && <List key={kind} items={items} keyOf={keyOf} selected={name} onSelect={(n) => go(link(kind, n))} kind={kind} server={bench.target.server} />}
+        {kind === "script" && <ScriptList schema={bench.target.schema || "default"} />}
         {kind === "session" && <p class="pad mut instructions">{bench.info.handshake?.instructions ?? t("noInstructions")}</p>}
       </section>
       <Gutter pane="list" label="resizeList" />
       {kind === "session" ? <SessionPane bench={bench} />
+        : kind === "script" ? <ScriptPane key={bench.id} bench={bench} target={target} />
         : kind === "tools" && item ? <ToolPane key={bench.id + name} bench={bench} tool={item} target={target} tools={items!} />
           : kind === "prompts" && item ? <PromptPane key={bench.id + name} bench={bench} prompt={item} target={target} />
             : kind === "skills" && item ? <SkillPane key={bench.id + name} bench={bench} skill={item} target={target} />

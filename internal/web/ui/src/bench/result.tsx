@@ -30,6 +30,8 @@ interface ResultProps {
   empty?: string;
   /** actions stand beside the tabs. */
   actions?: ComponentChildren;
+  /** more are tabs that stand before the others, made of the result; the content is theirs. */
+  more?: (text: string, run: Run) => { id: string; label: ComponentChildren; view: ComponentChildren }[];
   /** failure replaces the words for a run that failed. */
   failure?: (run: Run) => ComponentChildren;
 }
@@ -48,13 +50,15 @@ export function ResultPane(p: ResultProps) {
   const others = othersOf(run).length;
   const n = (label: string, count?: number) => <>{label}{count ? <span class="n">{count}</span> : null}</>;
   const app = parts && appOf(p.tool, parts.content);
+  const more = text !== undefined && p.more ? p.more(text, run) : [];
   const tabs: Tab[] = [
+    ...more.map(({ id, label }) => ({ id, label })),
     { id: "app", label: t("app"), hidden: !app },
     { id: "structured", label: t("structured"), hidden: !parts?.structured },
     { id: "messages", label: n(t("messages"), parts?.messages?.length), hidden: !parts?.messages },
     { id: "preview", label: n(t("preview"), parts?.contents?.length), hidden: !parts?.contents },
     { id: "table", label: t("table"), hidden: !table },
-    { id: "content", label: n(t("content"), parts?.content.length), hidden: !parts?.content.length },
+    { id: "content", label: n(t("content"), parts?.content.length), hidden: !parts?.content.length || more.length > 0 },
     { id: "raw", label: t("raw"), hidden: text === undefined && !run.error },
     { id: "wire", label: t("wire") }, { id: "diff", label: n(t("diff"), others), hidden: text === undefined },
   ];
@@ -65,6 +69,7 @@ export function ResultPane(p: ResultProps) {
       <div class="rt"><Tabs name="result" label={t("result")} selected={selected} onSelect={showTab} tabs={tabs} /><span class="space" />{p.actions}</div>
       <Trouble run={run} failure={p.failure} error={error} />
       <Panel name="result" selected={selected} class="fill result-body">
+        {more.find((m) => m.id === selected)?.view}
         <Body selected={selected} text={text} parts={parts} table={table} app={app} {...p} run={run} />
       </Panel></>}
     <Events bench={bench} run={run} />

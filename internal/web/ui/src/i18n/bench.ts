@@ -1,6 +1,19 @@
 // Texts of the Bench that are not shared with other pages.
 
 export const benchEn = {
+  script: "Script",
+  scriptCode: "Code",
+  scriptText: "JavaScript that calls tools with your rights. Return a value; console.log writes to the log.",
+  scriptArgs: "args (JSON)",
+  scriptArgsBad: "args must be a JSON object",
+  scriptInsert: "Insert a call",
+  scriptEmpty: "Run the script to see its value, log and calls",
+  scriptValue: "Value",
+  scriptLog: "Log",
+  scriptCalls: "Calls",
+  scriptNoLog: "The script logged nothing",
+  scriptNoCalls: "The script called no tools",
+  scriptKeptOut: "{0} tokens stayed out of the answer",
   openField: "Add {0}",
   curlNeedsURL: "curl needs a URL; this server is a command",
   copiedAs: "Copied",
@@ -93,6 +106,19 @@ export const benchEn = {
 };
 
 export const benchZh: Record<keyof typeof benchEn, string> = {
+  script: "脚本",
+  scriptCode: "代码",
+  scriptText: "以你的权限调用工具的 JavaScript。用 return 返回结果，console.log 写入日志。",
+  scriptArgs: "args（JSON）",
+  scriptArgsBad: "args 必须是 JSON 对象",
+  scriptInsert: "插入调用",
+  scriptEmpty: "运行脚本后在此显示返回值、日志和调用",
+  scriptValue: "返回值",
+  scriptLog: "日志",
+  scriptCalls: "调用",
+  scriptNoLog: "脚本没有写日志",
+  scriptNoCalls: "脚本没有调用工具",
+  scriptKeptOut: "有 {0} 个 token 未进入回答",
   openField: "添加 {0}",
   curlNeedsURL: "curl 需要 URL，而此服务器是一条命令",
   copiedAs: "已复制",
