@@ -15,6 +15,7 @@ var wallClock = map[string]string{
 	"internal/upstream/pinbook.go": "tells two states of a file apart",
 	"internal/gateway/seal.go":     "a handle expires by the time of day",
 	"internal/gateway/retry.go":    "a handle expires by the time of day",
+	"internal/peer/id.go":          "an id expires by the time of day",
 	"internal/gateway/clients.go":  "an order in a list",
 	"internal/telemetry/otlp.go":   "what a collector is told",
 	"internal/daemon/metrics.go":   "what Prometheus is told",

@@ -44,6 +44,7 @@ var layers = map[string][]string{
 	"config/document":    {"config/problem"},
 	"secrets":            {"spelling", "disk"},
 	"seal":               {},
+	"peer":               {"seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access"},
 	"config":             {"secrets", "config/document", "config/problem", "spelling", "disk"},
 	"mcp":                {"jsonrpc", "config"},
 	"traffic":            {"jsonrpc", "config"},
@@ -80,7 +81,7 @@ var layers = map[string][]string{
 	"install":         {"spelling", "config", "safehttp", "definition", "env"},
 	"control":         {"config/problem", "config", "env", "access", "upstream", "gateway", "web"},
 	"clients":         {"config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web"},
-	"daemon/instance": {"seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "telemetry", "control"},
+	"daemon/instance": {"peer", "seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "telemetry", "control"},
 	"doctor":          {"config/problem", "config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
 	"daemon/console":  {"config/problem", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add"},
 	"install/offer":   {"install", "config", "env", "sandbox"},
@@ -160,7 +161,7 @@ var largeTypes = map[string]struct {
 	why     string
 }{
 	"catalog.Catalog":           {65, "views of one snapshot: the lists and the search are to part"},
-	"gateway.Session":           {178, "the way of a call and the eras are to part"},
+	"gateway.Session":           {180, "the way of a call and the eras are to part"},
 	"jsonrpc.Conn":              {35, "one connection: reading, writing and calls share its state"},
 	"mcphttp/httpclient.Client": {35, "both eras of one transport"},
 	"mcphttp.post":              {45, "one request, from its header to the last byte of its answer"},

@@ -11,8 +11,14 @@ const clusterSecret = "0123456789abcdef0123456789abcdef"
 func TestCluster(t *testing.T) {
 	for name, tt := range map[string]struct{ section, fault string }{
 		"absent":            {``, ""},
-		"secret":            {`{"secret": "` + clusterSecret + `"}`, ""},
-		"two secrets":       {`{"secret": "` + clusterSecret + `\n` + clusterSecret + `x\n"}`, ""},
+		"whole":             {`{"peer": ":3096", "secret": "` + clusterSecret + `"}`, ""},
+		"two secrets":       {`{"peer": "0.0.0.0:3096", "advertise": "a.example:3096", "secret": "` + clusterSecret + `\n` + clusterSecret + `x\n"}`, ""},
+		"only a secret":     {`{"secret": "` + clusterSecret + `"}`, "cluster.peer"},
+		"only a port":       {`{"peer": ":3096"}`, "cluster.secret"},
+		"no port":           {`{"peer": "10.0.0.1", "secret": "` + clusterSecret + `"}`, "cluster.peer"},
+		"any port":          {`{"peer": "10.0.0.1:0", "secret": "` + clusterSecret + `"}`, "cluster.peer"},
+		"advertised by all": {`{"peer": ":3096", "advertise": "0.0.0.0:3096", "secret": "` + clusterSecret + `"}`, "cluster.advertise"},
+		"node with a space": {`{"peer": ":3096", "node": "a b", "secret": "` + clusterSecret + `"}`, "cluster.node"},
 		"short secret":      {`{"secret": "0123456789abcdef0123456789abcde"}`, "shorter than 32 bytes"},
 		"one of two short":  {`{"secret": "` + clusterSecret + ` short"}`, "shorter than 32 bytes"},
 		"blank secret":      {`{"secret": " \n"}`, "shorter than 32 bytes"},

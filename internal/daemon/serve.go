@@ -32,6 +32,7 @@ type front struct {
 	http     httpServer
 	console  *web.Handler
 	control  *controlServer // nil when it could not be opened
+	peer     *http.Server   // nil when there are no other replicas
 	listener net.Listener
 	failed   chan error // serving ended by itself
 }
@@ -61,7 +62,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	in.Port = ln.Addr().(*net.TCPAddr).Port
 	in.URL = address(source, host, in)
 	in.Console = !flags.NoUI
-	f := &front{in: in, listener: ln, failed: make(chan error, 1)}
+	f := &front{in: in, listener: ln, failed: make(chan error, 2)}
 	token := rand.Text()
 	guard := guardFor(in, host)
 	if f.console, err = console.New(ctx, in, a, token, guard.Named); err != nil {
@@ -71,13 +72,17 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	in.Guests.Add(f.console.ClientsChanged)
 	limits := ServerLimits(&in.Config.Limits)
 	limits.Hits = &in.Hits
-	f.mcp = mcphttp.NewServer(mcphttp.ServerOptions{Open: func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) }, Limits: limits, Log: in.Log})
+	f.mcp = mcphttp.NewServer(clustered(in, mcphttp.ServerOptions{Open: func(ctx context.Context, o *mcphttp.Opening) (mcphttp.Session, error) { return openSession(ctx, in, o) }, Limits: limits, Log: in.Log}))
 	if f.control, err = openControl(ctx, in, f, token); err != nil {
 		in.Log.Warn("commands cannot reach this gateway", "err", err)
 	}
 	rt := &router{in: in, mcp: f.mcp, guard: guard}
 	if in.Console {
 		rt.console = f.console
+	}
+	if err := f.openPeer(ctx, rt, limits); err != nil {
+		ln.Close()
+		return nil, err
 	}
 	f.http = serverFor(mcphttp.HTTPServer(rt, limits, in.Log), source)
 	f.guardKeys(ctx)
@@ -160,6 +165,7 @@ func (f *front) Drain(ctx context.Context) {
 	// The last answers are written, but perhaps not sent yet.
 	last, stop := context.WithTimeout(ctx, lastAnswers)
 	defer stop()
+	f.closePeer(last)
 	if f.http.Shutdown(last) == nil {
 		return
 	}

@@ -63,8 +63,10 @@ type Options struct {
 	// results that are kept.
 	Scripts *script.Runner
 	Results string
-	// Seals is what handles are sealed with; nil for keys of this process.
+	// Seals is what handles are sealed with; nil for keys of this process. Owner
+	// is what handles call this process; empty where there is no other.
 	Seals *seal.Ring
+	Owner string
 	// Exit is called when the client on stdio says goodbye.
 	Exit func()
 }

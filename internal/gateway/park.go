@@ -93,13 +93,13 @@ func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	}
 	if p.caller.Offer.Empty() {
 		resp, err := s.forward(ctx, p, req)
-		return s.finishRound(p, req, resp, err)
+		return s.finishRound(ctx, p, req, resp, err)
 	}
 	// The call may outlive this request, and so must its parameters.
 	req = &jsonrpc.Request{Method: req.Method, Params: append([]byte(nil), req.Params...)}
 	k := s.startPark(ctx, from, p, req)
 	resp, err := s.waitPark(ctx, k, req)
-	return s.finishRound(p, req, resp, err)
+	return s.finishRound(ctx, p, req, resp, err)
 }
 
 // startPark begins a call that can be left waiting.
@@ -148,7 +148,7 @@ func (s *Session) inputRequired(k *park, req *jsonrpc.Request) (*jsonrpc.Respons
 		return nil, mcp.Failure(mcp.Overloaded, "", "too many calls wait for answers of their clients")
 	}
 	k.tell(nil)
-	return inputResult(orEmptyObject(k.questions.inputs()), s.seal(req, sealed{Park: k.id})), nil
+	return inputResult(orEmptyObject(k.questions.inputs()), s.seal(req, sealed{Park: k.id, Owner: s.gw.opt.Owner})), nil
 }
 
 // resume gives a waiting call the answers of its client.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -11,14 +12,14 @@ import (
 
 // finishRound makes what a server answered a modern result: a question where
 // it asked in another way, its state sealed where it has one.
-func (s *Session) finishRound(p party, req *jsonrpc.Request, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
+func (s *Session) finishRound(ctx context.Context, p party, req *jsonrpc.Request, resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 	if err == nil && resp.Err != nil && resp.Err.Code == mcp.CodeElicitURL {
 		resp, err = s.elicitURL(p, req, resp)
 	}
-	if err != nil || resp.Err != nil || s.opening.Server != "" {
+	if err != nil || resp.Err != nil || s.opening.Server != "" && s.gw.opt.Owner == "" {
 		return resp, err
 	}
-	return s.wrapState(req, resp), nil
+	return s.wrapState(ctx, p, req, resp), nil
 }
 
 // elicitURL turns the error by which a 2025-11-25 server asks for a visit to a
@@ -60,8 +61,8 @@ func orEmptyArray(raw []byte) []byte {
 
 // wrapState seals the state of a modern server where several servers share
 // the endpoint: a state then leads back to the server and the client that it
-// was made for.
-func (s *Session) wrapState(req *jsonrpc.Request, resp *jsonrpc.Response) *jsonrpc.Response {
+// was made for, and to the replica, where each has a copy of the server.
+func (s *Session) wrapState(ctx context.Context, p party, req *jsonrpc.Request, resp *jsonrpc.Response) *jsonrpc.Response {
 	kind, _ := jsonrpc.GetString(resp.Result, "resultType")
 	if kind != "input_required" { // what may be large is read once
 		return resp
@@ -70,7 +71,11 @@ func (s *Session) wrapState(req *jsonrpc.Request, resp *jsonrpc.Response) *jsonr
 	if !ok || strings.HasPrefix(state, sealPrefix) {
 		return resp
 	}
-	resp.Result = jsonrpc.Set(resp.Result, jsonrpc.Quote(s.seal(req, sealed{State: state})), "requestState")
+	v := sealed{State: state, Owner: s.ownerFor(ctx, p, req)}
+	if s.opening.Server != "" && v.Owner == "" {
+		return resp // the server's own name, and its own state
+	}
+	resp.Result = jsonrpc.Set(resp.Result, jsonrpc.Quote(s.seal(req, v)), "requestState")
 	return resp
 }
 

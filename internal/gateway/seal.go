@@ -1,16 +1,20 @@
 package gateway
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/seal"
+	"mcp-all-in-one/internal/upstream"
 )
 
 // sealed is what a requestState of ours says. The client carries it and can
@@ -22,6 +26,7 @@ type sealed struct {
 	Principal string `json:"u"`
 	Digest    string `json:"d"` // of the method and what it is about
 	Expires   int64  `json:"e"`
+	Owner     string `json:"o,omitempty"` // the replica that it means something to
 }
 
 // sealPrefix tells our handles from a server's.
@@ -59,6 +64,38 @@ func (s sealer) open(handle, principal, digest string) (v sealed, ours bool, err
 		return v, true, errSeal
 	}
 	return v, true, nil
+}
+
+// HandleOwner is the replica that a handle leads to; empty where it is any, or
+// where it is no handle of ours.
+func HandleOwner(box *seal.Box, handle string) string {
+	v := sealed{}
+	if text, ours := strings.CutPrefix(handle, sealPrefix); ours {
+		if plain, opened := box.Open(text); opened {
+			json.Unmarshal(plain, &v) // what we sealed can be read
+		}
+	}
+	return v.Owner
+}
+
+// ownerFor is the replica where a retry of req has to come back to: this one,
+// unless the state is that of a server that all replicas reach alike.
+func (s *Session) ownerFor(ctx context.Context, p party, req *jsonrpc.Request) string {
+	if s.gw.opt.Owner == "" {
+		return ""
+	}
+	if t, err := s.resolve(ctx, s.request(p, req)); err == nil && t.upstream != nil && t.upstream.Config().Type != config.TypeStdio {
+		return ""
+	}
+	return s.gw.opt.Owner
+}
+
+// Bound says that a server has a process for this session alone, which nobody
+// can start again as it was.
+func (s *Session) Bound() bool {
+	return slices.ContainsFunc(s.upstreams(), func(u *upstream.Upstream) bool {
+		return u.Config().Type == config.TypeStdio && u.Alone(s.caller)
+	})
 }
 
 // digest is equal for a request and its retry: the method and what it is

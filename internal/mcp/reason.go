@@ -17,6 +17,7 @@ const (
 	Draining            Reason = "draining"
 	Cancelled           Reason = "cancelled"
 	PolicyDenied        Reason = "policy_denied"
+	OwnerLost           Reason = "owner_lost" // the replica where it ran died: it may have run
 )
 
 // retryable tells whether sending the same request again is safe: it is where

@@ -48,8 +48,8 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 		return
 	}
 	if !mcp.IsModern(p.version) && len(r.Header[mcp.HeaderSession]) > 0 {
-		if p.session = s.sessionOf(r, ep, principal); p.session == nil {
-			refuseSession(w)
+		if p.session = s.find(w, r, ep, principal, p); p.session == nil {
+			p.giveBack()
 			return
 		}
 		defer p.session.leave()
@@ -62,7 +62,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 	if !ok {
 		return
 	}
-	defer func() { buffers.put(p.buf) }()
+	defer p.giveBack()
 	if jsonrpc.IsBatch(body) {
 		p.serveBatch(body)
 		return

@@ -52,6 +52,9 @@ func (p *bufferPool) put(b *[]byte) {
 // readBody reads the body into a buffer of the pool. When it returns false the
 // POST has been answered.
 func (p *post) readBody() ([]byte, bool) {
+	if p.buf != nil {
+		return *p.buf, true
+	}
 	lim, announced := &p.srv.lim, p.r.ContentLength
 	if announced > lim.Body {
 		lim.Hits.Add("clientMessage")
@@ -99,6 +102,13 @@ func (p *post) readBody() ([]byte, bool) {
 		}
 		buffers.put(p.buf)
 		return nil, false
+	}
+}
+
+// giveBack returns the buffer of the body, if there is one.
+func (p *post) giveBack() {
+	if p.buf != nil {
+		buffers.put(p.buf)
 	}
 }
 

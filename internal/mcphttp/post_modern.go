@@ -25,6 +25,9 @@ func (p *post) serveModern(m *jsonrpc.Message) {
 		p.fail(http.StatusBadRequest, m.ID, err)
 		return
 	}
+	if m.Kind == jsonrpc.KindRequest && p.continued(m) {
+		return
+	}
 	p.serveAlone(m, TransportModern)
 }
 

@@ -81,9 +81,10 @@ func (p *post) serveInitialize(m *jsonrpc.Message) {
 		}
 		return
 	}
+	s.name(ss, m.Params)
 	s.table.add(ss)
 	ss.watch()
-	s.log.Info("session opened", "session", ss.id[:8], "transport", ss.transport)
+	s.log.Info("session opened", "session", ss.ref(), "transport", ss.transport)
 	p.w.Header()[mcp.HeaderSession] = []string{ss.id}
 	p.answer(m.ID, resp)
 }

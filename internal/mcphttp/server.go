@@ -81,6 +81,11 @@ type ServerOptions struct {
 	// is answered as it is. ctx ends with the conversation.
 	Open   func(ctx context.Context, o *Opening) (Session, error)
 	Limits ServerLimits
+	// NewID names a new session, so that other replicas know whose it is; ""
+	// leaves it the name that it has. Elsewhere is told of what is not in the
+	// table and may be another replica's. Both are nil for a gateway alone.
+	NewID     func(ctx context.Context, s Start) string
+	Elsewhere func(w http.ResponseWriter, a *Away) Whereabouts
 	// Log may be nil.
 	Log *slog.Logger
 }
@@ -90,6 +95,8 @@ type Server struct {
 	open       func(ctx context.Context, o *Opening) (Session, error)
 	lim        ServerLimits
 	log        *slog.Logger
+	newID      func(context.Context, Start) string
+	elsewhere  func(http.ResponseWriter, *Away) Whereabouts
 	table      table
 	unfinished unfinished
 	posts      posts
@@ -106,11 +113,13 @@ type Server struct {
 // NewServer makes a Server. Close must be called.
 func NewServer(opt ServerOptions) *Server {
 	s := &Server{
-		open:     opt.Open,
-		lim:      opt.Limits.orDefaults(),
-		log:      opt.Log,
-		draining: make(chan struct{}),
-		closed:   make(chan struct{}),
+		open:      opt.Open,
+		lim:       opt.Limits.orDefaults(),
+		log:       opt.Log,
+		newID:     opt.NewID,
+		elsewhere: opt.Elsewhere,
+		draining:  make(chan struct{}),
+		closed:    make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

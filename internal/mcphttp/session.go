@@ -140,7 +140,7 @@ func (ss *session) wind() {
 	if ss.handler != nil {
 		ss.handler.Close()
 	}
-	ss.srv.log.Info("session ended", "session", ss.id[:8], "err", context.Cause(ss.ctx))
+	ss.srv.log.Info("session ended", "session", ss.ref(), "err", context.Cause(ss.ctx))
 }
 
 // begin registers a request of the client; false means that its id is in use.
@@ -192,7 +192,7 @@ func (ss *session) info() SessionInfo {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return SessionInfo{
-		Ref: ss.id[:8], Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal,
+		Ref: ss.ref(), Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal,
 		RemoteAddr: ss.remote, Version: version, Opened: ss.opened, LastUsed: ss.opened.Add(ss.lastUsed),
 		InFlight: len(ss.inFlight), Streams: ss.streams, Queued: ss.out.len(),
 	}

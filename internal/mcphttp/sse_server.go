@@ -47,6 +47,7 @@ func (s *Server) ServeSSE(w http.ResponseWriter, r *http.Request, ep Endpoint, m
 	ss.line.out.attach(k)
 	ss.countStreams(1)
 	defer ss.countStreams(-1)
+	s.name(ss, nil)
 	s.table.add(ss)
 	if err := k.start(ss.line.out, false); err != nil {
 		return
@@ -158,7 +159,12 @@ func (s *Server) ServeMessage(w http.ResponseWriter, r *http.Request, principal 
 	if !p.checkHeader() {
 		return
 	}
-	ss := s.table.get(r.URL.Query().Get("sessionId"), principal)
+	id := r.URL.Query().Get("sessionId")
+	ss := s.table.get(id, principal)
+	if ss == nil && s.elsewhere != nil && s.elsewhere(w, &Away{Request: r, Principal: principal, Session: id, Line: true, post: p}) == Answered {
+		p.giveBack()
+		return
+	}
 	if ss == nil || ss.line == nil || !ss.enter() {
 		if s.isDraining() { // which has ended the session
 			refuseDraining(w)

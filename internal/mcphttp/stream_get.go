@@ -28,10 +28,7 @@ func (s *Server) named(w http.ResponseWriter, r *http.Request, ep Endpoint, prin
 	case len(r.Header[mcp.HeaderSession]) == 0:
 		refuse(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "missing header Mcp-Session-Id")
 	default:
-		if ss := s.sessionOf(r, ep, principal); ss != nil {
-			return ss
-		}
-		refuseSession(w)
+		return s.find(w, r, ep, principal, nil)
 	}
 	return nil
 }

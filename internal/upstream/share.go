@@ -40,6 +40,9 @@ func (u *Upstream) bind(c *Caller) binding {
 	return binding{pool: c.Principal + "\x00" + c.Offer.Key()}
 }
 
+// Alone says that a client has a connection to itself.
+func (u *Upstream) Alone(c *Caller) bool { return u.bind(c).own }
+
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.
 func (u *Upstream) byOffer() bool {

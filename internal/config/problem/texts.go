@@ -95,7 +95,7 @@ var Texts = map[string]text{
 	NoKeys:      {"the file of keys %s is not there, so no key lets anybody in", "密钥文件 %s 不存在，因此没有任何密钥可用", "make the first key with: mcp-all-in-one key create NAME", "用 mcp-all-in-one key create NAME 创建第一个密钥"},
 	Plain:       {"%s can be reached by others, and a key sent there over plain HTTP can be read on the way", "%s 可被他人访问，以明文 HTTP 发送到此处的密钥会在途中被读取", "set server.tls, or listen on 127.0.0.1; where something in front adds TLS or the network is trusted, set server.insecure: true", "请配置 server.tls，或监听 127.0.0.1；若前面有提供 TLS 的代理或网络可信，请设置 server.insecure: true"},
 	TLS:         {"the certificate: %s %s", "证书：%s %s", "set server.tls.cert and server.tls.key to two files in PEM, or server.tls.acme.domains to names that lead here", "请将 server.tls.cert 与 server.tls.key 设为两个 PEM 文件，或将 server.tls.acme.domains 设为指向本机的域名"},
-	Cluster:     {"the cluster: %s %s", "集群：%s %s", "make a secret with: mcp-all-in-one cluster secret new; see docs/cluster.md", "可用 mcp-all-in-one cluster secret new 生成密钥；见 docs/cluster.md"},
+	Cluster:     {"the cluster: %s %s", "集群：%s %s", "a replica needs cluster.secret, the same on each, and cluster.peer, where the others reach it; see docs/cluster.md", "每个副本都需要相同的 cluster.secret，以及供其他副本访问的 cluster.peer；见 docs/cluster.md"},
 	Pending:     {"server %q waits for approval and is not started", "服务 %q 等待批准，未启动", "read its command, then approve it", "请确认其命令后批准"},
 	Marks:       {"the record of unapproved servers cannot be read: %s", "无法读取待批准记录：%s", "repair it; deleting it approves everything", "请修复；删除它等于批准全部"},
 }

@@ -19,8 +19,8 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/script"
-	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
@@ -58,6 +58,8 @@ type Instance struct {
 	Watchers watchers
 	// Guests hear that a client came or went.
 	Guests watchers
+	// Cluster is this gateway as one of several; nil when it is alone.
+	Cluster *peer.Node
 	// Reload reads the config file again and applies it.
 	Reload func() (web.Reload, error)
 	// Unread is what the file says that was not read yet; nil where nobody
@@ -94,12 +96,6 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 			return nil, err
 		}
 	}
-	var seals *seal.Ring
-	if c := &o.Config.Cluster; c.Enabled() {
-		if seals, err = seal.NewRing(c.Name, c.Secrets()...); err != nil {
-			return nil, err
-		}
-	}
 	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Access: policy}
 	info := mcp.Implementation{Name: o.Name, Version: mcp.ProductVersion}
 	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log})
@@ -129,10 +125,14 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Person: in.person,
 	})
 	in.Observe = in.openTelemetry(ctx)
+	seals, owner, err := in.joinCluster(o)
+	if err != nil {
+		return nil, err
+	}
 	in.Gateway = gateway.New(gateway.Options{
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
-		OnClients: in.Guests.changed, Approve: in.approve, Seals: seals,
+		OnClients: in.Guests.changed, Approve: in.approve, Seals: seals, Owner: owner,
 		Scripts: in.scripts, Results: filepath.Join(config.StateDir(), "results", fmt.Sprint(os.Getpid())),
 		Addresses: gateway.OpenAddresses(filepath.Join(config.StateDir(), "addresses.json")),
 	})

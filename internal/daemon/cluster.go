@@ -1,0 +1,72 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// clustered lets sessions be found by the other replicas, if there are any.
+func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerOptions {
+	if in.Cluster == nil {
+		return opt
+	}
+	opt.NewID = func(ctx context.Context, s mcphttp.Start) string {
+		if _, control := fromControl(ctx); control {
+			return "" // a program on this machine, which reaches no other replica
+		}
+		return in.Cluster.NewID(ctx, s)
+	}
+	opt.Elsewhere = in.Cluster.Elsewhere
+	return opt
+}
+
+// openPeer serves the other replicas.
+func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerLimits) error {
+	if f.in.Cluster == nil {
+		return nil
+	}
+	ln, err := f.in.Cluster.Listen(ctx, f.in.Config.Cluster.Peer)
+	if err != nil {
+		return err
+	}
+	f.peer = f.in.Cluster.Server(limits, rt.servePeer)
+	go func() {
+		if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)
+		}
+	}()
+	return nil
+}
+
+// closePeer stops serving the other replicas once what they asked is answered.
+func (f *front) closePeer(ctx context.Context) {
+	if f.peer == nil {
+		return
+	}
+	if err := f.peer.Shutdown(ctx); err != nil {
+		f.peer.Close()
+	}
+	f.in.Cluster.Close()
+}
+
+// servePeer answers a request that came in at another replica, which has
+// decided who asks. There are only the paths of MCP.
+func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
+	path, who := r.URL.EscapedPath(), access.From(r.Context()).ID
+	if ep, ok := rt.endpoint(path); ok {
+		rt.mcp.ServeMCP(w, r, ep, who)
+		return
+	}
+	if strings.HasSuffix(path, "/message") {
+		rt.mcp.ServeMessage(w, r, who)
+		return
+	}
+	http.NotFound(w, r)
+}

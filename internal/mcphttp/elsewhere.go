@@ -1,0 +1,126 @@
+package mcphttp
+
+import (
+	"net/http"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Start is how a session began: what it takes to begin it again in another
+// process.
+type Start struct {
+	Transport Transport
+	Endpoint  Endpoint
+	Principal string
+	// Version is what was agreed on; Capabilities and ClientInfo are what the
+	// client said, raw.
+	Version                  string
+	Capabilities, ClientInfo []byte
+	// Bound says that something of the session is in this process alone, so that
+	// it cannot begin again.
+	Bound bool
+}
+
+// An Away is a request that may be meant for another replica: its session is
+// not here, or it continues a call by a handle.
+type Away struct {
+	Request   *http.Request
+	Endpoint  Endpoint
+	Principal string
+	Session   string // its id; empty where Handle is set
+	Handle    string // requestState
+	Line      bool   // the session is a connection of legacy HTTP+SSE
+
+	// Body and ID are those of a POST, once Read was called. Quiet says that
+	// nobody waits for an answer to what is in it.
+	Body  []byte
+	ID    []byte
+	Quiet bool
+	post  *post
+}
+
+// Read reads the body of a POST; false means that the request has been
+// answered.
+func (a *Away) Read() bool {
+	if a.post == nil || a.Body != nil {
+		return true
+	}
+	body, ok := a.post.readBody()
+	if !ok {
+		a.post.buf = nil
+		return false
+	}
+	a.Body = body
+	if jsonrpc.IsBatch(body) {
+		return true
+	}
+	if m, err := jsonrpc.Scan(body, &a.post.srv.lim.Scan); err == nil {
+		a.ID, a.Quiet = m.ID, m.Kind != jsonrpc.KindRequest
+	}
+	return true
+}
+
+// A Whereabouts says where a request was answered, or is to be.
+type Whereabouts uint8
+
+const (
+	Nowhere  Whereabouts = iota // nobody knows it
+	Here                        // by this server, in whose table the session is now
+	Answered                    // it has been
+)
+
+// find looks for the session of a request, here and then at the other replicas.
+// When it returns nil the request has been answered.
+func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, principal string, p *post) *session {
+	ss := s.sessionOf(r, ep, principal)
+	if ids := r.Header[mcp.HeaderSession]; ss == nil && s.elsewhere != nil && len(ids) == 1 {
+		switch s.elsewhere(w, &Away{Request: r, Endpoint: ep, Principal: principal, Session: ids[0], post: p}) {
+		case Answered:
+			return nil
+		case Here:
+			ss = s.sessionOf(r, ep, principal)
+		}
+	}
+	if ss == nil {
+		refuseSession(w)
+	}
+	return ss
+}
+
+// continued hands a retry that continues a call to the replica where that call
+// waits; false when that is this one.
+func (p *post) continued(m *jsonrpc.Message) bool {
+	if p.srv.elsewhere == nil {
+		return false
+	}
+	handle, ok := jsonrpc.GetString(m.Params, "requestState")
+	return ok && p.srv.elsewhere(p.w, &Away{
+		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Body: *p.buf, ID: m.ID, post: p,
+	}) == Answered
+}
+
+// name gives a session the id that a cluster knows it by.
+func (s *Server) name(ss *session, params []byte) {
+	if s.newID == nil {
+		return
+	}
+	bound, _ := ss.handler.(interface{ Bound() bool })
+	id := s.newID(ss.ctx, Start{
+		Transport: ss.transport, Endpoint: ss.ep, Principal: ss.principal, Version: ss.handler.Version(),
+		Capabilities: jsonrpc.Get(params, "capabilities"), ClientInfo: jsonrpc.Get(params, "clientInfo"),
+		Bound: ss.transport == TransportSSE || bound != nil && bound.Bound(),
+	})
+	if id != "" {
+		ss.id = id
+	}
+}
+
+// ref is enough of the id to tell sessions apart, and too little to use one. Ids
+// that a cluster gave all begin alike.
+func (ss *session) ref() string {
+	if ss.srv.newID != nil {
+		return ss.id[len(ss.id)-8:]
+	}
+	return ss.id[:8]
+}

@@ -1,0 +1,176 @@
+package peer
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/mcphttp/sse"
+)
+
+// held is how much of an answer is kept back until it is whole, so that an owner
+// that dies in the middle of it can be told of.
+const held = 64 << 10
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, held); return &b }}
+
+// lost is the error of a call whose replica died while it ran.
+func lost(o Owner) *jsonrpc.Error {
+	return mcp.Failure(mcp.OwnerLost, "", fmt.Sprintf("replica %s, which ran this call, was lost: it may have run", o.Node))
+}
+
+// fail answers a request with an error of ours. Once a message of a legacy
+// session is read, no status of HTTP says so: clients would drop the session.
+func (n *Node) fail(w http.ResponseWriter, a *mcphttp.Away, e *jsonrpc.Error) {
+	h := w.Header()
+	switch {
+	case a.Request.Method != http.MethodPost:
+		h.Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case a.Quiet:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		h.Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK)
+		w.Write(jsonrpc.AppendResponse(nil, a.ID, &jsonrpc.Response{Err: e}))
+	}
+}
+
+// copy answers with the answer of another replica, as it comes.
+func (n *Node) copy(w http.ResponseWriter, a *mcphttp.Away, resp *http.Response, from Owner) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	c := &copying{n: n, w: w, a: a, from: from, rc: http.NewResponseController(w), buf: *buf}
+	events := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+	if !events && resp.ContentLength >= 0 && resp.ContentLength <= held {
+		c.whole(resp)
+		return
+	}
+	copyHeader(w.Header(), resp.Header)
+	if resp.ContentLength >= 0 {
+		w.Header()["Content-Length"] = []string{strconv.FormatInt(resp.ContentLength, 10)}
+	}
+	w.WriteHeader(resp.StatusCode)
+	if events {
+		c.events(resp.Body)
+		return
+	}
+	c.body(resp.Body)
+}
+
+// copyHeader passes on what is about the answer, not about the connection.
+func copyHeader(to, from http.Header) {
+	for name, values := range from {
+		switch name {
+		case "Connection", "Transfer-Encoding", "Content-Length", "Date", "Keep-Alive":
+		default:
+			if !strings.HasPrefix(name, "Aio-") {
+				to[name] = values
+			}
+		}
+	}
+}
+
+// A copying is one answer on its way through this replica.
+type copying struct {
+	n    *Node
+	w    http.ResponseWriter
+	a    *mcphttp.Away
+	from Owner
+	rc   *http.ResponseController
+	buf  []byte
+}
+
+// write writes a part, which the client has a time of its own to take.
+func (c *copying) write(b []byte) bool {
+	c.rc.SetWriteDeadline(time.Now().Add(c.n.opt.WriteIdle))
+	_, err := c.w.Write(b)
+	return err == nil
+}
+
+// whole copies a small answer once all of it is there.
+func (c *copying) whole(resp *http.Response) {
+	b := c.buf[:resp.ContentLength]
+	if _, err := io.ReadFull(resp.Body, b); err != nil {
+		c.n.fail(c.w, c.a, lost(c.from))
+		return
+	}
+	copyHeader(c.w.Header(), resp.Header)
+	c.w.WriteHeader(resp.StatusCode)
+	if len(b) > 0 {
+		c.write(b)
+	}
+}
+
+// body copies a large answer. What of it is lost on the way the client sees by
+// the length.
+func (c *copying) body(from io.Reader) {
+	for {
+		n, err := from.Read(c.buf)
+		if n > 0 && !c.write(c.buf[:n]) {
+			return
+		}
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler) // there is no other way to say that the rest is missing
+		}
+	}
+}
+
+// events copies a stream, each event when it is whole: after half of one
+// nothing could be said any more.
+func (c *copying) events(from io.Reader) {
+	if c.rc.Flush() != nil {
+		return
+	}
+	kept := 0       // bytes of buf that wait for the end of their event
+	inside := false // a part of an event that is too large to keep was written
+	for {
+		n, err := from.Read(c.buf[kept:])
+		have := c.buf[:kept+n]
+		whole := bytes.LastIndex(have, []byte("\n\n")) + 2
+		if whole < 2 {
+			whole = 0
+		}
+		if whole > 0 {
+			inside = false
+		}
+		if whole == 0 && len(have) == len(c.buf) || err == io.EOF {
+			inside, whole = true, len(have)
+		}
+		if whole > 0 && (!c.write(have[:whole]) || c.rc.Flush() != nil) {
+			return
+		}
+		kept = copy(c.buf, have[whole:])
+		switch {
+		case err == io.EOF:
+			return
+		case err != nil && inside:
+			panic(http.ErrAbortHandler)
+		case err != nil:
+			c.last()
+			return
+		}
+	}
+}
+
+// last ends a stream whose replica died: a call gets its answer.
+func (c *copying) last() {
+	if c.a.Request.Method != http.MethodPost || c.a.Quiet || c.a.Request.Context().Err() != nil {
+		return
+	}
+	msg := jsonrpc.AppendResponse(nil, c.a.ID, &jsonrpc.Response{Err: lost(c.from)})
+	if c.write(sse.AppendEvent(nil, "", 0, sse.OneLine(msg))) {
+		c.rc.Flush()
+	}
+}

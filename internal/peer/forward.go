@@ -1,0 +1,218 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// The headers between replicas. Those of clients are not passed on.
+const (
+	headerPrincipal = "Aio-Principal" // who asks
+	headerHop       = "Aio-Hop"       // it was handed over, and is not handed on
+	headerBoot      = "Aio-Boot"      // the run of the replica that it is for
+	headerNotRun    = "Aio-Not-Run"   // the answer to what was not begun, and why
+)
+
+// Reasons in headerNotRun.
+const (
+	notThisRun = "boot" // the replica was started anew
+)
+
+const (
+	dialWait  = time.Second
+	dialTries = 2
+	keptConns = 1024 // to each replica
+)
+
+// An outcome is what came of handing a request over.
+type outcome uint8
+
+const (
+	answered    outcome = iota // by the owner, or by us in its name
+	dead                       // the owner has ended; nothing was sent
+	unreachable                // it may live; nothing was sent
+)
+
+// A dialError says that nothing was sent, because there was no connection.
+type dialError struct{ error }
+
+func (e dialError) Unwrap() error { return e.error }
+
+// In says it in a language.
+func (e dialError) In(l i18n.Lang) string {
+	return i18n.New("connecting to a replica: %v", "连接副本失败：%v", e.error).In(l)
+}
+
+func (n *Node) newTransport() *http.Transport {
+	secure := n.certs.tls()
+	dialer := &net.Dialer{Timeout: dialWait}
+	return &http.Transport{
+		MaxIdleConnsPerHost: keptConns, IdleConnTimeout: 90 * time.Second, DisableCompression: true,
+		ReadBufferSize: 16 << 10, WriteBufferSize: 16 << 10,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialTLS(ctx, dialer, secure, network, address)
+			if err != nil {
+				return nil, dialError{err}
+			}
+			return conn, nil
+		},
+	}
+}
+
+func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*dialWait)
+	defer cancel()
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	over := tls.Client(conn, secure)
+	if err := over.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return over, nil
+}
+
+// Elsewhere hands a request to the replica that it belongs to.
+func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
+	if handedOver(a.Request.Context()) {
+		return mcphttp.Nowhere
+	}
+	if a.Handle != "" {
+		return n.continued(w, a)
+	}
+	_, owner, ok := n.open(a)
+	if !ok || owner.Boot == n.self.Boot { // ours, and it has ended
+		return mcphttp.Nowhere
+	}
+	if !a.Read() {
+		return mcphttp.Answered
+	}
+	switch n.forward(w, a, owner) {
+	case dead:
+		return mcphttp.Nowhere
+	case unreachable:
+		n.fail(w, a, mcp.Failure(mcp.UpstreamUnavailable, "", "the replica that has this session cannot be reached"))
+	}
+	return mcphttp.Answered
+}
+
+// continued hands a retry to the replica where its call waits.
+func (n *Node) continued(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
+	owner, ok := parseOwner(n.opt.HandleOwner(n.handles, a.Handle))
+	if !ok || owner.Boot == n.self.Boot {
+		return mcphttp.Nowhere
+	}
+	switch n.forward(w, a, owner) {
+	case dead:
+		n.fail(w, a, lost(owner))
+	case unreachable:
+		n.fail(w, a, mcp.Failure(mcp.UpstreamUnavailable, "", "the replica where this call waits cannot be reached"))
+	}
+	return mcphttp.Answered
+}
+
+// forward hands a request to its owner and answers with what that answers.
+func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner) outcome {
+	for try := 1; ; try++ {
+		resp, err := n.transport.RoundTrip(n.request(a, to))
+		switch {
+		case err == nil && resp.Header.Get(headerNotRun) != "":
+			resp.Body.Close()
+			return dead
+		case err == nil:
+			defer resp.Body.Close()
+			n.copy(w, a, resp, to)
+			return answered
+		case a.Request.Context().Err() != nil: // nobody waits any more
+			return answered
+		case !notSent(err):
+			n.opt.Log.Warn("replica lost", "node", to.Node, "address", to.Address, "err", err)
+			if a.Request.Method != http.MethodPost {
+				return dead // to ask again changes nothing
+			}
+			n.fail(w, a, lost(to))
+			return answered
+		case isDead(err):
+			return dead
+		case try == dialTries:
+			n.opt.Log.Warn("replica not reached", "node", to.Node, "address", to.Address, "err", err)
+			return unreachable
+		}
+	}
+}
+
+// notSent says that the owner has read nothing: there was no connection, or it
+// ended with the handshake, by which the owner refuses a certificate.
+func notSent(err error) bool {
+	refused := new(net.OpError)
+	return errors.As(err, new(dialError)) || errors.As(err, &refused) && refused.Op == "remote error"
+}
+
+// isDead says that a failed connection proves that nobody is there.
+func isDead(err error) bool {
+	if gone := new(net.DNSError); errors.As(err, &gone) {
+		return gone.IsNotFound
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// request is the request of a client, for another replica.
+func (n *Node) request(a *mcphttp.Away, to Owner) *http.Request {
+	r := a.Request
+	url := *r.URL
+	url.Scheme, url.Host = "https", to.Address
+	req := (&http.Request{
+		Method: r.Method, URL: &url, Host: to.Address, Header: make(http.Header, len(r.Header)+3), ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(r.Context())
+	for name, values := range r.Header {
+		if passes(name) {
+			req.Header[name] = values
+		}
+	}
+	req.Header[headerPrincipal] = []string{principalText(access.From(r.Context()))}
+	req.Header[headerHop] = []string{"1"}
+	req.Header[headerBoot] = []string{to.Boot}
+	if r.Method == http.MethodPost {
+		// It may be read again only while nothing of it was sent.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.Body)), nil }
+		req.Body, _ = req.GetBody()
+		req.ContentLength = int64(len(a.Body))
+	}
+	return req
+}
+
+// passes says whether a header of a request is for the owner: what MCP and
+// tracing need, and never a credential.
+func passes(name string) bool {
+	switch name {
+	case "Accept", "Content-Type", mcp.HeaderLastEvent, "Traceparent", "Tracestate", "Baggage":
+		return true
+	}
+	return strings.HasPrefix(name, "Mcp-")
+}
+
+// principalText writes a principal for a header.
+func principalText(p access.Principal) string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "" // which is refused
+	}
+	return base64.RawStdEncoding.EncodeToString(text)
+}

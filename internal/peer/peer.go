@@ -1,0 +1,82 @@
+// Package peer makes gateways on several machines one.
+//
+// Behind a balancer a request may reach any replica. Ids of sessions and handles
+// of calls name the replica that they belong to, sealed; the others hand the
+// request to it over the peer port, as the HTTP request that it is, and copy the
+// answer. Nothing is shared but a secret, and no request waits for an agreement.
+//
+// Four rules hold: one replica gets a request; it runs there and is not handed
+// on; who asks was decided where the request came in, and travels along; what
+// was sent is sent again only if it provably did not run.
+package peer
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/seal"
+)
+
+// Options make a Node.
+type Options struct {
+	Cluster   string // its name
+	Node      string // the name of this replica
+	Advertise string // where the others reach its peer port
+	Ring      *seal.Ring
+	// HandleOwner reads the owner out of a handle.
+	HandleOwner func(box *seal.Box, handle string) string
+	// WriteIdle bounds how long a client may take for a part of an answer.
+	WriteIdle time.Duration
+	Log       *slog.Logger
+}
+
+// A Node is this replica, as the others see it.
+type Node struct {
+	opt       Options
+	self      Owner
+	sessions  *seal.Box
+	handles   *seal.Box
+	certs     *certificates
+	transport *http.Transport
+	serve     func(w http.ResponseWriter, r *http.Request)
+}
+
+// An Owner is one run of one replica.
+type Owner struct{ Node, Boot, Address string }
+
+func (o Owner) String() string { return o.Node + " " + o.Boot + " " + o.Address }
+
+// parseOwner reads what String wrote.
+func parseOwner(s string) (Owner, bool) {
+	f := strings.Split(s, " ")
+	if len(f) != 3 {
+		return Owner{}, false
+	}
+	return Owner{f[0], f[1], f[2]}, true
+}
+
+// New makes the node of this process.
+func New(opt Options) (*Node, error) {
+	boot := make([]byte, 8)
+	rand.Read(boot)
+	n := &Node{
+		opt: opt, self: Owner{opt.Node, hex.EncodeToString(boot), opt.Advertise},
+		sessions: opt.Ring.Box(seal.Session), handles: opt.Ring.Box(seal.Handle),
+	}
+	var err error
+	if n.certs, err = newCertificates(opt.Ring, opt.Cluster, opt.Node); err != nil {
+		return nil, err
+	}
+	n.transport = n.newTransport()
+	return n, nil
+}
+
+// Self is what ids and handles call this process.
+func (n *Node) Self() string { return n.self.String() }
+
+// Close ends the connections to the others.
+func (n *Node) Close() { n.transport.CloseIdleConnections() }

@@ -1,0 +1,67 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"net"
+	"net/http"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcphttp"
+)
+
+// Listen opens the peer port.
+func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, i18n.Errorf("opening the port for other replicas, cluster.peer %s: %w", "打开供其他副本访问的端口（cluster.peer %s）失败：%w", address, err)
+	}
+	return tls.NewListener(ln, n.certs.tls()), nil
+}
+
+// Server serves the peer port. serve answers requests that another replica
+// handed over, with who asks in their context.
+func (n *Node) Server(lim mcphttp.ServerLimits, serve func(http.ResponseWriter, *http.Request)) *http.Server {
+	n.serve = serve
+	return mcphttp.HTTPServer(http.HandlerFunc(n.handle), lim, n.opt.Log)
+}
+
+type hopKey struct{}
+
+// handedOver says that another replica sent a request.
+func handedOver(ctx context.Context) bool { return ctx.Value(hopKey{}) != nil }
+
+// handle answers a request of another replica: only those can make a
+// connection.
+func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
+	who, ok := principalOf(r.Header.Get(headerPrincipal))
+	if !ok || r.Header.Get(headerHop) != "1" {
+		http.Error(w, "not a request of a replica", http.StatusBadRequest)
+		return
+	}
+	if r.Header.Get(headerBoot) != n.self.Boot {
+		notRun(w, notThisRun)
+		return
+	}
+	ctx := context.WithValue(access.With(r.Context(), who), hopKey{}, true)
+	n.serve(w, r.WithContext(ctx))
+}
+
+// notRun says that a request was not begun.
+func notRun(w http.ResponseWriter, why string) {
+	w.Header().Set(headerNotRun, why)
+	w.WriteHeader(http.StatusMisdirectedRequest)
+}
+
+// principalOf reads what principalText wrote.
+func principalOf(text string) (p access.Principal, ok bool) {
+	raw, err := base64.RawStdEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, &p)
+	}
+	return p, err == nil && p.ID != ""
+}

@@ -1,0 +1,242 @@
+// Package cluster runs several gateways as one, with the real binary, and holds
+// them to what clients are promised.
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+const (
+	legacy = "2025-11-25"
+	modern = "2026-07-28"
+)
+
+// A backend is an HTTP server that all replicas reach, and that knows which
+// tokens it ran.
+type backend struct {
+	url     string
+	started chan string   // tokens of wait
+	release chan struct{} // ends wait
+	mu      sync.Mutex
+	ran     map[string]int
+}
+
+func newBackend(t *testing.T) *backend {
+	t.Helper()
+	b := &backend{started: make(chan string, 100), release: make(chan struct{}), ran: map[string]int{}}
+	s := mcptest.New("back")
+	tool := func(name string, run func(ctx context.Context, c *mcptest.Call, token string) (any, error)) mcptest.Tool {
+		return mcptest.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name), Run: func(ctx context.Context, c *mcptest.Call) (any, error) {
+			var args struct{ Token string }
+			if err := c.Bind(&args); err != nil {
+				return nil, err
+			}
+			return run(ctx, c, args.Token)
+		}}
+	}
+	s.SetTools(
+		tool("echo", func(_ context.Context, _ *mcptest.Call, token string) (any, error) {
+			b.note(token)
+			return mcptest.Text("%s", token), nil
+		}),
+		tool("wait", func(ctx context.Context, c *mcptest.Call, token string) (any, error) {
+			b.note(token)
+			c.Progress(ctx, 1, 2, "waiting")
+			b.started <- token
+			select {
+			case <-b.release:
+				return mcptest.Text("%s", token), nil
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}),
+		tool("ask", func(ctx context.Context, c *mcptest.Call, token string) (any, error) {
+			answer, err := c.Ask(ctx, "name", "elicitation/create", map[string]any{"message": "Who?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}}})
+			if err != nil {
+				return nil, err
+			}
+			var said struct{ Content struct{ Name string } }
+			if err := json.Unmarshal(answer, &said); err != nil {
+				return nil, err
+			}
+			return mcptest.Text("%s %s", token, said.Content.Name), nil
+		}),
+	)
+	handler, stop := s.HTTP("")
+	front := httptest.NewServer(handler)
+	t.Cleanup(func() { close(b.release); front.Close(); stop() })
+	b.url = front.URL + "/mcp"
+	return b
+}
+
+func (b *backend) note(token string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ran[token]++
+}
+
+// A replica is one gateway of a cluster.
+type replica struct {
+	*mcptest.Process
+	t          *testing.T
+	name       string
+	port, peer string
+	config     string
+	home       string
+}
+
+// A cluster is gateways that share a secret.
+type cluster struct {
+	replicas []*replica
+	back     *backend
+}
+
+// options change what start starts.
+type options struct {
+	secret  string
+	access  string // of the section access
+	members bool
+	section string // more of the section cluster
+}
+
+const secret = "a secret of thirty-two bytes or more"
+
+// start runs n replicas with one backend.
+func start(t *testing.T, n int, o options) *cluster {
+	t.Helper()
+	c := &cluster{back: newBackend(t)}
+	if o.secret == "" {
+		o.secret = strings.ReplaceAll(secret, " ", "-")
+	}
+	ports := freePorts(t, 2*n)
+	members := ""
+	if o.members {
+		members = `,"members":["127.0.0.1:` + strings.Join(ports[n:], `","127.0.0.1:`) + `"]`
+	}
+	for i := range n {
+		r := &replica{t: t, name: string(rune('a' + i)), port: ports[i], peer: "127.0.0.1:" + ports[n+i], home: t.TempDir()}
+		text := fmt.Sprintf(`{"cluster":{"name":"test","node":%q,"peer":%q,"advertise":%[2]q,"secret":%q%s%s},%s"logging":{"level":"debug"},
+			"mcpServers":{"back":{"type":"http","url":%q},"demo":{"command":%q},"old":{"command":%[8]q,"args":["-era","legacy"]}}}`,
+			r.name, r.peer, o.secret, members, o.section, o.access, c.back.url, mcptest.Build(t))
+		r.config = filepath.Join(r.home, "mcp.json")
+		if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.replicas = append(c.replicas, r)
+	}
+	var all sync.WaitGroup
+	for _, r := range c.replicas {
+		r.start()
+		all.Go(r.ready)
+	}
+	all.Wait()
+	return c
+}
+
+// start runs the replica, or runs it again.
+func (r *replica) start() {
+	r.t.Helper()
+	r.Process = mcptest.Start(r.t, mcptest.Program{
+		Path: mcptest.BuildProduct(r.t), Args: []string{"http", "--mcp-config", r.config, "--port", r.port},
+		Env: []string{"HOME=" + r.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
+	})
+	r.Listening()
+}
+
+// ready waits until the replica has met its servers.
+func (r *replica) ready() {
+	await(r.t, "replica "+r.name+" is ready", func() bool {
+		resp, err := http.Get("http://127.0.0.1:" + r.port + "/ready")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// kill ends the replica at once.
+func (r *replica) kill() {
+	r.t.Helper()
+	if err := mcptest.Kill(r.PID()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.Wait(10 * time.Second)
+}
+
+// url is the MCP endpoint of the replica.
+func (r *replica) url() string { return "http://127.0.0.1:" + r.port + "/mcp" }
+
+// await looks every few milliseconds, for a bounded time.
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Errorf("%s: not within a minute", what)
+			return
+		}
+	}
+}
+
+// freePorts are ports that nobody has now.
+func freePorts(t *testing.T, n int) (ports []string) {
+	t.Helper()
+	for range n {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		_, port, _ := net.SplitHostPort(ln.Addr().String())
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+// client is a legacy session that is opened at one replica.
+func client(t *testing.T, r *replica, capabilities string) *mcptest.RawHTTP {
+	t.Helper()
+	c := mcptest.NewRawHTTP(t, r.url())
+	if m := c.Initialize(legacy, capabilities); m.Error != nil {
+		t.Fatalf("initialize: %+v", m.Error)
+	}
+	return c
+}
+
+// at sends the next requests of a client to another replica.
+func at(c *mcptest.RawHTTP, r *replica) *mcptest.RawHTTP {
+	c.URL = r.url()
+	return c
+}
+
+// call is the line of a tool call.
+func call(id int, tool, token string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"token":%q},"_meta":{"progressToken":%d}}}`, id, tool, token, id)
+}
+
+// wants fails unless an answer has that text in it.
+func wants(t *testing.T, m mcptest.Message, text string) {
+	t.Helper()
+	if m.Error != nil || !strings.Contains(string(m.Result), text) {
+		t.Errorf("answered %.300s, want %q", m.Raw, text)
+	}
+}
