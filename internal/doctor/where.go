@@ -53,6 +53,14 @@ func examine(ctx context.Context, a *env.Env, cfg *config.Config, only string, s
 
 // Diagnose says how one server is, and why.
 func Diagnose(a *env.Env, u *upstream.Upstream) finding {
+	f := diagnose(a, u)
+	if hint := oldNode(a, u.Config()); hint != "" {
+		f.Detail += "\n" + hint
+	}
+	return f
+}
+
+func diagnose(a *env.Env, u *upstream.Upstream) finding {
 	st, cfg := u.Status(), u.Config()
 	f := finding{What: st.Name, Detail: string(st.State)}
 	switch st.State {
