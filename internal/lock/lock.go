@@ -35,6 +35,7 @@ type Entry struct {
 	Tree         string            `json:"tree,omitempty"`
 	Packages     int               `json:"packages,omitempty"`
 	Scripts      []string          `json:"scripts,omitempty"`
+	Build        []string          `json:"build,omitempty"` // packages that are built here
 	Runtime      string            `json:"runtime,omitempty"`
 	Entry        string            `json:"entry"`
 	Tools        map[string]string `json:"tools,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -66,7 +67,7 @@ func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir stri
 	if e.NPM != "" {
 		_, err = tool(ctx, s, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error")
 	} else {
-		_, err = tool(ctx, s, dir, "uv", "sync", "--quiet", "--locked", "--no-install-project", "--no-build")
+		err = syncPyPI(ctx, s, e, dir)
 	}
 	if err != nil {
 		return err
@@ -80,6 +81,27 @@ func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir stri
 		return err
 	}
 	return replace(filepath.Join(dir, filesName), data)
+}
+
+// syncPyPI installs what a uv.lock says. Only packages that a person accepted
+// are built.
+func syncPyPI(ctx context.Context, s *config.Server, e *Entry, dir string) error {
+	args := []string{"sync", "--quiet", "--locked", "--no-install-project"}
+	if len(e.Build) == 0 {
+		args = append(args, "--no-build")
+	} else {
+		data, err := readLock(filepath.Join(dir, "uv.lock"))
+		if err != nil {
+			return err
+		}
+		for _, m := range lockedName.FindAllStringSubmatch(string(data), -1) {
+			if !slices.Contains(e.Build, m[1]+"=="+m[2]) && m[1] != "locked" {
+				args = append(args, "--no-build-package", m[1])
+			}
+		}
+	}
+	_, err := tool(ctx, s, dir, "uv", args...)
+	return err
 }
 
 // verify compares the files of a prefix with what was installed, on its first

@@ -182,8 +182,26 @@ func resolvePyPI(ctx context.Context, e *Entry, pkg *sandbox.Package, s *config.
 	if version == nil {
 		return i18n.Errorf("uv did not resolve %s", "uv 没有解析出 %s", pkg.Name())
 	}
-	e.PyPI = pkg.Name() + "==" + string(version[1])
+	e.PyPI, e.Build = pkg.Name()+"=="+string(version[1]), toBuild(data)
 	return nil
+}
+
+var (
+	lockedName   = regexp.MustCompile(`(?m)^name = "([^"]+)"\nversion = "([^"]+)"`)
+	lockedWheels = regexp.MustCompile(`(?m)^wheels = \[`)
+	lockedSource = regexp.MustCompile(`(?m)^sdist = `)
+)
+
+// toBuild are the packages of a uv.lock that there is only the source of.
+func toBuild(data []byte) []string {
+	var list []string
+	for _, block := range strings.Split(string(data), "[[package]]")[1:] {
+		if m := lockedName.FindStringSubmatch(block); m != nil && lockedSource.MatchString(block) && !lockedWheels.MatchString(block) {
+			list = append(list, m[1]+"=="+m[2])
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // normalized is a name as PyPI compares names.

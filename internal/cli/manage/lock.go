@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,29 +22,25 @@ import (
 
 func LockCommand(a *env.Env) *cobra.Command {
 	var schema string
-	var yes bool
+	var yes, build bool
 	cmd := &cobra.Command{
 		Use: "lock [NAME...]", Short: a.T("write down what exactly the servers run", "记录各服务确切运行的内容"), ValidArgsFunction: command.CompleteServers(a),
 		Long: a.T("Writes mcp.lock beside the config file: the packages that npx and uvx would run with everything that they depend on, and the tools that the servers show. `http --locked` and `stdio --locked` start nothing else.",
 			"在配置文件旁写入 mcp.lock：npx 与 uvx 将运行的软件包及其全部依赖，以及各服务提供的工具。`http --locked` 与 `stdio --locked` 只启动这些内容。"),
 		Example: "  mcp-all-in-one lock\n  mcp-all-in-one lock notes\n  mcp-all-in-one lock verify",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return lockServers(cmd.Context(), a, schema, args, yes)
+			return lockServers(cmd.Context(), a, schema, args, yes, build)
 		},
 	}
 	command.AddSchemaFlag(a, cmd, &schema)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, a.T("accept packages with install scripts, which are not run", "接受带安装脚本的软件包（脚本不会运行）"))
-	cmd.AddCommand(&cobra.Command{
-		Use: "verify", Short: a.T("compare the config file with mcp.lock", "将配置文件与 mcp.lock 比较"), Args: command.NoArgs(a),
-		Long: a.T("Compares the config file with mcp.lock without starting a server: exit code 0, or 1 with one line a difference.",
-			"不启动服务，将配置文件与 mcp.lock 比较：一致时退出码为 0，否则为 1，每处差异一行。"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return verifyLock(cmd.Context(), a) },
-	})
+	cmd.Flags().BoolVar(&build, "allow-build", false, a.T("accept Python packages that have to be built, which runs code of theirs", "接受需要构建的 Python 软件包（构建会运行其代码）"))
+	cmd.AddCommand(lockVerifyCommand(a))
 	return cmd
 }
 
 // lockServers locks the named servers, or all that are enabled.
-func lockServers(ctx context.Context, a *env.Env, schema string, names []string, yes bool) error {
+func lockServers(ctx context.Context, a *env.Env, schema string, names []string, yes, build bool) error {
 	cfg, err := a.Load(false)
 	if err != nil {
 		return err
@@ -62,6 +57,10 @@ func lockServers(ctx context.Context, a *env.Env, schema string, names []string,
 		e, err := file.Resolve(ctx, s)
 		if err != nil {
 			return env.Fail(env.ExitFailure, env.CodeLock, "", "%s: %v", s.Name, err)
+		}
+		if len(e.Build) > 0 && !build {
+			return env.Fail(env.ExitFailure, env.CodeLock, "--allow-build", "%s: %v", s.Name, i18n.Errorf("these packages have to be built, which runs code of theirs: %s; --allow-build accepts that",
+				"以下软件包需要构建，构建会运行其代码：%s；--allow-build 表示接受", strings.Join(e.Build, ", ")))
 		}
 		if len(e.Scripts) > 0 && !yes {
 			fmt.Fprintf(a.Stderr, a.T("%s: these packages have install scripts, which will not be run: %s\n", "%s：以下软件包带有安装脚本，脚本不会运行：%s\n"), s.Name, strings.Join(e.Scripts, ", "))
@@ -122,10 +121,15 @@ func toLock(a *env.Env, cfg *config.Config, schema string, names []string) ([]*c
 // lockDefinitions starts a server as it is locked now, and takes down what it
 // shows. One that does not start is locked without, and says so.
 func lockDefinitions(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, e *lock.Entry) error {
+	return asLocked(ctx, a, cfg, s, func(u *upstream.Upstream) { takeDefinitions(a, u, e) })
+}
+
+// asLocked starts one server as the lock has it, and ends it after look.
+func asLocked(ctx context.Context, a *env.Env, cfg *config.Config, s *config.Server, look func(*upstream.Upstream)) error {
 	whole := cfg.Schema(s.Schema)
 	one, alone := *whole, *cfg
 	one.Servers, alone.Schemas, alone.Locked = []*config.Server{s}, []*config.Schema{&one}, true
-	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name})
+	in, err := instance.New(ctx, instance.Options{Config: &alone, Log: slog.New(slog.DiscardHandler), Name: a.Personality.Name, Compare: true})
 	if err != nil {
 		return err
 	}
@@ -138,7 +142,7 @@ func lockDefinitions(ctx context.Context, a *env.Env, cfg *config.Config, s *con
 			case <-u.Settled():
 			case <-wait.Done():
 			}
-			takeDefinitions(a, u, e)
+			look(u)
 		}
 	}
 	return nil
@@ -149,11 +153,16 @@ func takeDefinitions(a *env.Env, u *upstream.Upstream, e *lock.Entry) {
 		fmt.Fprintf(a.Stderr, a.T("%s did not start, so it is locked without its tools: %s\n", "%s 没有启动，因此锁定中不含其工具：%s\n"), st.Name, st.Reason.In(a.Lang))
 		return
 	}
+	e.Tools, e.Prompts, e.Instructions = shownBy(u)
+}
+
+// shownBy are the fingerprints of what a server shows.
+func shownBy(u *upstream.Upstream) (tools, prompts map[string]string, instructions string) {
 	features := u.Features(nil)
-	e.Tools, e.Prompts = fingerprints(features.Tools), fingerprints(features.Prompts)
 	if text := u.Status().Instructions; text != "" {
-		e.Instructions = definition.Fingerprint(jsonrpc.Quote(text))
+		instructions = definition.Fingerprint(jsonrpc.Quote(text))
 	}
+	return fingerprints(features.Tools), fingerprints(features.Prompts), instructions
 }
 
 func fingerprints(items []catalog.Item) map[string]string {
@@ -162,47 +171,4 @@ func fingerprints(items []catalog.Item) map[string]string {
 		all[item.Key] = definition.Fingerprint(item.Raw)
 	}
 	return all
-}
-
-// verifyLock compares the file with its lock, one line a difference.
-func verifyLock(ctx context.Context, a *env.Env) error {
-	cfg, err := a.Load(false)
-	if err != nil {
-		return err
-	}
-	file, err := lock.Open(cfg.Path)
-	if err != nil {
-		return err
-	}
-	var faults []i18n.Text
-	known := []string{}
-	for _, sc := range cfg.Schemas {
-		for _, s := range sc.Servers {
-			known = append(known, lock.Key(s))
-			if !s.Enabled {
-				continue
-			}
-			if err := file.Check(ctx, s); err != nil {
-				faults = append(faults, i18n.Why(err))
-			}
-		}
-	}
-	for _, key := range env.SortedKeys(file.Servers) {
-		if !slices.Contains(known, key) {
-			faults = append(faults, i18n.New("%s is in mcp.lock and not in the config file", "%s 在 mcp.lock 中，但不在配置文件中", key))
-		}
-	}
-	if a.JSON {
-		env.WriteLine(a.Stdout, map[string]any{"differences": faults})
-	}
-	for _, fault := range faults {
-		if !a.JSON {
-			fmt.Fprintln(a.Stdout, fault.In(a.Lang))
-		}
-	}
-	if len(faults) > 0 {
-		return env.Silent(env.ExitFailure)
-	}
-	done(a, a.T("as locked: ", "与锁定一致："), file.Path())
-	return nil
 }

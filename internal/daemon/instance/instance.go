@@ -82,6 +82,9 @@ type Options struct {
 	Load       config.LoadOptions
 	// Record keeps a record of the traffic on stdio too.
 	Record bool
+	// Compare lets locked servers show what differs from the lock, too, for who
+	// compares it.
+	Compare bool
 }
 
 // New starts the configured servers and returns at once.
@@ -96,7 +99,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 			return nil, err
 		}
 	}
-	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Access: policy}
+	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Access: policy, held: held{compare: o.Compare}}
 	info := mcp.Implementation{Name: o.Name, Version: mcp.ProductVersion}
 	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log})
 	in.scripts = script.NewRunner(in.Launcher, exe)

@@ -1,0 +1,135 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// A locker is the program with a home and a config file of its own.
+type locker struct {
+	dir, path string
+}
+
+func newLocker(t *testing.T, servers map[string]any) *locker {
+	t.Helper()
+	l := &locker{dir: t.TempDir()}
+	l.path = filepath.Join(l.dir, "mcp.json")
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(l.path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (l *locker) run(t *testing.T, args ...string) (text string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), mcptest.BuildProduct(t), append(args, "-c", l.path)...)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+l.dir, "MCP_AIO_LANG=en", "NO_COLOR=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run() // the exit code says it
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// change replaces the first match in a file beside the config file.
+func (l *locker) change(t *testing.T, name, pattern, by string) {
+	t.Helper()
+	path := filepath.Join(l.dir, name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := regexp.MustCompile(pattern).FindIndex(data)
+	if at == nil {
+		t.Fatalf("no %s in %s", pattern, data)
+	}
+	if err := os.WriteFile(path, append(append(append([]byte{}, data[:at[0]]...), by...), data[at[1]:]...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The published time server, locked from the index that uv is configured with.
+func TestLockPyPI(t *testing.T) {
+	uvx := filepath.Join(cache, "python", "bin", "uvx")
+	l := newLocker(t, map[string]any{"time": map[string]any{"command": uvx, "args": []string{"mcp-server-time"}}})
+	t.Run("install/lock/pypi", func(t *testing.T) {
+		text, code := l.run(t, "lock")
+		if code != 0 || !regexp.MustCompile(`locked: time, tree mcp-server-time==\S+, \d\d packages, 2 tools`).MatchString(text) {
+			t.Fatalf("exit code %d: %s", code, text)
+		}
+		if text, code := l.run(t, "lock", "verify", "--tools"); code != 0 {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+	})
+	t.Run("install/lock/pypi starts", func(t *testing.T) {
+		cmd := mcptest.Product(t, "stdio", "--locked", "-c", l.path)
+		cmd.Env = append(cmd.Env, "XDG_STATE_HOME="+l.dir)
+		gw := mcptest.StartStdio(t, cmd)
+		gw.Initialize(mcp.V2025_11_25, `{}`)
+		m := gw.Ask(`{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"time__get_current_time","arguments":{"timezone":"UTC"}}}`)
+		if m.Error != nil || !strings.Contains(m.Raw, "datetime") {
+			t.Errorf("it is %s", m.Raw)
+		}
+	})
+	t.Run("install/lock/verify tools", func(t *testing.T) {
+		l.change(t, "mcp.lock", `"convert_time": "[^"]+"`, `"convert_time": "sha256-0", "gone": "sha256-1"`)
+		report := filepath.Join(l.dir, "report.xml")
+		text, code := l.run(t, "lock", "verify", "--tools", "--junit", report)
+		for _, want := range []string{"time: tool convert_time is not the one in mcp.lock", "time: tool gone is in mcp.lock and is not shown"} {
+			if code != 1 || !strings.Contains(text, want) {
+				t.Errorf("exit code %d: %s\nwant %s", code, text, want)
+			}
+		}
+		xml, err := os.ReadFile(report)
+		if err != nil || !strings.Contains(string(xml), `tests="1" failures="1"`) || !strings.Contains(string(xml), `name="time"`) || !strings.Contains(string(xml), "tool gone is in mcp.lock") {
+			t.Errorf("%s, %v", xml, err)
+		}
+		if text, code := l.run(t, "lock", "verify"); code != 0 {
+			t.Errorf("without --tools: exit code %d: %s", code, text)
+		}
+	})
+	t.Run("install/lock/pypi tree", func(t *testing.T) {
+		l.change(t, filepath.Join("mcp.lock.d", "time", "uv.lock"), `hash = "sha256:[0-9a-f]{8}`, `hash = "sha256:00000000`)
+		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "its lock file has the tree") {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+	})
+}
+
+// A package of which there is only the source is not built unless a person says
+// so.
+func TestLockBuild(t *testing.T) {
+	l := newLocker(t, map[string]any{"old": map[string]any{"command": filepath.Join(cache, "python", "bin", "uvx"), "args": []string{"docopt==0.6.2"}}})
+	t.Run("install/lock/build refused", func(t *testing.T) {
+		text, code := l.run(t, "lock")
+		if code != 1 || !strings.Contains(text, "these packages have to be built, which runs code of theirs: docopt==0.6.2; --allow-build accepts that") {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+		if _, err := os.Stat(filepath.Join(l.dir, "mcp.lock")); err == nil {
+			t.Error("it is locked all the same")
+		}
+	})
+	t.Run("install/lock/build allowed", func(t *testing.T) {
+		text, code := l.run(t, "lock", "--allow-build")
+		if code != 0 || !strings.Contains(text, "locked: old, tree docopt==0.6.2, 1 packages") {
+			t.Fatalf("exit code %d: %s", code, text)
+		}
+		installed, err := filepath.Glob(filepath.Join(l.dir, "*", "prefix", "*", ".venv", "lib", "python*", "site-packages", "docopt.py"))
+		if err != nil || len(installed) != 1 {
+			t.Errorf("%v, %v: %s", installed, err, fmt.Sprint(text))
+		}
+	})
+}
