@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A typist is a person before the terminal of a program.
+type typist struct {
+	t    *testing.T
+	ours *os.File
+	cmd  *exec.Cmd
+	seen string
+}
+
+// typing runs a command line on a terminal.
+func (i *installer) typing(t *testing.T, editor string, args ...string) *typist {
+	t.Helper()
+	ours, theirs := terminal(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, i.program, append(args, "-c", i.path)...)
+	cmd.Env = append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir, "MCP_AIO_LANG=en", "NO_COLOR=1", "EDITOR="+editor, "VISUAL=")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	return &typist{t: t, ours: ours, cmd: cmd}
+}
+
+// see reads until a text is there.
+func (p *typist) see(text string) {
+	p.t.Helper()
+	buffer := make([]byte, 4096)
+	for !strings.Contains(p.seen, text) {
+		n, err := p.ours.Read(buffer)
+		if err != nil {
+			p.t.Fatalf("%v: no %q in %q", err, text, p.seen)
+		}
+		p.seen += string(buffer[:n])
+	}
+	p.seen = p.seen[strings.Index(p.seen, text)+len(text):]
+}
+
+// answer types a line once a question is there.
+func (p *typist) answer(question, line string) {
+	p.t.Helper()
+	p.see(question)
+	if _, err := p.ours.WriteString(line + "\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// end reads the rest and returns it with the exit code.
+func (p *typist) end() (string, int) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := p.ours.Read(buffer)
+		p.seen += string(buffer[:n])
+		if err != nil { // nobody holds the terminal any more
+			break
+		}
+	}
+	_ = p.cmd.Wait() // the exit code says it
+	return p.seen, p.cmd.ProcessState.ExitCode()
+}
+
+// TestInstallAsks answers the questions of add as a person does.
+func TestInstallAsks(t *testing.T) {
+	bundle, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello.mcpb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const question = "Install and start it? [y/N/e edit the entry]: "
+	t.Run("install/terminal/no", func(t *testing.T) {
+		i := newInstaller(t)
+		p := i.typing(t, "", "add", bundle, "--arg", "folders="+i.dir, "--arg", "greeting=hi", "--env", "key=x")
+		p.answer(question, "n")
+		if text, code := p.end(); !strings.Contains(text, "nothing was installed") || code == 0 {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+		if data, err := os.ReadFile(i.path); err != nil || bytes.Contains(data, []byte("hello")) {
+			t.Errorf("%s, %v", data, err)
+		}
+	})
+	t.Run("install/terminal/questions", func(t *testing.T) {
+		i := newInstaller(t)
+		p := i.typing(t, "", "add", bundle)
+		p.answer("folders: ", "")
+		p.see("this is needed")
+		p.answer("folders: ", "/nowhere/at/all")
+		p.see("there is no /nowhere/at/all")
+		p.answer("folders: ", i.dir)
+		p.answer("folders: ", "")
+		p.answer("greeting [hello]: ", "good day")
+		p.answer("key: ", "s3cret")
+		p.answer(question, "y")
+		text, code := p.end()
+		if code != 0 || !strings.Contains(text, "started: hello, 1 tools") || strings.Contains(text, "s3cret") {
+			t.Fatalf("exit code %d: %s", code, text)
+		}
+		data, err := os.ReadFile(i.path)
+		if err != nil || bytes.Contains(data, []byte("s3cret")) || !bytes.Contains(data, []byte("--greeting=good day")) {
+			t.Errorf("%s, %v", data, err)
+		}
+		if out, stderr, code := i.run(t, "call", "hello", "hello"); code != 0 || !strings.Contains(out, `"key":"s3cret"`) {
+			t.Errorf("exit code %d: %s%s", code, out, stderr)
+		}
+	})
+	t.Run("install/terminal/edit", func(t *testing.T) {
+		i := newInstaller(t)
+		editor := filepath.Join(i.dir, "editor")
+		const program = "#!/bin/sh\nif [ -e \"$0.once\" ]; then sed -i 's/--greeting=hi/--greeting=edited/' \"$1\"; else touch \"$0.once\"; echo 'no JSON' >\"$1\"; fi\n"
+		if err := os.WriteFile(editor, []byte(program), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p := i.typing(t, editor, "add", bundle, "--arg", "folders="+i.dir, "--arg", "greeting=hi", "--env", "key=x")
+		p.answer(question, "e")
+		p.see("the entry is not a JSON object, so it stays as it was")
+		p.answer(question, "e")
+		p.see("--greeting=edited") // the entry is shown as it is now
+		p.answer(question, "y")
+		if text, code := p.end(); code != 0 || !strings.Contains(text, "started: hello") {
+			t.Fatalf("exit code %d: %s", code, text)
+		}
+		if data, err := os.ReadFile(i.path); err != nil || !bytes.Contains(data, []byte("--greeting=edited")) {
+			t.Errorf("%s, %v", data, err)
+		}
+	})
+}
