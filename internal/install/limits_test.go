@@ -24,7 +24,7 @@ func TestLargeBundles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		if err := file.Truncate(maxPacked + 1); err != nil {
+		if err := file.Truncate(MaxPacked + 1); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, path, "it is larger than 256 MiB")
