@@ -35,7 +35,7 @@ async function shoot(page, name) {
   const picture = { path: write ? `${folder}${name}.png` : undefined };
   if (picture.path) mkdirSync(folder, { recursive: true });
   // The port and the folders differ from run to run.
-  const names = [[base, "http://127.0.0.1:3095"], [new URL(base).host, "127.0.0.1:3095"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"]];
+  const names = [[base, "http://127.0.0.1:3095"], [new URL(base).host, "127.0.0.1:3095"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"], [process.env.PROMPTS_COMMAND.split(" ")[0], "/usr/local/bin/demo-server"]];
   await page.evaluate((names) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) for (const [from, to] of names) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
@@ -49,8 +49,8 @@ const documented = [
   ["overview", "overview", { width: 1440, height: 1180 }],
   ["overview-dark-zh", "overview", zh],
   ["servers", "servers", {}],
-  ["add", "add", wide],
-  ["add-dark-zh", "add", { ...zh, ...wide }],
+  ["add", "add", {}],
+  ["add-dark-zh", "add", zh],
   ["server-dark", "server", { ...wide, ...dark }],
   ["catalog", "catalog", wide],
   ["clients", "clients", {}],
