@@ -15,7 +15,7 @@ LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/intern
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms')
 
-.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test platforms actionlint help build run vsix ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ check: vet ## formatting, vet, unit tests with the race detector, the diagonal o
 	$(GO) test -tags purego ./internal/jsonrpc # as where there is no assembly for it
 	test/again.sh -- ./test/matrix
 	$(MAKE) ui-test
+
+screenshots: ## take the pictures of docs/screenshots anew; SCREENS=FOLDER: every page in every look, into a folder
+	UPDATE=1 BROWSER_TESTS=screens.test.mjs $(GO) test -count=1 ./test/browser
 
 ui-test: ## unit tests of the page: forms over their golden corpus, JSON
 	@if command -v npm >/dev/null; then cd $(UI) && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm test; \

@@ -1,11 +1,13 @@
-// Pictures for the documentation; UPDATE=1 writes them to docs/screenshots.
+// Pictures for the documentation; UPDATE=1 writes them to docs/screenshots (make screenshots). SCREENS=FOLDER
+// writes every page in every look into a folder, to be looked at.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, test } from "node:test";
-import { base, connect, done, newPage, result, suite, toolName, visit } from "./lib.mjs";
+import { api, base, connect, done, newPage, result, suite, toolName, visit } from "./lib.mjs";
 
 suite();
-const folder = new URL("../../docs/screenshots/", import.meta.url).pathname;
+const folder = process.env.SCREENS ? process.env.SCREENS + "/" : new URL("../../docs/screenshots/", import.meta.url).pathname;
+const write = !!(process.env.UPDATE || process.env.SCREENS);
 
 // A client's file and a test file, so that there is something to see.
 before(() => {
@@ -30,10 +32,10 @@ before(async () => {
 
 async function shoot(page, name) {
   await page.mouse.move(0, 0);
-  const picture = { path: process.env.UPDATE ? `${folder}${name}.png` : undefined };
+  const picture = { path: write ? `${folder}${name}.png` : undefined };
   if (picture.path) mkdirSync(folder, { recursive: true });
   // The port and the folders differ from run to run.
-  const names = [[base, "http://127.0.0.1:3095"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"]];
+  const names = [[base, "http://127.0.0.1:3095"], [new URL(base).host, "127.0.0.1:3095"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"], [process.env.PROMPTS_COMMAND.split(" ")[0], "/usr/local/bin/demo-server"]];
   await page.evaluate((names) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) for (const [from, to] of names) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
@@ -41,58 +43,128 @@ async function shoot(page, name) {
   await page.screenshot(picture);
 }
 
-const pictures = [
+const dark = { dark: true }, zh = { lang: "zh-CN", dark: true }, phone = { width: 390, height: 800 }, wide = { width: 1440, height: 960 };
+/** documented are the pictures of the documentation: name, page, look. */
+const documented = [
   ["overview", "overview", { width: 1440, height: 1180 }],
-  ["overview-dark-zh", "overview", { lang: "zh-CN", dark: true }],
+  ["overview-dark-zh", "overview", zh],
   ["servers", "servers", {}],
-  ["server-dark", "servers/default/demo", { width: 1440, height: 960, dark: true }],
-  ["catalog", "catalog", { width: 1440, height: 960 }],
-  ["clients", "clients/cursor", {}],
+  ["add", "add", {}],
+  ["add-dark-zh", "add", zh],
+  ["server-dark", "server", { ...wide, ...dark }],
+  ["catalog", "catalog", wide],
+  ["clients", "clients", {}],
   ["tests", "tests", {}],
   ["doctor", "doctor", {}],
-  ["traffic", "traffic", { width: 1440, height: 960 }],
+  ["traffic", "traffic", wide],
   ["inbox", "inbox", {}],
   ["settings", "settings", {}],
-  ["palette-dark", "overview", { dark: true }],
-  ["bench-dark-zh", "bench/demo/tools/add", { lang: "zh-CN", dark: true }],
-  ["bench", "bench/demo/tools/add", {}],
-  ["phone", "overview", { width: 390, height: 800 }],
-  ["phone-traffic", "traffic", { width: 390, height: 800 }],
+  ["palette-dark", "palette", dark],
+  ["bench-dark-zh", "bench", zh],
+  ["bench", "bench", {}],
+  ["script", "script", {}],
+  ["phone", "overview", phone],
+  ["phone-traffic", "traffic", phone],
+  ["phone-add", "add", phone],
 ];
 
-for (const [name, path, options] of pictures) {
-  test("picture: " + name, async () => {
-    const page = await newPage({ width: 1280, height: 800, ...options });
-    await visit(page, path);
-    if (path.startsWith("bench")) {
+/** pages are where a picture is taken, and what is done there before. */
+const pages = {
+  overview: { path: "overview", ready: (page) => page.locator(".plot svg").first().waitFor() },
+  servers: { path: "servers" },
+  add: {
+    path: "servers/new?q=airtable",
+    ready: async (page) => {
+      await page.getByTestId("found-io.github.domdomegg/airtable-mcp-server").click();
+      await page.getByTestId("will-run-rows").getByText("npx -y").waitFor();
+      await page.locator("#add-q-AIRTABLE_API_KEY").fill("pat123.abc123");
+      await page.locator("[data-testid=add-go]:enabled").waitFor();
+    },
+  },
+  found: { path: "servers/new?q=mcp", ready: (page) => page.getByTestId("found-io.github.domdomegg/airtable-mcp-server").waitFor() },
+  command: { path: "servers/new?from=command" },
+  server: { path: "servers/default/demo", ready: (page) => page.locator(".plot svg").first().waitFor() },
+  config: { path: "servers/default/demo?tab=config" },
+  catalog: { path: "catalog" },
+  clients: { path: "clients/cursor", ready: (page) => page.getByTestId("diff").waitFor() },
+  tests: {
+    path: "tests",
+    ready: async (page) => {
+      await page.getByTestId("suite-demo").getByRole("button", { name: /^(Run|运行)$/ }).click();
+      await page.getByTestId("suite-demo").locator("[data-state=passed]").waitFor();
+    },
+  },
+  doctor: {
+    path: "doctor",
+    ready: async (page) => {
+      await page.getByTestId("finding-demo").waitFor();
+      // The names of this machine's environment are nobody's business.
+      await page.evaluate(() => document.querySelectorAll(".finding pre").forEach((e) => e.remove()));
+    },
+  },
+  traffic: {
+    path: "traffic",
+    ready: async (page) => {
+      const row = page.locator(".vlist-rows .grid-row.tool, .vlist-rows .grid-row.bad").first();
+      await row.waitFor();
+      if (page.viewportSize().width < 720) return;
+      await row.click();
+      await page.getByTestId("entry").locator(".json-line").first().waitFor();
+    },
+  },
+  inbox: {
+    path: "inbox",
+    // A question that waits, of a call that is ended afterwards.
+    ready: async (page) => {
+      page.asking = page.asking ?? (await api(page, "POST", "bench", { target: { server: "demo", schema: "default", via: "direct" }, confirm: "", fresh: true })).body.id;
+      await api(page, "POST", `bench/${page.asking}/calls`, { method: "tools/call", params: { name: "ask_name", arguments: {} } });
+      await page.locator(".ibd .question, .ibl a").first().waitFor();
+    },
+    after: (page) => api(page, "DELETE", "bench/" + page.asking),
+  },
+  settings: { path: "settings" },
+  palette: {
+    path: "overview",
+    ready: async (page) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("add");
+      await page.locator("[data-id='tool default/demo/add']").waitFor();
+    },
+  },
+  bench: {
+    path: "bench/demo/tools/add",
+    ready: async (page) => {
       await page.locator("#t_a").fill("2");
       await page.locator("#t_b").fill("40");
       await page.getByTestId("run").click();
       await (await result(page)).getByText('"sum"').first().waitFor();
-    }
-    if (name === "clients") await page.getByTestId("diff").waitFor();
-    if (name === "tests") {
-      await page.getByTestId("suite-demo").getByRole("button", { name: "Run" }).click();
-      await page.getByTestId("suite-demo").locator("[data-state=passed]").waitFor();
-    }
-    if (name === "doctor") {
-      await page.getByTestId("finding-demo").waitFor();
-      // The names of this machine's environment are nobody's business.
-      await page.evaluate(() => document.querySelectorAll(".finding pre").forEach((e) => e.remove()));
-    }
-    if (name === "traffic") {
-      await page.locator(".vlist-rows .grid-row.tool, .vlist-rows .grid-row.bad").first().click();
-      await page.getByTestId("entry").locator(".json-line").first().waitFor();
-    }
-    if (name === "palette-dark") {
-      await page.keyboard.press("Control+k");
-      await page.getByRole("combobox").fill("add");
-      await page.locator("[data-id='tool default/demo/add']").waitFor();
-    }
+    },
+  },
+  targets: { path: "bench" },
+  script: {
+    path: "bench/~default/script",
+    ready: async (page) => {
+      await page.locator("#script-code").fill("const numbers = [1, 2, 3];\nconst sums = await Promise.all(\n  numbers.map((n) => tools.demo.add({a: n, b: 40})));\nconsole.log(sums.length, 'sums');\nreturn sums.map((s) => s.sum)");
+      await page.getByTestId("run-script").click();
+      const pane = await result(page);
+      await pane.getByTestId("tab-calls").click();
+      await pane.getByTestId("script-calls").getByRole("row").nth(3).waitFor();
+    },
+  },
+};
+
+const all = Object.keys(pages).flatMap((id) => [[id + "-light", id, wide], [id + "-dark-zh", id, zh], [id + "-phone-zh", id, { ...phone, ...zh }], [id + "-phone", id, phone]]);
+
+for (const [name, id, options] of process.env.SCREENS ? all : documented) {
+  test("picture: " + name, async () => {
+    const page = await newPage({ width: 1280, height: 800, ...options });
+    const { path, ready, after } = pages[id];
+    await visit(page, path);
     await page.locator("main .skeleton").waitFor({ state: "detached" });
-    if (/^(overview|server-|phone$)/.test(name)) await page.locator(".plot svg").first().waitFor();
-    if (!name.startsWith("phone")) await page.locator("[data-testid=live] [data-state=live]").waitFor();
+    if (options.width !== phone.width) await page.locator("[data-testid=live] [data-state=live]").waitFor();
+    await ready?.(page);
     await shoot(page, name);
+    await after?.(page);
     await done(page);
   });
 }

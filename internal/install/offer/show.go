@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/install"
 )
 
-var says = i18n.New("says", "自述")
+var says = i18n.New("says", "简介")
 
 // describe says in rows what a registry says about a server.
 func (o *Offer) describe(p *install.Plan) {
@@ -20,7 +20,7 @@ func (o *Offer) describe(p *install.Plan) {
 		o.Head = i18n.New("%v, published %s", "%v，发布于 %s", o.Head, m.Published.Format("2006-01-02"))
 	}
 	if m.Status != "" {
-		o.Head = i18n.New("%v, %s", "%v，%s", o.Head, install.Show(m.Status))
+		o.Head = i18n.New("%v, %v", "%v，%v", o.Head, statusWord(m.Status))
 	}
 	if rec.Kept {
 		o.Head = i18n.New("%v, as it was fetched before", "%v，为以前取得的内容", o.Head)
@@ -39,6 +39,17 @@ func (o *Offer) describe(p *install.Plan) {
 	o.rows = append(rows, o.rows...)
 }
 
+// statusWord is the status of a record, in words where it is one that is known.
+func statusWord(status string) i18n.Text {
+	switch status {
+	case "active":
+		return i18n.New("active", "有效")
+	case "deprecated":
+		return i18n.New("deprecated", "已弃用")
+	}
+	return i18n.Plain(install.Show(status))
+}
+
 var alarm = i18n.Pair("!", "!")
 
 // Rows are what a person is shown before anything runs.
@@ -55,7 +66,7 @@ func (r *Ready) Rows() []Row {
 	}
 	for _, values := range []map[string]string{e.Env, e.Headers} {
 		for _, name := range env.SortedKeys(values) {
-			rows = append(rows, Row{i18n.New("gets", "获得"), i18n.Plain(i18n.Seen(name + "=" + values[name]))})
+			rows = append(rows, Row{i18n.New("gets", "传入"), i18n.Plain(i18n.Seen(name + "=" + values[name]))})
 		}
 	}
 	rows = append(rows, Row{i18n.New("sandbox", "沙箱"), sandboxWords(e)}, Row{i18n.New("as", "名为"), i18n.New("%s, schema %s", "%s，位于 schema %s", r.Local, r.Schema)})

@@ -44,7 +44,11 @@ export function ago(iso: string, now: number): string {
 
 /** age is a length of time since then: 3 d, 20 min. */
 export function age(iso: string, now: number): string {
-  const s = Math.max(0, Math.round((now - Date.parse(iso)) / 1000));
+  return lasting(Math.max(0, Math.round((now - Date.parse(iso)) / 1000)));
+}
+
+/** lasting is a number of seconds in its largest unit. */
+export function lasting(s: number): string {
   if (s < 60) return t("age_s", s);
   if (s < 3600) return t("age_min", Math.round(s / 60));
   if (s < 86400) return t("age_h", Math.round(s / 3600));

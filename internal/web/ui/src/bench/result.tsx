@@ -30,7 +30,7 @@ interface ResultProps {
   empty?: string;
   /** actions stand beside the tabs. */
   actions?: ComponentChildren;
-  /** more are tabs that stand before the others, made of the result; the content is theirs. */
+  /** more are tabs that stand before the others, made of the result; the content is theirs, and no time is split. */
   more?: (text: string, run: Run) => { id: string; label: ComponentChildren; view: ComponentChildren }[];
   /** failure replaces the words for a run that failed. */
   failure?: (run: Run) => ComponentChildren;
@@ -64,7 +64,7 @@ export function ResultPane(p: ResultProps) {
   ];
   const selected = tabs.find((x) => x.id === wanted.value && !x.hidden)?.id ?? tabs.find((x) => !x.hidden)!.id;
   return <section class="pane result-pane" aria-label={t("result")} data-testid="result" data-state={run.status}>
-    <Summary run={run} tool={p.tool} parts={parts} />
+    <Summary run={run} tool={p.tool} parts={parts} whole={!!p.more} />
     {run.status === "running" ? <div class="pscroll"><Questions run={run} /><Progress run={run} /></div> : <>
       <div class="rt"><Tabs name="result" label={t("result")} selected={selected} onSelect={showTab} tabs={tabs} /><span class="space" />{p.actions}</div>
       <Trouble run={run} failure={p.failure} error={error} />
@@ -100,13 +100,13 @@ function Trouble({ run, failure, error }: { run: Run; failure?: (run: Run) => Co
   return run.message ? <Notice tone={run.status === "cancelled" ? "info" : "err"}>{said(run.message, run.messageZH)}</Notice> : null;
 }
 
-function Summary({ run, tool, parts }: { run: Run; tool?: Item; parts?: Parts }) {
+function Summary({ run, tool, parts, whole }: { run: Run; tool?: Item; parts?: Parts; whole: boolean }) {
   const done = run.status !== "running";
   const asking = !done && questionsOf(run).length > 0;
   return <div class="rh" role="status" aria-live="polite">
     <Status tone={asking ? "ask" : toneOfRun(run)} state={run.status}><b>{asking ? t("asksYou") : runStatus(run)}</b></Status>
     {run.chaos && <span class="tag warn">{t("chaosOn", run.chaos)}</span>}
-    {done && <><span class="took">{ns(run.total)}</span><Split run={run} /><span class="space" /><span class="mut size">{bytes(run.resSize)} {tokens(run.resSize)}</span>
+    {done && <><span class="took">{ns(run.total)}</span>{!whole && <Split run={run} />}<span class="space" /><span class="mut size">{bytes(run.resSize)} {tokens(run.resSize)}</span>
       {parts?.structured && tool?.outputSchema && <SchemaTag schema={tool.outputSchema} value={parts.structured} />}</>}
     {!done && <><span class="space" /><span class="mut num">{t("runNumber", numberOf(run))} · {ns((now.value - Date.parse(run.start)) * 1e6)}</span>
       <button type="button" class="button small" onClick={() => void cancel(run).catch((e) => toast(errorText(e), undefined, "err"))}><Icon name="stop" />{t("cancelRun")}</button></>}

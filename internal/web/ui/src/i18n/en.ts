@@ -328,7 +328,7 @@ export const en = {
   schemaBroken: "Doesn't match output schema",
   schemaKept: "Matches output schema",
   schemaTab: "Schema",
-  secondsLeft: "{0} s left",
+  timeLeft: "{0} left",
   secretsKept: "*** keeps the saved value. Saved secrets can't be viewed.",
   seen: "Visible",
   seenByIt: "For this client",

@@ -330,7 +330,7 @@ export const zh: Record<keyof typeof en, string> = {
   schemaBroken: "不符合输出 Schema",
   schemaKept: "符合输出 Schema",
   schemaTab: "Schema",
-  secondsLeft: "剩余 {0} 秒",
+  timeLeft: "剩余 {0}",
   secretsKept: "*** 保留已存的值，密钥无法查看",
   seen: "可见",
   seenByIt: "对此客户端",

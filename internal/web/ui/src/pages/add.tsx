@@ -41,7 +41,7 @@ export function AddPage() {
   return <div class="page add-page">
     <Head title={<><a href="/ui/servers">{t("servers")}</a> / {t("addServer")}</>}><a class="button" href="/ui/servers/import"><Icon name="upload" />{t("import")}</a></Head>
     <div class="scroll"><div class="cols add-cols">
-      <section class="card c7 add-from" aria-label={t("addFrom")}>
+      <Offered key={found?.stranger ? found.offer.id : from} found={found} typed={typed} onAgain={forget} onWay={(way) => void word(found!.words[0]!, way)}>
         <Tabs name="from" label={t("addFrom")} selected={from} onSelect={(id) => { forget(); setQuery({ from: id === "registry" ? undefined : id }); }} tabs={sources.map((id) => ({ id, label: t(`add_${id}`) }))} />
         <Panel name="from" selected={from}>
           {from === "registry" && !found && <Registry onPick={(w) => void word(w)} />}
@@ -50,8 +50,7 @@ export function AddPage() {
           {busy && !typed && <p class="mut" role="status">{t("connectingShort")}</p>}
           {error && <Notice tone="err">{error}</Notice>}
         </Panel>
-      </section>
-      <Offered key={found?.stranger ? found.offer.id : from} found={found} typed={typed} onAgain={forget} onWay={(way) => void word(found!.words[0]!, way)} />
+      </Offered>
     </div></div>
   </div>;
 }

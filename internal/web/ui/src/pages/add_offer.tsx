@@ -1,4 +1,5 @@
 // What would be added: its questions, exactly what will run, and how it went.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, path, type AddQuestion, type Shown, type Started } from "../api.ts";
 import { command, commandLine } from "../cli.ts";
@@ -29,7 +30,8 @@ function flags(questions: AddQuestion[], answers: ReturnType<typeof answersOf>):
     .flatMap((v) => q.kind === "header" ? ["--header", `${q.id}: ${v}`] : ["--" + q.kind, `${q.id}=${v}`]));
 }
 
-export function Offered({ found, typed, onAgain, onWay }: { found?: Found; typed: boolean; onAgain: () => void; onWay: (way: string) => void }) {
+/** Offered has two cards: where the server comes from and what it asks, and what will run. */
+export function Offered({ found, typed, children, onAgain, onWay }: { found?: Found; typed: boolean; children: ComponentChildren; onAgain: () => void; onWay: (way: string) => void }) {
   const offer = found?.offer, questions = offer?.questions ?? [];
   const [texts, setTexts] = useState<Record<string, string>>(() => Object.fromEntries(questions.map((q) => [keyOf(q), q.default ?? ""])));
   const [name, setName] = useState(offer?.name ?? "");
@@ -64,25 +66,31 @@ export function Offered({ found, typed, onAgain, onWay }: { found?: Found; typed
   };
   if (started) return <Outcome s={started} onAgain={() => { setStarted(undefined); onAgain(); }} />;
   const alarms = offer?.alarms ?? [], ready = !!shown && fresh.current === state && !shown.missing?.length && alarms.every((a) => read.has(a)) && !busy;
-  return <section class="card c5 add-offer" aria-labelledby="h-will-run" data-testid="will-run">
-    <h2 id="h-will-run">{t("addWillRun")}</h2>
-    {!offer ? <p class="mut">{t("addWillRunEmpty")}</p> : <form onSubmit={(e) => { e.preventDefault(); if (ready) void add(); }}>
-      {!typed && <div class="row"><span class="grow">{offer.head}</span><button type="button" class="link" onClick={onAgain}>{t("addChoose")}</button></div>}
-      {offer.ways && offer.ways.length > 1 && <div class="field"><label for="add-way">{t("addWay")}</label><select id="add-way" value={offer.way} onChange={(e) => onWay(e.currentTarget.value)}>{offer.ways.map((w) => <option key={w}>{w}</option>)}</select></div>}
-      {questions.length > 0 && <fieldset class="add-questions"><legend>{t("addQuestions")}</legend>{questions.map((q) => <Question key={keyOf(q)} q={q} text={texts[keyOf(q)] ?? ""} missing={!!shown?.missing?.includes(q.id)} onChange={(v) => setTexts({ ...texts, [keyOf(q)]: v })} />)}</fieldset>}
-      <div class="two">
-        {!typed && <div class="field"><label for="add-name">{t("name")}</label><input id="add-name" class="mono" value={name} spellcheck={false} onInput={(e) => setName(e.currentTarget.value.trim())} /></div>}
-        <div class="field"><label for="add-schema">{t("schema")}</label><input id="add-schema" class="mono" value={schema} spellcheck={false} onInput={(e) => setSchema(e.currentTarget.value.trim())} /></div>
-      </div>
-      {shown?.rows.some((r) => r.kind === "runs") !== false && <div class="row add-confine"><Switch id="add-sandbox" on={confined && !offer.unconfinable} disabled={!!offer.unconfinable} label={t("addSandbox")} onChange={setConfined} /><label for="add-sandbox" class="lines">{t("addSandbox")}<small>{offer.unconfinable || t("addSandboxText")}</small></label></div>}
+  const runsHere = shown?.rows.some((r) => r.kind === "runs") !== false;
+  return <>
+    <section class="card c7 add-from" aria-label={t("addFrom")}>{children}
+      {offer && <form id="add-form" onSubmit={(e) => { e.preventDefault(); if (ready) void add(); }}>
+        {!typed && <div class="row"><b class="grow">{offer.head}</b><button type="button" class="link" onClick={onAgain}>{t("addChoose")}</button></div>}
+        {questions.length > 0 && <fieldset class="add-questions"><legend>{t("addQuestions")}</legend>{questions.map((q) => <Question key={keyOf(q)} q={q} text={texts[keyOf(q)] ?? ""} missing={!!shown?.missing?.includes(q.id)} onChange={(v) => setTexts({ ...texts, [keyOf(q)]: v })} />)}</fieldset>}
+        {offer.ways && offer.ways.length > 1 && <div class="field"><label for="add-way">{t("addWay")}</label><select id="add-way" value={offer.way} onChange={(e) => onWay(e.currentTarget.value)}>{offer.ways.map((w) => <option key={w}>{w}</option>)}</select></div>}
+        <div class="two">
+          {!typed && <div class="field"><label for="add-name">{t("name")}</label><input id="add-name" class="mono" value={name} spellcheck={false} onInput={(e) => setName(e.currentTarget.value.trim())} /></div>}
+          <div class="field"><label for="add-schema">{t("schema")}</label><input id="add-schema" class="mono" value={schema} spellcheck={false} onInput={(e) => setSchema(e.currentTarget.value.trim())} /></div>
+        </div>
+        {runsHere && <div class="row add-confine"><Switch id="add-sandbox" on={confined && !offer.unconfinable} disabled={!!offer.unconfinable} label={t("addSandbox")} onChange={setConfined} /><label for="add-sandbox" class="lines">{t("addSandbox")}<small>{offer.unconfinable || t("addSandboxText")}</small></label></div>}
+      </form>}
+    </section>
+    <section class="card c5 add-offer" aria-labelledby="h-will-run" data-testid="will-run">
+      <h2 id="h-will-run">{t("addWillRun")}</h2>
+      {!offer && <p class="mut">{t("addWillRunEmpty")}</p>}
       {error && <Notice tone="err">{error}</Notice>}
       {shown && <><dl class="add-rows" data-testid="will-run-rows">{shown.rows.map((r, i) => <div key={i} class={r.kind === "!" ? "warn" : ""}><dt>{r.kind === "!" ? <Icon name="alert" /> : r.label}</dt><dd>{["runs", "asks", "gets", "in", "sha256"].includes(r.kind) ? <code>{r.text}</code> : r.text}</dd></div>)}</dl>
         <details><summary>{t("entry")}</summary><pre class="code text" tabIndex={0} role="group" aria-label={t("entry")} data-testid="will-run-entry">{shown.entry}</pre></details></>}
       {alarms.map((a) => <label key={a} class="row add-alarm"><input type="checkbox" checked={read.has(a)} onChange={() => { const next = new Set(read); if (!next.delete(a)) next.add(a); setRead(next); }} />{t("addAlarm", a)}</label>)}
-      {busy ? <Notice tone="info"><Status tone="busy">{t("addStarting", local)}</Status><br /><span class="mut">{t("addStartingText")}</span></Notice>
-        : <div class="row"><button type="submit" class="button primary" disabled={!ready} data-testid="add-go">{t("addGo")}</button><span class="mut" role="status">{shown?.missing?.length ? t("addMissing", shown.missing.join(", ")) : t("addWillRunText")}</span></div>}
-    </form>}
-  </section>;
+      {offer && (busy ? <Notice tone="info"><Status tone="busy">{t("addStarting", local)}</Status><br /><span class="mut">{t("addStartingText")}</span></Notice>
+        : <div class="row"><button type="submit" form="add-form" class="button primary" disabled={!ready} data-testid="add-go">{t("addGo")}</button><span class="mut" role="status">{shown?.missing?.length ? t("addMissing", shown.missing.join(", ")) : t("addWillRunText")}</span></div>)}
+    </section>
+  </>;
 }
 
 /** Question is one field; a secret is typed blindly and never comes back. */
@@ -102,7 +110,7 @@ function Outcome({ s, onAgain }: { s: Started; onAgain: () => void }) {
   const off = !!s.reason;
   const words = off ? t("addedOff", s.name) : s.state === "up" ? t("addedUp", s.name, s.tools) : s.state === "auth" ? t("addedAuth", s.name) : t("addedWaits", s.name);
   useEffect(() => { commandLine.value = command(off ? "enable" : "status", ...(off ? [s.name] : [])); }, []);
-  return <section class="card c5 add-offer" aria-labelledby="h-added" data-testid="added">
+  return <section class="card c7 add-offer" aria-labelledby="h-added" data-testid="added">
     <h2 id="h-added"><Status tone={off ? "err" : s.state === "up" ? "ok" : "warn"} state={s.state}>{words}</Status></h2>
     {off && <Notice tone="err">{s.reason}</Notice>}
     {off && s.stderr && <pre class="code text" tabIndex={0} role="group" aria-label={t("log")}>{s.stderr.join("\n")}</pre>}

@@ -4,7 +4,7 @@ import { command, commandLine } from "../cli.ts";
 import { compile } from "../form/compile.ts";
 import { initialDraft, read, type Draft } from "../form/draft.ts";
 import { FormView } from "../form/form.tsx";
-import { age } from "../format.ts";
+import { age, lasting } from "../format.ts";
 import { t } from "../i18n/index.ts";
 import { stringify } from "../json/exact.ts";
 import { JsonView } from "../json/view.tsx";
@@ -38,7 +38,7 @@ interface Waiting { id: string; q?: Question; s?: Server }
 function Summary({ x: { id, q, s }, on }: { x: Waiting; on: boolean }) {
   const icon = s ? s.state === "pending" ? "plug" : "edit" : q!.kind === "approval" ? "shield" : q!.kind === "sampling" ? "bench" : "chat";
   return <a href={href(["inbox", ...id.split("/")])} aria-current={on ? "true" : undefined}><Icon name={icon} /><span class="cut"><b>{s?.name ?? q!.server}</b> {s ? s.state === "pending" ? t("isNewServer") : t("changedTools", s.pending?.length ?? 0) : t(q!.kind === "approval" ? "wantsRun" : q!.kind === "sampling" ? "wantsModel" : "asksYou")}</span>
-    <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, q.client ? t("forClient", q.client) : "", q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
+    <span class="mut num">{q ? age(q.asked, now.value) : ""}</span><small class="cut">{q ? [q.tool, q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : "", q.params?.message].filter(Boolean).join(" · ") : s!.state === "pending" ? t("newServer") : s!.pending!.join(", ")}</small></a>;
 }
 
 /** PendingServer is a server that nobody has let run yet, or whose tools have changed. */
@@ -66,7 +66,7 @@ export function Item({ q }: { q: Question }) {
   const left = q.deadline ? Math.max(0, Math.round((Date.parse(q.deadline) - now.value) / 1000)) : undefined;
   return <article class="card question" aria-label={`${t(`kind_${q.kind}`)} ${q.server ?? ""}`} data-testid={"question-" + q.kind}>
     <header class="bar"><Status tone="warn"><b>{t(`kind_${q.kind}`)}</b></Status> <b>{q.server}{q.tool ? "." + q.tool : ""}</b>
-      <span class="mut">{q.client ? t("forClient", q.client) : ""} · {t("waiting", age(q.asked, now.value))}{left !== undefined ? " · " + t("secondsLeft", left) : ""}</span></header>
+      <span class="mut">{q.client ? t("forClient", q.client === "bench" ? t("bench") : q.client) : ""} · {t("waiting", age(q.asked, now.value))}{left !== undefined ? " · " + t("timeLeft", lasting(left)) : ""}</span></header>
     {q.kind === "elicitation" ? <Elicitation q={q} /> : q.kind === "sampling" ? <Sampling q={q} /> : <Approval q={q} />}
   </article>;
 }

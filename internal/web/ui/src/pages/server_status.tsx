@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { change, get, path, type CatalogPage, type CatalogRow, type Line, type Overview, type Past, type ServerDetail, type Stat } from "../api.ts";
 import { clock, count, ns, percent, short } from "../format.ts";
-import { t } from "../i18n/index.ts";
+import { lang, t } from "../i18n/index.ts";
 import { JsonView } from "../json/view.tsx";
 import { Empty, errorText, now, toast, useLoad } from "../parts/basics.tsx";
 import { Bar, Fig, Latency, Strip } from "../parts/chart.tsx";
@@ -60,7 +60,7 @@ function Connection({ d }: { d: ServerDetail }) {
   const rows: [string, preact.ComponentChildren][] = [
     e.url ? ["URL", <code>{e.url}</code>] : [t("command"), <code>{[e.command, ...(e.args ?? [])].filter(Boolean).join(" ") || "–"}</code>],
     [t("transport"), [d.transport, d.protocol].filter(Boolean).join(" · ")], ...(d.pid ? [["PID", String(d.pid)] as [string, string]] : []),
-    [t("restarts"), String(d.restarts)], [t("features"), [t("anyNumber", d.tools), t("resourcesCount", d.resources), t("promptsCount", d.prompts)].join(", ")],
+    [t("restarts"), String(d.restarts)], [t("features"), [t("anyNumber", d.tools), t("resourcesCount", d.resources), t("promptsCount", d.prompts)].join(lang.value === "zh-CN" ? "、" : ", ")],
     ...(Object.keys(e.env ?? e.headers ?? {}).length ? [[t(e.env ? "environment" : "headers"), <code>{Object.keys(e.env ?? e.headers).join(", ")}</code>] as [string, preact.ComponentChildren]] : []),
     ...(d.source ? [[t("configFile"), <code>{d.source}</code>] as [string, preact.ComponentChildren]] : []),
   ];
