@@ -15,6 +15,7 @@ func TestCluster(t *testing.T) {
 		"two secrets":       {`{"peer": "0.0.0.0:3096", "advertise": "a.example:3096", "secret": "` + clusterSecret + `\n` + clusterSecret + `x\n"}`, ""},
 		"only a secret":     {`{"secret": "` + clusterSecret + `"}`, "cluster.peer"},
 		"only a port":       {`{"peer": ":3096"}`, "cluster.secret"},
+		"member, no port":   {`{"peer": ":3096", "members": ["a:1", "b"], "secret": "` + clusterSecret + `"}`, "cluster.members"},
 		"no port":           {`{"peer": "10.0.0.1", "secret": "` + clusterSecret + `"}`, "cluster.peer"},
 		"any port":          {`{"peer": "10.0.0.1:0", "secret": "` + clusterSecret + `"}`, "cluster.peer"},
 		"advertised by all": {`{"peer": ":3096", "advertise": "0.0.0.0:3096", "secret": "` + clusterSecret + `"}`, "cluster.advertise"},

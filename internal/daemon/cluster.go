@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/daemon/instance"
@@ -36,13 +37,29 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 	if err != nil {
 		return err
 	}
-	f.peer = f.in.Cluster.Server(limits, rt.servePeer)
+	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer)
 	go func() {
 		if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)
 		}
 	}()
 	return nil
+}
+
+// retire tells the balancer and the other replicas that this one is about to
+// end, and goes on as usual until they have noticed.
+func (f *front) retire(ctx context.Context) {
+	if f.in.Cluster == nil {
+		f.in.Gateway.Drain()
+		return
+	}
+	f.in.Cluster.Retire()
+	noticed := time.NewTimer(f.in.Config.Cluster.DrainDelay)
+	defer noticed.Stop()
+	select {
+	case <-noticed.C:
+	case <-ctx.Done():
+	}
 }
 
 // closePeer stops serving the other replicas once what they asked is answered.

@@ -77,6 +77,9 @@ func openingFor(ctx context.Context, in *instance.Instance, o *mcphttp.Opening) 
 }
 
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if rt.in.Cluster != nil && rt.in.Draining.Load() {
+		w.Header().Set("Connection", "close") // the next request finds another replica
+	}
 	if !rt.guard.Check(w, r) {
 		return
 	}

@@ -150,11 +150,15 @@ func scanLimits(l *config.Limits) jsonrpc.ScanLimits {
 // and closes the listener. A cancelled ctx means now.
 func (f *front) Drain(ctx context.Context) {
 	f.in.Draining.Store(true)
-	f.in.Gateway.Drain()
+	f.retire(ctx)
 	f.in.Gateway.Stop()
 	bound, cancel := context.WithTimeout(ctx, f.in.Config.Limits.Drain)
 	defer cancel()
 	f.mcp.Drain(bound)
+	f.in.Gateway.Drain()
+	if f.in.Cluster != nil {
+		f.in.Cluster.Finish(bound)
+	}
 	f.mcp.Close()
 	if f.control != nil {
 		f.control.close()

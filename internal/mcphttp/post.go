@@ -54,7 +54,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 		}
 		defer p.session.leave()
 	}
-	if p.session == nil && s.isDraining() {
+	if p.session == nil && s.refusesNew() {
 		refuseDraining(w)
 		return
 	}
@@ -119,7 +119,7 @@ func (s *Server) sessionOf(r *http.Request, ep Endpoint, principal string) *sess
 		return nil
 	}
 	ss := s.table.get(ids[0], principal)
-	if ss == nil || ss.ep != ep || ss.transport != TransportSession || !ss.enter() {
+	if ss == nil || ss.ep != ep || ss.transport != TransportSession || s.givesUp(ss) || !ss.enter() {
 		return nil
 	}
 	return ss
@@ -129,7 +129,7 @@ func (s *Server) sessionOf(r *http.Request, ep Endpoint, principal string) *sess
 func (p *post) serveSession(m *jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.KindRequest:
-		if p.srv.isDraining() {
+		if p.srv.isDraining() && p.srv.elsewhere == nil {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}

@@ -102,6 +102,7 @@ type Server struct {
 	posts      posts
 	draining   chan struct{} // closed when it begins
 	drain      sync.Once
+	began      atomic.Pointer[time.Time] // when it did
 	closed     chan struct{}
 	end        sync.Once
 	work       sync.WaitGroup // sessions being ended, pumps, the pulse

@@ -15,7 +15,7 @@ const lastWord = 5 * time.Second
 // in flight finish until ctx ends; what is left then is cancelled and answered
 // with the reason.
 func (s *Server) Drain(ctx context.Context) {
-	s.drain.Do(func() { close(s.draining) })
+	s.beginDrain()
 	s.posts.cancel(ErrDraining, func(p *post) bool { return p.method == mcp.MethodListen })
 	lines := s.lines()
 	var told sync.WaitGroup
@@ -65,7 +65,7 @@ func (s *Server) lines() (lines []*sseLine) {
 
 // Close cancels all that runs, ends all sessions and waits for their handlers.
 func (s *Server) Close() {
-	s.drain.Do(func() { close(s.draining) })
+	s.beginDrain()
 	s.end.Do(func() { close(s.closed) })
 	s.posts.cancelAll(ErrDraining)
 	<-s.posts.done()

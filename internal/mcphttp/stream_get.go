@@ -51,7 +51,7 @@ func (s *Server) serveGet(w http.ResponseWriter, r *http.Request, ep Endpoint, p
 	if ss == nil {
 		return
 	}
-	if s.isDraining() {
+	if s.isDraining() && s.elsewhere == nil {
 		refuseDraining(w)
 		ss.leave()
 		return

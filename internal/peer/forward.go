@@ -26,11 +26,14 @@ const (
 	headerHop       = "Aio-Hop"       // it was handed over, and is not handed on
 	headerBoot      = "Aio-Boot"      // the run of the replica that it is for
 	headerNotRun    = "Aio-Not-Run"   // the answer to what was not begun, and why
+	headerRestore   = "Aio-Restore"   // its session may begin anew where it is sent
 )
 
 // Reasons in headerNotRun.
 const (
-	notThisRun = "boot" // the replica was started anew
+	notThisRun = "boot"     // the replica was started anew
+	notNow     = "draining" // it is about to end
+	notAlone   = "alone"    // another one has the session, or is about to
 )
 
 const (
@@ -44,8 +47,9 @@ type outcome uint8
 
 const (
 	answered    outcome = iota // by the owner, or by us in its name
-	dead                       // the owner has ended; nothing was sent
+	dead                       // the owner has ended, or is about to; nothing ran
 	unreachable                // it may live; nothing was sent
+	taken                      // another one has the session; nothing ran
 )
 
 // A dialError says that nothing was sent, because there was no connection.
@@ -92,25 +96,54 @@ func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, networ
 // Elsewhere hands a request to the replica that it belongs to.
 func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
 	if handedOver(a.Request.Context()) {
-		return mcphttp.Nowhere
+		return n.arrived(w, a)
 	}
 	if a.Handle != "" {
 		return n.continued(w, a)
 	}
-	_, owner, ok := n.open(a)
-	if !ok || owner.Boot == n.self.Boot { // ours, and it has ended
+	t, owner, ok := n.open(a)
+	if !ok {
+		return mcphttp.Nowhere
+	}
+	if later, ok := n.moved.get(a.Session); ok {
+		owner = later
+	}
+	if owner.Boot == n.self.Boot && !n.draining.Load() { // ours, and it has ended
 		return mcphttp.Nowhere
 	}
 	if !a.Read() {
 		return mcphttp.Answered
 	}
-	switch n.forward(w, a, owner) {
-	case dead:
-		return mcphttp.Nowhere
-	case unreachable:
-		n.fail(w, a, mcp.Failure(mcp.UpstreamUnavailable, "", "the replica that has this session cannot be reached"))
+	came := dead
+	if owner.Boot != n.self.Boot {
+		came = n.forward(w, a, owner, false)
 	}
-	return mcphttp.Answered
+	if came == answered {
+		return mcphttp.Answered
+	}
+	return n.move(w, a, &t, owner, came == dead)
+}
+
+// arrived answers a request that another replica handed over, for a session
+// that is not here.
+func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
+	switch {
+	case a.Handle != "":
+		return mcphttp.Nowhere
+	case n.draining.Load():
+		notRun(w, notNow)
+		return mcphttp.Answered
+	case a.Request.Header.Get(headerRestore) == "":
+		return mcphttp.Nowhere
+	}
+	t, _, ok := n.open(a)
+	switch {
+	case !ok || t.Bound:
+		return mcphttp.Nowhere
+	case !a.Read():
+		return mcphttp.Answered
+	}
+	return n.adopt(w, a, &t, true)
 }
 
 // continued hands a retry to the replica where its call waits.
@@ -119,7 +152,7 @@ func (n *Node) continued(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereab
 	if !ok || owner.Boot == n.self.Boot {
 		return mcphttp.Nowhere
 	}
-	switch n.forward(w, a, owner) {
+	switch n.forward(w, a, owner, false) {
 	case dead:
 		n.fail(w, a, lost(owner))
 	case unreachable:
@@ -128,13 +161,19 @@ func (n *Node) continued(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereab
 	return mcphttp.Answered
 }
 
-// forward hands a request to its owner and answers with what that answers.
-func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner) outcome {
+// forward hands a request to a replica and answers with what that answers.
+// restore lets the session begin anew there.
+func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore bool) outcome {
+	ctx, done := n.busy(a.Request)
+	defer done()
 	for try := 1; ; try++ {
-		resp, err := n.transport.RoundTrip(n.request(a, to))
+		resp, err := n.transport.RoundTrip(n.request(ctx, a, to, restore))
 		switch {
 		case err == nil && resp.Header.Get(headerNotRun) != "":
 			resp.Body.Close()
+			if resp.Header.Get(headerNotRun) == notAlone {
+				return taken
+			}
 			return dead
 		case err == nil:
 			defer resp.Body.Close()
@@ -174,13 +213,13 @@ func isDead(err error) bool {
 }
 
 // request is the request of a client, for another replica.
-func (n *Node) request(a *mcphttp.Away, to Owner) *http.Request {
+func (n *Node) request(ctx context.Context, a *mcphttp.Away, to Owner, restore bool) *http.Request {
 	r := a.Request
 	url := *r.URL
 	url.Scheme, url.Host = "https", to.Address
 	req := (&http.Request{
 		Method: r.Method, URL: &url, Host: to.Address, Header: make(http.Header, len(r.Header)+3), ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(r.Context())
+	}).WithContext(ctx)
 	for name, values := range r.Header {
 		if passes(name) {
 			req.Header[name] = values
@@ -189,6 +228,9 @@ func (n *Node) request(a *mcphttp.Away, to Owner) *http.Request {
 	req.Header[headerPrincipal] = []string{principalText(access.From(r.Context()))}
 	req.Header[headerHop] = []string{"1"}
 	req.Header[headerBoot] = []string{to.Boot}
+	if restore {
+		req.Header[headerRestore] = []string{"1"}
+	}
 	if r.Method == http.MethodPost {
 		// It may be read again only while nothing of it was sent.
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(a.Body)), nil }

@@ -11,13 +11,16 @@
 package peer
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/mcphttp"
 	"mcp-all-in-one/internal/seal"
 )
 
@@ -27,6 +30,8 @@ type Options struct {
 	Node      string // the name of this replica
 	Advertise string // where the others reach its peer port
 	Ring      *seal.Ring
+	// Members are addresses of all replicas; a name may stand for several.
+	Members []string
 	// HandleOwner reads the owner out of a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take for a part of an answer.
@@ -43,6 +48,22 @@ type Node struct {
 	certs     *certificates
 	transport *http.Transport
 	serve     func(w http.ResponseWriter, r *http.Request)
+	local     sessionsOf
+	moved     moved
+	restoring restoring
+	draining  atomic.Bool
+	handed    atomic.Int64    // POSTs that others answer just now
+	streams   context.Context // ends with the streams that others feed
+	cut       context.CancelFunc
+}
+
+// sessionsOf is the server of this replica, as far as sessions of others need
+// it.
+type sessionsOf interface {
+	// Has says whether a session is here.
+	Has(id string) bool
+	// Restore begins a session anew, under its id.
+	Restore(r *http.Request, id string, s mcphttp.Start) error
 }
 
 // An Owner is one run of one replica.
@@ -72,6 +93,7 @@ func New(opt Options) (*Node, error) {
 		return nil, err
 	}
 	n.transport = n.newTransport()
+	n.streams, n.cut = context.WithCancel(context.Background())
 	return n, nil
 }
 
@@ -79,4 +101,38 @@ func New(opt Options) (*Node, error) {
 func (n *Node) Self() string { return n.self.String() }
 
 // Close ends the connections to the others.
-func (n *Node) Close() { n.transport.CloseIdleConnections() }
+func (n *Node) Close() {
+	n.cut()
+	n.transport.CloseIdleConnections()
+}
+
+// Retire lets this replica take no session from others any more, and tells them
+// so.
+func (n *Node) Retire() { n.draining.Store(true) }
+
+// Finish ends the streams that other replicas feed, and waits for the calls that
+// they answer, until ctx ends.
+func (n *Node) Finish(ctx context.Context) {
+	n.cut()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for n.handed.Load() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// busy counts a request that is handed over, until done is called. A stream
+// outside any call ends when this replica does.
+func (n *Node) busy(r *http.Request) (ctx context.Context, done func()) {
+	if r.Method == http.MethodPost {
+		n.handed.Add(1)
+		return r.Context(), func() { n.handed.Add(-1) }
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(n.streams, cancel)
+	return ctx, func() { stop(); cancel() }
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -39,7 +40,7 @@ func listen(t testing.TB, n *Node, serve http.HandlerFunc) Owner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := n.Server(mcphttp.ServerLimits{}, serve)
+	srv := n.Server(nil, mcphttp.ServerLimits{}, serve)
 	go srv.Serve(ln)
 	t.Cleanup(func() { srv.Close() })
 	n.self.Address = ln.Addr().String()
@@ -79,7 +80,7 @@ func TestOnlyReplicas(t *testing.T) {
 	} {
 		t.Run("cluster/peer/"+name, func(t *testing.T) {
 			w := httptest.NewRecorder()
-			if got := tt.node.forward(w, post("hello"), owner); got != tt.want || got == answered && w.Body.String() != "hello" {
+			if got := tt.node.forward(w, post("hello"), owner, false); got != tt.want || got == answered && w.Body.String() != "hello" {
 				t.Errorf("outcome %d, %q", got, w.Body)
 			}
 		})
@@ -87,7 +88,7 @@ func TestOnlyReplicas(t *testing.T) {
 	t.Run("cluster/peer/rotation, both know both", func(t *testing.T) {
 		one, two := node(t, "a", "team", old, fresh), node(t, "b", "team", fresh, old)
 		owner := listen(t, one, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok")) })
-		if w := httptest.NewRecorder(); two.forward(w, post(""), owner) != answered || w.Body.String() != "ok" {
+		if w := httptest.NewRecorder(); two.forward(w, post(""), owner, false) != answered || w.Body.String() != "ok" {
 			t.Errorf("%q", w.Body)
 		}
 	})
@@ -103,7 +104,7 @@ func TestOnlyReplicas(t *testing.T) {
 	})
 	t.Run("cluster/peer/another run", func(t *testing.T) {
 		owner.Boot = "0000000000000000"
-		if got := node(t, "b", "team", old).forward(httptest.NewRecorder(), post(""), owner); got != dead {
+		if got := node(t, "b", "team", old).forward(httptest.NewRecorder(), post(""), owner, false); got != dead {
 			t.Errorf("outcome %d", got)
 		}
 	})
@@ -135,4 +136,18 @@ func FuzzPrincipal(f *testing.F) {
 			t.Errorf("nobody is taken for somebody: %q", text)
 		}
 	})
+}
+
+// A replica that takes connections and says nothing may live.
+func TestSilence(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	n := node(t, "b", "team", seal.NewSecret())
+	began := time.Now()
+	if got := n.forward(httptest.NewRecorder(), post(""), Owner{"a", "0", ln.Addr().String()}, false); got != unreachable || time.Since(began) > 10*time.Second {
+		t.Errorf("outcome %d after %v", got, time.Since(began))
+	}
 }

@@ -25,8 +25,8 @@ func (n *Node) Listen(ctx context.Context, address string) (net.Listener, error)
 
 // Server serves the peer port. serve answers requests that another replica
 // handed over, with who asks in their context.
-func (n *Node) Server(lim mcphttp.ServerLimits, serve func(http.ResponseWriter, *http.Request)) *http.Server {
-	n.serve = serve
+func (n *Node) Server(sessions *mcphttp.Server, lim mcphttp.ServerLimits, serve func(http.ResponseWriter, *http.Request)) *http.Server {
+	n.serve, n.local = serve, sessions
 	return mcphttp.HTTPServer(http.HandlerFunc(n.handle), lim, n.opt.Log)
 }
 
@@ -38,6 +38,11 @@ func handedOver(ctx context.Context) bool { return ctx.Value(hopKey{}) != nil }
 // handle answers a request of another replica: only those can make a
 // connection.
 func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == surveyPath {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(n.view(r.Header.Get(headerSession))) // who asked is gone when this fails
+		return
+	}
 	who, ok := principalOf(r.Header.Get(headerPrincipal))
 	if !ok || r.Header.Get(headerHop) != "1" {
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)

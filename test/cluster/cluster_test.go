@@ -34,7 +34,7 @@ type backend struct {
 	ran     map[string]int
 }
 
-func newBackend(t *testing.T) *backend {
+func newBackend(t testing.TB) *backend {
 	t.Helper()
 	b := &backend{started: make(chan string, 100), release: make(chan struct{}), ran: map[string]int{}}
 	s := mcptest.New("back")
@@ -91,7 +91,7 @@ func (b *backend) note(token string) {
 // A replica is one gateway of a cluster.
 type replica struct {
 	*mcptest.Process
-	t          *testing.T
+	t          testing.TB
 	name       string
 	port, peer string
 	config     string
@@ -110,12 +110,13 @@ type options struct {
 	access  string // of the section access
 	members bool
 	section string // more of the section cluster
+	servers string // more servers
 }
 
 const secret = "a secret of thirty-two bytes or more"
 
 // start runs n replicas with one backend.
-func start(t *testing.T, n int, o options) *cluster {
+func start(t testing.TB, n int, o options) *cluster {
 	t.Helper()
 	c := &cluster{back: newBackend(t)}
 	if o.secret == "" {
@@ -129,8 +130,8 @@ func start(t *testing.T, n int, o options) *cluster {
 	for i := range n {
 		r := &replica{t: t, name: string(rune('a' + i)), port: ports[i], peer: "127.0.0.1:" + ports[n+i], home: t.TempDir()}
 		text := fmt.Sprintf(`{"cluster":{"name":"test","node":%q,"peer":%q,"advertise":%[2]q,"secret":%q%s%s},%s"logging":{"level":"debug"},
-			"mcpServers":{"back":{"type":"http","url":%q},"demo":{"command":%q},"old":{"command":%[8]q,"args":["-era","legacy"]}}}`,
-			r.name, r.peer, o.secret, members, o.section, o.access, c.back.url, mcptest.Build(t))
+			"mcpServers":{"back":{"type":"http","url":%q},"demo":{"command":%q},"old":{"command":%[8]q,"args":["-era","legacy"]}%[9]s}}`,
+			r.name, r.peer, o.secret, members, o.section, o.access, c.back.url, mcptest.Build(t), o.servers)
 		r.config = filepath.Join(r.home, "mcp.json")
 		if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -181,7 +182,7 @@ func (r *replica) kill() {
 func (r *replica) url() string { return "http://127.0.0.1:" + r.port + "/mcp" }
 
 // await looks every few milliseconds, for a bounded time.
-func await(t *testing.T, what string, ok func() bool) {
+func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -198,7 +199,7 @@ func await(t *testing.T, what string, ok func() bool) {
 }
 
 // freePorts are ports that nobody has now.
-func freePorts(t *testing.T, n int) (ports []string) {
+func freePorts(t testing.TB, n int) (ports []string) {
 	t.Helper()
 	for range n {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -213,7 +214,7 @@ func freePorts(t *testing.T, n int) (ports []string) {
 }
 
 // client is a legacy session that is opened at one replica.
-func client(t *testing.T, r *replica, capabilities string) *mcptest.RawHTTP {
+func client(t testing.TB, r *replica, capabilities string) *mcptest.RawHTTP {
 	t.Helper()
 	c := mcptest.NewRawHTTP(t, r.url())
 	if m := c.Initialize(legacy, capabilities); m.Error != nil {
@@ -234,7 +235,7 @@ func call(id int, tool, token string) string {
 }
 
 // wants fails unless an answer has that text in it.
-func wants(t *testing.T, m mcptest.Message, text string) {
+func wants(t testing.TB, m mcptest.Message, text string) {
 	t.Helper()
 	if m.Error != nil || !strings.Contains(string(m.Result), text) {
 		t.Errorf("answered %.300s, want %q", m.Raw, text)

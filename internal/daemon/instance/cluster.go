@@ -18,7 +18,7 @@ func (in *Instance) joinCluster(o Options) (*seal.Ring, string, error) {
 		return nil, "", err
 	}
 	in.Cluster, err = peer.New(peer.Options{
-		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Ring: ring, HandleOwner: gateway.HandleOwner,
+		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: gateway.HandleOwner,
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {

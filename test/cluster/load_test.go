@@ -1,0 +1,327 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// balance puts a round-robin balancer in front of the replicas and returns its
+// address: HAProxy where HAPROXY names it, else one of our own that does the
+// same. It sends nothing again that it has sent.
+func balance(t *testing.T, c *cluster) string {
+	t.Helper()
+	if path := os.Getenv("HAPROXY"); path != "" {
+		return haproxy(t, c, path)
+	}
+	var turn atomic.Int64
+	up := make([]atomic.Bool, len(c.replicas))
+	ctx, cancel := context.WithCancel(context.Background())
+	var checks sync.WaitGroup
+	for i, r := range c.replicas {
+		checks.Go(func() { check(ctx, r, &up[i]) })
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // a kept connection may be to one that is gone
+	next := func() *url.URL {
+		for range 2 * len(c.replicas) {
+			if i := int(turn.Add(1)) % len(c.replicas); up[i].Load() {
+				return &url.URL{Scheme: "http", Host: "127.0.0.1:" + c.replicas[i].port}
+			}
+		}
+		return &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+	}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Transport: redispatch{transport, next},
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(next()) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		},
+	}
+	for i := range up {
+		await(t, "the balancer knows all replicas", up[i].Load)
+	}
+	front := httptest.NewServer(proxy)
+	t.Cleanup(func() { cancel(); checks.Wait(); front.CloseClientConnections(); front.Close() })
+	return front.URL
+}
+
+// check asks a replica again and again whether it takes requests.
+func check(ctx context.Context, r *replica, up *atomic.Bool) {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		resp, err := client.Get("http://127.0.0.1:" + r.port + "/ready")
+		up.Store(err == nil && resp.StatusCode == http.StatusOK)
+		if err == nil {
+			resp.Body.Close()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// redispatch sends a request to the next replica when no connection could be
+// made.
+type redispatch struct {
+	*http.Transport
+	next func() *url.URL
+}
+
+func (d redispatch) RoundTrip(r *http.Request) (*http.Response, error) {
+	for tries := 0; ; tries++ {
+		resp, err := d.Transport.RoundTrip(r)
+		if err == nil || tries == 3 || !strings.Contains(err.Error(), "connect: connection refused") {
+			return resp, err
+		}
+		r.URL.Host = d.next().Host
+	}
+}
+
+// haproxy runs HAProxy as docs/cluster.md says.
+func haproxy(t *testing.T, c *cluster, path string) string {
+	t.Helper()
+	port := freePorts(t, 1)[0]
+	text := "global\n  maxconn 2000\ndefaults\n  mode http\n  timeout connect 2s\n  timeout client 1h\n  timeout server 1h\n  retries 3\n  retry-on conn-failure\n  option redispatch\n" +
+		"listen gateways\n  bind 127.0.0.1:" + port + "\n  balance roundrobin\n  option httpchk GET /ready\n"
+	for _, r := range c.replicas {
+		text += fmt.Sprintf("  server %s 127.0.0.1:%s check inter 100 fall 1 rise 1\n", r.name, r.port)
+	}
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-db", "-f", file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	await(t, "haproxy listens", func() bool {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	return "http://127.0.0.1:" + port
+}
+
+// A tally is what became of the calls of a load.
+type tally struct {
+	mu      sync.Mutex
+	ok      int
+	lost    map[string]int // by what the client was told
+	byOne   map[int]int    // calls by client that were answered with the loss of their replica
+	wrong   []string       // what no client may see
+	outages []time.Duration
+}
+
+func (y *tally) String() string {
+	slices.Sort(y.outages)
+	out := fmt.Sprintf("%d calls answered, lost %v", y.ok, y.lost)
+	if n := len(y.outages); n > 0 {
+		out += fmt.Sprintf(", served again after %v (median), %v (worst)", y.outages[n/2].Round(time.Millisecond), y.outages[n-1].Round(time.Millisecond))
+	}
+	return out
+}
+
+// load lets clients call until stop is closed, every second one a modern one.
+// Each goes on with its session, whatever happens.
+func load(t *testing.T, base string, clients int, stop <-chan struct{}, wg *sync.WaitGroup) *tally {
+	t.Helper()
+	y := &tally{lost: map[string]int{}, byOne: map[int]int{}}
+	for i := range clients {
+		c := mcptest.NewRawHTTP(t, base+"/mcp")
+		if i%2 == 0 {
+			c.Initialize(legacy, `{}`)
+		} else {
+			c.Header.Set("Mcp-Protocol-Version", modern)
+			c.Header.Set("Mcp-Method", "tools/call")
+			c.Header.Set("Mcp-Name", "back__echo")
+		}
+		wg.Go(func() {
+			var down time.Time
+			for id := 0; ; id++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				token := fmt.Sprintf("client-%d-call-%d", i, id)
+				began := time.Now()
+				what, wrong := one(c, i%2 == 1, id, token)
+				y.mu.Lock()
+				switch {
+				case wrong:
+					y.wrong = append(y.wrong, token+": "+what)
+				case what != "":
+					y.lost[what]++
+					if what == "owner_lost" {
+						y.byOne[i]++
+					}
+					if down.IsZero() {
+						down = began
+					}
+				default:
+					y.ok++
+					if !down.IsZero() {
+						y.outages, down = append(y.outages, time.Since(down)), time.Time{}
+					}
+				}
+				y.mu.Unlock()
+			}
+		})
+	}
+	return y
+}
+
+// one makes one call; what is empty when it was answered.
+func one(c *mcptest.RawHTTP, isModern bool, id int, token string) (what string, wrong bool) {
+	meta := ""
+	if isModern {
+		meta = fmt.Sprintf(`,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}`, modern)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"back__echo","arguments":{"token":%q}%s}}`, id, token, meta))
+	switch {
+	case ctx.Err() != nil:
+		return "no answer in 30 s", true
+	case err != nil:
+		return "broken connection", false
+	case reply.Status == http.StatusBadGateway, reply.Status == http.StatusServiceUnavailable:
+		return fmt.Sprint(reply.Status), false
+	case reply.Status != http.StatusOK || len(reply.Messages) != 1 || string(reply.Messages[0].ID) != fmt.Sprint(id):
+		return fmt.Sprintf("%d %.200s", reply.Status, reply.Body), true
+	}
+	m := reply.Messages[0]
+	if m.Error != nil {
+		var data struct{ Reason string }
+		if json.Unmarshal(m.Error.Data, &data) != nil || data.Reason == "" {
+			return m.Raw, true
+		}
+		return data.Reason, false
+	}
+	var result struct{ Content []struct{ Text string } }
+	if json.Unmarshal(m.Result, &result) != nil || len(result.Content) != 1 || result.Content[0].Text != token {
+		return m.Raw, true
+	}
+	return "", false
+}
+
+// judge holds what happened to what must never happen.
+func (y *tally) judge(t *testing.T, b *backend) {
+	t.Helper()
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if len(y.wrong) > 0 {
+		t.Errorf("%d wrong answers, such as %s", len(y.wrong), y.wrong[0])
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for token, n := range b.ran {
+		if n > 1 {
+			t.Errorf("%s ran %d times", token, n)
+		}
+	}
+}
+
+// TestKilled kills replicas under load: nothing is crossed, nothing runs twice,
+// no session ends, and everybody is served again at once. What the balancer
+// sends to a replica that is dying is lost, and has not run.
+func TestKilled(t *testing.T) {
+	t.Run("fault/T45", func(t *testing.T) {
+		kills, clients := 3, 16
+		if os.Getenv("TORTURE") == "full" {
+			kills, clients = 14, 60
+		}
+		c := start(t, 3, options{members: true})
+		base := balance(t, c)
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		y := load(t, base, clients, stop, &wg)
+		answered := func() int { y.mu.Lock(); defer y.mu.Unlock(); return y.ok }
+		for i := range kills {
+			before := answered()
+			await(t, "calls are answered", func() bool { return answered() > before+20*clients })
+			r := c.replicas[i%3]
+			r.kill()
+			before = answered()
+			await(t, "calls are answered without it", func() bool { return answered() > before+20*clients })
+			r.start()
+			r.ready()
+		}
+		close(stop)
+		wg.Wait()
+		y.judge(t, c.back)
+		for i, n := range y.byOne {
+			if n > kills {
+				t.Errorf("client %d was told of %d lost calls with %d kills", i, n, kills)
+			}
+		}
+		if worst := slices.Max(append(y.outages, 0)); worst > 2*time.Second {
+			t.Errorf("a client was served again after %v", worst)
+		}
+		t.Logf("T45: %d kills, %d clients, half of them modern: %v", kills, clients, y)
+	})
+}
+
+// TestRolling restarts all replicas, one after the other, under load: no call
+// fails and no session ends.
+func TestRolling(t *testing.T) {
+	t.Run("fault/T46", func(t *testing.T) {
+		rounds, clients, idle := 1, 12, 10
+		if os.Getenv("TORTURE") == "full" {
+			rounds, idle = 10, 100
+		}
+		c := start(t, 3, options{members: true, section: `,"drainDelay":"1s"`})
+		base := balance(t, c)
+		var sleepers []*mcptest.RawHTTP
+		for i := range idle {
+			sleepers = append(sleepers, client(t, c.replicas[i%3], `{}`))
+		}
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		y := load(t, base, clients, stop, &wg)
+		for range rounds {
+			for _, r := range c.replicas {
+				r.Signal(syscall.SIGTERM)
+				if code := r.Wait(60 * time.Second); code != 0 {
+					t.Errorf("replica %s ended with %d", r.name, code)
+				}
+				r.start()
+				r.ready()
+			}
+		}
+		close(stop)
+		wg.Wait()
+		y.judge(t, c.back)
+		if len(y.lost) > 0 {
+			t.Errorf("lost calls: %v", y.lost)
+		}
+		for i, s := range sleepers {
+			s.URL = base + "/mcp"
+			wants(t, s.Post(call(i, "back__echo", fmt.Sprint("sleeper ", i))).Answer(t), fmt.Sprint("sleeper ", i))
+		}
+		t.Logf("T46: %d restarts, %d clients and %d idle sessions: %v", 3*rounds, clients, idle, y)
+	})
+}

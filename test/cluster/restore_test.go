@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// restored counts the sessions that a replica took over.
+func (r *replica) restored() int { return strings.Count(r.Stderr(), `msg="session restored"`) }
+
+// An idle session outlives its replica: the next request works, at one of the
+// others, which all find the same one.
+func TestRestore(t *testing.T) {
+	c := start(t, 3, options{members: true})
+	a, b, third := c.replicas[0], c.replicas[1], c.replicas[2]
+	s, crowd := client(t, a, `{"elicitation":{}}`), client(t, a, `{}`)
+	long := mcptest.NewRawHTTP(t, a.url())
+	reply := long.Post(strings.Replace(mcptest.InitializeLine(legacy, `{}`), `"raw"`, `"`+strings.Repeat("long ", 250)+`"`, 1))
+	long.Header.Set("Mcp-Session-Id", reply.Header.Get("Mcp-Session-Id"))
+	a.kill()
+	t.Run("cluster/restore/works", func(t *testing.T) {
+		for i := range 6 {
+			wants(t, at(s, []*replica{b, third}[i%2]).Post(call(i, "back__echo", fmt.Sprint("after ", i))).Answer(t), fmt.Sprint("after ", i))
+		}
+		if n := b.restored() + third.restored(); n != 1 {
+			t.Errorf("the session was restored %d times", n)
+		}
+	})
+	t.Run("cluster/restore/all at once", func(t *testing.T) {
+		before := b.restored() + third.restored()
+		var all sync.WaitGroup
+		for i := range 20 {
+			one := mcptest.NewRawHTTP(t, []*replica{b, third}[i%2].url())
+			one.Header = crowd.Header.Clone()
+			all.Go(func() {
+				wants(t, one.Post(call(i, "back__echo", fmt.Sprint("crowd ", i))).Answer(t), fmt.Sprint("crowd ", i))
+			})
+		}
+		all.Wait()
+		if n := b.restored() + third.restored() - before; n != 1 {
+			t.Errorf("the session was restored %d times", n)
+		}
+	})
+	t.Run("cluster/restore/lists changed", func(t *testing.T) {
+		events := at(s, b).Stream(http.MethodGet, "")
+		for _, list := range []string{"tools", "prompts", "resources"} {
+			events.Message(t, "news of "+list, func(m *mcptest.Message) bool { return m.Method == "notifications/"+list+"/list_changed" })
+		}
+	})
+	t.Run("cluster/restore/questions", func(t *testing.T) {
+		running := at(s, b).Stream(http.MethodPost, call(1, "back__ask", "hello"))
+		asked := running.Message(t, "the question", func(m *mcptest.Message) bool { return m.Method == "elicitation/create" })
+		at(s, third).Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"Ada"}}}`, asked.ID))
+		wants(t, running.Message(t, "the answer", func(m *mcptest.Message) bool { return m.Method == "" }), "hello Ada")
+	})
+	t.Run("cluster/restore/too much said", func(t *testing.T) {
+		if reply := at(long, b).Post(call(1, "back__echo", "x")); reply.Status != http.StatusNotFound || !strings.Contains(reply.Body, "session not found") {
+			t.Errorf("%d %s", reply.Status, reply.Body)
+		}
+	})
+	a.start()
+	a.ready()
+	t.Run("cluster/restore/started anew", func(t *testing.T) {
+		before := b.restored() + third.restored()
+		for i := range 3 {
+			wants(t, at(s, c.replicas[i]).Post(call(i, "back__echo", fmt.Sprint("anew ", i))).Answer(t), fmt.Sprint("anew ", i))
+		}
+		if a.restored() != 0 || b.restored()+third.restored() != before {
+			t.Error("the session moved on, away from where it is")
+		}
+	})
+	t.Run("cluster/restore/another key", func(t *testing.T) {
+		forged := mcptest.NewRawHTTP(t, a.url())
+		id := s.Header.Get("Mcp-Session-Id")
+		forged.Header.Set("Mcp-Session-Id", id[:len(id)-2]+"AA")
+		if reply := forged.Post(call(1, "back__echo", "x")); reply.Status != http.StatusNotFound {
+			t.Errorf("%d %s", reply.Status, reply.Body)
+		}
+	})
+}
+
+// A session that has a process of its own ends with its replica. Without members
+// the replica that notices takes the others.
+func TestBound(t *testing.T) {
+	for name, own := range map[string]bool{"bound": true, "alone": false} {
+		t.Run("cluster/restore/"+name, func(t *testing.T) {
+			o := options{}
+			if own {
+				o.servers = fmt.Sprintf(`,"own":{"command":%q,"share":"session"}`, mcptest.Build(t))
+			}
+			c := start(t, 2, o)
+			s := client(t, c.replicas[0], `{}`)
+			c.replicas[0].kill()
+			reply := at(s, c.replicas[1]).Post(call(1, "back__echo", "x"))
+			if want := map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[own]; reply.Status != want {
+				t.Errorf("%d %s", reply.Status, reply.Body)
+			}
+		})
+	}
+}
