@@ -137,4 +137,28 @@ func TestInstallAsks(t *testing.T) {
 			t.Errorf("%s, %v", data, err)
 		}
 	})
+	t.Run("install/terminal/looks like another", func(t *testing.T) {
+		i := newInstaller(t)
+		data, err := os.ReadFile(i.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const other = "io.github.domdomegg/airtable-mcp-servers"
+		data = bytes.Replace(data, []byte(`"mcpServers": {}`), []byte(`"mcpServers": {"mine": {"command": "true", "enabled": false, "origin": {"registry": "work", "name": "`+other+`"}}}`), 1)
+		if err := os.WriteFile(i.path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		add := []string{"add", "io.github.domdomegg/airtable-mcp-server", "--env", "AIRTABLE_API_KEY=x"}
+		p := i.typing(t, "", add...)
+		p.answer("its name looks like "+other+", which is installed. Go on all the same? [y/N]: ", "n")
+		if text, code := p.end(); !strings.Contains(text, "nothing was installed") || code == 0 {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+		p = i.typing(t, "", add...)
+		p.answer("Go on all the same? [y/N]: ", "y")
+		p.answer(question, "n")
+		if text, code := p.end(); !strings.Contains(text, "nothing was installed") || code == 0 {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+	})
 }
