@@ -165,6 +165,8 @@ var largeTypes = map[string]struct {
 	"jsonrpc.Conn":              {35, "one connection: reading, writing and calls share its state"},
 	"mcphttp/httpclient.Client": {35, "both eras of one transport"},
 	"mcphttp.post":              {45, "one request, from its header to the last byte of its answer"},
+	"mcphttp.Server":            {29, "the sessions of clients, those of other replicas among them"},
+	"peer.Node":                 {26, "a replica: what it sends, receives and takes over"},
 	"mcptest.Session":           {30, "a test server that does everything"},
 	"probe.Session":             {50, "the tester's connection: what it lists, calls and records are to part"},
 	"traffic.Recorder":          {40, "one record, and those who read it"},
