@@ -13,7 +13,7 @@ import (
 // one, which hands it over: by one client, and by sixteen at once. A text of
 // 100 bytes goes there and back.
 func BenchmarkCall(b *testing.B) {
-	c := start(b, 2, options{section: `,"drainDelay":"0s"`})
+	c := start(b, 2, options{})
 	for _, parallel := range []int{1, 16} {
 		for name, r := range map[string]*replica{"local": c.replicas[0], "forwarded": c.replicas[1]} {
 			b.Run(fmt.Sprintf("%s/C=%d", name, parallel), func(b *testing.B) {

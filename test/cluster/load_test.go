@@ -246,8 +246,9 @@ func (y *tally) judge(t *testing.T, b *backend) {
 }
 
 // TestKilled kills replicas under load: nothing is crossed, nothing runs twice,
-// no session ends, and everybody is served again at once. What the balancer
-// sends to a replica that is dying is lost, and has not run.
+// no session ends, and everybody is served again at once. A call
+// that was on its way to the replica that ends is lost; it has run once or not
+// at all.
 func TestKilled(t *testing.T) {
 	t.Run("fault/T45", func(t *testing.T) {
 		kills, clients := 3, 16
