@@ -137,7 +137,8 @@ var attacks = map[string]func([]string) error{
 		}
 		return err
 	},
-	"limits": func([]string) error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, nil, &unix.Rlimit{}) },
+	"orphans": func([]string) error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) },
+	"limits":  func([]string) error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, nil, &unix.Rlimit{}) },
 	"privileges": func([]string) error {
 		if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || n != 1 {
 			return nil

@@ -102,6 +102,7 @@ func TestAttacks(t *testing.T) {
 		{"bpf", base, "bpf", nil, []string{"kernel", "capabilities"}},
 		{"keys", base, "keys", nil, []string{"keys"}},
 		{"shared memory", base, "shared memory", nil, []string{"ipc"}},
+		{"orphans of its own", base, "orphans", nil, []string{"reaper"}},
 		{"limits of the gateway", base, "limits", nil, []string{"prlimit"}},
 	} {
 		t.Run("install/attack "+tt.name, func(t *testing.T) {

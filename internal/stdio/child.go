@@ -38,6 +38,8 @@ type Command struct {
 
 // A controller reaches the process behind a child.
 type controller interface {
+	// look finds what a confined child has forked, before its end unties it.
+	look(c *Child)
 	// terminate asks the child and its process group to end.
 	terminate(c *Child)
 	// kill ends the child and everything it forked.
@@ -54,10 +56,12 @@ type Child struct {
 	stderr *os.File
 	ctl    controller
 
-	id      uint64
-	pid     int
-	started chan struct{} // closed when pid or failure is set
-	failure error
+	id       uint64
+	pid      int
+	confined bool
+	looked   chan struct{}
+	started  chan struct{} // closed when pid or failure is set
+	failure  error
 
 	exitOnce sync.Once
 	exited   chan struct{} // closed when exit is set
@@ -105,15 +109,17 @@ func closeAll(files []*os.File) {
 
 func newChild(cmd Command, id uint64, p pipes, g grace) *Child {
 	return &Child{
-		name:    cmd.Name,
-		grace:   g,
-		id:      id,
-		stdin:   p.stdin,
-		stderr:  p.stderr,
-		stream:  NewStream(p.stdout, p.stdin, StreamOptions{MaxLine: cmd.MaxLine}),
-		started: make(chan struct{}),
-		exited:  make(chan struct{}),
-		done:    make(chan struct{}),
+		name:     cmd.Name,
+		grace:    g,
+		id:       id,
+		stdin:    p.stdin,
+		stderr:   p.stderr,
+		stream:   NewStream(p.stdout, p.stdin, StreamOptions{MaxLine: cmd.MaxLine}),
+		confined: cmd.profile != nil,
+		looked:   make(chan struct{}, 1),
+		started:  make(chan struct{}),
+		exited:   make(chan struct{}),
+		done:     make(chan struct{}),
 	}
 }
 
@@ -144,6 +150,9 @@ func (c *Child) Stop(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
+		if c.confined {
+			c.ctl.look(c)
+		}
 		c.stream.CloseWrite()
 	}()
 	defer func() { <-closed }()

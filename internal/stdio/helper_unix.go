@@ -141,6 +141,9 @@ func (s *starter) obey(e envelope) {
 		if k := s.kids[e.ID]; k != nil && !k.exited {
 			_ = unix.Kill(-k.pid, unix.Signal(e.Signal))
 		}
+	case opLook:
+		s.family.survey(processes())
+		s.report(report{Kind: kindLooked, ID: e.ID})
 	case opKill:
 		if k := s.kids[e.ID]; k != nil {
 			k.kill()

@@ -27,6 +27,9 @@ const helperSocket = 3
 // before it is killed itself.
 const helperWait = 10 * time.Second
 
+// lookWait is how long the end of a child waits for the helper to look.
+const lookWait = time.Second
+
 var errHelperDied = i18n.Errorf("the helper process that starts servers died, and they with it", "启动服务的辅助进程已结束，各服务随之结束")
 
 // platform is the current helper.
@@ -240,6 +243,11 @@ func (h *helperClient) listen() error {
 				c.failure = &sandbox.SetupError{Stage: r.Stage, Err: c.failure}
 			}
 			close(c.started)
+		case kindLooked:
+			select {
+			case c.looked <- struct{}{}:
+			default: // nobody waits any more
+			}
 		case kindExit:
 			h.forget(c)
 			c.ended(exitStatus(r))
@@ -287,6 +295,22 @@ func (h *helperClient) forget(c *Child) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.children, c.id)
+}
+
+// look lets the helper find everything that a child has forked, while its parts
+// are still tied to it.
+func (h *helperClient) look(c *Child) {
+	if h.link.send(order{Op: opLook, ID: c.id}) != nil {
+		return
+	}
+	timer := time.NewTimer(lookWait)
+	defer timer.Stop()
+	select {
+	case <-c.looked:
+	case <-c.done:
+	case <-h.dead:
+	case <-timer.C:
+	}
 }
 
 func (h *helperClient) terminate(c *Child) {

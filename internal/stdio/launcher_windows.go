@@ -172,6 +172,9 @@ func resume(pid uint32) error {
 	return nil
 }
 
+// look has nothing to do: a job holds everything that its processes start.
+func (j *job) look(*Child) {}
+
 // terminate asks the process group to end as Ctrl+Break does.
 func (j *job) terminate(*Child) {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(j.pid))

@@ -26,6 +26,7 @@ const (
 	opStart  = "start"
 	opSignal = "signal"
 	opKill   = "kill"
+	opLook   = "look"
 )
 
 // An order is what we tell the helper. Strings travel as bytes because file
@@ -47,6 +48,7 @@ const (
 	kindStarted = "started"
 	kindFailed  = "failed"
 	kindExit    = "exit"
+	kindLooked  = "looked"
 )
 
 // A report is what the helper tells us.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
@@ -65,6 +66,34 @@ func TestConfinedChild(t *testing.T) {
 			t.Errorf("it ended with %v", status)
 		}
 	})
+}
+
+// TestConfinedDaemon stops a server that left a daemon behind, tied to it by
+// nothing: no parent, no session, no pipe. Another server stays, because what
+// belongs to nobody is killed when no server is left.
+func TestConfinedDaemon(t *testing.T) {
+	l := newTestLauncher(t)
+	mustStart(t, l, roleCommand("echo"))
+	for name, stop := range map[string]func(c *Child){
+		"stop": func(c *Child) {
+			if err := c.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		},
+		"kill": func(c *Child) { c.Kill(); waitDone(t, c) },
+	} {
+		t.Run("install/daemon/"+name, func(t *testing.T) {
+			cmd := confinedRole(t, "echo")
+			cmd.Path, cmd.Args = "/bin/sh", []string{"-c", `(setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!); exec cat`}
+			c := mustStart(t, l, cmd)
+			pid, err := strconv.Atoi(readLine(t, c))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop(c)
+			waitGone(t, pid, 5*time.Second)
+		})
+	}
 }
 
 func TestConfinedStartErrors(t *testing.T) {

@@ -74,6 +74,11 @@ func become() failure {
 	if err := dropCapabilities(); err != nil {
 		return failure{"capabilities", err}
 	}
+	// What the server forks and leaves behind becomes its child again, so that
+	// the helper finds all of it. An exec keeps this, and the filter keeps it on.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return failure{"reaper", err}
+	}
 	if err := restrictFiles(r.Profile, abi); err != nil {
 		return failure{"landlock", err}
 	}

@@ -67,6 +67,7 @@ func rules(p Profile, abi int) []rule {
 		{name: "fastopen", calls: []uint32{unix.SYS_SENDTO, unix.SYS_SENDMMSG}, clauses: []clause{{[]condition{none(3, unix.MSG_FASTOPEN)}, allow}}, otherwise: refuse},
 		{name: "fastopen", calls: []uint32{unix.SYS_SENDMSG}, clauses: []clause{{[]condition{none(2, unix.MSG_FASTOPEN)}, allow}}, otherwise: refuse},
 		{name: "io_uring", calls: []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}, otherwise: absent},
+		{name: "reaper", calls: []uint32{unix.SYS_PRCTL}, clauses: []clause{{[]condition{is(0, unix.PR_SET_CHILD_SUBREAPER)}, refuse}}, otherwise: allow},
 		// The limits of another process are its own.
 		{name: "prlimit", calls: []uint32{unix.SYS_PRLIMIT64}, clauses: []clause{{[]condition{is(0, 0)}, allow}}, otherwise: refuse},
 	}
