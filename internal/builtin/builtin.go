@@ -38,6 +38,8 @@ type Env struct {
 	// Keep keeps a text for the caller and returns its URI; Kept returns it.
 	Keep func(text []byte) (uri string, err error)
 	Kept func(uri string) (kept.Result, error)
+	// JQ reads parts of kept results by jq.
+	JQ kept.Filter
 	// ReadLimit is how much of a kept result is shown at once.
 	ReadLimit int64
 	// Script runs a script within Limits; Job, where it is set, changes one

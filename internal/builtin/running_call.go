@@ -188,7 +188,7 @@ func (r *running) kept(ctx context.Context, req *jsonrpc.Request) ([]byte, *thro
 	data := result.Data
 	if req.Method == script.MethodKeptSlice {
 		query, limit, all := script.Slice(req.Params)
-		part, err := kept.Read(ctx, data, query, limit)
+		part, err := kept.Read(ctx, data, query, limit, nil)
 		if err != nil {
 			return nil, &thrown{Name: callError, Message: err.Error()}
 		}

@@ -155,7 +155,7 @@ func (s *Session) readKept(ctx context.Context, uri string) (*jsonrpc.Response, 
 			return nil, invalidParams("offset must be a number")
 		}
 	}
-	env := &builtin.Env{Kept: func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) }, ReadLimit: s.readLimit()}
+	env := &builtin.Env{Kept: func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) }, ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter}
 	part, err := builtin.ReadPart(ctx, env, id, q)
 	if err != nil {
 		return nil, resourceNotFound(uri, false).WithData(map[string]string{"uri": clip(uri), "why": err.Error()})

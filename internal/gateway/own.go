@@ -49,8 +49,8 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 		Principal: s.opening.Who.ID,
 		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), kept.Result{Data: text}) },
 		Kept:      func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) },
-		ReadLimit: s.readLimit(),
-		Catalog:   func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
+		ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter,
+		Catalog: func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")

@@ -134,7 +134,7 @@ func TestRead(t *testing.T) {
 		{"character", []byte("äöü"), Query{}, 3, "ä", "offset=2"},
 	} {
 		t.Run("code/read "+tt.name, func(t *testing.T) {
-			part, err := Read(t.Context(), tt.data, tt.q, tt.limit)
+			part, err := Read(t.Context(), tt.data, tt.q, tt.limit, Filtered)
 			text := part.Text
 			if err != nil {
 				text = err.Error()
@@ -152,7 +152,7 @@ func TestRead(t *testing.T) {
 		var got []byte
 		q := Query{Lines: "1-"}
 		for {
-			part, err := Read(t.Context(), whole, q, 1000)
+			part, err := Read(t.Context(), whole, q, 1000, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,8 +32,13 @@ type Part struct {
 	Rest string
 }
 
-// Read reads a part of a result, at most limit bytes of it.
-func Read(ctx context.Context, data []byte, q Query, limit int64) (Part, error) {
+// A Filter reads a part of a result by jq, as Filtered does, where a filter that
+// grows without end hurts nobody else.
+type Filter func(ctx context.Context, data []byte, filter string, limit int64) (Part, error)
+
+// Read reads a part of a result, at most limit bytes of it; jq reads what a
+// query for jq asks for.
+func Read(ctx context.Context, data []byte, q Query, limit int64, jq Filter) (Part, error) {
 	set := 0
 	for _, text := range []string{q.Lines, q.Grep, q.JQ} {
 		if text != "" {
@@ -49,7 +54,10 @@ func Read(ctx context.Context, data []byte, q Query, limit int64) (Part, error) 
 	case q.Grep != "":
 		return byPattern(data, q.Grep, limit)
 	case q.JQ != "":
-		return byJQ(ctx, data, q.JQ, limit)
+		if err := checkJQ(data, q.JQ); err != nil {
+			return Part{}, err
+		}
+		return jq(ctx, data, q.JQ, limit)
 	}
 	return byOffset(data, q.Offset, limit)
 }
@@ -148,34 +156,39 @@ const (
 	jqTime     = time.Second
 )
 
-// jqSlots bounds how many run at once.
-var jqSlots = make(chan struct{}, 2)
-
 // endless are functions by which a filter may run, or grow, without end.
 var endless = []string{"input", "inputs", "env", "$ENV", "range", "repeat", "while", "until", "recurse", "limit", "combinations", "debug", "input_line_number"}
 
-func byJQ(ctx context.Context, data []byte, filter string, limit int64) (Part, error) {
+// checkJQ refuses what need not be tried.
+func checkJQ(data []byte, filter string) error {
 	if len(data) > maxJQInput {
-		return Part{}, i18n.Errorf("jq reads up to %d MB, and the result has %d: use lines or grep", "jq 最多读取 %d MB，而结果有 %d MB：请用 lines 或 grep", maxJQInput>>20, len(data)>>20)
+		return i18n.Errorf("jq reads up to %d MB, and the result has %d: use lines or grep", "jq 最多读取 %d MB，而结果有 %d MB：请用 lines 或 grep", maxJQInput>>20, len(data)>>20)
 	}
 	query, err := gojq.Parse(filter)
 	if err != nil {
-		return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
+		return i18n.Errorf("jq: %v", "jq：%v", err)
 	}
 	if word := forbidden(query); word != "" {
-		return Part{}, i18n.Errorf("jq: %s is not allowed here", "jq：此处不允许 %s", word)
+		return i18n.Errorf("jq: %s is not allowed here", "jq：此处不允许 %s", word)
+	}
+	if !json.Valid(data) {
+		return i18n.Errorf("jq: the result is no JSON: use lines or grep", "jq：结果不是 JSON：请用 lines 或 grep")
+	}
+	return nil
+}
+
+// Filtered runs a jq filter. One call of a function may take as much memory and
+// time as it likes: it belongs in a process that has limits.
+func Filtered(ctx context.Context, data []byte, filter string, limit int64) (Part, error) {
+	query, err := gojq.Parse(filter)
+	if err != nil {
+		return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
 	}
 	var value any
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	if err := dec.Decode(&value); err != nil {
-		return Part{}, i18n.Errorf("jq: the result is no JSON: use lines or grep", "jq：结果不是 JSON：请用 lines 或 grep")
-	}
-	select {
-	case jqSlots <- struct{}{}:
-		defer func() { <-jqSlots }()
-	case <-ctx.Done():
-		return Part{}, context.Cause(ctx)
+		return Part{}, i18n.Errorf("jq: %v", "jq：%v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, jqTime)
 	defer cancel()

@@ -77,7 +77,13 @@ func (p *process) run(ctx context.Context, job *Job) *Outcome {
 	l := &journal{conn: p.conn, head: job.Limits.Log / 2, tail: job.Limits.Log - job.Limits.Log/2}
 	m := newMeter(job.Limits)
 	ended := make(chan *Outcome, 1)
-	go func() { ended <- runEngine(ctx, p.conn, job, l, m) }()
+	go func() {
+		if job.JQ != "" {
+			ended <- runFilter(ctx, job, m)
+		} else {
+			ended <- runEngine(ctx, p.conn, job, l, m)
+		}
+	}()
 	var o *Outcome
 	select {
 	case o = <-ended:

@@ -20,6 +20,8 @@ type Runner struct {
 	launcher *stdio.Launcher
 	exe      string
 
+	filters chan struct{} // one for each that runs
+
 	mu     sync.Mutex
 	warm   *child // one that waits for its job; nil for none
 	cool   *time.Timer
@@ -29,7 +31,7 @@ type Runner struct {
 
 // NewRunner returns a Runner that starts the program exe through a launcher.
 func NewRunner(launcher *stdio.Launcher, exe string) *Runner {
-	return &Runner{launcher: launcher, exe: exe}
+	return &Runner{launcher: launcher, exe: exe, filters: make(chan struct{}, 2)}
 }
 
 // A child is the process of one script.

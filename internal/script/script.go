@@ -84,6 +84,10 @@ type Job struct {
 	Seed   uint64    `json:"seed,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Limits Limits    `json:"limits"`
+	// JQ is a filter to run on Args instead, of which at most Most bytes are
+	// wanted; the value is a kept.Part.
+	JQ   string `json:"jq,omitempty"`
+	Most int64  `json:"most,omitempty"`
 }
 
 // An Outcome is how a script ended.

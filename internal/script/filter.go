@@ -1,0 +1,65 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/kept"
+)
+
+// filterLimits bound a filter: a result of the largest size has to fit, as Go
+// keeps it.
+var filterLimits = Limits{Memory: 384 << 20, CPU: 3 * time.Second}
+
+// filterWait is how long a filter may take, with the start of its process.
+const filterWait = 10 * time.Second
+
+// Filter runs a jq filter in a process of its own, two at once. It is a
+// kept.Filter.
+func (r *Runner) Filter(ctx context.Context, data []byte, filter string, limit int64) (kept.Part, error) {
+	if r == nil {
+		return kept.Part{}, i18n.Errorf("jq cannot be used here: use lines or grep", "此处不能使用 jq：请用 lines 或 grep")
+	}
+	select {
+	case r.filters <- struct{}{}:
+		defer func() { <-r.filters }()
+	case <-ctx.Done():
+		return kept.Part{}, context.Cause(ctx)
+	}
+	tooLong := i18n.Errorf("jq: it took too long", "jq：耗时过长")
+	ctx, cancel := context.WithTimeoutCause(ctx, filterWait, tooLong)
+	defer cancel()
+	o, err := r.Run(ctx, &Job{JQ: filter, Args: data, Most: limit, Limits: filterLimits}, nil)
+	switch {
+	case err != nil:
+		return kept.Part{}, err
+	case o.Fault == nil:
+	case o.Fault.Limit == LimitMemory:
+		return kept.Part{}, i18n.Errorf("jq: it needs more than %d MB", "jq：所需内存超过 %d MB", filterLimits.Memory>>20)
+	case o.Fault.Limit != "":
+		return kept.Part{}, tooLong
+	default:
+		return kept.Part{}, i18n.Errorf("%s", "%s", o.Fault.Message)
+	}
+	var part kept.Part
+	if err := json.Unmarshal(o.Value, &part); err != nil {
+		return kept.Part{}, i18n.Errorf("reading the outcome of a filter: %w", "读取 jq 结果失败：%w", err)
+	}
+	return part, nil
+}
+
+// runFilter runs the filter of a job.
+func runFilter(ctx context.Context, job *Job, m *meter) *Outcome {
+	m.busy <- true
+	part, err := kept.Filtered(ctx, job.Args, job.JQ, job.Most)
+	if err != nil {
+		return faulty("JQ", err.Error())
+	}
+	raw, err := json.Marshal(part)
+	if err != nil {
+		return faulty("JQ", err.Error())
+	}
+	return &Outcome{Value: raw}
+}
