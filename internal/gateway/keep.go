@@ -99,15 +99,9 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 	if s.opening.Server != "" || c.Via == traffic.DoorRun || c.Via == traffic.DoorScript {
 		return
 	}
-	rules, cfg := s.resultRules().of(t.upstream.Config(), t.name), &s.gw.config().Results
-	cut := kept.Cutter{
-		Text: rules.Limit, Blob: rules.Blobs, Head: cfg.Head, Tail: cfg.Tail, Links: c.client.rules.Links,
-		// By exec there is no schema that asks for it.
-		Structured: c.Via == traffic.DoorExec || rules.Structured == config.StructuredCut,
-		Keep:       s.keepPart,
-	}
-	if !cut.Small(len(resp.Result)) {
-		s.cut(&cut, resp)
+	rules := s.resultRules().of(t.upstream.Config(), t.name)
+	if few := (&kept.Cutter{Text: rules.Limit, Blob: rules.Blobs}); !few.Small(len(resp.Result)) {
+		s.cut(c, rules, resp)
 	}
 	if size := len(resp.Result); size > kept.LeastShown {
 		name, _ := jsonrpc.GetString(c.client.caller.Info, "name")
@@ -116,7 +110,14 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 }
 
 // cut shows a large result in part, and counts what is left out.
-func (s *Session) cut(cut *kept.Cutter, resp *jsonrpc.Response) {
+func (s *Session) cut(c *Call, rules config.ResultLimit, resp *jsonrpc.Response) {
+	cfg := &s.gw.config().Results
+	cut := kept.Cutter{
+		Text: rules.Limit, Blob: rules.Blobs, Head: cfg.Head, Tail: cfg.Tail, Links: c.client.rules.Links,
+		// By exec there is no schema that asks for it.
+		Structured: c.Via == traffic.DoorExec || rules.Structured == config.StructuredCut,
+		Keep:       s.keepPart,
+	}
 	if cut.Text > 0 && mcp.IsToolError(resp.Result) {
 		cut.Text = max(cut.Text, leastError)
 	}
