@@ -37,7 +37,7 @@ run: build ## build, then serve over HTTP
 	$(BIN) http
 
 check: vet ## formatting, vet, unit tests with the race detector, the diagonal of the matrix (about 3 minutes)
-	test/again.sh -race -- $(UNIT)
+	test/again.sh -race -timeout 20m -- $(UNIT)
 	$(GO) test -tags purego ./internal/jsonrpc # as where there is no assembly for it
 	test/again.sh -- ./test/matrix
 	$(MAKE) ui-test
