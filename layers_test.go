@@ -78,7 +78,7 @@ var layers = map[string][]string{
 		"catalog", "upstream", "builtin", "gateway", "probe", "tester/history", "tester/lint", "tester/record", "tester/suite"},
 	"env":             {"secrets", "config/problem", "spelling", "config"},
 	"lock":            {"config", "sandbox"},
-	"install":         {"spelling", "config", "safehttp", "definition", "env"},
+	"install":         {"disk", "spelling", "config", "safehttp", "definition", "env"},
 	"control":         {"config/problem", "config", "env", "access", "upstream", "gateway", "web"},
 	"clients":         {"config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web"},
 	"daemon/instance": {"peer", "seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "telemetry", "control"},

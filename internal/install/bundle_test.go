@@ -116,6 +116,35 @@ func TestOfficialBundles(t *testing.T) {
 	}
 }
 
+// A bundle may name a folder that it would like, and gets none that nobody chose.
+func TestFolderOfBundle(t *testing.T) {
+	for _, folder := range []string{"/", "${HOME}", t.TempDir()} {
+		t.Run("install/folder/"+folder, func(t *testing.T) {
+			manifest := strings.Replace(goodManifest, `"server"`, fmt.Sprintf(`"user_config":{"dir":{"type":"directory","title":"t","default":%q},"f":{"type":"file","title":"t","default":"/etc/passwd"}},"server"`, folder), 1)
+			b, err := FetchBundle(t.Context(), packed(t, nil, "manifest.json", manifest, "i.js", ""), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			p, err := b.Plan(here(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answers := Answers{}
+			if err := Settle(p.Questions, answers); err != nil {
+				t.Fatal(err)
+			}
+			filled, err := p.Fill("n", answers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := filled.Entry.needs; len(got.Write) > 0 || len(got.Read) != 1 {
+				t.Errorf("it may use %+v", got)
+			}
+		})
+	}
+}
+
 func TestBadBundles(t *testing.T) {
 	good := []string{"manifest.json", goodManifest, "i.js", ""}
 	with := func(more ...string) []string { return append(append([]string{}, good...), more...) }

@@ -236,7 +236,10 @@ func (p *BundlePlan) ask() error {
 		if u.Sensitive {
 			q.Kind = KindEnv
 		}
-		q.Default = p.defaultOf(u)
+		if q.Default = p.defaultOf(u); q.opens() {
+			// What the server may touch is never the choice of its author.
+			q.Placeholder, q.Default = q.Default, ""
+		}
 		p.Questions = append(p.Questions, q)
 	}
 	return nil

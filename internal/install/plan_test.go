@@ -198,6 +198,13 @@ func TestFill(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_STATE_HOME", "")
+	own := filepath.Join(home, ".mcp-all-in-one", "servers")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -218,6 +225,9 @@ func TestAnswers(t *testing.T) {
 		"path":           {Question{Format: "filepath"}, file, file},
 		"no path":        {Question{Format: "filepath"}, file + "x", ""},
 		"not a folder":   {Question{Format: "directory"}, file, ""},
+		"root":           {Question{Format: "directory"}, "/", ""},
+		"home":           {Question{Format: "directory"}, home, ""},
+		"our folder":     {Question{Format: "directory"}, own, ""},
 		"line break":     {Question{}, "a\nb", ""},
 		"option":         {Question{Kind: KindArg}, "--eval", ""},
 		"minus":          {Question{Kind: KindArg, Format: "number"}, "-1", "-1"},

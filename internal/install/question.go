@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -28,6 +30,9 @@ type Question struct {
 	Format      string // "", string, number, boolean, filepath, directory
 	Min, Max    string // of a number, where the manifest says
 }
+
+// opens says that the answer is a file or folder that the server may use.
+func (q *Question) opens() bool { return q.Format == "filepath" || q.Format == "directory" }
 
 // A Kind is where an answer goes.
 type Kind string
@@ -84,7 +89,8 @@ func (q *Question) Check(text string) (string, error) {
 		if text != "true" && text != "false" {
 			return "", q.refuse("must be true or false", "必须是 true 或 false")
 		}
-	case "filepath", "directory":
+	}
+	if q.opens() {
 		return q.checkPath(text)
 	}
 	return text, nil
@@ -123,7 +129,18 @@ func (q *Question) checkPath(text string) (string, error) {
 	if q.Format == "directory" && !info.IsDir() {
 		return "", q.refuse("%s is not a folder", "%s 不是文件夹", path)
 	}
+	for _, ours := range []string{config.UserDir(config.Home()), config.StateDir()} {
+		if ours != "" && (within(path, ours) || within(ours, path)) {
+			return "", q.refuse("%s holds the configuration and the keys of this gateway: name a folder without them", "%s 含有本网关的配置和密钥：请指定不含它们的文件夹", path)
+		}
+	}
 	return path, nil
+}
+
+// within says whether a path is a folder or something in it, links followed.
+func within(path, folder string) bool {
+	rest, err := filepath.Rel(disk.RealPath(folder), disk.RealPath(path))
+	return err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator))
 }
 
 func (q *Question) refuse(en, zh string, args ...any) error {
