@@ -155,7 +155,7 @@ func addBundle(t *testing.T, g *guarded, look func(*testing.T, string) shownOffe
 	o := parsed[shownOffer](t, g.want(t, 200, "boss", "POST", "add/bundle?name=hello.mcpb", string(data)))
 	g.want(t, 422, "boss", "POST", "add/bundle?name=hello.mcpb", "no zip")
 	g.want(t, 422, "boss", "POST", "add/bundle?name=hello.txt", string(data))
-	answers := fmt.Sprintf(`{"arg":{"folders":[%q]},"env":{"key":["s3cret"]}}`, g.dir)
+	answers := fmt.Sprintf(`{"arg":{"folders":[%q]},"env":{"key":["s3cret"]}}`, t.TempDir())
 	first := g.want(t, 200, "boss", "POST", "add/"+o.ID+"/show", `{"confined":true,"answers":`+answers+`}`)
 	second := g.want(t, 200, "boss", "POST", "add/"+o.ID+"/show", `{"name":"hallo","confined":true,"answers":`+answers+`}`)
 	if strings.Contains(first+second, "s3cret") {

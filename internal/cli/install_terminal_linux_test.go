@@ -84,7 +84,7 @@ func TestInstallAsks(t *testing.T) {
 	const question = "Install and start it? [y/N/e edit the entry]: "
 	t.Run("install/terminal/no", func(t *testing.T) {
 		i := newInstaller(t)
-		p := i.typing(t, "", "add", bundle, "--arg", "folders="+i.dir, "--arg", "greeting=hi", "--env", "key=x")
+		p := i.typing(t, "", "add", bundle, "--arg", "folders="+i.chosen, "--arg", "greeting=hi", "--env", "key=x")
 		p.answer(question, "n")
 		if text, code := p.end(); !strings.Contains(text, "nothing was installed") || code == 0 {
 			t.Errorf("exit code %d: %s", code, text)
@@ -100,7 +100,7 @@ func TestInstallAsks(t *testing.T) {
 		p.see("this is needed")
 		p.answer("folders: ", "/nowhere/at/all")
 		p.see("there is no /nowhere/at/all")
-		p.answer("folders: ", i.dir)
+		p.answer("folders: ", i.chosen)
 		p.answer("folders: ", "")
 		p.answer("greeting [hello]: ", "good day")
 		p.answer("key: ", "s3cret")
@@ -124,7 +124,7 @@ func TestInstallAsks(t *testing.T) {
 		if err := os.WriteFile(editor, []byte(program), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		p := i.typing(t, editor, "add", bundle, "--arg", "folders="+i.dir, "--arg", "greeting=hi", "--env", "key=x")
+		p := i.typing(t, editor, "add", bundle, "--arg", "folders="+i.chosen, "--arg", "greeting=hi", "--env", "key=x")
 		p.answer(question, "e")
 		p.see("the entry is not a JSON object, so it stays as it was")
 		p.answer(question, "e")

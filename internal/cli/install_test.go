@@ -16,7 +16,7 @@ import (
 
 // installer is the program with a home and a registry of its own.
 type installer struct {
-	dir, path, program string
+	dir, chosen, path, program string
 }
 
 func newInstaller(t *testing.T) *installer {
@@ -37,7 +37,7 @@ func newInstaller(t *testing.T) *installer {
 		http.ServeFile(w, r, filepath.Join(files, name+".json"))
 	}))
 	t.Cleanup(srv.Close)
-	i := &installer{dir: t.TempDir(), program: mcptest.BuildProduct(t)}
+	i := &installer{dir: t.TempDir(), chosen: t.TempDir(), program: mcptest.BuildProduct(t)}
 	i.path = filepath.Join(i.dir, "mcp.json")
 	content := fmt.Sprintf(`{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL)
 	if err := os.WriteFile(i.path, []byte(content), 0o600); err != nil {
@@ -97,7 +97,7 @@ func TestInstallBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.dir, "--env", "key=s3cret")
+	stdout, stderr, code := i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.chosen, "--env", "key=s3cret")
 	if code != 0 || !strings.Contains(stderr, "started: hello, 1 tools") || !strings.Contains(stderr, "signed (not checked)") {
 		t.Fatalf("install/bundle: exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -108,7 +108,7 @@ func TestInstallBundle(t *testing.T) {
 	if stdout, stderr, code = i.run(t, "call", "hello", "hello"); code != 0 || !strings.Contains(stdout, `"key":"s3cret"`) {
 		t.Errorf("install/bundle: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if _, stderr, code = i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.dir, "--env", "key=x"); code != 2 || !strings.Contains(stderr, "hello exists; --name OTHER, or --replace") {
+	if _, stderr, code = i.run(t, "add", bundle, "--yes", "--arg", "folders="+i.chosen, "--env", "key=x"); code != 2 || !strings.Contains(stderr, "hello exists; --name OTHER, or --replace") {
 		t.Errorf("install/bundle: exit code %d\n%s", code, stderr)
 	}
 	// With a lock, what is not in it does not start, and what is does.

@@ -1,6 +1,8 @@
 // Adding a server: by name, bundle, command and URL.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { accessible, api, commandLine, done, newPage, suite, visit } from "./lib.mjs";
 
@@ -80,9 +82,10 @@ test("console/add a bundle is read, asked about, unpacked after the yes", async 
   await page.locator("#add-q-folders").fill("/no/such/folder");
   await page.getByText("there is no /no/such/folder").waitFor();
   assert.ok(await page.getByTestId("add-go").isDisabled());
-  await page.locator("#add-q-folders").fill(process.env.HOME);
+  const folder = mkdtempSync(join(tmpdir(), "chosen-"));
+  await page.locator("#add-q-folders").fill(folder);
   await page.locator("#add-q-key").fill("s3cret-key");
-  await rows(page).getByText(process.env.HOME).first().waitFor();
+  await rows(page).getByText(folder).first().waitFor();
   await page.locator("[data-testid=add-go]:enabled").click();
   await page.getByTestId("added").getByText("hello is up with 1 tools").waitFor();
   assert.ok(!file().includes("s3cret-key"));
