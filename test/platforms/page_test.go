@@ -16,7 +16,7 @@ mingw from the distribution's packages.
 | Linux arm64 | qemu-user | stdio to stdio, HTTP to stdio, HTTP to HTTP, stop, children gone | %s |
 | Linux armv7 | qemu-user | the same | %s |
 | Linux riscv64 | qemu-user | the same | %s |
-| Windows amd64 | wine 8 | the same, list, call | %s |
+| Windows amd64 | wine 8 | the same, list, call, as a service | %s |
 
 Linux amd64 is what all other tests run on. Not run here:
 
