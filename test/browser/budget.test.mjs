@@ -20,8 +20,8 @@ test("console/budget the first page loads at most 110 KB, packed, with its fonts
   const [script, style, fonts] = [sum(".js"), sum(".css"), sum(".woff2")];
   const sizes = `${script} bytes of script, ${style} of style, ${fonts} of fonts`;
   console.log("# " + sizes);
-  assert.ok(script > 0 && script <= 66 * 1024, sizes);
-  assert.ok(style > 0 && style <= 16 * 1024, sizes);
+  assert.ok(script > 0 && script <= 60 * 1024, sizes);
+  assert.ok(style > 0 && style <= 17 * 1024, sizes);
   assert.ok(fonts > 0 && fonts <= 29 * 1024, sizes);
   assert.ok(script + style + fonts + 4 * 1024 <= 110 * 1024, sizes);
   assert.ok(![...loaded].some((f) => f.startsWith("codemirror")), "the editor is loaded on demand");

@@ -43,7 +43,7 @@ export class Rows {
 export const all = new Rows();
 /** calls are those that clients made, without what they caused. */
 export const calls = new Rows();
-/** version changes when rows have changed: at once for a person, and at most five times a second for new calls. */
+/** version changes when rows have changed: at once for a person, and at most three times a second for new calls. */
 export const version = signal(0);
 export const paused = signal(false);
 export const more = signal(false);
@@ -55,7 +55,7 @@ let filter: string | undefined;
 interface Answer { rev: number; calls: Call[]; more: boolean }
 const url = (q: string, before = 0, limit = page) => `traffic?limit=${limit}&q=${encodeURIComponent(q)}` + (before ? `&before=${before}` : "");
 
-const pause = 200; // milliseconds between two pictures of new calls
+const pause = 300; // milliseconds between two pictures of new calls
 let frame = 0, waits = 0, shown = 0;
 function changed(): void {
   frame ||= requestAnimationFrame(() => { frame = 0; shown = performance.now(); version.value++; });
