@@ -71,8 +71,8 @@ func (r *reader) checkMembers() {
 	}
 }
 
-// isAddress says whether a text is a host and a port that is not 0; where others
-// have to find it, the host is not that of all addresses.
+// isAddress says whether a text is a host and a port other than 0. An address
+// that others dial (found) needs a host other than 0.0.0.0 and ::.
 func isAddress(s string, found bool) bool {
 	host, port, err := net.SplitHostPort(s)
 	n, bad := strconv.ParseUint(port, 10, 16)

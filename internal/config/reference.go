@@ -33,8 +33,9 @@ func Reference() []byte {
 		fmt.Fprintf(&b, "| `%s` at the top | `compact.%s` |\n", name, topNames[name])
 	}
 	b.WriteString("\n## Problems\n\n| code | meaning | 含义 |\n|---|---|---|\n")
-	for _, code := range slices.Sorted(maps.Keys(problem.Texts)) {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(problem.Explanations[code].En), cell(problem.Explanations[code].Zh))
+	for _, code := range slices.Sorted(slices.Values(problem.Codes())) {
+		en, zh, _ := problem.Explain(code)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", code, cell(en), cell(zh))
 	}
 	return []byte(b.String())
 }

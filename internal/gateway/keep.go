@@ -100,7 +100,7 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 		return
 	}
 	rules := s.resultRules().of(t.upstream.Config(), t.name)
-	if few := (&kept.Cutter{Text: rules.Limit, Blob: rules.Blobs}); !few.Small(len(resp.Result)) {
+	if !kept.Small(len(resp.Result), rules.Limit, rules.Blobs) {
 		s.cut(c, rules, resp)
 	}
 	if size := len(resp.Result); size > kept.LeastShown {

@@ -78,8 +78,8 @@ func HandleOwner(box *seal.Box, handle string) string {
 	return v.Owner
 }
 
-// ownerFor is the replica where a retry of req has to come back to: this one,
-// unless the state is that of a server that all replicas reach alike.
+// ownerFor is the replica that a retry of req has to reach: this one, unless the
+// server keeps the state and every replica reaches that server.
 func (s *Session) ownerFor(ctx context.Context, p party, req *jsonrpc.Request) string {
 	if s.gw.opt.Owner == "" {
 		return ""

@@ -32,9 +32,10 @@ type Cutter struct {
 	whole []string // the texts that were cut
 }
 
-// Small says that nothing of a result of that size is cut.
-func (k *Cutter) Small(size int) bool {
-	return (k.Text <= 0 || int64(size) <= k.Text) && (k.Blob <= 0 || int64(size) <= k.Blob)
+// Small says that nothing of a result of that size is cut, with these limits for
+// texts and for blobs; 0 is no limit.
+func Small(size int, text, blob int64) bool {
+	return (text <= 0 || int64(size) <= text) && (blob <= 0 || int64(size) <= blob)
 }
 
 // Result is a result with its large parts left out; the others stay as they
@@ -69,7 +70,7 @@ func (k *Cutter) blocks(content []byte) [][]byte {
 	var blocks [][]byte
 	for block := range jsonrpc.Elements(content) {
 		shown := block
-		if !k.Small(len(block)) {
+		if !Small(len(block), k.Text, k.Blob) {
 			if short := k.block(block); short != nil {
 				shown = short
 			}

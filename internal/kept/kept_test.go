@@ -130,6 +130,7 @@ func TestRead(t *testing.T) {
 		{"jq of text", data, Query{JQ: "."}, 100, "no JSON", ""},
 		{"jq without end", doc, Query{JQ: "[range(1e9)]"}, 100, "range is not allowed", ""},
 		{"jq def", doc, Query{JQ: "def f: f; f"}, 100, "def is not allowed", ""},
+		{"jq too long", doc, Query{JQ: strings.Repeat("(", 5_000_000)}, 100, "at most 4096 are read", ""},
 		{"two ways", doc, Query{JQ: ".", Grep: "x"}, 100, "give one of", ""},
 		{"character", []byte("äöü"), Query{}, 3, "ä", "offset=2"},
 	} {

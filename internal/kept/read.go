@@ -153,6 +153,9 @@ func byPattern(data []byte, pattern string, limit int64) (Part, error) {
 // What jq may cost: gojq has no bound of its own.
 const (
 	maxJQInput = 16 << 20
+	// maxFilter bounds how deep a filter is nested: reading it takes as much of
+	// the stack, and a stack that overflows ends the gateway.
+	maxFilter = 4 << 10
 	jqTime     = time.Second
 )
 
@@ -163,6 +166,9 @@ var endless = []string{"input", "inputs", "env", "$ENV", "range", "repeat", "whi
 func checkJQ(data []byte, filter string) error {
 	if len(data) > maxJQInput {
 		return i18n.Errorf("jq reads up to %d MB, and the result has %d: use lines or grep", "jq 最多读取 %d MB，而结果有 %d MB：请用 lines 或 grep", maxJQInput>>20, len(data)>>20)
+	}
+	if len(filter) > maxFilter {
+		return i18n.Errorf("jq: the filter has %d bytes, and at most %d are read", "jq：过滤器有 %d 字节，最多读取 %d 字节", len(filter), maxFilter)
 	}
 	query, err := gojq.Parse(filter)
 	if err != nil {

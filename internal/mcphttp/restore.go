@@ -9,7 +9,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// Has says whether a session is here, whoever's it is.
+// Has reports whether this process has the session, for any principal.
 func (s *Server) Has(id string) bool {
 	s.table.mu.RLock()
 	defer s.table.mu.RUnlock()

@@ -3,8 +3,8 @@ package problem
 // Explain returns at length what a code of this package means and what to do,
 // in English and Chinese; false when it is none of ours.
 func Explain(code string) (en, zh string, ok bool) {
-	e, ok := Explanations[code]
-	return e.En, e.Zh, ok
+	e, ok := explanations[code]
+	return e.en, e.zh, ok
 }
 
 // Codes returns the codes of this package.
@@ -16,8 +16,8 @@ func Codes() []string {
 	return codes
 }
 
-// Explanations by code; texts holds what is said at the place itself.
-var Explanations = map[string]struct{ En, Zh string }{
+// explanations by code; texts holds what is said at the place itself.
+var explanations = map[string]struct{ en, zh string }{
 	NotFound: {"There is no config file where one was looked for. Name one with --config, or create the file that the message names; `mcp-all-in-one config path` shows every place.",
 		"在查找的位置没有配置文件。用 --config 指定文件，或创建提示中的文件；`mcp-all-in-one config path` 列出全部位置。"},
 	Unreadable: {"The config file is there and cannot be opened or read. Check the path and its permissions.",

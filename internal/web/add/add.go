@@ -36,7 +36,7 @@ type Gateway interface {
 type Started struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
-	// State is that of its page.
+	// State is the state that the page of the server shows.
 	State string `json:"state"`
 	Tools int    `json:"tools"`
 	// Reason is why it does not run, and was switched off; Stderr is the end of
