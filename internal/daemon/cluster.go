@@ -68,7 +68,8 @@ func (f *front) closePeer(ctx context.Context) {
 		return
 	}
 	if err := f.peer.Shutdown(ctx); err != nil {
-		f.peer.Close()
+		// To close the rest would tell the others that nothing of it was begun.
+		f.in.Log.Warn("other replicas still wait for answers", "err", err)
 	}
 	f.in.Cluster.Close()
 }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,6 +40,7 @@ const (
 const (
 	dialWait  = time.Second
 	dialTries = 2
+	keptTries = 16
 	keptConns = 1024 // to each replica
 )
 
@@ -85,13 +87,46 @@ func dialTLS(ctx context.Context, dialer *net.Dialer, secure *tls.Config, networ
 	if err != nil {
 		return nil, err
 	}
-	over := tls.Client(conn, secure)
+	under := &rawConn{Conn: conn}
+	over := tls.Client(under, secure)
 	if err := over.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	return over, nil
+	return &peerConn{over, under}, nil
 }
+
+// A rawConn is what lies below the encryption.
+type rawConn struct {
+	net.Conn
+	broken atomic.Bool // reading failed: what comes after is not the owner's word
+}
+
+func (c *rawConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.broken.Store(true)
+	}
+	return n, err
+}
+
+// A peerConn tells a connection that its owner closed from one that broke.
+type peerConn struct {
+	*tls.Conn
+	under *rawConn
+}
+
+func (c *peerConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == io.EOF && !c.under.broken.Load() {
+		err = errClosed
+	}
+	return n, err
+}
+
+// errClosed says that the owner closed a connection, and signed that it did. It
+// closes those that wait for a request, and answers on the others.
+var errClosed = i18n.Errorf("the replica closed the connection", "副本关闭了连接")
 
 // Elsewhere hands a request to the replica that it belongs to.
 func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
@@ -190,18 +225,20 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 			return answered
 		case isDead(err):
 			return dead
-		case try == dialTries:
+		case errors.Is(err, errClosed) && try < keptTries: // others that were kept may be closed too
+		case try >= dialTries:
 			n.opt.Log.Warn("replica not reached", "node", to.Node, "address", to.Address, "err", err)
 			return unreachable
 		}
 	}
 }
 
-// notSent says that the owner has read nothing: there was no connection, or it
-// ended with the handshake, by which the owner refuses a certificate.
+// notSent says that the owner has read nothing: there was no connection, it
+// ended with the handshake, by which the owner refuses a certificate, or the
+// owner closed it before it saw the request.
 func notSent(err error) bool {
 	refused := new(net.OpError)
-	return errors.As(err, new(dialError)) || errors.As(err, &refused) && refused.Op == "remote error"
+	return errors.As(err, new(dialError)) || errors.As(err, &refused) && refused.Op == "remote error" || errors.Is(err, errClosed)
 }
 
 // isDead says that a failed connection proves that nobody is there.

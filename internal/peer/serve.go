@@ -52,6 +52,14 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		notRun(w, notThisRun)
 		return
 	}
+	defer func() {
+		if v := recover(); v != nil {
+			// The connection is about to be closed, which alone would say that
+			// nothing was begun.
+			http.NewResponseController(w).Flush()
+			panic(v)
+		}
+	}()
 	ctx := context.WithValue(access.With(r.Context(), who), hopKey{}, true)
 	n.serve(w, r.WithContext(ctx))
 }

@@ -15,7 +15,7 @@ test("the catalog shows names, cost, limits and equal names", async () => {
   assert.match(await row.innerText(), /same name as (modern|corpus)\/echo/);
   await page.getByText("Context cost by server").waitFor();
   await page.getByLabel("Client limits").getByText(/of 100 tools/).waitFor();
-  assert.equal(await commandLine(page), "mcp-all-in-one cost");
+  await commandLine(page, "mcp-all-in-one cost");
   await page.locator("[data-filter]").fill("demo add");
   await page.getByTestId("row-demo-add").waitFor();
   await page.getByTestId("row-demo-echo").waitFor({ state: "detached" });

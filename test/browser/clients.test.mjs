@@ -33,7 +33,7 @@ test("connect wizard: the exact difference, a backup, then undo to the byte", as
   await diff.getByText('"mcp-all-in-one"').waitFor();
   assert.ok(!(await diff.innerText()).includes("ghp_very_secret"), "a secret is in the page");
   assert.equal(readFileSync(file, "utf8"), before, "a preview wrote the file");
-  assert.equal(await commandLine(page), "mcp-all-in-one connect cursor");
+  await commandLine(page, "mcp-all-in-one connect cursor");
   await accessible(page);
   await page.getByRole("button", { name: "Save with backup" }).click();
   await page.getByTestId("wizard").locator("[data-state=waiting]").waitFor();

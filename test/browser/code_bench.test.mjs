@@ -17,7 +17,7 @@ test("code/bench a script shows its value, its log and its calls, each in Traffi
   await visit(page, "bench/demo");
   await page.getByRole("button", { name: "Script", exact: true }).click();
   await page.waitForURL("**/ui/bench/~default/script");
-  assert.equal(await commandLine(page), "mcp-all-in-one script FILE");
+  await commandLine(page, "mcp-all-in-one script FILE");
   await page.locator("#script-args").fill('{"b":40}');
   const pane = await ran(page, "const {sum} = await tools.demo.add({a: 2, b: args.b});\nconsole.log('the sum is', sum);\nawait tools.modern.echo({message: 'hi'});\nreturn {sum, twice: 2 * sum}");
   await pane.getByTestId("tab-value").click();

@@ -99,7 +99,7 @@ test("console/5 a row opens wherever it is clicked, and says why a call failed",
   const entry = page.getByTestId("entry");
   await entry.getByTestId("why").getByText("this tool always fails").waitFor();
   await entry.getByTestId("waterfall").getByText("Server works").waitFor();
-  assert.match(await commandLine(page), /traffic --open \d+$/);
+  await commandLine(page, /traffic --open \d+$/);
   // What comes meanwhile does not move what is read.
   const before = await page.locator(".vlist-rows .grid-row").first().getAttribute("class");
   await call("tools/call", { name: await toolName(call, "echo"), arguments: { message: "later" } });

@@ -18,12 +18,12 @@ test("console/add a server of a registry: searched, shown whole, its secret aske
   await page.getByRole("link", { name: "Add server" }).click();
   await page.locator("#add-search").fill("notes");
   await page.getByTestId("found-com.example/notes").getByText("2.1.0").waitFor();
-  assert.equal(await commandLine(page), "mcp-all-in-one search notes");
+  await commandLine(page, "mcp-all-in-one search notes");
   await accessible(page);
   await page.getByTestId("found-com.example/notes").click();
   await rows(page).getByText("remote http://127.0.0.1").waitFor();
   await rows(page).getByText("Authorization=Bearer ${secret:notes.key}").waitFor();
-  assert.match(await commandLine(page), /^mcp-all-in-one add com\.example\/notes/);
+  await commandLine(page, /^mcp-all-in-one add com\.example\/notes/);
   const go = page.getByTestId("add-go");
   assert.ok(await go.isDisabled(), "it can be added without its secret");
   await page.getByText("Still needed: key").waitFor();
@@ -64,7 +64,7 @@ test("console/add what a package runs is exact, and another way to run it is a c
   await rows(page).getByText("off: it can do all that you can").waitFor();
   await page.locator("#add-name").fill("tables");
   await rows(page).getByText("${secret:tables.AIRTABLE_API_KEY}").waitFor();
-  assert.equal(await commandLine(page), "mcp-all-in-one add io.github.domdomegg/airtable-mcp-server --name tables --no-sandbox");
+  await commandLine(page, "mcp-all-in-one add io.github.domdomegg/airtable-mcp-server --name tables --no-sandbox");
   await page.getByText("Config entry").click();
   await page.getByTestId("will-run-entry").getByText('"registry": "work"').waitFor();
   await page.locator("#add-way").selectOption("oci");
@@ -126,7 +126,7 @@ test("console/add a URL with a secret header", async () => {
   await page.getByRole("button", { name: "Keep X-Team in the secret store" }).click();
   await rows(page).getByText("X-Team=${secret:far.X-Team}").waitFor();
   await rows(page).getByText("none is needed: it runs elsewhere").waitFor();
-  assert.equal(await commandLine(page), "mcp-all-in-one add far http://127.0.0.1:9/mcp");
+  await commandLine(page, "mcp-all-in-one add far http://127.0.0.1:9/mcp");
   await done(page);
 });
 

@@ -45,7 +45,7 @@ export async function newPage({ login = true, lang = "en", width = 1440, height 
     // A refusal of the API is part of some tests; the browser reports it too.
     if (m.type() === "error" && !/Failed to load resource/.test(m.text())) troubles.push("console: " + m.text());
   });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   return page;
 }
 
@@ -77,8 +77,13 @@ export async function api(page, method, path, body) {
   return { status: r.status(), body: r.status() === 204 ? undefined : await r.json().catch(() => undefined) };
 }
 
-/** commandLine is what the footer shows. */
-export const commandLine = async (page) => (await page.getByTestId("command-line").innerText()).replace(/^\$ /, "");
+/** commandLine waits until the footer shows a command, given as text or as a pattern. */
+export async function commandLine(page, want) {
+  const shown = async () => (await page.getByTestId("command-line").innerText()).replace(/^\$ /, "");
+  const [source, flags] = want instanceof RegExp ? [want.source, want.flags] : ["^" + want.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$", ""];
+  await page.waitForFunction(([source, flags]) => new RegExp(source, flags).test(document.querySelector("[data-testid=command-line]")?.innerText.replace(/^\$ /, "") ?? ""), [source, flags])
+    .catch(async (e) => assert.fail(`the footer shows ${await shown()}, not ${want}: ${e.message}`));
+}
 
 /** result waits for the end of the call on the bench and returns its pane. */
 export async function result(page, state = "ok") {

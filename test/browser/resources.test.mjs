@@ -11,7 +11,7 @@ test("read a resource", async () => {
   await visit(page, resource("demo://text/2"));
   await page.getByTestId("read").click();
   await (await result(page)).getByText("This is text number 2.").waitFor();
-  assert.equal(await commandLine(page), "mcp-all-in-one read demo demo://text/2");
+  await commandLine(page, "mcp-all-in-one read demo demo://text/2");
   await accessible(page);
   await visit(page, resource("demo://binary/1"));
   await page.getByTestId("read").click();

@@ -63,7 +63,7 @@ func balance(t *testing.T, c *cluster) string {
 
 // check asks a replica again and again whether it takes requests.
 func check(ctx context.Context, r *replica, up *atomic.Bool) {
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -294,7 +294,7 @@ func TestRolling(t *testing.T) {
 		if os.Getenv("TORTURE") == "full" {
 			rounds, idle = 10, 100
 		}
-		c := start(t, 3, options{members: true, section: `,"drainDelay":"1s"`})
+		c := start(t, 3, options{members: true, section: `,"drainDelay":"2s"`})
 		base := balance(t, c)
 		var sleepers []*mcptest.RawHTTP
 		for i := range idle {
