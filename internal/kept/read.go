@@ -156,7 +156,7 @@ const (
 	// maxFilter bounds how deep a filter is nested: reading it takes as much of
 	// the stack, and a stack that overflows ends the gateway.
 	maxFilter = 4 << 10
-	jqTime     = time.Second
+	jqTime    = time.Second
 )
 
 // endless are functions by which a filter may run, or grow, without end.
