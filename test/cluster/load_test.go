@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -88,7 +90,15 @@ type redispatch struct {
 }
 
 func (d redispatch) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
 	for tries := 0; ; tries++ {
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		resp, err := d.Transport.RoundTrip(r)
 		if err == nil || tries == 3 || !strings.Contains(err.Error(), "connect: connection refused") {
 			return resp, err
@@ -130,7 +140,7 @@ type tally struct {
 	mu      sync.Mutex
 	ok      int
 	lost    map[string]int // by what the client was told
-	byOne   map[int]int    // calls by client that were answered with the loss of their replica
+	byOne   map[int]int    // by client
 	wrong   []string       // what no client may see
 	outages []time.Duration
 }
@@ -175,9 +185,7 @@ func load(t *testing.T, base string, clients int, stop <-chan struct{}, wg *sync
 					y.wrong = append(y.wrong, token+": "+what)
 				case what != "":
 					y.lost[what]++
-					if what == "owner_lost" {
-						y.byOne[i]++
-					}
+					y.byOne[i]++
 					if down.IsZero() {
 						down = began
 					}
@@ -276,7 +284,7 @@ func TestKilled(t *testing.T) {
 		y.judge(t, c.back)
 		for i, n := range y.byOne {
 			if n > kills {
-				t.Errorf("client %d was told of %d lost calls with %d kills", i, n, kills)
+				t.Errorf("client %d lost %d calls with %d kills", i, n, kills)
 			}
 		}
 		if worst := slices.Max(append(y.outages, 0)); worst > 2*time.Second {
