@@ -198,13 +198,22 @@ func TestConfigurations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{"package": packaged, "image": imageConfig} {
+	shipped := map[string][]byte{"package": packaged, "image": imageConfig}
+	for name, text := range written(t, sample(t), (*release).deploy) {
+		if m := regexp.MustCompile(`content: \|\n((?: {6}.*\n)+)`).FindStringSubmatch(text); m != nil {
+			shipped[name] = []byte(strings.NewReplacer("$${file:/run/secrets/mcp-", "${file:./").Replace(m[1]))
+		}
+	}
+	if len(shipped) != 4 {
+		t.Fatalf("%d configurations, want those of two compose files too", len(shipped))
+	}
+	for name, text := range shipped {
 		t.Run("get/configuration of the "+name, func(t *testing.T) {
 			if _, err := hujson.Parse(text); err != nil {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			for file, text := range map[string][]byte{"config.json": text, "key": bytes.Repeat([]byte("k"), 40)} {
+			for file, text := range map[string][]byte{"config.json": text, "key": bytes.Repeat([]byte("k"), 40), "secret": bytes.Repeat([]byte("s"), 40)} {
 				if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -72,20 +72,22 @@ func (s *Session) beginTask(ctx context.Context, p party, u *upstream.Upstream, 
 		s.adapt(p.rules, u, resp)
 		return resp, nil // it was done at once
 	}
-	b.begun(id, told)
+	task := b.begun(id, told)
 	if s.gw.tasks.bridge(b.key, s.opening.Who.ID, func() *bridgedTask { return b }) == nil {
 		b.close()
 		return nil, tooManyTasks()
 	}
 	resp.Release()
-	result := jsonrpc.Set(mcp.ModernTask(b.task), []byte(`"task"`), "resultType")
+	result := jsonrpc.Set(mcp.ModernTask(task), []byte(`"task"`), "resultType")
 	return &jsonrpc.Response{Result: s.nameTasks(u.Name(), result)}, nil
 }
 
-func (b *bridgedTask) begun(id string, told []byte) {
+// begun keeps what the server told of the task, and returns it.
+func (b *bridgedTask) begun(id string, told []byte) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.key.id, b.task = id, append([]byte(nil), told...)
+	return b.task
 }
 
 // close ends the connection that the task had to itself.

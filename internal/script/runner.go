@@ -191,8 +191,10 @@ func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Out
 	return &o, nil
 }
 
-// outOfMemory is what the Go runtime says when the kernel gives no more.
-var outOfMemory = regexp.MustCompile(`out of memory|cannot allocate|pthread_create failed|failed to create new OS thread`)
+// outOfMemory is what the Go runtime says when the kernel gives no more. Where
+// it touches memory that it did not get, a line begins with the signal; one of
+// Go code would be a panic.
+var outOfMemory = regexp.MustCompile(`(?m)out of memory|cannot allocate|pthread_create failed|failed to create new OS thread|^SIGSEGV: `)
 
 // died says why a process ended without an answer: the kernel or its own
 // runtime ended it.

@@ -26,12 +26,18 @@ import (
 )
 
 // balance puts a round-robin balancer in front of the replicas and returns its
-// address: HAProxy where HAPROXY names it, else one of our own that does the
-// same. It sends nothing again that it has sent.
+// address: the program that HAPROXY or NGINX names, with the file that we ship
+// for it, else one of our own that does the same. It sends nothing again that it
+// has sent.
 func balance(t *testing.T, c *cluster) string {
 	t.Helper()
 	if path := os.Getenv("HAPROXY"); path != "" {
-		return haproxy(t, c, path)
+		return shipped(t, c, "haproxy.cfg", func(config string) *exec.Cmd { return exec.Command(path, "-db", "-f", config) })
+	}
+	if path := os.Getenv("NGINX"); path != "" {
+		return shipped(t, c, "nginx.conf", func(config string) *exec.Cmd {
+			return exec.Command(path, "-c", config, "-p", filepath.Dir(config))
+		})
 	}
 	var turn atomic.Int64
 	up := make([]atomic.Bool, len(c.replicas))
@@ -107,25 +113,37 @@ func (d redispatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// haproxy runs HAProxy as docs/cluster.md says.
-func haproxy(t *testing.T, c *cluster, path string) string {
+// shipped runs a balancer with the file that we ship for it, in which the
+// addresses are those of the replicas.
+func shipped(t *testing.T, c *cluster, file string, command func(config string) *exec.Cmd) string {
 	t.Helper()
-	port := freePorts(t, 1)[0]
-	text := "global\n  maxconn 2000\ndefaults\n  mode http\n  timeout connect 2s\n  timeout client 1h\n  timeout server 1h\n  retries 3\n  retry-on conn-failure\n  option redispatch\n" +
-		"listen gateways\n  bind 127.0.0.1:" + port + "\n  balance roundrobin\n  option httpchk GET /ready\n"
-	for _, r := range c.replicas {
-		text += fmt.Sprintf("  server %s 127.0.0.1:%s check inter 100 fall 1 rise 1\n", r.name, r.port)
-	}
-	file := filepath.Join(t.TempDir(), "haproxy.cfg")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	text, err := os.ReadFile(filepath.Join("../../packaging/deploy/cluster", file))
+	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "-db", "-f", file)
+	port := freePorts(t, 1)[0]
+	config := strings.NewReplacer(
+		"bind :8080", "bind 127.0.0.1:"+port, "listen 8080", "listen 127.0.0.1:"+port, "inter 1s", "inter 100",
+		"worker_processes auto;", "daemon off; pid nginx.pid; error_log stderr crit;", "http {", "http { access_log off;",
+	).Replace(string(text))
+	for i, r := range c.replicas {
+		address := fmt.Sprintf("10.0.0.1%d:3095", i+1)
+		if !strings.Contains(config, address) {
+			t.Fatalf("%s has no %s", file, address)
+		}
+		config = strings.ReplaceAll(config, address, "127.0.0.1:"+r.port)
+	}
+	path := filepath.Join(t.TempDir(), file)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(path)
+	cmd.Stderr = t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	await(t, "haproxy listens", func() bool {
+	t.Cleanup(func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() })
+	await(t, file+" is served", func() bool {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			conn.Close()

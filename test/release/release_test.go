@@ -158,6 +158,12 @@ func TestDescriptions(t *testing.T) {
 				}
 			}
 		}
+		out = must(t, nil, tool(t, "helm"), "template", "gate", chart, "--set", "existingSecret=mine", "--set", "replicas=3", "--set", "persistence.enabled=true")
+		for _, part := range []string{"kind: StatefulSet", "serviceName: gate-peers", "kind: PodDisruptionBudget", "volumeClaimTemplates:", `"advertise": "${HOSTNAME}.gate-peers:3096"`, "containerPort: 3096"} {
+			if !strings.Contains(out, part) {
+				t.Errorf("three replicas: no %q in\n%s", part, out)
+			}
+		}
 		if out, code := run(t, nil, tool(t, "helm"), "template", "gate", chart); code == 0 || !strings.Contains(out, "set key") {
 			t.Errorf("without a key: %d %s", code, out)
 		}
