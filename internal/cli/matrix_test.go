@@ -194,6 +194,12 @@ func TestOriginMatrix(t *testing.T) {
 			}
 		}
 	}
+	// A balancer that names no host learns whether the gateway is up, and no more.
+	for path, want := range map[string]int{"/ready": 200, "/health": 200, "/status": 403, "/mcp": 403} {
+		if status, _ := l.raw(t, "GET", path, key+"Host: \r\n"); status != want {
+			t.Errorf("cluster/probe: %s without a host: %d, want %d", path, status, want)
+		}
+	}
 	if status, _ := l.raw(t, "OPTIONS", "*", "Host: evil.example\r\n"); status != 403 {
 		t.Errorf("fault/T30: OPTIONS * for another host: %d", status)
 	}

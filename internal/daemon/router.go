@@ -80,10 +80,10 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rt.in.Cluster != nil && rt.in.Draining.Load() {
 		w.Header().Set("Connection", "close") // the next request finds another replica
 	}
-	if !rt.guard.Check(w, r) {
+	path := r.URL.EscapedPath()
+	if rt.probe(w, r, path) || !rt.guard.Check(w, r) {
 		return
 	}
-	path := r.URL.EscapedPath()
 	if rt.open(w, r, path) {
 		return
 	}
@@ -113,6 +113,23 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		rt.rest(w, r, path, who)
 	}
+}
+
+// probe answers load balancers that name no host, such as HAProxy by default: is
+// it up, and no more. Browsers, which another site might send here, always name
+// one.
+func (rt *router) probe(w http.ResponseWriter, r *http.Request, path string) bool {
+	switch {
+	case r.Host != "":
+		return false
+	case path == "/health":
+		writeJSON(w, http.StatusOK, map[string]any{"status": rt.in.Health()})
+	case path == "/ready":
+		rt.ready(w, r)
+	default:
+		return false
+	}
+	return true
 }
 
 // open serves the paths that need no credential, or look after that

@@ -124,7 +124,7 @@ func shipped(t *testing.T, c *cluster, file string, command func(config string) 
 	port := freePorts(t, 1)[0]
 	config := strings.NewReplacer(
 		"bind :8080", "bind 127.0.0.1:"+port, "listen 8080", "listen 127.0.0.1:"+port, "inter 1s", "inter 100",
-		"worker_processes auto;", "daemon off; pid nginx.pid; error_log stderr crit;", "http {", "http { access_log off;",
+		"max_fails=1 fail_timeout=1s", "max_fails=0", "worker_processes auto;", "daemon off; pid nginx.pid; error_log stderr crit;", "http {", "http { access_log off;",
 	).Replace(string(text))
 	for i, r := range c.replicas {
 		address := fmt.Sprintf("10.0.0.1%d:3095", i+1)
@@ -153,6 +153,16 @@ func shipped(t *testing.T, c *cluster, file string, command func(config string) 
 	return "http://127.0.0.1:" + port
 }
 
+// behindBalancer is what a gateway needs to be told by a balancer who asks.
+const behindBalancer = `"access":{"key":"the-key-of-everyone-in-this-load"},"server":{"hosts":["127.0.0.1"]},`
+
+// known is a client with the key of behindBalancer.
+func known(t *testing.T, url string) *mcptest.RawHTTP {
+	c := mcptest.NewRawHTTP(t, url)
+	c.Header.Set("Authorization", "Bearer the-key-of-everyone-in-this-load")
+	return c
+}
+
 // A tally is what became of the calls of a load.
 type tally struct {
 	mu      sync.Mutex
@@ -178,7 +188,7 @@ func load(t *testing.T, base string, clients int, stop <-chan struct{}, wg *sync
 	t.Helper()
 	y := &tally{lost: map[string]int{}, byOne: map[int]int{}}
 	for i := range clients {
-		c := mcptest.NewRawHTTP(t, base+"/mcp")
+		c := known(t, base+"/mcp")
 		if i%2 == 0 {
 			c.Initialize(legacy, `{}`)
 		} else {
@@ -281,7 +291,7 @@ func TestKilled(t *testing.T) {
 		if os.Getenv("TORTURE") == "full" {
 			kills, clients = 14, 60
 		}
-		c := start(t, 3, options{members: true})
+		c := start(t, 3, options{members: true, access: behindBalancer})
 		base := balance(t, c)
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
@@ -320,11 +330,13 @@ func TestRolling(t *testing.T) {
 		if os.Getenv("TORTURE") == "full" {
 			rounds, idle = 10, 100
 		}
-		c := start(t, 3, options{members: true, section: `,"drainDelay":"2s"`})
+		c := start(t, 3, options{members: true, section: `,"drainDelay":"2s"`, access: behindBalancer})
 		base := balance(t, c)
 		var sleepers []*mcptest.RawHTTP
 		for i := range idle {
-			sleepers = append(sleepers, client(t, c.replicas[i%3], `{}`))
+			s := known(t, c.replicas[i%3].url())
+			s.Initialize(legacy, `{}`)
+			sleepers = append(sleepers, s)
 		}
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
