@@ -40,3 +40,12 @@ func Failure(r Reason, service, message string) *jsonrpc.Error {
 	}{r, r.retryable(), service}
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", message).WithData(data)
 }
+
+// IsDraining says that a request was not begun, because the gateway ends.
+func IsDraining(resp *jsonrpc.Response) bool {
+	if resp == nil || resp.Err == nil {
+		return false
+	}
+	reason, _ := jsonrpc.GetString(resp.Err.Data, "reason")
+	return Reason(reason) == Draining
+}

@@ -100,6 +100,18 @@ func (p *post) continued(m *jsonrpc.Message) bool {
 	}) == Answered
 }
 
+// handOn gives a call of a session that this replica did not begin, because it
+// ends, to another one; false when there is none.
+func (p *post) handOn(m *jsonrpc.Message) bool {
+	if p.srv.elsewhere == nil {
+		return false
+	}
+	p.session.end()
+	return p.srv.elsewhere(p.w, &Away{
+		Request: p.r, Endpoint: p.ep, Principal: p.principal, Session: p.session.id, Body: *p.buf, ID: m.ID, post: p,
+	}) == Answered
+}
+
 // name gives a session the id that a cluster knows it by.
 func (s *Server) name(ss *session, params []byte) {
 	if s.newID == nil {

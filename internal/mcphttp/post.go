@@ -140,7 +140,11 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			p.fail(http.StatusOK, m.ID, duplicate())
 			return
 		}
-		p.answer(m.ID, p.runInSession(ctx, p, m))
+		resp := p.runInSession(ctx, p, m)
+		if ctx.Err() == nil && mcp.IsDraining(resp) && p.handOn(m) {
+			return
+		}
+		p.answer(m.ID, resp)
 	case jsonrpc.KindNotification:
 		p.session.notified(m)
 		p.w.WriteHeader(http.StatusAccepted)
