@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
@@ -53,7 +54,7 @@ func (s *Session) notDraining(context.Context, *Call, *target) error {
 
 // hasMemory lets our own tools pass: they are the way out.
 func (s *Session) hasMemory(_ context.Context, _ *Call, t *target) error {
-	if t.own == nil && s.gw.pressure.level() >= refuseCallsAt {
+	if t.own == nil && s.gw.pressure.Level() >= pressure.RefuseCallsAt {
 		return s.gw.shortOfMemory()
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -30,7 +31,7 @@ type refusedCase struct {
 
 var refusals = map[string][]refusedCase{
 	"draining": {{prepare: (*Gateway).Drain, want: "shutting down"}},
-	"pressure": {{prepare: func(g *Gateway) { g.pressure.percent.Store(99); g.pressure.next.Store(1 << 62) }, want: "short of memory"}},
+	"pressure": {{prepare: func(g *Gateway) { g.pressure = pressure.New(func() int64 { return 1 }, func() {}) }, want: "short of memory"}},
 	"scope":    {{who: access.Principal{ID: "key:k", Grant: access.Grant{Tools: []string{"other"}}}, want: "not found"}},
 	"present": {
 		{change: func(s *config.Server) { s.Pending = true }, want: "not found"},

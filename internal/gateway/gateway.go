@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -79,7 +80,7 @@ type Gateway struct {
 	info []byte // raw Implementation
 
 	views    viewCache
-	pressure *pressure
+	pressure *pressure.Gauge
 	seals    sealer
 	parks    parks
 	tasks    *taskOwners
@@ -120,7 +121,7 @@ func New(opt Options) *Gateway {
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
 	g.changes.gateway = g
-	g.pressure = newPressure(func() int64 { return g.config().Limits.Memory }, g.views.clear)
+	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, g.views.clear)
 	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Bounds: func() (time.Duration, int64) {
 		c := &g.config().Results
 		return c.Keep, c.Disk
@@ -170,7 +171,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	if o.Via == "" {
 		o.Via = traffic.DoorSession
 	}
-	if o.Session && !o.Stdio && g.pressure.level() >= refuseSessionsAt {
+	if o.Session && !o.Stdio && g.pressure.Level() >= pressure.RefuseSessionsAt {
 		return nil, g.shortOfMemory()
 	}
 	s := &Session{gw: g, opening: o, scope: scopeOf(o.Who), opened: time.Now(), subs: make(map[string]*upstream.Upstream)}
@@ -251,7 +252,7 @@ func (g *Gateway) Close() {
 	g.changes.stop()
 	g.parks.close()
 	g.tasks.close()
-	g.pressure.stop()
+	g.pressure.Stop()
 	g.kept.Close()
 }
 
@@ -273,3 +274,12 @@ func (o outside) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *json
 		o.s.pass(ctx, o.s.opening.Client, o.s.nameTask(o.server, n))
 	}
 }
+
+func (g *Gateway) shortOfMemory() *jsonrpc.Error {
+	g.opt.Hits.Add("memory")
+	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
+}
+
+// Pressure is the share of the memory that counts as full which is in use, in
+// per cent; 0 where there is no limit.
+func (g *Gateway) Pressure() int64 { return g.pressure.Level() }

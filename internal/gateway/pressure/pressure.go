@@ -1,4 +1,6 @@
-package gateway
+// Package pressure measures how much of the memory is in use, so that work is
+// refused before it runs out.
+package pressure
 
 import (
 	"math"
@@ -8,16 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 )
 
 // From which share of the memory on what is given up, in per cent.
 const (
 	dropCachesAt     = 80
-	refuseSessionsAt = 90
-	refuseCallsAt    = 95
+	RefuseSessionsAt = 90
+	RefuseCallsAt    = 95
 )
 
 const (
@@ -29,9 +28,8 @@ const (
 	quietAbove = 32 << 20
 )
 
-// pressure refuses work before the memory runs out. It measures when somebody
-// asks, so it costs nothing while nobody does.
-type pressure struct {
+// A Gauge measures when somebody asks, so it costs nothing while nobody does.
+type Gauge struct {
 	configured func() int64 // bytes that count as full; 0 finds out
 	natural    uint64       // what there is otherwise; 0 for no limit
 	drop       func()       // gives up what can be made again
@@ -44,8 +42,10 @@ type pressure struct {
 	quiet   *time.Timer
 }
 
-func newPressure(configured func() int64, drop func()) *pressure {
-	return &pressure{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse}
+// New makes a gauge. configured are the bytes that count as full, 0 for what
+// there is; drop gives up what can be made again.
+func New(configured func() int64, drop func()) *Gauge {
+	return &Gauge{configured: configured, natural: memoryLimit(), drop: drop, used: memoryInUse}
 }
 
 // memoryLimit is what counts as full where the configuration does not say:
@@ -70,10 +70,10 @@ func memoryInUse() uint64 {
 	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
 }
 
-// level is the share of the memory that is in use, in per cent.
-func (p *pressure) level() int64 { return p.levelAt(time.Now()) }
+// Level is the share of the memory that is in use, in per cent.
+func (p *Gauge) Level() int64 { return p.levelAt(time.Now()) }
 
-func (p *pressure) levelAt(now time.Time) int64 {
+func (p *Gauge) levelAt(now time.Time) int64 {
 	if int64(now.Sub(begun)) >= p.next.Load() && p.mu.TryLock() {
 		defer p.mu.Unlock()
 		p.measure(now)
@@ -81,7 +81,7 @@ func (p *pressure) levelAt(now time.Time) int64 {
 	return p.percent.Load()
 }
 
-func (p *pressure) measure(now time.Time) {
+func (p *Gauge) measure(now time.Time) {
 	p.next.Store(int64(now.Add(measureEvery).Sub(begun)))
 	used := p.used()
 	if used > quietAbove {
@@ -106,7 +106,7 @@ func (p *pressure) measure(now time.Time) {
 }
 
 // rest gives memory back once nothing has been called for a while.
-func (p *pressure) rest() {
+func (p *Gauge) rest() {
 	if p.quiet == nil {
 		p.quiet = time.AfterFunc(quietAfter, giveBack)
 		return
@@ -121,20 +121,11 @@ func giveBack() {
 	debug.FreeOSMemory()
 }
 
-// stop keeps the timer of rest from outliving the gateway.
-func (p *pressure) stop() {
+// Stop keeps the timer of rest from outliving the gateway.
+func (p *Gauge) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.quiet != nil {
 		p.quiet.Stop()
 	}
 }
-
-func (g *Gateway) shortOfMemory() *jsonrpc.Error {
-	g.opt.Hits.Add("memory")
-	return mcp.Failure(mcp.Overloaded, "", "the gateway is short of memory")
-}
-
-// Pressure is the share of the memory that counts as full which is in use, in
-// per cent; 0 where there is no limit.
-func (g *Gateway) Pressure() int64 { return g.pressure.level() }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package gateway
+package pressure
 
 // machineMemory is not known here: GOMEMLIMIT or the configuration sets the
 // limit.

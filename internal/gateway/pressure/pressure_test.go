@@ -1,4 +1,4 @@
-package gateway
+package pressure
 
 import (
 	"sync"
@@ -8,7 +8,7 @@ import (
 func TestPressure(t *testing.T) {
 	t.Run("fault/F28", func(t *testing.T) {
 		used, dropped := uint64(0), 0
-		p := &pressure{configured: func() int64 { return 1000 }, drop: func() { dropped++ }, used: func() uint64 { return used }}
+		p := &Gauge{configured: func() int64 { return 1000 }, drop: func() { dropped++ }, used: func() uint64 { return used }}
 		for _, tc := range []struct {
 			used  uint64
 			level int64
@@ -16,12 +16,12 @@ func TestPressure(t *testing.T) {
 		}{{500, 50, 0}, {799, 79, 0}, {850, 85, 1}, {900, 90, 1}, {960, 96, 1}, {100, 10, 1}} {
 			used = tc.used
 			p.next.Store(0)
-			if level := p.level(); level != tc.level || dropped != tc.drops {
+			if level := p.Level(); level != tc.level || dropped != tc.drops {
 				t.Errorf("%d of 1000 in use: %d %%, caches dropped %d times", tc.used, level, dropped)
 			}
 		}
 		used = 990
-		if p.level() != 10 {
+		if p.Level() != 10 {
 			t.Error("it is measured at every call")
 		}
 	})
