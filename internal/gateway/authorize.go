@@ -173,7 +173,7 @@ func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 		return nil
 	}
 	if len(t.arguments) > 0 && t.arguments[0] != '{' {
-		return invalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
+		return jsonrpc.InvalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
 	}
 	if t.upstream == nil || t.item == nil {
 		return nil
@@ -181,7 +181,7 @@ func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 	mode := t.upstream.Config().Validate
 	switch {
 	case c.Via != s.opening.Via: // a model wrote them without seeing the schema
-		return violation(t.item, orEmptyObject(t.arguments))
+		return violation(t.item, jsonrpc.AsObject(t.arguments))
 	case mode == "off":
 		return nil
 	case t.arguments == nil:

@@ -31,7 +31,7 @@ func (b *back) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrp
 // question asks the client what a server asks, where the client offered that.
 func (s *Session) question(ctx context.Context, client jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if !s.caller.Offer.Allows(req.Method, req.Params) {
-		return nil, methodNotFound(req.Method, "the client does not offer this")
+		return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
 	}
 	resp, err := client.Call(ctx, &jsonrpc.Request{Method: req.Method, Params: req.Params})
 	if err == nil && resp.Err == nil && req.Method == mcp.MethodRootsList {

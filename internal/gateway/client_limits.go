@@ -68,7 +68,7 @@ func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []i18n
 // longer counts the tools of a list with names of more characters than the
 // limit, with an example; 0 is no limit.
 func longer(list []byte, limit int) (count int, example string) {
-	for tool := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(list, "tools"))) {
+	for tool := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, "tools"))) {
 		if name, _ := jsonrpc.GetString(tool, "name"); limit > 0 && len(name) > limit {
 			count, example = count+1, name
 		}

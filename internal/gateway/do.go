@@ -163,5 +163,5 @@ func (s *Session) notFound(c *Call) error {
 	case mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
 		return skillNotFound(c)
 	}
-	return methodNotFound(c.Method, "Method not found")
+	return jsonrpc.MethodNotFound(c.Method, "Method not found")
 }

@@ -35,15 +35,6 @@ func marshal(v any) []byte {
 
 func formatID(n uint64) string { return strconv.FormatUint(n, 10) }
 
-func invalidParams(format string, args ...any) *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid params: "+format, args...)
-}
-
-func methodNotFound(method, reason string) *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "Method '%s' not found", clip(method)).
-		WithData(map[string]string{"method": clip(method), "reason": reason})
-}
-
 // clip keeps an error from echoing more than a line of what was sent.
 func clip(s string) string {
 	if len(s) > 256 {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/answers"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/pressure"
@@ -49,9 +50,6 @@ type Options struct {
 	Addresses *Addresses
 	// Own are our own tools; nil for none.
 	Own *builtin.Set
-	// Answerer is asked first what clients ask us: a person, for example. What
-	// it leaves is answered from the configuration. It may be nil.
-	Answerer Answerer
 	// Hits count the limits that were reached; nil counts none.
 	Hits *config.Hits
 	// Approve puts a call to a person and says whether it may run; nil lets
@@ -92,9 +90,8 @@ type Gateway struct {
 	// tallies count what clients were shown.
 	tallies    tallies
 	translated translated
-	skillsAt   sync.Map // the revision at which skills were learnt, by who sees them
-	// answerer answers what clients ask us.
-	answerer Answerer
+	skillsAt   sync.Map         // the revision at which skills were learnt, by who sees them
+	answers    *answers.Answers // of what clients ask us
 	// listeners are the open subscriptions of modern clients.
 	listeners listeners
 	started   time.Time
@@ -129,7 +126,7 @@ func New(opt Options) *Gateway {
 	g.ownReading = sync.OnceValue(func() *builtin.Set {
 		return builtin.NewSet(append([]builtin.Tool{keptReader}, opt.Own.Tools...))
 	})
-	g.answerer = newAnswerer(g.config, opt.Answerer)
+	g.answers = answers.New(g.config)
 	return g
 }
 

@@ -23,17 +23,10 @@ func (s *Session) inboundRoots() (*jsonrpc.Response, error) {
 	return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}, nil
 }
 
-// An Answerer answers questions that a client sends to the gateway instead of
-// the other way round: a model, a person, or the configuration. It returns nil
-// when it cannot.
-type Answerer interface {
-	Answer(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
-}
-
 // inboundQuestion answers sampling/createMessage and elicitation/create where
 // something that can answer is configured.
 func (s *Session) inboundQuestion(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := s.gw.answerer.Answer(ctx, req.Method, req.Params)
+	resp, err := s.gw.answers.Answer(ctx, req.Method, req.Params)
 	if resp != nil || err != nil {
 		return resp, err
 	}
@@ -41,5 +34,5 @@ func (s *Session) inboundQuestion(ctx context.Context, req *jsonrpc.Request) (*j
 	if req.Method == mcp.MethodElicit {
 		reason = "nobody is at the console and no answers.elicitation are configured"
 	}
-	return nil, methodNotFound(req.Method, reason)
+	return nil, jsonrpc.MethodNotFound(req.Method, reason)
 }

@@ -26,13 +26,13 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	info := jsonrpc.Get(req.Params, "clientInfo")
 	switch {
 	case len(proposed) == 0 || proposed[0] != '"':
-		return nil, invalidParams("protocolVersion must be a string")
+		return nil, jsonrpc.InvalidParams("protocolVersion must be a string")
 	case len(caps) == 0 || caps[0] != '{':
-		return nil, invalidParams("capabilities must be an object")
+		return nil, jsonrpc.InvalidParams("capabilities must be an object")
 	case len(info) == 0 || info[0] != '{':
-		return nil, invalidParams("clientInfo must be an object")
+		return nil, jsonrpc.InvalidParams("clientInfo must be an object")
 	case len(info) > maxClientInfo:
-		return nil, invalidParams("clientInfo is over %d bytes", maxClientInfo)
+		return nil, jsonrpc.InvalidParams("clientInfo is over %d bytes", maxClientInfo)
 	}
 	asked, _ := jsonrpc.GetString(req.Params, "protocolVersion")
 	version, refused := mcp.Negotiate(asked)

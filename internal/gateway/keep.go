@@ -148,12 +148,12 @@ func (s *Session) readKept(ctx context.Context, uri string) (*jsonrpc.Response, 
 	id, query, _ := strings.Cut(uri, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, invalidParams("the query of the URI cannot be read: %v", err)
+		return nil, jsonrpc.InvalidParams("the query of the URI cannot be read: %v", err)
 	}
 	q := kept.Query{Lines: values.Get("lines"), Grep: values.Get("grep"), JQ: values.Get("jq")}
 	if text := values.Get("offset"); text != "" {
 		if _, err := fmt.Sscan(text, &q.Offset); err != nil {
-			return nil, invalidParams("offset must be a number")
+			return nil, jsonrpc.InvalidParams("offset must be a number")
 		}
 	}
 	env := &builtin.Env{Kept: func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) }, ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter}

@@ -31,7 +31,7 @@ func (g *Gateway) Lens(session string) (Lens, bool) {
 	l := Lens{Receipt: found.receipt(), Listed: []string{}}
 	for kind, visible := range map[catalog.Kind]catalog.Visible{catalog.Tools: found.visible(), catalog.Prompts: found.readable()} {
 		list := v.shown.List(kind, catalog.View{Version: found.Version(), Visible: visible})
-		for item := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(list, kind.Member()))) {
+		for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(list, kind.Member()))) {
 			name, _ := jsonrpc.GetString(item, "name")
 			l.Listed = append(l.Listed, name)
 		}

@@ -53,11 +53,11 @@ func listAs(req *jsonrpc.Request, shown *catalog.Catalog, v catalog.View) (*json
 	}
 	cursor, ok := jsonrpc.GetString(req.Params, "cursor")
 	if !ok {
-		return nil, invalidParams("cursor must be a string")
+		return nil, jsonrpc.InvalidParams("cursor must be a string")
 	}
 	page, err := shown.Page(kind, v, cursor, 0)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, jsonrpc.InvalidParams("%v", err)
 	}
 	return &jsonrpc.Response{Result: page}, nil
 }

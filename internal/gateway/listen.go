@@ -45,7 +45,7 @@ var listenFilters = map[string]string{
 func (s *Session) listen(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	wanted := jsonrpc.Get(req.Params, "notifications")
 	if len(wanted) == 0 || wanted[0] != '{' {
-		return nil, invalidParams("notifications must be an object")
+		return nil, jsonrpc.InvalidParams("notifications must be an object")
 	}
 	if err := s.authorize(ctx, s.request(p, req), &target{kind: listenItem}); err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		return s.listen(ctx, from, p, req)
 	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
 		mcp.MethodShutdown, mcp.MethodRootsList, mcp.MethodSampling, mcp.MethodElicit:
-		return nil, methodNotFound(req.Method, "not a method of "+mcp.LatestModern)
+		return nil, jsonrpc.MethodNotFound(req.Method, "not a method of "+mcp.LatestModern)
 	}
 	return uplevel(s.forward(ctx, p, req))
 }
@@ -82,14 +82,14 @@ func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	version, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
 	if !ok {
-		return nil, invalidParams("_meta[%q] must be a string", mcp.MetaVersion)
+		return nil, jsonrpc.InvalidParams("_meta[%q] must be a string", mcp.MetaVersion)
 	}
 	if v, known := mcp.Lookup(version); !known || v.Era != mcp.Modern {
 		return nil, mcp.UnsupportedVersion(clip(version))
 	}
 	caps := jsonrpc.Get(req.Params, "_meta", mcp.MetaCapabilities)
 	if len(caps) == 0 || caps[0] != '{' {
-		return nil, invalidParams("_meta[%q] must be an object", mcp.MetaCapabilities)
+		return nil, jsonrpc.InvalidParams("_meta[%q] must be an object", mcp.MetaCapabilities)
 	}
 	if err := checkMeta(req.Params); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	level := ""
 	if given, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaLogLevel); ok {
 		if level, ok = mcp.ParseLevel(given); !ok {
-			return nil, invalidParams("_meta[%q] must be one of %v", mcp.MetaLogLevel, mcp.Levels())
+			return nil, jsonrpc.InvalidParams("_meta[%q] must be one of %v", mcp.MetaLogLevel, mcp.Levels())
 		}
 	}
 	return &upstream.Caller{
@@ -155,7 +155,7 @@ type modernBack struct {
 }
 
 func (b modernBack) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return nil, methodNotFound(req.Method, "the client does not offer this")
+	return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
 }
 
 func (b modernBack) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {

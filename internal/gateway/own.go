@@ -60,7 +60,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 			if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {
 				// On the Bench the answer would come from the principal that
 				// asked for what has to be allowed.
-				return nil, methodNotFound(method, "the client does not offer this")
+				return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")
 			}
 			return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
 		},

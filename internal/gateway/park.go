@@ -80,7 +80,7 @@ func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *j
 	if state, ok := jsonrpc.GetString(req.Params, "requestState"); ok {
 		seal, ours, err := s.gw.seals.open(state, s.opening.Who.ID, digest(req))
 		if err != nil {
-			return nil, invalidParams("requestState is not valid")
+			return nil, jsonrpc.InvalidParams("requestState is not valid")
 		}
 		if ours && seal.Park != "" {
 			return s.resume(ctx, from, seal.Park, req)
@@ -88,7 +88,7 @@ func (s *Session) parked(ctx context.Context, from jsonrpc.Peer, p party, req *j
 		if ours {
 			req = withoutRetry(req, seal)
 		} else if s.opening.Server == "" {
-			return nil, invalidParams("requestState is not valid")
+			return nil, jsonrpc.InvalidParams("requestState is not valid")
 		}
 	}
 	if p.caller.Offer.Empty() {
@@ -148,27 +148,20 @@ func (s *Session) inputRequired(k *park, req *jsonrpc.Request) (*jsonrpc.Respons
 		return nil, mcp.Failure(mcp.Overloaded, "", "too many calls wait for answers of their clients")
 	}
 	k.tell(nil)
-	return inputResult(orEmptyObject(k.questions.inputs()), s.seal(req, sealed{Park: k.id, Owner: s.gw.opt.Owner})), nil
+	return inputResult(jsonrpc.AsObject(k.questions.inputs()), s.seal(req, sealed{Park: k.id, Owner: s.gw.opt.Owner})), nil
 }
 
 // resume gives a waiting call the answers of its client.
 func (s *Session) resume(ctx context.Context, from jsonrpc.Peer, id string, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	k := s.gw.parks.take(id)
 	if k == nil {
-		return nil, invalidParams("requestState is not valid any more")
+		return nil, jsonrpc.InvalidParams("requestState is not valid any more")
 	}
 	k.tell(from)
 	if k.questions.give(jsonrpc.Get(req.Params, "inputResponses")) > 0 {
 		return s.inputRequired(k, req)
 	}
 	return s.waitPark(ctx, k, req)
-}
-
-func orEmptyObject(raw []byte) []byte {
-	if len(raw) == 0 || raw[0] != '{' {
-		return []byte(`{}`)
-	}
-	return raw
 }
 
 // parks is every call that waits for its client.

@@ -73,7 +73,7 @@ func (qs *questions) inputs() []byte {
 func (qs *questions) give(answers []byte) (left int) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	for key, answer := range jsonrpc.Members(orEmptyObject(answers)) {
+	for key, answer := range jsonrpc.Members(jsonrpc.AsObject(answers)) {
 		q := qs.open[key]
 		if q == nil {
 			continue // never asked, or answered already

@@ -21,7 +21,7 @@ func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
 		c.Target = call.name
 	}
 	if c.Target == "" {
-		return nil, invalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
+		return nil, jsonrpc.InvalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
 	}
 	if err := checkToken(jsonrpc.Get(call.meta, "progressToken")); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
 func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 	name, ok := jsonrpc.GetString(c.Params, "name")
 	if !ok || name == "" {
-		return nil, invalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
+		return nil, jsonrpc.InvalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
 	}
 	if err := checkMeta(c.Params); err != nil {
 		return nil, err
@@ -188,11 +188,11 @@ func (s *Session) resolveCompletion(ctx context.Context, c *Call) (*target, erro
 	case "ref/resource":
 		t.kind, member = resourceItem, "uri"
 	default:
-		return nil, invalidParams("ref must be a ref/prompt or a ref/resource")
+		return nil, jsonrpc.InvalidParams("ref must be a ref/prompt or a ref/resource")
 	}
 	c.Target, _ = jsonrpc.GetString(ref, member)
 	if arg := jsonrpc.Get(c.Params, "argument"); len(arg) == 0 || arg[0] != '{' {
-		return nil, invalidParams("argument must be an object")
+		return nil, jsonrpc.InvalidParams("argument must be an object")
 	}
 	server, own, miss := s.look().all.CompletionFor(ref, s.readable())
 	if miss != nil {

@@ -103,15 +103,15 @@ func uriOf(params []byte) (string, error) {
 	uri, ok := jsonrpc.GetString(params, "uri")
 	switch {
 	case !ok || uri == "":
-		return "", invalidParams("uri must be a string").WithData(map[string]string{"parameter": "uri"})
+		return "", jsonrpc.InvalidParams("uri must be a string").WithData(map[string]string{"parameter": "uri"})
 	case len(uri) > maxURI:
-		return "", invalidParams("uri is over %d bytes", maxURI)
+		return "", jsonrpc.InvalidParams("uri is over %d bytes", maxURI)
 	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
 		// Some servers drop or replace these, and would read another resource
 		// than the one that was decided on.
-		return "", invalidParams("uri must not have spaces, control characters or backslashes: write them as %%20, %%5C …")
+		return "", jsonrpc.InvalidParams("uri must not have spaces, control characters or backslashes: write them as %%20, %%5C …")
 	case hasScript(uri):
-		return "", invalidParams("uri must not be a script")
+		return "", jsonrpc.InvalidParams("uri must not be a script")
 	}
 	return uri, nil
 }

@@ -31,7 +31,7 @@ func (s *Session) elicitURL(p party, req *jsonrpc.Request, resp *jsonrpc.Respons
 	}
 	requests := []byte(`{}`)
 	n := 0
-	for e := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(resp.Err.Data, "elicitations"))) {
+	for e := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(resp.Err.Data, "elicitations"))) {
 		n++
 		requests = jsonrpc.Set(requests, asInput(&jsonrpc.Request{Method: mcp.MethodElicit, Params: e}), fmt.Sprintf("in%d", n))
 	}
@@ -50,13 +50,6 @@ func (s *Session) seal(req *jsonrpc.Request, v sealed) string {
 func inputResult(requests []byte, state string) *jsonrpc.Response {
 	return &jsonrpc.Response{Result: fmt.Appendf(nil,
 		`{"resultType":"input_required","inputRequests":%s,"requestState":%s}`, requests, jsonrpc.Quote(state))}
-}
-
-func orEmptyArray(raw []byte) []byte {
-	if len(raw) == 0 || raw[0] != '[' {
-		return []byte(`[]`)
-	}
-	return raw
 }
 
 // wrapState seals the state of a modern server where several servers share

@@ -26,7 +26,7 @@ const (
 // can do, we can.
 func joinedSkills(a, b []byte) []byte {
 	if len(b) == 0 || b[0] != '{' || string(jsonrpc.Get(a, "directoryRead")) == "true" {
-		return orEmptyObject(a)
+		return jsonrpc.AsObject(a)
 	}
 	return b
 }
@@ -61,7 +61,7 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 	servers := s.skillServers(ctx, c)
 	switch len(servers) {
 	case 0:
-		return nil, methodNotFound(c.Method, "no server has skills")
+		return nil, jsonrpc.MethodNotFound(c.Method, "no server has skills")
 	case 1:
 		resp, err := s.attempt(ctx, c, &target{kind: skillsItem, upstream: servers[0], params: c.Params})
 		if err == nil && resp.Err == nil {
@@ -71,7 +71,7 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 		return resp, err
 	}
 	if cursor := jsonrpc.Get(c.Params, "cursor"); len(cursor) > 0 && cursor[0] != 'n' {
-		return nil, invalidParams("%v", catalog.ErrCursor)
+		return nil, jsonrpc.InvalidParams("%v", catalog.ErrCursor)
 	}
 	list := []byte{'['}
 	for _, u := range servers {
@@ -101,7 +101,7 @@ func (s *Session) learnSkills(ctx context.Context, c *Call, uri string) {
 // skillsOf adds all skills of one server to a list. A server that fails hides
 // its own skills only.
 func (s *Session) skillsOf(ctx context.Context, c *Call, u *upstream.Upstream, list []byte) []byte {
-	t := &target{kind: skillsItem, upstream: u, params: jsonrpc.Set(orEmptyObject(c.Params), nil, "cursor")}
+	t := &target{kind: skillsItem, upstream: u, params: jsonrpc.Set(jsonrpc.AsObject(c.Params), nil, "cursor")}
 	for range maxSkillPages {
 		resp, err := s.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
@@ -134,7 +134,7 @@ func orWire(err error, resp *jsonrpc.Response) error {
 // clients know, without those that the configuration hides.
 func (s *Session) skillsIn(server string, result []byte) []byte {
 	all := s.look().all
-	return s.shownOf(server, orEmptyArray(jsonrpc.Get(result, "skills")), func(skill []byte) []byte { return all.WriteSkill(server, skill) })
+	return s.shownOf(server, jsonrpc.AsArray(jsonrpc.Get(result, "skills")), func(skill []byte) []byte { return all.WriteSkill(server, skill) })
 }
 
 // shownOf is a list of what has a uri, without what the configuration hides.
@@ -166,7 +166,7 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 	c.Target = uri
 	servers := s.skillServers(ctx, c)
 	if len(servers) == 0 {
-		return nil, methodNotFound(c.Method, "no server has this")
+		return nil, jsonrpc.MethodNotFound(c.Method, "no server has this")
 	}
 	server, own, known := s.look().all.SkillOf(uri)
 	if known {
@@ -195,7 +195,7 @@ func (s *Session) writeSkill(c *Call, t *target, result []byte) []byte {
 	server := t.upstream.Name()
 	byAlias := t.name != c.Target
 	if c.Method == mcp.MethodDirectoryRead {
-		files := s.shownOf(server, orEmptyArray(jsonrpc.Get(result, "resources")), func(file []byte) []byte {
+		files := s.shownOf(server, jsonrpc.AsArray(jsonrpc.Get(result, "resources")), func(file []byte) []byte {
 			if byAlias {
 				return catalog.AliasMember(server, file)
 			}

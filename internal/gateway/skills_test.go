@@ -37,7 +37,7 @@ func inOrder(c *config.Config) {
 
 // urisOf are the values of the uri members of a list's items.
 func urisOf(result, list string) (uris []string) {
-	for item := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get([]byte(result), list))) {
+	for item := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get([]byte(result), list))) {
 		uri, _ := jsonrpc.GetString(item, "uri")
 		uris = append(uris, uri)
 	}

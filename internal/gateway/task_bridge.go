@@ -176,7 +176,7 @@ func (b *bridgedTask) isTask() bool {
 func (b *bridgedTask) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if !b.isTask() {
 		if b.before == nil {
-			return nil, methodNotFound(req.Method, "the client does not offer this")
+			return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
 		}
 		return b.before.Handle(ctx, from, req)
 	}

@@ -92,7 +92,7 @@ func (s *Session) legacyTask(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	case c.Method == mcp.MethodTasksCancel:
 		resp, err = s.endTask(ctx, p, u, t.name)
 	default:
-		return nil, methodNotFound(c.Method, "not a method of "+p.rules.Date)
+		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+p.rules.Date)
 	}
 	if err != nil || resp.Err != nil {
 		return resp, err
@@ -166,11 +166,11 @@ func (s *Session) followTask(ctx context.Context, p party, u *upstream.Upstream,
 		}
 		switch status, _ := jsonrpc.GetString(resp.Result, "status"); status {
 		case "completed":
-			return &jsonrpc.Response{Result: append([]byte(nil), orEmptyObject(jsonrpc.Get(resp.Result, "result"))...)}, nil
+			return &jsonrpc.Response{Result: append([]byte(nil), jsonrpc.AsObject(jsonrpc.Get(resp.Result, "result"))...)}, nil
 		case "failed":
 			return &jsonrpc.Response{Err: taskError(jsonrpc.Get(resp.Result, "error"))}, nil
 		case "cancelled":
-			return nil, invalidParams("task '%s' was cancelled", clip(id))
+			return nil, jsonrpc.InvalidParams("task '%s' was cancelled", clip(id))
 		case "input_required":
 			if refused := s.answerTask(ctx, p, u, id, jsonrpc.Get(resp.Result, "inputRequests"), asked); refused != nil {
 				s.cancelTask(ctx, takesTasks(p), u, aboutTask(mcp.MethodTasksCancel, id).Params)
@@ -212,13 +212,13 @@ func (s *Session) answerTask(ctx context.Context, p party, u *upstream.Upstream,
 		answers = []byte(`{}`)
 		refused error
 	)
-	for key, q := range jsonrpc.Members(orEmptyObject(questions)) {
+	for key, q := range jsonrpc.Members(jsonrpc.AsObject(questions)) {
 		if asked[key] {
 			continue
 		}
 		asked[key] = true
 		method, _ := jsonrpc.GetString(q, "method")
-		params := jsonrpc.Set(orEmptyObject(jsonrpc.Get(q, "params")), jsonrpc.Quote(id), "_meta", mcp.RelatedTask, "taskId")
+		params := jsonrpc.Set(jsonrpc.AsObject(jsonrpc.Get(q, "params")), jsonrpc.Quote(id), "_meta", mcp.RelatedTask, "taskId")
 		req := &jsonrpc.Request{Method: method, Params: s.nameTasks(u.Name(), params)}
 		wg.Go(func() {
 			answer, err := askClient(ctx, p, req)
@@ -247,7 +247,7 @@ func (s *Session) answerTask(ctx context.Context, p party, u *upstream.Upstream,
 // askClient puts a question of a task to the client.
 func askClient(ctx context.Context, p party, req *jsonrpc.Request) ([]byte, error) {
 	if p.back == nil {
-		return nil, methodNotFound(req.Method, "the client does not offer this")
+		return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
 	}
 	resp, err := p.back.Handle(ctx, nil, req)
 	if err == nil && resp.Err != nil {

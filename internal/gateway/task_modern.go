@@ -54,7 +54,7 @@ func (s *Session) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	case mcp.MethodTasksGet:
 		return s.lookAtTask(ctx, b)
 	}
-	return nil, methodNotFound(c.Method, "not a method of "+mcp.LatestModern)
+	return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
 }
 
 func (s *Session) lookAtTask(ctx context.Context, b *bridgedTask) (*jsonrpc.Response, error) {

@@ -36,10 +36,10 @@ func (s *Session) capabilities(ctx context.Context, p party) []byte {
 				declared = modern
 			}
 		}
-		for id, settings := range jsonrpc.Members(orEmptyObject(jsonrpc.Get(declared, "extensions"))) {
+		for id, settings := range jsonrpc.Members(jsonrpc.AsObject(jsonrpc.Get(declared, "extensions"))) {
 			if id == mcp.SkillsExtension { // clients do not announce that they know it
 				settings = joinedSkills(jsonrpc.Get(caps, "extensions", id), settings)
-			} else if id == mcp.TasksExtension || p.rules.Era == mcp.Legacy && jsonrpc.Get(orEmptyObject(p.caller.Offer.Extensions), id) == nil {
+			} else if id == mcp.TasksExtension || p.rules.Era == mcp.Legacy && jsonrpc.Get(jsonrpc.AsObject(p.caller.Offer.Extensions), id) == nil {
 				continue
 			}
 			caps = jsonrpc.Set(caps, settings, "extensions", id)
@@ -55,7 +55,7 @@ func (s *Session) capabilities(ctx context.Context, p party) []byte {
 func withTasks(caps []byte, p party, era mcp.Era, declared []byte) []byte {
 	switch {
 	case p.rules.Era == mcp.Modern && (era == mcp.Modern || jsonrpc.Get(declared, "tasks", "requests", "tools", "call") != nil):
-		settings := orEmptyObject(jsonrpc.Get(declared, "extensions", mcp.TasksExtension))
+		settings := jsonrpc.AsObject(jsonrpc.Get(declared, "extensions", mcp.TasksExtension))
 		return jsonrpc.Set(caps, settings, "extensions", mcp.TasksExtension)
 	case p.rules.Era == mcp.Modern || !p.rules.SampleTools:
 		return caps
@@ -76,7 +76,7 @@ func withTasks(caps []byte, p party, era mcp.Era, declared []byte) []byte {
 func (s *Session) resolveTask(c *Call) (*target, error) {
 	id, ok := jsonrpc.GetString(c.Params, "taskId")
 	if !ok {
-		return nil, invalidParams("taskId must be a string")
+		return nil, jsonrpc.InvalidParams("taskId must be a string")
 	}
 	c.Target = id
 	server, own := s.opening.Server, id
@@ -96,7 +96,7 @@ func (s *Session) resolveTask(c *Call) (*target, error) {
 // listTasks joins the principal's tasks of every server that lists them.
 func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
 	if c.client.rules.Era == mcp.Modern {
-		return nil, methodNotFound(c.Method, "not a method of "+mcp.LatestModern)
+		return nil, jsonrpc.MethodNotFound(c.Method, "not a method of "+mcp.LatestModern)
 	}
 	var owners []*target
 	var tasks [][]byte
@@ -111,17 +111,17 @@ func (s *Session) listTasks(ctx context.Context, c *Call) (*jsonrpc.Response, er
 	}
 	switch {
 	case len(owners) == 0 && !modern:
-		return nil, methodNotFound(c.Method, "no server lists tasks")
+		return nil, jsonrpc.MethodNotFound(c.Method, "no server lists tasks")
 	case len(owners) == 1 && !modern:
 		return s.attempt(ctx, c, owners[0])
 	}
 	for _, t := range owners {
-		t.params = jsonrpc.Set(orEmptyObject(c.Params), nil, "cursor")
+		t.params = jsonrpc.Set(jsonrpc.AsObject(c.Params), nil, "cursor")
 		resp, err := s.attempt(ctx, c, t)
 		if err != nil || resp.Err != nil {
 			continue // one server that is down hides its own tasks only
 		}
-		tasks = slices.AppendSeq(tasks, jsonrpc.Elements(orEmptyArray(jsonrpc.Get(resp.Result, "tasks"))))
+		tasks = slices.AppendSeq(tasks, jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(resp.Result, "tasks"))))
 	}
 	list := append(append([]byte{'['}, bytes.Join(tasks, []byte{','})...), ']')
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), list, "tasks")}, nil

@@ -72,7 +72,7 @@ func checkToken(token []byte) error {
 	}
 	for _, c := range token {
 		if c != '-' && (c < '0' || c > '9') {
-			return invalidParams("progressToken must be a string or an integer")
+			return jsonrpc.InvalidParams("progressToken must be a string or an integer")
 		}
 	}
 	return nil

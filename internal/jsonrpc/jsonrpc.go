@@ -130,6 +130,21 @@ func Errorf(code int64, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// InvalidParams says what is wrong with the params of a request.
+func InvalidParams(format string, args ...any) *Error {
+	return Errorf(CodeInvalidParams, "Invalid params: "+format, args...)
+}
+
+// MethodNotFound says that a method is not there, and why. It echoes no more
+// than a line of it.
+func MethodNotFound(method, reason string) *Error {
+	if len(method) > 256 {
+		method = method[:256]
+	}
+	return Errorf(CodeMethodNotFound, "Method '%s' not found", method).
+		WithData(map[string]string{"method": method, "reason": reason})
+}
+
 // WithData returns e with data as its data member.
 func (e *Error) WithData(data any) *Error {
 	raw, err := json.Marshal(data)

@@ -152,6 +152,22 @@ func Text(raw []byte) (string, bool) {
 	return unquote(raw), true
 }
 
+// AsObject returns raw where it is an object, and an empty one elsewhere.
+func AsObject(raw []byte) []byte {
+	if len(raw) == 0 || raw[0] != '{' {
+		return []byte(`{}`)
+	}
+	return raw
+}
+
+// AsArray returns raw where it is an array, and an empty one elsewhere.
+func AsArray(raw []byte) []byte {
+	if len(raw) == 0 || raw[0] != '[' {
+		return []byte(`[]`)
+	}
+	return raw
+}
+
 // Members yields the keys of an object, unescaped, with their raw values in
 // the order in which they stand.
 func Members(obj []byte) iter.Seq2[string, []byte] {

@@ -1,4 +1,4 @@
-package gateway
+package answers
 
 import (
 	"encoding/json"
@@ -33,7 +33,7 @@ func chatRequest(cfg *config.Sampling, params []byte) (*chat, error) {
 		c.Messages = append([]chatMessage{{"system", system}}, messages...)
 	}
 	if c.Model == "" {
-		for hint := range jsonrpc.Elements(orEmptyArray(jsonrpc.Get(params, "modelPreferences", "hints"))) {
+		for hint := range jsonrpc.Elements(jsonrpc.AsArray(jsonrpc.Get(params, "modelPreferences", "hints"))) {
 			if c.Model, _ = jsonrpc.GetString(hint, "name"); c.Model != "" {
 				break
 			}
@@ -44,11 +44,11 @@ func chatRequest(cfg *config.Sampling, params []byte) (*chat, error) {
 		to   *json.RawMessage
 	}{{"maxTokens", &c.MaxTokens}, {"temperature", &c.Temperature}} {
 		if *n.to = jsonrpc.Get(params, n.name); *n.to != nil && !isNumber(*n.to) {
-			return nil, invalidParams("%s must be a number", n.name)
+			return nil, jsonrpc.InvalidParams("%s must be a number", n.name)
 		}
 	}
 	if c.Stop = jsonrpc.Get(params, "stopSequences"); c.Stop != nil && c.Stop[0] != '[' {
-		return nil, invalidParams("stopSequences must be an array")
+		return nil, jsonrpc.InvalidParams("stopSequences must be an array")
 	}
 	return c, nil
 }
@@ -60,13 +60,13 @@ func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0]
 func chatMessages(params []byte) ([]chatMessage, error) {
 	raw := jsonrpc.Get(params, "messages")
 	if len(raw) == 0 || raw[0] != '[' {
-		return nil, invalidParams("messages must be an array")
+		return nil, jsonrpc.InvalidParams("messages must be an array")
 	}
 	var list []chatMessage
 	for m := range jsonrpc.Elements(raw) {
 		role, _ := jsonrpc.GetString(m, "role")
 		if role != "user" && role != "assistant" {
-			return nil, invalidParams("the role of a message must be user or assistant")
+			return nil, jsonrpc.InvalidParams("the role of a message must be user or assistant")
 		}
 		content, err := chatContent(jsonrpc.Get(m, "content"))
 		if err != nil {
@@ -75,17 +75,17 @@ func chatMessages(params []byte) ([]chatMessage, error) {
 		list = append(list, chatMessage{role, content})
 	}
 	if len(list) == 0 {
-		return nil, invalidParams("messages must not be empty")
+		return nil, jsonrpc.InvalidParams("messages must not be empty")
 	}
 	return list, nil
 }
 
 func chatContent(raw []byte) (any, error) {
 	if len(raw) == 0 {
-		return nil, invalidParams("a message has no content")
+		return nil, jsonrpc.InvalidParams("a message has no content")
 	}
 	if raw[0] != '[' {
-		if kind, _ := jsonrpc.GetString(orEmptyObject(raw), "type"); kind == "text" {
+		if kind, _ := jsonrpc.GetString(jsonrpc.AsObject(raw), "type"); kind == "text" {
 			text, _ := jsonrpc.GetString(raw, "text")
 			return text, nil
 		}
@@ -105,7 +105,7 @@ func chatContent(raw []byte) (any, error) {
 
 // chatPart translates one content block.
 func chatPart(block []byte) (any, error) {
-	block = orEmptyObject(block)
+	block = jsonrpc.AsObject(block)
 	kind, _ := jsonrpc.GetString(block, "type")
 	data, _ := jsonrpc.GetString(block, "data")
 	mime, _ := jsonrpc.GetString(block, "mimeType")
@@ -122,5 +122,5 @@ func chatPart(block []byte) (any, error) {
 		}
 		return map[string]any{"type": "input_audio", "input_audio": map[string]string{"data": data, "format": format}}, nil
 	}
-	return nil, invalidParams("content of type %q cannot be put to the sampling backend", clip(kind))
+	return nil, jsonrpc.InvalidParams("content of type %.100q cannot be put to the sampling backend", kind)
 }

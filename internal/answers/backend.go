@@ -1,4 +1,4 @@
-package gateway
+package answers
 
 import (
 	"bytes"
@@ -15,14 +15,18 @@ import (
 )
 
 // sample lets the configured model write the message.
-func (c *configured) sample(ctx context.Context, cfg *config.Config, params []byte) (*jsonrpc.Response, error) {
+func (c *Answers) sample(ctx context.Context, cfg *config.Config, params []byte) (*jsonrpc.Response, error) {
 	chat, err := chatRequest(&cfg.Sampling, params)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, cfg.Limits.CallIdle)
 	defer cancel()
-	raw, err := c.post(ctx, cfg, marshal(chat))
+	body, err := json.Marshal(chat)
+	if err != nil {
+		return nil, jsonrpc.InvalidParams("%v", err)
+	}
+	raw, err := c.post(ctx, cfg, body)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +35,7 @@ func (c *configured) sample(ctx context.Context, cfg *config.Config, params []by
 
 // post asks the backend. What it says about a refusal is not passed on: it may
 // quote the key.
-func (c *configured) post(ctx context.Context, cfg *config.Config, body []byte) ([]byte, error) {
+func (c *Answers) post(ctx context.Context, cfg *config.Config, body []byte) ([]byte, error) {
 	url := strings.TrimSuffix(cfg.Sampling.URL, "/") + "/chat/completions"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

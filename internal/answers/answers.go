@@ -1,7 +1,10 @@
-package gateway
+// Package answers answers what clients ask the gateway, where the configuration
+// says how: a model behind a chat completion, or fixed answers.
+package answers
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"mcp-all-in-one/internal/catalog"
@@ -11,25 +14,20 @@ import (
 	"mcp-all-in-one/internal/safehttp"
 )
 
-// configured answers what clients ask us: first a person who is there, then a model
-// behind the sampling backend, else the fixed answers of the file.
-type configured struct {
+// Answers are those of the configuration: a model behind the sampling backend,
+// else the fixed answers of the file.
+type Answers struct {
 	cfg    func() *config.Config
-	first  Answerer // may be nil
 	client *http.Client
 }
 
-func newAnswerer(cfg func() *config.Config, first Answerer) Answerer {
-	return &configured{cfg: cfg, first: first, client: safehttp.NewConfigured(0)}
+// New answers from the configuration that cfg returns.
+func New(cfg func() *config.Config) *Answers {
+	return &Answers{cfg: cfg, client: safehttp.NewConfigured(0)}
 }
 
-// Answer implements Answerer.
-func (c *configured) Answer(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-	if c.first != nil {
-		if resp, err := c.first.Answer(ctx, method, params); resp != nil || err != nil {
-			return resp, err
-		}
-	}
+// Answer answers a question; nil means that nothing is configured for it.
+func (c *Answers) Answer(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
 	cfg := c.cfg()
 	switch method {
 	case mcp.MethodSampling:
@@ -56,12 +54,11 @@ func fixedSampling(answer *config.SamplingAnswer, params []byte) (*jsonrpc.Respo
 
 // sampled is the result of sampling/createMessage.
 func sampled(text, model, stopReason string) *jsonrpc.Response {
-	return &jsonrpc.Response{Result: marshal(struct {
-		Role       string            `json:"role"`
-		Content    map[string]string `json:"content"`
-		Model      string            `json:"model"`
-		StopReason string            `json:"stopReason,omitempty"`
-	}{"assistant", map[string]string{"type": "text", "text": text}, model, stopReason})}
+	result := fmt.Appendf(nil, `{"role":"assistant","content":{"text":%s,"type":"text"},"model":%s}`, jsonrpc.Quote(text), jsonrpc.Quote(model))
+	if stopReason != "" {
+		result = jsonrpc.Set(result, jsonrpc.Quote(stopReason), "stopReason")
+	}
+	return &jsonrpc.Response{Result: result}
 }
 
 // fixedElicitation fills a form from the configuration, nil when there is
@@ -71,17 +68,17 @@ func fixedElicitation(answer *config.ElicitationAnswer, params []byte) (*jsonrpc
 		return nil, nil
 	}
 	if mode, ok := jsonrpc.GetString(params, "mode"); ok && mode != "form" {
-		return nil, methodNotFound(mcp.MethodElicit, "only forms can be answered from the configuration")
+		return nil, jsonrpc.MethodNotFound(mcp.MethodElicit, "only forms can be answered from the configuration")
 	}
 	schema := jsonrpc.Get(params, "requestedSchema")
 	if len(schema) == 0 || schema[0] != '{' {
-		return nil, invalidParams("requestedSchema must be an object")
+		return nil, jsonrpc.InvalidParams("requestedSchema must be an object")
 	}
 	if answer.Action != "accept" {
-		return &jsonrpc.Response{Result: marshal(map[string]string{"action": answer.Action})}, nil
+		return &jsonrpc.Response{Result: fmt.Appendf(nil, `{"action":%s}`, jsonrpc.Quote(answer.Action))}, nil
 	}
 	content := []byte(`{}`)
-	for field, rules := range jsonrpc.Members(orEmptyObject(jsonrpc.Get(schema, "properties"))) {
+	for field, rules := range jsonrpc.Members(jsonrpc.AsObject(jsonrpc.Get(schema, "properties"))) {
 		value := []byte(answer.Fields[field])
 		if value == nil && answer.Defaults {
 			value = jsonrpc.Get(rules, "default")
@@ -92,7 +89,7 @@ func fixedElicitation(answer *config.ElicitationAnswer, params []byte) (*jsonrpc
 	}
 	form := catalog.Item{InputSchema: schema}
 	if bad := form.Validate(content); len(bad) > 0 {
-		return nil, methodNotFound(mcp.MethodElicit, "answers.elicitation does not fit: "+bad[0].Message.String())
+		return nil, jsonrpc.MethodNotFound(mcp.MethodElicit, "answers.elicitation does not fit: "+bad[0].Message.String())
 	}
 	return &jsonrpc.Response{Result: append(append([]byte(`{"action":"accept","content":`), content...), '}')}, nil
 }

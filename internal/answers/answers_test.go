@@ -1,8 +1,8 @@
-package gateway
+package answers
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,12 +50,12 @@ func testConfig(change func(*config.Config)) func() *config.Config {
 	return func() *config.Config { return cfg }
 }
 
-func answer(t *testing.T, a Answerer, method, params string) (string, *jsonrpc.Error) {
+func answer(t *testing.T, a *Answers, method, params string) (string, *jsonrpc.Error) {
 	t.Helper()
 	resp, err := a.Answer(t.Context(), method, []byte(params))
 	if err != nil {
-		wire, ok := asWire(err)
-		if !ok {
+		wire := new(jsonrpc.Error)
+		if !errors.As(err, &wire) {
 			t.Fatalf("%s: %v", method, err)
 		}
 		return "", wire
@@ -73,9 +73,9 @@ const samplingParams = `{"messages":[{"role":"user","content":{"type":"text","te
 func TestSamplingBackend(t *testing.T) {
 	b := newBackend(t)
 	b.answer = `{"model":"gpt-4","choices":[{"message":{"role":"assistant","content":"人工智能（AI）是计算机科学的一个分支..."},"finish_reason":"length"}]}`
-	a := newAnswerer(testConfig(func(c *config.Config) {
+	a := New(testConfig(func(c *config.Config) {
 		c.Sampling = config.Sampling{URL: b.URL + "/v1/", Key: "sk-test"}
-	}), nil)
+	}))
 	t.Run("text", func(t *testing.T) {
 		got, err := answer(t, a, mcp.MethodSampling, samplingParams)
 		want := `{"role":"assistant","content":{"text":"人工智能（AI）是计算机科学的一个分支...","type":"text"},"model":"gpt-4","stopReason":"maxTokens"}`
@@ -127,7 +127,7 @@ func TestSamplingBackendFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b.status, b.answer = c.status, c.answer
-			_, err := answer(t, newAnswerer(cfg, nil), mcp.MethodSampling, samplingParams)
+			_, err := answer(t, New(cfg), mcp.MethodSampling, samplingParams)
 			if err == nil || err.Code != jsonrpc.CodeInternal || !strings.Contains(string(err.Data), string(c.reason)) {
 				t.Fatalf("got %+v, want reason %s", err, c.reason)
 			}
@@ -137,7 +137,7 @@ func TestSamplingBackendFails(t *testing.T) {
 		})
 	}
 	b.Close()
-	if _, err := answer(t, newAnswerer(cfg, nil), mcp.MethodSampling, samplingParams); err == nil || !strings.Contains(string(err.Data), string(mcp.UpstreamUnavailable)) {
+	if _, err := answer(t, New(cfg), mcp.MethodSampling, samplingParams); err == nil || !strings.Contains(string(err.Data), string(mcp.UpstreamUnavailable)) {
 		t.Errorf("without a backend: %+v", err)
 	}
 }
@@ -148,24 +148,24 @@ func TestSamplingBackendTimesOut(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer stuck.Close()
-	a := newAnswerer(testConfig(func(c *config.Config) {
+	a := New(testConfig(func(c *config.Config) {
 		c.Sampling.URL = stuck.URL
 		c.Limits.CallIdle = 20 * time.Millisecond
-	}), nil)
+	}))
 	if _, err := answer(t, a, mcp.MethodSampling, samplingParams); err == nil || !strings.Contains(string(err.Data), string(mcp.UpstreamTimeout)) {
 		t.Errorf("got %+v", err)
 	}
 }
 
 func TestFixedAnswers(t *testing.T) {
-	a := newAnswerer(testConfig(func(c *config.Config) {
+	a := New(testConfig(func(c *config.Config) {
 		c.Answers = config.Answers{
 			Sampling: &config.SamplingAnswer{Text: "hello", Model: "fixed", StopReason: "endTurn"},
 			Elicitation: &config.ElicitationAnswer{Action: "accept", Defaults: true, Fields: map[string]json.RawMessage{
 				"name": json.RawMessage(`"张三"`), "timeout": json.RawMessage(`30`), "big": json.RawMessage(`9007199254740993`),
 			}},
 		}
-	}), nil)
+	}))
 	form := func(properties, required string) string {
 		return fmt.Sprintf(`{"message":"?","requestedSchema":{"type":"object","properties":{%s},"required":[%s]}}`, properties, required)
 	}
@@ -190,37 +190,20 @@ func TestFixedAnswers(t *testing.T) {
 			}
 		})
 	}
-	declining := newAnswerer(testConfig(func(c *config.Config) { c.Answers.Elicitation = &config.ElicitationAnswer{Action: "decline"} }), nil)
+	declining := New(testConfig(func(c *config.Config) { c.Answers.Elicitation = &config.ElicitationAnswer{Action: "decline"} }))
 	if got, err := answer(t, declining, mcp.MethodElicit, form(`"a":{"type":"string"}`, `"a"`)); got != `{"action":"decline"}` || err != nil {
 		t.Errorf("declining: %s, %v", got, err)
 	}
 }
 
 // A person answers elicitations only.
-type person struct{}
 
-func (person) Answer(_ context.Context, method string, _ []byte) (*jsonrpc.Response, error) {
-	if method != mcp.MethodElicit {
-		return nil, nil
-	}
-	return &jsonrpc.Response{Result: []byte(`{"action":"cancel"}`)}, nil
-}
-
-func TestAnswererOrder(t *testing.T) {
+// Without a configuration nothing is answered.
+func TestNothingConfigured(t *testing.T) {
 	nothing := testConfig(func(*config.Config) {})
 	for _, method := range []string{mcp.MethodSampling, mcp.MethodElicit, "ping"} {
-		if got, err := answer(t, newAnswerer(nothing, nil), method, samplingParams); got != "" || err != nil {
+		if got, err := answer(t, New(nothing), method, samplingParams); got != "" || err != nil {
 			t.Errorf("%s without any answer: %s, %v", method, got, err)
 		}
-	}
-	a := newAnswerer(testConfig(func(c *config.Config) {
-		c.Answers.Elicitation = &config.ElicitationAnswer{Action: "decline"}
-		c.Answers.Sampling = &config.SamplingAnswer{Text: "fixed"}
-	}), person{})
-	if got, _ := answer(t, a, mcp.MethodElicit, `{"requestedSchema":{}}`); got != `{"action":"cancel"}` {
-		t.Errorf("a person comes first: %s", got)
-	}
-	if got, _ := answer(t, a, mcp.MethodSampling, samplingParams); !strings.Contains(got, "fixed") {
-		t.Errorf("what a person leaves is answered from the file: %s", got)
 	}
 }
