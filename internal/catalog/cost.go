@@ -15,6 +15,9 @@ type Cost struct {
 	Tokens int `json:"tokens"`
 }
 
+// Plus adds two costs.
+func (c Cost) Plus(d Cost) Cost { return Cost{c.Bytes + d.Bytes, c.Tokens + d.Tokens} }
+
 // CostOf measures a text.
 func CostOf(data []byte) Cost {
 	quarters := 0

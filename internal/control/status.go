@@ -5,8 +5,8 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -37,8 +37,8 @@ type StatusSchema struct {
 	TotalTools       int               `json:"totalTools"`
 	ConnectedServers int               `json:"connectedServers"`
 	// Receipt is what clients were shown of it, and what that cost them.
-	Receipt *gateway.SchemaReceipt `json:"receipt,omitempty"`
-	Failed  int                    `json:"-"`
+	Receipt *receipt.Schema `json:"receipt,omitempty"`
+	Failed  int             `json:"-"`
 }
 
 type StatusMCPServer struct {

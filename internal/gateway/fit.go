@@ -4,6 +4,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/receipt"
 )
 
 // fit is what the client takes of a tool; nil for everything. The key decides,
@@ -21,8 +22,8 @@ func (s *Session) fit(era mcp.Era) *fit.Dialect {
 	if name != "auto" {
 		return fit.Of(name)
 	}
-	if limits := limitsOf(s.clientName()); limits != nil && era == mcp.Legacy {
-		return fit.Of(limits.fit)
+	if limits := receipt.LimitOf(s.clientName()); limits != nil && era == mcp.Legacy {
+		return fit.Of(limits.Fit)
 	}
 	return nil
 }

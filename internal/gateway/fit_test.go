@@ -1,10 +1,6 @@
 package gateway
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -75,57 +71,5 @@ func TestFit(t *testing.T) {
 				t.Errorf("the whole schema was not held: %s", got)
 			}
 		})
-	}
-}
-
-// TestFitNames holds the names in the configuration, in keys and in the table
-// against each other.
-func TestFitNames(t *testing.T) {
-	for i := range fit.Dialects {
-		name := fit.Dialects[i].Name
-		if g, err := access.ParseScopes([]string{"fit:" + name, "mode:auto"}); err != nil || g.Fit != name || g.Mode != "auto" {
-			t.Errorf("a key with %s: %+v, %v", name, g, err)
-		}
-		if !strings.Contains(string(config.JSONSchema()), `"`+name+`"`) {
-			t.Errorf("the configuration does not know %s", name)
-		}
-		if !slices.ContainsFunc(clientLimits, func(l clientLimit) bool { return l.fit == name }) {
-			t.Errorf("no client has %s", name)
-		}
-	}
-	for i := range clientLimits {
-		if fit.Of(clientLimits[i].fit) == nil {
-			t.Errorf("%s has no fit", clientLimits[i].title)
-		}
-	}
-	if _, err := access.ParseScopes([]string{"fit:nobody"}); err == nil {
-		t.Error("a key may have a fit that there is not")
-	}
-}
-
-// TestLimitsPage holds the table of the documentation, and that each row says
-// where it comes from, against what is built in.
-func TestLimitsPage(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "compact.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(raw)
-	number := func(n int) string {
-		if n == 0 {
-			return " "
-		}
-		return fmt.Sprintf(" %d ", n)
-	}
-	for i := range clientLimits {
-		l := &clientLimits[i]
-		row := fmt.Sprintf("\n| %s | `%s` |%s|%s|", l.title, l.fit, number(l.tools), number(fit.Of(l.fit).Length))
-		if !strings.Contains(page, row) {
-			t.Errorf("the page does not have %q", row)
-		}
-		_, source, found := strings.Cut(page, "\n- **"+l.title+".**")
-		if source, _, _ = strings.Cut(source, "\n- **"); !found || !strings.Contains(source, "](https://") {
-			t.Errorf("the page does not say where the figures of %s come from", l.title)
-		}
 	}
 }

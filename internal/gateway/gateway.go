@@ -24,6 +24,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/traffic"
@@ -88,7 +89,7 @@ type Gateway struct {
 	ownReading func() *builtin.Set
 	draining   atomic.Bool // no new call may run
 	// tallies count what clients were shown.
-	tallies    tallies
+	tallies    receipt.Tallies
 	translated translated
 	skillsAt   sync.Map         // the revision at which skills were learnt, by who sees them
 	answers    *answers.Answers // of what clients ask us

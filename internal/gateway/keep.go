@@ -105,7 +105,7 @@ func (s *Session) inPart(c *Call, t *target, resp *jsonrpc.Response) {
 	}
 	if size := len(resp.Result); size > kept.LeastShown {
 		name, _ := jsonrpc.GetString(c.client.caller.Info, "name")
-		s.gw.tallies.of(s.opening.Schema).large.Note(size, name)
+		s.gw.tallies.Of(s.opening.Schema).Large.Note(size, name)
 	}
 }
 
@@ -127,10 +127,10 @@ func (s *Session) cut(c *Call, rules config.ResultLimit, resp *jsonrpc.Response)
 	}
 	left := catalog.Cost{Bytes: int(cut.Blobs)} // what a picture costs is not told by its size
 	for _, text := range cut.Left {
-		left = plus(left, catalog.CostOf(text))
+		left = left.Plus(catalog.CostOf(text))
 	}
-	s.tally.saved.result(left)
-	s.gw.tallies.of(s.opening.Schema).saved.result(left)
+	s.tally.Cut(left)
+	s.gw.tallies.Of(s.opening.Schema).Cut(left)
 }
 
 // keepPart keeps a part of a result that is not shown.

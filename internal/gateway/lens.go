@@ -2,14 +2,14 @@ package gateway
 
 import (
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/receipt"
 )
 
 // A Lens is what one connected session is shown, for a person who looks over its
 // shoulder.
 type Lens struct {
-	Receipt
+	receipt.Receipt
 	// Listed are the names of the tools and prompts that it is shown.
 	Listed []string `json:"listed"`
 }
@@ -39,37 +39,11 @@ func (g *Gateway) Lens(session string) (Lens, bool) {
 	return l, true
 }
 
-// A Fit is how a list of tools suits a client that has limits.
-type Fit struct {
-	Client string `json:"client"`
-	// Tools is how many it is shown, MaxTools how many it takes at once; 0 for
-	// any number.
-	Tools    int `json:"tools"`
-	MaxTools int `json:"maxTools,omitempty"`
-	// MaxName is how long names may be, LongNames how many are longer.
-	MaxName   int `json:"maxName,omitempty"`
-	LongNames int `json:"longNames,omitempty"`
-}
-
 // Fits says how the tools of a schema suit the clients that are known.
-func (g *Gateway) Fits(schema string) []Fit {
+func (g *Gateway) Fits(schema string) []receipt.Fit {
 	s, err := g.Open(Opening{Who: g.owner(), Schema: schema, Stdio: g.opt.Greeting != nil})
 	if err != nil {
-		return []Fit{}
+		return []receipt.Fit{}
 	}
-	v := s.look()
-	fits := []Fit{}
-	seen := make(map[string]bool)
-	for i := range clientLimits {
-		l := &clientLimits[i]
-		if seen[l.title] {
-			continue
-		}
-		seen[l.title] = true
-		most := fit.Of(l.fit).Length
-		long, _ := longer(v.shown.List(catalog.Tools, catalog.View{}), most)
-		fit := Fit{Client: l.title, Tools: v.shown.Count(catalog.Tools, catalog.View{}), MaxTools: l.tools, MaxName: most, LongNames: long}
-		fits = append(fits, fit)
-	}
-	return fits
+	return receipt.Fits(s.look().shown)
 }

@@ -4,6 +4,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/receipt"
 )
 
 // What a task is taken to cost beside the list of tools: so many tools are
@@ -56,8 +57,8 @@ func (s *Session) pick(full view) choice {
 		return *kept
 	}
 	most := 0
-	if limits := limitsOf(s.clientName()); limits != nil {
-		most = limits.tools
+	if limits := receipt.LimitOf(s.clientName()); limits != nil {
+		most = limits.Tools
 	}
 	return choose(full.cost.all(), full.cost.tools(), full.cost.named(), most)
 }

@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/catalog/fit"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/receipt"
 )
 
 func TestChoose(t *testing.T) {
@@ -44,53 +44,6 @@ func TestChoose(t *testing.T) {
 				t.Errorf("it does not say why: %s", got.why)
 			}
 		})
-	}
-}
-
-func TestLimitsOf(t *testing.T) {
-	for name, want := range map[string]string{
-		"cursor-vscode": "Cursor", "Visual Studio Code": "VS Code", "windsurf-client": "Windsurf", "claude-ai": "Claude",
-		"claude-code": "Claude", "gemini-cli-mcp-client": "Gemini", "codex-mcp-client": "Codex", "openai-mcp": "OpenAI",
-	} {
-		if l := limitsOf(name); l == nil || l.title != want {
-			t.Errorf("%s: %+v", name, l)
-		}
-	}
-	if l := limitsOf("somebody"); l != nil {
-		t.Errorf("somebody: %+v", l)
-	}
-}
-
-func TestLimitsExceeded(t *testing.T) {
-	list := []string{`{"name":"` + strings.Repeat("n", 47) + `","inputSchema":{"type":"object"}}`}
-	for i := range 100 {
-		list = append(list, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"}}`, i))
-	}
-	list[1] = `{"name":"t0","inputSchema":{"type":"object","properties":{"l":{"type":"array"}}}}`
-	tools, _ := catalog.ParseTools([][]byte{[]byte(`{"tools":[` + strings.Join(list, ",") + `]}`)})
-	shown := catalog.Merge([]catalog.Source{{Server: "s", Features: &catalog.Features{Tools: tools}, Policy: catalog.Policy{Naming: catalog.NamingNone}}}, catalog.Options{})
-	const arrays, names = "refuse parts of 1 schemas, such as an array without items in t0", "1 are longer, such as nnn"
-	for _, tt := range []struct {
-		client, fit string
-		want        []string
-	}{
-		{"windsurf", "", []string{"takes 100 tools and is shown 101", arrays}},
-		{"windsurf", "windsurf", []string{"is shown 101"}},
-		{"vscode", "", []string{"room for names of 46 characters; " + names, arrays}},
-		{"cursor", "", []string{"room for names of 45 characters; " + names, arrays}},
-		{"claude-code", "", []string{"room for names of 43 characters; " + names}},
-		{"codex-mcp-client", "openai", nil},
-	} {
-		got := limitsOf(tt.client).exceeded(shown, catalog.View{Fit: fit.Of(tt.fit)})
-		if len(got) != len(tt.want) {
-			t.Errorf("%s with %q: got %q, want %q", tt.client, tt.fit, got, tt.want)
-			continue
-		}
-		for i, want := range tt.want {
-			if !strings.Contains(got[i].String(), want) {
-				t.Errorf("%s with %q: got %q, want %q", tt.client, tt.fit, got[i], want)
-			}
-		}
 	}
 }
 
@@ -133,7 +86,7 @@ func TestAutoPerKey(t *testing.T) {
 				if era == "legacy" {
 					receipts = all.Sessions
 				}
-				at := slices.IndexFunc(receipts, func(r Receipt) bool { return r.Key == tt.key })
+				at := slices.IndexFunc(receipts, func(r receipt.Receipt) bool { return r.Key == tt.key })
 				if at < 0 || receipts[at].Mode != tt.mode || receipts[at].Lists == 0 || (receipts[at].Why != "") != (tt.grant.Mode == "") {
 					t.Errorf("the receipts are %+v", receipts)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -28,7 +29,7 @@ type Session struct {
 	opened  time.Time
 	calls   atomic.Int64
 	heard   atomic.Int64           // when it last asked something: nanoseconds since it was opened
-	tally   tally                  // what it was shown
+	tally   receipt.Tally          // what it was shown
 	picked  atomic.Pointer[choice] // the mode that it keeps
 
 	greetOnce sync.Once

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/tester/lint"
 	"mcp-all-in-one/internal/tester/suite"
 )
@@ -28,11 +29,11 @@ type CatalogPage struct {
 	Schemas []string `json:"schemas"`
 	// Mode is how it is shown, Advice which mode would suit it best.
 	Mode   string         `json:"mode"`
-	Advice gateway.Advice `json:"advice"`
+	Advice receipt.Advice `json:"advice"`
 	// List is what one list of the tools costs in each mode.
 	List catalog.Receipt `json:"list"`
 	// Fits say how it suits clients that have limits.
-	Fits []gateway.Fit `json:"fits"`
+	Fits []receipt.Fit `json:"fits"`
 	Rows []catalog.Row `json:"rows"`
 	// Lens is what the client of the asked session is shown of it.
 	Lens *gateway.Lens `json:"lens,omitempty"`

@@ -11,8 +11,8 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/receipt"
 )
 
 func CostCommand(a *env.Env) *cobra.Command {
@@ -36,7 +36,7 @@ func runCost(ctx context.Context, a *env.Env) error {
 	if err != nil {
 		return err
 	}
-	receipts := map[string]*gateway.SchemaReceipt{}
+	receipts := map[string]*receipt.Schema{}
 	var names []string
 	for name, schema := range page.Schemas {
 		if schema.Receipt != nil {
@@ -59,7 +59,7 @@ func runCost(ctx context.Context, a *env.Env) error {
 }
 
 // printCost writes the receipt of a schema as a table.
-func printCost(a *env.Env, name string, r *gateway.SchemaReceipt) {
+func printCost(a *env.Env, name string, r *receipt.Schema) {
 	fmt.Fprintf(a.Stdout, a.T("schema %s: mode %s\n", "schema %s：%s 模式\n"), name, r.Mode)
 	t := &env.Table{Head: []string{"", a.T("times", "次数"), a.T("bytes", "字节"), a.T("tokens", "token")}, Aligned: true}
 	row := func(what string, times int64, c catalog.Cost) {
@@ -106,7 +106,7 @@ func printCost(a *env.Env, name string, r *gateway.SchemaReceipt) {
 }
 
 // printLarge says which results clients did not show whole, and what to do.
-func printLarge(a *env.Env, indent string, r *gateway.SchemaReceipt) {
+func printLarge(a *env.Env, indent string, r *receipt.Schema) {
 	for _, l := range r.Large {
 		fmt.Fprintf(a.Stdout, a.T("%snote: results that exceeded what %s shows (%d bytes): %d; to show such results in part, add to the config file: \"results\": {\"limit\": %q}\n",
 			"%s注意：超过 %s 显示上限（%d 字节）的结果：%d 个；如需只显示一部分，请在配置文件中加入：\"results\": {\"limit\": %q}\n"), indent, l.Client, l.Shows, l.Count, l.Limit)

@@ -9,9 +9,9 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
-	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -24,7 +24,7 @@ type consoleCatalog struct {
 
 // Look is what a principal sees of a schema, or of the schema of a session.
 func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web.CatalogPage, error) {
-	page := web.CatalogPage{Schemas: c.in.SchemasOf(who), Fits: []gateway.Fit{}}
+	page := web.CatalogPage{Schemas: c.in.SchemasOf(who), Fits: []receipt.Fit{}}
 	if session != "" {
 		var ok bool
 		if schema, ok = c.look(who, session, &page); !ok {

@@ -8,7 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/control"
-	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -117,8 +117,8 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 }
 
 // receiptFor leaves out what other principals were shown.
-func receiptFor(who access.Principal, r gateway.SchemaReceipt) *gateway.SchemaReceipt {
-	others := func(one gateway.Receipt) bool { return !who.MayLookAt(one.Key) }
+func receiptFor(who access.Principal, r receipt.Schema) *receipt.Schema {
+	others := func(one receipt.Receipt) bool { return !who.MayLookAt(one.Key) }
 	r.Sessions, r.Keys = slices.DeleteFunc(r.Sessions, others), slices.DeleteFunc(r.Keys, others)
 	return &r
 }

@@ -1,4 +1,4 @@
-package gateway
+package receipt
 
 import (
 	"sync"
@@ -19,15 +19,15 @@ func (v *savings) script(calls int, inner, shown catalog.Cost) {
 	defer v.mu.Unlock()
 	v.scripts++
 	v.calls += int64(calls)
-	v.inner = plus(v.inner, inner)
-	v.returned = plus(v.returned, shown)
+	v.inner = v.inner.Plus(inner)
+	v.returned = v.returned.Plus(shown)
 }
 
 func (v *savings) result(left catalog.Cost) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.cut++
-	v.kept = plus(v.kept, left)
+	v.kept = v.kept.Plus(left)
 }
 
 func (v *savings) fill(r *Receipt) {
@@ -35,14 +35,4 @@ func (v *savings) fill(r *Receipt) {
 	defer v.mu.Unlock()
 	r.Scripts, r.Calls, r.Returned, r.Inner = v.scripts, v.calls, v.returned, v.inner
 	r.Cut, r.Kept = v.cut, v.kept
-}
-
-func plus(a, b catalog.Cost) catalog.Cost {
-	return catalog.Cost{Bytes: a.Bytes + b.Bytes, Tokens: a.Tokens + b.Tokens}
-}
-
-// saved notes what a script of the session kept out of the context.
-func (s *Session) saved(calls int, inner, shown catalog.Cost) {
-	s.tally.saved.script(calls, inner, shown)
-	s.gw.tallies.of(s.opening.Schema).saved.script(calls, inner, shown)
 }

@@ -1,4 +1,4 @@
-package gateway
+package receipt
 
 import (
 	"strings"
@@ -9,17 +9,17 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
-// A clientLimit is what a known client can take.
-type clientLimit struct {
+// A Limit is what a known client can take.
+type Limit struct {
 	match string // in the name that the client gives, lower case
 	title string
-	tools int    // at once; 0 for any number
-	fit   string // what it takes of a tool
+	Tools int    // at once; 0 for any number
+	Fit   string // what it takes of a tool
 }
 
 // clientLimits is what the makers of clients publish. Where each figure comes
 // from, and of when it is, is in docs/compact.md under "What clients take".
-var clientLimits = []clientLimit{
+var clientLimits = []Limit{
 	{"cursor", "Cursor", 0, "cursor"}, // 40 until 2.4 of January 2026, which loads tools when they are needed
 	{"visual studio code", "VS Code", 128, "vscode"},
 	{"vscode", "VS Code", 128, "vscode"},
@@ -30,8 +30,8 @@ var clientLimits = []clientLimit{
 	{"openai", "OpenAI", 128, "openai"},
 }
 
-// limitsOf finds the limits of a client by its name; nil when it is not known.
-func limitsOf(client string) *clientLimit {
+// LimitOf finds the limits of a client by its name; nil when it is not known.
+func LimitOf(client string) *Limit {
 	client = strings.ToLower(client)
 	for i := range clientLimits {
 		if strings.Contains(client, clientLimits[i].match) {
@@ -41,16 +41,16 @@ func limitsOf(client string) *clientLimit {
 	return nil
 }
 
-// exceeded says what of the tools that are shown a client cannot take. What
+// Exceeded says what of the tools that are shown a client cannot take. What
 // the view fits already is not said.
-func (l *clientLimit) exceeded(shown *catalog.Catalog, eyes catalog.View) []i18n.Text {
+func (l *Limit) Exceeded(shown *catalog.Catalog, eyes catalog.View) []i18n.Text {
 	var warnings []i18n.Text
 	list, tools := shown.List(catalog.Tools, eyes), shown.Count(catalog.Tools, eyes)
-	if l.tools > 0 && tools > l.tools {
+	if l.Tools > 0 && tools > l.Tools {
 		warnings = append(warnings, i18n.New("%s takes %d tools and is shown %d; use mode compact, or switch tools off",
-			"%s 接受 %d 个工具，实际展示了 %d 个；请使用 compact 模式，或停用部分工具", l.title, l.tools, tools))
+			"%s 接受 %d 个工具，实际展示了 %d 个；请使用 compact 模式，或停用部分工具", l.title, l.Tools, tools))
 	}
-	fit := fit.Of(l.fit)
+	fit := fit.Of(l.Fit)
 	if long, example := longer(list, fit.Length); long > 0 {
 		warnings = append(warnings, i18n.New("%s has room for names of %d characters; %d are longer, such as %s; set fit, rename them, or shorten the server's name",
 			"%s 只能容纳 %d 个字符的名称；有 %d 个更长，例如 %s；请设置 fit、重命名，或缩短服务名", l.title, fit.Length, long, example))
@@ -76,16 +76,45 @@ func longer(list []byte, limit int) (count int, example string) {
 	return count, example
 }
 
-// limitWarnings says, for every known client, what of a view it could not
-// take.
-func limitWarnings(v *view, eyes catalog.View) []i18n.Text {
+// Warnings says, for every known client, what of the tools that are shown it
+// could not take.
+func Warnings(shown *catalog.Catalog, eyes catalog.View) []i18n.Text {
 	var warnings []i18n.Text
 	seen := map[string]bool{}
 	for i := range clientLimits {
 		if l := &clientLimits[i]; !seen[l.title] {
 			seen[l.title] = true
-			warnings = append(warnings, l.exceeded(v.shown, eyes)...)
+			warnings = append(warnings, l.Exceeded(shown, eyes)...)
 		}
 	}
 	return warnings
+}
+
+// A Fit is how a list of tools suits a client that has limits.
+type Fit struct {
+	Client string `json:"client"`
+	// Tools is how many it is shown, MaxTools how many it takes at once; 0 for
+	// any number.
+	Tools    int `json:"tools"`
+	MaxTools int `json:"maxTools,omitempty"`
+	// MaxName is how long names may be, LongNames how many are longer.
+	MaxName   int `json:"maxName,omitempty"`
+	LongNames int `json:"longNames,omitempty"`
+}
+
+// Fits says how the tools that are shown suit the clients that are known.
+func Fits(shown *catalog.Catalog) []Fit {
+	fits := []Fit{}
+	seen := make(map[string]bool)
+	for i := range clientLimits {
+		l := &clientLimits[i]
+		if seen[l.title] {
+			continue
+		}
+		seen[l.title] = true
+		most := fit.Of(l.Fit).Length
+		long, _ := longer(shown.List(catalog.Tools, catalog.View{}), most)
+		fits = append(fits, Fit{Client: l.title, Tools: shown.Count(catalog.Tools, catalog.View{}), MaxTools: l.Tools, MaxName: most, LongNames: long})
+	}
+	return fits
 }

@@ -1,0 +1,172 @@
+// Package receipt counts what clients were shown of their tools, and what that
+// cost them.
+package receipt
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/kept"
+)
+
+// A Receipt is what clients were shown, what that cost them, and what it would
+// have cost otherwise. Tokens are estimates.
+type Receipt struct {
+	Session string `json:"session,omitempty"`
+	Key     string `json:"key,omitempty"` // who it was that was shown it
+	Client  string `json:"client,omitempty"`
+	Mode    string `json:"mode"`
+	Why     string `json:"why,omitempty"` // of a mode that was chosen
+	WhyZH   string `json:"whyZH,omitempty"`
+	Tools   int    `json:"tools"`
+	// Lists is how often the tools were listed, Shown what that came to.
+	Lists int64        `json:"lists"`
+	Shown catalog.Cost `json:"shown"`
+	// Inspections is how often tools were looked up in the compact modes,
+	// Inspected what the answers came to.
+	Inspections int64        `json:"inspections"`
+	Inspected   catalog.Cost `json:"inspected"`
+	// Scripts is how many were run, Calls how many calls those made; Returned
+	// is what the clients were shown of them, Inner what the results of the
+	// calls would have cost.
+	Scripts  int64        `json:"scripts"`
+	Calls    int64        `json:"calls"`
+	Returned catalog.Cost `json:"returned"`
+	Inner    catalog.Cost `json:"inner"`
+	// Cut is how many results were shown in part, Kept what was left out.
+	Cut  int64        `json:"cut"`
+	Kept catalog.Cost `json:"kept"`
+	// List is what one list of the tools costs in each mode.
+	List catalog.Receipt `json:"list"`
+	// Warnings say what known clients cannot take of it.
+	Warnings   []string `json:"warnings"`
+	WarningsZH []string `json:"warningsZH"`
+}
+
+// A Schema is the receipt of a schema since the start, with those of
+// the sessions that are open.
+type Schema struct {
+	Receipt
+	// Advice is the mode that auto would choose.
+	Advice Advice `json:"advice"`
+	// Own is what our own tools add to a full list of a client that may change
+	// the configuration: on stdio, and with a key of an administrator.
+	Own catalog.Cost `json:"own"`
+	// Large are the clients to which results passed that they do not show
+	// whole to their models.
+	Large    []kept.Large `json:"large"`
+	Sessions []Receipt    `json:"sessions"`
+	// Keys are those that listed the tools last, with what each was shown.
+	Keys []Receipt `json:"keys"`
+}
+
+// Advice is a mode, and why.
+type Advice struct {
+	Mode  string `json:"mode"`
+	Why   string `json:"why"`
+	WhyZH string `json:"whyZH"`
+}
+
+// A Tally counts what clients were shown.
+type Tally struct {
+	lists, shownBytes, shownTokens       atomic.Int64
+	inspections, foundBytes, foundTokens atomic.Int64
+	saved                                savings
+	Large                                kept.LargeCounts // results that clients do not show whole
+}
+
+// List counts a list of the tools.
+func (t *Tally) List(c catalog.Cost) {
+	t.lists.Add(1)
+	t.shownBytes.Add(int64(c.Bytes))
+	t.shownTokens.Add(int64(c.Tokens))
+}
+
+// Inspect counts a look at a tool.
+func (t *Tally) Inspect(c catalog.Cost) {
+	t.inspections.Add(1)
+	t.foundBytes.Add(int64(c.Bytes))
+	t.foundTokens.Add(int64(c.Tokens))
+}
+
+// Listed is how often the tools were listed.
+func (t *Tally) Listed() int64 { return t.lists.Load() }
+
+// Script counts a script: its calls, what their results would have cost, and
+// what was shown of it.
+func (t *Tally) Script(calls int, inner, shown catalog.Cost) { t.saved.script(calls, inner, shown) }
+
+// Cut counts a result that was shown in part.
+func (t *Tally) Cut(left catalog.Cost) { t.saved.result(left) }
+
+// Fill writes the counts into a receipt.
+func (t *Tally) Fill(r *Receipt) {
+	r.Lists, r.Inspections = t.lists.Load(), t.inspections.Load()
+	r.Shown = catalog.Cost{Bytes: int(t.shownBytes.Load()), Tokens: int(t.shownTokens.Load())}
+	r.Inspected = catalog.Cost{Bytes: int(t.foundBytes.Load()), Tokens: int(t.foundTokens.Load())}
+	t.saved.fill(r)
+}
+
+// Tallies are the counts by schema, and by key within a schema.
+type Tallies struct {
+	mu   sync.Mutex
+	by   map[string]*Tally
+	keys map[string][]Receipt
+}
+
+// Of is the tally of a schema.
+func (t *Tallies) Of(schema string) *Tally {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	one := t.by[schema]
+	if one == nil {
+		if t.by == nil {
+			t.by = make(map[string]*Tally)
+		}
+		one = &Tally{}
+		t.by[schema] = one
+	}
+	return one
+}
+
+// Warn sets the warnings; a list without any is not null.
+func (r *Receipt) Warn(list []i18n.Text) {
+	en, zh := i18n.Both(list)
+	r.Warnings, r.WarningsZH = append([]string{}, en...), append([]string{}, zh...)
+}
+
+// maxKeyReceipts bounds the receipts that are kept of the keys of a schema.
+const maxKeyReceipts = 100
+
+// Shown keeps the receipt of a key, the latest last. It says whether the key
+// is shown something else than before.
+func (t *Tallies) Shown(schema string, r Receipt, cost catalog.Cost) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.keys[schema]
+	changed := true
+	if i := slices.IndexFunc(list, func(old Receipt) bool { return old.Key == r.Key }); i >= 0 {
+		r.Lists, r.Shown = list[i].Lists, list[i].Shown
+		changed = list[i].Mode != r.Mode
+		list = slices.Delete(list, i, i+1)
+	} else if len(list) == maxKeyReceipts {
+		list = slices.Delete(list, 0, 1)
+	}
+	r.Lists++
+	r.Shown = r.Shown.Plus(cost)
+	if t.keys == nil {
+		t.keys = make(map[string][]Receipt)
+	}
+	t.keys[schema] = append(list, r)
+	return changed
+}
+
+// ShownTo are the receipts of the keys of a schema.
+func (t *Tallies) ShownTo(schema string) []Receipt {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]Receipt{}, t.keys[schema]...)
+}
