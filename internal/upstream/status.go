@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ type Status struct {
 	Stderr             []string
 	Dropped            map[string]int64
 	Sandbox            string   // what of it is confined; "" when it is not
+	Installer          string   // the program that may still be downloading it, at its first start
 	Withheld           []string // environment variables that it did not get
 	Noise              string   // the first line on its standard output that was no message
 	Issues             []catalog.Issue
@@ -58,6 +60,9 @@ func (u *Upstream) Status() Status {
 	s.Reason = i18n.Why(u.reason)
 	if cfg.Type == config.TypeStdio {
 		s.Sandbox = sandbox.Summary(cfg.Sandbox)
+	}
+	if u.state == Starting && u.reason == nil && u.mayDownload() {
+		s.Installer = filepath.Base(cfg.Command)
 	}
 	if u.stderr != nil {
 		s.Stderr = u.stderr.Lines(50)
