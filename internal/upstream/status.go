@@ -40,6 +40,7 @@ type Status struct {
 	Resources          int
 	Templates          int
 	Stderr             []string
+	StderrLines        int // all that it has written
 	Dropped            map[string]int64
 	Sandbox            string   // what of it is confined; "" when it is not
 	Installer          string   // the program that may still be downloading it, at its first start
@@ -65,7 +66,7 @@ func (u *Upstream) Status() Status {
 		s.Installer = filepath.Base(cfg.Command)
 	}
 	if u.stderr != nil {
-		s.Stderr = u.stderr.Lines(50)
+		s.StderrLines, s.Stderr = u.stderr.Count(), u.stderr.Lines(50)
 	}
 	for _, other := range u.slots {
 		if other.current() != nil {

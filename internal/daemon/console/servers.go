@@ -69,7 +69,7 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 		return web.ServerDetail{}, web.ErrNotFound
 	}
 	s := u.Status()
-	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, Withheld: s.Withheld}
+	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, StderrLines: s.StderrLines, Withheld: s.Withheld}
 	if s.Version != "" {
 		d.Handshake = fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":%s}`,
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))
