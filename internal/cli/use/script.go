@@ -81,6 +81,9 @@ func scriptParams(a *env.Env, f *scriptFlags, name string) ([]byte, error) {
 	}
 	arguments := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(string(code)), "code")
 	arguments = jsonrpc.Set(arguments, args, "args")
+	if a.Lang != i18n.English {
+		arguments = jsonrpc.Set(arguments, jsonrpc.Quote(a.Lang.Tag()), "lang")
+	}
 	if f.seed != 0 {
 		arguments = jsonrpc.Set(arguments, fmt.Append(nil, f.seed), "seed")
 	}
