@@ -104,7 +104,7 @@ var layers = map[string][]string{
 	"upgrade": {"config", "safehttp"},
 	"cli/run": {"receipt", "service", "config", "mcp", "access", "catalog", "upstream", "gateway", "env", "control", "daemon", "daemon/instance",
 		"mcptest", "cli/command"},
-	"cli/manage": {"seal", "secrets", "config/problem", "install", "lock", "sandbox", "jsonrpc", "definition", "config", "mcphttp", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance", "install/offer",
+	"cli/manage": {"stdio", "seal", "secrets", "config/problem", "install", "lock", "sandbox", "jsonrpc", "definition", "config", "mcphttp", "oauth", "access", "catalog", "upstream", "web", "env", "control", "daemon/instance", "install/offer",
 		"cli/command", "mcphttp/httpclient", "tester/suite"},
 	"cli/client": {"jsonrpc", "config", "traffic", "probe", "web", "env", "control", "clients", "daemon", "daemon/instance",
 		"cli/command", "tester/history"},

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/script"
@@ -47,6 +48,8 @@ type Env struct {
 	Script func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error)
 	Limits script.Limits
 	Job    func(*script.Job)
+	// Lang is what the person at the command line reads; clients read English.
+	Lang i18n.Lang
 	// Progress tells the caller that a script goes on; nil where it does not
 	// want to know. Saved hears what a script kept out of the context.
 	Progress func(ctx context.Context, message string)

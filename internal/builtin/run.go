@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -20,12 +21,14 @@ import (
 const RunName = "run"
 
 // ScriptName is run for the command line and for test files, in any mode. It
-// takes what a model has no use for: args, seed, at.
+// takes what a model has no use for: args, seed, at, lang.
 const ScriptName = mcp.ScriptTool
 
 // ScriptTool is the tool of that name.
 var ScriptTool = Tool{Name: ScriptName, Compact: true, Script: true, Run: func(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 	env.Limits.Output = script.MaxValue
+	lang, _ := jsonrpc.GetString(args, "lang")
+	env.Lang = i18n.ByTag(lang)
 	env.Job = func(job *script.Job) {
 		job.Args = jsonrpc.Get(args, "args")
 		if raw := jsonrpc.Get(args, "seed"); json.Unmarshal(raw, &job.Seed) != nil {
@@ -56,8 +59,8 @@ func (c compact) runTool() Tool {
 // run runs a script.
 func (c compact) run(ctx context.Context, env *Env, args []byte) (*jsonrpc.Response, error) {
 	job, refused := readJob(env, args)
-	if refused != "" {
-		return plainFailure(refused), nil
+	if !refused.Empty() {
+		return plainFailure(refused.In(env.Lang)), nil
 	}
 	r := &running{env: env, compact: c, limits: job.Limits, slots: make(chan struct{}, job.Limits.Parallel), began: time.Now()}
 	outcome, err := env.Script(ctx, job, r)
@@ -68,21 +71,21 @@ func (c compact) run(ctx context.Context, env *Env, args []byte) (*jsonrpc.Respo
 }
 
 // readJob reads the arguments of run, and says what is wrong with them.
-func readJob(env *Env, args []byte) (*script.Job, string) {
+func readJob(env *Env, args []byte) (*script.Job, i18n.Text) {
 	code, isText := jsonrpc.GetString(args, "code")
 	limits := env.Limits.Or(script.Defaults)
 	switch {
 	case !isText || strings.TrimSpace(code) == "":
-		return nil, "code is required: the body of an async function, as text"
+		return nil, i18n.New("code is required: the body of an async function, as text", "缺少 code：应为 async 函数的函数体文本")
 	case int64(len(code)) > limits.Code:
-		return nil, fmt.Sprintf("the code has %d bytes, and the most is %d", len(code), limits.Code)
+		return nil, i18n.New("the code has %d bytes, and the most is %d", "代码有 %d 字节，最多为 %d 字节", len(code), limits.Code)
 	case strings.ContainsRune(code, 0):
-		return nil, "the code has a NUL character"
+		return nil, i18n.New("the code has a NUL character", "代码中含有 NUL 字符")
 	}
 	if raw := jsonrpc.Get(args, "timeout_seconds"); raw != nil {
 		var seconds float64
 		if json.Unmarshal(raw, &seconds) != nil || !(seconds > 0) {
-			return nil, "timeout_seconds must be a number above 0"
+			return nil, i18n.New("timeout_seconds must be a number above 0", "timeout_seconds 必须是大于 0 的数")
 		}
 		limits.Timeout = min(limits.Timeout, time.Duration(math.Min(seconds, 1e9)*float64(time.Second)))
 	}
@@ -90,7 +93,7 @@ func readJob(env *Env, args []byte) (*script.Job, string) {
 	if env.Job != nil {
 		env.Job(job)
 	}
-	return job, ""
+	return job, i18n.Text{}
 }
 
 // result is what the client gets of a script.
@@ -104,10 +107,10 @@ func (r *running) result(job *script.Job, o *script.Outcome) *jsonrpc.Response {
 	}
 	values := len(blocks)
 	if log := r.logged(o); log != "" {
-		blocks = append(blocks, textBlock("Log:\n"+log))
+		blocks = append(blocks, textBlock(r.say("Log:", "日志：")+"\n"+log))
 	}
 	if o.Unawaited > 0 {
-		blocks = append(blocks, textBlock(fmt.Sprintf("%d calls were not awaited when the script returned; they were waited for.", o.Unawaited)))
+		blocks = append(blocks, textBlock(r.say("%d calls were not awaited when the script returned; they were waited for.", "脚本返回时有 %d 个调用未被 await；已等待其完成。", o.Unawaited)))
 	}
 	result := []byte(`{"content":[`)
 	for i, b := range blocks {
@@ -126,16 +129,21 @@ func textBlock(text string) []byte {
 
 // failure says what ended a script, and what had happened before.
 func (r *running) failure(job *script.Job, o *script.Outcome) string {
-	text := o.Fault.Explain(job.Code).Sentence(job.Limits)
+	text := o.Fault.Explain(job.Code).Sentence(job.Limits).In(r.env.Lang) + "\n"
 	if done := r.succeeded(); done != "" {
-		text += "\nCalls that had succeeded, and must not be repeated if they changed something: " + done
+		text += r.say("Calls that had succeeded, and must not be repeated if they changed something: %s", "此前已成功的调用，若有改动请勿重复：%s", done)
 	} else {
-		text += "\nNo call had succeeded."
+		text += r.say("No call had succeeded.", "此前没有成功的调用。")
 	}
 	if unknown := r.unknown(); unknown != "" {
-		text += "\nCalls of which it is not known whether they ran: " + unknown
+		text += "\n" + r.say("Calls of which it is not known whether they ran: %s", "不确定是否已执行的调用：%s", unknown)
 	}
 	return text
+}
+
+// say is a text in the language of the person.
+func (r *running) say(en, zh string, args ...any) string {
+	return i18n.New(en, zh, args...).In(r.env.Lang)
 }
 
 // valueBlocks shows the value of a script: content as content, a text as it is,
@@ -162,7 +170,7 @@ func (r *running) cut(text []byte, limit int64) string {
 	head, tail, left := kept.HeadTail(text, limit*2/3, limit/3)
 	uri, err := r.env.Keep(text)
 	if err != nil {
-		return string(head) + fmt.Sprintf("\n… %d of %d bytes left out, and they could not be kept: %v\n", left, len(text), err) + string(tail)
+		return string(head) + "\n" + r.say("… %d of %d bytes left out, and they could not be kept: %v", "… 省略了 %d 字节（共 %d 字节），且无法保留：%v", left, len(text), err) + "\n" + string(tail)
 	}
 	return string(head) + kept.Marker(left, int64(len(text)), kept.Shape(text), uri) + string(tail)
 }
@@ -249,7 +257,7 @@ func (r *running) logged(o *script.Outcome) string {
 		tail = strings.ToValidUTF8(tail[over:], "")
 	}
 	if left := o.LogBytes - int64(len(head)+len(tail)); left > 0 {
-		return head + fmt.Sprintf("… %d bytes of the log left out …\n", left) + tail
+		return head + r.say("… %d bytes of the log left out …", "… 日志省略了 %d 字节 …", left) + "\n" + tail
 	}
 	return head + tail
 }

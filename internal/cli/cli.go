@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mcp-all-in-one/internal/cli/manage"
 	"mcp-all-in-one/internal/cli/run"
 	"mcp-all-in-one/internal/cli/target"
 	"mcp-all-in-one/internal/cli/use"
@@ -31,6 +32,7 @@ func Run(ctx context.Context, e env.Env) int {
 	if a.Personality.Own {
 		args = run.BareHelp(args, env.FirstWord(root.PersistentFlags(), args))
 		args = use.ShieldTerms(target.ShortForm(a, root, args), env.FirstWord(root.PersistentFlags(), args))
+		args = manage.ShieldCommand(root, args, env.FirstWord(root.PersistentFlags(), args))
 	}
 	root.SetArgs(args)
 	root.SetIn(e.Stdin)

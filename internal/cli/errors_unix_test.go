@@ -92,6 +92,16 @@ import none -c demo.json
 connect none -c demo.json
 import plain.txt -c demo.json
 `},
+	{"install", `
+search airtable -c registry.json
+add io.github.domdomegg/airtable-mcp-server -c registry.json
+add ./plain.mcpb -c registry.json
+add ./none.mcpb -c registry.json
+script nofile.js -c demo.json
+script home -c demo.json
+script - --at monday -c demo.json
+script - --arg x -c demo.json
+`},
 	{"flags", `
 none
 http --none

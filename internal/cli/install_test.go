@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -50,7 +51,7 @@ func newInstaller(t *testing.T) *installer {
 func (i *installer) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), i.program, append(args, "-c", i.path)...)
-	cmd.Env = append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir, "MCP_AIO_LANG=en", "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "HOME="+i.dir, "XDG_STATE_HOME="+i.dir, "NO_COLOR=1", "MCP_AIO_LANG="+cmp.Or(os.Getenv("MCP_AIO_LANG"), "en"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run() // the exit code says it
@@ -91,6 +92,39 @@ func TestInstall(t *testing.T) {
 
 // A bundle that the official tool packed is installed, started and called. Its
 // secret is in the store, and the entry is there once.
+// TestInstallWaysOut: whatever is refused, the next line says what to do.
+func TestInstallWaysOut(t *testing.T) {
+	record, err := os.ReadFile(filepath.Join("..", "install", "testdata", "registry", "airtable-mcp-server.latest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steers := bytes.ReplaceAll(record, []byte("AIRTABLE_API_KEY"), []byte("NODE_OPTIONS"))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "airtable") {
+			w.Write(steers)
+			return
+		}
+		w.Write([]byte(`{"server": 1}`))
+	}))
+	t.Cleanup(srv.Close)
+	i := newInstaller(t)
+	if err := os.WriteFile(i.path, fmt.Appendf(nil, `{"registries": [{"name": "work", "url": %q, "names": ["*"]}], "mcpServers": {}}`, srv.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for code, word := range map[string]string{"AIO2152": "io.github.x/odd", "AIO2155": "io.github.domdomegg/airtable-mcp-server"} {
+		for lang, fix := range map[string]string{"en": "  fix ", "zh": "  修正 "} {
+			t.Run("install/way-out/"+code+"/"+lang, func(t *testing.T) {
+				t.Setenv("MCP_AIO_LANG", lang)
+				_, stderr, _ := i.run(t, "add", word, "--package", "npm")
+				_, line, ok := strings.Cut(stderr, fix)
+				if line, _, _ = strings.Cut(line, "\n"); !strings.Contains(stderr, code) || !ok || !strings.Contains(line, "mcp-all-in-one add NAME") {
+					t.Errorf("%s", stderr)
+				}
+			})
+		}
+	}
+}
+
 func TestInstallBundle(t *testing.T) {
 	i := newInstaller(t)
 	bundle, err := filepath.Abs(filepath.Join("..", "install", "testdata", "bundles", "hello-signed.mcpb"))

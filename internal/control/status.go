@@ -51,6 +51,8 @@ type StatusMCPServer struct {
 	PID           int            `json:"pid,omitempty"`
 	Sandbox       string         `json:"sandbox,omitempty"`
 	Restarts      int            `json:"restarts"`
+	StartingFor   string         `json:"startingFor,omitempty"` // while nothing went wrong yet
+	Installer     string         `json:"installer,omitempty"`
 	Error         string         `json:"error,omitempty"`
 	ErrorZH       string         `json:"errorZH,omitempty"`
 	LastConnected string         `json:"lastConnected,omitempty"`
@@ -75,7 +77,10 @@ func (p *StatusPage) Hit(h config.Hit) {
 func (s *StatusSchema) Add(st upstream.Status, patience time.Duration, who access.Principal) {
 	row := StatusMCPServer{
 		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
-		Protocol: st.Version, Restarts: st.Restarts, Sandbox: st.Sandbox,
+		Protocol: st.Version, Restarts: st.Restarts, Sandbox: st.Sandbox, Installer: st.Installer,
+	}
+	if st.State == upstream.Starting && st.Reason.Empty() {
+		row.StartingFor = time.Since(st.Since).Round(time.Second).String()
 	}
 	why := WhyNot(st, patience)
 	if !why.Empty() {
@@ -97,7 +102,16 @@ func (s *StatusSchema) Add(st upstream.Status, patience time.Duration, who acces
 // may still come up in time.
 func WhyNot(st upstream.Status, patience time.Duration) i18n.Text {
 	if waited := time.Since(st.Since); st.State == upstream.Starting && st.Reason.Empty() && waited >= patience {
+		if st.Installer != "" {
+			return Installing(st.Installer, waited.Round(time.Second).String())
+		}
 		return i18n.New("it has not answered for %v", "它已有 %v 没有应答", waited.Round(time.Second))
 	}
 	return st.Reason
+}
+
+// Installing says that a program downloads a server, or starts it for the first
+// time; nobody but that program knows which.
+func Installing(by, waited string) i18n.Text {
+	return i18n.New("%s is installing or starting it, for %s so far", "%s 正在安装或启动它，已用 %s", by, waited)
 }

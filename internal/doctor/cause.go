@@ -133,6 +133,9 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 	if st.Noise != "" {
 		return fmt.Sprintf(a.T("it prints to standard output, which belongs to the protocol (%.80q): let it print to standard error, or start its MCP mode", "它向标准输出写入了协议之外的内容（%.80q）：请让它写到标准错误，或启动其 MCP 模式"), st.Noise)
 	}
+	if st.Installer != "" {
+		return fmt.Sprintf(a.T("wait until %s has installed it; this lasts as long as the download", "请等待 %s 安装完成；所需时间取决于下载"), st.Installer)
+	}
 	if errors.Is(why, upstream.ErrSlow) || st.State == upstream.Starting {
 		return a.T("it runs and does not answer: start its MCP mode, or allow more time with limits.handshake", "它在运行但没有应答：请启动其 MCP 模式，或用 limits.handshake 延长时限")
 	}

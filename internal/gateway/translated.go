@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 )
 
@@ -45,7 +46,7 @@ func (t *translated) of(p party, u *upstream.Upstream) []string {
 
 func (v versions) note() string {
 	if mcp.Rules(v.server).Era != v.era {
-		return "bridged from " + v.client + " to " + v.server + ": the other era"
+		return traffic.Bridged(v.client, v.server)
 	}
-	return "client speaks " + v.client + ", server " + v.server
+	return traffic.Spoken(v.client, v.server)
 }

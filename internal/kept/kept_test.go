@@ -3,6 +3,7 @@ package kept
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,8 +70,18 @@ func TestStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		*now = now.Add(time.Hour + time.Second)
-		if _, err := s.Get(ann, uri); !errors.Is(err, ErrNotFound) {
+		var late *GoneError
+		if _, err := s.Get(ann, uri); !errors.Is(err, ErrNotFound) || !errors.As(err, &late) {
 			t.Errorf("after an hour it is %v", err)
+		}
+		if _, err := s.Get(bob, uri); errors.As(err, &late) {
+			t.Errorf("another one learns that there was one: %v", err)
+		}
+		for i := range 2 * maxGone {
+			s.gone.add(&entry{id: fmt.Sprint(i)}, displaced)
+		}
+		if len(s.gone.order) != maxGone || len(s.gone.why) != maxGone {
+			t.Errorf("%d are remembered", len(s.gone.order))
 		}
 	})
 	t.Run("code/kept bounded", func(t *testing.T) {

@@ -60,6 +60,7 @@ type Store struct {
 	memory int64
 	disk   int64
 	shares map[string]int64 // bytes on the disk by principal
+	gone   gone
 }
 
 type entry struct {
@@ -194,7 +195,7 @@ func (s *Store) Get(owner Owner, uri string) (Result, error) {
 	s.expire()
 	e := s.by[m[1]]
 	if e == nil || e.owner != owner {
-		return Result{}, ErrNotFound
+		return Result{}, s.gone.of(owner, m[1])
 	}
 	e.used = s.opt.Now()
 	if e.data != nil {
@@ -220,6 +221,7 @@ func (s *Store) expire() {
 	for _, e := range s.by {
 		if e.used.Before(limit) {
 			s.drop(e)
+			s.gone.add(e, expired(keep))
 		}
 	}
 }
@@ -237,6 +239,7 @@ func (s *Store) makeRoom(fits func() bool, among func(*entry) bool) {
 			return
 		}
 		s.drop(oldest)
+		s.gone.add(oldest, displaced)
 	}
 }
 

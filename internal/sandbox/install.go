@@ -28,6 +28,9 @@ func Confine(ctx context.Context, x *Proxy, s Server, p Program, run Run) (_ Pro
 		return p, profile, nil, err
 	}
 	release = func() {}
+	if p, err = unshim(p, s.Cwd); err != nil {
+		return p, profile, nil, err
+	}
 	f, err := readRunner(p.Path, p.Args)
 	if err != nil {
 		return p, profile, nil, err

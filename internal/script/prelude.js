@@ -7,7 +7,7 @@
   const then = Promise.prototype.then;
   const NativePromise = Promise, NativeError = Error, NativeProxy = Proxy, NativeMap = Map, NativeDate = Date;
   const mapGet = Map.prototype.get, mapSet = Map.prototype.set, mapDelete = Map.prototype.delete;
-  const { create, freeze, defineProperty } = Object;
+  const { create, freeze, defineProperty, assign } = Object;
   const { isArray } = Array;
   const toBigInt = BigInt, text = String, asNumber = Number, floor = Math.floor, imul = Math.imul;
   const startsWith = String.prototype.startsWith, slice = String.prototype.slice, test = RegExp.prototype.test;
@@ -15,7 +15,8 @@
   const AsyncFunction = (async () => {}).constructor;
   const mark = config.mark;
   const call = (f, self, ...args) => apply(f, self, args);
-  const own = (o) => Object.assign(create(null), o);
+  // own is an object that inherits nothing: no toJSON that the script wrote.
+  const own = (o) => assign(create(null), o);
 
   class ToolError extends NativeError {}
   class CallError extends NativeError {}
@@ -33,7 +34,7 @@
   const waiting = new NativeMap();
   let last = 0;
   function request(method, params, at) {
-    const json = write(params);
+    const json = write(typeof params === 'object' ? own(params) : params);
     return new NativePromise((resolve, reject) => {
       const id = ++last;
       call(mapSet, waiting, id, { resolve, reject, at });
@@ -137,7 +138,7 @@
   // Without memory nothing can be written about an error; then this stands.
   const nothingLeft = '{"name":"Thrown","message":"null","stack":""}';
   const said = (v, fallback) => { try { return text(v); } catch { return fallback; } };
-  function failed(e) {
+  function failed(e, during = '') {
     outcome.fault = nothingLeft;
     outcome.done = true;
     let name = 'Error', message, stack = '';
@@ -145,16 +146,17 @@
       try { name = text(e.name); message = text(e.message); stack = text(e.stack); } catch { message = message || 'an error that cannot be read'; }
       if (!(e instanceof NativeError)) { name = 'Thrown'; try { message = write(e) || message; } catch { message = said(e, 'a value that cannot be written'); } }
     } else { name = 'Thrown'; message = said(e, 'a value that cannot be written'); }
-    outcome.fault = stringify({ name, message, stack });
+    if (name !== 'InternalError') message = during + (message || 'an error without a message');
+    outcome.fault = stringify(own({ name, message, stack }));
   }
   function returned(v) {
     if (typeof v === 'function' || typeof v === 'symbol') return failed(new TypeError('a script returns data, and this is a ' + typeof v));
-    try { outcome.value = v === undefined ? undefined : write(v); } catch (e) { return failed(e); }
+    try { outcome.value = v === undefined ? undefined : write(v); } catch (e) { return failed(e, 'what the script returned cannot be written as JSON: '); }
     outcome.done = true;
   }
   function start(code) {
     try {
-      call(then, new AsyncFunction(code)(), returned, failed);
+      call(then, new AsyncFunction(code)(), returned, (e) => failed(e));
     } catch (e) { failed(e); }
   }
   return { start, settle, done: () => outcome.done, value: () => outcome.value, fault: () => outcome.fault };

@@ -8,10 +8,11 @@ package script
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/i18n"
 )
 
 // Command is the argument that makes the program the process of one script. It
@@ -129,31 +130,31 @@ const (
 	LimitDepth   = "depth"
 )
 
-// Sentence says what ended a script, for the model that wrote it.
-func (f *Fault) Sentence(l Limits) string {
-	at := ""
+// Sentence says what ended a script. What the engine said of it is English.
+func (f *Fault) Sentence(l Limits) i18n.Text {
+	at := i18n.Plain("")
 	if f.Line > 0 {
-		at = fmt.Sprintf(" (line %d, column %d)", f.Line, f.Column)
+		at = i18n.New(" (line %d, column %d)", "（第 %d 行第 %d 列）", f.Line, f.Column)
 	}
 	switch f.Limit {
 	case LimitMemory:
-		return fmt.Sprintf("out of memory: a script may use %d MB%s", l.Memory>>20, at)
+		return i18n.New("out of memory: a script may use %d MB%v", "内存不足：脚本最多可用 %d MB%v", l.Memory>>20, at)
 	case LimitCPU:
-		return fmt.Sprintf("out of processor time: a script may compute for %v%s", l.CPU, at)
+		return i18n.New("out of processor time: a script may compute for %v%v", "处理器时间用尽：脚本最多可计算 %v%v", l.CPU, at)
 	case LimitTimeout:
-		return fmt.Sprintf("out of time: a script may run for %v", l.Timeout)
+		return i18n.New("out of time: a script may run for %v", "超时：脚本最多可运行 %v", l.Timeout)
 	case LimitDepth:
-		return "recursion is too deep" + at
+		return i18n.New("recursion is too deep%v", "递归过深%v", at)
 	}
-	text := f.Name + ": " + f.Message + at
+	more := i18n.Plain("")
 	switch {
 	case f.Name != "SyntaxError":
 	case f.imports:
-		text += ". A script cannot import: what it can use is global"
+		more = i18n.New(". A script cannot import: what it can use is global", "。脚本不能使用 import：可用的内容都是全局的")
 	case looksTyped(f.Message):
-		text += ". Write plain JavaScript, no types"
+		more = i18n.New(". Write plain JavaScript, no types", "。请写普通 JavaScript，不要写类型")
 	}
-	return text
+	return i18n.New("%s: %s%v%v", "%s：%s%v%v", f.Name, f.Message, at, more)
 }
 
 // importing finds an import, which a script cannot have.

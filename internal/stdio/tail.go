@@ -24,6 +24,7 @@ type Tail struct {
 	line      []byte // the line that has not ended yet, for followers
 	followers map[chan string]struct{}
 	closed    bool
+	ended     int // lines that have ended
 }
 
 // Write takes a piece of output. It never blocks and never fails.
@@ -36,6 +37,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 		t.buf = t.buf[:n]
 	}
 	t.buf = append(t.buf, kept...)
+	t.ended += bytes.Count(p, []byte("\n"))
 	if len(t.followers) > 0 {
 		t.followLocked(p)
 	}
@@ -60,6 +62,16 @@ func (t *Tail) Lines(n int) []string {
 		lines[i] = escape(strings.TrimSuffix(line, "\r"))
 	}
 	return lines
+}
+
+// Count is how many lines were written, those that are no longer kept too.
+func (t *Tail) Count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.buf) > 0 && t.buf[len(t.buf)-1] != '\n' {
+		return t.ended + 1
+	}
+	return t.ended
 }
 
 // Follow returns a channel of the lines, escaped like those of Lines, and a

@@ -19,6 +19,9 @@ func TestTail(t *testing.T) {
 	if got, want := tail.Lines(3), []string{"line 49998", "line 49999", "unfinished"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	if got := tail.Count(); got != 50_001 {
+		t.Errorf("%d lines were written", got)
+	}
 	size := 0
 	for _, line := range tail.Lines(0) {
 		size += len(line) + 2

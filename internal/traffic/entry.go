@@ -145,20 +145,20 @@ func (r *Recorder) notesLocked(list []string) uint32 {
 	k := strings.Join(list, "\x00")
 	n := r.notes.hold(k, hint(k))
 	if n == 0 && k != "" {
-		n = r.notes.add(k, slices.Clone(list))
+		n = r.notes.add(k, remarksOf(list))
 	}
 	return n
 }
 
 // callLocked is the entry as others see it.
 func (r *Recorder) callLocked(e *entry) Call {
-	who, what := &r.who.rows[e.who].key, &r.what.rows[e.what].key
+	who, what, notes := &r.who.rows[e.who].key, &r.what.rows[e.what].key, &r.notes.rows[e.notes].data
 	c := Call{
 		ID: e.id, Kind: kinds[e.kind], Hop: hops[e.hop], FromServer: e.fromServer, Start: time.Unix(0, e.start),
 		Session: who.session, Client: who.client, Principal: who.principal, Door: who.door, Schema: who.schema,
 		Server: what.server, Method: what.method, Name: what.name,
 		Status: statuses[e.status], Code: e.code, Reason: r.reasons.rows[e.reason].key, Total: e.total,
-		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: r.notes.rows[e.notes].data, Bench: e.bench,
+		ReqSize: e.reqSize, ResSize: e.resSize, Parent: e.parent, Notes: notes.en, NotesZH: notes.zh, Bench: e.bench,
 	}
 	if e.status != pending {
 		c.Server = r.serverLocked(e)

@@ -44,7 +44,7 @@ type Recorder struct {
 	who     table[who, struct{}]
 	what    table[what, counted]
 	reasons table[string, struct{}]
-	notes   table[string, []string]
+	notes   table[string, remarks]
 	bodies  byteRing
 	lineID  uint64
 	lines   slots[Line]
@@ -78,7 +78,7 @@ func New(opt Options) *Recorder {
 		whole:  make(map[uint64][2]span),
 		subs:   make(map[*Subscription]struct{}),
 		who:    newTable[who, struct{}](), what: newTable[what, counted](),
-		reasons: newTable[string, struct{}](), notes: newTable[string, []string](),
+		reasons: newTable[string, struct{}](), notes: newTable[string, remarks](),
 	}
 	r.stats.init()
 	r.enabled.Store(true)
@@ -145,7 +145,7 @@ func (r *Recorder) endLocked(id uint64, o *Outcome, res []byte) {
 	e.reason = r.reasonLocked(o.Reason)
 	if len(o.Notes) > 0 {
 		before := e.notes
-		e.notes = r.notesLocked(slices.Concat(r.notes.rows[before].data, o.Notes))
+		e.notes = r.notesLocked(slices.Concat(r.notes.rows[before].data.en, o.Notes))
 		r.notes.release(before)
 	}
 	r.wentLocked(e, o.Server)

@@ -95,7 +95,8 @@ type Call struct {
 	// to a server, the call in flight for a question.
 	Parent uint64 `json:"parent,omitempty"`
 	// Notes say what was translated on the way, and why.
-	Notes []string `json:"notes,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+	NotesZH []string `json:"notesZH,omitempty"`
 	// Bench marks what the tester sent; it is shown and not counted.
 	Bench bool `json:"bench,omitempty"`
 }

@@ -99,10 +99,16 @@ var errHandshake = i18n.Errorf("the server did not answer in time", "服务未�
 const firstFetch = 5 * time.Minute
 
 func (u *Upstream) greetLimit() time.Duration {
-	if !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.server().Command) {
+	if u.mayDownload() {
 		return max(u.limits.Handshake, firstFetch)
 	}
 	return u.limits.Handshake
+}
+
+// mayDownload says whether the command may be downloading the server: it was
+// never up.
+func (u *Upstream) mayDownload() bool {
+	return !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.server().Command)
 }
 
 // tooLate is why a handshake ended, with the way out.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,8 +40,10 @@ type Status struct {
 	Resources          int
 	Templates          int
 	Stderr             []string
+	StderrLines        int // all that it has written
 	Dropped            map[string]int64
 	Sandbox            string   // what of it is confined; "" when it is not
+	Installer          string   // the program that may still be downloading it, at its first start
 	Withheld           []string // environment variables that it did not get
 	Noise              string   // the first line on its standard output that was no message
 	Issues             []catalog.Issue
@@ -59,8 +62,11 @@ func (u *Upstream) Status() Status {
 	if cfg.Type == config.TypeStdio {
 		s.Sandbox = sandbox.Summary(cfg.Sandbox)
 	}
+	if u.state == Starting && u.reason == nil && u.mayDownload() {
+		s.Installer = filepath.Base(cfg.Command)
+	}
 	if u.stderr != nil {
-		s.Stderr = u.stderr.Lines(50)
+		s.StderrLines, s.Stderr = u.stderr.Count(), u.stderr.Lines(50)
 	}
 	for _, other := range u.slots {
 		if other.current() != nil {

@@ -92,6 +92,8 @@ type ServerDetail struct {
 	Handshake json.RawMessage `json:"handshake,omitempty"`
 	// Stderr is the end of what it wrote to its stderr.
 	Stderr []string `json:"stderr,omitempty"`
+	// StderrLines is how many lines it has written since it was started.
+	StderrLines int `json:"stderrLines,omitempty"`
 	// Withheld are names of environment variables that it did not get.
 	Withheld []string `json:"withheld,omitempty"`
 	// Changes are its tools, prompts and instructions that are no longer what

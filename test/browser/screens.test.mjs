@@ -1,5 +1,6 @@
 // Pictures for the documentation; UPDATE=1 writes them to docs/screenshots (make screenshots). SCREENS=FOLDER
 // writes every page in every look into a folder, to be looked at.
+import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, test } from "node:test";
@@ -36,10 +37,13 @@ async function shoot(page, name) {
   if (picture.path) mkdirSync(folder, { recursive: true });
   // The port and the folders differ from run to run.
   const names = [[base, "http://127.0.0.1:3095"], [new URL(base).host, "127.0.0.1:3095"], [process.env.HOME, "/home/ada"], [dirname(process.env.CONSOLE_CONFIG), "/home/ada/.config/mcp-all-in-one"], [dirname(dirname(process.env.CONSOLE_CONFIG)), "/home/ada"], [process.env.PROGRAM, "/usr/local/bin/mcp-all-in-one"], [process.env.PROMPTS_COMMAND.split(" ")[0], "/usr/local/bin/demo-server"]];
-  await page.evaluate((names) => {
+  const { port } = new URL(base);
+  await page.evaluate(([names, port]) => {
+    for (const e of document.querySelectorAll("[placeholder]")) e.placeholder = e.placeholder.replaceAll(port, "3095");
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) for (const [from, to] of names) texts.currentNode.data = texts.currentNode.data.replaceAll(from, to);
-  }, names);
+  }, [names, port]);
+  assert.equal(await page.locator(`[placeholder*="${port}"]`).count(), 0);
   await page.screenshot(picture);
 }
 

@@ -30,6 +30,18 @@ test("calls of a client appear as they happen, with both hops and what was trans
   await done(page);
 });
 
+test("what was translated is said in Chinese on the Chinese page", async () => {
+  const call = await connect("zh-client");
+  await call("tools/call", { name: await toolName(call, "echo", "modern"), arguments: { message: "translated" } });
+  const page = await newPage({ lang: "zh-CN" });
+  await visit(page, "traffic");
+  await page.locator(".grid-row", { hasText: "zh-client" }).filter({ hasText: "modern echo" }).first().locator("a").click();
+  const changes = page.getByTestId("entry").getByLabel("网关改动");
+  await changes.getByText("从 2025-11-25 转换为 2026-07-28：属于另一代协议").waitFor();
+  assert.equal(await changes.getByText("bridged").count(), 0);
+  await done(page);
+});
+
 test("the filter is the gateway's grammar; a wrong one says what is wrong", async () => {
   const page = await newPage();
   const call = await connect("filter-client");

@@ -195,6 +195,30 @@ func TestWholeResults(t *testing.T) {
 	}
 }
 
+// A result that has expired says so to whom it was made for, and what to do.
+func TestKeptExpires(t *testing.T) {
+	c := town(t, `"results":{"limit":"4KB","keep":"1s"},`, map[string][]string{"ann": {"schema:default"}}, "/mcp")["ann"]
+	uri := resultURI.FindString(c.call("demo__echo", map[string]any{"message": large()}).text())
+	if uri == "" {
+		t.Fatal("nothing was kept")
+	}
+	c.call("demo__long_task", map[string]any{"seconds": 2}) // longer than it is kept
+	const want = "the result has expired: it was not read for 1s; call the tool again, or keep results longer with results.keep"
+	t.Run("code/kept expires tool", func(t *testing.T) {
+		if r := c.call("read_result", map[string]any{"result": uri}); !r.IsError || !strings.Contains(r.text(), want) {
+			t.Errorf("it is %q", r.text())
+		}
+	})
+	t.Run("code/kept expires resource", func(t *testing.T) {
+		for _, query := range []string{"", "?lines=1-2"} {
+			m := c.ask(mcp.MethodResourcesRead, map[string]any{"uri": uri + query})
+			if m.Error == nil || !strings.Contains(string(m.Raw), want) {
+				t.Errorf("it is %s", m.Raw)
+			}
+		}
+	})
+}
+
 // What there is no room for passes whole: a handle is given only for what is
 // kept.
 func TestNoRoom(t *testing.T) {

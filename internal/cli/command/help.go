@@ -18,7 +18,7 @@ func WriteHelp(a *env.Env, w io.Writer, cmd *cobra.Command) {
 	if about == "" {
 		about = cmd.Short
 	}
-	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.T("Usage", "用法"), useLine(a, cmd))
+	fmt.Fprintf(w, "%s\n\n%s\n  %s\n", about, a.T("Usage", "用法"), UseLine(a, cmd))
 	if len(cmd.Aliases) > 0 {
 		fmt.Fprintf(w, "\n%s\n  %s\n", a.T("Other names", "别名"), strings.Join(cmd.Aliases, ", "))
 	}
@@ -32,7 +32,8 @@ func WriteHelp(a *env.Env, w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-func useLine(a *env.Env, cmd *cobra.Command) string {
+// UseLine is how a command is used.
+func UseLine(a *env.Env, cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " ") {
 		return cmd.CommandPath() + " COMMAND"
 	}

@@ -33,7 +33,7 @@ func NewRoot(a *env.Env, name, short string) *cobra.Command {
 	)
 	cmd.SetHelpFunc(func(c *cobra.Command, _ []string) { WriteHelp(a, c.OutOrStdout(), c) })
 	cmd.SetUsageFunc(func(c *cobra.Command) error { WriteHelp(a, c.ErrOrStderr(), c); return nil })
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return FlagError(a, cmd, err) })
 	return cmd
 }
 
@@ -55,9 +55,9 @@ func Build(a *env.Env) string {
 	return a.T("commit ", "提交 ") + b.Commit + ", " + b.Date + ", " + text
 }
 
-// flagError is a flag that does not exist or has a bad value, with the nearest
+// FlagError is a flag that does not exist or has a bad value, with the nearest
 // flag that does.
-func flagError(a *env.Env, cmd *cobra.Command, err error) error {
+func FlagError(a *env.Env, cmd *cobra.Command, err error) error {
 	hint := cmd.CommandPath() + " --help"
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
@@ -127,7 +127,7 @@ func ArgCount(a *env.Env, least, most int) cobra.PositionalArgs {
 }
 
 func UsageError(a *env.Env, cmd *cobra.Command, text string) error {
-	return env.Fail(env.ExitUsage, env.CodeUsage, useLine(a, cmd), "%s", text)
+	return env.Fail(env.ExitUsage, env.CodeUsage, UseLine(a, cmd), "%s", text)
 }
 
 func UnknownCommand(a *env.Env, cmd *cobra.Command, name string) error {

@@ -60,7 +60,24 @@ func said(a *env.Env, err error) error {
 	case env.CodeRegistry:
 		exit = env.ExitUnreachable
 	}
-	return env.Fail(exit, e.Code, "", "%v", e.Text)
+	return env.Fail(exit, e.Code, wayOut(a, e.Code), "%v", e.Text)
+}
+
+// wayOut is what to do about an error of the installer; empty where its message
+// says so already.
+func wayOut(a *env.Env, code string) string {
+	byHand := a.Again("add", "NAME") + " -- COMMAND"
+	switch code {
+	case env.CodeRegistry:
+		return a.T("check the connection, HTTPS_PROXY and registries in the config file; no registry is needed for: ", "请检查网络、HTTPS_PROXY 与配置文件中的 registries；不需要注册表的方式：") + byHand
+	case env.CodeRecord:
+		return a.T("try another version (NAME@VERSION) or another way (--package KIND); if you trust its publisher, add the command that its page names: ", "请尝试其他版本（NAME@VERSION）或其他方式（--package KIND）；若信任其发布者，可添加其主页给出的命令：") + byHand
+	case env.CodeSteers:
+		return a.T("ask its publisher to leave the variable out; if you trust it, add its command yourself: ", "请让其发布者去掉该变量；若信任它，可自行添加其命令：") + byHand
+	case env.CodeBundle, env.CodeDigest:
+		return a.T("get the file again from its publisher; or unpack it, read it, and add its command yourself: ", "请从其发布者重新获取该文件；或自行解包、查看后添加其命令：") + byHand
+	}
+	return ""
 }
 
 // loadOrNew is the configuration; an empty one where there is no file yet.

@@ -3,6 +3,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,8 +39,8 @@ func AddCommand(a *env.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME URL | add NAME -- COMMAND [ARG...] | add REGISTRY/NAME[@VERSION] | add FILE.mcpb",
 		Short: a.T("add a server to the config file", "向配置文件添加服务"),
-		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, or a bundle (.mcpb, .dxt; a file or an https address). What a stranger published is shown before anything of it runs, and started after a yes.",
-			"向配置文件添加服务：地址、命令、MCP 注册表中的名称，或安装包（.mcpb、.dxt；文件或 https 地址）。他人发布的内容会在运行之前显示，确认后才启动。"),
+		Long: a.T("Adds a server to the config file: an address, a command, a name in an MCP registry, or a bundle (.mcpb, .dxt; a file or an https address). Everything after the command belongs to the command. What a stranger published is shown before anything of it runs, and started after a yes.",
+			"向配置文件添加服务：地址、命令、MCP 注册表中的名称，或安装包（.mcpb、.dxt；文件或 https 地址）。命令之后的内容都属于该命令。他人发布的内容会在运行之前显示，确认后才启动。"),
 		Example: "  mcp-all-in-one add time -- uvx mcp-server-time\n" +
 			"  mcp-all-in-one add notes --schema work --create-schema -- npx -y @modelcontextprotocol/server-memory\n" +
 			"  mcp-all-in-one add io.github.domdomegg/airtable-mcp-server --dry-run\n" +
@@ -59,6 +60,14 @@ func AddCommand(a *env.Env) *cobra.Command {
 			return addTyped(cmd.Context(), a, f, args[0], entry)
 		},
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		err = command.FlagError(a, cmd, err)
+		var e *env.ExitError
+		if line := withDash(a, cmd); line != "" && errors.As(err, &e) {
+			e.Hint = line
+		}
+		return err
+	})
 	flags := cmd.Flags()
 	command.AddSchemaFlag(a, cmd, &f.schema)
 	flags.StringArrayVarP(&f.env, "env", "e", nil, a.T("environment variable `NAME=VALUE`; may be repeated", "环境变量 `NAME=VALUE`，可重复"))
@@ -108,8 +117,11 @@ func newEntry(a *env.Env, cmd *cobra.Command, f addFlags, args []string) (*insta
 		e.Command, e.Args = args[1], args[2:]
 	case at < 0 && len(args) == 2 && isURL(args[1]):
 		e.URL = args[1]
+	case at == 0 && len(args) > 0:
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, withDash(a, cmd), "%s", a.T("a name for the server is missing before the command", "命令之前缺少服务的名称"))
 	default:
-		return nil, command.UsageError(a, cmd, a.T("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
+		return nil, env.Fail(env.ExitUsage, env.CodeUsage, cmp.Or(withDash(a, cmd), command.UseLine(a, cmd)), "%s",
+			a.T("give a URL, or a command after --", "请给出 URL，或在 -- 之后给出命令"))
 	}
 	var err error
 	if e.Env, err = pairs(f.env, "="); err != nil {

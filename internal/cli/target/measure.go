@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/traffic"
 )
@@ -66,4 +67,10 @@ func endpointOf(r *control.Remote, m *Target) string {
 		return base + "/mcp/" + url.PathEscape(m.schema) + "/" + url.PathEscape(m.Server.Name)
 	}
 	return base + "/mcp/" + url.PathEscape(m.schema)
+}
+
+// Gateway is the running gateway that has the target; nil where there is none,
+// or the command line asks for a connection of its own.
+func (m *Target) Gateway(ctx context.Context, a *env.Env, f *Flags) *control.Remote {
+	return (&Connection{Env: a, To: m, Flags: f, Ctx: ctx}).reuse()
 }

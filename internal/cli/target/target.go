@@ -243,7 +243,9 @@ func Open(ctx context.Context, a *env.Env, f *Flags, m *Target, adjust func(*pro
 	if adjust != nil {
 		adjust(&opt)
 	}
+	noted := b.noteStart()
 	b.Session, err = probe.Open(b.Ctx, m.Probe, opt)
+	noted()
 	if err != nil {
 		b.End()
 		return nil, Failed(a, err, m)

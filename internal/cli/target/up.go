@@ -2,8 +2,10 @@ package target
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,44 +16,135 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
 )
 
 // serverUp says why a server of a running gateway cannot be asked: the lists
 // of one that is down are empty, which would pass for a server that has
-// nothing. One that is starting is waited for, as long as a list would.
+// nothing. One that is starting is waited for.
 func (b *Connection) serverUp() error {
-	end := time.NewTimer(b.To.cfg.StartWait)
-	defer end.Stop()
+	began, said := time.Now(), time.Duration(0)
 	tick := time.NewTicker(instance.PollPause)
 	defer tick.Stop()
 	for {
-		page, err := b.status()
-		if err != nil {
+		row, err := b.row()
+		switch {
+		case err != nil || row == nil: // the gateway itself says that it has no such server
 			return err
-		}
-		rows := page.Schemas[b.To.schema].Servers
-		i := slices.IndexFunc(rows, func(s control.StatusMCPServer) bool { return s.Name == b.To.Server.Name })
-		if i < 0 {
-			return nil // the gateway itself says that it has no such server
-		}
-		if rows[i].ToolCount > 0 || !slices.Contains(silentStates, rows[i].Status) {
+		case row.ToolCount > 0 || !slices.Contains(silentStates, row.Status):
 			return nil
-		}
-		if rows[i].Status == upstream.SignIn {
+		case row.Status == upstream.SignIn:
 			return needsSignIn(b.Env, b.To.Server)
+		case row.Status != upstream.Starting || row.StartingFor == "":
+			return b.unavailable(b.Env.T(row.Error, row.ErrorZH))
 		}
-		if rows[i].Status != upstream.Starting || rows[i].Error != "" {
-			return b.unavailable(b.Env.T(rows[i].Error, rows[i].ErrorZH))
+		waited := time.Since(began)
+		if waited >= b.Flags.patience(row, b.To.cfg.StartWait) {
+			return b.stillStarting(row)
+		}
+		if waited >= said+notePause(said) {
+			b.sayWaiting(row.Installer, row.StartingFor)
+			said = waited
 		}
 		select {
 		case <-tick.C:
-		case <-end.C:
-			return b.unavailable(b.Env.T("it is still starting", "仍在启动"))
 		case <-b.Ctx.Done():
 			return b.Ctx.Err()
 		}
 	}
+}
+
+// row is what the gateway says of the server; nil when it has none of that name.
+func (b *Connection) row() (*control.StatusMCPServer, error) {
+	page, err := b.status()
+	if err != nil {
+		return nil, err
+	}
+	rows := page.Schemas[b.To.schema].Servers
+	i := slices.IndexFunc(rows, func(s control.StatusMCPServer) bool { return s.Name == b.To.Server.Name })
+	if i < 0 {
+		return nil, nil
+	}
+	return &rows[i], nil
+}
+
+// patience is how long a server that is starting is waited for: one that may be
+// downloading until the gateway gives it up, any other one as long as an answer.
+func (f *Flags) patience(row *control.StatusMCPServer, startWait time.Duration) time.Duration {
+	if row.Installer != "" {
+		return f.limit
+	}
+	return max(f.idle, startWait)
+}
+
+const (
+	// firstNote is when a person wonders why nothing happens.
+	firstNote = 2 * time.Second
+	laterNote = 15 * time.Second
+)
+
+// notePause is how long to wait with a note after the last one.
+func notePause(said time.Duration) time.Duration {
+	if said == 0 {
+		return firstNote
+	}
+	return laterNote
+}
+
+// sayWaiting says on stderr what is waited for, and where to look.
+func (b *Connection) sayWaiting(installer, waited string) {
+	a := b.Env
+	fmt.Fprintf(a.Stderr, a.T("waiting for %s: %s", "正在等待 %s：%s"), b.To.Label, starting(installer, waited).In(a.Lang))
+	if b.status != nil {
+		fmt.Fprintf(a.Stderr, a.T("; %s shows what it prints", "；%s 显示其输出"), a.AgainFor("logs", b.To.Server))
+	}
+	fmt.Fprintln(a.Stderr)
+}
+
+// noteStart says on stderr that a command of our own is slow to start, until it
+// is told to stop.
+func (b *Connection) noteStart() (stop func()) {
+	if b.To.Probe.Command == "" {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(b.Ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		began, pause := time.Now(), time.NewTimer(firstNote)
+		defer pause.Stop()
+		for {
+			select {
+			case <-pause.C:
+				installer := ""
+				if stdio.Fetches(b.To.Probe.Command) {
+					installer = filepath.Base(b.To.Probe.Command)
+				}
+				b.sayWaiting(installer, time.Since(began).Round(time.Second).String())
+				pause.Reset(laterNote)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// starting says that a server is not up yet.
+func starting(installer, waited string) i18n.Text {
+	if installer != "" {
+		return control.Installing(installer, waited)
+	}
+	return i18n.New("it is starting, for %s so far", "它正在启动，已用 %s", waited)
+}
+
+// stillStarting is the error about a server that takes longer than we wait.
+func (b *Connection) stillStarting(row *control.StatusMCPServer) error {
+	a := b.Env
+	e := b.unavailable(fmt.Sprintf(a.T("it is still starting, for %s so far", "它仍在启动，已用 %s"), row.StartingFor))
+	e.Hint = fmt.Sprintf(a.T("%s shows what it prints; --timeout TIME waits longer", "%s 显示其输出；--timeout TIME 可等待更久"), a.AgainFor("logs", b.To.Server))
+	return e
 }
 
 // WholeList fetches a list; where a gateway says that servers are starting which
@@ -101,7 +194,7 @@ func (b *Connection) sayUnread() error {
 	return nil
 }
 
-func (b *Connection) unavailable(reason string) error {
+func (b *Connection) unavailable(reason string) *env.ExitError {
 	a, name := b.Env, b.To.Server.Name
 	return &env.ExitError{Code: env.ExitUnreachable, ID: env.CodeUnreachable, Hint: a.Again("doctor", name),
 		Err:     i18n.Errorf("server %s is not available: %s", "服务 %s 不可用：%s", name, reason),

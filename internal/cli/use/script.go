@@ -71,7 +71,8 @@ func scriptParams(a *env.Env, f *scriptFlags, name string) ([]byte, error) {
 		code, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, env.Fail(env.ExitUsage, env.CodeUsage, "", "%v", err)
+		return nil, &env.ExitError{Code: env.ExitUsage, ID: env.CodeUsage, Err: i18n.Errorf("reading the script: %w", "读取脚本失败：%w", err),
+			Hint: a.T("give the path of a JavaScript file, or - for standard input: ", "请给出 JavaScript 文件的路径，或用 - 表示标准输入：") + "echo 'return 1' | " + a.Again("script", "-")}
 	}
 	parser := &probe.ArgumentParser{Any: true}
 	args, err := parser.Parse(json.RawMessage(`{}`), f.args)
@@ -80,6 +81,9 @@ func scriptParams(a *env.Env, f *scriptFlags, name string) ([]byte, error) {
 	}
 	arguments := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(string(code)), "code")
 	arguments = jsonrpc.Set(arguments, args, "args")
+	if a.Lang != i18n.English {
+		arguments = jsonrpc.Set(arguments, jsonrpc.Quote(a.Lang.Tag()), "lang")
+	}
 	if f.seed != 0 {
 		arguments = jsonrpc.Set(arguments, fmt.Append(nil, f.seed), "seed")
 	}

@@ -215,7 +215,11 @@ func (v *trafficView) open(ctx context.Context, id uint64) error {
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", strings.Join(trafficRow(c), "  "))
 	fmt.Fprintf(a.Stdout, "%s %s · %s %s · %s %s\n", a.T("gateway", "网关"), output.Milliseconds(c.Gateway), a.T("transport", "传输"), output.Milliseconds(c.Transport), a.T("server", "服务"), output.Milliseconds(c.ServerTime))
-	for _, note := range c.Notes {
+	notes := c.Notes
+	if a.Lang == i18n.Chinese && len(c.NotesZH) > 0 {
+		notes = c.NotesZH
+	}
+	for _, note := range notes {
 		fmt.Fprintf(a.Stdout, "%s\n", note)
 	}
 	fmt.Fprintf(a.Stdout, "→ %s\n← %s\n", request, answer)

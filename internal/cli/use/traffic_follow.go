@@ -44,6 +44,7 @@ func (v *trafficView) follow(ctx context.Context, limit int, total time.Duration
 		return ended(ctx, err)
 	}
 	v.show(calls)
+	sayFollowing(v.env, v.env.T("the traffic of the gateway", "网关的消息"), total)
 	for {
 		topic, data, err := events.next()
 		if err != nil {

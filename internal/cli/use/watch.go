@@ -62,20 +62,6 @@ func SubscribeCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-func LogsCommand(a *env.Env) *cobra.Command {
-	var f watchFlags
-	cmd := target.NewCommand(a, "logs TARGET", a.T("show the log and the standard error of a server", "显示服务的日志与标准错误"), &f.Flags,
-		func(cmd *cobra.Command, args []string) error {
-			if f.Level == "" {
-				f.Level = "debug"
-			}
-			only := func(method string) bool { return method == mcp.NotificationMessage }
-			return stay(a, cmd, &f, args, func(*target.Connection, []string) (func(), error) { return nil, nil }, only)
-		})
-	f.add(a, cmd)
-	return cmd
-}
-
 // unsubscribe takes a subscription back, even after an interrupt.
 func unsubscribe(b *target.Connection, stop func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.Ctx), instance.Farewell)

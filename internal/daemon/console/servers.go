@@ -48,7 +48,7 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 		Protocol: s.Version, PID: s.PID, Tools: s.Tools, Resources: s.Resources + s.Templates, Prompts: s.Prompts, Restarts: s.Restarts, Sandbox: s.Sandbox,
 	}
 	w.Reason, w.ReasonZH = control.WhyNot(s, in.Config.StartWait).Both()
-	if w.State == "starting" && w.Reason != "" {
+	if w.State == "starting" && w.Reason != "" && s.Installer == "" {
 		w.State = "down" // and tried again just now
 	}
 	w.Title, _ = jsonrpc.GetString(s.ServerInfo, "name")
@@ -69,7 +69,7 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 		return web.ServerDetail{}, web.ErrNotFound
 	}
 	s := u.Status()
-	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, Withheld: s.Withheld}
+	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, StderrLines: s.StderrLines, Withheld: s.Withheld}
 	if s.Version != "" {
 		d.Handshake = fmt.Appendf(nil, `{"protocolVersion":%s,"capabilities":%s,"serverInfo":%s,"instructions":%s}`,
 			jsonrpc.Quote(s.Version), orNull(s.Capabilities), orNull(s.ServerInfo), jsonrpc.Quote(s.Instructions))

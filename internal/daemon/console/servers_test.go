@@ -22,6 +22,7 @@ func TestConsoleTellsTheTruth(t *testing.T) {
 	}{
 		"new":               {upstream.Status{State: upstream.Starting, Since: now}, "starting"},
 		"hangs":             {upstream.Status{State: upstream.Starting, Since: before}, "down"},
+		"installs":          {upstream.Status{State: upstream.Starting, Since: before, Installer: "npx"}, "starting"},
 		"tried again":       {upstream.Status{State: upstream.Starting, Since: now, Reason: i18n.Plain("no such file")}, "down"},
 		"bounces":           {upstream.Status{State: upstream.Restarting, Since: now, Reason: i18n.Plain("it ended")}, "down"},
 		"restarted by hand": {upstream.Status{State: upstream.Restarting, Since: now}, "starting"},
@@ -29,7 +30,7 @@ func TestConsoleTellsTheTruth(t *testing.T) {
 		"off":               {upstream.Status{State: upstream.Disabled, Since: before}, "disabled"},
 	} {
 		got := describeServer(in, tt.status)
-		if got.State != tt.want || (got.State == "down") != (got.Reason != "") {
+		if got.State != tt.want || (got.State == "down" || tt.status.Installer != "") != (got.Reason != "") {
 			t.Errorf("%s: %s %q, want %s", name, got.State, got.Reason, tt.want)
 		}
 	}

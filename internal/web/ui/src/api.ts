@@ -28,7 +28,7 @@ export interface Call {
   session?: string; client?: string; principal?: string; schema?: string; server?: string; method: string; name?: string;
   status: "pending" | "ok" | "error" | "tool_error" | "cancelled"; code?: number;
   total: number; gateway?: number; transport?: number; serverTime?: number;
-  reqSize: number; resSize: number; parent?: number; notes?: string[]; bench?: boolean; reason?: string;
+  reqSize: number; resSize: number; parent?: number; notes?: string[]; notesZH?: string[]; bench?: boolean; reason?: string;
   /** said is what the answer says in words: the message of an error, the first text of a result. */
   said?: string;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { get, path, type Call, type Slice } from "../api.ts";
 import { bytes, clock, ns } from "../format.ts";
-import { t } from "../i18n/index.ts";
+import { lang, t } from "../i18n/index.ts";
 import { on } from "../live.ts";
 import { parse, stringify, isObject, type Json } from "../json/exact.ts";
 import { JsonView, TextView } from "../json/view.tsx";
@@ -47,7 +47,7 @@ export function Entry({ id, onClose, onStep }: { id: number; onClose: () => void
 
 /** Notes say what was translated between the hops, and why. */
 function Notes({ related, hops }: { related: Call[]; hops: Call[] }) {
-  const list = related.flatMap((c) => c.notes ?? []);
+  const list = related.flatMap((c) => (lang.value === "zh-CN" && c.notesZH) || c.notes || []);
   const [near, far] = [hops.find((c) => c.hop === "client"), hops.find((c) => c.hop === "server")];
   if (near?.name && far?.name && near.name !== far.name) list.push(t("renamed", near.name, far.name));
   return list.length ? <ul class="notes" aria-label={t("translated")}>{list.map((n) => <li key={n}>{n}</li>)}</ul> : null;

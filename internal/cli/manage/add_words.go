@@ -1,0 +1,117 @@
+package manage
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/install"
+	"mcp-all-in-one/internal/stdio"
+)
+
+// ShieldCommand lets a command be pasted after add NAME as its documentation has
+// it: the -- that keeps its flags from being ours is put before it. Without a
+// name it comes first, and add says that the name is missing.
+func ShieldCommand(root *cobra.Command, args []string, at int) []string {
+	if slices.Contains(args, "--help") && !slices.Contains(args, "--") {
+		return args
+	}
+	if name, command := commandIn(root, args, at); command >= 0 && (name == command || isProgram(args[command])) {
+		return slices.Insert(slices.Clone(args), command, "--")
+	}
+	return args
+}
+
+// commandIn is where the name and the command of add stand. They are the same
+// place where the name is missing; command is -1 where none can be told from
+// other words, or -- is there already.
+func commandIn(root *cobra.Command, args []string, at int) (name, command int) {
+	if at < 0 || args[at] != "add" {
+		return -1, -1
+	}
+	add, _, err := root.Find([]string{"add"})
+	if err != nil {
+		return -1, -1
+	}
+	add.InheritedFlags() // with them its flags are complete
+	first := env.FirstWord(add.Flags(), args[at+1:])
+	if first < 0 {
+		return -1, -1
+	}
+	name = at + 1 + first
+	second := env.FirstWord(add.Flags(), args[name+1:])
+	if command = name + 1 + second; second < 0 {
+		command = -1
+	}
+	known := command >= 0 && (strings.Contains(args[command], "://") || isRunner(args[command]))
+	switch {
+	case isRunner(args[name]) && !known && !slices.Contains(args[name:], "--") && name+1 < len(args):
+		return name, name
+	case command >= 0 && strings.Contains(args[command], "://"):
+		return name, -1
+	}
+	return name, command
+}
+
+// interpreters are programs that start servers and are no names of servers.
+var interpreters = []string{"python", "python3", "node", "java", "ruby", "php", "sh", "bash"}
+
+func isRunner(word string) bool {
+	return stdio.Fetches(word) || slices.Contains(interpreters, filepath.Base(word))
+}
+
+func isProgram(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil || isRunner(word)
+}
+
+// hostPath is an address without its scheme.
+var hostPath = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:[0-9]+)?(/|$)`)
+
+// withDash is the command line with the -- before the command, and a name before
+// that, as it should have been typed; empty where no command is to be seen.
+func withDash(a *env.Env, cmd *cobra.Command) string {
+	words := slices.Clone(a.Args)
+	words[0] = a.Personality.Name
+	at := 1 + env.FirstWord(cmd.Root().PersistentFlags(), words[1:])
+	dash := slices.Index(words, "--")
+	name, command := commandIn(cmd.Root(), words, at)
+	switch {
+	case at < 1 || words[at] != "add" || dash < 0 && command < 0:
+		return ""
+	case dash < 0 && hostPath.MatchString(words[command]) && name != command:
+		words[command] = "https://" + words[command]
+		return env.ShellLine(words)
+	case dash < 0:
+		words = slices.Insert(words, command, "--")
+		dash = command
+		if name != command {
+			return env.ShellLine(words)
+		}
+	}
+	return env.ShellLine(slices.Insert(words, dash, nameFor(words[dash+1:])))
+}
+
+// nameFor is a name for the server that a command starts: of its package, which
+// is the first word with a letter that is no flag and no program.
+func nameFor(command []string) string {
+	best := ""
+	for i, word := range command {
+		flag := strings.HasPrefix(word, "-")
+		if i == 0 || flag || word == "run" || word == "exec" || word == "tool" || strings.Contains(word, "://") || word == strings.ToUpper(word) {
+			continue
+		}
+		word, _, _ = strings.Cut(word[strings.LastIndexByte(word, '/')+1:], ":")
+		word, _, _ = strings.Cut(word, "@")
+		word = strings.TrimSuffix(word, filepath.Ext(word))
+		if best = install.LocalName(word); best != "" {
+			return best
+		}
+	}
+	return "NAME"
+}

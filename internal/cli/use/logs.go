@@ -1,0 +1,151 @@
+package use
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/target"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/web"
+)
+
+// logsFlags are the flags of logs.
+type logsFlags struct {
+	watchFlags
+	follow bool
+}
+
+func LogsCommand(a *env.Env) *cobra.Command {
+	var f logsFlags
+	cmd := target.NewCommand(a, "logs TARGET", a.T("show the log and the standard error of a server", "显示服务的日志与标准错误"), &f.Flags,
+		func(cmd *cobra.Command, args []string) error { return runLogs(a, cmd, &f, args) })
+	cmd.Long = a.T("Shows the end of what a server wrote to its standard error, and ends: of a configured server what the\nrunning gateway has kept, of any other what it writes at its start. --follow goes on, until Ctrl-C.",
+		"显示服务写到标准错误的最后内容后结束：已配置的服务显示正在运行的网关所保留的内容，\n其他服务显示其启动时的输出。--follow 持续显示，按 Ctrl-C 结束。")
+	cmd.Example = "  mcp-all-in-one logs github\n  mcp-all-in-one logs github -f\n  mcp-all-in-one logs -- npx -y @modelcontextprotocol/server-everything"
+	flags := cmd.Flags()
+	flags.BoolVarP(&f.follow, "follow", "f", false, a.T("go on with new lines", "持续显示新日志"))
+	flags.IntVarP(&f.count, "count", "n", 0, a.T("the last `MANY` lines; with --follow, end after this many", "最后 `MANY` 行；与 --follow 同用时收到这么多后结束"))
+	flags.DurationVar(&f.total, "for", 0, a.T("follow for `TIME`", "持续显示 `TIME`"))
+	f.Shared = true
+	return cmd
+}
+
+func runLogs(a *env.Env, cmd *cobra.Command, f *logsFlags, args []string) error {
+	m, err := target.ParseTarget(a, cmd, &f.Flags, args)
+	if err != nil {
+		return err
+	}
+	f.follow = f.follow || f.total > 0
+	h := &heard{env: a, most: f.count, full: make(chan struct{})}
+	if s := m.Server; s != nil && s.Type == config.TypeStdio {
+		if r := m.Gateway(cmd.Context(), a, &f.Flags); r != nil {
+			return keptLogs(cmd.Context(), a, f, r, s, h)
+		}
+	}
+	if f.follow {
+		sayFollowing(a, m.Label, f.total)
+		f.Shared = false // a connection of its own gets the log messages
+		if f.Level == "" {
+			f.Level = "debug"
+		}
+		only := func(method string) bool { return method == mcp.NotificationMessage }
+		return stay(a, cmd, &f.watchFlags, args, func(*target.Connection, []string) (func(), error) { return nil, nil }, only)
+	}
+	return target.Once(cmd.Context(), a, &f.Flags, m, func(b *target.Connection) error {
+		if m.Server != nil && m.Server.URL != "" || m.Probe.URL != "" || m.Label == "." {
+			fmt.Fprintln(a.Stderr, a.T("no standard error reaches us from there; --follow shows its log messages as they arrive", "无法取得其标准错误；--follow 实时显示其日志消息"))
+			return nil
+		}
+		printLines(a, h, b.Stderr(f.count), m.Label)
+		return nil
+	})
+}
+
+// sayFollowing says that a command does not end by itself.
+func sayFollowing(a *env.Env, what string, total time.Duration) {
+	if total > 0 {
+		return
+	}
+	fmt.Fprintf(a.Stderr, a.T("following %s; Ctrl-C ends it\n", "正在持续显示 %s；按 Ctrl-C 结束\n"), what)
+}
+
+// printLines prints the end of the standard error of a server.
+func printLines(a *env.Env, h *heard, lines []string, label string) {
+	if len(lines) == 0 {
+		fmt.Fprintf(a.Stderr, a.T("%s has written nothing to standard error\n", "%s 没有向标准错误写入内容\n"), label)
+	}
+	for _, line := range lines[max(0, len(lines)-h.keep(len(lines))):] {
+		h.kept(line)
+	}
+}
+
+// keep is how many of the lines that are there are wanted.
+func (h *heard) keep(there int) int {
+	if h.most > 0 {
+		return h.most
+	}
+	return there
+}
+
+// kept prints a line of which only the gateway knows when it was written.
+func (h *heard) kept(text string) {
+	if h.env.JSON {
+		h.print(func() { env.WriteLine(h.env.Stdout, map[string]any{"stderr": text}) })
+		return
+	}
+	h.print(func() { fmt.Fprintln(h.env.Stdout, text) })
+}
+
+// keptLogs prints what a running gateway has kept of a server, and with --follow
+// what it writes from then on.
+func keptLogs(ctx context.Context, a *env.Env, f *logsFlags, r *control.Remote, s *config.Server, h *heard) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	if f.total > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.total)
+		defer cancel()
+	}
+	path := "/api/v1/servers/" + url.PathEscape(s.Schema) + "/" + url.PathEscape(s.Name)
+	var d web.ServerDetail
+	if err := r.Get(ctx, path, &d); err != nil {
+		return err
+	}
+	if !f.follow {
+		printLines(a, h, d.Stderr, s.Name)
+		return nil
+	}
+	sayFollowing(a, s.Name, f.total)
+	tick := time.NewTicker(instance.PollPause)
+	defer tick.Stop()
+	for seen := 0; ; {
+		if d.StderrLines < seen { // it was started again
+			seen = 0
+		}
+		for _, line := range d.Stderr[max(0, len(d.Stderr)-(d.StderrLines-seen)):] {
+			h.kept(line)
+		}
+		seen = d.StderrLines
+		select {
+		case <-tick.C:
+		case <-h.full:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+		d = web.ServerDetail{}
+		if err := r.Get(ctx, path, &d); err != nil {
+			return ended(ctx, err)
+		}
+	}
+}

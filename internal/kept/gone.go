@@ -1,0 +1,59 @@
+package kept
+
+import (
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// maxGone is how many results are remembered that are no longer kept.
+const maxGone = 1024
+
+// A GoneError is a result that was kept for who asks, and is not any more.
+type GoneError struct{ why i18n.Text }
+
+func (e *GoneError) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *GoneError) In(l i18n.Lang) string { return e.why.In(l) }
+
+func (e *GoneError) Unwrap() error { return ErrNotFound }
+
+func expired(keep time.Duration) *GoneError {
+	return &GoneError{i18n.New("the result has expired: it was not read for %v; call the tool again, or keep results longer with results.keep",
+		"该结果已过期：已有 %v 未被读取；请重新调用工具，或用 results.keep 延长保存时间", keep)}
+}
+
+var displaced = &GoneError{i18n.New("the result had to make room for newer ones; call the tool again, or allow more with results.disk",
+	"该结果已为更新的结果腾出空间；请重新调用工具，或用 results.disk 增大空间")}
+
+// gone remembers why results are no longer kept; the oldest is forgotten first.
+type gone struct {
+	why   map[string]goneEntry
+	order []string
+}
+
+type goneEntry struct {
+	owner Owner
+	err   *GoneError
+}
+
+func (g *gone) add(e *entry, err *GoneError) {
+	if g.why == nil {
+		g.why = make(map[string]goneEntry)
+	}
+	if len(g.order) == maxGone {
+		delete(g.why, g.order[0])
+		g.order = append(g.order[:0], g.order[1:]...)
+	}
+	g.why[e.id] = goneEntry{e.owner, err}
+	g.order = append(g.order, e.id)
+}
+
+// of is why a result is not there for an owner.
+func (g *gone) of(owner Owner, id string) error {
+	if e, ok := g.why[id]; ok && e.owner == owner {
+		return e.err
+	}
+	return ErrNotFound
+}

@@ -1,0 +1,124 @@
+package sandbox
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// A shim of pyenv is a script that asks pyenv which version to run. That needs
+// more of the home than a confined server may read, so we ask instead, by
+// pyenv's own rules.
+
+// unshim lets a program run what its shim stands for, and the programs that it
+// finds in PATH too. cwd is the folder that the entry names; "" if none.
+func unshim(p Program, cwd string) (Program, error) {
+	dirs := filepath.SplitList(getEnv(p.Env, "PATH"))
+	var path []string
+	for _, dir := range dirs {
+		if root := shimRoot(dir); root != "" {
+			for _, version := range pyenvVersions(root, p.Env, cwd) {
+				path = append(path, filepath.Join(version, "bin"))
+			}
+			continue
+		}
+		path = append(path, dir)
+	}
+	if !slices.Equal(path, dirs) {
+		p.Env = setEnv(p.Env, map[string]string{"PATH": strings.Join(path, string(os.PathListSeparator))})
+	}
+	root, name := shimRoot(filepath.Dir(p.Path)), filepath.Base(p.Path)
+	if root == "" {
+		return p, nil
+	}
+	shim := p.Path
+	for _, version := range pyenvVersions(root, p.Env, cwd) {
+		if p.Path = lookPath(name, []string{"PATH=" + filepath.Join(version, "bin")}); p.Path != "" {
+			return p, nil
+		}
+	}
+	if p.Path = lookPath(name, p.Env); p.Path != "" { // the version "system"
+		return p, nil
+	}
+	return p, i18n.Errorf(`%s is a shim of pyenv, and the version that pyenv has chosen has no %s: choose another one ("pyenv global VERSION"), or write the path that "pyenv which %[2]s" prints as the command`,
+		`%s 是 pyenv 的 shim，而 pyenv 所选的版本中没有 %s：请选择其他版本（"pyenv global VERSION"），或将 "pyenv which %[2]s" 显示的路径写为 command`, shim, name)
+}
+
+// shimRoot is the installation of pyenv whose shims are in dir; "" for none.
+func shimRoot(dir string) string {
+	root := filepath.Dir(dir)
+	info, err := os.Stat(filepath.Join(root, "versions"))
+	if filepath.Base(dir) != "shims" || err != nil || !info.IsDir() {
+		return ""
+	}
+	return root
+}
+
+// pyenvVersions are the folders of the versions that pyenv would use, the first
+// one first: those of PYENV_VERSION, else of .python-version in the folder or
+// above it, else of the file version of pyenv.
+func pyenvVersions(root string, env []string, cwd string) []string {
+	names := strings.Split(getEnv(env, "PYENV_VERSION"), ":")
+	for dir := cwd; names[0] == "" && dir != ""; dir = filepath.Dir(dir) {
+		names = versionFile(filepath.Join(dir, ".python-version"))
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if names[0] == "" {
+		names = versionFile(filepath.Join(root, "version"))
+	}
+	var found []string
+	for _, name := range names {
+		if dir := pyenvVersion(root, strings.TrimPrefix(name, "python-")); dir != "" {
+			found = append(found, dir)
+		}
+	}
+	return found
+}
+
+// versionFile are the names in a file, without comments; one empty name where
+// there are none.
+func versionFile(path string) []string {
+	data, err := os.ReadFile(path)
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "#")
+		names = append(names, strings.Fields(line)...)
+	}
+	if err != nil || len(names) == 0 {
+		return []string{""}
+	}
+	return names
+}
+
+// versionName is a name of a version: the file that has it may be the server's.
+var versionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+
+// pyenvVersion is the folder of a version; of 3.11 that of the newest 3.11.x.
+func pyenvVersion(root, name string) string {
+	if !versionName.MatchString(name) || name == "system" {
+		return ""
+	}
+	dir := filepath.Join(root, "versions", name)
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	found, _ := filepath.Glob(dir + ".*") // the name has no pattern in it
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(found, func(a, b string) int {
+		last := func(path string) int {
+			n, _ := strconv.Atoi(strings.TrimPrefix(path, dir+"."))
+			return n
+		}
+		return cmp.Compare(last(a), last(b))
+	})
+}

@@ -1,0 +1,51 @@
+package traffic
+
+import (
+	"regexp"
+	"slices"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// remarks are the notes of an entry in both languages; zh is nil where it would
+// say the same.
+type remarks struct{ en, zh []string }
+
+// Bridged is the note about a call between two eras.
+func Bridged(client, server string) string { return bridged(client, server).String() }
+
+// Spoken is the note about a call between two versions of one era.
+func Spoken(client, server string) string { return spoken(client, server).String() }
+
+func bridged(client, server string) i18n.Text {
+	return i18n.New("bridged from %s to %s: the other era", "从 %s 转换为 %s：属于另一代协议", client, server)
+}
+
+func spoken(client, server string) i18n.Text {
+	return i18n.New("client speaks %s, server %s", "客户端使用 %s，服务使用 %s", client, server)
+}
+
+// known are the notes that can be said in Chinese. An entry keeps the English
+// ones, which are what a filter searches.
+var known = []struct {
+	form *regexp.Regexp
+	say  func(client, server string) i18n.Text
+}{
+	{regexp.MustCompile(`^bridged from (.*) to (.*): the other era$`), bridged},
+	{regexp.MustCompile(`^client speaks (.*), server (.*)$`), spoken},
+}
+
+func remarksOf(notes []string) remarks {
+	r := remarks{en: slices.Clone(notes)}
+	for i, note := range notes {
+		for _, k := range known {
+			if m := k.form.FindStringSubmatch(note); m != nil {
+				if r.zh == nil {
+					r.zh = slices.Clone(notes)
+				}
+				r.zh[i] = k.say(m[1], m[2]).In(i18n.Chinese)
+			}
+		}
+	}
+	return r
+}
