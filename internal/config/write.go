@@ -101,15 +101,23 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	theirs, err := record.wrote(d.data)
+	if err != nil {
+		return nil, err
+	}
 	// The marks come first: a crash in between leaves marks for entries that
 	// are not there, which means nothing.
-	if err := record.propose(waiting); err != nil {
+	content := ""
+	if o.Pending || len(d.proposed) > 0 {
+		content = contentHash(data)
+	}
+	if err := record.propose(waiting, content); err != nil {
 		return nil, err
 	}
 	mode := fs.FileMode(0o600)
 	if d.old != nil {
 		mode = d.mode
-		if res.Backup, err = backup(o.disk, d.path, d.data, mode, o.Now()); err != nil {
+		if res.Backup, err = backup(o.disk, d.path, d.data, mode, o.Now(), theirs); err != nil {
 			return nil, err
 		}
 	}
@@ -120,61 +128,6 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 		_ = record.names.add(d.path) // it only helps to find a second name of the file
 	}
 	return res, record.own(owned)
-}
-
-// sort tells the servers that the draft adds or changes into those that wait
-// for approval and those that are the person's who writes.
-func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiting, owned []proposal, err error) {
-	if o.Load.Project && !o.Pending {
-		return nil, nil, nil // of a project everything waits that is not approved
-	}
-	all, err := record.read()
-	if err != nil {
-		return nil, nil, err
-	}
-	before, was := entriesOf(d.old)
-	after, _ := entriesOf(d.root)
-	for _, schema := range res.Config.Schemas {
-		for _, s := range schema.Servers {
-			id := s.ID()
-			if old := before[id]; old != nil && old.Equal(after[id]) {
-				continue
-			}
-			p := proposal{id, was[id], s.ApprovalHash(), o.By}
-			waited := record.state(all, id, p.was, func() string { return record.filesOf(before[id]) }) != waitsNot
-			unread := d.unread[id] || keeps(after[id])
-			switch {
-			case o.Pending || d.proposed[id]:
-				res.Pending = append(res.Pending, id)
-				if keeps(after[id]) {
-					res.Kept = append(res.Kept, id)
-				}
-				s.Pending = true
-				waiting = append(waiting, p)
-			case waited && unread:
-				waiting = append(waiting, p)
-			case !unread:
-				owned = append(owned, p)
-			}
-		}
-	}
-	return waiting, owned, nil
-}
-
-// entriesOf are the servers below root by id, and their hashes.
-func entriesOf(root *document.Node) (map[string]*document.Node, map[string]string) {
-	entries := map[string]*document.Node{}
-	if root == nil {
-		return entries, nil
-	}
-	l := takeApart(root, &problem.List{})
-	if l == nil {
-		return entries, nil
-	}
-	for _, e := range l.entries {
-		entries[e.schema+"/"+e.name] = e.value
-	}
-	return entries, l.hashes()
 }
 
 // openDraft reads the file for editing; a missing one is an empty draft.

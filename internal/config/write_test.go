@@ -209,6 +209,53 @@ func TestBackups(t *testing.T) {
 	})
 }
 
+// However often a client writes, the last version of a person stays.
+func TestBackupsOfAPerson(t *testing.T) {
+	path := write(t, "mcp.json", emptyFile)
+	o := WriteOptions{Load: options(t, path, nil)}
+	set := func(o WriteOptions, command string) *WriteResult {
+		t.Helper()
+		res, err := Update(path, o, func(d *Draft) error { return d.SetServer("", "s", []byte(`{"command": "`+command+`"}`)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	client := o
+	client.Pending = true
+	kept := func(command string) bool {
+		for _, name := range Backups(path) {
+			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), `"`+command+`"`) {
+				return true
+			}
+		}
+		return false
+	}
+	for range 2 {
+		for i := range 8 {
+			set(o, "mine"+string(rune('a'+i)))
+		}
+		for i := range 12 {
+			set(client, "theirs"+string(rune('a'+i)))
+			if !kept("mineh") {
+				t.Fatalf("after %d writes of a client the person's version is gone: %q", i+1, Backups(path))
+			}
+		}
+		if n := len(Backups(path)); n > keptBackups+1 {
+			t.Errorf("%d backups", n)
+		}
+	}
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"s": {"command": "by-hand"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		set(client, "theirs"+string(rune('a'+i)))
+	}
+	if !kept("by-hand") || kept("mineh") {
+		t.Errorf("the version that was written by hand: %q", Backups(path))
+	}
+}
+
 func TestWritersTakeTurns(t *testing.T) {
 	path := write(t, "mcp.json", emptyFile)
 	link := filepath.Join(t.TempDir(), "link.json")

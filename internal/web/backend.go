@@ -103,8 +103,8 @@ type ServerDetail struct {
 
 // An Approval is what a person is asked to approve.
 type Approval struct {
-	// Entry is the whole entry as the file has it, nothing hidden; empty when
-	// it is the Changes that wait.
+	// Entry is the whole entry as the file has it, nothing hidden, and what it
+	// takes away; empty when it is the Changes that wait.
 	Entry string `json:"entry,omitempty"`
 	// Hash names what is shown; approving sends it back.
 	Hash string `json:"hash"`
