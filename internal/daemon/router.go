@@ -135,14 +135,14 @@ func (rt *router) probe(w http.ResponseWriter, r *http.Request, path string) boo
 // open serves the paths that need no credential, or look after that
 // themselves.
 func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool {
-	tokens := rt.in.Access.Tokens
+	tokens := rt.in.Access().Tokens
 	switch {
 	case path == "/health":
 		rt.health(w, r)
 	case path == "/ready":
 		rt.ready(w, r)
-	case rt.console != nil && isConsole(path) && rt.in.Access.Forwarded(r) != nil:
-		rt.in.Access.Forwarded(r).Write(w)
+	case rt.console != nil && isConsole(path) && rt.in.Access().Forwarded(r) != nil:
+		rt.in.Access().Forwarded(r).Write(w)
 	case rt.console != nil && path == "/ui":
 		http.Redirect(w, r, "/ui/", http.StatusFound)
 	case rt.console != nil && path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html"):

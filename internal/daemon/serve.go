@@ -85,7 +85,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 		return nil, err
 	}
 	f.http = serverFor(mcphttp.HTTPServer(rt, limits, in.Log), source)
-	f.guardKeys(ctx)
+	f.guardAccess(ctx)
 	go f.serve()
 	return f, nil
 }
