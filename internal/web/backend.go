@@ -73,6 +73,8 @@ type Server struct {
 	Resources int    `json:"resources"`
 	Prompts   int    `json:"prompts"`
 	Restarts  int    `json:"restarts"`
+	// ToolsSeen counts the tools that a principal sees.
+	ToolsSeen func(access.Principal) int `json:"-"`
 	// Sandbox is what of it is confined: "files", or "files, hosts".
 	Sandbox string `json:"sandbox,omitempty"`
 	// Pending is what waits for approval: "new", or what changed.

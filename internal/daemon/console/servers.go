@@ -57,6 +57,12 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 	if s.State == upstream.Pending {
 		w.Pending = []string{"new"}
 	}
+	w.ToolsSeen = func(who access.Principal) int {
+		if u := (&consoleServers{in: in}).find(s.Schema, s.Name); u != nil {
+			return instance.ToolsSeen(u, who)
+		}
+		return 0
+	}
 	for _, c := range s.Changed {
 		w.Pending = append(w.Pending, c.Name)
 	}
