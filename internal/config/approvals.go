@@ -30,7 +30,7 @@ type Approvals struct {
 	home    string
 	key     string // of this file in its records
 	records []string
-	names   names
+	names   disk.Names
 	project bool
 }
 
@@ -50,10 +50,19 @@ func ApprovalsOf(path, home string, project bool) *Approvals {
 	}
 	real, n := disk.RealPath(path), namesOf(home)
 	a := &Approvals{path: path, home: home, key: filepath.Base(real), records: []string{recordOf(real)}, names: n}
-	for _, other := range n.others(real) {
+	for _, other := range n.Others(real) {
 		a.records = append(a.records, recordOf(other))
 	}
 	return a
+}
+
+// namesOf is the list of the files whose servers have been marked. It is in the
+// user's directory; without one there is none.
+func namesOf(home string) disk.Names {
+	if home == "" {
+		return disk.Names{}
+	}
+	return disk.NamesAt(filepath.Join(UserDir(home), "files.json"))
 }
 
 // A wait is why an entry is pending.

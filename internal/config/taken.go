@@ -39,8 +39,7 @@ func (l *layout) held(e entry) *document.Node {
 	own := ownServer(l.approvable(e), "", &problem.List{})
 	kept := own.With(nil)
 	for _, m := range own.Members {
-		on := m.Key == "enabled" && m.Value.Text == "true"
-		if slices.Contains(holding, m.Key) && !on {
+		if slices.Contains(holding, m.Key) && !(m.Key == "enabled" && m.Value.Text == "true") {
 			kept.Add(m.Key, m.Value)
 		}
 	}
@@ -49,28 +48,24 @@ func (l *layout) held(e entry) *document.Node {
 
 // heldText is held as a record keeps it; "" when nothing holds the server back.
 func (l *layout) heldText(e entry) json.RawMessage {
-	n := l.held(e)
-	if len(n.Members) == 0 {
-		return nil
+	if n := l.held(e); len(n.Members) > 0 {
+		return n.AppendJSON(nil, "", "")
 	}
-	return n.AppendJSON(nil, "", "")
+	return nil
 }
 
 // takenBy is what clients have taken away, for the person who is asked to
 // approve e: from the server itself, and from those that are gone, whose place
 // it may take.
 func (l *layout) takenBy(all marks, e entry) []Taken {
-	there := map[string]bool{}
-	for _, e := range l.entries {
-		there[e.schema+"/"+e.name] = true
-	}
 	var list []Taken
 	id := e.schema + "/" + e.name
 	if lines := takenLines(all[id].held, l.held(e)); len(lines) > 0 {
 		list = append(list, Taken{Server: i18n.Seen(e.name), Lines: lines})
 	}
+	there := l.byID()
 	for _, gone := range slices.Sorted(maps.Keys(all)) {
-		if lines := takenLines(all[gone].held, nil); !there[gone] && len(lines) > 0 {
+		if lines := takenLines(all[gone].held, nil); there[gone] == nil && len(lines) > 0 {
 			list = append(list, Taken{Server: i18n.Seen(strings.TrimPrefix(gone, DefaultSchema+"/")), Removed: true, Lines: lines})
 		}
 	}
@@ -95,14 +90,11 @@ func takenLines(was json.RawMessage, is *document.Node) []string {
 		if bytes.Equal(old, now) {
 			continue
 		}
-		lines = append(lines, "- "+setting(m.Key, old))
+		key := i18n.Seen(m.Key) + ": "
+		lines = append(lines, "- "+key+i18n.SeenJSON(string(old)))
 		if now != nil {
-			lines = append(lines, "+ "+setting(m.Key, now))
+			lines = append(lines, "+ "+key+i18n.SeenJSON(string(now)))
 		}
 	}
 	return lines
-}
-
-func setting(key string, value []byte) string {
-	return i18n.Seen(key) + ": " + i18n.SeenJSON(string(value))
 }

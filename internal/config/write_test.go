@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
 )
 
 const jsonBefore = `// my servers
@@ -186,7 +187,7 @@ func TestBackups(t *testing.T) {
 	if want := path + ".backup.2025-01-02T03-04-05-678Z"; names[7] != want {
 		t.Errorf("first backup = %s, want %s", names[7], want)
 	}
-	if diff := cmp.Diff(names[:5], Backups(path)); diff != "" {
+	if diff := cmp.Diff(names[:5], disk.Backups(path)); diff != "" {
 		t.Errorf("backups (-want +got):\n%s", diff)
 	}
 	info, err := os.Stat(path)
@@ -224,7 +225,7 @@ func TestBackupsOfAPerson(t *testing.T) {
 	client := o
 	client.Pending = true
 	kept := func(command string) bool {
-		for _, name := range Backups(path) {
+		for _, name := range disk.Backups(path) {
 			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), `"`+command+`"`) {
 				return true
 			}
@@ -238,10 +239,10 @@ func TestBackupsOfAPerson(t *testing.T) {
 		for i := range 12 {
 			set(client, "theirs"+string(rune('a'+i)))
 			if !kept("mineh") {
-				t.Fatalf("after %d writes of a client the person's version is gone: %q", i+1, Backups(path))
+				t.Fatalf("after %d writes of a client the person's version is gone: %q", i+1, disk.Backups(path))
 			}
 		}
-		if n := len(Backups(path)); n > keptBackups+1 {
+		if n := len(disk.Backups(path)); n > disk.KeptBackups+1 {
 			t.Errorf("%d backups", n)
 		}
 	}
@@ -252,7 +253,7 @@ func TestBackupsOfAPerson(t *testing.T) {
 		set(client, "theirs"+string(rune('a'+i)))
 	}
 	if !kept("by-hand") || kept("mineh") {
-		t.Errorf("the version that was written by hand: %q", Backups(path))
+		t.Errorf("the version that was written by hand: %q", disk.Backups(path))
 	}
 }
 

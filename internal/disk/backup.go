@@ -1,4 +1,4 @@
-package config
+package disk
 
 import (
 	"io/fs"
@@ -7,21 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
-// keptBackups is how many backups of a file stay.
-const keptBackups = 5
+// KeptBackups is how many backups of a file stay.
+const KeptBackups = 5
 
 // ofClient is the end of a backup's name whose content a client has written.
 const ofClient = ".client"
 
-// backup copies the current content beside the file and returns the copy's
+// Backup copies the current content beside the file and returns the copy's
 // name; theirs says that a client wrote it. Older copies than the last five go,
 // except the last one of a person: no number of writes of a client may do away
 // with it.
-func backup(d disk.Disk, path string, data []byte, mode fs.FileMode, now time.Time, theirs bool) (string, error) {
+func Backup(d Disk, path string, data []byte, mode fs.FileMode, now time.Time, theirs bool) (string, error) {
 	name := backupName(path, now)
 	if all := Backups(path); len(all) > 0 && name <= all[0] {
 		// Two writes in one millisecond, or a clock that went back: the
@@ -33,13 +32,13 @@ func backup(d disk.Disk, path string, data []byte, mode fs.FileMode, now time.Ti
 	if theirs {
 		name += ofClient
 	}
-	if err := disk.Replace(d, name, data, mode); err != nil {
+	if err := Replace(d, name, data, mode); err != nil {
 		return "", i18n.Errorf("the file was not changed because its backup failed: %w", "备份失败，因此没有修改文件：%w", err)
 	}
 	names := Backups(path)
 	last := slices.IndexFunc(names, func(name string) bool { return !strings.HasSuffix(name, ofClient) })
 	for i, old := range names {
-		if i >= keptBackups && i != last {
+		if i >= KeptBackups && i != last {
 			d.Remove(old)
 		}
 	}
@@ -65,7 +64,7 @@ func backupTime(path, name string) (time.Time, bool) {
 
 // Backups returns the backups of a file, newest first.
 func Backups(path string) []string {
-	names, err := filepath.Glob(disk.GlobQuote(path) + ".backup.*")
+	names, err := filepath.Glob(GlobQuote(path) + ".backup.*")
 	if err != nil {
 		return nil
 	}
