@@ -9,8 +9,9 @@ import (
 )
 
 // guardAccess ends the sessions of those who may not enter any more, until ctx
-// ends: their key stops being valid, or the file that was read again says so.
+// ends or the front drains: their key stops being valid, or the file that was read again says so.
 func (f *front) guardAccess(ctx context.Context) {
+	ctx, f.unguard = context.WithCancel(ctx)
 	f.in.Background.Go(func() {
 		for p := f.in.Access(); ctx.Err() == nil; {
 			f.watchKeys(ctx, p.Keys)
