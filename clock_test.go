@@ -13,6 +13,7 @@ import (
 // the time of day may be set forth or back while it runs.
 var wallClock = map[string]string{
 	"internal/upstream/pinbook.go": "tells two states of a file apart",
+	"internal/lock/stamp_unix.go":  "tells two states of a file apart",
 	"internal/gateway/seal.go":     "a handle expires by the time of day",
 	"internal/gateway/retry.go":    "a handle expires by the time of day",
 	"internal/peer/id.go":          "an id expires by the time of day",

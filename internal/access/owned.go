@@ -38,6 +38,31 @@ func (p *Policy) Current(who Principal) (Principal, bool) {
 	return who, who.ID != "" && (who.Expires.IsZero() || time.Now().Before(who.Expires))
 }
 
+// Ended are the ids of the principals whom old let in and p does not. Tokens
+// are judged at each request.
+func (p *Policy) Ended(old *Policy) []string {
+	var ids []string
+	if p.Required && !old.Required {
+		ids = append(ids, Anonymous.ID)
+	}
+	if old.Key != "" && old.Key != p.Key {
+		ids = append(ids, keyIDPrefix+"access.key")
+	}
+	if old.Keys == nil || old.Keys == p.Keys {
+		return ids
+	}
+	list, err := old.Keys.List()
+	if err != nil {
+		return ids // they are refused anyway
+	}
+	for i := range list {
+		if _, ok := p.Keys.current(list[i].ID); !ok {
+			ids = append(ids, keyIDPrefix+list[i].ID)
+		}
+	}
+	return ids
+}
+
 // DecidesFor says whether there may be a principal that decides what another one
 // asked for. The owner always is there for the others.
 func (p *Policy) DecidesFor(asker string) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -43,6 +44,10 @@ func (c *SelfConfig) approved(ctx context.Context, env *Env, s *config.Server) b
 		return false
 	}
 	text := fmt.Sprintf("允许 mcp-all-in-one 启动服务 '%s' 吗？ / Let mcp-all-in-one start the server '%s'?\n%s", s.Name, s.Name, s.Entry())
+	for _, taken := range s.Taken() {
+		en, zh := taken.Say().Both()
+		text += fmt.Sprintf("\n%s / %s\n  %s", zh, en, strings.Join(taken.Lines, "\n  "))
+	}
 	params := fmt.Appendf(nil, `{"message":%s,"requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean",`+
 		`"title":"批准启动 / approve","description":"true 表示允许启动此服务 / true starts it"}},"required":["approve"]}}`, jsonrpc.Quote(text))
 	resp, err := env.Ask(ctx, mcp.MethodElicit, params)

@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"mcp-all-in-one/internal/mcptest"
 )
@@ -63,5 +65,80 @@ func TestOneKey(t *testing.T) {
 				t.Errorf("of the gateway that runs: %d %s", code, out)
 			}
 		})
+	}
+}
+
+// TestFirstKey creates the first key while the gateway runs: from then on it
+// asks everybody for one, and ends what was open without.
+func TestFirstKey(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gateway := mcptest.Start(t, mcptest.Program{Path: mcptest.BuildProduct(t), Args: []string{"http", "-p", "0", "-c", path},
+		Env: []string{"HOME=" + dir, "XDG_STATE_HOME=", "XDG_RUNTIME_DIR=", "XDG_CONFIG_HOME="}})
+	url := gateway.Listening()
+	status := func(key string) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/status", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key != "" {
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := status(""); got != http.StatusOK {
+		t.Fatalf("before there is a key: %d", got)
+	}
+	old := mcptest.NewRawHTTP(t, url+"/mcp")
+	old.Initialize("2025-06-18", `{}`)
+	stream := old.Stream(http.MethodGet, "")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for stream.Next() != nil { //nolint:revive // what comes does not matter
+		}
+	}()
+
+	out, code := product(t, dir, dir, "key", "create", "first", "-c", path)
+	key := regexp.MustCompile(`aio_\S+`).FindString(out)
+	if code != 0 || key == "" || !strings.Contains(out, "the running gateway asks every client for a key now") {
+		t.Fatalf("exit code %d: %s", code, out)
+	}
+	if got := status(""); got != http.StatusUnauthorized {
+		t.Errorf("without a key: %d", got)
+	}
+	if got := status(key); got != http.StatusOK {
+		t.Errorf("with the key: %d", got)
+	}
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("a stream without a key is still open")
+		stream.Close()
+		<-ended
+	}
+	for _, command := range []string{"status", "doctor"} {
+		if out, code := product(t, dir, dir, command, "-c", path); code != 0 {
+			t.Errorf("%s: exit code %d: %s", command, code, out)
+		}
+	}
+	// The file says no more that keys are needed: that counts at the next start.
+	if err := os.WriteFile(path, []byte(`{"mcpServers":{}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := product(t, dir, dir, "reload", "-c", path); code != 0 {
+		t.Errorf("reload: exit code %d: %s", code, out)
+	}
+	if got := status(""); got != http.StatusUnauthorized {
+		t.Errorf("after the setting is gone: %d", got)
 	}
 }

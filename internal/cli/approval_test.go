@@ -107,6 +107,29 @@ func TestApprovalShowsEverything(t *testing.T) {
 			t.Error("the marker was created")
 		}
 	})
+	t.Run("door/5 what it takes away is in the question", func(t *testing.T) {
+		s := settingsOf(t, `,"fs":{"command":"true","deny":["delete_*"],"tools":{"send":{"ask":true}}},"old":{"command":"true","pin":"hold"}`)
+		s.Initialize("2025-06-18", `{"elicitation":{}}`)
+		s.attempt("remove-mcp-server", `{"name":"old"}`, `{"action":"decline"}`)
+		q := s.attempt("add-mcp-server", `{"name":"fs","command":"true","replace":true}`, `{"action":"decline"}`)
+		var message struct{ Params struct{ Message string } }
+		if err := json.Unmarshal([]byte(q), &message); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := product(t, filepath.Dir(s.path), "/", "approve", "fs", "-c", s.path)
+		lines := []string{`- deny: ["delete_*"]`, `- tools: {"send":{"ask":"true"}}`, `- pin: "hold"`,
+			"a client takes away what you had set for fs:", "a client removed the server old, and with it:"}
+		for _, want := range lines {
+			if !strings.Contains(out, want) {
+				t.Errorf("on the terminal there is no %s in %s", want, out)
+			}
+		}
+		for _, want := range append(lines, "客户端去掉了你为 fs 所做的设置：", "客户端移除了服务 old，同时移除了：") {
+			if !strings.Contains(message.Params.Message, want) {
+				t.Errorf("there is no %s in the question %s", want, message.Params.Message)
+			}
+		}
+	})
 	t.Run("door/8 an entry swapped while the client asks is not approved", func(t *testing.T) {
 		s := openSettings(t, `{"elicitation":{}}`)
 		s.Send(`{"jsonrpc":"2.0","id":"swap","method":"tools/call","params":{"name":"mcp-all-in-one-add-mcp-server","arguments":{"name":"x","command":"true"}}}`)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ type Approvals struct {
 	home    string
 	key     string // of this file in its records
 	records []string
-	names   names
+	names   disk.Names
 	project bool
 }
 
@@ -49,10 +50,19 @@ func ApprovalsOf(path, home string, project bool) *Approvals {
 	}
 	real, n := disk.RealPath(path), namesOf(home)
 	a := &Approvals{path: path, home: home, key: filepath.Base(real), records: []string{recordOf(real)}, names: n}
-	for _, other := range n.others(real) {
+	for _, other := range n.Others(real) {
 		a.records = append(a.records, recordOf(other))
 	}
 	return a
+}
+
+// namesOf is the list of the files whose servers have been marked. It is in the
+// user's directory; without one there is none.
+func namesOf(home string) disk.Names {
+	if home == "" {
+		return disk.Names{}
+	}
+	return disk.NamesAt(filepath.Join(UserDir(home), "files.json"))
 }
 
 // A wait is why an entry is pending.
@@ -87,18 +97,38 @@ func (a *Approvals) filesOf(n *document.Node) string {
 }
 
 // A proposal is a server that somebody who may not approve has written: the
-// hash of the entry before, "" when there was none, and now; and the principal.
-type proposal struct{ id, was, is, by string }
+// hash of the entry before, "" when there was none, and now, "" when there is
+// none; and the principal.
+type proposal struct {
+	id, was, is, by string
+	waited          bool            // the entry before waited for approval
+	replaces        bool            // it was a person's
+	held            json.RawMessage // ... and this held the server back
+}
 
-// propose records that servers wait for approval. What was marked stays so:
+// propose records that servers wait for approval, and the hash of the file that
+// a client is about to write; "" for a person's. What was marked stays so:
 // the file may still have the entry, or have it under another name.
-func (a *Approvals) propose(list []proposal) error {
-	if len(list) == 0 {
+func (a *Approvals) propose(list []proposal, content string) error {
+	if len(list) == 0 && content == "" {
 		return nil
 	}
 	return a.change(func(all marks) bool {
-		for _, p := range list {
-			m := all[p.id]
+		all.propose(list)
+		if content != "" {
+			all[wholeFile] = mark{hashes: []string{content}}
+		}
+		return true
+	})
+}
+
+func (all marks) propose(list []proposal) {
+	for _, p := range list {
+		m := all[p.id]
+		if p.replaces {
+			m.held = p.held
+		}
+		if p.is != "" {
 			if m.earlier != "" {
 				m = mark{}
 				if p.was != "" {
@@ -114,10 +144,9 @@ func (a *Approvals) propose(list []proposal) error {
 				m.by[p.is] = p.by
 			}
 			maps.DeleteFunc(m.by, func(hash, _ string) bool { return !slices.Contains(m.hashes, hash) })
-			all[p.id] = m
 		}
-		return true
-	})
+		all.put(p.id, m)
+	}
 }
 
 // own records that a person has written servers, so that they wait no longer.
@@ -128,18 +157,22 @@ func (a *Approvals) own(list []proposal) error {
 	}
 	list = slices.DeleteFunc(list, func(p proposal) bool {
 		m := all[p.id]
-		return m.earlier == "" && m.files[p.is] == "" && !slices.Contains(m.hashes, p.is) && !(m.confined && p.was == "")
+		return m.earlier == "" && m.files[p.is] == "" && !slices.Contains(m.hashes, p.is) && !(m.confined && p.was == "") && m.held == nil
 	})
 	if len(list) == 0 {
 		return nil
 	}
 	return a.change(func(all marks) bool {
 		for _, p := range list {
-			if m := all[p.id]; p.was == "" && m.confined {
+			m := all[p.id]
+			if p.was == "" {
 				m.confined = false // a new entry of a person's own
-				all[p.id] = m
 			}
-			all.drop(p.id, p.is, "")
+			m.held = nil
+			all.put(p.id, m)
+			if p.is != "" { // to remove it approves nothing
+				all.drop(p.id, p.is, "")
+			}
 		}
 		return true
 	})

@@ -107,6 +107,76 @@ func TestPendingWrites(t *testing.T) {
 	})
 }
 
+// A client that replaces or removes what a person wrote does not take its
+// settings away unseen.
+func TestTaken(t *testing.T) {
+	const guarded = `{"command": "x", "deny": ["delete_*"], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`
+	settings := []string{`- deny: ["delete_*"]`, `- pin: "hold"`, `- sandbox: {"hosts":"none"}`, `- tools: {"send":{"ask":"true"},"wipe":{"enabled":"false"}}`}
+	set := func(name, entry string) func(*Draft) error {
+		return func(d *Draft) error { return d.SetServer("", name, []byte(entry)) }
+	}
+	remove := func(d *Draft) error { return d.RemoveServer("", "fs") }
+	own := Taken{Server: "fs", Lines: settings}
+	gone := Taken{Server: "fs", Removed: true, Lines: settings}
+	for name, tt := range map[string]struct {
+		person []func(*Draft) error // before the client
+		edits  []func(*Draft) error
+		ask    string
+		want   []Taken
+	}{
+		"replaced":              {nil, []func(*Draft) error{set("fs", `{"command": "x"}`)}, "fs", []Taken{own}},
+		"replaced twice":        {nil, []func(*Draft) error{set("fs", `{"command": "y"}`), set("fs", `{"command": "x"}`)}, "fs", []Taken{own}},
+		"removed and added":     {nil, []func(*Draft) error{remove, set("fs", `{"command": "x"}`)}, "fs", []Taken{own}},
+		"under another name":    {nil, []func(*Draft) error{remove, set("fs2", `{"command": "x"}`)}, "fs2", []Taken{gone}},
+		"all at once":           {nil, []func(*Draft) error{func(d *Draft) error { return d.Replace([]byte(`{"mcpServers": {"fs2": {"command": "x"}}}`)) }}, "fs2", []Taken{gone}},
+		"weakened":              {nil, []func(*Draft) error{set("fs", `{"command": "x", "deny": [], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`)}, "fs", []Taken{{Server: "fs", Lines: []string{settings[0], "+ deny: []"}}}},
+		"kept":                  {nil, []func(*Draft) error{set("fs", `{"command": "y", "deny": ["delete_*"], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`)}, "fs", nil},
+		"another":               {nil, []func(*Draft) error{set("new", `{"command": "x"}`)}, "new", nil},
+		"a person gave them up": {[]func(*Draft) error{set("fs", `{"command": "x"}`)}, []func(*Draft) error{set("fs", `{"command": "y"}`)}, "fs", nil},
+		"a person removed it":   {[]func(*Draft) error{remove}, []func(*Draft) error{set("fs", `{"command": "y"}`)}, "fs", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, "mcp.json", `{"mcpServers": {"fs": `+guarded+`}}`)
+			load := options(t, path, nil)
+			for _, edit := range tt.person {
+				if _, err := Update(path, WriteOptions{Load: load}, edit); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var res *WriteResult
+			for _, edit := range tt.edits {
+				var err error
+				if res, err = Update(path, WriteOptions{Load: load, Pending: true}, edit); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(tt.want, res.Config.Schemas[0].Server(tt.ask).Taken()); diff != "" {
+				t.Errorf("asked at once (-want +got):\n%s", diff)
+			}
+			cfg, err := Load(load)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := cfg.Schemas[0].Server(tt.ask)
+			if diff := cmp.Diff(tt.want, s.Taken()); diff != "" || !s.Pending {
+				t.Errorf("asked later (-want +got):\n%s", diff)
+			}
+			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
+				t.Fatal(err)
+			}
+			res, err = Update(path, WriteOptions{Load: load, Pending: true}, set(tt.ask, `{"command": "z"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, taken := range res.Config.Schemas[0].Server(tt.ask).Taken() {
+				if taken.Server == tt.ask && name != "kept" && name != "weakened" {
+					t.Errorf("shown again after its approval: %+v", taken)
+				}
+			}
+		})
+	}
+}
+
 func TestApprovalIgnoresValuesOfVariables(t *testing.T) {
 	content := `{"mcpServers": {"a": {"command": "x", "env": {"K": "${V}"}}}}`
 	one := mustLoad(t, "a.json", content, map[string]string{"V": "1"}).Schemas[0].Servers[0]

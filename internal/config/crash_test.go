@@ -123,7 +123,7 @@ func expectOldOrNew(t *testing.T, path string) (isNew bool) {
 	if s.Server("old") == nil || len(s.Servers) != map[bool]int{false: 1, true: 2}[isNew] {
 		t.Fatalf("servers = %v", s.Names())
 	}
-	for _, b := range Backups(path) {
+	for _, b := range disk.Backups(path) {
 		if data, err := os.ReadFile(b); err != nil || string(data) != crashOld {
 			t.Errorf("backup %s = %q, %v", b, data, err)
 		}
@@ -179,7 +179,7 @@ func TestWriteSurvivesErrorAtEachStep(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 			isNew := expectOldOrNew(t, path)
-			if isNew && len(Backups(path)) == 0 {
+			if isNew && len(disk.Backups(path)) == 0 {
 				t.Error("the file changed without a backup")
 			}
 		})

@@ -23,6 +23,9 @@ func (l *layout) takeApproval(s *Server, e entry) {
 	s.approval = hashOf(n)
 }
 
+// deniedKey is what an entry shows MCPX's list of tools as that are off.
+const deniedKey = "disabled_tools of the file"
+
 // approvable is an entry with all that the file says about it.
 func (l *layout) approvable(e entry) *document.Node {
 	n := literal(e.value)
@@ -34,7 +37,7 @@ func (l *layout) approvable(e entry) *document.Node {
 	for _, name := range denied {
 		list.Items = append(list.Items, &document.Node{Kind: document.KindString, Text: name})
 	}
-	return n.With(append(slices.Clip(n.Members), document.Member{Key: "disabled_tools of the file", Value: list}))
+	return n.With(append(slices.Clip(n.Members), document.Member{Key: deniedKey, Value: list}))
 }
 
 // literal returns n with every number and boolean as the file writes it, for

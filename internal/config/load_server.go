@@ -60,6 +60,7 @@ func (r *reader) server(schema *Schema, e entry) {
 	why := r.record.state(r.marks, s.ID(), s.approval, func() string { return r.record.filesOf(e.value) })
 	if s.Pending = why != waitsNot; s.Pending {
 		vars = asWritten // nothing is looked up for what nobody has approved
+		s.taken = r.layout.takenBy(r.marks, e)
 		r.pending(s, why)
 	}
 	var refs references

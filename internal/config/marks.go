@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -32,7 +34,10 @@ type mark struct {
 	// sandbox, where its entry says nothing about one. It stays when the entry
 	// is edited.
 	confined bool
-	earlier  string
+	// held is what held the server back as a person had written it, before a
+	// client replaced or removed it.
+	held    json.RawMessage
+	earlier string
 }
 
 // markJSON is a mark in a record that says more than the list of hashes.
@@ -41,6 +46,22 @@ type markJSON struct {
 	By       map[string]string `json:"by,omitempty"`
 	Files    map[string]string `json:"files,omitempty"`
 	Confined bool              `json:"confined,omitempty"`
+	Held     json.RawMessage   `json:"held,omitempty"`
+}
+
+// wholeFile stands for the id of a server where a mark is about the file as a
+// client has written it last.
+const wholeFile = ""
+
+// wrote says whether a client has written the file that has this content.
+func (a *Approvals) wrote(data []byte) (bool, error) {
+	all, err := a.read()
+	return slices.Contains(all[wholeFile].hashes, contentHash(data)), err
+}
+
+func contentHash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // maxHashes bounds how many versions of an entry stay marked; the oldest go.
@@ -55,7 +76,7 @@ func (m *mark) UnmarshalJSON(data []byte) error {
 	}
 	var v markJSON
 	err := json.Unmarshal(data, &v)
-	m.hashes, m.by, m.files, m.confined = v.Hashes, v.By, v.Files, v.Confined
+	m.hashes, m.by, m.files, m.confined, m.held = v.Hashes, v.By, v.Files, v.Confined, v.Held
 	return err
 }
 
@@ -63,13 +84,14 @@ func (m mark) MarshalJSON() ([]byte, error) {
 	if m.earlier != "" {
 		return json.Marshal(m.earlier)
 	}
-	if len(m.by) > 0 || len(m.files) > 0 || m.confined {
-		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined})
+	if len(m.by) > 0 || len(m.files) > 0 || m.confined || m.held != nil {
+		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined, m.held})
 	}
 	return json.Marshal(m.hashes)
 }
 
-// drop takes one hash of a server away. files is what its files hold at its
+// drop takes one hash of a server away, because a person has seen the entry.
+// files is what its files hold at its
 // approval; "" for none, or for an entry that a person wrote.
 func (all marks) drop(id, hash, files string) {
 	m := all[id]
@@ -79,7 +101,13 @@ func (all marks) drop(id, hash, files string) {
 	if files != "" {
 		m.files = map[string]string{hash: files}
 	}
-	if m.earlier = ""; len(m.hashes) == 0 && len(m.files) == 0 && !m.confined {
+	m.earlier, m.held = "", nil
+	all.put(id, m)
+}
+
+// put keeps a mark that says something.
+func (all marks) put(id string, m mark) {
+	if len(m.hashes) == 0 && len(m.files) == 0 && !m.confined && m.held == nil && m.earlier == "" {
 		delete(all, id)
 		return
 	}
@@ -153,6 +181,9 @@ func (all marks) add(more marks) {
 		m.by = joined(all[id].by, m.by)
 		m.files = joined(all[id].files, m.files)
 		m.confined = m.confined || all[id].confined
+		if m.held == nil {
+			m.held = all[id].held
+		}
 		if m.earlier == "" {
 			m.earlier = all[id].earlier
 		}

@@ -135,8 +135,8 @@ func keeps(n *document.Node) bool {
 // keptElsewhere refuses a draft in which a secret that the writer has not seen
 // would be sent to another address than before.
 func (d *Draft) keptElsewhere() error {
-	before, _ := entriesOf(d.old)
-	after, _ := entriesOf(d.root)
+	before := layoutBelow(d.old).byID()
+	after := layoutBelow(d.root).byID()
 	for id, n := range after {
 		if old := before[id]; old == nil || !keeps(n) || destination(old) == destination(n) {
 			continue

@@ -167,6 +167,7 @@ If a variable is not defined, the gateway reports it and switches off the server
 A running gateway reads its file again on SIGHUP, with ` + "`--watch`" + ` whenever it changes, on ` + "`POST /api/v1/reload`" + ` (admin scope), and after
 every change that the console or a command such as ` + "`add`" + ` makes. Only what changed is touched: other servers keep their process, calls
 in flight finish, and clients hear of each changed list once. A broken file changes nothing and is reported.
-Changes of server, access, logging, limits, audit and tracing take effect at the next start.
+Changes of server, logging, limits, audit and tracing take effect at the next start. Changes of access take effect at once, except that a gateway that asks for
+keys or tokens goes on asking until the next start.
 
 `

@@ -110,6 +110,7 @@ type Server struct {
 
 	entry    string // the entry as a person approves it
 	approval string // its hash
+	taken    []Taken
 }
 
 // ToolPolicy changes how one tool is offered.
@@ -190,10 +191,14 @@ func (s *Server) Entry() string { return s.entry }
 // of ${file:...} holds is recorded beside it.
 func (s *Server) ApprovalHash() string { return s.approval }
 
+// Taken is what clients have taken away that a person who is asked to approve
+// the entry has to know.
+func (s *Server) Taken() []Taken { return s.taken }
+
 // policyHash covers everything that Hash does not.
 func (s *Server) policyHash() string {
 	rest := *s
-	rest.Line, rest.Column, rest.entry, rest.approval = 0, 0, "", ""
+	rest.Line, rest.Column, rest.entry, rest.approval, rest.taken = 0, 0, "", "", nil
 	rest.Env, rest.Headers = nil, nil
 	h := newFieldHash()
 	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {

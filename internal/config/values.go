@@ -24,7 +24,7 @@ type Value struct {
 }
 
 // restarts are the keys that are read once, at the start.
-var restarts = []string{"server.", "logging.", "limits.", "access.", "cluster."}
+var restarts = []string{"server.", "logging.", "limits.", "cluster."}
 
 // Values lists every key of the file that is not a server.
 func Values(c *Config) []Value {

@@ -101,15 +101,23 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	theirs, err := record.wrote(d.data)
+	if err != nil {
+		return nil, err
+	}
 	// The marks come first: a crash in between leaves marks for entries that
 	// are not there, which means nothing.
-	if err := record.propose(waiting); err != nil {
+	content := ""
+	if o.Pending || len(d.proposed) > 0 {
+		content = contentHash(data)
+	}
+	if err := record.propose(waiting, content); err != nil {
 		return nil, err
 	}
 	mode := fs.FileMode(0o600)
 	if d.old != nil {
 		mode = d.mode
-		if res.Backup, err = backup(o.disk, d.path, d.data, mode, o.Now()); err != nil {
+		if res.Backup, err = disk.Backup(o.disk, d.path, d.data, mode, o.Now(), theirs); err != nil {
 			return nil, err
 		}
 	}
@@ -117,13 +125,14 @@ func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
 		return nil, err
 	}
 	if len(waiting) > 0 {
-		_ = record.names.add(d.path) // it only helps to find a second name of the file
+		_ = record.names.Add(d.path) // it only helps to find a second name of the file
 	}
 	return res, record.own(owned)
 }
 
-// sort tells the servers that the draft adds or changes into those that wait
-// for approval and those that are the person's who writes.
+// sort tells the servers that the draft adds, changes or removes into those that
+// wait for approval, or of which there is something to remember for one, and
+// those that are the person's who writes.
 func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiting, owned []proposal, err error) {
 	if o.Load.Project && !o.Pending {
 		return nil, nil, nil // of a project everything waits that is not approved
@@ -132,16 +141,23 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 	if err != nil {
 		return nil, nil, err
 	}
-	before, was := entriesOf(d.old)
-	after, _ := entriesOf(d.root)
+	old, now := layoutBelow(d.old), layoutBelow(d.root)
+	before, was, after := old.byID(), old.hashes(), now.byID()
+	propose := func(id, is string) proposal {
+		p := proposal{id: id, was: was[id], is: is, by: o.By}
+		p.waited = record.state(all, id, p.was, func() string { return record.filesOf(before[id]) }) != waitsNot
+		if p.replaces = before[id] != nil && !p.waited; p.replaces {
+			p.held = old.heldText(old.entry(id))
+		}
+		return p
+	}
 	for _, schema := range res.Config.Schemas {
 		for _, s := range schema.Servers {
 			id := s.ID()
-			if old := before[id]; old != nil && old.Equal(after[id]) {
+			if v := before[id]; v != nil && v.Equal(after[id]) {
 				continue
 			}
-			p := proposal{id, was[id], s.ApprovalHash(), o.By}
-			waited := record.state(all, id, p.was, func() string { return record.filesOf(before[id]) }) != waitsNot
+			p := propose(id, s.ApprovalHash())
 			unread := d.unread[id] || keeps(after[id])
 			switch {
 			case o.Pending || d.proposed[id]:
@@ -151,30 +167,55 @@ func (o WriteOptions) sort(d *Draft, res *WriteResult, record *Approvals) (waiti
 				}
 				s.Pending = true
 				waiting = append(waiting, p)
-			case waited && unread:
+			case p.waited && unread:
 				waiting = append(waiting, p)
 			case !unread:
 				owned = append(owned, p)
 			}
 		}
 	}
+	for id := range before {
+		switch p := propose(id, ""); {
+		case after[id] != nil:
+		case o.Pending:
+			waiting = append(waiting, p)
+		default:
+			owned = append(owned, p)
+		}
+	}
+	all.propose(waiting)
+	now.tell(res, all)
 	return waiting, owned, nil
 }
 
-// entriesOf are the servers below root by id, and their hashes.
-func entriesOf(root *document.Node) (map[string]*document.Node, map[string]string) {
+// tell gives the servers that a write makes wait what it has taken away.
+func (l *layout) tell(res *WriteResult, all marks) {
+	for _, schema := range res.Config.Schemas {
+		for _, s := range schema.Servers {
+			if s.Pending {
+				s.taken = l.takenBy(all, l.entry(s.ID()))
+			}
+		}
+	}
+}
+
+// layoutBelow is the layout of a tree; an empty one when there is none.
+func layoutBelow(root *document.Node) *layout {
+	if root != nil {
+		if l := takeApart(root, &problem.List{}); l != nil {
+			return l
+		}
+	}
+	return &layout{}
+}
+
+// byID are the entries of the servers by their id.
+func (l *layout) byID() map[string]*document.Node {
 	entries := map[string]*document.Node{}
-	if root == nil {
-		return entries, nil
-	}
-	l := takeApart(root, &problem.List{})
-	if l == nil {
-		return entries, nil
-	}
 	for _, e := range l.entries {
 		entries[e.schema+"/"+e.name] = e.value
 	}
-	return entries, l.hashes()
+	return entries
 }
 
 // openDraft reads the file for editing; a missing one is an empty draft.

@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
 )
 
 const jsonBefore = `// my servers
@@ -186,7 +187,7 @@ func TestBackups(t *testing.T) {
 	if want := path + ".backup.2025-01-02T03-04-05-678Z"; names[7] != want {
 		t.Errorf("first backup = %s, want %s", names[7], want)
 	}
-	if diff := cmp.Diff(names[:5], Backups(path)); diff != "" {
+	if diff := cmp.Diff(names[:5], disk.Backups(path)); diff != "" {
 		t.Errorf("backups (-want +got):\n%s", diff)
 	}
 	info, err := os.Stat(path)
@@ -207,6 +208,53 @@ func TestBackups(t *testing.T) {
 			t.Error("an invalid file was written")
 		}
 	})
+}
+
+// However often a client writes, the last version of a person stays.
+func TestBackupsOfAPerson(t *testing.T) {
+	path := write(t, "mcp.json", emptyFile)
+	o := WriteOptions{Load: options(t, path, nil)}
+	set := func(o WriteOptions, command string) *WriteResult {
+		t.Helper()
+		res, err := Update(path, o, func(d *Draft) error { return d.SetServer("", "s", []byte(`{"command": "`+command+`"}`)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	client := o
+	client.Pending = true
+	kept := func(command string) bool {
+		for _, name := range disk.Backups(path) {
+			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), `"`+command+`"`) {
+				return true
+			}
+		}
+		return false
+	}
+	for range 2 {
+		for i := range 8 {
+			set(o, "mine"+string(rune('a'+i)))
+		}
+		for i := range 12 {
+			set(client, "theirs"+string(rune('a'+i)))
+			if !kept("mineh") {
+				t.Fatalf("after %d writes of a client the person's version is gone: %q", i+1, disk.Backups(path))
+			}
+		}
+		if n := len(disk.Backups(path)); n > disk.KeptBackups+1 {
+			t.Errorf("%d backups", n)
+		}
+	}
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"s": {"command": "by-hand"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		set(client, "theirs"+string(rune('a'+i)))
+	}
+	if !kept("by-hand") || kept("mineh") {
+		t.Errorf("the version that was written by hand: %q", disk.Backups(path))
+	}
 }
 
 func TestWritersTakeTurns(t *testing.T) {

@@ -3,31 +3,54 @@ package daemon
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"mcp-all-in-one/internal/access"
 )
 
-// guardKeys ends the sessions of keys that stop being valid, until ctx ends.
-func (f *front) guardKeys(ctx context.Context) {
-	keys := f.in.Access.Keys
-	if keys == nil {
-		return
-	}
-	stop := keys.OnRevoke(func(id string) {
-		f.in.Log.Info("ending the sessions of a key", "principal", id)
-		f.mcp.CloseSessionsOf(id)
-		f.console.End(id)
-	})
+// guardAccess ends the sessions of those who may not enter any more, until ctx
+// ends or the front drains: their key stops being valid, or the file that was read again says so.
+func (f *front) guardAccess(ctx context.Context) {
+	ctx, f.unguard = context.WithCancel(ctx)
 	f.in.Background.Go(func() {
-		defer stop()
-		keys.Watch(ctx)
+		for p := f.in.Access(); ctx.Err() == nil; {
+			f.watchKeys(ctx, p.Keys)
+			now := f.in.Access()
+			for _, id := range now.Ended(p) {
+				f.end(id)
+			}
+			p = now
+		}
 	})
+}
+
+// watchKeys looks after the keys of a policy until there is another one.
+func (f *front) watchKeys(ctx context.Context, keys *access.Keys) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	if keys != nil {
+		defer keys.OnRevoke(f.end)()
+		watching.Go(func() { keys.Watch(ctx) })
+	}
+	select {
+	case <-ctx.Done():
+	case <-f.in.Admission:
+	}
+}
+
+// end ends all that a principal has open.
+func (f *front) end(id string) {
+	f.in.Log.Info("ending the sessions of a principal", "principal", id)
+	f.mcp.CloseSessionsOf(id)
+	f.console.End(id)
 }
 
 // admit lets a request in, with who sent it in its context; nil after it has
 // answered the request itself.
 func (rt *router) admit(w http.ResponseWriter, r *http.Request, path string) *http.Request {
-	p, refused := rt.in.Access.Authenticate(r)
+	p, refused := rt.in.Access().Authenticate(r)
 	if refused != nil {
 		rt.refuse(w, path, refused)
 		return nil

@@ -28,7 +28,7 @@ func controlMCP(in *instance.Instance, mux *http.ServeMux, server *mcphttp.Serve
 // localUser is whom the control channel vouches for. It sees what clients see:
 // the tools that change the configuration are for those who were given them.
 func localUser(in *instance.Instance) access.Principal {
-	if !in.Access.Required {
+	if !in.Access().Required {
 		return access.Anonymous // and shares the servers with the others
 	}
 	who := access.Local

@@ -22,7 +22,7 @@ func (rt *router) index(w http.ResponseWriter, r *http.Request) {
 // who may enter.
 func (rt *router) health(w http.ResponseWriter, r *http.Request) {
 	page := map[string]any{"status": rt.in.Health()}
-	if who, refused := rt.in.Access.Authenticate(r); refused == nil {
+	if who, refused := rt.in.Access().Authenticate(r); refused == nil {
 		page["timestamp"], page["uptime"] = time.Now().UTC().Format(time.RFC3339), rt.uptime().Seconds()
 		page["services"] = rt.in.Services(who)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcphttp"
 )
@@ -29,14 +31,27 @@ func (rt *router) missing(r *http.Request, ep mcphttp.Endpoint) *jsonrpc.Error {
 	if r.Method == http.MethodPost || r.Method == http.MethodOptions {
 		return nil
 	}
-	view := rt.in.Set.Snapshot().Schema(ep.Schema)
+	who, view := access.From(r.Context()), rt.in.Set.Snapshot().Schema(ep.Schema)
 	switch {
-	case view == nil, !access.From(r.Context()).MaySee(ep.Schema, ep.Server, ""):
-		return jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", ep.Schema)
-	case ep.Server != "" && view.Upstream(ep.Server) == nil:
-		return jsonrpc.Errorf(http.StatusNotFound, "Server '%s' not found or disabled", ep.Server)
+	case view == nil, !who.MaySee(ep.Schema, "", ""):
+		return notFound(rt.in, ep, &gateway.NotFoundError{Kind: "Schema", Name: ep.Schema})
+	case ep.Server != "" && (view.Upstream(ep.Server) == nil || !who.MaySee(ep.Schema, ep.Server, "")):
+		return notFound(rt.in, ep, &gateway.NotFoundError{Kind: "Server", Name: ep.Server})
 	}
 	return nil
+}
+
+// notFound says what is not there. A path that names a server alone is answered
+// with that name, also where the client may not see the schema of such paths.
+func notFound(in *instance.Instance, ep mcphttp.Endpoint, missing *gateway.NotFoundError) *jsonrpc.Error {
+	if ep.Server != "" && ep.Schema == defaultSchema(in) && missing.Name != ep.Server {
+		missing = &gateway.NotFoundError{Kind: "Server", Name: ep.Server, Known: []string{}}
+	}
+	e := jsonrpc.Errorf(http.StatusNotFound, "%s '%s' not found or disabled", missing.Kind, missing.Name)
+	if missing.Known != nil {
+		e = e.WithData(map[string]any{"available": missing.Known})
+	}
+	return e
 }
 
 func writeRPCError(w http.ResponseWriter, status int, e *jsonrpc.Error) {

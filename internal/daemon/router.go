@@ -43,8 +43,7 @@ func openSession(ctx context.Context, in *instance.Instance, o *mcphttp.Opening)
 	s, err := in.Gateway.Open(opening)
 	var missing *gateway.NotFoundError
 	if errors.As(err, &missing) {
-		return nil, jsonrpc.Errorf(http.StatusNotFound, "%s '%s' not found or disabled", missing.Kind, missing.Name).
-			WithData(map[string]any{"available": missing.Known})
+		return nil, notFound(in, o.Endpoint, missing)
 	}
 	if err != nil {
 		return nil, err
@@ -64,12 +63,7 @@ func openingFor(ctx context.Context, in *instance.Instance, o *mcphttp.Opening) 
 		opening.Via = traffic.DoorCLI
 		return opening, nil
 	}
-	who, schema := access.From(ctx), o.Endpoint.Schema
-	if !who.MaySee(schema, o.Endpoint.Server, "") {
-		// As if it were not there: what exists is not told.
-		return gateway.Opening{}, jsonrpc.Errorf(http.StatusNotFound, "Schema '%s' not found or disabled", schema)
-	}
-	opening := gateway.Opening{Who: who, Schema: schema, Server: o.Endpoint.Server}
+	opening := gateway.Opening{Who: access.From(ctx), Schema: o.Endpoint.Schema, Server: o.Endpoint.Server}
 	if control {
 		opening.Via = traffic.DoorCLI
 	}
@@ -135,14 +129,14 @@ func (rt *router) probe(w http.ResponseWriter, r *http.Request, path string) boo
 // open serves the paths that need no credential, or look after that
 // themselves.
 func (rt *router) open(w http.ResponseWriter, r *http.Request, path string) bool {
-	tokens := rt.in.Access.Tokens
+	tokens := rt.in.Access().Tokens
 	switch {
 	case path == "/health":
 		rt.health(w, r)
 	case path == "/ready":
 		rt.ready(w, r)
-	case rt.console != nil && isConsole(path) && rt.in.Access.Forwarded(r) != nil:
-		rt.in.Access.Forwarded(r).Write(w)
+	case rt.console != nil && isConsole(path) && rt.in.Access().Forwarded(r) != nil:
+		rt.in.Access().Forwarded(r).Write(w)
 	case rt.console != nil && path == "/ui":
 		http.Redirect(w, r, "/ui/", http.StatusFound)
 	case rt.console != nil && path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html"):
@@ -220,9 +214,11 @@ func between(path, prefix, suffix string) (string, bool) {
 
 func isName(s string) bool { return s != "" && !strings.Contains(s, "/") }
 
+func (rt *router) defaultSchema() string { return defaultSchema(rt.in) }
+
 // defaultSchema is the one called default, or the only one.
-func (rt *router) defaultSchema() string {
-	names := rt.in.Gateway.SchemaNames()
+func defaultSchema(in *instance.Instance) string {
+	names := in.Gateway.SchemaNames()
 	if len(names) == 1 {
 		return names[0]
 	}

@@ -35,6 +35,7 @@ type front struct {
 	peer     *http.Server   // nil when there are no other replicas
 	listener net.Listener
 	failed   chan error // serving ended by itself
+	unguard  func()     // ends guardAccess
 }
 
 // An httpServer accepts clients.
@@ -85,7 +86,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 		return nil, err
 	}
 	f.http = serverFor(mcphttp.HTTPServer(rt, limits, in.Log), source)
-	f.guardKeys(ctx)
+	f.guardAccess(ctx)
 	go f.serve()
 	return f, nil
 }
@@ -150,6 +151,7 @@ func scanLimits(l *config.Limits) jsonrpc.ScanLimits {
 // and closes the listener. A cancelled ctx means now.
 func (f *front) Drain(ctx context.Context) {
 	f.in.Draining.Store(true)
+	defer f.unguard()
 	f.retire(ctx)
 	f.in.Gateway.Stop()
 	bound, cancel := context.WithTimeout(ctx, f.in.Config.Limits.Drain)

@@ -59,6 +59,10 @@ type userConfig struct {
 
 var bundleName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@/._ -]{0,127}$`)
 
+// releaseVersion is a version of whatever scheme: characters that show, no
+// space, and nothing that a path is made of.
+var releaseVersion = regexp.MustCompile(`^[!-.0-\[\]-~]{1,255}$`)
+
 func (b *Bundle) readManifest() error {
 	nested := ""
 	for _, f := range b.zip.File {
@@ -98,6 +102,8 @@ func (m *Manifest) check() error {
 		return badBundle("the version %s of its manifest is not known", "manifest 版本 %s 未知", Show(version))
 	case !bundleName.MatchString(m.Name):
 		return badBundle("%s is not a name", "%s 不是名称", Show(m.Name))
+	case m.Release != "" && !releaseVersion.MatchString(m.Release):
+		return badBundle("%s is not a version", "%s 不是版本号", Show(m.Release))
 	case len(m.User) > maxInputs:
 		return badBundle("it asks more than %d questions", "问题超过 %d 个", maxInputs)
 	case !slices.Contains([]string{"node", "python", "uv", "binary"}, m.Server.Type):

@@ -3,7 +3,6 @@ package install
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,49 +201,4 @@ func NotAsked(id string, list []Question) error {
 		return fail(env.CodeAnswer, "%s is not asked for; nothing is", "没有询问 %s；没有任何问题", Show(id))
 	}
 	return fail(env.CodeAnswer, "%s is not asked for; there is %s", "没有询问 %s；现有的问题：%s", Show(id), strings.Join(names, ", "))
-}
-
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// steering are the variables that decide what a program loads, rather than what
-// it does.
-var steering = []struct{ pattern, en, zh string }{
-	{"NODE_OPTIONS", "would run code in every Node program", "会让每个 Node 程序运行代码"},
-	{"LD_*", "decides which libraries every program loads", "决定每个程序加载哪些库"},
-	{"DYLD_*", "decides which libraries every program loads", "决定每个程序加载哪些库"},
-	{"PYTHON*", "would run code in every Python program", "会让每个 Python 程序运行代码"},
-	{"BASH_ENV", "would run code in every shell", "会让每个 shell 运行代码"},
-	{"ENV", "would run code in every shell", "会让每个 shell 运行代码"},
-	{"PATH", "decides which programs are run", "决定运行哪些程序"},
-	{"*_PROXY", "would lead all connections elsewhere", "会把所有连接引向别处"},
-	{"NPM_CONFIG_*", "decides where packages come from", "决定软件包的来源"},
-	{"UV_*", "decides where packages come from", "决定软件包的来源"},
-	{"PIP_*", "decides where packages come from", "决定软件包的来源"},
-}
-
-// checkEnvName refuses variables that steer a loader.
-func checkEnvName(name string) error {
-	if !envName.MatchString(name) {
-		return fail(env.CodeSteers, "sets %s, which is not a name of a variable: refused", "设置了 %s，它不是变量名：已拒绝", Show(name))
-	}
-	upper := strings.ToUpper(name)
-	for _, s := range steering {
-		if matches(s.pattern, upper) {
-			return &Error{Code: env.CodeSteers, Text: steersText(name, s.en, s.zh)}
-		}
-	}
-	return nil
-}
-
-// matches says whether a name fits a pattern in which * is any text.
-func matches(pattern, name string) bool {
-	head, tail, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	return len(name) >= len(head)+len(tail) && strings.HasPrefix(name, head) && strings.HasSuffix(name, tail)
-}
-
-func steersText(name, en, zh string) i18n.Text {
-	return i18n.New("sets %s, which %v: refused", "设置了 %s，它%v：已拒绝", name, i18n.Pair(en, zh))
 }

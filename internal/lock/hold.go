@@ -56,7 +56,7 @@ func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*P
 	if pkg == nil {
 		return nil, i18n.Errorf("%s is not started by npx or uvx any more", "%s 不再由 npx 或 uvx 启动", s.Name)
 	}
-	dir := filepath.Join(config.StateDir(), "prefix", prefixName(e))
+	dir := prefixDir(e)
 	if err := f.install(ctx, s, e, dir); err != nil {
 		return nil, explain(s, e, err)
 	}

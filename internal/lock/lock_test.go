@@ -187,15 +187,73 @@ func TestSwappedTarball(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(p.Args[0], []byte(newCode), 0o700); err != nil {
-			t.Fatal(err)
+		changed := filepath.Join("node_modules", "swap-me", "index.js")
+		for name, change := range map[string]func(path string) error{
+			"at once": func(path string) error { return os.WriteFile(path, []byte(newCode), 0o700) },
+			"with its old time": func(path string) error {
+				info, err := os.Stat(path)
+				if err == nil {
+					err = os.WriteFile(path, []byte(newCode), 0o700) // as long as the old one
+				}
+				if err == nil {
+					err = os.Chtimes(path, info.ModTime(), info.ModTime())
+				}
+				return err
+			},
+			"by a link": func(path string) error {
+				to := filepath.Join(t.TempDir(), "index.js")
+				if err := os.WriteFile(to, []byte(oldCode), 0o700); err != nil {
+					return err
+				}
+				_ = os.Remove(path)
+				return os.Symlink(to, path)
+			},
+			"by a folder": func(path string) error {
+				_ = os.Remove(path)
+				return os.Mkdir(path, 0o700)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				if err := f.Verify(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
+				if err := change(p.Args[0]); err != nil {
+					t.Fatal(err)
+				}
+				want := "s: " + changed + " in " + p.Prefix + " is not what was installed: not started"
+				if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("start: %v\nwant %s", err, want)
+				}
+				if err := f.Verify(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("verify: %v\nwant %s", err, want)
+				}
+				if err := os.RemoveAll(p.Args[0]); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(p.Args[0], []byte(oldCode), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := f.Hold(t.Context(), s, os.Environ()); err != nil {
+					t.Errorf("as it was: %v", err)
+				}
+			})
 		}
-		if err := os.Remove(filepath.Join(p.Prefix, bootName)); err != nil { // the machine starts anew
-			t.Fatal(err)
-		}
-		if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), "is not what was installed") {
-			t.Error(err)
-		}
+		t.Run("with its hash", func(t *testing.T) {
+			list := filepath.Join(p.Prefix, filesName)
+			was, err := os.ReadFile(list)
+			if err == nil {
+				err = os.WriteFile(list, bytes.ReplaceAll(was, []byte(fileHash([]byte(oldCode))), []byte(fileHash([]byte(newCode)))), 0o600)
+			}
+			if err == nil {
+				err = os.WriteFile(p.Args[0], []byte(newCode), 0o700)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Hold(t.Context(), s, os.Environ()); err == nil || !strings.Contains(err.Error(), changed) {
+				t.Errorf("start: %v", err)
+			}
+		})
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -220,16 +219,7 @@ func programHash(command string) (string, error) {
 	if err != nil {
 		return "", i18n.Errorf("%s is not in PATH", "PATH 中没有 %s", command)
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "", err
-	}
-	return "sha256-" + hex.EncodeToString(h.Sum(nil)), nil
+	return contentHash(path)
 }
 
 // tool runs npm or uv in a folder, with the registries that the entry sets. A

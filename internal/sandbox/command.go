@@ -121,17 +121,6 @@ func addresses(addr netip.Addr, port uint16) []string {
 	return []string{netip.AddrPortFrom(addr, 443).String(), netip.AddrPortFrom(addr, 80).String()}
 }
 
-// ownFolder makes the folder of a server, with a home and a place for
-// temporary files, and returns its real name.
-func ownFolder(folder string) (string, error) {
-	for _, sub := range []string{"home", "tmp"} {
-		if err := os.MkdirAll(filepath.Join(folder, sub), 0o700); err != nil {
-			return "", err
-		}
-	}
-	return filepath.EvalSymlinks(folder)
-}
-
 // withheld are variables that lead out of the sandbox.
 var withheld = []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "SSH_AUTH_SOCK"}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -156,21 +157,30 @@ func (x *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 	name, port := splitTarget(address, standard)
 	h, ok := g.find(name, port)
 	if !ok {
-		x.refused(g, name, port)
-		http.Error(w, name+" is not among the hosts of this server's sandbox", http.StatusForbidden)
+		x.refuse(w, g, name, port, "it is not among the hosts of the sandbox of "+g.server+`; add it to "hosts" in "sandbox" of its entry`)
 		return
+	}
+	failed := func(err error) {
+		if errors.Is(err, errNotPublic) {
+			x.refuse(w, g, name, port, errNotPublic.Error()+`; to allow it, add its address to "hosts" in "sandbox" of the entry of `+g.server)
+			return
+		}
+		http.Error(w, err.Error(), http.StatusBadGateway)
 	}
 	if r.Method == http.MethodConnect {
-		x.tunnel(w, r, h, name, port)
+		x.tunnel(w, r, h, name, port, failed)
 		return
 	}
-	x.forward(w, r, h, name, port)
+	forward(w, r, h, name, port, failed)
 }
 
-func (x *Proxy) refused(g grant, name string, port uint16) {
+// refuse says to the server, and in the log, that it may not reach a host.
+func (x *Proxy) refuse(w http.ResponseWriter, g grant, name string, port uint16, why string) {
+	at := net.JoinHostPort(name, strconv.Itoa(int(port)))
 	if x.Log != nil {
-		x.Log.Warn("the sandbox refused a host", "server", g.server, "host", net.JoinHostPort(name, strconv.Itoa(int(port))))
+		x.Log.Warn("the sandbox refused a host", "server", g.server, "host", at, "why", why)
 	}
+	http.Error(w, at+" is refused: "+why, http.StatusForbidden)
 }
 
 func splitTarget(address string, standard uint16) (string, uint16) {
@@ -206,16 +216,17 @@ func (h host) dial(ctx context.Context, name string, port uint16) (net.Conn, err
 	return d.DialContext(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(int(port))))
 }
 
-// forward sends a plain HTTP request on.
-func (x *Proxy) forward(w http.ResponseWriter, r *http.Request, h host, name string, port uint16) {
+// forward sends a plain HTTP request on. failed says why it could not be sent.
+func forward(w http.ResponseWriter, r *http.Request, h host, name string, port uint16, failed func(error)) {
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return h.dial(ctx, name, port)
 	}}
 	proxy := httputil.ReverseProxy{
 		Transport: transport,
 		// The name that was checked is the one that is asked for.
-		Rewrite:  func(p *httputil.ProxyRequest) { p.Out.Host = p.Out.URL.Host },
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+		Rewrite:      func(p *httputil.ProxyRequest) { p.Out.Host = p.Out.URL.Host },
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed(err) },
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, 0),
 	}
 	proxy.ServeHTTP(w, r)
 }

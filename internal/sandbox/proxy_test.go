@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -108,8 +110,13 @@ func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 		}
 	})
 	t.Run("install/hosts not listed", func(t *testing.T) {
-		if got, err := get(allowed, "http://127.0.0.1:"+port(plain)); err != nil || !strings.HasPrefix(got, "403 ") {
-			t.Errorf("%q, %v", got, err)
+		want := `403 Forbidden 127.0.0.1:` + port(plain) + ` is refused: it is not among the hosts of the sandbox of default/s; add it to "hosts" in "sandbox" of its entry`
+		if got, err := get(allowed, "http://127.0.0.1:"+port(plain)); err != nil || strings.TrimSpace(got) != want {
+			t.Errorf("%q, %v\nwant %q", got, err, want)
+		}
+		want = `403 Forbidden example.com:443 is refused: it is not among the hosts of the sandbox of default/s; add it to "hosts" in "sandbox" of its entry`
+		if got := connect(t, at, "example.com:443"); strings.TrimSpace(got) != want {
+			t.Errorf("%q\nwant %q", got, want)
 		}
 		if got, err := get(allowed, "https://example.com/"); err == nil {
 			t.Errorf("answered %q", got)
@@ -119,12 +126,25 @@ func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 		}
 	})
 	t.Run("install/hosts at a private address", func(t *testing.T) {
-		c, _, _ := client(t, x, []host{{"localhost", plainPort, false}, {"localhost", securePort, false}})
-		if got, err := get(c, "http://localhost:"+port(plain)); err != nil || !strings.HasPrefix(got, "502 ") {
+		c, _, private := client(t, x, []host{{"localhost", plainPort, false}, {"localhost", securePort, false}})
+		want := `:%s is refused: the host is at an address that is not public; to allow it, add its address to "hosts" in "sandbox" of the entry of default/s`
+		if got, err := get(c, "http://localhost:"+port(plain)); err != nil || strings.TrimSpace(got) != "403 Forbidden localhost"+fmt.Sprintf(want, port(plain)) {
 			t.Errorf("%q, %v", got, err)
+		}
+		if got := connect(t, private, "localhost:"+port(secure)); strings.TrimSpace(got) != "403 Forbidden localhost"+fmt.Sprintf(want, port(secure)) {
+			t.Errorf("%q", got)
 		}
 		if got, err := get(c, "https://localhost:"+port(secure)); err == nil {
 			t.Errorf("answered %q", got)
+		}
+	})
+	t.Run("install/hosts that do not answer", func(t *testing.T) {
+		gone := httptest.NewServer(nil)
+		_, gonePort := splitTarget(gone.Listener.Addr().String(), 0)
+		gone.Close()
+		c, _, _ := client(t, x, []host{{"localhost", gonePort, true}})
+		if got, err := get(c, "http://localhost:"+port(gone)); err != nil || !strings.HasPrefix(got, "502 Bad Gateway ") || !strings.Contains(got, "connection refused") {
+			t.Errorf("%q, %v", got, err)
 		}
 	})
 	t.Run("install/hosts without the secret", func(t *testing.T) {
@@ -143,6 +163,34 @@ func TestProxyLeadsOnlyToItsHosts(t *testing.T) {
 			t.Error("it was taken")
 		}
 	})
+}
+
+// connect asks the proxy for a tunnel and returns its answer.
+func connect(t *testing.T, proxy, target string) string {
+	t.Helper()
+	u, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	password, _ := u.User.Password()
+	secret := base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))
+	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nProxy-Authorization: Basic %s\r\n\r\n", target, target, secret)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, max(0, resp.ContentLength)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Status + " " + string(body)
 }
 
 func firstBytes(c net.Conn) ([]byte, error) { return hello(c, bufio.NewReader(c), "localhost", 443) }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -18,14 +17,11 @@ import (
 
 // tunnel connects a client and a host. What the client says first must be TLS
 // for that very host: a server of many names would take it to another one.
-func (x *Proxy) tunnel(w http.ResponseWriter, r *http.Request, h host, name string, port uint16) {
+// failed says why there is no connection.
+func (x *Proxy) tunnel(w http.ResponseWriter, r *http.Request, h host, name string, port uint16, failed func(error)) {
 	target, err := h.dial(r.Context(), name, port)
 	if err != nil {
-		status := http.StatusBadGateway
-		if errors.Is(err, errNotPublic) {
-			status = http.StatusForbidden
-		}
-		http.Error(w, err.Error(), status)
+		failed(err)
 		return
 	}
 	defer target.Close()

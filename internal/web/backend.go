@@ -73,6 +73,8 @@ type Server struct {
 	Resources int    `json:"resources"`
 	Prompts   int    `json:"prompts"`
 	Restarts  int    `json:"restarts"`
+	// ToolsSeen counts the tools that a principal sees.
+	ToolsSeen func(access.Principal) int `json:"-"`
 	// Sandbox is what of it is confined: "files", or "files, hosts".
 	Sandbox string `json:"sandbox,omitempty"`
 	// Pending is what waits for approval: "new", or what changed.
@@ -105,8 +107,8 @@ type ServerDetail struct {
 
 // An Approval is what a person is asked to approve.
 type Approval struct {
-	// Entry is the whole entry as the file has it, nothing hidden; empty when
-	// it is the Changes that wait.
+	// Entry is the whole entry as the file has it, nothing hidden, and what it
+	// takes away; empty when it is the Changes that wait.
 	Entry string `json:"entry,omitempty"`
 	// Hash names what is shown; approving sends it back.
 	Hash string `json:"hash"`

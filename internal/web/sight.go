@@ -23,19 +23,31 @@ func (h *Handler) servers(who access.Principal) []Server {
 	return list
 }
 
-// shownTo leaves out what only those may read who look after the servers.
+// shownTo leaves out what only those may read who look after the servers, and
+// counts what the principal sees.
 func (s Server) shownTo(who access.Principal) Server {
 	if !who.MayInspect() {
 		s.Reason, s.ReasonZH, s.PID = "", "", 0
+	}
+	if !who.MayRead(s.Schema, s.Name) {
+		s.Resources, s.Prompts = 0, 0
+	}
+	if len(who.Tools) > 0 {
+		s.Tools = 0
+		if s.ToolsSeen != nil {
+			s.Tools = s.ToolsSeen(who)
+		}
+		s.Pending = slices.DeleteFunc(slices.Clone(s.Pending), func(name string) bool { return s.State != "pending" && !who.MaySee(s.Schema, s.Name, name) })
 	}
 	return s
 }
 
 func (d ServerDetail) shownTo(who access.Principal) ServerDetail {
+	d.Server = d.Server.shownTo(who)
 	if who.MayInspect() {
 		return d
 	}
-	return ServerDetail{Server: d.Server.shownTo(who), Entry: json.RawMessage("null"), Handshake: d.Handshake}
+	return ServerDetail{Server: d.Server, Entry: json.RawMessage("null"), Handshake: d.Handshake}
 }
 
 // sees says whether a principal sees a server in any schema.

@@ -101,6 +101,20 @@ func TestLockPyPI(t *testing.T) {
 			t.Errorf("without --tools: exit code %d: %s", code, text)
 		}
 	})
+	t.Run("install/lock/pypi file", func(t *testing.T) {
+		found, err := filepath.Glob(filepath.Join(l.dir, "mcp-all-in-one", "prefix", "*", ".venv", "lib", "python*", "site-packages", "mcp_server_time", "server.py"))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%q, %v", found, err)
+		}
+		name, err := filepath.Rel(l.dir, found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.change(t, name, `$`, "\n")
+		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "mcp_server_time/server.py in ") || !strings.Contains(text, "is not what was installed") {
+			t.Errorf("exit code %d: %s", code, text)
+		}
+	})
 	t.Run("install/lock/pypi tree", func(t *testing.T) {
 		l.change(t, filepath.Join("mcp.lock.d", "time", "uv.lock"), `hash = "sha256:[0-9a-f]{8}`, `hash = "sha256:00000000`)
 		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "its lock file has the tree") {

@@ -98,6 +98,9 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 			return env.Fail(env.ExitUsage, env.CodeNotPending, "", "%s", a.T("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
 		}
 		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.T("server", "服务"), name, s.Entry())
+		for _, taken := range s.Taken() {
+			fmt.Fprintln(a.Stderr, taken.In(a.Lang))
+		}
 		sayConfined(a, s, noSandbox)
 		if !yes {
 			if err := confirm(a, a.T("Start it from now on? [y/N] ", "允许启动吗？[y/N] ")); err != nil {

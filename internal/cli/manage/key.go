@@ -95,8 +95,7 @@ func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 	return requireKeys(a, cmd, cfg, path)
 }
 
-// requireKeys makes the first key count: from the next start on, clients need
-// one.
+// requireKeys makes the first key count: from now on clients need one.
 func requireKeys(a *env.Env, cmd *cobra.Command, cfg *config.Config, path string) error {
 	quoted, err := json.Marshal(path)
 	if err != nil {
@@ -105,11 +104,17 @@ func requireKeys(a *env.Env, cmd *cobra.Command, cfg *config.Config, path string
 	if _, err := config.Update(cfg.Path, a.WriteOptions(), func(d *config.Draft) error { return d.SetValue("access.keys", quoted) }); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.Stderr, a.T("access.keys was set in "+cfg.Path+": from its next start on, the gateway asks every client for a key",
-		"已在 "+cfg.Path+" 中设置 access.keys：网关下次启动后，所有客户端都需要密钥"))
-	if r := control.Running(cmd.Context(), a, cfg.Path); r != nil {
-		fmt.Fprintln(a.Stderr, a.T("a gateway is running; restart it", "网关正在运行，请重启"))
+	told, err := control.ReloadRunning(cmd.Context(), a, cfg.Path)
+	if err != nil {
+		return err
 	}
+	if told {
+		fmt.Fprintln(a.Stderr, a.T("access.keys was set in "+cfg.Path+": the running gateway asks every client for a key now",
+			"已在 "+cfg.Path+" 中设置 access.keys：正在运行的网关现在要求所有客户端提供密钥"))
+		return nil
+	}
+	fmt.Fprintln(a.Stderr, a.T("access.keys was set in "+cfg.Path+": the gateway asks every client for a key",
+		"已在 "+cfg.Path+" 中设置 access.keys：网关要求所有客户端提供密钥"))
 	return nil
 }
 

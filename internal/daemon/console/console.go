@@ -32,7 +32,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Reload:  func() (web.Reload, error) { return in.Reload() },
 		Unread:  func() *web.Unread { return in.Unread() },
 		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
-		Current: in.Access.Current, AllowHost: named,
+		Current: func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }, AllowHost: named,
 		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }
@@ -75,6 +75,6 @@ func consoleBearer(in *instance.Instance, r *http.Request, token string) (access
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) == 1 {
 		return access.Owner, true
 	}
-	who, refused := in.Access.Authenticate(r)
+	who, refused := in.Access().Authenticate(r)
 	return who, refused == nil
 }

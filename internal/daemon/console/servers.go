@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
@@ -55,6 +56,12 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 	w.Version, _ = jsonrpc.GetString(s.ServerInfo, "version")
 	if s.State == upstream.Pending {
 		w.Pending = []string{"new"}
+	}
+	w.ToolsSeen = func(who access.Principal) int {
+		if u := (&consoleServers{in: in}).find(s.Schema, s.Name); u != nil {
+			return instance.ToolsSeen(u, who)
+		}
+		return 0
 	}
 	for _, c := range s.Changed {
 		w.Pending = append(w.Pending, c.Name)
@@ -194,7 +201,12 @@ func approvalOf(u *upstream.Upstream) *web.Approval {
 	cfg, changed := u.Config(), u.Status().Changed
 	switch {
 	case cfg.Pending:
-		return &web.Approval{Entry: cfg.Entry(), Hash: cfg.ApprovalHash()}
+		entry := cfg.Entry()
+		for _, taken := range cfg.Taken() {
+			en, zh := taken.Say().Both()
+			entry += "\n\n" + en + " / " + zh + "\n  " + strings.Join(taken.Lines, "\n  ")
+		}
+		return &web.Approval{Entry: entry, Hash: cfg.ApprovalHash()}
 	case len(changed) > 0:
 		return &web.Approval{Hash: changesHash(changed)}
 	}

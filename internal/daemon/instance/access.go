@@ -1,10 +1,54 @@
 package instance
 
 import (
+	"reflect"
+
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 )
+
+// Access is who may enter.
+func (in *Instance) Access() *access.Policy { return in.policy.Load() }
+
+// openAccess makes the policy of the start. On stdio there is nobody else.
+func (in *Instance) openAccess(o Options) error {
+	policy := &access.Policy{}
+	if o.Schema == "" {
+		var err error
+		if policy, err = newPolicy(o.Config); err != nil {
+			return err
+		}
+		in.allowed = &o.Config.Access
+	}
+	in.policy.Store(policy)
+	return nil
+}
+
+// admit makes who may enter what a file that was read again says. It never opens
+// what was closed: for that somebody has to start the gateway anew.
+func (in *Instance) admit(cfg *config.Config) {
+	if in.allowed == nil || reflect.DeepEqual(*in.allowed, cfg.Access) {
+		return
+	}
+	now := in.Access()
+	p, err := newPolicy(cfg)
+	switch {
+	case err != nil && !cfg.Access.Enabled, err == nil && now.Required && !p.Required:
+		in.Log.Warn("who may enter stays as it was until the next start", "path", cfg.Path, "err", err)
+		return
+	case err != nil:
+		in.Log.Error("nobody new may enter: the file asks for keys and they cannot be read", "path", cfg.Path, "err", err)
+		p = &access.Policy{Required: true, Keys: now.Keys, Key: now.Key, Tokens: now.Tokens}
+	default:
+		in.allowed = &cfg.Access
+	}
+	in.policy.Store(p)
+	select {
+	case in.Admission <- struct{}{}:
+	default: // it has not been heard yet
+	}
+}
 
 // newPolicy is who may enter, as the config file says.
 func newPolicy(cfg *config.Config) (*access.Policy, error) {

@@ -44,7 +44,7 @@ const approvalWait = 2 * time.Minute
 // approve puts a call to a person at the console, or at the command inbox, who is
 // not the one that wants it. Where nobody could say yes nobody is asked.
 func (in *Instance) approve(ctx context.Context, a gateway.Approval) bool {
-	if in.URL == "" || !in.Access.DecidesFor(a.Who.ID) {
+	if in.URL == "" || !in.Access().DecidesFor(a.Who.ID) {
 		return false // on stdio there is no console
 	}
 	ctx, cancel := context.WithTimeout(ctx, approvalWait)

@@ -49,10 +49,13 @@ type Instance struct {
 	Background sync.WaitGroup
 	Traffic    *traffic.Recorder // nil on stdio
 	Inbox      web.Inbox
-	Access     *access.Policy
-	Tokens     *oauth.Keeper
-	Audit      *telemetry.Audit  // nil when not configured
-	Tracer     *telemetry.Tracer // nil when not configured
+	policy     atomic.Pointer[access.Policy]
+	allowed    *config.Access // what policy was made of; nil on stdio
+	// Admission hears that the policy is another one.
+	Admission chan struct{}
+	Tokens    *oauth.Keeper
+	Audit     *telemetry.Audit  // nil when not configured
+	Tracer    *telemetry.Tracer // nil when not configured
 	// Observe hears of every call; nil when nobody does.
 	Observe  func(*traffic.Observation)
 	Watchers watchers
@@ -93,13 +96,10 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
 	}
-	policy := &access.Policy{}
-	if o.Schema == "" {
-		if policy, err = newPolicy(o.Config); err != nil {
-			return nil, err
-		}
+	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Admission: make(chan struct{}, 1), held: held{compare: o.Compare}}
+	if err := in.openAccess(o); err != nil {
+		return nil, err
 	}
-	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Access: policy, held: held{compare: o.Compare}}
 	info := mcp.Implementation{Name: o.Name, Version: mcp.ProductVersion}
 	in.Launcher = stdio.NewLauncher(stdio.LauncherOptions{Exe: exe, Log: o.Log})
 	in.scripts = script.NewRunner(in.Launcher, exe)

@@ -10,9 +10,10 @@ import (
 	"mcp-all-in-one/internal/stdio"
 )
 
-// Apply makes the servers what the configuration says, and holds them to
-// mcp.lock where it says that too.
+// Apply makes the servers, and who may enter, what the configuration says, and
+// holds the servers to mcp.lock where it says that too.
 func (in *Instance) Apply(cfg *config.Config) {
+	in.admit(cfg)
 	in.held.use(cfg)
 	in.Set.Apply(cfg, in.Only)
 }

@@ -103,7 +103,7 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 		}
 		for _, u := range view.Upstreams {
 			if who.MaySee(view.Config.Name, u.Name(), "") {
-				schema.Add(u.Status(), in.Config.StartWait, who)
+				schema.Add(seenBy(u, who), in.Config.StartWait, who)
 			}
 		}
 		page.Schemas[view.Config.Name] = schema
@@ -114,6 +114,28 @@ func (in *Instance) StatusPage(who access.Principal) control.StatusPage {
 		page.Summary.FailedServers += schema.Failed
 	}
 	return page
+}
+
+// seenBy is the status of a server with the figures of what a principal sees.
+func seenBy(u *upstream.Upstream, who access.Principal) upstream.Status {
+	st := u.Status()
+	if len(who.Tools) > 0 {
+		st.Tools = ToolsSeen(u, who)
+	}
+	return st
+}
+
+// ToolsSeen counts the tools of a server that a principal sees.
+func ToolsSeen(u *upstream.Upstream, who access.Principal) int {
+	n, cfg := 0, u.Config()
+	if f := u.Features(nil); f != nil {
+		for i := range f.Tools {
+			if who.MaySee(cfg.Schema, cfg.Name, f.Tools[i].Name) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // receiptFor leaves out what other principals were shown.

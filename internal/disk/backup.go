@@ -1,4 +1,4 @@
-package config
+package disk
 
 import (
 	"io/fs"
@@ -7,16 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
-// keptBackups is how many backups of a file stay.
-const keptBackups = 5
+// KeptBackups is how many backups of a file stay.
+const KeptBackups = 5
 
-// backup copies the current content beside the file and returns the copy's
-// name. Older copies than the last five go.
-func backup(d disk.Disk, path string, data []byte, mode fs.FileMode, now time.Time) (string, error) {
+// ofClient is the end of a backup's name whose content a client has written.
+const ofClient = ".client"
+
+// Backup copies the current content beside the file and returns the copy's
+// name; theirs says that a client wrote it. Older copies than the last five go,
+// except the last one of a person: no number of writes of a client may do away
+// with it.
+func Backup(d Disk, path string, data []byte, mode fs.FileMode, now time.Time, theirs bool) (string, error) {
 	name := backupName(path, now)
 	if all := Backups(path); len(all) > 0 && name <= all[0] {
 		// Two writes in one millisecond, or a clock that went back: the
@@ -25,12 +29,18 @@ func backup(d disk.Disk, path string, data []byte, mode fs.FileMode, now time.Ti
 			name = backupName(path, last.Add(time.Millisecond))
 		}
 	}
-	if err := disk.Replace(d, name, data, mode); err != nil {
+	if theirs {
+		name += ofClient
+	}
+	if err := Replace(d, name, data, mode); err != nil {
 		return "", i18n.Errorf("the file was not changed because its backup failed: %w", "备份失败，因此没有修改文件：%w", err)
 	}
 	names := Backups(path)
-	for _, old := range names[min(keptBackups, len(names)):] {
-		d.Remove(old)
+	last := slices.IndexFunc(names, func(name string) bool { return !strings.HasSuffix(name, ofClient) })
+	for i, old := range names {
+		if i >= KeptBackups && i != last {
+			d.Remove(old)
+		}
 	}
 	return name, nil
 }
@@ -44,7 +54,7 @@ func backupName(path string, now time.Time) string {
 
 // backupTime is the inverse of backupName.
 func backupTime(path, name string) (time.Time, bool) {
-	stamp := strings.TrimPrefix(name, path+".backup.")
+	stamp := strings.TrimSuffix(strings.TrimPrefix(name, path+".backup."), ofClient)
 	if len(stamp) != len("2006-01-02T15-04-05-000Z") {
 		return time.Time{}, false
 	}
@@ -54,7 +64,7 @@ func backupTime(path, name string) (time.Time, bool) {
 
 // Backups returns the backups of a file, newest first.
 func Backups(path string) []string {
-	names, err := filepath.Glob(disk.GlobQuote(path) + ".backup.*")
+	names, err := filepath.Glob(GlobQuote(path) + ".backup.*")
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,77 @@
+package disk
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Names are files of which something is recorded, under every name that they
+// are known by: a file may get a second name (a hard link) after that, and lose
+// the first one when somebody writes it anew. The zero Names are none.
+type Names struct{ path string }
+
+// aName says that the file of that id was at that path.
+type aName struct {
+	ID   string `json:"id"`
+	Path string `json:"path"`
+}
+
+// maxNames bounds the list: the oldest go.
+const (
+	maxNames     = 500
+	maxNamesFile = 16 << 20
+)
+
+// NamesAt are the names that the list at path has.
+func NamesAt(path string) Names { return Names{path} }
+
+func (n Names) read() []aName {
+	var list []aName
+	if n.path == "" {
+		return nil
+	}
+	if data, _, err := Read(n.path, maxNamesFile); err == nil {
+		_ = json.Unmarshal(data, &list) // a list that is not ours says nothing
+	}
+	return list
+}
+
+// Others are the other paths at which the file at real is, or was.
+func (n Names) Others(real string) []string {
+	var paths []string
+	id := FileID(real)
+	for _, known := range n.read() {
+		if known.Path != real && !slices.Contains(paths, known.Path) && (known.ID == id && id != "" || SameFile(known.Path, real)) {
+			paths = append(paths, known.Path)
+		}
+	}
+	return paths
+}
+
+// Add remembers what is at real now.
+func (n Names) Add(real string) error {
+	id := FileID(real)
+	if n.path == "" || id == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(n.path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := Lock(n.path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	list := n.read()
+	if slices.Contains(list, aName{id, real}) {
+		return nil
+	}
+	list = append(list, aName{id, real})
+	data, err := json.MarshalIndent(list[max(0, len(list)-maxNames):], "", "  ")
+	if err != nil {
+		return err
+	}
+	return Replace(OS{}, n.path, append(data, '\n'), 0o600)
+}

@@ -1,0 +1,154 @@
+package lock
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// known is what this process knows of the files of a prefix: the hashes that
+// they must have, and those that were found, each with the state of its file.
+type known struct {
+	want  map[string]string
+	found map[string]hashed
+}
+
+type hashed struct {
+	stamp stamp
+	hash  string
+}
+
+// prefixes are the known files by their folder. installing guards it.
+var prefixes = map[string]*known{}
+
+func forget(dir string) { delete(prefixes, dir) }
+
+// Verify compares a server with its lock, and its installed files with what was
+// installed, all of them. What is not installed yet is not compared: it is
+// installed from the lock alone.
+func (f *File) Verify(ctx context.Context, s *config.Server) error {
+	if err := f.Check(ctx, s); err != nil {
+		return err
+	}
+	e := f.Servers[Key(s)]
+	if e.Level != LevelTree {
+		return nil
+	}
+	dir := prefixDir(e)
+	if _, err := os.Lstat(filepath.Join(dir, filesName)); err != nil {
+		return nil
+	}
+	installing.Lock()
+	defer installing.Unlock()
+	if k := prefixes[dir]; k != nil {
+		k.found = nil
+	}
+	return compare(s, dir)
+}
+
+// compare compares the files of a prefix with what was installed. The list of
+// hashes is read once: a later change of it hides nothing from this process.
+func compare(s *config.Server, dir string) error {
+	k := prefixes[dir]
+	if k == nil {
+		k = &known{}
+		data, err := os.ReadFile(filepath.Join(dir, filesName))
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(data, &k.want); err != nil {
+			return i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", filepath.Join(dir, filesName), err)
+		}
+		prefixes[dir] = k
+	}
+	now, err := k.hashes(dir)
+	if err != nil {
+		return err
+	}
+	var changed, added []string
+	for name, hash := range k.want {
+		if now[name] != hash {
+			changed = append(changed, name)
+		}
+	}
+	for name := range now {
+		if k.want[name] == "" {
+			added = append(added, name)
+		}
+	}
+	switch {
+	case len(changed) > 0:
+		return i18n.Errorf("%s: %s in %s is not what was installed: not started; remove that folder, and it is installed anew",
+			"%[1]s：%[3]s 中的 %[2]s 与安装时不同：未启动；删除该文件夹后会重新安装", s.Name, slices.Min(changed), dir)
+	case len(added) > 0:
+		return i18n.Errorf("%s: %s in %s was not installed: not started; remove that folder, and it is installed anew",
+			"%[1]s：%[3]s 中的 %[2]s 不是安装的内容：未启动；删除该文件夹后会重新安装", s.Name, slices.Min(added), dir)
+	}
+	return nil
+}
+
+// hashes returns the hash of every file below dir, except our own and compiled
+// Python files. A file that is as it was when it was hashed is not read again.
+func (k *known) hashes(dir string) (map[string]string, error) {
+	all, found := map[string]string{}, map[string]hashed{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir() && d.Name() == "__pycache__":
+			return filepath.SkipDir
+		case d.IsDir() || name == filesName || name == filesName+".tmp":
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			all[name] = "link " + to
+			return err
+		case !d.Type().IsRegular():
+			all[name] = d.Type().String()
+			return nil
+		}
+		is, settled := stampOf(path)
+		last, ok := k.found[name]
+		if !ok || last.stamp != is {
+			last = hashed{stamp: is}
+			if last.hash, err = contentHash(path); err != nil {
+				return err
+			}
+		}
+		all[name] = last.hash
+		if settled {
+			found[name] = last
+		}
+		return nil
+	})
+	k.found = found
+	return all, err
+}
+
+// contentHash is the hash of the content of a file.
+func contentHash(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return "sha256-" + hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,28 @@
+//go:build unix
+
+package lock
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A stamp is the state of a file, which every change of it changes. Its ctime
+// cannot be set by a program.
+type stamp struct {
+	device, inode uint64
+	size          int64
+	mtime, ctime  unix.Timespec
+}
+
+// stampOf returns the state of a file, and whether it tells a later change: one
+// within the same tick of the file system's clock would leave it as it is.
+func stampOf(path string) (stamp, bool) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return stamp{}, false
+	}
+	return stamp{uint64(st.Dev), st.Ino, st.Size, st.Mtim, st.Ctim}, //nolint:unconvert // Dev has another type elsewhere
+		time.Since(time.Unix(st.Ctim.Unix())) > time.Second
+}
