@@ -45,6 +45,8 @@ var layers = map[string][]string{
 	"secrets":            {"spelling", "disk"},
 	"seal":               {},
 	"peer":               {"seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access"},
+	"cluster":            {},
+	"cluster/enginetest": {"cluster"},
 	"config":             {"secrets", "config/document", "config/problem", "spelling", "disk"},
 	"mcp":                {"jsonrpc", "config"},
 	"traffic":            {"jsonrpc", "config"},
