@@ -47,6 +47,7 @@ var layers = map[string][]string{
 	"peer":               {"seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access"},
 	"cluster":            {},
 	"cluster/enginetest": {"cluster"},
+	"cluster/natsengine": {"cluster"},
 	"config":             {"secrets", "config/document", "config/problem", "spelling", "disk"},
 	"mcp":                {"jsonrpc", "config"},
 	"traffic":            {"jsonrpc", "config"},

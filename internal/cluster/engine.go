@@ -34,6 +34,10 @@ type Engine interface {
 	Hear(ctx context.Context, topic string, hear func(data []byte)) error
 }
 
+// Live is the bucket of values that need not outlive the engine: who is there
+// says so again.
+const Live = "live"
+
 // A Value is what a key has at a revision.
 type Value struct {
 	Key      string

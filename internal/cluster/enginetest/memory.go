@@ -84,6 +84,9 @@ func (m *Memory) Delete(_ context.Context, bucket, key string, revision uint64) 
 	if err := m.mayChange(at, revision); err != nil {
 		return err
 	}
+	if revision == 0 { // there is nothing to remove
+		return cluster.ErrConflict
+	}
 	m.remove(at)
 	return nil
 }

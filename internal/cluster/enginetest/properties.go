@@ -94,6 +94,7 @@ func deleteByRevision(t *testing.T, e cluster.Engine) {
 	first := put(t, e, "a", "one", 0, 0)
 	second := put(t, e, "a", "two", first, 0)
 	wantConflict(t, e.Delete(t.Context(), bucket, "a", first))
+	wantConflict(t, e.Delete(t.Context(), bucket, "a", 0))
 	wantValue(t, e, "a", "two", second)
 	if err := e.Delete(t.Context(), bucket, "a", second); err != nil {
 		t.Fatal(err)
