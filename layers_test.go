@@ -45,7 +45,7 @@ var layers = map[string][]string{
 	"secrets":            {"spelling", "disk"},
 	"seal":               {},
 	"peer":               {"seal", "mcphttp/sse", "mcphttp", "mcp", "jsonrpc", "access"},
-	"cluster":            {},
+	"cluster":            {"seal"},
 	"cluster/enginetest": {"cluster"},
 	"cluster/natsengine": {"cluster"},
 	"config":             {"secrets", "config/document", "config/problem", "spelling", "disk"},
