@@ -132,6 +132,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
 		return mcphttp.Nowhere
 	}
+	n.figures.restored.Add(1)
 	n.opt.Log.Info("session restored", "node", owner.Node)
 	return mcphttp.Here
 }
@@ -164,24 +165,48 @@ func (n *Node) survey(ctx context.Context, id, also string) []view {
 // addresses are those of the replicas; a name may stand for several.
 func (n *Node) addresses(ctx context.Context, also string) []string {
 	var list []string
-	for _, member := range append(slices.Clone(n.opt.Members), also) {
-		host, port, err := net.SplitHostPort(member)
+	for _, name := range append(n.names(), also) {
+		found, err := n.resolve(ctx, name)
 		if err != nil {
 			continue
 		}
-		hosts := []string{host}
-		if net.ParseIP(host) == nil {
-			if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil {
-				continue
-			}
-		}
-		for _, h := range hosts {
-			if address := net.JoinHostPort(h, port); !slices.Contains(list, address) && address != n.self.Address {
+		for _, address := range found {
+			if !slices.Contains(list, address) {
 				list = append(list, address)
 			}
 		}
 	}
 	return list
+}
+
+// names are the addresses of the replicas as they were given, each once.
+func (n *Node) names() []string {
+	list := slices.Clone(n.opt.Members)
+	if n.opt.Found != nil {
+		list = append(list, n.opt.Found()...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// resolve finds the addresses that a name stands for, without our own.
+func (n *Node) resolve(ctx context.Context, name string) (list []string, err error) {
+	host, port, err := net.SplitHostPort(name)
+	if err != nil {
+		return nil, err
+	}
+	hosts := []string{host}
+	if net.ParseIP(host) == nil {
+		if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range hosts {
+		if address := net.JoinHostPort(h, port); address != n.self.Address {
+			list = append(list, address)
+		}
+	}
+	return list, nil
 }
 
 // view is what this replica says of itself.

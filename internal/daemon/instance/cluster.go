@@ -1,7 +1,15 @@
 package instance
 
 import (
+	"context"
+	"encoding/json"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/cluster/natsengine"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/seal"
 )
@@ -17,12 +25,99 @@ func (in *Instance) joinCluster(o Options) (*seal.Ring, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	in.records = ring.Box(seal.Record)
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: gateway.HandleOwner,
+		Found: in.foundMembers, Describe: func() any { return in.Member() },
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
 	}
 	return ring, in.Cluster.Self(), nil
+}
+
+// foundMembers are the addresses that the engine knows.
+func (in *Instance) foundMembers() []string {
+	if m := in.Members.Load(); m != nil {
+		return m.Addresses()
+	}
+	return nil
+}
+
+// Member is this replica, as the others are told.
+func (in *Instance) Member() cluster.Member {
+	c, self := &in.Config.Cluster, in.Cluster.Owner()
+	state := cluster.Ready
+	if in.Draining.Load() {
+		state = cluster.Draining
+	}
+	return cluster.Member{
+		Node: self.Node, Boot: self.Boot, Address: self.Address, Version: mcp.ProductVersion, Config: in.digest(),
+		Labels: c.Labels, State: state, Started: in.Started,
+	}
+}
+
+// digest tells our configuration from others; it is made once for each that is
+// read.
+func (in *Instance) digest() string {
+	now := in.Set.Snapshot().Config
+	last := in.digested.Load()
+	if last == nil || last.of != now {
+		last = &digested{now, now.Digest()}
+		in.digested.Store(last)
+	}
+	return last.text
+}
+
+type digested struct {
+	of   *config.Config
+	text string
+}
+
+// FindMembers lets the replicas find each other, where there is an engine for
+// it. It returns at once.
+func (in *Instance) FindMembers(ctx context.Context) {
+	c := &in.Config.Cluster
+	if in.Cluster == nil || c.Engine != config.EngineNATS {
+		return
+	}
+	in.Members.Store(cluster.Join(context.WithoutCancel(ctx), cluster.Options{
+		Box: in.records, Self: in.Member, Log: in.Log,
+		Open: func() (cluster.Engine, func(), error) {
+			e, err := natsengine.Open(natsengine.Options{Cluster: c.Name, Node: c.Node, URLs: c.NATS.URLs, Creds: c.NATS.Creds, Log: in.Log})
+			if err != nil {
+				return nil, nil, err
+			}
+			return e, e.Close, nil
+		},
+	}))
+}
+
+// ClusterStatus asks all replicas how they are.
+func (in *Instance) ClusterStatus(ctx context.Context) cluster.Status {
+	c := &in.Config.Cluster
+	s := cluster.Status{Cluster: c.Name, Node: c.Node, Engine: cluster.EngineStatus{Name: c.Engine, State: cluster.EngineNone}}
+	var known []cluster.Member
+	if m := in.Members.Load(); m != nil {
+		known = m.List()
+		away, since, why := m.Agreement()
+		s.Engine.State, s.Engine.Since = cluster.EngineReached, since
+		if away {
+			s.Engine.State = cluster.EngineAway
+		}
+		if why != nil {
+			s.Engine.Error, s.Engine.ErrorZH = i18n.Why(why).Both()
+		}
+	}
+	var answers []cluster.Answer
+	for _, r := range in.Cluster.Roll(ctx) {
+		a := cluster.Answer{Name: r.Name, Address: r.Address, Err: r.Err}
+		if a.Err == nil {
+			a.Err = json.Unmarshal(r.Text, &a.Member)
+		}
+		answers = append(answers, a)
+	}
+	s.Members = cluster.Compose(in.Member(), known, answers)
+	return s
 }
