@@ -16,7 +16,7 @@ func clusterMetrics(in *instance.Instance, p *telemetry.Page) {
 	if in.Cluster == nil {
 		return
 	}
-	f := in.Cluster.Figures()
+	f := in.Cluster.Counted.Figures()
 	p.Family("mcp_gateway_cluster_forwards_total", telemetry.Counter, "Requests that another replica answered, by its name.")
 	for _, node := range env.SortedKeys(f.Forwards) {
 		p.Sample(float64(f.Forwards[node]), "to", node)

@@ -23,8 +23,9 @@ type Figures struct {
 	Lost     int64            // calls whose replica was lost while they ran
 }
 
-type figures struct {
-	restored, lost atomic.Int64
+// A Counter makes Figures.
+type Counter struct {
+	restored, gone atomic.Int64
 
 	mu     sync.Mutex
 	by     map[string]int64
@@ -34,7 +35,7 @@ type figures struct {
 }
 
 // forwarded counts a request that a replica answered after some time.
-func (f *figures) forwarded(node string, took time.Duration) {
+func (f *Counter) forwarded(node string, took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.by == nil {
@@ -51,10 +52,9 @@ func (f *figures) forwarded(node string, took time.Duration) {
 }
 
 // Figures are what was counted so far.
-func (n *Node) Figures() Figures {
-	f := &n.figures
+func (f *Counter) Figures() Figures {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	within := f.within
-	return Figures{Forwards: maps.Clone(f.by), Count: f.count, Sum: f.sum, Within: within[:], Restored: f.restored.Load(), Lost: f.lost.Load()}
+	return Figures{Forwards: maps.Clone(f.by), Count: f.count, Sum: f.sum, Within: within[:], Restored: f.restored.Load(), Lost: f.gone.Load()}
 }

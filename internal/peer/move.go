@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -132,7 +131,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
 		return mcphttp.Nowhere
 	}
-	n.figures.restored.Add(1)
+	n.Counted.restored.Add(1)
 	n.opt.Log.Info("session restored", "node", owner.Node)
 	return mcphttp.Here
 }
@@ -145,7 +144,7 @@ func (n *Node) survey(ctx context.Context, id, also string) []view {
 	views := []view{n.view(id)}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for _, address := range n.addresses(ctx, also) {
+	for _, address := range n.Others.addresses(ctx, also) {
 		all.Go(func() {
 			v, err := n.ask(ctx, address, id)
 			if err != nil || v.Boot == n.self.Boot {
@@ -160,53 +159,6 @@ func (n *Node) survey(ctx context.Context, id, also string) []view {
 	}
 	all.Wait()
 	return views
-}
-
-// addresses are those of the replicas; a name may stand for several.
-func (n *Node) addresses(ctx context.Context, also string) []string {
-	var list []string
-	for _, name := range append(n.names(), also) {
-		found, err := n.resolve(ctx, name)
-		if err != nil {
-			continue
-		}
-		for _, address := range found {
-			if !slices.Contains(list, address) {
-				list = append(list, address)
-			}
-		}
-	}
-	return list
-}
-
-// names are the addresses of the replicas as they were given, each once.
-func (n *Node) names() []string {
-	list := slices.Clone(n.opt.Members)
-	if n.opt.Found != nil {
-		list = append(list, n.opt.Found()...)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// resolve finds the addresses that a name stands for, without our own.
-func (n *Node) resolve(ctx context.Context, name string) (list []string, err error) {
-	host, port, err := net.SplitHostPort(name)
-	if err != nil {
-		return nil, err
-	}
-	hosts := []string{host}
-	if net.ParseIP(host) == nil {
-		if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil {
-			return nil, err
-		}
-	}
-	for _, h := range hosts {
-		if address := net.JoinHostPort(h, port); address != n.self.Address {
-			list = append(list, address)
-		}
-	}
-	return list, nil
 }
 
 // view is what this replica says of itself.

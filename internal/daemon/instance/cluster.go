@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/cluster/natsengine"
@@ -26,23 +27,21 @@ func (in *Instance) joinCluster(o Options) (*seal.Ring, string, error) {
 		return nil, "", err
 	}
 	in.records = ring.Box(seal.Record)
+	found := func() []string {
+		if m := in.Members.Load(); m != nil {
+			return m.Addresses()
+		}
+		return nil
+	}
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: gateway.HandleOwner,
-		Found: in.foundMembers, Describe: func() any { return in.Member() },
+		Found: found, Describe: func() any { return in.Member() },
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	return ring, in.Cluster.Self(), nil
-}
-
-// foundMembers are the addresses that the engine knows.
-func (in *Instance) foundMembers() []string {
-	if m := in.Members.Load(); m != nil {
-		return m.Addresses()
-	}
-	return nil
+	return ring, in.Cluster.Owner().String(), nil
 }
 
 // Member is this replica, as the others are told.
@@ -53,26 +52,25 @@ func (in *Instance) Member() cluster.Member {
 		state = cluster.Draining
 	}
 	return cluster.Member{
-		Node: self.Node, Boot: self.Boot, Address: self.Address, Version: mcp.ProductVersion, Config: in.digest(),
+		Node: self.Node, Boot: self.Boot, Address: self.Address, Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
 		Labels: c.Labels, State: state, Started: in.Started,
 	}
 }
 
-// digest tells our configuration from others; it is made once for each that is
-// read.
-func (in *Instance) digest() string {
-	now := in.Set.Snapshot().Config
-	last := in.digested.Load()
-	if last == nil || last.of != now {
-		last = &digested{now, now.Digest()}
-		in.digested.Store(last)
-	}
-	return last.text
+// A digest is made once for each configuration that is read.
+type digest struct {
+	mu   sync.Mutex
+	read *config.Config
+	text string
 }
 
-type digested struct {
-	of   *config.Config
-	text string
+func (d *digest) of(cfg *config.Config) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.read != cfg {
+		d.read, d.text = cfg, cfg.Digest()
+	}
+	return d.text
 }
 
 // FindMembers lets the replicas find each other, where there is an engine for
@@ -111,7 +109,7 @@ func (in *Instance) ClusterStatus(ctx context.Context) cluster.Status {
 		}
 	}
 	var answers []cluster.Answer
-	for _, r := range in.Cluster.Roll(ctx) {
+	for _, r := range in.Cluster.Others.Roll(ctx) {
 		a := cluster.Answer{Name: r.Name, Address: r.Address, Err: r.Err}
 		if a.Err == nil {
 			a.Err = json.Unmarshal(r.Text, &a.Member)

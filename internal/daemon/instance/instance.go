@@ -63,9 +63,9 @@ type Instance struct {
 	// Cluster is this gateway as one of several; nil when it is alone.
 	Cluster *peer.Node
 	// Members are the replicas that an engine knows; nil without one.
-	Members  atomic.Pointer[cluster.Members]
-	records  *seal.Box
-	digested atomic.Pointer[digested]
+	Members atomic.Pointer[cluster.Members]
+	records *seal.Box
+	digest  digest
 	// Reload reads the config file again and applies it.
 	Reload func() (web.Reload, error)
 	// Unread is what the file says that was not read yet; nil where nobody
