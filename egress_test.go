@@ -22,6 +22,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/daemon/certs/certs.go":                  {"the configured ACME authority, over safehttp", "test/interop TestACME"},
 	"internal/control/remote.go":                      {"the gateway that runs, over its socket", "internal/cli TestReloadUnderLoad"},
 	"internal/peer/forward.go":                        {"replicas of the cluster, which prove that they have its secret", "internal/peer TestOnlyReplicas"},
+	"internal/cluster/natsengine/natsengine.go":       {"the configured NATS, with engine: nats alone", "internal/cluster/natsengine TestAway"},
 	"internal/daemon/notify.go":                       {"the socket of systemd on this machine", "test/release TestService"},
 	"internal/upgrade/upgrade.go":                     {"the release page that was compiled in, when a person asks, over safehttp", "internal/cli TestUpgrade"},
 	"internal/install/bundle.go":                      {"bundles, over safehttp", "internal/install TestBundleFromAddress"},
@@ -32,7 +33,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/answers/answers.go":                      {"the sampling backend, over safehttp", "internal/safehttp TestConfigured"},
 }
 
-var dials = regexp.MustCompile(`http\.(Client|Transport)\{|http\.Default(Client|Transport)|http\.(Get|Head|Post|PostForm)\(|net\.(Dial\w*\(|Dialer\b)|tls\.Dial|safehttp\.New`)
+var dials = regexp.MustCompile(`http\.(Client|Transport)\{|http\.Default(Client|Transport)|http\.(Get|Head|Post|PostForm)\(|net\.(Dial\w*\(|Dialer\b)|tls\.Dial|safehttp\.New|nats\.Connect\(`)
 
 func TestEveryWayOutIsKnown(t *testing.T) {
 	found := make(map[string]bool)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -16,14 +17,29 @@ import (
 // Cluster makes several gateways one: behind a balancer any of them answers
 // any client.
 type Cluster struct {
-	Name       string        `json:"name" def:"default" doc:"Name of the cluster; replicas of another name are strangers." zh:"集群名称；名称不同的副本互不相认。"`
-	Secret     Secret        `json:"secret" doc:"What makes replicas one: ${file:PATH} with the same text on each, 32 bytes or more (cluster secret new makes one). Several, with spaces or line breaks between them, while it is changed: the first seals, all open." zh:"使各副本成为一体的密钥：各处内容相同的 ${file:PATH}，至少 32 字节（可用 cluster secret new 生成）。更换期间可写多个，以空格或换行分隔：第一个用于加密，全部可解密。"`
-	Node       string        `json:"node" doc:"Name of this replica, unique and stable. Absent: the host name." zh:"本副本的名称，须唯一且稳定；缺省为主机名。"`
-	Peer       string        `json:"peer" doc:"Address and port where the other replicas reach this one, such as 0.0.0.0:3096. Never behind the balancer." zh:"其他副本访问本副本的地址与端口，如 0.0.0.0:3096；不要放在负载均衡之后。"`
-	Advertise  string        `json:"advertise" doc:"The address and port that the others are told. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
-	Members    []string      `json:"members" doc:"Addresses and ports of all replicas, or one name that leads to all of them. They take over the sessions of one that ended. Absent: the replica that notices does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
-	DrainDelay time.Duration `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that was told to stop goes on as usual while /ready says no, so that the balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
+	Name       string            `json:"name" def:"default" doc:"Name of the cluster; replicas of another name are strangers." zh:"集群名称；名称不同的副本互不相认。"`
+	Secret     Secret            `json:"secret" doc:"What makes replicas one: ${file:PATH} with the same text on each, 32 bytes or more (cluster secret new makes one). Several, with spaces or line breaks between them, while it is changed: the first seals, all open." zh:"使各副本成为一体的密钥：各处内容相同的 ${file:PATH}，至少 32 字节（可用 cluster secret new 生成）。更换期间可写多个，以空格或换行分隔：第一个用于加密，全部可解密。"`
+	Node       string            `json:"node" doc:"Name of this replica, unique and stable. Absent: the host name." zh:"本副本的名称，须唯一且稳定；缺省为主机名。"`
+	Peer       string            `json:"peer" doc:"Address and port where the other replicas reach this one, such as 0.0.0.0:3096. Never behind the balancer." zh:"其他副本访问本副本的地址与端口，如 0.0.0.0:3096；不要放在负载均衡之后。"`
+	Advertise  string            `json:"advertise" doc:"The address and port that the others are told. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
+	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that leads to all of them. They take over the sessions of one that ended. Absent: the replica that notices does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
+	Labels     map[string]string `json:"labels" doc:"What is special about the machine of this replica, such as gpu: yes. The others are told." zh:"本副本所在机器的特点，如 gpu: yes；会告知其他副本。"`
+	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other: nats is your own NATS with JetStream; with none, members names them." zh:"副本借以互相发现的系统：nats 为您自己的 NATS（启用 JetStream）；none 时由 members 列出。"`
+	NATS       ClusterNATS       `json:"nats" doc:"The NATS of engine nats. No call waits for it." zh:"engine 为 nats 时使用的 NATS；任何调用都不会等待它。"`
+	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that was told to stop goes on as usual while /ready says no, so that the balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
 }
+
+// ClusterNATS is the NATS that replicas find each other by.
+type ClusterNATS struct {
+	URLs  []string `json:"urls" doc:"Addresses of servers of NATS, such as tls://nats.example:4222; one that answers is enough." zh:"NATS 服务器地址，如 tls://nats.example:4222；有一个应答即可。"`
+	Creds string   `json:"creds" doc:"File with the credentials for it; relative to the folder of the config file." zh:"访问 NATS 的凭据文件；相对于配置文件所在目录。"`
+}
+
+// The engines.
+const (
+	EngineNone = "none"
+	EngineNATS = "nats"
+)
 
 // Enabled says that there are other replicas.
 func (c *Cluster) Enabled() bool { return c.Secret != "" || c.Peer != "" }
@@ -52,6 +68,7 @@ func (r *reader) checkCluster() {
 		c.Advertise = net.JoinHostPort(c.Node, port)
 	}
 	r.checkMembers()
+	r.checkEngine()
 	if !spelling.Fault(c.Node).Empty() {
 		r.reportTop(problem.SeverityError, "cluster.node", problem.Cluster, c.Node, i18n.New("is not a name", "不是名称"))
 	}
@@ -69,6 +86,46 @@ func (r *reader) checkMembers() {
 			r.reportTop(problem.SeverityError, "cluster.members", problem.Cluster, address, i18n.New("is not an address with a port", "不是带端口的地址"))
 		}
 	}
+}
+
+// checkEngine refuses a NATS that cannot be dialled, and one that nobody asked
+// for.
+func (r *reader) checkEngine() {
+	c := &r.cfg.Cluster
+	if c.Engine != EngineNATS {
+		if len(c.NATS.URLs) > 0 || c.NATS.Creds != "" {
+			r.reportTop(problem.SeverityWarning, "cluster.nats", problem.Cluster, "nats", i18n.New("is not used without engine: nats", "在 engine 不是 nats 时不起作用"))
+		}
+		return
+	}
+	if !isBucket(c.Name) {
+		r.reportTop(problem.SeverityError, "cluster.name", problem.Cluster, c.Name, i18n.New("has other characters than letters, digits, - and _, which NATS needs", "含有 NATS 不允许的字符：只能用字母、数字、- 和 _"))
+	}
+	if len(c.NATS.URLs) == 0 {
+		r.reportTop(problem.SeverityError, "cluster.nats.urls", problem.Cluster, "nats.urls", i18n.New("is absent, and engine: nats needs it", "缺失，而 engine: nats 需要它"))
+	}
+	for _, text := range c.NATS.URLs {
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || u.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
+			r.reportTop(problem.SeverityError, "cluster.nats.urls", problem.Cluster, text, i18n.New("is not an address of NATS, such as nats://host:4222", "不是 NATS 地址，例如 nats://host:4222"))
+		case u.User != nil:
+			r.reportTop(problem.SeverityError, "cluster.nats.urls", problem.Cluster, u.Host, i18n.New("has a password in it: put the credentials into the file of cluster.nats.creds", "含有密码：请把凭据放入 cluster.nats.creds 所指的文件"))
+		}
+	}
+	if c.NATS.Creds == "" || r.vars.asWritten {
+		return
+	}
+	if _, err := os.Stat(c.NATS.Creds); err != nil {
+		r.reportTop(problem.SeverityError, "cluster.nats.creds", problem.Cluster, c.NATS.Creds, i18n.New("cannot be read", "无法读取"))
+	}
+}
+
+// isBucket says whether a text can be in the name of a bucket of NATS.
+func isBucket(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
+	})
 }
 
 // isAddress says whether a text is a host and a port other than 0. An address

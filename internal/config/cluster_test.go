@@ -24,6 +24,14 @@ func TestCluster(t *testing.T) {
 		"one of two short":  {`{"secret": "` + clusterSecret + ` short"}`, "shorter than 32 bytes"},
 		"blank secret":      {`{"secret": " \n"}`, "shorter than 32 bytes"},
 		"undefined secret":  {`{"secret": "${file:nowhere}"}`, "is not defined"},
+		"nats":              {`{"peer": ":3096", "engine": "nats", "nats": {"urls": ["nats://a:4222", "tls://b:4222"]}, "labels": {"gpu": "yes"}, "secret": "` + clusterSecret + `"}`, ""},
+		"another engine":    {`{"peer": ":3096", "engine": "etcd", "secret": "` + clusterSecret + `"}`, "cluster.engine"},
+		"nats, nowhere":     {`{"peer": ":3096", "engine": "nats", "secret": "` + clusterSecret + `"}`, "cluster.nats.urls"},
+		"nats over http":    {`{"peer": ":3096", "engine": "nats", "nats": {"urls": ["http://a"]}, "secret": "` + clusterSecret + `"}`, "is not an address of NATS"},
+		"nats, a password":  {`{"peer": ":3096", "engine": "nats", "nats": {"urls": ["nats://me:` + clusterSecret + `@a:4222"]}, "secret": "` + clusterSecret + `"}`, "cluster.nats.creds"},
+		"nats, no creds":    {`{"peer": ":3096", "engine": "nats", "nats": {"urls": ["nats://a"], "creds": "nowhere"}, "secret": "` + clusterSecret + `"}`, "cannot be read"},
+		"nats, odd name":    {`{"name": "a.b", "peer": ":3096", "engine": "nats", "nats": {"urls": ["nats://a"]}, "secret": "` + clusterSecret + `"}`, "cluster.name"},
+		"label of a list":   {`{"peer": ":3096", "labels": {"gpu": ["a"]}, "secret": "` + clusterSecret + `"}`, "cluster.labels"},
 		"list of something": {`{"secret": ["a"]}`, "cluster.secret"},
 	} {
 		t.Run("cluster/config/"+name, func(t *testing.T) {

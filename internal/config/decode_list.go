@@ -46,7 +46,7 @@ func (d *decoder) table(n *document.Node, v reflect.Value, f field, path string)
 		elem := reflect.New(f.typ.Elem()).Elem()
 		child := document.Join(path, m.Key)
 		switch {
-		case f.typ.Elem() == typeSecret:
+		case f.typ.Elem().Kind() == reflect.String:
 			s, ok := d.scalar(m.Value, child)
 			if !ok {
 				continue

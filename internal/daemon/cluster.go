@@ -38,6 +38,7 @@ func (f *front) openPeer(ctx context.Context, rt *router, limits mcphttp.ServerL
 		return err
 	}
 	f.peer = f.in.Cluster.Server(f.mcp, limits, rt.servePeer)
+	instance.FindMembers(ctx, f.in)
 	go func() {
 		if err := f.peer.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			f.failed <- i18n.Errorf("serving other replicas: %w", "为其他副本提供服务失败：%w", err)
@@ -54,6 +55,9 @@ func (f *front) retire(ctx context.Context) {
 		return
 	}
 	f.in.Cluster.Retire()
+	if m := f.in.Members.Load(); m != nil {
+		m.Changed()
+	}
 	noticed := time.NewTimer(f.in.Config.Cluster.DrainDelay)
 	defer noticed.Stop()
 	select {
@@ -66,6 +70,9 @@ func (f *front) retire(ctx context.Context) {
 func (f *front) closePeer(ctx context.Context) {
 	if f.peer == nil {
 		return
+	}
+	if m := f.in.Members.Load(); m != nil {
+		m.Close()
 	}
 	if err := f.peer.Shutdown(ctx); err != nil {
 		// To close the rest would tell the others that nothing of it was begun.

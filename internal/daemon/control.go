@@ -80,6 +80,13 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 		writeJSON(w, http.StatusOK, control.Info{PID: os.Getpid(), Name: in.Name, Config: in.Config.Path, URL: in.URL, Console: in.Console})
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.StatusPage(access.Owner)) })
+	mux.HandleFunc("GET /cluster", func(w http.ResponseWriter, r *http.Request) {
+		if in.Cluster == nil {
+			refuseControl(w, r, http.StatusNotFound, i18n.New("this gateway is alone: its config file has no section cluster", "此网关为单机运行：配置文件没有 cluster 一节"))
+			return
+		}
+		writeJSON(w, http.StatusOK, instance.ClusterStatus(r.Context(), in))
+	})
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
 		report, err := in.Reload()
 		if err != nil {

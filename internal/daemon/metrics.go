@@ -47,6 +47,7 @@ func metricsPage(in *instance.Instance, front mcphttp.ServerStats) []byte {
 	processMetrics(in, p)
 	serverMetrics(in, p)
 	callMetrics(p, in.Traffic.Series())
+	clusterMetrics(in, p)
 	p.Family("mcp_gateway_sessions", telemetry.Gauge, "Sessions of clients over HTTP.")
 	p.Sample(float64(front.Sessions))
 	p.Family("mcp_gateway_requests_in_flight", telemetry.Gauge, "Requests of clients that are being answered.")

@@ -38,28 +38,45 @@ const coverDir = "MCPTEST_COVERDIR"
 // test's own process.
 func CoverDir() string { return os.Getenv(coverDir) }
 
-// buildPackage compiles a main package of this module. The binary stays in a
-// folder that all test processes of this working tree share: Go's build cache
-// makes the second build a copy.
+// buildPackage compiles a main package of this module.
 func buildPackage(t TB, pkg string) string {
+	t.Helper()
+	name := filepath.Base(pkg)
+	if pkg == "." {
+		name = "mcp-all-in-one"
+	}
+	return buildOnce(t, name, func(out string) *exec.Cmd {
+		args := []string{"build", "-o", out}
+		if CoverDir() != "" {
+			args = append(args, "-cover", "-coverpkg=./...") // without package main nothing is written
+		}
+		return exec.Command("go", append(args, pkg)...)
+	})
+}
+
+// buildOnce compiles a program, by a command that runs in the folder of this
+// module unless it says otherwise. The binary stays in a folder that all test
+// processes of this working tree share: Go's build cache makes the second build
+// a copy.
+func buildOnce(t TB, name string, command func(out string) *exec.Cmd) string {
 	t.Helper()
 	builds.Lock()
 	defer builds.Unlock()
-	if path, ok := builds.paths[pkg]; ok {
+	if path, ok := builds.paths[name]; ok {
 		return path
 	}
-	path, err := compile(pkg)
+	path, err := compile(name, command)
 	if err != nil {
-		t.Fatalf("building %s: %v", pkg, err)
+		t.Fatalf("building %s: %v", name, err)
 	}
 	if builds.paths == nil {
 		builds.paths = map[string]string{}
 	}
-	builds.paths[pkg] = path
+	builds.paths[name] = path
 	return path
 }
 
-func compile(pkg string) (string, error) {
+func compile(name string, command func(out string) *exec.Cmd) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
@@ -68,21 +85,15 @@ func compile(pkg string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	name := filepath.Base(pkg)
-	if pkg == "." {
-		name = "mcp-all-in-one"
-	}
 	fresh, err := os.CreateTemp(dir, name+"-")
 	if err != nil {
 		return "", err
 	}
 	fresh.Close()
-	args := []string{"build", "-o", fresh.Name()}
-	if CoverDir() != "" {
-		args = append(args, "-cover", "-coverpkg=./...") // without package main nothing is written
+	cmd := command(fresh.Name())
+	if cmd.Dir == "" {
+		cmd.Dir = root
 	}
-	cmd := exec.Command("go", append(args, pkg)...)
-	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		os.Remove(fresh.Name())

@@ -23,7 +23,8 @@ const held = 64 << 10
 var buffers = sync.Pool{New: func() any { b := make([]byte, held); return &b }}
 
 // lost is the error of a call whose replica died while it ran.
-func lost(o Owner) *jsonrpc.Error {
+func (f *Counter) lost(o Owner) *jsonrpc.Error {
+	f.gone.Add(1)
 	return mcp.Failure(mcp.OwnerLost, "", fmt.Sprintf("replica %s, which ran this call, was lost: it may have run", o.Node))
 }
 
@@ -100,7 +101,7 @@ func (c *copying) write(b []byte) bool {
 func (c *copying) whole(resp *http.Response) {
 	b := c.buf[:resp.ContentLength]
 	if _, err := io.ReadFull(resp.Body, b); err != nil {
-		c.n.fail(c.w, c.a, lost(c.from))
+		c.n.fail(c.w, c.a, c.n.Counted.lost(c.from))
 		return
 	}
 	copyHeader(c.w.Header(), resp.Header)
@@ -169,7 +170,7 @@ func (c *copying) last() {
 	if c.a.Request.Method != http.MethodPost || c.a.Quiet || c.a.Request.Context().Err() != nil {
 		return
 	}
-	msg := jsonrpc.AppendResponse(nil, c.a.ID, &jsonrpc.Response{Err: lost(c.from)})
+	msg := jsonrpc.AppendResponse(nil, c.a.ID, &jsonrpc.Response{Err: c.n.Counted.lost(c.from)})
 	if c.write(sse.AppendEvent(nil, "", 0, sse.OneLine(msg))) {
 		c.rc.Flush()
 	}

@@ -189,7 +189,7 @@ func (n *Node) continued(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereab
 	}
 	switch n.forward(w, a, owner, false) {
 	case dead:
-		n.fail(w, a, lost(owner))
+		n.fail(w, a, n.Counted.lost(owner))
 	case unreachable:
 		n.fail(w, a, mcp.Failure(mcp.UpstreamUnavailable, "", "the replica where this call waits cannot be reached"))
 	}
@@ -202,6 +202,7 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 	ctx, done := n.busy(a.Request)
 	defer done()
 	for try := 1; ; try++ {
+		began := time.Now()
 		resp, err := n.transport.RoundTrip(n.request(ctx, a, to, restore))
 		switch {
 		case err == nil && resp.Header.Get(headerNotRun) != "":
@@ -212,6 +213,7 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 			return dead
 		case err == nil:
 			defer resp.Body.Close()
+			n.Counted.forwarded(to.Node, time.Since(began))
 			n.copy(w, a, resp, to)
 			return answered
 		case a.Request.Context().Err() != nil: // nobody waits any more
@@ -221,7 +223,7 @@ func (n *Node) forward(w http.ResponseWriter, a *mcphttp.Away, to Owner, restore
 			if a.Request.Method != http.MethodPost {
 				return dead // to ask again changes nothing
 			}
-			n.fail(w, a, lost(to))
+			n.fail(w, a, n.Counted.lost(to))
 			return answered
 		case isDead(err):
 			return dead

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -132,6 +131,7 @@ func (n *Node) adopt(w http.ResponseWriter, a *mcphttp.Away, t *ticket, asked bo
 		n.opt.Log.Warn("session not restored", "node", owner.Node, "err", err)
 		return mcphttp.Nowhere
 	}
+	n.Counted.restored.Add(1)
 	n.opt.Log.Info("session restored", "node", owner.Node)
 	return mcphttp.Here
 }
@@ -144,7 +144,7 @@ func (n *Node) survey(ctx context.Context, id, also string) []view {
 	views := []view{n.view(id)}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for _, address := range n.addresses(ctx, also) {
+	for _, address := range n.Others.addresses(ctx, also) {
 		all.Go(func() {
 			v, err := n.ask(ctx, address, id)
 			if err != nil || v.Boot == n.self.Boot {
@@ -159,29 +159,6 @@ func (n *Node) survey(ctx context.Context, id, also string) []view {
 	}
 	all.Wait()
 	return views
-}
-
-// addresses are those of the replicas; a name may stand for several.
-func (n *Node) addresses(ctx context.Context, also string) []string {
-	var list []string
-	for _, member := range append(slices.Clone(n.opt.Members), also) {
-		host, port, err := net.SplitHostPort(member)
-		if err != nil {
-			continue
-		}
-		hosts := []string{host}
-		if net.ParseIP(host) == nil {
-			if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil {
-				continue
-			}
-		}
-		for _, h := range hosts {
-			if address := net.JoinHostPort(h, port); !slices.Contains(list, address) && address != n.self.Address {
-				list = append(list, address)
-			}
-		}
-	}
-	return list
 }
 
 // view is what this replica says of itself.

@@ -32,6 +32,12 @@ type Options struct {
 	Ring      *seal.Ring
 	// Members are addresses of all replicas; a name may stand for several.
 	Members []string
+	// Found are addresses of replicas that were found otherwise; nil for none.
+	// It must not wait.
+	Found func() []string
+	// Describe is what the others are told of this replica when they ask, as
+	// JSON.
+	Describe func() any
 	// HandleOwner reads the owner out of a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take for a part of an answer.
@@ -52,9 +58,13 @@ type Node struct {
 	moved     moved
 	restoring restoring
 	draining  atomic.Bool
-	handed    atomic.Int64    // POSTs that others answer just now
-	streams   context.Context // ends with the streams that others feed
-	cut       context.CancelFunc
+	// Others is where the other replicas are.
+	Others Directory
+	// Counted is what was counted since the start.
+	Counted Counter
+	handed  atomic.Int64    // POSTs that others answer just now
+	streams context.Context // ends with the streams that others feed
+	cut     context.CancelFunc
 }
 
 // sessionsOf is the server of this replica, as far as sessions of others need
@@ -93,12 +103,13 @@ func New(opt Options) (*Node, error) {
 		return nil, err
 	}
 	n.transport = n.newTransport()
+	n.Others = Directory{opt.Members, opt.Found, opt.Advertise, n.transport}
 	n.streams, n.cut = context.WithCancel(context.Background())
 	return n, nil
 }
 
-// Self is what ids and handles call this process.
-func (n *Node) Self() string { return n.self.String() }
+// Owner is this run of this replica. Ids and handles call it so.
+func (n *Node) Owner() Owner { return n.self }
 
 // Close ends the connections to the others.
 func (n *Node) Close() {

@@ -43,6 +43,11 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(n.view(r.Header.Get(headerSession))) // who asked is gone when this fails
 		return
 	}
+	if r.URL.Path == rollPath {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(n.opt.Describe()) // who asked is gone when this fails
+		return
+	}
 	who, ok := principalOf(r.Header.Get(headerPrincipal))
 	if !ok || r.Header.Get(headerHop) != "1" {
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)

@@ -26,6 +26,7 @@ const LeastSecret = 32
 const (
 	Session = "session" // ids of sessions
 	Handle  = "handle"  // requestState
+	Record  = "record"  // what replicas keep where others can write
 	CA      = "ca"      // the authority of the certificates between replicas
 )
 
@@ -103,18 +104,24 @@ func (r *Ring) Box(use string) *Box {
 }
 
 // Seal returns plain as a text of the characters that URLs and headers take.
-func (b *Box) Seal(plain []byte) string {
+func (b *Box) Seal(plain []byte) string { return b.SealAs("", plain) }
+
+// SealAs binds a name to what is sealed: it opens under that name alone.
+func (b *Box) SealAs(name string, plain []byte) string {
 	l := &b.locks[0]
 	head := make([]byte, idSize+l.aead.NonceSize(), idSize+l.aead.NonceSize()+len(plain)+l.aead.Overhead())
 	copy(head, l.id[:])
 	nonce := head[idSize:]
 	rand.Read(nonce)
-	return base64.RawURLEncoding.EncodeToString(l.aead.Seal(head, nonce, plain, nil))
+	return base64.RawURLEncoding.EncodeToString(l.aead.Seal(head, nonce, plain, []byte(name)))
 }
 
 // Open returns what was sealed; false for everything that was not sealed by one
 // of the secrets for this use.
-func (b *Box) Open(text string) ([]byte, bool) {
+func (b *Box) Open(text string) ([]byte, bool) { return b.OpenAs("", text) }
+
+// OpenAs opens what SealAs sealed under that name.
+func (b *Box) OpenAs(name, text string) ([]byte, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(raw) < idSize || strings.ContainsAny(text, "\r\n") { // which a decoder skips
 		return nil, false
@@ -124,7 +131,7 @@ func (b *Box) Open(text string) ([]byte, bool) {
 		if [idSize]byte(raw) != l.id || len(raw) < size {
 			continue
 		}
-		if plain, err := l.aead.Open(nil, raw[idSize:size], raw[size:], nil); err == nil {
+		if plain, err := l.aead.Open(nil, raw[idSize:size], raw[size:], []byte(name)); err == nil {
 			return plain, true
 		}
 	}

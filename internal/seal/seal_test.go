@@ -42,6 +42,20 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// What is sealed under one name is nothing under another.
+func TestNames(t *testing.T) {
+	b := ring(t, "team", NewSecret()).Box(Record)
+	text := b.SealAs("member/a", []byte("hello"))
+	for name, opens := range map[string]bool{"member/a": true, "member/b": false, "": false} {
+		if plain, ok := b.OpenAs(name, text); ok != opens || ok && string(plain) != "hello" {
+			t.Errorf("cluster/seal/name: opened as %q: %q, %v", name, plain, ok)
+		}
+	}
+	if _, ok := b.OpenAs("member/a", b.Seal([]byte("hello"))); ok {
+		t.Error("cluster/seal/name: what has no name opens under one")
+	}
+}
+
 // Every text that differs in one character, or is cut anywhere, is refused.
 func TestTampered(t *testing.T) {
 	b := ring(t, "team", NewSecret(), NewSecret()).Box(Handle)

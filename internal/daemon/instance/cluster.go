@@ -1,14 +1,23 @@
 package instance
 
 import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/cluster/natsengine"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/seal"
 )
 
 // joinCluster makes this gateway one of several, where the config file says so.
 // It returns what handles are sealed with, and what they call this process.
-func (in *Instance) joinCluster(o Options) (*seal.Ring, string, error) {
+func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	c := &o.Config.Cluster
 	if !c.Enabled() || o.Schema != "" { // on stdio there is one client, and no other way to it
 		return nil, "", nil
@@ -17,12 +26,96 @@ func (in *Instance) joinCluster(o Options) (*seal.Ring, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	in.records = ring.Box(seal.Record)
+	found := func() []string {
+		if m := in.Members.Load(); m != nil {
+			return m.Addresses()
+		}
+		return nil
+	}
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: gateway.HandleOwner,
+		Found: found, Describe: func() any { return in.Member() },
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	return ring, in.Cluster.Self(), nil
+	return ring, in.Cluster.Owner().String(), nil
+}
+
+// Member is this replica, as the others are told.
+func (in *Instance) Member() cluster.Member {
+	c, self := &in.Config.Cluster, in.Cluster.Owner()
+	state := cluster.Ready
+	if in.Draining.Load() {
+		state = cluster.Draining
+	}
+	return cluster.Member{
+		Node: self.Node, Boot: self.Boot, Address: self.Address, Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
+		Labels: c.Labels, State: state, Started: in.Started,
+	}
+}
+
+// A digest is made once for each configuration that is read.
+type digest struct {
+	mu   sync.Mutex
+	read *config.Config
+	text string
+}
+
+func (d *digest) of(cfg *config.Config) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.read != cfg {
+		d.read, d.text = cfg, cfg.Digest()
+	}
+	return d.text
+}
+
+// FindMembers lets the replicas find each other, where there is an engine for
+// it. It returns at once.
+func FindMembers(ctx context.Context, in *Instance) {
+	c := &in.Config.Cluster
+	if in.Cluster == nil || c.Engine != config.EngineNATS {
+		return
+	}
+	in.Members.Store(cluster.Join(context.WithoutCancel(ctx), cluster.Options{
+		Box: in.records, Self: in.Member, Log: in.Log,
+		Open: func() (cluster.Engine, func(), error) {
+			e, err := natsengine.Open(natsengine.Options{Cluster: c.Name, Node: c.Node, URLs: c.NATS.URLs, Creds: c.NATS.Creds, Log: in.Log})
+			if err != nil {
+				return nil, nil, err
+			}
+			return e, e.Close, nil
+		},
+	}))
+}
+
+// ClusterStatus asks all replicas how they are.
+func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
+	c := &in.Config.Cluster
+	s := cluster.Status{Cluster: c.Name, Node: c.Node, Engine: cluster.EngineStatus{Name: c.Engine, State: cluster.EngineNone}}
+	var known []cluster.Member
+	if m := in.Members.Load(); m != nil {
+		known = m.List()
+		away, since, why := m.Agreement()
+		s.Engine.State, s.Engine.Since = cluster.EngineReached, since
+		if away {
+			s.Engine.State = cluster.EngineAway
+		}
+		if why != nil {
+			s.Engine.Error, s.Engine.ErrorZH = i18n.Why(why).Both()
+		}
+	}
+	var answers []cluster.Answer
+	for _, r := range in.Cluster.Others.Roll(ctx) {
+		a := cluster.Answer{Name: r.Name, Address: r.Address, Err: r.Err}
+		if a.Err == nil {
+			a.Err = json.Unmarshal(r.Text, &a.Member)
+		}
+		answers = append(answers, a)
+	}
+	s.Members = cluster.Compose(in.Member(), known, answers)
+	return s
 }

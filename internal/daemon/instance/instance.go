@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/builtin"
+	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
@@ -21,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/script"
+	"mcp-all-in-one/internal/seal"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
@@ -63,6 +65,10 @@ type Instance struct {
 	Guests watchers
 	// Cluster is this gateway as one of several; nil when it is alone.
 	Cluster *peer.Node
+	// Members are the replicas that an engine knows; nil without one.
+	Members atomic.Pointer[cluster.Members]
+	records *seal.Box
+	digest  digest
 	// Reload reads the config file again and applies it.
 	Reload func() (web.Reload, error)
 	// Unread is what the file says that was not read yet; nil where nobody
@@ -128,7 +134,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Person: in.person,
 	})
 	in.Observe = in.openTelemetry(ctx)
-	seals, owner, err := in.joinCluster(o)
+	seals, owner, err := joinCluster(in, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,150 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+)
+
+func statusCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: a.T("show the gateways of the cluster, and what is wrong", "显示集群中的网关及其问题"), Args: command.NoArgs(a),
+		Long: a.T("Asks the gateway that runs on this machine, which asks all others. It shows who is\nreached, whose configuration differs, and whether the engine is there. The exit code is 4 if\na gateway or the engine is not reached.",
+			"询问本机正在运行的网关，由它询问其他网关：显示哪些可以访问、哪些配置不同，以及引擎是否可用。\n有网关或引擎无法访问时退出码为 4。"),
+		Example: "  mcp-all-in-one cluster status --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := clusterStatus(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				env.WriteLine(a.Stdout, s)
+			} else {
+				fmt.Fprintln(a.Stdout, engineLine(a, s))
+				printMembers(a, s)
+				warnDiffering(a, s)
+			}
+			if !s.Well() {
+				return env.Silent(env.ExitUnreachable)
+			}
+			return nil
+		},
+	}
+}
+
+func membersCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "members", Short: a.T("list the gateways of the cluster", "列出集群中的网关"), Args: command.NoArgs(a),
+		Long: a.T("Lists the gateways of the cluster, as the one that runs on this machine finds them.", "列出集群中的网关，以本机正在运行的网关所见为准。"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := clusterStatus(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				env.WriteLine(a.Stdout, s.Members)
+				return nil
+			}
+			printMembers(a, s)
+			return nil
+		},
+	}
+}
+
+func clusterStatus(ctx context.Context, a *env.Env) (*cluster.Status, error) {
+	r, err := control.RunningHere(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	s := new(cluster.Status)
+	return s, r.Get(ctx, "/cluster", s)
+}
+
+// engineLine says whether the replicas can agree.
+func engineLine(a *env.Env, s *cluster.Status) string {
+	line := a.T("cluster ", "集群 ") + s.Cluster + a.T(", engine ", "，引擎 ") + s.Engine.Name
+	since := s.Engine.Since.Local().Format(time.DateTime)
+	switch s.Engine.State {
+	case cluster.EngineReached:
+		line += fmt.Sprintf(a.T(": reached since %s", "：自 %s 起可用"), since)
+	case cluster.EngineAway:
+		line += fmt.Sprintf(a.T(": away since %s; calls go on, changes among the replicas are not seen", "：自 %s 起不可用；调用照常进行，但看不到副本的变化"), since)
+	}
+	if why := a.T(s.Engine.Error, s.Engine.ErrorZH); why != "" {
+		line += a.T(": ", "：") + why
+	}
+	return line
+}
+
+const unreachable = "unreachable"
+
+var memberStatesZH = map[string]string{string(cluster.Ready): "就绪", string(cluster.Draining): "正在停止", unreachable: "无法访问"}
+
+func printMembers(a *env.Env, s *cluster.Status) {
+	t := &env.Table{
+		Head: []string{a.T("NODE", "节点"), a.T("STATE", "状态"), a.T("ADDRESS", "地址"), a.T("VERSION", "版本"), a.T("CONFIG", "配置"), a.T("LABELS", "标签"), a.T("STARTED", "启动时间"), a.T("REASON", "原因")},
+		Paint: func(column int, cell string) env.Colour {
+			switch {
+			case column == 1 && cell == unreachable:
+				return env.Red
+			case column == 1 && cell == string(cluster.Ready):
+				return env.Green
+			case column == 1 || column == 4 && cell == "differs":
+				return env.Yellow
+			}
+			return ""
+		},
+		Word: func(column int, cell string) string {
+			switch column {
+			case 1:
+				return a.T(cell, cmp.Or(memberStatesZH[cell], cell))
+			case 4:
+				return a.T(cell, map[string]string{"same": "相同", "differs": "不同"}[cell])
+			}
+			return cell
+		},
+	}
+	for _, m := range s.Members {
+		state, started, config := string(m.State), "", ""
+		if !m.Reachable {
+			state = unreachable
+		}
+		if !m.Started.IsZero() {
+			started = m.Started.Local().Format(time.DateTime)
+		}
+		switch {
+		case m.Differs:
+			config = "differs"
+		case m.Config != "":
+			config = "same"
+		}
+		var labels []string
+		for _, name := range env.SortedKeys(m.Labels) {
+			labels = append(labels, name+"="+m.Labels[name])
+		}
+		t.Add(m.Node, state, m.Address, m.Version, config, strings.Join(labels, " "), started, a.T(m.Error, m.ErrorZH))
+	}
+	a.Print(t)
+}
+
+// warnDiffering names the replicas that read another configuration.
+func warnDiffering(a *env.Env, s *cluster.Status) {
+	var names []string
+	for _, m := range s.Members {
+		if m.Differs {
+			names = append(names, m.Node)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(a.Stderr, a.T("warning: the configuration of %s is not that of %s: clients see one or the other\n", "警告：%s 的配置与 %s 不同：客户端看到的内容会不一致\n"), strings.Join(names, a.T(", ", "、")), s.Node)
+	}
+}

@@ -1,0 +1,258 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/seal"
+)
+
+const (
+	// life is how long a record lasts that is not renewed.
+	life = 10 * time.Second
+	// renewal is how often a replica says that it is there.
+	renewal = 3 * time.Second
+	// patience bounds one use of the engine.
+	patience = 2 * time.Second
+	// silence is how long a watch may not show what we wrote ourselves.
+	silence = 2*renewal + patience
+	// prefix is of the keys of members.
+	prefix = "member/"
+)
+
+// A State is what a replica is about to do.
+type State string
+
+// The states.
+const (
+	Ready    State = "ready"
+	Draining State = "draining"
+)
+
+// A Member is a replica, as it describes itself.
+type Member struct {
+	Node    string            `json:"node"`
+	Boot    string            `json:"boot"`
+	Address string            `json:"address"`
+	Version string            `json:"version"`
+	Config  string            `json:"config"` // digest
+	Labels  map[string]string `json:"labels,omitempty"`
+	State   State             `json:"state"`
+	Started time.Time         `json:"started"`
+}
+
+// A record is what the engine keeps of a member. The serial grows, so that an
+// old record is known as one.
+type record struct {
+	Member
+	Serial uint64 `json:"serial"`
+}
+
+// Options make Members.
+type Options struct {
+	Box *seal.Box // for records
+	// Self describes this replica, as it is now.
+	Self func() Member
+	// Open connects to the engine, and may take its time. The function that it
+	// returns closes it.
+	Open func() (Engine, func(), error)
+	Log  *slog.Logger
+}
+
+// Members are the replicas that say by an engine that they are there. What was
+// known stays known while the engine is away.
+type Members struct {
+	opt   Options
+	ctx   context.Context
+	stop  context.CancelFunc
+	soon  chan struct{} // holds one when the record is to be written at once
+	leave chan struct{} // closed when this replica leaves
+	once  sync.Once
+	done  chan struct{}
+
+	// Of run alone.
+	engine   Engine
+	revision uint64
+	serial   uint64
+	unwatch  context.CancelFunc // nil without a watch
+
+	mu      sync.Mutex
+	members map[string]Member // by node
+	serials map[string]uint64 // the last of each boot
+	refused map[string]bool   // keys whose record was refused
+	shown   time.Time         // when the watch last showed our own record, or began
+	away    bool
+	since   time.Time
+	why     error
+}
+
+// Join says that this replica is there, and finds the others, until Close. It
+// returns at once. When ctx ends, it ends without leave.
+func Join(ctx context.Context, opt Options) *Members {
+	m := &Members{
+		opt: opt, soon: make(chan struct{}, 1), leave: make(chan struct{}), done: make(chan struct{}),
+		serials: map[string]uint64{}, refused: map[string]bool{}, away: true, since: time.Now(),
+	}
+	m.ctx, m.stop = context.WithCancel(ctx)
+	go m.run()
+	return m
+}
+
+// List is the replicas that are known, by name, this one included once the
+// engine has it.
+func (m *Members) List() []Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.members), func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
+}
+
+// Addresses are those of the replicas that are known.
+func (m *Members) Addresses() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]string, 0, len(m.members))
+	for _, one := range m.members {
+		list = append(list, one.Address)
+	}
+	return list
+}
+
+// Agreement says whether the engine is away, since when it is there or away,
+// and why.
+func (m *Members) Agreement() (away bool, since time.Time, why error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.away, m.since, m.why
+}
+
+// Changed tells the others soon what this replica is by now.
+func (m *Members) Changed() {
+	select {
+	case m.soon <- struct{}{}:
+	default:
+	}
+}
+
+// Close tells the others that this replica ends.
+func (m *Members) Close() {
+	m.once.Do(func() { close(m.leave) })
+	<-m.done
+}
+
+func (m *Members) run() {
+	defer close(m.done)
+	defer m.stop()
+	tick := time.NewTicker(renewal)
+	defer tick.Stop()
+	var closeEngine func()
+	for {
+		if m.engine == nil {
+			var err error
+			if m.engine, closeEngine, err = m.opt.Open(); err != nil {
+				m.lost(err)
+			} else {
+				defer closeEngine()
+			}
+		}
+		if m.engine != nil {
+			m.round()
+		}
+		select {
+		case <-tick.C:
+		case <-m.soon:
+		case <-m.ctx.Done():
+			return
+		case <-m.leave:
+			m.farewell()
+			return
+		}
+	}
+}
+
+// round writes the record anew and looks after the watch.
+func (m *Members) round() {
+	ctx, cancel := context.WithTimeout(m.ctx, patience)
+	defer cancel()
+	err := m.renew(ctx)
+	if err == nil && m.unwatch != nil && m.silent() {
+		m.lost(i18n.Errorf("what was written is not shown", "写入的内容没有出现"))
+		m.unwatch()
+		m.unwatch = nil
+	}
+	if err == nil && m.unwatch == nil {
+		err = m.watch()
+	}
+	if err != nil && m.ctx.Err() == nil {
+		m.lost(err)
+	}
+}
+
+func (m *Members) silent() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Since(m.shown) > silence
+}
+
+// renew writes our record.
+func (m *Members) renew(ctx context.Context) error {
+	m.serial++
+	self := m.opt.Self()
+	key := prefix + self.Node
+	plain, err := json.Marshal(record{self, m.serial})
+	if err != nil {
+		return err
+	}
+	data := []byte(m.opt.Box.SealAs(key, plain))
+	revision, err := m.engine.Put(ctx, Live, key, data, m.revision, life)
+	if errors.Is(err, ErrConflict) {
+		if revision, err = m.standing(ctx, &self, key); err == nil {
+			revision, err = m.engine.Put(ctx, Live, key, data, revision, life)
+		}
+	}
+	if err == nil {
+		m.revision = revision
+	}
+	return err
+}
+
+// standing is the revision of the record under our name, which is ours, or of
+// an earlier run; or the error that another replica has our name.
+func (m *Members) standing(ctx context.Context, self *Member, key string) (uint64, error) {
+	v, err := m.engine.Get(ctx, Live, key)
+	if errors.Is(err, ErrNone) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if r, ok := m.open(v); ok && r.Boot != self.Boot && r.Started.After(self.Started) {
+		return 0, i18n.Errorf("another replica is called %s too, at %s: set cluster.node", "另一个副本也叫 %s，位于 %s：请设置 cluster.node", self.Node, r.Address)
+	}
+	return v.Revision, nil
+}
+
+// open reads a record that one with the secret wrote under this key.
+func (m *Members) open(v Value) (r record, ok bool) {
+	plain, ok := m.opt.Box.OpenAs(v.Key, string(v.Data))
+	return r, ok && json.Unmarshal(plain, &r) == nil && prefix+r.Node == v.Key
+}
+
+// farewell takes our record away, so that nobody waits for its end.
+func (m *Members) farewell() {
+	if m.revision == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(m.ctx, patience)
+	defer cancel()
+	if err := m.engine.Delete(ctx, Live, prefix+m.opt.Self().Node, m.revision); err != nil {
+		m.opt.Log.Debug("leaving the cluster", "err", err)
+	}
+}

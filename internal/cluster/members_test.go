@@ -1,0 +1,232 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/cluster/enginetest"
+	"mcp-all-in-one/internal/seal"
+)
+
+// A world is replicas around one engine, in a bubble of time.
+type world struct {
+	t      *testing.T
+	engine *enginetest.Memory
+	box    *seal.Box
+	log    *slog.Logger
+	said   bytes.Buffer
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, engine: enginetest.New(), box: seal.Random().Box(seal.Record)}
+	w.log = slog.New(slog.NewTextHandler(&w.said, nil))
+	return w
+}
+
+// join adds a replica. It ends without leave by the function that join returns.
+func (w *world) join(node, boot string, draining *atomic.Bool) (m *cluster.Members, crash func()) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	started := time.Now()
+	m = cluster.Join(ctx, cluster.Options{
+		Box: w.box, Log: w.log,
+		Self: func() cluster.Member {
+			one := cluster.Member{Node: node, Boot: boot, Address: node + ":1", State: cluster.Ready, Started: started}
+			if draining != nil && draining.Load() {
+				one.State = cluster.Draining
+			}
+			return one
+		},
+		Open: func() (cluster.Engine, func(), error) { return w.engine, func() {}, nil },
+	})
+	w.t.Cleanup(func() { cancel(); m.Close() })
+	return m, cancel
+}
+
+// pass lets time pass, and everything that happens then.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d) // of the bubble
+	synctest.Wait()
+}
+
+func (w *world) wants(m *cluster.Members, want string) {
+	w.t.Helper()
+	var got []string
+	for _, one := range m.List() {
+		got = append(got, fmt.Sprint(one.Node, " ", one.Boot, " ", one.State))
+	}
+	if strings.Join(got, ", ") != want {
+		w.t.Errorf("members are %q, want %q", got, want)
+	}
+}
+
+func (w *world) away(m *cluster.Members, want bool) (since time.Time) {
+	w.t.Helper()
+	away, since, why := m.Agreement()
+	if away != want || away && why == nil {
+		w.t.Errorf("away: %v, because of %v, want %v", away, why, want)
+	}
+	return since
+}
+
+var memberTests = map[string]func(t *testing.T, w *world){
+	"found": func(_ *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		b, _ := w.join("b", "2", nil)
+		w.pass(time.Second)
+		w.wants(a, "a 1 ready, b 2 ready")
+		w.wants(b, "a 1 ready, b 2 ready")
+		w.away(a, false)
+		w.pass(time.Hour)
+		w.wants(a, "a 1 ready, b 2 ready")
+	},
+	"drains and leaves": func(_ *testing.T, w *world) {
+		var draining atomic.Bool
+		a, _ := w.join("a", "1", nil)
+		b, _ := w.join("b", "2", &draining)
+		w.pass(time.Second)
+		draining.Store(true)
+		b.Changed()
+		synctest.Wait()
+		w.wants(a, "a 1 ready, b 2 draining")
+		b.Close()
+		synctest.Wait()
+		w.wants(a, "a 1 ready")
+	},
+	"dies": func(_ *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		_, crash := w.join("b", "2", nil)
+		w.pass(time.Second)
+		crash()
+		w.pass(6 * time.Second)
+		w.wants(a, "a 1 ready, b 2 ready")
+		w.pass(5 * time.Second)
+		w.wants(a, "a 1 ready")
+	},
+	"starts anew": func(_ *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		_, crash := w.join("b", "2", nil)
+		w.pass(time.Second)
+		crash()
+		w.pass(time.Second)
+		w.join("b", "3", nil)
+		w.pass(time.Second)
+		w.wants(a, "a 1 ready, b 3 ready")
+	},
+	"engine away": func(t *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		_, crash := w.join("b", "2", nil)
+		w.pass(time.Second)
+		began := time.Now()
+		w.engine.Away(errors.New("cut off"))
+		w.pass(time.Minute)
+		w.wants(a, "a 1 ready, b 2 ready")
+		if since := w.away(a, true); since.After(began) || began.Sub(since) > 3*time.Second {
+			t.Errorf("away since %v, and it began at %v", since, began)
+		}
+		if n := strings.Count(w.said.String(), "cluster engine away"); n != 2 {
+			t.Errorf("%d warnings of two replicas:\n%s", n, w.said.String())
+		}
+		crash()
+		w.engine.Away(nil)
+		w.pass(20 * time.Second)
+		w.wants(a, "a 1 ready")
+		if since := w.away(a, false); since.Before(began) {
+			t.Errorf("there since %v, before it was away", since)
+		}
+	},
+	"engine away from the start": func(t *testing.T, w *world) {
+		w.engine.Away(errors.New("not yet"))
+		began := time.Now()
+		a, _ := w.join("a", "1", nil)
+		w.pass(time.Minute)
+		if since := w.away(a, true); !since.Equal(began) {
+			t.Errorf("away since %v, started at %v", since, began)
+		}
+		w.wants(a, "")
+		w.engine.Away(nil)
+		w.pass(4 * time.Second)
+		w.wants(a, "a 1 ready")
+		w.away(a, false)
+	},
+	"watch falls silent": func(_ *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		w.pass(time.Second)
+		w.engine.Away(errors.New("for a moment"))
+		w.engine.Away(nil) // which ends the watch, and no write fails
+		w.join("b", "2", nil)
+		w.pass(20 * time.Second)
+		w.wants(a, "a 1 ready, b 2 ready")
+		w.away(a, false)
+	},
+	"same name": func(t *testing.T, w *world) {
+		older, _ := w.join("a", "1", nil)
+		w.pass(time.Second)
+		younger, _ := w.join("a", "2", nil)
+		w.pass(10 * time.Second)
+		w.wants(younger, "a 2 ready")
+		if _, _, why := older.Agreement(); why == nil || !strings.Contains(why.Error(), "cluster.node") {
+			t.Errorf("the older one is told %v", why)
+		}
+	},
+	"forged": func(t *testing.T, w *world) {
+		a, _ := w.join("a", "1", nil)
+		w.join("b", "2", nil)
+		w.pass(time.Second)
+		old, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, data := range map[string][]byte{
+			"member/c": old.Data, "member/d": []byte(seal.Random().Box(seal.Record).SealAs("member/d", []byte(`{"node":"d"}`))), "member/e": []byte(`{"node":"e"}`),
+		} {
+			if _, err := w.engine.Put(t.Context(), cluster.Live, key, data, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.pass(10 * time.Second)
+		w.wants(a, "a 1 ready, b 2 ready")
+		if n := strings.Count(w.said.String(), "refused"); n != 6 { // by each replica once
+			t.Errorf("fault/T51: %d warnings\n%s", n, w.said.String())
+		}
+	},
+	"replayed": func(t *testing.T, w *world) {
+		var draining atomic.Bool
+		a, _ := w.join("a", "1", nil)
+		_, crash := w.join("b", "2", &draining)
+		w.pass(time.Second)
+		old, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		draining.Store(true)
+		w.pass(4 * time.Second)
+		w.wants(a, "a 1 ready, b 2 draining")
+		crash()
+		now, err := w.engine.Get(t.Context(), cluster.Live, "member/b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.engine.Put(t.Context(), cluster.Live, "member/b", old.Data, now.Revision, 0); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Second)
+		w.wants(a, "a 1 ready, b 2 draining")
+	},
+}
+
+func TestMembers(t *testing.T) {
+	for name, check := range memberTests {
+		t.Run("cluster/members/"+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { check(t, newWorld(t)) })
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package natsengine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"mcp-all-in-one/internal/cluster"
+)
+
+// wait bounds one question to NATS whose asker has no bound.
+const wait = 5 * time.Second
+
+// Errors of JetStream that its client has no name for.
+const (
+	codeNoPeers     = 10005 // there are fewer servers than copies
+	codeNotReplicas = 10074 // there is one server
+)
+
+// bucket opens a bucket, and makes it where there is none.
+func (e *Engine) bucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	e.mu.Lock()
+	kv := e.buckets[name]
+	e.mu.Unlock()
+	if kv != nil {
+		return kv, nil
+	}
+	kv, err := e.openBucket(ctx, name)
+	if err != nil {
+		return nil, e.failed(name, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.buckets[name] = kv
+	return kv, nil
+}
+
+func (e *Engine) openBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	cfg := jetstream.KeyValueConfig{
+		Bucket: e.bucketName(name), Description: "mcp-all-in-one, cluster " + e.name, History: 1, LimitMarkerTTL: markers, Replicas: copies,
+		Storage: jetstream.FileStorage,
+	}
+	if name == cluster.Live {
+		cfg.Storage = jetstream.MemoryStorage
+	}
+	kv, err := e.js.CreateOrUpdateKeyValue(ctx, cfg)
+	var api *jetstream.APIError
+	if !errors.As(err, &api) || api.ErrorCode != codeNotReplicas && api.ErrorCode != codeNoPeers {
+		return kv, err
+	}
+	if kv, err = e.js.KeyValue(ctx, cfg.Bucket); err == nil {
+		return kv, nil
+	}
+	cfg.Replicas = 1
+	kv, err = e.js.CreateKeyValue(ctx, cfg)
+	if errors.Is(err, jetstream.ErrBucketExists) { // another replica was faster
+		return e.js.KeyValue(ctx, cfg.Bucket)
+	}
+	return kv, err
+}
+
+func (e *Engine) bucketName(bucket string) string { return "aio_" + e.name + "_" + bucket }
+
+func (e *Engine) subject(topic string) string { return "aio." + e.name + "." + topic }
+
+// bounded is ctx with a bound where it has none.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, wait)
+}
+
+// encode writes a key as a subject: words with dots between them, where other
+// characters are = and two digits.
+func encode(key string) string {
+	var b strings.Builder
+	for _, c := range []byte(key) {
+		switch {
+		case c == '/':
+			b.WriteByte('.')
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "=%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// decode reads what encode wrote.
+func decode(subject string) string {
+	var b strings.Builder
+	for i := 0; i < len(subject); i++ {
+		switch c := subject[i]; c {
+		case '.':
+			b.WriteByte('/')
+		case '=':
+			if n, err := strconv.ParseUint(subject[i+1:min(i+3, len(subject))], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+			}
+			i += 2
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,224 @@
+// Package natsengine is the Engine on NATS: buckets are key-value buckets of
+// JetStream, messages are plain messages. Nothing is dialled before Open.
+package natsengine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/i18n"
+)
+
+const (
+	// copies is how many servers of NATS keep a value, where there are as many.
+	copies = 3
+	// markers is how long it stays known that a value was removed.
+	markers = time.Minute
+	// retry is how long a lost connection is left alone before the next try.
+	retry = time.Second
+)
+
+// Options make an Engine.
+type Options struct {
+	Cluster string // its name, in the names of buckets and subjects
+	Node    string // what NATS calls our connection
+	URLs    []string
+	Creds   string // a file; empty for none
+	Log     *slog.Logger
+}
+
+// An Engine is a connection to NATS.
+type Engine struct {
+	name    string
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	ctx     context.Context // ends with the engine
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	buckets map[string]jetstream.KeyValue // those that were opened
+}
+
+// Open connects. It may wait a few seconds for NATS, and succeeds without it:
+// the connection is made when it can be, and made anew when it is lost.
+func Open(opt Options) (*Engine, error) {
+	e := &Engine{name: opt.Cluster, buckets: map[string]jetstream.KeyValue{}}
+	options := []nats.Option{
+		nats.Name("mcp-all-in-one " + opt.Node), nats.CustomInboxPrefix(e.subject("_inbox")),
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(retry), nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectBufSize(-1), // what cannot be sent fails: it would be old when it is sent
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { opt.Log.Debug("connection to NATS lost", "err", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { opt.Log.Debug("NATS", "err", err) }),
+	}
+	if opt.Creds != "" {
+		options = append(options, nats.UserCredentials(opt.Creds))
+	}
+	var err error
+	if e.conn, err = nats.Connect(strings.Join(opt.URLs, ","), options...); err != nil {
+		return nil, i18n.Errorf("connecting to NATS, cluster.nats: %w", "连接 NATS（cluster.nats）失败：%w", err)
+	}
+	if e.js, err = jetstream.New(e.conn); err != nil {
+		e.conn.Close()
+		return nil, i18n.Errorf("using NATS: %w", "使用 NATS 失败：%w", err)
+	}
+	e.ctx, e.end = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// Close ends all watches and the connection.
+func (e *Engine) Close() {
+	e.end()
+	e.running.Wait()
+	e.conn.Close()
+}
+
+// Get returns a value.
+func (e *Engine) Get(ctx context.Context, bucket, key string) (cluster.Value, error) {
+	kv, err := e.bucket(ctx, bucket)
+	if err != nil {
+		return cluster.Value{}, err
+	}
+	entry, err := kv.Get(ctx, encode(key))
+	if err != nil {
+		return cluster.Value{}, e.failed(bucket, err)
+	}
+	return cluster.Value{Key: key, Data: entry.Value(), Revision: entry.Revision()}, nil
+}
+
+// Put writes a value.
+func (e *Engine) Put(ctx context.Context, bucket, key string, data []byte, revision uint64, ttl time.Duration) (uint64, error) {
+	kv, err := e.bucket(ctx, bucket)
+	if err != nil {
+		return 0, err
+	}
+	if revision == 0 {
+		var options []jetstream.KVCreateOpt
+		if ttl > 0 {
+			options = append(options, jetstream.KeyTTL(ttl))
+		}
+		fresh, err := kv.Create(ctx, encode(key), data, options...)
+		return fresh, e.failed(bucket, err)
+	}
+	// An update of the client has no end, so the message is sent as it would.
+	options := []jetstream.PublishOpt{jetstream.WithExpectLastSequencePerSubject(revision)}
+	if ttl > 0 {
+		options = append(options, jetstream.WithMsgTTL(ttl))
+	}
+	ack, err := e.js.PublishMsg(ctx, &nats.Msg{Subject: "$KV." + e.bucketName(bucket) + "." + encode(key), Header: nats.Header{}, Data: data}, options...)
+	if err != nil {
+		return 0, e.failed(bucket, err)
+	}
+	return ack.Sequence, nil
+}
+
+// Delete removes a value.
+func (e *Engine) Delete(ctx context.Context, bucket, key string, revision uint64) error {
+	if revision == 0 { // which would be any
+		return cluster.ErrConflict
+	}
+	kv, err := e.bucket(ctx, bucket)
+	if err != nil {
+		return err
+	}
+	return e.failed(bucket, kv.Purge(ctx, encode(key), jetstream.LastRevision(revision), jetstream.PurgeTTL(markers)))
+}
+
+// Watch shows values.
+func (e *Engine) Watch(ctx context.Context, bucket, prefix string, see func(cluster.Value)) error {
+	kv, err := e.bucket(ctx, bucket)
+	if err != nil {
+		return err
+	}
+	ctx, stop := e.within(ctx)
+	w, err := kv.Watch(ctx, encode(prefix)+">")
+	if err != nil {
+		stop()
+		return e.failed(bucket, err)
+	}
+	context.AfterFunc(ctx, func() { w.Stop() }) // a connection that is gone has no watch either
+	e.running.Go(func() {
+		defer stop()
+		present := true
+		for entry := range w.Updates() { // until it is closed: who sends must not wait for us
+			switch {
+			case ctx.Err() != nil:
+			case entry == nil:
+				present = false
+				see(cluster.Value{})
+			case entry.Operation() == jetstream.KeyValuePut:
+				see(cluster.Value{Key: decode(entry.Key()), Data: entry.Value(), Revision: entry.Revision()})
+			case !present:
+				see(cluster.Value{Key: decode(entry.Key()), Revision: entry.Revision(), Deleted: true})
+			}
+		}
+	})
+	return nil
+}
+
+// Tell sends a message.
+func (e *Engine) Tell(_ context.Context, topic string, data []byte) error {
+	if err := e.conn.Publish(e.subject(encode(topic)), data); err != nil {
+		return i18n.Errorf("telling the other replicas: %w", "通知其他副本失败：%w", err)
+	}
+	return nil
+}
+
+// Hear receives messages.
+func (e *Engine) Hear(ctx context.Context, topic string, hear func([]byte)) error {
+	ctx, stop := e.within(ctx)
+	sub, err := e.conn.Subscribe(e.subject(encode(topic)), func(m *nats.Msg) {
+		if ctx.Err() == nil {
+			hear(m.Data)
+		}
+	})
+	if err == nil {
+		flush, done := bounded(ctx)
+		err = e.conn.FlushWithContext(flush) // NATS knows by then
+		done()
+	}
+	if err != nil {
+		stop()
+		return i18n.Errorf("listening to the other replicas: %w", "接收其他副本的消息失败：%w", err)
+	}
+	context.AfterFunc(ctx, func() {
+		stop()
+		sub.Unsubscribe() // a connection that is gone has no subscription either
+	})
+	return nil
+}
+
+// within is a context that ends with the engine, too.
+func (e *Engine) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(e.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// failed says what an error of NATS is to those who use an Engine. After others
+// than those of the interface the bucket is opened anew: it may be gone, with
+// the memory of a server.
+func (e *Engine) failed(bucket string, err error) error {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return cluster.ErrNone
+	case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch),
+		errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+		return cluster.ErrConflict
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.buckets, bucket)
+	return i18n.Errorf("asking NATS: %w", "访问 NATS 失败：%w", err)
+}

@@ -1,0 +1,89 @@
+package natsengine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/cluster/enginetest"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+func open(t *testing.T, name string, server *mcptest.NATS) *Engine {
+	t.Helper()
+	e, err := Open(Options{Cluster: name, Node: "a", URLs: []string{server.URL}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
+
+func TestNATS(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	for i, p := range enginetest.Properties {
+		t.Run("cluster/engine/nats/"+p.Name, func(t *testing.T) {
+			t.Parallel()
+			p.Check(t, open(t, fmt.Sprint("team", i), server))
+		})
+	}
+}
+
+// While NATS is away everything fails soon, and works again afterwards, also
+// with a server that lost what it had in memory.
+func TestAway(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	e := open(t, "team", server)
+	if _, err := e.Put(t.Context(), cluster.Live, "a", []byte("before"), 0, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	server.Down()
+	put := func() (uint64, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		return e.Put(ctx, cluster.Live, "a", []byte("after"), 0, time.Minute)
+	}
+	if _, err := put(); err == nil || errors.Is(err, cluster.ErrConflict) {
+		t.Errorf("cluster/engine/away: error %v", err)
+	}
+	server.Restart()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		if _, err := put(); err == nil {
+			break
+		}
+	}
+	if v, err := e.Get(t.Context(), cluster.Live, "a"); err != nil || string(v.Data) != "after" {
+		t.Errorf("cluster/engine/back: %q, %v", v.Data, err)
+	}
+}
+
+// Without a server to be found there is an engine all the same, which finds it
+// later.
+func TestStartsBefore(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	server.Down()
+	e := open(t, "team", server)
+	heard := make(chan string, 1)
+	server.Restart()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for e.Hear(ctx, "news", func(data []byte) { heard <- string(data) }) != nil && ctx.Err() == nil {
+	}
+	if err := e.Tell(ctx, "news", []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-heard:
+		if got != "hello" {
+			t.Errorf("heard %q", got)
+		}
+	case <-ctx.Done():
+		t.Error("cluster/engine/later: nothing was heard")
+	}
+}

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// maxSerials bounds how many runs of replicas are remembered.
+const maxSerials = 10_000
+
+// watch begins to follow the records of all. Until those that are present are
+// shown, what was known before stays.
+func (m *Members) watch() error {
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.mu.Lock()
+	m.shown = time.Now()
+	m.mu.Unlock()
+	fresh, present := map[string]Member{}, true
+	err := m.engine.Watch(ctx, Live, prefix, func(v Value) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+		case v.Key == "":
+			present = false
+			m.members = fresh
+		case v.Deleted:
+			delete(fresh, v.Key[len(prefix):])
+		default:
+			m.take(fresh, v)
+		}
+		if !present {
+			m.reached()
+		}
+	})
+	if err != nil {
+		cancel()
+		return err
+	}
+	m.unwatch = cancel
+	return nil
+}
+
+// take adds the member of a record. m.mu is held.
+func (m *Members) take(to map[string]Member, v Value) {
+	r, ok := m.open(v)
+	if !ok || r.Serial < m.serials[r.Boot] {
+		if !m.refused[v.Key] {
+			m.opt.Log.Warn("record of a replica refused: it was not sealed with our secret, or is an old one", "key", v.Key)
+		}
+		m.refused[v.Key] = true
+		return
+	}
+	delete(m.refused, v.Key)
+	for boot := range m.serials {
+		if len(m.serials) < maxSerials {
+			break
+		}
+		delete(m.serials, boot)
+	}
+	if before, known := to[r.Node]; known && before.Boot != r.Boot {
+		m.serials[before.Boot] = math.MaxUint64 // that run has ended
+	}
+	m.serials[r.Boot] = r.Serial
+	to[r.Node] = r.Member
+}
+
+// reached notes that the engine shows what is there, our own record among it.
+// m.mu is held.
+func (m *Members) reached() {
+	self := m.opt.Self()
+	if own, ok := m.members[self.Node]; !ok || own.Boot != self.Boot {
+		return
+	}
+	m.shown = time.Now()
+	if m.away {
+		m.away, m.since, m.why = false, m.shown, nil
+		m.opt.Log.Info("cluster engine reached", "members", len(m.members))
+	}
+}
+
+// lost notes that the engine is away. Nothing waits for it.
+func (m *Members) lost(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.away && m.why != nil {
+		m.why = err
+		return
+	}
+	if !m.away {
+		m.away, m.since = true, m.shown
+	}
+	m.why = err
+	m.opt.Log.Warn("cluster engine away: calls go on, changes among the replicas are not seen", "since", m.since, "err", err)
+}

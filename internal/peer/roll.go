@@ -1,0 +1,128 @@
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// rollPath is where a replica describes itself.
+const rollPath = "/peer/v1/member"
+
+// A Directory is where the other replicas are.
+type Directory struct {
+	members   []string
+	found     func() []string
+	self      string // our own address
+	transport *http.Transport
+}
+
+// addresses are those of the replicas; a name may stand for several.
+func (d *Directory) addresses(ctx context.Context, also string) []string {
+	var list []string
+	for _, name := range append(d.names(), also) {
+		found, err := d.resolve(ctx, name)
+		if err != nil {
+			continue
+		}
+		for _, address := range found {
+			if !slices.Contains(list, address) {
+				list = append(list, address)
+			}
+		}
+	}
+	return list
+}
+
+// names are the addresses of the replicas as they were given, each once.
+func (d *Directory) names() []string {
+	list := slices.Clone(d.members)
+	if d.found != nil {
+		list = append(list, d.found()...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// resolve finds the addresses that a name stands for, without our own.
+func (d *Directory) resolve(ctx context.Context, name string) (list []string, err error) {
+	host, port, err := net.SplitHostPort(name)
+	if err != nil {
+		return nil, err
+	}
+	hosts := []string{host}
+	if net.ParseIP(host) == nil {
+		if hosts, err = net.DefaultResolver.LookupHost(ctx, host); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range hosts {
+		if address := net.JoinHostPort(h, port); address != d.self {
+			list = append(list, address)
+		}
+	}
+	return list, nil
+}
+
+// A Reply is what came of asking one address what replica is there.
+type Reply struct {
+	Name    string // the address as it was given
+	Address string // the one that it stands for
+	Text    json.RawMessage
+	Err     error
+}
+
+// Roll asks all replicas to describe themselves, for a bounded time. Who is not
+// reached is in the list, too; this replica is not.
+func (d *Directory) Roll(ctx context.Context) []Reply {
+	ctx, cancel := context.WithTimeout(ctx, surveyWait)
+	defer cancel()
+	var mu sync.Mutex
+	var list []Reply
+	add := func(r Reply) {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, r)
+	}
+	var all sync.WaitGroup
+	for _, name := range d.names() {
+		all.Go(func() {
+			addresses, err := d.resolve(ctx, name)
+			if err != nil {
+				add(Reply{Name: name, Address: name, Err: err})
+			}
+			for _, address := range addresses {
+				all.Go(func() {
+					text, err := d.describe(ctx, address)
+					add(Reply{name, address, text, err})
+				})
+			}
+		})
+	}
+	all.Wait()
+	slices.SortFunc(list, func(a, b Reply) int { return strings.Compare(a.Name+" "+a.Address, b.Name+" "+b.Address) })
+	return list
+}
+
+// describe asks the replica at an address what it is.
+func (d *Directory) describe(ctx context.Context, address string) (text json.RawMessage, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+rollPath, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := d.transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, i18n.Errorf("the replica does not describe itself: %s", "该副本没有说明自身：%s", resp.Status)
+	}
+	return text, json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&text)
+}
