@@ -30,7 +30,7 @@ var egress = map[string]struct{ why, test string }{
 	"internal/oauth/discover.go":                      {"metadata, registration and tokens, over safehttp", "internal/oauth TestFetchesReachNothingPrivate"},
 	"internal/access/oauth.go":                        {"metadata of the issuer, over safehttp", "internal/access TestIssuerLeadsNowherePrivate"},
 	"internal/telemetry/otlp.go":                      {"the collector, over safehttp", "internal/safehttp TestConfigured"},
-	"internal/answers/answers.go":                      {"the sampling backend, over safehttp", "internal/safehttp TestConfigured"},
+	"internal/answers/answers.go":                     {"the sampling backend, over safehttp", "internal/safehttp TestConfigured"},
 }
 
 var dials = regexp.MustCompile(`http\.(Client|Transport)\{|http\.Default(Client|Transport)|http\.(Get|Head|Post|PostForm)\(|net\.(Dial\w*\(|Dialer\b)|tls\.Dial|safehttp\.New|nats\.Connect\(`)
