@@ -116,7 +116,7 @@ func TestKeys(t *testing.T) {
 		defer tick.Stop()
 		for {
 			reply, err := c.Try(t.Context(), http.MethodPost, call)
-			if err == nil && reply.Status == http.StatusUnauthorized && strings.Contains(gateway.Stderr(), "ending the sessions of a key") {
+			if err == nil && reply.Status == http.StatusUnauthorized && strings.Contains(gateway.Stderr(), "ending the sessions of a principal") {
 				break
 			}
 			select {

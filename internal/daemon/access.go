@@ -9,7 +9,8 @@ import (
 )
 
 // guardAccess ends the sessions of those who may not enter any more, until ctx
-// ends or the front drains: their key stops being valid, or the file that was read again says so.
+// ends or the front drains: their key stops being valid, or the file that was
+// read again says so.
 func (f *front) guardAccess(ctx context.Context) {
 	ctx, f.unguard = context.WithCancel(ctx)
 	f.in.Background.Go(func() {
