@@ -88,7 +88,7 @@ var layers = map[string][]string{
 	"control":         {"receipt", "config/problem", "config", "env", "access", "upstream", "gateway", "web"},
 	"clients":         {"config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web"},
 	"daemon/instance": {"receipt", "cluster", "cluster/natsengine", "peer", "seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "telemetry", "control"},
-	"doctor":          {"config/problem", "config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
+	"doctor":          {"cluster", "config/problem", "config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
 	"daemon/console":  {"receipt", "config/problem", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add"},
 	"install/offer":   {"install", "config", "env", "sandbox"},
 	"web/add":         {"access", "config", "env", "install", "install/offer", "sandbox", "web"},

@@ -39,6 +39,7 @@ type MemberStatus struct {
 	Self      bool   `json:"self,omitempty"`
 	Reachable bool   `json:"reachable"`
 	Differs   bool   `json:"differs,omitempty"` // its configuration is not that of who says so
+	Skew      int    `json:"skew,omitempty"`    // seconds that its clock is behind, where that is too much
 	Error     string `json:"error,omitempty"`   // why it is not reachable
 	ErrorZH   string `json:"errorZH,omitempty"`
 }
@@ -47,7 +48,8 @@ type MemberStatus struct {
 type Answer struct {
 	Name    string // the address as it was given
 	Address string
-	Member  Member // when Err is nil
+	Member  Member        // when Err is nil
+	Skew    time.Duration // how far its clock is behind ours
 	Err     error
 }
 
@@ -69,7 +71,7 @@ func Compose(self Member, known []Member, answers []Answer) []MemberStatus {
 	}
 	for _, a := range answers {
 		if a.Err == nil && at(func(m *MemberStatus) bool { return m.Boot == a.Member.Boot }) == nil {
-			list = append(list, MemberStatus{Member: a.Member, Reachable: true})
+			list = append(list, MemberStatus{Member: a.Member, Reachable: true, Skew: tooMuch(a.Skew)})
 		}
 	}
 	for _, one := range known {
@@ -100,4 +102,15 @@ func Compose(self Member, known []Member, answers []Answer) []MemberStatus {
 		return strings.Compare(a.Node, b.Node)
 	})
 	return list
+}
+
+// maxSkew is how far the clocks of replicas may be apart. A clock is asked by a
+// date, which is up to a second old.
+const maxSkew = 5 * time.Second
+
+func tooMuch(skew time.Duration) int {
+	if skew.Abs() <= maxSkew+time.Second {
+		return 0
+	}
+	return int(skew.Round(time.Second) / time.Second)
 }

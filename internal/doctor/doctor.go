@@ -42,7 +42,9 @@ func Examine(ctx context.Context, a *env.Env, only string) error {
 		}
 	}
 	if r := control.Running(ctx, a, cfg.Path); r != nil {
-		err = askDoctor(ctx, a, r, only, show)
+		if err = askDoctor(ctx, a, r, only, show); err == nil && only == "" && cfg.Cluster.Enabled() {
+			err = askCluster(ctx, a, r, show)
+		}
 	} else {
 		err = examine(ctx, a, cfg, only, show)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -75,6 +76,7 @@ type Reply struct {
 	Name    string // the address as it was given
 	Address string // the one that it stands for
 	Text    json.RawMessage
+	Date    time.Time // by the clock of the replica, to the second
 	Err     error
 }
 
@@ -99,8 +101,9 @@ func (d *Directory) Roll(ctx context.Context) []Reply {
 			}
 			for _, address := range addresses {
 				all.Go(func() {
-					text, err := d.describe(ctx, address)
-					add(Reply{name, address, text, err})
+					r := d.describe(ctx, address)
+					r.Name, r.Address = name, address
+					add(r)
 				})
 			}
 		})
@@ -111,18 +114,20 @@ func (d *Directory) Roll(ctx context.Context) []Reply {
 }
 
 // describe asks the replica at an address what it is.
-func (d *Directory) describe(ctx context.Context, address string) (text json.RawMessage, err error) {
+func (d *Directory) describe(ctx context.Context, address string) (r Reply) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+rollPath, nil)
 	if err != nil {
-		return nil, err
+		return Reply{Err: err}
 	}
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
-		return nil, err
+		return Reply{Err: err}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, i18n.Errorf("the replica does not describe itself: %s", "该副本没有说明自身：%s", resp.Status)
+		return Reply{Err: i18n.Errorf("the replica does not describe itself: %s", "该副本没有说明自身：%s", resp.Status)}
 	}
-	return text, json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&text)
+	r.Date, _ = http.ParseTime(resp.Header.Get("Date")) // zero where it says none
+	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&r.Text)
+	return r
 }

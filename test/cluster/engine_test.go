@@ -197,6 +197,9 @@ func TestStatusWithoutEngine(t *testing.T) {
 		if code != 0 || !strings.Contains(why, "the configuration of b is not that of a") || !strings.Contains(out, "engine none") {
 			t.Errorf("exit code %d\n%s\n%s", code, out, why)
 		}
+		if out, why, code := a.run("doctor"); code != 4 || !strings.Contains(out, "its configuration is not ours") {
+			t.Errorf("exit code %d\n%s\n%s", code, out, why)
+		}
 		out, why, _ = a.runIn("zh", "cluster", "status")
 		if !strings.Contains(why, "b 的配置与 a 不同") || !strings.Contains(out, "引擎 none") {
 			t.Errorf("%s\n%s", out, why)
@@ -210,6 +213,12 @@ func TestStatusWithoutEngine(t *testing.T) {
 		}
 		if _, code := a.status(); code != 4 {
 			t.Errorf("exit code %d", code)
+		}
+	})
+	t.Run("cluster/doctor", func(t *testing.T) {
+		out, why, code := a.run("doctor")
+		if code != 4 || !strings.Contains(out, b.peer) || !strings.Contains(out, "open the port of cluster.peer") || !strings.Contains(out, "replica c") {
+			t.Errorf("exit code %d\n%s\n%s", code, out, why)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/cluster/natsengine"
@@ -111,6 +112,9 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 	var answers []cluster.Answer
 	for _, r := range in.Cluster.Others.Roll(ctx) {
 		a := cluster.Answer{Name: r.Name, Address: r.Address, Err: r.Err}
+		if !r.Date.IsZero() {
+			a.Skew = time.Since(r.Date)
+		}
 		if a.Err == nil {
 			a.Err = json.Unmarshal(r.Text, &a.Member)
 		}

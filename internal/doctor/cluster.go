@@ -1,0 +1,51 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/env"
+)
+
+// askCluster looks at the other replicas of a running gateway.
+func askCluster(ctx context.Context, a *env.Env, r *control.Remote, show *findingList) error {
+	var s cluster.Status
+	if err := r.Get(ctx, "/cluster", &s); err != nil {
+		return err
+	}
+	if s.Engine.State == cluster.EngineAway {
+		show.add(finding{What: a.T("engine of the cluster", "集群引擎"), Detail: a.T(s.Engine.Error, s.Engine.ErrorZH),
+			Fix: a.T("start nats-server, or correct cluster.nats.urls; calls go on meanwhile", "请启动 nats-server，或修正 cluster.nats.urls；其间调用照常进行")})
+	}
+	for i := range s.Members {
+		if m := &s.Members[i]; !m.Self {
+			show.add(ofReplica(a, m))
+		}
+	}
+	return nil
+}
+
+// ofReplica says what is wrong with one of the others.
+func ofReplica(a *env.Env, m *cluster.MemberStatus) finding {
+	f := finding{What: strings.TrimSpace(a.T("replica ", "副本 ") + m.Node), Detail: m.Address}
+	switch {
+	case !m.Reachable:
+		f.Detail += "  " + a.T(m.Error, m.ErrorZH)
+		f.Fix = a.T("start it, or open the port of cluster.peer between the machines", "请启动它，或在各机器之间开放 cluster.peer 的端口")
+		if strings.Contains(m.Error, "tls: ") || strings.Contains(m.Error, "x509: ") {
+			f.Fix = a.T("give all replicas the same cluster.secret and cluster.name", "请使所有副本的 cluster.secret 与 cluster.name 相同")
+		}
+	case m.Skew != 0:
+		f.Detail += "  " + fmt.Sprintf(a.T("its clock is %d s behind ours", "其时钟比本机慢 %d 秒"), m.Skew)
+		f.Fix = a.T("set the clocks of all machines by NTP", "请用 NTP 校准各机器的时钟")
+	case m.Differs:
+		f.Detail += "  " + a.T("its configuration is not ours: clients see one or the other", "其配置与本机不同：客户端看到的内容会不一致")
+		f.Fix = a.T("give all replicas the same file, then ", "请使所有副本的配置文件相同，然后执行 ") + a.Again("reload")
+	default:
+		f.OK = true
+	}
+	return f
+}
