@@ -1,10 +1,10 @@
-// MCP Tester: starts mcp-all-in-one and shows its console in an editor tab.
-import { existsSync } from "node:fs";
+// MCP Tester: shows the console of mcp-all-in-one in an editor tab.
+import { createReadStream, existsSync, statSync, unwatchFile, watchFile } from "node:fs";
 import * as vscode from "vscode";
 import { Gateway } from "./gateway.ts";
 import { Connection } from "./connection.ts";
 import { exported, imported, type SavedServer } from "./servers.ts";
-import { failure, html, serve } from "./tab.ts";
+import { failure, html, openSettings, serve } from "./tab.ts";
 
 const setting = <T>(name: string): T => vscode.workspace.getConfiguration("mcp-tester").get<T>(name)!;
 
@@ -15,19 +15,40 @@ let inside = ""; // the program that this extension carries
 let running: Promise<Gateway> | undefined;
 let channel: vscode.OutputChannel | undefined;
 
-/** gateway is the running program; it is started when it is first needed, and again when it ended. */
+/** gateway is the running program, which all windows share; it is started when it is first needed, and again when it ended. */
 async function gateway(): Promise<Gateway> {
-  const g = await running?.catch(() => undefined);
+  const last = running;
+  const g = await last?.catch(() => undefined);
   if (g?.alive) return g;
-  const log = (line: string) => { if (setting<boolean>("enableLogging")) (channel ??= vscode.window.createOutputChannel("MCP Tester")).appendLine(line); };
+  if (running !== last) return gateway(); // another command joins already
   const binary = setting<string>("binary") || (existsSync(inside) ? inside : "mcp-all-in-one");
-  running = Gateway.start(binary, log);
-  try { return await running; } catch (e) {
-    running = undefined;
+  const mine = running = Gateway.join(binary);
+  try {
+    const joined = await mine;
+    if (setting<boolean>("enableLogging")) follow(joined.log);
+    return joined;
+  } catch (e) {
+    if (running === mine) running = undefined;
     const why = e instanceof Error ? e.message : String(e);
     throw new Error(say(`${binary} could not be started: ${why}. Install mcp-all-in-one, or set mcp-tester.binary to its path.`,
       `无法启动 ${binary}：${why}。请安装 mcp-all-in-one，或将 mcp-tester.binary 设为其路径。`));
   }
+}
+
+let followed = "";
+
+/** follow shows the log of the tester, from here on, in the output channel. */
+function follow(file: string): void {
+  if (followed === file) return;
+  if (followed) unwatchFile(followed);
+  followed = file;
+  const out = channel ??= vscode.window.createOutputChannel("MCP Tester");
+  let at = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  watchFile(file, { interval: 500 }, ({ size }) => {
+    if (size < at) at = 0; // it began anew
+    if (size > at) createReadStream(file, { start: at, end: size - 1, encoding: "utf8" }).on("data", (text) => out.append(String(text)));
+    at = size;
+  });
 }
 
 let tab: vscode.WebviewPanel | undefined;
@@ -42,7 +63,7 @@ function show(context: vscode.ExtensionContext, path: string): void {
     return;
   }
   const root = vscode.Uri.joinPath(context.extensionUri, "page");
-  tab = vscode.window.createWebviewPanel("mcp-tester", "MCP Tester", vscode.ViewColumn.Active, { enableScripts: true, enableCommandUris: ["mcp-tester.open", "workbench.action.openSettings"], retainContextWhenHidden: true, localResourceRoots: [root] });
+  tab = vscode.window.createWebviewPanel("mcp-tester", "MCP Tester", vscode.ViewColumn.Active, { enableScripts: true, enableCommandUris: ["mcp-tester.open", openSettings(!!vscode.env.remoteName)], retainContextWhenHidden: true, localResourceRoots: [root] });
   const { webview } = tab;
   const end = serve(gateway, (m) => void webview.postMessage(m));
   webview.onDidReceiveMessage((m) => void end.take(m));
@@ -58,7 +79,7 @@ async function fill(context: vscode.ExtensionContext, webview: vscode.Webview, p
     webview.html = html((file) => webview.asWebviewUri(vscode.Uri.joinPath(context.extensionUri, ...file.split("/"))).toString(), webview.cspSource, path);
   } catch (e) {
     broken = true;
-    webview.html = failure(e instanceof Error ? e.message : String(e), say("Open the setting", "打开设置"), say("Try again", "重试"));
+    webview.html = failure(e instanceof Error ? e.message : String(e), say("Open the setting", "打开设置"), say("Try again", "重试"), !!vscode.env.remoteName);
   }
 }
 
@@ -77,7 +98,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const command = (name: string, run: () => Promise<unknown> | unknown) => context.subscriptions.push(vscode.commands.registerCommand("mcp-tester." + name, async () => {
     try { await run(); } catch (e) { void vscode.window.showErrorMessage(e instanceof Error ? e.message : String(e)); }
   }));
-  context.subscriptions.push(bar, { dispose: () => { void running?.then((g) => g.stop(), () => undefined); channel?.dispose(); } });
+  context.subscriptions.push(bar, { dispose: () => { if (followed) unwatchFile(followed); channel?.dispose(); } });
 
   command("open", () => show(context, connection.screen()));
   command("connect", async () => {
@@ -125,8 +146,12 @@ async function choose(): Promise<SavedServer | undefined> {
 }
 
 async function exportConfig(): Promise<void> {
-  const to = await vscode.window.showSaveDialog({ defaultUri: vscode.Uri.file("mcp-servers.json"), filters: { JSON: ["json"] } });
-  if (to) await vscode.workspace.fs.writeFile(to, new TextEncoder().encode(JSON.stringify(exported(setting<SavedServer[]>("servers")), null, 2) + "\n"));
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const to = await vscode.window.showSaveDialog({ defaultUri: folder && vscode.Uri.joinPath(folder, "mcp-servers.json"), filters: { JSON: ["json"] } });
+  if (!to) return;
+  const list = setting<SavedServer[]>("servers");
+  await vscode.workspace.fs.writeFile(to, new TextEncoder().encode(JSON.stringify(exported(list), null, 2) + "\n"));
+  void vscode.window.showInformationMessage(say(`Servers written to ${to.fsPath}: ${list.length}`, `已将 ${list.length} 个服务器写入 ${to.fsPath}`));
 }
 
 async function importConfig(): Promise<void> {
@@ -136,7 +161,7 @@ async function importConfig(): Promise<void> {
   const names = new Set(more.map((s) => s.name));
   const kept = setting<SavedServer[]>("servers").filter((s) => !names.has(s.name));
   await vscode.workspace.getConfiguration("mcp-tester").update("servers", [...kept, ...more], vscode.ConfigurationTarget.Global);
-  void vscode.window.showInformationMessage(say(`${more.length} servers were imported.`, `已导入 ${more.length} 个服务器。`));
+  void vscode.window.showInformationMessage(say(`Servers imported: ${more.length}`, `已导入 ${more.length} 个服务器。`));
 }
 
-export async function deactivate(): Promise<void> { (await running?.catch(() => undefined))?.stop(); }
+export async function deactivate(): Promise<void> { await (await running?.catch(() => undefined))?.stop(); }

@@ -1,5 +1,6 @@
-// The program that does the work: started here, spoken to over loopback.
-import { spawn, type ChildProcess } from "node:child_process";
+// The program that does the work: one for all windows of a user, spoken to over
+// loopback.
+import { execFile } from "node:child_process";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 
 export interface Answer { status: number; type: string; body: string }
@@ -9,28 +10,40 @@ export class Refusal extends Error {
   constructor(readonly status: number, message: string, readonly run?: string) { super(message); }
 }
 
+/** Shared is what the program says of the tester in the background that all windows of a user have. */
+interface Shared { url: string; log: string }
+
 export class Gateway {
   private cookie = "";
-  private constructor(private readonly child: ChildProcess, private readonly base: URL) {}
+  private leave = (): void => undefined;
+  /** sessions are those that this window alone opened. */
+  private readonly sessions = new Set<string>();
+  alive = false;
+  private constructor(private readonly base: URL, readonly log: string) {}
 
-  /** start runs the program and logs in with the code that it prints. */
-  static async start(binary: string, log: (line: string) => void): Promise<Gateway> {
-    const child = spawn(binary, ["mcp-tester", "--print", "--port", "0"], { stdio: ["ignore", "pipe", "pipe"] });
-    child.stderr!.setEncoding("utf8").on("data", (text: string) => text.trimEnd().split("\n").forEach(log));
-    try {
-      const address = new URL(await addressOf(child));
-      const g = new Gateway(child, new URL(address.origin));
-      await g.login(address.hash.replace("#code=", ""));
-      return g;
-    } catch (e) {
-      child.kill();
-      throw e;
-    }
+  /** join has the program find the tester, or start it, and logs in with the code that it prints. */
+  static async join(binary: string): Promise<Gateway> {
+    const shared = await ask(binary);
+    const address = new URL(shared.url);
+    const g = new Gateway(new URL(address.origin), shared.log);
+    await g.login(address.hash.replace("#code=", ""));
+    await g.stay();
+    return g;
   }
 
-  get alive(): boolean { return this.child.exitCode === null && this.child.signalCode === null; }
+  /** stay keeps a stream open: the tester ends when no window has one any more. */
+  private stay(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const lost = (): void => { this.alive = false; reject(new Error("the tester has ended")); };
+      this.leave = this.events("/api/v1/events?topics=", () => { this.alive = true; resolve(); }, lost);
+    });
+  }
 
-  stop(): void { this.child.kill(); }
+  /** stop leaves the tester, without the sessions of this window. */
+  async stop(): Promise<void> {
+    await Promise.allSettled([...this.sessions].map((id) => this.fetch("DELETE", `/api/v1/bench/${id}`)));
+    this.leave();
+  }
 
   private async login(code: string): Promise<void> {
     const r = await this.open("POST", "/api/v1/login", JSON.stringify({ code }));
@@ -52,7 +65,9 @@ export class Gateway {
   /** fetch asks the API as the page would. */
   async fetch(method: string, path: string, body?: string, lang = "en"): Promise<Answer> {
     const r = await this.open(method, path, body, { "Accept-Language": lang });
-    return { status: r.statusCode ?? 0, type: r.headers["content-type"] ?? "", body: await text(r) };
+    const answer = { status: r.statusCode ?? 0, type: r.headers["content-type"] ?? "", body: await text(r) };
+    if (method === "POST" && path === "/api/v1/bench" && answer.status < 300 && JSON.parse(body ?? "{}").fresh) this.sessions.add(JSON.parse(answer.body).id);
+    return answer;
   }
 
   /** call is fetch for our own use: a value, or a Refusal. */
@@ -76,16 +91,12 @@ export class Gateway {
   }
 }
 
-/** addressOf waits for the address with its one-time code. */
-function addressOf(child: ChildProcess): Promise<string> {
+/** ask runs the program, which says where the tester is, or why there is none. */
+function ask(binary: string): Promise<Shared> {
   return new Promise((resolve, reject) => {
-    let got = "";
-    child.on("error", reject);
-    child.on("exit", (code) => reject(new Error(`the program ended with code ${code}`)));
-    child.stdout!.setEncoding("utf8").on("data", (text: string) => {
-      got += text;
-      const address = /^(https?:\/\/\S+#code=\S+)\n/m.exec(got)?.[1];
-      if (address) resolve(address);
+    execFile(binary, ["mcp-tester", "--shared", "--json"], { encoding: "utf8" }, (error, stdout, stderr) => {
+      if (error) reject(new Error(stderr.trim() || error.message));
+      else resolve(JSON.parse(stdout) as Shared);
     });
   });
 }

@@ -15,12 +15,17 @@ export function html(uri: (file: string) => string, csp: string, start: string):
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
+/** openSettings is the command that shows the settings of the machine where the program runs. */
+export const openSettings = (remote: boolean): string => remote ? "workbench.action.openRemoteSettings" : "workbench.action.openSettings";
+
 /** failure is the page of a tab whose program does not run. */
-export function failure(why: string, settings: string, again: string): string {
+export function failure(why: string, settings: string, again: string, remote: boolean): string {
+  const setting = "mcp-tester.binary";
+  const command = `${openSettings(remote)}?${encodeURIComponent(JSON.stringify([remote ? { query: setting } : setting]))}`;
   return `<!doctype html>
 <html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'"><title>MCP Tester</title></head>
 <body><h2>MCP Tester</h2><p role="alert">${escaped(why)}</p>
-<p><a href="command:workbench.action.openSettings?%5B%22mcp-tester.binary%22%5D">${escaped(settings)}</a> · <a href="command:mcp-tester.open">${escaped(again)}</a></p></body></html>`;
+<p><a href="command:${escaped(command)}">${escaped(settings)}</a> · <a href="command:mcp-tester.open">${escaped(again)}</a></p></body></html>`;
 }
 
 /** serve answers a tab's messages; what it returns ends its streams. */
