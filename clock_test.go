@@ -12,21 +12,22 @@ import (
 // the time of day, and why it may. What measures a time, or waits, must not:
 // the time of day may be set forth or back while it runs.
 var wallClock = map[string]string{
-	"internal/upstream/pinbook.go": "tells two states of a file apart",
-	"internal/lock/stamp_unix.go":  "tells two states of a file apart",
-	"internal/gateway/seal.go":     "a handle expires by the time of day",
-	"internal/gateway/retry.go":    "a handle expires by the time of day",
-	"internal/peer/id.go":          "an id expires by the time of day",
-	"internal/gateway/clients.go":  "an order in a list",
-	"internal/telemetry/otlp.go":   "what a collector is told",
-	"internal/daemon/metrics.go":   "what Prometheus is told",
-	"internal/stdio/read.go":       "what a person is told",
-	"internal/traffic/entry.go":    "when a call began, as a person is told",
-	"internal/traffic/stats.go":    "the minute that a figure belongs to",
-	"internal/traffic/history.go":  "the minute that a figure belongs to",
-	"internal/web/uptime.go":       "the time that a strip shows",
-	"internal/http1/server_raw.go": "the Date of an answer",
-	"internal/script/engine.go":    "the clock that a script is shown",
+	"internal/upstream/pin/store.go":     "tells two states of a file apart",
+	"internal/lock/stamp_unix.go":        "tells two states of a file apart",
+	"internal/gateway/seal.go":           "a handle expires by the time of day",
+	"internal/gateway/retry.go":          "a handle expires by the time of day",
+	"internal/peer/id.go":                "an id expires by the time of day",
+	"internal/gateway/clients.go":        "an order in a list",
+	"internal/cluster/documents_copy.go": "a record is newer than those that replicas have forgotten",
+	"internal/telemetry/otlp.go":         "what a collector is told",
+	"internal/daemon/metrics.go":         "what Prometheus is told",
+	"internal/stdio/read.go":             "what a person is told",
+	"internal/traffic/entry.go":          "when a call began, as a person is told",
+	"internal/traffic/stats.go":          "the minute that a figure belongs to",
+	"internal/traffic/history.go":        "the minute that a figure belongs to",
+	"internal/web/uptime.go":             "the time that a strip shows",
+	"internal/http1/server_raw.go":       "the Date of an answer",
+	"internal/script/engine.go":          "the clock that a script is shown",
 }
 
 var timeOfDay = regexp.MustCompile(`\.Unix(Nano|Milli|Micro)?\(\)|\.Round\(0\)`)

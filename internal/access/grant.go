@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
@@ -28,6 +29,9 @@ type Grant struct {
 	// says. Results is the size above which it is shown results in part.
 	Code    bool  `json:"code,omitempty"`
 	Results int64 `json:"results,omitempty"`
+	// Calls is how many calls its holder may make in a minute, whatever
+	// limits.callsPerMinute says.
+	Calls int `json:"calls,omitempty"`
 }
 
 // ways are what the mode and the fit of a grant may be: what the same keys of a
@@ -39,7 +43,7 @@ var ways = map[string][]string{
 
 // ParseScopes reads a grant from scopes as people write them: schema:NAME,
 // server:NAME, tool:NAME, readonly, admin, mode:NAME, fit:NAME, code,
-// results:SIZE.
+// results:SIZE, calls:N.
 func ParseScopes(scopes []string) (Grant, error) {
 	var g Grant
 	for _, scope := range scopes {
@@ -66,8 +70,14 @@ func ParseScopes(scopes []string) (Grant, error) {
 				return Grant{}, &ScopeError{Scope: scope, Kind: kind, Known: []string{"32KB", "1MB"}}
 			}
 			g.Results = limit
+		case kind == "calls" && bound:
+			n, err := strconv.Atoi(pattern)
+			if err != nil || n <= 0 {
+				return Grant{}, &ScopeError{Scope: scope, Kind: kind, Known: []string{"60", "1000"}}
+			}
+			g.Calls = n
 		default:
-			return Grant{}, &ScopeError{Scope: scope, Known: []string{"schema:NAME", "server:NAME", "tool:NAME", "readonly", "admin", "mode:NAME", "fit:NAME", "code", "results:SIZE"}}
+			return Grant{}, &ScopeError{Scope: scope, Known: []string{"schema:NAME", "server:NAME", "tool:NAME", "readonly", "admin", "mode:NAME", "fit:NAME", "code", "results:SIZE", "calls:N"}}
 		}
 	}
 	return g, nil
@@ -120,6 +130,9 @@ func (g Grant) Scopes() []string {
 	}
 	if g.Results > 0 {
 		scopes = append(scopes, fmt.Sprintf("results:%dB", g.Results))
+	}
+	if g.Calls > 0 {
+		scopes = append(scopes, fmt.Sprintf("calls:%d", g.Calls))
 	}
 	return scopes
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/record"
 )
 
 // keyPrefix tells our keys from the tokens of others, to us and to scanners
@@ -54,6 +55,7 @@ func (k *Key) principal() Principal {
 // A file that cannot be read holds no valid key.
 type Keys struct {
 	path string
+	doc  record.Document // what is written; the file has it, too
 
 	looked atomic.Pointer[time.Time] // when the file was last looked at
 
@@ -67,13 +69,20 @@ type Keys struct {
 }
 
 // OpenKeys reads the keys in a file, which need not exist yet.
-func OpenKeys(path string) (*Keys, error) {
-	k := &Keys{path: path, live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
+func OpenKeys(path string) (*Keys, error) { return OpenSharedKeys(path, nil) }
+
+// OpenSharedKeys reads the keys in a file that is this replica's copy of what
+// the shelf has; without a shelf it is OpenKeys.
+func OpenSharedKeys(path string, shelf record.Shelf) (*Keys, error) {
+	k := &Keys{path: path, doc: record.On(shelf, record.Keys, KeyFile(path)), live: map[string]bool{}, subs: map[*func(string)]struct{}{}}
 	k.refresh(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k, k.err
 }
+
+// KeyFile is the file of keys at a path.
+func KeyFile(path string) record.File { return record.File{Path: path, Durable: true} }
 
 // Create makes a key and returns it in plain, this once. Valid keys have
 // different names, so that a name says which one to revoke.

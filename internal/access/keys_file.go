@@ -3,10 +3,8 @@ package access
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 
 	"mcp-all-in-one/internal/disk"
@@ -33,83 +31,53 @@ func (s fileStamp) same(info fs.FileInfo) bool {
 }
 
 func readKeys(path string) ([]Key, fs.FileInfo, error) {
-	f, err := os.Open(path)
+	data, info, err := disk.Read(path, maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, nil, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
+		return nil, info, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, info, i18n.Errorf("%s can be written by others (mode %04o): chmod 600 it", "其他用户可写 %s（权限 %04o）：请执行 chmod 600", path, info.Mode().Perm())
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
-	if err != nil {
-		return nil, info, i18n.Errorf("reading the keys: %w", "读取访问密钥失败：%w", err)
-	}
+	list, err := parseKeys(path, data)
+	return list, info, err
+}
+
+func parseKeys(path string, data []byte) ([]Key, error) {
 	var content keyFile
 	if err := json.Unmarshal(data, &content); err != nil {
-		return nil, info, i18n.Errorf("%s does not hold keys: %w", "%s 中不是访问密钥：%w", path, err)
+		return nil, i18n.Errorf("%s does not hold keys: %w", "%s 中不是访问密钥：%w", path, err)
 	}
-	return content.Keys, info, nil
+	return content.Keys, nil
 }
 
 // change lets edit change the list and writes it: a reader, at any time
 // and after any crash, finds the old list or the new one.
 func (k *Keys) change(edit func([]Key) ([]Key, error)) error {
-	if err := os.MkdirAll(filepath.Dir(k.path), 0o700); err != nil {
-		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
-	}
-	unlock, err := disk.Lock(k.path)
-	if err != nil {
+	if _, _, err := readKeys(k.path); err != nil { // others may write it, for instance
 		return err
 	}
-	defer unlock()
-	list, _, err := readKeys(k.path)
-	if err != nil {
-		return err
-	}
-	if list, err = edit(list); err != nil {
-		return err
-	}
-	data, err := json.MarshalIndent(keyFile{Keys: list}, "", "  ")
-	if err != nil {
-		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
-	}
-	if err := replaceFile(k.path, append(data, '\n')); err != nil {
-		return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
-	}
-	k.refresh(true)
-	return nil
-}
-
-func replaceFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
+	var failed error // of what is done with the list, which says enough
+	err := k.doc.Change(func(old []byte) ([]byte, error) {
+		var list []Key
+		if old != nil {
+			if list, failed = parseKeys(k.path, old); failed != nil {
+				return nil, failed
+			}
+		}
+		if list, failed = edit(list); failed != nil {
+			return nil, failed
+		}
+		data, err := json.MarshalIndent(keyFile{Keys: list}, "", "  ")
+		return append(data, '\n'), err
+	})
 	if err == nil {
-		err = f.Sync()
+		k.refresh(true)
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	if err == nil || failed != nil {
+		return failed
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return err
-	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = dir.Sync() // not every system can
-		dir.Close()
-	}
-	return nil
+	return i18n.Errorf("storing the keys: %w", "保存访问密钥失败：%w", err)
 }

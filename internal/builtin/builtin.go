@@ -16,10 +16,15 @@ import (
 // servers. No configured server can have it.
 const Server = "\x00builtin"
 
+// An Asker asks the client of a call.
+type Asker func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
+
 // An Env is what a tool of ours may reach on behalf of its caller.
 type Env struct {
 	// Principal is the id of the caller's principal.
 	Principal string
+	// Agreed are the servers that a person has agreed to lose by this call.
+	Agreed []string
 	// Catalog is everything that can be reached now, Visible what of it the
 	// caller may see; nil means all.
 	Catalog func() *catalog.Catalog
@@ -30,7 +35,7 @@ type Env struct {
 	Call func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error)
 	// Ask asks the caller's client; it fails where the client does not offer
 	// that.
-	Ask func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error)
+	Ask Asker
 
 	// Read and Prompt read a resource and get a prompt as the caller itself
 	// would.
@@ -67,6 +72,9 @@ type Tool struct {
 	// Script says that it runs a script, Reader that it reads on in kept
 	// results.
 	Script, Reader bool
+	// Removes are the ids of the servers of a person's that a call would remove;
+	// nil where it removes none, whatever its arguments. A person is asked first.
+	Removes func(arguments []byte) []string
 	// Run answers a call; arguments is nil when the caller gave none. An error
 	// of type *jsonrpc.Error is answered as it is.
 	Run func(ctx context.Context, env *Env, arguments []byte) (*jsonrpc.Response, error)

@@ -66,8 +66,11 @@ func (r *running) resolve(params []byte) (server, tool string, bad *thrown) {
 	if server == "" || tool == "" {
 		return "", "", &thrown{Name: callError, Message: "a call needs a server and a tool: tools.SERVER.TOOL(args)"}
 	}
-	view := catalog.View{Visible: r.env.Visible}
 	all := r.env.Catalog()
+	if _, miss := all.ToolOf(server, tool, r.env.Visible); miss == nil {
+		return server, tool, nil // without looking at all the others
+	}
+	view := catalog.View{Visible: r.env.Visible}
 	var servers []string
 	for _, s := range all.Servers(view) {
 		servers = append(servers, s.Name)

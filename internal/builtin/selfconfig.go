@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -52,10 +53,10 @@ func (c *SelfConfig) Set() *Set {
 		c.tool(toolValidate, "验证配置文件", "", "", true, c.validate),
 		c.tool(toolShow, "显示配置文件", "", "", true, c.show),
 		c.tool(toolSchema, "显示配置规则", "", "", true, c.schema),
-		c.tool(toolSet, "写入JSON配置", `"config-content":`+text+`,`+argApply, "config-content", false, c.set),
+		c.tool(toolSet, "写入JSON配置", `"config-content":`+text+`,`+argApply, "config-content", false, c.set).removing(c, setEdit),
 		c.tool(toolAdd, "添加服务，待用户批准", argName+`,"command":`+text+`,"args":{"type":"array","items":`+text+`},"env":`+texts+
 			`,"cwd":`+text+`,"url":`+text+`,"headers":`+texts+`,"type":`+text+`,"replace":{"type":"boolean"},`+argApply, "name", false, c.add),
-		c.tool(toolRemove, "移除服务", argName+`,`+argApply, "name", false, c.remove),
+		c.tool(toolRemove, "移除服务", argName+`,`+argApply, "name", false, c.remove).removing(c, removeEdit),
 	})
 }
 
@@ -122,7 +123,7 @@ func (c *SelfConfig) show(_ context.Context, _ *Env, args []byte) (any, error) {
 	if err != nil {
 		return nil, missingFile(path, err)
 	}
-	content, err := config.Redact(data)
+	content, err := edit.Redact(data)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -16,7 +19,7 @@ import (
 // where that client can ask, and returns those that still wait. One that keeps
 // a secret of the file is not put there: the person would have to see it, and
 // the client must not.
-func (c *SelfConfig) askApproval(ctx context.Context, env *Env, res *config.WriteResult) (left, changed []string) {
+func (c *SelfConfig) askApproval(ctx context.Context, env *Env, res *edit.WriteResult) (left, changed []string) {
 	approvals := res.Config.Approvals()
 	for _, id := range res.Pending {
 		s := serverOf(res.Config, id)
@@ -27,7 +30,7 @@ func (c *SelfConfig) askApproval(ctx context.Context, env *Env, res *config.Writ
 		if err := approvals.Approve(id, s.ApprovalHash()); err != nil {
 			c.Log.Warn("recording an approval", "server", id, "err", err)
 			left = append(left, id)
-			if errors.Is(err, config.ErrChanged) {
+			if errors.Is(err, approval.ErrChanged) {
 				changed = append(changed, id)
 			}
 			continue
@@ -37,24 +40,43 @@ func (c *SelfConfig) askApproval(ctx context.Context, env *Env, res *config.Writ
 	return left, changed
 }
 
-// approved shows the whole entry and waits for the answer. Only an accepted
-// form with a yes in it counts.
+// approved shows the whole entry and waits for the answer.
 func (c *SelfConfig) approved(ctx context.Context, env *Env, s *config.Server) bool {
-	if env.Ask == nil {
-		return false
-	}
 	text := fmt.Sprintf("允许 mcp-all-in-one 启动服务 '%s' 吗？ / Let mcp-all-in-one start the server '%s'?\n%s", s.Name, s.Name, s.Entry())
-	for _, taken := range s.Taken() {
+	for _, taken := range s.Taken {
 		en, zh := taken.Say().Both()
 		text += fmt.Sprintf("\n%s / %s\n  %s", zh, en, strings.Join(taken.Lines, "\n  "))
 	}
+	yes, _ := env.Ask.confirm(ctx, text, "批准启动 / approve", "true 表示允许启动此服务 / true starts it")
+	return yes
+}
+
+// Removal asks the person at the client whether servers may be removed. asked
+// is false where the client cannot ask.
+func (ask Asker) Removal(ctx context.Context, ids []string) (yes, asked bool) {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = i18n.Seen(strings.TrimPrefix(id, config.DefaultSchema+"/"))
+	}
+	list := strings.Join(names, ", ")
+	return ask.confirm(ctx, fmt.Sprintf("允许从 mcp-all-in-one 的配置中移除 %s 吗？ / Let the client remove %s from the configuration of mcp-all-in-one?", list, list),
+		"批准移除 / approve", "true 表示允许移除 / true removes it")
+}
+
+// confirm puts a text to the person at the client. Only an accepted form with a
+// yes in it counts. asked is false where the client cannot ask.
+func (ask Asker) confirm(ctx context.Context, text, title, description string) (yes, asked bool) {
+	if ask == nil {
+		return false, false
+	}
 	params := fmt.Appendf(nil, `{"message":%s,"requestedSchema":{"type":"object","properties":{"approve":{"type":"boolean",`+
-		`"title":"批准启动 / approve","description":"true 表示允许启动此服务 / true starts it"}},"required":["approve"]}}`, jsonrpc.Quote(text))
-	resp, err := env.Ask(ctx, mcp.MethodElicit, params)
+		`"title":%s,"description":%s}},"required":["approve"]}}`, jsonrpc.Quote(text), jsonrpc.Quote(title), jsonrpc.Quote(description))
+	resp, err := ask(ctx, mcp.MethodElicit, params)
 	if err != nil || resp.Err != nil {
-		return false
+		var wire *jsonrpc.Error
+		return false, !errors.As(err, &wire) || wire.Code != jsonrpc.CodeMethodNotFound
 	}
 	action, _ := jsonrpc.GetString(resp.Result, "action")
-	yes, _ := flag(jsonrpc.Get(resp.Result, "content"), "approve")
-	return action == "accept" && yes
+	yes, _ = flag(jsonrpc.Get(resp.Result, "content"), "approve")
+	return action == "accept" && yes, true
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -57,7 +58,7 @@ func describe(err error, data []byte) []any {
 	if !errors.As(err, &load) {
 		return []any{err.Error()}
 	}
-	shown, _ := config.Redact(data) // what cannot be read has no values
+	shown, _ := edit.Redact(data) // what cannot be read has no values
 	list := []any{}
 	for _, p := range load.Problems {
 		if p.Severity != problem.SeverityError {

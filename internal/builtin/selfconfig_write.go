@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -33,12 +34,21 @@ const (
 )
 
 func (c *SelfConfig) set(ctx context.Context, env *Env, args []byte) (any, error) {
+	change, err := setEdit(args)
+	if err != nil {
+		return nil, err
+	}
+	apply, _ := flag(args, "apply")
+	return c.write(ctx, env, args, apply, change)
+}
+
+// setEdit is what set does to the file.
+func setEdit(args []byte) (func(*edit.Draft) error, error) {
 	content, ok := jsonrpc.GetString(args, "config-content")
 	if !ok {
 		return nil, &missingError{"config-content"}
 	}
-	apply, _ := flag(args, "apply")
-	return c.write(ctx, env, args, apply, func(d *config.Draft) error { return d.Replace([]byte(content)) })
+	return func(d *edit.Draft) error { return d.Replace([]byte(content)) }, nil
 }
 
 func (c *SelfConfig) add(ctx context.Context, env *Env, args []byte) (any, error) {
@@ -53,7 +63,7 @@ func (c *SelfConfig) add(ctx context.Context, env *Env, args []byte) (any, error
 		}
 	}
 	replace, _ := flag(args, "replace")
-	return c.write(ctx, env, args, applyUnlessToldNot(args), func(d *config.Draft) error {
+	return c.write(ctx, env, args, applyUnlessToldNot(args), func(d *edit.Draft) error {
 		if d.Entry(schemaOf(args), name) != nil && !replace {
 			return fmt.Errorf("服务 '%s' 已存在；如需修改请设置 replace", name)
 		}
@@ -62,21 +72,51 @@ func (c *SelfConfig) add(ctx context.Context, env *Env, args []byte) (any, error
 }
 
 func (c *SelfConfig) remove(ctx context.Context, env *Env, args []byte) (any, error) {
+	change, err := removeEdit(args)
+	if err != nil {
+		return nil, err
+	}
+	return c.write(ctx, env, args, applyUnlessToldNot(args), change)
+}
+
+// removeEdit is what remove does to the file.
+func removeEdit(args []byte) (func(*edit.Draft) error, error) {
 	name, ok := jsonrpc.GetString(args, "name")
 	if !ok || name == "" {
 		return nil, &missingError{"name"}
 	}
-	return c.write(ctx, env, args, applyUnlessToldNot(args), func(d *config.Draft) error { return d.RemoveServer(schemaOf(args), name) })
+	return func(d *edit.Draft) error { return d.RemoveServer(schemaOf(args), name) }, nil
+}
+
+// removing gives a tool the question whether it removes servers of a person's.
+// A call that fails removes none; why it fails is the tool's to say.
+func (t Tool) removing(c *SelfConfig, changes func(args []byte) (func(*edit.Draft) error, error)) Tool {
+	t.Removes = func(args []byte) []string {
+		path, err := c.file(args)
+		if err != nil {
+			return nil
+		}
+		change, err := changes(args)
+		if err != nil {
+			return nil
+		}
+		ids, err := edit.Removed(path, edit.WriteOptions{Load: c.Load, Pending: true}, change)
+		if err != nil {
+			return nil // the write reads the same, and removes nothing unasked
+		}
+		return ids
+	}
+	return t
 }
 
 // write changes a file on behalf of a client: every server that it adds or
 // changes waits for approval.
-func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply bool, edit func(*config.Draft) error) (any, error) {
+func (c *SelfConfig) write(ctx context.Context, env *Env, args []byte, apply bool, change func(*edit.Draft) error) (any, error) {
 	path, err := c.file(args)
 	if err != nil {
 		return nil, err
 	}
-	res, err := config.Update(path, config.WriteOptions{Load: c.Load, Pending: true, By: env.Principal}, edit)
+	res, err := edit.Update(path, edit.WriteOptions{Load: c.Load, Pending: true, By: env.Principal, Agreed: env.Agreed}, change)
 	if err != nil {
 		c.Log.Warn("a client's change of the configuration was refused", "path", path, "err", err)
 		return written{Path: path, Errors: sentences(err)}, nil

@@ -123,6 +123,9 @@ func (c *Catalog) nameTable(k Kind) table {
 			if !rules.lists(item.Key) {
 				continue
 			}
+			if arguments := rules.Items[item.Key].Arguments; len(arguments) > 0 && k == Tools {
+				item = narrowed(item, arguments)
+			}
 			entries = append(entries, entry{source: int32(i), item: item, name: item.Key})
 			e := &entries[len(entries)-1]
 			if to := rules.Items[item.Key].Rename; to != "" {

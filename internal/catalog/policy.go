@@ -1,5 +1,14 @@
 package catalog
 
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
 // Naming is how the names of a server's tools and prompts are listed.
 type Naming uint8
 
@@ -36,6 +45,43 @@ type Override struct {
 	Rename string
 	// Description replaces the item's own.
 	Description string
+	// Arguments of a tool that the configuration sets or hides.
+	Arguments map[string]Argument
+}
+
+// An Argument is what the configuration does to an argument of a tool.
+type Argument struct {
+	Hidden  bool   // it is not listed
+	Default []byte // its value in calls that leave it out; nil for none
+}
+
+// narrowed is a tool as clients see it, whose arguments the configuration sets or
+// hides.
+func narrowed(tool *Item, arguments map[string]Argument) *Item {
+	schema := tool.InputSchema
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		switch a := arguments[name]; {
+		case a.Hidden:
+			schema = jsonrpc.Set(schema, nil, "properties", name)
+		case a.Default != nil && bytes.HasPrefix(jsonrpc.Get(schema, "properties", name), []byte("{")):
+			schema = jsonrpc.Set(schema, a.Default, "properties", name, "default")
+		}
+	}
+	var required []string
+	for _, name := range tool.Required {
+		if a := arguments[name]; !a.Hidden && a.Default == nil {
+			required = append(required, name)
+		}
+	}
+	if len(required) < len(tool.Required) {
+		var list []byte // none: draft 4 has no empty list
+		if len(required) > 0 {
+			list, _ = json.Marshal(required) // never fails for texts
+		}
+		schema = jsonrpc.Set(schema, list, "required")
+	}
+	item := newItem(Tools, jsonrpc.Set(tool.Raw, schema, "inputSchema"))
+	return &item
 }
 
 func (p *Policy) rules(k Kind) *Rules {

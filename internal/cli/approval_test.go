@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/mcptest"
 )
 
@@ -110,7 +111,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 	t.Run("door/5 what it takes away is in the question", func(t *testing.T) {
 		s := settingsOf(t, `,"fs":{"command":"true","deny":["delete_*"],"tools":{"send":{"ask":true}}},"old":{"command":"true","pin":"hold"}`)
 		s.Initialize("2025-06-18", `{"elicitation":{}}`)
-		s.attempt("remove-mcp-server", `{"name":"old"}`, `{"action":"decline"}`)
+		s.attempt("remove-mcp-server", `{"name":"old"}`, `{"action":"accept","content":{"approve":true}}`)
 		q := s.attempt("add-mcp-server", `{"name":"fs","command":"true","replace":true}`, `{"action":"decline"}`)
 		var message struct{ Params struct{ Message string } }
 		if err := json.Unmarshal([]byte(q), &message); err != nil {
@@ -134,7 +135,7 @@ func TestApprovalShowsEverything(t *testing.T) {
 		s := openSettings(t, `{"elicitation":{}}`)
 		s.Send(`{"jsonrpc":"2.0","id":"swap","method":"tools/call","params":{"name":"mcp-all-in-one-add-mcp-server","arguments":{"name":"x","command":"true"}}}`)
 		q := s.Request("elicitation/create")
-		_, err := config.Update(s.path, config.WriteOptions{Pending: true, Load: config.LoadOptions{Home: filepath.Dir(s.path)}}, func(d *config.Draft) error {
+		_, err := edit.Update(s.path, edit.WriteOptions{Pending: true, Load: config.LoadOptions{Home: filepath.Dir(s.path)}}, func(d *edit.Draft) error {
 			return d.SetServer("", "x", []byte(`{`+s.touch()+`}`))
 		})
 		if err != nil {

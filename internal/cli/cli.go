@@ -28,6 +28,7 @@ func Run(ctx context.Context, e env.Env) int {
 	a.Lang = env.Language(a.Getenv)
 	name, args := identify(e.Args)
 	a.Personality = env.Personalities()[name]
+	a.Share = manage.Share(a)
 	root := roots()[name](a)
 	if a.Personality.Own {
 		args = run.BareHelp(args, env.FirstWord(root.PersistentFlags(), args))

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -260,7 +261,7 @@ func TestImportStoresSecrets(t *testing.T) {
 	if strings.Contains(out, "figd_") || !strings.Contains(out, "Bearer ${secret:figma-authorization}") {
 		t.Errorf("exported: %s", out)
 	}
-	got, err := secrets.NewFileStore(config.UserDir(os.Getenv("HOME"))).Get("figma-authorization")
+	got, err := secrets.NewFileStore(folders.UserDir(os.Getenv("HOME"))).Get("figma-authorization")
 	if err != nil || got != "figd_0123456789" {
 		t.Errorf("stored: %q %v", got, err)
 	}

@@ -145,3 +145,31 @@ func TestDoctorNamesTheFix(t *testing.T) {
 		})
 	}
 }
+
+// TestDoctorDoesNotWaitForSilence asks a gateway about a server that takes
+// connections and says nothing: what the gateway knows of it is shown at once.
+func TestDoctorDoesNotWaitForSilence(t *testing.T) {
+	t.Run("true/12 at once", func(t *testing.T) {
+		ended := make(chan struct{})
+		silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case <-ended:
+			case <-r.Context().Done():
+			}
+		}))
+		t.Cleanup(func() { close(ended); silent.Close() })
+		file := mcptest.WriteConfig(t, `{"mcpServers":{"silent":{"url":"`+silent.URL+`/mcp"}}}`)
+		p := mcptest.Product(t, "http", "--mcp-config", file, "--port", "0")
+		mcptest.Start(t, p).Listening()
+		cmd := exec.CommandContext(t.Context(), p.Path, "doctor", "-c", file)
+		cmd.Env = append(append(os.Environ(), p.Env...), "MCP_AIO_LANG=en")
+		began := time.Now()
+		out, _ := cmd.Output() // it exits with 4
+		if !strings.Contains(string(out), "it has not answered for") {
+			t.Errorf("doctor says %s", out)
+		}
+		if took := time.Since(began); took > 8*time.Second { // a step on the way to a server may take 10 s
+			t.Errorf("doctor took %v", took)
+		}
+	})
+}

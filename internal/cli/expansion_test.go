@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/secrets"
 )
@@ -58,7 +59,7 @@ func TestNothingIsExpanded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	store := secrets.NewFileStore(config.UserDir(dir))
+	store := secrets.NewFileStore(folders.UserDir(dir))
 	if err := store.Set("held", secret+"-secret"); err != nil {
 		t.Fatal(err)
 	}

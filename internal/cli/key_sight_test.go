@@ -21,7 +21,8 @@ func TestKeySight(t *testing.T) {
 	dir, binary := t.TempDir(), mcptest.BuildProduct(t)
 	path := filepath.Join(dir, "mcp.json")
 	demo := fmt.Sprintf(`{"command": %q, "args": ["demo"]}`, binary)
-	content := fmt.Sprintf(`{"startWait": "1m", "mcpServers": {"demo": %s, "other": %s}, "schemas": {"work": {"mcpServers": {"mine": %s}}}}`, demo, demo, demo)
+	loud := fmt.Sprintf(`{"command": "sh", "args": ["-c", "echo the licence ends soon >&2; exec '%s' demo"]}`, binary)
+	content := fmt.Sprintf(`{"startWait": "1m", "mcpServers": {"demo": %s, "other": %s}, "schemas": {"work": {"mcpServers": {"mine": %s}}}}`, demo, loud, demo)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +81,15 @@ func TestKeySight(t *testing.T) {
 			}
 		}
 	}
+	t.Run("door/9 lines that a server wrote", func(t *testing.T) {
+		status, body := ask(t, "all", "GET", "/api/v1/logs/other", "")
+		if status != http.StatusOK || !strings.Contains(body, `"source":"stderr","text":"the licence ends soon"`) {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, body := ask(t, "tool", "GET", "/api/v1/logs/other", ""); strings.Contains(body, "licence") {
+			t.Errorf("a key that does not see the server reads its log: %d %s", status, body)
+		}
+	})
 	t.Run("door/9 counts", func(t *testing.T) {
 		var page struct {
 			Summary struct {

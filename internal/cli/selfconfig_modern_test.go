@@ -87,15 +87,14 @@ func (s *settings) validated() string {
 // neither answers nor ends: they are how it is removed.
 func TestSelfConfigurationBesideHangingServer(t *testing.T) {
 	s := settingsOf(t, `,"hangs":{"command":"sleep","args":["600"]}`)
-	s.Initialize("2025-06-18", `{}`)
+	s.Initialize("2025-06-18", `{"elicitation":{}}`)
 	start := time.Now()
-	for tool, arguments := range map[string]string{
-		"show-mcp-config": `{}`, "validate-mcp-config": `{}`, "show-mcp-config-schema": `{}`, "remove-mcp-server": `{"name":"hangs","apply":true}`,
-	} {
+	for tool, arguments := range map[string]string{"show-mcp-config": `{}`, "validate-mcp-config": `{}`, "show-mcp-config-schema": `{}`} {
 		if text, isError := s.run(tool, arguments); isError {
 			t.Errorf("%s: %s", tool, text)
 		}
 	}
+	s.attempt("remove-mcp-server", `{"name":"hangs","apply":true}`, `{"action":"accept","content":{"approve":true}}`)
 	// startWait is a minute here, and no tool is about the servers.
 	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("the tools waited %v for a server that hangs", took)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -101,7 +102,7 @@ func TestApproveShowsAgain(t *testing.T) {
 		}
 		propose := func(entry string) {
 			t.Helper()
-			_, err := config.Update(path, config.WriteOptions{Pending: true}, func(d *config.Draft) error { return d.SetServer("", "x", []byte(entry)) })
+			_, err := edit.Update(path, edit.WriteOptions{Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "x", []byte(entry)) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -89,33 +88,12 @@ func (p *releasePage) put(t *testing.T, version string, program []byte) {
 	p.files[archive], p.files["SHA256SUMS"], p.files["SHA256SUMS.minisig"] = out.Bytes(), sums, minisign.Sign(p.private, sums)
 }
 
-// build makes the program as a release does; a version other than its own is
-// put into its source.
+// build makes the program as a release does, with a version of its own.
 func (p *releasePage) build(t *testing.T, version, key string) []byte {
 	t.Helper()
-	root, dir := filepath.Join("..", ".."), t.TempDir()
-	path := filepath.Join(dir, "mcp-all-in-one")
-	source := filepath.Join(root, "internal", "mcp", "product.go")
-	text, err := os.ReadFile(source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := filepath.Join(dir, "product.go")
-	if err := os.WriteFile(changed, bytes.Replace(text, []byte(`"`+ours.ProductVersion+`"`), []byte(`"`+version+`"`), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if source, err = filepath.Abs(source); err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	in := "mcp-all-in-one/internal/upgrade"
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-ldflags", fmt.Sprintf("-s -w -X %s.source=%s -X %s.key=%s", in, p.url, in, key), "-o", path, ".")
+	root, path := filepath.Join("..", ".."), filepath.Join(t.TempDir(), "mcp-all-in-one")
+	const in = "mcp-all-in-one/internal"
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags", fmt.Sprintf("-s -w -X %s/upgrade.source=%s -X %s/upgrade.key=%s -X %s/mcp.ProductVersion=%s", in, p.url, in, key, in, version), "-o", path, ".")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

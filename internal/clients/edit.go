@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -43,15 +43,15 @@ func editClientText(c *Client, data []byte, name string, raw []byte) ([]byte, er
 		if err != nil {
 			return nil, err
 		}
-		return config.SetMember(data, document.FormatYAML, list, c.key)
+		return edit.SetMember(data, document.FormatYAML, list, c.key)
 	case c.format == clientYAML:
-		return config.SetMember(data, document.FormatYAML, raw, c.key, name)
+		return edit.SetMember(data, document.FormatYAML, raw, c.key, name)
 	}
 	doc, err := asJSON(data, c.format)
 	if err != nil {
 		return nil, err
 	}
-	return config.SetMember(data, document.FormatJSON, raw, append(c.holder(doc), name)...)
+	return edit.SetMember(data, document.FormatJSON, raw, append(c.holder(doc), name)...)
 }
 
 // listWith is the client's list of servers with one changed.

@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 )
 
 // RawEntry is an entry as the file has it, indented.
 func RawEntry(a *env.Env, path, schema, name string) ([]byte, error) {
 	var entry []byte
-	_, err := config.Update(path, a.WriteOptions(), func(d *config.Draft) error {
+	_, err := edit.Update(path, a.WriteOptions(), func(d *edit.Draft) error {
 		entry = d.Entry(schema, name)
 		return env.ErrLookOnly
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
@@ -68,7 +69,7 @@ func ImportAll(ctx context.Context, a *env.Env, list []Translation, f ImportFlag
 	if err != nil {
 		return nil, err
 	}
-	_, err = config.Update(found.Path, a.WriteOptions(), func(d *config.Draft) error {
+	_, err = edit.Update(found.Path, a.WriteOptions(), func(d *edit.Draft) error {
 		for _, t := range adding {
 			raw, err := json.Marshal(t.entry)
 			set := d.SetServer

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 )
@@ -117,7 +118,7 @@ func planReturn(a *env.Env, change *Change, all map[string]connection) {
 // returnServers takes out of our file what planReturn found.
 func returnServers(ctx context.Context, a *env.Env, leaving []addition) error {
 	for _, add := range leaving {
-		_, err := config.Update(add.Config, a.WriteOptions(), func(d *config.Draft) error { return d.RemoveServer(add.Schema, add.Name) })
+		_, err := edit.Update(add.Config, a.WriteOptions(), func(d *edit.Draft) error { return d.RemoveServer(add.Schema, add.Name) })
 		if err != nil {
 			return err
 		}

@@ -3,12 +3,15 @@ package clients
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/pelletier/go-toml/v2"
-	"github.com/tailscale/hujson"
 
+	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 )
@@ -85,7 +88,7 @@ func asJSON(data []byte, format clientFormat) ([]byte, error) {
 	case clientTOML:
 		var doc map[string]any
 		if err := toml.Unmarshal(data, &doc); err != nil {
-			return nil, err
+			return nil, tomlError(err)
 		}
 		return json.Marshal(doc)
 	case clientYAML:
@@ -97,9 +100,20 @@ func asJSON(data []byte, format clientFormat) ([]byte, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	doc, err := hujson.Standardize(slices.Clone(data))
+	doc, err := document.PlainJSON(data)
 	if err != nil {
 		return nil, err
 	}
 	return jsonrpc.Compact(nil, doc), nil
+}
+
+// tomlError says in our words where a file is wrong.
+func tomlError(err error) error {
+	var at problem.Pos
+	var wrong *toml.DecodeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	at.Line, at.Col = wrong.Position()
+	return document.AtPlace(at, i18n.Plain(strings.TrimPrefix(wrong.Error(), "toml: ")))
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 )
 
 // A connection is how a client's file was changed, so that it can be undone.
@@ -50,7 +50,7 @@ func (c *connection) follow(earlier connection, before []byte) {
 	}
 }
 
-func connectionsFile() string { return filepath.Join(config.StateDir(), "connections.json") }
+func connectionsFile() string { return filepath.Join(folders.StateDir(), "connections.json") }
 
 // Connections are those that were made on this machine, by client.
 func Connections() (map[string]connection, error) {
@@ -80,7 +80,7 @@ func remember(id string, c *connection) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(config.StateDir(), 0o700); err != nil {
+	if err := os.MkdirAll(folders.StateDir(), 0o700); err != nil {
 		return err
 	}
 	return writeAtOnce(connectionsFile(), data, 0o600)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -52,8 +52,8 @@ func translate(a *env.Env, c *Client, f foreign) Translation {
 			t.note(a.T("not taken over: ", "未导入：") + left)
 		}
 	}
-	if n := strings.Count(string(f.raw), config.Redacted); n > 0 {
-		t.skip = fmt.Sprintf(a.T("%d values say %s: write them into the file, or export with --with-secrets", "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, config.Redacted)
+	if n := strings.Count(string(f.raw), edit.Redacted); n > 0 {
+		t.skip = fmt.Sprintf(a.T("%d values say %s: write them into the file, or export with --with-secrets", "%d 个值为 %s：请在文件中填写，或用 --with-secrets 导出"), n, edit.Redacted)
 		return t
 	}
 	if t.entry["command"] == nil && t.entry["url"] == nil {

@@ -1,5 +1,6 @@
-// Package cluster is what replicas agree on: who belongs to them. Requests never
-// wait for it: what they need is in the request, or in memory.
+// Package cluster is what replicas agree on: who belongs to them, and the texts
+// that they share. Requests never wait for it: what they need is in the request,
+// or in memory.
 package cluster
 
 import (

@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// life is how long a record lasts that is not renewed.
-	life = 10 * time.Second
+	// Life is how long a record lasts that is not renewed. A healthy replica must
+	// outlive the election of a leader in NATS, which takes up to 9 seconds.
+	Life = 15 * time.Second
 	// renewal is how often a replica says that it is there.
-	renewal = 3 * time.Second
+	renewal = 2 * time.Second
 	// patience bounds one use of the engine.
 	patience = 2 * time.Second
 	// silence is how long a watch may not show what we wrote ourselves.
@@ -45,13 +46,14 @@ type Member struct {
 	Version string            `json:"version"`
 	Config  string            `json:"config"` // digest
 	Labels  map[string]string `json:"labels,omitempty"`
+	Weight  int               `json:"weight,omitempty"` // how many servers it takes, compared with the others
 	State   State             `json:"state"`
 	Started time.Time         `json:"started"`
 }
 
-// A record is what the engine keeps of a member. The serial grows, so that an
+// A membership is what the engine keeps of a member. The serial grows, so that an
 // old record is known as one.
-type record struct {
+type membership struct {
 	Member
 	Serial uint64 `json:"serial"`
 }
@@ -79,7 +81,7 @@ type Members struct {
 	done  chan struct{}
 
 	// Of run alone.
-	engine   Engine
+	engine   Engine // Engine returns it to others
 	revision uint64
 	serial   uint64
 	unwatch  context.CancelFunc // nil without a watch
@@ -89,6 +91,10 @@ type Members struct {
 	serials map[string]uint64 // the last of each boot
 	refused map[string]bool   // keys whose record was refused
 	shown   time.Time         // when the watch last showed our own record, or began
+	fates   fates
+	opened  Engine
+	renewed time.Time
+	changes chan struct{} // closed and replaced at every change
 	away    bool
 	since   time.Time
 	why     error
@@ -100,6 +106,7 @@ func Join(ctx context.Context, opt Options) *Members {
 	m := &Members{
 		opt: opt, soon: make(chan struct{}, 1), leave: make(chan struct{}), done: make(chan struct{}),
 		serials: map[string]uint64{}, refused: map[string]bool{}, away: true, since: time.Now(),
+		fates: newFates(), changes: make(chan struct{}),
 	}
 	m.ctx, m.stop = context.WithCancel(ctx)
 	go m.run()
@@ -160,6 +167,7 @@ func (m *Members) run() {
 				m.lost(err)
 			} else {
 				defer closeEngine()
+				m.setEngine(m.engine)
 			}
 		}
 		if m.engine != nil {
@@ -204,21 +212,23 @@ func (m *Members) silent() bool {
 // renew writes our record.
 func (m *Members) renew(ctx context.Context) error {
 	m.serial++
+	began := time.Now()
 	self := m.opt.Self()
 	key := prefix + self.Node
-	plain, err := json.Marshal(record{self, m.serial})
+	plain, err := json.Marshal(membership{self, m.serial})
 	if err != nil {
 		return err
 	}
 	data := []byte(m.opt.Box.SealAs(key, plain))
-	revision, err := m.engine.Put(ctx, Live, key, data, m.revision, life)
+	revision, err := m.engine.Put(ctx, Live, key, data, m.revision, Life)
 	if errors.Is(err, ErrConflict) {
 		if revision, err = m.standing(ctx, &self, key); err == nil {
-			revision, err = m.engine.Put(ctx, Live, key, data, revision, life)
+			revision, err = m.engine.Put(ctx, Live, key, data, revision, Life)
 		}
 	}
 	if err == nil {
 		m.revision = revision
+		m.noteRenewal(began)
 	}
 	return err
 }
@@ -240,7 +250,7 @@ func (m *Members) standing(ctx context.Context, self *Member, key string) (uint6
 }
 
 // open reads a record that one with the secret wrote under this key.
-func (m *Members) open(v Value) (r record, ok bool) {
+func (m *Members) open(v Value) (r membership, ok bool) {
 	plain, ok := m.opt.Box.OpenAs(v.Key, string(v.Data))
 	return r, ok && json.Unmarshal(plain, &r) == nil && prefix+r.Node == v.Key
 }

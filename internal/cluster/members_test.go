@@ -106,7 +106,7 @@ var memberTests = map[string]func(t *testing.T, w *world){
 		_, crash := w.join("b", "2", nil)
 		w.pass(time.Second)
 		crash()
-		w.pass(6 * time.Second)
+		w.pass(11 * time.Second)
 		w.wants(a, "a 1 ready, b 2 ready")
 		w.pass(5 * time.Second)
 		w.wants(a, "a 1 ready")

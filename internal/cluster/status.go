@@ -14,6 +14,14 @@ type Status struct {
 	Node    string         `json:"node"` // who says so
 	Engine  EngineStatus   `json:"engine"`
 	Members []MemberStatus `json:"members"`
+	Placed  []PlacedStatus `json:"placed,omitempty"` // the servers that run once, by name
+}
+
+// PlacedStatus is a server that runs once in the cluster.
+type PlacedStatus struct {
+	Server string `json:"server"`         // schema, slash, name
+	Node   string `json:"node,omitempty"` // who has it; empty while nobody has
+	Epoch  uint64 `json:"epoch,omitempty"`
 }
 
 // States of an engine.
@@ -30,6 +38,7 @@ type EngineStatus struct {
 	Since   time.Time `json:"since,omitzero"` // when it was reached, or lost
 	Error   string    `json:"error,omitempty"`
 	ErrorZH string    `json:"errorZH,omitempty"`
+	Shared  int       `json:"shared,omitempty"` // records that the replicas share
 }
 
 // MemberStatus is one replica. Of one that nobody ever heard of there is only

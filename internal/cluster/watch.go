@@ -15,6 +15,7 @@ func (m *Members) watch() error {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.mu.Lock()
 	m.shown = time.Now()
+	m.fates.watches++
 	m.mu.Unlock()
 	fresh, present := map[string]Member{}, true
 	err := m.engine.Watch(ctx, Live, prefix, func(v Value) {
@@ -26,12 +27,14 @@ func (m *Members) watch() error {
 			present = false
 			m.members = fresh
 		case v.Deleted:
+			m.fates.left(fresh[v.Key[len(prefix):]])
 			delete(fresh, v.Key[len(prefix):])
 		default:
 			m.take(fresh, v)
 		}
 		if !present {
 			m.reached()
+			m.changedLocked()
 		}
 	})
 	if err != nil {
@@ -63,6 +66,7 @@ func (m *Members) take(to map[string]Member, v Value) {
 		m.serials[before.Boot] = math.MaxUint64 // that run has ended
 	}
 	m.serials[r.Boot] = r.Serial
+	m.fates.showed(r.Boot)
 	to[r.Node] = r.Member
 }
 

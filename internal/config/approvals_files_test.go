@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -28,12 +30,12 @@ func TestApprovalCoversFiles(t *testing.T) {
 				load.Project = project
 				if project {
 					put(t, path, `{"mcpServers": {"new": {`+key+`}}}`)
-				} else if _, err := Update(path, WriteOptions{Load: load, Pending: true}, func(d *Draft) error { return d.SetServer("", "new", []byte(`{`+key+`}`)) }); err != nil {
+				} else if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "new", []byte(`{`+key+`}`)) }); err != nil {
 					t.Fatal(err)
 				}
-				server := func() (*Config, *Server) {
+				server := func() (*config.Config, *config.Server) {
 					t.Helper()
-					cfg, err := Load(load)
+					cfg, err := config.Load(load)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -84,7 +86,7 @@ func TestOwnFilesNeedNoApproval(t *testing.T) {
 	part := put(t, filepath.Join(filepath.Dir(path), "part"), "one\n")
 	for _, text := range []string{"one", "two"} {
 		put(t, part, text)
-		cfg, err := Load(options(t, path, nil))
+		cfg, err := config.Load(options(t, path, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

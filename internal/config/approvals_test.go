@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"errors"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -17,18 +20,18 @@ import (
 func TestPendingWrites(t *testing.T) {
 	path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "info"}}`)
 	load := options(t, path, nil)
-	client := WriteOptions{Load: load, Pending: true}
-	propose := func(t *testing.T, name, entry string) *WriteResult {
+	client := edit.WriteOptions{Load: load, Pending: true}
+	propose := func(t *testing.T, name, entry string) *edit.WriteResult {
 		t.Helper()
-		res, err := Update(path, client, func(d *Draft) error { return d.SetServer("", name, []byte(entry)) })
+		res, err := edit.Update(path, client, func(d *edit.Draft) error { return d.SetServer("", name, []byte(entry)) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return res
 	}
-	server := func(t *testing.T, name string) (*Config, *Server) {
+	server := func(t *testing.T, name string) (*config.Config, *config.Server) {
 		t.Helper()
-		cfg, err := Load(load)
+		cfg, err := config.Load(load)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +53,7 @@ func TestPendingWrites(t *testing.T) {
 		shown := before.ApprovalHash()
 		propose(t, "new", `{"command": "worse"}`)
 		cfg, s := server(t, "new")
-		if err := cfg.Approvals().Approve(s.ID(), shown); !errors.Is(err, ErrChanged) {
+		if err := cfg.Approvals().Approve(s.ID(), shown); !errors.Is(err, approval.ErrChanged) {
 			t.Errorf("approving the old entry = %v", err)
 		}
 		if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
@@ -74,7 +77,7 @@ func TestPendingWrites(t *testing.T) {
 	})
 	t.Run("a person's edit takes the mark away", func(t *testing.T) {
 		propose(t, "hand", `{"command": "evil"}`)
-		_, err := Update(path, WriteOptions{Load: load}, func(d *Draft) error { return d.SetServer("", "hand", []byte(`{"command": "mine"}`)) })
+		_, err := edit.Update(path, edit.WriteOptions{Load: load}, func(d *edit.Draft) error { return d.SetServer("", "hand", []byte(`{"command": "mine"}`)) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +92,8 @@ func TestPendingWrites(t *testing.T) {
 			`{"mcpServers": {"own": {"command": "x"}}, "logging": {"level": "info"}, "access": {"enabled": false}}`,
 			`{"schemas": {"default": {"mcpServers": {"own": {"command": "x"}}}}, "logging": {"level": "info"}}`,
 		} {
-			_, err := Update(path, client, func(d *Draft) error { return d.Replace([]byte(content)) })
-			if !errors.Is(err, ErrServersOnly) {
+			_, err := edit.Update(path, client, func(d *edit.Draft) error { return d.Replace([]byte(content)) })
+			if !errors.Is(err, edit.ErrServersOnly) {
 				t.Errorf("%s: %v", content, err)
 			}
 		}
@@ -102,7 +105,7 @@ func TestPendingWrites(t *testing.T) {
 		if err := os.WriteFile(path+".pending.json", []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Load(load)
+		_, err := config.Load(load)
 		problemOf(t, err, problem.Marks)
 	})
 }
@@ -112,63 +115,63 @@ func TestPendingWrites(t *testing.T) {
 func TestTaken(t *testing.T) {
 	const guarded = `{"command": "x", "deny": ["delete_*"], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`
 	settings := []string{`- deny: ["delete_*"]`, `- pin: "hold"`, `- sandbox: {"hosts":"none"}`, `- tools: {"send":{"ask":"true"},"wipe":{"enabled":"false"}}`}
-	set := func(name, entry string) func(*Draft) error {
-		return func(d *Draft) error { return d.SetServer("", name, []byte(entry)) }
+	set := func(name, entry string) func(*edit.Draft) error {
+		return func(d *edit.Draft) error { return d.SetServer("", name, []byte(entry)) }
 	}
-	remove := func(d *Draft) error { return d.RemoveServer("", "fs") }
-	own := Taken{Server: "fs", Lines: settings}
-	gone := Taken{Server: "fs", Removed: true, Lines: settings}
+	remove := func(d *edit.Draft) error { return d.RemoveServer("", "fs") }
+	own := approval.Taken{Server: "fs", Lines: settings}
+	gone := approval.Taken{Server: "fs", Removed: true, Lines: settings}
 	for name, tt := range map[string]struct {
-		person []func(*Draft) error // before the client
-		edits  []func(*Draft) error
+		person []func(*edit.Draft) error // before the client
+		edits  []func(*edit.Draft) error
 		ask    string
-		want   []Taken
+		want   []approval.Taken
 	}{
-		"replaced":              {nil, []func(*Draft) error{set("fs", `{"command": "x"}`)}, "fs", []Taken{own}},
-		"replaced twice":        {nil, []func(*Draft) error{set("fs", `{"command": "y"}`), set("fs", `{"command": "x"}`)}, "fs", []Taken{own}},
-		"removed and added":     {nil, []func(*Draft) error{remove, set("fs", `{"command": "x"}`)}, "fs", []Taken{own}},
-		"under another name":    {nil, []func(*Draft) error{remove, set("fs2", `{"command": "x"}`)}, "fs2", []Taken{gone}},
-		"all at once":           {nil, []func(*Draft) error{func(d *Draft) error { return d.Replace([]byte(`{"mcpServers": {"fs2": {"command": "x"}}}`)) }}, "fs2", []Taken{gone}},
-		"weakened":              {nil, []func(*Draft) error{set("fs", `{"command": "x", "deny": [], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`)}, "fs", []Taken{{Server: "fs", Lines: []string{settings[0], "+ deny: []"}}}},
-		"kept":                  {nil, []func(*Draft) error{set("fs", `{"command": "y", "deny": ["delete_*"], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`)}, "fs", nil},
-		"another":               {nil, []func(*Draft) error{set("new", `{"command": "x"}`)}, "new", nil},
-		"a person gave them up": {[]func(*Draft) error{set("fs", `{"command": "x"}`)}, []func(*Draft) error{set("fs", `{"command": "y"}`)}, "fs", nil},
-		"a person removed it":   {[]func(*Draft) error{remove}, []func(*Draft) error{set("fs", `{"command": "y"}`)}, "fs", nil},
+		"replaced":              {nil, []func(*edit.Draft) error{set("fs", `{"command": "x"}`)}, "fs", []approval.Taken{own}},
+		"replaced twice":        {nil, []func(*edit.Draft) error{set("fs", `{"command": "y"}`), set("fs", `{"command": "x"}`)}, "fs", []approval.Taken{own}},
+		"removed and added":     {nil, []func(*edit.Draft) error{remove, set("fs", `{"command": "x"}`)}, "fs", []approval.Taken{own}},
+		"under another name":    {nil, []func(*edit.Draft) error{remove, set("fs2", `{"command": "x"}`)}, "fs2", []approval.Taken{gone}},
+		"all at once":           {nil, []func(*edit.Draft) error{func(d *edit.Draft) error { return d.Replace([]byte(`{"mcpServers": {"fs2": {"command": "x"}}}`)) }}, "fs2", []approval.Taken{gone}},
+		"weakened":              {nil, []func(*edit.Draft) error{set("fs", `{"command": "x", "deny": [], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`)}, "fs", []approval.Taken{{Server: "fs", Lines: []string{settings[0], "+ deny: []"}}}},
+		"kept":                  {nil, []func(*edit.Draft) error{set("fs", `{"command": "y", "deny": ["delete_*"], "pin": "hold", "tools": {"send": {"ask": true}, "wipe": {"enabled": false}}, "sandbox": {"hosts": "none"}}`)}, "fs", nil},
+		"another":               {nil, []func(*edit.Draft) error{set("new", `{"command": "x"}`)}, "new", nil},
+		"a person gave them up": {[]func(*edit.Draft) error{set("fs", `{"command": "x"}`)}, []func(*edit.Draft) error{set("fs", `{"command": "y"}`)}, "fs", nil},
+		"a person removed it":   {[]func(*edit.Draft) error{remove}, []func(*edit.Draft) error{set("fs", `{"command": "y"}`)}, "fs", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, "mcp.json", `{"mcpServers": {"fs": `+guarded+`}}`)
 			load := options(t, path, nil)
-			for _, edit := range tt.person {
-				if _, err := Update(path, WriteOptions{Load: load}, edit); err != nil {
+			for _, change := range tt.person {
+				if _, err := edit.Update(path, edit.WriteOptions{Load: load}, change); err != nil {
 					t.Fatal(err)
 				}
 			}
-			var res *WriteResult
-			for _, edit := range tt.edits {
+			var res *edit.WriteResult
+			for _, change := range tt.edits {
 				var err error
-				if res, err = Update(path, WriteOptions{Load: load, Pending: true}, edit); err != nil {
+				if res, err = edit.Update(path, edit.WriteOptions{Load: load, Pending: true, Agreed: []string{"default/fs"}}, change); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(tt.want, res.Config.Schemas[0].Server(tt.ask).Taken()); diff != "" {
+			if diff := cmp.Diff(tt.want, res.Config.Schemas[0].Server(tt.ask).Taken); diff != "" {
 				t.Errorf("asked at once (-want +got):\n%s", diff)
 			}
-			cfg, err := Load(load)
+			cfg, err := config.Load(load)
 			if err != nil {
 				t.Fatal(err)
 			}
 			s := cfg.Schemas[0].Server(tt.ask)
-			if diff := cmp.Diff(tt.want, s.Taken()); diff != "" || !s.Pending {
+			if diff := cmp.Diff(tt.want, s.Taken); diff != "" || !s.Pending {
 				t.Errorf("asked later (-want +got):\n%s", diff)
 			}
 			if err := cfg.Approvals().Approve(s.ID(), s.ApprovalHash()); err != nil {
 				t.Fatal(err)
 			}
-			res, err = Update(path, WriteOptions{Load: load, Pending: true}, set(tt.ask, `{"command": "z"}`))
+			res, err = edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, set(tt.ask, `{"command": "z"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, taken := range res.Config.Schemas[0].Server(tt.ask).Taken() {
+			for _, taken := range res.Config.Schemas[0].Server(tt.ask).Taken {
 				if taken.Server == tt.ask && name != "kept" && name != "weakened" {
 					t.Errorf("shown again after its approval: %+v", taken)
 				}
@@ -205,7 +208,7 @@ func TestConfine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"", current, "mcp.json", "./mcp.json", "self.json", "hard.json", "sub/../mcp.json"} {
-		if got, err := Confine(current, path, o); err != nil || got != current {
+		if got, err := config.Confine(current, path, o); err != nil || got != current {
 			t.Errorf("Confine(%q) = %q, %v, want %q", path, got, err, current)
 		}
 	}
@@ -215,7 +218,7 @@ func TestConfine(t *testing.T) {
 		other, "other.yaml", "new.json", "~/.mcp-all-in-one/mcp.json",
 	} {
 		t.Run("door/11 "+filepath.Base(path), func(t *testing.T) {
-			if got, err := Confine(current, path, o); !errors.Is(err, ErrConfined) || !strings.Contains(err.Error(), "路径遍历检测") {
+			if got, err := config.Confine(current, path, o); !errors.Is(err, config.ErrConfined) || !strings.Contains(err.Error(), "路径遍历检测") {
 				t.Errorf("Confine(%q) = %q, %v", path, got, err)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -43,6 +44,8 @@ type serverChecker struct {
 	raw  *document.Node // the entry with variables resolved
 	path string
 	home string
+	// engine says that the replicas of a cluster agree by one.
+	engine bool
 }
 
 func (k *serverChecker) report(sev problem.Severity, key, code string, args ...any) *problem.Problem {
@@ -68,6 +71,7 @@ func (k *serverChecker) run() {
 	k.headers()
 	k.auth()
 	k.sandbox()
+	k.place()
 	switch p := k.s.Protocol; {
 	case p == "auto", p == "legacy", p == "modern", versionDate.MatchString(p):
 	default:
@@ -120,6 +124,10 @@ func (k *serverChecker) url() {
 
 var urlPassword = regexp.MustCompile(`//[^/@\s]*@`)
 
+// HasPassword says whether something that looks like a password stands before
+// the host of a URL, which may be one that cannot be read.
+func HasPassword(s string) bool { return urlPassword.MatchString(s) }
+
 // safeURL hides what stands before the host.
 func safeURL(s string) string { return urlPassword.ReplaceAllString(s, "//"+hidden+"@") }
 
@@ -127,7 +135,7 @@ func safeURL(s string) string { return urlPassword.ReplaceAllString(s, "//"+hidd
 // has spaces in it is fine.
 func (k *serverChecker) command() {
 	s := k.s
-	s.Command, s.Cwd = expandHome(s.Command, k.home), expandHome(s.Cwd, k.home)
+	s.Command, s.Cwd = disk.ExpandHome(s.Command, k.home), disk.ExpandHome(s.Cwd, k.home)
 	if !strings.ContainsAny(s.Command, " \t\r\n") {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/config/variable"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
 )
@@ -45,8 +46,8 @@ func (r *reader) checkTop() {
 // not judged.
 func (r *reader) reportTop(sev problem.Severity, path, code, value string, more ...any) {
 	n := r.at(path)
-	if vars := placeholders(n); len(vars) > 0 {
-		if r.vars.asWritten {
+	if vars := variable.Names(n); len(vars) > 0 {
+		if r.vars.AsWritten {
 			return
 		}
 		value = shown(n)
@@ -56,7 +57,7 @@ func (r *reader) reportTop(sev problem.Severity, path, code, value string, more 
 
 // at finds a key of the top by its path, or what is nearest to it.
 func (r *reader) at(path string) *document.Node {
-	n := r.layout.top
+	n := r.Layout.Top
 	for _, key := range strings.Split(path, ".") {
 		next := n.Get(key)
 		if next == nil {
@@ -76,7 +77,7 @@ func (r *reader) checkStdio() {
 		s.Delimiter = "\n" // a line may end in \r anyway
 		return
 	}
-	if r.vars.asWritten && len(placeholders(r.at("cli.stdio.delimiter"))) > 0 {
+	if r.vars.AsWritten && len(variable.Names(r.at("cli.stdio.delimiter"))) > 0 {
 		return
 	}
 	if len(d) != 1 || d[0] >= 0x20 || d == "\t" {
@@ -107,8 +108,8 @@ func (r *reader) checkCORS() {
 func (r *reader) checkRoots() {
 	for i, root := range r.cfg.Roots {
 		item := r.at("roots").Items[i]
-		uri, vars := root.URI, placeholders(item)
-		if strings.HasPrefix(uri, "file://") || r.vars.asWritten && len(vars) > 0 {
+		uri, vars := root.URI, variable.Names(item)
+		if strings.HasPrefix(uri, "file://") || r.vars.AsWritten && len(vars) > 0 {
 			continue
 		}
 		if n := item.Get("uri"); n != nil && len(vars) > 0 {
@@ -124,7 +125,7 @@ func (r *reader) checkRegistries() {
 	seen := map[string]bool{OfficialRegistry: true}
 	for i, g := range r.cfg.Registries {
 		item := r.at("registries").Items[i]
-		if len(placeholders(item)) > 0 && r.vars.asWritten {
+		if len(variable.Names(item)) > 0 && r.vars.AsWritten {
 			continue
 		}
 		path := "registries[" + strconv.Itoa(i) + "]"

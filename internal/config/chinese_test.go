@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -46,7 +47,7 @@ func TestProblemsInChinese(t *testing.T) {
 	}
 	for name, content := range bad {
 		path := write(t, name, content)
-		cfg, err := Load(options(t, path, nil))
+		cfg, err := config.Load(options(t, path, nil))
 		var problems []problem.Problem
 		if load, ok := err.(*problem.LoadError); ok {
 			problems = load.Problems

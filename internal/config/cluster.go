@@ -24,7 +24,7 @@ type Cluster struct {
 	Advertise  string            `json:"advertise" doc:"The address and port that the others are told. Absent: node, with the port of peer." zh:"告知其他副本的地址与端口；缺省为 node 加上 peer 的端口。"`
 	Members    []string          `json:"members" doc:"Addresses and ports of all replicas, or one name that leads to all of them. They take over the sessions of one that ended. Absent: the replica that notices does." zh:"所有副本的地址与端口，或指向全部副本的一个域名；用于接管已结束副本的会话。缺省由发现者接管。"`
 	Labels     map[string]string `json:"labels" doc:"What is special about the machine of this replica, such as gpu: yes. The others are told." zh:"本副本所在机器的特点，如 gpu: yes；会告知其他副本。"`
-	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other: nats is your own NATS with JetStream; with none, members names them." zh:"副本借以互相发现的系统：nats 为您自己的 NATS（启用 JetStream）；none 时由 members 列出。"`
+	Engine     string            `json:"engine" def:"none" enum:"none|nats" doc:"Where the replicas find each other, and share keys, approvals, pins and sign-ins: nats is your own NATS with JetStream; with none, members names them, and nothing is shared." zh:"副本借以互相发现，并共享访问密钥、批准、定义记录与登录的系统：nats 为您自己的 NATS（启用 JetStream）；none 时由 members 列出，且不共享。"`
 	NATS       ClusterNATS       `json:"nats" doc:"The NATS of engine nats. No call waits for it." zh:"engine 为 nats 时使用的 NATS；任何调用都不会等待它。"`
 	DrainDelay time.Duration     `json:"drainDelay" def:"5s" min:"0s" max:"10m" doc:"How long a replica that was told to stop goes on as usual while /ready says no, so that the balancer notices." zh:"副本收到停止信号后，在 /ready 返回否的同时照常服务多久，以便负载均衡器察觉。"`
 }
@@ -44,6 +44,9 @@ const (
 // Enabled says that there are other replicas.
 func (c *Cluster) Enabled() bool { return c.Secret != "" || c.Peer != "" }
 
+// Agrees says that the replicas agree by an engine.
+func (c *Cluster) Agrees() bool { return c.Enabled() && c.Engine != EngineNone }
+
 // Secrets are the secrets, the one that seals first.
 func (c *Cluster) Secrets() []string { return strings.Fields(c.Secret.Reveal()) }
 
@@ -58,7 +61,7 @@ func (r *reader) checkCluster() {
 		return
 	}
 	short := func(s string) bool { return len(s) < leastClusterSecret }
-	if secrets := c.Secrets(); !r.vars.asWritten && (len(secrets) == 0 || slices.ContainsFunc(secrets, short)) {
+	if secrets := c.Secrets(); !r.vars.AsWritten && (len(secrets) == 0 || slices.ContainsFunc(secrets, short)) {
 		r.c.Add(problem.SeverityError, r.at("cluster.secret").Pos, "cluster.secret", problem.Cluster, "secret", i18n.New("is absent or shorter than %d bytes", "缺失或少于 %d 字节", leastClusterSecret))
 	}
 	if c.Node == "" {
@@ -113,12 +116,38 @@ func (r *reader) checkEngine() {
 			r.reportTop(problem.SeverityError, "cluster.nats.urls", problem.Cluster, u.Host, i18n.New("has a password in it: put the credentials into the file of cluster.nats.creds", "含有密码：请把凭据放入 cluster.nats.creds 所指的文件"))
 		}
 	}
-	if c.NATS.Creds == "" || r.vars.asWritten {
+	if c.NATS.Creds == "" || r.vars.AsWritten {
 		return
 	}
 	if _, err := os.Stat(c.NATS.Creds); err != nil {
 		r.reportTop(problem.SeverityError, "cluster.nats.creds", problem.Cluster, c.NATS.Creds, i18n.New("cannot be read", "无法读取"))
 	}
+}
+
+// place says why a server cannot run once in the cluster, and lets it run on each
+// replica then. A command runs once where nothing else is said, as it does in
+// one gateway; processes of sessions run beside their sessions.
+func (k *serverChecker) place() {
+	s := k.s
+	if s.Place == "" && k.engine && s.Type == TypeStdio && (s.Share != "session" || len(s.On) > 0 || s.Fence) {
+		s.Place = PlaceOne
+	}
+	remark := func(key string, why i18n.Text) {
+		k.report(problem.SeverityWarning, key, problem.Cluster, s.Name+": "+key, why)
+	}
+	switch {
+	case s.Once() && s.Type != TypeStdio:
+		remark("place", i18n.New("one is for servers with a command; one over HTTP is reached by every replica", "为 one 只适用于带 command 的服务；HTTP 服务每个副本都能访问"))
+	case s.Once() && !k.engine:
+		remark("place", i18n.New("one has no effect without cluster.engine: nats", "为 one 在没有 cluster.engine: nats 时不起作用"))
+	case s.Once():
+		return
+	case len(s.On) > 0:
+		remark("on", i18n.New("has no effect without place: one", "在没有 place: one 时不起作用"))
+	case s.Fence:
+		remark("fence", i18n.New("has no effect without place: one", "在没有 place: one 时不起作用"))
+	}
+	s.Place = PlaceEach
 }
 
 // isBucket says whether a text can be in the name of a bucket of NATS.

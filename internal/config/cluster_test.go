@@ -1,8 +1,10 @@
-package config
+package config_test
 
 import (
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/config"
 )
 
 const clusterSecret = "0123456789abcdef0123456789abcdef"
@@ -39,7 +41,7 @@ func TestCluster(t *testing.T) {
 			if tt.section != "" {
 				content = `{"cluster": ` + tt.section + `, "mcpServers": {}}`
 			}
-			cfg, err := Check("a.json", []byte(content), LoadOptions{Home: t.TempDir()})
+			cfg, err := config.Check("a.json", []byte(content), config.LoadOptions{Home: t.TempDir()})
 			if tt.fault == "" && (err != nil || cfg.Cluster.Enabled() != (tt.section != "")) {
 				t.Errorf("%+v, %v", cfg, err)
 			}
@@ -48,6 +50,49 @@ func TestCluster(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), clusterSecret) {
 				t.Errorf("the secret is told: %v", err)
+			}
+		})
+	}
+}
+
+func TestPlace(t *testing.T) {
+	engine := `"cluster": {"peer": ":3096", "engine": "nats", "nats": {"urls": ["nats://a"]}, "secret": "` + clusterSecret + `"}, `
+	for name, tt := range map[string]struct{ before, server, place, remark string }{
+		"once":             {engine, `"command": "x", "place": "one", "on": {"gpu": "yes"}, "fence": true`, config.PlaceOne, ""},
+		"each":             {engine, `"command": "x", "place": "each"`, config.PlaceEach, ""},
+		"unsaid":           {engine, `"command": "x"`, config.PlaceOne, ""},
+		"unsaid, alone":    {"", `"command": "x"`, config.PlaceEach, ""},
+		"unsaid, http":     {engine, `"url": "http://h/mcp"`, config.PlaceEach, ""},
+		"sessions":         {engine, `"command": "x", "share": "session"`, config.PlaceEach, ""},
+		"sessions, labels": {engine, `"command": "x", "share": "session", "on": {"gpu": "yes"}`, config.PlaceOne, ""},
+		"labels":           {engine, `"command": "x", "on": {"gpu": "yes"}`, config.PlaceOne, ""},
+		"no engine":        {"", `"command": "x", "place": "one"`, config.PlaceEach, "place one has no effect without cluster.engine: nats"},
+		"over http":        {engine, `"url": "http://h/mcp", "place": "one"`, config.PlaceEach, "one is for servers with a command"},
+		"labels for each":  {engine, `"command": "x", "place": "each", "on": {"gpu": "yes"}`, config.PlaceEach, "on has no effect without place: one"},
+		"fence for each":   {engine, `"command": "x", "place": "each", "fence": true`, config.PlaceEach, "fence has no effect without place: one"},
+		"another place":    {engine, `"command": "x", "place": "two"`, "", "is not one of one, each"},
+		"label of numbers": {engine, `"command": "x", "place": "one", "on": {"gpu": {}}`, "", "on"},
+	} {
+		t.Run("cluster/config/place/"+name, func(t *testing.T) {
+			cfg, err := config.Check("a.json", []byte(`{`+tt.before+`"mcpServers": {"s": {`+tt.server+`}}}`), config.LoadOptions{Home: t.TempDir()})
+			if tt.place == "" {
+				if err == nil || !strings.Contains(err.Error(), tt.remark) {
+					t.Errorf("error %v, want %q", err, tt.remark)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := cfg.Schemas[0].Servers[0]; s.Place != tt.place {
+				t.Errorf("place %s", s.Place)
+			}
+			var said []string
+			for _, p := range cfg.Problems {
+				said = append(said, p.Message)
+			}
+			if got := strings.Join(said, "\n"); tt.remark != "" && !strings.Contains(got, tt.remark) || tt.remark == "" && strings.Contains(got, "place") {
+				t.Errorf("remarks %q, want %q", got, tt.remark)
 			}
 		})
 	}

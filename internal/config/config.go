@@ -1,9 +1,8 @@
 // Package config owns the configuration file.
 //
-// It reads the four shapes that the file may have, checks them with line and
-// column, resolves variables, finds the file, compares two versions of it,
-// watches it and writes it back with its comments. It refuses to know what a
-// server is for: nothing here starts, dials or listens.
+// It finds the file, reads it into a Config with defaults and variables, checks
+// it with line and column, compares two versions of it and watches it. It refuses
+// to know what a server is for: nothing here starts, dials or listens.
 package config
 
 import (
@@ -11,34 +10,23 @@ import (
 	"net"
 	"time"
 
+	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 )
 
 //go:generate go test -count=1 -run ^TestDocs$ . -update
 
-// A Shape is one of the layouts a file may have, recognised by its keys.
-type Shape string
-
-// The shapes.
-const (
-	ShapeServers Shape = "mcpServers"         // {"mcpServers": {name: entry}}
-	ShapeVSCode  Shape = "servers"            // {"servers": {name: entry}}
-	ShapeMCPX    Shape = "mcp_servers"        // {"mcp_servers": [entry]}
-	ShapeSchemas Shape = "schemas"            // {"schemas": {name: {"mcpServers": {}}}}
-	ShapeTester  Shape = "mcp-tester.servers" // {"mcp-tester.servers": [entry]}
-	ShapeBare    Shape = "bare"               // {name: entry}
-)
-
-// DefaultSchema is the schema that the shapes without schemas fill.
-const DefaultSchema = "default"
+// DefaultSchema is the schema of servers that are in none.
+const DefaultSchema = layout.DefaultSchema
 
 // Config is one file, checked, with its defaults filled in and its variables
 // resolved. Nobody changes it once it is loaded.
 type Config struct {
 	Path    string          `json:"-"`
 	Format  document.Format `json:"-"`
-	Shape   Shape           `json:"-"`
+	Shape   layout.Shape    `json:"-"`
 	Project bool            `json:"-"` // it came from the working tree
 	Created bool            `json:"-"` // it was missing and has just been written
 	Schemas []*Schema       `json:"-"` // in the order of the file
@@ -70,7 +58,8 @@ type Config struct {
 
 	Problems []problem.Problem `json:"-"` // warnings, and servers that are off
 
-	home string // of the user whose approvals count
+	home  string           // of the user whose approvals count
+	share approval.Sharing // ... among replicas
 }
 
 // ServerSection says where the gateway listens.

@@ -14,14 +14,14 @@ var ErrConfined = i18n.Errorf("路径遍历检测：不允许访问系统敏感�
 // Confine returns the file that a client may name: the current config file and
 // no other, under whatever path. "" is the current file too.
 func Confine(current, path string, o LoadOptions) (string, error) {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	if path == "" {
 		return current, nil
 	}
 	if strings.ContainsRune(path, 0) {
 		return "", ErrConfined
 	}
-	if !disk.SameFile(current, disk.From(filepath.Dir(current), expandHome(path, o.Home))) {
+	if !disk.SameFile(current, disk.From(filepath.Dir(current), disk.ExpandHome(path, o.Home))) {
 		return "", ErrConfined
 	}
 	return current, nil

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
 )
@@ -69,7 +70,7 @@ func TestCorpusRefused(t *testing.T) {
 	} {
 		t.Run(tt.id+"/"+tt.file, func(t *testing.T) {
 			path := corpus(t, tt.file)
-			_, err := Load(options(t, path, nil))
+			_, err := config.Load(options(t, path, nil))
 			p := problemOf(t, err, tt.code)
 			if p.File != path || p.Line != tt.line || p.Column != tt.column {
 				t.Errorf("place = %s, want line %d, column %d", p.Place(), tt.line, tt.column)
@@ -86,13 +87,13 @@ func TestCorpusRefused(t *testing.T) {
 
 func TestCorpusAccepted(t *testing.T) {
 	t.Run("corpus/C04", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C04-accepted.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C04-accepted.json"), nil))
 		if err != nil || len(cfg.Schemas[0].Servers) != 5 {
 			t.Errorf("odd but readable names: %v, %v", cfg, err)
 		}
 	})
 	t.Run("corpus/C05", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C05.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C05.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,19 +103,19 @@ func TestCorpusAccepted(t *testing.T) {
 		}
 	})
 	t.Run("corpus/C09", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C09.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C09.json"), nil))
 		if err != nil || len(cfg.Schemas[0].Servers) != 3 {
 			t.Errorf("a command that is not there stops the load: %v", err)
 		}
 	})
 	t.Run("corpus/C10", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C10-newline.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C10-newline.json"), nil))
 		if err != nil || cfg.Schemas[0].Servers[0].Args[0] != "a\nb" {
 			t.Errorf("a newline in an argument: %v", err)
 		}
 	})
 	t.Run("corpus/C11", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C11.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C11.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,13 +130,13 @@ func TestCorpusAccepted(t *testing.T) {
 	})
 	t.Run("corpus/C12", func(t *testing.T) {
 		env := map[string]string{"A": "${B}", "B": "${A}"}
-		cfg, err := Load(options(t, corpus(t, "C12.json"), env))
+		cfg, err := config.Load(options(t, corpus(t, "C12.json"), env))
 		if err != nil || cfg.Schemas[0].Servers[0].Args[0] != "${B}" {
 			t.Errorf("a variable's content was searched again: %+v, %v", cfg, err)
 		}
 	})
 	t.Run("corpus/C13", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C13-password.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C13-password.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,13 +145,13 @@ func TestCorpusAccepted(t *testing.T) {
 		}
 	})
 	t.Run("corpus/C15", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C15-zero.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C15-zero.json"), nil))
 		if err != nil || !cfg.Server.PortSet || cfg.Server.Port != 0 {
 			t.Errorf("port 0: %+v, %v", cfg, err)
 		}
 	})
 	t.Run("corpus/C16", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C16.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C16.json"), nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestCorpusAccepted(t *testing.T) {
 	})
 	for _, name := range []string{"C22-bom-crlf.json", "C22-bom-crlf.yaml"} {
 		t.Run("corpus/C22/"+name, func(t *testing.T) {
-			cfg, err := Load(options(t, corpus(t, name), nil))
+			cfg, err := config.Load(options(t, corpus(t, name), nil))
 			if err != nil || cfg.Schemas[0].Servers[0].Command != "x" {
 				t.Fatalf("%+v, %v", cfg, err)
 			}
@@ -175,7 +176,7 @@ func TestCorpusAccepted(t *testing.T) {
 		})
 	}
 	t.Run("corpus/C24", func(t *testing.T) {
-		cfg, err := Load(options(t, corpus(t, "C24.json"), nil))
+		cfg, err := config.Load(options(t, corpus(t, "C24.json"), nil))
 		if err != nil || cfg.Schemas[0].Servers[0].Args[2] != "/tmp" || !cfg.Schemas[0].Servers[0].Enabled {
 			t.Errorf("%+v, %v", cfg, err)
 		}
@@ -194,7 +195,7 @@ func TestCorpusSizes(t *testing.T) {
 		}
 		f.Close()
 		quick(t, func() {
-			_, err := Load(options(t, path, nil))
+			_, err := config.Load(options(t, path, nil))
 			problemOf(t, err, problem.TooLarge)
 		})
 	})
@@ -233,7 +234,7 @@ func TestCorpusSizes(t *testing.T) {
 	} {
 		t.Run("corpus/C21/"+name, func(t *testing.T) {
 			quick(t, func() {
-				_, err := Load(options(t, write(t, name, content), nil))
+				_, err := config.Load(options(t, write(t, name, content), nil))
 				if p := problemOf(t, err, problem.Depth); p.Line == 0 || p.Column == 0 {
 					t.Errorf("no place: %v", p)
 				}

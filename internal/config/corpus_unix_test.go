@@ -1,6 +1,6 @@
 //go:build unix
 
-package config
+package config_test
 
 import (
 	"os"
@@ -8,8 +8,10 @@ import (
 	"syscall"
 	"testing"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/folders"
 )
 
 func TestCorpusOwner(t *testing.T) {
@@ -19,10 +21,10 @@ func TestCorpusOwner(t *testing.T) {
 		if err := os.Chmod(path, 0o606); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Load(o)
+		_, err := config.Load(o)
 		problemOf(t, err, problem.WorldWrite)
 		o.Insecure = true
-		cfg, err := Load(o)
+		cfg, err := config.Load(o)
 		if err != nil {
 			t.Fatalf("with the override: %v", err)
 		}
@@ -32,10 +34,10 @@ func TestCorpusOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Insecure = false
-		_, err = Load(o)
+		_, err = config.Load(o)
 		problemOf(t, err, problem.Owner)
 		o.Insecure = true
-		if cfg, err = Load(o); err != nil {
+		if cfg, err = config.Load(o); err != nil {
 			t.Fatalf("group-writable, with the override: %v", err)
 		}
 		warned(t, cfg, problem.Owner)
@@ -43,7 +45,7 @@ func TestCorpusOwner(t *testing.T) {
 			t.Errorf("problems = %v, want one", cfg.Problems)
 		}
 		o.Insecure, o.Project = false, true
-		if cfg, err = Load(o); err != nil {
+		if cfg, err = config.Load(o); err != nil {
 			t.Fatalf("a project's, which a group may share: %v", err)
 		}
 		warned(t, cfg, problem.Owner)
@@ -51,11 +53,11 @@ func TestCorpusOwner(t *testing.T) {
 	t.Run("door/12 a record of approvals that others may write", func(t *testing.T) {
 		o := options(t, write(t, ".mcp.json", `{"mcpServers": {"a": {"command": "x"}}}`), nil)
 		o.Project = true
-		record := put(t, filepath.Join(UserDir(o.Home), "approvals.json"), `{}`)
+		record := put(t, filepath.Join(folders.UserDir(o.Home), "approvals.json"), `{}`)
 		if err := os.Chmod(record, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Load(o)
+		_, err := config.Load(o)
 		problemOf(t, err, problem.Marks)
 	})
 	t.Run("door/12 of somebody else", func(t *testing.T) {
@@ -71,7 +73,7 @@ func TestCorpusOwner(t *testing.T) {
 		if err := os.Chown(path, 1234, -1); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Load(o)
+		_, err := config.Load(o)
 		if p := problemOf(t, err, problem.Owner); p.Message == "" || p.Hint == "" {
 			t.Errorf("got %v", p)
 		}
@@ -93,7 +95,7 @@ func TestCorpusSpecialFiles(t *testing.T) {
 	} {
 		t.Run("corpus/C18/"+filepath.Base(path), func(t *testing.T) {
 			quick(t, func() {
-				_, err := Load(options(t, path, nil))
+				_, err := config.Load(options(t, path, nil))
 				problemOf(t, err, code)
 			})
 		})

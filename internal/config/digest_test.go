@@ -1,12 +1,16 @@
-package config
+package config_test
 
-import "testing"
+import (
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+)
 
 // Files that differ in what is about a machine are the same configuration.
 func TestDigest(t *testing.T) {
 	digest := func(content string) string {
 		t.Helper()
-		cfg, err := Check("a.json", []byte(content), LoadOptions{Home: t.TempDir()})
+		cfg, err := config.Check("a.json", []byte(content), config.LoadOptions{Home: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/folders"
 )
 
 // A Personality is the program that this one answers as.
@@ -47,7 +48,7 @@ type Found struct {
 
 // Discover finds the file. The first one found wins; nothing is merged.
 func Discover(o LoadOptions) (Found, error) {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	if path := o.Path; path != "" {
 		return o.named(path, "flag")
 	}
@@ -77,7 +78,7 @@ func Discover(o LoadOptions) (Found, error) {
 
 // named is a file that somebody named: it is used or it is an error.
 func (o LoadOptions) named(path, source string) (Found, error) {
-	path = disk.From(o.WorkDir, expandHome(path, o.Home))
+	path = disk.From(o.WorkDir, disk.ExpandHome(path, o.Home))
 	found := Found{Path: filepath.Clean(path), Source: source, Project: o.Project}
 	_, err := os.Stat(found.Path)
 	if errors.Is(err, fs.ErrNotExist) && o.Create && o.Personality.creates() && !o.Project {
@@ -95,7 +96,7 @@ func notFound(tried, skipped []string) error {
 	p := &e.Problems[0]
 	p.Message += "; looked for " + strings.Join(tried, ", ")
 	p.MessageZH += "；已查找 " + strings.Join(tried, "、")
-	if Home() == "" {
+	if folders.Home() == "" {
 		p.Message += "; without HOME there is no user's file"
 		p.MessageZH += "；未设置 HOME，因此没有用户文件"
 	}
@@ -117,7 +118,7 @@ func (o LoadOptions) ownFile() string {
 	case MCPX:
 		return filepath.Join(o.Home, ".mcpx", "config.json")
 	}
-	return filepath.Join(UserDir(o.Home), "mcp.json")
+	return filepath.Join(folders.UserDir(o.Home), "mcp.json")
 }
 
 // candidates are the files outside the working tree, in order.

@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"os"
@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -27,8 +30,8 @@ const emptyFile = `{"mcpServers": {}}`
 // TestDiscoverOrder removes the winner again and again, and so walks down the
 // whole list.
 func TestDiscoverOrder(t *testing.T) {
-	for personality, own := range map[Personality]string{
-		MCPAllInOne: ".mcp-all-in-one/mcp.json", MCPSProxy: ".mcps-proxy/config.json", MCPX: ".mcpx/config.json",
+	for personality, own := range map[config.Personality]string{
+		config.MCPAllInOne: ".mcp-all-in-one/mcp.json", config.MCPSProxy: ".mcps-proxy/config.json", config.MCPX: ".mcpx/config.json",
 	} {
 		t.Run(string(personality), func(t *testing.T) {
 			env := map[string]string{}
@@ -46,19 +49,19 @@ func TestDiscoverOrder(t *testing.T) {
 				put(t, filepath.Join(o.System, "config.yaml"), "mcpServers: {}\n"),
 				put(t, filepath.Join(o.System, "config.json"), emptyFile),
 			}
-			env[EnvConfig] = "~/env.json"
+			env[config.EnvConfig] = "~/env.json"
 			o.Path = "flag.json"
 			expectPath(t, o, flag)
 			o.Path = ""
 			expectPath(t, o, fromEnv)
-			delete(env, EnvConfig)
+			delete(env, config.EnvConfig)
 			for _, want := range rest {
 				expectPath(t, o, want)
 				if err := os.Remove(want); err != nil {
 					t.Fatal(err)
 				}
 			}
-			found, err := Discover(o)
+			found, err := config.Discover(o)
 			problemOf(t, err, problem.NotFound)
 			if diff := cmp.Diff(rest, found.Tried); diff != "" {
 				t.Errorf("tried (-want +got):\n%s", diff)
@@ -72,9 +75,9 @@ func TestDiscoverOrder(t *testing.T) {
 	}
 }
 
-func expectPath(t *testing.T, o LoadOptions, want string) {
+func expectPath(t *testing.T, o config.LoadOptions, want string) {
 	t.Helper()
-	cfg, err := Load(o)
+	cfg, err := config.Load(o)
 	if err != nil {
 		t.Fatalf("Load: %v, want %s", err, want)
 	}
@@ -85,22 +88,22 @@ func expectPath(t *testing.T, o LoadOptions, want string) {
 
 func TestCreate(t *testing.T) {
 	for _, tt := range []struct {
-		personality Personality
+		personality config.Personality
 		own         string // "" creates nothing
-		shape       Shape
+		shape       layout.Shape
 	}{
-		{MCPAllInOne, ".mcp-all-in-one/mcp.json", ShapeServers},
-		{MCPSProxy, ".mcps-proxy/config.json", ShapeSchemas},
-		{MCPX, "", ""},
-		{MCPTester, "", ""},
+		{config.MCPAllInOne, ".mcp-all-in-one/mcp.json", layout.ShapeServers},
+		{config.MCPSProxy, ".mcps-proxy/config.json", layout.ShapeSchemas},
+		{config.MCPX, "", ""},
+		{config.MCPTester, "", ""},
 	} {
 		t.Run(string(tt.personality), func(t *testing.T) {
 			o := options(t, "", nil)
 			o.Personality = tt.personality
-			_, err := Load(o) // the way `config validate` walks
+			_, err := config.Load(o) // the way `config validate` walks
 			problemOf(t, err, problem.NotFound)
 			o.Create = true
-			cfg, err := Load(o)
+			cfg, err := config.Load(o)
 			if tt.own == "" {
 				problemOf(t, err, problem.NotFound)
 				return
@@ -111,20 +114,20 @@ func TestCreate(t *testing.T) {
 			if cfg.Path != filepath.Join(o.Home, tt.own) || !cfg.Created || cfg.Shape != tt.shape || len(cfg.Problems) > 0 {
 				t.Errorf("config = %+v", cfg)
 			}
-			if again, err := Load(o); err != nil || again.Created {
+			if again, err := config.Load(o); err != nil || again.Created {
 				t.Errorf("second start: %+v, %v", again, err)
 			}
 		})
 	}
 	t.Run("req/A20 nothing else creates", func(t *testing.T) {
 		o := options(t, filepath.Join(t.TempDir(), "sub", "gone.json"), nil)
-		_, err := Load(o)
+		_, err := config.Load(o)
 		problemOf(t, err, problem.NotFound)
 		if _, err := os.Stat(filepath.Dir(o.Path)); err == nil {
 			t.Error("a directory was created")
 		}
 		o.Create = true
-		if cfg, err := Load(o); err != nil || !cfg.Created {
+		if cfg, err := config.Load(o); err != nil || !cfg.Created {
 			t.Errorf("at start: %v, %v", cfg, err)
 		}
 	})
@@ -140,9 +143,9 @@ func TestProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Project = true
-	load := func() *Config {
+	load := func() *config.Config {
 		t.Helper()
-		cfg, err := Load(o)
+		cfg, err := config.Load(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +171,7 @@ func TestProject(t *testing.T) {
 	if cfg = load(); !cfg.Schemas[0].Servers[0].Pending {
 		t.Error("a changed entry kept its approval")
 	}
-	if err := cfg.Approvals().Approve(cfg.Schemas[0].Servers[0].ID(), a.ApprovalHash()); err != ErrChanged {
+	if err := cfg.Approvals().Approve(cfg.Schemas[0].Servers[0].ID(), a.ApprovalHash()); err != approval.ErrChanged {
 		t.Errorf("approving what was not seen = %v", err)
 	}
 }

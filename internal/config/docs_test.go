@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"mcp-all-in-one/internal/config"
 )
 
 var updateDocs = flag.Bool("update", false, "write the generated pages")
@@ -17,7 +19,7 @@ const docsDir = "../../docs"
 
 // TestDocs holds the pages in docs against the code; go generate writes them.
 func TestDocs(t *testing.T) {
-	for name, want := range map[string][]byte{"config.md": Reference(), "config.schema.json": JSONSchema()} {
+	for name, want := range map[string][]byte{"config.md": config.Reference(), "config.schema.json": config.JSONSchema()} {
 		path := filepath.Join(docsDir, name)
 		if *updateDocs {
 			put(t, path, string(want))
@@ -39,7 +41,7 @@ func TestDocs(t *testing.T) {
 // and files that we refuse.
 func TestSchemaAgrees(t *testing.T) {
 	var s jsonschema.Schema
-	if err := json.Unmarshal(JSONSchema(), &s); err != nil {
+	if err := json.Unmarshal(config.JSONSchema(), &s); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := s.Resolve(nil)
@@ -67,7 +69,7 @@ func TestSchemaAgrees(t *testing.T) {
 		if err := schema.Validate(v); (err == nil) != ok {
 			t.Errorf("schema says %v of %s", err, content)
 		}
-		if _, err := Load(options(t, write(t, "a.json", content), nil)); (err == nil) != ok {
+		if _, err := config.Load(options(t, write(t, "a.json", content), nil)); (err == nil) != ok {
 			t.Errorf("Load says %v of %s", err, content)
 		}
 	}

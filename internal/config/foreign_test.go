@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"path/filepath"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -16,20 +17,20 @@ import (
 func TestForeignKeys(t *testing.T) {
 	for name, tt := range map[string]struct {
 		entry string
-		want  Server
+		want  config.Server
 	}{
-		"req/A26 url without type": {`{"url": "https://h/mcp"}`, Server{Type: TypeAuto, URL: "https://h/mcp"}},
-		"req/A26 lower-case env":   {`{"command": "x", "env": {"http_proxy": "p"}}`, Server{Type: TypeStdio, Command: "x", Env: map[string]Secret{"http_proxy": "p"}}},
-		"serverUrl":                {`{"serverUrl": "https://h"}`, Server{Type: TypeAuto, URL: "https://h"}},
-		"httpUrl":                  {`{"httpUrl": "https://h"}`, Server{Type: TypeHTTP, URL: "https://h"}},
-		"streamable-http":          {`{"type": "streamable-http", "url": "https://h"}`, Server{Type: TypeHTTP, URL: "https://h"}},
-		"req/C18 sse":              {`{"type": "sse", "url": "https://h"}`, Server{Type: TypeSSE, URL: "https://h"}},
-		"local":                    {`{"type": "local", "command": ["npx", "-y"], "args": ["x"], "environment": {"A": "b"}}`, Server{Type: TypeStdio, Command: "npx", Args: []string{"-y", "x"}, Env: map[string]Secret{"A": "b"}}},
-		"empty url":                {`{"command": "x", "url": ""}`, Server{Type: TypeStdio, Command: "x"}},
-		"null":                     {`{"command": "x", "env": null, "args": null}`, Server{Type: TypeStdio, Command: "x"}},
-		"tools list":               {`{"command": "x", "tools": ["a*"], "disabledTools": ["b"]}`, Server{Type: TypeStdio, Command: "x", Allow: []string{"a*"}, Deny: []string{"b"}}},
-		"mcps-proxy sse":           {`{"type": "sse", "url": "https://h", "reconnectInterval": 1000, "maxRetries": 5, "timeout": 30000}`, Server{Type: TypeSSE, URL: "https://h", RestartDelay: time.Second, Retries: 5, Timeout: 30 * time.Second}},
-		"numbers as text":          {`{"command": "x", "args": [1, true], "env": {"A": 8080}}`, Server{Type: TypeStdio, Command: "x", Args: []string{"1", "true"}, Env: map[string]Secret{"A": "8080"}}},
+		"req/A26 url without type": {`{"url": "https://h/mcp"}`, config.Server{Type: config.TypeAuto, URL: "https://h/mcp"}},
+		"req/A26 lower-case env":   {`{"command": "x", "env": {"http_proxy": "p"}}`, config.Server{Type: config.TypeStdio, Command: "x", Env: map[string]config.Secret{"http_proxy": "p"}}},
+		"serverUrl":                {`{"serverUrl": "https://h"}`, config.Server{Type: config.TypeAuto, URL: "https://h"}},
+		"httpUrl":                  {`{"httpUrl": "https://h"}`, config.Server{Type: config.TypeHTTP, URL: "https://h"}},
+		"streamable-http":          {`{"type": "streamable-http", "url": "https://h"}`, config.Server{Type: config.TypeHTTP, URL: "https://h"}},
+		"req/C18 sse":              {`{"type": "sse", "url": "https://h"}`, config.Server{Type: config.TypeSSE, URL: "https://h"}},
+		"local":                    {`{"type": "local", "command": ["npx", "-y"], "args": ["x"], "environment": {"A": "b"}}`, config.Server{Type: config.TypeStdio, Command: "npx", Args: []string{"-y", "x"}, Env: map[string]config.Secret{"A": "b"}}},
+		"empty url":                {`{"command": "x", "url": ""}`, config.Server{Type: config.TypeStdio, Command: "x"}},
+		"null":                     {`{"command": "x", "env": null, "args": null}`, config.Server{Type: config.TypeStdio, Command: "x"}},
+		"tools list":               {`{"command": "x", "tools": ["a*"], "disabledTools": ["b"]}`, config.Server{Type: config.TypeStdio, Command: "x", Allow: []string{"a*"}, Deny: []string{"b"}}},
+		"mcps-proxy sse":           {`{"type": "sse", "url": "https://h", "reconnectInterval": 1000, "maxRetries": 5, "timeout": 30000}`, config.Server{Type: config.TypeSSE, URL: "https://h", RestartDelay: time.Second, Retries: 5, Timeout: 30 * time.Second}},
+		"numbers as text":          {`{"command": "x", "args": [1, true], "env": {"A": 8080}}`, config.Server{Type: config.TypeStdio, Command: "x", Args: []string{"1", "true"}, Env: map[string]config.Secret{"A": "8080"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := mustLoad(t, "a.json", `{"mcpServers": {"s": `+tt.entry+`}}`, nil)
@@ -37,11 +38,11 @@ func TestForeignKeys(t *testing.T) {
 				t.Errorf("problems = %v", cfg.Problems)
 			}
 			s := cfg.Schemas[0].Servers[0]
-			got := Server{Type: s.Type, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Allow: s.Allow, Deny: s.Deny, Timeout: s.Timeout}
+			got := config.Server{Type: s.Type, Command: s.Command, Args: s.Args, Env: s.Env, URL: s.URL, Allow: s.Allow, Deny: s.Deny, Timeout: s.Timeout}
 			if tt.want.Retries > 0 {
 				got.Retries, got.RestartDelay = s.Retries, s.RestartDelay
 			}
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(Server{})); diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(config.Server{})); diff != "" {
 				t.Errorf("server (-want +got):\n%s", diff)
 			}
 		})
@@ -73,8 +74,8 @@ func TestMCPXFile(t *testing.T) {
 		"include_structured_content": true,
 		"health_check_interval": 30
 	}`), nil)
-	o.Personality = MCPX
-	cfg, err := Load(o)
+	o.Personality = config.MCPX
+	cfg, err := config.Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,10 +83,10 @@ func TestMCPXFile(t *testing.T) {
 	if s.Mode != "compact" {
 		t.Errorf("mode %q", s.Mode)
 	}
-	if s.Servers[1].Type != TypeSSE {
+	if s.Servers[1].Type != config.TypeSSE {
 		t.Errorf("type = %q", s.Servers[1].Type)
 	}
-	if diff := cmp.Diff(Compact{Types: true}, cfg.Compact); diff != "" {
+	if diff := cmp.Diff(config.Compact{Types: true}, cfg.Compact); diff != "" {
 		t.Errorf("compact (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([][]string{{"other"}, {"tool"}}, [][]string{s.Servers[0].Deny, s.Servers[1].Deny}); diff != "" {
@@ -110,7 +111,7 @@ func TestMCPXFile(t *testing.T) {
 	})
 	t.Run("its file in the working directory needs Project", func(t *testing.T) {
 		o := options(t, "", nil)
-		o.Personality = MCPX
+		o.Personality = config.MCPX
 		own := put(t, filepath.Join(o.Home, ".mcpx", "config.json"), emptyFile)
 		local := put(t, filepath.Join(o.WorkDir, "config.json"), emptyFile)
 		expectPath(t, o, own)
@@ -189,7 +190,7 @@ func TestRetiredKeys(t *testing.T) {
 		{`{"mcpServers": {}, "compact": {"toonMinSize": 3}}`, "compact.toonMinSize", "unchanged"},
 	} {
 		t.Run(c.path, func(t *testing.T) {
-			cfg, err := Load(options(t, write(t, "config.json", c.text), nil))
+			cfg, err := config.Load(options(t, write(t, "config.json", c.text), nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,31 +202,5 @@ func TestRetiredKeys(t *testing.T) {
 				t.Errorf("problem = %+v", p)
 			}
 		})
-	}
-}
-
-func TestUnits(t *testing.T) {
-	for text, want := range map[string]time.Duration{"30s": 30 * time.Second, "1500": 1500 * time.Millisecond, "1.5": 1500 * time.Microsecond, "1m30s": 90 * time.Second} {
-		if got, err := parseDuration(text); got != want || err != nil {
-			t.Errorf("parseDuration(%q) = %v, %v", text, got, err)
-		}
-	}
-	for text, want := range map[string]int64{"10MiB": 10 << 20, "10mb": 10e6, "64 KiB": 64 << 10, "7": 7, "7B": 7, "1.5K": 1536, "1G": 1 << 30} {
-		if got, err := parseSize(text); got != want || err != nil {
-			t.Errorf("parseSize(%q) = %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "x", "MiB", "1XB", "NaN", "1 2"} {
-		if _, err := parseSize(text); err == nil {
-			t.Errorf("parseSize(%q) was accepted", text)
-		}
-		if _, err := parseDuration(text); err == nil && text != "NaN" {
-			t.Errorf("parseDuration(%q) was accepted", text)
-		}
-	}
-	for n, want := range map[int64]string{10 << 20: "10MiB", 1500: "1500", 64 << 10: "64KiB"} {
-		if got := formatSize(n); got != want {
-			t.Errorf("formatSize(%d) = %s", n, got)
-		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 // only pace (keepAlive), or are enforced by net/http, which tells nobody
 // (headerBytes, readHeader).
 var counted = []string{
-	"batch", "bodyIdle", "callIdle", "callTotal", "clientMessage", "depth", "drain", "handshake", "idBytes",
+	"batch", "bodyIdle", "callIdle", "callTotal", "callsPerMinute", "clientMessage", "depth", "drain", "handshake", "idBytes",
 	"inFlightPerKey", "inFlightPerServer", "inFlightPerSession", "memory", "outboundBytes", "outboundMessages",
-	"queuedPerKey", "queuedPerServer", "serverMessage", "sessionIdle", "sessions", "sessionsPerKey", "unfinishedPerKey", "writeIdle",
+	"queuedPerKey", "queuedPerServer", "sameCall", "serverMessage", "sessionIdle", "sessions", "sessionsPerKey", "unfinishedPerKey", "writeIdle",
 }
 
 // Hits count how often each limit was reached. A nil Hits counts nothing.

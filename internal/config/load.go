@@ -7,9 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/config/variable"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -26,9 +30,10 @@ type LoadOptions struct {
 	System      string                      // "" is this machine's: Places.System
 	Secrets     secrets.Store               // nil is the store of the user in Home
 	AsWritten   bool                        // look no variable up: what has one is taken as it is written
+	Share       approval.Sharing            // what replicas share; nil when there is one
 }
 
-func (o LoadOptions) withDefaults() LoadOptions {
+func (o LoadOptions) WithDefaults() LoadOptions {
 	if o.LookupEnv == nil {
 		o.LookupEnv = os.LookupEnv
 	}
@@ -36,7 +41,7 @@ func (o LoadOptions) withDefaults() LoadOptions {
 		o.Personality = MCPAllInOne
 	}
 	if o.Home == "" {
-		o.Home = Home()
+		o.Home = folders.Home()
 	}
 	if o.WorkDir == "" {
 		o.WorkDir, _ = os.Getwd()
@@ -45,17 +50,19 @@ func (o LoadOptions) withDefaults() LoadOptions {
 		o.System = o.places().System()
 	}
 	if o.Secrets == nil && o.Home != "" {
-		o.Secrets = secrets.NewUserStore(UserDir(o.Home))
+		o.Secrets = secrets.NewUserStore(folders.UserDir(o.Home))
 	}
 	return o
 }
 
-func (o LoadOptions) places() Places { return Places{Getenv: o.LookupEnv, Home: o.Home} }
+func (o LoadOptions) places() folders.Places {
+	return folders.Places{Getenv: o.LookupEnv, Home: o.Home}
+}
 
 // Load finds, reads and checks the file. What it cannot use is a *LoadError
 // that names every place; what is only odd is in Config.Problems.
 func Load(o LoadOptions) (*Config, error) {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	found, err := Discover(o)
 	if err != nil {
 		return nil, err
@@ -76,9 +83,9 @@ func Load(o LoadOptions) (*Config, error) {
 // Check checks data as if it were the content of the file at path, the same
 // way Load does, and touches nothing.
 func Check(path string, data []byte, o LoadOptions) (*Config, error) {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	c := &problem.List{File: path}
-	data, ok := decodeText(data, c)
+	data, ok := document.Decode(data, c)
 	if !ok {
 		return nil, c.Err()
 	}
@@ -86,19 +93,19 @@ func Check(path string, data []byte, o LoadOptions) (*Config, error) {
 }
 
 func load(data []byte, found Found, o LoadOptions, c *problem.List) (*Config, error) {
-	format := formatOf(disk.RealPath(found.Path), data)
+	format := document.FormatOf(disk.RealPath(found.Path), data)
 	root := document.Parse(data, format, c)
 	if root == nil {
 		return nil, c.Err()
 	}
-	l := takeApart(root, c)
+	l := layout.Of(root, c)
 	if l == nil {
 		return nil, c.Err()
 	}
 	r := &reader{
-		c: c, o: o, layout: l,
-		vars: &resolver{lookup: o.LookupEnv, home: o.Home, work: o.WorkDir, base: filepath.Dir(found.Path), secrets: o.Secrets, asWritten: o.AsWritten},
-		cfg:  &Config{Path: found.Path, Format: format, Shape: l.shape, Project: found.Project, home: o.Home},
+		c: c, o: o, Layout: l,
+		vars: &variable.Resolver{Lookup: o.LookupEnv, Home: o.Home, Work: o.WorkDir, Base: filepath.Dir(found.Path), Secrets: o.Secrets, AsWritten: o.AsWritten},
+		cfg:  &Config{Path: found.Path, Format: format, Shape: l.Shape, Project: found.Project, home: o.Home, share: o.Share},
 	}
 	r.read()
 	if err := c.Err(); err != nil {
@@ -112,22 +119,22 @@ func load(data []byte, found Found, o LoadOptions, c *problem.List) (*Config, er
 type reader struct {
 	c      *problem.List
 	o      LoadOptions
-	layout *layout
-	vars   *resolver
+	Layout *layout.Layout
+	vars   *variable.Resolver
 	cfg    *Config
-	record *Approvals
-	marks  marks
+	record *approval.Record
+	Marks  approval.Marks
 }
 
 func (r *reader) read() {
 	setDefaults(reflect.ValueOf(r.cfg).Elem())
 	r.takeMarks()
 	r.top()
-	for _, s := range r.layout.schemas {
+	for _, s := range r.Layout.Schemas {
 		r.schema(s)
 	}
-	for _, e := range r.layout.entries {
-		if s := r.cfg.Schema(e.schema); s != nil {
+	for _, e := range r.Layout.Entries {
+		if s := r.cfg.Schema(e.Schema); s != nil {
 			r.server(s, e)
 		}
 	}
@@ -139,18 +146,18 @@ func (r *reader) read() {
 // top reads the sections beside the servers.
 func (r *reader) top() {
 	v := reflect.ValueOf(r.cfg).Elem()
-	server := r.layout.top.Get("server")
+	server := r.Layout.Top.Get("server")
 	r.cfg.Server.PortSet = server != nil && server.Has("port")
-	for _, m := range r.layout.top.Members {
-		one := r.layout.top.With([]document.Member{m})
+	for _, m := range r.Layout.Top.Members {
+		one := r.Layout.Top.With([]document.Member{m})
 		if r.cfg.Project && m.Key != "mode" && m.Key != "naming" {
 			r.c.Add(problem.SeverityWarning, m.Pos, m.Key, problem.ProjectKey, m.Key)
 			continue
 		}
-		var refs references
-		one = r.vars.expand(one, &refs)
+		var refs variable.References
+		one = r.vars.Expand(one, &refs)
 		one = r.dropUndefined(one, m.Key)
-		d := decoder{c: r.c, soft: m.Key == "cli", extra: shapeKeys()}
+		d := decoder{c: r.c, soft: m.Key == "cli", extra: layout.HolderKeys()}
 		d.object(one, v, "")
 	}
 	r.cfg.Logging.File = r.absolute(r.cfg.Logging.File)
@@ -161,26 +168,16 @@ func (r *reader) top() {
 	if r.cfg.Logging.Level == "warning" {
 		r.cfg.Logging.Level = "warn"
 	}
-	access := r.layout.top.Get("access")
+	access := r.Layout.Top.Get("access")
 	if access == nil || !access.Has("enabled") {
 		r.cfg.Access.Enabled = r.cfg.Access.Keys != "" || r.cfg.Access.Key != "" || r.cfg.Access.OAuth.Issuer != ""
 	}
 }
 
-// shapeKeys are the keys that hold servers: never unknown at the top, and
-// worth suggesting.
-func shapeKeys() []string {
-	var keys []string
-	for _, h := range holders {
-		keys = appendNew(keys, h.path[0].Key)
-	}
-	return append(keys, "disabled_tools")
-}
-
 // dropUndefined removes values that lack a variable. Who may enter is never
 // decided by a value that is not there.
 func (r *reader) dropUndefined(n *document.Node, path string) *document.Node {
-	if n.Unresolved && r.vars.asWritten {
+	if n.Unresolved && r.vars.AsWritten {
 		return n
 	}
 	if n.Unresolved {
@@ -188,7 +185,7 @@ func (r *reader) dropUndefined(n *document.Node, path string) *document.Node {
 		if strings.HasPrefix(path, "access") || strings.HasPrefix(path, "cluster") {
 			sev = problem.SeverityError
 		}
-		_, _, missing := r.vars.text(n.Raw)
+		_, _, missing := r.vars.Text(n.Raw)
 		r.c.Add(sev, n.Pos, path, problem.UndefTop, strings.Join(missing, ", "))
 		return &document.Node{Pos: n.Pos}
 	}
@@ -212,5 +209,5 @@ func (r *reader) absolute(path string) string {
 	if path == "" {
 		return ""
 	}
-	return disk.From(filepath.Dir(r.cfg.Path), expandHome(path, r.o.Home))
+	return disk.From(filepath.Dir(r.cfg.Path), disk.ExpandHome(path, r.o.Home))
 }

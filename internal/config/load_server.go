@@ -6,27 +6,30 @@ import (
 	"slices"
 	"strings"
 
+	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/config/variable"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/spelling"
 )
 
-// schema reads one schema without its servers.
-func (r *reader) schema(e schemaEntry) {
-	s := &Schema{Name: e.name}
+// Schema reads one schema without its servers.
+func (r *reader) schema(e layout.Schema) {
+	s := &Schema{Name: e.Name}
 	setDefaults(reflect.ValueOf(s).Elem())
 	switch {
-	case e.value == nil:
-	case !schemaName.MatchString(e.name):
-		r.c.Add(problem.SeverityError, e.at, document.PathText(e.path), problem.SchemaName, e.name, i18n.New("is not allowed", "不允许使用"))
-	case reservedSchemas[e.name]:
-		r.c.Add(problem.SeverityError, e.at, document.PathText(e.path), problem.SchemaName, e.name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
+	case e.Value == nil:
+	case !schemaName.MatchString(e.Name):
+		r.c.Add(problem.SeverityError, e.At, document.PathText(e.Path), problem.SchemaName, e.Name, i18n.New("is not allowed", "不允许使用"))
+	case reservedSchemas[e.Name]:
+		r.c.Add(problem.SeverityError, e.At, document.PathText(e.Path), problem.SchemaName, e.Name, i18n.New("is taken by a URL of the gateway", "已被网关的 URL 占用"))
 	}
-	if e.value != nil {
-		var refs references
+	if e.Value != nil {
+		var refs variable.References
 		d := decoder{c: r.c, extra: []string{"mcpServers", "servers", "mcp_servers"}}
-		d.object(r.dropUndefined(r.vars.expand(e.value, &refs), document.PathText(e.path)), reflect.ValueOf(s).Elem(), document.PathText(e.path))
+		d.object(r.dropUndefined(r.vars.Expand(e.Value, &refs), document.PathText(e.Path)), reflect.ValueOf(s).Elem(), document.PathText(e.Path))
 	}
 	s.Mode = firstOf(s.Mode, r.cfg.Mode, r.o.Personality.mode())
 	s.Naming = firstOf(s.Naming, r.cfg.Naming)
@@ -47,41 +50,42 @@ func firstOf(values ...string) string {
 }
 
 // server reads one entry.
-func (r *reader) server(schema *Schema, e entry) {
-	path := document.PathText(e.path)
-	s := &Server{Name: e.name, Schema: schema.Name, Line: e.at.Line, Column: e.at.Col}
-	if fault := spelling.Fault(e.name); !fault.Empty() {
-		r.c.Add(problem.SeverityError, e.at, path, problem.ServerName, e.name, fault)
+func (r *reader) server(schema *Schema, e layout.Entry) {
+	path := document.PathText(e.Path)
+	s := &Server{Name: e.Name, Schema: schema.Name, Line: e.At.Line, Column: e.At.Col}
+	if fault := spelling.Fault(e.Name); !fault.Empty() {
+		r.c.Add(problem.SeverityError, e.At, path, problem.ServerName, e.Name, fault)
 	}
-	own := ownServer(e.value, path, r.c)
-	s.Vars = appendNew(placeholders(own.Get("headers")), placeholders(own.Get("env"))...)
-	r.layout.takeApproval(s, e)
+	own := layout.OwnServer(e.Value, path, r.c)
+	s.Vars = variable.Names(own.Get("headers"), own.Get("env"))
+	text := r.Layout.Approvable(e)
+	s.entry, s.approval = i18n.SeenJSON(string(text.AppendJSON(nil, "", "  "))), layout.Hash(text)
 	vars := r.vars
-	why := r.record.state(r.marks, s.ID(), s.approval, func() string { return r.record.filesOf(e.value) })
-	if s.Pending = why != waitsNot; s.Pending {
-		vars = asWritten // nothing is looked up for what nobody has approved
-		s.taken = r.layout.takenBy(r.marks, e)
+	why := r.record.State(r.Marks, s.ID(), s.approval, func() string { return r.record.FilesOf(e.Value) })
+	if s.Pending = why != approval.WaitsNot; s.Pending {
+		vars = variable.AsWritten // nothing is looked up for what nobody has approved
+		s.Taken = r.Marks.TakenBy(r.Layout, e)
 		r.pending(s, why)
 	}
-	var refs references
-	expanded := vars.expand(own, &refs)
+	var refs variable.References
+	expanded := vars.Expand(own, &refs)
 	v := reflect.ValueOf(s).Elem()
 	setDefaults(v)
 	d := decoder{c: r.c}
 	d.object(expanded, v, path)
-	s.Missing = refs.missing
+	s.Missing = refs.Missing
 	// Where there is no sandbox yet, an approval cannot ask for one.
-	if !s.Sandbox.Written && r.marks[s.ID()].confined && runtime.GOOS == "linux" {
+	if !s.Sandbox.Written && r.Marks.Confined(s.ID()) && runtime.GOOS == "linux" {
 		s.Sandbox.On = true
 	}
-	if r.layout.shape == ShapeMCPX && s.Type == TypeHTTP && strings.Contains(s.URL, "/sse") {
+	if r.Layout.Shape == layout.ShapeMCPX && s.Type == TypeHTTP && strings.Contains(s.URL, "/sse") {
 		s.Type = TypeSSE
 	}
-	if t := r.layout.tester; t != nil && s.Timeout == 0 {
+	if t := r.Layout.Tester; t != nil && s.Timeout == 0 {
 		f := field{typ: typeDuration, min: "1ms", max: "24h"}
 		d.duration(t, v.FieldByName("Timeout"), f, "mcp-tester.timeout")
 	}
-	k := serverChecker{c: r.c, s: s, raw: expanded, path: path, home: r.o.Home}
+	k := serverChecker{c: r.c, s: s, raw: expanded, path: path, home: r.o.Home, engine: r.cfg.Cluster.Agrees()}
 	k.run()
 	if len(s.Missing) > 0 && s.Enabled && schema.Enabled {
 		r.undefined(s, expanded, path)
@@ -143,16 +147,16 @@ func (r *reader) sameNames() {
 	}
 }
 
-// deniedTools applies MCPX's list of "server.tool".
+// DeniedTools applies MCPX's list of "server.tool".
 func (r *reader) deniedTools() {
-	n := r.layout.denied
+	n := r.Layout.Denied
 	if n == nil {
 		return
 	}
 	var list []string
 	d := decoder{c: r.c}
 	d.list(n, reflect.ValueOf(&list).Elem(), field{typ: reflect.TypeFor[[]string]()}, "disabled_tools")
-	denied := r.layout.deniedTools()
+	denied := r.Layout.DeniedTools()
 	for _, item := range n.Items {
 		if slices.Contains(denied[""], item.Text) {
 			r.c.Add(problem.SeverityWarning, item.Pos, "disabled_tools", problem.NoEffect, item.Text, i18n.New("it names no server", "它不对应任何服务"))

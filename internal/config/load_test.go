@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -25,17 +27,17 @@ func write(t *testing.T, name, content string) string {
 }
 
 // options are those of a user without environment and home.
-func options(t *testing.T, path string, env map[string]string) LoadOptions {
+func options(t *testing.T, path string, env map[string]string) config.LoadOptions {
 	t.Helper()
-	return LoadOptions{
+	return config.LoadOptions{
 		Path: path, Home: t.TempDir(), WorkDir: t.TempDir(), System: t.TempDir(),
 		LookupEnv: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
 	}
 }
 
-func mustLoad(t *testing.T, name, content string, env map[string]string) *Config {
+func mustLoad(t *testing.T, name, content string, env map[string]string) *config.Config {
 	t.Helper()
-	cfg, err := Load(options(t, write(t, name, content), env))
+	cfg, err := config.Load(options(t, write(t, name, content), env))
 	if err != nil {
 		t.Fatalf("Load: %v", err)
 	}
@@ -46,7 +48,7 @@ func mustLoad(t *testing.T, name, content string, env map[string]string) *Config
 // problem.
 func refused(t *testing.T, name, content, code string) problem.Problem {
 	t.Helper()
-	_, err := Load(options(t, write(t, name, content), nil))
+	_, err := config.Load(options(t, write(t, name, content), nil))
 	return problemOf(t, err, code)
 }
 
@@ -66,7 +68,7 @@ func problemOf(t *testing.T, err error, code string) problem.Problem {
 }
 
 // warned returns the problem of that code that did not stop the load.
-func warned(t *testing.T, cfg *Config, code string) problem.Problem {
+func warned(t *testing.T, cfg *config.Config, code string) problem.Problem {
 	t.Helper()
 	for _, p := range cfg.Problems {
 		if p.Code == code {
@@ -81,20 +83,20 @@ func TestShapes(t *testing.T) {
 	entry := `{"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}}`
 	for _, tt := range []struct {
 		name, file, content string
-		shape               Shape
+		shape               layout.Shape
 		schemas             []string
 		servers             []string
 	}{
-		{"req/C-3 mcpServers", "a.json", `{"mcpServers": {"one": ` + entry + `, "two": {"url": "https://h/mcp"}}}`, ShapeServers, []string{"default"}, []string{"one", "two"}},
-		{"servers", "a.json", `{"servers": {"one": ` + entry + `}, "inputs": []}`, ShapeVSCode, []string{"default"}, []string{"one"}},
-		{"req/S002-25 mcp_servers", "a.json", `{"mcp_servers": [{"name": "one", "command": "x", "args": []}]}`, ShapeMCPX, []string{"default"}, []string{"one"}},
-		{"req/S003-42 schemas", "a.json", `{"server": {"port": 1}, "cli": {"stdio": {}}, "schemas": {"b": {"mcpServers": {"one": ` + entry + `}}, "a": {}}, "logging": {"level": "debug"}}`, ShapeSchemas, []string{"b", "a"}, []string{"one"}},
-		{"bare", "a.json", `{"one": ` + entry + `}`, ShapeBare, []string{"default"}, []string{"one"}},
-		{"tester", "settings.json", `{"editor.fontSize": 12, "mcp-tester.servers": [{"name": "one", "type": "streamable http", "url": "http://h", "customHeaders": {"X": "y"}}]}`, ShapeTester, []string{"default"}, []string{"one"}},
-		{"vscode settings", "settings.json", `{"editor.fontSize": 12, "mcp": {"servers": {"one": ` + entry + `}}}`, ShapeVSCode, []string{"default"}, []string{"one"}},
-		{"yaml", "a.yaml", "mcpServers:\n  one:\n    command: npx\n    args: [a]\n", ShapeServers, []string{"default"}, []string{"one"}},
-		{"no extension", "config", "mcpServers:\n  one: {command: npx}\n", ShapeServers, []string{"default"}, []string{"one"}},
-		{"empty beside", "a.json", `{"mcp_servers": [], "mcpServers": {"one": ` + entry + `}}`, ShapeServers, []string{"default"}, []string{"one"}},
+		{"req/C-3 mcpServers", "a.json", `{"mcpServers": {"one": ` + entry + `, "two": {"url": "https://h/mcp"}}}`, layout.ShapeServers, []string{"default"}, []string{"one", "two"}},
+		{"servers", "a.json", `{"servers": {"one": ` + entry + `}, "inputs": []}`, layout.ShapeVSCode, []string{"default"}, []string{"one"}},
+		{"req/S002-25 mcp_servers", "a.json", `{"mcp_servers": [{"name": "one", "command": "x", "args": []}]}`, layout.ShapeMCPX, []string{"default"}, []string{"one"}},
+		{"req/S003-42 schemas", "a.json", `{"server": {"port": 1}, "cli": {"stdio": {}}, "schemas": {"b": {"mcpServers": {"one": ` + entry + `}}, "a": {}}, "logging": {"level": "debug"}}`, layout.ShapeSchemas, []string{"b", "a"}, []string{"one"}},
+		{"bare", "a.json", `{"one": ` + entry + `}`, layout.ShapeBare, []string{"default"}, []string{"one"}},
+		{"tester", "settings.json", `{"editor.fontSize": 12, "mcp-tester.servers": [{"name": "one", "type": "streamable http", "url": "http://h", "customHeaders": {"X": "y"}}]}`, layout.ShapeTester, []string{"default"}, []string{"one"}},
+		{"vscode settings", "settings.json", `{"editor.fontSize": 12, "mcp": {"servers": {"one": ` + entry + `}}}`, layout.ShapeVSCode, []string{"default"}, []string{"one"}},
+		{"yaml", "a.yaml", "mcpServers:\n  one:\n    command: npx\n    args: [a]\n", layout.ShapeServers, []string{"default"}, []string{"one"}},
+		{"no extension", "config", "mcpServers:\n  one: {command: npx}\n", layout.ShapeServers, []string{"default"}, []string{"one"}},
+		{"empty beside", "a.json", `{"mcp_servers": [], "mcpServers": {"one": ` + entry + `}}`, layout.ShapeServers, []string{"default"}, []string{"one"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := mustLoad(t, tt.file, tt.content, nil)
@@ -117,21 +119,21 @@ func TestShapes(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	cfg := mustLoad(t, "a.json", `{"mcpServers": {"one": {"command": "x"}, "two": {"url": "http://h"}}}`, nil)
 	one := cfg.Schemas[0].Servers[0]
-	if one.Type != TypeStdio || !one.Enabled || !one.Restart || one.RestartDelay != 5*time.Second || one.Retries != 3 ||
+	if one.Type != config.TypeStdio || !one.Enabled || !one.Restart || one.RestartDelay != 5*time.Second || one.Retries != 3 ||
 		one.Share != "auto" || one.Protocol != "auto" || one.Validate != "required" || one.Pin != "warn" || !one.Runnable() {
 		t.Errorf("server = %+v", one)
 	}
-	if two := cfg.Schemas[0].Servers[1]; two.Type != TypeAuto {
-		t.Errorf("type of a bare url = %q, want %q", two.Type, TypeAuto)
+	if two := cfg.Schemas[0].Servers[1]; two.Type != config.TypeAuto {
+		t.Errorf("type of a bare url = %q, want %q", two.Type, config.TypeAuto)
 	}
 	if cfg.Server.Host != "127.0.0.1" || cfg.Server.PortSet || cfg.StartWait != 4*time.Second || cfg.Compat != "auto" || cfg.Schemas[0].Mode != "full" {
 		t.Errorf("config = %+v", cfg)
 	}
-	if cfg.Limits != DefaultLimits() || cfg.Limits.ClientMessage != 10<<20 || cfg.Limits.CallIdle != 5*time.Minute {
+	if cfg.Limits != config.DefaultLimits() || cfg.Limits.ClientMessage != 10<<20 || cfg.Limits.CallIdle != 5*time.Minute {
 		t.Errorf("limits = %+v", cfg.Limits)
 	}
 	t.Run("req/S003-22", func(t *testing.T) {
-		want := Stdio{Encoding: "utf8", Delimiter: "\n", Timeout: 30 * time.Second}
+		want := config.Stdio{Encoding: "utf8", Delimiter: "\n", Timeout: 30 * time.Second}
 		if cfg.CLI.Stdio != want {
 			t.Errorf("stdio = %+v, want %+v", cfg.CLI.Stdio, want)
 		}
@@ -148,7 +150,7 @@ func TestStdioSectionNeverBlocks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := mustLoad(t, "a.json", `{"cli": {"stdio": `+section+`}, "schemas": {}}`, nil)
-			want := Stdio{Encoding: "utf8", Delimiter: "\n", Timeout: 30 * time.Second}
+			want := config.Stdio{Encoding: "utf8", Delimiter: "\n", Timeout: 30 * time.Second}
 			if cfg.CLI.Stdio != want {
 				t.Errorf("stdio = %+v, want %+v", cfg.CLI.Stdio, want)
 			}

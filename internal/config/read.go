@@ -1,13 +1,9 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
@@ -15,15 +11,10 @@ import (
 	"mcp-all-in-one/internal/i18n"
 )
 
-const (
-	maxFile       = 16 << 20 // a config file
-	maxSecretFile = 1 << 20  // what ${file:...} reads
-)
-
 // readFile reads a config file and reports what is wrong with the file
 // itself; false when it cannot be used.
 func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
-	data, info, err := disk.Read(found.Path, maxFile)
+	data, info, err := disk.Read(found.Path, document.MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		p := c.Add(problem.SeverityError, problem.Pos{}, "", problem.NotFound)
@@ -33,14 +24,14 @@ func readFile(found Found, insecure bool, c *problem.List) ([]byte, bool) {
 		c.Add(problem.SeverityError, problem.Pos{}, "", problem.NotRegular, fileKind(info))
 		return nil, false
 	case errors.Is(err, disk.ErrTooLarge):
-		c.Add(problem.SeverityError, problem.Pos{}, "", problem.TooLarge, formatSize(maxFile))
+		c.Add(problem.SeverityError, problem.Pos{}, "", problem.TooLarge, formatSize(document.MaxBytes))
 		return nil, false
 	case err != nil:
 		c.Add(problem.SeverityError, problem.Pos{}, "", problem.Unreadable, plainError(err))
 		return nil, false
 	}
 	checkOwner(found, info, insecure, c)
-	return decodeText(data, c)
+	return document.Decode(data, c)
 }
 
 // checkOwner refuses a file that others may write, because writing it is
@@ -61,53 +52,6 @@ func checkOwner(found Found, info fs.FileInfo, insecure bool, c *problem.List) {
 		return
 	}
 	c.Add(sev, problem.Pos{}, "", problem.Owner, fault)
-}
-
-// decodeText strips a byte order mark and refuses what is not UTF-8.
-func decodeText(data []byte, c *problem.List) ([]byte, bool) {
-	switch {
-	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
-		c.Add(problem.SeverityError, problem.Pos{Line: 1, Col: 1}, "", problem.Encoding, "UTF-16")
-		return nil, false
-	case len(data) >= 2 && (data[0] == 0) != (data[1] == 0):
-		c.Add(problem.SeverityError, problem.Pos{Line: 1, Col: 1}, "", problem.Encoding, i18n.New("UTF-16 without a byte order mark", "无字节序标记的 UTF-16"))
-		return nil, false
-	}
-	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			c.Add(problem.SeverityError, document.NewLines(data).Pos(i), "", problem.Encoding, i18n.New("byte 0x%02X", "字节 0x%02X", data[i]))
-			return nil, false
-		}
-		i += size
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		c.Add(problem.SeverityError, problem.Pos{Line: 1, Col: 1}, "", problem.Empty)
-		return nil, false
-	}
-	return data, true
-}
-
-// formatOf tells the format by the file's name, else by its first character.
-func formatOf(path string, data []byte) document.Format {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".yaml", ".yml":
-		return document.FormatYAML
-	case ".json", ".jsonc", ".json5":
-		return document.FormatJSON
-	}
-	for _, line := range bytes.Split(data, []byte("\n")) {
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		if line[0] == '{' || line[0] == '[' || bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("/*")) {
-			return document.FormatJSON
-		}
-		return document.FormatYAML
-	}
-	return document.FormatJSON
 }
 
 func fileKind(info fs.FileInfo) i18n.Text {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/layout"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -18,19 +19,20 @@ func Reference() []byte {
 	b.WriteString(referenceIntro)
 	section(&b, "Server", "`mcpServers.<name>`, and the same in every other shape", reflect.TypeFor[Server]())
 	section(&b, "Tool", "`tools.<name>` of a server", reflect.TypeFor[ToolPolicy]())
+	section(&b, "Argument", "`tools.<name>.arguments.<name>` of a server", reflect.TypeFor[Argument]())
 	section(&b, "Prompt, resource", "`prompts.<name>` and `resources.<uri>` of a server", reflect.TypeFor[Policy]())
 	section(&b, "Auth", "`auth` of a server", reflect.TypeFor[Auth]())
 	section(&b, "Schema", "`schemas.<name>`; besides these, `mcpServers`", reflect.TypeFor[Schema]())
 	section(&b, "Top", "beside the servers", reflect.TypeFor[Config]())
 	nested(&b, "", reflect.TypeFor[Config]())
 	b.WriteString("## Other programs' names\n\nThese keys of other programs are read as ours.\n\n| theirs | ours |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(serverNames)) {
-		fmt.Fprintf(&b, "| `%s` | `%s` |\n", name, serverNames[name])
+	for _, name := range slices.Sorted(maps.Keys(layout.ServerNames)) {
+		fmt.Fprintf(&b, "| `%s` | `%s` |\n", name, layout.ServerNames[name])
 	}
 	b.WriteString("| `disabled: true` | `enabled: false` |\n| `tools: [names]` | `allow` |\n| `command: [program, args]` | `command`, `args` |\n")
 	b.WriteString("| `disabled_tools: [\"server.tool\"]` at the top | `deny` of that server |\n")
-	for _, name := range slices.Sorted(maps.Keys(topNames)) {
-		fmt.Fprintf(&b, "| `%s` at the top | `compact.%s` |\n", name, topNames[name])
+	for _, name := range slices.Sorted(maps.Keys(layout.TopNames)) {
+		fmt.Fprintf(&b, "| `%s` at the top | `compact.%s` |\n", name, layout.TopNames[name])
 	}
 	b.WriteString("\n## Problems\n\n| code | meaning | 含义 |\n|---|---|---|\n")
 	for _, code := range slices.Sorted(slices.Values(problem.Codes())) {

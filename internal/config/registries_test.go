@@ -1,8 +1,10 @@
-package config
+package config_test
 
 import (
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/config"
 )
 
 // Registries are told apart by name, and get tokens over TLS only.
@@ -24,7 +26,7 @@ func TestRegistries(t *testing.T) {
 			if tt.list != "" {
 				content = `{"registries": ` + tt.list + `, "mcpServers": {}}`
 			}
-			cfg, err := Check("a.json", []byte(content), LoadOptions{Home: t.TempDir()})
+			cfg, err := config.Check("a.json", []byte(content), config.LoadOptions{Home: t.TempDir()})
 			if tt.fault == "" {
 				if err != nil {
 					t.Fatal(err)

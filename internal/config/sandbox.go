@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"mcp-all-in-one/internal/config/digest"
 	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -123,19 +125,19 @@ func (k *serverChecker) sandbox() {
 	}
 	for _, list := range [][]string{s.Read, s.Write} {
 		for i, path := range list {
-			if list[i] = expandHome(path, k.home); !filepath.IsAbs(list[i]) && len(k.s.Missing) == 0 {
+			if list[i] = disk.ExpandHome(path, k.home); !filepath.IsAbs(list[i]) && len(k.s.Missing) == 0 {
 				k.report(problem.SeverityError, "sandbox", problem.NotOneOf, path, i18n.New("an absolute path", "绝对路径"))
 			}
 		}
 	}
 }
 
-func (s *Sandbox) hashEntry(h *fieldHash) {
+func (s *Sandbox) hashEntry(h *digest.Hash) {
 	if !s.On {
 		return
 	}
-	h.add("sandbox", fmt.Sprint(s.Unix), fmt.Sprint(s.Listen), fmt.Sprint(s.Home), fmt.Sprint(s.Hosts.Listed))
-	h.add("read", s.Read...)
-	h.add("write", s.Write...)
-	h.add("hosts", slices.Clone(s.Hosts.Names)...)
+	h.Add("sandbox", fmt.Sprint(s.Unix), fmt.Sprint(s.Listen), fmt.Sprint(s.Home), fmt.Sprint(s.Hosts.Listed))
+	h.Add("read", s.Read...)
+	h.Add("write", s.Write...)
+	h.Add("hosts", slices.Clone(s.Hosts.Names)...)
 }

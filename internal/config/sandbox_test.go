@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"fmt"
@@ -8,34 +8,38 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/edit"
 )
 
 func TestSandboxKey(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
-		want       Sandbox
+		want       config.Sandbox
 		problem    string
 	}{
-		{"absent", `{}`, Sandbox{}, ""},
-		{"off", `{"sandbox": "off"}`, Sandbox{Written: true}, ""},
-		{"on", `{"sandbox": "on"}`, Sandbox{Written: true, On: true}, ""},
+		{"absent", `{}`, config.Sandbox{}, ""},
+		{"off", `{"sandbox": "off"}`, config.Sandbox{Written: true}, ""},
+		{"on", `{"sandbox": "on"}`, config.Sandbox{Written: true, On: true}, ""},
 		{"object", `{"sandbox": {"read": ["/a"], "write": ["~/b"], "hosts": ["api.github.com", "*.Example.com:8443", "10.0.0.5:5432"], "unix": true}}`,
-			Sandbox{Written: true, On: true, Read: []string{"/a"}, Write: []string{"/h/b"}, Unix: true,
-				Hosts: Hosts{Listed: true, Names: []string{"api.github.com", "*.Example.com:8443", "10.0.0.5:5432"}}}, ""},
-		{"no host", `{"sandbox": {"hosts": "none"}}`, Sandbox{Written: true, On: true, Hosts: Hosts{Listed: true}}, ""},
-		{"any host", `{"sandbox": {"hosts": "any"}}`, Sandbox{Written: true, On: true}, ""},
-		{"a slip", `{"sandbox": "yes"}`, Sandbox{}, `yes`},
-		{"a boolean", `{"sandbox": false}`, Sandbox{}, `"on", "off", an object`},
-		{"a host that is none", `{"sandbox": {"hosts": ["https://x/"]}}`, Sandbox{}, "a host such as"},
-		{"hosts as a text", `{"sandbox": {"hosts": "github.com"}}`, Sandbox{}, "a list of hosts"},
-		{"a relative path", `{"sandbox": {"write": ["x"]}}`, Sandbox{}, "an absolute path"},
+			config.Sandbox{Written: true, On: true, Read: []string{"/a"}, Write: []string{"/h/b"}, Unix: true,
+				Hosts: config.Hosts{Listed: true, Names: []string{"api.github.com", "*.Example.com:8443", "10.0.0.5:5432"}}}, ""},
+		{"no host", `{"sandbox": {"hosts": "none"}}`, config.Sandbox{Written: true, On: true, Hosts: config.Hosts{Listed: true}}, ""},
+		{"any host", `{"sandbox": {"hosts": "any"}}`, config.Sandbox{Written: true, On: true}, ""},
+		{"a slip", `{"sandbox": "yes"}`, config.Sandbox{}, `yes`},
+		{"a boolean", `{"sandbox": false}`, config.Sandbox{}, `"on", "off", an object`},
+		{"a host that is none", `{"sandbox": {"hosts": ["https://x/"]}}`, config.Sandbox{}, "a host such as"},
+		{"hosts as a text", `{"sandbox": {"hosts": "github.com"}}`, config.Sandbox{}, "a list of hosts"},
+		{"a relative path", `{"sandbox": {"write": ["x"]}}`, config.Sandbox{}, "an absolute path"},
 	} {
 		t.Run("install/key "+tt.name, func(t *testing.T) {
 			text := `{"mcpServers": {"s": {"command": "x", ` + strings.TrimPrefix(tt.text, "{") + `}}`
 			text = strings.Replace(text, ", }}", "}}", 1)
 			o := options(t, write(t, "a.json", text), nil)
 			o.Home = "/h"
-			cfg, err := Load(o)
+			cfg, err := config.Load(o)
 			if tt.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.problem) {
 					t.Errorf("error: %v", err)
@@ -59,20 +63,20 @@ func TestApprovedServersAreConfined(t *testing.T) {
 			path := write(t, "mcp.json", `{"mcpServers": {"own": {"command": "x"}}}`)
 			load := options(t, path, nil)
 			load.Project = project
-			if _, err := Update(path, WriteOptions{Load: load, Pending: true}, func(d *Draft) error {
+			if _, err := edit.Update(path, edit.WriteOptions{Load: load, Pending: true}, func(d *edit.Draft) error {
 				return d.SetServer("", "new", []byte(`{"command": "y"}`))
 			}); err != nil {
 				t.Fatal(err)
 			}
-			server := func(name string) (*Config, *Server) {
+			server := func(name string) (*config.Config, *config.Server) {
 				t.Helper()
-				cfg, err := Load(load)
+				cfg, err := config.Load(load)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return cfg, cfg.Schemas[0].Server(name)
 			}
-			approve := func(how func(*Approvals, string, string) error) {
+			approve := func(how func(*approval.Record, string, string) error) {
 				t.Helper()
 				cfg, s := server("new")
 				if err := how(cfg.Approvals(), s.ID(), s.ApprovalHash()); err != nil {
@@ -80,7 +84,7 @@ func TestApprovedServersAreConfined(t *testing.T) {
 				}
 			}
 			linux := runtime.GOOS == "linux"
-			approve((*Approvals).Approve)
+			approve((*approval.Record).Approve)
 			if _, s := server("new"); s.Pending || s.Sandbox.On != linux {
 				t.Errorf("approved: pending %v, confined %v", s.Pending, s.Sandbox.On)
 			}
@@ -97,7 +101,7 @@ func TestApprovedServersAreConfined(t *testing.T) {
 					t.Errorf("edited: pending %v, confined %v", s.Pending, s.Sandbox.On)
 				}
 			}
-			approve((*Approvals).ApproveUnconfined)
+			approve((*approval.Record).ApproveUnconfined)
 			if _, s := server("new"); s.Pending || s.Sandbox.On {
 				t.Errorf("set free: pending %v, confined %v", s.Pending, s.Sandbox.On)
 			}

@@ -1,14 +1,15 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"fmt"
-	"hash"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/digest"
 )
 
 // Schema is one set of servers that is offered as one.
@@ -90,6 +91,9 @@ type Server struct {
 	Retries      int                   `json:"retries" def:"3" min:"0" max:"1000" doc:"Attempts to connect before it is called down; it is tried again later all the same." zh:"判定为不可用之前的连接次数。"`
 	InheritEnv   Inherit               `json:"inheritEnv" doc:"Names of variables inherited besides the harmless ones, or \"all\"." zh:"额外继承的环境变量名，或 \"all\"。"`
 	Share        string                `json:"share" def:"auto" enum:"auto|all|session" doc:"Who shares one connection to it." zh:"连接的共享方式。"`
+	Place        string                `json:"place" enum:"one|each" doc:"Where a command runs in a cluster with an engine: one is once, on one of the replicas, each on every one. One, unless share is session." zh:"命令在带引擎的集群中如何运行：one 为只在其中一个副本上运行一份，each 为每个副本各一份；默认为 one，share 为 session 时为 each。"`
+	On           map[string]string     `json:"on" doc:"Labels that a replica must have to run it, with place: one." zh:"运行它的副本必须具有的标签；用于 place: one。"`
+	Fence        bool                  `json:"fence" doc:"With place: one, never two at once: a replica that cannot reach the engine stops it." zh:"用于 place: one：绝不同时运行两份；无法访问引擎的副本会停止它。"`
 	Protocol     string                `json:"protocol" def:"auto" doc:"auto, legacy, modern, or the date of a protocol version." zh:"auto、legacy、modern 或协议日期。"`
 	Validate     string                `json:"validate" def:"required" enum:"required|full|off" doc:"What is checked of a call's arguments before it is sent." zh:"发送前检查哪些参数。"`
 	Pin          string                `json:"pin" def:"warn" enum:"off|warn|hold" doc:"What happens when a tool, a prompt or the instructions change, or give orders to the model." zh:"工具、提示或说明变化或向模型下达指令时的处理。"`
@@ -101,16 +105,20 @@ type Server struct {
 	Allow        []string              `json:"allow" doc:"Only these tools; * matches any text." zh:"仅允许这些工具；* 匹配任意文本。"`
 	Deny         []string              `json:"deny" doc:"Not these tools; * matches any text." zh:"禁止这些工具；* 匹配任意文本。"`
 
+	CallsPerMinute int `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of this server that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此服务的次数；0 为不限制。"`
+
 	Origin Origin `json:"origin" doc:"Where add found it; has no effect on how it is started." zh:"add 的来源；不影响启动方式。"`
 
 	Missing      []string `json:"-"` // undefined variables: the server is off
 	Vars         []string `json:"-"` // placeholders in env and headers
 	Pending      bool     `json:"-"` // nobody has approved it yet
 	Line, Column int      `json:"-"`
+	// Taken is what clients have taken away that a person who is asked to
+	// approve the entry has to know.
+	Taken []approval.Taken `json:"-"`
 
 	entry    string // the entry as a person approves it
 	approval string // its hash
-	taken    []Taken
 }
 
 // ToolPolicy changes how one tool is offered.
@@ -121,7 +129,20 @@ type ToolPolicy struct {
 	Description string        `json:"description" doc:"Description it is listed with." zh:"列出时的描述。"`
 	Timeout     time.Duration `json:"timeout" min:"1ms" max:"24h" doc:"How long a call of it may be silent." zh:"调用最长静默时间。"`
 	Results     ResultLimit   `json:"results" doc:"Large results of this tool." zh:"此工具的大型结果。"`
+
+	Arguments      map[string]Argument `json:"arguments" doc:"Arguments that the gateway sets or hides, by name." zh:"由网关设置或隐藏的参数，按名称给出。"`
+	CallsPerMinute int                 `json:"callsPerMinute" def:"0" min:"0" max:"1000000" doc:"Calls of it that one key, or one user, may make in a minute. 0 is no limit." zh:"单个密钥或用户每分钟可调用此工具的次数；0 为不限制。"`
 }
+
+// Argument is what the gateway does with one argument of a tool.
+type Argument struct {
+	Value   json.RawMessage `json:"value" doc:"Every call has this value. Clients do not see the argument, and are refused if they send it." zh:"每次调用都使用此值；客户端看不到该参数，发送则被拒绝。"`
+	Default json.RawMessage `json:"default" doc:"Value for calls that leave the argument out." zh:"调用未给出该参数时使用的值。"`
+	Hidden  bool            `json:"hidden" doc:"Clients do not see the argument, and are refused if they send it." zh:"客户端看不到该参数，发送则被拒绝。"`
+}
+
+// Ours says that clients may not send the argument.
+func (a Argument) Ours() bool { return a.Hidden || a.Value != nil }
 
 // Origin says where the entry of a server came from.
 type Origin struct {
@@ -144,13 +165,13 @@ type Auth struct {
 	PerUser      bool     `json:"perUser" doc:"Every user of the gateway signs in to it for himself; tokens and connections are not shared." zh:"网关的每个用户各自登录；令牌与连接互不共享。"`
 }
 
-func (a *Auth) hashEntry(h *fieldHash) {
+func (a *Auth) hashEntry(h *digest.Hash) {
 	if a.ClientID == "" && a.ClientSecret == "" && len(a.Scopes) == 0 && a.Issuer == "" && a.Port == 0 && len(a.Allow) == 0 && !a.PerUser {
 		return
 	}
-	h.add("auth", a.ClientID, a.ClientSecret.Reveal(), a.Issuer, fmt.Sprint(a.Port), fmt.Sprint(a.PerUser))
-	h.add("scopes", a.Scopes...)
-	h.add("allow", a.Allow...)
+	h.Add("auth", a.ClientID, a.ClientSecret.Reveal(), a.Issuer, fmt.Sprint(a.Port), fmt.Sprint(a.PerUser))
+	h.Add("scopes", a.Scopes...)
+	h.Add("allow", a.Allow...)
 }
 
 // Policy changes how one prompt or resource is offered.
@@ -174,12 +195,24 @@ func (s *Server) Runnable() bool { return s.Enabled && !s.Pending && len(s.Missi
 // Hash covers everything that needs a new process or connection when it
 // changes.
 func (s *Server) Hash() string {
-	h := newFieldHash()
+	h := digest.New()
 	s.hashEntry(h)
-	h.add("share", s.Share)
-	h.add("protocol", s.Protocol)
-	return h.sum()
+	h.Add("share", s.Share)
+	h.Add("protocol", s.Protocol)
+	if s.Once() {
+		h.Add("place", s.Place)
+	}
+	return h.Sum()
 }
+
+// The places.
+const (
+	PlaceOne  = "one"
+	PlaceEach = "each"
+)
+
+// Once says that the server runs once in a cluster.
+func (s *Server) Once() bool { return s.Place == PlaceOne }
 
 // Entry is the entry as a person approves it: whole, as the file has it, with
 // characters that do not show written as their numbers. A secret that is a
@@ -191,29 +224,27 @@ func (s *Server) Entry() string { return s.entry }
 // of ${file:...} holds is recorded beside it.
 func (s *Server) ApprovalHash() string { return s.approval }
 
-// Taken is what clients have taken away that a person who is asked to approve
-// the entry has to know.
-func (s *Server) Taken() []Taken { return s.taken }
-
 // policyHash covers everything that Hash does not.
 func (s *Server) policyHash() string {
 	rest := *s
-	rest.Line, rest.Column, rest.entry, rest.approval, rest.taken = 0, 0, "", "", nil
+	rest.Line, rest.Column, rest.entry, rest.approval, rest.Taken = 0, 0, "", "", nil
 	rest.Env, rest.Headers = nil, nil
-	h := newFieldHash()
+	h := digest.New()
 	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
 		p := s.Tools[name]
-		h.add("tool", name, enabledText(p.Enabled), p.Rename, p.Description, p.Timeout.String())
+		enabled := enabledText(p.Enabled)
+		p.Enabled = nil // a pointer, whose address says nothing
+		h.Add("tool", name, enabled, fmt.Sprintf("%+v", p))
 	}
 	rest.Tools = nil
 	for _, set := range []map[string]Policy{s.Prompts, s.Resources} {
 		for _, name := range slices.Sorted(maps.Keys(set)) {
-			h.add("policy", name, enabledText(set[name].Enabled))
+			h.Add("policy", name, enabledText(set[name].Enabled))
 		}
 	}
 	rest.Prompts, rest.Resources = nil, nil
-	h.add("rest", fmt.Sprintf("%+v", rest))
-	return h.sum()
+	h.Add("rest", fmt.Sprintf("%+v", rest))
+	return h.Sum()
 }
 
 func enabledText(b *bool) string {
@@ -223,33 +254,19 @@ func enabledText(b *bool) string {
 	return fmt.Sprint(*b)
 }
 
-func (s *Server) hashEntry(h *fieldHash) {
-	h.add("type", s.Type)
-	h.add("command", s.Command)
-	h.add("args", s.Args...)
-	h.add("cwd", s.Cwd)
-	h.add("url", s.URL)
+func (s *Server) hashEntry(h *digest.Hash) {
+	h.Add("type", s.Type)
+	h.Add("command", s.Command)
+	h.Add("args", s.Args...)
+	h.Add("cwd", s.Cwd)
+	h.Add("url", s.URL)
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		h.add("env", name, s.Env[name].Reveal())
+		h.Add("env", name, s.Env[name].Reveal())
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		h.add("header", strings.ToLower(name), s.Headers[name].Reveal())
+		h.Add("header", strings.ToLower(name), s.Headers[name].Reveal())
 	}
-	h.add("inherit", append([]string{fmt.Sprint(s.InheritEnv.All)}, s.InheritEnv.Names...)...)
+	h.Add("inherit", append([]string{fmt.Sprint(s.InheritEnv.All)}, s.InheritEnv.Names...)...)
 	s.Auth.hashEntry(h)
 	s.Sandbox.hashEntry(h)
 }
-
-// fieldHash hashes named lists of texts so that no two lists collide.
-type fieldHash struct{ h hash.Hash }
-
-func newFieldHash() *fieldHash { return &fieldHash{sha256.New()} }
-
-func (f *fieldHash) add(name string, values ...string) {
-	fmt.Fprintf(f.h, "%s %d\n", name, len(values))
-	for _, v := range values {
-		fmt.Fprintf(f.h, "%d:%s\n", len(v), v)
-	}
-}
-
-func (f *fieldHash) sum() string { return hex.EncodeToString(f.h.Sum(nil)) }

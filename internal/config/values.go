@@ -6,9 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"time"
-
-	"mcp-all-in-one/internal/config/document"
-	"mcp-all-in-one/internal/config/problem"
 )
 
 // A Value is one key of the file that is not a server, as it counts now.
@@ -87,22 +84,4 @@ func encodeValue(v reflect.Value) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return raw
-}
-
-// SetValue sets one key of the file that is not a server; null takes it out.
-func (d *Draft) SetValue(key string, value []byte) error {
-	c := &problem.List{File: key}
-	n := document.Parse(value, document.FormatJSON, c)
-	if n == nil {
-		return c.Err()
-	}
-	if string(bytes.TrimSpace(value)) == "null" {
-		n = nil
-	}
-	var path []document.Step
-	for part := range strings.SplitSeq(key, ".") {
-		path = append(path, document.KeyStep(part))
-	}
-	d.root = replaceAt(d.root, path, n)
-	return nil
 }

@@ -1,80 +1,19 @@
-package config
+package config_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/config/problem"
-	"mcp-all-in-one/internal/secrets"
 )
-
-func TestVariables(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("from file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	store := secrets.NewFileStore(filepath.Join(dir, "s"))
-	if err := store.Set("api", "from store"); err != nil {
-		t.Fatal(err)
-	}
-	env := map[string]string{"A": "a", "EMPTY": "", "lower_case": "l", "NESTED": "${A}"}
-	r := &resolver{
-		lookup: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
-		home:   "/home/u", work: "/w", base: dir, secrets: store,
-	}
-	for _, tt := range []struct {
-		in, want string
-		missing  []string
-	}{
-		{"plain", "plain", nil},
-		{"${A}", "a", nil},
-		{"x${A}y${A}z", "xayaz", nil},
-		{"${env:A}", "a", nil},
-		{"${env:GONE:-d}", "d", nil},
-		{"${lower_case}", "l", nil},
-		{"${GONE:-default}", "default", nil},
-		{"${GONE:-}", "", nil},
-		{"${GONE:-https://h:1/x}", "https://h:1/x", nil},
-		{"${EMPTY}", "", nil},
-		{"${EMPTY:-d}", "d", nil},
-		{"${NESTED}", "${A}", nil},
-		{"${GONE}", "${GONE}", []string{"GONE"}},
-		{"${A}-${GONE}-${ALSO}", "a-${GONE}-${ALSO}", []string{"GONE", "ALSO"}},
-		{"${file:key.txt}", "from file", nil},
-		{"${file:no.txt}", "${file:no.txt}", []string{"file:no.txt"}},
-		{"${file:.}", "${file:.}", []string{"file:."}},
-		{"${secret:api}", "from store", nil},
-		{"${secret:no}", "${secret:no}", []string{"secret:no"}},
-		{"${input:token}", "${input:token}", []string{"input:token"}},
-		{"${userHome}/x", "/home/u/x", nil},
-		{"${workspaceFolder}", "/w", nil},
-		{"$${A}", "${A}", nil},
-		{"${1}", "${1}", nil},
-		{"${a b}", "${a b}", nil},
-		{"${A", "${A", nil},
-		{"${}", "${}", nil},
-		{"$A", "$A", nil},
-		{"${weird:thing}", "${weird:thing}", nil},
-	} {
-		t.Run(tt.in, func(t *testing.T) {
-			got, _, missing := r.text(tt.in)
-			if got != tt.want {
-				t.Errorf("text = %q, want %q", got, tt.want)
-			}
-			if diff := cmp.Diff(tt.missing, missing); diff != "" {
-				t.Errorf("missing (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
 
 func TestVariablesEverywhere(t *testing.T) {
 	env := map[string]string{"V": "val", "ON": "false", "T": "1500"}
@@ -119,7 +58,7 @@ func TestVariablesEverywhere(t *testing.T) {
 		}
 	})
 	t.Run("values stay out of messages", func(t *testing.T) {
-		_, err := Load(options(t, write(t, "a.json", `{"mcpServers": {"s": {"url": "${V}", "type": "${V}"}}}`), map[string]string{"V": "hunter2"}))
+		_, err := config.Load(options(t, write(t, "a.json", `{"mcpServers": {"s": {"url": "${V}", "type": "${V}"}}}`), map[string]string{"V": "hunter2"}))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("error = %v", err)
 		}
@@ -127,7 +66,7 @@ func TestVariablesEverywhere(t *testing.T) {
 }
 
 func TestSecretNeverPrints(t *testing.T) {
-	s := Server{Name: "s", Env: map[string]Secret{"K": "hunter2"}, Headers: map[string]Secret{"H": "hunter2"}}
+	s := config.Server{Name: "s", Env: map[string]config.Secret{"K": "hunter2"}, Headers: map[string]config.Secret{"H": "hunter2"}}
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secret", s.Env["K"], "env", s.Env, "server", s)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secret", s.Env["K"], "env", s.Env, "server", s)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/document"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -66,7 +68,7 @@ func (w *Watcher) Close() error {
 // follow watches the directories of the file and of every link on the way to
 // it. Watching the file itself would lose it at the first rename.
 func (w *Watcher) follow() {
-	paths := append([]string{w.path}, ApprovalsOf(w.path, w.load.Home, w.load.Project).records...)
+	paths := append([]string{w.path}, approval.Of(w.path, w.load.Home, w.load.Project).Files()...)
 	for path, hops := w.path, 0; hops < 20; hops++ {
 		next, err := readLink(path)
 		if err != nil {
@@ -162,13 +164,13 @@ func Fingerprint(cfg *Config) ([sha256.Size]byte, error) {
 }
 
 func fingerprint(path, home string, project bool) ([sha256.Size]byte, error) {
-	data, _, err := disk.Read(path, maxFile)
+	data, _, err := disk.Read(path, document.MaxBytes)
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
 	parts := [][]byte{data}
-	for _, record := range ApprovalsOf(path, home, project).records {
-		marks, _, err := disk.Read(record, maxFile)
+	for _, record := range approval.Of(path, home, project).Files() {
+		marks, _, err := disk.Read(record, document.MaxBytes)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return [sha256.Size]byte{}, err
 		}

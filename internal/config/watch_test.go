@@ -1,4 +1,4 @@
-package config
+package config_test
 
 import (
 	"fmt"
@@ -8,25 +8,27 @@ import (
 	"testing"
 	"time"
 
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 )
 
 // watched is a file under watch and what came of it.
 type watched struct {
 	path    string
-	configs chan *Config
+	configs chan *config.Config
 	errs    chan error
 }
 
 func watch(t *testing.T, path string) *watched {
 	t.Helper()
-	w := &watched{path: path, configs: make(chan *Config, 100), errs: make(chan error, 100)}
+	w := &watched{path: path, configs: make(chan *config.Config, 100), errs: make(chan error, 100)}
 	o := options(t, path, nil)
-	cfg, err := Load(o)
+	cfg, err := config.Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	watcher, err := Watch(cfg, o, func(c *Config, err error) {
+	watcher, err := config.Watch(cfg, o, func(c *config.Config, err error) {
 		if err != nil {
 			w.errs <- err
 			return
@@ -142,7 +144,7 @@ func TestWatch(t *testing.T) {
 	t.Run("approval", func(t *testing.T) {
 		w := start(t)
 		o := options(t, w.path, nil)
-		if _, err := Update(w.path, WriteOptions{Load: o, Pending: true}, func(d *Draft) error { return d.SetServer("", "s", []byte(`{"command": "new"}`)) }); err != nil {
+		if _, err := edit.Update(w.path, edit.WriteOptions{Load: o, Pending: true}, func(d *edit.Draft) error { return d.SetServer("", "s", []byte(`{"command": "new"}`)) }); err != nil {
 			t.Fatal(err)
 		}
 		cfg := <-w.configs

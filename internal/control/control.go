@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 )
 
 // Info is what a gateway says about itself there.
@@ -16,6 +16,8 @@ type Info struct {
 	Config  string `json:"config"`
 	URL     string `json:"url"`
 	Console bool   `json:"console"`
+	// Private is the mark of a gateway that only those use who know it.
+	Private string `json:"private,omitempty"`
 }
 
 // Dir is where the sockets of running gateways are.
@@ -23,5 +25,5 @@ func Dir() string {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcp-all-in-one")
 	}
-	return filepath.Join(config.StateDir(), "run")
+	return filepath.Join(folders.StateDir(), "run")
 }

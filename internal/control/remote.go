@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -29,9 +30,25 @@ type Remote struct {
 // controlTimeout bounds what a running gateway may take to answer.
 const controlTimeout = 30 * time.Second
 
-// Gateways finds the running gateways of this user, newest last. Sockets that
-// nobody listens on any more are removed.
+// Gateways finds the running gateways of this user, newest last, beside the
+// private ones.
 func Gateways(ctx context.Context) []*Remote {
+	return slices.DeleteFunc(all(ctx), func(r *Remote) bool { return r.Private != "" })
+}
+
+// Private finds the gateway of a mark; nil when none runs.
+func Private(ctx context.Context, mark string) *Remote {
+	for _, r := range all(ctx) {
+		if r.Private == mark {
+			return r
+		}
+	}
+	return nil
+}
+
+// all finds every running gateway of this user. Sockets that nobody listens on
+// any more are removed.
+func all(ctx context.Context) []*Remote {
 	sockets, _ := filepath.Glob(filepath.Join(Dir(), "*.sock")) // the pattern is ours
 	var list []*Remote
 	for _, path := range sockets {

@@ -50,6 +50,7 @@ type StatusMCPServer struct {
 	Protocol      string         `json:"protocol,omitempty"`
 	PID           int            `json:"pid,omitempty"`
 	Sandbox       string         `json:"sandbox,omitempty"`
+	Replica       string         `json:"replica,omitempty"` // which one has it, when it is another
 	Restarts      int            `json:"restarts"`
 	StartingFor   string         `json:"startingFor,omitempty"` // while nothing went wrong yet
 	Installer     string         `json:"installer,omitempty"`
@@ -77,13 +78,13 @@ func (p *StatusPage) Hit(h config.Hit) {
 func (s *StatusSchema) Add(st upstream.Status, patience time.Duration, who access.Principal) {
 	row := StatusMCPServer{
 		ID: st.Name, Name: st.Name, Status: st.State, Type: st.Type, ToolCount: st.Tools,
-		Protocol: st.Version, Restarts: st.Restarts, Sandbox: st.Sandbox, Installer: st.Installer,
+		Protocol: st.Version, Restarts: st.Restarts, Sandbox: st.Sandbox, Replica: st.Replica, Installer: st.Installer,
 	}
 	if st.State == upstream.Starting && st.Reason.Empty() {
 		row.StartingFor = time.Since(st.Since).Round(time.Second).String()
 	}
 	why := WhyNot(st, patience)
-	if !why.Empty() {
+	if installing := row.StartingFor != "" && st.Installer != ""; !why.Empty() && !installing {
 		s.Failed++
 	}
 	if who.MayInspect() {

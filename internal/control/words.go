@@ -3,10 +3,12 @@ package control
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
 )
@@ -51,6 +53,18 @@ func UnreadText(a *env.Env, u *web.Unread) string {
 			"配置文件在读取之后已更改，且无法读取：%s；正在运行的网关继续使用先前读取的配置"), a.T(u.Error, u.ErrorZH))
 	}
 	return a.T("the file has changed since it was read; not read yet: ", "配置文件在读取之后已更改；尚未读取：") + strings.Join(Changes(a, &u.Reload), a.T("; ", "；"))
+}
+
+// SayUnread warns of what a gateway has not read, and refuses a server that only
+// the file has.
+func SayUnread(a *env.Env, page *StatusPage, id, label string) error {
+	if page.Unread == nil || !slices.Contains(page.Unread.Added, id) {
+		WarnUnread(a, page)
+		return nil
+	}
+	return &env.ExitError{Code: env.ExitUnreachable, ID: env.CodeUnreachable, Hint: a.Again("reload"),
+		Err:     i18n.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", label, UnreadText(a, page.Unread)),
+		Details: []env.Detail{{Label: a.T("target", "目标"), Text: label}}}
 }
 
 // WarnUnread tells a person that what a running gateway says is not what the file

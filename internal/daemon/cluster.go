@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcphttp"
+	"mcp-all-in-one/internal/peer"
 )
 
 // clustered lets sessions be found by the other replicas, if there are any.
@@ -19,8 +20,8 @@ func clustered(in *instance.Instance, opt mcphttp.ServerOptions) mcphttp.ServerO
 		return opt
 	}
 	opt.NewID = func(ctx context.Context, s mcphttp.Start) string {
-		if _, control := fromControl(ctx); control {
-			return "" // a program on this machine, which reaches no other replica
+		if _, control := fromControl(ctx); control || s.Endpoint.Peer {
+			return "" // it reaches no other replica
 		}
 		return in.Cluster.NewID(ctx, s)
 	}
@@ -54,16 +55,14 @@ func (f *front) retire(ctx context.Context) {
 		f.in.Gateway.Drain()
 		return
 	}
-	f.in.Cluster.Retire()
-	if m := f.in.Members.Load(); m != nil {
-		m.Changed()
-	}
+	instance.Retire(f.in)
 	noticed := time.NewTimer(f.in.Config.Cluster.DrainDelay)
 	defer noticed.Stop()
 	select {
 	case <-noticed.C:
 	case <-ctx.Done():
 	}
+	instance.GiveAway(ctx, f.in)
 }
 
 // closePeer stops serving the other replicas once what they asked is answered.
@@ -71,9 +70,9 @@ func (f *front) closePeer(ctx context.Context) {
 	if f.peer == nil {
 		return
 	}
-	if m := f.in.Members.Load(); m != nil {
-		m.Close()
-	}
+	instance.LeaveCluster(f.in)
+	ctx, cancel := context.WithTimeout(ctx, lastAnswers)
+	defer cancel()
 	if err := f.peer.Shutdown(ctx); err != nil {
 		// To close the rest would tell the others that nothing of it was begun.
 		f.in.Log.Warn("other replicas still wait for answers", "err", err)
@@ -85,6 +84,10 @@ func (f *front) closePeer(ctx context.Context) {
 // decided who asks. There are only the paths of MCP.
 func (rt *router) servePeer(w http.ResponseWriter, r *http.Request) {
 	path, who := r.URL.EscapedPath(), access.From(r.Context()).ID
+	if schema, server, ok := peer.PlacedPath(path); ok {
+		rt.mcp.ServeMCP(w, r, mcphttp.Endpoint{Schema: schema, Server: server, Peer: true}, "")
+		return
+	}
 	if ep, ok := rt.endpoint(path); ok {
 		rt.mcp.ServeMCP(w, r, ep, who)
 		return

@@ -73,19 +73,32 @@ func listenAt(ctx context.Context, path, first string) (net.Listener, error) {
 	return ln, nil
 }
 
+var errAlone = i18n.Errorf("this gateway is alone: its config file has no section cluster", "此网关为单机运行：配置文件没有 cluster 一节")
+
 func controlHandler(in *instance.Instance, f *front, token string) http.Handler {
 	mux, console := http.NewServeMux(), f.console
 	controlMCP(in, mux, f.mcp)
 	mux.HandleFunc("GET /local", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, control.Info{PID: os.Getpid(), Name: in.Name, Config: in.Config.Path, URL: in.URL, Console: in.Console})
+		writeJSON(w, http.StatusOK, control.Info{PID: os.Getpid(), Name: in.Name, Config: in.Config.Path, URL: in.URL, Console: in.Console, Private: in.Private})
 	})
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, in.StatusPage(access.Owner)) })
 	mux.HandleFunc("GET /cluster", func(w http.ResponseWriter, r *http.Request) {
 		if in.Cluster == nil {
-			refuseControl(w, r, http.StatusNotFound, i18n.New("this gateway is alone: its config file has no section cluster", "此网关为单机运行：配置文件没有 cluster 一节"))
+			refuseControl(w, r, http.StatusNotFound, i18n.Why(errAlone))
 			return
 		}
 		writeJSON(w, http.StatusOK, instance.ClusterStatus(r.Context(), in))
+	})
+	mux.HandleFunc("POST /cluster/drain/{node}", func(w http.ResponseWriter, r *http.Request) {
+		err := errAlone
+		if in.Cluster != nil {
+			err = instance.DrainReplica(r.Context(), in, r.PathValue("node"))
+		}
+		if err != nil {
+			refuseControl(w, r, http.StatusNotFound, i18n.Why(err))
+			return
+		}
+		writeJSON(w, http.StatusOK, map[string]any{})
 	})
 	mux.HandleFunc("POST /reload", func(w http.ResponseWriter, r *http.Request) {
 		report, err := in.Reload()
@@ -98,6 +111,10 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 	mux.HandleFunc("POST /code", func(w http.ResponseWriter, r *http.Request) {
 		if !in.Console {
 			refuseControl(w, r, http.StatusNotFound, i18n.New("the gateway runs without its console", "网关没有提供控制台"))
+			return
+		}
+		if !console.Visits.Expect() {
+			refuseControl(w, r, http.StatusServiceUnavailable, i18n.New("the gateway is about to end", "网关即将退出"))
 			return
 		}
 		code := console.NewCode(access.Owner)

@@ -30,6 +30,7 @@ type ServeFlags struct {
 	Endpoint             string // what the welcome names; /mcp when empty
 	Attempts             int    // ports to try, one after the other
 	Log                  LogFlags
+	Private              Private
 }
 
 // ServeHTTP runs the gateway until a signal ends it.
@@ -52,6 +53,7 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	if err != nil {
 		return err
 	}
+	a.Share = in.Shared.Share
 	if !f.Log.Silent {
 		sayOther(life.Soft, a, cfg.Path)
 	}
@@ -76,6 +78,7 @@ func ServeHTTP(ctx context.Context, a *env.Env, f ServeFlags) error {
 	select {
 	case <-life.Soft.Done():
 	case <-a.Stop:
+	case <-fr.console.Visits.Abandoned(f.Private.Linger):
 	case err = <-fr.failed:
 	}
 	life.Finish()
@@ -114,6 +117,7 @@ func (f *ServeFlags) apply(cfg *config.Config) {
 	if f.NoCORS {
 		cfg.Server.CORS.Enabled = false
 	}
+	f.Private.apply(cfg)
 	if f.CORSOrigin != "" && f.CORSOrigin != "*" {
 		cfg.Server.CORS.Origins = append(slices.Clip(cfg.Server.CORS.Origins), f.CORSOrigin)
 	}

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/record"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -58,6 +59,7 @@ func (r *reloader) start(life *instance.Lifetime) {
 			}
 		}
 	})
+	r.in.Shared.Follow(record.Approvals, r.reconsider)
 	if !r.flags.Watch {
 		return
 	}
@@ -85,6 +87,28 @@ func (r *reloader) reload() (web.Reload, error) {
 		return web.Reload{}, err
 	}
 	return r.apply(cfg), nil
+}
+
+// reconsider applies the file when other servers of it wait for approval than
+// before: somebody approved one at another replica, or proposed it there.
+func (r *reloader) reconsider() {
+	cfg, err := r.load()
+	if err != nil {
+		r.in.Log.Error("what was approved elsewhere does not count yet: config not reloaded", "err", err)
+		return
+	}
+	for _, view := range r.in.Set.Snapshot().Config.Schemas {
+		schema := cfg.Schema(view.Name)
+		if schema == nil {
+			continue
+		}
+		for _, s := range view.Servers {
+			if now := schema.Server(s.Name); now != nil && now.Pending != s.Pending {
+				r.apply(cfg)
+				return
+			}
+		}
+	}
 }
 
 func (r *reloader) load() (*config.Config, error) {

@@ -63,6 +63,7 @@ func ListenOn(ctx context.Context, in *instance.Instance, a *env.Env, host strin
 	in.Port = ln.Addr().(*net.TCPAddr).Port
 	in.URL = address(source, host, in)
 	in.Console = !flags.NoUI
+	in.Private = flags.Private.Mark
 	f := &front{in: in, listener: ln, failed: make(chan error, 2)}
 	token := rand.Text()
 	guard := guardFor(in, host)
@@ -168,16 +169,25 @@ func (f *front) Drain(ctx context.Context) {
 	if err := f.console.Close(); err != nil {
 		f.in.Log.Debug("closing the console", "err", err)
 	}
-	// The last answers are written, but perhaps not sent yet.
-	last, stop := context.WithTimeout(ctx, lastAnswers)
+	defer f.closePeer(ctx)
+	last, stop := context.WithTimeout(ctx, f.lastWait(bound))
 	defer stop()
-	f.closePeer(last)
 	if f.http.Shutdown(last) == nil {
 		return
 	}
 	if err := f.http.Close(); err != nil {
 		f.in.Log.Debug("closing the listener", "err", err)
 	}
+}
+
+// lastWait is how long connections may take: the last answers are written, but
+// perhaps not sent yet, and other replicas answer what came until now.
+func (f *front) lastWait(bound context.Context) time.Duration {
+	end, bounded := bound.Deadline()
+	if f.in.Cluster == nil || !bounded {
+		return lastAnswers
+	}
+	return max(lastAnswers, time.Until(end))
 }
 
 // lastAnswers is how long connections may take to carry what was answered.

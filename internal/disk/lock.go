@@ -15,6 +15,24 @@ const lockWait = 10 * time.Second
 // those of others.
 var writers sync.Map // of *sync.Mutex by path
 
+// TryLock takes the lock of that name unless another process has it. The lock
+// ends with the process, however that ends.
+func TryLock(path string) (unlock func(), taken bool, err error) {
+	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, false, i18n.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
+	}
+	busy, err := tryLock(f)
+	if err == nil && !busy {
+		return func() { f.Close() }, true, nil
+	}
+	f.Close()
+	if err != nil {
+		return nil, false, i18n.Errorf("locking %s: %w", "锁定 %s 失败：%w", path, err)
+	}
+	return nil, false, nil
+}
+
 // Lock makes the caller the only one, of all processes, that holds the lock of
 // that name until it calls unlock. It waits for a while.
 func Lock(path string) (unlock func(), err error) {

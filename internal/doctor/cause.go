@@ -136,7 +136,7 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 	if st.Installer != "" {
 		return fmt.Sprintf(a.T("wait until %s has installed it; this lasts as long as the download", "请等待 %s 安装完成；所需时间取决于下载"), st.Installer)
 	}
-	if errors.Is(why, upstream.ErrSlow) || st.State == upstream.Starting {
+	if errors.Is(why, upstream.ErrSlow) || why == nil {
 		return a.T("it runs and does not answer: start its MCP mode, or allow more time with limits.handshake", "它在运行但没有应答：请启动其 MCP 模式，或用 limits.handshake 延长时限")
 	}
 	return a.T("run it by hand to see what it wants: ", "请手动运行以查看它需要什么：") + env.TargetOf(cfg)

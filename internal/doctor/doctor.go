@@ -94,7 +94,7 @@ func askDoctor(ctx context.Context, a *env.Env, r *control.Remote, only string, 
 	}
 	show.add(gateway)
 	var servers []web.Finding
-	if err := r.Get(ctx, "/api/v1/doctor", &servers); err != nil {
+	if err := r.Get(ctx, "/api/v1/doctor?way=no", &servers); err != nil {
 		return err
 	}
 	known := false

@@ -10,7 +10,11 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/edit"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/record"
 	"mcp-all-in-one/internal/secrets"
 )
 
@@ -32,6 +36,8 @@ type Env struct {
 	// Stop is closed when the system wants a server to end; nil where only
 	// signals say so.
 	Stop <-chan struct{}
+	// Share is what replicas share; nil where there is no need to know.
+	Share approval.Sharing
 }
 
 // T chooses between the two languages.
@@ -60,18 +66,26 @@ func (a *Env) Load(create bool) (*config.Config, error) {
 func (a *Env) LoadOptions(create bool) config.LoadOptions {
 	return config.LoadOptions{
 		Path: a.ConfigPath, Personality: a.Personality.Config, Project: a.Project, Insecure: a.Insecure,
-		Create: create, LookupEnv: a.Getenv,
+		Create: create, LookupEnv: a.Getenv, Share: a.share,
 	}
 }
 
-func (a *Env) Secrets() *secrets.UserStore { return secrets.NewUserStore(config.UserDir(a.Home())) }
+// share asks Share, which may be set after the options were made.
+func (a *Env) share() (record.Shelf, error) {
+	if a.Share == nil {
+		return nil, nil
+	}
+	return a.Share()
+}
+
+func (a *Env) Secrets() *secrets.UserStore { return secrets.NewUserStore(folders.UserDir(a.Home())) }
 
 // Home is the user's home directory; "" without one.
-func (a *Env) Home() string { return config.Home() }
+func (a *Env) Home() string { return folders.Home() }
 
 // UserDir makes the user's own directory.
 func (a *Env) UserDir() (string, error) {
-	dir := config.UserDir(a.Home())
+	dir := folders.UserDir(a.Home())
 	if dir == "" {
 		return "", secrets.ErrNoHome
 	}
@@ -132,8 +146,8 @@ var ErrLookOnly = i18n.Errorf("nothing is to be written", "无需写入")
 
 // WriteOptions are how the console writes the config file: on behalf of a
 // person who may run commands here.
-func (a *Env) WriteOptions() config.WriteOptions {
-	return config.WriteOptions{Load: a.LoadOptions(false)}
+func (a *Env) WriteOptions() edit.WriteOptions {
+	return edit.WriteOptions{Load: a.LoadOptions(false)}
 }
 
 // SetJSON is the flag --json.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/spelling"
 )
 
@@ -20,7 +21,7 @@ func FindServer(a *Env, command, schema, name string) (*config.Server, error) {
 	}
 	found := cfg.Schema(schema)
 	if found == nil {
-		return nil, noSchema(a, &config.NameError{Name: schema, File: cfg.Path, Known: cfg.Names()})
+		return nil, noSchema(a, &edit.NameError{Name: schema, File: cfg.Path, Known: cfg.Names()})
 	}
 	if server := found.Server(name); server != nil {
 		return server, nil
@@ -52,7 +53,7 @@ func meantServer(a *Env, cfg *config.Config, schema, name string) *config.Server
 }
 
 // nameError is a schema or server that the file to be changed does not have.
-func nameError(a *Env, e *config.NameError) error {
+func nameError(a *Env, e *edit.NameError) error {
 	switch {
 	case e.Fixed:
 		return Fail(ExitUsage, codeNoSchema, a.T("move its servers under \"mcpServers\", then try again", "请先把服务移到 \"mcpServers\" 下"), "%s",
@@ -64,7 +65,7 @@ func nameError(a *Env, e *config.NameError) error {
 	return noSchema(a, e)
 }
 
-func noSchema(a *Env, e *config.NameError) error {
+func noSchema(a *Env, e *edit.NameError) error {
 	return &ExitError{
 		Code: ExitUsage, ID: codeNoSchema, Err: errors.New(a.T("no schema "+e.Name+" in "+e.File, e.File+" 中没有 schema "+e.Name)),
 		Details: []Detail{{a.T("schemas", "现有"), strings.Join(e.Known, ", ")}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 )
 
@@ -25,7 +26,7 @@ func (a *Env) Report(err error) int {
 	if errors.As(err, &load) {
 		return reportConfig(a, load)
 	}
-	var missing *config.NameError
+	var missing *edit.NameError
 	if errors.As(err, &missing) {
 		return a.Report(nameError(a, missing))
 	}

@@ -13,31 +13,40 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/rate"
 )
 
-// A decision lets a call to a target pass, or returns why it may not run.
+// A decision lets a call to a target pass, or returns why it may not run. Those
+// with peer are decided where the call runs; all others by the replica that the
+// client is connected to, once.
 type decision struct {
 	name   string
 	decide func(*Session, context.Context, *Call, *target) error
+	peer   bool
 }
 
 // decisions are all that can stop a call before it is sent, in this order. A
 // person is asked last, about a call that nothing else stops.
 var decisions = [...]decision{
-	{"draining", (*Session).notDraining},
-	{"pressure", (*Session).hasMemory},
-	{"scope", (*Session).inScope},
-	{"present", (*Session).isPresent},
-	{"lists", (*Session).isListed},
-	{"pin", (*Session).isUnchanged},
-	{"headers", (*Session).headersMatch},
-	{"arguments", (*Session).argumentsFit},
-	{"ask", (*Session).personAgrees},
+	{"draining", (*Session).notDraining, true},
+	{"pressure", (*Session).hasMemory, true},
+	{"scope", (*Session).inScope, false},
+	{"present", (*Session).isPresent, true},
+	{"lists", (*Session).isListed, false},
+	{"pin", (*Session).isUnchanged, false},
+	{"rate", withinRate, false}, // of what is there for who asks: a refusal tells of nothing else
+	{"headers", (*Session).headersMatch, false},
+	{"arguments", (*Session).argumentsFit, false},
+	{"repeat", makesProgress, false},
+	{"ask", (*Session).personAgrees, false},
 }
 
 // authorize decides whether a call may run. Nothing else does.
 func (s *Session) authorize(ctx context.Context, c *Call, t *target) error {
 	for i := range decisions {
+		if s.opening.Peer && !decisions[i].peer {
+			continue
+		}
 		if err := decisions[i].decide(s, ctx, c, t); err != nil {
 			return err
 		}
@@ -45,9 +54,14 @@ func (s *Session) authorize(ctx context.Context, c *Call, t *target) error {
 	return nil
 }
 
-func (s *Session) notDraining(context.Context, *Call, *target) error {
+func (s *Session) notDraining(_ context.Context, _ *Call, t *target) error {
 	if s.gw.draining.Load() {
 		return mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
+	}
+	if s.opening.Peer && t.upstream != nil {
+		if spot, once := t.upstream.Spot(); once && !spot.Here {
+			return mcp.Failure(mcp.Draining, t.upstream.Name(), "the server is on another replica, or about to be")
+		}
 	}
 	return nil
 }
@@ -121,6 +135,39 @@ func (s *Session) isUnchanged(_ context.Context, c *Call, t *target) error {
 	return nil
 }
 
+// withinRate counts what is asked of servers: tools, prompts, resources. To ask
+// for a task, or to subscribe, is part of what was decided or stays open.
+func withinRate(s *Session, _ context.Context, c *Call, t *target) error {
+	if t.upstream == nil || t.kind > resourceItem && t.kind != methodItem || c.Method == mcp.MethodSubscribe {
+		return nil
+	}
+	err := s.gw.rates.Admit(&s.gw.config().Limits, counted(s, t))
+	if err != nil {
+		s.gw.opt.Hits.Add("callsPerMinute")
+	}
+	return err
+}
+
+// makesProgress stops a tool that is called again and again for nothing.
+func makesProgress(s *Session, _ context.Context, _ *Call, t *target) error {
+	if t.upstream == nil || t.kind != toolItem {
+		return nil
+	}
+	err := s.gw.rates.Progress(&s.gw.config().Limits, counted(s, t))
+	if err != nil {
+		s.gw.opt.Hits.Add("sameCall")
+	}
+	return err
+}
+
+func counted(s *Session, t *target) rate.Call {
+	c := rate.Call{Who: &s.opening.Who, Schema: s.opening.Schema, Server: t.upstream.Config(), Arguments: t.arguments}
+	if t.kind == toolItem {
+		c.Tool = t.name
+	}
+	return c
+}
+
 // headersMatch holds the arguments that a tool wants mirrored as headers
 // against the headers of the client's request.
 func (s *Session) headersMatch(_ context.Context, c *Call, t *target) error {
@@ -166,8 +213,9 @@ func (e *argumentsError) In(l i18n.Lang) string {
 
 func (e *argumentsError) Unwrap() []error { return []error{e.wire, e.violations} }
 
-// argumentsFit checks what can be checked before anything is sent, as far as
-// the configuration wants.
+// argumentsFit holds arguments against what the configuration and the schema of
+// the tool allow, and adds those that the configuration sets: a person is asked
+// about the call as it will be sent.
 func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 	if t.kind != toolItem {
 		return nil
@@ -175,12 +223,30 @@ func (s *Session) argumentsFit(_ context.Context, c *Call, t *target) error {
 	if len(t.arguments) > 0 && t.arguments[0] != '{' {
 		return jsonrpc.InvalidParams("arguments must be an object").WithData(map[string]string{"parameter": "arguments"})
 	}
-	if t.upstream == nil || t.item == nil {
+	if t.upstream == nil {
+		return nil
+	}
+	ours := ourArguments(t.upstream.Config().Tools[t.name].Arguments)
+	if err := ours.leftOut(t); err != nil {
+		return err
+	}
+	if err := schemaFits(t, c.Via != s.opening.Via); err != nil {
+		return err
+	}
+	ours.complete(t)
+	return nil
+}
+
+// schemaFits holds arguments against the schema of their tool, as far as the
+// configuration wants that; unseen says that a model wrote them without seeing
+// the schema.
+func schemaFits(t *target, unseen bool) error {
+	if t.item == nil {
 		return nil
 	}
 	mode := t.upstream.Config().Validate
 	switch {
-	case c.Via != s.opening.Via: // a model wrote them without seeing the schema
+	case unseen:
 		return violation(t.item, jsonrpc.AsObject(t.arguments))
 	case mode == "off":
 		return nil
@@ -238,8 +304,12 @@ type Approval struct {
 	Code string
 }
 
-// personAgrees puts a call to a person where the configuration wants that.
-func (s *Session) personAgrees(ctx context.Context, _ *Call, t *target) error {
+// personAgrees puts a call to a person where the configuration wants that, or
+// where it would take something of a person's away.
+func (s *Session) personAgrees(ctx context.Context, c *Call, t *target) error {
+	if t.own != nil && t.own.Removes != nil {
+		return s.removalAgreed(ctx, c, t)
+	}
 	if t.upstream == nil || t.kind != toolItem {
 		return nil
 	}
@@ -247,10 +317,7 @@ func (s *Session) personAgrees(ctx context.Context, _ *Call, t *target) error {
 	if len(tools) == 0 || !tools[t.name].Ask {
 		return nil
 	}
-	a := Approval{
-		Who: s.opening.Who, Server: t.upstream.Name(), Tool: t.name,
-		Client: s.clientName(), Session: s.caller.Session, Arguments: t.arguments,
-	}
+	a := s.approval(t.upstream.Name(), t.name, t)
 	if by := scriptOf(ctx); by != nil {
 		a.Code = by.code
 	}
@@ -262,4 +329,30 @@ func (s *Session) personAgrees(ctx context.Context, _ *Call, t *target) error {
 		return context.Cause(ctx)
 	}
 	return mcp.Failure(mcp.PolicyDenied, t.upstream.Name(), "this call needs a person's yes, and nobody gave it")
+}
+
+func (s *Session) approval(server, tool string, t *target) Approval {
+	return Approval{Who: s.opening.Who, Server: server, Tool: tool, Client: s.clientName(), Session: s.caller.Session, Arguments: t.arguments}
+}
+
+// removalAgreed asks before servers of a person's are removed: the person at the
+// client, or at the console where the client cannot ask.
+func (s *Session) removalAgreed(ctx context.Context, c *Call, t *target) error {
+	ids := t.own.Removes(t.arguments)
+	if len(ids) == 0 {
+		return nil
+	}
+	yes, asked := s.asker(c.client).Removal(ctx, ids)
+	if !asked && s.gw.opt.Approve != nil {
+		yes = s.gw.opt.Approve(ctx, s.approval("mcp-all-in-one", t.own.Name, t))
+	}
+	switch {
+	case yes:
+		t.agreed = ids
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return mcp.Failure(mcp.PolicyDenied, "", "removing "+strings.Join(ids, ", ")+
+		` needs a person's yes, and nobody gave it; a person removes a server with "mcp-all-in-one remove NAME" or in the console`)
 }

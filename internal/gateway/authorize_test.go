@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/traffic"
 )
 
@@ -37,11 +38,19 @@ var refusals = map[string][]refusedCase{
 		{change: func(s *config.Server) { s.Pending = true }, want: "not found"},
 		{change: func(s *config.Server) { s.Enabled = false }, want: "not found"},
 	},
-	"lists":     {{change: func(s *config.Server) { s.Deny = []string{"echo"} }, want: "not found"}},
-	"pin":       {{tool: "orders", change: func(s *config.Server) { s.Pin = "hold" }, want: "not found"}},
+	"lists": {{change: func(s *config.Server) { s.Deny = []string{"echo"} }, want: "not found"}},
+	"pin":   {{tool: "orders", change: func(s *config.Server) { s.Pin = "hold" }, want: "not found"}},
+	"rate": {{
+		change:  func(s *config.Server) { s.CallsPerMinute = 1 },
+		prepare: func(g *Gateway) { _ = g.rates.Admit(&config.Limits{}, situated(g, nil)) }, want: "takes 1 call a minute",
+	}},
 	"headers":   {{tool: "mirrored", args: `{"region":"eu"}`, header: http.Header{"Mcp-Param-Region": {"us"}}, want: "does not match"}},
 	"arguments": {{tool: "strict", args: `{}`, want: "Missing required parameter 'path'"}},
-	"ask":       {{change: func(s *config.Server) { s.Tools = map[string]config.ToolPolicy{"echo": {Ask: true}} }, want: "needs a person's yes"}},
+	"repeat": {{prepare: func(g *Gateway) {
+		g.config().Limits.SameCall = 1
+		g.rates.Answered(&g.config().Limits, situated(g, []byte(`{}`)), &jsonrpc.Response{Result: []byte(`{"content":[]}`)})
+	}, want: "1 times in a row"}},
+	"ask": {{change: func(s *config.Server) { s.Tools = map[string]config.ToolPolicy{"echo": {Ask: true}} }, want: "needs a person's yes"}},
 }
 
 const refusalTools = `{"tools":[
@@ -76,6 +85,11 @@ func TestDecisions(t *testing.T) {
 	if len(refusals) != len(decisions) {
 		t.Errorf("%d situations for %d decisions", len(refusals), len(decisions))
 	}
+}
+
+// situated is the call of a situation, as rates count it.
+func situated(g *Gateway, arguments []byte) rate.Call {
+	return rate.Call{Who: &access.Anonymous, Schema: config.DefaultSchema, Server: g.config().Schemas[0].Servers[0], Tool: "echo", Arguments: arguments}
 }
 
 // situation is a call that leads to a tool, decided on in a session of a modern

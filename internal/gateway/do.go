@@ -37,6 +37,8 @@ type target struct {
 	// params are the call's parameters, with the names that the server knows;
 	// arguments are the part of them that a tool gets.
 	params, arguments []byte
+	// agreed are the servers that a person has agreed to lose by this call.
+	agreed []string
 }
 
 // An itemKind says what a target is.

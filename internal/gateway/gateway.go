@@ -24,6 +24,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/rate"
 	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/script"
 	"mcp-all-in-one/internal/seal"
@@ -80,6 +81,7 @@ type Gateway struct {
 
 	views    viewCache
 	pressure *pressure.Gauge
+	rates    rate.Rates
 	seals    sealer
 	parks    parks
 	tasks    *taskOwners
@@ -154,6 +156,9 @@ type Opening struct {
 	Header http.Header
 	// End ends the session; nil where there is none to end.
 	End func()
+	// Peer says that another replica asks, which has decided on the calls of its
+	// clients and shows them what they may see. It gets one server as it is.
+	Peer bool
 }
 
 // Open returns a session for a client. The error says which schemas or servers
@@ -178,6 +183,7 @@ func (g *Gateway) Open(o Opening) (*Session, error) {
 	s.rules = mcp.Rules(mcp.V2025_06_18)
 	s.seed = !o.Strict && g.config().Compat != "spec"
 	s.caller = &upstream.Caller{Principal: o.Who.ID, Version: mcp.V2025_06_18, Outside: func(server string) jsonrpc.Handler { return outside{s, server} }}
+	s.caller.Peer = o.Peer
 	s.caller.Shared = o.Header != nil // more requests may follow, with the same header
 	if o.Session {
 		s.caller.Session = formatID(g.ids.Add(1))

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream"
 )
 
 const closeWait = 2 * time.Second
@@ -98,8 +99,14 @@ func (s *Session) welcome(ctx context.Context, version string, clientCaps []byte
 	return result
 }
 
-// serverInfo is who we are: ourselves, also in front of a single server.
-func (s *Session) serverInfo() []byte { return s.gw.info }
+// serverInfo is who we are: ourselves, also in front of a single server. Another
+// replica, which asks for its own clients, hears of the server itself.
+func (s *Session) serverInfo() []byte {
+	if s.opening.Peer {
+		return upstream.ServerInfo(s.upstreams(), s.gw.info)
+	}
+	return s.gw.info
+}
 
 const (
 	maxInstructions       = 16 << 10

@@ -18,6 +18,11 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 	if err != nil {
 		return nil, err
 	}
+	if s.opening.Header != nil {
+		// The session is for this request alone. What a legacy server lists may
+		// depend on what its client offers.
+		s.caller.Era, s.caller.Offer = caller.Era, caller.Offer
+	}
 	s.greet(caller)
 	p := party{caller: caller, back: modernBack{caller, from}, rules: mcp.Rules(mcp.LatestModern)}
 	return modernOutcome(s.routeModern(ctx, from, p, req))
@@ -101,7 +106,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 		}
 	}
 	return &upstream.Caller{
-		Principal: s.opening.Who.ID, Era: mcp.Modern, Version: version, Offer: mcp.ParseOffer(caps),
+		Peer: s.opening.Peer, Principal: s.opening.Who.ID, Era: mcp.Modern, Version: version, Offer: mcp.ParseOffer(caps),
 		Info: bytes.Clone(jsonrpc.Get(req.Params, "_meta", mcp.MetaClientInfo)), LogLevel: level,
 	}, nil
 }
@@ -116,7 +121,7 @@ func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
 		versions = append(versions, jsonrpc.Quote(v)...)
 	}
 	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
-		versions, s.capabilities(ctx, p), s.gw.resultMeta())
+		versions, s.capabilities(ctx, p), jsonrpc.Set([]byte(`{}`), s.serverInfo(), mcp.MetaServerInfo))
 	if text := s.instructions(); text != "" {
 		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
 	}

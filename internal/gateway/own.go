@@ -46,7 +46,7 @@ func (s *Session) runOwn(ctx context.Context, c *Call, t *target) (*jsonrpc.Resp
 func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
-		Principal: s.opening.Who.ID,
+		Principal: s.opening.Who.ID, Agreed: t.agreed,
 		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), kept.Result{Data: text}) },
 		Kept:      func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) },
 		ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter,
@@ -56,17 +56,22 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 			params = jsonrpc.Set(params, arguments, "arguments")
 			return s.Do(ctx, &Call{Via: traffic.DoorExec, Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params, client: p})
 		},
-		Ask: func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-			if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {
-				// On the Bench the answer would come from the principal that
-				// asked for what has to be allowed.
-				return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")
-			}
-			return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
-		},
+		Ask: s.asker(p),
 	}
 	if t.own.Script {
 		s.scriptEnv(env, c, t)
 	}
 	return env
+}
+
+// asker asks the client of a call, where it offers that.
+func (s *Session) asker(p party) builtin.Asker {
+	return func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
+		if !p.caller.Offer.Allows(method, params) || s.opening.Via == traffic.DoorConsole {
+			// On the Bench the answer would come from the principal that
+			// asked for what has to be allowed.
+			return nil, jsonrpc.MethodNotFound(method, "the client does not offer this")
+		}
+		return p.back.Handle(ctx, nil, &jsonrpc.Request{Method: method, Params: params})
+	}
 }

@@ -129,6 +129,9 @@ func (s *Session) missing(ctx context.Context, miss *catalog.Miss) error {
 		return nil
 	}
 	awaitServer(ctx, u, s.gw.config().Limits.Handshake)
+	soon, cancel := context.WithTimeout(ctx, maxHello)
+	u.Prepare(soon, s.caller) // it may list more to a client with these offers
+	cancel()
 	if miss.Kind != catalog.ServerDown || u.Features(s.caller) != nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 	for _, t := range owners {
 		resp, err := s.attempt(ctx, c, t)
 		if err != nil {
-			if len(owners) == 1 {
+			if wire, ok := asWire(err); len(owners) == 1 || ok && mcp.ReasonOf(wire) == mcp.RateLimited {
 				return nil, err
 			}
 			continue

@@ -43,6 +43,9 @@ func (s *Session) elicitURL(p party, req *jsonrpc.Request, resp *jsonrpc.Respons
 
 // seal binds a handle to the client and to what it asked for.
 func (s *Session) seal(req *jsonrpc.Request, v sealed) string {
+	if s.opening.Peer && v.Owner == "" {
+		v.Owner = s.gw.opt.Owner // the other replica tells it from its own by that
+	}
 	v.Principal, v.Digest, v.Expires = s.opening.Who.ID, digest(req), time.Now().Add(parkTTL).Unix()
 	return s.gw.seals.seal(v)
 }
@@ -61,7 +64,9 @@ func (s *Session) wrapState(ctx context.Context, p party, req *jsonrpc.Request, 
 		return resp
 	}
 	state, ok := jsonrpc.GetString(resp.Result, "requestState")
-	if !ok || strings.HasPrefix(state, sealPrefix) {
+	// What another replica sealed, where the server is, means nothing here.
+	owner := HandleOwner(s.gw.seals.Box, state)
+	if !ok || strings.HasPrefix(state, sealPrefix) && (owner == "" || owner == s.gw.opt.Owner) {
 		return resp
 	}
 	v := sealed{State: state, Owner: s.ownerFor(ctx, p, req)}

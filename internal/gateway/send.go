@@ -30,6 +30,9 @@ func (s *Session) send(ctx context.Context, c *Call, t *target) (*jsonrpc.Respon
 	req := &jsonrpc.Request{Method: c.Method, Params: t.params, Back: c.client.back}
 	if c.Method == mcp.MethodToolsCall {
 		resp, err := s.perform(ctx, c, t, req)
+		if err == nil {
+			s.gw.rates.Answered(&s.gw.config().Limits, counted(s, t), resp)
+		}
 		if err == nil && resp.Err == nil {
 			s.inPart(c, t, resp)
 		}

@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // A raw is a server over HTTP that answers by table: the whole result of each
@@ -154,7 +155,7 @@ func newGateway(t *testing.T, servers map[string]string, change func(*config.Con
 	ctx, cancel := context.WithCancel(context.Background())
 	set := upstream.NewSet(ctx, upstream.Options{
 		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`), Memory: upstream.OpenMemory(""),
-		Pins:  upstream.OpenPins(t.TempDir()),
+		Pins:  pin.Open(t.TempDir()),
 		Roots: func() []config.Root { return nil },
 	})
 	g = New(Options{Set: set, Log: log, Info: mcp.Implementation{Name: "mcp-all-in-one", Version: mcp.ProductVersion}})

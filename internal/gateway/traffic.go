@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -61,6 +62,9 @@ func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer
 		t.call.Parent = above.id
 	}
 	s.summarize(&t.call, via, req, name)
+	if s.opening.Peer {
+		t.call.Principal = access.From(ctx).ID
+	}
 	t.id = s.gw.opt.Traffic.Begin(&t.call, req.Params)
 	t.back = back{s, from, t.id}
 	switch {

@@ -89,7 +89,7 @@ var readerAlone = builtin.NewSet([]builtin.Tool{keptReader})
 func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 	var id strings.Builder
 	file := s.gw.config().Results
-	fmt.Fprintf(&id, "%s/%s/%p/%p/%s/%d/%d/%s", s.opening.Schema, s.opening.Server, v.Config, s.own(), s.scope, s.opening.Who.Results, file.Limit, file.Structured)
+	fmt.Fprintf(&id, "%t/%s/%s/%p/%p/%s/%d/%d/%s", s.opening.Peer, s.opening.Schema, s.opening.Server, v.Config, s.own(), s.scope, s.opening.Who.Results, file.Limit, file.Structured)
 	var sources []catalog.Source
 	for _, u := range v.Upstreams {
 		if s.opening.Server != "" && u.Name() != s.opening.Server {
@@ -101,6 +101,9 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 		state, _ := u.State()
 		features := u.Features(s.caller)
 		policy := u.Policy()
+		if s.opening.Peer {
+			policy = catalog.Policy{}
+		}
 		if s.opening.Server != "" || v.Config.Naming == "none" {
 			policy.Naming = catalog.NamingNone
 		}
@@ -134,6 +137,9 @@ func (s *Session) settle(ctx context.Context) {
 		wait := s.gw.config().StartWait
 		if !s.opening.Session && !s.opening.Stdio {
 			wait = s.startLeft() // requests outside any session wait together, once
+		}
+		if s.opening.Header != nil && !s.caller.Offer.Empty() {
+			wait = maxHello // a connection that offers the same is mostly there
 		}
 		s.prepare(ctx, s.caller, wait)
 	})

@@ -23,8 +23,8 @@ const maxViews = 64
 
 // An outsider is all that tells requests outside any session apart.
 type outsider struct {
-	schema, server, principal, scope, mode string
-	own                                    *builtin.Set
+	schema, server, principal, scope, mode, offer string
+	own                                           *builtin.Set
 }
 
 // clear forgets what can be merged again.
@@ -42,7 +42,7 @@ func (c *viewCache) at(s *Session, revision uint64) *view {
 		v.revision = revision
 		return &v
 	}
-	who := outsider{o.Schema, o.Server, o.Who.ID, s.scope, s.modeKey(o.Who.Mode), s.own()}
+	who := outsider{o.Schema, o.Server, o.Who.ID, s.scope, s.modeKey(o.Who.Mode), s.caller.Offer.Key(), s.own()}
 	c.mu.Lock()
 	known := c.outside[who]
 	c.mu.Unlock()

@@ -24,8 +24,11 @@ type Server struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	conns     map[*conn]struct{}
+	accepting sync.WaitGroup // listeners that connections may come from
 	ending    bool
-	gone      chan struct{} // closed when the last connection ended, once ending
+	cut       bool          // nothing is waited for
+	closed    bool          // no connection comes any more
+	gone      chan struct{} // closed when the last connection ended, once closed
 	sweeper   *time.Timer
 	armed     atomic.Bool
 	sweeps    atomic.Uint64
@@ -48,6 +51,7 @@ func (s *Server) Serve(ln net.Listener) error {
 	rest := make(chan error, 1)
 	go func() { rest <- s.std.Serve(over) }()
 	err := s.accept(ln, over)
+	s.accepting.Done()
 	over.Close()
 	if restErr := <-rest; err == nil {
 		err = restErr
@@ -60,7 +64,11 @@ func (s *Server) begin(ln net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.listeners = append(s.listeners, ln)
-	return !s.ending
+	if s.ending {
+		return false
+	}
+	s.accepting.Add(1)
+	return true
 }
 
 func (s *Server) accept(ln net.Listener, over *handedOver) error {
@@ -73,6 +81,7 @@ func (s *Server) accept(ln net.Listener, over *handedOver) error {
 			continue
 		}
 		if s.isEnding() {
+			s.last(ln, over)
 			return http.ErrServerClosed
 		}
 		// Like net/http: what is short now may be there in a moment.
@@ -85,6 +94,39 @@ func (s *Server) accept(ln net.Listener, over *handedOver) error {
 	}
 }
 
+// deadlined is a listener that need not be closed to be interrupted.
+type deadlined interface {
+	net.Listener
+	SetDeadline(t time.Time) error
+}
+
+const (
+	// lastLook is how long a listener is asked once more for a connection, and
+	// lastLooks how often at most.
+	lastLook  = 50 * time.Microsecond
+	lastLooks = 100
+)
+
+// last takes those who have connected already, and closes the listener when
+// there is nobody: closing it would break their connections, with requests on
+// them.
+func (s *Server) last(ln net.Listener, over *handedOver) {
+	d, ok := ln.(deadlined)
+	for i := 0; ok && i < lastLooks; i++ {
+		began := time.Now()
+		d.SetDeadline(began.Add(lastLook))
+		nc, err := ln.Accept()
+		if err == nil {
+			s.take(nc, over)
+			continue
+		}
+		if time.Since(began) < 20*lastLook { // else somebody may have come meanwhile
+			break
+		}
+	}
+	ln.Close()
+}
+
 // take serves one connection.
 func (s *Server) take(nc net.Conn, over *handedOver) {
 	if s.std.ConnState != nil {
@@ -93,11 +135,14 @@ func (s *Server) take(nc net.Conn, over *handedOver) {
 	c := newConn(s, nc, over)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending {
+	if s.cut {
 		nc.Close()
 		return
 	}
 	s.conns[c] = struct{}{}
+	if s.ending {
+		c.retire()
+	}
 	go c.serve()
 }
 
@@ -110,7 +155,7 @@ func (s *Server) drop(c *conn) {
 }
 
 func (s *Server) endedLocked() {
-	if s.ending && len(s.conns) == 0 {
+	if s.closed && len(s.conns) == 0 {
 		select {
 		case <-s.gone:
 		default:
@@ -125,13 +170,11 @@ func (s *Server) isEnding() bool {
 	return s.ending
 }
 
-// end calls f for every connection and closes the listeners. A connection that
-// is accepted meanwhile is closed: when a listener is seen closed, no connection
-// begins another request.
-func (s *Server) end(f func(*conn)) {
+// end calls f for every connection and closes the listeners. When a listener is
+// seen closed, no connection begins another request: at most its first.
+func (s *Server) end(cut bool, f func(*conn)) {
 	s.mu.Lock()
-	s.ending = true
-	s.endedLocked()
+	s.ending, s.cut = true, s.cut || cut
 	all := slices.Collect(maps.Keys(s.conns))
 	listeners := slices.Clone(s.listeners)
 	s.mu.Unlock()
@@ -139,14 +182,24 @@ func (s *Server) end(f func(*conn)) {
 		f(c)
 	}
 	for _, ln := range listeners {
-		ln.Close()
+		if d, ok := ln.(deadlined); ok && !cut {
+			d.SetDeadline(time.Now())
+		} else {
+			ln.Close()
+		}
 	}
+	s.accepting.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.endedLocked()
 }
 
 // Shutdown closes the listeners and what is idle, and lets what is being
-// answered finish until ctx ends.
+// answered finish until ctx ends. Who has just connected may still ask: the
+// request may be on its way, and would be lost.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.end((*conn).retire)
+	s.end(false, (*conn).retire)
 	err := s.std.Shutdown(ctx)
 	select {
 	case <-s.gone:
@@ -158,6 +211,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Close ends everything at once.
 func (s *Server) Close() error {
-	s.end((*conn).cut)
+	s.end(true, (*conn).cut)
 	return s.std.Close()
 }

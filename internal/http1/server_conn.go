@@ -16,6 +16,9 @@ const (
 	// lingering is how long a connection that is closed with input unread
 	// stays: closing it at once would take the answer away.
 	lingering = 500 * time.Millisecond
+	// firstWait is how long a connection that has asked nothing stays when the
+	// server ends.
+	firstWait = 250 * time.Millisecond
 )
 
 // A conn is one connection that we serve ourselves.
@@ -36,6 +39,7 @@ type conn struct {
 	request0 http.Request
 
 	mu      sync.Mutex
+	asked   bool   // a request has begun
 	busy    bool   // a request is being answered
 	since   uint64 // the front's sweep before that began
 	retired bool   // closed as soon as it is not busy

@@ -31,11 +31,11 @@ type watch struct {
 // is closed.
 func (c *conn) begin() bool {
 	c.mu.Lock()
-	if c.retired {
+	if c.retired && c.asked {
 		c.mu.Unlock()
 		return false
 	}
-	c.busy, c.since = true, c.srv.sweeps.Load()
+	c.asked, c.busy, c.since = true, true, c.srv.sweeps.Load()
 	c.watch.on = true
 	c.mu.Unlock()
 	if !c.srv.armed.Load() {
@@ -170,13 +170,24 @@ func (c *conn) gone() {
 	}
 }
 
-// retire closes the connection, when it has answered.
+// retire closes the connection, when it has answered. One that has asked
+// nothing gets a moment for it.
 func (c *conn) retire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.retired = true
-	if !c.busy {
+	switch {
+	case c.busy:
+	case c.asked:
 		c.nc.Close()
+	default:
+		time.AfterFunc(firstWait, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if !c.asked {
+				c.nc.Close()
+			}
+		})
 	}
 }
 

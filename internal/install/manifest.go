@@ -57,11 +57,18 @@ type userConfig struct {
 	Max         json.Number     `json:"max"`
 }
 
-var bundleName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@/._ -]{0,127}$`)
+// The lengths are compared apart: a regular expression with such a count is
+// compiled for a millisecond at every start of the program.
+var (
+	bundleName     = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9@/._ -]*$`)
+	releaseVersion = regexp.MustCompile(`^[!-.0-\[\]-~]+$`)
+)
 
-// releaseVersion is a version of whatever scheme: characters that show, no
+func isBundleName(s string) bool { return len(s) <= 128 && bundleName.MatchString(s) }
+
+// isReleaseVersion accepts a version of any scheme: characters that show, no
 // space, and nothing that a path is made of.
-var releaseVersion = regexp.MustCompile(`^[!-.0-\[\]-~]{1,255}$`)
+func isReleaseVersion(s string) bool { return len(s) <= 255 && releaseVersion.MatchString(s) }
 
 func (b *Bundle) readManifest() error {
 	nested := ""
@@ -100,9 +107,9 @@ func (m *Manifest) check() error {
 	switch {
 	case !slices.Contains([]string{"0.1", "0.2", "0.3", "0.4"}, version):
 		return badBundle("the version %s of its manifest is not known", "manifest 版本 %s 未知", Show(version))
-	case !bundleName.MatchString(m.Name):
+	case !isBundleName(m.Name):
 		return badBundle("%s is not a name", "%s 不是名称", Show(m.Name))
-	case m.Release != "" && !releaseVersion.MatchString(m.Release):
+	case m.Release != "" && !isReleaseVersion(m.Release):
 		return badBundle("%s is not a version", "%s 不是版本号", Show(m.Release))
 	case len(m.User) > maxInputs:
 		return badBundle("it asks more than %d questions", "问题超过 %d 个", maxInputs)

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -128,7 +128,7 @@ func (q *Question) checkPath(text string) (string, error) {
 	if q.Format == "directory" && !info.IsDir() {
 		return "", q.refuse("%s is not a folder", "%s 不是文件夹", path)
 	}
-	for _, ours := range []string{config.UserDir(config.Home()), config.StateDir()} {
+	for _, ours := range []string{folders.UserDir(folders.Home()), folders.StateDir()} {
 		if ours != "" && (within(path, ours) || within(ours, path)) {
 			return "", q.refuse("%s holds the configuration and the keys of this gateway: name a folder without them", "%s 含有本网关的配置和密钥：请指定不含它们的文件夹", path)
 		}

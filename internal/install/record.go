@@ -127,7 +127,7 @@ func (r *Record) check() error {
 	switch inputs := r.inputs(); {
 	case !NamePattern.MatchString(s.Name) || len(s.Name) > 200:
 		return fail(env.CodeRecord, "%s is not a name of a server: refused", "%s 不是服务名：已拒绝", Show(s.Name))
-	case !releaseVersion.MatchString(s.Version):
+	case !isReleaseVersion(s.Version):
 		return fail(env.CodeRecord, "%s is not a version: refused", "%s 不是版本号：已拒绝", Show(s.Version))
 	case len(s.Packages)+len(s.Remotes) > maxPackages:
 		return fail(env.CodeRecord, "the record has more than %d packages: refused", "记录中的包超过 %d 个：已拒绝", maxPackages)

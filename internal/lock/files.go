@@ -44,7 +44,7 @@ func (f *File) Verify(ctx context.Context, s *config.Server) error {
 		return nil
 	}
 	dir := prefixDir(e)
-	if _, err := os.Lstat(filepath.Join(dir, filesName)); err != nil {
+	if !isInstalled(dir) {
 		return nil
 	}
 	installing.Lock()
@@ -61,12 +61,12 @@ func compare(s *config.Server, dir string) error {
 	k := prefixes[dir]
 	if k == nil {
 		k = &known{}
-		data, err := os.ReadFile(filepath.Join(dir, filesName))
+		data, err := os.ReadFile(filesOf(dir))
 		if err != nil {
 			return err
 		}
 		if err := json.Unmarshal(data, &k.want); err != nil {
-			return i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", filepath.Join(dir, filesName), err)
+			return i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", filesOf(dir), err)
 		}
 		prefixes[dir] = k
 	}
@@ -96,8 +96,8 @@ func compare(s *config.Server, dir string) error {
 	return nil
 }
 
-// hashes returns the hash of every file below dir, except our own and compiled
-// Python files. A file that is as it was when it was hashed is not read again.
+// hashes returns the hash of every file below dir. A file that is as it was when
+// it was hashed is not read again.
 func (k *known) hashes(dir string) (map[string]string, error) {
 	all, found := map[string]string{}, map[string]hashed{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -109,9 +109,7 @@ func (k *known) hashes(dir string) (map[string]string, error) {
 			return err
 		}
 		switch {
-		case d.IsDir() && d.Name() == "__pycache__":
-			return filepath.SkipDir
-		case d.IsDir() || name == filesName || name == filesName+".tmp":
+		case d.IsDir():
 			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(path)

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
@@ -28,11 +30,12 @@ func (e *toolError) In(l i18n.Lang) string {
 
 func asExit(err error, exit **exec.ExitError) bool { return errors.As(err, exit) }
 
-// A Program is what a locked server is started with, and the folder that it
-// has to be able to read; "" when there is none.
+// A Program is what a locked server is started with.
 type Program struct {
-	Path   string
-	Args   []string
+	Path string
+	Args []string
+	Env  []string
+	// Prefix is the folder that it has to be able to read; "" when there is none.
 	Prefix string
 }
 
@@ -50,7 +53,7 @@ func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*P
 		return nil, err
 	}
 	if e.Level != LevelTree {
-		return &Program{Path: s.Command, Args: s.Args}, nil
+		return &Program{Path: s.Command, Args: s.Args, Env: environ}, nil
 	}
 	pkg := sandbox.ReadPackage(s.Command, s.Args)
 	if pkg == nil {
@@ -64,7 +67,15 @@ func (f *File) Hold(ctx context.Context, s *config.Server, environ []string) (*P
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Path: path, Args: args, Prefix: dir}, nil
+	return &Program{Path: path, Args: args, Env: writeNothing(environ), Prefix: dir}, nil
+}
+
+// writeNothing keeps Python from adding compiled files to a prefix, where
+// everything is what was installed.
+func writeNothing(environ []string) []string {
+	const name = "PYTHONDONTWRITEBYTECODE="
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, name) })
+	return append(environ, name+"1")
 }
 
 // Check compares a server with its lock without installing or starting it.

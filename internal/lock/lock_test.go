@@ -238,8 +238,30 @@ func TestSwappedTarball(t *testing.T) {
 				}
 			})
 		}
+		t.Run("with a list in the folder, before another start", func(t *testing.T) {
+			was, err := os.ReadFile(filesOf(p.Prefix))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(p.Prefix, ".files"), bytes.ReplaceAll(was, []byte(fileHash([]byte(oldCode))), []byte(fileHash([]byte(newCode)))), 0o600)
+			}
+			if err == nil {
+				err = os.WriteFile(p.Args[0], []byte(newCode), 0o700)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			forget(p.Prefix) // as another process
+			if err := f.Verify(t.Context(), s); err == nil || !strings.Contains(err.Error(), changed) {
+				t.Errorf("verify: %v", err)
+			}
+			if err := os.Remove(filepath.Join(p.Prefix, ".files")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(p.Args[0], []byte(oldCode), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		})
 		t.Run("with its hash", func(t *testing.T) {
-			list := filepath.Join(p.Prefix, filesName)
+			list := filesOf(p.Prefix)
 			was, err := os.ReadFile(list)
 			if err == nil {
 				err = os.WriteFile(list, bytes.ReplaceAll(was, []byte(fileHash([]byte(oldCode))), []byte(fileHash([]byte(newCode)))), 0o600)

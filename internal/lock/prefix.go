@@ -5,22 +5,34 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 )
-
-// filesName is the file of ours in a prefix: the hashes of all others.
-const filesName = ".files"
 
 // prefixDir is the folder that what is locked is installed into.
 func prefixDir(e *Entry) string {
 	sum := sha256.Sum256([]byte("locked " + e.Runtime + " " + e.Tree))
-	return filepath.Join(config.StateDir(), "prefix", hex.EncodeToString(sum[:16]))
+	return filepath.Join(folders.StateDir(), "prefix", hex.EncodeToString(sum[:16]))
+}
+
+// filesOf is the list of the hashes of all files of a prefix. It is beside the
+// prefix: who can write there only cannot change it.
+func filesOf(dir string) string { return dir + ".files" }
+
+// isInstalled says whether a prefix was installed to its end. Its folder may have
+// been removed since, as the errors advise.
+func isInstalled(dir string) bool {
+	_, err := os.Lstat(filesOf(dir))
+	_, gone := os.Lstat(dir)
+	return err == nil && gone == nil
 }
 
 func readLock(path string) ([]byte, error) {
@@ -39,11 +51,11 @@ var installing sync.Mutex
 func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir string) error {
 	installing.Lock()
 	defer installing.Unlock()
-	if _, err := os.Stat(filepath.Join(dir, filesName)); err == nil {
+	if isInstalled(dir) {
 		return compare(s, dir)
 	}
 	forget(dir)
-	if err := os.RemoveAll(dir); err != nil {
+	if err := errors.Join(os.RemoveAll(filesOf(dir)), os.RemoveAll(dir)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -75,7 +87,7 @@ func (f *File) install(ctx context.Context, s *config.Server, e *Entry, dir stri
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(dir, filesName), data)
+	return replace(filesOf(dir), data)
 }
 
 // syncPyPI installs what a uv.lock says. Only packages that a person accepted
@@ -95,6 +107,22 @@ func syncPyPI(ctx context.Context, s *config.Server, e *Entry, dir string) error
 			}
 		}
 	}
-	_, err := tool(ctx, s, dir, "uv", args...)
-	return err
+	if _, err := tool(ctx, s, dir, "uv", args...); err != nil {
+		return err
+	}
+	return compile(ctx, dir)
+}
+
+// compile writes the compiled form of every Python file: what is there from the
+// start is compared like any other file, and the server writes no other (see
+// Program.Env). Without -S, Python would run the .pth files of the packages.
+// What does not compile cannot be imported either, so failures do not matter.
+func compile(ctx context.Context, dir string) error {
+	venv := filepath.Join(dir, ".venv")
+	err := exec.CommandContext(ctx, filepath.Join(venv, "bin", "python"), "-I", "-S", "-m", "compileall", "-qq", filepath.Join(venv, "lib")).Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return i18n.Errorf("running %s: %w", "运行 %s 失败：%w", "compileall", err)
+	}
+	return ctx.Err()
 }

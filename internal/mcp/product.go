@@ -7,8 +7,9 @@ import (
 
 // ProductVersion is the version of this product, and the one place that says
 // it: archives, packages and images take it from here. The extension for VS
-// Code has a number of its own, in its package.json.
-const ProductVersion = "1.0.0"
+// Code has a number of its own, in its package.json. It is a variable so that
+// a test can make a program of another version without compiling it anew.
+var ProductVersion = "1.0.0"
 
 // commit and date are set by the Makefile and by a release, with -ldflags -X:
 // the only way that works in every clone, worktree and source archive.

@@ -17,14 +17,16 @@ const (
 	Draining            Reason = "draining"
 	Cancelled           Reason = "cancelled"
 	PolicyDenied        Reason = "policy_denied"
-	OwnerLost           Reason = "owner_lost" // the replica where it ran died: it may have run
+	RateLimited         Reason = "rate_limited"  // more calls than a minute may have
+	RepeatedCall        Reason = "repeated_call" // the same call with the same answer, again
+	OwnerLost           Reason = "owner_lost"    // the replica where it ran died: it may have run
 )
 
 // retryable tells whether sending the same request again is safe: it is where
 // the request provably did not run.
 func (r Reason) retryable() bool {
 	switch r {
-	case UpstreamUnavailable, Overloaded, Draining:
+	case UpstreamUnavailable, Overloaded, Draining, RateLimited:
 		return true
 	}
 	return false
@@ -43,9 +45,11 @@ func Failure(r Reason, service, message string) *jsonrpc.Error {
 
 // IsDraining says that a request was not begun, because the gateway ends.
 func IsDraining(resp *jsonrpc.Response) bool {
-	if resp == nil || resp.Err == nil {
-		return false
-	}
-	reason, _ := jsonrpc.GetString(resp.Err.Data, "reason")
-	return Reason(reason) == Draining
+	return resp != nil && resp.Err != nil && ReasonOf(resp.Err) == Draining
+}
+
+// ReasonOf is the reason that an error of a gateway gives; empty for none.
+func ReasonOf(e *jsonrpc.Error) Reason {
+	reason, _ := jsonrpc.GetString(e.Data, "reason")
+	return Reason(reason)
 }

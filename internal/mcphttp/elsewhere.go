@@ -23,13 +23,14 @@ type Start struct {
 }
 
 // An Away is a request that may be meant for another replica: its session is
-// not here, or it continues a call by a handle.
+// not here, it continues a call by a handle, or this replica ends.
 type Away struct {
 	Request   *http.Request
 	Endpoint  Endpoint
 	Principal string
-	Session   string // its id; empty where Handle is set
+	Session   string // its id; empty outside sessions
 	Handle    string // requestState
+	Ends      bool   // this replica ends, and any other one may answer what has no session
 	Line      bool   // the session is a connection of legacy HTTP+SSE
 
 	// Body and ID are those of a POST, once Read was called. Quiet says that
@@ -88,28 +89,73 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, ep Endpoint, princ
 	return ss
 }
 
+// outside is a request outside sessions, for another replica.
+func outside(p *post, m *jsonrpc.Message) *Away {
+	handle, _ := jsonrpc.GetString(m.Params, "requestState")
+	return &Away{
+		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Ends: p.srv.isDraining() && !p.ep.Peer,
+		Body: *p.buf, ID: m.ID, post: p,
+	}
+}
+
 // continued hands a retry that continues a call to the replica where that call
-// waits; false when that is this one.
+// waits, and when this one ends, what is new to any other; false when it is to
+// be answered here.
 func (p *post) continued(m *jsonrpc.Message) bool {
 	if p.srv.elsewhere == nil {
 		return false
 	}
-	handle, ok := jsonrpc.GetString(m.Params, "requestState")
-	return ok && p.srv.elsewhere(p.w, &Away{
-		Request: p.r, Endpoint: p.ep, Principal: p.principal, Handle: handle, Body: *p.buf, ID: m.ID, post: p,
-	}) == Answered
+	a := outside(p, m)
+	// A stream outside calls ends here with the others, and begins anew elsewhere.
+	a.Ends = a.Ends && m.Method != mcp.MethodListen
+	return (a.Handle != "" || a.Ends) && p.srv.elsewhere(p.w, a) == Answered
 }
 
-// handOn gives a call of a session that this replica did not begin, because it
-// ends, to another one; false when there is none.
+// handOn gives a call that this replica did not begin, because it ends, to
+// another one; false when there is none.
 func (p *post) handOn(m *jsonrpc.Message) bool {
-	if p.srv.elsewhere == nil {
+	// A server that is a gateway may end, too, and say the same.
+	if p.srv.elsewhere == nil || !p.srv.isDraining() || !hush(p, true) {
 		return false
 	}
-	p.session.end()
-	return p.srv.elsewhere(p.w, &Away{
-		Request: p.r, Endpoint: p.ep, Principal: p.principal, Session: p.session.id, Body: *p.buf, ID: m.ID, post: p,
-	}) == Answered
+	a := outside(p, m)
+	if p.session != nil {
+		p.session.end()
+		a.Session, a.Handle, a.Ends = p.session.id, "", false
+	}
+	if p.srv.elsewhere(p.w, a) == Answered {
+		return true
+	}
+	hush(p, false)
+	return false
+}
+
+// hush keeps everybody else from answering, or lets them; false when a stream
+// has begun.
+func hush(p *post, on bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stream != nil {
+		return false
+	}
+	p.over = on
+	return true
+}
+
+// refused answers a POST outside sessions that comes too late: by another
+// replica, if there is one.
+func refused(p *post) bool {
+	s := p.srv
+	if p.session != nil || !s.refusesNew() {
+		return false
+	}
+	defer p.giveBack()
+	a := &Away{Request: p.r, Endpoint: p.ep, Principal: p.principal, Ends: true, post: p}
+	listens := p.r.Header.Get(mcp.HeaderMethod) == mcp.MethodListen
+	if s.elsewhere == nil || p.ep.Peer || listens || s.elsewhere(p.w, a) != Answered {
+		refuseDraining(p.w)
+	}
+	return true
 }
 
 // name gives a session the id that a cluster knows it by.

@@ -2,8 +2,10 @@ package mcphttp_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -12,51 +14,127 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 )
 
-// An ending session begins no call any more.
-type ending struct{}
+// An ending server begins to end with the first call, which it does not begin.
+type ending struct {
+	*mcphttp.Server
+	listens, stopped chan struct{} // somebody listens; nobody does any more
+	begun            int
+	seen             []mcphttp.Away
+}
 
-func (ending) Version() string { return mcp.V2025_06_18 }
-func (ending) Close()          {}
+func (*ending) Version() string { return mcp.V2025_06_18 }
+func (*ending) Close()          {}
 
-func (ending) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
+func (*ending) HandleNotification(context.Context, jsonrpc.Peer, *jsonrpc.Notification) {}
 
-func (ending) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	if req.Method == mcp.MethodInitialize {
+func (e *ending) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	switch req.Method {
+	case mcp.MethodInitialize:
 		return result(`{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"x","version":"1"}}`, mcp.V2025_06_18)
+	case mcp.MethodListen:
+		close(e.listens)
+		<-ctx.Done()
+		close(e.stopped)
+		return result(`{}`)
+	}
+	if e.begun++; e.begun == 1 {
+		go e.Drain(context.WithoutCancel(ctx))
+		<-e.stopped
 	}
 	return nil, mcp.Failure(mcp.Draining, "", "the gateway is shutting down")
+}
+
+// elsewhere is another replica, which answers everything.
+func (e *ending) elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
+	if !a.Read() {
+		return mcphttp.Answered
+	}
+	e.seen = append(e.seen, *a)
+	e.seen[len(e.seen)-1].Body = append([]byte(nil), a.Body...)
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"from":"another"}}`, a.ID)
+	return mcphttp.Answered
+}
+
+// startEnding serves it, to a client that listens.
+func startEnding(t *testing.T) (e *ending, url string) {
+	e = &ending{listens: make(chan struct{}), stopped: make(chan struct{})}
+	e.Server = mcphttp.NewServer(mcphttp.ServerOptions{
+		Open:      func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) { return embedded{e}, nil },
+		Elsewhere: e.elsewhere,
+	})
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.ServeMCP(w, r, mcphttp.Endpoint{}, "who")
+	}))
+	t.Cleanup(func() { e.Server.Close(); front.CloseClientConnections(); front.Close() })
+	listener := modernClient(t, front.URL, mcp.MethodListen, "")
+	var open sync.WaitGroup
+	open.Go(func() { _, _ = listener.Try(t.Context(), http.MethodPost, modernLine(1, mcp.MethodListen)) }) // it ends with the server
+	t.Cleanup(open.Wait)
+	<-e.listens
+	return e, front.URL
+}
+
+// embedded is the session alone.
+type embedded struct{ mcphttp.Session }
+
+func modernClient(t *testing.T, url, method, name string) *mcptest.RawHTTP {
+	c := mcptest.NewRawHTTP(t, url)
+	c.Header.Set("Mcp-Protocol-Version", mcp.V2026_07_28)
+	c.Header.Set("Mcp-Method", method)
+	if name != "" {
+		c.Header.Set("Mcp-Name", name)
+	}
+	return c
+}
+
+func modernLine(id int, method string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"name":"echo","_meta":{%q:%q,%q:{}}}}`, id, method, mcp.MetaVersion, mcp.V2026_07_28, mcp.MetaCapabilities)
 }
 
 // TestHandedOn gives a call that a replica did not begin, because it ends, to
 // another one.
 func TestHandedOn(t *testing.T) {
 	t.Run("fault/T46 a call that was not begun", func(t *testing.T) {
-		var seen mcphttp.Away
-		srv := mcphttp.NewServer(mcphttp.ServerOptions{
-			Open: func(context.Context, *mcphttp.Opening) (mcphttp.Session, error) { return ending{}, nil },
-			Elsewhere: func(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
-				seen = *a
-				seen.Body = append([]byte(nil), a.Body...)
-				w.Header().Set("Content-Type", "application/json")
-				w.Write([]byte(`{"jsonrpc":"2.0","id":7,"result":{"from":"another"}}`))
-				return mcphttp.Answered
-			},
-		})
-		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			srv.ServeMCP(w, r, mcphttp.Endpoint{}, "who")
-		}))
-		t.Cleanup(func() { front.Close(); srv.Close() })
-		c := mcptest.NewRawHTTP(t, front.URL)
+		e, url := startEnding(t)
+		c := mcptest.NewRawHTTP(t, url)
 		c.Initialize(mcp.V2025_06_18, `{}`)
 		call := callBody(7, "echo", "hello", 0)
 		if m := c.Post(call).Answer(t); string(m.Result) != `{"from":"another"}` {
 			t.Errorf("answered %s", m.Raw)
 		}
-		if string(seen.Body) != call || seen.Session == "" || seen.Principal != "who" || string(seen.ID) != "7" {
-			t.Errorf("handed on: %+v", seen)
+		if len(e.seen) != 1 || string(e.seen[0].Body) != call || e.seen[0].Session == "" || e.seen[0].Principal != "who" || string(e.seen[0].ID) != "7" {
+			t.Fatalf("handed on: %+v", e.seen)
 		}
-		if srv.Has(seen.Session) {
+		if e.Has(e.seen[0].Session) {
 			t.Error("the session is still here")
+		}
+	})
+	t.Run("fault/T46 a modern call", func(t *testing.T) {
+		e, url := startEnding(t)
+		c := modernClient(t, url, mcp.MethodToolsCall, "echo")
+		for i, when := range []string{"while it begins to end", "while it ends", "when it has ended"} {
+			if i == 2 {
+				e.Server.Close()
+			}
+			line := modernLine(i, mcp.MethodToolsCall)
+			if m := c.Post(line).Answer(t); string(m.Result) != `{"from":"another"}` || e.begun != 1 {
+				t.Errorf("%s answered %s, %d begun", when, m.Raw, e.begun)
+			}
+			if last := e.seen[len(e.seen)-1]; len(e.seen) != i+1 || string(last.Body) != line || !last.Ends || last.Session != "" {
+				t.Errorf("%s handed on: %+v", when, e.seen)
+			}
+		}
+	})
+	t.Run("fault/T46 a server that ends itself", func(t *testing.T) {
+		e, url := startEnding(t)
+		e.begun = 1
+		c := mcptest.NewRawHTTP(t, url)
+		c.Initialize(mcp.V2025_06_18, `{}`)
+		for id := range 2 {
+			if m := c.Post(callBody(id, "echo", "hello", 0)).Answer(t); m.Error == nil || len(e.seen) > 0 {
+				t.Errorf("answered %s, handed on %+v", m.Raw, e.seen)
+			}
 		}
 	})
 }

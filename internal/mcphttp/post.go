@@ -54,8 +54,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, ep Endpoint, 
 		}
 		defer p.session.leave()
 	}
-	if p.session == nil && s.refusesNew() {
-		refuseDraining(w)
+	if refused(p) {
 		return
 	}
 	body, ok := p.readBody()
@@ -133,7 +132,7 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 			p.fail(http.StatusOK, m.ID, draining())
 			return
 		}
-		ctx := p.within(p.session.ctx, m)
+		ctx := p.within(p.ofRequest(p.session.ctx), m)
 		defer p.end()
 		p.runs = running{p.cancel, m.Method}
 		if !p.session.begin(m.ID, &p.runs) {

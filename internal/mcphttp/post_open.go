@@ -56,7 +56,11 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 		p.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	p.answer(m.ID, p.run(ctx, h, p, m))
+	resp := p.run(ctx, h, p, m)
+	if ctx.Err() == nil && mcp.IsDraining(resp) && p.handOn(m) {
+		return
+	}
+	p.answer(m.ID, resp)
 }
 
 // serveInitialize opens a session. It enters the table, and its id the

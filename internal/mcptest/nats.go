@@ -1,9 +1,11 @@
 package mcptest
 
 import (
+	"fmt"
 	"net"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -14,6 +16,7 @@ type NATS struct {
 	t    TB
 	port string
 	dir  string
+	more []string // arguments
 }
 
 // natsModule is where the version of nats-server is pinned. It is a module of
@@ -23,22 +26,55 @@ const natsModule = "test/cluster/natsserver"
 // StartNATS runs nats-server.
 func StartNATS(t TB) *NATS {
 	t.Helper()
+	n := newNATS(t, freePort(t))
+	n.Restart()
+	return n
+}
+
+// StartNATSCluster runs several that are one.
+func StartNATSCluster(t TB, size int) (all []*NATS) {
+	t.Helper()
+	var routes []string
+	for range size {
+		all = append(all, newNATS(t, freePort(t)))
+		routes = append(routes, "nats://127.0.0.1:"+freePort(t))
+	}
+	for i, n := range all {
+		n.more = []string{"-n", fmt.Sprint("n", i), "-cluster_name", "test", "-cluster", routes[i], "-routes", strings.Join(routes, ",")}
+		n.start()
+	}
+	for _, n := range all {
+		n.Says("Server is ready")
+	}
+	return all
+}
+
+func newNATS(t TB, port string) *NATS {
+	return &NATS{t: t, URL: "nats://127.0.0.1:" + port, port: port, dir: t.TempDir()}
+}
+
+// freePort is a port that nobody has now.
+func freePort(t TB) string {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("finding a port: %v", err)
 	}
 	ln.Close()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	n := &NATS{t: t, URL: "nats://127.0.0.1:" + port, port: port, dir: t.TempDir()}
-	n.Restart()
-	return n
+	return port
 }
 
 // Restart runs nats-server again, at the same address.
 func (n *NATS) Restart() {
 	n.t.Helper()
-	n.Process = Start(n.t, Program{Path: buildNATS(n.t), Args: []string{"-a", "127.0.0.1", "-p", n.port, "-js", "-sd", n.dir}})
+	n.start()
 	n.Says("Server is ready")
+}
+
+func (n *NATS) start() {
+	args := append([]string{"-a", "127.0.0.1", "-p", n.port, "-js", "-sd", n.dir}, n.more...)
+	n.Process = Start(n.t, Program{Path: buildNATS(n.t), Args: args})
 }
 
 // Down ends nats-server at once.

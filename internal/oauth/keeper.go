@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/secrets"
+	"mcp-all-in-one/internal/record"
 )
 
 // A Store keeps texts by name where others cannot read them.
@@ -33,6 +33,8 @@ type Options struct {
 	Dir string
 	// Store holds the tokens; nil means an encrypted file in Dir.
 	Store Store
+	// Shelf shares them with other replicas; nil when there are none.
+	Shelf Shelf
 	Log   *slog.Logger
 	// OnSignIn hears that a sign-in that somebody waited for may have
 	// happened, here or in another process. It may be nil.
@@ -61,8 +63,9 @@ type Keeper struct {
 
 // NewKeeper returns a keeper; ctx bounds its life.
 func NewKeeper(ctx context.Context, opt Options) *Keeper {
-	if opt.Store == nil {
-		opt.Store = secrets.NewFileStore(opt.Dir)
+	own := opt
+	if opt.Store = own.store(); opt.Shelf != nil {
+		opt.Store = &sharedStore{opt.Store, &own}
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -117,8 +120,7 @@ func (k *Keeper) Statuses(s *config.Server) []Status {
 	return list
 }
 
-// marker is touched at every change, for the processes that share the tokens.
-func (k *Keeper) marker() string { return filepath.Join(k.opt.Dir, "tokens.changed") }
+func (k *Keeper) marker() string { return marker(k.opt.Dir) }
 
 // lookEvery bounds how often a grant that is not there is looked for.
 const lookEvery = time.Second
@@ -228,17 +230,21 @@ func (k *Keeper) keep(g *grant) (Status, error) {
 	return g.status(), nil
 }
 
-// forget removes the grants of a user of a server and returns them.
-func (k *Keeper) forget(s *config.Server, user string) []*grant {
+// forget removes the grants of a user of a server and returns them. One that
+// other replicas cannot be told to forget stays.
+func (k *Keeper) forget(s *config.Server, user string) ([]*grant, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.loadLocked()
 	var gone []*grant
+	var stays *record.NoAgreement
 	k.grants = slices.DeleteFunc(slices.Clone(k.grants), func(g *grant) bool {
 		if g.Server != s.ID() || g.User != user {
 			return false
 		}
-		if err := k.opt.Store.Delete(g.name()); err != nil {
+		if err := k.opt.Store.Delete(g.name()); errors.As(err, &stays) {
+			return false
+		} else if err != nil {
 			k.opt.Log.Warn("forgetting a token", "upstream", g.Server, "err", err)
 		}
 		gone = append(gone, g)
@@ -247,15 +253,15 @@ func (k *Keeper) forget(s *config.Server, user string) []*grant {
 	if len(gone) > 0 {
 		k.touchLocked()
 	}
-	return gone
+	if stays != nil {
+		return gone, stays
+	}
+	return gone, nil
 }
 
 // touchLocked tells other processes that something changed.
 func (k *Keeper) touchLocked() {
-	if err := os.MkdirAll(k.opt.Dir, 0o700); err != nil {
-		return
-	}
-	if os.WriteFile(k.marker(), []byte(time.Now().Format(time.RFC3339Nano)), 0o600) == nil {
+	if touch(k.opt.Dir) == nil {
 		k.mark, k.looked = modified(k.marker()), time.Now()
 	}
 }

@@ -140,7 +140,10 @@ func union(a, b []string) []string {
 
 // Logout forgets a grant, and tells its issuer where that can be told.
 func (k *Keeper) Logout(ctx context.Context, s *config.Server, user string) error {
-	found := k.forget(s, user)
+	found, err := k.forget(s, user)
+	if err != nil {
+		return err
+	}
 	if len(found) == 0 {
 		return ErrNotSignedIn
 	}

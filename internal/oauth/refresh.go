@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/record"
 )
 
 // refreshTime bounds a refresh, the wait for other processes included.
@@ -81,6 +82,14 @@ func (k *Keeper) refresh(s *config.Server, g *grant) (*grant, error) {
 		return nil, &RefreshError{s.Name, err}
 	}
 	defer unlock()
+	if k.opt.Shelf != nil {
+		own := Options{Dir: k.opt.Dir, Store: k.opt.Store.(*sharedStore).Store}
+		free, err := k.opt.Shelf.Lock(ctx, record.Tokens+g.name(), own.Copy(g.name()))
+		if err != nil {
+			return nil, &RefreshError{s.Name, err}
+		}
+		defer free()
+	}
 	k.mu.Lock()
 	k.loadLocked()
 	now := k.findLocked(s, g.User)

@@ -35,6 +35,7 @@ const (
 	notThisRun = "boot"     // the replica was started anew
 	notNow     = "draining" // it is about to end
 	notAlone   = "alone"    // another one has the session, or is about to
+	notMine    = "epoch"    // it does not have the server, or has it in another epoch
 )
 
 const (
@@ -130,11 +131,11 @@ var errClosed = i18n.Errorf("the replica closed the connection", "副本关闭�
 
 // Elsewhere hands a request to the replica that it belongs to.
 func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
-	if handedOver(a.Request.Context()) {
+	switch {
+	case a.Session == "":
+		return outside{n}.answer(w, a)
+	case handedOver(a.Request.Context()):
 		return n.arrived(w, a)
-	}
-	if a.Handle != "" {
-		return n.continued(w, a)
 	}
 	t, owner, ok := n.open(a)
 	if !ok {
@@ -163,8 +164,6 @@ func (n *Node) Elsewhere(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereab
 // that is not here.
 func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
 	switch {
-	case a.Handle != "":
-		return mcphttp.Nowhere
 	case n.draining.Load():
 		notRun(w, notNow)
 		return mcphttp.Answered
@@ -179,21 +178,6 @@ func (n *Node) arrived(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabou
 		return mcphttp.Answered
 	}
 	return n.adopt(w, a, &t, true)
-}
-
-// continued hands a retry to the replica where its call waits.
-func (n *Node) continued(w http.ResponseWriter, a *mcphttp.Away) mcphttp.Whereabouts {
-	owner, ok := parseOwner(n.opt.HandleOwner(n.handles, a.Handle))
-	if !ok || owner.Boot == n.self.Boot {
-		return mcphttp.Nowhere
-	}
-	switch n.forward(w, a, owner, false) {
-	case dead:
-		n.fail(w, a, n.Counted.lost(owner))
-	case unreachable:
-		n.fail(w, a, mcp.Failure(mcp.UpstreamUnavailable, "", "the replica where this call waits cannot be reached"))
-	}
-	return mcphttp.Answered
 }
 
 // forward hands a request to a replica and answers with what that answers.

@@ -38,6 +38,14 @@ type Options struct {
 	// Describe is what the others are told of this replica when they ask, as
 	// JSON.
 	Describe func() any
+	// Drain lets this replica give what it has to the others.
+	Drain func()
+	// Holds says whether this replica has a server, named by its schema and its
+	// name, in an epoch. Asked tells a request for whom it is made; For is the
+	// other side of it. They are nil where no server is placed.
+	Holds func(server string, epoch uint64) bool
+	Asked func(ctx context.Context, client string) context.Context
+	For   func(ctx context.Context) (client string)
 	// HandleOwner reads the owner out of a handle.
 	HandleOwner func(box *seal.Box, handle string) string
 	// WriteIdle bounds how long a client may take for a part of an answer.

@@ -131,3 +131,25 @@ func (d *Directory) describe(ctx context.Context, address string) (r Reply) {
 	r.Err = json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&r.Text)
 	return r
 }
+
+// drainPath is where a replica is told to drain.
+const drainPath = "/peer/v1/drain"
+
+// Drain tells the replica at an address to give what it has to the others.
+func (d *Directory) Drain(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, surveyWait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+address+drainPath, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := d.transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		return i18n.Errorf("the replica does not drain: %s", "该副本没有开始排空：%s", resp.Status)
+	}
+	return nil
+}

@@ -48,6 +48,11 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(n.opt.Describe()) // who asked is gone when this fails
 		return
 	}
+	if r.URL.Path == drainPath && r.Method == http.MethodPost {
+		n.opt.Drain()
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	who, ok := principalOf(r.Header.Get(headerPrincipal))
 	if !ok || r.Header.Get(headerHop) != "1" {
 		http.Error(w, "not a request of a replica", http.StatusBadRequest)
@@ -66,6 +71,13 @@ func (n *Node) handle(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	ctx := context.WithValue(access.With(r.Context(), who), hopKey{}, true)
+	if server, placed := placedServer(r.URL.EscapedPath()); placed {
+		if !holds(n, server, r) {
+			notRun(w, notMine)
+			return
+		}
+		ctx = n.opt.Asked(ctx, r.Header.Get(headerClient))
+	}
 	n.serve(w, r.WithContext(ctx))
 }
 

@@ -126,6 +126,10 @@ func mayBeSSE(err error) bool {
 	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
 }
 
+// streamWait bounds how long a server is waited for that holds back the headers
+// of the stream on which it may ask.
+const streamWait = 250 * time.Millisecond
+
 func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, error) {
 	s, err := connect(ctx, t, opt, p.era)
 	if err != nil {
@@ -142,8 +146,13 @@ func openEra(ctx context.Context, t Target, opt Options, p plan) (*Session, erro
 		return nil, s.explain(ctx, err)
 	}
 	s.info.Greet = time.Since(began)
-	if opt.Listen {
+	switch {
+	case opt.Listen:
 		s.listen()
+	case s.client != nil && s.info.Era == mcp.Legacy && !s.offer.Empty():
+		// Servers ask for roots there as soon as they were greeted.
+		s.client.OpenStream(s.life)
+		s.client.AwaitStream(ctx, streamWait)
 	}
 	return s, nil
 }

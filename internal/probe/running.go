@@ -47,10 +47,9 @@ func (c *calls) begin(ctx context.Context, method string, params []byte, opt Cal
 	r := &running{method: method, opt: opt, began: time.Now()}
 	r.name, _ = jsonrpc.GetString(params, "name")
 	c.mu.Lock()
+	defer c.mu.Unlock() // questions find the call only once it is complete
 	c.last++
 	r.id = c.last
-	c.order = append(c.order, r)
-	c.mu.Unlock()
 	if own := jsonrpc.Get(params, "_meta", "progressToken"); own != nil {
 		r.token = bareToken(own)
 	} else if opt.OnProgress != nil || opt.Idle > 0 {
@@ -64,6 +63,7 @@ func (c *calls) begin(ctx context.Context, method string, params []byte, opt Cal
 	if opt.Limit > 0 {
 		r.limit = time.AfterFunc(opt.Limit, func() { r.cancel(i18n.Errorf("%w within %v", "%w（时限 %v）", ErrLimit, opt.Limit)) })
 	}
+	c.order = append(c.order, r)
 	return ctx, r
 }
 

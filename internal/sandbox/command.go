@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 )
 
 // A Server is a server that is to be confined.
@@ -20,7 +21,7 @@ type Server struct {
 	Rules config.Sandbox
 	// Cwd is the folder that its entry names, which it may write; "" if none.
 	Cwd string
-	// State is where folders of servers are; config.StateDir when empty.
+	// State is where folders of servers are; folders.StateDir when empty.
 	State string
 }
 
@@ -36,7 +37,7 @@ func (s Server) state() string {
 	if s.State != "" {
 		return s.State
 	}
-	return config.StateDir()
+	return folders.StateDir()
 }
 
 // Folder is the folder that belongs to the server alone.
@@ -51,7 +52,7 @@ func Command(s Server, p Program, prefix ...string) (Program, Profile, error) {
 	if err != nil {
 		return p, Profile{}, err
 	}
-	home := config.Home()
+	home := folders.Home()
 	profile := Profile{Unix: s.Rules.Unix, Listen: s.Rules.Listen}
 	read := slices.Concat(programFiles(p.Path, p.Env, home), prefix, s.Rules.Read)
 	write := append([]string{folder}, s.Rules.Write...)

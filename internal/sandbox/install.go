@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -129,7 +129,7 @@ func (f *fetched) fetch(ctx context.Context, x *Proxy, folder string, env []stri
 // toolProfile lets a tool write one folder. The person's certificates may be
 // anywhere; a file that the entry names may be anything.
 func toolProfile(p Program, read []string, dir string) Profile {
-	profile := Profile{Read: slices.Concat(systemRead(), programFiles(p.Path, p.Env, config.Home()), read), Write: append(systemWrite(), dir)}
+	profile := Profile{Read: slices.Concat(systemRead(), programFiles(p.Path, p.Env, folders.Home()), read), Write: append(systemWrite(), dir)}
 	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if file := getEnv(p.Env, name); file != "" && file == os.Getenv(name) {
 			profile.Read = append(profile.Read, file)

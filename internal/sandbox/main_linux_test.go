@@ -34,9 +34,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// folders returns a folder that a confined program may write, and one that it may
+// folderPair returns a folder that a confined program may write, and one that it may
 // not read, with a file in it.
-func folders(t *testing.T) (own, other, secret string) {
+func folderPair(t *testing.T) (own, other, secret string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

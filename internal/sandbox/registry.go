@@ -13,7 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 )
 
@@ -126,7 +126,7 @@ func npmUserConfig(env []string) string {
 			return value
 		}
 	}
-	return filepath.Join(config.Home(), ".npmrc")
+	return filepath.Join(folders.Home(), ".npmrc")
 }
 
 // uvConfig is what a file of uv says about indexes.
@@ -190,7 +190,7 @@ func uvFiles(env []string) []string {
 	}
 	dir := os.Getenv("XDG_CONFIG_HOME")
 	if dir == "" {
-		dir = filepath.Join(config.Home(), ".config")
+		dir = filepath.Join(folders.Home(), ".config")
 	}
 	return []string{filepath.Join(dir, "uv", "uv.toml"), "/etc/uv/uv.toml"}
 }

@@ -31,7 +31,7 @@ func TestAttacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(leaked)
-	own, other, secret := folders(t)
+	own, other, secret := folderPair(t)
 	readable := filepath.Join(filepath.Dir(own), "readable")
 	if err := os.WriteFile(readable, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestAllowed(t *testing.T) {
 	tcp := listenTCP(t, "127.0.0.1:0")
 	sock := filepath.Join(shortDir(t), "s")
 	listenUnix(t, sock)
-	own, _, secret := folders(t)
+	own, _, secret := folderPair(t)
 	mine := filepath.Join(own, "mine")
 	if err := os.WriteFile(mine, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestAddressIsReadOnce(t *testing.T) {
 			}
 		}
 	}()
-	own, _, _ := folders(t)
+	own, _, _ := folderPair(t)
 	p := Profile{Write: []string{own}, Addresses: []string{allowed}}
 	out, ok := run(t, p, nil, own, "attack", "race", allowed, denied.Addr().String())
 	if !ok {
@@ -213,7 +213,7 @@ func TestAddressIsReadOnce(t *testing.T) {
 }
 
 func TestLauncherSaysWhy(t *testing.T) {
-	own, _, _ := folders(t)
+	own, _, _ := folderPair(t)
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -16,7 +17,7 @@ import (
 // standard input, runs it, and answers on standard output. It returns the exit
 // code.
 func RunChild() int {
-	p := &process{ready: make(chan struct{})}
+	p := &process{ready: make(chan struct{}), engine: make(chan *engine, 1)}
 	if err := confine(); err != nil {
 		os.Stderr.WriteString("script: " + err.Error() + "\n")
 		return 1
@@ -25,6 +26,12 @@ func RunChild() int {
 	stream := stdio.NewStream(os.Stdin, os.Stdout, stdio.StreamOptions{MaxLine: maxLine})
 	p.conn = jsonrpc.NewConn(stream, jsonrpc.ConnOptions{Handler: p, Limits: jsonrpc.ScanLimits{Depth: maxDepth}})
 	close(p.ready)
+	e, err := newEngine()
+	if err != nil {
+		os.Stderr.WriteString("script: " + err.Error() + "\n")
+		return 1
+	}
+	p.engine <- e
 	<-p.conn.Done()
 	return 0
 }
@@ -39,7 +46,9 @@ const maxDepth = 1 << 20
 type process struct {
 	conn  *jsonrpc.Conn
 	ready chan struct{} // closed once conn is set: the job may be read before
-	once  sync.Once
+	// engine has the engine once it is ready.
+	engine chan *engine
+	once   sync.Once
 }
 
 // Handle takes the one job of the process.
@@ -81,7 +90,7 @@ func (p *process) run(ctx context.Context, job *Job) *Outcome {
 		if job.JQ != "" {
 			ended <- runFilter(ctx, job, m)
 		} else {
-			ended <- runEngine(ctx, p.conn, job, l, m)
+			ended <- (<-p.engine).run(ctx, p.conn, job, l, m)
 		}
 	}()
 	var o *Outcome
@@ -135,7 +144,9 @@ func (l *journal) rest() (tail string, total int64) {
 type meter struct {
 	limits  Limits
 	base    usage
-	busy    chan bool
+	busy    atomic.Bool   // the engine computes
+	asleep  atomic.Bool   // the meter waits for wake
+	wake    chan struct{} // the engine computes again
 	reached chan string
 }
 
@@ -149,10 +160,21 @@ type usage struct {
 const meterTick = 5 * time.Millisecond
 
 func newMeter(limits Limits) *meter {
-	m := &meter{limits: limits, base: measure(), busy: make(chan bool, 1), reached: make(chan string, 1)}
+	m := &meter{limits: limits, base: measure(), wake: make(chan struct{}, 1), reached: make(chan string, 1)}
 	go m.watch()
 	return m
 }
+
+// work says that the engine computes from now on, and rest that it waits. A script
+// does both with every call, so they cost next to nothing.
+func (m *meter) work() {
+	m.busy.Store(true)
+	if m.asleep.CompareAndSwap(true, false) {
+		m.wake <- struct{}{}
+	}
+}
+
+func (m *meter) rest() { m.busy.Store(false) }
 
 func (m *meter) used() (cpu time.Duration, peak int64) {
 	u := measure()
@@ -162,26 +184,31 @@ func (m *meter) used() (cpu time.Duration, peak int64) {
 // short says that the script came near the limit of its memory.
 func (m *meter) short() bool { return measure().peak > m.base.peak+m.limits.Memory/2 }
 
-// watch looks at the limits, but not while the script waits: that costs nothing.
+// watch looks at the limits. It sleeps while the script waits: a script that waits
+// for a person costs nothing.
 func (m *meter) watch() {
-	for busy := range m.busy {
-		for busy {
-			u := measure()
-			switch {
-			case u.cpu-m.base.cpu > m.limits.CPU:
-				m.reached <- LimitCPU
-				return
-			case u.peak > m.base.peak+m.limits.Memory+memorySlack:
-				m.reached <- LimitMemory
-				return
+	tick := time.NewTicker(meterTick)
+	defer tick.Stop()
+	for {
+		if !m.busy.Load() {
+			m.asleep.Store(true)
+			// The engine may have begun in between; one of the two takes the mark back.
+			if !m.busy.Load() || !m.asleep.CompareAndSwap(true, false) {
+				tick.Stop()
+				<-m.wake
+				tick.Reset(meterTick)
 			}
-			timer := time.NewTimer(meterTick)
-			select {
-			case busy = <-m.busy:
-			case <-timer.C:
-			}
-			timer.Stop()
 		}
+		u := measure()
+		switch {
+		case u.cpu-m.base.cpu > m.limits.CPU:
+			m.reached <- LimitCPU
+			return
+		case u.peak > m.base.peak+m.limits.Memory+memorySlack:
+			m.reached <- LimitMemory
+			return
+		}
+		<-tick.C
 	}
 }
 

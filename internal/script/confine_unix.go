@@ -27,7 +27,7 @@ func confine() error {
 	return nil
 }
 
-const niceness = 5
+const niceness = 10
 
 // bound sets what the kernel ends the process at, should the meter not.
 func bound(l Limits) error {

@@ -53,24 +53,32 @@ type settlement struct {
 	large bool
 }
 
-// runEngine runs a script to its end.
-func runEngine(ctx context.Context, conn *jsonrpc.Conn, job *Job, log *journal, m *meter) *Outcome {
+// newEngine returns an engine with the globals of a script, ready for its job:
+// that takes longer than a short script.
+func newEngine() (*engine, error) {
 	vm, err := quickjs.NewVM()
 	if err != nil {
-		return faulty("InternalError", err.Error())
+		return nil, err
 	}
-	vm.SetMemoryLimit(uintptr(job.Limits.Memory))
 	vm.SetMaxStackSize(maxStack)
 	vm.SetGCThreshold(gcThreshold)
 	vm.SetWTF8(false)
 	nonce := make([]byte, 12)
 	crand.Read(nonce)
-	e := &engine{vm: vm, conn: conn, ctx: ctx, log: log, meter: m, mark: fmt.Sprintf("\u0001%x:", nonce), settled: make(chan settlement)}
-	if err := e.prepare(job); err != nil {
+	e := &engine{vm: vm, mark: fmt.Sprintf("\u0001%x:", nonce), settled: make(chan settlement, maxAsked)}
+	return e, e.prepare()
+}
+
+// run runs a script to its end.
+func (e *engine) run(ctx context.Context, conn *jsonrpc.Conn, job *Job, log *journal, m *meter) *Outcome {
+	e.ctx, e.conn, e.log, e.meter = ctx, conn, log, m
+	e.vm.SetMemoryLimit(uintptr(job.Limits.Memory))
+	config, err := e.config(job)
+	if err != nil {
 		return faulty("InternalError", err.Error())
 	}
-	m.busy <- true
-	if _, err := e.start.Call(quickjs.UndefinedValue, job.Code); err != nil {
+	m.work()
+	if _, err := e.start.Call(quickjs.UndefinedValue, string(config), job.Code); err != nil {
 		return e.broken(err)
 	}
 	return e.loop()
@@ -81,18 +89,14 @@ func faulty(name, message string) *Outcome {
 }
 
 // prepare gives the script its globals.
-func (e *engine) prepare(job *Job) error {
+func (e *engine) prepare() error {
 	if err := e.vm.RegisterHostFunc("__send", e.send); err != nil {
 		return err
 	}
 	if err := e.vm.RegisterHostFunc("__uuid", func([]any) (any, error) { return randomUUID(), nil }); err != nil {
 		return err
 	}
-	config, err := e.config(job)
-	if err != nil {
-		return err
-	}
-	api, err := e.vm.EvalValue("("+prelude+")(__send, __uuid, "+string(config)+")", quickjs.EvalGlobal)
+	api, err := e.vm.EvalValue("("+prelude+")(__send, __uuid)", quickjs.EvalGlobal)
 	if err != nil {
 		return err
 	}
@@ -253,9 +257,9 @@ func (e *engine) loop() *Outcome {
 
 // next waits for one settlement and hands it to the script.
 func (e *engine) next() *Outcome {
-	e.meter.busy <- false
+	e.meter.rest()
 	s := <-e.settled
-	e.meter.busy <- true
+	e.meter.work()
 	e.open--
 	if s.call {
 		e.calls--

@@ -52,7 +52,7 @@ func (r *Runner) Filter(ctx context.Context, data []byte, filter string, limit i
 
 // runFilter runs the filter of a job.
 func runFilter(ctx context.Context, job *Job, m *meter) *Outcome {
-	m.busy <- true
+	m.work()
 	part, err := kept.Filtered(ctx, job.Args, job.JQ, job.Most)
 	if err != nil {
 		return faulty("JQ", err.Error())

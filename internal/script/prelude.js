@@ -1,6 +1,6 @@
 // What a script sees. It runs before the script, so the copies of what it uses
 // are the engine's own, whatever the script puts in their place.
-(function (send, uuid, config) {
+(function (send, uuid) {
   'use strict';
   const { parse, stringify } = JSON;
   const { apply, ownKeys } = Reflect;
@@ -13,7 +13,7 @@
   const startsWith = String.prototype.startsWith, slice = String.prototype.slice, test = RegExp.prototype.test;
   const isSafe = Number.isSafeInteger;
   const AsyncFunction = (async () => {}).constructor;
-  const mark = config.mark;
+  let mark = ''; // begins what a script cannot write by itself; known once there is a job
   const call = (f, self, ...args) => apply(f, self, args);
   // own is an object that inherits nothing: no toJSON that the script wrote.
   const own = (o) => assign(create(null), o);
@@ -29,18 +29,26 @@
   const read = (json, large) => large
     ? parse(json, (_, v, c) => typeof v === 'number' && !isSafe(v) && c && call(test, wholes, c.source) ? toBigInt(c.source) : v)
     : parse(json);
-  const write = (v) => stringify(v, (_, x) => typeof x === 'bigint' ? mark + x : x);
+  const digits = (_, x) => typeof x === 'bigint' ? mark + x : x;
+  // A function that looks at every value makes writing three times slower, and
+  // few values have a BigInt, which throws without it.
+  const write = (v) => {
+    try { return stringify(v); } catch { return stringify(v, digits); }
+  };
 
   const waiting = new NativeMap();
   let last = 0;
-  function request(method, params, at) {
-    const json = write(typeof params === 'object' ? own(params) : params);
-    return new NativePromise((resolve, reject) => {
-      const id = ++last;
-      call(mapSet, waiting, id, { resolve, reject, at });
-      send(method, id, json);
-    });
+  // Every call makes a promise: one function for all of them is cheaper.
+  let promised;
+  const promise = (resolve, reject) => { promised = { resolve, reject, at: undefined }; };
+  function sent(method, json, at) {
+    const p = new NativePromise(promise), id = ++last;
+    promised.at = at;
+    call(mapSet, waiting, id, promised);
+    send(method, id, json);
+    return p;
   }
+  const request = (method, params, at) => sent(method, write(typeof params === 'object' ? own(params) : params), at);
   function settle(id, ok, json, large) {
     const w = call(mapGet, waiting, id);
     if (!w) return;
@@ -66,12 +74,18 @@
     });
   }
 
-  const handler = (get) => ({
-    get: (_, key) => typeof key === 'symbol' || key === 'then' ? undefined : get(key),
+  const handler = (make) => ({
+    get: (made, key) => typeof key === 'symbol' || key === 'then' ? undefined : made[key] || (made[key] = make(key)),
     set: () => { throw new TypeError('tools cannot be changed'); },
   });
-  const tools = new NativeProxy(create(null), handler((server) => new NativeProxy(create(null), handler((tool) =>
-    (args) => request('script/call', { server, tool, arguments: args }, new NativeError())))));
+  const caller = (server, tool) => {
+    const whom = '{"server":' + stringify(server) + ',"tool":' + stringify(tool);
+    return (args) => {
+      const json = write(args);
+      return sent('script/call', json === undefined ? whom + '}' : whom + ',"arguments":' + json + '}', new NativeError());
+    };
+  };
+  const tools = new NativeProxy(create(null), handler((server) => new NativeProxy(create(null), handler((tool) => caller(server, tool)))));
 
   const show = (v) => {
     if (typeof v === 'string') return v;
@@ -87,7 +101,7 @@
   };
 
   // xorshift128 from the seed.
-  let [a, b, c, d] = config.seed;
+  let a, b, c, d;
   const random = () => {
     let t = d;
     const s = a;
@@ -96,24 +110,18 @@
     a = t ^ s ^ (s >>> 19);
     return (a >>> 0) / 4294967296;
   };
-  for (let i = 0; i < 16; i++) random();
   defineProperty(Math, 'random', { value: random, writable: true, configurable: true });
 
-  let clock = config.at;
+  let clock = null; // where it stands; null lets it run
   const wait = (ms) => {
     ms = asNumber(ms);
     if (!(ms >= 0)) throw new RangeError('sleep takes milliseconds');
     return call(then, request('sleep', ms), () => { if (clock !== null) clock += floor(ms); });
   };
-  if (clock !== null) {
-    globalThis.Date = class Date extends NativeDate {
-      constructor(...args) { args.length ? super(...args) : super(clock); }
-      static now() { return clock; }
-    };
-  }
   const hex = (n) => { let s = ''; for (let i = 0; i < n; i++) s += call(slice, '0123456789abcdef', floor(random() * 16))[0]; return s; };
   const fixed = () => hex(8) + '-' + hex(4) + '-4' + hex(3) + '-8' + hex(3) + '-' + hex(12);
 
+  let repeats = false; // the seed was given
   const here = () => new NativeError();
   const globals = {
     tools,
@@ -124,12 +132,28 @@
     kept: (uri) => request('script/kept', { uri }, here()),
     ask: (message, schema) => request('script/ask', { message, schema }, here()),
     sleep: wait,
-    crypto: freeze({ randomUUID: config.fixed ? fixed : uuid }),
+    crypto: freeze({ randomUUID: () => repeats ? fixed() : uuid() }),
     console: freeze({ log, info: log, warn: log, error: log, debug: log }),
     ToolError, CallError, Declined,
   };
-  if (config.args !== null) globals.args = read(config.args, config.largeArgs);
-  for (const name in globals) defineProperty(globalThis, name, { value: globals[name], writable: true, configurable: true });
+  const global = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true });
+  for (const name in globals) global(name, globals[name]);
+
+  // begin gives the globals what only the job knows.
+  function begin(config) {
+    mark = config.mark;
+    [a, b, c, d] = config.seed;
+    for (let i = 0; i < 16; i++) random();
+    repeats = config.fixed;
+    clock = config.at;
+    if (clock !== null) {
+      globalThis.Date = class Date extends NativeDate {
+        constructor(...args) { args.length ? super(...args) : super(clock); }
+        static now() { return clock; }
+      };
+    }
+    if (config.args !== null) global('args', read(config.args, config.largeArgs));
+  }
 
   // outcome is what a script came to, for the host to read when it asks.
   const outcome = create(null);
@@ -154,7 +178,8 @@
     try { outcome.value = v === undefined ? undefined : write(v); } catch (e) { return failed(e, 'what the script returned cannot be written as JSON: '); }
     outcome.done = true;
   }
-  function start(code) {
+  function start(config, code) {
+    begin(parse(config));
     try {
       call(then, new AsyncFunction(code)(), returned, (e) => failed(e));
     } catch (e) { failed(e); }

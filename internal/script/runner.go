@@ -53,6 +53,12 @@ func (h *host) handler() jsonrpc.Handler {
 	return h.Handler
 }
 
+func (h *host) serve(by jsonrpc.Handler) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.Handler = by
+}
+
 func (h *host) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if to := h.handler(); to != nil {
 		return to.Handle(ctx, from, req)
@@ -153,9 +159,21 @@ func (r *Runner) Close() {
 	r.drop()
 }
 
+// retire ends a process that has done its job, while the caller goes on: the
+// kernel takes longer to remove a process than a short script to run.
+func (r *Runner) retire(c *child) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		c.end()
+		return
+	}
+	r.wg.Go(c.end)
+}
+
 // Run runs a script; asked answers what it asks and hears what it logs. When
-// ctx ends, so does the script, and the error is the cause. Nothing of it runs
-// when Run returns.
+// ctx ends, so does the script, and the error is the cause. Nothing of the
+// script runs when Run returns.
 func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Outcome, error) {
 	job.Limits = job.Limits.Or(Defaults)
 	params, err := json.Marshal(job)
@@ -166,11 +184,14 @@ func (r *Runner) Run(ctx context.Context, job *Job, asked jsonrpc.Handler) (*Out
 	if err != nil {
 		return nil, err
 	}
-	defer c.end()
-	c.host.mu.Lock()
-	c.host.Handler = asked
-	c.host.mu.Unlock()
+	c.host.serve(asked)
 	resp, err := c.conn.Call(ctx, &jsonrpc.Request{Method: MethodRun, Params: params})
+	c.host.serve(nil)
+	if err != nil {
+		c.end() // it may still compute
+	} else {
+		defer r.retire(c)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -15,6 +15,7 @@ import (
 type call struct {
 	link   *link
 	caller *Caller
+	client string // the client of another replica that it is for; empty for none
 	back   jsonrpc.Handler
 	asks   bool            // the server may ask because of it
 	awaits string          // the task whose result it waits for; empty for none

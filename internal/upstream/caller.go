@@ -25,6 +25,9 @@ type Caller struct {
 	// Rounds says that the questions of a modern server go to Back, while the
 	// call waits, although the caller is modern itself.
 	Rounds bool
+	// Peer says that another replica asks, for clients that the context of each
+	// call names. What it asks for runs here or not at all.
+	Peer bool
 	// Shared says that it serves many requests outside any session.
 	Shared bool
 	// Outside hears what the named server says to this session outside any

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ type spec struct {
 	// greeting, when set, is waited for before the server is greeted: it says
 	// what the only client offers.
 	greeting *Greeting
+	// spot is where the server is, when it runs once in a cluster.
+	spot *Spot
 }
 
 // dialHold is how long one server counts among those being connected to.
@@ -69,6 +72,9 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 	}
 	switch u.transport() {
 	case config.TypeStdio:
+		if o := (once{u}); o.on() {
+			return o.connect(ctx, s, sp)
+		}
 		return u.connectStdio(ctx, s, sp)
 	case config.TypeSSE:
 		return u.connectSSE(ctx, s, sp)
@@ -91,7 +97,7 @@ func fallsBackToSSE(err error) bool {
 }
 
 func (u *Upstream) newLink(s *slot, sp spec) *link {
-	l := &link{up: u, slot: s, offer: sp.offer, done: make(chan struct{})}
+	l := &link{up: u, slot: s, offer: sp.offer, done: make(chan struct{}), spot: sp.spot}
 	l.refresh.link = l
 	return l
 }
@@ -108,6 +114,9 @@ func (u *Upstream) connOptions(l *link) jsonrpc.ConnOptions {
 func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, error) {
 	l := u.newLink(s, sp)
 	cmd := u.command()
+	if sp.spot != nil {
+		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(sp.spot.Epoch, 10))
+	}
 	if u.opt.Lock != nil {
 		if err := u.opt.Lock.Hold(ctx, u.server(), &cmd); err != nil {
 			return nil, err
@@ -143,7 +152,7 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 		sp.era = mcp.Legacy
 		l, err := u.connectStdio(ctx, s, sp)
 		if err == nil && l.era == mcp.Legacy {
-			u.opt.Memory.setEras(u.hash, erasLegacy)
+			once{u}.learn(erasLegacy)
 		}
 		return l, err
 	}
@@ -178,7 +187,7 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 	if err := u.await(ctx, &sp); err != nil {
 		return nil, err
 	}
-	if sp.probe && u.opt.Memory.eras(u.hash) == erasUnknown {
+	if sp.probe && (once{u}).eras() == erasUnknown {
 		l, err := u.findEras(ctx, s, sp)
 		if l != nil || err != nil {
 			return l, err
@@ -219,6 +228,12 @@ func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp
 const streamWait = 100 * time.Millisecond
 
 func (u *Upstream) clientOptions(l *link, modern bool) httpclient.ClientOptions {
+	if l.there() {
+		return httpclient.ClientOptions{
+			URL: l.spot.URL, Header: make(http.Header), Transport: l.spot.Transport, Handler: l, Modern: modern,
+			MaxMessage: u.limits.ServerMessage, Log: u.log, ParamHeaders: l.paramHeaders, OnDown: func(err error) { l.finish(err) },
+		}
+	}
 	header := make(http.Header)
 	for name, value := range u.server().Headers {
 		header.Set(name, value.Reveal())

@@ -33,7 +33,7 @@ func (u *Upstream) baseSpec() spec {
 	}
 	switch p := u.server().Protocol; {
 	case p == "" || p == "auto":
-		if u.opt.Memory.eras(u.hash) == erasModern {
+		if (once{u}).eras() == erasModern {
 			sp.era = mcp.Modern
 		}
 	case p == "modern" || mcp.Rules(p).Era == mcp.Modern:
@@ -58,7 +58,7 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 	case err != nil:
 		return nil, nil
 	case slices.ContainsFunc(modern.speaks, isLegacyVersion):
-		u.opt.Memory.setEras(u.hash, erasBoth)
+		once{u}.learn(erasBoth)
 		if sp.era == mcp.Modern {
 			return modern, nil
 		}
@@ -69,11 +69,11 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 	legacy, err := u.probeHTTP(ctx, s, sp, mcp.Legacy)
 	if err != nil {
 		if answersOtherEra(err) {
-			u.opt.Memory.setEras(u.hash, erasModern)
+			once{u}.learn(erasModern)
 		}
 		return modern, nil
 	}
-	u.opt.Memory.setEras(u.hash, erasBoth)
+	once{u}.learn(erasBoth)
 	if sp.era == mcp.Modern {
 		legacy.close(ctx)
 		return modern, nil
@@ -109,7 +109,7 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 	if c.Era != mcp.Modern || !u.mayHaveBoth() || u.asksOldWay() {
 		return nil
 	}
-	known := u.opt.Memory.eras(u.hash)
+	known := once{u}.eras()
 	if known == erasUnknown {
 		known = u.probeModern(ctx)
 	}
@@ -143,12 +143,15 @@ func (u *Upstream) mayHaveBoth() bool {
 func (u *Upstream) probeModern(ctx context.Context) eras {
 	u.probing.Lock()
 	defer u.probing.Unlock()
-	if known := u.opt.Memory.eras(u.hash); known != erasUnknown {
+	if known := (once{u}).eras(); known != erasUnknown {
 		return known
 	}
 	l, err := u.waitPrimary(ctx)
 	if err != nil {
 		return erasUnknown
+	}
+	if l.there() {
+		return erasBoth
 	}
 	if l.era == mcp.Modern {
 		return erasModern
@@ -158,7 +161,7 @@ func (u *Upstream) probeModern(ctx context.Context) eras {
 		found = erasBoth
 	}
 	if ctx.Err() == nil {
-		u.opt.Memory.setEras(u.hash, found)
+		once{u}.learn(found)
 	}
 	return found
 }

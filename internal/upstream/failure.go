@@ -158,7 +158,7 @@ func refusal(err error) error {
 		return nil
 	}
 	switch {
-	case status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable || forgotten(status):
+	case status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable || status.Status == http.StatusMisdirectedRequest || forgotten(status):
 		return &lost{err}
 	}
 	return nil

@@ -51,10 +51,10 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 		err := l.discover(ctx, sp, u.silence(sp, limit))
 		switch {
 		case err == nil && sp.probe && slices.ContainsFunc(l.speaks, isLegacyVersion):
-			u.opt.Memory.setEras(u.hash, erasBoth)
+			once{u}.learn(erasBoth)
 		case sp.probe && refusesModern(err):
 			if err = l.initialize(ctx, sp); err == nil {
-				u.opt.Memory.setEras(u.hash, erasLegacy)
+				once{u}.learn(erasLegacy)
 			}
 		}
 		return err
@@ -64,7 +64,7 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 		return err
 	}
 	if l.discover(ctx, sp, eraProbe) == nil {
-		u.opt.Memory.setEras(u.hash, erasModern)
+		once{u}.learn(erasModern)
 		return nil
 	}
 	return err
@@ -136,7 +136,7 @@ func (u *Upstream) await(ctx context.Context, sp *spec) error {
 	if c.Era == mcp.Legacy && c.Version != "" {
 		sp.version = mcp.Rules(c.Version).Date
 	}
-	if c.Era == mcp.Modern && sp.probe && u.opt.Memory.eras(u.hash) != erasLegacy && !u.asksOldWay() {
+	if c.Era == mcp.Modern && sp.probe && (once{u}).eras() != erasLegacy && !u.asksOldWay() {
 		sp.era = mcp.Modern
 	}
 	u.primary.session.Store(c)

@@ -21,6 +21,8 @@ type link struct {
 	slot    *slot
 	peer    jsonrpc.Peer
 	closer  func(ctx context.Context) // ends the connection and waits
+	spot    *Spot                     // where the server was, when it runs once in a cluster
+	grace   time.Duration             // how long its calls may go on after it moved; read after done
 	child   *stdio.Child              // nil over HTTP
 	era     mcp.Era
 	version string
@@ -62,6 +64,9 @@ func (l *link) begin(ctx context.Context, c *Caller, req *jsonrpc.Request) (cont
 	now := ticks()
 	k := &call{link: l, caller: c, back: req.Back, asks: canAsk(req.Method), started: now, idle: l.up.idleFor(req)}
 	k.active.Store(now)
+	if c.Peer {
+		k.client = ClientFrom(ctx)
+	}
 	if k.conn, _ = l.peer.(aborter); k.conn == nil || l.era != c.Era {
 		ctx, k.cancel = context.WithCancelCause(ctx)
 	}
@@ -87,7 +92,7 @@ func (l *link) enter(k *call) {
 	k.next = l.first
 	if l.first != nil {
 		l.first.prev = k
-		l.mixed = l.mixed || l.first.caller.Principal != k.caller.Principal
+		l.mixed = l.mixed || l.first.caller.Principal != k.caller.Principal || l.first.client != k.client
 	} else {
 		l.mixed = false
 	}
@@ -264,6 +269,7 @@ func (l *link) close(ctx context.Context) {
 	l.mu.Unlock()
 	l.refresh.stop()
 	l.listen.stop()
+	letFinish(ctx, l)
 	l.closer(ctx)
 	l.finish(nil)
 }

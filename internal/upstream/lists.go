@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // kind is a set of lists.
@@ -56,8 +57,8 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 		parse  func([][]byte) ([]catalog.Item, []catalog.Issue)
 		into   *[]catalog.Item
 	}{
-		{kindTools, mcp.MethodToolsList, "tools", pinTool, catalog.ParseTools, &draft.Tools},
-		{kindPrompts, mcp.MethodPromptsList, "prompts", pinPrompt, catalog.ParsePrompts, &draft.Prompts},
+		{kindTools, mcp.MethodToolsList, "tools", pin.Tool, catalog.ParseTools, &draft.Tools},
+		{kindPrompts, mcp.MethodPromptsList, "prompts", pin.Prompt, catalog.ParsePrompts, &draft.Prompts},
 		{kindResources, mcp.MethodResourcesList, "resources", "", catalog.ParseResources, &draft.Resources},
 		{kindResources, mcp.MethodTemplatesList, "resources", "", catalog.ParseTemplates, &draft.Templates},
 	}
@@ -82,8 +83,8 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 			var said []catalog.Issue
 			if list.pin != "" {
 				items, said = l.up.pinned(list.pin, items)
-			} else if l.up.server().Pin != pinOff {
-				said = doubts(suspicionsOf(items))
+			} else if l.up.server().Pin != pin.Off {
+				said = pin.Doubts(pin.SuspicionsOf(items))
 			}
 			issues = append(issues, said...)
 			if list.kind == kindTools && l.era == mcp.Modern && l.hasTasks() {

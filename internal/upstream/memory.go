@@ -2,9 +2,12 @@ package upstream
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"mcp-all-in-one/internal/record"
 )
 
 // Memory is what was learnt about servers, by the hash of their configuration:
@@ -12,6 +15,7 @@ import (
 // named, so that a restart does not learn it anew.
 type Memory struct {
 	path string
+	doc  record.Document // nil when nobody shares it
 	mu   sync.Mutex
 	seen map[string]trait
 }
@@ -27,16 +31,34 @@ type trait struct {
 // empty path keeps nothing.
 func OpenMemory(path string) *Memory {
 	m := &Memory{path: path, seen: make(map[string]trait)}
-	if path == "" {
-		return m
-	}
-	if raw, err := os.ReadFile(path); err == nil {
-		var seen map[string]trait
-		if json.Unmarshal(raw, &seen) == nil && seen != nil {
-			m.seen = seen
-		}
+	m.Reread()
+	return m
+}
+
+// OpenSharedMemory is a memory that replicas share, with a copy in the file;
+// without a shelf it is OpenMemory.
+func OpenSharedMemory(path string, shelf record.Shelf) *Memory {
+	m := OpenMemory(path)
+	if shelf != nil {
+		m.doc = shelf.Document(record.Memory, MemoryFile(path))
 	}
 	return m
+}
+
+// MemoryFile is the file of a memory at a path.
+func MemoryFile(path string) record.File { return record.File{Path: path} }
+
+// Reread adds what others have learnt and written to the file.
+func (m *Memory) Reread() {
+	if m.path == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var seen map[string]trait
+	if raw, err := os.ReadFile(m.path); err == nil && json.Unmarshal(raw, &seen) == nil {
+		maps.Copy(m.seen, seen)
+	}
 }
 
 func (m *Memory) eras(hash string) eras {
@@ -81,7 +103,18 @@ func (m *Memory) update(hash string, change func(*trait)) bool {
 		return false
 	}
 	m.seen[hash] = t
-	m.saveLocked()
+	if m.doc == nil {
+		m.saveLocked()
+		return true
+	}
+	_ = m.doc.Later(hash, func(old []byte) ([]byte, error) { // as little matters as in saveLocked
+		seen := map[string]trait{}
+		if json.Unmarshal(old, &seen) != nil || seen == nil {
+			seen = map[string]trait{}
+		}
+		seen[hash] = t
+		return json.Marshal(seen)
+	})
 	return true
 }
 

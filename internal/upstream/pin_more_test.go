@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // told is what clients get of a server besides its tools.
@@ -20,7 +21,7 @@ func (w *world) told(name string) string {
 }
 
 // kinds are what changed, by kind and name.
-func kinds(list []upstream.DefinitionChange) (names []string) {
+func kinds(list []pin.Change) (names []string) {
 	for _, c := range list {
 		names = append(names, fmt.Sprintf("%s %s %v", c.Kind, c.Name, c.Withheld))
 	}
@@ -59,7 +60,7 @@ func TestPinnedTalk(t *testing.T) {
 			if c := changed[1].Changes; len(c) != 1 || c[0].Was != `"Be brief."` || c[0].Now != `"Be quick."` {
 				t.Errorf("the diff is %+v", c)
 			}
-			if got := kinds(upstream.OpenPins(dir).Changed("default/shelf")); len(got) != 2 {
+			if got := kinds(pin.Open(dir).Changed("default/shelf")); len(got) != 2 {
 				t.Errorf("in the file: %q", got)
 			}
 			if err := w.up("shelf").Approve(w.up("shelf").Status().Changed); err != nil {

@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // A shelf is a server whose tools are whatever it is given, byte for byte.
@@ -87,7 +88,7 @@ func pinWorld(t *testing.T, dir, mode string, sh *shelf) *world {
 	t.Helper()
 	entry := remote("shelf", sh.URL)
 	entry.Pin, entry.Protocol = mode, "legacy"
-	w := newWorld(t, worldOptions{pins: upstream.OpenPins(dir)}, entry)
+	w := newWorld(t, worldOptions{pins: pin.Open(dir)}, entry)
 	w.state("shelf", upstream.Ready)
 	return w
 }
@@ -252,8 +253,8 @@ func TestPinModes(t *testing.T) {
 		w := pinWorld(t, dir, "hold", sh)
 		sh.set(evil)
 		w.again("shelf")
-		pins := upstream.OpenPins(dir)
-		if err := pins.Approve("default/shelf", []upstream.DefinitionChange{{Kind: "tool", Name: "mail", Fingerprint: "other"}}); err == nil {
+		pins := pin.Open(dir)
+		if err := pins.Approve("default/shelf", []pin.Change{{Kind: "tool", Name: "mail", Fingerprint: "other"}}); err == nil {
 			t.Error("approved")
 		}
 		if list := pins.Changed("default/shelf"); len(list) != 1 {

@@ -53,7 +53,11 @@ type place struct {
 // enter takes a place among the calls that run on this server, waiting in a
 // bounded queue. Of both a key has no more than its share.
 func (u *Upstream) enter(ctx context.Context, c *Caller) (place, error) {
-	sh := u.shares.of(c.Principal, u.limits)
+	who := c.Principal
+	if c.Peer {
+		who = "" // it had its share at the replica that asks
+	}
+	sh := u.shares.of(who, u.limits)
 	if err := u.take(ctx, sh); err != nil {
 		u.shares.drop(sh)
 		return place{}, err

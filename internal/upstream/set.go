@@ -154,6 +154,16 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	return u, was
 }
 
+// Repin checks what servers show against what is remembered of them, where that
+// has changed.
+func (s *Set) Repin() {
+	for _, view := range s.Snapshot().Schemas {
+		for _, u := range view.Upstreams {
+			u.repin()
+		}
+	}
+}
+
 // start begins the upstream's life.
 func (u *Upstream) start() {
 	cfg := u.server()

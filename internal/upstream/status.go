@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // A Status is what a person wants to know about a server.
@@ -42,12 +43,13 @@ type Status struct {
 	Stderr             []string
 	StderrLines        int // all that it has written
 	Dropped            map[string]int64
+	Replica            string   // where it is, when another replica has it
 	Sandbox            string   // what of it is confined; "" when it is not
 	Installer          string   // the program that may still be downloading it, at its first start
 	Withheld           []string // environment variables that it did not get
 	Noise              string   // the first line on its standard output that was no message
 	Issues             []catalog.Issue
-	Changed            []DefinitionChange // what is not what it was
+	Changed            []pin.Change // what is not what it was
 }
 
 // Status describes the upstream now.
@@ -85,7 +87,10 @@ func (u *Upstream) Status() Status {
 			s.PID = l.child.PID()
 		}
 	}
-	s.Changed = u.pins.list()
+	if spot, once := u.Spot(); once {
+		s.Replica = spot.Node
+	}
+	s.Changed = u.pins.List()
 	if f := u.primary.features.Load(); f != nil {
 		s.Tools, s.Prompts, s.Resources, s.Templates = len(f.Tools), len(f.Prompts), len(f.Resources), len(f.Templates)
 	}
@@ -138,7 +143,29 @@ func (u *Upstream) keepStderr(t *stdio.Tail) {
 	u.mu.Lock()
 	u.stderr = t
 	u.mu.Unlock()
+	if u.opt.OnLine == nil {
+		return
+	}
+	lines, stop := t.Follow(followedLines)
+	u.background.Go(func() {
+		defer stop()
+		for {
+			select {
+			case line, more := <-lines:
+				if !more {
+					return
+				}
+				u.opt.OnLine(u.name, line)
+			case <-u.life.Done():
+				return
+			}
+		}
+	})
 }
+
+// followedLines is how many lines of a server wait for OnLine before some are
+// left out.
+const followedLines = 256
 
 func (u *Upstream) noteWithheld(names []string) {
 	u.mu.Lock()
@@ -246,7 +273,9 @@ func (u *Upstream) Prepare(ctx context.Context, c *Caller) {
 	if state, _ := u.State(); u.Absent() || state == Unconfigured {
 		return
 	}
-	if b := c.binding(u); !b.own && !b.exact && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
+	b := c.binding(u)
+	apart := b.own || b.exact || b.pool != "" && u.byOffer() // where a connection costs nothing
+	if !apart && u.userOf(c) == "" && u.modernSlot(ctx, c) == nil {
 		return
 	}
 	if _, release, err := u.acquire(ctx, c, ""); err == nil {
@@ -265,7 +294,11 @@ func (u *Upstream) Policy() catalog.Policy {
 	cfg := u.server()
 	tools := catalog.Rules{Allow: cfg.Allow, Deny: cfg.Deny, Items: make(map[string]catalog.Override)}
 	for name, p := range cfg.Tools {
-		tools.Items[name] = catalog.Override{Enabled: p.Enabled, Rename: p.Rename, Description: p.Description}
+		o := catalog.Override{Enabled: p.Enabled, Rename: p.Rename, Description: p.Description, Arguments: make(map[string]catalog.Argument)}
+		for argument, a := range p.Arguments {
+			o.Arguments[argument] = catalog.Argument{Hidden: a.Ours(), Default: a.Default}
+		}
+		tools.Items[name] = o
 	}
 	return catalog.Policy{Tools: tools, Prompts: itemRules(cfg.Prompts), Resources: itemRules(cfg.Resources)}
 }
@@ -285,4 +318,14 @@ func (u *Upstream) Protocol() string {
 		return l.version
 	}
 	return ""
+}
+
+// ServerInfo is what the first of some servers that is known says of itself.
+func ServerInfo(servers []*Upstream, unknown []byte) []byte {
+	for _, u := range servers {
+		if l := u.primary.current(); l != nil && l.info != nil {
+			return l.info
+		}
+	}
+	return unknown
 }

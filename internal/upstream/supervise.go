@@ -37,7 +37,7 @@ const (
 	crashWindow  = 60 * time.Second
 	crashLimit   = 5
 	listGrace    = 30 * time.Second
-	restartWait  = 5 * time.Second
+	restartPause = 5 * time.Second
 )
 
 // supervise keeps the primary connection up until the upstream is stopped.
@@ -70,6 +70,10 @@ func (u *Upstream) supervise() {
 			}
 		}
 		ends = recent(ends)
+		if o := (once{u}); o.on() && (errors.Is(err, errMoved) || isRefusal(err)) {
+			o.shift(l)
+			continue
+		}
 		if l != nil || u.transport() == config.TypeStdio && !neverRan(err) {
 			ends = append(ends, time.Now())
 		}
@@ -266,7 +270,7 @@ func (u *Upstream) waitPrimary(ctx context.Context) (*link, error) {
 	if l := u.primary.current(); l != nil {
 		return l, nil
 	}
-	wait := time.NewTimer(restartWait)
+	wait := time.NewTimer(once{u}.wait())
 	defer wait.Stop()
 	for {
 		u.mu.Lock()

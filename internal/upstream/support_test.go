@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // TestMain is the helper that starts children, too.
@@ -46,7 +47,7 @@ type worldOptions struct {
 	limits    func(*config.Limits)
 	transport http.RoundTripper
 	tokens    *oauth.Keeper
-	pins      *upstream.Pins
+	pins      *pin.Store
 	log       io.Writer // instead of the test's own
 	greeting  *upstream.Greeting
 	memory    *upstream.Memory

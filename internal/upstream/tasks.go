@@ -48,7 +48,7 @@ func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 // ModernCapabilities are what the modern side of a server declares to c, where
 // it is not the primary one; nil otherwise.
 func (u *Upstream) ModernCapabilities(ctx context.Context, c *Caller) []byte {
-	if u.primary.current() == nil || u.opt.Memory.eras(u.hash) != erasBoth {
+	if u.primary.current() == nil || (once{u}).eras() != erasBoth {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, eraProbe)

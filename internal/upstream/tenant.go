@@ -16,7 +16,7 @@ func (l *link) culpritLocked() *call {
 		case !k.asks:
 		case found == nil:
 			found = k
-		case found.caller != k.caller:
+		case found.caller != k.caller || found.client != k.client:
 			return nil
 		}
 	}

@@ -20,12 +20,16 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 	}
 	defer place.leave()
 	resp, err, ran := u.try(ctx, c, req)
-	if err != nil && !ran && isRefusal(err) {
+	for range (once{u}).tries() {
+		if err == nil || ran || !isRefusal(err) {
+			return resp, err
+		}
 		// The server said that it did not run, so sending it once more is not
 		// a second run.
-		if resp, err, ran = u.try(ctx, c, req); err != nil && !ran && isRefusal(err) {
-			err = u.failure(ctx, nil, err)
-		}
+		resp, err, ran = u.try(ctx, c, req)
+	}
+	if err != nil && !ran && isRefusal(err) {
+		err = u.failure(ctx, nil, err)
 	}
 	return resp, err
 }
@@ -39,9 +43,14 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	}
 	defer release()
 	resp, err = l.call(ctx, c, req)
+	if err == nil && l.there() && hasLeft(l, resp) {
+		err = &lost{errMoved}
+		l.refused(ctx, err)
+		return nil, err, false
+	}
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
 		// It was replaced by one that speaks other versions: greet it anew.
-		u.opt.Memory.setEras(u.hash, erasUnknown)
+		once{u}.learn(erasUnknown)
 		err = &lost{resp.Err}
 		l.refused(ctx, err)
 		return nil, err, false
@@ -89,6 +98,12 @@ func (u *Upstream) checkPrimary(l *link, why error) {
 
 // call sends one request over this connection.
 func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if l.spot != nil {
+		if c.Peer && l.there() {
+			return nil, mcp.Failure(mcp.Draining, l.up.name, "the server is on another replica")
+		}
+		ctx = withClient(ctx, c)
+	}
 	ctx, k, params := l.begin(ctx, c, req)
 	defer l.end(k)
 	if !l.slot.exclusive && !l.slot.exact && !l.serves(c) {

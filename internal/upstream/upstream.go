@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // Options are what all upstreams of a Set have in common.
@@ -43,7 +44,7 @@ type Options struct {
 	// Memory remembers what was learnt about servers.
 	Memory *Memory
 	// Pins remember the definitions of tools; nil remembers none.
-	Pins *Pins
+	Pins *pin.Store
 	// Lock holds servers to what was locked; nil holds none.
 	Lock Lock
 	// Greeting is set where there is one client only, on stdio.
@@ -51,8 +52,14 @@ type Options struct {
 	// Person answers a question that no client can be asked; nil, and a nil
 	// answer, mean that nobody is there.
 	Person func(ctx context.Context, server string, req *jsonrpc.Request) *jsonrpc.Response
+	// Placer says where servers run that run once in a cluster; nil where there
+	// is none.
+	Placer Placer
 	// OnChange hears that what an upstream offers, or its state, changed.
 	OnChange func(u *Upstream)
+	// OnLine hears each line that a server writes to its standard error; nil for
+	// nobody.
+	OnLine func(server, line string)
 
 	dials semaphore
 }
@@ -109,7 +116,7 @@ type Upstream struct {
 	messages messageRing
 	withheld []string
 	noise    string // the first line on its standard output that was no message
-	pins     pinner
+	pins     *pin.Checker
 	issues   map[string][]catalog.Issue
 }
 
@@ -129,7 +136,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	}
 	u.config.Store(cfg)
 	u.carrier = newCarrier(opt)
-	u.pins.pins, u.pins.id = opt.Pins, cfg.ID()
+	u.pins = pin.New(opt.Pins, cfg.ID())
 	u.life, u.kill = context.WithCancel(life)
 	u.primary = &slot{up: u, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	return u

@@ -75,7 +75,7 @@ func (h *Handler) getDoctor(w http.ResponseWriter, r *request) {
 		failWith(w, r.Request, ErrNotFound)
 		return
 	}
-	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), langOf(r.Request))
+	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), q.Get("way") != "no", langOf(r.Request))
 	if err != nil {
 		failWith(w, r.Request, err)
 		return

@@ -10,7 +10,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/tester/history"
-	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // Kept stands where a secret is: the API shows it instead of the value, and an
@@ -100,7 +100,7 @@ type ServerDetail struct {
 	Withheld []string `json:"withheld,omitempty"`
 	// Changes are its tools, prompts and instructions that are no longer what
 	// they were, or give orders to the model, with an exact diff each.
-	Changes []upstream.DefinitionChange `json:"changes,omitempty"`
+	Changes []pin.Change `json:"changes,omitempty"`
 	// Lookalikes are its tools that may be taken for others.
 	Lookalikes []catalog.Lookalike `json:"lookalikes,omitempty"`
 }

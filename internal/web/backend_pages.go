@@ -93,8 +93,9 @@ type ConnectPlan struct {
 
 // Doctor looks for what is wrong.
 type Doctor interface {
-	// Examine looks at one server, or at everything when name is empty.
-	Examine(ctx context.Context, schema, name string, lang i18n.Lang) ([]Finding, error)
+	// Examine looks at one server, or at everything when name is empty. The way
+	// to a server is walked on request: it takes as long as a silent server.
+	Examine(ctx context.Context, schema, name string, way bool, lang i18n.Lang) ([]Finding, error)
 }
 
 // A Finding is one thing that was looked at.

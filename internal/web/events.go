@@ -55,6 +55,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 	}
 	h.wg.Add(1)
 	defer h.wg.Done()
+	defer h.Visits.Enter()()
 	f := &follower{h: h, who: r.who, w: w, rc: http.NewResponseController(w)}
 	f.topics = strings.Split(r.URL.Query().Get("topics"), ",")
 	last := r.Header.Get("Last-Event-ID")
@@ -91,7 +92,7 @@ func (f *follower) run(r *request, reset bool) {
 	if reset {
 		first = "reset"
 	}
-	if f.send(first, []byte("{}")) != nil {
+	if f.send(first, []byte("{}")) != nil || f.sendPresent() != nil {
 		return
 	}
 	tick := time.NewTicker(keepAlive)
@@ -120,6 +121,19 @@ func (f *follower) run(r *request, reset bool) {
 			return
 		}
 	}
+}
+
+// sendPresent sends what a stream begins with: a change between the answers that
+// a page has read and its stream would be missed otherwise.
+func (f *follower) sendPresent() error {
+	for topic, snapshot := range snapshotTopics {
+		if f.wants(topic) {
+			if err := f.sendJSON(topic, snapshot(f.h, f.who)); err != nil {
+				return err
+			}
+		}
+	}
+	return f.sendEvents()
 }
 
 func (f *follower) sendEvents() error {

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/appframe"
+	"mcp-all-in-one/internal/web/visit"
 )
 
 // Options are what the console stands on.
@@ -67,6 +68,7 @@ type Options struct {
 
 // A Handler serves /ui/ and /api/v1/. It may be used concurrently.
 type Handler struct {
+	Visits  visit.Book
 	opt     Options
 	page    *page
 	logins  *logins

@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/clients"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/tester/history"
@@ -33,11 +34,11 @@ func exportJSON(a *env.Env, withSecrets bool) error {
 		return err
 	}
 	if !withSecrets {
-		if raw, err = config.Redact(raw); err != nil {
+		if raw, err = edit.Redact(raw); err != nil {
 			return err
 		}
-		if n := bytes.Count(raw, []byte(config.Redacted)); n > 0 {
-			fmt.Fprintf(a.Stderr, a.T("%d values that may be secrets are printed as %s; --with-secrets prints them\n", "%d 个可能是密钥的值显示为 %s；--with-secrets 输出原值\n"), n, config.Redacted)
+		if n := bytes.Count(raw, []byte(edit.Redacted)); n > 0 {
+			fmt.Fprintf(a.Stderr, a.T("%d values that may be secrets are printed as %s; --with-secrets prints them\n", "%d 个可能是密钥的值显示为 %s；--with-secrets 输出原值\n"), n, edit.Redacted)
 		}
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", raw)
@@ -57,7 +58,7 @@ func withoutArguments(entry json.RawMessage) json.RawMessage {
 		case strings.Contains(args[i], "${"):
 			shown[i] = args[i]
 		case shown[i] != args[i]:
-			shown[i] = config.Redacted
+			shown[i] = edit.Redacted
 		}
 	}
 	raw, err := json.Marshal(shown)

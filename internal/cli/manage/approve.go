@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 )
@@ -56,7 +57,7 @@ func listWaiting(a *env.Env) error {
 			w := waiting{Schema: schema.Name, Name: s.Name, New: s.Pending}
 			what := a.T("its first start", "首次启动")
 			if !s.Pending {
-				for _, c := range pins(a).Changed(s.ID()) {
+				for _, c := range pins().Changed(s.ID()) {
 					w.Changed = append(w.Changed, c.Name)
 				}
 				what = a.T("changed: ", "变更：") + strings.Join(w.Changed, ", ")
@@ -88,9 +89,9 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 		}
 		s := cfg.Schema(schema).Server(name)
 		if s == nil {
-			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", config.ErrChanged)
+			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", approval.ErrChanged)
 		}
-		if changed := pins(a).Changed(s.ID()); !s.Pending && len(changed) > 0 {
+		if changed := pins().Changed(s.ID()); !s.Pending && len(changed) > 0 {
 			return approveTools(a, cmd, cfg, s, changed, yes)
 		}
 		free := noSandbox && s.Sandbox.On && !s.Sandbox.Written
@@ -98,7 +99,7 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 			return env.Fail(env.ExitUsage, env.CodeNotPending, "", "%s", a.T("server "+name+" does not wait for approval", "服务 "+name+" 不在等待批准"))
 		}
 		fmt.Fprintf(a.Stderr, "%s %s\n%s\n", a.T("server", "服务"), name, s.Entry())
-		for _, taken := range s.Taken() {
+		for _, taken := range s.Taken {
 			fmt.Fprintln(a.Stderr, taken.In(a.Lang))
 		}
 		sayConfined(a, s, noSandbox)
@@ -113,9 +114,9 @@ func approve(a *env.Env, cmd *cobra.Command, schema, name string, yes, noSandbox
 		}
 		err = record(s.ID(), s.ApprovalHash())
 		switch {
-		case errors.Is(err, config.ErrChanged) && yes:
+		case errors.Is(err, approval.ErrChanged) && yes:
 			return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", err)
-		case errors.Is(err, config.ErrChanged):
+		case errors.Is(err, approval.ErrChanged):
 			fmt.Fprintln(a.Stderr, a.T("nothing was approved: the entry has changed since it was shown; now it is", "没有批准：条目在显示之后又被修改；现在是"))
 			continue
 		case err != nil:

@@ -50,7 +50,11 @@ func withTokens(a *env.Env, cmd *cobra.Command, server string, run func(*oauth.K
 			return err
 		}
 	}
-	keeper := oauth.NewKeeper(cmd.Context(), instance.TokenOptions(cfg, a.Home()))
+	opt, err := instance.TokenOptions(cfg, a.Home())
+	if err != nil {
+		return err
+	}
+	keeper := oauth.NewKeeper(cmd.Context(), opt)
 	defer keeper.Close()
 	return run(keeper, s)
 }

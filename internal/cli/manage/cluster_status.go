@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ func statusCommand(a *env.Env) *cobra.Command {
 			} else {
 				fmt.Fprintln(a.Stdout, engineLine(a, s))
 				printMembers(a, s)
+				printPlaced(a, s)
 				warnDiffering(a, s)
 			}
 			if !s.Well() {
@@ -60,6 +62,22 @@ func membersCommand(a *env.Env) *cobra.Command {
 	}
 }
 
+func drainCommand(a *env.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "drain NODE", Short: a.T("let a gateway give its servers and sessions to the others", "让一个网关把服务和会话交给其他网关"), Args: command.ArgCount(a, 1, 1),
+		Long: a.T("Lets a gateway of the cluster finish its calls and give the servers that run once, and its\nsessions, to the others. It takes no new ones, and /ready says no, until it is started anew.",
+			"让集群中的一个网关完成正在进行的调用，并把只运行一份的服务及其会话交给其他网关。\n在重新启动之前，它不再接收新的，/ready 也返回否。"),
+		Example: "  mcp-all-in-one cluster drain gateway-2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := control.RunningHere(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			return r.Post(cmd.Context(), "/cluster/drain/"+url.PathEscape(args[0]), nil, nil)
+		},
+	}
+}
+
 func clusterStatus(ctx context.Context, a *env.Env) (*cluster.Status, error) {
 	r, err := control.RunningHere(ctx, a)
 	if err != nil {
@@ -75,7 +93,7 @@ func engineLine(a *env.Env, s *cluster.Status) string {
 	since := s.Engine.Since.Local().Format(time.DateTime)
 	switch s.Engine.State {
 	case cluster.EngineReached:
-		line += fmt.Sprintf(a.T(": reached since %s", "：自 %s 起可用"), since)
+		line += fmt.Sprintf(a.T(": reached since %s, %d shared records", "：自 %s 起可用，共享记录 %d 条"), since, s.Engine.Shared)
 	case cluster.EngineAway:
 		line += fmt.Sprintf(a.T(": away since %s; calls go on, changes among the replicas are not seen", "：自 %s 起不可用；调用照常进行，但看不到副本的变化"), since)
 	}
@@ -133,6 +151,19 @@ func printMembers(a *env.Env, s *cluster.Status) {
 		}
 		t.Add(m.Node, state, m.Address, m.Version, config, strings.Join(labels, " "), started, a.T(m.Error, m.ErrorZH))
 	}
+	a.Print(t)
+}
+
+// printPlaced shows where the servers are that run once.
+func printPlaced(a *env.Env, s *cluster.Status) {
+	if len(s.Placed) == 0 {
+		return
+	}
+	t := &env.Table{Head: []string{a.T("SERVER", "服务"), a.T("NODE", "节点")}}
+	for _, p := range s.Placed {
+		t.Add(p.Server, cmp.Or(p.Node, "-"))
+	}
+	fmt.Fprintln(a.Stdout)
 	a.Print(t)
 }
 

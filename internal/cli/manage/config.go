@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
@@ -67,7 +68,7 @@ func configShow(a *env.Env) error {
 	if err != nil {
 		return err
 	}
-	shown, err := config.Redact(data)
+	shown, err := edit.Redact(data)
 	if err != nil {
 		return err
 	}

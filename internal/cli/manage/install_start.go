@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
@@ -26,7 +27,7 @@ func carryOut(ctx context.Context, a *env.Env, r *offer.Ready) error {
 	if err != nil {
 		return err
 	}
-	res, started := r.CarryOut(a, found.Path, func(res *config.WriteResult) error {
+	res, started := r.CarryOut(a, found.Path, func(res *edit.WriteResult) error {
 		fmt.Fprintf(a.Stderr, "%s%s\n", a.T("written: ", "已写入："), res.Path)
 		return startOnce(ctx, a, r.Schema, r.Local)
 	})

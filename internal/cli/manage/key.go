@@ -13,7 +13,9 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/control"
+	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 )
 
@@ -32,8 +34,8 @@ func KeyCommand(a *env.Env) *cobra.Command {
 			"创建密钥，只显示一次。不存在的 schema 会被拒绝。服务与工具可以以后出现：\n目前没有匹配的只给出警告。"),
 		Example: "  mcp-all-in-one key create laptop\n  mcp-all-in-one key create ci --scope schema:default --scope readonly --expires 720h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return keyCreate(a, cmd, args[0], f) }}
-	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown; may be repeated",
-		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式；可重复"))
+	create.Flags().StringArrayVar(&f.scopes, "scope", nil, a.T("`SCOPE`: schema:NAME, server:NAME, tool:NAME, readonly or admin; mode:NAME and fit:NAME say what is shown, calls:N how many calls a minute may have; may be repeated",
+		"范围 `SCOPE`：schema:NAME、server:NAME、tool:NAME、readonly 或 admin；mode:NAME 与 fit:NAME 决定显示方式，calls:N 为每分钟的调用数；可重复"))
 	create.Flags().DurationVar(&f.expires, "expires", 0, a.T("the key expires after this `TIME`, like 720h", "有效期 `TIME`，如 720h"))
 	cmd.AddCommand(create,
 		&cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: a.T("list the keys", "列出密钥"), Args: command.NoArgs(a), RunE: func(*cobra.Command, []string) error { return keyList(a) }},
@@ -56,14 +58,18 @@ func keys(a *env.Env) (*access.Keys, *config.Config, string, error) {
 		}
 		path = filepath.Join(dir, "keys.json")
 	}
-	keys, err := access.OpenKeys(path)
+	shelf, err := instance.Shelf(cfg)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	keys, err := access.OpenSharedKeys(path, shelf)
 	return keys, cfg, path, err
 }
 
 func keyCreate(a *env.Env, cmd *cobra.Command, name string, f keyFlags) error {
 	grant, err := access.ParseScopes(f.scopes)
 	if err != nil {
-		return env.Fail(env.ExitUsage, env.CodeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin|mode:NAME|fit:NAME", "%v", err)
+		return env.Fail(env.ExitUsage, env.CodeUsage, "--scope schema:NAME|server:NAME|tool:NAME|readonly|admin|mode:NAME|fit:NAME|calls:N", "%v", err)
 	}
 	keys, cfg, path, err := keys(a)
 	if err != nil {
@@ -101,7 +107,7 @@ func requireKeys(a *env.Env, cmd *cobra.Command, cfg *config.Config, path string
 	if err != nil {
 		return err
 	}
-	if _, err := config.Update(cfg.Path, a.WriteOptions(), func(d *config.Draft) error { return d.SetValue("access.keys", quoted) }); err != nil {
+	if _, err := edit.Update(cfg.Path, a.WriteOptions(), func(d *edit.Draft) error { return d.SetValue("access.keys", quoted) }); err != nil {
 		return err
 	}
 	told, err := control.ReloadRunning(cmd.Context(), a, cfg.Path)

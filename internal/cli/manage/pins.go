@@ -3,21 +3,37 @@ package manage
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/record"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
-func pins(a *env.Env) *upstream.Pins { return instance.OpenPins() }
+// Share is what the replicas of this run's configuration share, for what the
+// commands write. Nothing is read before they do.
+func Share(a *env.Env) approval.Sharing {
+	return sync.OnceValues(func() (record.Shelf, error) {
+		cfg, err := a.Load(false)
+		if err != nil {
+			return nil, err
+		}
+		return instance.Shelf(cfg)
+	})
+}
+
+// pins are what the gateway on this machine remembers.
+func pins() *pin.Store { return instance.OpenPins(nil) }
 
 // approveTools shows how the definitions of a server changed, and accepts
 // exactly what it has shown after a yes.
-func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []upstream.DefinitionChange, yes bool) error {
+func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.Server, changed []pin.Change, yes bool) error {
 	for _, c := range changed {
 		printChanged(a, c)
 		for _, found := range c.Suspicious {
@@ -34,7 +50,11 @@ func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.
 			return err
 		}
 	}
-	if err := pins(a).Approve(s.ID(), changed); errors.Is(err, upstream.ErrChangedAgain) {
+	shelf, err := instance.Shelf(cfg)
+	if err != nil {
+		return err
+	}
+	if err := instance.OpenPins(shelf).Approve(s.ID(), changed); errors.Is(err, pin.ErrChangedAgain) {
 		return env.Fail(env.ExitFailure, env.CodeEntryChanged, "", "%v", err)
 	} else if err != nil {
 		return err
@@ -43,7 +63,7 @@ func approveTools(a *env.Env, cmd *cobra.Command, cfg *config.Config, s *config.
 }
 
 // printChanged names what changed. Of instructions there is one text.
-func printChanged(a *env.Env, c upstream.DefinitionChange) {
+func printChanged(a *env.Env, c pin.Change) {
 	kind := a.T(c.Kind, map[string]string{"tool": "工具", "prompt": "提示", "instructions": "说明"}[c.Kind])
 	if c.Kind != c.Name {
 		kind += " " + i18n.Reveal(c.Name)

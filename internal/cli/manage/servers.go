@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
@@ -50,7 +51,7 @@ func AddCommand(a *env.Env) *cobra.Command {
 			if len(args) == 1 && cmd.ArgsLenAtDash() < 0 && (install.IsName(args[0]) || install.IsBundle(args[0])) {
 				return addStranger(cmd, a, f, args[0])
 			}
-			if err := strangersOnly(a, cmd); err != nil {
+			if err := cmp.Or(notAName(a, cmd, args), strangersOnly(a, cmd)); err != nil {
 				return err
 			}
 			entry, err := newEntry(a, cmd, f, args)
@@ -97,6 +98,23 @@ func addTyped(ctx context.Context, a *env.Env, f addFlags, name string, entry *i
 		return env.Fail(env.ExitUsage, env.CodeServerExists, a.T("--replace changes it", "--replace 可修改它"), "%s", a.T("server "+name+" exists already", "服务 "+name+" 已存在"))
 	}
 	return err
+}
+
+// notAName explains a single word that could be a name in a registry, or an
+// image, and is neither here.
+func notAName(a *env.Env, cmd *cobra.Command, args []string) error {
+	if len(args) != 1 || cmd.ArgsLenAtDash() >= 0 || isURL(args[0]) || withDash(a, cmd) != "" {
+		return nil
+	}
+	if image, ok := strings.CutPrefix(args[0], "docker:"); ok {
+		return env.Fail(env.ExitUsage, env.CodeUsage, "mcp-all-in-one add NAME -- docker run -i --rm "+i18n.Seen(image), "%s",
+			a.T("an image is added as the command that runs it", "镜像应以运行它的命令来添加"))
+	}
+	if strings.Contains(args[0], "/") && !strings.ContainsAny(args[0][:1], "./~") {
+		return command.UsageError(a, cmd, i18n.Seen(args[0])+a.T(" is not a name in a registry: that is of ASCII letters, digits, dots and dashes, with one slash and a dot before it",
+			" 不是注册表中的名称：名称由 ASCII 字母、数字、点和连字符组成，含一个斜杠，且斜杠之前有一个点"))
+	}
+	return nil
 }
 
 // strangersOnly refuses the flags that mean nothing for a URL or a command.
@@ -153,13 +171,13 @@ func isURL(s string) bool {
 
 // editFile changes the config file on behalf of the person at the command
 // line, and lets a running gateway know.
-func editFile(ctx context.Context, a *env.Env, create bool, edit func(*config.Draft) error) error {
+func editFile(ctx context.Context, a *env.Env, create bool, change func(*edit.Draft) error) error {
 	found, err := config.Discover(a.LoadOptions(create))
 	if err != nil {
 		return err
 	}
 	demo := env.ShowsDemo(a)
-	res, err := config.Update(found.Path, a.WriteOptions(), edit)
+	res, err := edit.Update(found.Path, a.WriteOptions(), change)
 	if err != nil {
 		return err
 	}
@@ -192,7 +210,7 @@ func editFile(ctx context.Context, a *env.Env, create bool, edit func(*config.Dr
 func RemoveCommand(a *env.Env) *cobra.Command {
 	return serverCommand(a, "remove", a.T("remove a server from the config file", "从配置文件移除服务"), []string{"rm"},
 		func(cmd *cobra.Command, schema, name string) error {
-			return editFile(cmd.Context(), a, false, func(d *config.Draft) error { return d.RemoveServer(schema, name) })
+			return editFile(cmd.Context(), a, false, func(d *edit.Draft) error { return d.RemoveServer(schema, name) })
 		})
 }
 
@@ -202,7 +220,7 @@ func EnableCommand(a *env.Env, on bool) *cobra.Command {
 		name, short = "disable", a.T("switch a server off", "停用服务")
 	}
 	return serverCommand(a, name, short, nil, func(cmd *cobra.Command, schema, server string) error {
-		return editFile(cmd.Context(), a, false, func(d *config.Draft) error { return d.EnableServer(schema, server, on) })
+		return editFile(cmd.Context(), a, false, func(d *edit.Draft) error { return d.EnableServer(schema, server, on) })
 	})
 }
 
@@ -211,6 +229,13 @@ func RestartCommand(a *env.Env) *cobra.Command {
 		func(cmd *cobra.Command, schema, name string) error {
 			r, err := control.RunningHere(cmd.Context(), a)
 			if err != nil {
+				return err
+			}
+			var page control.StatusPage
+			if err := r.Get(cmd.Context(), "/status", &page); err != nil {
+				return err
+			}
+			if err := control.SayUnread(a, &page, schema+"/"+name, name); err != nil {
 				return err
 			}
 			if err := r.Post(cmd.Context(), "/api/v1/servers/"+url.PathEscape(schema)+"/"+url.PathEscape(name)+"/restart", nil, nil); err != nil {

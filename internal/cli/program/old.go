@@ -11,6 +11,7 @@ import (
 
 	"mcp-all-in-one/internal/cli/command"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/config/problem"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
@@ -143,7 +144,7 @@ func oldSet(a *env.Env) error {
 	if err != nil {
 		return oldFailure(a, err)
 	}
-	_, err = config.Update(found.Path, config.WriteOptions{Load: a.LoadOptions(false)}, func(d *config.Draft) error { return d.Replace(data) })
+	_, err = edit.Update(found.Path, edit.WriteOptions{Load: a.LoadOptions(false)}, func(d *edit.Draft) error { return d.Replace(data) })
 	if err != nil {
 		return oldFailure(a, err)
 	}

@@ -2,6 +2,7 @@ package program
 
 import (
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,8 @@ const maxPortAttempts = 100
 // TesterRoot is mcp-tester: the console, in the browser.
 func TesterRoot(a *env.Env) *cobra.Command {
 	f := daemon.ServeFlags{NoSelfConfig: true, Open: true, Attempts: maxPortAttempts}
-	var stay, show bool
+	var stay, show, join, serve bool
+	var linger time.Duration
 	cmd := command.NewRoot(a, "mcp-tester", a.T("Try any MCP server in the browser", "在浏览器中测试任意 MCP 服务"))
 	cmd.Args = command.NoArgs(a)
 	cmd.Example = "  mcp-tester\n  mcp-tester --port 8080 --no-open\n  mcp-tester prompt greeting -- mcp-all-in-one demo"
@@ -35,9 +37,21 @@ func TesterRoot(a *env.Env) *cobra.Command {
 	flags.IntVar(&f.Port, "port", -1, a.T("`PORT` to listen on (3095, or the next free one)", "监听端口 `PORT`（3095 或下一个空闲端口）"))
 	flags.BoolVar(&stay, "no-open", false, a.T("do not open the browser", "不打开浏览器"))
 	flags.BoolVar(&show, "print", false, a.T("print the address with its one-time code instead of opening the browser", "输出带一次性代码的地址，不打开浏览器"))
+	flags.BoolVar(&join, "shared", false, a.T("print the address of the background tester that editors share; starts it if needed", "输出编辑器共用的后台测试器的地址，未运行时启动它"))
+	flags.DurationVar(&linger, "linger", time.Minute, a.T("`TIME` that the shared tester stays after its last user has left (1m)", "最后一个使用者离开后，共用测试器保留的时间 `TIME`（1m）"))
+	flags.BoolVar(&serve, "serve-shared", false, "")
+	if err := flags.MarkHidden("serve-shared"); err != nil {
+		panic(err) // it is defined above
+	}
 	command.AddLogFlags(&f.Log, a, flags)
 	command.AddVersion(a, cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch s := newShared(a, linger); {
+		case serve:
+			return s.serve(cmd.Context(), f)
+		case join:
+			return s.print(cmd.Context())
+		}
 		f.Open, f.Show = !stay && !show, show
 		return daemon.ServeHTTP(cmd.Context(), a, f)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/cli/command"
+	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/receipt"
@@ -36,6 +37,7 @@ func runCost(ctx context.Context, a *env.Env) error {
 	if err != nil {
 		return err
 	}
+	control.WarnUnread(a, page)
 	receipts := map[string]*receipt.Schema{}
 	var names []string
 	for name, schema := range page.Schemas {

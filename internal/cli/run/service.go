@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcp-all-in-one/internal/cli/command"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/service"
 )
 
@@ -31,7 +31,7 @@ func ServiceCommand(a *env.Env) *cobra.Command {
 	return cmd
 }
 
-func manager(a *env.Env) service.Manager { return service.New(a.Home(), config.StateDir()) }
+func manager(a *env.Env) service.Manager { return service.New(a.Home(), folders.StateDir()) }
 
 // serviceError says what the system said; what ends in exit code 4 is that
 // there is no service.
@@ -185,7 +185,7 @@ func serviceLogs(a *env.Env) *cobra.Command {
 // ours, ended when it says so.
 func serviceRun(a *env.Env) *cobra.Command {
 	return &cobra.Command{Use: "run", Hidden: true, DisableFlagParsing: true, RunE: func(cmd *cobra.Command, args []string) error {
-		err := service.Run(config.StateDir(), func(stop <-chan struct{}, log io.Writer) error {
+		err := service.Run(folders.StateDir(), func(stop <-chan struct{}, log io.Writer) error {
 			a.Stop, a.Stdout, a.Stderr = stop, log, log
 			root := cmd.Root()
 			root.SetArgs(args)

@@ -126,6 +126,9 @@ func printStatus(a *env.Env, page *control.StatusPage) {
 			if s.Sandbox != "" {
 				kind += a.T(" (confined: ", "（已隔离：") + s.Sandbox + a.T(")", "）")
 			}
+			if s.Replica != "" {
+				kind += a.T(" (on ", "（位于 ") + s.Replica + a.T(")", "）")
+			}
 			t.Add(control.ServerLabel(a, page, name, s.Name), string(s.Status), kind, fmt.Sprint(s.ToolCount), s.Protocol, pid, a.T(s.Error, s.ErrorZH))
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
@@ -21,7 +21,7 @@ import (
 
 // OpenHistory is the history of the tester, the same for the console.
 func OpenHistory() *history.History {
-	return history.OpenHistory(filepath.Join(config.StateDir(), "console", web.HistoryFile))
+	return history.OpenHistory(filepath.Join(folders.StateDir(), "console", web.HistoryFile))
 }
 
 // remember keeps what was sent and how it ended. A history that cannot be

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
 )
@@ -40,7 +40,7 @@ func (m *Target) namesFile(k catalog.Kind) string {
 		return "" // a client comes and goes
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s", file, from.Schema, from))
-	return filepath.Join(config.StateDir(), "names", hex.EncodeToString(sum[:8])+"."+k.Member()+".json")
+	return filepath.Join(folders.StateDir(), "names", hex.EncodeToString(sum[:8])+"."+k.Member()+".json")
 }
 
 // listed remembers a list that was fetched. What cannot be written is not

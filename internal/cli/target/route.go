@@ -71,7 +71,11 @@ func (b *Connection) carryTokens() {
 	if m.Server == nil || m.Probe.URL == "" || m.Probe.Header.Get("Authorization") != "" {
 		return
 	}
-	keeper := oauth.NewKeeper(b.Ctx, instance.TokenOptions(m.cfg, b.Env.Home()))
+	where, err := instance.TokenOptions(m.cfg, b.Env.Home())
+	if err != nil {
+		return // the gateway would not start either
+	}
+	keeper := oauth.NewKeeper(b.Ctx, where)
 	b.OnClose(keeper.Close)
 	m.Probe.Carry = func(base http.RoundTripper) http.RoundTripper { return keeper.Transport(m.Server, "", base) }
 }

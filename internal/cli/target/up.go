@@ -184,13 +184,10 @@ func (b *Connection) sayUnread() error {
 	if err != nil || page.Unread == nil || b.To.via != nil { // of a broken file it was said already
 		return err
 	}
-	a, s := b.Env, b.To.Server
-	if s != nil && slices.Contains(page.Unread.Added, s.ID()) {
-		return &env.ExitError{Code: env.ExitUnreachable, ID: env.CodeUnreachable, Hint: a.Again("reload"),
-			Err:     i18n.Errorf("server %s is not in the running gateway: %s", "正在运行的网关中没有服务 %s：%s", s.Name, control.UnreadText(a, page.Unread)),
-			Details: []env.Detail{{Label: a.T("target", "目标"), Text: b.To.Label}}}
+	if s := b.To.Server; s != nil {
+		return control.SayUnread(b.Env, &page, s.ID(), b.To.Label)
 	}
-	control.WarnUnread(a, &page)
+	control.WarnUnread(b.Env, &page)
 	return nil
 }
 

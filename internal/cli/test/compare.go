@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -82,10 +83,7 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 	}
 	var pairings []pairing
 	differ := 0
-	for _, server := range bothEras {
-		if c.direct[server] == nil {
-			continue // the server does not speak it
-		}
+	for _, server := range c.servers() {
 		for _, client := range bothEras {
 			p := c.through(ctx, client, server)
 			if len(p.Differences) > 0 || p.Failed != "" {
@@ -102,6 +100,25 @@ func compare(ctx context.Context, a *env.Env, c *comparison) error {
 		return env.Silent(env.ExitDiffers)
 	}
 	return nil
+}
+
+// servers are the eras in which the gateway speaks to the server: each that it
+// has, and, where it has both, the one that the gateway chooses by itself.
+// --protocol names one of them.
+func (c *comparison) servers() []string {
+	var eras []string
+	if len(c.direct) == len(bothEras) {
+		eras = append(eras, "auto")
+	}
+	for _, era := range bothEras {
+		if c.direct[era] != nil {
+			eras = append(eras, era)
+		}
+	}
+	if slices.Contains(eras, c.flags.Protocol) {
+		return []string{c.flags.Protocol}
+	}
+	return eras
 }
 
 func printPairing(a *env.Env, p *pairing) {
@@ -130,7 +147,7 @@ func (c *comparison) runDirect(ctx context.Context, era string) error {
 	f, m := *c.flags, *c.aim
 	f.Protocol, f.Direct = era, true
 	answers := &suite.TestAnswers{}
-	b, err := target.Open(ctx, c.env, &f, &m, func(o *probe.Options) { o.Answer = answers })
+	b, err := target.Open(ctx, c.env, &f, &m, func(o *probe.Options) { answers.Stand(o) })
 	if err != nil {
 		return err
 	}
@@ -162,8 +179,14 @@ func (c *comparison) through(ctx context.Context, client, server string) pairing
 		p.Against = server
 	}
 	outcomes, err := c.runThrough(ctx, client, server)
+	ignore := c.ignore
+	if err == nil && p.Against != client {
+		var execution probe.Places // how a tool runs as a task: a word of one era
+		execution, err = probe.ParsePlaces(".tools[].execution")
+		ignore = append(slices.Clone(ignore), execution)
+	}
 	if err == nil {
-		p.Differences, err = suite.CompareOutcomes(c.steps, c.direct[p.Against], outcomes, c.ignore)
+		p.Differences, err = suite.CompareOutcomes(c.steps, c.direct[p.Against], outcomes, ignore)
 	}
 	if err != nil {
 		p.Failed, p.failed = err.Error(), err
@@ -194,7 +217,7 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]s
 		end, err = in.OpenInProcess(theirs, gateway.Opening{Who: access.Local, Via: traffic.DoorCLI, Schema: config.DefaultSchema, Server: cfg.Schemas[0].Servers[0].Name})
 		return ours, err
 	}}
-	b, err := target.Open(ctx, c.env, &f, m, func(o *probe.Options) { o.Answer = answers })
+	b, err := target.Open(ctx, c.env, &f, m, func(o *probe.Options) { answers.Stand(o) })
 	if end != nil {
 		defer end()
 	}

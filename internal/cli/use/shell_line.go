@@ -13,7 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/cli/target"
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/probe"
 )
 
@@ -29,7 +29,7 @@ type terminalReader struct {
 const maxHistory = 500
 
 func newTerminalReader(s *shell) *terminalReader {
-	r := &terminalReader{shell: s, path: filepath.Join(config.StateDir(), "shell_history")}
+	r := &terminalReader{shell: s, path: filepath.Join(folders.StateDir(), "shell_history")}
 	screen := struct {
 		io.Reader
 		io.Writer

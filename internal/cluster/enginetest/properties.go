@@ -35,6 +35,7 @@ var Properties = []Property{
 	{"all who hear are told", tellAll},
 	{"keys of every character", everyCharacter},
 	{"one of many writers wins", oneWins},
+	{"fault/T50 fifty writers of a document", fiftyWriters},
 }
 
 const bucket = "test"

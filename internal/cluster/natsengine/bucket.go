@@ -16,6 +16,10 @@ import (
 // wait bounds one question to NATS whose asker has no bound.
 const wait = 5 * time.Second
 
+// kept is how many versions of a document stay, for people who want an earlier
+// one back.
+const kept = 10
+
 // Errors of JetStream that its client has no name for.
 const (
 	codeNoPeers     = 10005 // there are fewer servers than copies
@@ -45,8 +49,11 @@ func (e *Engine) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 		Bucket: e.bucketName(name), Description: "mcp-all-in-one, cluster " + e.name, History: 1, LimitMarkerTTL: markers, Replicas: copies,
 		Storage: jetstream.FileStorage,
 	}
-	if name == cluster.Live {
+	switch name {
+	case cluster.Live:
 		cfg.Storage = jetstream.MemoryStorage
+	case cluster.Records:
+		cfg.History = kept
 	}
 	kv, err := e.js.CreateOrUpdateKeyValue(ctx, cfg)
 	var api *jetstream.APIError

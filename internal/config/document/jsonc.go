@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -102,6 +103,26 @@ func jsonError(err error, lines Lines) (problem.Pos, i18n.Text) {
 		return at, i18n.New("not a valid string, number, true, false or null", "不是有效的字符串、数字、true、false 或 null")
 	}
 	return at, i18n.Plain(text)
+}
+
+// PlainJSON is a text without its comments and trailing commas. An error names
+// the line.
+func PlainJSON(data []byte) ([]byte, error) {
+	lines := NewLines(data)
+	if at, deep := jsonDepth(data, maxDepth); deep {
+		return nil, i18n.Errorf("line %d: nested more than %d levels deep", "第 %d 行：嵌套超过 %d 层", lines.Pos(at).Line, maxDepth)
+	}
+	plain, err := hujson.Standardize(slices.Clone(data))
+	if err != nil {
+		at, text := jsonError(err, lines)
+		return nil, AtPlace(at, text)
+	}
+	return plain, nil
+}
+
+// AtPlace is an error at a place of a file.
+func AtPlace(at problem.Pos, text i18n.Text) error {
+	return i18n.Errorf("line %d, column %d: %v", "第 %d 行第 %d 列：%v", at.Line, at.Col, text)
 }
 
 // jsonReader turns the parser's tree into ours.

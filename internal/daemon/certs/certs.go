@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/safehttp"
 )
 
@@ -54,7 +55,7 @@ func (s *Source) Host(address string, names []string) string {
 func openACME(a *config.ACME) *Source {
 	cache := a.Cache
 	if cache == "" {
-		cache = filepath.Join(config.StateDir(), "acme")
+		cache = filepath.Join(folders.StateDir(), "acme")
 	}
 	m := &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Email: a.Email, Cache: autocert.DirCache(cache), HostPolicy: autocert.HostWhitelist(a.Domains...),

@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
@@ -85,8 +86,8 @@ func sourcesOf(view *upstream.SchemaView) []catalog.Source {
 
 // Switch writes into the config file whether clients see a tool or prompt.
 func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name string, on bool) error {
-	edit := &consoleServers{in: c.in, env: c.env}
-	return edit.edit(func(d *config.Draft) error {
+	servers := &consoleServers{in: c.in, env: c.env}
+	return servers.edit(func(d *edit.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {
 			return i18n.Errorf("server %q: %w", "服务 %q：%w", server, web.ErrNotFound)

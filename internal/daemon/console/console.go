@@ -11,9 +11,9 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/web"
@@ -33,7 +33,7 @@ func New(ctx context.Context, in *instance.Instance, a *env.Env, token string, n
 		Unread:  func() *web.Unread { return in.Unread() },
 		Bearer:  func(r *http.Request) (access.Principal, bool) { return consoleBearer(in, r, token) },
 		Current: func(who access.Principal) (access.Principal, bool) { return in.Access().Current(who) }, AllowHost: named,
-		StateDir: filepath.Join(config.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
+		StateDir: filepath.Join(folders.StateDir(), "console"), Endpoint: in.URL + "/mcp", Version: mcp.ProductVersion, Log: in.Log,
 	})
 }
 

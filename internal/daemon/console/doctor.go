@@ -23,7 +23,7 @@ type consoleDoctor struct {
 }
 
 // Examine looks at one server, or at the file and everything in it.
-func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i18n.Lang) ([]web.Finding, error) {
+func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, way bool, lang i18n.Lang) ([]web.Finding, error) {
 	a, snapshot := c.env.Speaking(lang), c.in.Set.Snapshot()
 	findings := []web.Finding{}
 	if name == "" {
@@ -43,7 +43,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, lang i
 	servers := make([]web.Finding, len(list))
 	var wg sync.WaitGroup
 	for i, u := range list {
-		wg.Go(func() { servers[i] = examineServer(ctx, a, u) })
+		wg.Go(func() { servers[i] = examineServer(ctx, a, u, way) })
 	}
 	wg.Wait()
 	return append(findings, servers...), nil
@@ -62,14 +62,14 @@ func examineFile(a *env.Env, cfg *config.Config) web.Finding {
 	return f
 }
 
-func examineServer(ctx context.Context, a *env.Env, u *upstream.Upstream) web.Finding {
+func examineServer(ctx context.Context, a *env.Env, u *upstream.Upstream, way bool) web.Finding {
 	f, st := doctor.Diagnose(a, u), u.Status()
 	out := web.Finding{Schema: st.Schema, Name: st.Name, OK: f.OK, What: st.Name, Detail: f.Detail, Fix: f.Fix, Lint: lint.LintFeatures(u.Features(nil))}
 	switch st.State {
 	case upstream.Pending, upstream.SignIn:
 		out.Fix, out.Command = "", f.Fix
 	}
-	if url := u.Config().URL; url != "" && !u.Absent() {
+	if url := u.Config().URL; way && url != "" && !u.Absent() {
 		out.Way = probe.Trace(ctx, url)
 	}
 	return out

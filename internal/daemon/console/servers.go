@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
@@ -19,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/pin"
 	"mcp-all-in-one/internal/web"
 )
 
@@ -91,10 +93,10 @@ func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 // that the file does not have.
 func (c *consoleServers) entry(schema, name string) json.RawMessage {
 	entry := json.RawMessage("null")
-	_, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *config.Draft) error {
+	_, err := edit.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *edit.Draft) error {
 		if raw := d.Entry(schema, name); raw != nil {
-			if hidden, err := config.Redact(raw); err == nil {
-				entry = bytes.ReplaceAll(hidden, []byte(config.Redacted), []byte(web.Kept))
+			if hidden, err := edit.Redact(raw); err == nil {
+				entry = bytes.ReplaceAll(hidden, []byte(edit.Redacted), []byte(web.Kept))
 			}
 		}
 		return env.ErrLookOnly
@@ -120,8 +122,8 @@ func (c *consoleServers) find(schema, name string) *upstream.Upstream {
 }
 
 // edit changes the file and applies it.
-func (c *consoleServers) edit(change func(*config.Draft) error) error {
-	if _, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), change); err != nil {
+func (c *consoleServers) edit(change func(*edit.Draft) error) error {
+	if _, err := edit.Update(c.in.Config.Path, c.env.WriteOptions(), change); err != nil {
 		return err
 	}
 	_, err := c.in.Reload()
@@ -130,15 +132,15 @@ func (c *consoleServers) edit(change func(*config.Draft) error) error {
 
 // Save writes one entry, new or changed.
 func (c *consoleServers) Save(_ context.Context, schema, name string, entry json.RawMessage) error {
-	return c.edit(func(d *config.Draft) error {
-		return d.SetServer(schema, name, bytes.ReplaceAll(entry, []byte(`"`+web.Kept+`"`), []byte(`"`+config.Redacted+`"`)))
+	return c.edit(func(d *edit.Draft) error {
+		return d.SetServer(schema, name, bytes.ReplaceAll(entry, []byte(`"`+web.Kept+`"`), []byte(`"`+edit.Redacted+`"`)))
 	})
 }
 
 // Remove takes an entry out; undo puts it back.
 func (c *consoleServers) Remove(_ context.Context, schema, name string) (func(context.Context) error, error) {
 	var was []byte
-	err := c.edit(func(d *config.Draft) error {
+	err := c.edit(func(d *edit.Draft) error {
 		if was = d.Entry(schema, name); was == nil {
 			return web.ErrNotFound
 		}
@@ -148,13 +150,13 @@ func (c *consoleServers) Remove(_ context.Context, schema, name string) (func(co
 		return nil, err
 	}
 	return func(context.Context) error {
-		return c.edit(func(d *config.Draft) error { return d.ChangeServer(schema, name, was) })
+		return c.edit(func(d *edit.Draft) error { return d.ChangeServer(schema, name, was) })
 	}, nil
 }
 
 // SetEnabled switches a server on or off.
 func (c *consoleServers) SetEnabled(_ context.Context, schema, name string, on bool) error {
-	return c.edit(func(d *config.Draft) error { return d.EnableServer(schema, name, on) })
+	return c.edit(func(d *edit.Draft) error { return d.EnableServer(schema, name, on) })
 }
 
 // Restart opens the server's connection anew.
@@ -202,7 +204,7 @@ func approvalOf(u *upstream.Upstream) *web.Approval {
 	switch {
 	case cfg.Pending:
 		entry := cfg.Entry()
-		for _, taken := range cfg.Taken() {
+		for _, taken := range cfg.Taken {
 			en, zh := taken.Say().Both()
 			entry += "\n\n" + en + " / " + zh + "\n  " + strings.Join(taken.Lines, "\n  ")
 		}
@@ -214,7 +216,7 @@ func approvalOf(u *upstream.Upstream) *web.Approval {
 }
 
 // changesHash names changed definitions as they are shown.
-func changesHash(changed []upstream.DefinitionChange) string {
+func changesHash(changed []pin.Change) string {
 	h := sha256.New()
 	for _, c := range changed {
 		fmt.Fprintf(h, "%q %q %q\n", c.Kind, c.Name, c.Fingerprint)
@@ -242,7 +244,7 @@ func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema
 		return web.ErrOwnRequest
 	}
 	err := record.Approve(cfg.ID(), shown)
-	if err != nil && !errors.Is(err, config.ErrChanged) {
+	if err != nil && !errors.Is(err, approval.ErrChanged) {
 		return err
 	}
 	if _, failed := c.in.Reload(); failed != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
@@ -32,7 +33,7 @@ func (c *consoleSettings) List(lang i18n.Lang) []web.Setting {
 
 // Set writes one value.
 func (c *consoleSettings) Set(_ context.Context, key string, value json.RawMessage) error {
-	_, err := config.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *config.Draft) error {
+	_, err := edit.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *edit.Draft) error {
 		return d.SetValue(key, value)
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/web"
@@ -23,7 +24,7 @@ func suiteDir(in *instance.Instance) string {
 		}
 	}
 	if in.Config.Path == "" {
-		return filepath.Join(config.StateDir(), "mcp-tests")
+		return filepath.Join(folders.StateDir(), "mcp-tests")
 	}
 	return filepath.Join(filepath.Dir(in.Config.Path), "mcp-tests")
 }

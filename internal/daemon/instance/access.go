@@ -16,7 +16,7 @@ func (in *Instance) openAccess(o Options) error {
 	policy := &access.Policy{}
 	if o.Schema == "" {
 		var err error
-		if policy, err = newPolicy(o.Config); err != nil {
+		if policy, err = newPolicy(o.Config, in.Shared); err != nil {
 			return err
 		}
 		in.allowed = &o.Config.Access
@@ -32,7 +32,7 @@ func (in *Instance) admit(cfg *config.Config) {
 		return
 	}
 	now := in.Access()
-	p, err := newPolicy(cfg)
+	p, err := newPolicy(cfg, in.Shared)
 	switch {
 	case err != nil && !cfg.Access.Enabled, err == nil && now.Required && !p.Required:
 		in.Log.Warn("who may enter stays as it was until the next start", "path", cfg.Path, "err", err)
@@ -51,11 +51,11 @@ func (in *Instance) admit(cfg *config.Config) {
 }
 
 // newPolicy is who may enter, as the config file says.
-func newPolicy(cfg *config.Config) (*access.Policy, error) {
+func newPolicy(cfg *config.Config, shared *Shared) (*access.Policy, error) {
 	p := &access.Policy{Required: cfg.Access.Enabled}
 	var err error
 	if cfg.Access.Keys != "" {
-		if p.Keys, err = access.OpenKeys(cfg.Access.Keys); err != nil {
+		if p.Keys, err = shared.openKeys(cfg.Access.Keys); err != nil {
 			return nil, err
 		}
 	}

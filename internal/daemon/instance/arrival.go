@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -23,7 +23,7 @@ type Arrival struct {
 
 // waitingDir is where commands that wait for a client leave a file each. A
 // gateway over stdio has no listener, so it tells them there.
-func waitingDir() string { return filepath.Join(config.StateDir(), "waiting") }
+func waitingDir() string { return filepath.Join(folders.StateDir(), "waiting") }
 
 // A Greeter is the handler of a session over stdio that tells those who wait
 // for a client that one is there.

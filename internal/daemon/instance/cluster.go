@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/cluster"
-	"mcp-all-in-one/internal/cluster/natsengine"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/peer"
 	"mcp-all-in-one/internal/seal"
+	"mcp-all-in-one/internal/upstream"
 )
 
 // joinCluster makes this gateway one of several, where the config file says so.
@@ -37,6 +37,7 @@ func joinCluster(in *Instance, o Options) (*seal.Ring, string, error) {
 	in.Cluster, err = peer.New(peer.Options{
 		Cluster: c.Name, Node: c.Node, Advertise: c.Advertise, Members: c.Members, Ring: ring, HandleOwner: gateway.HandleOwner,
 		Found: found, Describe: func() any { return in.Member() },
+		Drain: func() { Retire(in) }, Holds: in.placer.holds, Asked: asked, For: upstream.ClientFrom,
 		WriteIdle: o.Config.Limits.WriteIdle, Log: o.Log,
 	})
 	if err != nil {
@@ -54,7 +55,7 @@ func (in *Instance) Member() cluster.Member {
 	}
 	return cluster.Member{
 		Node: self.Node, Boot: self.Boot, Address: self.Address, Version: mcp.ProductVersion, Config: in.digest.of(in.Set.Snapshot().Config),
-		Labels: c.Labels, State: state, Started: in.Started,
+		Labels: c.Labels, Weight: weight(), State: state, Started: in.Started,
 	}
 }
 
@@ -77,20 +78,17 @@ func (d *digest) of(cfg *config.Config) string {
 // FindMembers lets the replicas find each other, where there is an engine for
 // it. It returns at once.
 func FindMembers(ctx context.Context, in *Instance) {
-	c := &in.Config.Cluster
-	if in.Cluster == nil || c.Engine != config.EngineNATS {
+	if in.Cluster == nil || in.Shared == nil {
 		return
 	}
 	in.Members.Store(cluster.Join(context.WithoutCancel(ctx), cluster.Options{
 		Box: in.records, Self: in.Member, Log: in.Log,
 		Open: func() (cluster.Engine, func(), error) {
-			e, err := natsengine.Open(natsengine.Options{Cluster: c.Name, Node: c.Node, URLs: c.NATS.URLs, Creds: c.NATS.Creds, Log: in.Log})
-			if err != nil {
-				return nil, nil, err
-			}
-			return e, e.Close, nil
+			e, err := in.Shared.engine.open()
+			return e, func() {}, err
 		},
 	}))
+	in.placer.open(context.WithoutCancel(ctx), in.Members.Load())
 }
 
 // ClusterStatus asks all replicas how they are.
@@ -99,7 +97,7 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 	s := cluster.Status{Cluster: c.Name, Node: c.Node, Engine: cluster.EngineStatus{Name: c.Engine, State: cluster.EngineNone}}
 	var known []cluster.Member
 	if m := in.Members.Load(); m != nil {
-		known = m.List()
+		known, s.Engine.Shared = m.List(), in.Shared.Count()
 		away, since, why := m.Agreement()
 		s.Engine.State, s.Engine.Since = cluster.EngineReached, since
 		if away {
@@ -121,5 +119,8 @@ func ClusterStatus(ctx context.Context, in *Instance) cluster.Status {
 		answers = append(answers, a)
 	}
 	s.Members = cluster.Compose(in.Member(), known, answers)
+	if k := in.placer.get(); k != nil {
+		s.Placed = k.List()
+	}
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/cluster"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
@@ -45,7 +46,8 @@ type Instance struct {
 	Name       string
 	URL        string // where it listens; empty on stdio
 	Port       int
-	Console    bool // the console is served
+	Console    bool   // the console is served
+	Private    string // its mark, when only those use it who know that
 	Draining   atomic.Bool
 	Hits       config.Hits
 	Background sync.WaitGroup
@@ -67,7 +69,10 @@ type Instance struct {
 	Cluster *peer.Node
 	// Members are the replicas that an engine knows; nil without one.
 	Members atomic.Pointer[cluster.Members]
+	// Shared is what the replicas share; nil without an engine.
+	Shared  *Shared
 	records *seal.Box
+	placer  placer
 	digest  digest
 	// Reload reads the config file again and applies it.
 	Reload func() (web.Reload, error)
@@ -103,6 +108,11 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		return nil, i18n.Errorf("finding our own program: %w", "查找本程序失败：%w", err)
 	}
 	in := &Instance{Config: o.Config, Log: o.Log, Name: o.Name, Started: time.Now(), Admission: make(chan struct{}, 1), held: held{compare: o.Compare}}
+	if o.Schema == "" { // on stdio there is one client, and no other replica
+		if in.Shared, err = share(o.Config, o.Log); err != nil {
+			return nil, err
+		}
+	}
 	if err := in.openAccess(o); err != nil {
 		return nil, err
 	}
@@ -117,12 +127,13 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		in.Only = []string{o.Schema}
 	}
 	in.openTokens(ctx)
+	memory := upstream.OpenSharedMemory(memoryPath(), in.Shared.shelf())
 	in.Set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
-		Memory:   upstream.OpenMemory(filepath.Join(config.StateDir(), "servers.json")),
-		Pins:     OpenPins(),
+		Memory:   memory,
+		Pins:     OpenPins(in.Shared.shelf()),
 		Lock:     &in.held,
 		Greeting: in.greeting,
 		OnChange: func(*upstream.Upstream) {
@@ -132,6 +143,8 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 			in.Watchers.changed()
 		},
 		Person: in.person,
+		OnLine: lineRecorder(in.Traffic),
+		Placer: placerFor(in, o),
 	})
 	in.Observe = in.openTelemetry(ctx)
 	seals, owner, err := joinCluster(in, o)
@@ -142,12 +155,24 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Set: in.Set, Log: o.Log, Info: info, Level: o.Level, Greeting: in.greeting, Exit: o.Exit,
 		Traffic: in.Traffic, Observe: in.Observe, Own: in.ownTools(o), Hits: &in.Hits,
 		OnClients: in.Guests.changed, Approve: in.approve, Seals: seals, Owner: owner,
-		Scripts: in.scripts, Results: filepath.Join(config.StateDir(), "results", fmt.Sprint(os.Getpid())),
-		Addresses: gateway.OpenAddresses(filepath.Join(config.StateDir(), "addresses.json")),
+		Scripts: in.scripts, Results: filepath.Join(folders.StateDir(), "results", fmt.Sprint(os.Getpid())),
+		Addresses: gateway.OpenAddresses(filepath.Join(folders.StateDir(), "addresses.json")),
 	})
 	in.Watchers.Add(in.warnLookalikes())
+	in.Shared.start(in, memory)
 	in.Apply(o.Config)
 	return in, nil
+}
+
+// lineRecorder keeps the lines that servers write for the console, where there
+// is a record.
+func lineRecorder(to *traffic.Recorder) func(server, line string) {
+	if to == nil {
+		return nil
+	}
+	return func(server, line string) {
+		to.AddLine(traffic.Line{Server: server, Source: "stderr", Text: line})
+	}
 }
 
 // ownTools are the tools by which a client looks after our configuration.
@@ -165,6 +190,7 @@ func (in *Instance) Close(ctx context.Context) {
 	in.scripts.Close()
 	in.Set.Close(ctx)
 	in.Tokens.Close()
+	in.Shared.close()
 	in.closeTelemetry()
 	in.Watchers.stop()
 	in.Guests.stop()
@@ -189,6 +215,9 @@ func (in *Instance) Statuses() []upstream.Status {
 func (in *Instance) Unready() string {
 	if in.Draining.Load() {
 		return "draining"
+	}
+	if in.Shared.unread() {
+		return "reading what the replicas share"
 	}
 	for _, s := range in.Statuses() {
 		if s.State == upstream.Starting {

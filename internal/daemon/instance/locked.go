@@ -15,6 +15,7 @@ import (
 func (in *Instance) Apply(cfg *config.Config) {
 	in.admit(cfg)
 	in.held.use(cfg)
+	in.placer.want(cfg)
 	in.Set.Apply(cfg, in.Only)
 }
 
@@ -56,7 +57,7 @@ func (h *held) Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) e
 	if err != nil {
 		return err
 	}
-	cmd.Path, cmd.Args = p.Path, p.Args
+	cmd.Path, cmd.Args, cmd.Env = p.Path, p.Args, p.Env
 	if cmd.Sandbox != nil && p.Prefix != "" {
 		wider := *cmd.Sandbox
 		wider.Rules.Read = append(slices.Clone(wider.Rules.Read), p.Prefix)

@@ -6,13 +6,18 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/record"
+	"mcp-all-in-one/internal/upstream/pin"
 )
 
 // OpenPins is what is remembered of the definitions of servers.
-func OpenPins() *upstream.Pins { return upstream.OpenPins(filepath.Join(config.StateDir(), "pins")) }
+func OpenPins(shelf record.Shelf) *pin.Store { return pin.OpenShared(pinDir(), shelf) }
+
+func pinDir() string { return filepath.Join(folders.StateDir(), "pins") }
+
+func memoryPath() string { return filepath.Join(folders.StateDir(), "servers.json") }
 
 // Lookalikes are the tools of a schema that may be taken for one another; of
 // one server where it is named.

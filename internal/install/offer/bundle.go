@@ -8,14 +8,14 @@ import (
 	"runtime"
 	"strings"
 
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
 )
 
 // bundlesDir is where bundles are unpacked.
-func bundlesDir() string { return filepath.Join(config.StateDir(), "bundles") }
+func bundlesDir() string { return filepath.Join(folders.StateDir(), "bundles") }
 
 // findBundle opens a bundle, a file or an address, and plans how it would run
 // here. Nothing of it is unpacked.

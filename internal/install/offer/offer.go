@@ -13,6 +13,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
 )
@@ -65,7 +66,7 @@ func Find(ctx context.Context, a *env.Env, cfg *config.Config, word, way string)
 
 // registries opens the registries of the configuration.
 func registries(cfg *config.Config) *install.Registries {
-	return install.Open(cfg.Registries, filepath.Join(config.StateDir(), "registry"))
+	return install.Open(cfg.Registries, filepath.Join(folders.StateDir(), "registry"))
 }
 
 // ofRecord plans how the server of a record would run here.

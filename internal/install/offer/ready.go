@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
@@ -96,7 +97,7 @@ func (e *Exists) In(l i18n.Lang) string {
 // CarryOut unpacks the files, keeps the secrets, writes the entry into the
 // config file at path, and starts the server. One that does not start stays in
 // the file, switched off; what start said is returned.
-func (r *Ready) CarryOut(a *env.Env, path string, start func(*config.WriteResult) error) (*config.WriteResult, error) {
+func (r *Ready) CarryOut(a *env.Env, path string, start func(*edit.WriteResult) error) (*edit.WriteResult, error) {
 	if b := r.Offer.bundle; b != nil {
 		if err := b.Unpack(bundlesDir()); err != nil {
 			return nil, err
@@ -112,12 +113,12 @@ func (r *Ready) CarryOut(a *env.Env, path string, start func(*config.WriteResult
 			return nil, err
 		}
 	}
-	res, err := config.Update(path, a.WriteOptions(), r.Write)
+	res, err := edit.Update(path, a.WriteOptions(), r.Write)
 	if err != nil {
 		return nil, err
 	}
 	if err := start(res); err != nil {
-		if _, failed := config.Update(path, a.WriteOptions(), func(d *config.Draft) error { return d.EnableServer(r.Schema, r.Local, false) }); failed != nil {
+		if _, failed := edit.Update(path, a.WriteOptions(), func(d *edit.Draft) error { return d.EnableServer(r.Schema, r.Local, false) }); failed != nil {
 			return res, failed
 		}
 		return res, err
@@ -126,7 +127,7 @@ func (r *Ready) CarryOut(a *env.Env, path string, start func(*config.WriteResult
 }
 
 // Write puts the entry into a draft of the config file.
-func (r *Ready) Write(d *config.Draft) error {
+func (r *Ready) Write(d *edit.Draft) error {
 	if r.CreateSchema {
 		if err := d.AddSchema(r.Schema); err != nil {
 			return err

@@ -111,7 +111,7 @@ func RunSteps(ctx context.Context, s *probe.Session, steps []Step, answers *Test
 func (a *TestAnswers) prepare(values map[string]json.RawMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.script, a.asked = &probe.Script{Values: values}, nil
+	a.script, a.asked = &probe.Script{Values: values, Else: a.other}, nil
 }
 
 func runStep(ctx context.Context, s *probe.Session, step *Step) Outcome {

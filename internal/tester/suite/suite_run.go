@@ -63,7 +63,17 @@ type SuiteRunner struct {
 type TestAnswers struct {
 	mu     sync.Mutex
 	script *probe.Script
+	other  probe.Answerer // where the test has no answer; nil for nobody
 	asked  []string
+}
+
+// Stand answers in place of who would answer, who is asked where a test has no
+// answer and there are prepared ones.
+func (a *TestAnswers) Stand(o *probe.Options) {
+	if prepared, ok := o.Answer.(*probe.Script); ok {
+		a.other = prepared
+	}
+	o.Answer = a
 }
 
 // Answer answers for the test that runs.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/edit"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/install/offer"
@@ -155,7 +156,7 @@ func (x *Adder) install(r *web.Request) (any, error) {
 		return nil, i18n.Errorf("%s needs an answer", "%s 需要填写", install.Show(open[0].ID))
 	}
 	started := Started{Schema: ready.Schema, Name: ready.Local}
-	res, err := ready.CarryOut(x.env, x.gateway.Config().Path, func(*config.WriteResult) error {
+	res, err := ready.CarryOut(x.env, x.gateway.Config().Path, func(*edit.WriteResult) error {
 		var failed error
 		// It goes on when the page is closed.
 		started, failed = x.gateway.Start(context.WithoutCancel(r.Context()), ready.Schema, ready.Local)

@@ -43,7 +43,11 @@ export function on<K extends keyof Topics>(topic: K, f: Listener<Topics[K]>): ()
   return () => { listeners[topic].delete(f); };
 }
 
+/** told counts the events of a topic. */
+const told = { servers: 0, inbox: 0, clients: 0 };
+
 function deliver(topic: string, data: any): void {
+  if (topic in told) told[topic as keyof typeof told]++;
   switch (topic) {
     case "servers": servers.value = data; return;
     case "inbox": inbox.value = data; return;
@@ -61,10 +65,12 @@ export async function refreshBenches(): Promise<void> { benches.value = await ge
 
 /** refresh reads everything that events only change. */
 export async function refresh(): Promise<void> {
+  const before = { ...told };
   const o = await get<Pick<Overview, "servers" | "clients" | "inbox" | "unread">>("overview");
-  servers.value = o.servers;
-  clients.value = o.clients;
-  inbox.value = o.inbox;
+  // An event that came meanwhile is newer than the answer.
+  if (told.servers === before.servers) servers.value = o.servers;
+  if (told.clients === before.clients) clients.value = o.clients;
+  if (told.inbox === before.inbox) inbox.value = o.inbox;
   unread.value = o.unread;
   loaded.value = true;
   await refreshBenches();

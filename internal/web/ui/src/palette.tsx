@@ -77,7 +77,9 @@ function best(all: Entry[], query: string): { list: Entry[]; total: number } {
   }
   const found = all.map((e) => ({ e, score: rank(e.text, e.hint ?? "", query) })).filter((x) => x.score > 0);
   found.sort((a, b) => b.score - a.score || (late.get(a.e.id) ?? 99) - (late.get(b.e.id) ?? 99) || (b.e.calls ?? 0) - (a.e.calls ?? 0) || a.e.text.length - b.e.text.length);
-  return { list: found.slice(0, shown).map((x) => x.e), total: found.length };
+  // What belongs together stands together, where the best of it is.
+  const list = found.slice(0, shown).map((x) => x.e), groups = [...new Set(list.map((e) => e.group))];
+  return { list: groups.flatMap((g) => list.filter((e) => e.group === g)), total: found.length };
 }
 
 export function Palette() {

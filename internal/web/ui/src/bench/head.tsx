@@ -11,7 +11,7 @@ import { may } from "../state.ts";
 import { toneOf } from "../pages/server_state.ts";
 import { chaosText } from "./chaos.tsx";
 import { Seg, type Option } from "./seg.tsx";
-import { connect, labelOf, nameOf } from "./session.ts";
+import { connect, labelOf, nameOf, titleOf } from "./session.ts";
 
 interface HeadProps {
   bench: Bench; kind: string; onReload: () => void; onClose: () => void;
@@ -20,7 +20,7 @@ interface HeadProps {
 
 export function BenchHead(p: HeadProps) {
   const { bench } = p;
-  const label = labelOf(bench);
+  const label = titleOf(bench);
   const options = p.kinds.filter(([, , , hidden]) => !hidden).map(([id, text, n]): Option => [id, <>{text}{n !== undefined && <> <span class="mut">{count(n)}</span></>}</>]);
   return <div class="head bench-head"><h1 class="hidden">{label}</h1>
     <TargetMenu bench={bench} label={label} />
@@ -34,10 +34,10 @@ export function BenchHead(p: HeadProps) {
 
 function TargetMenu({ bench, label }: { bench: Bench; label: string }) {
   const others = benches.value.filter((b) => b.id !== bench.id && nameOf(b).startsWith("@"));
-  return <Menu class="button target-button" label={`${label} ${bench.info.transport} · ${bench.info.protocol}`} testid="target" text={<><Status tone={bench.down ? "err" : "ok"} state={bench.down ? "down" : "up"}><b title={label}>{label}</b></Status><span class="mut">{bench.info.transport} · {bench.info.protocol}</span><Icon name="down" /></>}>
+  return <Menu class="button target-button" label={`${label} ${bench.info.transport} · ${bench.info.protocol}`} testid="target" text={<><Status tone={bench.down ? "err" : "ok"} state={bench.down ? "down" : "up"}><b title={labelOf(bench)}>{label}</b></Status><span class="mut">{bench.info.transport} · {bench.info.protocol}</span><Icon name="down" /></>}>
     {servers.value.map((s) => <a key={s.schema + s.name} href={href(["bench", s.name])}><Status tone={toneOf(s)}>{s.name}</Status></a>)}
     {[...new Set(servers.value.map((s) => s.schema))].map((s) => <a key={"~" + s} href={href(["bench", "~" + s])}><Status tone="ok">{t("wholeGateway", s)}</Status></a>)}
-    {others.length > 0 && <><hr />{others.map((b) => <a key={b.id} href={href(["bench", nameOf(b)])}><Status tone={b.down ? "err" : "ok"}><code>{labelOf(b)}</code></Status></a>)}</>}
+    {others.length > 0 && <><hr />{others.map((b) => <a key={b.id} href={href(["bench", nameOf(b)])}><Status tone={b.down ? "err" : "ok"}><span title={labelOf(b)}>{titleOf(b)}</span></Status></a>)}</>}
   </Menu>;
 }
 

@@ -49,6 +49,12 @@ export function labelOf(b: Bench): string {
   return t.server ?? t.url ?? (t.command ? [t.command, ...(t.args ?? [])].join(" ") : `${t.schema ?? "default"} (gateway)`);
 }
 
+/** titleOf is what a person calls the server: as it is configured, else by its own name. */
+export function titleOf(b: Bench): string {
+  const info = b.info.handshake?.serverInfo;
+  return b.target.server || b.target.via === "gateway" ? labelOf(b) : info?.title || info?.name || labelOf(b);
+}
+
 /** open connects, or finds the session that exists. */
 export async function open(name: string, via: string | null, fresh = false): Promise<Bench> {
   const t = targetOf(name, via);

@@ -398,7 +398,7 @@ export const zh: Record<keyof typeof en, string> = {
   tokensEach: "token",
   tokensHint: "此定义在每次对话中占用的 token",
   tools: "工具",
-  toolsN: "工具 {0}",
+  toolsN: "{0} 个工具",
   traffic: "流量",
   translated: "网关改动",
   transport: "传输",

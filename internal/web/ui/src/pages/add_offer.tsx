@@ -95,7 +95,7 @@ export function Offered({ found, typed, children, onAgain, onWay }: { found?: Fo
 
 /** Question is one field; a secret is typed blindly and never comes back. */
 function Question({ q, text, missing, onChange }: { q: AddQuestion; text: string; missing: boolean; onChange: (v: string) => void }) {
-  const id = "add-q-" + q.id, hints = [q.description, q.secret && t("addSecretHint"), q.repeated && t("addLines"), (q.format === "filepath" || q.format === "directory") && t("addPathHint")].filter(Boolean);
+  const id = "add-q-" + q.id, hints = [q.description, q.secret && t("addSecretHint"), q.repeated && t("addLines"), (q.format === "filepath" || q.format === "directory") && t("addPathHint")].filter(Boolean).map((h, i, all) => i + 1 < all.length ? String(h).replace(/[.。]$/, "") : h);
   const common = { id, "aria-describedby": hints.length ? id + "-d" : undefined, required: q.required };
   const choices = q.choices ?? (q.format === "boolean" ? ["true", "false"] : undefined);
   return <div class="field"><label for={id}><code>{q.id}</code> {q.required && <span class={missing ? "err" : "mut"}>*</span>}</label>

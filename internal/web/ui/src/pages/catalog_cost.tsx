@@ -32,7 +32,7 @@ export function CostCards({ page, unused, onSelect }: { page: CatalogPage; unuse
       <Treemap list={list} />
       {unused.size > 0 && <footer><Icon name="bell" /><span class="cut">{t("unusedSaves", unused.size, short(spare), percent(spare, sum))}</span><span class="space" /><button type="button" class="button small" onClick={onSelect}>{t("selectThem")}</button></footer>}</section>
     <section class="card flush c4" aria-labelledby="h-cost"><header><h2 id="h-cost">{t("costPerConversation")}</h2></header>
-      <div class="body"><span class="big">{short(now)}</span> <span class="mut">{t("tokens")}</span>
+      <div class="body"><span class="big">{short(now)}</span> <span class="mut">{t("tokensEach")}</span>
         <ul class="plain modes" aria-label={t("modes")}>{(["full", "compact", "search"] as const).map((m) => <li key={m} class={page.mode === m ? "on" : ""} aria-current={page.mode === m ? "true" : undefined}><Status tone={page.mode === m ? "ok" : "idle"}>{m}</Status><Bar part={page.list[m].tokens / most} /><span class="num r">{short(page.list[m].tokens)}</span></li>)}</ul>
         {page.advice.mode && page.advice.mode !== page.mode && <p class="mut">{t("wouldSuit", page.advice.mode)}</p>}
         <h3 id="h-fit">{t("limits")}</h3><ul class="plain lim" aria-labelledby="h-fit">{page.fits.map((f) => <li key={f.client}><Status tone={tooMuch(f) ? "warn" : "ok"}>{f.client}</Status><span class={"r " + (tooMuch(f) ? "warn" : "mut")}>{fitText(f)}</span></li>)}</ul></div></section>

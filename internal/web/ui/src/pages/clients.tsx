@@ -40,11 +40,11 @@ const ordered = (list: Program[]) => [...list].sort((a, b) => Number(b.found) - 
 function Connected({ c }: { c: Client }) {
   const offers = Object.keys(c.capabilities ?? {});
   return <li data-testid={"client-" + c.name}>
-    <Status tone={isQuiet(c) ? "idle" : "ok"} state={isQuiet(c) ? "quiet" : "here"}><b>{c.name || t("unnamed")}</b> {c.version}</Status>
-    <span class={isQuiet(c) ? "mut" : ""} data-testid="seen">{now.value - seen(c) < 10_000 ? t("activeNow") : t("quietFor", seenText(c))}</span><span class="mut">{c.transport} {c.protocol}{c.schema && c.schema !== "default" ? ` · ${c.schema}` : ""}{c.principal ? ` · ${c.principal}` : ""}</span>
-    <span class="offers">{offers.length ? offers.map((o) => <span class="tag" key={o}>{o}</span>) : <span class="mut">{t("offersNothing")}</span>}</span>
-    <span class="mut">{t("callsCount", count(c.calls))}</span>
-    <span class="links"><a href={href(["catalog"], { as: c.session })}>{t("lens")}</a> <a href={href(["traffic"], { q: "session:" + c.session })}>{t("traffic")}</a></span>
+    <div><Status tone={isQuiet(c) ? "idle" : "ok"} state={isQuiet(c) ? "quiet" : "here"}><b>{c.name || t("unnamed")}</b> {c.version}</Status>
+      <span class="mut" data-testid="seen">{now.value - seen(c) < 10_000 ? t("activeNow") : t("quietFor", seenText(c))}</span>
+      <span class="links"><a href={href(["catalog"], { as: c.session })}>{t("lens")}</a> <a href={href(["traffic"], { q: "session:" + c.session })}>{t("traffic")}</a></span></div>
+    <div class="mut"><span>{[`${c.transport} ${c.protocol}`, c.schema && c.schema !== "default" ? c.schema : "", c.principal, t("callsCount", count(c.calls)), offers.length ? "" : t("offersNothing")].filter(Boolean).join(" · ")}</span>
+      {offers.length > 0 && <span class="offers">{offers.map((o) => <span class="tag" key={o}>{o}</span>)}</span>}</div>
   </li>;
 }
 

@@ -95,7 +95,7 @@ function Selected({ brush, past, failures, onClose }: { brush: Span; past: Past;
 }
 
 /** wordsOf is why a call failed. */
-export const wordsOf = (c: Call) => c.said || c.reason || (c.code ? String(c.code) : t("call_error"));
+export const wordsOf = (c: Call) => c.said || c.reason || (c.code ? `${t("call_error")} ${c.code}` : t("call_error"));
 
 interface Group { words: string; server: string; code?: number; tool: boolean; n: number }
 

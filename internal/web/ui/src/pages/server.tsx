@@ -27,12 +27,12 @@ export function ServerPage({ schema, name }: { schema: string; name: string }) {
   const { value: d, error, reload } = useLoad(() => load(schema, name), [schema, name, JSON.stringify(state), lang.value]);
   const tab = query.value.get("tab") ?? "status";
   useEffect(() => { commandLine.value = command(tab === "logs" ? "logs" : tab === "history" ? "approve" : "inspect", name); }, [name, tab]);
-  const title = <><a href="/ui/servers">{t("servers")}</a> / {name}</>;
+  const title = <><span class="hide-m"><a href="/ui/servers">{t("servers")}</a> / </span>{name}</>;
   if (error && !d) return <div class="page"><Head title={title}><a class="button" href="/ui/servers">{t("backToServers")}</a></Head><Notice tone="err">{error}</Notice></div>;
   if (!d) return <div class="page"><Head title={title} /><div class="scroll"><Skeleton /></div></div>;
   const waits = d.state === "pending", changes = d.changes?.length ?? 0;
   return <div class="page server-page">
-    <Head title={title} what={<><Status tone={toneOf(d)} state={d.state}>{stateName(d)}{d.since ? " " + age(d.since, now.value) : ""}</Status> <span class="hide-m">{[d.transport, d.protocol, [d.title, d.version].filter(Boolean).join(" "), d.sandbox ? `${t("confined")}: ${d.sandbox}` : "", schema !== "default" ? schema : ""].filter(Boolean).join(" · ")}</span></>}>
+    <Head title={title} what={<><Status tone={toneOf(d)} state={d.state}>{stateName(d)}{d.since ? " " + age(d.since, now.value) : ""}</Status> <span class="hide-m">{["", d.transport, d.protocol, [d.title, d.version].filter(Boolean).join(" "), d.sandbox ? `${t("confined")}: ${d.sandbox}` : "", schema !== "default" ? schema : ""].filter((x, i) => !i || x).join(" · ").trim()}</span></>}>
       {waits && may("admin") && <button type="button" class="button primary" disabled={!d.approval} onClick={() => void approve(d, reload)}>{t("approve")}</button>}
       {waits && may("admin") && <button type="button" class="button danger" onClick={() => void remove(d)}>{t("remove")}</button>}
       {d.state === "auth" && may("admin") && <button type="button" class="button primary" onClick={() => void signIn(d)}>{t("signIn")}</button>}

@@ -1,0 +1,188 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A sharedTester is what mcp-tester --shared says of the one that it joined.
+type sharedTester struct {
+	URL string `json:"url"`
+	PID int    `json:"pid"`
+	Log string `json:"log"`
+}
+
+// share joins the shared tester of a home, which the test ends.
+func (h *gatewayHome) share(linger string) sharedTester {
+	h.t.Helper()
+	out, errs, code := h.run(nil, "mcp-tester", "--shared", "--json", "--linger", linger, "-c", h.config)
+	var s sharedTester
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != 0 {
+		h.t.Errorf("exit code %d, %v: %q %q", code, err, out, errs)
+		return s
+	}
+	h.t.Cleanup(func() { _ = syscall.Kill(s.PID, syscall.SIGKILL) })
+	return s
+}
+
+// visit logs in and stays until leave is called, as the window of an editor.
+func (s sharedTester) visit(t *testing.T) (leave func()) {
+	t.Helper()
+	address, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(method, path, body string) *http.Response {
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+address.Host+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-MCP-AIO", "1")
+		resp, err := (&http.Client{Jar: jar}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s", path, resp.Status)
+		}
+		return resp
+	}
+	ask("POST", "/api/v1/login", `{"code":"`+strings.TrimPrefix(address.Fragment, "code=")+`"}`).Body.Close()
+	stream := ask("GET", "/api/v1/events?topics=", "")
+	return func() { stream.Body.Close() }
+}
+
+// ends waits for the end of the tester.
+func (s sharedTester) ends(t *testing.T) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(30 * time.Second); s.runs(); <-tick.C {
+		if time.Now().After(late) {
+			t.Fatalf("process %d goes on", s.PID)
+		}
+	}
+}
+
+// runs says whether the tester still runs. One that has ended may be there until
+// the first process of the system collects it, which some containers never do.
+func (s sharedTester) runs() bool {
+	if syscall.Kill(s.PID, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.PID))
+	return err != nil || !bytes.Contains(stat, []byte(") Z "))
+}
+
+// TestSharedTester has the programs of a user share one tester in the background.
+func TestSharedTester(t *testing.T) {
+	t.Run("get/vscode: several that start at once get one", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {}}`)
+		const windows = 6
+		var all [windows]sharedTester
+		var starting sync.WaitGroup
+		for i := range windows {
+			starting.Go(func() { all[i] = h.share("1m") })
+		}
+		starting.Wait()
+		for _, s := range all[1:] {
+			if s.PID != all[0].PID || s.URL == all[0].URL {
+				t.Errorf("joined %+v and %+v", all[0], s)
+			}
+		}
+		for _, path := range []string{filepath.Dir(h.sockets()[0]), h.sockets()[0], all[0].Log} {
+			info, err := os.Stat(path)
+			if err != nil || info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s: %v %v", path, info, err)
+			}
+		}
+		if len(h.sockets()) != 1 {
+			t.Errorf("running: %v", h.sockets())
+		}
+		for range 2 { // with one-time codes of their own
+			defer all[0].visit(t)()
+			all[0] = all[1]
+		}
+	})
+	t.Run("get/vscode: it is private", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {}, "server": {"host": "0.0.0.0", "insecure": true}, "access": {"key": "a-key-of-twenty-letters"}}`)
+		s := h.share("1m")
+		address, err := url.Parse(s.URL)
+		if err != nil || address.Hostname() != "127.0.0.1" {
+			t.Fatalf("at %s, %v", s.URL, err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+address.Host+"/mcp", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer a-key-of-twenty-letters")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("a client gets %s", resp.Status)
+		}
+		if out, _, code := h.run(nil, "ui", "--print", "-c", h.config); code == 0 {
+			t.Errorf("a command finds it: %s", out)
+		}
+	})
+	t.Run("get/vscode: it ends after the last one has left", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {}}`)
+		s := h.share("300ms")
+		first, second := s.visit(t), h.share("300ms").visit(t)
+		first()
+		if again := h.share("300ms"); again.PID != s.PID {
+			t.Errorf("joined %d, then %d, while one is there", s.PID, again.PID)
+		}
+		second()
+		s.ends(t)
+		if again := h.share("300ms"); again.PID == s.PID || again.PID == 0 {
+			t.Errorf("joined %d after it had ended", again.PID)
+		}
+	})
+	t.Run("get/vscode: after it was killed another one starts", func(t *testing.T) {
+		h := newGatewayHome(t, `{"mcpServers": {}}`)
+		s := h.share("1m")
+		if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if again := h.share("1m"); again.PID == s.PID || again.PID == 0 {
+			t.Errorf("joined %d after %d was killed", again.PID, s.PID)
+		}
+	})
+	t.Run("get/vscode: what is wrong is said", func(t *testing.T) {
+		h := newGatewayHome(t, `{`)
+		if out, errs, code := h.run(nil, "mcp-tester", "--shared", "-c", h.config); code != 4 || out != "" || !strings.Contains(errs, "AIO2") {
+			t.Errorf("exit code %d, %q %q", code, out, errs)
+		}
+	})
+}
+
+// sockets are those of the gateways of a home.
+func (h *gatewayHome) sockets() []string {
+	list, err := filepath.Glob(filepath.Join(h.dir, ".local", "state", "mcp-all-in-one", "run", "*.sock"))
+	if err != nil || len(list) == 0 {
+		h.t.Fatalf("no gateway: %v", err)
+	}
+	return list
+}

@@ -1,0 +1,258 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/record"
+	"mcp-all-in-one/internal/seal"
+)
+
+// Records is the bucket of documents.
+const Records = "records"
+
+const (
+	// tries is how often an edit is made anew because somebody else wrote.
+	tries = 3
+	// changeTime bounds a change of a document.
+	changeTime = 5 * time.Second
+)
+
+// DocumentsOptions make Documents.
+type DocumentsOptions struct {
+	Box *seal.Box // for records
+	// Open connects to the engine, or returns the one that is connected. It may
+	// take its time.
+	Open func() (Engine, error)
+	// Serials is a file where it outlives this process which records were seen,
+	// so that no older one is taken; empty for none.
+	Serials string
+	Log     *slog.Logger
+}
+
+// Documents are the texts that replicas share, over an engine. What is known
+// of them is kept in copies here, which are what everybody reads: while the
+// engine is away, and after a start without it, they are what counts.
+type Documents struct {
+	opt   DocumentsOptions
+	ctx   context.Context
+	stop  context.CancelFunc
+	soon  chan struct{} // holds one when there is something to do
+	done  chan struct{} // closed when the loop has ended; nil before Start
+	first chan struct{} // closed when all that was present is here
+
+	changing sync.Mutex // held by the one change of this process
+
+	mu        sync.Mutex
+	engine    Engine
+	places    map[string]Place
+	watchers  []watcher
+	serials   map[string]uint64 // of the last record that was taken, by name
+	unsaved   bool              // serials has what the file has not
+	revisions map[string]uint64 // what the watch showed last
+	refused   map[string]bool
+	incomplete
+	later []edit // what is to be shared when the engine is there
+	away  bool
+	since time.Time // when that began
+	heard time.Time // when the engine last answered
+	why   error
+}
+
+// incomplete is what the next round has to do.
+type incomplete struct {
+	rewatch bool // a copy is not what the watch showed
+	create  bool // a document may be here alone
+}
+
+type watcher struct {
+	prefix  string
+	changed func()
+}
+
+// An edit waits to be shared.
+type edit struct {
+	name, about string
+	local       record.Copy
+	edit        func([]byte) ([]byte, error)
+}
+
+// NewDocuments are documents that are changed and not watched, as a command
+// needs them, until Start.
+func NewDocuments(opt DocumentsOptions) *Documents {
+	d := &Documents{
+		opt: opt, soon: make(chan struct{}, 1), first: make(chan struct{}), places: map[string]Place{},
+		revisions: map[string]uint64{}, refused: map[string]bool{}, since: time.Now(), heard: time.Now(),
+	}
+	d.ctx, d.stop = context.WithCancel(context.Background())
+	d.serials = d.readSerials()
+	return d
+}
+
+// A document is one of Documents.
+type document struct {
+	d     *Documents
+	name  string
+	local record.Copy
+}
+
+// Document is the one of that name.
+func (d *Documents) Document(name string, local record.Copy) record.Document {
+	return &document{d, name, local}
+}
+
+// Read returns what this replica knows.
+func (o *document) Read() ([]byte, error) { return o.local.Read() }
+
+// Change changes the text for all replicas, and here before it returns.
+func (o *document) Change(edit func([]byte) ([]byte, error)) error {
+	return o.d.change(o.name, o.local, edit)
+}
+
+// Later changes the text here, and for the others when that is possible.
+func (o *document) Later(about string, change func([]byte) ([]byte, error)) error {
+	d := o.d
+	if d.done == nil {
+		return o.Change(change)
+	}
+	err := o.local.Change(change)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.later = slices.DeleteFunc(d.later, func(e edit) bool { return e.name == o.name && e.about == about })
+	d.later = append(d.later, edit{o.name, about, o.local, change})
+	d.wake()
+	return err
+}
+
+// change reads, edits, and writes if nobody else wrote meanwhile.
+func (d *Documents) change(name string, local record.Copy, edit func([]byte) ([]byte, error)) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	engine, err := d.reach()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, changeTime)
+	defer cancel()
+	failed := record.ErrChanged
+	for n := range 1 + tries {
+		now, revision, err := d.fetch(ctx, engine, name, local)
+		if old := new(refusedError); errors.As(err, &old) { // or a server of NATS is behind
+			failed = err
+			pause(ctx, time.Duration(1+n)*behind)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		data, err := edit(slices.Clone(now.data))
+		if err != nil {
+			return err
+		}
+		if (revision > 0 || data == nil) && bytes.Equal(now.data, data) && (now.data == nil) == (data == nil) {
+			d.take(name, now, local)
+			return nil
+		}
+		next := content{nextSerial(now.serial), data}
+		_, err = engine.Put(ctx, Records, name, pack(d.opt.Box, name, next), revision, 0)
+		switch {
+		case err == nil:
+			d.take(name, next, local)
+			return d.settle(ctx, engine, name, next.serial, local)
+		case !errors.Is(err, ErrConflict):
+			return d.noAgreement(err, true)
+		}
+	}
+	return failed
+}
+
+// behind is how far a server of the engine may be behind another, at first.
+const behind = 50 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// A refusedError is a record that counts for nothing.
+type refusedError struct{ name string }
+
+func (e *refusedError) Error() string { return e.In(i18n.English) }
+
+// In says it in a language.
+func (e *refusedError) In(l i18n.Lang) string {
+	return i18n.New("the record %s in bucket %s was not written by a replica, or is an old one: remove it there, and it is made anew of what is known here",
+		"存储桶 %[2]s 中的记录 %[1]s 不是由副本写入的，或是旧的记录：请将其删除，之后会按此处已知的内容重新生成", e.name, Records).In(l)
+}
+
+// fetch is the text that the engine has, and its revision. Before there is one
+// it is what is known here, with revision 0.
+func (d *Documents) fetch(ctx context.Context, engine Engine, name string, local record.Copy) (content, uint64, error) {
+	d.mu.Lock()
+	least := d.serials[name]
+	d.mu.Unlock()
+	v, err := engine.Get(ctx, Records, name)
+	switch {
+	case errors.Is(err, ErrNone):
+		data, err := local.Read()
+		return content{least, data}, 0, err
+	case err != nil:
+		return content{}, 0, d.noAgreement(err, false)
+	}
+	now, ok := unpack(d.opt.Box, name, v.Data)
+	if !ok || now.serial < least {
+		return content{}, 0, &refusedError{name}
+	}
+	return now, v.Revision, nil
+}
+
+// settle makes sure that the copy is not older than what another process of
+// this machine has put there meanwhile. Where there is a watch, that does.
+func (d *Documents) settle(ctx context.Context, engine Engine, name string, serial uint64, local record.Copy) error {
+	for d.done == nil {
+		now, _, err := d.fetch(ctx, engine, name, local)
+		if err != nil || now.serial <= serial {
+			return err
+		}
+		d.take(name, now, local)
+		serial = now.serial
+	}
+	return nil
+}
+
+// reach is the engine, if it is there. What it is not there for does not wait.
+func (d *Documents) reach() (Engine, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.done != nil && d.away {
+		return nil, &record.NoAgreement{Since: d.since, Err: d.why}
+	}
+	if d.engine == nil {
+		var err error
+		if d.engine, err = d.opt.Open(); err != nil {
+			return nil, &record.NoAgreement{Err: err}
+		}
+	}
+	return d.engine, nil
+}
+
+func (d *Documents) noAgreement(err error, unsure bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := &record.NoAgreement{Unsure: unsure, Err: err}
+	if d.done != nil {
+		e.Since = d.heard
+		d.wake()
+	}
+	return e
+}

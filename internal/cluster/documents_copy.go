@@ -1,0 +1,255 @@
+package cluster
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mcp-all-in-one/internal/record"
+	"mcp-all-in-one/internal/seal"
+)
+
+// A Place keeps the copies of one document, or of many whose names begin alike.
+type Place struct {
+	// Names are those that are kept here now.
+	Names func() []string
+	// Copy is where the one of that name is, or would be.
+	Copy func(name string) record.Copy
+}
+
+// One is the place of one document.
+func One(name string, local record.Copy) Place {
+	return Place{Names: func() []string { return []string{name} }, Copy: func(string) record.Copy { return local }}
+}
+
+// Put says where copies are kept: of the document of that name, or of all whose
+// names begin with a prefix that ends with a slash. Others are not kept.
+func (d *Documents) Put(prefix string, p Place) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.places[prefix] = p
+	d.rewatch = true
+	d.wake()
+}
+
+// Watch calls changed when a document was changed by another process, until
+// Close. It is called without locks, and must return soon.
+func (d *Documents) Watch(prefix string, changed func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.watchers = append(d.watchers, watcher{prefix, changed})
+}
+
+func (d *Documents) copyOf(name string) record.Copy {
+	prefix := name
+	if i := strings.IndexByte(name, '/'); i >= 0 {
+		prefix = name[:i+1]
+	}
+	if p, ok := d.places[prefix]; ok {
+		return p.Copy(name)
+	}
+	return nil
+}
+
+// A content is what a record seals: a text, nil for one that was removed, with
+// a number that grows with every change. It is at least the time, so that a
+// document that is made anew is newer than all before it.
+type content struct {
+	serial uint64
+	data   []byte
+}
+
+// nextSerial returns a serial greater than the one before.
+func nextSerial(before uint64) uint64 { return max(before+1, uint64(time.Now().UnixMicro())) }
+
+// How a content is written: the format, the serial, the form, the text.
+const (
+	format   = 1
+	headSize = 1 + 8 + 1
+
+	formPlain   = 0
+	formDeflate = 1
+	formNone    = 2
+)
+
+// leastDeflate is how large a text is that is made smaller: NATS takes a
+// megabyte.
+const leastDeflate = 32 << 10
+
+// maxContent bounds a text that is made larger again.
+const maxContent = 64 << 20
+
+func pack(box *seal.Box, name string, c content) []byte {
+	head := append([]byte{format}, binary.BigEndian.AppendUint64(nil, c.serial)...)
+	switch {
+	case c.data == nil:
+		head = append(head, formNone)
+	case len(c.data) < leastDeflate:
+		head = append(append(head, formPlain), c.data...)
+	default:
+		small := bytes.NewBuffer(append(head, formDeflate))
+		w, _ := flate.NewWriter(small, flate.DefaultCompression) // that level there is
+		w.Write(c.data)                                          // to memory
+		w.Close()
+		head = small.Bytes()
+	}
+	return []byte(box.SealAs(Records+"/"+name, head))
+}
+
+// unpack reads what one with the secret wrote under that name.
+func unpack(box *seal.Box, name string, raw []byte) (c content, ok bool) {
+	plain, ok := box.OpenAs(Records+"/"+name, string(raw))
+	if !ok || len(plain) < headSize || plain[0] != format {
+		return c, false
+	}
+	c.serial = binary.BigEndian.Uint64(plain[1:])
+	text := plain[headSize:]
+	switch plain[headSize-1] {
+	case formNone:
+		return c, true
+	case formPlain:
+		c.data = text
+		return c, true
+	case formDeflate:
+		var err error
+		c.data, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text)), maxContent))
+		return c, err == nil
+	}
+	return c, false
+}
+
+// see takes what the watch shows.
+func (d *Documents) see(v Value, shown map[string]uint64) {
+	d.mu.Lock()
+	d.heard = time.Now()
+	if v.Deleted { // no replica does that
+		delete(shown, v.Key)
+		d.create = true
+		d.wake()
+		d.mu.Unlock()
+		return
+	}
+	shown[v.Key] = v.Revision
+	now, ok := unpack(d.opt.Box, v.Key, v.Data)
+	if !ok || now.serial < d.serials[v.Key] {
+		if !d.refused[v.Key] {
+			d.opt.Log.Warn("shared record refused: it was not sealed with our secret, or is an old one", "record", v.Key)
+		}
+		d.refused[v.Key] = true
+		d.mu.Unlock()
+		return
+	}
+	delete(d.refused, v.Key)
+	local := d.copyOf(v.Key)
+	d.mu.Unlock()
+	d.take(v.Key, now, local)
+}
+
+// take makes what is known of a document what a record says, unless something
+// newer is known.
+func (d *Documents) take(name string, now content, local record.Copy) {
+	d.mu.Lock()
+	before := d.serials[name]
+	if now.serial < before || !d.writeLocked(name, now, local) {
+		d.mu.Unlock()
+		return
+	}
+	var tell []func()
+	if now.serial > before {
+		d.serials[name], d.unsaved = now.serial, true
+		for _, w := range d.watchers {
+			if name == w.prefix || strings.HasSuffix(w.prefix, "/") && strings.HasPrefix(name, w.prefix) {
+				tell = append(tell, w.changed)
+			}
+		}
+	}
+	d.mu.Unlock()
+	for _, changed := range tell {
+		changed()
+	}
+}
+
+// writeLocked writes a copy. What the file of a replica had before it ever met
+// the others is kept aside.
+func (d *Documents) writeLocked(name string, now content, local record.Copy) bool {
+	if local == nil {
+		return true
+	}
+	old, err := local.Read()
+	if err == nil && bytes.Equal(old, now.data) && (old == nil) == (now.data == nil) {
+		return true
+	}
+	if f, ok := local.(record.File); ok && d.serials[name] == 0 && d.done != nil {
+		if kept, err := f.Keep(); kept != "" {
+			d.opt.Log.Warn("the replicas share another text than the file had", "file", f.Path, "kept", kept, "err", err)
+		}
+	}
+	if err := local.Write(now.data); err != nil {
+		d.opt.Log.Error("a shared record could not be written here", "record", name, "err", err)
+		d.rewatch = true
+		return false
+	}
+	return true
+}
+
+// Count is how many documents the replicas share, as far as this one knows.
+func (d *Documents) Count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.revisions)
+}
+
+func (d *Documents) readSerials() map[string]uint64 {
+	serials := map[string]uint64{}
+	if d.opt.Serials == "" {
+		return serials
+	}
+	raw, err := record.File{Path: d.opt.Serials}.Read()
+	if err == nil && raw != nil {
+		err = json.Unmarshal(raw, &serials)
+	}
+	if err != nil || serials == nil {
+		d.opt.Log.Warn("which shared records were seen is not known any more", "file", d.opt.Serials, "err", err)
+		return map[string]uint64{}
+	}
+	return serials
+}
+
+// saveSerials remembers which records were seen.
+func (d *Documents) saveSerials() {
+	d.mu.Lock()
+	unsaved, serials := d.unsaved, maps.Clone(d.serials)
+	d.unsaved = false
+	d.mu.Unlock()
+	if !unsaved || d.opt.Serials == "" {
+		return
+	}
+	raw, err := json.Marshal(serials)
+	if err == nil {
+		err = record.File{Path: d.opt.Serials, Durable: true}.Write(raw)
+	}
+	if err != nil {
+		d.opt.Log.Warn("remembering which shared records were seen", "err", err)
+	}
+}
+
+// missing are the documents that are here, and not in the engine.
+func (d *Documents) missing() map[string]record.Copy {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list := map[string]record.Copy{}
+	for _, prefix := range slices.Sorted(maps.Keys(d.places)) {
+		for _, name := range d.places[prefix].Names() {
+			if d.revisions[name] == 0 {
+				list[name] = d.places[prefix].Copy(name)
+			}
+		}
+	}
+	return list
+}

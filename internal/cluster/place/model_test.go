@@ -1,0 +1,335 @@
+package place_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/cluster/enginetest"
+	"mcp-all-in-one/internal/cluster/place"
+	"mcp-all-in-one/internal/seal"
+)
+
+// servers are the servers of every schedule.
+var servers = map[string]place.Server{
+	"s/plain":  {},
+	"s/other":  {},
+	"s/fenced": {Fence: true},
+	"s/gpu":    {On: map[string]string{"gpu": "yes"}},
+}
+
+// A gate is the way of one replica to the engine.
+type gate struct {
+	cluster.Engine
+	mu   sync.Mutex
+	cut  bool
+	ends []context.CancelFunc
+}
+
+var errCut = errors.New("cut off")
+
+func (g *gate) set(cut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cut = cut
+	for _, end := range g.ends {
+		end()
+	}
+	g.ends = nil
+}
+
+func (g *gate) err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cut {
+		return errCut
+	}
+	return nil
+}
+
+func (g *gate) Get(ctx context.Context, bucket, key string) (cluster.Value, error) {
+	if err := g.err(); err != nil {
+		return cluster.Value{}, err
+	}
+	return g.Engine.Get(ctx, bucket, key)
+}
+
+func (g *gate) Put(ctx context.Context, bucket, key string, data []byte, revision uint64, ttl time.Duration) (uint64, error) {
+	if err := g.err(); err != nil {
+		return 0, err
+	}
+	return g.Engine.Put(ctx, bucket, key, data, revision, ttl)
+}
+
+func (g *gate) Delete(ctx context.Context, bucket, key string, revision uint64) error {
+	if err := g.err(); err != nil {
+		return err
+	}
+	return g.Engine.Delete(ctx, bucket, key, revision)
+}
+
+func (g *gate) Watch(ctx context.Context, bucket, prefix string, see func(cluster.Value)) error {
+	if err := g.err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	g.mu.Lock()
+	g.ends = append(g.ends, cancel)
+	g.mu.Unlock()
+	return g.Engine.Watch(ctx, bucket, prefix, see)
+}
+
+// A world is replicas around one engine, and the copies of servers that run.
+type world struct {
+	engine *enginetest.Memory
+	box    *seal.Box
+	log    *slog.Logger
+	boots  int
+	all    []*replica
+
+	mu      sync.Mutex
+	running map[string]map[string]uint64 // epochs by server and boot
+	epochs  map[string]string            // who began in an epoch of a server
+	wrong   []string
+}
+
+type replica struct {
+	w        *world
+	node     string
+	boot     string
+	gate     *gate
+	draining atomic.Bool
+	kill     context.CancelFunc // nil when it is dead
+	members  *cluster.Members
+	keeper   *place.Keeper
+	over     sync.WaitGroup
+}
+
+func newWorld(n int) *world {
+	w := &world{
+		engine: enginetest.New(), box: seal.Random().Box(seal.Record), log: slog.New(slog.DiscardHandler),
+		running: map[string]map[string]uint64{}, epochs: map[string]string{},
+	}
+	for i := range n {
+		r := &replica{w: w, node: string(rune('a' + i)), gate: &gate{Engine: w.engine}}
+		w.all = append(w.all, r)
+		r.start()
+	}
+	return w
+}
+
+func (r *replica) self() cluster.Member {
+	m := cluster.Member{Node: r.node, Boot: r.boot, Address: r.node + ":1", State: cluster.Ready, Weight: 1}
+	if r.node != "a" {
+		m.Labels = map[string]string{"gpu": "yes"}
+	}
+	if r.draining.Load() {
+		m.State = cluster.Draining
+	}
+	return m
+}
+
+func (r *replica) start() {
+	if r.kill != nil {
+		return
+	}
+	r.w.boots++
+	r.boot = fmt.Sprint("boot", r.w.boots)
+	r.draining.Store(false)
+	ctx, kill := context.WithCancel(context.Background())
+	r.kill = kill
+	started := time.Now()
+	self := func() cluster.Member { m := r.self(); m.Started = started; return m }
+	r.members = cluster.Join(ctx, cluster.Options{Box: r.w.box, Log: r.w.log, Self: self, Open: func() (cluster.Engine, func(), error) { return r.gate, func() {}, nil }})
+	r.keeper = place.Open(ctx, place.Options{Members: r.members, Self: self, Box: r.w.box, Log: r.w.log})
+	r.keeper.Want(servers)
+	for name := range servers {
+		r.over.Go(func() { r.w.serve(ctx, r.keeper, r.boot, name) })
+	}
+}
+
+// end kills the replica.
+func (r *replica) end() {
+	if r.kill == nil {
+		return
+	}
+	r.kill()
+	r.kill = nil
+	r.keeper.Close()
+	r.members.Close()
+	r.over.Wait() // its children are gone soon
+}
+
+// bury lets another replica find out that this one is dead.
+func (r *replica) bury() {
+	for _, other := range r.w.all {
+		if r.kill == nil && other.kill != nil {
+			other.members.Bury(context.Background(), r.node, r.boot)
+		}
+	}
+}
+
+const (
+	childDies  = 700 * time.Millisecond // after its gateway was killed
+	inFlight   = 2 * time.Second        // how long the calls of a copy that is to end take
+	everything = 90 * time.Second       // by then all is where it should be
+)
+
+// serve starts and ends the copies of a server, as a replica does.
+func (w *world) serve(ctx context.Context, k *place.Keeper, boot, name string) {
+	for ctx.Err() == nil {
+		spot, change, _ := k.Where(name)
+		if spot.Kind == place.Here && k.Begin(name, spot.Epoch) {
+			w.began(name, boot, spot.Epoch)
+			select {
+			case <-change:
+				if now, _, _ := k.Where(name); !now.Hurry {
+					wait(ctx, inFlight)
+				}
+			case <-ctx.Done():
+			}
+			if ctx.Err() != nil {
+				wait(context.Background(), childDies)
+			}
+			w.ended(name, boot)
+			k.End(name)
+			continue
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}
+
+func (w *world) began(name, boot string, epoch uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := fmt.Sprint(name, " ", epoch)
+	if owner, known := w.epochs[key]; known && owner != boot {
+		w.wrong = append(w.wrong, fmt.Sprintf("epoch %s is of %s and of %s", key, owner, boot))
+	}
+	w.epochs[key] = boot
+	if w.running[name] == nil {
+		w.running[name] = map[string]uint64{}
+	}
+	if servers[name].Fence && len(w.running[name]) > 0 {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s starts on %s and runs: %v", name, boot, w.running[name]))
+	}
+	w.running[name][boot] = epoch
+}
+
+func (w *world) ended(name, boot string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.running[name], boot)
+}
+
+// check says what is not as it should be in a world that is left alone.
+func (w *world) check() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wrong := w.wrong
+	for name := range servers {
+		if len(w.running[name]) != 1 {
+			wrong = append(wrong, fmt.Sprintf("%s runs: %v", name, w.running[name]))
+			continue
+		}
+		for _, r := range w.all {
+			spot, _, _ := r.keeper.Where(name)
+			here, isHere := w.running[name][r.boot]
+			switch {
+			case isHere && (spot.Kind != place.Here || spot.Epoch != here), !isHere && spot.Kind != place.There,
+				!isHere && w.running[name][spot.Owner.Boot] != spot.Epoch:
+				wrong = append(wrong, fmt.Sprintf("%s is at %+v for %s, and runs: %v", name, spot, r.boot, w.running[name]))
+			}
+		}
+	}
+	return strings.Join(wrong, "\n")
+}
+
+// A step is one thing that happens to one replica, and how long nothing happens
+// afterwards.
+type step struct {
+	What string
+	Who  int
+	Then time.Duration
+}
+
+func (w *world) do(s step) {
+	r := w.all[s.Who]
+	switch s.What {
+	case "kill":
+		r.end()
+	case "found dead":
+		r.end()
+		r.bury()
+	case "start":
+		r.start()
+	case "cut":
+		r.gate.set(true)
+	case "heal":
+		r.gate.set(false)
+	case "watch breaks":
+		r.gate.set(r.gate.err() != nil)
+	case "drain":
+		r.draining.Store(true)
+		r.members.Changed()
+	}
+	time.Sleep(s.Then) // of the bubble
+}
+
+// Whatever happens, an epoch has one owner, a fenced server never has two
+// copies, and in the end every server runs once.
+func TestModel(t *testing.T) {
+	t.Run("fault/T54", func(t *testing.T) {
+		rapid.Check(t, func(rt *rapid.T) {
+			steps := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) step {
+				return step{
+					rapid.SampledFrom([]string{"kill", "found dead", "start", "cut", "heal", "watch breaks", "drain", "nothing"}).Draw(rt, "what"),
+					rapid.IntRange(0, 2).Draw(rt, "who"),
+					time.Duration(rapid.IntRange(0, 12_000).Draw(rt, "then")) * time.Millisecond,
+				}
+			}), 0, 12).Draw(rt, "steps")
+			var wrong string
+			synctest.Test(t, func(*testing.T) {
+				w := newWorld(3)
+				for _, s := range steps {
+					w.do(s)
+				}
+				for _, r := range w.all {
+					r.gate.set(false)
+					if r.draining.Load() {
+						r.end()
+					}
+					r.start()
+				}
+				time.Sleep(everything)
+				synctest.Wait()
+				wrong = w.check()
+				for _, r := range w.all {
+					r.end()
+				}
+			})
+			if wrong != "" {
+				rt.Fatalf("%s", wrong)
+			}
+		})
+	})
+}

@@ -1,0 +1,74 @@
+package place
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"mcp-all-in-one/internal/cluster"
+)
+
+// ranked are the replicas that may have a server, the first one first: each
+// server has an order of its own, in which a replica of twice the weight is
+// first twice as often.
+func ranked(name string, on map[string]string, members []cluster.Member) []cluster.Member {
+	fit := slices.DeleteFunc(slices.Clone(members), func(m cluster.Member) bool {
+		return m.State != cluster.Ready || !satisfies(m, on)
+	})
+	slices.SortFunc(fit, func(a, b cluster.Member) int {
+		if x, y := score(name, a), score(name, b); x != y {
+			if x > y {
+				return -1
+			}
+			return 1
+		}
+		return 0
+	})
+	return fit
+}
+
+func satisfies(m cluster.Member, on map[string]string) bool {
+	for label, value := range on {
+		if m.Labels[label] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// score is the weighted rendezvous hash.
+func score(name string, m cluster.Member) float64 {
+	sum := sha256.Sum256([]byte(name + "\x00" + m.Node))
+	part := (float64(binary.BigEndian.Uint64(sum[:])>>11) + 0.5) / (1 << 53) // between 0 and 1
+	return -float64(max(m.Weight, 1)) / math.Log(part)
+}
+
+// rankLocked is the place of a replica in the order of a server; false where it
+// may not have it.
+func (k *Keeper) rankLocked(name string, s *server, node string) (int, bool) {
+	if k.leaving {
+		return 0, false
+	}
+	i := slices.IndexFunc(ranked(name, s.On, k.opt.Members.List()), func(m cluster.Member) bool { return m.Node == node })
+	return i, i >= 0
+}
+
+// nextLocked names a replica other than one that may have a server; empty where
+// there is none.
+func (k *Keeper) nextLocked(s *server, not string) string {
+	if next := nextFor(k.opt.Members, "", s, not); next != nil {
+		return next.Node
+	}
+	return ""
+}
+
+// nextFor is the first replica other than one that may have a server.
+func nextFor(members *cluster.Members, name string, s *server, not string) *cluster.Member {
+	for _, m := range ranked(name, s.On, members.List()) {
+		if m.Node != not {
+			return &m
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package approval
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/record"
+	"mcp-all-in-one/internal/secrets"
+)
+
+// RecordOf is the file of marks beside a config file.
+func RecordOf(real string) string { return real + ".pending.json" }
+
+// Marks are the hashes that a record has by server id.
+type Marks map[string]mark
+
+// A mark has the hashes of one server, and for some of them the principal who
+// proposed the entry, or what the files held that an approved one reads. Of an
+// earlier version is one that was written as a single hash, which did not cover
+// the whole entry: it is pending whatever it says.
+type mark struct {
+	hashes []string
+	by     map[string]string // principal by hash
+	files  map[string]string // filesHash at the approval, by hash
+	// confined says that the person who approved the server wants it in a
+	// sandbox, where its entry says nothing about one. It stays when the entry
+	// is edited.
+	confined bool
+	// held is what held the server back as a person had written it, before a
+	// client replaced or removed it.
+	held    json.RawMessage
+	earlier string
+}
+
+// markJSON is a mark in a record that says more than the list of hashes.
+type markJSON struct {
+	Hashes   []string          `json:"hashes"`
+	By       map[string]string `json:"by,omitempty"`
+	Files    map[string]string `json:"files,omitempty"`
+	Confined bool              `json:"confined,omitempty"`
+	Held     json.RawMessage   `json:"held,omitempty"`
+}
+
+// wholeFile stands for the id of a server where a mark is about the file as a
+// client has written it last.
+const wholeFile = ""
+
+// Wrote says whether a client has written the file that has this content.
+func (a *Record) Wrote(data []byte) (bool, error) {
+	all, err := a.Read()
+	return slices.Contains(all[wholeFile].hashes, ContentHash(data)), err
+}
+
+func ContentHash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// maxHashes bounds how many versions of an entry stay marked; the oldest go.
+const maxHashes = 50
+
+func (m *mark) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &m.earlier) == nil {
+		return nil
+	}
+	if json.Unmarshal(data, &m.hashes) == nil {
+		return nil
+	}
+	var v markJSON
+	err := json.Unmarshal(data, &v)
+	m.hashes, m.by, m.files, m.confined, m.held = v.Hashes, v.By, v.Files, v.Confined, v.Held
+	return err
+}
+
+func (m mark) MarshalJSON() ([]byte, error) {
+	if m.earlier != "" {
+		return json.Marshal(m.earlier)
+	}
+	if len(m.by) > 0 || len(m.files) > 0 || m.confined || m.held != nil {
+		return json.Marshal(markJSON{m.hashes, m.by, m.files, m.confined, m.held})
+	}
+	return json.Marshal(m.hashes)
+}
+
+// drop takes one hash of a server away, because a person has seen the entry.
+// files is what its files hold at its
+// approval; "" for none, or for an entry that a person wrote.
+func (all Marks) drop(id, hash, files string) {
+	m := all[id]
+	m.hashes = slices.DeleteFunc(m.hashes, func(h string) bool { return h == hash })
+	delete(m.by, hash)
+	m.files = nil
+	if files != "" {
+		m.files = map[string]string{hash: files}
+	}
+	m.earlier, m.held = "", nil
+	all.put(id, m)
+}
+
+// put keeps a mark that says something.
+func (all Marks) put(id string, m mark) {
+	if len(m.hashes) == 0 && len(m.files) == 0 && !m.confined && m.held == nil && m.earlier == "" {
+		delete(all, id)
+		return
+	}
+	all[id] = m
+}
+
+// change edits the marks of this file, in every record that has some.
+func (a *Record) change(edit func(Marks) (changed bool)) error {
+	if len(a.records) == 0 {
+		return i18n.Errorf("recording approvals: %w", "记录批准失败：%w", secrets.ErrNoHome)
+	}
+	doc, err := a.document()
+	for i, path := range a.records {
+		if i > 0 {
+			doc = record.File{Path: path, Durable: true}
+			if _, err := os.Stat(path); err != nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = a.changeIn(path, doc, edit)
+		}
+		if err != nil {
+			return i18n.Errorf("recording approvals: %w", "记录批准失败：%w", err)
+		}
+	}
+	return nil
+}
+
+func (a *Record) changeIn(path string, doc record.Document, edit func(Marks) bool) error {
+	if _, err := a.readRecord(path); err != nil { // others may write it, for instance
+		return err
+	}
+	return doc.Change(func(old []byte) ([]byte, error) {
+		files := map[string]Marks{}
+		if err := json.Unmarshal(old, &files); err != nil && old != nil {
+			return nil, err
+		}
+		all := a.marksIn(files)
+		if !edit(all) {
+			return old, nil
+		}
+		if !a.project {
+			clear(files)
+		}
+		files[a.key] = all
+		data, err := json.MarshalIndent(files, "", "  ")
+		return append(data, '\n'), err
+	})
+}
+
+// marksIn are the marks of this file in a record. One beside a config file is
+// about that file only, however its name is spelled there.
+func (a *Record) marksIn(files map[string]Marks) Marks {
+	if a.project {
+		if files[a.key] == nil {
+			return Marks{}
+		}
+		return files[a.key]
+	}
+	all := Marks{}
+	for _, some := range files {
+		all.add(some)
+	}
+	return all
+}
+
+// add adds the marks of another record.
+func (all Marks) add(more Marks) {
+	for id, m := range more {
+		m.hashes = slices.Concat(all[id].hashes, slices.DeleteFunc(slices.Clone(m.hashes), func(h string) bool {
+			return slices.Contains(all[id].hashes, h)
+		}))
+		m.by = joined(all[id].by, m.by)
+		m.files = joined(all[id].files, m.files)
+		m.confined = m.confined || all[id].confined
+		if m.held == nil {
+			m.held = all[id].held
+		}
+		if m.earlier == "" {
+			m.earlier = all[id].earlier
+		}
+		all[id] = m
+	}
+}
+
+func joined(a, b map[string]string) map[string]string {
+	c := make(map[string]string, len(a)+len(b))
+	maps.Copy(c, a)
+	maps.Copy(c, b)
+	return c
+}
+
+// read returns the marks of this file.
+func (a *Record) Read() (Marks, error) {
+	all := Marks{}
+	for _, record := range a.records {
+		files, err := a.readRecord(record)
+		if err != nil {
+			return nil, err
+		}
+		all.add(a.marksIn(files))
+	}
+	return all, nil
+}
+
+// readRecord reads a record. One of approvals must be the user's alone; one of
+// Marks beside a file that others may write is no worse than that file.
+func (a *Record) readRecord(path string) (map[string]Marks, error) {
+	files := map[string]Marks{}
+	data, info, err := disk.Read(path, document.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &files)
+	}
+	if err == nil && a.project {
+		if fault := disk.WritableByOthers(path, info); !fault.Empty() {
+			err = i18n.Errorf("others may write it: %s", "其他用户可写：%s", fault)
+		}
+	}
+	if err != nil {
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+	}
+	return files, nil
+}

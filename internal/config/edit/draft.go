@@ -1,0 +1,275 @@
+// Package edit changes a configuration file: a Draft of it is edited, checked the
+// way config.Load does, and written in its place with its comments. What a client
+// writes waits for approval, and secrets that it may not see stay as they are.
+package edit
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/layout"
+	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Draft is a file being changed.
+type Draft struct {
+	path   string
+	format document.Format
+	data   []byte
+	mode   fs.FileMode
+	old    *document.Node // nil: there is no file yet
+	root   *document.Node
+	unread map[string]bool // ids of servers that were changed by somebody who has not read them
+	// proposed are the ids of servers that wait for approval even if a person writes them.
+	proposed map[string]bool
+}
+
+// Entry returns the entry of a server as JSON, as it is written; nil when
+// there is none.
+func (d *Draft) Entry(schema, name string) []byte {
+	e := d.find(schema, name)
+	if e == nil {
+		return nil
+	}
+	return e.Value.AppendJSON(nil, "", "  ")
+}
+
+// SetServer adds a server, or changes the one of that name. entry is a JSON
+// object; a value of [REDACTED] keeps what the file has there.
+func (d *Draft) SetServer(schema, name string, entry []byte) error {
+	c := &problem.List{File: name}
+	v := document.Parse(entry, document.FormatJSON, c)
+	if v == nil {
+		return c.Err()
+	}
+	if e := d.find(schema, name); e != nil {
+		if document.ItemName(e.Value) != "" && !e.Path[len(e.Path)-1].IsKey && !v.Has("name") {
+			v = v.With(append([]document.Member{{Key: "name", Value: e.Value.Get("name")}}, v.Members...))
+		}
+		var err error
+		if v, err = unredact(v, e.Value); err != nil {
+			return err
+		}
+		d.root = replaceAt(d.root, e.Path, v)
+		return nil
+	}
+	if _, err := unredact(v, nil); err != nil {
+		return err
+	}
+	return d.addServer(schema, name, v)
+}
+
+// ChangeServer is SetServer for a change that is made to an entry nobody has
+// read for it: one that waits for approval goes on waiting.
+func (d *Draft) ChangeServer(schema, name string, entry []byte) error {
+	d.isUnread(schema, name)
+	return d.SetServer(schema, name, entry)
+}
+
+// ProposeServer is SetServer for an entry that no person has written or read: it
+// waits for approval.
+func (d *Draft) ProposeServer(schema, name string, entry []byte) error {
+	if d.proposed == nil {
+		d.proposed = map[string]bool{}
+	}
+	d.proposed[cmp.Or(schema, layout.DefaultSchema)+"/"+name] = true
+	return d.SetServer(schema, name, entry)
+}
+
+func (d *Draft) isUnread(schema, name string) {
+	if schema == "" {
+		schema = layout.DefaultSchema
+	}
+	if d.unread == nil {
+		d.unread = map[string]bool{}
+	}
+	d.unread[schema+"/"+name] = true
+}
+
+// addServer puts a new entry behind the others.
+func (d *Draft) addServer(schema, name string, v *document.Node) error {
+	if d.root == nil {
+		d.root = document.Parse([]byte(`{"mcpServers": {}}`), document.FormatJSON, &problem.List{})
+	}
+	l := layout.Of(d.root, &problem.List{})
+	if l == nil {
+		return i18n.Errorf("%s has a shape that a server cannot be added to", "%s 的结构无法添加服务", d.path)
+	}
+	path, err := d.serversOf(l, schema)
+	if err != nil {
+		return err
+	}
+	holder := d.root.At(path)
+	if holder != nil && holder.Kind == document.KindArray {
+		named := v.With(append([]document.Member{{Key: "name", Value: &document.Node{Kind: document.KindString, Text: name}}}, v.Members...))
+		if v.Has("name") {
+			named = v
+		}
+		h := *holder
+		h.Items = append(slices.Clip(holder.Items), named)
+		d.root = replaceAt(d.root, path, &h)
+		return nil
+	}
+	if holder == nil || holder.Kind != document.KindObject {
+		holder = &document.Node{Kind: document.KindObject}
+	}
+	d.root = replaceAt(d.root, path, holder.With(append(slices.Clip(holder.Members), document.Member{Key: name, Value: v})))
+	return nil
+}
+
+// RemoveServer removes a server.
+func (d *Draft) RemoveServer(schema, name string) error {
+	e := d.find(schema, name)
+	if e == nil {
+		return d.noServer(schema, name)
+	}
+	d.root = replaceAt(d.root, e.Path, nil)
+	return nil
+}
+
+// EnableServer switches a server on or off, by the key that the entry uses
+// for that.
+func (d *Draft) EnableServer(schema, name string, on bool) error {
+	e := d.find(schema, name)
+	if e == nil {
+		return d.noServer(schema, name)
+	}
+	key, value := "enabled", on
+	if e.Value.Has("disabled") && !e.Value.Has("enabled") {
+		key, value = "disabled", !on
+	}
+	d.isUnread(schema, name)
+	flag := &document.Node{Kind: document.KindBool, Text: fmt.Sprint(value)}
+	d.root = replaceAt(d.root, append(slices.Clip(e.Path), document.KeyStep(key)), flag)
+	return nil
+}
+
+// Replace replaces the whole content. data is JSON or YAML; a value of
+// [REDACTED] keeps what the file has there.
+func (d *Draft) Replace(data []byte) error {
+	c := &problem.List{}
+	text, ok := document.Decode(data, c)
+	if !ok {
+		return c.Err()
+	}
+	root := document.Parse(text, document.FormatOf("", text), c)
+	if root == nil {
+		return c.Err()
+	}
+	root, err := unredact(root, d.old)
+	if err != nil {
+		return err
+	}
+	d.root = root
+	return nil
+}
+
+func (d *Draft) find(schema, name string) *layout.Entry {
+	if d.root == nil {
+		return nil
+	}
+	if schema == "" {
+		schema = layout.DefaultSchema
+	}
+	l := layout.Of(d.root, &problem.List{})
+	if l == nil {
+		return nil
+	}
+	for i, e := range l.Entries {
+		if e.Schema == schema && e.Name == name {
+			return &l.Entries[i]
+		}
+	}
+	return nil
+}
+
+// content renders the draft.
+func (d *Draft) content() ([]byte, error) {
+	if d.root == nil {
+		return nil, i18n.Errorf("%s: nothing to write", "%s：没有可写入的内容", d.path)
+	}
+	if d.old == nil {
+		return document.Render(d.root, d.format), nil
+	}
+	return document.Rewrite(d.data, d.format, d.old, d.root)
+}
+
+// onlyServersChanged reports whether everything beside the servers is as it
+// was: the shape, the schemas and every other key.
+func (d *Draft) onlyServersChanged() bool {
+	strip := func(root *document.Node) *document.Node {
+		if root == nil {
+			return &document.Node{Kind: document.KindObject}
+		}
+		l := layout.Of(root, &problem.List{})
+		if l == nil {
+			return root
+		}
+		for i := len(l.Entries) - 1; i >= 0; i-- {
+			root = replaceAt(root, l.Entries[i].Path, nil)
+		}
+		if d.old == nil && l.Shape != layout.ShapeSchemas {
+			root = replaceAt(root, l.Holder, nil)
+		}
+		return root
+	}
+	return strip(d.old).Equal(strip(d.root))
+}
+
+// replaceAt returns root with the value at path replaced, added, or removed
+// when value is nil; root itself stays as it is.
+func replaceAt(root *document.Node, path []document.Step, value *document.Node) *document.Node {
+	if len(path) == 0 {
+		return value
+	}
+	c := *root
+	s := path[0]
+	if !s.IsKey {
+		c.Items = slices.Clone(root.Items)
+		if child := replaceAt(root.Items[s.Index], path[1:], value); child != nil {
+			c.Items[s.Index] = child
+		} else {
+			c.Items = slices.Delete(c.Items, s.Index, s.Index+1)
+		}
+		return &c
+	}
+	c.Members = slices.Clone(root.Members)
+	i := slices.IndexFunc(c.Members, func(m document.Member) bool { return m.Key == s.Key })
+	if i < 0 {
+		if value != nil {
+			child := replaceAt(&document.Node{Kind: document.KindObject}, path[1:], value)
+			c.Members = append(c.Members, document.Member{Key: s.Key, Value: child})
+		}
+		return &c
+	}
+	if child := replaceAt(c.Members[i].Value, path[1:], value); child != nil {
+		c.Members[i].Value = child
+	} else {
+		c.Members = slices.Delete(c.Members, i, i+1)
+	}
+	return &c
+}
+
+// SetValue sets one key of the file that is not a server; null takes it out.
+func (d *Draft) SetValue(key string, value []byte) error {
+	c := &problem.List{File: key}
+	n := document.Parse(value, document.FormatJSON, c)
+	if n == nil {
+		return c.Err()
+	}
+	if string(bytes.TrimSpace(value)) == "null" {
+		n = nil
+	}
+	var path []document.Step
+	for part := range strings.SplitSeq(key, ".") {
+		path = append(path, document.KeyStep(part))
+	}
+	d.root = replaceAt(d.root, path, n)
+	return nil
+}

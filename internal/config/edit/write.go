@@ -1,0 +1,240 @@
+package edit
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/document"
+	"mcp-all-in-one/internal/config/layout"
+	"mcp-all-in-one/internal/config/problem"
+	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// ErrServersOnly is why a write on behalf of a client was refused: it may
+// Propose servers and nothing else.
+var ErrServersOnly = i18n.Errorf("only servers may be changed this way; the rest of the file is changed by a person", "此方式只能修改服务；文件的其余部分由人修改")
+
+// WriteOptions say how a file is written.
+type WriteOptions struct {
+	// Load is what the new content is checked with; Path is not used.
+	Load config.LoadOptions
+	// Pending is set where the writer is not a person with the right to run
+	// commands here: every entry that the write adds or changes waits for
+	// approval, and nothing but servers may change.
+	Pending bool
+	// Agreed are the ids of the servers that a person has agreed to lose by such
+	// a write. It removes no other server that a person has written or approved.
+	Agreed []string
+	// By is the principal who writes; the record of what waits names it.
+	By string
+	// Now is the time in the backup's name; nil is the clock.
+	Now func() time.Time
+
+	disk disk.Disk
+}
+
+// WriteResult says what a write did.
+type WriteResult struct {
+	Path    string
+	Backup  string         // "" when there was no file before
+	Changed bool           // false: the file says this already, and was not touched
+	Pending []string       // ids of the servers that now wait for approval
+	Kept    []string       // ... and those of them that keep a secret of the file, which the writer has not seen
+	Config  *config.Config // the new content, checked
+}
+
+// Update changes the file at path: edit works on a draft, then the result is
+// checked the way Load does, the old file is kept as a backup, and the new one
+// takes its place at once. Comments and layout stay. Writers take turns.
+func Update(path string, o WriteOptions, edit func(*Draft) error) (*WriteResult, error) {
+	o.Load = o.Load.WithDefaults()
+	if o.disk == nil {
+		o.disk = disk.OS{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	named := path
+	path = disk.RealPath(path) // a link stays a link
+	unlock, err := disk.Lock(path)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	disk.RemoveStale(o.disk, path)
+	d, err := openDraft(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := edit(d); err != nil {
+		return nil, err
+	}
+	res, err := o.commit(d)
+	if res != nil {
+		res.Config.Path = named
+	}
+	return res, err
+}
+
+// check holds a draft to what may be written.
+func (o WriteOptions) check(d *Draft) (cfg *config.Config, data []byte, err error) {
+	o.Load.AsWritten = o.Load.AsWritten || o.Pending || len(d.proposed) > 0 // a client's words are judged before anything in them is looked up
+	if data, err = d.content(); err != nil {
+		return nil, nil, err
+	}
+	if cfg, err = config.Check(d.path, data, o.Load); err != nil {
+		return nil, nil, err
+	}
+	if o.Pending && !d.onlyServersChanged() {
+		return nil, nil, ErrServersOnly
+	}
+	return cfg, data, d.keptElsewhere()
+}
+
+func (o WriteOptions) commit(d *Draft) (*WriteResult, error) {
+	cfg, data, err := o.check(d)
+	if err != nil {
+		return nil, err
+	}
+	res := &WriteResult{Path: d.path, Config: cfg, Changed: d.old == nil || !d.old.Equal(d.root)}
+	if !res.Changed {
+		return res, nil
+	}
+	record := approval.Of(d.path, o.Load.Home, false).SharedBy(o.Load.Share)
+	if err := o.agreed(d, record); err != nil {
+		return nil, err
+	}
+	waiting, owned, err := o.sort(d, res, record)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := record.Wrote(d.data)
+	if err != nil {
+		return nil, err
+	}
+	// The marks come first: a crash in between leaves marks for entries that
+	// are not there, which means nothing.
+	content := ""
+	if o.Pending || len(d.proposed) > 0 {
+		content = approval.ContentHash(data)
+	}
+	if err := record.Propose(waiting, content); err != nil {
+		return nil, err
+	}
+	mode := fs.FileMode(0o600)
+	if d.old != nil {
+		mode = d.mode
+		if res.Backup, err = disk.Backup(o.disk, d.path, d.data, mode, o.Now(), theirs); err != nil {
+			return nil, err
+		}
+	}
+	if err := disk.Replace(o.disk, d.path, data, mode); err != nil {
+		return nil, err
+	}
+	if len(waiting) > 0 {
+		record.Listed()
+	}
+	return res, record.Own(owned)
+}
+
+// sort tells the servers that the draft adds, changes or removes into those that
+// wait for approval, or of which there is something to remember for one, and
+// those that are the person's who writes.
+func (o WriteOptions) sort(d *Draft, res *WriteResult, record *approval.Record) (waiting, owned []approval.Proposal, err error) {
+	if o.Load.Project && !o.Pending {
+		return nil, nil, nil // of a project everything waits that is not approved
+	}
+	all, err := record.Read()
+	if err != nil {
+		return nil, nil, err
+	}
+	old, now := layout.Below(d.old), layout.Below(d.root)
+	before, was, after := old.ByID(), old.Hashes(), now.ByID()
+	propose := func(id, is string) approval.Proposal {
+		p := approval.Proposal{ID: id, Was: was[id], Is: is, By: o.By}
+		p.Waited = record.State(all, id, p.Was, func() string { return record.FilesOf(before[id]) }) != approval.WaitsNot
+		if p.Replaces = before[id] != nil && !p.Waited; p.Replaces {
+			p.Held = approval.HeldText(old, old.Entry(id))
+		}
+		return p
+	}
+	for _, schema := range res.Config.Schemas {
+		for _, s := range schema.Servers {
+			id := s.ID()
+			if v := before[id]; v != nil && v.Equal(after[id]) {
+				continue
+			}
+			p := propose(id, s.ApprovalHash())
+			unread := d.unread[id] || keeps(after[id])
+			switch {
+			case o.Pending || d.proposed[id]:
+				res.Pending = append(res.Pending, id)
+				if keeps(after[id]) {
+					res.Kept = append(res.Kept, id)
+				}
+				s.Pending = true
+				waiting = append(waiting, p)
+			case p.Waited && unread:
+				waiting = append(waiting, p)
+			case !unread:
+				owned = append(owned, p)
+			}
+		}
+	}
+	for id := range before {
+		switch p := propose(id, ""); {
+		case after[id] != nil:
+		case o.Pending:
+			waiting = append(waiting, p)
+		default:
+			owned = append(owned, p)
+		}
+	}
+	all.Propose(waiting)
+	tell(res, now, all)
+	return waiting, owned, nil
+}
+
+// tell gives the servers that a write makes wait what it has taken away.
+func tell(res *WriteResult, l *layout.Layout, all approval.Marks) {
+	for _, schema := range res.Config.Schemas {
+		for _, s := range schema.Servers {
+			if s.Pending {
+				s.Taken = all.TakenBy(l, l.Entry(s.ID()))
+			}
+		}
+	}
+}
+
+// openDraft reads the file for editing; a missing one is an empty draft.
+func openDraft(path string) (*Draft, error) {
+	d := &Draft{path: path}
+	data, info, err := disk.Read(path, document.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, i18n.Errorf("writing %s: %w", "写入 %s 失败：%w", path, err)
+		}
+		d.format = document.FormatOf(path, nil)
+		return d, nil
+	}
+	if err != nil {
+		return nil, i18n.Errorf("reading %s: %w", "读取 %s 失败：%w", path, err)
+	}
+	c := &problem.List{File: path}
+	text, ok := document.Decode(data, c)
+	if !ok {
+		return nil, c.Err()
+	}
+	d.data, d.mode, d.format = data, info.Mode().Perm(), document.FormatOf(path, text)
+	if d.old = document.Parse(text, d.format, c); d.old == nil {
+		return nil, c.Err()
+	}
+	d.root = d.old
+	return d, nil
+}

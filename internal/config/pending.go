@@ -1,0 +1,59 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+
+	"mcp-all-in-one/internal/config/approval"
+	"mcp-all-in-one/internal/config/layout"
+	"mcp-all-in-one/internal/config/problem"
+)
+
+// Record returns the record of this file.
+func (c *Config) Approvals() *approval.Record {
+	return approval.Of(c.Path, c.home, c.Project).SharedBy(c.share)
+}
+
+// takeMarks reads which servers of the file wait for a person.
+func (r *reader) takeMarks() {
+	r.record = approval.Of(r.cfg.Path, r.o.Home, r.cfg.Project)
+	var err error
+	if r.Marks, err = r.record.Read(); err != nil {
+		r.c.Add(problem.SeverityError, problem.Pos{}, "", problem.Marks, err)
+	}
+}
+
+// pending says that s waits for approval, and how it gets it.
+func (r *reader) pending(s *Server, why approval.Wait) {
+	p := r.c.Add(problem.SeverityDisabled, problem.Pos{Line: s.Line, Col: s.Column}, s.ID(), problem.Pending, s.Name)
+	switch why {
+	case approval.WaitsFiles:
+		p.Hint = "a file that it reads by ${file:…} does not hold what it held when the server was approved, so look at it and approve it again"
+		p.HintZH = "它通过 ${file:…} 读取的文件与批准时的内容不同，请查看后重新批准"
+	case approval.WaitsEarlier:
+		p.Hint = "an earlier version recorded it without its policies, so read it again and approve it"
+		p.HintZH = "早期版本的记录不含其策略，请重新确认后批准"
+	}
+	p.Hint += ": " + r.approveCommand(s)
+	p.HintZH += "：" + r.approveCommand(s)
+}
+
+// approveCommand is what a person types to approve a server of this file.
+func (r *reader) approveCommand(s *Server) string {
+	line := "mcp-all-in-one approve " + s.Name
+	if s.Schema != layout.DefaultSchema {
+		line += " --schema " + s.Schema
+	}
+	if r.cfg.Project {
+		line += " --project"
+	}
+	// Another program's file, or one that was named, must be named again.
+	if r.cfg.Project || r.o.Path != "" || r.o.Personality != MCPAllInOne {
+		path := r.cfg.Path
+		if strings.ContainsAny(path, " \t'\"$&;()") {
+			path = strconv.Quote(path)
+		}
+		line += " -c " + path
+	}
+	return line
+}

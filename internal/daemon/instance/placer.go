@@ -1,0 +1,213 @@
+package instance
+
+import (
+	"context"
+	"encoding/base64"
+	"runtime"
+	"strings"
+	"sync"
+
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/cluster/place"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/peer"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// A placer tells the servers that run once where they are. Until the replicas
+// have found each other they are nowhere.
+type placer struct {
+	in     *Instance
+	mu     sync.Mutex
+	keeper *place.Keeper
+	opened chan struct{} // closed when there is a keeper
+}
+
+// placerFor is nil where every server runs on each replica.
+func placerFor(in *Instance, o Options) upstream.Placer {
+	if !o.Config.Cluster.Agrees() || o.Schema != "" {
+		return nil
+	}
+	in.placer.in, in.placer.opened = in, make(chan struct{})
+	return &in.placer
+}
+
+func (p *placer) get() *place.Keeper {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keeper
+}
+
+// open begins to follow where servers are.
+func (p *placer) open(ctx context.Context, m *cluster.Members) {
+	if p.in == nil {
+		return
+	}
+	k := place.Open(ctx, place.Options{Members: m, Self: p.in.Member, Box: p.in.records, Log: p.in.Log})
+	k.Want(placedServers(p.in.Set.Snapshot().Config))
+	p.mu.Lock()
+	p.keeper = k
+	p.mu.Unlock()
+	close(p.opened)
+}
+
+// want follows a new configuration.
+func (p *placer) want(cfg *config.Config) {
+	if k := p.get(); k != nil {
+		k.Want(placedServers(cfg))
+	}
+}
+
+// placedServers are the servers that run once.
+func placedServers(cfg *config.Config) map[string]place.Server {
+	list := map[string]place.Server{}
+	for _, schema := range cfg.Schemas {
+		for _, s := range schema.Servers {
+			if schema.Enabled && s.Once() && s.Runnable() {
+				list[s.ID()] = place.Server{On: s.On, Fence: s.Fence}
+			}
+		}
+	}
+	return list
+}
+
+// Where says where a server is.
+func (p *placer) Where(server string) upstream.Spot {
+	k := p.get()
+	if k == nil {
+		return upstream.Spot{Change: p.opened}
+	}
+	spot, change, placed := k.Where(server)
+	s := upstream.Spot{Epoch: spot.Epoch, Hurry: spot.Hurry, Change: change}
+	switch {
+	case !placed: // it is about to be ended
+		s.Change = make(chan struct{})
+	case spot.Kind == place.Here:
+		s.Here = true
+	case spot.Kind == place.There:
+		schema, name, _ := strings.Cut(server, "/")
+		s.Node, s.URL = spot.Owner.Node, peer.PlacedURL(schema, name)
+		owner := peer.Owner{Node: spot.Owner.Node, Boot: spot.Owner.Boot, Address: spot.Owner.Address}
+		s.Transport = &peer.Placed{
+			Node: p.in.Cluster, Owner: owner, Epoch: spot.Epoch,
+			Refused: func() { k.Doubt(server, spot.Epoch) }, Dead: func() { p.dead(k, server, owner, spot.Epoch) },
+		}
+	}
+	return s
+}
+
+// dead tells the others that a replica has ended.
+func (p *placer) dead(k *place.Keeper, server string, o peer.Owner, epoch uint64) {
+	k.Doubt(server, epoch)
+	m := p.in.Members.Load()
+	p.in.Background.Go(func() {
+		if err := m.Bury(context.Background(), o.Node, o.Boot); err != nil {
+			p.in.Log.Debug("telling that a replica has ended", "node", o.Node, "err", err)
+		}
+	})
+}
+
+// Begin enters a process.
+func (p *placer) Begin(server string, epoch uint64) bool {
+	k := p.get()
+	return k != nil && k.Begin(server, epoch)
+}
+
+// End takes a process out.
+func (p *placer) End(server string) {
+	if k := p.get(); k != nil {
+		k.End(server)
+	}
+}
+
+// Doubt notes that a replica does not have a server.
+func (p *placer) Doubt(server string, epoch uint64) {
+	if k := p.get(); k != nil {
+		k.Doubt(server, epoch)
+	}
+}
+
+func (p *placer) holds(server string, epoch uint64) bool {
+	k := p.get()
+	return k != nil && k.Holds(server, epoch)
+}
+
+// Placed counts the servers that run once, by the name of the replica that has
+// them; "none" is nobody.
+func Placed(in *Instance) map[string]int {
+	count := map[string]int{}
+	k := in.placer.get()
+	if k == nil {
+		return count
+	}
+	for _, one := range k.List() {
+		node := one.Node
+		if node == "" {
+			node = "none"
+		}
+		count[node]++
+	}
+	return count
+}
+
+// asked reads for which client another replica asks.
+func asked(ctx context.Context, client string) context.Context {
+	text, err := base64.RawStdEncoding.DecodeString(client)
+	if err != nil {
+		return ctx
+	}
+	return upstream.WithClient(ctx, string(text))
+}
+
+// weight is how many servers this machine takes, compared with others.
+func weight() int { return runtime.NumCPU() }
+
+// Retire tells the balancer and the other replicas that this one is to be left
+// alone: its sessions and its servers go elsewhere.
+func Retire(in *Instance) {
+	in.Draining.Store(true)
+	in.Cluster.Retire()
+	if m := in.Members.Load(); m != nil {
+		m.Changed()
+	}
+	if k := in.placer.get(); k != nil {
+		k.Wake()
+	}
+}
+
+// GiveAway hands the servers that run once and are here to others.
+func GiveAway(ctx context.Context, in *Instance) {
+	k := in.placer.get()
+	if k == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, in.Config.Limits.Drain)
+	defer cancel()
+	k.Leave(ctx)
+}
+
+// LeaveCluster tells the others that this replica ends.
+func LeaveCluster(in *Instance) {
+	if k := in.placer.get(); k != nil {
+		k.Close()
+	}
+	if m := in.Members.Load(); m != nil {
+		m.Close()
+	}
+}
+
+// DrainReplica lets a replica of that name give its servers and sessions to the
+// others, until it is started anew.
+func DrainReplica(ctx context.Context, in *Instance, node string) error {
+	if node == in.Config.Cluster.Node {
+		Retire(in)
+		return nil
+	}
+	for _, m := range ClusterStatus(ctx, in).Members {
+		if m.Node == node {
+			return in.Cluster.Others.Drain(ctx, m.Address)
+		}
+	}
+	return i18n.Errorf("there is no replica called %s: see cluster members", "没有名为 %s 的副本：见 cluster members", node)
+}

@@ -1,0 +1,191 @@
+package instance
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/cluster/natsengine"
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/folders"
+	"mcp-all-in-one/internal/record"
+	"mcp-all-in-one/internal/seal"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// An opener connects to the engine once, for all who use it.
+type opener struct {
+	opt    natsengine.Options
+	mu     sync.Mutex
+	engine *natsengine.Engine
+}
+
+func (o *opener) open() (cluster.Engine, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.engine == nil {
+		e, err := natsengine.Open(o.opt)
+		if err != nil {
+			return nil, err
+		}
+		o.engine = e
+	}
+	return o.engine, nil
+}
+
+func (o *opener) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.engine != nil {
+		o.engine.Close()
+	}
+}
+
+// Shared is what this replica keeps in files and shares with the others. Of a
+// gateway that is alone it is nil, and does nothing.
+type Shared struct {
+	*cluster.Documents
+	log       *slog.Logger
+	engine    opener
+	started   time.Time
+	ctx       context.Context // ends with it
+	stop      context.CancelFunc
+	following sync.WaitGroup
+}
+
+// share is what the replicas of a configuration share; nil without an engine.
+func share(cfg *config.Config, log *slog.Logger) (*Shared, error) {
+	c := &cfg.Cluster
+	if !c.Enabled() || c.Engine != config.EngineNATS {
+		return nil, nil
+	}
+	ring, err := seal.NewRing(c.Name, c.Secrets()...)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shared{log: log, started: time.Now(), engine: opener{opt: natsengine.Options{Cluster: c.Name, Node: c.Node, URLs: c.NATS.URLs, Creds: c.NATS.Creds, Log: log}}}
+	s.Documents = cluster.NewDocuments(cluster.DocumentsOptions{
+		Box: ring.Box(seal.Record), Open: s.engine.open, Log: log,
+		Serials: filepath.Join(folders.StateDir(), "cluster-"+c.Name+".json"),
+	})
+	return s, nil
+}
+
+// Shelf is what a command changes where replicas share it; nil where they do
+// not. Nothing is dialled before that.
+func Shelf(cfg *config.Config) (record.Shelf, error) {
+	s, err := share(cfg, slog.New(slog.DiscardHandler))
+	return s.shelf(), err
+}
+
+// shelf has the documents; nil when this gateway is alone.
+func (s *Shared) shelf() record.Shelf {
+	if s == nil {
+		return nil
+	}
+	return s.Documents
+}
+
+// Share is the shelf, for what writes approvals.
+func (s *Shared) Share() (record.Shelf, error) { return s.shelf(), nil }
+
+// start begins to follow the other replicas.
+func (s *Shared) start(in *Instance, memory *upstream.Memory) {
+	if s == nil {
+		return
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.Put(record.Pins, folder(record.Pins, pinDir()))
+	s.Put(record.Memory, cluster.One(record.Memory, upstream.MemoryFile(memoryPath())))
+	if in.Config.Path != "" && !in.Config.Project {
+		s.Put(record.Approvals, cluster.One(record.Approvals, in.Config.Approvals().Copy()))
+	}
+	s.Follow(record.Pins, in.Set.Repin)
+	s.Follow(record.Memory, memory.Reread)
+	s.Start()
+}
+
+// Follow calls do now, and when another process has changed a document, or one
+// whose name begins so. Of many changes at once it may hear once.
+func (s *Shared) Follow(prefix string, do func()) {
+	if s == nil {
+		return
+	}
+	changed := make(chan struct{}, 1)
+	changed <- struct{}{}
+	s.Watch(prefix, func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	s.following.Go(func() {
+		for {
+			select {
+			case <-changed:
+				do()
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+func (s *Shared) close() {
+	if s == nil {
+		return
+	}
+	s.stop()
+	s.following.Wait()
+	s.Documents.Close()
+	s.engine.close()
+}
+
+// folder is the place of documents that are files of one folder.
+func folder(prefix, dir string) cluster.Place {
+	const ext = ".json"
+	return cluster.Place{
+		Names: func() (names []string) {
+			files, _ := filepath.Glob(filepath.Join(disk.GlobQuote(dir), "*"+ext)) // a folder that cannot be read has none
+			for _, file := range files {
+				names = append(names, prefix+strings.TrimSuffix(filepath.Base(file), ext))
+			}
+			return names
+		},
+		Copy: func(name string) record.Copy {
+			return record.File{Path: filepath.Join(dir, filepath.Base(strings.TrimPrefix(name, prefix))+ext)}
+		},
+	}
+}
+
+// sharedWait is how long a replica that starts waits for what the others have
+// changed. Then it goes on with what it knows.
+const sharedWait = 10 * time.Second
+
+// unread says that this replica has just started, and may not know yet which
+// keys were revoked.
+func (s *Shared) unread() bool {
+	if s == nil || time.Since(s.started) > sharedWait {
+		return false
+	}
+	select {
+	case <-s.Read():
+		return false
+	default:
+		return true
+	}
+}
+
+// openKeys opens a key file, into which the keys of all replicas are copied.
+func (s *Shared) openKeys(path string) (*access.Keys, error) {
+	if s != nil {
+		s.Put(record.Keys, cluster.One(record.Keys, access.KeyFile(path)))
+	}
+	return access.OpenSharedKeys(path, s.shelf())
+}

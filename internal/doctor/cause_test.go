@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/env"
+	"mcp-all-in-one/internal/upstream"
+)
+
+// A server that ended is started again, again and again: between its ends it has
+// the state of one that starts, and the reason of its last end.
+func TestFixOfAServerThatEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		why  error
+		want string
+	}{
+		"true/12 it ended":            {errors.New("the server ended during the handshake: exit status 1"), "run it by hand"},
+		"true/12 it has not answered": {nil, "it runs and does not answer"},
+		"true/12 it was too slow":     {upstream.ErrSlow, "it runs and does not answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &env.Env{Getenv: os.LookupEnv}
+			st := &upstream.Status{State: upstream.Starting}
+			if got := fixFor(a, &config.Server{Command: "true"}, st, test.why); !strings.HasPrefix(got, test.want) {
+				t.Errorf("the fix is %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package rate
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A key says what is counted together: all calls of a principal, its calls of a
+// server, its calls of one tool.
+type key struct{ who, schema, server, tool string }
+
+// A bound is how many calls a minute there may be of what a key names.
+type bound struct {
+	key
+	perMinute int
+}
+
+// A counter has a bucket for each key. A bucket holds as many calls as a minute
+// may have, and fills evenly. One that is full says nothing, and is dropped
+// sooner or later: so there are no more of them than were used in a minute.
+type counter struct {
+	mu      sync.Mutex
+	buckets map[key]*rate.Limiter
+	sweepAt int
+}
+
+// leastSweep is how many buckets are never too many.
+const leastSweep = 1024
+
+// take counts a call against all bounds, or, where one of them is used up,
+// against none. It returns the bound that takes longest to allow the call, and
+// how long that is.
+func (c *counter) take(bounds []bound) (full bound, wait time.Duration) {
+	if len(bounds) == 0 {
+		return full, 0
+	}
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range bounds {
+		// Tokens may be a rounding error short of what has passed.
+		if missing := 1 - 1e-9 - c.bucket(b, now).TokensAt(now); missing > 0 {
+			if d := time.Duration(missing * float64(time.Minute) / float64(b.perMinute)); d >= wait {
+				full, wait = b, max(d, 1)
+			}
+		}
+	}
+	if wait > 0 {
+		return full, wait
+	}
+	for _, b := range bounds {
+		c.buckets[b.key].ReserveN(now, 1)
+	}
+	return full, 0
+}
+
+// bucket is the one of a bound, with what it holds when the bound has changed.
+func (c *counter) bucket(b bound, now time.Time) *rate.Limiter {
+	limit := rate.Limit(float64(b.perMinute) / 60)
+	l := c.buckets[b.key]
+	switch {
+	case l == nil:
+		c.sweep(now)
+		l = rate.NewLimiter(limit, b.perMinute)
+		c.buckets[b.key] = l
+	case l.Burst() != b.perMinute:
+		l.SetLimitAt(now, limit)
+		l.SetBurstAt(now, b.perMinute)
+	}
+	return l
+}
+
+func (c *counter) sweep(now time.Time) {
+	if c.buckets == nil {
+		c.buckets = make(map[key]*rate.Limiter)
+	}
+	if len(c.buckets) < max(c.sweepAt, leastSweep) {
+		return
+	}
+	for k, l := range c.buckets {
+		if l.TokensAt(now) >= float64(l.Burst()) {
+			delete(c.buckets, k)
+		}
+	}
+	c.sweepAt = 2 * len(c.buckets)
+}

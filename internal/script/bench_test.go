@@ -1,0 +1,47 @@
+package script
+
+import (
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+)
+
+// A whole script: in a new process, in one that waits, and a call of it.
+func BenchmarkRun(b *testing.B) {
+	r := newRunner(b)
+	run := func(b *testing.B, code string) {
+		b.Helper()
+		o, err := r.Run(b.Context(), &Job{Code: code, Limits: Limits{CPU: time.Minute}}, nobody{})
+		if err != nil || o.Fault != nil {
+			b.Fatalf("%v %+v", err, o)
+		}
+	}
+	b.Run("new", func(b *testing.B) {
+		for b.Loop() {
+			run(b, "return 1")
+		}
+	})
+	b.Run("waiting", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			r.Warm()
+			r.wg.Wait()
+			c := r.waiting()
+			// It answers once it is there.
+			_, _ = c.conn.Call(b.Context(), &jsonrpc.Request{Method: "ping"})
+			r.mu.Lock()
+			r.warm = c
+			r.mu.Unlock()
+			b.StartTimer()
+			run(b, "return 1")
+		}
+	})
+	b.Run("call", func(b *testing.B) {
+		const calls = 1000
+		for b.Loop() {
+			run(b, "for (let i = 0; i < 1000; i++) await tools.a.b({})")
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/calls, "us/call")
+	})
+}

@@ -1,0 +1,302 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcphttp/httpclient"
+)
+
+// A Placer says where servers run that run once in a cluster. Servers are named
+// by their schema and their name, with a slash between them.
+type Placer interface {
+	// Where says where a server is.
+	Where(server string) Spot
+	// Begin enters a process that is about to be started here; false where the
+	// server is not here any more. End is called when the process has ended.
+	Begin(server string, epoch uint64) bool
+	End(server string)
+	// Doubt notes that the replica that should have a server in an epoch says
+	// that it has not.
+	Doubt(server string, epoch uint64)
+}
+
+// A Spot is where a server is: here, at the URL of another replica, or, without
+// either, nowhere yet.
+type Spot struct {
+	Here      bool
+	Node      string // its name, where it is not here
+	URL       string
+	Transport http.RoundTripper
+	Epoch     uint64
+	// Hurry says that what ran here until now is to end at once.
+	Hurry bool
+	// Change is closed when the server is somewhere else.
+	Change <-chan struct{}
+}
+
+// fencingToken tells a server its epoch, so that what it writes to can refuse
+// an older one.
+const fencingToken = "MCP_FENCING_TOKEN"
+
+const (
+	// onceWait is how long a call waits for a server that moves.
+	onceWait = 30 * time.Second
+	// onceRetry is how long a replica that did not take us is left alone.
+	onceRetry = 100 * time.Millisecond
+	// lostWait is how long calls may go on in a copy that another replica has
+	// replaced.
+	lostWait = 2 * time.Second
+	// onceTries is how often a call is sent again that did not run.
+	onceTries = 5
+)
+
+var (
+	errMoved   = i18n.Errorf("the server moves to another replica", "服务正在迁移到另一个副本")
+	errNowhere = i18n.Errorf("no replica runs the server: none that may have it is there, or the engine of the cluster is away", "没有副本运行该服务：没有可运行它的副本，或集群引擎不可用")
+)
+
+// once is what is special about a server that may run once in a cluster.
+type once struct{ *Upstream }
+
+// on says that the server runs once.
+func (o once) on() bool { return o.opt.Placer != nil && o.server().Once() }
+
+// tries is how often a call is sent again that provably did not run.
+func (o once) tries() int {
+	if o.on() {
+		return onceTries
+	}
+	return 1
+}
+
+// wait is how long a call waits for a server that starts again.
+func (o once) wait() time.Duration {
+	if o.on() {
+		return onceWait
+	}
+	return restartPause
+}
+
+// there says that the connection leads to another replica.
+func (l *link) there() bool { return l.spot != nil && !l.spot.Here }
+
+// eras are the eras that the server is known to speak. Another replica speaks
+// both on its behalf.
+func (o once) eras() eras {
+	if l := o.primary.link.Load(); l != nil && l.there() {
+		return erasBoth
+	}
+	return o.opt.Memory.eras(o.hash)
+}
+
+// learn remembers the eras of a server that is connected to directly.
+func (o once) learn(e eras) {
+	if l := o.primary.link.Load(); l != nil && l.there() {
+		return
+	}
+	o.opt.Memory.setEras(o.hash, e)
+}
+
+// connect opens a connection to a server that runs once, wherever that is.
+// While it moves, it is waited for.
+func (o once) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
+	bound, cancel := context.WithTimeoutCause(ctx, onceWait, errNowhere)
+	defer cancel()
+	for {
+		spot, err := o.await(bound)
+		if err != nil {
+			return nil, err
+		}
+		sp := sp
+		sp.spot = &spot
+		var l *link
+		if spot.Here {
+			l, err = o.start(ctx, s, sp)
+		} else {
+			l, err = o.join(ctx, s, sp)
+		}
+		if err == nil {
+			o.background.Go(func() { accompany(l, o.opt.Placer) })
+			return l, nil
+		}
+		if !errors.Is(err, errMoved) && refusal(err) == nil && (spot.Here || !httpclient.NotSent(err)) {
+			return nil, err
+		}
+		retry := time.NewTimer(onceRetry)
+		select {
+		case <-spot.Change:
+		case <-retry.C:
+		case <-bound.Done():
+			return nil, err
+		}
+		retry.Stop()
+	}
+}
+
+// join connects to another replica, as long as that one has the server: it may
+// stand still, and never answer.
+func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
+	there, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	joined := make(chan struct{})
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer close(joined)
+	watch.Go(func() {
+		select {
+		case <-sp.spot.Change:
+			leave(errMoved)
+		case <-joined:
+		}
+	})
+	l, err := o.connectHTTP(there, s, sp)
+	if err != nil && errors.Is(context.Cause(there), errMoved) {
+		return nil, errMoved
+	}
+	return l, err
+}
+
+// await waits until the server is somewhere.
+func (o once) await(ctx context.Context) (Spot, error) {
+	for {
+		spot := o.opt.Placer.Where(o.server().ID())
+		if spot.Here || spot.URL != "" {
+			return spot, nil
+		}
+		select {
+		case <-spot.Change:
+		case <-ctx.Done():
+			return spot, context.Cause(ctx)
+		}
+	}
+}
+
+// start starts the server on this replica, if it is still the one.
+func (o once) start(ctx context.Context, s *slot, sp spec) (*link, error) {
+	id := o.server().ID()
+	if !o.opt.Placer.Begin(id, sp.spot.Epoch) {
+		return nil, errMoved
+	}
+	l, err := o.connectStdio(ctx, s, sp)
+	if err != nil {
+		o.opt.Placer.End(id)
+		return nil, err
+	}
+	end, closer := sync.OnceFunc(func() { o.opt.Placer.End(id) }), l.closer
+	l.closer = func(ctx context.Context) {
+		closer(ctx)
+		end()
+	}
+	return l, nil
+}
+
+// accompany ends the connection when the server is somewhere else. What is in
+// flight may finish.
+func accompany(l *link, p Placer) {
+	for change := l.spot.Change; ; {
+		select {
+		case <-change:
+		case <-l.done:
+			return
+		case <-l.up.life.Done():
+			return
+		}
+		now := p.Where(l.up.server().ID())
+		if now.Here == l.spot.Here && now.URL == l.spot.URL && now.Epoch == l.spot.Epoch {
+			change = now.Change
+			continue
+		}
+		switch {
+		case !l.spot.Here: // its replica decides how long
+			l.grace = l.up.limits.Drain
+		case now.Hurry:
+			l.child.Kill()
+		case now.URL != "":
+			l.grace = lostWait
+		default:
+			l.grace = l.up.limits.Drain
+		}
+		l.finish(errMoved)
+		return
+	}
+}
+
+// letFinish waits for the calls in flight on a connection whose server is
+// somewhere else by now.
+func letFinish(ctx context.Context, l *link) {
+	if l.spot == nil || l.alive() || !errors.Is(l.err, errMoved) || l.grace == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.grace)
+	defer cancel()
+	tick := time.NewTicker(idleCheck)
+	defer tick.Stop()
+	for l.busy() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *link) busy() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first != nil
+}
+
+// hasLeft says that another replica did not run a call, because the server is
+// about to leave it.
+func hasLeft(l *link, resp *jsonrpc.Response) bool {
+	if !mcp.IsDraining(resp) {
+		return false
+	}
+	l.up.opt.Placer.Doubt(l.up.server().ID(), l.spot.Epoch)
+	return true
+}
+
+// shift leaves the connection to where the server was.
+func (o once) shift(l *link) {
+	o.primary.link.Store(nil)
+	o.setState(Restarting, errMoved)
+	o.log.Info("server moves")
+	o.bury(l)
+}
+
+// Spot is where a server is that runs once in the cluster; false for others.
+func (u *Upstream) Spot() (Spot, bool) {
+	if !(once{u}).on() {
+		return Spot{}, false
+	}
+	return u.opt.Placer.Where(u.server().ID()), true
+}
+
+type clientKey struct{}
+
+// withClient notes in a context for which client of ours a call is made, where
+// that is not another replica's already.
+func withClient(ctx context.Context, c *Caller) context.Context {
+	if c.Peer {
+		return ctx
+	}
+	return context.WithValue(ctx, clientKey{}, c.Principal+"\x00"+c.Session)
+}
+
+// WithClient notes for which client of another replica a call is made.
+func WithClient(ctx context.Context, client string) context.Context {
+	return context.WithValue(ctx, clientKey{}, client)
+}
+
+// ClientFrom is the client that a call is made for; empty where nobody said.
+func ClientFrom(ctx context.Context) string {
+	client, _ := ctx.Value(clientKey{}).(string)
+	return client
+}

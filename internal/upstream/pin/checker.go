@@ -1,0 +1,221 @@
+// Package pin remembers the definitions of tools and prompts and the instructions of
+// servers, and tells what is no longer as it was first seen or last approved.
+package pin
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"sync"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/definition"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// The values of a server's pin.
+const (
+	Off  = "off"
+	Hold = "hold"
+)
+
+// What is pinned.
+const (
+	Tool         = "tool"
+	Prompt       = "prompt"
+	Instructions = "instructions"
+)
+
+// A Change is a tool, a prompt or the instructions of a server that
+// are no longer what was first seen, or last approved, or that are not to be
+// listed unseen.
+type Change struct {
+	// Kind is tool, prompt or instructions.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Withheld says that it is not listed until somebody approves it.
+	Withheld bool `json:"withheld"`
+	// Fingerprint is the new definition's.
+	Fingerprint string              `json:"fingerprint"`
+	Changes     []definition.Change `json:"changes"`
+	// Suspicious are its texts that give orders to the model.
+	Suspicious []definition.Suspicion `json:"suspicious,omitempty"`
+}
+
+// New holds the definitions of the server with that id against pins, which
+// may be nil.
+func New(pins *Store, id string) *Checker { return &Checker{pins: pins, id: id} }
+
+// Approve accepts what changed, as it was shown.
+func (p *Checker) Approve(shown []Change) error { return p.pins.Approve(p.id, shown) }
+
+// A Checker holds the definitions of one server against what is remembered of
+// them.
+type Checker struct {
+	pins *Store
+	id   string
+
+	mu      sync.Mutex
+	kept    *pinFile // what no disk keeps; nil while the file has it all
+	read    pinStamp // the state of the file that was checked against
+	counted uint64   // which definitions counted in it
+	mode    string
+	changed map[string][]Change // by kind
+}
+
+// Check returns the items that may be listed, and what is to be said about
+// those that changed or give orders. What is new is remembered and listed,
+// unless it gives orders and mode is hold.
+func (p *Checker) Check(kind string, items []catalog.Item, mode string) ([]catalog.Item, []catalog.Issue, error) {
+	if p.pins == nil || mode == Off {
+		p.mu.Lock()
+		p.mode = mode
+		delete(p.changed, kind)
+		p.mu.Unlock()
+		return items, nil, nil
+	}
+	suspicions := SuspicionsOf(items)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode = mode
+	book := p.loadLocked()
+	var doubt map[string][]definition.Suspicion
+	if mode == Hold {
+		doubt = suspicions
+	}
+	var err error
+	if book.of(kind).learn(items, doubt, p.pins.shelf != nil) {
+		var kept *pinFile
+		if p.kept != nil {
+			kept = book
+		}
+		err = p.pins.learn(p.id, kind, items, doubt, kept)
+		if p.kept = nil; err != nil {
+			p.kept = book.clone()
+		} else {
+			book = p.pins.load(p.id)
+		}
+		p.read = p.pins.stamp(p.id)
+	}
+	if p.pins.shelf != nil {
+		p.counted = book.counts()
+	}
+	changed := book.of(kind).changes(kind, items, mode == Hold)
+	if p.changed == nil {
+		p.changed = make(map[string][]Change)
+	}
+	p.changed[kind] = changed
+	var issues []catalog.Issue
+	held := make(map[string]bool)
+	for i := range changed {
+		c := &changed[i]
+		held[c.Name] = true
+		issues = append(issues, catalog.Issue{Item: c.Name, Withheld: c.Withheld, Detail: c.text()})
+	}
+	if mode != Hold {
+		return items, append(issues, Doubts(suspicions)...), err
+	}
+	if len(held) > 0 {
+		items = slices.DeleteFunc(slices.Clone(items), func(it catalog.Item) bool { return held[it.Key] })
+	}
+	return items, issues, err
+}
+
+// SuspicionsOf are the items that give orders to the model, by their names.
+func SuspicionsOf(items []catalog.Item) map[string][]definition.Suspicion {
+	found := make(map[string][]definition.Suspicion)
+	for i := range items {
+		if list := definition.Suspicions(items[i].Raw); list != nil {
+			found[items[i].Key] = list
+		}
+	}
+	return found
+}
+
+func Doubts(suspicions map[string][]definition.Suspicion) (issues []catalog.Issue) {
+	for _, name := range slices.Sorted(maps.Keys(suspicions)) {
+		issues = append(issues, catalog.Issue{Item: name, Detail: givesOrders(suspicions[name])})
+	}
+	return issues
+}
+
+func givesOrders(list []definition.Suspicion) i18n.Text {
+	text := i18n.New("it gives orders to the model: %v", "它向模型下达指令：%v", list[0])
+	if n := len(list) - 1; n > 0 {
+		text = andMore(text, n)
+	}
+	return text
+}
+
+func andMore(text i18n.Text, n int) i18n.Text {
+	return i18n.New("%v; and %d more", "%v；另有 %d 处", text, n)
+}
+
+// loadLocked is what is remembered. It is read anew each time: it is as large as
+// all definitions, and lists seldom change.
+func (p *Checker) loadLocked() *pinFile {
+	now := p.pins.stamp(p.id)
+	if p.kept != nil && now == p.read {
+		return p.kept
+	}
+	p.kept, p.read = nil, now
+	return p.pins.load(p.id)
+}
+
+// Outdated says that what was last checked has to be checked again: somebody
+// approved something, or the configuration says otherwise.
+func (p *Checker) Outdated(mode string) bool {
+	if p.pins == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mode == "" || p.mode == mode && (mode == Off || p.pins.stamp(p.id) == p.read) {
+		return false
+	}
+	// Another replica may be shown something else, and say so again and again.
+	return p.pins.shelf == nil || p.mode != mode || p.pins.load(p.id).counts() != p.counted
+}
+
+func (p *Checker) List() []Change {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Concat(p.changed[Tool], p.changed[Prompt], p.changed[Instructions])
+}
+
+// Holds says whether an item is held back.
+func (p *Checker) Holds(kind, name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.changed[kind], func(c Change) bool { return c.Withheld && c.Name == name })
+}
+
+// text says in one line what changed.
+func (c *Change) text() i18n.Text {
+	text := i18n.New("its definition changed", "它的定义发生了变化")
+	if c.Suspicious != nil {
+		text = givesOrders(c.Suspicious)
+	}
+	if c.Withheld {
+		text = i18n.New("%v, so it is withheld until it is approved", "%v，批准之前不会列出", text)
+	}
+	for i, change := range c.Changes {
+		if i == 3 {
+			return andMore(text, len(c.Changes)-i)
+		}
+		text = i18n.New("%v; %s was %v, is %v", "%v；%s 原为 %v，现为 %v", text, change.Path, orNothing(change.Was), orNothing(change.Now))
+	}
+	return text
+}
+
+func orNothing(s string) i18n.Text {
+	if s == "" {
+		return i18n.New("absent", "空")
+	}
+	return i18n.Plain(s)
+}
+
+// sameDefinition says whether two definitions mean the same.
+func sameDefinition(a, b []byte) bool {
+	return bytes.Equal(a, b) || definition.Fingerprint(a) == definition.Fingerprint(b)
+}

@@ -1,0 +1,98 @@
+package pin
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/definition"
+)
+
+// What is written is JSON that reads back as it was, and a file that was cut
+// off keeps what is whole in it.
+func TestPinFile(t *testing.T) {
+	f := newPinFile("main/\"quoted\"")
+	f.of(Tool).learn([]catalog.Item{{Key: "b", Raw: []byte(`{"name":"b"}`)}, {Key: "a\u2028\x01", Raw: []byte(`{"name":"a","x":[1,{"y":"\u00e9"}]}`)}}, nil, false)
+	f.of(Tool).learn([]catalog.Item{{Key: "b", Raw: []byte(`{"name":"b","title":"B"}`)}}, nil, false)
+	f.of(Instructions).learn([]catalog.Item{{Key: Instructions, Raw: []byte(`"Be kind."`)}},
+		map[string][]definition.Suspicion{Instructions: {{}}}, false)
+	raw := f.appendTo(nil)
+
+	var read struct {
+		Server       string
+		Tools        map[string]map[string]json.RawMessage
+		Prompts      map[string]map[string]json.RawMessage
+		Instructions map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &read); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	if read.Server != f.server || len(read.Tools) != 2 || read.Prompts != nil || string(read.Tools["b"]["pending"]) != `{"name":"b","title":"B"}` ||
+		read.Instructions[Instructions]["definition"] != nil || string(read.Instructions[Instructions]["pending"]) != `"Be kind."` {
+		t.Errorf("%s", raw)
+	}
+	if again := readPinFile(f.server, raw).appendTo(nil); !bytes.Equal(again, raw) {
+		t.Errorf("\n%s became\n%s", raw, again)
+	}
+	if other := readPinFile("main/other", raw); len(other.of(Tool)) != 0 {
+		t.Error("another server's file is believed")
+	}
+	for i := range raw {
+		for _, kind := range pinKinds {
+			for name, p := range readPinFile(f.server, raw[:i]).of(kind) {
+				if known := f.of(kind)[name]; known == nil || p.definition != nil && !bytes.Equal(p.definition, known.definition) {
+					t.Fatalf("of %d bytes, %q is %s", i, name, p.definition)
+				}
+			}
+		}
+	}
+}
+
+// A server's definitions are in the catalogue and in the file, not in memory a
+// second time.
+func TestPinnerForgets(t *testing.T) {
+	p := Checker{pins: Open(t.TempDir()), id: "main/a"}
+	items := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
+	for range 2 {
+		if _, _, err := p.Check(Tool, items, ""); err != nil || p.kept != nil {
+			t.Fatalf("%v, kept %v", err, p.kept)
+		}
+	}
+	items[0].Raw = []byte(`{"name":"x","title":"X"}`)
+	if _, issues, err := p.Check(Tool, items, ""); err != nil || len(issues) != 1 || p.kept != nil {
+		t.Errorf("%v, %v, kept %v", issues, err, p.kept)
+	}
+}
+
+// What a disk refuses to keep is not forgotten for what comes next, neither
+// while it refuses nor when it no longer does.
+func TestPinnerOnAFullDisk(t *testing.T) {
+	pins := Open(t.TempDir())
+	p := Checker{pins: pins, id: "main/a"}
+	full := pins.file(p.id) + ".tmp" // a directory cannot be written
+	if err := os.Mkdir(full, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tool := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
+	other := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x","title":"X"}`)}}
+	prompts := []catalog.Item{{Key: "p", Raw: []byte(`{"name":"p"}`)}}
+	for kind, items := range map[string][]catalog.Item{Tool: tool, Prompt: prompts} {
+		if _, _, err := p.Check(kind, items, ""); err == nil {
+			t.Fatal("the disk took it")
+		}
+	}
+	if _, issues, err := p.Check(Tool, other, ""); err == nil || len(issues) != 1 {
+		t.Errorf("while it is full: %v, %v", issues, err)
+	}
+	if err := os.Remove(full); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.Check(Prompt, append(prompts, catalog.Item{Key: "q", Raw: []byte(`{"name":"q"}`)}), ""); err != nil || p.kept != nil {
+		t.Fatalf("%v, kept %v", err, p.kept)
+	}
+	if list := pins.Changed(p.id); len(list) != 1 || list[0].Name != "x" {
+		t.Errorf("when there is room again: %+v", list)
+	}
+}

@@ -1,0 +1,140 @@
+package pin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/definition"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/record"
+)
+
+// ErrChangedAgain is what Approve says about what is no longer what was shown.
+var ErrChangedAgain = i18n.Errorf("it has changed again since it was shown", "显示之后又发生了变化")
+
+// A Store remembers the definitions of tools and prompts and the instructions of
+// servers, a file a server.
+type Store struct {
+	dir   string
+	shelf record.Shelf // nil when nobody shares them
+}
+
+// Open returns the pins in a directory, which need not be there.
+func Open(dir string) *Store { return &Store{dir: dir} }
+
+// OpenShared are pins that replicas share, with copies in a directory.
+func OpenShared(dir string, shelf record.Shelf) *Store { return &Store{dir, shelf} }
+
+func pinName(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}
+
+func (p *Store) file(id string) string { return filepath.Join(p.dir, pinName(id)+".json") }
+
+// document is what is remembered of a server.
+func (p *Store) document(id string) record.Document {
+	return record.On(p.shelf, record.Pins+pinName(id), record.File{Path: p.file(id)})
+}
+
+// A pinStamp tells two states of a file apart.
+type pinStamp struct{ time, size int64 }
+
+func (p *Store) stamp(id string) pinStamp {
+	info, err := os.Stat(p.file(id))
+	if err != nil {
+		return pinStamp{}
+	}
+	return pinStamp{info.ModTime().UnixNano(), info.Size()}
+}
+
+// load reads what is remembered; a file that cannot be read is an empty one.
+func (p *Store) load(id string) *pinFile {
+	raw, err := os.ReadFile(p.file(id))
+	if err != nil {
+		return newPinFile(id)
+	}
+	return readPinFile(id, raw)
+}
+
+// edited is the file of a server after a change.
+func edited(id string, change func(*pinFile)) func([]byte) ([]byte, error) {
+	return func(old []byte) ([]byte, error) {
+		f := readPinFile(id, old)
+		change(f)
+		return f.appendTo(nil), nil
+	}
+}
+
+// learn remembers the items of one kind, alone among all processes. kept is
+// what could not be written before; nil when all was.
+func (p *Store) learn(id, kind string, items []catalog.Item, doubtful map[string][]definition.Suspicion, kept *pinFile) error {
+	if p.shelf != nil { // the others are told later, and the list may be gone by then
+		items = cloneItems(items)
+		if kept != nil {
+			kept = kept.clone()
+		}
+	}
+	return p.document(id).Later(kind, edited(id, func(f *pinFile) {
+		switch {
+		case kept != nil && p.shelf == nil:
+			*f = *kept // the file is as it was when that could not be written
+		case kept != nil:
+			f.join(kept)
+			fallthrough
+		default:
+			f.of(kind).learn(items, doubtful, p.shelf != nil)
+		}
+	}))
+}
+
+func cloneItems(items []catalog.Item) []catalog.Item {
+	own := make([]catalog.Item, len(items))
+	for i := range items {
+		own[i] = catalog.Item{Key: strings.Clone(items[i].Key), Raw: bytes.Clone(items[i].Raw)}
+	}
+	return own
+}
+
+// Changed is what a server, named schema/name, shows that nobody has approved
+// since it changed.
+func (p *Store) Changed(id string) []Change {
+	content := p.load(id)
+	var list []Change
+	for _, kind := range pinKinds {
+		book := content.of(kind)
+		for _, name := range slices.Sorted(maps.Keys(book)) {
+			if book[name].pending != nil {
+				list = append(list, book[name].change(kind, name))
+			}
+		}
+	}
+	return list
+}
+
+// Approve accepts changed definitions, each as it was shown.
+func (p *Store) Approve(id string, shown []Change) error {
+	stale := false
+	err := p.document(id).Change(edited(id, func(f *pinFile) {
+		stale = false
+		for _, c := range shown {
+			known := f.of(c.Kind)[c.Name]
+			if known == nil || known.pending == nil || definition.Fingerprint(known.pending) != c.Fingerprint {
+				stale = true
+				continue
+			}
+			known.definition, known.pending = known.pending, nil
+		}
+	}))
+	if err == nil && stale {
+		return ErrChangedAgain
+	}
+	return err
+}
