@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,10 +19,13 @@ import (
 // A client says how requests to an endpoint look.
 type client struct {
 	endpoint string
+	then     string // where the calls go, once the session is open; empty for the same place
 	modern   bool
 	key      string // bearer token; empty for none
 	method   string
 	tool     string
+	// arguments of the tool; some that look like a search when empty.
+	arguments string
 	// atLeast is how large the first answer must be; the others must be as
 	// large as the first.
 	atLeast int
@@ -54,22 +58,41 @@ type wire struct {
 }
 
 func (c client) dial(ctx context.Context, id int) (*wire, error) {
-	u, err := url.Parse(c.endpoint)
-	if err != nil {
+	w := &wire{client: c}
+	if err := w.connect(ctx, c.endpoint); err != nil {
 		return nil, err
 	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", u.Host)
-	if err != nil {
-		return nil, err
+	err := w.greet()
+	if err == nil && c.then != "" {
+		w.conn.Close()
+		if err = w.connect(ctx, c.then); err != nil {
+			return nil, err
+		}
 	}
-	w := &wire{client: c, host: u.Host, path: u.RequestURI(), conn: conn, in: newMessageReader(conn)}
-	if err := w.open(id); err != nil {
-		conn.Close()
+	if err == nil {
+		err = w.open(id)
+	}
+	if err != nil {
+		w.conn.Close()
 		return nil, err
 	}
 	return w, nil
 }
+
+func (w *wire) connect(ctx context.Context, endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	var d net.Dialer
+	if w.conn, err = d.DialContext(ctx, "tcp", u.Host); err != nil {
+		return err
+	}
+	w.host, w.path, w.in = u.Host, u.RequestURI(), newMessageReader(w.conn)
+	return nil
+}
+
+const searchArguments = `{"pattern":"fox","limit":10}`
 
 const (
 	legacyVersion = "2025-11-25"
@@ -78,20 +101,25 @@ const (
 		`"io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"}}`
 )
 
-// open shakes hands, prepares the request and looks at its first answer in
-// full.
-func (w *wire) open(id int) error {
-	if !w.modern {
-		hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + legacyVersion +
-			`","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}`
-		if err := w.exchange(w.request("POST", "initialize", hello)); err != nil {
-			return fmt.Errorf("initialize: %w", err)
-		}
-		w.session = w.in.header("Mcp-Session-Id")
-		if err := w.exchange(w.request("POST", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
-			return fmt.Errorf("initialized: %w", err)
-		}
+// greet shakes hands.
+func (w *wire) greet() error {
+	if w.modern {
+		return nil
 	}
+	hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + legacyVersion +
+		`","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}`
+	if err := w.exchange(w.request("POST", "initialize", hello)); err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	w.session = w.in.header("Mcp-Session-Id")
+	if err := w.exchange(w.request("POST", "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
+		return fmt.Errorf("initialized: %w", err)
+	}
+	return nil
+}
+
+// open prepares the request and looks at its first answer in full.
+func (w *wire) open(id int) error {
 	w.call = w.request("POST", w.method, w.message(id))
 	if err := w.exchange(w.call); err != nil {
 		return err
@@ -114,7 +142,7 @@ func (w *wire) open(id int) error {
 func (w *wire) message(id int) string {
 	params := ""
 	if w.tool != "" {
-		params = `"name":"` + w.tool + `","arguments":{"pattern":"fox","limit":10}`
+		params = `"name":"` + w.tool + `","arguments":` + cmp.Or(w.arguments, searchArguments)
 	}
 	if w.modern {
 		if params != "" {

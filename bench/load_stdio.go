@@ -93,12 +93,18 @@ func (p *pipe) tool(tool string, atLeast int) error {
 	return nil
 }
 
+// params calls a tool with the params given, without their braces.
+func (p *pipe) params(params string) ([]byte, error) {
+	p.id++
+	return p.ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{%s}}`+"\n", p.id, params))
+}
+
 func (p *pipe) appendCall(dst []byte, tool string) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = strconv.AppendUint(dst, p.id, 10)
 	dst = append(dst, `,"method":"tools/call","params":{"name":"`...)
 	dst = append(dst, tool...)
-	return append(dst, `","arguments":{"pattern":"fox","limit":10}}}`+"\n"...)
+	return append(dst, `","arguments":`+searchArguments+"}}\n"...)
 }
 
 // run keeps n calls in flight for a while. Each answer makes room for the next

@@ -127,6 +127,8 @@ var sections = []section{
 	{"access", measureAccess},
 	{"list", measureList},
 	{"growth", measureGrowth},
+	{"code", measureCode},
+	{"cluster", measureCluster},
 	{"cold", measureCold},
 	{"memory", measureMemory},
 	{"profile", measureProfile},

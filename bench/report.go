@@ -16,6 +16,7 @@ type page struct {
 	cells     []*cell
 	cold      []span
 	residence *residence
+	stop      *span // of a script at its limit
 	profiles  []profile
 	again     int // measurements while others had the processors
 }
@@ -99,6 +100,10 @@ var groupTitles = []struct{ group, title, floor string }{
 	{"access", "Keys and metrics", metricsOff},
 	{"list", "tools/list of 1,000 tools over 10 servers", listDirect},
 	{"growth", "Servers and tools, HTTP to stdio", growthSmall},
+	{"code", "Scripts, one client on stdio; CPU counts the gateway and the script", byExec},
+	{"neighbour", "Scripts and their neighbours, HTTP to stdio", alone},
+	{"forwarded", "Replicas: sessions that another one has, HTTP to HTTP; CPU counts both", atHome},
+	{"placed", "Replicas: a server that runs on another one, HTTP to stdio; CPU counts both", atHome},
 }
 
 // tables renders all cells, one table for each group.

@@ -36,6 +36,8 @@ func (p *page) goals() (must, later []goal) {
 	later = append(later, p.throughput("stdio", "100 B", overStdio, pipeRelay, 0.4, 16)...)
 	later = append(later, p.processorGoals()...)
 	later = append(later, p.otherGoals()...)
+	later = append(later, p.codeGoals()...)
+	later = append(later, p.clusterGoals()...)
 	return must, later
 }
 
