@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,13 +31,14 @@ type backend struct {
 	url     string
 	started chan string   // tokens of wait
 	release chan struct{} // ends wait
+	ended   chan string   // tokens of wait that was cancelled
 	mu      sync.Mutex
 	ran     map[string]int
 }
 
 func newBackend(t testing.TB) *backend {
 	t.Helper()
-	b := &backend{started: make(chan string, 100), release: make(chan struct{}), ran: map[string]int{}}
+	b := &backend{started: make(chan string, 100), ended: make(chan string, 100), release: make(chan struct{}), ran: map[string]int{}}
 	s := mcptest.New("back")
 	tool := func(name string, run func(ctx context.Context, c *mcptest.Call, token string) (any, error)) mcptest.Tool {
 		return mcptest.Tool{Definition: fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name), Run: func(ctx context.Context, c *mcptest.Call) (any, error) {
@@ -52,6 +54,19 @@ func newBackend(t testing.TB) *backend {
 			b.note(token)
 			return mcptest.Text("%s", token), nil
 		}),
+		tool("step", func(ctx context.Context, c *mcptest.Call, token string) (any, error) {
+			b.note(token)
+			c.Progress(ctx, 1, 2, "stepping")
+			return mcptest.Text("%s", token), nil
+		}),
+		tool("large", func(_ context.Context, c *mcptest.Call, token string) (any, error) {
+			var args struct{ Size int }
+			if err := c.Bind(&args); err != nil {
+				return nil, err
+			}
+			b.note(token)
+			return mcptest.Text("%s%s", token, strings.Repeat("x", args.Size)), nil
+		}),
 		tool("wait", func(ctx context.Context, c *mcptest.Call, token string) (any, error) {
 			b.note(token)
 			c.Progress(ctx, 1, 2, "waiting")
@@ -60,6 +75,7 @@ func newBackend(t testing.TB) *backend {
 			case <-b.release:
 				return mcptest.Text("%s", token), nil
 			case <-ctx.Done():
+				b.ended <- token
 				return nil, context.Cause(ctx)
 			}
 		}),
@@ -96,6 +112,7 @@ type replica struct {
 	port, peer string
 	config     string
 	home       string
+	path       string // of the binary; empty for the one of this source
 }
 
 // A cluster is gateways that share a secret.
@@ -111,6 +128,10 @@ type options struct {
 	members bool
 	section string // more of the section cluster
 	servers string // more servers
+	path    string // of another binary than the one of this source
+	// between may say where the others find a replica, and more of the section of
+	// that one; nil for the port itself and nothing.
+	between func(i int, peer string) (advertise, section string)
 }
 
 const secret = "a secret of thirty-two bytes or more"
@@ -131,10 +152,14 @@ func start(t testing.TB, n int, o options) *cluster {
 		members = `,"members":["127.0.0.1:` + strings.Join(ports[n:], `","127.0.0.1:`) + `"]`
 	}
 	for i := range n {
-		r := &replica{t: t, name: string(rune('a' + i)), port: ports[i], peer: "127.0.0.1:" + ports[n+i], home: t.TempDir()}
-		text := fmt.Sprintf(`{"cluster":{"name":"test","node":%q,"peer":%q,"advertise":%[2]q,"secret":%q%s%s},%s"logging":{"level":"debug"},
-			"mcpServers":{"back":{"type":"http","url":%q},"demo":{"command":%q},"old":{"command":%[8]q,"args":["-era","legacy"]}%[9]s}}`,
-			r.name, r.peer, o.secret, members, o.section, o.access, c.back.url, mcptest.Build(t), o.servers)
+		r := &replica{t: t, name: string(rune('a' + i)), port: ports[i], peer: "127.0.0.1:" + ports[n+i], home: t.TempDir(), path: o.path}
+		advertise, own := r.peer, ""
+		if o.between != nil {
+			advertise, own = o.between(i, r.peer)
+		}
+		text := fmt.Sprintf(`{"cluster":{"name":"test","node":%q,"peer":%q,"advertise":%q,"secret":%q%s%s},%s"logging":{"level":"debug"},
+			"mcpServers":{"back":{"type":"http","url":%q},"demo":{"command":%q,"place":"each"},"old":{"command":%[9]q,"args":["-era","legacy"],"place":"each"}%[10]s}}`,
+			r.name, r.peer, advertise, o.secret, members, o.section+own, o.access, c.back.url, mcptest.Build(t), o.servers)
 		r.config = filepath.Join(r.home, "mcp.json")
 		if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -154,7 +179,7 @@ func start(t testing.TB, n int, o options) *cluster {
 func (r *replica) start() {
 	r.t.Helper()
 	r.Process = mcptest.Start(r.t, mcptest.Program{
-		Path: mcptest.BuildProduct(r.t), Args: []string{"http", "--mcp-config", r.config, "--port", r.port},
+		Path: cmp.Or(r.path, mcptest.BuildProduct(r.t)), Args: []string{"http", "--mcp-config", r.config, "--port", r.port},
 		Env: []string{"HOME=" + r.home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_RUNTIME_DIR="},
 	})
 	r.Listening()

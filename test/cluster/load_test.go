@@ -26,26 +26,49 @@ import (
 )
 
 // balance puts a round-robin balancer in front of the replicas and returns its
-// address: the program that HAPROXY or NGINX names, with the file that we ship
-// for it, else one of our own that does the same. It sends nothing again that it
-// has sent.
+// address: the program that HAPROXY names, with the file that we ship for it,
+// else one of our own that does the same. It sends nothing again that it has
+// sent.
 func balance(t *testing.T, c *cluster) string {
 	t.Helper()
 	if path := os.Getenv("HAPROXY"); path != "" {
 		return shipped(t, c, "haproxy.cfg", func(config string) *exec.Cmd { return exec.Command(path, "-db", "-f", config) })
 	}
-	if path := os.Getenv("NGINX"); path != "" {
-		return shipped(t, c, "nginx.conf", func(config string) *exec.Cmd {
-			return exec.Command(path, "-c", config, "-p", filepath.Dir(config))
-		})
+	if os.Getenv("NGINX") != "" {
+		return balanceBlind(t, c)
 	}
-	var turn atomic.Int64
-	up := make([]atomic.Bool, len(c.replicas))
 	ctx, cancel := context.WithCancel(context.Background())
+	up := make([]atomic.Bool, len(c.replicas))
 	var checks sync.WaitGroup
 	for i, r := range c.replicas {
 		checks.Go(func() { check(ctx, r, &up[i]) })
 	}
+	t.Cleanup(func() { cancel(); checks.Wait() })
+	return roundRobin(t, c, up)
+}
+
+// balanceBlind is a balancer that does not ask replicas whether they take
+// requests: the program that NGINX names, or one of our own.
+func balanceBlind(t *testing.T, c *cluster) string {
+	t.Helper()
+	if path := os.Getenv("NGINX"); path != "" {
+		return shipped(t, c, "nginx.conf", func(config string) *exec.Cmd {
+			cmd := exec.Command(path, "-c", config, "-p", filepath.Dir(config))
+			cmd.Env = append(os.Environ(), "NGINX=") // which it would read as its sockets
+			return cmd
+		})
+	}
+	up := make([]atomic.Bool, len(c.replicas))
+	for i := range up {
+		up[i].Store(true)
+	}
+	return roundRobin(t, c, up)
+}
+
+// roundRobin sends each request to the next replica that is up.
+func roundRobin(t *testing.T, c *cluster, up []atomic.Bool) string {
+	t.Helper()
+	var turn atomic.Int64
 	transport := &http.Transport{DisableKeepAlives: true} // a kept connection may be to one that is gone
 	next := func() *url.URL {
 		for range 2 * len(c.replicas) {
@@ -65,7 +88,7 @@ func balance(t *testing.T, c *cluster) string {
 		await(t, "the balancer knows all replicas", up[i].Load)
 	}
 	front := httptest.NewServer(proxy)
-	t.Cleanup(func() { cancel(); checks.Wait(); front.CloseClientConnections(); front.Close() })
+	t.Cleanup(func() { front.CloseClientConnections(); front.Close() })
 	return front.URL
 }
 
@@ -181,9 +204,34 @@ func (y *tally) String() string {
 	return out
 }
 
+// A kind is what a call of a load does.
+type kind struct {
+	tool string
+	size int // of the answer, beside its token
+}
+
+// plain calls do nothing but answer; mixed ones also report progress, ask, and
+// answer at length.
+var (
+	plain = func(int) kind { return kind{tool: "back__echo"} }
+	mixed = func(id int) kind {
+		switch {
+		case id%50 == 7:
+			return kind{tool: "back__ask"}
+		case id%20 == 3:
+			return kind{tool: "back__step"}
+		case id%100 == 42:
+			return kind{"back__large", 1 << 20}
+		case id%10 == 5:
+			return kind{"back__large", 10 << 10}
+		}
+		return kind{tool: "back__echo"}
+	}
+)
+
 // load lets clients call until stop is closed, every second one a modern one.
 // Each goes on with its session, whatever happens.
-func load(t *testing.T, base string, clients int, stop <-chan struct{}, wg *sync.WaitGroup) *tally {
+func load(t *testing.T, base string, clients int, of func(id int) kind, stop <-chan struct{}, wg *sync.WaitGroup) *tally {
 	t.Helper()
 	y := &tally{lost: map[string]int{}}
 	for i := range clients {
@@ -193,7 +241,6 @@ func load(t *testing.T, base string, clients int, stop <-chan struct{}, wg *sync
 		} else {
 			c.Header.Set("Mcp-Protocol-Version", modern)
 			c.Header.Set("Mcp-Method", "tools/call")
-			c.Header.Set("Mcp-Name", "back__echo")
 		}
 		wg.Go(func() {
 			var down time.Time
@@ -203,9 +250,13 @@ func load(t *testing.T, base string, clients int, stop <-chan struct{}, wg *sync
 					return
 				default:
 				}
+				k := of(id)
+				if k.tool == "back__ask" && i%2 == 0 {
+					k.tool = "back__step" // a legacy client would have to read a stream
+				}
 				token := fmt.Sprintf("client-%d-call-%d", i, id)
 				began := time.Now()
-				what, wrong := one(c, i%2 == 1, id, token)
+				what, wrong := one(c, k, i%2 == 1, id, token)
 				y.mu.Lock()
 				switch {
 				case wrong:
@@ -229,37 +280,67 @@ func load(t *testing.T, base string, clients int, stop <-chan struct{}, wg *sync
 }
 
 // one makes one call; what is empty when it was answered.
-func one(c *mcptest.RawHTTP, isModern bool, id int, token string) (what string, wrong bool) {
-	meta := ""
-	if isModern {
-		meta = fmt.Sprintf(`,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}`, modern)
-	}
+func one(c *mcptest.RawHTTP, k kind, isModern bool, id int, token string) (what string, wrong bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"back__echo","arguments":{"token":%q}%s}}`, id, token, meta))
+	want := token + strings.Repeat("x", k.size)
+	m, what, wrong := post(ctx, c, k, isModern, id, token, "")
+	if k.tool == "back__ask" && what == "" {
+		var asked struct {
+			InputRequests map[string]any
+			RequestState  string
+		}
+		if json.Unmarshal(m.Result, &asked) != nil || len(asked.InputRequests) != 1 {
+			return "asked: " + m.Raw, true
+		}
+		for key := range asked.InputRequests {
+			more := fmt.Sprintf(`,"requestState":%q,"inputResponses":{%q:{"action":"accept","content":{"name":"Ada"}}}`, asked.RequestState, key)
+			m, what, wrong = post(ctx, c, k, isModern, id, token, more)
+		}
+		want += " Ada"
+	}
+	if what != "" || wrong {
+		return what, wrong
+	}
+	var result struct{ Content []struct{ Text string } }
+	if json.Unmarshal(m.Result, &result) != nil || len(result.Content) != 1 || result.Content[0].Text != want {
+		return fmt.Sprintf("%.300s", m.Raw), true
+	}
+	return "", false
+}
+
+// post sends one request of a call.
+func post(ctx context.Context, c *mcptest.RawHTTP, k kind, isModern bool, id int, token, more string) (m mcptest.Message, what string, wrong bool) {
+	meta := ""
+	if isModern {
+		c.Header.Set("Mcp-Name", k.tool)
+		meta = fmt.Sprintf(`,"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}`, modern)
+	}
+	reply, err := c.Try(ctx, http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"token":%q,"size":%d}%s,"_meta":{"progressToken":%[1]d%[6]s}}}`, id, k.tool, token, k.size, more, meta))
 	switch {
 	case ctx.Err() != nil:
-		return "no answer in 30 s", true
+		return m, "no answer in 30 s", true
 	case err != nil:
-		return "broken connection", false
+		return m, "broken connection", false
 	case reply.Status == http.StatusBadGateway, reply.Status == http.StatusServiceUnavailable:
-		return fmt.Sprint(reply.Status), false
-	case reply.Status != http.StatusOK || len(reply.Messages) != 1 || string(reply.Messages[0].ID) != fmt.Sprint(id):
-		return fmt.Sprintf("%d %.200s", reply.Status, reply.Body), true
+		return m, fmt.Sprint(reply.Status), false
+	case reply.Status != http.StatusOK:
+		return m, fmt.Sprintf("%d %.200s", reply.Status, reply.Body), true
+	case len(reply.Messages) == 0 || reply.Messages[len(reply.Messages)-1].Method != "":
+		return m, "broken stream", false
 	}
-	m := reply.Messages[0]
+	m = reply.Messages[len(reply.Messages)-1]
+	if string(m.ID) != fmt.Sprint(id) {
+		return m, fmt.Sprintf("%.300s", m.Raw), true
+	}
 	if m.Error != nil {
 		var data struct{ Reason string }
 		if json.Unmarshal(m.Error.Data, &data) != nil || data.Reason == "" {
-			return m.Raw, true
+			return m, m.Raw, true
 		}
-		return data.Reason, false
+		return m, data.Reason, false
 	}
-	var result struct{ Content []struct{ Text string } }
-	if json.Unmarshal(m.Result, &result) != nil || len(result.Content) != 1 || result.Content[0].Text != token {
-		return m.Raw, true
-	}
-	return "", false
+	return m, "", false
 }
 
 // judge holds what happened to what must never happen.
@@ -285,84 +366,126 @@ func (y *tally) judge(t *testing.T, b *backend) {
 // at all.
 func TestKilled(t *testing.T) {
 	t.Run("fault/T45", func(t *testing.T) {
-		kills, clients := 3, 16
-		if os.Getenv("TORTURE") == "full" {
-			kills, clients = 14, 60
-		}
 		c := start(t, 3, options{members: true, access: behindBalancer})
-		base := balance(t, c)
-		stop := make(chan struct{})
-		var wg sync.WaitGroup
-		y := load(t, base, clients, stop, &wg)
-		answered := func() int { y.mu.Lock(); defer y.mu.Unlock(); return y.ok }
-		for i := range kills {
-			before := answered()
-			await(t, "calls are answered", func() bool { return answered() > before+20*clients })
-			r := c.replicas[i%3]
-			r.kill()
-			before = answered()
-			await(t, "calls are answered without it", func() bool { return answered() > before+20*clients })
-			r.start()
-			r.ready()
+		killed(t, "T45", c, plain, size(3, 14), size(16, 60), 0)
+	})
+	t.Run("fault/T37", func(t *testing.T) {
+		var urls []string
+		for _, n := range mcptest.StartNATSCluster(t, 3) {
+			urls = append(urls, n.URL)
 		}
-		close(stop)
-		wg.Wait()
-		y.judge(t, c.back)
-		// A client has one call at a time, so it loses what was on its way when the
-		// replica died; rarely the next one too, sent before anybody has noticed.
-		lost := 0
-		for _, n := range y.lost {
-			lost += n
+		c := start(t, 3, options{section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":["%s"]}`, strings.Join(urls, `","`)), access: behindBalancer})
+		for _, r := range c.replicas {
+			r.sees("a ready, b ready, c ready")
 		}
-		if lost > kills*clients {
-			t.Errorf("%d clients lost %d calls with %d kills", clients, lost, kills)
-		}
-		if worst := slices.Max(append(y.outages, 0)); worst > 2*time.Second {
-			t.Errorf("a client was served again after %v", worst)
-		}
-		t.Logf("T45: %d kills, %d clients, half of them modern: %v", kills, clients, y)
+		killed(t, "T37", c, mixed, size(3, 20), size(16, 200), size(0, 200_000))
 	})
 }
 
+// killed kills one replica after the other while clients call, at least some
+// times, and until so many calls were answered.
+func killed(t *testing.T, id string, c *cluster, of func(int) kind, kills, clients, calls int) {
+	t.Helper()
+	base := balance(t, c)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	y := load(t, base, clients, of, stop, &wg)
+	answered := func() int { y.mu.Lock(); defer y.mu.Unlock(); return y.ok }
+	done := 0
+	for ; done < kills || answered() < calls; done++ {
+		before := answered()
+		await(t, "calls are answered", func() bool { return answered() > before+20*clients })
+		r := c.replicas[done%3]
+		r.kill()
+		before = answered()
+		await(t, "calls are answered without it", func() bool { return answered() > before+20*clients })
+		r.start()
+		r.ready()
+		if t.Failed() {
+			break
+		}
+	}
+	close(stop)
+	wg.Wait()
+	y.judge(t, c.back)
+	// A client has one call at a time, so it loses what was on its way when the
+	// replica died; rarely the next one too, sent before anybody has noticed.
+	lost := 0
+	for _, n := range y.lost {
+		lost += n
+	}
+	if lost > done*clients {
+		t.Errorf("%d clients lost %d calls with %d kills", clients, lost, done)
+	}
+	slices.Sort(y.outages)
+	if n := len(y.outages); n > 0 && y.outages[n*99/100] > 2*time.Second {
+		t.Errorf("99 of 100 clients were served again after %v", y.outages[n*99/100])
+	}
+	t.Logf("%s: %d kills, %d clients, half of them modern: %v", id, done, clients, y)
+}
+
 // TestRolling restarts all replicas, one after the other, under load: no call
-// fails and no session ends.
+// fails and no session ends. A balancer that checks nothing notices only that
+// connections are refused.
 func TestRolling(t *testing.T) {
-	t.Run("fault/T46", func(t *testing.T) {
-		rounds, clients, idle := 1, 12, 10
-		if os.Getenv("TORTURE") == "full" {
-			rounds, idle = 10, 100
-		}
-		c := start(t, 3, options{members: true, section: `,"drainDelay":"2s"`, access: behindBalancer})
-		base := balance(t, c)
-		var sleepers []*mcptest.RawHTTP
-		for i := range idle {
-			s := known(t, c.replicas[i%3].url())
-			s.Initialize(legacy, `{}`)
-			sleepers = append(sleepers, s)
-		}
-		stop := make(chan struct{})
-		var wg sync.WaitGroup
-		y := load(t, base, clients, stop, &wg)
-		for range rounds {
-			for _, r := range c.replicas {
-				r.Signal(syscall.SIGTERM)
-				if code := r.Wait(60 * time.Second); code != 0 {
-					t.Errorf("replica %s ended with %d", r.name, code)
-				}
-				r.start()
-				r.ready()
+	for name, o := range map[string]struct {
+		delay   string
+		balance func(*testing.T, *cluster) string
+	}{"fault/T46": {"5s", balance}, "fault/T46/unnoticed": {"0s", balanceBlind}} {
+		t.Run(name, func(t *testing.T) {
+			rounds, clients, idle := 1, 12, 10
+			if full {
+				rounds, idle = 10, 100
 			}
+			c := start(t, 3, options{members: true, section: fmt.Sprintf(`,"drainDelay":%q`, o.delay), access: behindBalancer})
+			rolling(t, c, o.balance(t, c), rounds, clients, idle)
+		})
+	}
+}
+
+// full says that the tests run in full size.
+var full = os.Getenv("TORTURE") == "full"
+
+// rolling restarts all replicas some times, while clients call and sessions are
+// idle.
+func rolling(t *testing.T, c *cluster, base string, rounds, clients, idle int) {
+	t.Helper()
+	var sleepers []*mcptest.RawHTTP
+	for i := range idle {
+		s := known(t, c.replicas[i%3].url())
+		s.Initialize(legacy, `{}`)
+		sleepers = append(sleepers, s)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	y := load(t, base, clients, plain, stop, &wg)
+	for range rounds {
+		for _, r := range c.replicas {
+			r.Signal(syscall.SIGTERM)
+			if code := r.Wait(60 * time.Second); code != 0 {
+				t.Errorf("replica %s ended with %d", r.name, code)
+			}
+			r.start()
+			r.ready()
 		}
-		close(stop)
-		wg.Wait()
-		y.judge(t, c.back)
-		if len(y.lost) > 0 {
-			t.Errorf("lost calls: %v", y.lost)
-		}
-		for i, s := range sleepers {
-			s.URL = base + "/mcp"
-			wants(t, s.Post(call(i, "back__echo", fmt.Sprint("sleeper ", i))).Answer(t), fmt.Sprint("sleeper ", i))
-		}
-		t.Logf("T46: %d restarts, %d clients and %d idle sessions: %v", 3*rounds, clients, idle, y)
-	})
+	}
+	close(stop)
+	wg.Wait()
+	y.judge(t, c.back)
+	if len(y.lost) > 0 {
+		t.Errorf("lost calls: %v", y.lost)
+	}
+	for i, s := range sleepers {
+		s.URL = base + "/mcp"
+		wants(t, s.Post(call(i, "back__echo", fmt.Sprint("sleeper ", i))).Answer(t), fmt.Sprint("sleeper ", i))
+	}
+	t.Logf("T46: %d restarts, %d clients and %d idle sessions: %v", 3*rounds, clients, idle, y)
+}
+
+// size is how much of something a test does, and in full size.
+func size(short, long int) int {
+	if full {
+		return long
+	}
+	return short
 }

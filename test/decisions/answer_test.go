@@ -36,11 +36,14 @@ func (a answer) String() string {
 var sentences = []struct{ part, reason string }{
 	{"the gateway is shutting down", string(mcp.Draining)},
 	{"the gateway is short of memory", string(mcp.Overloaded)},
+	{"call a minute", string(mcp.RateLimited)},
+	{"2 times in a row", string(mcp.RepeatedCall)},
 	{"needs a person's yes", string(mcp.PolicyDenied)},
 	{"waits for approval", string(mcp.PolicyDenied)},
 	{"not been approved", string(mcp.PolicyDenied)},
 	{"not found", notFound},
 	{"Missing required parameter", badArguments},
+	{"configuration decides argument", badArguments},
 	{"Argument validation failed", badArguments},
 }
 

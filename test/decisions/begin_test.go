@@ -3,7 +3,10 @@ package decisions
 import (
 	"context"
 	"net/http"
+	"regexp"
+	"strconv"
 	"syscall"
+	"time"
 
 	"mcp-all-in-one/internal/mcp"
 )
@@ -72,4 +75,30 @@ func (w *world) addPending() {
 			w.t.Fatalf("adding a server: %v", a)
 		}
 	}
+}
+
+// again finds when a refusal ends, in what the client was told.
+var again = regexp.MustCompile(`again in (\d+) s`)
+
+// useUp makes calls as the principal of a door until it has none left for
+// longer than an attempt takes.
+func (w *world) useUp(id doorID, t target) {
+	w.t.Helper()
+	var try attempt
+	switch {
+	case id == doorStdio:
+		try = callTool(w.piped(legacy), server+"__"+tool)
+	case doors[id].who == "local":
+		try = w.command(".", server+"__"+tool)
+	default: // whatever mode a key has, an endpoint has the tools themselves
+		try = callTool(w.streamable("/s/"+server+"/mcp", doors[id].who, modern), tool)
+	}
+	w.until("the calls are used up", func() bool {
+		said := again.FindStringSubmatch(try(t).raw)
+		if said == nil {
+			return false
+		}
+		seconds, err := strconv.Atoi(said[1])
+		return err == nil && seconds > int(patience/time.Second)/2
+	})
 }

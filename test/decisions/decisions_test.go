@@ -21,7 +21,7 @@ import (
 // A run is what one cell came to.
 type run struct {
 	answer
-	from, to time.Time
+	prepared, from, to time.Time
 }
 
 type place struct {
@@ -90,8 +90,12 @@ func (d *decision) try(t *testing.T) *evidence {
 		for _, e := range door.eras {
 			at := place{doorID(id), e}
 			if try := attempts[at]; try != nil {
+				prepared := time.Now()
+				if d.before != nil && d.cells[id][e].kind != closed {
+					d.before(w, at.door, d.target)
+				}
 				from := time.Now()
-				ev.runs[at] = run{try(d.target), from, time.Now()}
+				ev.runs[at] = run{try(d.target), prepared, from, time.Now()}
 			}
 		}
 	}
@@ -179,12 +183,12 @@ func orLet(reason string) string {
 }
 
 // reached are the requests that a server heard because of a run: from its
-// beginning to the beginning of the next.
+// beginning until the next is prepared.
 func (ev *evidence) reached(r run) (list []heard) {
 	end := time.Now()
 	for _, other := range ev.runs {
-		if other.from.After(r.from) && other.from.Before(end) {
-			end = other.from
+		if other.prepared.After(r.from) && other.prepared.Before(end) {
+			end = other.prepared
 		}
 	}
 	for _, h := range ev.journal {
@@ -225,7 +229,7 @@ func (ev *evidence) check(t *testing.T, door *door, r run, statuses ...string) {
 }
 
 // reasons is the closed set of the gateway, as far as decisions give them.
-var reasons = []mcp.Reason{mcp.Draining, mcp.Overloaded, mcp.PolicyDenied}
+var reasons = []mcp.Reason{mcp.Draining, mcp.Overloaded, mcp.RateLimited, mcp.RepeatedCall, mcp.PolicyDenied}
 
 func (ev *evidence) find(t *testing.T, where string, list []entry, door *door, r run, want entry, statuses []string) {
 	var near []string

@@ -79,8 +79,11 @@ anything is sent to a server. Each cell of the table below is a test with the re
 `
 
 const doorsHead = `
-` + "`draining`, `overloaded` and `policy_denied`" + ` are the reason in the data of the error. The protocol has words of its own for the others. What a key may not
+` + "`draining`, `overloaded`, `rate_limited`, `repeated_call` and `policy_denied`" + ` are the reason in the data of the error. The protocol has words of its own for the others. What a key may not
 see does not exist for it: it is told what it would be told about a name that nobody has.
+
+*ask* also holds for the tools of our own that change the configuration: a call that would remove a server which a person has written or approved waits for a
+person's yes, at the client (elicitation) or else in the inbox, and is refused where nobody can say yes.
 
 ## Doors
 

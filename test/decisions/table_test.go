@@ -15,7 +15,6 @@ const (
 	nothing decisionID = iota
 	draining
 	pressure
-	// A rate by key, server and tool comes here when there is one.
 	scopeSchema
 	scopeServer
 	scopeTool
@@ -26,8 +25,13 @@ const (
 	allowList
 	denyList
 	pinHold
+	rateKey
+	rateServer
+	rateTool
 	headerParams
 	argumentsFit
+	argumentSet
+	repeat
 	ask
 	numDecisions
 )
@@ -52,7 +56,9 @@ type decision struct {
 	// set, the doors are open by then.
 	begin func(w *world)
 	early bool
-	cells cells
+	// before is done for each attempt, by the principal that makes it.
+	before func(w *world, id doorID, t target)
+	cells  cells
 }
 
 // A cell says what is different about one door for one decision. The zero cell
@@ -105,6 +111,7 @@ var (
 	madeByCall = na("a task is made by a call, which was decided", doorTask)
 	noScopes   = na("who started the gateway has no scopes", doorStdio, doorCLI, doorScript)
 	looksOnly  = shut("a read-only key may look at the console, and call nothing there", doorBench, doorSuite)
+	staysOpen  = na("a subscription is not a call: it stays open", doorSubscribe)
 	newSession = mute("a new session is refused", doorSuite, doorCLI, doorScript)
 )
 
@@ -142,12 +149,22 @@ var decisions = [numDecisions]decision{
 		cells: exceptions(direct, madeByCall, toolsOnly)},
 	pinHold: {name: "pin", rule: "pin", about: "`pin: hold`, and the texts of the tool and the prompt give orders to the model", reason: notFound, target: hello,
 		entry: map[string]any{"pin": "hold", envOrders: "1"}, cells: exceptions(direct, madeByCall, na("resources are not pinned", doorRead, doorSubscribe))},
+	rateKey: {name: "rate-key", rule: "rate", about: "`limits.callsPerMinute` is used up", reason: string(mcp.RateLimited), target: hello,
+		settings: map[string]any{"limits": map[string]any{"callsPerMinute": 1}}, before: (*world).useUp, cells: exceptions(direct, madeByCall, staysOpen)},
+	rateServer: {name: "rate-server", rule: "rate", about: "`callsPerMinute` of the server is used up", reason: string(mcp.RateLimited), target: hello,
+		entry: map[string]any{"callsPerMinute": 1}, before: (*world).useUp, cells: exceptions(direct, madeByCall, staysOpen)},
+	rateTool: {name: "rate-tool", rule: "rate", about: "`callsPerMinute` of the tool is used up", reason: string(mcp.RateLimited), target: hello,
+		entry: map[string]any{"tools": map[string]any{tool: map[string]any{"callsPerMinute": 1}}}, before: (*world).useUp, cells: exceptions(direct, madeByCall, toolsOnly)},
 	headerParams: {name: "headers", rule: "headers", about: "the header of an `x-mcp-header` argument has another value", reason: headerMismatch,
 		target: target{map[string]any{"text": "hi", "region": "eu"}, http.Header{"Mcp-Param-Region": {"us"}}},
 		cells: exceptions(direct, madeByCall, toolsOnly, naLegacy("headers of arguments are modern", doorHTTP, doorEndpoint), na("it has no headers", doorSSE, doorStdio, doorBench, doorSuite, doorCLI, doorScript),
 			na("its own arguments are no headers", doorExec, doorAuto, doorRun))},
 	argumentsFit: {name: "arguments", rule: "arguments", about: "a required argument is missing", reason: badArguments, target: target{arguments: map[string]any{}},
 		cells: exceptions(direct, madeByCall, toolsOnly)},
+	argumentSet: {name: "argument-set", rule: "arguments", about: "`arguments` of the tool sets the argument that the call has", reason: badArguments, target: hello,
+		entry: map[string]any{"tools": map[string]any{tool: map[string]any{"arguments": map[string]any{"text": map[string]any{"value": "ours"}}}}}, cells: exceptions(direct, madeByCall, toolsOnly)},
+	repeat: {name: "repeat", rule: "repeat", about: "the same call got the same answer `limits.sameCall` times", reason: string(mcp.RepeatedCall), target: hello,
+		settings: map[string]any{"limits": map[string]any{"sameCall": 2}}, before: (*world).useUp, cells: exceptions(direct, madeByCall, toolsOnly)},
 	ask: {name: "ask", rule: "ask", about: "`ask: true`, and a person says no", reason: string(mcp.PolicyDenied), target: hello,
 		entry: map[string]any{"tools": map[string]any{tool: map[string]any{"ask": true}}}, begin: (*world).decline, cells: exceptions(direct, madeByCall, toolsOnly)},
 }

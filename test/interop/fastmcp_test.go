@@ -2,6 +2,7 @@ package interop
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -53,4 +54,25 @@ func asksAll(t *testing.T, transport func(*testing.T) mcp.Transport) {
 	modern.expect(t, "fast__ask_name", nil, "Hello, Grace!")
 	old.expect(t, "fast__ask_name", nil, "Hello, Grace!")
 	connectGo(t, ours.LatestModern, transport(t)).expect(t, "fast__ask_name", nil, "Hello, Grace!")
+}
+
+// TestCompareAuto holds a tool that asks against a direct connection, in the era
+// that the gateway chooses, and has both answered.
+func TestCompareAuto(t *testing.T) {
+	python, err := filepath.Abs(filepath.Join("scripts", "fastmcp_server.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := mcptest.Start(t, mcptest.Program{Path: filepath.Join(cache, "python", "bin", "python"), Args: []string{python, "http"}}).Listening() + "/mcp"
+	script := filepath.Join(t.TempDir(), "ask.yaml")
+	if err := os.WriteFile(script, []byte("target: "+url+"\ntests:\n  - call: echo\n    args: {message: hi}\n  - call: ask_name\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("true/2 compare finds no difference with auto", func(t *testing.T) {
+		out, code := runProgram(t, "", mcptest.BuildProduct(t), "compare", url, "--script", script, "--protocol", "auto",
+			"--answer", `{"elicitation":{"name":"Ada"}}`, "--json")
+		if code != 0 || strings.Count(out, `"server":"auto"`) != 2 || strings.Contains(out, "the server asks") {
+			t.Errorf("ended with %d: %s", code, out)
+		}
+	})
 }

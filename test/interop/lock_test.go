@@ -102,11 +102,7 @@ func TestLockPyPI(t *testing.T) {
 		}
 	})
 	t.Run("install/lock/pypi file", func(t *testing.T) {
-		found, err := filepath.Glob(filepath.Join(l.dir, "mcp-all-in-one", "prefix", "*", ".venv", "lib", "python*", "site-packages", "mcp_server_time", "server.py"))
-		if err != nil || len(found) != 1 {
-			t.Fatalf("%q, %v", found, err)
-		}
-		name, err := filepath.Rel(l.dir, found[0])
+		name, err := filepath.Rel(l.dir, l.timeServer(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,12 +111,69 @@ func TestLockPyPI(t *testing.T) {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 	})
+	t.Run("install/lock/pypi compiled", func(t *testing.T) { compiledForged(t, l) })
 	t.Run("install/lock/pypi tree", func(t *testing.T) {
 		l.change(t, filepath.Join("mcp.lock.d", "time", "uv.lock"), `hash = "sha256:[0-9a-f]{8}`, `hash = "sha256:00000000`)
 		if text, code := l.run(t, "lock", "verify"); code != 1 || !strings.Contains(text, "its lock file has the tree") {
 			t.Errorf("exit code %d: %s", code, text)
 		}
 	})
+}
+
+// timeServer is the code of the published time server, as it was installed.
+func (l *locker) timeServer(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(l.dir, "mcp-all-in-one", "prefix", "*", ".venv", "lib", "python*", "site-packages", "mcp_server_time", "server.py"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	return found[0]
+}
+
+// forge compiles other code to where Python looks for the compiled form of a
+// file, with the size and the time that Python holds it against.
+const forge = `
+import importlib.util, marshal, os, sys
+source, mark = sys.argv[1:]
+state = os.stat(source)
+code = compile("open(%r, 'w').close()\n" % mark + open(source).read(), source, "exec")
+path = importlib.util.cache_from_source(source)
+os.makedirs(os.path.dirname(path), exist_ok=True)
+with open(path, "wb") as f:
+    f.write(importlib.util.MAGIC_NUMBER + (0).to_bytes(4, "little"))
+    f.write(int(state.st_mtime).to_bytes(4, "little") + state.st_size.to_bytes(4, "little"))
+    f.write(marshal.dumps(code))
+`
+
+// compiledForged shows that compiled code is held to the lock like any other
+// file, and that a server which ran is as it was installed.
+func compiledForged(t *testing.T, l *locker) {
+	source := l.timeServer(t)
+	prefix, _, _ := strings.Cut(source, string(filepath.Separator)+".venv")
+	if err := os.RemoveAll(prefix); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := l.run(t, "lock", "time"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, text)
+	}
+	if text, code := l.run(t, "lock", "verify", "--tools"); code != 0 {
+		t.Fatalf("as it was installed: exit code %d: %s", code, text)
+	}
+	mark := filepath.Join(t.TempDir(), "ran")
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(prefix, ".venv", "bin", "python"), "-c", forge, source, mark).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, args := range [][]string{{"lock", "verify"}, {"lock", "verify", "--tools"}} {
+		if text, code := l.run(t, args...); code != 1 || !regexp.MustCompile(`mcp_server_time/__pycache__/server\.\S+\.pyc in .* is not what was installed`).MatchString(text) {
+			t.Errorf("%v: exit code %d: %s", args, code, text)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the forged code ran")
+	}
+	if err := os.RemoveAll(prefix); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A package of which there is only the source is not built unless a person says

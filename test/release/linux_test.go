@@ -166,10 +166,12 @@ func gone(t *testing.T, root string, paths ...string) {
 func TestUnits(t *testing.T) {
 	root := t.TempDir()
 	must(t, nil, "dpkg", "-x", artefact(t, "linux/"+name+"-"+version+"-linux-amd64.deb"), root)
-	for kind, flag := range map[string]string{"system": "--system", "user": "--user"} {
-		t.Run("get/unit "+kind, func(t *testing.T) {
+	for _, tt := range []struct{ name, kind, dropIn string }{
+		{"system", "system", ""}, {"user", "user", ""}, {"in a cluster", "system", "deploy/cluster/systemd.conf"},
+	} {
+		t.Run("get/unit "+tt.name, func(t *testing.T) {
 			unit := filepath.Join(t.TempDir(), name+".service")
-			text, err := os.ReadFile(filepath.Join(root, "usr/lib/systemd", kind, name+".service"))
+			text, err := os.ReadFile(filepath.Join(root, "usr/lib/systemd", tt.kind, name+".service"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +179,12 @@ func TestUnits(t *testing.T) {
 			if err := os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), "/usr/bin/", root+"/usr/bin/")), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if out := must(t, []string{"XDG_RUNTIME_DIR=" + t.TempDir()}, "systemd-analyze", flag, "--man=no", "verify", unit); strings.Contains(out, name+".service:") {
+			if tt.dropIn != "" {
+				must(t, nil, "mkdir", unit+".d")
+				must(t, nil, "cp", artefact(t, tt.dropIn), unit+".d/cluster.conf")
+			}
+			env := []string{"XDG_RUNTIME_DIR=" + t.TempDir(), "SYSTEMD_UNIT_PATH=" + filepath.Dir(unit) + ":"}
+			if out := must(t, env, "systemd-analyze", "--"+tt.kind, "--man=no", "verify", unit); strings.Contains(out, name+".service") {
 				t.Errorf("systemd says\n%s", out)
 			}
 		})

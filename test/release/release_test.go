@@ -18,10 +18,9 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-const (
-	name    = "mcp-all-in-one"
-	version = mcp.ProductVersion
-)
+const name = "mcp-all-in-one"
+
+var version = mcp.ProductVersion
 
 // artefact is the path of a part of the release.
 func artefact(t *testing.T, path string) string {
@@ -168,6 +167,31 @@ func TestDescriptions(t *testing.T) {
 			t.Errorf("without a key: %d %s", code, out)
 		}
 	})
+}
+
+// TestKubernetes holds what is deployed against the schemas of Kubernetes.
+func TestKubernetes(t *testing.T) {
+	valid := func(t *testing.T, path string) {
+		t.Helper()
+		must(t, nil, tool(t, "kubernetes-validate"), "--strict", path)
+	}
+	chart := artefact(t, "deploy/"+name+"-"+version+".tgz")
+	for replicas, kind := range map[string]string{"1": "Deployment", "3": "StatefulSet"} {
+		t.Run("get/kubernetes replicas "+replicas, func(t *testing.T) {
+			secret := strings.Repeat("k", 64)
+			out := must(t, nil, tool(t, "helm"), "template", "gate", chart, "--set", "replicas="+replicas, "--set", "key="+secret, "--set", "clusterSecret="+secret,
+				"--set", "tlsSecret=cert", "--set", "persistence.enabled=true", "--set", "ingress.enabled=true", "--set", "ingress.host=mcp.example.com")
+			if !strings.Contains(out, "kind: "+kind+"\n") {
+				t.Errorf("no %s in\n%s", kind, out)
+			}
+			path := filepath.Join(t.TempDir(), "chart.yaml")
+			if err := os.WriteFile(path, []byte(out), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			valid(t, path)
+		})
+	}
+	t.Run("get/kubernetes plain", func(t *testing.T) { valid(t, artefact(t, "deploy/kubernetes.yaml")) })
 }
 
 func TestVSIX(t *testing.T) {

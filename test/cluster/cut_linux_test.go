@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+
+	agreed "mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// newProxies makes the server that proxies belong to, with a logger that says
+// nothing: the zero value of whatever type it has.
+func newProxies[M, L any](make func(M, L) *toxiproxy.ApiServer, metrics M) *toxiproxy.ApiServer {
+	var silent L
+	return make(metrics, silent)
+}
+
+// proxy puts a proxy before an address.
+func proxy(t *testing.T, to string) *toxiproxy.Proxy {
+	t.Helper()
+	p := toxiproxy.NewProxy(newProxies(toxiproxy.NewServer, toxiproxy.NewMetricsContainer(nil)), "p", "127.0.0.1:0", to)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// mend lets a proxy that was stopped go on, where it was.
+func mend(t *testing.T, p *toxiproxy.Proxy) {
+	t.Helper()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// poison makes a proxy slow, until the function is called that it returns.
+func poison(t *testing.T, p *toxiproxy.Proxy) (heal func()) {
+	t.Helper()
+	toxic := strings.NewReader(`{"name":"slow","type":"latency","attributes":{"latency":300,"jitter":100}}`)
+	if _, err := p.Toxics.AddToxicJson(toxic); err != nil {
+		t.Fatal(err)
+	}
+	return func() { p.Toxics.ResetToxics(t.Context()) }
+}
+
+// TestCut cuts the ways between replicas and their engine. No call that needs
+// no other way than those left fails, and agreement comes back by itself.
+func TestCut(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	var engine, peers []*toxiproxy.Proxy
+	c, _ := placedWith(t, "", options{between: func(_ int, peer string) (string, string) {
+		engine = append(engine, proxy(t, strings.TrimPrefix(server.URL, "nats://")))
+		peers = append(peers, proxy(t, peer))
+		last := len(peers) - 1
+		return peers[last].Listen, fmt.Sprintf(`,"engine":"nats","nats":{"urls":["nats://%s"]}`, engine[last].Listen)
+	}})
+	for _, r := range c.replicas {
+		wants(t, says(t, r, "before"), "before")
+	}
+	has, others := c.owner(t, c.replicas...)
+	number := map[*replica]int{}
+	for i, r := range c.replicas {
+		number[r] = i
+	}
+	t.Run("fault/T48/engine away", func(t *testing.T) {
+		server.Down()
+		c.serveFor(t, time.Duration(size(3, 300))*time.Second)
+		server.Restart()
+		c.agree(t)
+	})
+	t.Run("fault/T48/one cut off", func(t *testing.T) {
+		cut := engine[number[others[0]]]
+		cut.Stop()
+		c.serveFor(t, time.Duration(size(3, 60))*time.Second)
+		mend(t, cut)
+		c.agree(t)
+	})
+	t.Run("fault/T48/slow", func(t *testing.T) {
+		var heal []func()
+		for _, p := range engine {
+			heal = append(heal, poison(t, p))
+		}
+		c.serveFor(t, time.Duration(size(3, 60))*time.Second)
+		for _, f := range heal {
+			f()
+		}
+		c.agree(t)
+	})
+	t.Run("fault/T48/peers", func(t *testing.T) {
+		s := client(t, has, `{}`)
+		peers[number[has]].Stop()
+		for _, r := range others { // what they have themselves
+			wants(t, client(t, r, `{}`).Post(call(1, "back__echo", "by "+r.name)).Answer(t), "by "+r.name)
+		}
+		wants(t, at(s, has).Post(call(2, "back__echo", "at home")).Answer(t), "at home")
+		mend(t, peers[number[has]])
+		for _, r := range c.replicas {
+			awaitSays(t, r, "healed")
+		}
+		wants(t, s.Post(call(3, "back__echo", "back again")).Answer(t), "back again")
+	})
+}
+
+// serveFor calls at each replica for a while: nothing fails.
+func (c *cluster) serveFor(t *testing.T, d time.Duration) {
+	t.Helper()
+	n := 0
+	for end := time.Now().Add(d); time.Now().Before(end); n++ {
+		r := c.replicas[n%len(c.replicas)]
+		text := fmt.Sprintf("call %d", n)
+		if err := errors.Join(tryCall(t, r, "back__echo", fmt.Sprintf(`{"token":%q}`, text), text), trySays(t, r, text)); err != nil {
+			t.Fatalf("%s was not answered by %s: %v", text, r.name, err)
+		}
+	}
+	t.Logf("T48: %d calls answered, half of them at the server that runs once", 2*n)
+}
+
+// agree waits until all replicas agree again.
+func (c *cluster) agree(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	for _, r := range c.replicas {
+		await(t, r.name+" reaches the engine", func() bool {
+			s, _ := r.status()
+			return s.Engine.State == agreed.EngineReached && len(s.Members) == len(c.replicas)
+		})
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("agreement was back after %v", took)
+	} else {
+		t.Logf("T48: agreement was back after %v", took.Round(time.Millisecond))
+	}
+}

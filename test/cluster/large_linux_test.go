@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// TestLarge hands large answers, slow readers and many streams over.
+func TestLarge(t *testing.T) {
+	c := start(t, 2, options{})
+	home, other := c.replicas[0], c.replicas[1]
+	t.Run("fault/T49/cancel", func(t *testing.T) {
+		s := client(t, home, `{}`)
+		running := at(s, other).Stream(http.MethodPost, call(7, "back__wait", "cancelled"))
+		<-c.back.started
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		s.Post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		select {
+		case token := <-c.back.ended:
+			if token != "cancelled" {
+				t.Errorf("%q ended", token)
+			}
+		case <-ctx.Done():
+			t.Error("the server was not told")
+		}
+		running.Close()
+	})
+	t.Run("fault/T49/streams", func(t *testing.T) {
+		var all []*mcptest.Events
+		for range size(20, 1000) {
+			s := client(t, home, `{}`)
+			all = append(all, at(s, other).Stream(http.MethodGet, ""))
+		}
+		s := client(t, home, `{}`)
+		for i := range 20 {
+			wants(t, at(s, other).Post(call(i, "back__echo", fmt.Sprint("beside ", i))).Answer(t), fmt.Sprint("beside ", i))
+		}
+		for _, e := range all {
+			e.Close()
+		}
+		t.Logf("T49: %d streams handed over", len(all))
+	})
+	t.Run("fault/T49/large", func(t *testing.T) {
+		mb := size(4, 64)
+		peak := map[string]int{}
+		for _, r := range []*replica{home, other} {
+			name := map[*replica]string{home: "local", other: "handed over"}[r]
+			s := client(t, home, `{}`)
+			small := client(t, home, `{}`)
+			clear := quickest(t, at(small, r))
+			ctx, stop := context.WithCancel(t.Context())
+			var readers sync.WaitGroup
+			for i := range 2 {
+				readers.Go(func() { slowly(ctx, t, s, r, 100+i, mb<<20) })
+			}
+			beside := quickest(t, small)
+			stop()
+			readers.Wait()
+			peak[name] = home.peak(t) + other.peak(t)
+			t.Logf("T49: %s: p50 of small calls %v, %v beside two answers of %d MiB to slow readers; peak RSS of both %d MiB", name, clear, beside, mb, peak[name])
+		}
+		if far, near := peak["handed over"], peak["local"]; far > near*12/10+8 {
+			t.Errorf("answers that are handed over take %d MiB, others %d", far, near)
+		}
+	})
+}
+
+// quickest is the median of some small calls.
+func quickest(t *testing.T, s *mcptest.RawHTTP) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for i := range 50 {
+		began := time.Now()
+		wants(t, s.Post(call(i, "back__echo", "small")).Answer(t), "small")
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took[len(took)/2].Round(10 * time.Microsecond)
+}
+
+// slowly reads an answer in small steps, until ctx ends.
+func slowly(ctx context.Context, t *testing.T, s *mcptest.RawHTTP, r *replica, id, size int) {
+	line := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"back__large","arguments":{"token":"large-%[1]d","size":%d}}}`, id, size)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url(), strings.NewReader(line))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	req.Header = s.Header.Clone()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		if ctx.Err() == nil {
+			t.Error(err)
+		}
+		return
+	}
+	defer resp.Body.Close()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := io.CopyN(io.Discard, resp.Body, 16<<10); err != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// peak is the largest memory that the replica has had, in MiB.
+func (r *replica) peak(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	kb, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb >> 10
+}

@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	agreed "mcp-all-in-one/internal/cluster"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// must runs a command that has to succeed.
+func (r *replica) must(args ...string) string {
+	r.t.Helper()
+	out, why, code := r.run(args...)
+	if code != 0 {
+		r.t.Fatalf("%v: exit code %d\n%s%s", args, code, out, why)
+	}
+	return out
+}
+
+// holder is a client with a key.
+func holder(t testing.TB, r *replica, key string) *mcptest.RawHTTP {
+	c := mcptest.NewRawHTTP(t, r.url())
+	c.Header.Set("Authorization", "Bearer "+key)
+	return c
+}
+
+// enters waits until a key opens a replica.
+func enters(t testing.TB, r *replica, key string) {
+	t.Helper()
+	c := holder(t, r, key)
+	await(t, "the key opens replica "+r.name, func() bool {
+		return c.Post(mcptest.InitializeLine(legacy, `{}`)).Status == http.StatusOK
+	})
+}
+
+// soon is how long the others may take to hear of a change.
+const soon = time.Second
+
+// What is decided at one replica counts at the others.
+func TestShared(t *testing.T) {
+	server := mcptest.StartNATS(t)
+	lib := newLibrary(t)
+	c := start(t, 2, options{
+		servers: fmt.Sprintf(`,"lib":{"type":"http","url":%q,"pin":"hold"}`, lib.url),
+		section: fmt.Sprintf(`,"engine":"nats","nats":{"urls":[%q]}`, server.URL), access: `"access":{"enabled":true,"keys":"keys.json"},`,
+	})
+	a, b := c.replicas[0], c.replicas[1]
+	t.Run("cluster/shared/keys", func(t *testing.T) { sharedKeys(t, a, b) })
+	t.Run("cluster/shared/pins", func(t *testing.T) { sharedPins(t, lib, a, b) })
+	t.Run("cluster/shared/approvals", func(t *testing.T) { sharedApprovals(t, lib, a, b) })
+	t.Run("cluster/shared/cut off", func(t *testing.T) { cutOff(t, server, a, b) })
+}
+
+func sharedKeys(t *testing.T, a, b *replica) {
+	key := strings.TrimSpace(a.must("key", "create", "laptop"))
+	enters(t, b, key)
+	if s, _ := b.status(); s.Engine.Shared == 0 {
+		t.Error("the status shows nothing shared")
+	}
+	if list := b.must("key", "ls"); !strings.Contains(list, "laptop") {
+		t.Errorf("b lists %s", list)
+	}
+	s := holder(t, b, key)
+	if m := s.Initialize(legacy, `{}`); m.Error != nil {
+		t.Fatalf("%+v", m.Error)
+	}
+	stream := s.Stream(http.MethodGet, "")
+	ended := make(chan time.Time, 1)
+	go func() {
+		for stream.Next() != nil {
+		}
+		ended <- time.Now()
+	}()
+	a.must("key", "revoke", "laptop")
+	revoked := time.Now()
+	took := (<-ended).Sub(revoked)
+	t.Logf("the stream ended %v after the revocation", took)
+	if took > soon {
+		t.Errorf("the stream ended after %v", took)
+	}
+	if reply := s.Post(call(1, "back__echo", "late")); reply.Status != http.StatusUnauthorized {
+		t.Errorf("status %d: %.200s", reply.Status, reply.Body)
+	}
+}
+
+// A library is a server whose tool changes.
+type library struct {
+	*mcptest.Server
+	url string
+}
+
+func newLibrary(t testing.TB) *library {
+	l := &library{Server: mcptest.New("lib")}
+	l.lends("books")
+	handler, stop := l.HTTP("")
+	front := httptest.NewServer(handler)
+	t.Cleanup(func() { front.Close(); stop() })
+	l.url = front.URL + "/mcp"
+	return l
+}
+
+// lends changes the definition of the tool.
+func (l *library) lends(what string) {
+	l.SetTools(mcptest.Tool{
+		Definition: fmt.Sprintf(`{"name":"borrow","description":"Borrow %s.","inputSchema":{"type":"object"}}`, what),
+		Run:        func(context.Context, *mcptest.Call) (any, error) { return mcptest.Text("%s", what), nil },
+	})
+}
+
+// shows waits until a replica lists a tool, or does not.
+func shows(t testing.TB, r *replica, key, tool string, want bool) {
+	t.Helper()
+	await(t, fmt.Sprintf("replica %s lists %s: %v", r.name, tool, want), func() bool {
+		s := holder(t, r, key)
+		if m := s.Initialize(legacy, `{}`); m.Error != nil {
+			return false
+		}
+		list := s.Post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).Answer(t)
+		return strings.Contains(string(list.Result), "back__echo") && strings.Contains(string(list.Result), tool) == want
+	})
+}
+
+// sharedPins shows that a replica which knows nothing holds a tool back that
+// is not what another one has seen, until somebody approves it there.
+func sharedPins(t *testing.T, lib *library, a, b *replica) {
+	key := strings.TrimSpace(a.must("key", "create", "pins"))
+	for _, r := range []*replica{a, b} {
+		enters(t, r, key)
+		shows(t, r, key, "lib__borrow", true)
+	}
+	b.kill()
+	if err := os.RemoveAll(filepath.Join(b.home, ".local")); err != nil {
+		t.Fatal(err)
+	}
+	lib.lends("whatever you find")
+	b.start()
+	b.ready()
+	shows(t, b, key, "lib__borrow", false)
+	shows(t, a, key, "lib__borrow", false)
+	if list := a.must("approve", "--json"); !strings.Contains(list, `"borrow"`) {
+		t.Errorf("what waits is %s", list)
+	}
+	a.must("approve", "lib", "--yes")
+	shows(t, a, key, "lib__borrow", true)
+	shows(t, b, key, "lib__borrow", true)
+}
+
+// sharedApprovals shows that a server which waits at both replicas starts at
+// both when it is approved at one.
+func sharedApprovals(t *testing.T, lib *library, a, b *replica) {
+	key := strings.TrimSpace(a.must("key", "create", "approvals", "--scope", "admin"))
+	for _, r := range []*replica{a, b} {
+		enters(t, r, key)
+		s := holder(t, r, key)
+		if m := s.Initialize(legacy, `{}`); m.Error != nil {
+			t.Fatalf("%+v", m.Error)
+		}
+		wants(t, s.Post(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"mcp-all-in-one-add-mcp-server","arguments":{"name":"extra","url":%q,"type":"http","apply":true}}}`,
+			lib.url)).Answer(t), "success")
+	}
+	for _, r := range []*replica{a, b} {
+		if list := r.must("approve", "--json"); !strings.Contains(list, `"name":"extra","new":true`) {
+			t.Errorf("at %s waits %s", r.name, list)
+		}
+	}
+	shows(t, b, key, "extra__borrow", false)
+	a.must("approve", "extra", "--yes")
+	began := time.Now()
+	shows(t, b, key, "extra__borrow", true)
+	t.Logf("the server was there %v after it was approved at the other replica", time.Since(began))
+	if list := b.must("approve", "--json"); strings.Contains(list, "extra") {
+		t.Errorf("at b waits %s", list)
+	}
+}
+
+// cutOff shows that replicas go on with what they know while NATS is away, also
+// when they start then, and that changes are refused and say why.
+func cutOff(t *testing.T, server *mcptest.NATS, a, b *replica) {
+	key := strings.TrimSpace(b.must("key", "create", "desk"))
+	enters(t, a, key)
+	server.Down()
+	await(t, "a says that the engine is away", func() bool { s, _ := a.status(); return s.Engine.State == agreed.EngineAway })
+	b.kill()
+	b.start()
+	enters(t, b, key)
+	for _, args := range [][]string{{"key", "create", "other"}, {"key", "revoke", "desk"}} {
+		if _, why, code := a.run(args...); code == 0 || !strings.Contains(why, "no_agreement") {
+			t.Errorf("%v: exit code %d: %s", args, code, why)
+		}
+	}
+	server.Restart()
+	await(t, "b says that the engine is back", func() bool { s, _ := b.status(); return s.Engine.State == agreed.EngineReached })
+	b.must("key", "revoke", "desk")
+	await(t, "the key ends at a", func() bool {
+		return holder(t, a, key).Post(mcptest.InitializeLine(legacy, `{}`)).Status == http.StatusUnauthorized
+	})
+}

@@ -1,0 +1,100 @@
+package interop
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	ours "mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// server-everything lists some tools only to a client that can be asked. Over
+// HTTP a client of either era is shown what it would be shown without the
+// gateway, and can call it.
+func TestOffersDecideWhatIsListed(t *testing.T) {
+	url := everythingOverHTTP(t)
+	needs := []string{"trigger-sampling-request", "trigger-elicitation-request", "get-roots-list"}
+	for _, version := range []string{ours.LatestLegacy, ours.LatestModern} {
+		endpoint := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"url":%q}`, url))).URL + "/mcp"
+		transport := &mcp.StreamableClientTransport{Endpoint: endpoint}
+		t.Run("true/3 "+version+" client that can be asked nothing", func(t *testing.T) {
+			client := mcp.NewClient(&mcp.Implementation{Name: "quiet", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+			session, err := client.Connect(t.Context(), transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			if names := listed(t, session); slices.ContainsFunc(needs, func(name string) bool { return slices.Contains(names, "everything__"+name) }) {
+				t.Errorf("it is shown %q", names)
+			}
+		})
+		t.Run("true/3 "+version+" client that can be asked", func(t *testing.T) {
+			c := connectGo(t, version, transport)
+			names := listed(t, c.ClientSession)
+			for _, name := range needs {
+				if !slices.Contains(names, "everything__"+name) {
+					t.Errorf("it is not shown %s: %q", name, names)
+				}
+			}
+			if text, failed := c.call(t, "everything__trigger-sampling-request", map[string]any{"prompt": "really?"}); failed || !strings.Contains(text, "yes") {
+				t.Errorf("the call of a tool that asks: %s", text)
+			}
+		})
+		t.Run("true/3 "+version+" client that calls without a list", func(t *testing.T) {
+			other := mcptest.Gateway(t, config("everything", fmt.Sprintf(`{"url":%q}`, url))).URL + "/mcp"
+			c := connectGo(t, version, &mcp.StreamableClientTransport{Endpoint: other})
+			if text, failed := c.call(t, "everything__trigger-sampling-request", map[string]any{"prompt": "really?"}); failed || !strings.Contains(text, "yes") {
+				t.Errorf("%s", text)
+			}
+		})
+	}
+}
+
+func listed(t *testing.T, session *mcp.ClientSession) []string {
+	t.Helper()
+	list, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// everythingOverHTTP starts the published server and returns its address.
+func everythingOverHTTP(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	_, port, _ := net.SplitHostPort(address)
+	cmd := exec.Command(node(t), npmServer("server-everything"), "streamableHttp")
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	for late := time.Now().Add(time.Minute); ; {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+			return "http://" + address + "/mcp"
+		}
+		if time.Now().After(late) {
+			t.Fatal(err)
+		}
+	}
+}
