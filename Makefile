@@ -15,7 +15,7 @@ LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/intern
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
 E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms')
 
-.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,6 +106,7 @@ matrix: interop-deps ## every client version before every server version, over s
 
 torture: ## the fault tests in full size; writes docs/torture.md (about an hour)
 	TORTURE=full $(GO) test -count=1 -timeout 3h -v ./test/torture
+	TORTURE=full HAPROXY=$$(command -v haproxy) $(GO) test -count=1 -timeout 3h -v ./test/cluster
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Envelopes|Methods|Servers|Framing' ./internal/gateway
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -run 'Differential|RouteMatrix|OriginMatrix' ./internal/jsonrpc ./internal/cli
 	TORTURE=1 $(GO) test -count=1 -timeout 30m -v -run 'NoChildOutlivesUs|Restarts' ./internal/stdio
@@ -114,7 +115,7 @@ soak: ## 30 minutes of mixed use with faults (SOAK=30m); writes docs/torture.md
 	TORTURE=full SOAK=$(or $(SOAK),30m) $(GO) test -count=1 -timeout 10h -v -run '^TestSoak$$' ./test/torture
 
 fuzz: ## 30 seconds of every fuzz target (FUZZTIME=30s)
-	@grep -rl --include='*_test.go' '^func Fuzz' internal | while read -r file; do \
+	@grep -rl --include='*_test.go' '^func Fuzz' internal test | while read -r file; do \
 	  grep -o '^func Fuzz[A-Za-z0-9_]*' $$file | sed 's/^func //' | while read -r name; do \
 	    echo "$$name ($$(dirname $$file))"; \
 	    $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(or $(FUZZTIME),30s) ./$$(dirname $$file) </dev/null || exit 1; \
@@ -146,6 +147,11 @@ release-again: ## a release from each of two clones in different folders: the sa
 release-test: ## install, use and remove each artefact of dist/ in a clean root
 	packaging/tools.sh >/dev/null
 	DIST=$(abspath $(RELEASE)) $(GO) test -count=1 -timeout 30m -v ./test/release
+	$(MAKE) vscode-test
+
+vscode-test: ## the extension of dist/ in VS Code (code-server), with a browser; UPDATE=1 takes its pictures anew
+	CODE_SERVER=$$(test/browser/code-server.sh) VSIX=$$(echo $(abspath $(RELEASE))/vsix/mcp-tester-linux-x64-*.vsix) \
+	  VSIX_WITHOUT=$$(echo $(abspath $(RELEASE))/vsix/mcp-tester-[0-9]*.vsix) BROWSER_TESTS=code-server.mjs $(GO) test -count=1 -timeout 30m -v ./test/browser
 
 release-tag-check: # the tag says the version that the program says
 	@version=$$($(GO) run . --version | head -n 1); [ "v$$version" = "$(TAG)" ] || { echo "the tag $(TAG) is not v$$version"; exit 1; }

@@ -24,12 +24,13 @@ const (
 	// registryName is the name in the MCP registry.
 	registryName = "io.github.mcp-all-in-one/mcp-all-in-one"
 	image        = "ghcr.io/mcp-all-in-one/mcp-all-in-one"
-	version      = mcp.ProductVersion
 	// releaseKey is the public key of minisign that SHA256SUMS is signed with,
 	// by make release-sign; upgrade replaces nothing in a program without it.
 	// To make a pair: minisign -G -W -p release.pub -s release.key
 	releaseKey = ""
 )
+
+var version = mcp.ProductVersion
 
 // oldNames are the other names that the binary answers to.
 var oldNames = []string{"mcps-proxy", "mcps_proxy", "mcpx", "mcpx-sse", "mcp-tester"}
