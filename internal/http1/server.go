@@ -51,6 +51,9 @@ func (s *Server) Serve(ln net.Listener) error {
 	rest := make(chan error, 1)
 	go func() { rest <- s.std.Serve(over) }()
 	err := s.accept(ln, over)
+	if s.isEnding() {
+		over.fresh.Wait() // what they ask may be for net/http, which is to be there
+	}
 	s.accepting.Done()
 	over.Close()
 	if restErr := <-rest; err == nil {
@@ -140,6 +143,7 @@ func (s *Server) take(nc net.Conn, over *handedOver) {
 		return
 	}
 	s.conns[c] = struct{}{}
+	over.fresh.Add(1)
 	if s.ending {
 		c.retire()
 	}
@@ -148,6 +152,9 @@ func (s *Server) take(nc net.Conn, over *handedOver) {
 
 // drop forgets a connection that ended or was handed over.
 func (s *Server) drop(c *conn) {
+	c.mu.Lock()
+	c.asksLocked()
+	c.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)

@@ -42,6 +42,7 @@ type conn struct {
 	asked   bool   // a request has begun
 	busy    bool   // a request is being answered
 	since   uint64 // the front's sweep before that began
+	given   bool   // net/http has it
 	retired bool   // closed as soon as it is not busy
 	watch   watch  // whether the client is still there
 }
@@ -169,6 +170,9 @@ func (c *conn) readMore(wait time.Duration) error {
 // handOver gives the connection to net/http, which sees it from the beginning
 // of the request that is not ours.
 func (c *conn) handOver() {
+	c.mu.Lock()
+	c.given = true
+	c.mu.Unlock()
 	c.nc.SetReadDeadline(time.Time{})
 	c.nc.SetWriteDeadline(time.Time{})
 	c.over.give(c.nc, c.buf[c.start:c.end])

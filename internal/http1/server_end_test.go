@@ -69,42 +69,44 @@ func TestServerShutdownInWrite(t *testing.T) {
 // TestServerShutdownFirst: who has just connected is answered, once. A request
 // that was sent meanwhile would be lost, and a balancer must not send it again.
 func TestServerShutdownFirst(t *testing.T) {
-	t.Run("fault/T46 a request on its way", func(t *testing.T) {
-		g := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
-		close(g.open)
-		std := newStd(answers)
-		connected := make(chan struct{}, 2)
-		std.ConnState = func(_ net.Conn, state http.ConnState) {
-			if state == http.StateNew {
-				connected <- struct{}{}
+	for name, fields := range map[string]string{"ours": "", "for net/http": "Connection: close\r\n"} {
+		t.Run("fault/T46 a request on its way, "+name, func(t *testing.T) {
+			g := &gate{Listener: listen(t), writing: make(chan struct{}), open: make(chan struct{}), closed: make(chan struct{})}
+			close(g.open)
+			std := newStd(answers)
+			connected := make(chan struct{}, 8)
+			std.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					connected <- struct{}{}
+				}
 			}
-		}
-		f := NewServer(std)
-		go f.Serve(g)
-		asks, silent := dial(t, g.Addr().String()), dial(t, g.Addr().String())
-		<-connected
-		<-connected
-		ended := make(chan error, 1)
-		go func() { ended <- f.Shutdown(t.Context()) }()
-		<-g.closed
-		io.WriteString(asks, post("x")+post("another"))
-		r := bufio.NewReader(asks)
-		resp, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
-			t.Errorf("got %q, %v", body, err)
-		}
-		for name, rest := range map[string]io.Reader{"the one that asked": r, "the silent one": silent} {
-			if more, _ := io.ReadAll(rest); len(more) > 0 {
-				t.Errorf("%s: and then %q", name, more)
+			f := NewServer(std)
+			go f.Serve(g)
+			asks, silent := dial(t, g.Addr().String()), dial(t, g.Addr().String())
+			<-connected
+			<-connected
+			ended := make(chan error, 1)
+			go func() { ended <- f.Shutdown(t.Context()) }()
+			<-g.closed
+			io.WriteString(asks, post("x", fields)+post("another"))
+			r := bufio.NewReader(asks)
+			resp, err := http.ReadResponse(r, nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+			if body, err := io.ReadAll(resp.Body); string(body) != "x" || err != nil {
+				t.Errorf("got %q, %v", body, err)
+			}
+			for name, rest := range map[string]io.Reader{"the one that asked": r, "the silent one": silent} {
+				if more, _ := io.ReadAll(rest); len(more) > 0 {
+					t.Errorf("%s: and then %q", name, more)
+				}
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // TestServerUnreadBody: a connection that cannot go on because the handler did

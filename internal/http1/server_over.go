@@ -11,6 +11,7 @@ type handedOver struct {
 	conns  chan net.Conn
 	once   sync.Once
 	closed chan struct{}
+	fresh  sync.WaitGroup // the connections that have not asked anything yet
 }
 
 func (h *handedOver) Accept() (net.Conn, error) {
@@ -31,8 +32,11 @@ func (h *handedOver) Addr() net.Addr { return h.addr }
 
 // give hands a connection over with what was read of it.
 func (h *handedOver) give(nc net.Conn, read []byte) {
+	b := &begun{Conn: nc, read: read, taken: make(chan struct{})}
 	select {
-	case h.conns <- &begun{Conn: nc, read: read}:
+	case h.conns <- b:
+		// From here on Shutdown of net/http knows of it, and waits for it.
+		<-b.taken
 	case <-h.closed:
 		nc.Close()
 	}
@@ -41,10 +45,13 @@ func (h *handedOver) give(nc net.Conn, read []byte) {
 // A begun connection has been read from.
 type begun struct {
 	net.Conn
-	read []byte
+	read  []byte
+	once  sync.Once
+	taken chan struct{} // closed when net/http reads
 }
 
 func (b *begun) Read(p []byte) (int, error) {
+	b.once.Do(func() { close(b.taken) })
 	if len(b.read) == 0 {
 		return b.Conn.Read(p)
 	}

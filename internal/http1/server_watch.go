@@ -35,13 +35,23 @@ func (c *conn) begin() bool {
 		c.mu.Unlock()
 		return false
 	}
-	c.asked, c.busy, c.since = true, true, c.srv.sweeps.Load()
+	c.asksLocked()
+	c.busy, c.since = true, c.srv.sweeps.Load()
 	c.watch.on = true
 	c.mu.Unlock()
 	if !c.srv.armed.Load() {
 		c.srv.arm()
 	}
 	return true
+}
+
+// asksLocked notes that the connection has had its first request, or will have
+// none here.
+func (c *conn) asksLocked() {
+	if !c.asked {
+		c.asked = true
+		c.over.fresh.Done()
+	}
 }
 
 // context returns the context of the current request.
@@ -177,14 +187,14 @@ func (c *conn) retire() {
 	defer c.mu.Unlock()
 	c.retired = true
 	switch {
-	case c.busy:
+	case c.busy, c.given:
 	case c.asked:
 		c.nc.Close()
 	default:
 		time.AfterFunc(firstWait, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if !c.asked {
+			if !c.asked && !c.given {
 				c.nc.Close()
 			}
 		})
