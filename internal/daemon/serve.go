@@ -159,6 +159,7 @@ func (f *front) Drain(ctx context.Context) {
 	defer cancel()
 	f.mcp.Drain(bound)
 	f.in.Gateway.Drain()
+	f.mcp.Drain(bound) // what began before the gateway refused it
 	if f.in.Cluster != nil {
 		f.in.Cluster.Finish(bound)
 	}
