@@ -156,6 +156,9 @@ func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
 		case <-joined:
 		}
 	})
+	// Another replica speaks both eras, whatever the server does: nothing is to
+	// be found out, and nothing learnt that all replicas would believe.
+	sp.probe = false
 	l, err := o.connectHTTP(there, s, sp)
 	if err != nil && errors.Is(context.Cause(there), errMoved) {
 		return nil, errMoved

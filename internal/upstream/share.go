@@ -80,8 +80,12 @@ func slotKey(b binding, c *Caller) string {
 // call is over.
 func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
-		l, err := u.linkOf(ctx, s, c, mcp.Modern)
-		return l, func() {}, err
+		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
+		if !refusesModern(err) {
+			return l, func() {}, u.unavailable(ctx, err)
+		}
+		// It spoke both eras when it was last asked. It was replaced since.
+		once{u}.learn(erasLegacy)
 	}
 	if l := u.legacySide(ctx, c); l != nil {
 		return l, func() {}, nil
