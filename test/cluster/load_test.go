@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -129,10 +131,13 @@ func (d redispatch) RoundTrip(r *http.Request) (*http.Response, error) {
 	for tries := 0; ; tries++ {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		resp, err := d.Transport.RoundTrip(r)
-		if err == nil || tries == 3 || !strings.Contains(err.Error(), "connect: connection refused") {
+		var dial *net.OpError
+		if err == nil || tries == 3 || !errors.As(err, &dial) || dial.Op != "dial" {
 			return resp, err
 		}
-		r.URL.Host = d.next().Host
+		for i, refused := 0, r.URL.Host; i < 3 && r.URL.Host == refused; i++ {
+			r.URL.Host = d.next().Host
+		}
 	}
 }
 
@@ -229,11 +234,15 @@ var (
 	}
 )
 
+// loads counts the loads so far.
+var loads atomic.Int64
+
 // load lets clients call until stop is closed, every second one a modern one.
 // Each goes on with its session, whatever happens.
 func load(t *testing.T, base string, clients int, of func(id int) kind, stop <-chan struct{}, wg *sync.WaitGroup) *tally {
 	t.Helper()
 	y := &tally{lost: map[string]int{}}
+	nth := loads.Add(1) // a cluster may have several in turn
 	for i := range clients {
 		c := known(t, base+"/mcp")
 		if i%2 == 0 {
@@ -254,7 +263,7 @@ func load(t *testing.T, base string, clients int, of func(id int) kind, stop <-c
 				if k.tool == "back__ask" && i%2 == 0 {
 					k.tool = "back__step" // a legacy client would have to read a stream
 				}
-				token := fmt.Sprintf("client-%d-call-%d", i, id)
+				token := fmt.Sprintf("load-%d-client-%d-call-%d", nth, i, id)
 				began := time.Now()
 				what, wrong := one(c, k, i%2 == 1, id, token)
 				y.mu.Lock()
@@ -309,6 +318,9 @@ func one(c *mcptest.RawHTTP, k kind, isModern bool, id int, token string) (what 
 	return "", false
 }
 
+// ports are what makes the same error of a balancer look different.
+var ports = regexp.MustCompile(`:\d+`)
+
 // post sends one request of a call.
 func post(ctx context.Context, c *mcptest.RawHTTP, k kind, isModern bool, id int, token, more string) (m mcptest.Message, what string, wrong bool) {
 	meta := ""
@@ -323,7 +335,7 @@ func post(ctx context.Context, c *mcptest.RawHTTP, k kind, isModern bool, id int
 	case err != nil:
 		return m, "broken connection", false
 	case reply.Status == http.StatusBadGateway, reply.Status == http.StatusServiceUnavailable:
-		return m, fmt.Sprint(reply.Status), false
+		return m, fmt.Sprintf("%d %.200s", reply.Status, strings.TrimSpace(ports.ReplaceAllString(string(reply.Body), ":N"))), false
 	case reply.Status != http.StatusOK:
 		return m, fmt.Sprintf("%d %.200s", reply.Status, reply.Body), true
 	case len(reply.Messages) == 0 || reply.Messages[len(reply.Messages)-1].Method != "":
@@ -353,10 +365,14 @@ func (y *tally) judge(t *testing.T, b *backend) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var twice []string
 	for token, n := range b.ran {
 		if n > 1 {
-			t.Errorf("%s ran %d times", token, n)
+			twice = append(twice, token)
 		}
+	}
+	if len(twice) > 0 {
+		t.Errorf("%d calls ran more than once, such as %s", len(twice), twice[0])
 	}
 }
 
@@ -431,14 +447,17 @@ func TestRolling(t *testing.T) {
 	for name, o := range map[string]struct {
 		delay   string
 		balance func(*testing.T, *cluster) string
-	}{"fault/T46": {"5s", balance}, "fault/T46/unnoticed": {"0s", balanceBlind}} {
+		// broken is how many calls a restart may break: to close a listener
+		// resets the connection that the kernel took a moment ago.
+		broken int
+	}{"fault/T46": {"5s", balance, 0}, "fault/T46/unnoticed": {"0s", balanceBlind, 1}} {
 		t.Run(name, func(t *testing.T) {
 			rounds, clients, idle := 1, 12, 10
 			if full {
 				rounds, idle = 10, 100
 			}
 			c := start(t, 3, options{members: true, section: fmt.Sprintf(`,"drainDelay":%q`, o.delay), access: behindBalancer})
-			rolling(t, c, o.balance(t, c), rounds, clients, idle)
+			rolling(t, c, o.balance(t, c), rounds, clients, idle, o.broken)
 		})
 	}
 }
@@ -447,8 +466,8 @@ func TestRolling(t *testing.T) {
 var full = os.Getenv("TORTURE") == "full"
 
 // rolling restarts all replicas some times, while clients call and sessions are
-// idle.
-func rolling(t *testing.T, c *cluster, base string, rounds, clients, idle int) {
+// idle. Each restart may break some connections.
+func rolling(t *testing.T, c *cluster, base string, rounds, clients, idle, broken int) {
 	t.Helper()
 	var sleepers []*mcptest.RawHTTP
 	for i := range idle {
@@ -472,8 +491,10 @@ func rolling(t *testing.T, c *cluster, base string, rounds, clients, idle int) {
 	close(stop)
 	wg.Wait()
 	y.judge(t, c.back)
-	if len(y.lost) > 0 {
-		t.Errorf("lost calls: %v", y.lost)
+	for what, n := range y.lost {
+		if !strings.Contains(what, "connection reset") || n > 3*rounds*broken {
+			t.Errorf("lost %d calls: %s", n, what)
+		}
 	}
 	for i, s := range sleepers {
 		s.URL = base + "/mcp"

@@ -18,7 +18,7 @@ func TestReleases(t *testing.T) {
 			for _, r := range c.replicas {
 				r.path = path
 			}
-			rolling(t, c, base, size(1, 5), 12, size(10, 100))
+			rolling(t, c, base, size(1, 5), 12, size(10, 100), 0)
 		}
 	})
 }
