@@ -15,7 +15,8 @@ interface Shared { url: string; log: string }
 
 export class Gateway {
   private cookie = "";
-  private leave = (): void => undefined;
+  /** streams are the open event streams, by what ends them. */
+  private readonly streams = new Set<() => void>();
   /** sessions are those that this window alone opened. */
   private readonly sessions = new Set<string>();
   alive = false;
@@ -35,14 +36,14 @@ export class Gateway {
   private stay(): Promise<void> {
     return new Promise((resolve, reject) => {
       const lost = (): void => { this.alive = false; reject(new Error("the tester has ended")); };
-      this.leave = this.events("/api/v1/events?topics=", () => { this.alive = true; resolve(); }, lost);
+      this.events("/api/v1/events?topics=", () => { this.alive = true; resolve(); }, lost);
     });
   }
 
   /** stop leaves the tester, without the sessions of this window. */
   async stop(): Promise<void> {
     await Promise.allSettled([...this.sessions].map((id) => this.fetch("DELETE", `/api/v1/bench/${id}`)));
-    this.leave();
+    for (const leave of this.streams) leave();
   }
 
   private async login(code: string): Promise<void> {
@@ -82,12 +83,15 @@ export class Gateway {
   events(path: string, on: (chunk: string) => void, ended: () => void): () => void {
     let stopped = false;
     let stream: IncomingMessage | undefined;
+    const leave = (): void => { stopped = true; stream?.destroy(); };
+    const over = (): void => { this.streams.delete(leave); ended(); };
+    this.streams.add(leave);
     this.open("GET", path).then((r) => {
       stream = r;
-      if (stopped || r.statusCode !== 200) { r.destroy(); ended(); return; }
-      r.setEncoding("utf8").on("data", on).on("close", ended).on("error", ended);
-    }, ended);
-    return () => { stopped = true; stream?.destroy(); };
+      if (stopped || r.statusCode !== 200) { r.destroy(); over(); return; }
+      r.setEncoding("utf8").on("data", on).on("close", over).on("error", over);
+    }, over);
+    return leave;
   }
 }
 
