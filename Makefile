@@ -13,9 +13,9 @@ DATE      = $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --f
 MODULE    = $(shell $(GO) list -m)
 LDFLAGS   = -s -w -X $(MODULE)/internal/mcp.commit=$(COMMIT) -X $(MODULE)/internal/mcp.date=$(DATE)
 UNIT      = $(shell $(GO) list ./... | grep -v '/test/')
-E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms')
+E2E       = $(shell $(GO) list ./test/... | grep -v '/test/interop\|/test/requirements\|/test/matrix\|/test/release\|/test/platforms\|/test/guide')
 
-.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
+.PHONY: release release-tag-check release-sign release-minisign release-publish release-again release-test vscode-test platforms actionlint help build run vsix screenshots ui-test vet check test lint cover verify docs e2e interop-deps interop conformance conformance-once guide matrix torture soak fuzz bench bench-compare install uninstall crosscheck clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ conformance-once: interop-deps ## the official conformance suite, once per era, 
 
 conformance: interop-deps ## the official conformance suite before every kind of upstream; writes docs/conformance.md
 	$(GO) test -count=1 -timeout 30m -run '^TestConformance' -v ./test/interop -matrix -update
+
+guide: interop-deps ## published servers and clients with and without the gateway between them; writes docs/interop.md (half an hour, downloads them)
+	$(GO) test -count=1 -timeout 3h -v ./test/guide -update
 
 matrix: interop-deps ## every client version before every server version, over stdio and HTTP on either side, and the SDKs
 	MATRIX=full $(GO) test -count=1 -timeout 20m -v ./test/matrix

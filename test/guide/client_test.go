@@ -1,0 +1,135 @@
+//go:build unix
+
+package guide
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+// before is the server that clients are tried with.
+const before = "@modelcontextprotocol/server-everything@2026.8.31"
+
+// A report is what a client prints: the tools that it lists, and what the tool
+// answered that it called.
+type report struct {
+	Tools []string
+	Text  string
+}
+
+// client runs a client before a server, directly and through the gateway, over
+// stdio and HTTP.
+func (l place) client(t *testing.T, p *peer) row {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	run := l.install(ctx, t, p)
+	config := fmt.Sprintf(`{"mcpServers":{"everything":{"command":"npx","args":["-y",%q],"env":{"PATH":%q}}}}`, before, l.path)
+	port := freePort(t)
+	l.serve(ctx, t, &peer{registry: "npm", packages: []string{before}, args: []string{"streamableHttp"}, env: []string{"PORT=" + port}}, port, "")
+	g := mcptest.Gateway(t, config)
+	r := row{peer: p}
+	for _, way := range []struct {
+		name            string
+		direct, through []string
+	}{
+		{"stdio", []string{"stdio", "npx", "-y", before}, []string{"stdio", mcptest.BuildProduct(t), "stdio", "--mcp-config", mcptest.WriteConfig(t, config)}},
+		{"HTTP", []string{"http", "http://127.0.0.1:" + port + "/mcp"}, []string{"http", g.URL + "/mcp"}},
+	} {
+		cell, ours := compared(run(ctx, append([]string{"echo"}, way.direct...)...))(run(ctx, append([]string{"everything__echo"}, way.through...)...))
+		r.cells = append(r.cells, cell)
+		r.failed = r.failed || ours
+	}
+	return r
+}
+
+// noSuchWay is the exit code of a script whose client has no such transport.
+const noSuchWay = 3
+
+// compared says what came of a client, directly and through the gateway; ours
+// that the gateway is to blame.
+func compared(direct report, err error) func(report, error) (cell string, ours bool) {
+	return func(through report, again error) (string, bool) {
+		if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() == noSuchWay {
+			return "–", false
+		}
+		switch {
+		case err != nil && again != nil:
+			return fmt.Sprintf("fails without the gateway too: %v", again), false
+		case again != nil:
+			return again.Error(), true
+		case err != nil:
+			return fmt.Sprintf("works; directly: %v", err), false
+		case through.Text != direct.Text:
+			return fmt.Sprintf("answers %q instead of %q", through.Text, direct.Text), true
+		}
+		listed := map[string]bool{}
+		for _, name := range through.Tools {
+			listed[name] = true
+		}
+		for _, name := range direct.Tools {
+			if !listed["everything__"+name] {
+				return fmt.Sprintf("does not list %s", name), true
+			}
+		}
+		return fmt.Sprintf("works, %d tools", len(direct.Tools)), false
+	}
+}
+
+// install returns what runs the script of a client.
+func (l place) install(ctx context.Context, t *testing.T, p *peer) func(ctx context.Context, args ...string) (report, error) {
+	t.Helper()
+	script, err := filepath.Abs(filepath.Join("clients", p.args[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := []string{"uv", "run", "--quiet", "--no-project"}
+	if p.registry == "pypi" {
+		for _, pkg := range p.packages {
+			name, version := split(pkg)
+			if version != "" {
+				name += "==" + version
+			}
+			line = append(line, "--with", name)
+		}
+		line = append(line, "python", script)
+	} else {
+		dir := filepath.Join(l.cache, strings.NewReplacer("/", "-", "@", "").Replace(strings.Join(p.packages, "-")))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := l.command(ctx, "npm", append([]string{"install", "--prefix", dir, "--no-audit", "--no-fund"}, p.packages...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		text, err := os.ReadFile(script)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, p.args[0]), text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = []string{"node", filepath.Join(dir, p.args[0])}
+	}
+	return func(ctx context.Context, args ...string) (r report, err error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		var said strings.Builder
+		cmd := l.command(ctx, line[0], append(line[1:], args...)...)
+		cmd.Stderr = &said
+		out, err := cmd.Output()
+		if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() == noSuchWay {
+			return r, err
+		}
+		if err != nil {
+			return r, fmt.Errorf("%w: %s", err, lastLine(said.String()))
+		}
+		return r, json.Unmarshal([]byte(lastLine(string(out))), &r)
+	}
+}

@@ -1,0 +1,299 @@
+//go:build unix
+
+// Package guide runs published servers and clients with and without the gateway
+// between them, and writes docs/interop.md. peers.txt lists them. make guide
+// runs it; it downloads all of them the first time.
+package guide
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mcp-all-in-one/internal/mcptest"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite docs/interop.md from the results")
+	only   = flag.String("only", "", "run only peers whose package contains this")
+)
+
+// patience is how long a peer may take, its download included.
+const patience = 5 * time.Minute
+
+// A peer is a line of peers.txt.
+type peer struct {
+	kind     string // server or client
+	registry string // npm or pypi
+	packages []string
+	args     []string
+	env      []string
+	at       string
+	ignore   []string
+	note     string
+}
+
+// name and version are those of the package itself.
+func (p *peer) name() string    { name, _ := split(p.packages[0]); return name }
+func (p *peer) version() string { _, version := split(p.packages[0]); return version }
+
+func split(pkg string) (name, version string) {
+	at := strings.LastIndex(pkg, "@")
+	if at <= 0 {
+		return pkg, ""
+	}
+	return pkg[:at], pkg[at+1:]
+}
+
+func (p *peer) transport() string {
+	switch {
+	case p.at == "":
+		return "stdio"
+	case strings.HasSuffix(p.at, "/sse"):
+		return "SSE"
+	}
+	return "HTTP"
+}
+
+// readPeers reads peers.txt.
+func readPeers(t *testing.T) (peers []*peer) {
+	t.Helper()
+	text, err := os.ReadFile("peers.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		parts := strings.Split(line, ";")
+		f := strings.Fields(parts[0])
+		p := &peer{kind: f[0], registry: f[1], packages: strings.Split(f[2], ","), args: f[3:]}
+		for _, more := range parts[1:] {
+			key, value, _ := strings.Cut(strings.TrimSpace(more), " ")
+			switch key {
+			case "env":
+				p.env = append(p.env, value)
+			case "at":
+				p.at = value
+			case "ignore":
+				p.ignore = append(p.ignore, value)
+			case "note":
+				p.note = value
+			default:
+				t.Fatalf("peers.txt: %q is not env, at, ignore or note", more)
+			}
+		}
+		if strings.Contains(p.packages[0], *only) {
+			peers = append(peers, p)
+		}
+	}
+	return peers
+}
+
+// A place has what the peers need: Node.js, uv, and a folder that is kept.
+type place struct{ cache, path string }
+
+func prepare(t *testing.T) place {
+	t.Helper()
+	cmd := exec.Command("bash", "../interop/deps.sh")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := strings.TrimSpace(string(out))
+	arch := strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
+	node := filepath.Join(cache, "npm", "node_modules", fmt.Sprintf("node-%s-%s", runtime.GOOS, arch), "bin")
+	return place{filepath.Join(cache, "guide"), strings.Join([]string{node, filepath.Join(cache, "python", "bin"), os.Getenv("PATH")}, string(os.PathListSeparator))}
+}
+
+// command is what runs a peer.
+func (l place) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	path := name
+	for _, dir := range filepath.SplitList(l.path) {
+		if full := filepath.Join(dir, name); !filepath.IsAbs(name) && isFile(full) {
+			path = full
+			break
+		}
+	}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), "PATH="+l.path, "npm_config_loglevel=error")
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// A row is what the page says of a peer.
+type row struct {
+	peer   *peer
+	cells  []string
+	failed bool // by our fault
+}
+
+// TestGuide runs all of them.
+func TestGuide(t *testing.T) {
+	l := prepare(t)
+	var servers, clients []row
+	for _, p := range readPeers(t) {
+		t.Run(p.kind+" "+p.name()+" "+p.transport(), func(t *testing.T) {
+			var r row
+			if p.kind == "server" {
+				r = l.server(t, p)
+				servers = append(servers, r)
+			} else {
+				r = l.client(t, p)
+				clients = append(clients, r)
+			}
+			t.Log(strings.Join(r.cells, " | "))
+			if r.failed {
+				t.Errorf("%s %s: %v", p.name(), p.version(), r.cells)
+			}
+		})
+	}
+	if *update && *only == "" {
+		if err := os.WriteFile("../../docs/interop.md", []byte(page(servers, clients)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fill puts a port and a folder into words of a line.
+func fill(words []string, port, dir string) (filled []string) {
+	for _, w := range words {
+		filled = append(filled, strings.NewReplacer("$PORT", port, "$DIR", dir).Replace(w))
+	}
+	return filled
+}
+
+// launch is the command line of a server.
+func (p *peer) launch(port, dir string) []string {
+	runner := []string{"npx", "-y"}
+	if p.registry == "pypi" {
+		runner = []string{"uvx"}
+	}
+	return append(append(runner, p.packages[0]), fill(p.args, port, dir)...)
+}
+
+// A comparison is what compare --json prints.
+type comparison struct {
+	Pairings []struct {
+		Client, Server string
+		Steps          int
+		Differences    []struct {
+			Step        string
+			Differences []struct{ Path, A, B any }
+		}
+	}
+}
+
+// server compares the answers of a server with those through the gateway, for
+// every pairing of eras.
+func (l place) server(t *testing.T, p *peer) row {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	dir, port := t.TempDir(), ""
+	args := []string{"compare", "--direct", "--no-history", "--json"}
+	for _, path := range p.ignore {
+		args = append(args, "--ignore", path)
+	}
+	if p.at == "" {
+		for _, e := range fill(p.env, "", dir) {
+			args = append(args, "--env", e)
+		}
+		args = append(append(args, "--"), p.launch("", dir)...)
+	} else {
+		port = freePort(t)
+		url := fill([]string{p.at}, port, dir)[0]
+		l.serve(ctx, t, p, port, dir)
+		args = append(args, url)
+	}
+	var said strings.Builder
+	cmd := l.command(ctx, mcptest.BuildProduct(t), args...)
+	cmd.Env = append(cmd.Env, "HOME="+os.Getenv("HOME"), "MCP_AIO_LANG=en")
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	r := row{peer: p}
+	var c comparison
+	if json.Unmarshal(out, &c) != nil || len(c.Pairings) == 0 {
+		r.failed = true
+		r.cells = []string{p.transport(), "", "", fmt.Sprintf("not compared: %v %s", err, lastLine(said.String()))}
+		return r
+	}
+	var eras, different []string
+	steps := 0
+	for _, pair := range c.Pairings {
+		if !slices.Contains(eras, pair.Server) {
+			eras = append(eras, pair.Server)
+		}
+		steps += pair.Steps
+		for _, d := range pair.Differences {
+			different = append(different, fmt.Sprintf("%s client, %s: %v", pair.Client, d.Step, d.Differences))
+		}
+	}
+	r.failed = len(different) > 0
+	shown := "none"
+	if r.failed {
+		shown = strings.Join(different, "; ")
+	}
+	r.cells = []string{p.transport(), strings.Join(eras, " and "), fmt.Sprint(steps), shown}
+	return r
+}
+
+// serve runs a server that listens on a port.
+func (l place) serve(ctx context.Context, t *testing.T, p *peer, port, dir string) {
+	t.Helper()
+	line := p.launch(port, dir)
+	cmd := l.command(ctx, line[0], line[1:]...)
+	cmd.Env = append(cmd.Env, fill(p.env, port, dir)...)
+	mcptest.Detach(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); cmd.Wait() }) // with the processes that npx and uvx started
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+			conn.Close()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%s does not listen on %s", p.name(), port)
+		}
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	return port
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
