@@ -91,7 +91,7 @@ var layers = map[string][]string{
 	"tester/suite":       {"catalog", "jsonrpc", "mcp", "probe", "tester/history", "tester/record"},
 	"web/appframe":       {},
 	"web/visit":          {},
-	"web": {"upstream/pin", "receipt", "web/appframe", "web/visit", "jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
+	"web": {"disk", "upstream/pin", "receipt", "web/appframe", "web/visit", "jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
 		"catalog", "upstream", "builtin", "gateway", "probe", "tester/history", "tester/lint", "tester/record", "tester/suite"},
 	"env":             {"config/edit", "config/approval", "folders", "record", "secrets", "config/problem", "spelling", "config"},
 	"lock":            {"folders", "config", "sandbox"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,21 +29,6 @@ type follower struct {
 	topics []string
 	at     position
 	sub    *traffic.Subscription
-}
-
-// parse reads an id that hub.id made; false when it is from another life of
-// this process.
-func (b *hub) parse(id string) (position, bool) {
-	parts := strings.Split(id, "-")
-	if len(parts) < 3 {
-		return position{}, false
-	}
-	// The boot part may hold dashes of its own.
-	n := len(parts)
-	seq, err1 := strconv.ParseUint(parts[n-2], 36, 64)
-	rev, err2 := strconv.ParseUint(parts[n-1], 36, 64)
-	boot := strings.Join(parts[:n-2], "-")
-	return position{seq, rev}, err1 == nil && err2 == nil && boot == b.boot
 }
 
 // getEvents is the one stream: summaries only, resumable by Last-Event-ID.

@@ -3,7 +3,6 @@ package web
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -75,13 +74,6 @@ func openLogins(dir string, now func() time.Time) (*logins, error) {
 	return l, nil
 }
 
-func newSecret() string {
-	var b [16]byte
-	// rand.Read never fails.
-	_, _ = rand.Read(b[:])
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
-
 // newID names a thing for people, who write it on a command line: it is no
 // flag.
 func newID() string {
@@ -99,7 +91,7 @@ func (l *logins) newCode(who access.Principal) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	expire(l.codes, l.now(), maxCodes-1)
-	code := newSecret()
+	code := rand.Text()
 	l.codes[hashOf(code)] = newGrant(who, l.now().Add(codeLife))
 	return code
 }
@@ -143,7 +135,7 @@ func (l *logins) redeem(code, source string) (session string, who access.Princip
 	}
 	delete(l.codes, key)
 	expire(l.sessions, now, maxLogins-1)
-	session = newSecret()
+	session = rand.Text()
 	l.sessions[hashOf(session)] = newGrant(g.Who, now.Add(loginLife))
 	return session, g.Who, l.saveLocked()
 }
@@ -198,28 +190,6 @@ func (l *logins) saveLocked() error {
 		return err
 	}
 	return writeFile(l.file, data)
-}
-
-// writeFile replaces a file of ours at once, readable by its owner only.
-func writeFile(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if e := tmp.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
 }
 
 func cookieFor(r *http.Request) string {

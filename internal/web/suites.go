@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/tester/suite"
 )
@@ -192,4 +193,12 @@ func (s *suites) finish(key suiteKey, run SuiteRun) {
 // tell says that a test file, or a run of it, has changed.
 func (s *suites) tell(owner, name string) {
 	s.h.hub.publish("tests", owner, map[string]string{"suite": name})
+}
+
+// writeFile replaces a file, readable by its owner only.
+func writeFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return disk.Replace(disk.OS{}, name, data, 0o600)
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"sync"
 	"time"
@@ -39,7 +40,7 @@ func (u *undos) add(run func(context.Context) error) string {
 			delete(u.byID, id)
 		}
 	}
-	id := newSecret()
+	id := rand.Text()
 	u.byID[id] = undo{run, u.now().Add(undoLife)}
 	return id
 }
