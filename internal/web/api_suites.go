@@ -16,6 +16,7 @@ import (
 	"mcp-all-in-one/internal/tester/record"
 	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // suiteBody describes one test file.
@@ -78,14 +79,14 @@ func targetOfSuite(s *suite.Suite) string {
 	case s.URL != "":
 		return s.URL
 	case len(s.Argv()) > 0:
-		return commandLine(s.Argv()[0], s.Argv()[1:])
+		return api.CommandLine(s.Argv()[0], s.Argv()[1:])
 	}
 	return ""
 }
 
-func (h *Handler) getSuites(w http.ResponseWriter, r *request) {
+func (h *Handler) getSuites(w http.ResponseWriter, r *api.Request) {
 	body := suitesBody{Suites: []suiteBody{}}
-	if r.who.MayInspect() {
+	if r.Who.MayInspect() {
 		body.Dir = h.suites.opt.Dir
 	}
 	for _, name := range h.suites.names() {
@@ -93,48 +94,48 @@ func (h *Handler) getSuites(w http.ResponseWriter, r *request) {
 		if err != nil {
 			continue
 		}
-		if b, ok := h.suites.describe(r.who, name, path); ok {
+		if b, ok := h.suites.describe(r.Who, name, path); ok {
 			body.Suites = append(body.Suites, b)
 		}
 	}
-	reply(w, http.StatusOK, body)
+	api.Reply(w, http.StatusOK, body)
 }
 
 // suitePath answers a refusal itself.
-func (h *Handler) suitePath(w http.ResponseWriter, r *request) (string, bool) {
-	path, err := h.suites.path(r.params["suite"])
+func (h *Handler) suitePath(w http.ResponseWriter, r *api.Request) (string, bool) {
+	path, err := h.suites.path(r.Param("suite"))
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 	}
 	return path, err == nil
 }
 
-func (h *Handler) getSuite(w http.ResponseWriter, r *request) {
+func (h *Handler) getSuite(w http.ResponseWriter, r *api.Request) {
 	path, ok := h.suitePath(w, r)
 	if !ok {
 		return
 	}
 	text, err := os.ReadFile(path)
-	body, ok := h.suites.describe(r.who, r.params["suite"], path)
+	body, ok := h.suites.describe(r.Who, r.Param("suite"), path)
 	if err != nil || !ok {
 		noSuite(w, r)
 		return
 	}
 	body.Text = string(text)
-	reply(w, http.StatusOK, body)
+	api.Reply(w, http.StatusOK, body)
 }
 
 // putSuite writes a test file that can be read; another is refused.
-func (h *Handler) putSuite(w http.ResponseWriter, r *request) {
+func (h *Handler) putSuite(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Text string `json:"text"`
 	}
 	path, ok := h.suitePath(w, r)
-	if !ok || !read(w, r.Request, &body) {
+	if !ok || !r.Read(w, &body) {
 		return
 	}
 	if _, err := suite.ParseSuite(path, []byte(body.Text)); err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
 	err := os.MkdirAll(h.suites.opt.Dir, 0o755)
@@ -142,33 +143,33 @@ func (h *Handler) putSuite(w http.ResponseWriter, r *request) {
 		err = writeFile(path, []byte(body.Text))
 	}
 	if err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
-	h.suites.tell("", r.params["suite"])
-	described, _ := h.suites.describe(r.who, r.params["suite"], path)
-	reply(w, http.StatusOK, described)
+	h.suites.tell("", r.Param("suite"))
+	described, _ := h.suites.describe(r.Who, r.Param("suite"), path)
+	api.Reply(w, http.StatusOK, described)
 }
 
-func (h *Handler) deleteSuite(w http.ResponseWriter, r *request) {
+func (h *Handler) deleteSuite(w http.ResponseWriter, r *api.Request) {
 	path, ok := h.suitePath(w, r)
 	if !ok {
 		return
 	}
 	was, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		err = ErrNotFound
+		err = api.ErrNotFound
 	}
 	if err == nil {
 		err = os.Remove(path)
 	}
 	if err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
-	name := r.params["suite"]
+	name := r.Param("suite")
 	h.suites.tell("", name)
-	reply(w, http.StatusOK, map[string]string{"undo": h.undos.add(func(context.Context) error {
+	api.Reply(w, http.StatusOK, map[string]string{"undo": h.undos.add(func(context.Context) error {
 		defer h.suites.tell("", name)
 		return writeFile(path, was)
 	})})
@@ -181,59 +182,59 @@ type suiteRunBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (h *Handler) postSuiteRun(w http.ResponseWriter, r *request) {
+func (h *Handler) postSuiteRun(w http.ResponseWriter, r *api.Request) {
 	var body suiteRunBody
 	path, ok := h.suitePath(w, r)
-	if !ok || !read(w, r.Request, &body) {
+	if !ok || !r.Read(w, &body) {
 		return
 	}
 	suite, err := suite.ReadSuite(path)
-	if err != nil && may(r.who, ScopeAdmin) {
-		failWith(w, r.Request, err)
+	if err != nil && api.May(r.Who, api.ScopeAdmin) {
+		api.FailWith(w, r.Request, err)
 		return
 	}
 	if !h.mayRun(w, r, suite, body.Update) {
 		return
 	}
-	if argv := suite.Argv(); len(argv) > 0 && !confirmed(w, r.Request, argv[0], argv[1:], body.Confirm) {
+	if argv := suite.Argv(); len(argv) > 0 && !api.Confirmed(w, r, argv[0], argv[1:], body.Confirm) {
 		return
 	}
-	if err := h.suites.start(r.who, r.params["suite"], suite, body.Update); err != nil {
-		failWith(w, r.Request, err)
+	if err := h.suites.start(r.Who, r.Param("suite"), suite, body.Update); err != nil {
+		api.FailWith(w, r.Request, err)
 		return
 	}
-	described, _ := h.suites.describe(r.who, r.params["suite"], path)
-	reply(w, http.StatusAccepted, described)
+	described, _ := h.suites.describe(r.Who, r.Param("suite"), path)
+	api.Reply(w, http.StatusAccepted, described)
 }
 
 // noSuite answers that there is no such test file.
-func noSuite(w http.ResponseWriter, r *request) {
-	fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no test file %s", "没有测试文件 %s", r.params["suite"]))
+func noSuite(w http.ResponseWriter, r *api.Request) {
+	api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no test file %s", "没有测试文件 %s", r.Param("suite")))
 }
 
 // mayRun answers a refusal itself. A test file that cannot be read is nil.
-func (h *Handler) mayRun(w http.ResponseWriter, r *request, s *suite.Suite, update bool) bool {
+func (h *Handler) mayRun(w http.ResponseWriter, r *api.Request, s *suite.Suite, update bool) bool {
 	switch {
-	case may(r.who, ScopeAdmin):
+	case api.May(r.Who, api.ScopeAdmin):
 		return true
 	case s != nil && direct(s):
 		refuseDirect(w, r)
-	case !h.seesSuite(r.who, s):
+	case !h.seesSuite(r.Who, s):
 		noSuite(w, r)
 	case update:
-		fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", ScopeAdmin))
+		api.Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", api.ScopeAdmin))
 	default:
 		return true
 	}
 	return false
 }
 
-func (h *Handler) deleteSuiteRun(w http.ResponseWriter, r *request) {
+func (h *Handler) deleteSuiteRun(w http.ResponseWriter, r *api.Request) {
 	h.suites.mu.Lock()
-	p := h.suites.running[suiteKey{r.who.ID, r.params["suite"]}]
+	p := h.suites.running[suiteKey{r.Who.ID, r.Param("suite")}]
 	h.suites.mu.Unlock()
 	if p == nil {
-		fail(w, r.Request, http.StatusGone, "gone", i18n.New("this run has ended", "这次运行已结束"))
+		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this run has ended", "这次运行已结束"))
 		return
 	}
 	p.cancel()
@@ -250,22 +251,22 @@ type draftBody struct {
 
 // postDraft makes a test file from calls that really happened. It is not
 // saved.
-func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
+func (h *Handler) postDraft(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Q string `json:"q"`
 		// Run is one run of the Bench instead.
 		Run string `json:"run"`
 	}
-	if !read(w, r.Request, &body) {
+	if !r.Read(w, &body) {
 		return
 	}
 	if body.Run != "" {
 		h.draftRun(w, r, body.Run)
 		return
 	}
-	f, err := filter(r.who, body.Q)
+	f, err := filter(r.Who, body.Q)
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
 		return
 	}
 	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
@@ -289,14 +290,14 @@ func (h *Handler) postDraft(w http.ResponseWriter, r *request) {
 		out.Text = string(suite.SuiteFrom(from, turns))
 	}
 	out.Calls = len(turns)
-	reply(w, http.StatusOK, out)
+	api.Reply(w, http.StatusOK, out)
 }
 
 // draftRun writes the test file of one run.
-func (h *Handler) draftRun(w http.ResponseWriter, r *request, id string) {
-	k, ok := h.history.of(r.who.ID).Get(id)
+func (h *Handler) draftRun(w http.ResponseWriter, r *api.Request, id string) {
+	k, ok := h.history.of(r.Who.ID).Get(id)
 	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
 		return
 	}
 	t := record.Turn{Method: k.Method, Params: k.Params, Took: k.Total, Err: k.Error}
@@ -307,14 +308,14 @@ func (h *Handler) draftRun(w http.ResponseWriter, r *request, id string) {
 		t.Result = json.RawMessage(`{"isError":true}`)
 	case "error":
 	default:
-		fail(w, r.Request, http.StatusUnprocessableEntity, "refused", i18n.New("only a run that was answered can be a test", "只有得到回答的运行才能存为测试"))
+		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "refused", i18n.New("only a run that was answered can be a test", "只有得到回答的运行才能存为测试"))
 		return
 	}
 	out := draftBody{Servers: []string{}, Calls: 1, Text: string(suite.SuiteFrom(k.From, []record.Turn{t}))}
 	if k.From != nil && k.From.Server != "" {
 		out.Server, out.Servers = k.From.Server, []string{k.From.Server}
 	}
-	reply(w, http.StatusOK, out)
+	api.Reply(w, http.StatusOK, out)
 }
 
 // turn is one call to a server as a test can repeat it.

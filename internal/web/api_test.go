@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 func TestOpenAPIDescribesEveryRoute(t *testing.T) {
@@ -36,11 +37,11 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		}
 	}
 	for _, r := range (&Handler{}).table() {
-		scope := r.scope
+		scope := r.Scope
 		if scope == "" {
 			scope = "none"
 		}
-		served = append(served, r.method+" /"+r.pattern+" scope: "+scope)
+		served = append(served, r.Method+" /"+r.Pattern+" scope: "+scope)
 	}
 	slices.Sort(described)
 	slices.Sort(served)
@@ -50,7 +51,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	var list []Server
 	c.get("servers", &list)
 	if len(list) != 3 || list[1].Name != "demo" {
@@ -62,7 +63,7 @@ func TestServers(t *testing.T) {
 	c.want(404, "GET", "servers/default/nobody", nil)
 
 	entry := map[string]any{"command": "npx", "args": []string{"-y", "it's"}}
-	var refused apiError
+	var refused api.Refusal
 	if err := json.Unmarshal(c.want(409, "PUT", "servers/default/new", map[string]any{"entry": entry}), &refused); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestServers(t *testing.T) {
 }
 
 func TestTraffic(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	detach := c.opt.Traffic.Attach()
 	defer detach()
 	for i := range 5 {
@@ -164,7 +165,7 @@ func (c *console) events(query, last string, f func(event, data, id string) bool
 }
 
 func TestEvents(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	var seen []string
 	var last string
 	c.events("topics=servers,traffic", "", func(event, data, id string) bool {
@@ -202,7 +203,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestValidateAndSettings(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	var out struct{ Problems []Problem }
 	body := map[string]any{"schema": json.RawMessage(`{"properties":{"n":{"maximum":100}}}`), "value": json.RawMessage(`{"n":500}`)}
 	if err := json.Unmarshal(c.want(200, "POST", "validate", body), &out); err != nil {

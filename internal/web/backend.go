@@ -13,19 +13,6 @@ import (
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
-// Kept stands where a secret is: the API shows it instead of the value, and an
-// entry that is saved with it keeps the value that is stored.
-const Kept = "***"
-
-var (
-	// ErrNotFound is returned by a backend for a name it does not know.
-	ErrNotFound = i18n.Errorf("not found", "未找到")
-	// ErrChanged is returned for a change that is not the one that was shown.
-	ErrChanged = i18n.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
-	// ErrOwnRequest is returned to a principal who allows what it asked for.
-	ErrOwnRequest = i18n.Errorf("you asked for this yourself; somebody else has to approve it", "这是你自己提出的请求，须由他人批准")
-)
-
 var errClosed = i18n.Errorf("the console is closing", "控制台正在关闭")
 
 // Servers is what is configured, and how it is doing.

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -249,7 +250,7 @@ func masked(m map[string]string) map[string]string {
 	}
 	out := make(map[string]string, len(m))
 	for k := range m {
-		out[k] = Kept
+		out[k] = api.Kept
 	}
 	return out
 }

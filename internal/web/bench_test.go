@@ -2,14 +2,12 @@ package web
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web/api"
 )
 
 func (c *console) open(server string) string {
@@ -51,7 +49,7 @@ func (c *console) wait(run string) Run {
 }
 
 func TestBenchCalls(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	if again := c.open("demo"); again != b {
 		t.Errorf("a second tab opened %s beside %s", again, b)
@@ -89,7 +87,7 @@ func TestBenchCalls(t *testing.T) {
 }
 
 func TestBenchLists(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("prompts")
 	for kind, want := range map[string]int{"tools": 21, "resources": 2, "templates": 2, "prompts": 2} {
 		var list struct{ Items []json.RawMessage }
@@ -103,7 +101,7 @@ func TestBenchLists(t *testing.T) {
 }
 
 func TestBenchSaysWhyItCannotConnect(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	body := openBody{Target: Target{Command: "missing", Env: map[string]string{"TOKEN": "x"}}, Confirm: "missing"}
 	var got openError
 	if err := json.Unmarshal(c.want(502, "POST", "bench", body), &got); err != nil {
@@ -115,7 +113,7 @@ func TestBenchSaysWhyItCannotConnect(t *testing.T) {
 }
 
 func TestBenchProgressAndCancel(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	run := c.begin(b, "tools/call", `{"name":"long_task","arguments":{"seconds":60,"steps":3000}}`)
 	c.events("topics=bench", "", func(event, data, _ string) bool {
@@ -129,7 +127,7 @@ func TestBenchProgressAndCancel(t *testing.T) {
 }
 
 func TestBenchTimeout(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	for _, limits := range []map[string]any{{"idle": 20}, {"limit": 20}} {
 		limits["method"] = "tools/call"
@@ -171,7 +169,7 @@ func TestPromptArguments(t *testing.T) {
 }
 
 func TestPromptWithoutArgumentsSucceeds(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("prompts")
 	t.Run("req/S004-2", func(t *testing.T) {
 		run := c.call(b, "prompts/get", `{"name":"no_arguments","arguments":{}}`)
@@ -184,7 +182,7 @@ func TestPromptWithoutArgumentsSucceeds(t *testing.T) {
 }
 
 func TestInboxAnswersTheServer(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	for _, tt := range []struct{ tool, kind, answer, want string }{
 		{`{"name":"ask_name"}`, "elicitation", `{"action":"accept","content":{"name":"Ada"}}`, "Hello, Ada!"},
@@ -215,7 +213,7 @@ func TestInboxAnswersTheServer(t *testing.T) {
 }
 
 func TestRoots(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	c.want(204, "PUT", "bench/"+b+"/roots", map[string]any{"roots": []Root{{URI: "file:///home"}}})
 	if again := c.open("demo"); again != b {
@@ -229,7 +227,7 @@ func TestRoots(t *testing.T) {
 
 func TestHistory(t *testing.T) {
 	dir := t.TempDir()
-	c := start(t, func(o *Options) { o.StateDir = dir }).login(ScopeCall)
+	c := start(t, func(o *Options) { o.StateDir = dir }).login(api.ScopeCall)
 	b := c.open("demo")
 	first := c.call(b, "tools/call", `{"name":"echo","arguments":{"message":"one"}}`)
 	c.call(b, "tools/call", `{"name":"fail"}`)
@@ -249,7 +247,7 @@ func TestHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again := start(t, func(o *Options) { o.StateDir = dir }).login(ScopeCall)
+	again := start(t, func(o *Options) { o.StateDir = dir }).login(api.ScopeCall)
 	again.get("runs", &runs)
 	if len(runs) != 3 || runs[2].ID != first.ID || !runs[2].Kept {
 		t.Errorf("after a restart = %+v", runs)
@@ -265,14 +263,4 @@ func TestHistory(t *testing.T) {
 		t.Errorf("imported = %+v, %v", back, err)
 	}
 	again.want(400, "POST", "runs", []map[string]any{{"id": ""}})
-}
-
-func TestMatchSegments(t *testing.T) {
-	h := &Handler{}
-	h.routes = h.table()
-	r := httptest.NewRequest("GET", "/api/v1/servers/default/a%2Fb", nil)
-	_, params, _ := h.find(r)
-	if diff := cmp.Diff(map[string]string{"schema": "default", "name": "a/b"}, params); diff != "" {
-		t.Error(diff)
-	}
 }

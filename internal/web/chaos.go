@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const maxDelay = 10 * time.Minute
@@ -111,14 +112,14 @@ func (x *bench) sent(body []byte) {
 	}
 }
 
-func (h *Handler) putBenchChaos(w http.ResponseWriter, r *request) {
+func (h *Handler) putBenchChaos(w http.ResponseWriter, r *api.Request) {
 	var body Chaos
 	x := h.withBench(w, r)
-	if x == nil || !read(w, r.Request, &body) {
+	if x == nil || !r.Read(w, &body) {
 		return
 	}
 	if body.Delay < 0 || body.Delay > maxDelay.Milliseconds() {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("delay is in milliseconds, from 0 to %d", "delay 的单位是毫秒，范围 0 到 %d", maxDelay.Milliseconds()))
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("delay is in milliseconds, from 0 to %d", "delay 的单位是毫秒，范围 0 到 %d", maxDelay.Milliseconds()))
 		return
 	}
 	x.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -32,15 +33,15 @@ type follower struct {
 }
 
 // getEvents is the one stream: summaries only, resumable by Last-Event-ID.
-func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
-	if !sameOrigin(r.Request) {
-		fail(w, r.Request, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
+func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
+	if !api.SameOrigin(r.Request) {
+		api.Fail(w, r.Request, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
 		return
 	}
 	h.wg.Add(1)
 	defer h.wg.Done()
 	defer h.Visits.Enter()()
-	f := &follower{h: h, who: r.who, w: w, rc: http.NewResponseController(w)}
+	f := &follower{h: h, who: r.Who, w: w, rc: http.NewResponseController(w)}
 	f.topics = strings.Split(r.URL.Query().Get("topics"), ",")
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -55,7 +56,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 			reset = true
 		}
 	}
-	if f.wants("traffic") && r.who.MayConfigure() {
+	if f.wants("traffic") && r.Who.MayConfigure() {
 		detach := h.opt.Traffic.Attach()
 		defer detach()
 	}
@@ -67,7 +68,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 
 func (f *follower) wants(topic string) bool { return slices.Contains(f.topics, topic) }
 
-func (f *follower) run(r *request, reset bool) {
+func (f *follower) run(r *api.Request, reset bool) {
 	wake, stop := f.h.hub.follow()
 	defer stop()
 	f.sub = f.h.opt.Traffic.Subscribe(f.at.rev)

@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // maxQuestions bounds what waits, and questionShare what one principal has
@@ -120,11 +121,11 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	}
 	b.mu.Unlock()
 	if i < 0 {
-		return ErrNotFound
+		return api.ErrNotFound
 	}
 	w := b.remove(id)
 	if w == nil {
-		return ErrNotFound
+		return api.ErrNotFound
 	}
 	w.answer <- a
 	b.tell()

@@ -16,6 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -199,31 +200,31 @@ func cookieFor(r *http.Request) string {
 	return cookieName
 }
 
-func (h *Handler) postLogin(w http.ResponseWriter, r *request) {
+func (h *Handler) postLogin(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Code string `json:"code"`
 	}
-	if !read(w, r.Request, &body) {
+	if !r.Read(w, &body) {
 		return
 	}
 	session, who, err := h.logins.redeem(body.Code, sourceOf(r.RemoteAddr))
 	switch {
 	case errors.Is(err, errTooMany):
 		w.Header().Set("Retry-After", "60")
-		fail(w, r.Request, http.StatusTooManyRequests, "too_many", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusTooManyRequests, "too_many", i18n.Why(err))
 		return
 	case errors.Is(err, errWrongCode):
-		fail(w, r.Request, http.StatusUnauthorized, "code", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusUnauthorized, "code", i18n.Why(err))
 		return
 	case err != nil:
 		h.opt.Log.Warn("login not saved", "err", err)
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Value: session, Path: "/", HttpOnly: true,
 		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode, MaxAge: int(loginLife.Seconds())})
-	reply(w, http.StatusOK, h.sessionOf(who))
+	api.Reply(w, http.StatusOK, h.sessionOf(who))
 }
 
-func (h *Handler) postLogout(w http.ResponseWriter, r *request) {
+func (h *Handler) postLogout(w http.ResponseWriter, r *api.Request) {
 	if err := h.logins.end(r.Request); err != nil {
 		h.opt.Log.Warn("logout not saved", "err", err)
 	}
@@ -240,13 +241,13 @@ type sessionBody struct {
 }
 
 func (h *Handler) sessionOf(who access.Principal) sessionBody {
-	return sessionBody{who.Name, scopeOf(who), h.opt.Version, h.opt.Endpoint}
+	return sessionBody{who.Name, api.ScopeOf(who), h.opt.Version, h.opt.Endpoint}
 }
 
-func (h *Handler) getSession(w http.ResponseWriter, r *request) {
-	reply(w, http.StatusOK, h.sessionOf(r.who))
+func (h *Handler) getSession(w http.ResponseWriter, r *api.Request) {
+	api.Reply(w, http.StatusOK, h.sessionOf(r.Who))
 }
 
-func (h *Handler) postCode(w http.ResponseWriter, r *request) {
-	reply(w, http.StatusOK, map[string]string{"code": h.NewCode(r.who)})
+func (h *Handler) postCode(w http.ResponseWriter, r *api.Request) {
+	api.Reply(w, http.StatusOK, map[string]string{"code": h.NewCode(r.Who)})
 }

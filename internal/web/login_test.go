@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/web/api"
 )
 
 func TestLogin(t *testing.T) {
@@ -29,7 +30,7 @@ func TestLogin(t *testing.T) {
 	}
 	var session sessionBody
 	c.get("session", &session)
-	if session.Scope != ScopeAdmin {
+	if session.Scope != api.ScopeAdmin {
 		t.Errorf("session = %+v", session)
 	}
 	c.want(401, "POST", "login", map[string]string{"code": code}) // a code works once
@@ -49,7 +50,7 @@ func TestLoginUnderTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set(ChangeHeader, "1")
+	req.Header.Set(api.ChangeHeader, "1")
 	resp, err := srv.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +145,7 @@ func TestLoginSurvivesRestart(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	for _, tt := range []struct {
 		name   string
 		method string
@@ -153,7 +154,7 @@ func TestRefusals(t *testing.T) {
 		code   string
 		header []string
 	}{
-		{"a change without the header", "POST", "logout", 403, "header", []string{ChangeHeader, ""}},
+		{"a change without the header", "POST", "logout", 403, "header", []string{api.ChangeHeader, ""}},
 		{"a change from another site", "POST", "logout", 403, "origin", []string{"Origin", "http://evil.example"}},
 		{"a change from a null origin", "POST", "logout", 403, "origin", []string{"Origin", "null"}},
 		{"a read from another site", "GET", "session", 403, "origin", []string{"Sec-Fetch-Site", "cross-site"}},
@@ -167,7 +168,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := *c
 			c.T = t
-			var body apiError
+			var body api.Refusal
 			if err := json.Unmarshal(c.want(tt.status, tt.method, tt.path, nil, tt.header...), &body); err != nil {
 				t.Fatal(err)
 			}
@@ -184,19 +185,19 @@ func TestScopes(t *testing.T) {
 		body                any
 		want                int
 	}{
-		{ScopeRead, "GET", "servers", nil, 200},
-		{ScopeRead, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 403},
-		{ScopeCall, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 200},
-		{ScopeCall, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 403},
-		{ScopeCall, "POST", "bench", openBody{Target: Target{URL: "http://127.0.0.1:9/mcp"}}, 403},
-		{ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}}, 409},
-		{ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 200},
-		{ScopeCall, "POST", "servers/default/demo/restart", nil, 403},
-		{ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
-		{ScopeCall, "POST", "codes", nil, 403},
-		{ScopeAdmin, "POST", "codes", nil, 200},
-		{ScopeCall, "POST", "reload", nil, 403},
-		{ScopeAdmin, "POST", "reload", nil, 200},
+		{api.ScopeRead, "GET", "servers", nil, 200},
+		{api.ScopeRead, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 403},
+		{api.ScopeCall, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 200},
+		{api.ScopeCall, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 403},
+		{api.ScopeCall, "POST", "bench", openBody{Target: Target{URL: "http://127.0.0.1:9/mcp"}}, 403},
+		{api.ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}}, 409},
+		{api.ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 200},
+		{api.ScopeCall, "POST", "servers/default/demo/restart", nil, 403},
+		{api.ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
+		{api.ScopeCall, "POST", "codes", nil, 403},
+		{api.ScopeAdmin, "POST", "codes", nil, 200},
+		{api.ScopeCall, "POST", "reload", nil, 403},
+		{api.ScopeAdmin, "POST", "reload", nil, 200},
 	} {
 		t.Run(tt.scope+" "+tt.method+" "+tt.path, func(t *testing.T) {
 			start(t).login(tt.scope).want(tt.want, tt.method, tt.path, tt.body)
@@ -207,7 +208,7 @@ func TestScopes(t *testing.T) {
 func TestBearer(t *testing.T) {
 	c := start(t, func(o *Options) {
 		o.Bearer = func(r *http.Request) (access.Principal, bool) {
-			return principals[ScopeRead], r.Header.Get("Authorization") == "Bearer good"
+			return principals[api.ScopeRead], r.Header.Get("Authorization") == "Bearer good"
 		}
 	})
 	c.want(200, "GET", "session", nil, "Authorization", "Bearer good")
@@ -253,7 +254,7 @@ func TestKeptLogins(t *testing.T) {
 	t.Run("door/1 it keeps its principal", func(t *testing.T) {
 		var session sessionBody
 		again.get("session", &session)
-		if session.Name != "boss" || session.Scope != ScopeAdmin {
+		if session.Name != "boss" || session.Scope != api.ScopeAdmin {
 			t.Errorf("session = %+v", session)
 		}
 	})
@@ -276,8 +277,8 @@ func TestKeptLogins(t *testing.T) {
 	})
 	t.Run("door/1 one that was revoked is forgotten", func(t *testing.T) {
 		c := start(t)
-		c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[ScopeCall])})
-		c.h.End(principals[ScopeCall].ID)
+		c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[api.ScopeCall])})
+		c.h.End(principals[api.ScopeCall].ID)
 		c.want(401, "GET", "session", nil)
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // memoryServers is a config in memory whose servers are always up.
@@ -70,7 +71,7 @@ func (m *memoryServers) Detail(_, name string) (ServerDetail, error) {
 	defer m.mu.Unlock()
 	entry, ok := m.entries[name]
 	if !ok {
-		return ServerDetail{}, fmt.Errorf("server %q: %w", name, ErrNotFound)
+		return ServerDetail{}, fmt.Errorf("server %q: %w", name, api.ErrNotFound)
 	}
 	shown, err := json.Marshal(maskEntry(entry))
 	return ServerDetail{Server: m.serverLocked(name), Entry: shown, Source: "mcp.json", Stderr: []string{"listening"},
@@ -83,7 +84,7 @@ func maskEntry(entry map[string]any) map[string]any {
 		if values, ok := v.(map[string]any); ok && (k == "env" || k == "headers") {
 			hidden := map[string]any{}
 			for name := range values {
-				hidden[name] = Kept
+				hidden[name] = api.Kept
 			}
 			v = hidden
 		}
@@ -104,7 +105,7 @@ func (m *memoryServers) Save(_ context.Context, _, name string, raw json.RawMess
 	for _, part := range []string{"env", "headers"} {
 		values, _ := entry[part].(map[string]any)
 		for name, v := range values {
-			if old, _ := m.entries[name][part].(map[string]any); v == Kept {
+			if old, _ := m.entries[name][part].(map[string]any); v == api.Kept {
 				values[name] = old[name]
 			}
 		}
@@ -121,7 +122,7 @@ func (m *memoryServers) Remove(_ context.Context, _, name string) (func(context.
 	delete(m.entries, name)
 	m.mu.Unlock()
 	if !ok {
-		return nil, fmt.Errorf("server %q: %w", name, ErrNotFound)
+		return nil, fmt.Errorf("server %q: %w", name, api.ErrNotFound)
 	}
 	m.changed()
 	return func(context.Context) error {
@@ -153,7 +154,7 @@ func (m *memoryServers) edit(name string, change func()) error {
 	m.mu.Lock()
 	if m.entries[name] == nil {
 		m.mu.Unlock()
-		return fmt.Errorf("server %q: %w", name, ErrNotFound)
+		return fmt.Errorf("server %q: %w", name, api.ErrNotFound)
 	}
 	change()
 	m.mu.Unlock()
@@ -253,7 +254,7 @@ func (s *memorySession) SetRoots(ctx context.Context, roots []Root) error {
 func (s *memorySession) Wire() []Frame { return nil }
 
 func (s *memorySession) Redact(raw []byte) []byte {
-	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(Kept))
+	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(api.Kept))
 }
 
 func (s *memorySession) Close() error {
@@ -311,7 +312,7 @@ func (m *memorySettings) Set(_ context.Context, key string, value json.RawMessag
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.values[key] == nil {
-		return fmt.Errorf("setting %q: %w", key, ErrNotFound)
+		return fmt.Errorf("setting %q: %w", key, api.ErrNotFound)
 	}
 	m.values[key] = value
 	return nil

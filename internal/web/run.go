@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -205,7 +206,7 @@ func (x *bench) label() string {
 		return t.Server
 	case t.Command != "":
 		words := x.from().Command
-		return commandLine(words[0], words[1:])
+		return api.CommandLine(words[0], words[1:])
 	default:
 		return x.from().String()
 	}

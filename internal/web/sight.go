@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // What a principal is shown. Who may see what is decided in access; here it is
@@ -98,7 +99,7 @@ func filter(who access.Principal, query string) (*traffic.Filter, error) {
 // dials an address or cannot be read is for those with the scope admin; nil
 // stands for the latter.
 func (h *Handler) seesSuite(who access.Principal, s *suite.Suite) bool {
-	if may(who, ScopeAdmin) {
+	if api.May(who, api.ScopeAdmin) {
 		return true
 	}
 	return s != nil && !direct(s) && (s.Target == "." || h.sees(who, s.Target))

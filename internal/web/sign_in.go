@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // maxSteps bounds what is kept of one sign-in, maxSignIns how many are.
@@ -72,13 +73,13 @@ func (s *signIn) end(err error) {
 	s.all.h.hub.changed("servers")
 }
 
-func (h *Handler) getSignIn(w http.ResponseWriter, r *request) {
+func (h *Handler) getSignIn(w http.ResponseWriter, r *api.Request) {
 	h.signIns.mu.Lock()
 	out := signInBody{Steps: []oauth.Step{}}
-	if s := h.signIns.last[r.params["schema"]+"/"+r.params["name"]]; s != nil {
+	if s := h.signIns.last[r.Param("schema")+"/"+r.Param("name")]; s != nil {
 		out.Steps, out.Done = append(out.Steps, s.steps...), s.done
 		out.Message, out.MessageZH = s.message.Both()
 	}
 	h.signIns.mu.Unlock()
-	reply(w, http.StatusOK, out)
+	api.Reply(w, http.StatusOK, out)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -56,14 +57,14 @@ func (u *undos) take(id string) func(context.Context) error {
 	return x.run
 }
 
-func (h *Handler) postUndo(w http.ResponseWriter, r *request) {
-	run := h.undos.take(r.params["undo"])
+func (h *Handler) postUndo(w http.ResponseWriter, r *api.Request) {
+	run := h.undos.take(r.Param("undo"))
 	if run == nil {
-		fail(w, r.Request, http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
+		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
 		return
 	}
 	if err := run(r.Context()); err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

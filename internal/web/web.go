@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/appframe"
 	"mcp-all-in-one/internal/web/visit"
 )
@@ -34,7 +35,7 @@ type Options struct {
 	Doctor   Doctor
 	Suites   SuiteOptions
 	// More are parts of the API that other packages answer.
-	More []Route
+	More []api.Route
 	// Reload reads the config file again and applies it.
 	Reload func() (Reload, error)
 	// Unread is what the config file says that was not read yet; nil when it
@@ -78,7 +79,7 @@ type Handler struct {
 	undos   *undos
 	suites  *suites
 	signIns *signIns
-	routes  []route
+	router  api.Router
 	uptime  *uptimes
 
 	ctx    context.Context
@@ -111,10 +112,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if h.suites, err = openSuites(h, opt.Suites); err != nil {
 		return nil, err
 	}
-	h.routes = h.table()
-	for i := range opt.More {
-		h.routes = append(h.routes, opt.More[i].route())
-	}
+	h.router = api.Router{Routes: append(h.table(), opt.More...), Identify: h.identify}
 	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {
@@ -156,23 +154,23 @@ func (h *Handler) LogoutAll() error { return h.logins.clear() }
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	if !isLoopbackHost(r.Host) && (h.opt.AllowHost == nil || !h.opt.AllowHost(r)) {
-		fail(w, r, http.StatusForbidden, "host", i18n.New("this host name is not allowed: %s; add it to server.hosts of the config file", "不允许使用这个主机名：%s；请将其加入配置文件的 server.hosts", r.Host))
+		api.Fail(w, r, http.StatusForbidden, "host", i18n.New("this host name is not allowed: %s; add it to server.hosts of the config file", "不允许使用这个主机名：%s；请将其加入配置文件的 server.hosts", r.Host))
 		return
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-		fail(w, r, http.StatusForbidden, "origin", i18n.New("cross-site requests are refused", "拒绝跨站请求"))
+		api.Fail(w, r, http.StatusForbidden, "origin", i18n.New("cross-site requests are refused", "拒绝跨站请求"))
 		return
 	}
 	switch {
-	case strings.HasPrefix(r.URL.Path, apiPrefix):
-		h.serveAPI(w, r)
+	case strings.HasPrefix(r.URL.Path, api.Prefix):
+		h.router.ServeHTTP(w, r)
 	case r.URL.Path == appframe.Path:
 		if err := appframe.Serve(w, r); err != nil {
-			fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
+			api.Fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		}
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:
-		fail(w, r, http.StatusNotFound, "not_found", i18n.New("nothing is here", "此处没有内容"))
+		api.Fail(w, r, http.StatusNotFound, "not_found", i18n.New("nothing is here", "此处没有内容"))
 	}
 }

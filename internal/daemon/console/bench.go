@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // consoleBench opens the console's tester sessions: the same tester as the
@@ -109,7 +110,7 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 	case t.Server != "":
 		s := snapshot.Config.Schema(schema)
 		if s == nil || s.Server(t.Server) == nil || !who.MaySee(schema, t.Server, "") {
-			return probe.Target{}, i18n.Errorf("server %q: %w", "服务 %q：%w", t.Server, web.ErrNotFound)
+			return probe.Target{}, i18n.Errorf("server %q: %w", "服务 %q：%w", t.Server, api.ErrNotFound)
 		}
 		server := s.Server(t.Server)
 		switch {
