@@ -2,38 +2,11 @@ package web
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web/api"
 )
-
-func (h *Handler) getInbox(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.opt.Inbox.List(r.Who))
-}
-
-func (h *Handler) postInbox(w http.ResponseWriter, r *api.Request) {
-	var a Answer
-	if !r.Read(w, &a) {
-		return
-	}
-	switch a.Action {
-	case "accept", "decline", "cancel":
-	default:
-		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("action must be accept, decline or cancel", "action 应为 accept、decline 或 cancel"))
-		return
-	}
-	switch err := h.opt.Inbox.Answer(r.Who, r.Param("id"), a); {
-	case errors.Is(err, errOwnQuestion):
-		api.Fail(w, r.Request, http.StatusForbidden, "own", i18n.Why(err))
-		return
-	case err != nil:
-		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this question no longer waits", "这个问题已不再等待回答"))
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
 
 type validateBody struct {
 	Schema json.RawMessage `json:"schema"`

@@ -9,14 +9,15 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 type overviewBody struct {
-	Servers []Server   `json:"servers"`
-	Clients []Client   `json:"clients"`
-	Inbox   []Question `json:"inbox"`
-	Stats   any        `json:"stats"`
-	Rev     uint64     `json:"rev"`
+	Servers []Server         `json:"servers"`
+	Clients []Client         `json:"clients"`
+	Inbox   []inbox.Question `json:"inbox"`
+	Stats   any              `json:"stats"`
+	Rev     uint64           `json:"rev"`
 	// Unread is what the config file says that was not read yet.
 	Unread *Unread `json:"unread,omitempty"`
 }

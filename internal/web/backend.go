@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/upstream/pin"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 var errClosed = i18n.Errorf("the console is closing", "控制台正在关闭")
@@ -198,7 +199,7 @@ type BenchHooks struct {
 	// Line is one line of the server's stderr.
 	Line func(text string)
 	// Ask puts the server's question to a person.
-	Ask func(ctx context.Context, q Question) (Answer, error)
+	Ask func(ctx context.Context, q inbox.Question) (inbox.Answer, error)
 	// Down says that the connection is gone.
 	Down func(err error)
 	// Sent hears each message as it is sent; it may be nil.

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 const maxBenchLines = 200
@@ -78,7 +79,7 @@ func (x *bench) line(text string) {
 
 // ask parks a question in the inbox, at the run that asked. The run's idle limit
 // stands still while it waits; it ends with the run.
-func (x *bench) ask(ctx context.Context, q Question) (Answer, error) {
+func (x *bench) ask(ctx context.Context, q inbox.Question) (inbox.Answer, error) {
 	q.Run, _ = ctx.Value(runKey{}).(string)
 	x.mu.Lock()
 	run := x.running[q.Run]

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 func (c *console) open(server string) string {
@@ -193,7 +194,7 @@ func TestInboxAnswersTheServer(t *testing.T) {
 	} {
 		t.Run(tt.kind+" "+tt.want, func(t *testing.T) {
 			run := c.begin(b, "tools/call", tt.tool)
-			var waiting []Question
+			var waiting []inbox.Question
 			c.await("the question", func() bool {
 				c.get("inbox", &waiting)
 				return len(waiting) == 1

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 var admin = access.Owner
@@ -37,7 +38,7 @@ func memoryOptions() Options {
 		Traffic: record,
 		Bench: &memoryBench{record, map[string]*mcptest.Server{
 			"demo": mcptest.Demo(), "prompts": example, "example-server": example}},
-		Inbox: &Inbox{},
+		Inbox: &inbox.Inbox{},
 		Settings: &memorySettings{values: map[string]json.RawMessage{
 			"server.port": json.RawMessage("3095"), "startWait": json.RawMessage(`"10s"`)}},
 		Reload: func() (Reload, error) {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -281,34 +279,4 @@ func TestKeptLogins(t *testing.T) {
 		c.h.End(principals[api.ScopeCall].ID)
 		c.want(401, "GET", "session", nil)
 	})
-}
-
-// TestInboxShare keeps one principal from taking all places.
-func TestInboxShare(t *testing.T) {
-	var b Inbox
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	for range questionShare {
-		w := &waiting{Question: Question{From: "key:a"}}
-		if !b.add(w) {
-			t.Fatal("declined within its share")
-		}
-	}
-	if a, err := b.Ask(ctx, Question{From: "key:a"}); err != nil || a.Action != "decline" {
-		t.Errorf("beyond its share: %+v, %v", a, err)
-	}
-	added := make(chan struct{}, 1)
-	b.watch(func() {
-		select {
-		case added <- struct{}{}:
-		default:
-		}
-	})
-	wg.Go(func() { _, _ = b.Ask(ctx, Question{From: "key:b", To: "key:b"}) })
-	<-added
-	if list := b.List(access.Principal{ID: "key:b"}); len(list) != 1 {
-		t.Errorf("another principal's question: %+v", list)
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // memoryServers is a config in memory whose servers are always up.
@@ -275,7 +276,7 @@ func (s *memorySession) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc
 	if kind == "" {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "unknown method %s", req.Method)
 	}
-	a, err := s.hooks.Ask(ctx, Question{Kind: kind, Server: s.name, Params: slices.Clone(req.Params)})
+	a, err := s.hooks.Ask(ctx, inbox.Question{Kind: kind, Server: s.name, Params: slices.Clone(req.Params)})
 	switch {
 	case err != nil:
 		return nil, err

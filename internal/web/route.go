@@ -3,6 +3,7 @@ package web
 import (
 	_ "embed" // openapi.json
 	"net/http"
+	"slices"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/web/api"
@@ -13,7 +14,7 @@ var openAPI []byte
 
 func (h *Handler) table() []api.Route {
 	route := api.NewRoute
-	return []api.Route{
+	return slices.Concat(h.opt.Inbox.Routes(), []api.Route{
 		route("GET", "openapi.json", api.ScopeNone, h.getOpenAPI),
 		route("POST", "login", api.ScopeNone, h.postLogin),
 		route("POST", "logout", api.ScopeRead, h.postLogout),
@@ -49,8 +50,6 @@ func (h *Handler) table() []api.Route {
 		route("GET", "traffic/{id}", api.ScopeRead, h.getTrafficEntry),
 		route("GET", "traffic/{id}/body", api.ScopeRead, h.getTrafficBody),
 		route("GET", "logs/{server}", api.ScopeAdmin, h.getLogs),
-		route("GET", "inbox", api.ScopeRead, h.getInbox),
-		route("POST", "inbox/{id}", api.ScopeCall, h.postInbox),
 		route("GET", "bench", api.ScopeRead, h.getBenches),
 		route("POST", "bench", api.ScopeCall, h.postBench),
 		route("GET", "bench/{bench}", api.ScopeRead, h.getBench),
@@ -69,7 +68,7 @@ func (h *Handler) table() []api.Route {
 		route("GET", "settings", api.ScopeAdmin, h.getSettings),
 		route("GET", "unread", api.ScopeAdmin, h.getUnread),
 		route("PUT", "settings/{key}", api.ScopeAdmin, h.putSetting),
-	}
+	})
 }
 
 // identify finds out who asks: a bearer token, or the cookie of a login.

@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/appframe"
+	"mcp-all-in-one/internal/web/inbox"
 	"mcp-all-in-one/internal/web/visit"
 )
 
@@ -28,7 +29,7 @@ type Options struct {
 	Servers  Servers
 	Traffic  *traffic.Recorder
 	Bench    Bench
-	Inbox    *Inbox
+	Inbox    *inbox.Inbox
 	Settings Settings
 	Catalog  Catalog
 	Programs Programs
@@ -113,7 +114,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.router = api.Router{Routes: append(h.table(), opt.More...), Identify: h.identify}
-	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
+	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {
 		h.uptime.note(h.opt.Servers.List())

@@ -22,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // consoleBench opens the console's tester sessions: the same tester as the
@@ -271,7 +272,7 @@ func (x *benchSession) Close() error {
 
 // ask puts a question to the person at the page.
 func (x *benchSession) ask(ctx context.Context, hooks *web.BenchHooks, q *probe.Question) (json.RawMessage, error) {
-	answer, err := hooks.Ask(ctx, web.Question{Kind: q.Kind(), Server: x.label, Tool: q.Name, Params: q.Params})
+	answer, err := hooks.Ask(ctx, inbox.Question{Kind: q.Kind(), Server: x.label, Tool: q.Name, Params: q.Params})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // benchInstance is a gateway with one demo server, in this process.
@@ -50,11 +51,11 @@ func TestConsoleBench(t *testing.T) {
 	}
 	hooks := &web.BenchHooks{
 		Notification: func(string, json.RawMessage) {}, Line: func(string) {}, Down: func(error) {},
-		Ask: func(_ context.Context, q web.Question) (web.Answer, error) {
+		Ask: func(_ context.Context, q inbox.Question) (inbox.Answer, error) {
 			if q.Kind == "sampling" {
-				return web.Answer{Action: "decline"}, nil
+				return inbox.Answer{Action: "decline"}, nil
 			}
-			return web.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ann"}`)}, nil
+			return inbox.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ann"}`)}, nil
 		},
 	}
 	for name, target := range map[string]web.Target{
