@@ -3,6 +3,8 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -103,7 +105,7 @@ func (b *benches) open(ctx context.Context, who access.Principal, t Target, fres
 	if err != nil {
 		return x, err
 	}
-	if _, ok := b.h.current(who); !ok { // it ended meanwhile
+	if _, ok := b.h.Logins.Current(who); !ok { // it ended meanwhile
 		b.close(who, x.id)
 		return nil, errTooLate
 	}
@@ -253,4 +255,12 @@ func masked(m map[string]string) map[string]string {
 		out[k] = api.Kept
 	}
 	return out
+}
+
+// newID names a thing for people, who write it on a command line: it is no
+// flag.
+func newID() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
 }

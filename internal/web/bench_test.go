@@ -265,3 +265,15 @@ func TestHistory(t *testing.T) {
 	}
 	again.want(400, "POST", "runs", []map[string]any{{"id": ""}})
 }
+
+// TestIDs are written on command lines, where a dash begins a flag.
+func TestIDs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 2000 {
+		id := newID()
+		if strings.Trim(id, "0123456789abcdef") != "" || len(id) != 12 || seen[id] {
+			t.Fatalf("an id is %q", id)
+		}
+		seen[id] = true
+	}
+}

@@ -118,7 +118,7 @@ func start(t *testing.T, change ...func(*Options)) *console {
 // login logs in with a scope.
 func (c *console) login(scope string) *console {
 	c.Helper()
-	c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[scope])})
+	c.want(200, "POST", "login", map[string]string{"code": c.h.Logins.NewCode(principals[scope])})
 	return c
 }
 

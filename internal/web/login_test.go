@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/web/api"
@@ -19,14 +19,14 @@ import (
 func TestLogin(t *testing.T) {
 	c := start(t)
 	c.want(401, "GET", "session", nil)
-	code := c.h.NewCode(admin)
+	code := c.h.Logins.NewCode(admin)
 	resp := c.send("POST", "login", map[string]string{"code": code})
 	resp.Body.Close()
 	cookie := resp.Cookies()[0]
 	if resp.StatusCode != 200 || cookie.Name != "aio_s" || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" {
 		t.Fatalf("login = %d %v", resp.StatusCode, cookie)
 	}
-	var session sessionBody
+	var session struct{ Name, Scope string }
 	c.get("session", &session)
 	if session.Scope != api.ScopeAdmin {
 		t.Errorf("session = %+v", session)
@@ -44,7 +44,7 @@ func TestLoginUnderTLS(t *testing.T) {
 	defer h.Close()
 	srv := httptest.NewTLSServer(h)
 	defer srv.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL+"/api/v1/login", strings.NewReader(`{"code":"`+h.NewCode(admin)+`"}`))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL+"/api/v1/login", strings.NewReader(`{"code":"`+h.Logins.NewCode(admin)+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,89 +56,6 @@ func TestLoginUnderTLS(t *testing.T) {
 	resp.Body.Close()
 	if cookie := resp.Cookies()[0]; cookie.Name != "__Host-aio_s" || !cookie.Secure {
 		t.Errorf("cookie = %v", cookie)
-	}
-}
-
-func TestCodesExpire(t *testing.T) {
-	now := time.Unix(1_000_000, 0)
-	l, err := openLogins("", func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := l.newCode(admin)
-	now = now.Add(codeLife + time.Second)
-	if _, _, err := l.redeem(old, "10.0.0.1"); err != errWrongCode {
-		t.Errorf("redeem after ten minutes = %v", err)
-	}
-	for range maxFailures {
-		_, _, err = l.redeem("guess", "10.0.0.1")
-	}
-	if err != errTooMany {
-		t.Errorf("after many guesses = %v", err)
-	}
-	if _, _, err := l.redeem(l.newCode(admin), "10.0.0.1"); err != errTooMany {
-		t.Errorf("a right code after many guesses = %v", err)
-	}
-	t.Run("door/14 a right code from elsewhere", func(t *testing.T) {
-		for i := range 3 * maxSources {
-			if _, _, err := l.redeem("guess", fmt.Sprintf("10.%d.%d.2", i/256, i%256)); err != errWrongCode {
-				t.Fatalf("the first guess of a source = %v", err)
-			}
-		}
-		if n := len(l.guesses.by); n > maxSources {
-			t.Errorf("%d sources are remembered", n)
-		}
-		if _, _, err := l.redeem(l.newCode(admin), "10.0.0.2"); err != nil {
-			t.Errorf("= %v", err)
-		}
-	})
-	now = now.Add(2 * time.Minute)
-	if _, _, err := l.redeem(l.newCode(admin), "10.0.0.1"); err != nil {
-		t.Errorf("a minute later = %v", err)
-	}
-}
-
-func TestSourceOfGuesses(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.7:4000": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::", "[2001:db8:1:2::9]:1": "2001:db8:1:2::",
-		"127.0.0.1:5": "127.0.0.1", "[::1]:5": "::", "@": "@", "": "",
-	} {
-		t.Run("door/14 "+remote, func(t *testing.T) {
-			if got := sourceOf(remote); got != want {
-				t.Errorf("%q, want %q", got, want)
-			}
-		})
-	}
-}
-
-func TestLoginSurvivesRestart(t *testing.T) {
-	dir := t.TempDir()
-	l, err := openLogins(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, _, err := l.redeem(l.newCode(admin), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "logins.json"))
-	if err != nil || strings.Contains(string(data), session) {
-		t.Fatalf("the file holds the session itself: %s, %v", data, err)
-	}
-	again, err := openLogins(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := httptest.NewRequest("GET", "/", nil)
-	r.AddCookie(&http.Cookie{Name: cookieName, Value: session})
-	if id, ok := again.identify(r); !ok || id.ID != admin.ID || !id.Admin {
-		t.Errorf("identify = %v, %v", id, ok)
-	}
-	if err := again.clear(); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := again.identify(r); ok {
-		t.Error("still logged in after logging out everybody")
 	}
 }
 
@@ -214,18 +131,6 @@ func TestBearer(t *testing.T) {
 	c.want(403, "POST", "codes", nil, "Authorization", "Bearer good")
 }
 
-// TestIDs are written on command lines, where a dash begins a flag.
-func TestIDs(t *testing.T) {
-	seen := map[string]bool{}
-	for range 2000 {
-		id := newID()
-		if strings.Trim(id, "0123456789abcdef") != "" || len(id) != 12 || seen[id] {
-			t.Fatalf("an id is %q", id)
-		}
-		seen[id] = true
-	}
-}
-
 // TestKeptLogins are of principals, and end with them.
 func TestKeptLogins(t *testing.T) {
 	dir := t.TempDir()
@@ -235,7 +140,7 @@ func TestKeptLogins(t *testing.T) {
 		return who, valid && who.ID != ""
 	}
 	first := start(t, func(o *Options) { o.StateDir, o.Current = dir, current })
-	first.want(200, "POST", "login", map[string]string{"code": first.h.NewCode(access.Principal{ID: "key:boss", Name: "boss", Grant: rights})})
+	first.want(200, "POST", "login", map[string]string{"code": first.h.Logins.NewCode(access.Principal{ID: "key:boss", Name: "boss", Grant: rights})})
 	if err := first.h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +155,7 @@ func TestKeptLogins(t *testing.T) {
 	}
 	again.client.Jar.SetCookies(address, first.client.Jar.Cookies(before))
 	t.Run("door/1 it keeps its principal", func(t *testing.T) {
-		var session sessionBody
+		var session struct{ Name, Scope string }
 		again.get("session", &session)
 		if session.Name != "boss" || session.Scope != api.ScopeAdmin {
 			t.Errorf("session = %+v", session)
@@ -266,16 +171,16 @@ func TestKeptLogins(t *testing.T) {
 	})
 	t.Run("door/1 one without a principal counts for nothing", func(t *testing.T) {
 		valid = true
-		file := `{"` + hashOf("old") + `":{"name":"local","scope":"admin","expires":"2999-01-01T00:00:00Z"}}`
+		file := fmt.Sprintf(`{"%x":{"name":"local","scope":"admin","expires":"2999-01-01T00:00:00Z"}}`, sha256.Sum256([]byte("old")))
 		if err := os.WriteFile(filepath.Join(dir, "logins.json"), []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		old := start(t, func(o *Options) { o.StateDir = dir })
-		old.want(401, "GET", "session", nil, "Cookie", cookieName+"=old")
+		old.want(401, "GET", "session", nil, "Cookie", "aio_s=old")
 	})
 	t.Run("door/1 one that was revoked is forgotten", func(t *testing.T) {
 		c := start(t)
-		c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[api.ScopeCall])})
+		c.want(200, "POST", "login", map[string]string{"code": c.h.Logins.NewCode(principals[api.ScopeCall])})
 		c.h.End(principals[api.ScopeCall].ID)
 		c.want(401, "GET", "session", nil)
 	})

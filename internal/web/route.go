@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/web/api"
 )
 
@@ -14,12 +13,8 @@ var openAPI []byte
 
 func (h *Handler) table() []api.Route {
 	route := api.NewRoute
-	return slices.Concat(h.opt.Inbox.Routes(), []api.Route{
+	return slices.Concat(h.Logins.Routes(), h.opt.Inbox.Routes(), []api.Route{
 		route("GET", "openapi.json", api.ScopeNone, h.getOpenAPI),
-		route("POST", "login", api.ScopeNone, h.postLogin),
-		route("POST", "logout", api.ScopeRead, h.postLogout),
-		route("GET", "session", api.ScopeRead, h.getSession),
-		route("POST", "codes", api.ScopeAdmin, h.postCode),
 		route("GET", "events", api.ScopeRead, h.getEvents),
 		route("GET", "overview", api.ScopeRead, h.getOverview),
 		route("GET", "history", api.ScopeRead, h.getHistory),
@@ -69,30 +64,6 @@ func (h *Handler) table() []api.Route {
 		route("GET", "unread", api.ScopeAdmin, h.getUnread),
 		route("PUT", "settings/{key}", api.ScopeAdmin, h.putSetting),
 	})
-}
-
-// identify finds out who asks: a bearer token, or the cookie of a login.
-func (h *Handler) identify(r *http.Request) (access.Principal, bool) {
-	if r.Header.Get("Authorization") != "" {
-		if h.opt.Bearer == nil {
-			return access.Principal{}, false
-		}
-		return h.opt.Bearer(r)
-	}
-	who, ok := h.logins.identify(r)
-	if !ok {
-		return access.Principal{}, false
-	}
-	return h.current(who)
-}
-
-// current is a principal that was let in before, as it is now; false when its
-// credential is no longer good.
-func (h *Handler) current(who access.Principal) (access.Principal, bool) {
-	if h.opt.Current != nil {
-		return h.opt.Current(who)
-	}
-	return who, who.ID != ""
 }
 
 func (h *Handler) getOpenAPI(w http.ResponseWriter, _ *api.Request) {

@@ -1,7 +1,7 @@
 // Package web serves the console: a JSON API, one event stream and the page
 // that uses them.
 //
-// It owns logging in, the inbox of questions, the tester's open sessions and
+// It owns the tester's open sessions, the event stream and
 // the embedded page. It refuses to know how servers are reached or configured:
 // the small interfaces of Options say what it needs.
 package web
@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/appframe"
 	"mcp-all-in-one/internal/web/inbox"
+	"mcp-all-in-one/internal/web/login"
 	"mcp-all-in-one/internal/web/visit"
 )
 
@@ -71,9 +72,9 @@ type Options struct {
 // A Handler serves /ui/ and /api/v1/. It may be used concurrently.
 type Handler struct {
 	Visits  visit.Book
+	Logins  *login.Logins
 	opt     Options
 	page    *page
-	logins  *logins
 	hub     *hub
 	bench   *benches
 	history *histories
@@ -100,7 +101,8 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h := &Handler{opt: opt, page: newPage(embedded())}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	var err error
-	if h.logins, err = openLogins(opt.StateDir, opt.Now); err != nil {
+	h.Logins, err = login.Open(login.Options{StateDir: opt.StateDir, Bearer: opt.Bearer, Current: opt.Current, Endpoint: opt.Endpoint, Version: opt.Version, Log: opt.Log, Now: opt.Now})
+	if err != nil {
 		return nil, err
 	}
 	if h.history, err = openHistories(opt.StateDir); err != nil {
@@ -113,7 +115,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if h.suites, err = openSuites(h, opt.Suites); err != nil {
 		return nil, err
 	}
-	h.router = api.Router{Routes: append(h.table(), opt.More...), Identify: h.identify}
+	h.router = api.Router{Routes: append(h.table(), opt.More...), Identify: h.Logins.Identify}
 	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {
@@ -131,14 +133,10 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// NewCode makes a one-time code for logging in as a principal. It lives until it
-// is used, at most ten minutes.
-func (h *Handler) NewCode(who access.Principal) string { return h.logins.newCode(who) }
-
 // End ends what a principal has open, whose credential is no longer good: its
 // logins, tester sessions and event streams.
 func (h *Handler) End(principal string) {
-	if err := h.logins.drop(principal); err != nil {
+	if err := h.Logins.Drop(principal); err != nil {
 		h.opt.Log.Warn("the end of logins was not saved", "err", err)
 	}
 	h.bench.closeOf(principal)
@@ -148,9 +146,6 @@ func (h *Handler) End(principal string) {
 
 // ClientsChanged tells open pages that a client came or went.
 func (h *Handler) ClientsChanged() { h.hub.changed("clients") }
-
-// LogoutAll ends every login.
-func (h *Handler) LogoutAll() error { return h.logins.clear() }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())

@@ -1,4 +1,6 @@
-package web
+// Package login knows who asks the console: a person with a one-time code that
+// became a login, or a program with a bearer token.
+package login
 
 import (
 	"crypto/rand"
@@ -7,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
@@ -15,8 +18,8 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/disk"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -29,9 +32,27 @@ const (
 	cookieNameSecure = "__Host-aio_s"
 )
 
-// logins knows the one-time codes and the sessions they became, by hash.
-type logins struct {
-	now  func() time.Time
+// Options are what logins stand on.
+type Options struct {
+	// StateDir keeps logins over a restart; "" keeps them in memory.
+	StateDir string
+	// Bearer says who a request with an Authorization header is; false refuses
+	// it. A nil Bearer refuses all.
+	Bearer func(r *http.Request) (access.Principal, bool)
+	// Current returns a principal that logged in before as it is now; false
+	// ends the login. A nil Current keeps it as it was.
+	Current func(access.Principal) (access.Principal, bool)
+	// Endpoint and Version are shown to those who are logged in.
+	Endpoint, Version string
+	Log               *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Logins knows the one-time codes and the sessions they became, by hash. It may
+// be used concurrently.
+type Logins struct {
+	opt  Options
 	file string
 
 	mu       sync.Mutex
@@ -55,12 +76,13 @@ func newGrant(who access.Principal, expires time.Time) grant {
 	return grant{who, expires}
 }
 
-func openLogins(dir string, now func() time.Time) (*logins, error) {
-	l := &logins{now: now, codes: map[string]grant{}, sessions: map[string]grant{}}
-	if dir == "" {
+// Open reads the logins that were kept.
+func Open(opt Options) (*Logins, error) {
+	l := &Logins{opt: opt, codes: map[string]grant{}, sessions: map[string]grant{}}
+	if opt.StateDir == "" {
 		return l, nil
 	}
-	l.file = filepath.Join(dir, "logins.json")
+	l.file = filepath.Join(opt.StateDir, "logins.json")
 	data, err := os.ReadFile(l.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
@@ -75,25 +97,19 @@ func openLogins(dir string, now func() time.Time) (*logins, error) {
 	return l, nil
 }
 
-// newID names a thing for people, who write it on a command line: it is no
-// flag.
-func newID() string {
-	var b [6]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
-}
-
 func hashOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-func (l *logins) newCode(who access.Principal) string {
+// NewCode makes a one-time code for logging in as a principal. It lives until it
+// is used, at most ten minutes.
+func (l *Logins) NewCode(who access.Principal) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	expire(l.codes, l.now(), maxCodes-1)
+	expire(l.codes, l.opt.Now(), maxCodes-1)
 	code := rand.Text()
-	l.codes[hashOf(code)] = newGrant(who, l.now().Add(codeLife))
+	l.codes[hashOf(code)] = newGrant(who, l.opt.Now().Add(codeLife))
 	return code
 }
 
@@ -121,10 +137,10 @@ var (
 )
 
 // redeem trades a code for a session. Source is where it came from.
-func (l *logins) redeem(code, source string) (session string, who access.Principal, err error) {
+func (l *Logins) redeem(code, source string) (session string, who access.Principal, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
+	now := l.opt.Now()
 	if l.guesses.tooMany(source, now) {
 		return "", access.Principal{}, errTooMany
 	}
@@ -141,7 +157,32 @@ func (l *logins) redeem(code, source string) (session string, who access.Princip
 	return session, g.Who, l.saveLocked()
 }
 
-func (l *logins) identify(r *http.Request) (access.Principal, bool) {
+// Identify finds out who asks: a bearer token, or the cookie of a login.
+func (l *Logins) Identify(r *http.Request) (access.Principal, bool) {
+	if r.Header.Get("Authorization") != "" {
+		if l.opt.Bearer == nil {
+			return access.Principal{}, false
+		}
+		return l.opt.Bearer(r)
+	}
+	who, ok := l.session(r)
+	if !ok {
+		return access.Principal{}, false
+	}
+	return l.Current(who)
+}
+
+// Current is a principal that was let in before, as it is now; false when its
+// credential is no longer good.
+func (l *Logins) Current(who access.Principal) (access.Principal, bool) {
+	if l.opt.Current != nil {
+		return l.opt.Current(who)
+	}
+	return who, who.ID != ""
+}
+
+// session finds the principal of a cookie.
+func (l *Logins) session(r *http.Request) (access.Principal, bool) {
 	c, err := r.Cookie(cookieFor(r))
 	if err != nil {
 		return access.Principal{}, false
@@ -149,10 +190,10 @@ func (l *logins) identify(r *http.Request) (access.Principal, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g, ok := l.sessions[hashOf(c.Value)]
-	return g.Who, ok && !l.now().After(g.Expires)
+	return g.Who, ok && !l.opt.Now().After(g.Expires)
 }
 
-func (l *logins) end(r *http.Request) error {
+func (l *Logins) end(r *http.Request) error {
 	c, err := r.Cookie(cookieFor(r))
 	if err != nil {
 		return nil
@@ -163,16 +204,8 @@ func (l *logins) end(r *http.Request) error {
 	return l.saveLocked()
 }
 
-func (l *logins) clear() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clear(l.sessions)
-	clear(l.codes)
-	return l.saveLocked()
-}
-
-// drop ends the logins of a principal, and its codes.
-func (l *logins) drop(id string) error {
+// Drop ends the logins of a principal, and its codes.
+func (l *Logins) Drop(id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, grants := range []map[string]grant{l.codes, l.sessions} {
@@ -182,7 +215,7 @@ func (l *logins) drop(id string) error {
 }
 
 // saveLocked writes the hashes; the file is small and changes at logins only.
-func (l *logins) saveLocked() error {
+func (l *Logins) saveLocked() error {
 	if l.file == "" {
 		return nil
 	}
@@ -190,7 +223,10 @@ func (l *logins) saveLocked() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(l.file, data)
+	if err := os.MkdirAll(l.opt.StateDir, 0o700); err != nil {
+		return err
+	}
+	return disk.Replace(disk.OS{}, l.file, data, 0o600)
 }
 
 func cookieFor(r *http.Request) string {
@@ -198,56 +234,4 @@ func cookieFor(r *http.Request) string {
 		return cookieNameSecure
 	}
 	return cookieName
-}
-
-func (h *Handler) postLogin(w http.ResponseWriter, r *api.Request) {
-	var body struct {
-		Code string `json:"code"`
-	}
-	if !r.Read(w, &body) {
-		return
-	}
-	session, who, err := h.logins.redeem(body.Code, sourceOf(r.RemoteAddr))
-	switch {
-	case errors.Is(err, errTooMany):
-		w.Header().Set("Retry-After", "60")
-		api.Fail(w, r.Request, http.StatusTooManyRequests, "too_many", i18n.Why(err))
-		return
-	case errors.Is(err, errWrongCode):
-		api.Fail(w, r.Request, http.StatusUnauthorized, "code", i18n.Why(err))
-		return
-	case err != nil:
-		h.opt.Log.Warn("login not saved", "err", err)
-	}
-	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Value: session, Path: "/", HttpOnly: true,
-		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode, MaxAge: int(loginLife.Seconds())})
-	api.Reply(w, http.StatusOK, h.sessionOf(who))
-}
-
-func (h *Handler) postLogout(w http.ResponseWriter, r *api.Request) {
-	if err := h.logins.end(r.Request); err != nil {
-		h.opt.Log.Warn("logout not saved", "err", err)
-	}
-	http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Request), Path: "/", HttpOnly: true, Secure: r.TLS != nil,
-		SameSite: http.SameSiteStrictMode, MaxAge: -1})
-	w.WriteHeader(http.StatusNoContent)
-}
-
-type sessionBody struct {
-	Name     string `json:"name"`
-	Scope    string `json:"scope"`
-	Version  string `json:"version"`
-	Endpoint string `json:"endpoint"`
-}
-
-func (h *Handler) sessionOf(who access.Principal) sessionBody {
-	return sessionBody{who.Name, api.ScopeOf(who), h.opt.Version, h.opt.Endpoint}
-}
-
-func (h *Handler) getSession(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.sessionOf(r.Who))
-}
-
-func (h *Handler) postCode(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, map[string]string{"code": h.NewCode(r.Who)})
 }
