@@ -73,7 +73,7 @@ func (h *Handler) getRunBody(w http.ResponseWriter, r *api.Request) {
 	if r.URL.Query().Get("part") == "wire" {
 		wire := k.Wire
 		if wire == nil {
-			wire = []Frame{}
+			wire = []history.WireFrame{}
 		}
 		api.Reply(w, http.StatusOK, wire)
 		return

@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
 )
 
 // suiteBody describes one test file.
@@ -218,7 +219,7 @@ func (h *Handler) mayRun(w http.ResponseWriter, r *api.Request, s *suite.Suite, 
 	case api.May(r.Who, api.ScopeAdmin):
 		return true
 	case s != nil && direct(s):
-		refuseDirect(w, r)
+		bench.RefuseDirect(w, r)
 	case !h.seesSuite(r.Who, s):
 		noSuite(w, r)
 	case update:

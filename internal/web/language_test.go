@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/web/api"
 )
 
@@ -46,9 +47,9 @@ func TestDataInBothLanguages(t *testing.T) {
 		"method": "tools/call", "params": map[string]any{"name": "long_task", "arguments": map[string]int{"seconds": 60, "steps": 1}}, "idle": 20,
 	})
 	id, _ := jsonrpc.GetString(made, "id")
-	var run Run
+	var run history.Run
 	c.await("the end of the call", func() bool { c.get("runs/"+id, &run); return run.Status != "running" })
-	if run.Message != errRunIdle.Error() || run.MessageZH != "在限定时间内没有应答，也没有进度" {
+	if run.Message != "no answer and no progress in time" || run.MessageZH != "在限定时间内没有应答，也没有进度" {
 		t.Errorf("a run says %q and %q", run.Message, run.MessageZH)
 	}
 }

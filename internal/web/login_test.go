@@ -14,6 +14,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
 )
 
 func TestLogin(t *testing.T) {
@@ -101,12 +102,12 @@ func TestScopes(t *testing.T) {
 		want                int
 	}{
 		{api.ScopeRead, "GET", "servers", nil, 200},
-		{api.ScopeRead, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 403},
-		{api.ScopeCall, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 200},
-		{api.ScopeCall, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 403},
-		{api.ScopeCall, "POST", "bench", openBody{Target: Target{URL: "http://127.0.0.1:9/mcp"}}, 403},
-		{api.ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}}, 409},
-		{api.ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 200},
+		{api.ScopeRead, "POST", "bench", openBody{Target: bench.Target{Server: "demo"}}, 403},
+		{api.ScopeCall, "POST", "bench", openBody{Target: bench.Target{Server: "demo"}}, 200},
+		{api.ScopeCall, "POST", "bench", openBody{Target: bench.Target{Command: "example-server"}, Confirm: "example-server"}, 403},
+		{api.ScopeCall, "POST", "bench", openBody{Target: bench.Target{URL: "http://127.0.0.1:9/mcp"}}, 403},
+		{api.ScopeAdmin, "POST", "bench", openBody{Target: bench.Target{Command: "example-server"}}, 409},
+		{api.ScopeAdmin, "POST", "bench", openBody{Target: bench.Target{Command: "example-server"}, Confirm: "example-server"}, 200},
 		{api.ScopeCall, "POST", "servers/default/demo/restart", nil, 403},
 		{api.ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
 		{api.ScopeCall, "POST", "codes", nil, 403},

@@ -17,8 +17,10 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
 	"mcp-all-in-one/internal/web/inbox"
 )
 
@@ -175,17 +177,17 @@ type memorySession struct {
 	conn  *jsonrpc.Conn
 	far   *jsonrpc.Conn
 	work  *mcptest.Session
-	hooks *BenchHooks
-	info  BenchInfo
+	hooks *bench.Hooks
+	info  bench.Info
 
 	mu    sync.Mutex
-	roots []Root
+	roots []bench.Root
 }
 
 // lateHandler lets a connection exist before who answers on it.
 type lateHandler struct{ *mcptest.Session }
 
-func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *Target, hooks *BenchHooks) (BenchSession, error) {
+func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {
 	name := t.Server
 	if t.Command != "" {
 		hooks.Line("starting " + t.Command)
@@ -207,15 +209,15 @@ func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *Target, h
 	if err != nil {
 		return nil, err
 	}
-	s.info = BenchInfo{Protocol: mcp.V2025_11_25, Era: "legacy", Transport: "stdio", Handshake: ex.Result, PID: 4121,
+	s.info = bench.Info{Protocol: mcp.V2025_11_25, Era: "legacy", Transport: "stdio", Handshake: ex.Result, PID: 4121,
 		Capabilities: jsonrpc.Get(ex.Result, "capabilities")}
 	return s, s.Notify(ctx, mcp.NotificationInitialized, nil)
 }
 
-func (s *memorySession) Info() BenchInfo { return s.info }
+func (s *memorySession) Info() bench.Info { return s.info }
 
-func (s *memorySession) Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error) {
-	name := nameOf(params)
+func (s *memorySession) Call(ctx context.Context, method string, params json.RawMessage) (*bench.Exchange, error) {
+	name, _ := jsonrpc.GetString(params, "name")
 	id := s.bench.record.Begin(&traffic.Call{Hop: traffic.HopServer, Client: "bench", Server: s.name, Method: method, Name: name, Bench: true}, params)
 	began := time.Now()
 	resp, err := s.conn.Call(ctx, &jsonrpc.Request{Method: method, Params: params})
@@ -226,7 +228,7 @@ func (s *memorySession) Call(ctx context.Context, method string, params json.Raw
 		s.bench.record.End(id, o, nil)
 		return nil, err
 	}
-	ex := &Exchange{Total: took, Transport: o.Transport, ServerTime: o.ServerTime, TrafficID: id}
+	ex := &bench.Exchange{Total: took, Transport: o.Transport, ServerTime: o.ServerTime, TrafficID: id}
 	body := slices.Clone(resp.Result)
 	if resp.Err != nil {
 		o.Status, o.Code = traffic.StatusError, resp.Err.Code
@@ -235,7 +237,7 @@ func (s *memorySession) Call(ctx context.Context, method string, params json.Raw
 	} else {
 		ex.Result = body
 	}
-	ex.Wire = []Frame{{Sent: true, Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)},
+	ex.Wire = []history.WireFrame{{Sent: true, Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)},
 		{At: took, Body: string(body)}}
 	s.bench.record.End(id, o, body)
 	return ex, nil
@@ -245,14 +247,14 @@ func (s *memorySession) Notify(ctx context.Context, method string, params json.R
 	return s.conn.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
 }
 
-func (s *memorySession) SetRoots(ctx context.Context, roots []Root) error {
+func (s *memorySession) SetRoots(ctx context.Context, roots []bench.Root) error {
 	s.mu.Lock()
 	s.roots = roots
 	s.mu.Unlock()
 	return s.Notify(ctx, mcp.NotificationRootsList, nil)
 }
 
-func (s *memorySession) Wire() []Frame { return nil }
+func (s *memorySession) Wire() []history.WireFrame { return nil }
 
 func (s *memorySession) Redact(raw []byte) []byte {
 	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(api.Kept))
@@ -270,7 +272,7 @@ func (s *memorySession) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc
 	if req.Method == mcp.MethodRootsList {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		out, err := json.Marshal(map[string]any{"roots": append([]Root{}, s.roots...)})
+		out, err := json.Marshal(map[string]any{"roots": append([]bench.Root{}, s.roots...)})
 		return &jsonrpc.Response{Result: out}, err
 	}
 	if kind == "" {

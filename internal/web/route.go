@@ -13,7 +13,7 @@ var openAPI []byte
 
 func (h *Handler) table() []api.Route {
 	route := api.NewRoute
-	return slices.Concat(h.Logins.Routes(), h.opt.Inbox.Routes(), []api.Route{
+	return slices.Concat(h.Logins.Routes(), h.opt.Inbox.Routes(), h.bench.Routes(), []api.Route{
 		route("GET", "openapi.json", api.ScopeNone, h.getOpenAPI),
 		route("GET", "events", api.ScopeRead, h.getEvents),
 		route("GET", "overview", api.ScopeRead, h.getOverview),
@@ -45,15 +45,6 @@ func (h *Handler) table() []api.Route {
 		route("GET", "traffic/{id}", api.ScopeRead, h.getTrafficEntry),
 		route("GET", "traffic/{id}/body", api.ScopeRead, h.getTrafficBody),
 		route("GET", "logs/{server}", api.ScopeAdmin, h.getLogs),
-		route("GET", "bench", api.ScopeRead, h.getBenches),
-		route("POST", "bench", api.ScopeCall, h.postBench),
-		route("GET", "bench/{bench}", api.ScopeRead, h.getBench),
-		route("DELETE", "bench/{bench}", api.ScopeCall, h.deleteBench),
-		route("GET", "bench/{bench}/list/{kind}", api.ScopeRead, h.getBenchList),
-		route("POST", "bench/{bench}/calls", api.ScopeCall, h.postBenchCall),
-		route("DELETE", "bench/{bench}/calls/{run}", api.ScopeCall, h.deleteBenchCall),
-		route("PUT", "bench/{bench}/roots", api.ScopeCall, h.putBenchRoots),
-		route("PUT", "bench/{bench}/chaos", api.ScopeCall, h.putBenchChaos),
 		route("GET", "runs", api.ScopeRead, h.getRuns),
 		route("POST", "runs", api.ScopeCall, h.postRuns),
 		route("DELETE", "runs", api.ScopeCall, h.deleteRuns),

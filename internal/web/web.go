@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/appframe"
+	"mcp-all-in-one/internal/web/bench"
 	"mcp-all-in-one/internal/web/inbox"
 	"mcp-all-in-one/internal/web/login"
 	"mcp-all-in-one/internal/web/visit"
@@ -29,7 +30,7 @@ import (
 type Options struct {
 	Servers  Servers
 	Traffic  *traffic.Recorder
-	Bench    Bench
+	Bench    bench.Opener
 	Inbox    *inbox.Inbox
 	Settings Settings
 	Catalog  Catalog
@@ -76,7 +77,7 @@ type Handler struct {
 	opt     Options
 	page    *page
 	hub     *hub
-	bench   *benches
+	bench   *bench.Benches
 	history *histories
 	undos   *undos
 	suites  *suites
@@ -109,7 +110,10 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		return nil, err
 	}
 	h.hub = newHub()
-	h.bench = newBenches(h)
+	h.bench = bench.New(h.ctx, bench.Options{
+		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,
+		Publish: func(principal string, e bench.Event) { h.hub.publish("bench", principal, e) },
+	})
 	h.signIns = &signIns{h: h, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
 	if h.suites, err = openSuites(h, opt.Suites); err != nil {
@@ -128,7 +132,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 // Close ends the tester's sessions and the event streams, and waits for them.
 func (h *Handler) Close() error {
 	h.cancel(errClosed)
-	h.bench.closeAll()
+	h.bench.Close()
 	h.wg.Wait()
 	return nil
 }
@@ -139,7 +143,7 @@ func (h *Handler) End(principal string) {
 	if err := h.Logins.Drop(principal); err != nil {
 		h.opt.Log.Warn("the end of logins was not saved", "err", err)
 	}
-	h.bench.closeOf(principal)
+	h.bench.CloseOf(principal)
 	h.suites.endOf(principal)
 	h.hub.publish(topicEnd, principal, struct{}{})
 }

@@ -1,4 +1,4 @@
-package web
+package bench
 
 import (
 	"context"
@@ -69,7 +69,7 @@ func (x *bench) send(ctx context.Context, c Chaos, method string, params json.Ra
 	defer cancel(nil)
 	sent := x.whenSent(method)
 	ended := make(chan struct{})
-	x.h.wg.Go(func() {
+	x.all.wg.Go(func() {
 		defer close(ended)
 		select {
 		case <-sent:
@@ -112,9 +112,9 @@ func (x *bench) sent(body []byte) {
 	}
 }
 
-func (h *Handler) putBenchChaos(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) putChaos(w http.ResponseWriter, r *api.Request) {
 	var body Chaos
-	x := h.withBench(w, r)
+	x := b.find(w, r)
 	if x == nil || !r.Read(w, &body) {
 		return
 	}
@@ -125,6 +125,6 @@ func (h *Handler) putBenchChaos(w http.ResponseWriter, r *api.Request) {
 	x.mu.Lock()
 	x.chaos = body
 	x.mu.Unlock()
-	h.bench.tell(x.owner.ID)
+	b.tell(x.owner.ID)
 	w.WriteHeader(http.StatusNoContent)
 }

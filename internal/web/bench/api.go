@@ -1,4 +1,4 @@
-package web
+package bench
 
 import (
 	"context"
@@ -14,6 +14,22 @@ import (
 
 const maxPages = 1000
 
+// Routes are the parts of the API that open sessions and use them.
+func (b *Benches) Routes() []api.Route {
+	route := api.NewRoute
+	return []api.Route{
+		route("GET", "bench", api.ScopeRead, b.getBenches),
+		route("POST", "bench", api.ScopeCall, b.postBench),
+		route("GET", "bench/{bench}", api.ScopeRead, b.getBench),
+		route("DELETE", "bench/{bench}", api.ScopeCall, b.deleteBench),
+		route("GET", "bench/{bench}/list/{kind}", api.ScopeRead, b.getList),
+		route("POST", "bench/{bench}/calls", api.ScopeCall, b.postCall),
+		route("DELETE", "bench/{bench}/calls/{run}", api.ScopeCall, b.deleteCall),
+		route("PUT", "bench/{bench}/roots", api.ScopeCall, b.putRoots),
+		route("PUT", "bench/{bench}/chaos", api.ScopeCall, b.putChaos),
+	}
+}
+
 type openBody struct {
 	Target Target `json:"target"`
 	// Fresh opens a new session even when there is one.
@@ -21,11 +37,11 @@ type openBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (h *Handler) getBenches(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.bench.list(r.Who))
+func (b *Benches) getBenches(w http.ResponseWriter, r *api.Request) {
+	api.Reply(w, http.StatusOK, b.list(r.Who))
 }
 
-func (h *Handler) postBench(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) postBench(w http.ResponseWriter, r *api.Request) {
 	var body openBody
 	if !r.Read(w, &body) {
 		return
@@ -34,7 +50,7 @@ func (h *Handler) postBench(w http.ResponseWriter, r *api.Request) {
 	if !t.allowed(w, r) || !api.Confirmed(w, r, t.Command, t.Args, body.Confirm) {
 		return
 	}
-	x, err := h.bench.open(r.Context(), r.Who, *t, body.Fresh)
+	x, err := b.open(r.Context(), r.Who, *t, body.Fresh)
 	if err != nil {
 		var lines []string
 		if x != nil {
@@ -53,10 +69,10 @@ func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
 		return true
 	}
 	if t.Via == "" && t.Server != "" && t.Command == "" && t.URL == "" {
-		t.Via = viaGateway
+		t.Via = ViaGateway
 	}
-	if t.Via != viaGateway || t.Command != "" || t.URL != "" {
-		refuseDirect(w, r)
+	if t.Via != ViaGateway || t.Command != "" || t.URL != "" {
+		RefuseDirect(w, r)
 		return false
 	}
 	if t.As != "" {
@@ -66,8 +82,8 @@ func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
 	return true
 }
 
-// refuseDirect refuses a connection past the gateway.
-func refuseDirect(w http.ResponseWriter, r *api.Request) {
+// RefuseDirect refuses a connection past the gateway.
+func RefuseDirect(w http.ResponseWriter, r *api.Request) {
 	api.Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
 		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", api.ScopeAdmin))
 }
@@ -78,23 +94,23 @@ type openError struct {
 	Lines []string `json:"lines,omitempty"`
 }
 
-// withBench answers 404 itself when the session is gone.
-func (h *Handler) withBench(w http.ResponseWriter, r *api.Request) *bench {
-	x := h.bench.get(r.Who, r.Param("bench"))
+// find answers 404 itself when the session is gone.
+func (b *Benches) find(w http.ResponseWriter, r *api.Request) *bench {
+	x := b.get(r.Who, r.Param("bench"))
 	if x == nil {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
 	}
 	return x
 }
 
-func (h *Handler) getBench(w http.ResponseWriter, r *api.Request) {
-	if x := h.withBench(w, r); x != nil {
+func (b *Benches) getBench(w http.ResponseWriter, r *api.Request) {
+	if x := b.find(w, r); x != nil {
 		api.Reply(w, http.StatusOK, x.body())
 	}
 }
 
-func (h *Handler) deleteBench(w http.ResponseWriter, r *api.Request) {
-	if !h.bench.close(r.Who, r.Param("bench")) {
+func (b *Benches) deleteBench(w http.ResponseWriter, r *api.Request) {
+	if !b.close(r.Who, r.Param("bench")) {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
 		return
 	}
@@ -104,7 +120,7 @@ func (h *Handler) deleteBench(w http.ResponseWriter, r *api.Request) {
 // methodSkillsList is of the extension that has skills (SEP-2640).
 const methodSkillsList = "skills/list"
 
-// lists are the kinds of getBenchList: method and the member with the items.
+// lists are the kinds of getList: method and the member with the items.
 var lists = map[string][2]string{
 	"tools":     {mcp.MethodToolsList, "tools"},
 	"resources": {mcp.MethodResourcesList, "resources"},
@@ -118,8 +134,8 @@ type listBody struct {
 	Took  time.Duration   `json:"took"`
 }
 
-func (h *Handler) getBenchList(w http.ResponseWriter, r *api.Request) {
-	x := h.withBench(w, r)
+func (b *Benches) getList(w http.ResponseWriter, r *api.Request) {
+	x := b.find(w, r)
 	if x == nil {
 		return
 	}
@@ -191,9 +207,9 @@ func answered(raw json.RawMessage) error {
 	return i18n.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)
 }
 
-func (h *Handler) postBenchCall(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) postCall(w http.ResponseWriter, r *api.Request) {
 	var body callBody
-	x := h.withBench(w, r)
+	x := b.find(w, r)
 	if x == nil || !r.Read(w, &body) {
 		return
 	}
@@ -205,8 +221,8 @@ func (h *Handler) postBenchCall(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusAccepted, run)
 }
 
-func (h *Handler) deleteBenchCall(w http.ResponseWriter, r *api.Request) {
-	x := h.withBench(w, r)
+func (b *Benches) deleteCall(w http.ResponseWriter, r *api.Request) {
+	x := b.find(w, r)
 	if x == nil {
 		return
 	}
@@ -221,11 +237,11 @@ func (h *Handler) deleteBenchCall(w http.ResponseWriter, r *api.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *Handler) putBenchRoots(w http.ResponseWriter, r *api.Request) {
+func (b *Benches) putRoots(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Roots []Root `json:"roots"`
 	}
-	x := h.withBench(w, r)
+	x := b.find(w, r)
 	if x == nil || !r.Read(w, &body) {
 		return
 	}
