@@ -9,10 +9,10 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-func (h *Handler) getRuns(w http.ResponseWriter, r *api.Request) {
+func (h *histories) getAll(w http.ResponseWriter, r *api.Request) {
 	q := r.URL.Query()
 	if q.Has("export") {
-		all, err := h.history.of(r.Who.ID).Export()
+		all, err := h.of(r.Who.ID).Export()
 		if err != nil {
 			api.FailWith(w, r.Request, err)
 			return
@@ -22,10 +22,10 @@ func (h *Handler) getRuns(w http.ResponseWriter, r *api.Request) {
 		return
 	}
 	if bench := q.Get("bench"); bench != "" {
-		api.Reply(w, http.StatusOK, h.history.of(r.Who.ID).Of(bench))
+		api.Reply(w, http.StatusOK, h.of(r.Who.ID).Of(bench))
 		return
 	}
-	runs, err := h.history.of(r.Who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.Number("limit", 100, history.MaxRuns)))
+	runs, err := h.of(r.Who.ID).List(q.Get("target"), q.Get("method"), q.Get("name"), int(r.Number("limit", 100, history.MaxRuns)))
 	if err != nil {
 		api.FailWith(w, r.Request, err)
 		return
@@ -33,29 +33,29 @@ func (h *Handler) getRuns(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, runs)
 }
 
-// postRuns imports a history that was exported.
-func (h *Handler) postRuns(w http.ResponseWriter, r *api.Request) {
+// post imports a history that was exported.
+func (h *histories) post(w http.ResponseWriter, r *api.Request) {
 	var runs []history.KeptRun
 	if !r.Read(w, &runs) {
 		return
 	}
-	if err := h.history.of(r.Who.ID).Import(runs); err != nil {
+	if err := h.of(r.Who.ID).Import(runs); err != nil {
 		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return
 	}
 	api.Reply(w, http.StatusOK, map[string]int{"imported": len(runs)})
 }
 
-func (h *Handler) deleteRuns(w http.ResponseWriter, r *api.Request) {
-	if err := h.history.of(r.Who.ID).Clear(); err != nil {
+func (h *histories) delete(w http.ResponseWriter, r *api.Request) {
+	if err := h.of(r.Who.ID).Clear(); err != nil {
 		api.FailWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *Handler) getRun(w http.ResponseWriter, r *api.Request) {
-	k, ok := h.history.of(r.Who.ID).Get(r.Param("run"))
+func (h *histories) get(w http.ResponseWriter, r *api.Request) {
+	k, ok := h.of(r.Who.ID).Get(r.Param("run"))
 	if !ok {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
 		return
@@ -63,9 +63,9 @@ func (h *Handler) getRun(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, k.Run)
 }
 
-// getRunBody serves the result byte for byte, with ranges, or the wire.
-func (h *Handler) getRunBody(w http.ResponseWriter, r *api.Request) {
-	k, ok := h.history.of(r.Who.ID).Get(r.Param("run"))
+// getBody serves the result byte for byte, with ranges, or the wire.
+func (h *histories) getBody(w http.ResponseWriter, r *api.Request) {
+	k, ok := h.of(r.Who.ID).Get(r.Param("run"))
 	if !ok {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
 		return

@@ -10,11 +10,10 @@ import (
 
 // The page reads the steps as a list from the first moment on.
 func TestSignInBeforeItsFirstStep(t *testing.T) {
-	h := &Handler{}
-	h.signIns = &signIns{h: h, last: map[string]*signIn{}}
-	h.signIns.begin("default", "guarded")
+	s := &signIns{last: map[string]*signIn{}}
+	s.begin("default", "guarded")
 	w := httptest.NewRecorder()
-	a := api.Router{Routes: []api.Route{{Method: "GET", Pattern: "{schema}/{name}", Serve: h.getSignIn}}}
+	a := api.Router{Routes: []api.Route{{Method: "GET", Pattern: "{schema}/{name}", Serve: s.get}}}
 	a.ServeHTTP(w, httptest.NewRequest("GET", api.Prefix+"default/guarded", nil))
 	if got := w.Body.String(); !strings.Contains(got, `"steps":[]`) {
 		t.Errorf("a sign-in that has just begun is %s", got)

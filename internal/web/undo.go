@@ -57,8 +57,8 @@ func (u *undos) take(id string) func(context.Context) error {
 	return x.run
 }
 
-func (h *Handler) postUndo(w http.ResponseWriter, r *api.Request) {
-	run := h.undos.take(r.Param("undo"))
+func (u *undos) post(w http.ResponseWriter, r *api.Request) {
+	run := u.take(r.Param("undo"))
 	if run == nil {
 		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
 		return

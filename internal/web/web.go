@@ -114,7 +114,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,
 		Publish: func(principal string, e bench.Event) { h.hub.publish("bench", principal, e) },
 	})
-	h.signIns = &signIns{h: h, last: map[string]*signIn{}}
+	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
 	if h.suites, err = openSuites(h, opt.Suites); err != nil {
 		return nil, err
