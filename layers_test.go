@@ -94,8 +94,9 @@ var layers = map[string][]string{
 	"web/bench":          {"access", "jsonrpc", "mcp", "probe", "tester/history", "web/api", "web/inbox"},
 	"web/inbox":          {"access", "web/api"},
 	"web/login":          {"access", "disk", "web/api"},
+	"web/suites":         {"access", "disk", "probe", "tester/suite", "web/api"},
 	"web/visit":          {},
-	"web": {"disk", "upstream/pin", "receipt", "web/api", "web/appframe", "web/bench", "web/inbox", "web/login", "web/visit", "jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
+	"web": {"upstream/pin", "receipt", "web/api", "web/appframe", "web/bench", "web/inbox", "web/login", "web/suites", "web/visit", "jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
 		"catalog", "upstream", "builtin", "gateway", "probe", "tester/history", "tester/lint", "tester/record", "tester/suite"},
 	"env":             {"config/edit", "config/approval", "folders", "record", "secrets", "config/problem", "spelling", "config"},
 	"lock":            {"folders", "config", "sandbox"},
@@ -104,7 +105,7 @@ var layers = map[string][]string{
 	"clients":         {"config/edit", "folders", "config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web/api"},
 	"daemon/instance": {"upstream/pin", "folders", "disk", "record", "receipt", "cluster", "cluster/natsengine", "cluster/place", "peer", "seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "web/inbox", "telemetry", "control"},
 	"doctor":          {"cluster", "config/problem", "config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
-	"daemon/console":  {"upstream/pin", "config/edit", "config/approval", "folders", "receipt", "config/problem", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add", "web/api", "web/bench", "web/inbox"},
+	"daemon/console":  {"upstream/pin", "config/edit", "config/approval", "folders", "receipt", "config/problem", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add", "web/api", "web/bench", "web/inbox", "web/suites"},
 	"install/offer":   {"config/edit", "folders", "install", "config", "env", "sandbox"},
 	"web/add":         {"config/edit", "access", "config", "env", "install", "install/offer", "sandbox", "web/api"},
 	"daemon/certs":    {"folders", "config", "safehttp"},
@@ -190,7 +191,7 @@ var largeTypes = map[string]struct {
 	"traffic.Recorder":          {40, "one record, and those who read it"},
 	"upstream.Upstream":         {120, "a server and its connections are to part"},
 	"upstream.link":             {52, "a server and its connections are to part"},
-	"web.Handler":               {63, "one handler for each page of the console's API"},
+	"web.Handler":               {46, "one handler for each page of the console's API"},
 }
 
 // TestRoomsAreSmall holds the size of every package, and the methods of every

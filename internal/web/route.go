@@ -13,7 +13,7 @@ var openAPI []byte
 
 func (h *Handler) table() []api.Route {
 	route := api.NewRoute
-	return slices.Concat(h.Logins.Routes(), h.opt.Inbox.Routes(), h.bench.Routes(), []api.Route{
+	return slices.Concat(h.Logins.Routes(), h.opt.Inbox.Routes(), h.bench.Routes(), h.suites.Routes(), []api.Route{
 		route("GET", "openapi.json", api.ScopeNone, h.getOpenAPI),
 		route("GET", "events", api.ScopeRead, h.getEvents),
 		route("GET", "overview", api.ScopeRead, h.getOverview),
@@ -33,13 +33,7 @@ func (h *Handler) table() []api.Route {
 		route("POST", "programs/{program}/plan", api.ScopeAdmin, h.postPlan),
 		route("POST", "programs/{program}/apply", api.ScopeAdmin, h.postApply),
 		route("GET", "doctor", api.ScopeAdmin, h.getDoctor),
-		route("GET", "suites", api.ScopeRead, h.getSuites),
-		route("POST", "suites/draft", api.ScopeRead, h.postDraft),
-		route("GET", "suites/{suite}", api.ScopeRead, h.getSuite),
-		route("PUT", "suites/{suite}", api.ScopeAdmin, h.putSuite),
-		route("DELETE", "suites/{suite}", api.ScopeAdmin, h.deleteSuite),
-		route("POST", "suites/{suite}/run", api.ScopeCall, h.postSuiteRun),
-		route("DELETE", "suites/{suite}/run", api.ScopeCall, h.deleteSuiteRun),
+		route("POST", "suites/draft", api.ScopeRead, h.drafts.post),
 		route("GET", "traffic", api.ScopeRead, h.getTraffic),
 		route("GET", "traffic/export", api.ScopeRead, h.getTrafficExport),
 		route("GET", "traffic/{id}", api.ScopeRead, h.getTrafficEntry),

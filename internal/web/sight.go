@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
-	"mcp-all-in-one/internal/web/api"
 )
 
 // What a principal is shown. Who may see what is decided in access; here it is
@@ -94,17 +92,3 @@ func filter(who access.Principal, query string) (*traffic.Filter, error) {
 	}
 	return f.Only(func(c *traffic.Call) bool { return who.MayLookAt(c.Principal) }), nil
 }
-
-// seesSuite says whether a principal sees a test file. One that runs a command,
-// dials an address or cannot be read is for those with the scope admin; nil
-// stands for the latter.
-func (h *Handler) seesSuite(who access.Principal, s *suite.Suite) bool {
-	if api.May(who, api.ScopeAdmin) {
-		return true
-	}
-	return s != nil && !direct(s) && (s.Target == "." || h.sees(who, s.Target))
-}
-
-// direct says that a test file names what it tests, instead of a configured
-// server.
-func direct(s *suite.Suite) bool { return s.URL != "" || len(s.Argv()) > 0 }

@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/web/bench"
 	"mcp-all-in-one/internal/web/inbox"
 	"mcp-all-in-one/internal/web/login"
+	"mcp-all-in-one/internal/web/suites"
 	"mcp-all-in-one/internal/web/visit"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	Catalog  Catalog
 	Programs Programs
 	Doctor   Doctor
-	Suites   SuiteOptions
+	Suites   suites.Source
 	// More are parts of the API that other packages answer.
 	More []api.Route
 	// Reload reads the config file again and applies it.
@@ -80,7 +81,8 @@ type Handler struct {
 	bench   *bench.Benches
 	history *histories
 	undos   *undos
-	suites  *suites
+	suites  *suites.Suites
+	drafts  *drafts
 	signIns *signIns
 	router  api.Router
 	uptime  *uptimes
@@ -116,7 +118,12 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	})
 	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
-	if h.suites, err = openSuites(h, opt.Suites); err != nil {
+	h.drafts = &drafts{opt.Traffic, h.history}
+	h.suites, err = suites.Open(h.ctx, suites.Options{
+		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sees, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
+		Publish: func(principal, name string) { h.hub.publish("tests", principal, map[string]string{"suite": name}) },
+	})
+	if err != nil {
 		return nil, err
 	}
 	h.router = api.Router{Routes: append(h.table(), opt.More...), Identify: h.Logins.Identify}
@@ -133,6 +140,7 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 func (h *Handler) Close() error {
 	h.cancel(errClosed)
 	h.bench.Close()
+	h.suites.Close()
 	h.wg.Wait()
 	return nil
 }
@@ -144,7 +152,7 @@ func (h *Handler) End(principal string) {
 		h.opt.Log.Warn("the end of logins was not saved", "err", err)
 	}
 	h.bench.CloseOf(principal)
-	h.suites.endOf(principal)
+	h.suites.EndOf(principal)
 	h.hub.publish(topicEnd, principal, struct{}{})
 }
 

@@ -12,8 +12,8 @@ import (
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/suite"
-	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/bench"
+	"mcp-all-in-one/internal/web/suites"
 )
 
 // suiteDir holds the test files: mcp-tests where we were started, as test
@@ -31,9 +31,9 @@ func suiteDir(in *instance.Instance) string {
 }
 
 // suiteOptions let the console run test files.
-func suiteOptions(in *instance.Instance, a *env.Env) web.SuiteOptions {
+func suiteOptions(in *instance.Instance, a *env.Env) suites.Source {
 	opener := &consoleBench{in: in, env: a}
-	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
+	return suites.Source{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
 		if err := opener.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
 			return nil, nil, err

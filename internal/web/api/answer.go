@@ -112,3 +112,9 @@ func Confirmed(w http.ResponseWriter, r *Request, command string, args []string,
 	Reply(w, http.StatusConflict, Refusal{ErrorBody{Code: "confirm", Message: i18n.New("this will run a command", "此操作将运行一条命令").In(r.Lang()), Run: run}})
 	return false
 }
+
+// RefuseDirect refuses a connection past the gateway.
+func RefuseDirect(w http.ResponseWriter, r *Request) {
+	Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
+		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", ScopeAdmin))
+}

@@ -72,7 +72,7 @@ func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
 		t.Via = ViaGateway
 	}
 	if t.Via != ViaGateway || t.Command != "" || t.URL != "" {
-		RefuseDirect(w, r)
+		api.RefuseDirect(w, r)
 		return false
 	}
 	if t.As != "" {
@@ -80,12 +80,6 @@ func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
 		return false
 	}
 	return true
-}
-
-// RefuseDirect refuses a connection past the gateway.
-func RefuseDirect(w http.ResponseWriter, r *api.Request) {
-	api.Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
-		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", api.ScopeAdmin))
 }
 
 type openError struct {
