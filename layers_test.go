@@ -191,7 +191,6 @@ var largeTypes = map[string]struct {
 	"traffic.Recorder":          {40, "one record, and those who read it"},
 	"upstream.Upstream":         {120, "a server and its connections are to part"},
 	"upstream.link":             {52, "a server and its connections are to part"},
-	"web.Handler":               {46, "one handler for each page of the console's API"},
 }
 
 // TestRoomsAreSmall holds the size of every package, and the methods of every

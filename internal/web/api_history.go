@@ -21,10 +21,10 @@ type historyBody struct {
 // how the servers did in the last day.
 func (h *Handler) getHistory(w http.ResponseWriter, r *api.Request) {
 	server := r.URL.Query().Get("server")
-	if server == "" && !r.Who.MayInspect() || server != "" && !h.sees(r.Who, server) {
+	if server == "" && !r.Who.MayInspect() || server != "" && !h.sight.sees(r.Who, server) {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(api.ErrNotFound))
 		return
 	}
 	length := time.Duration(r.Number("minutes", 60, 24*60)) * time.Minute
-	api.Reply(w, http.StatusOK, historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.servers(r.Who))})
+	api.Reply(w, http.StatusOK, historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.sight.servers(r.Who))})
 }

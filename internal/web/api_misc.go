@@ -40,18 +40,21 @@ func (h *Handler) postReload(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, report)
 }
 
-func (h *Handler) getSettings(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.opt.Settings.List(r.Lang()))
+// settingPages show and change the settings.
+type settingPages struct{ settings Settings }
+
+func (p settingPages) getAll(w http.ResponseWriter, r *api.Request) {
+	api.Reply(w, http.StatusOK, p.settings.List(r.Lang()))
 }
 
-func (h *Handler) putSetting(w http.ResponseWriter, r *api.Request) {
+func (p settingPages) put(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Value json.RawMessage `json:"value"`
 	}
 	if !r.Read(w, &body) {
 		return
 	}
-	if err := h.opt.Settings.Set(r.Context(), r.Param("key"), body.Value); err != nil {
+	if err := p.settings.Set(r.Context(), r.Param("key"), body.Value); err != nil {
 		api.FailWith(w, r.Request, err)
 		return
 	}

@@ -8,9 +8,12 @@ import (
 	"mcp-all-in-one/internal/web/api"
 )
 
-func (h *Handler) getCatalog(w http.ResponseWriter, r *api.Request) {
+// catalogPages show what clients are shown.
+type catalogPages struct{ catalog Catalog }
+
+func (p catalogPages) get(w http.ResponseWriter, r *api.Request) {
 	q := r.URL.Query()
-	page, err := h.opt.Catalog.Look(r.Who, q.Get("schema"), q.Get("as"))
+	page, err := p.catalog.Look(r.Who, q.Get("schema"), q.Get("as"))
 	if err != nil {
 		api.FailWith(w, r.Request, err)
 		return
@@ -18,7 +21,7 @@ func (h *Handler) getCatalog(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, page)
 }
 
-func (h *Handler) putCatalog(w http.ResponseWriter, r *api.Request) {
+func (p catalogPages) put(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		On bool `json:"on"`
 	}
@@ -30,23 +33,26 @@ func (h *Handler) putCatalog(w http.ResponseWriter, r *api.Request) {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
 		return
 	}
-	if err := h.opt.Catalog.Switch(r.Context(), r.Param("schema"), r.Param("server"), kind, r.Param("name"), body.On); err != nil {
+	if err := p.catalog.Switch(r.Context(), r.Param("schema"), r.Param("server"), kind, r.Param("name"), body.On); err != nil {
 		api.FailWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *Handler) getPrograms(w http.ResponseWriter, _ *api.Request) {
-	api.Reply(w, http.StatusOK, h.opt.Programs.List())
+// programPages connect programs of this machine.
+type programPages struct{ programs Programs }
+
+func (p programPages) getAll(w http.ResponseWriter, _ *api.Request) {
+	api.Reply(w, http.StatusOK, p.programs.List())
 }
 
-func (h *Handler) postPlan(w http.ResponseWriter, r *api.Request) {
+func (p programPages) postPlan(w http.ResponseWriter, r *api.Request) {
 	var how ConnectOptions
 	if !r.Read(w, &how) {
 		return
 	}
-	plan, err := h.opt.Programs.Plan(r.Param("program"), how, r.Lang())
+	plan, err := p.programs.Plan(r.Param("program"), how, r.Lang())
 	if err != nil {
 		api.FailWith(w, r.Request, err)
 		return
@@ -54,7 +60,7 @@ func (h *Handler) postPlan(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, plan)
 }
 
-func (h *Handler) postApply(w http.ResponseWriter, r *api.Request) {
+func (p programPages) postApply(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		ConnectOptions
 		Mark string `json:"mark"`
@@ -62,7 +68,7 @@ func (h *Handler) postApply(w http.ResponseWriter, r *api.Request) {
 	if !r.Read(w, &body) {
 		return
 	}
-	plan, err := h.opt.Programs.Apply(r.Context(), r.Param("program"), body.ConnectOptions, body.Mark, r.Lang())
+	plan, err := p.programs.Apply(r.Context(), r.Param("program"), body.ConnectOptions, body.Mark, r.Lang())
 	if err != nil {
 		api.FailWith(w, r.Request, err)
 		return
@@ -72,7 +78,7 @@ func (h *Handler) postApply(w http.ResponseWriter, r *api.Request) {
 
 func (h *Handler) getDoctor(w http.ResponseWriter, r *api.Request) {
 	q := r.URL.Query()
-	if name := q.Get("server"); name != "" && !h.sees(r.Who, name) {
+	if name := q.Get("server"); name != "" && !h.sight.sees(r.Who, name) {
 		api.FailWith(w, r.Request, api.ErrNotFound)
 		return
 	}

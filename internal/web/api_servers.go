@@ -23,7 +23,7 @@ type overviewBody struct {
 }
 
 func (h *Handler) getOverview(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, overviewBody{h.servers(r.Who), h.clients(r.Who), h.opt.Inbox.List(r.Who), h.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who)})
+	api.Reply(w, http.StatusOK, overviewBody{h.sight.servers(r.Who), h.sight.clients(r.Who), h.opt.Inbox.List(r.Who), h.sight.stats(r.Who), h.opt.Traffic.Rev(), h.unread(r.Who)})
 }
 
 // unread is for those who may read the file again.
@@ -40,16 +40,25 @@ func (h *Handler) getUnread(w http.ResponseWriter, r *api.Request) {
 	api.Reply(w, http.StatusOK, h.unread(r.Who))
 }
 
-func (h *Handler) getServers(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.servers(r.Who))
-}
-
 func (h *Handler) getClients(w http.ResponseWriter, r *api.Request) {
-	api.Reply(w, http.StatusOK, h.clients(r.Who))
+	api.Reply(w, http.StatusOK, h.sight.clients(r.Who))
 }
 
-func (h *Handler) getServer(w http.ResponseWriter, r *api.Request) {
-	d, err := h.opt.Servers.Detail(r.Param("schema"), r.Param("name"))
+// serverPages show and change the configured servers.
+type serverPages struct {
+	servers Servers
+	sight   *sight
+	undos   *undos
+	signIns *signIns
+	ctx     context.Context // of sign-ins, which outlive a request
+}
+
+func (p *serverPages) getAll(w http.ResponseWriter, r *api.Request) {
+	api.Reply(w, http.StatusOK, p.sight.servers(r.Who))
+}
+
+func (p *serverPages) get(w http.ResponseWriter, r *api.Request) {
+	d, err := p.servers.Detail(r.Param("schema"), r.Param("name"))
 	if err != nil {
 		api.FailWith(w, r.Request, err)
 		return
@@ -66,7 +75,7 @@ type saveBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (h *Handler) putServer(w http.ResponseWriter, r *api.Request) {
+func (p *serverPages) put(w http.ResponseWriter, r *api.Request) {
 	var body saveBody
 	if !r.Read(w, &body) {
 		return
@@ -80,11 +89,11 @@ func (h *Handler) putServer(w http.ResponseWriter, r *api.Request) {
 		return
 	}
 	schema, name := r.Param("schema"), r.Param("name")
-	if !h.runsAlready(schema, name, entry.Command, entry.Args) &&
+	if !p.runsAlready(schema, name, entry.Command, entry.Args) &&
 		!api.Confirmed(w, r, entry.Command, entry.Args, body.Confirm) {
 		return
 	}
-	if err := h.opt.Servers.Save(r.Context(), schema, name, body.Entry); err != nil {
+	if err := p.servers.Save(r.Context(), schema, name, body.Entry); err != nil {
 		api.FailWith(w, r.Request, err)
 		return
 	}
@@ -93,8 +102,8 @@ func (h *Handler) putServer(w http.ResponseWriter, r *api.Request) {
 
 // runsAlready reports whether a server has this very command, so that saving
 // it starts nothing new.
-func (h *Handler) runsAlready(schema, name, command string, args []string) bool {
-	d, err := h.opt.Servers.Detail(schema, name)
+func (p *serverPages) runsAlready(schema, name, command string, args []string) bool {
+	d, err := p.servers.Detail(schema, name)
 	if err != nil {
 		return false
 	}
@@ -105,17 +114,17 @@ func (h *Handler) runsAlready(schema, name, command string, args []string) bool 
 	return json.Unmarshal(d.Entry, &entry) == nil && api.CommandLine(entry.Command, entry.Args) == api.CommandLine(command, args)
 }
 
-func (h *Handler) deleteServer(w http.ResponseWriter, r *api.Request) {
-	undo, err := h.opt.Servers.Remove(r.Context(), r.Param("schema"), r.Param("name"))
+func (p *serverPages) delete(w http.ResponseWriter, r *api.Request) {
+	undo, err := p.servers.Remove(r.Context(), r.Param("schema"), r.Param("name"))
 	if err != nil {
 		api.FailWith(w, r.Request, err)
 		return
 	}
-	api.Reply(w, http.StatusOK, map[string]string{"undo": h.undos.add(undo)})
+	api.Reply(w, http.StatusOK, map[string]string{"undo": p.undos.add(undo)})
 }
 
-func (h *Handler) postServer(w http.ResponseWriter, r *api.Request) {
-	s := h.opt.Servers
+func (p *serverPages) post(w http.ResponseWriter, r *api.Request) {
+	s := p.servers
 	actions := map[string]func(ctx context.Context, schema, name string) error{
 		"enable":  func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, true) },
 		"disable": func(ctx context.Context, schema, name string) error { return s.SetEnabled(ctx, schema, name, false) },
@@ -123,10 +132,10 @@ func (h *Handler) postServer(w http.ResponseWriter, r *api.Request) {
 	}
 	switch r.Param("action") {
 	case "signin":
-		h.signIn(w, r)
+		p.signIn(w, r)
 		return
 	case "approve":
-		h.approve(w, r)
+		p.approve(w, r)
 		return
 	}
 	action := actions[r.Param("action")]
@@ -149,7 +158,7 @@ type changedBody struct {
 }
 
 // approve accepts what the page has shown, and nothing else.
-func (h *Handler) approve(w http.ResponseWriter, r *api.Request) {
+func (p *serverPages) approve(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Hash string `json:"hash"`
 	}
@@ -157,10 +166,10 @@ func (h *Handler) approve(w http.ResponseWriter, r *api.Request) {
 		return
 	}
 	schema, name := r.Param("schema"), r.Param("name")
-	err := h.opt.Servers.Approve(r.Context(), r.Who, schema, name, body.Hash)
+	err := p.servers.Approve(r.Context(), r.Who, schema, name, body.Hash)
 	if errors.Is(err, api.ErrChanged) {
 		answer := changedBody{Refusal: api.Refusal{Error: api.ErrorBody{Code: "changed", Message: errUnseen.In(r.Lang())}}}
-		if d, err := h.opt.Servers.Detail(schema, name); err == nil {
+		if d, err := p.servers.Detail(schema, name); err == nil {
 			answer.Approval = d.Approval
 		}
 		api.Reply(w, http.StatusConflict, answer)
@@ -177,10 +186,10 @@ var errUnseen = i18n.New("nothing was approved: this is not what was shown; look
 
 // signIn answers the address where a person signs in; the page opens it, and
 // follows the steps.
-func (h *Handler) signIn(w http.ResponseWriter, r *api.Request) {
+func (p *serverPages) signIn(w http.ResponseWriter, r *api.Request) {
 	schema, name := r.Param("schema"), r.Param("name")
-	s := h.signIns.begin(schema, name)
-	address, err := h.opt.Servers.SignIn(h.ctx, schema, name, s.step, s.end)
+	s := p.signIns.begin(schema, name)
+	address, err := p.servers.SignIn(p.ctx, schema, name, s.step, s.end)
 	if err != nil {
 		api.FailWith(w, r.Request, err)
 		return

@@ -18,6 +18,12 @@ const (
 	maxSlice = 256 << 10
 )
 
+// trafficPages show the record of messages.
+type trafficPages struct {
+	record *traffic.Recorder
+	sight  *sight
+}
+
 type trafficBody struct {
 	Rev   uint64      `json:"rev"`
 	Calls []shownCall `json:"calls"`
@@ -25,7 +31,7 @@ type trafficBody struct {
 	More bool `json:"more"`
 }
 
-func (h *Handler) getTraffic(w http.ResponseWriter, r *api.Request) {
+func (p *trafficPages) getAll(w http.ResponseWriter, r *api.Request) {
 	f, err := filter(r.Who, r.URL.Query().Get("q"))
 	if err != nil {
 		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
@@ -33,31 +39,31 @@ func (h *Handler) getTraffic(w http.ResponseWriter, r *api.Request) {
 	}
 	limit := int(r.Number("limit", 200, maxRows))
 	before := uint64(r.Number("before", 0, 1<<62))
-	calls, rev := h.opt.Traffic.List(f, before, limit+1)
+	calls, rev := p.record.List(f, before, limit+1)
 	body := trafficBody{Rev: rev, More: len(calls) > limit}
 	if body.More {
 		calls = calls[:limit]
 	}
-	body.Calls = h.shown(calls)
+	body.Calls = p.shown(calls)
 	api.Reply(w, http.StatusOK, body)
 }
 
-// getTrafficExport streams what matches as JSON lines, oldest first, with as
+// export streams what matches as JSON lines, oldest first, with as
 // much of the bodies as was kept.
-func (h *Handler) getTrafficExport(w http.ResponseWriter, r *api.Request) {
+func (p *trafficPages) export(w http.ResponseWriter, r *api.Request) {
 	f, err := filter(r.Who, r.URL.Query().Get("q"))
 	if err != nil {
 		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
 		return
 	}
-	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
+	calls, _ := p.record.List(f, 0, 1<<20)
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="traffic.jsonl"`)
 	enc := json.NewEncoder(w)
 	for i := len(calls) - 1; i >= 0; i-- {
 		line := exportLine{Call: calls[i]}
-		line.Request, line.RequestWhole = h.exportBody(calls[i].ID, traffic.Request)
-		line.Response, line.ResponseWhole = h.exportBody(calls[i].ID, traffic.Response)
+		line.Request, line.RequestWhole = p.exportBody(calls[i].ID, traffic.Request)
+		line.Response, line.ResponseWhole = p.exportBody(calls[i].ID, traffic.Response)
 		if enc.Encode(line) != nil {
 			return
 		}
@@ -73,8 +79,8 @@ type exportLine struct {
 }
 
 // exportBody is JSON when the whole body is there, otherwise text.
-func (h *Handler) exportBody(id uint64, side traffic.Side) (any, bool) {
-	body, whole := h.opt.Traffic.Body(id, side)
+func (p *trafficPages) exportBody(id uint64, side traffic.Side) (any, bool) {
+	body, whole := p.record.Body(id, side)
 	switch {
 	case len(body) == 0:
 		return nil, whole
@@ -91,20 +97,20 @@ type entryBody struct {
 	Related []shownCall `json:"related"`
 }
 
-func (h *Handler) getTrafficEntry(w http.ResponseWriter, r *api.Request) {
-	c, ok := h.entry(w, r)
+func (p *trafficPages) get(w http.ResponseWriter, r *api.Request) {
+	c, ok := p.entry(w, r)
 	if !ok {
 		return
 	}
-	related := slices.DeleteFunc(h.opt.Traffic.Related(c.ID), func(c traffic.Call) bool { return !r.Who.MayLookAt(c.Principal) })
-	api.Reply(w, http.StatusOK, entryBody{shownCall{c, h.said(&c)}, h.shown(related)})
+	related := slices.DeleteFunc(p.record.Related(c.ID), func(c traffic.Call) bool { return !r.Who.MayLookAt(c.Principal) })
+	api.Reply(w, http.StatusOK, entryBody{shownCall{c, p.said(&c)}, p.shown(related)})
 }
 
 // entry is the entry that a request names. It answers 404 itself, also for one
 // of somebody else.
-func (h *Handler) entry(w http.ResponseWriter, r *api.Request) (traffic.Call, bool) {
+func (p *trafficPages) entry(w http.ResponseWriter, r *api.Request) (traffic.Call, bool) {
 	id, _ := strconv.ParseUint(r.Param("id"), 10, 64)
-	c, ok := h.opt.Traffic.Get(id)
+	c, ok := p.record.Get(id)
 	if !ok || !r.Who.MayLookAt(c.Principal) {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this entry is no longer in the record", "这条记录已不再保留"))
 		return traffic.Call{}, false
@@ -112,8 +118,8 @@ func (h *Handler) entry(w http.ResponseWriter, r *api.Request) (traffic.Call, bo
 	return c, true
 }
 
-func (h *Handler) getTrafficBody(w http.ResponseWriter, r *api.Request) {
-	c, ok := h.entry(w, r)
+func (p *trafficPages) getBody(w http.ResponseWriter, r *api.Request) {
+	c, ok := p.entry(w, r)
 	if !ok {
 		return
 	}
@@ -121,7 +127,7 @@ func (h *Handler) getTrafficBody(w http.ResponseWriter, r *api.Request) {
 	if r.URL.Query().Get("side") == "res" {
 		side = traffic.Response
 	}
-	body, whole := h.opt.Traffic.Body(c.ID, side)
+	body, whole := p.record.Body(c.ID, side)
 	if body == nil {
 		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this body is no longer kept", "这个消息体已不再保留"))
 		return
@@ -174,13 +180,13 @@ func findAll(body, text []byte) []int64 {
 	return found
 }
 
-func (h *Handler) getLogs(w http.ResponseWriter, r *api.Request) {
+func (p *trafficPages) getLogs(w http.ResponseWriter, r *api.Request) {
 	server := r.Param("server")
 	if server == "*" {
 		server = ""
 	}
-	lines := h.opt.Traffic.Lines(server, uint64(r.Number("after", 0, 1<<62)), int(r.Number("limit", 500, 5000)))
-	lines = slices.DeleteFunc(lines, func(l traffic.Line) bool { return !h.mayReadLog(r.Who, l.Server) })
+	lines := p.record.Lines(server, uint64(r.Number("after", 0, 1<<62)), int(r.Number("limit", 500, 5000)))
+	lines = slices.DeleteFunc(lines, func(l traffic.Line) bool { return !p.sight.mayReadLog(r.Who, l.Server) })
 	if lines == nil {
 		lines = []traffic.Line{}
 	}

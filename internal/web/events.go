@@ -163,11 +163,11 @@ func (f *follower) sendTraffic() error {
 	}
 	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !f.who.MayLookAt(c.Principal) })
 	if len(b.Calls) > 0 && f.wants("traffic") {
-		if err := f.sendJSON("traffic", f.h.shown(b.Calls)); err != nil {
+		if err := f.sendJSON("traffic", f.h.traffic.shown(b.Calls)); err != nil {
 			return err
 		}
 	}
-	b.Lines = slices.DeleteFunc(b.Lines, func(l traffic.Line) bool { return !f.h.mayReadLog(f.who, l.Server) })
+	b.Lines = slices.DeleteFunc(b.Lines, func(l traffic.Line) bool { return !f.h.sight.mayReadLog(f.who, l.Server) })
 	if len(b.Lines) > 0 && f.wants("logs") {
 		return f.sendJSON("logs", b.Lines)
 	}

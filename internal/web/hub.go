@@ -43,9 +43,9 @@ const topicEnd = "end"
 
 // snapshotTopics carry everything in each event: all that the follower may see.
 var snapshotTopics = map[string]func(*Handler, access.Principal) any{
-	"servers": func(h *Handler, who access.Principal) any { return h.servers(who) },
+	"servers": func(h *Handler, who access.Principal) any { return h.sight.servers(who) },
 	"inbox":   func(h *Handler, who access.Principal) any { return h.opt.Inbox.List(who) },
-	"clients": func(h *Handler, who access.Principal) any { return h.clients(who) },
+	"clients": func(h *Handler, who access.Principal) any { return h.sight.clients(who) },
 }
 
 func newHub() *hub {

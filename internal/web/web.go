@@ -84,6 +84,9 @@ type Handler struct {
 	suites  *suites.Suites
 	drafts  *drafts
 	signIns *signIns
+	sight   *sight
+	servers *serverPages
+	traffic *trafficPages
 	router  api.Router
 	uptime  *uptimes
 
@@ -111,6 +114,8 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	if h.history, err = openHistories(opt.StateDir); err != nil {
 		return nil, err
 	}
+	h.sight = &sight{opt.Servers, opt.Clients, opt.Traffic}
+	h.traffic = &trafficPages{opt.Traffic, h.sight}
 	h.hub = newHub()
 	h.bench = bench.New(h.ctx, bench.Options{
 		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,
@@ -118,9 +123,10 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	})
 	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
+	h.servers = &serverPages{opt.Servers, h.sight, h.undos, h.signIns, h.ctx}
 	h.drafts = &drafts{opt.Traffic, h.history}
 	h.suites, err = suites.Open(h.ctx, suites.Options{
-		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sees, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
+		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
 		Publish: func(principal, name string) { h.hub.publish("tests", principal, map[string]string{"suite": name}) },
 	})
 	if err != nil {
