@@ -8,10 +8,8 @@ import (
 	"mcp-all-in-one/internal/traffic"
 )
 
-// What a principal is shown. Who may see what is decided in access; here it is
-// asked.
-
-// A sight is what there is to see.
+// sight finds what a principal is shown. Who may see what is decided in access;
+// here it is asked.
 type sight struct {
 	all    Servers
 	guests func() []Client // nil for none

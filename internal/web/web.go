@@ -1,9 +1,10 @@
 // Package web serves the console: a JSON API, one event stream and the page
 // that uses them.
 //
-// It owns the tester's open sessions, the event stream and
-// the embedded page. It refuses to know how servers are reached or configured:
-// the small interfaces of Options say what it needs.
+// Logins, the inbox, the tester's sessions and test files have packages of
+// their own below this one, which puts them together. It refuses to know how
+// servers are reached or configured: the small interfaces of Options say what it
+// needs.
 package web
 
 import (
