@@ -95,7 +95,7 @@ type benchBody struct {
 	Chaos Chaos    `json:"chaos,omitzero"`
 }
 
-// New has no open sessions. The calls of all sessions end with ctx.
+// New returns Benches without an open session. Calls end with ctx.
 func New(ctx context.Context, opt Options) *Benches {
 	return &Benches{opt: opt, ctx: ctx, byID: map[string]*bench{}, opening: map[string]int{}}
 }
