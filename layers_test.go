@@ -89,20 +89,25 @@ var layers = map[string][]string{
 	"tester/record":      {"jsonrpc", "mcp", "probe"},
 	"tester/history":     {"disk", "config", "probe"},
 	"tester/suite":       {"catalog", "jsonrpc", "mcp", "probe", "tester/history", "tester/record"},
+	"web/api":            {"access"},
 	"web/appframe":       {},
+	"web/bench":          {"access", "jsonrpc", "mcp", "probe", "tester/history", "web/api", "web/inbox"},
+	"web/inbox":          {"access", "web/api"},
+	"web/login":          {"access", "disk", "web/api"},
+	"web/suites":         {"access", "disk", "probe", "tester/suite", "web/api"},
 	"web/visit":          {},
-	"web": {"upstream/pin", "receipt", "web/appframe", "web/visit", "jsonrpc", "config", "mcp", "traffic", "safehttp", "stdio", "mcphttp", "oauth", "access",
-		"catalog", "upstream", "builtin", "gateway", "probe", "tester/history", "tester/lint", "tester/record", "tester/suite"},
+	"web": {"access", "catalog", "gateway", "jsonrpc", "mcp", "oauth", "probe", "receipt", "tester/history", "tester/lint", "tester/record", "tester/suite", "traffic",
+		"upstream/pin", "web/api", "web/appframe", "web/bench", "web/inbox", "web/login", "web/suites", "web/visit"},
 	"env":             {"config/edit", "config/approval", "folders", "record", "secrets", "config/problem", "spelling", "config"},
 	"lock":            {"folders", "config", "sandbox"},
 	"install":         {"folders", "disk", "spelling", "config", "safehttp", "definition", "env"},
-	"control":         {"folders", "receipt", "config/problem", "config", "env", "access", "upstream", "gateway", "web"},
-	"clients":         {"config/edit", "folders", "config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web"},
-	"daemon/instance": {"upstream/pin", "folders", "disk", "record", "receipt", "cluster", "cluster/natsengine", "cluster/place", "peer", "seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "telemetry", "control"},
+	"control":         {"folders", "receipt", "config/problem", "config", "env", "access", "upstream", "gateway", "web", "web/api"},
+	"clients":         {"config/edit", "folders", "config/document", "config/problem", "spelling", "jsonrpc", "config", "env", "control", "web/api"},
+	"daemon/instance": {"upstream/pin", "folders", "disk", "record", "receipt", "cluster", "cluster/natsengine", "cluster/place", "peer", "seal", "secrets", "lock", "script", "jsonrpc", "config", "mcp", "traffic", "stdio", "oauth", "access", "catalog", "upstream", "builtin", "gateway", "probe", "web", "web/inbox", "telemetry", "control"},
 	"doctor":          {"cluster", "config/problem", "config", "stdio", "mcphttp", "upstream", "web", "env", "control", "daemon/instance", "mcphttp/httpclient"},
-	"daemon/console":  {"upstream/pin", "config/edit", "config/approval", "folders", "receipt", "config/problem", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add"},
+	"daemon/console":  {"upstream/pin", "config/edit", "config/approval", "folders", "receipt", "config/problem", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway", "probe", "web", "env", "control", "clients", "doctor", "daemon/instance", "mcphttp/httpclient", "tester/history", "tester/lint", "tester/suite", "web/add", "web/api", "web/bench", "web/inbox", "web/suites"},
 	"install/offer":   {"config/edit", "folders", "install", "config", "env", "sandbox"},
-	"web/add":         {"config/edit", "access", "config", "env", "install", "install/offer", "sandbox", "web"},
+	"web/add":         {"config/edit", "access", "config", "env", "install", "install/offer", "sandbox", "web/api"},
 	"daemon/certs":    {"folders", "config", "safehttp"},
 	"daemon": {"folders", "record", "cluster", "peer", "config/problem", "daemon/certs", "logfile", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "http1", "access", "upstream", "gateway", "web",
 		"telemetry", "env", "control", "daemon/instance", "daemon/console"},
@@ -110,7 +115,7 @@ var layers = map[string][]string{
 	"cli/output":  {"catalog/signature", "jsonrpc", "catalog", "probe", "env"},
 	"cli/target": {"folders", "config/problem", "spelling", "jsonrpc", "config", "mcp", "traffic", "stdio", "mcphttp", "oauth", "access", "catalog", "upstream", "gateway",
 		"probe", "web", "env", "control", "doctor", "daemon/instance", "cli/command", "cli/output", "mcphttp/httpclient", "tester/history", "tester/record"},
-	"cli/use": {"folders", "catalog/signature", "spelling", "jsonschema", "jsonrpc", "config", "mcp", "traffic", "catalog", "probe", "web", "env", "control", "daemon/instance",
+	"cli/use": {"folders", "catalog/signature", "spelling", "jsonschema", "jsonrpc", "config", "mcp", "traffic", "catalog", "probe", "web", "web/inbox", "env", "control", "daemon/instance",
 		"cli/command", "cli/output", "cli/target", "tester/history"},
 	"cli/test": {"jsonrpc", "config", "mcp", "traffic", "mcphttp", "access", "catalog", "gateway", "probe", "env", "control",
 		"daemon", "daemon/instance", "mcptest", "cli/command", "cli/output", "cli/target", "cli/use", "tester/lint", "tester/record", "tester/suite"},
@@ -168,7 +173,6 @@ var largeRooms = map[string]struct {
 }{
 	"gateway":  {6510, 44, "the modern era is to leave"},
 	"upstream": {5660, 36, "a server and its connections are to part"},
-	"web":      {4950, 33, "one handler for each page of the console's API"},
 }
 
 // largeTypes are the types with more methods, how many at most, and why.
@@ -187,7 +191,6 @@ var largeTypes = map[string]struct {
 	"traffic.Recorder":          {40, "one record, and those who read it"},
 	"upstream.Upstream":         {120, "a server and its connections are to part"},
 	"upstream.link":             {52, "a server and its connections are to part"},
-	"web.Handler":               {90, "one handler for each page of the console's API"},
 }
 
 // TestRoomsAreSmall holds the size of every package, and the methods of every

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // maskValues hides the values of an entry's environment and headers in a text.
@@ -22,10 +22,10 @@ func maskValues(text string, entry json.RawMessage) string {
 	slices.SortFunc(values, func(v, w string) int { return len(w) - len(v) })
 	for _, v := range values {
 		if quoted, err := json.Marshal(v); err == nil {
-			text = strings.ReplaceAll(text, string(quoted), `"`+web.Kept+`"`)
+			text = strings.ReplaceAll(text, string(quoted), `"`+api.Kept+`"`)
 		}
 		if len(v) >= 6 {
-			text = strings.ReplaceAll(text, v, web.Kept)
+			text = strings.ReplaceAll(text, v, api.Kept)
 		}
 	}
 	return text

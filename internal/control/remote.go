@@ -16,7 +16,7 @@ import (
 
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // A Remote is a running gateway, reached over its control channel.
@@ -111,7 +111,7 @@ func (r *Remote) do(ctx context.Context, method, path string, body, into any) er
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(web.ChangeHeader, "1")
+	req.Header.Set(api.ChangeHeader, "1")
 	req.Header.Set("Accept-Language", r.lang.Tag())
 	resp, err := r.HTTP.Do(req)
 	if err != nil {

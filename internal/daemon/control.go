@@ -117,7 +117,7 @@ func controlHandler(in *instance.Instance, f *front, token string) http.Handler 
 			refuseControl(w, r, http.StatusServiceUnavailable, i18n.New("the gateway is about to end", "网关即将退出"))
 			return
 		}
-		code := console.NewCode(access.Owner)
+		code := console.Logins.NewCode(access.Owner)
 		writeJSON(w, http.StatusOK, map[string]string{"url": in.URL + "/ui/#code=" + code})
 	})
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
@@ -142,5 +142,5 @@ func (c *controlServer) close() {
 
 // consoleURL is where the console is, with a code that logs in once.
 func consoleURL(in *instance.Instance, console *web.Handler) string {
-	return fmt.Sprintf("%s/ui/#code=%s", in.URL, console.NewCode(access.Owner))
+	return fmt.Sprintf("%s/ui/#code=%s", in.URL, console.Logins.NewCode(access.Owner))
 }

@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // historyParts is how many steps a chart has at most.
@@ -18,12 +19,12 @@ type historyBody struct {
 
 // getHistory is the past of one server, or of what all clients asked for, and
 // how the servers did in the last day.
-func (h *Handler) getHistory(w http.ResponseWriter, r *request) {
+func (h *Handler) getHistory(w http.ResponseWriter, r *api.Request) {
 	server := r.URL.Query().Get("server")
-	if server == "" && !r.who.MayInspect() || server != "" && !h.sees(r.who, server) {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(ErrNotFound))
+	if server == "" && !r.Who.MayInspect() || server != "" && !h.sight.sees(r.Who, server) {
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(api.ErrNotFound))
 		return
 	}
-	length := time.Duration(r.number("minutes", 60, 24*60)) * time.Minute
-	reply(w, http.StatusOK, historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.servers(r.who))})
+	length := time.Duration(r.Number("minutes", 60, 24*60)) * time.Minute
+	api.Reply(w, http.StatusOK, historyBody{h.opt.Traffic.History(server, length, historyParts), h.uptime.list(h.sight.servers(r.Who))})
 }

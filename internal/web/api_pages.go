@@ -5,81 +5,88 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
-func (h *Handler) getCatalog(w http.ResponseWriter, r *request) {
+// catalogPages show what clients are shown.
+type catalogPages struct{ catalog Catalog }
+
+func (p catalogPages) get(w http.ResponseWriter, r *api.Request) {
 	q := r.URL.Query()
-	page, err := h.opt.Catalog.Look(r.who, q.Get("schema"), q.Get("as"))
+	page, err := p.catalog.Look(r.Who, q.Get("schema"), q.Get("as"))
 	if err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
-	reply(w, http.StatusOK, page)
+	api.Reply(w, http.StatusOK, page)
 }
 
-func (h *Handler) putCatalog(w http.ResponseWriter, r *request) {
+func (p catalogPages) put(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		On bool `json:"on"`
 	}
-	if !read(w, r.Request, &body) {
+	if !r.Read(w, &body) {
 		return
 	}
-	p := r.params
-	if p["kind"] != "tool" && p["kind"] != "prompt" {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
+	kind := r.Param("kind")
+	if kind != "tool" && kind != "prompt" {
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the kinds are tool and prompt", "可用的类型是 tool 和 prompt"))
 		return
 	}
-	if err := h.opt.Catalog.Switch(r.Context(), p["schema"], p["server"], p["kind"], p["name"], body.On); err != nil {
-		failWith(w, r.Request, err)
+	if err := p.catalog.Switch(r.Context(), r.Param("schema"), r.Param("server"), kind, r.Param("name"), body.On); err != nil {
+		api.FailWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *Handler) getPrograms(w http.ResponseWriter, _ *request) {
-	reply(w, http.StatusOK, h.opt.Programs.List())
+// programPages connect programs of this machine.
+type programPages struct{ programs Programs }
+
+func (p programPages) getAll(w http.ResponseWriter, _ *api.Request) {
+	api.Reply(w, http.StatusOK, p.programs.List())
 }
 
-func (h *Handler) postPlan(w http.ResponseWriter, r *request) {
+func (p programPages) postPlan(w http.ResponseWriter, r *api.Request) {
 	var how ConnectOptions
-	if !read(w, r.Request, &how) {
+	if !r.Read(w, &how) {
 		return
 	}
-	plan, err := h.opt.Programs.Plan(r.params["program"], how, langOf(r.Request))
+	plan, err := p.programs.Plan(r.Param("program"), how, r.Lang())
 	if err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
-	reply(w, http.StatusOK, plan)
+	api.Reply(w, http.StatusOK, plan)
 }
 
-func (h *Handler) postApply(w http.ResponseWriter, r *request) {
+func (p programPages) postApply(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		ConnectOptions
 		Mark string `json:"mark"`
 	}
-	if !read(w, r.Request, &body) {
+	if !r.Read(w, &body) {
 		return
 	}
-	plan, err := h.opt.Programs.Apply(r.Context(), r.params["program"], body.ConnectOptions, body.Mark, langOf(r.Request))
+	plan, err := p.programs.Apply(r.Context(), r.Param("program"), body.ConnectOptions, body.Mark, r.Lang())
 	if err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
-	reply(w, http.StatusOK, plan)
+	api.Reply(w, http.StatusOK, plan)
 }
 
-func (h *Handler) getDoctor(w http.ResponseWriter, r *request) {
+func (h *Handler) getDoctor(w http.ResponseWriter, r *api.Request) {
 	q := r.URL.Query()
-	if name := q.Get("server"); name != "" && !h.sees(r.who, name) {
-		failWith(w, r.Request, ErrNotFound)
+	if name := q.Get("server"); name != "" && !h.sight.sees(r.Who, name) {
+		api.FailWith(w, r.Request, api.ErrNotFound)
 		return
 	}
-	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), q.Get("way") != "no", langOf(r.Request))
+	findings, err := h.opt.Doctor.Examine(r.Context(), q.Get("schema"), q.Get("server"), q.Get("way") != "no", r.Lang())
 	if err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
-	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !r.who.Unbound() && !r.who.MaySee(f.Schema, f.Name, "") })
-	reply(w, http.StatusOK, findings)
+	findings = slices.DeleteFunc(findings, func(f Finding) bool { return !r.Who.Unbound() && !r.Who.MaySee(f.Schema, f.Name, "") })
+	api.Reply(w, http.StatusOK, findings)
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
 )
 
 func TestOpenAPIDescribesEveryRoute(t *testing.T) {
@@ -36,11 +38,11 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		}
 	}
 	for _, r := range (&Handler{}).table() {
-		scope := r.scope
+		scope := r.Scope
 		if scope == "" {
 			scope = "none"
 		}
-		served = append(served, r.method+" /"+r.pattern+" scope: "+scope)
+		served = append(served, r.Method+" /"+r.Pattern+" scope: "+scope)
 	}
 	slices.Sort(described)
 	slices.Sort(served)
@@ -50,7 +52,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 }
 
 func TestServers(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	var list []Server
 	c.get("servers", &list)
 	if len(list) != 3 || list[1].Name != "demo" {
@@ -62,7 +64,7 @@ func TestServers(t *testing.T) {
 	c.want(404, "GET", "servers/default/nobody", nil)
 
 	entry := map[string]any{"command": "npx", "args": []string{"-y", "it's"}}
-	var refused apiError
+	var refused api.Refusal
 	if err := json.Unmarshal(c.want(409, "PUT", "servers/default/new", map[string]any{"entry": entry}), &refused); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func TestServers(t *testing.T) {
 }
 
 func TestTraffic(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	detach := c.opt.Traffic.Attach()
 	defer detach()
 	for i := range 5 {
@@ -164,7 +166,7 @@ func (c *console) events(query, last string, f func(event, data, id string) bool
 }
 
 func TestEvents(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	var seen []string
 	var last string
 	c.events("topics=servers,traffic", "", func(event, data, id string) bool {
@@ -195,14 +197,14 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("reset after a gap", func(t *testing.T) {
 		for range hubSize + 1 {
-			c.h.hub.publish("bench", "", benchEvent{Type: "line"})
+			c.h.hub.publish("bench", "", bench.Event{Type: "line"})
 		}
 		c.events("topics=bench", last, func(event, _, _ string) bool { return event == "reset" })
 	})
 }
 
 func TestValidateAndSettings(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	var out struct{ Problems []Problem }
 	body := map[string]any{"schema": json.RawMessage(`{"properties":{"n":{"maximum":100}}}`), "value": json.RawMessage(`{"n":500}`)}
 	if err := json.Unmarshal(c.want(200, "POST", "validate", body), &out); err != nil {

@@ -10,12 +10,19 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
 	maxRows  = 1000
 	maxSlice = 256 << 10
 )
+
+// trafficPages show the record of messages.
+type trafficPages struct {
+	record *traffic.Recorder
+	sight  *sight
+}
 
 type trafficBody struct {
 	Rev   uint64      `json:"rev"`
@@ -24,48 +31,39 @@ type trafficBody struct {
 	More bool `json:"more"`
 }
 
-// number reads a query parameter, with a default.
-func (r *request) number(name string, otherwise, most int64) int64 {
-	n, err := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
-	if err != nil || n < 0 {
-		return otherwise
-	}
-	return min(n, most)
-}
-
-func (h *Handler) getTraffic(w http.ResponseWriter, r *request) {
-	f, err := filter(r.who, r.URL.Query().Get("q"))
+func (p *trafficPages) getAll(w http.ResponseWriter, r *api.Request) {
+	f, err := filter(r.Who, r.URL.Query().Get("q"))
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
 		return
 	}
-	limit := int(r.number("limit", 200, maxRows))
-	before := uint64(r.number("before", 0, 1<<62))
-	calls, rev := h.opt.Traffic.List(f, before, limit+1)
+	limit := int(r.Number("limit", 200, maxRows))
+	before := uint64(r.Number("before", 0, 1<<62))
+	calls, rev := p.record.List(f, before, limit+1)
 	body := trafficBody{Rev: rev, More: len(calls) > limit}
 	if body.More {
 		calls = calls[:limit]
 	}
-	body.Calls = h.shown(calls)
-	reply(w, http.StatusOK, body)
+	body.Calls = p.shown(calls)
+	api.Reply(w, http.StatusOK, body)
 }
 
-// getTrafficExport streams what matches as JSON lines, oldest first, with as
+// export streams what matches as JSON lines, oldest first, with as
 // much of the bodies as was kept.
-func (h *Handler) getTrafficExport(w http.ResponseWriter, r *request) {
-	f, err := filter(r.who, r.URL.Query().Get("q"))
+func (p *trafficPages) export(w http.ResponseWriter, r *api.Request) {
+	f, err := filter(r.Who, r.URL.Query().Get("q"))
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
 		return
 	}
-	calls, _ := h.opt.Traffic.List(f, 0, 1<<20)
+	calls, _ := p.record.List(f, 0, 1<<20)
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="traffic.jsonl"`)
 	enc := json.NewEncoder(w)
 	for i := len(calls) - 1; i >= 0; i-- {
 		line := exportLine{Call: calls[i]}
-		line.Request, line.RequestWhole = h.exportBody(calls[i].ID, traffic.Request)
-		line.Response, line.ResponseWhole = h.exportBody(calls[i].ID, traffic.Response)
+		line.Request, line.RequestWhole = p.exportBody(calls[i].ID, traffic.Request)
+		line.Response, line.ResponseWhole = p.exportBody(calls[i].ID, traffic.Response)
 		if enc.Encode(line) != nil {
 			return
 		}
@@ -81,8 +79,8 @@ type exportLine struct {
 }
 
 // exportBody is JSON when the whole body is there, otherwise text.
-func (h *Handler) exportBody(id uint64, side traffic.Side) (any, bool) {
-	body, whole := h.opt.Traffic.Body(id, side)
+func (p *trafficPages) exportBody(id uint64, side traffic.Side) (any, bool) {
+	body, whole := p.record.Body(id, side)
 	switch {
 	case len(body) == 0:
 		return nil, whole
@@ -99,29 +97,29 @@ type entryBody struct {
 	Related []shownCall `json:"related"`
 }
 
-func (h *Handler) getTrafficEntry(w http.ResponseWriter, r *request) {
-	c, ok := h.entry(w, r)
+func (p *trafficPages) get(w http.ResponseWriter, r *api.Request) {
+	c, ok := p.entry(w, r)
 	if !ok {
 		return
 	}
-	related := slices.DeleteFunc(h.opt.Traffic.Related(c.ID), func(c traffic.Call) bool { return !r.who.MayLookAt(c.Principal) })
-	reply(w, http.StatusOK, entryBody{shownCall{c, h.said(&c)}, h.shown(related)})
+	related := slices.DeleteFunc(p.record.Related(c.ID), func(c traffic.Call) bool { return !r.Who.MayLookAt(c.Principal) })
+	api.Reply(w, http.StatusOK, entryBody{shownCall{c, p.said(&c)}, p.shown(related)})
 }
 
 // entry is the entry that a request names. It answers 404 itself, also for one
 // of somebody else.
-func (h *Handler) entry(w http.ResponseWriter, r *request) (traffic.Call, bool) {
-	id, _ := strconv.ParseUint(r.params["id"], 10, 64)
-	c, ok := h.opt.Traffic.Get(id)
-	if !ok || !r.who.MayLookAt(c.Principal) {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this entry is no longer in the record", "这条记录已不再保留"))
+func (p *trafficPages) entry(w http.ResponseWriter, r *api.Request) (traffic.Call, bool) {
+	id, _ := strconv.ParseUint(r.Param("id"), 10, 64)
+	c, ok := p.record.Get(id)
+	if !ok || !r.Who.MayLookAt(c.Principal) {
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this entry is no longer in the record", "这条记录已不再保留"))
 		return traffic.Call{}, false
 	}
 	return c, true
 }
 
-func (h *Handler) getTrafficBody(w http.ResponseWriter, r *request) {
-	c, ok := h.entry(w, r)
+func (p *trafficPages) getBody(w http.ResponseWriter, r *api.Request) {
+	c, ok := p.entry(w, r)
 	if !ok {
 		return
 	}
@@ -129,9 +127,9 @@ func (h *Handler) getTrafficBody(w http.ResponseWriter, r *request) {
 	if r.URL.Query().Get("side") == "res" {
 		side = traffic.Response
 	}
-	body, whole := h.opt.Traffic.Body(c.ID, side)
+	body, whole := p.record.Body(c.ID, side)
 	if body == nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this body is no longer kept", "这个消息体已不再保留"))
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this body is no longer kept", "这个消息体已不再保留"))
 		return
 	}
 	if r.URL.Query().Has("path") {
@@ -152,13 +150,13 @@ type sliceBody struct {
 }
 
 // slice answers a part of a body, never cutting a character.
-func slice(w http.ResponseWriter, r *request, body []byte, whole bool) {
+func slice(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
 	out := sliceBody{Size: int64(len(body)), Whole: whole}
 	if find := r.URL.Query().Get("find"); find != "" {
 		out.Found = findAll(body, []byte(find))
 	}
-	out.Offset = r.number("offset", 0, int64(len(body)))
-	end := min(out.Offset+r.number("limit", 64<<10, maxSlice), int64(len(body)))
+	out.Offset = r.Number("offset", 0, int64(len(body)))
+	end := min(out.Offset+r.Number("limit", 64<<10, maxSlice), int64(len(body)))
 	for out.Offset < end && !utf8.RuneStart(body[out.Offset]) {
 		out.Offset++
 	}
@@ -166,7 +164,7 @@ func slice(w http.ResponseWriter, r *request, body []byte, whole bool) {
 		end--
 	}
 	out.Text = string(body[out.Offset:end])
-	reply(w, http.StatusOK, out)
+	api.Reply(w, http.StatusOK, out)
 }
 
 func findAll(body, text []byte) []int64 {
@@ -182,15 +180,15 @@ func findAll(body, text []byte) []int64 {
 	return found
 }
 
-func (h *Handler) getLogs(w http.ResponseWriter, r *request) {
-	server := r.params["server"]
+func (p *trafficPages) getLogs(w http.ResponseWriter, r *api.Request) {
+	server := r.Param("server")
 	if server == "*" {
 		server = ""
 	}
-	lines := h.opt.Traffic.Lines(server, uint64(r.number("after", 0, 1<<62)), int(r.number("limit", 500, 5000)))
-	lines = slices.DeleteFunc(lines, func(l traffic.Line) bool { return !h.mayReadLog(r.who, l.Server) })
+	lines := p.record.Lines(server, uint64(r.Number("after", 0, 1<<62)), int(r.Number("limit", 500, 5000)))
+	lines = slices.DeleteFunc(lines, func(l traffic.Line) bool { return !p.sight.mayReadLog(r.Who, l.Server) })
 	if lines == nil {
 		lines = []traffic.Line{}
 	}
-	reply(w, http.StatusOK, lines)
+	api.Reply(w, http.StatusOK, lines)
 }

@@ -9,21 +9,7 @@ import (
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/oauth"
-	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/upstream/pin"
-)
-
-// Kept stands where a secret is: the API shows it instead of the value, and an
-// entry that is saved with it keeps the value that is stored.
-const Kept = "***"
-
-var (
-	// ErrNotFound is returned by a backend for a name it does not know.
-	ErrNotFound = i18n.Errorf("not found", "未找到")
-	// ErrChanged is returned for a change that is not the one that was shown.
-	ErrChanged = i18n.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
-	// ErrOwnRequest is returned to a principal who allows what it asked for.
-	ErrOwnRequest = i18n.Errorf("you asked for this yourself; somebody else has to approve it", "这是你自己提出的请求，须由他人批准")
 )
 
 var errClosed = i18n.Errorf("the console is closing", "控制台正在关闭")
@@ -158,110 +144,6 @@ type Client struct {
 	Calls        int64           `json:"calls"`
 	Capabilities json.RawMessage `json:"capabilities,omitempty"`
 }
-
-// viaGateway is the way through this gateway, where its policies hold.
-const viaGateway = "gateway"
-
-// A Target is what the tester connects to: a configured server, this gateway
-// as its clients see it, or anything else by command or URL.
-type Target struct {
-	// Server names a configured server of Schema; "" with Via "gateway" is the
-	// whole of Schema.
-	Server string `json:"server,omitempty"`
-	Schema string `json:"schema,omitempty"`
-	// Via is direct or gateway. Direct needs the scope admin.
-	Via string `json:"via,omitempty"`
-	// As is the session of a connected client whose offer is imitated.
-	As string `json:"as,omitempty"`
-
-	Type    string            `json:"type,omitempty"`
-	Command string            `json:"command,omitempty"`
-	Args    []string          `json:"args,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	Cwd     string            `json:"cwd,omitempty"`
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-
-	// Protocol is auto, legacy, modern or a version.
-	Protocol string `json:"protocol,omitempty"`
-	// ClientName and ClientVersion are what the tester calls itself.
-	ClientName    string `json:"clientName,omitempty"`
-	ClientVersion string `json:"clientVersion,omitempty"`
-	// Offer names the client capabilities: sampling, elicitation, roots. Nil
-	// offers all of them.
-	Offer []string `json:"offer,omitempty"`
-	Roots []Root   `json:"roots,omitempty"`
-}
-
-// A Root is one root the tester offers.
-type Root struct {
-	URI  string `json:"uri"`
-	Name string `json:"name,omitempty"`
-}
-
-// Bench opens the tester's sessions.
-type Bench interface {
-	Open(ctx context.Context, who access.Principal, t *Target, hooks *BenchHooks) (BenchSession, error)
-}
-
-// BenchHooks hear what a session's server does on its own. They may be called
-// concurrently, and not after Close has returned.
-type BenchHooks struct {
-	Notification func(method string, params json.RawMessage)
-	// Line is one line of the server's stderr.
-	Line func(text string)
-	// Ask puts the server's question to a person.
-	Ask func(ctx context.Context, q Question) (Answer, error)
-	// Down says that the connection is gone.
-	Down func(err error)
-	// Sent hears each message as it is sent; it may be nil.
-	Sent func(body []byte)
-}
-
-// A BenchSession is one connection of the tester. Its methods may be called
-// concurrently.
-type BenchSession interface {
-	Info() BenchInfo
-	// Call sends one request as it is. An error that the server answered is in
-	// the Exchange; err says that no answer came, and the Exchange beside it, if
-	// there is one, has what went over the wire until then.
-	Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error)
-	Notify(ctx context.Context, method string, params json.RawMessage) error
-	// SetRoots changes what roots/list answers and says so to the server.
-	SetRoots(ctx context.Context, roots []Root) error
-	// Wire is everything that went over the wire so far.
-	Wire() []Frame
-	// Redact replaces the secrets of the target in what is kept.
-	Redact(raw []byte) []byte
-	Close() error
-}
-
-// BenchInfo is what the handshake said.
-type BenchInfo struct {
-	Protocol     string          `json:"protocol"`
-	Era          string          `json:"era"`
-	Transport    string          `json:"transport"`
-	Handshake    json.RawMessage `json:"handshake,omitempty"`
-	Capabilities json.RawMessage `json:"capabilities,omitempty"`
-	PID          int             `json:"pid,omitempty"`
-	Session      string          `json:"session,omitempty"`
-}
-
-// An Exchange is one call of the tester and everything known about it.
-type Exchange struct {
-	// Exactly one of Result and Error is set; both are raw JSON.
-	Result json.RawMessage
-	Error  json.RawMessage
-	// Total is the whole time; the other three say where it went.
-	Total, Gateway, Transport, ServerTime time.Duration
-	// TrafficID is the entry of the record, 0 when there is none.
-	TrafficID uint64
-	// Wire are the messages as they were sent and received.
-	Wire []Frame
-}
-
-// A Frame is one message on the wire, secrets redacted.
-type Frame = history.WireFrame
 
 // A Problem is one violation of a schema.
 type Problem struct {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
@@ -11,7 +10,6 @@ import (
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/tester/lint"
-	"mcp-all-in-one/internal/tester/suite"
 )
 
 // Catalog is what clients are shown.
@@ -113,26 +111,4 @@ type Finding struct {
 	Way []probe.Leg `json:"way,omitempty"`
 	// Lint is what clients and models will stumble over.
 	Lint []lint.Finding `json:"lint,omitempty"`
-}
-
-// SuiteOptions say where test files are, and how they reach their servers.
-type SuiteOptions struct {
-	// Dir holds the test files; it need not exist.
-	Dir string
-	// Open connects a principal to what a file tests; end ends the connection.
-	Open func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (session *probe.Session, end func(), err error)
-}
-
-// A SuiteRun is how one test file went once.
-type SuiteRun struct {
-	// Owner is the principal that ran it; empty for the owner of the gateway.
-	Owner   string             `json:"owner,omitempty"`
-	Start   time.Time          `json:"start"`
-	Took    time.Duration      `json:"took"`
-	Passed  int                `json:"passed"`
-	Failed  int                `json:"failed"`
-	Skipped int                `json:"skipped"`
-	Error   string             `json:"error,omitempty"`
-	ErrorZH string             `json:"errorZH,omitempty"`
-	Results []suite.TestResult `json:"results,omitempty"`
 }

@@ -2,27 +2,33 @@ package web
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
+	"mcp-all-in-one/internal/web/inbox"
 )
+
+// openBody is what the page sends to open a session.
+type openBody struct {
+	Target  bench.Target `json:"target"`
+	Confirm string       `json:"confirm"`
+}
 
 func (c *console) open(server string) string {
 	c.Helper()
-	var b benchBody
-	if err := json.Unmarshal(c.want(200, "POST", "bench", openBody{Target: Target{Server: server}}), &b); err != nil {
+	var b struct{ ID string }
+	if err := json.Unmarshal(c.want(200, "POST", "bench", openBody{Target: bench.Target{Server: server}}), &b); err != nil {
 		c.Fatal(err)
 	}
 	return b.ID
 }
 
 // call runs a call to its end.
-func (c *console) call(bench, method, params string) Run {
+func (c *console) call(bench, method, params string) history.Run {
 	c.Helper()
 	return c.wait(c.begin(bench, method, params))
 }
@@ -33,16 +39,16 @@ func (c *console) begin(bench, method, params string) string {
 	if params != "" {
 		body["params"] = json.RawMessage(params)
 	}
-	var run Run
+	var run history.Run
 	if err := json.Unmarshal(c.want(202, "POST", "bench/"+bench+"/calls", body), &run); err != nil {
 		c.Fatal(err)
 	}
 	return run.ID
 }
 
-func (c *console) wait(run string) Run {
+func (c *console) wait(run string) history.Run {
 	c.Helper()
-	var got Run
+	var got history.Run
 	c.await("the end of "+run, func() bool {
 		c.get("runs/"+run, &got)
 		return got.Status != "running"
@@ -51,7 +57,7 @@ func (c *console) wait(run string) Run {
 }
 
 func TestBenchCalls(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	if again := c.open("demo"); again != b {
 		t.Errorf("a second tab opened %s beside %s", again, b)
@@ -69,7 +75,7 @@ func TestBenchCalls(t *testing.T) {
 	if part := c.want(206, "GET", "runs/"+run.ID+"/body", nil, "Range", "bytes=0-0"); string(part) != "{" {
 		t.Errorf("range = %q", part)
 	}
-	var wire []Frame
+	var wire []history.WireFrame
 	c.get("runs/"+run.ID+"/body?part=wire", &wire)
 	if len(wire) != 2 || !wire[0].Sent {
 		t.Errorf("wire = %+v", wire)
@@ -89,7 +95,7 @@ func TestBenchCalls(t *testing.T) {
 }
 
 func TestBenchLists(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("prompts")
 	for kind, want := range map[string]int{"tools": 21, "resources": 2, "templates": 2, "prompts": 2} {
 		var list struct{ Items []json.RawMessage }
@@ -103,9 +109,12 @@ func TestBenchLists(t *testing.T) {
 }
 
 func TestBenchSaysWhyItCannotConnect(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
-	body := openBody{Target: Target{Command: "missing", Env: map[string]string{"TOKEN": "x"}}, Confirm: "missing"}
-	var got openError
+	c := start(t).login(api.ScopeAdmin)
+	body := openBody{Target: bench.Target{Command: "missing", Env: map[string]string{"TOKEN": "x"}}, Confirm: "missing"}
+	var got struct {
+		api.Refusal
+		Lines []string
+	}
 	if err := json.Unmarshal(c.want(502, "POST", "bench", body), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +124,7 @@ func TestBenchSaysWhyItCannotConnect(t *testing.T) {
 }
 
 func TestBenchProgressAndCancel(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	run := c.begin(b, "tools/call", `{"name":"long_task","arguments":{"seconds":60,"steps":3000}}`)
 	c.events("topics=bench", "", func(event, data, _ string) bool {
@@ -129,12 +138,12 @@ func TestBenchProgressAndCancel(t *testing.T) {
 }
 
 func TestBenchTimeout(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	for _, limits := range []map[string]any{{"idle": 20}, {"limit": 20}} {
 		limits["method"] = "tools/call"
 		limits["params"] = json.RawMessage(`{"name":"long_task","arguments":{"seconds":60,"steps":1}}`)
-		var run Run
+		var run history.Run
 		if err := json.Unmarshal(c.want(202, "POST", "bench/"+b+"/calls", limits), &run); err != nil {
 			t.Fatal(err)
 		}
@@ -144,38 +153,12 @@ func TestBenchTimeout(t *testing.T) {
 	}
 }
 
-// TestPromptArguments shows what is sent for each input of the prompt tester.
-func TestPromptArguments(t *testing.T) {
-	for _, tt := range []struct{ id, in, want string }{
-		{"req/S004-4", `{"name":"p","arguments":{}}`, `{"name":"p"}`},
-		{"req/S004-5", `{"name":"p"}`, `{"name":"p"}`},
-		{"req/S004-5 null", `{"name":"p","arguments":null}`, `{"name":"p"}`},
-		{"req/S004-6", `{"name":"p","arguments":{"arg1":"","arg2":""}}`, `{"name":"p","arguments":{"arg1":"","arg2":""}}`},
-		{"req/S004-7", `{"name":"p","arguments":{"arg1":"value"}}`, `{"name":"p","arguments":{"arg1":"value"}}`},
-		{"req/S004-9", `{"name":"p","arguments":{"arg1":null}}`, `{"name":"p"}`},
-		{"req/S004-12", `{"name":"p","arguments":{"arg1":"","arg2":null}}`, `{"name":"p","arguments":{"arg1":""}}`},
-	} {
-		t.Run(tt.id, func(t *testing.T) {
-			got, err := prepare("prompts/get", json.RawMessage(tt.in))
-			if err != nil || string(got) != tt.want {
-				t.Errorf("prepare = %s, %v, want %s", got, err, tt.want)
-			}
-		})
-	}
-	t.Run("req/S004-19", func(t *testing.T) {
-		in := `{"name":"t","arguments":{}}`
-		if got, err := prepare("tools/call", json.RawMessage(in)); err != nil || string(got) != in {
-			t.Errorf("a tool call changed: %s, %v", got, err)
-		}
-	})
-}
-
 func TestPromptWithoutArgumentsSucceeds(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("prompts")
 	t.Run("req/S004-2", func(t *testing.T) {
 		run := c.call(b, "prompts/get", `{"name":"no_arguments","arguments":{}}`)
-		var wire []Frame
+		var wire []history.WireFrame
 		c.get("runs/"+run.ID+"/body?part=wire", &wire)
 		if run.Status != "ok" || !strings.Contains(wire[0].Body, `"method":"prompts/get","params":{"name":"no_arguments"}}`) {
 			t.Errorf("run = %+v, wire = %+v", run, wire)
@@ -184,7 +167,7 @@ func TestPromptWithoutArgumentsSucceeds(t *testing.T) {
 }
 
 func TestInboxAnswersTheServer(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
 	for _, tt := range []struct{ tool, kind, answer, want string }{
 		{`{"name":"ask_name"}`, "elicitation", `{"action":"accept","content":{"name":"Ada"}}`, "Hello, Ada!"},
@@ -195,7 +178,7 @@ func TestInboxAnswersTheServer(t *testing.T) {
 	} {
 		t.Run(tt.kind+" "+tt.want, func(t *testing.T) {
 			run := c.begin(b, "tools/call", tt.tool)
-			var waiting []Question
+			var waiting []inbox.Question
 			c.await("the question", func() bool {
 				c.get("inbox", &waiting)
 				return len(waiting) == 1
@@ -215,9 +198,9 @@ func TestInboxAnswersTheServer(t *testing.T) {
 }
 
 func TestRoots(t *testing.T) {
-	c := start(t).login(ScopeCall)
+	c := start(t).login(api.ScopeCall)
 	b := c.open("demo")
-	c.want(204, "PUT", "bench/"+b+"/roots", map[string]any{"roots": []Root{{URI: "file:///home"}}})
+	c.want(204, "PUT", "bench/"+b+"/roots", map[string]any{"roots": []bench.Root{{URI: "file:///home"}}})
 	if again := c.open("demo"); again != b {
 		t.Errorf("the session with its roots was left for %s", again)
 	}
@@ -229,13 +212,13 @@ func TestRoots(t *testing.T) {
 
 func TestHistory(t *testing.T) {
 	dir := t.TempDir()
-	c := start(t, func(o *Options) { o.StateDir = dir }).login(ScopeCall)
+	c := start(t, func(o *Options) { o.StateDir = dir }).login(api.ScopeCall)
 	b := c.open("demo")
 	first := c.call(b, "tools/call", `{"name":"echo","arguments":{"message":"one"}}`)
 	c.call(b, "tools/call", `{"name":"fail"}`)
 	quiet := c.want(202, "POST", "bench/"+b+"/calls", map[string]any{"method": "ping", "quiet": true})
 	c.wait(string(jsonrpc.Get(quiet, "id")[1:13]))
-	var runs []Run
+	var runs []history.Run
 	c.get("runs?name=echo", &runs)
 	if len(runs) != 1 || runs[0].ID != first.ID {
 		t.Errorf("runs = %+v", runs)
@@ -249,7 +232,7 @@ func TestHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again := start(t, func(o *Options) { o.StateDir = dir }).login(ScopeCall)
+	again := start(t, func(o *Options) { o.StateDir = dir }).login(api.ScopeCall)
 	again.get("runs", &runs)
 	if len(runs) != 3 || runs[2].ID != first.ID || !runs[2].Kept {
 		t.Errorf("after a restart = %+v", runs)
@@ -265,14 +248,4 @@ func TestHistory(t *testing.T) {
 		t.Errorf("imported = %+v, %v", back, err)
 	}
 	again.want(400, "POST", "runs", []map[string]any{{"id": ""}})
-}
-
-func TestMatchSegments(t *testing.T) {
-	h := &Handler{}
-	h.routes = h.table()
-	r := httptest.NewRequest("GET", "/api/v1/servers/default/a%2Fb", nil)
-	_, params, _ := h.find(r)
-	if diff := cmp.Diff(map[string]string{"schema": "default", "name": "a/b"}, params); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -17,15 +17,17 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 var admin = access.Owner
 
 // principals are one for each scope.
 var principals = map[string]access.Principal{
-	ScopeRead:  {ID: "key:reader", Name: "reader", Grant: access.Grant{ReadOnly: true}},
-	ScopeCall:  {ID: "key:caller", Name: "caller"},
-	ScopeAdmin: access.Owner,
+	api.ScopeRead:  {ID: "key:reader", Name: "reader", Grant: access.Grant{ReadOnly: true}},
+	api.ScopeCall:  {ID: "key:caller", Name: "caller"},
+	api.ScopeAdmin: access.Owner,
 }
 
 func memoryOptions() Options {
@@ -36,7 +38,7 @@ func memoryOptions() Options {
 		Traffic: record,
 		Bench: &memoryBench{record, map[string]*mcptest.Server{
 			"demo": mcptest.Demo(), "prompts": example, "example-server": example}},
-		Inbox: &Inbox{},
+		Inbox: &inbox.Inbox{},
 		Settings: &memorySettings{values: map[string]json.RawMessage{
 			"server.port": json.RawMessage("3095"), "startWait": json.RawMessage(`"10s"`)}},
 		Reload: func() (Reload, error) {
@@ -116,7 +118,7 @@ func start(t *testing.T, change ...func(*Options)) *console {
 // login logs in with a scope.
 func (c *console) login(scope string) *console {
 	c.Helper()
-	c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[scope])})
+	c.want(200, "POST", "login", map[string]string{"code": c.h.Logins.NewCode(principals[scope])})
 	return c
 }
 
@@ -131,12 +133,12 @@ func (c *console) send(method, path string, body any, header ...string) *http.Re
 		}
 		in = bytes.NewReader(data)
 	}
-	req, err := http.NewRequestWithContext(c.Context(), method, c.url+apiPrefix+path, in)
+	req, err := http.NewRequestWithContext(c.Context(), method, c.url+api.Prefix+path, in)
 	if err != nil {
 		c.Fatal(err)
 	}
 	if method != "GET" {
-		req.Header.Set(ChangeHeader, "1")
+		req.Header.Set(api.ChangeHeader, "1")
 		req.Header.Set("Origin", c.url)
 	}
 	for i := 0; i+1 < len(header); i += 2 {
@@ -184,8 +186,8 @@ func (c *console) get(path string, v any) {
 func (c *console) described(method, path string, resp *http.Response, data []byte) {
 	c.Helper()
 	path, _, _ = strings.Cut(path, "?")
-	r := httptest.NewRequest(method, apiPrefix+path, nil)
-	rt, _, _ := c.h.find(r)
+	r := httptest.NewRequest(method, api.Prefix+path, nil)
+	rt, _, _ := c.h.router.Find(r)
 	if rt == nil || resp.StatusCode == http.StatusPartialContent {
 		return
 	}
@@ -193,7 +195,7 @@ func (c *console) described(method, path string, resp *http.Response, data []byt
 	if err != nil {
 		c.Fatal(err)
 	}
-	op := doc.(map[string]any)["paths"].(map[string]any)["/"+rt.pattern].(map[string]any)[strings.ToLower(method)].(map[string]any)
+	op := doc.(map[string]any)["paths"].(map[string]any)["/"+rt.Pattern].(map[string]any)[strings.ToLower(method)].(map[string]any)
 	responses := op["responses"].(map[string]any)
 	key := fmt.Sprint(resp.StatusCode)
 	if responses[key] == nil {
@@ -208,7 +210,7 @@ func (c *console) described(method, path string, resp *http.Response, data []byt
 		c.Fatal(err)
 	}
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
-	where := "openapi.json#/paths/" + escape.Replace("/"+rt.pattern) + "/" + strings.ToLower(method) + "/responses/" + key + "/content/application~1json/schema"
+	where := "openapi.json#/paths/" + escape.Replace("/"+rt.Pattern) + "/" + strings.ToLower(method) + "/responses/" + key + "/content/application~1json/schema"
 	schema, err := compiler.Compile(where)
 	if err != nil {
 		c.Fatal(err)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -32,31 +32,16 @@ type follower struct {
 	sub    *traffic.Subscription
 }
 
-// parse reads an id that hub.id made; false when it is from another life of
-// this process.
-func (b *hub) parse(id string) (position, bool) {
-	parts := strings.Split(id, "-")
-	if len(parts) < 3 {
-		return position{}, false
-	}
-	// The boot part may hold dashes of its own.
-	n := len(parts)
-	seq, err1 := strconv.ParseUint(parts[n-2], 36, 64)
-	rev, err2 := strconv.ParseUint(parts[n-1], 36, 64)
-	boot := strings.Join(parts[:n-2], "-")
-	return position{seq, rev}, err1 == nil && err2 == nil && boot == b.boot
-}
-
 // getEvents is the one stream: summaries only, resumable by Last-Event-ID.
-func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
-	if !sameOrigin(r.Request) {
-		fail(w, r.Request, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
+func (h *Handler) getEvents(w http.ResponseWriter, r *api.Request) {
+	if !api.SameOrigin(r.Request) {
+		api.Fail(w, r.Request, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
 		return
 	}
 	h.wg.Add(1)
 	defer h.wg.Done()
 	defer h.Visits.Enter()()
-	f := &follower{h: h, who: r.who, w: w, rc: http.NewResponseController(w)}
+	f := &follower{h: h, who: r.Who, w: w, rc: http.NewResponseController(w)}
 	f.topics = strings.Split(r.URL.Query().Get("topics"), ",")
 	last := r.Header.Get("Last-Event-ID")
 	if last == "" {
@@ -71,7 +56,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 			reset = true
 		}
 	}
-	if f.wants("traffic") && r.who.MayConfigure() {
+	if f.wants("traffic") && r.Who.MayConfigure() {
 		detach := h.opt.Traffic.Attach()
 		defer detach()
 	}
@@ -83,7 +68,7 @@ func (h *Handler) getEvents(w http.ResponseWriter, r *request) {
 
 func (f *follower) wants(topic string) bool { return slices.Contains(f.topics, topic) }
 
-func (f *follower) run(r *request, reset bool) {
+func (f *follower) run(r *api.Request, reset bool) {
 	wake, stop := f.h.hub.follow()
 	defer stop()
 	f.sub = f.h.opt.Traffic.Subscribe(f.at.rev)
@@ -178,11 +163,11 @@ func (f *follower) sendTraffic() error {
 	}
 	b.Calls = slices.DeleteFunc(b.Calls, func(c traffic.Call) bool { return !f.who.MayLookAt(c.Principal) })
 	if len(b.Calls) > 0 && f.wants("traffic") {
-		if err := f.sendJSON("traffic", f.h.shown(b.Calls)); err != nil {
+		if err := f.sendJSON("traffic", f.h.traffic.shown(b.Calls)); err != nil {
 			return err
 		}
 	}
-	b.Lines = slices.DeleteFunc(b.Lines, func(l traffic.Line) bool { return !f.h.mayReadLog(f.who, l.Server) })
+	b.Lines = slices.DeleteFunc(b.Lines, func(l traffic.Line) bool { return !f.h.sight.mayReadLog(f.who, l.Server) })
 	if len(b.Lines) > 0 && f.wants("logs") {
 		return f.sendJSON("logs", b.Lines)
 	}

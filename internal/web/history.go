@@ -1,6 +1,8 @@
 package web
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"path/filepath"
 	"sync"
 
@@ -45,5 +47,6 @@ func (h *histories) file(principal string) string {
 	case principal == access.Owner.ID:
 		return filepath.Join(h.dir, HistoryFile)
 	}
-	return filepath.Join(h.dir, "runs-"+hashOf(principal)[:24]+".jsonl")
+	sum := sha256.Sum256([]byte(principal))
+	return filepath.Join(h.dir, fmt.Sprintf("runs-%x.jsonl", sum[:12]))
 }

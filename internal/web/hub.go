@@ -1,8 +1,10 @@
 package web
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"sync"
 
 	"mcp-all-in-one/internal/access"
@@ -41,13 +43,13 @@ const topicEnd = "end"
 
 // snapshotTopics carry everything in each event: all that the follower may see.
 var snapshotTopics = map[string]func(*Handler, access.Principal) any{
-	"servers": func(h *Handler, who access.Principal) any { return h.servers(who) },
+	"servers": func(h *Handler, who access.Principal) any { return h.sight.servers(who) },
 	"inbox":   func(h *Handler, who access.Principal) any { return h.opt.Inbox.List(who) },
-	"clients": func(h *Handler, who access.Principal) any { return h.clients(who) },
+	"clients": func(h *Handler, who access.Principal) any { return h.sight.clients(who) },
 }
 
 func newHub() *hub {
-	return &hub{boot: newSecret()[:8], last: map[string]uint64{}, subs: map[chan struct{}]struct{}{}}
+	return &hub{boot: rand.Text()[:8], last: map[string]uint64{}, subs: map[chan struct{}]struct{}{}}
 }
 
 // changed says that a snapshot has changed.
@@ -127,4 +129,16 @@ type position struct {
 
 func (b *hub) id(p position) string {
 	return b.boot + "-" + strconv.FormatUint(p.seq, 36) + "-" + strconv.FormatUint(p.rev, 36)
+}
+
+// parse reads an id that b.id made; false when it is from another life of this
+// process.
+func (b *hub) parse(id string) (position, bool) {
+	parts := strings.Split(id, "-")
+	if len(parts) != 3 {
+		return position{}, false
+	}
+	seq, err1 := strconv.ParseUint(parts[1], 36, 64)
+	rev, err2 := strconv.ParseUint(parts[2], 36, 64)
+	return position{seq, rev}, err1 == nil && err2 == nil && parts[0] == b.boot
 }

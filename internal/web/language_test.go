@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // TestRefusalsInBothLanguages asks for what is refused, as the page does in
 // each language.
 func TestRefusalsInBothLanguages(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	for _, tt := range []struct {
 		status         int
 		method, path   string
@@ -25,7 +27,7 @@ func TestRefusalsInBothLanguages(t *testing.T) {
 		{409, "PUT", "servers/default/new", map[string]any{"entry": map[string]string{"command": "x"}}, "this will run a command", "此操作将运行一条命令"},
 	} {
 		for lang, want := range map[string]string{"en": tt.english, "zh-CN": tt.other, "fr": tt.english} {
-			var got apiError
+			var got api.Refusal
 			if err := json.Unmarshal(c.want(tt.status, tt.method, tt.path, tt.body, "Accept-Language", lang), &got); err != nil {
 				t.Fatal(err)
 			}
@@ -38,16 +40,16 @@ func TestRefusalsInBothLanguages(t *testing.T) {
 
 // TestDataInBothLanguages looks at texts inside data: the page chooses.
 func TestDataInBothLanguages(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	opened := c.want(200, "POST", "bench", map[string]any{"target": map[string]string{"server": "demo"}})
 	bench, _ := jsonrpc.GetString(opened, "id")
 	made := c.want(202, "POST", "bench/"+bench+"/calls", map[string]any{
 		"method": "tools/call", "params": map[string]any{"name": "long_task", "arguments": map[string]int{"seconds": 60, "steps": 1}}, "idle": 20,
 	})
 	id, _ := jsonrpc.GetString(made, "id")
-	var run Run
+	var run history.Run
 	c.await("the end of the call", func() bool { c.get("runs/"+id, &run); return run.Status != "running" })
-	if run.Message != errRunIdle.Error() || run.MessageZH != "在限定时间内没有应答，也没有进度" {
+	if run.Message != "no answer and no progress in time" || run.MessageZH != "在限定时间内没有应答，也没有进度" {
 		t.Errorf("a run says %q and %q", run.Message, run.MessageZH)
 	}
 }

@@ -1,7 +1,7 @@
 package web
 
 import (
-	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,26 +10,26 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
 )
 
 func TestLogin(t *testing.T) {
 	c := start(t)
 	c.want(401, "GET", "session", nil)
-	code := c.h.NewCode(admin)
+	code := c.h.Logins.NewCode(admin)
 	resp := c.send("POST", "login", map[string]string{"code": code})
 	resp.Body.Close()
 	cookie := resp.Cookies()[0]
 	if resp.StatusCode != 200 || cookie.Name != "aio_s" || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" {
 		t.Fatalf("login = %d %v", resp.StatusCode, cookie)
 	}
-	var session sessionBody
+	var session struct{ Name, Scope string }
 	c.get("session", &session)
-	if session.Scope != ScopeAdmin {
+	if session.Scope != api.ScopeAdmin {
 		t.Errorf("session = %+v", session)
 	}
 	c.want(401, "POST", "login", map[string]string{"code": code}) // a code works once
@@ -45,11 +45,11 @@ func TestLoginUnderTLS(t *testing.T) {
 	defer h.Close()
 	srv := httptest.NewTLSServer(h)
 	defer srv.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL+"/api/v1/login", strings.NewReader(`{"code":"`+h.NewCode(admin)+`"}`))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL+"/api/v1/login", strings.NewReader(`{"code":"`+h.Logins.NewCode(admin)+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set(ChangeHeader, "1")
+	req.Header.Set(api.ChangeHeader, "1")
 	resp, err := srv.Client().Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -60,91 +60,8 @@ func TestLoginUnderTLS(t *testing.T) {
 	}
 }
 
-func TestCodesExpire(t *testing.T) {
-	now := time.Unix(1_000_000, 0)
-	l, err := openLogins("", func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := l.newCode(admin)
-	now = now.Add(codeLife + time.Second)
-	if _, _, err := l.redeem(old, "10.0.0.1"); err != errWrongCode {
-		t.Errorf("redeem after ten minutes = %v", err)
-	}
-	for range maxFailures {
-		_, _, err = l.redeem("guess", "10.0.0.1")
-	}
-	if err != errTooMany {
-		t.Errorf("after many guesses = %v", err)
-	}
-	if _, _, err := l.redeem(l.newCode(admin), "10.0.0.1"); err != errTooMany {
-		t.Errorf("a right code after many guesses = %v", err)
-	}
-	t.Run("door/14 a right code from elsewhere", func(t *testing.T) {
-		for i := range 3 * maxSources {
-			if _, _, err := l.redeem("guess", fmt.Sprintf("10.%d.%d.2", i/256, i%256)); err != errWrongCode {
-				t.Fatalf("the first guess of a source = %v", err)
-			}
-		}
-		if n := len(l.guesses.by); n > maxSources {
-			t.Errorf("%d sources are remembered", n)
-		}
-		if _, _, err := l.redeem(l.newCode(admin), "10.0.0.2"); err != nil {
-			t.Errorf("= %v", err)
-		}
-	})
-	now = now.Add(2 * time.Minute)
-	if _, _, err := l.redeem(l.newCode(admin), "10.0.0.1"); err != nil {
-		t.Errorf("a minute later = %v", err)
-	}
-}
-
-func TestSourceOfGuesses(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.7:4000": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::", "[2001:db8:1:2::9]:1": "2001:db8:1:2::",
-		"127.0.0.1:5": "127.0.0.1", "[::1]:5": "::", "@": "@", "": "",
-	} {
-		t.Run("door/14 "+remote, func(t *testing.T) {
-			if got := sourceOf(remote); got != want {
-				t.Errorf("%q, want %q", got, want)
-			}
-		})
-	}
-}
-
-func TestLoginSurvivesRestart(t *testing.T) {
-	dir := t.TempDir()
-	l, err := openLogins(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, _, err := l.redeem(l.newCode(admin), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "logins.json"))
-	if err != nil || strings.Contains(string(data), session) {
-		t.Fatalf("the file holds the session itself: %s, %v", data, err)
-	}
-	again, err := openLogins(dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := httptest.NewRequest("GET", "/", nil)
-	r.AddCookie(&http.Cookie{Name: cookieName, Value: session})
-	if id, ok := again.identify(r); !ok || id.ID != admin.ID || !id.Admin {
-		t.Errorf("identify = %v, %v", id, ok)
-	}
-	if err := again.clear(); err != nil {
-		t.Fatal(err)
-	}
-	if _, ok := again.identify(r); ok {
-		t.Error("still logged in after logging out everybody")
-	}
-}
-
 func TestRefusals(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	for _, tt := range []struct {
 		name   string
 		method string
@@ -153,7 +70,7 @@ func TestRefusals(t *testing.T) {
 		code   string
 		header []string
 	}{
-		{"a change without the header", "POST", "logout", 403, "header", []string{ChangeHeader, ""}},
+		{"a change without the header", "POST", "logout", 403, "header", []string{api.ChangeHeader, ""}},
 		{"a change from another site", "POST", "logout", 403, "origin", []string{"Origin", "http://evil.example"}},
 		{"a change from a null origin", "POST", "logout", 403, "origin", []string{"Origin", "null"}},
 		{"a read from another site", "GET", "session", 403, "origin", []string{"Sec-Fetch-Site", "cross-site"}},
@@ -167,7 +84,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := *c
 			c.T = t
-			var body apiError
+			var body api.Refusal
 			if err := json.Unmarshal(c.want(tt.status, tt.method, tt.path, nil, tt.header...), &body); err != nil {
 				t.Fatal(err)
 			}
@@ -184,19 +101,19 @@ func TestScopes(t *testing.T) {
 		body                any
 		want                int
 	}{
-		{ScopeRead, "GET", "servers", nil, 200},
-		{ScopeRead, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 403},
-		{ScopeCall, "POST", "bench", openBody{Target: Target{Server: "demo"}}, 200},
-		{ScopeCall, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 403},
-		{ScopeCall, "POST", "bench", openBody{Target: Target{URL: "http://127.0.0.1:9/mcp"}}, 403},
-		{ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}}, 409},
-		{ScopeAdmin, "POST", "bench", openBody{Target: Target{Command: "example-server"}, Confirm: "example-server"}, 200},
-		{ScopeCall, "POST", "servers/default/demo/restart", nil, 403},
-		{ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
-		{ScopeCall, "POST", "codes", nil, 403},
-		{ScopeAdmin, "POST", "codes", nil, 200},
-		{ScopeCall, "POST", "reload", nil, 403},
-		{ScopeAdmin, "POST", "reload", nil, 200},
+		{api.ScopeRead, "GET", "servers", nil, 200},
+		{api.ScopeRead, "POST", "bench", openBody{Target: bench.Target{Server: "demo"}}, 403},
+		{api.ScopeCall, "POST", "bench", openBody{Target: bench.Target{Server: "demo"}}, 200},
+		{api.ScopeCall, "POST", "bench", openBody{Target: bench.Target{Command: "example-server"}, Confirm: "example-server"}, 403},
+		{api.ScopeCall, "POST", "bench", openBody{Target: bench.Target{URL: "http://127.0.0.1:9/mcp"}}, 403},
+		{api.ScopeAdmin, "POST", "bench", openBody{Target: bench.Target{Command: "example-server"}}, 409},
+		{api.ScopeAdmin, "POST", "bench", openBody{Target: bench.Target{Command: "example-server"}, Confirm: "example-server"}, 200},
+		{api.ScopeCall, "POST", "servers/default/demo/restart", nil, 403},
+		{api.ScopeAdmin, "POST", "servers/default/demo/restart", nil, 204},
+		{api.ScopeCall, "POST", "codes", nil, 403},
+		{api.ScopeAdmin, "POST", "codes", nil, 200},
+		{api.ScopeCall, "POST", "reload", nil, 403},
+		{api.ScopeAdmin, "POST", "reload", nil, 200},
 	} {
 		t.Run(tt.scope+" "+tt.method+" "+tt.path, func(t *testing.T) {
 			start(t).login(tt.scope).want(tt.want, tt.method, tt.path, tt.body)
@@ -207,24 +124,12 @@ func TestScopes(t *testing.T) {
 func TestBearer(t *testing.T) {
 	c := start(t, func(o *Options) {
 		o.Bearer = func(r *http.Request) (access.Principal, bool) {
-			return principals[ScopeRead], r.Header.Get("Authorization") == "Bearer good"
+			return principals[api.ScopeRead], r.Header.Get("Authorization") == "Bearer good"
 		}
 	})
 	c.want(200, "GET", "session", nil, "Authorization", "Bearer good")
 	c.want(401, "GET", "session", nil, "Authorization", "Bearer bad")
 	c.want(403, "POST", "codes", nil, "Authorization", "Bearer good")
-}
-
-// TestIDs are written on command lines, where a dash begins a flag.
-func TestIDs(t *testing.T) {
-	seen := map[string]bool{}
-	for range 2000 {
-		id := newID()
-		if strings.Trim(id, "0123456789abcdef") != "" || len(id) != 12 || seen[id] {
-			t.Fatalf("an id is %q", id)
-		}
-		seen[id] = true
-	}
 }
 
 // TestKeptLogins are of principals, and end with them.
@@ -236,7 +141,7 @@ func TestKeptLogins(t *testing.T) {
 		return who, valid && who.ID != ""
 	}
 	first := start(t, func(o *Options) { o.StateDir, o.Current = dir, current })
-	first.want(200, "POST", "login", map[string]string{"code": first.h.NewCode(access.Principal{ID: "key:boss", Name: "boss", Grant: rights})})
+	first.want(200, "POST", "login", map[string]string{"code": first.h.Logins.NewCode(access.Principal{ID: "key:boss", Name: "boss", Grant: rights})})
 	if err := first.h.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -251,9 +156,9 @@ func TestKeptLogins(t *testing.T) {
 	}
 	again.client.Jar.SetCookies(address, first.client.Jar.Cookies(before))
 	t.Run("door/1 it keeps its principal", func(t *testing.T) {
-		var session sessionBody
+		var session struct{ Name, Scope string }
 		again.get("session", &session)
-		if session.Name != "boss" || session.Scope != ScopeAdmin {
+		if session.Name != "boss" || session.Scope != api.ScopeAdmin {
 			t.Errorf("session = %+v", session)
 		}
 	})
@@ -267,47 +172,17 @@ func TestKeptLogins(t *testing.T) {
 	})
 	t.Run("door/1 one without a principal counts for nothing", func(t *testing.T) {
 		valid = true
-		file := `{"` + hashOf("old") + `":{"name":"local","scope":"admin","expires":"2999-01-01T00:00:00Z"}}`
+		file := fmt.Sprintf(`{"%x":{"name":"local","scope":"admin","expires":"2999-01-01T00:00:00Z"}}`, sha256.Sum256([]byte("old")))
 		if err := os.WriteFile(filepath.Join(dir, "logins.json"), []byte(file), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		old := start(t, func(o *Options) { o.StateDir = dir })
-		old.want(401, "GET", "session", nil, "Cookie", cookieName+"=old")
+		old.want(401, "GET", "session", nil, "Cookie", "aio_s=old")
 	})
 	t.Run("door/1 one that was revoked is forgotten", func(t *testing.T) {
 		c := start(t)
-		c.want(200, "POST", "login", map[string]string{"code": c.h.NewCode(principals[ScopeCall])})
-		c.h.End(principals[ScopeCall].ID)
+		c.want(200, "POST", "login", map[string]string{"code": c.h.Logins.NewCode(principals[api.ScopeCall])})
+		c.h.End(principals[api.ScopeCall].ID)
 		c.want(401, "GET", "session", nil)
 	})
-}
-
-// TestInboxShare keeps one principal from taking all places.
-func TestInboxShare(t *testing.T) {
-	var b Inbox
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	for range questionShare {
-		w := &waiting{Question: Question{From: "key:a"}}
-		if !b.add(w) {
-			t.Fatal("declined within its share")
-		}
-	}
-	if a, err := b.Ask(ctx, Question{From: "key:a"}); err != nil || a.Action != "decline" {
-		t.Errorf("beyond its share: %+v, %v", a, err)
-	}
-	added := make(chan struct{}, 1)
-	b.watch(func() {
-		select {
-		case added <- struct{}{}:
-		default:
-		}
-	})
-	wg.Go(func() { _, _ = b.Ask(ctx, Question{From: "key:b", To: "key:b"}) })
-	<-added
-	if list := b.List(access.Principal{ID: "key:b"}); len(list) != 1 {
-		t.Errorf("another principal's question: %+v", list)
-	}
 }

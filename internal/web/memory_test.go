@@ -17,7 +17,11 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // memoryServers is a config in memory whose servers are always up.
@@ -70,7 +74,7 @@ func (m *memoryServers) Detail(_, name string) (ServerDetail, error) {
 	defer m.mu.Unlock()
 	entry, ok := m.entries[name]
 	if !ok {
-		return ServerDetail{}, fmt.Errorf("server %q: %w", name, ErrNotFound)
+		return ServerDetail{}, fmt.Errorf("server %q: %w", name, api.ErrNotFound)
 	}
 	shown, err := json.Marshal(maskEntry(entry))
 	return ServerDetail{Server: m.serverLocked(name), Entry: shown, Source: "mcp.json", Stderr: []string{"listening"},
@@ -83,7 +87,7 @@ func maskEntry(entry map[string]any) map[string]any {
 		if values, ok := v.(map[string]any); ok && (k == "env" || k == "headers") {
 			hidden := map[string]any{}
 			for name := range values {
-				hidden[name] = Kept
+				hidden[name] = api.Kept
 			}
 			v = hidden
 		}
@@ -104,7 +108,7 @@ func (m *memoryServers) Save(_ context.Context, _, name string, raw json.RawMess
 	for _, part := range []string{"env", "headers"} {
 		values, _ := entry[part].(map[string]any)
 		for name, v := range values {
-			if old, _ := m.entries[name][part].(map[string]any); v == Kept {
+			if old, _ := m.entries[name][part].(map[string]any); v == api.Kept {
 				values[name] = old[name]
 			}
 		}
@@ -121,7 +125,7 @@ func (m *memoryServers) Remove(_ context.Context, _, name string) (func(context.
 	delete(m.entries, name)
 	m.mu.Unlock()
 	if !ok {
-		return nil, fmt.Errorf("server %q: %w", name, ErrNotFound)
+		return nil, fmt.Errorf("server %q: %w", name, api.ErrNotFound)
 	}
 	m.changed()
 	return func(context.Context) error {
@@ -153,7 +157,7 @@ func (m *memoryServers) edit(name string, change func()) error {
 	m.mu.Lock()
 	if m.entries[name] == nil {
 		m.mu.Unlock()
-		return fmt.Errorf("server %q: %w", name, ErrNotFound)
+		return fmt.Errorf("server %q: %w", name, api.ErrNotFound)
 	}
 	change()
 	m.mu.Unlock()
@@ -173,17 +177,17 @@ type memorySession struct {
 	conn  *jsonrpc.Conn
 	far   *jsonrpc.Conn
 	work  *mcptest.Session
-	hooks *BenchHooks
-	info  BenchInfo
+	hooks *bench.Hooks
+	info  bench.Info
 
 	mu    sync.Mutex
-	roots []Root
+	roots []bench.Root
 }
 
 // lateHandler lets a connection exist before who answers on it.
 type lateHandler struct{ *mcptest.Session }
 
-func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *Target, hooks *BenchHooks) (BenchSession, error) {
+func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {
 	name := t.Server
 	if t.Command != "" {
 		hooks.Line("starting " + t.Command)
@@ -205,15 +209,15 @@ func (b *memoryBench) Open(ctx context.Context, _ access.Principal, t *Target, h
 	if err != nil {
 		return nil, err
 	}
-	s.info = BenchInfo{Protocol: mcp.V2025_11_25, Era: "legacy", Transport: "stdio", Handshake: ex.Result, PID: 4121,
+	s.info = bench.Info{Protocol: mcp.V2025_11_25, Era: "legacy", Transport: "stdio", Handshake: ex.Result, PID: 4121,
 		Capabilities: jsonrpc.Get(ex.Result, "capabilities")}
 	return s, s.Notify(ctx, mcp.NotificationInitialized, nil)
 }
 
-func (s *memorySession) Info() BenchInfo { return s.info }
+func (s *memorySession) Info() bench.Info { return s.info }
 
-func (s *memorySession) Call(ctx context.Context, method string, params json.RawMessage) (*Exchange, error) {
-	name := nameOf(params)
+func (s *memorySession) Call(ctx context.Context, method string, params json.RawMessage) (*bench.Exchange, error) {
+	name, _ := jsonrpc.GetString(params, "name")
 	id := s.bench.record.Begin(&traffic.Call{Hop: traffic.HopServer, Client: "bench", Server: s.name, Method: method, Name: name, Bench: true}, params)
 	began := time.Now()
 	resp, err := s.conn.Call(ctx, &jsonrpc.Request{Method: method, Params: params})
@@ -224,7 +228,7 @@ func (s *memorySession) Call(ctx context.Context, method string, params json.Raw
 		s.bench.record.End(id, o, nil)
 		return nil, err
 	}
-	ex := &Exchange{Total: took, Transport: o.Transport, ServerTime: o.ServerTime, TrafficID: id}
+	ex := &bench.Exchange{Total: took, Transport: o.Transport, ServerTime: o.ServerTime, TrafficID: id}
 	body := slices.Clone(resp.Result)
 	if resp.Err != nil {
 		o.Status, o.Code = traffic.StatusError, resp.Err.Code
@@ -233,7 +237,7 @@ func (s *memorySession) Call(ctx context.Context, method string, params json.Raw
 	} else {
 		ex.Result = body
 	}
-	ex.Wire = []Frame{{Sent: true, Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)},
+	ex.Wire = []history.WireFrame{{Sent: true, Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)},
 		{At: took, Body: string(body)}}
 	s.bench.record.End(id, o, body)
 	return ex, nil
@@ -243,17 +247,17 @@ func (s *memorySession) Notify(ctx context.Context, method string, params json.R
 	return s.conn.Notify(ctx, &jsonrpc.Notification{Method: method, Params: params})
 }
 
-func (s *memorySession) SetRoots(ctx context.Context, roots []Root) error {
+func (s *memorySession) SetRoots(ctx context.Context, roots []bench.Root) error {
 	s.mu.Lock()
 	s.roots = roots
 	s.mu.Unlock()
 	return s.Notify(ctx, mcp.NotificationRootsList, nil)
 }
 
-func (s *memorySession) Wire() []Frame { return nil }
+func (s *memorySession) Wire() []history.WireFrame { return nil }
 
 func (s *memorySession) Redact(raw []byte) []byte {
-	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(Kept))
+	return bytes.ReplaceAll(raw, []byte("hush-hush"), []byte(api.Kept))
 }
 
 func (s *memorySession) Close() error {
@@ -268,13 +272,13 @@ func (s *memorySession) Handle(ctx context.Context, _ jsonrpc.Peer, req *jsonrpc
 	if req.Method == mcp.MethodRootsList {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		out, err := json.Marshal(map[string]any{"roots": append([]Root{}, s.roots...)})
+		out, err := json.Marshal(map[string]any{"roots": append([]bench.Root{}, s.roots...)})
 		return &jsonrpc.Response{Result: out}, err
 	}
 	if kind == "" {
 		return nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "unknown method %s", req.Method)
 	}
-	a, err := s.hooks.Ask(ctx, Question{Kind: kind, Server: s.name, Params: slices.Clone(req.Params)})
+	a, err := s.hooks.Ask(ctx, inbox.Question{Kind: kind, Server: s.name, Params: slices.Clone(req.Params)})
 	switch {
 	case err != nil:
 		return nil, err
@@ -311,7 +315,7 @@ func (m *memorySettings) Set(_ context.Context, key string, value json.RawMessag
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.values[key] == nil {
-		return fmt.Errorf("setting %q: %w", key, ErrNotFound)
+		return fmt.Errorf("setting %q: %w", key, api.ErrNotFound)
 	}
 	m.values[key] = value
 	return nil

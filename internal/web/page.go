@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
 //go:embed all:dist
@@ -55,7 +56,7 @@ func newPage(files fs.FS) *page { return &page{files: files, cache: map[string]*
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use GET", "请使用 GET"))
+		api.Fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use GET", "请使用 GET"))
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/ui/")
@@ -71,7 +72,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a == nil {
-		fail(w, r, http.StatusNotFound, "not_found", i18n.New("no such file", "没有这个文件"))
+		api.Fail(w, r, http.StatusNotFound, "not_found", i18n.New("no such file", "没有这个文件"))
 		return
 	}
 	a.serve(w, r)

@@ -9,6 +9,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -46,15 +47,15 @@ type partItem struct {
 }
 
 // part answers the value of the parameter path in a body of JSON.
-func part(w http.ResponseWriter, r *request, body []byte, whole bool) {
+func part(w http.ResponseWriter, r *api.Request, body []byte, whole bool) {
 	path := r.URL.Query().Get("path")
 	if !whole || !jsonrpc.Valid(body) {
-		fail(w, r.Request, http.StatusUnprocessableEntity, "cut", i18n.New("only the beginning of this body was kept; read it without path", "只保留了消息体的开头；请不带 path 读取"))
+		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "cut", i18n.New("only the beginning of this body was kept; read it without path", "只保留了消息体的开头；请不带 path 读取"))
 		return
 	}
 	value, err := at(body, path)
 	if err != nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.Why(err))
 		return
 	}
 	out := partBody{Path: path, Kind: kindOf(value), Size: len(value), Whole: whole, Count: countOf(value)}
@@ -62,11 +63,11 @@ func part(w http.ResponseWriter, r *request, body []byte, whole bool) {
 		if len(value) <= maxSlice {
 			out.Value = value
 		}
-		reply(w, http.StatusOK, out)
+		api.Reply(w, http.StatusOK, out)
 		return
 	}
-	out.Offset = r.number("offset", 0, int64(out.Count))
-	limit, left := int(r.number("limit", 200, maxItems)), maxSlice
+	out.Offset = r.Number("offset", 0, int64(out.Count))
+	limit, left := int(r.Number("limit", 200, maxItems)), maxSlice
 	out.Items = []partItem{}
 	n := 0
 	for key, v := range inside(value) {
@@ -85,7 +86,7 @@ func part(w http.ResponseWriter, r *request, body []byte, whole bool) {
 		}
 		out.Items = append(out.Items, item)
 	}
-	reply(w, http.StatusOK, out)
+	api.Reply(w, http.StatusOK, out)
 }
 
 // at follows a JSON Pointer (RFC 6901).

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 )
 
 func TestBodyByPath(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	var items []string
 	for i := range 5000 {
 		items = append(items, fmt.Sprintf(`{"n":%d,"a/b":[1,2,3]}`, i))
@@ -47,7 +48,7 @@ func TestBodyByPath(t *testing.T) {
 
 // What was not kept whole cannot be walked, and says so.
 func TestBodyByPathOfAHead(t *testing.T) {
-	c := start(t).login(ScopeAdmin)
+	c := start(t).login(api.ScopeAdmin)
 	id := c.opt.Traffic.Begin(&traffic.Call{Kind: traffic.KindCall, Hop: traffic.HopClient, Method: "tools/call"}, []byte(`{}`))
 	c.opt.Traffic.End(id, &traffic.Outcome{Status: traffic.StatusOK}, []byte(`{"text":"`+strings.Repeat("x", 10_000)+`"}`))
 	c.want(422, "GET", fmt.Sprintf("traffic/%d/body?side=res&path=", id), nil)

@@ -20,17 +20,17 @@ type shownCall struct {
 	Said string `json:"said,omitempty"`
 }
 
-func (h *Handler) shown(calls []traffic.Call) []shownCall {
+func (p *trafficPages) shown(calls []traffic.Call) []shownCall {
 	list := make([]shownCall, len(calls))
 	for i := range calls {
-		list[i] = shownCall{calls[i], h.said(&calls[i])}
+		list[i] = shownCall{calls[i], p.said(&calls[i])}
 	}
 	return list
 }
 
 // said finds the words of an answer. A body of which only the beginning is kept
 // is read as far as it goes.
-func (h *Handler) said(c *traffic.Call) string {
+func (p *trafficPages) said(c *traffic.Call) string {
 	key := "text"
 	switch {
 	case c.ResSize == 0 || c.Kind != traffic.KindCall:
@@ -40,7 +40,7 @@ func (h *Handler) said(c *traffic.Call) string {
 	case c.Status != traffic.StatusToolError && c.ResSize > traffic.HeadSize:
 		return "" // its size says more
 	}
-	body, _ := h.opt.Traffic.Body(c.ID, traffic.Response)
+	body, _ := p.record.Body(c.ID, traffic.Response)
 	return oneLine(firstString(body[:min(len(body), traffic.HeadSize)], key))
 }
 

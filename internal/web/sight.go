@@ -5,19 +5,23 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/access"
-	"mcp-all-in-one/internal/tester/suite"
 	"mcp-all-in-one/internal/traffic"
 )
 
-// What a principal is shown. Who may see what is decided in access; here it is
-// asked.
+// sight finds what a principal is shown. Who may see what is decided in access;
+// here it is asked.
+type sight struct {
+	all    Servers
+	guests func() []Client // nil for none
+	record *traffic.Recorder
+}
 
 // servers are those that a principal sees.
-func (h *Handler) servers(who access.Principal) []Server {
+func (s *sight) servers(who access.Principal) []Server {
 	list := []Server{}
-	for _, s := range h.opt.Servers.List() {
-		if who.MaySee(s.Schema, s.Name, "") {
-			list = append(list, s.shownTo(who))
+	for _, one := range s.all.List() {
+		if who.MaySee(one.Schema, one.Name, "") {
+			list = append(list, one.shownTo(who))
 		}
 	}
 	return list
@@ -51,24 +55,24 @@ func (d ServerDetail) shownTo(who access.Principal) ServerDetail {
 }
 
 // sees says whether a principal sees a server in any schema.
-func (h *Handler) sees(who access.Principal, server string) bool {
-	return who.Unbound() || slices.ContainsFunc(h.opt.Servers.List(), func(s Server) bool {
-		return s.Name == server && who.MaySee(s.Schema, s.Name, "")
+func (s *sight) sees(who access.Principal, server string) bool {
+	return who.Unbound() || slices.ContainsFunc(s.all.List(), func(one Server) bool {
+		return one.Name == server && who.MaySee(one.Schema, one.Name, "")
 	})
 }
 
 // mayReadLog says whether a principal may read what a server wrote.
-func (h *Handler) mayReadLog(who access.Principal, server string) bool {
-	return who.MayInspect() && h.sees(who, server)
+func (s *sight) mayReadLog(who access.Principal, server string) bool {
+	return who.MayInspect() && s.sees(who, server)
 }
 
 // clients are the sessions that a principal may look at.
-func (h *Handler) clients(who access.Principal) []Client {
+func (s *sight) clients(who access.Principal) []Client {
 	list := []Client{}
-	if h.opt.Clients == nil {
+	if s.guests == nil {
 		return list
 	}
-	for _, c := range h.opt.Clients() {
+	for _, c := range s.guests() {
 		if who.MayLookAt(c.Principal) {
 			list = append(list, c)
 		}
@@ -78,9 +82,9 @@ func (h *Handler) clients(who access.Principal) []Client {
 
 // stats are the figures of the servers that a principal sees. Those of tools and
 // of clients name what others asked for.
-func (h *Handler) stats(who access.Principal) []traffic.Stat {
-	return slices.DeleteFunc(h.opt.Traffic.Stats(), func(s traffic.Stat) bool {
-		return !h.sees(who, s.Server) || !who.MayInspect() && (s.Server == "" || s.Name != "")
+func (s *sight) stats(who access.Principal) []traffic.Stat {
+	return slices.DeleteFunc(s.record.Stats(), func(one traffic.Stat) bool {
+		return !s.sees(who, one.Server) || !who.MayInspect() && (one.Server == "" || one.Name != "")
 	})
 }
 
@@ -93,17 +97,3 @@ func filter(who access.Principal, query string) (*traffic.Filter, error) {
 	}
 	return f.Only(func(c *traffic.Call) bool { return who.MayLookAt(c.Principal) }), nil
 }
-
-// seesSuite says whether a principal sees a test file. One that runs a command,
-// dials an address or cannot be read is for those with the scope admin; nil
-// stands for the latter.
-func (h *Handler) seesSuite(who access.Principal, s *suite.Suite) bool {
-	if may(who, ScopeAdmin) {
-		return true
-	}
-	return s != nil && !direct(s) && (s.Target == "." || h.sees(who, s.Target))
-}
-
-// direct says that a test file names what it tests, instead of a configured
-// server.
-func direct(s *suite.Suite) bool { return s.URL != "" || len(s.Argv()) > 0 }

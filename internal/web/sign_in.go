@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/oauth"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // maxSteps bounds what is kept of one sign-in, maxSignIns how many are.
@@ -16,7 +17,7 @@ const (
 
 // signIns keep the steps of the last sign-in to each server.
 type signIns struct {
-	h *Handler
+	changed func() // the page looks again
 
 	mu   sync.Mutex
 	last map[string]*signIn
@@ -59,7 +60,7 @@ func (s *signIn) step(step oauth.Step) {
 		s.steps = append(s.steps, step)
 	}
 	s.all.mu.Unlock()
-	s.all.h.hub.changed("servers") // the page looks again
+	s.all.changed()
 }
 
 func (s *signIn) end(err error) {
@@ -69,16 +70,16 @@ func (s *signIn) end(err error) {
 		s.message = i18n.Why(err)
 	}
 	s.all.mu.Unlock()
-	s.all.h.hub.changed("servers")
+	s.all.changed()
 }
 
-func (h *Handler) getSignIn(w http.ResponseWriter, r *request) {
-	h.signIns.mu.Lock()
+func (s *signIns) get(w http.ResponseWriter, r *api.Request) {
+	s.mu.Lock()
 	out := signInBody{Steps: []oauth.Step{}}
-	if s := h.signIns.last[r.params["schema"]+"/"+r.params["name"]]; s != nil {
-		out.Steps, out.Done = append(out.Steps, s.steps...), s.done
-		out.Message, out.MessageZH = s.message.Both()
+	if one := s.last[r.Param("schema")+"/"+r.Param("name")]; one != nil {
+		out.Steps, out.Done = append(out.Steps, one.steps...), one.done
+		out.Message, out.MessageZH = one.message.Both()
 	}
-	h.signIns.mu.Unlock()
-	reply(w, http.StatusOK, out)
+	s.mu.Unlock()
+	api.Reply(w, http.StatusOK, out)
 }

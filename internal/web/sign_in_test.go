@@ -4,15 +4,17 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"mcp-all-in-one/internal/web/api"
 )
 
 // The page reads the steps as a list from the first moment on.
 func TestSignInBeforeItsFirstStep(t *testing.T) {
-	h := &Handler{}
-	h.signIns = &signIns{h: h, last: map[string]*signIn{}}
-	h.signIns.begin("default", "guarded")
+	s := &signIns{last: map[string]*signIn{}}
+	s.begin("default", "guarded")
 	w := httptest.NewRecorder()
-	h.getSignIn(w, &request{Request: httptest.NewRequest("GET", "/", nil), params: map[string]string{"schema": "default", "name": "guarded"}})
+	a := api.Router{Routes: []api.Route{{Method: "GET", Pattern: "{schema}/{name}", Serve: s.get}}}
+	a.ServeHTTP(w, httptest.NewRequest("GET", api.Prefix+"default/guarded", nil))
 	if got := w.Body.String(); !strings.Contains(got, `"steps":[]`) {
 		t.Errorf("a sign-in that has just begun is %s", got)
 	}

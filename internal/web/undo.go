@@ -2,11 +2,13 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"net/http"
 	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -39,7 +41,7 @@ func (u *undos) add(run func(context.Context) error) string {
 			delete(u.byID, id)
 		}
 	}
-	id := newSecret()
+	id := rand.Text()
 	u.byID[id] = undo{run, u.now().Add(undoLife)}
 	return id
 }
@@ -55,14 +57,14 @@ func (u *undos) take(id string) func(context.Context) error {
 	return x.run
 }
 
-func (h *Handler) postUndo(w http.ResponseWriter, r *request) {
-	run := h.undos.take(r.params["undo"])
+func (u *undos) post(w http.ResponseWriter, r *api.Request) {
+	run := u.take(r.Param("undo"))
 	if run == nil {
-		fail(w, r.Request, http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
+		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("it is too late to undo this", "已无法撤销"))
 		return
 	}
 	if err := run(r.Context()); err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

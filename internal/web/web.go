@@ -1,9 +1,10 @@
 // Package web serves the console: a JSON API, one event stream and the page
 // that uses them.
 //
-// It owns logging in, the inbox of questions, the tester's open sessions and
-// the embedded page. It refuses to know how servers are reached or configured:
-// the small interfaces of Options say what it needs.
+// Logins, the inbox, the tester's sessions and test files have packages of
+// their own below this one, which puts them together. It refuses to know how
+// servers are reached or configured: the small interfaces of Options say what it
+// needs.
 package web
 
 import (
@@ -18,7 +19,12 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
 	"mcp-all-in-one/internal/web/appframe"
+	"mcp-all-in-one/internal/web/bench"
+	"mcp-all-in-one/internal/web/inbox"
+	"mcp-all-in-one/internal/web/login"
+	"mcp-all-in-one/internal/web/suites"
 	"mcp-all-in-one/internal/web/visit"
 )
 
@@ -26,15 +32,15 @@ import (
 type Options struct {
 	Servers  Servers
 	Traffic  *traffic.Recorder
-	Bench    Bench
-	Inbox    *Inbox
+	Bench    bench.Opener
+	Inbox    *inbox.Inbox
 	Settings Settings
 	Catalog  Catalog
 	Programs Programs
 	Doctor   Doctor
-	Suites   SuiteOptions
+	Suites   suites.Source
 	// More are parts of the API that other packages answer.
-	More []Route
+	More []api.Route
 	// Reload reads the config file again and applies it.
 	Reload func() (Reload, error)
 	// Unread is what the config file says that was not read yet; nil when it
@@ -69,16 +75,20 @@ type Options struct {
 // A Handler serves /ui/ and /api/v1/. It may be used concurrently.
 type Handler struct {
 	Visits  visit.Book
+	Logins  *login.Logins
 	opt     Options
 	page    *page
-	logins  *logins
 	hub     *hub
-	bench   *benches
+	bench   *bench.Benches
 	history *histories
 	undos   *undos
-	suites  *suites
+	suites  *suites.Suites
+	drafts  *drafts
 	signIns *signIns
-	routes  []route
+	sight   *sight
+	servers *serverPages
+	traffic *trafficPages
+	router  api.Router
 	uptime  *uptimes
 
 	ctx    context.Context
@@ -98,24 +108,33 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 	h := &Handler{opt: opt, page: newPage(embedded())}
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	var err error
-	if h.logins, err = openLogins(opt.StateDir, opt.Now); err != nil {
+	h.Logins, err = login.Open(login.Options{StateDir: opt.StateDir, Bearer: opt.Bearer, Current: opt.Current, Endpoint: opt.Endpoint, Version: opt.Version, Log: opt.Log, Now: opt.Now})
+	if err != nil {
 		return nil, err
 	}
 	if h.history, err = openHistories(opt.StateDir); err != nil {
 		return nil, err
 	}
+	h.sight = &sight{opt.Servers, opt.Clients, opt.Traffic}
+	h.traffic = &trafficPages{opt.Traffic, h.sight}
 	h.hub = newHub()
-	h.bench = newBenches(h)
-	h.signIns = &signIns{h: h, last: map[string]*signIn{}}
+	h.bench = bench.New(h.ctx, bench.Options{
+		Opener: opt.Bench, Ask: opt.Inbox.Ask, History: h.history.of, Current: h.Logins.Current, Log: opt.Log, Now: opt.Now,
+		Publish: func(principal string, e bench.Event) { h.hub.publish("bench", principal, e) },
+	})
+	h.signIns = &signIns{changed: func() { h.hub.changed("servers") }, last: map[string]*signIn{}}
 	h.undos = &undos{now: opt.Now}
-	if h.suites, err = openSuites(h, opt.Suites); err != nil {
+	h.servers = &serverPages{opt.Servers, h.sight, h.undos, h.signIns, h.ctx}
+	h.drafts = &drafts{opt.Traffic, h.history}
+	h.suites, err = suites.Open(h.ctx, suites.Options{
+		Source: opt.Suites, StateDir: opt.StateDir, Sees: h.sight.sees, Undo: h.undos.add, Log: opt.Log, Now: opt.Now,
+		Publish: func(principal, name string) { h.hub.publish("tests", principal, map[string]string{"suite": name}) },
+	})
+	if err != nil {
 		return nil, err
 	}
-	h.routes = h.table()
-	for i := range opt.More {
-		h.routes = append(h.routes, opt.More[i].route())
-	}
-	h.opt.Inbox.watch(func() { h.hub.changed("inbox") })
+	h.router = api.Router{Routes: append(h.table(), opt.More...), Identify: h.Logins.Identify}
+	h.opt.Inbox.Watch(func() { h.hub.changed("inbox") })
 	h.uptime = newUptimes(opt.Now)
 	h.opt.Servers.Watch(func() {
 		h.uptime.note(h.opt.Servers.List())
@@ -127,52 +146,46 @@ func New(ctx context.Context, opt Options) (*Handler, error) {
 // Close ends the tester's sessions and the event streams, and waits for them.
 func (h *Handler) Close() error {
 	h.cancel(errClosed)
-	h.bench.closeAll()
+	h.bench.Close()
+	h.suites.Close()
 	h.wg.Wait()
 	return nil
 }
 
-// NewCode makes a one-time code for logging in as a principal. It lives until it
-// is used, at most ten minutes.
-func (h *Handler) NewCode(who access.Principal) string { return h.logins.newCode(who) }
-
 // End ends what a principal has open, whose credential is no longer good: its
 // logins, tester sessions and event streams.
 func (h *Handler) End(principal string) {
-	if err := h.logins.drop(principal); err != nil {
+	if err := h.Logins.Drop(principal); err != nil {
 		h.opt.Log.Warn("the end of logins was not saved", "err", err)
 	}
-	h.bench.closeOf(principal)
-	h.suites.endOf(principal)
+	h.bench.CloseOf(principal)
+	h.suites.EndOf(principal)
 	h.hub.publish(topicEnd, principal, struct{}{})
 }
 
 // ClientsChanged tells open pages that a client came or went.
 func (h *Handler) ClientsChanged() { h.hub.changed("clients") }
 
-// LogoutAll ends every login.
-func (h *Handler) LogoutAll() error { return h.logins.clear() }
-
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	if !isLoopbackHost(r.Host) && (h.opt.AllowHost == nil || !h.opt.AllowHost(r)) {
-		fail(w, r, http.StatusForbidden, "host", i18n.New("this host name is not allowed: %s; add it to server.hosts of the config file", "不允许使用这个主机名：%s；请将其加入配置文件的 server.hosts", r.Host))
+		api.Fail(w, r, http.StatusForbidden, "host", i18n.New("this host name is not allowed: %s; add it to server.hosts of the config file", "不允许使用这个主机名：%s；请将其加入配置文件的 server.hosts", r.Host))
 		return
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
-		fail(w, r, http.StatusForbidden, "origin", i18n.New("cross-site requests are refused", "拒绝跨站请求"))
+		api.Fail(w, r, http.StatusForbidden, "origin", i18n.New("cross-site requests are refused", "拒绝跨站请求"))
 		return
 	}
 	switch {
-	case strings.HasPrefix(r.URL.Path, apiPrefix):
-		h.serveAPI(w, r)
+	case strings.HasPrefix(r.URL.Path, api.Prefix):
+		h.router.ServeHTTP(w, r)
 	case r.URL.Path == appframe.Path:
 		if err := appframe.Serve(w, r); err != nil {
-			fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
+			api.Fail(w, r, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		}
 	case strings.HasPrefix(r.URL.Path, "/ui/"):
 		h.page.ServeHTTP(w, r)
 	default:
-		fail(w, r, http.StatusNotFound, "not_found", i18n.New("nothing is here", "此处没有内容"))
+		api.Fail(w, r, http.StatusNotFound, "not_found", i18n.New("nothing is here", "此处没有内容"))
 	}
 }

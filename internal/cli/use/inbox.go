@@ -13,7 +13,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/probe"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 func InboxCommand(a *env.Env) *cobra.Command {
@@ -68,13 +68,13 @@ func listInbox(a *env.Env, cmd *cobra.Command, r *control.Remote) error {
 	return nil
 }
 
-func questionsOf(r *control.Remote, cmd *cobra.Command) ([]web.Question, error) {
-	questions := []web.Question{}
+func questionsOf(r *control.Remote, cmd *cobra.Command) ([]inbox.Question, error) {
+	questions := []inbox.Question{}
 	return questions, r.Get(cmd.Context(), "/api/v1/inbox", &questions)
 }
 
 func answerInbox(a *env.Env, cmd *cobra.Command, r *control.Remote, verb, id string, words []string) error {
-	answer := web.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
+	answer := inbox.Answer{Action: map[string]string{"answer": "accept", "accept": "accept", "decline": "decline", "cancel": "cancel"}[verb]}
 	if answer.Action == "" {
 		return command.UsageError(a, cmd, fmt.Sprintf("%s %q", a.T("unknown verb", "未知的动作"), verb))
 	}

@@ -8,8 +8,8 @@ import (
 	"mcp-all-in-one/internal/control"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/upstream"
-	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/add"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // consoleAdd is the gateway that the page Add adds servers to.
@@ -39,7 +39,7 @@ func (c *consoleAdd) Start(ctx context.Context, schema, name string) (add.Starte
 	}
 	u := c.find(schema, name)
 	if u == nil {
-		return started, web.ErrNotFound
+		return started, api.ErrNotFound
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstStart)
 	defer cancel()

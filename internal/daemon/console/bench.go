@@ -19,8 +19,11 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/bench"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // consoleBench opens the console's tester sessions: the same tester as the
@@ -30,12 +33,12 @@ type consoleBench struct {
 	env *env.Env
 }
 
-func newBench(in *instance.Instance, a *env.Env) web.Bench {
+func newBench(in *instance.Instance, a *env.Env) bench.Opener {
 	return &consoleBench{in: in, env: a}
 }
 
 // Open connects a principal to what the page aims at.
-func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *web.Target, hooks *web.BenchHooks) (web.BenchSession, error) {
+func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *bench.Target, hooks *bench.Hooks) (bench.Session, error) {
 	x := &benchSession{label: t.Server}
 	opt := probe.Options{
 		Protocol: t.Protocol, Info: mcp.Implementation{Name: t.ClientName, Version: t.ClientVersion},
@@ -61,7 +64,7 @@ func (c *consoleBench) Open(ctx context.Context, who access.Principal, t *web.Ta
 
 // connect opens the session of x. What goes past the gateway is recorded here,
 // like that which goes through it is recorded there.
-func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *web.Target, x *benchSession, opt probe.Options) error {
+func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *bench.Target, x *benchSession, opt probe.Options) error {
 	target, err := c.target(who, t, x)
 	if err != nil {
 		return err
@@ -69,14 +72,14 @@ func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *web
 	opt.Launcher, opt.MaxMessage, opt.Log = c.in.Launcher, c.in.Config.Limits.ServerMessage, c.in.Log
 	opt.Handshake = c.in.Config.Limits.Handshake
 	past := &direct{in: c.in, who: who, target: t}
-	if t.Via == viaGateway {
+	if t.Via == bench.ViaGateway {
 		opt.Measure = c.in.Measure(who)
 	} else {
 		opt.Record = past.record
 	}
 	began := time.Now()
 	x.session, err = probe.Open(ctx, target, opt)
-	if t.Via != viaGateway {
+	if t.Via != bench.ViaGateway {
 		past.opened(began, err)
 	}
 	if err != nil {
@@ -85,18 +88,16 @@ func (c *consoleBench) connect(ctx context.Context, who access.Principal, t *web
 	return err
 }
 
-const viaGateway = "gateway"
-
 // target is what the page named: a configured server, this gateway, or
 // anything else.
-func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSession) (probe.Target, error) {
+func (c *consoleBench) target(who access.Principal, t *bench.Target, x *benchSession) (probe.Target, error) {
 	schema := t.Schema
 	if schema == "" {
 		schema = config.DefaultSchema
 	}
 	snapshot := c.in.Set.Snapshot()
 	switch {
-	case t.Via == viaGateway:
+	case t.Via == bench.ViaGateway:
 		return probe.Target{Name: schema, Dial: func(context.Context) (jsonrpc.Stream, error) {
 			ours, theirs := jsonrpc.Pipe()
 			end, err := c.in.OpenInProcess(theirs, gateway.Opening{Who: who, Via: traffic.DoorConsole, Schema: schema, Server: t.Server})
@@ -109,7 +110,7 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 	case t.Server != "":
 		s := snapshot.Config.Schema(schema)
 		if s == nil || s.Server(t.Server) == nil || !who.MaySee(schema, t.Server, "") {
-			return probe.Target{}, i18n.Errorf("server %q: %w", "服务 %q：%w", t.Server, web.ErrNotFound)
+			return probe.Target{}, i18n.Errorf("server %q: %w", "服务 %q：%w", t.Server, api.ErrNotFound)
 		}
 		server := s.Server(t.Server)
 		switch {
@@ -139,7 +140,7 @@ func (c *consoleBench) target(who access.Principal, t *web.Target, x *benchSessi
 
 // offer is what the page lets servers ask for; the offer of a connected client
 // where one is imitated.
-func (c *consoleBench) offer(t *web.Target) *mcp.Offer {
+func (c *consoleBench) offer(t *bench.Target) *mcp.Offer {
 	if t.As != "" {
 		for _, client := range c.in.Gateway.Clients() {
 			if client.Session == t.As {
@@ -165,7 +166,7 @@ func (c *consoleBench) offer(t *web.Target) *mcp.Offer {
 	return &o
 }
 
-func benchRoots(roots []web.Root) []config.Root {
+func benchRoots(roots []bench.Root) []config.Root {
 	out := make([]config.Root, len(roots))
 	for i, r := range roots {
 		out[i] = config.Root{URI: r.URI, Name: r.Name}
@@ -199,23 +200,23 @@ func (x *benchSession) end() {
 }
 
 // Info is what the handshake said.
-func (x *benchSession) Info() web.BenchInfo {
+func (x *benchSession) Info() bench.Info {
 	i := x.session.Info()
-	return web.BenchInfo{Protocol: i.Version, Era: i.Era.String(), Transport: i.Transport, Handshake: i.Handshake,
+	return bench.Info{Protocol: i.Version, Era: i.Era.String(), Transport: i.Transport, Handshake: i.Handshake,
 		Capabilities: i.Capabilities, PID: i.PID, Session: i.SessionID}
 }
 
 // Call sends one request; the limits of the call are the page's.
-func (x *benchSession) Call(ctx context.Context, method string, params json.RawMessage) (*web.Exchange, error) {
+func (x *benchSession) Call(ctx context.Context, method string, params json.RawMessage) (*bench.Exchange, error) {
 	began := time.Now()
 	e, err := x.session.Call(ctx, method, params, probe.CallOptions{})
 	if e == nil {
 		return nil, err
 	}
 	if err != nil {
-		return &web.Exchange{Wire: webFrames(e.Wire, began)}, err
+		return &bench.Exchange{Wire: webFrames(e.Wire, began)}, err
 	}
-	out := &web.Exchange{Result: e.Result, Total: e.Timing.Total, Gateway: e.Timing.Gateway, Transport: e.Timing.Transport, ServerTime: e.Timing.Server, TrafficID: e.Record}
+	out := &bench.Exchange{Result: e.Result, Total: e.Timing.Total, Gateway: e.Timing.Gateway, Transport: e.Timing.Transport, ServerTime: e.Timing.Server, TrafficID: e.Record}
 	if e.Err != nil {
 		out.Result, out.Error = nil, jsonrpc.AppendError(nil, e.Err)
 	}
@@ -224,7 +225,7 @@ func (x *benchSession) Call(ctx context.Context, method string, params json.RawM
 }
 
 // Wire is everything that went over the wire so far.
-func (x *benchSession) Wire() []web.Frame {
+func (x *benchSession) Wire() []history.WireFrame {
 	frames := x.session.Frames()
 	if len(frames) == 0 {
 		return nil
@@ -232,10 +233,10 @@ func (x *benchSession) Wire() []web.Frame {
 	return webFrames(frames, frames[0].At)
 }
 
-func webFrames(frames []probe.Frame, began time.Time) []web.Frame {
-	out := make([]web.Frame, len(frames))
+func webFrames(frames []probe.Frame, began time.Time) []history.WireFrame {
+	out := make([]history.WireFrame, len(frames))
 	for i, f := range frames {
-		out[i] = web.Frame{Sent: f.Sent, At: f.At.Sub(began), Status: f.Status, Body: string(f.Body)}
+		out[i] = history.WireFrame{Sent: f.Sent, At: f.At.Sub(began), Status: f.Status, Body: string(f.Body)}
 		if len(f.Header) > 0 {
 			out[i].Header = make(map[string]string, len(f.Header))
 			for name := range f.Header {
@@ -252,7 +253,7 @@ func (x *benchSession) Notify(ctx context.Context, method string, params json.Ra
 }
 
 // SetRoots changes the roots and says so.
-func (x *benchSession) SetRoots(ctx context.Context, roots []web.Root) error {
+func (x *benchSession) SetRoots(ctx context.Context, roots []bench.Root) error {
 	return x.session.SetRoots(ctx, benchRoots(roots))
 }
 
@@ -269,8 +270,8 @@ func (x *benchSession) Close() error {
 }
 
 // ask puts a question to the person at the page.
-func (x *benchSession) ask(ctx context.Context, hooks *web.BenchHooks, q *probe.Question) (json.RawMessage, error) {
-	answer, err := hooks.Ask(ctx, web.Question{Kind: q.Kind(), Server: x.label, Tool: q.Name, Params: q.Params})
+func (x *benchSession) ask(ctx context.Context, hooks *bench.Hooks, q *probe.Question) (json.RawMessage, error) {
+	answer, err := hooks.Ask(ctx, inbox.Question{Kind: q.Kind(), Server: x.label, Tool: q.Name, Params: q.Params})
 	if err != nil {
 		return nil, err
 	}

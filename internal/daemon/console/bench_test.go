@@ -14,7 +14,8 @@ import (
 	"mcp-all-in-one/internal/daemon/instance"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/traffic"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/bench"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // benchInstance is a gateway with one demo server, in this process.
@@ -43,30 +44,30 @@ func benchInstance(t *testing.T) *instance.Instance {
 
 func TestConsoleBench(t *testing.T) {
 	in := benchInstance(t)
-	bench := newBench(in, &env.Env{Getenv: os.LookupEnv})
+	opener := newBench(in, &env.Env{Getenv: os.LookupEnv})
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooks := &web.BenchHooks{
+	hooks := &bench.Hooks{
 		Notification: func(string, json.RawMessage) {}, Line: func(string) {}, Down: func(error) {},
-		Ask: func(_ context.Context, q web.Question) (web.Answer, error) {
+		Ask: func(_ context.Context, q inbox.Question) (inbox.Answer, error) {
 			if q.Kind == "sampling" {
-				return web.Answer{Action: "decline"}, nil
+				return inbox.Answer{Action: "decline"}, nil
 			}
-			return web.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ann"}`)}, nil
+			return inbox.Answer{Action: "accept", Content: json.RawMessage(`{"name":"Ann"}`)}, nil
 		},
 	}
-	for name, target := range map[string]web.Target{
+	for name, target := range map[string]bench.Target{
 		"direct":      {Server: "demo"},
 		"gateway":     {Server: "demo", Via: "gateway"},
-		"modern":      {Server: "demo", Protocol: "modern", Roots: []web.Root{{URI: "file:///x"}}},
+		"modern":      {Server: "demo", Protocol: "modern", Roots: []bench.Root{{URI: "file:///x"}}},
 		"its command": {Command: exe, Args: []string{"demo"}, Env: map[string]string{"SECRET": "hush-hush"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			s, err := bench.Open(ctx, access.Owner, &target, hooks)
+			s, err := opener.Open(ctx, access.Owner, &target, hooks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,19 +88,19 @@ func TestConsoleBench(t *testing.T) {
 			if x, err = s.Call(ctx, "tools/call", json.RawMessage(`{"name":"none"}`)); err != nil || x.Error == nil || x.Result != nil {
 				t.Errorf("an unknown tool: %+v, %v", x, err)
 			}
-			if err := s.SetRoots(ctx, []web.Root{{URI: "file:///y"}}); err != nil {
+			if err := s.SetRoots(ctx, []bench.Root{{URI: "file:///y"}}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	other := access.Principal{ID: "key:other", Grant: access.Grant{Admin: true, Servers: []string{"other"}}}
 	for _, via := range []string{"direct", "gateway"} {
-		if _, err := bench.Open(t.Context(), other, &web.Target{Server: "demo", Via: via}, hooks); err == nil {
+		if _, err := opener.Open(t.Context(), other, &bench.Target{Server: "demo", Via: via}, hooks); err == nil {
 			t.Errorf("door/7: %s: a key for another server opened", via)
 		}
 	}
-	for name, target := range map[string]web.Target{"nothing": {}, "unknown": {Server: "none"}, "unreachable": {Command: "/no/such/command"}} {
-		if _, err := bench.Open(t.Context(), access.Owner, &target, hooks); err == nil {
+	for name, target := range map[string]bench.Target{"nothing": {}, "unknown": {Server: "none"}, "unreachable": {Command: "/no/such/command"}} {
+		if _, err := opener.Open(t.Context(), access.Owner, &target, hooks); err == nil {
 			t.Errorf("%s: opened", name)
 		}
 	}

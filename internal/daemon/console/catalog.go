@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/receipt"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // consoleCatalog shows what clients are shown, and changes it.
@@ -29,7 +30,7 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 	if session != "" {
 		var ok bool
 		if schema, ok = c.look(who, session, &page); !ok {
-			return page, i18n.Errorf("the client of session %s: %w", "会话 %s 的客户端：%w", session, web.ErrNotFound)
+			return page, i18n.Errorf("the client of session %s: %w", "会话 %s 的客户端：%w", session, api.ErrNotFound)
 		}
 	}
 	if schema == "" {
@@ -40,7 +41,7 @@ func (c *consoleCatalog) Look(who access.Principal, schema, session string) (web
 	}
 	view := c.in.Set.Snapshot().Schema(schema)
 	if view == nil || !who.MaySee(schema, "", "") {
-		return page, i18n.Errorf("schema %q: %w", "schema %q：%w", schema, web.ErrNotFound)
+		return page, i18n.Errorf("schema %q: %w", "schema %q：%w", schema, api.ErrNotFound)
 	}
 	page.Schema = schema
 	page.Rows = catalog.Seen(catalog.Inventory(sourcesOf(view)), func(r *catalog.Row) bool {
@@ -90,7 +91,7 @@ func (c *consoleCatalog) Switch(_ context.Context, schema, server, kind, name st
 	return servers.edit(func(d *edit.Draft) error {
 		entry := d.Entry(schema, server)
 		if entry == nil {
-			return i18n.Errorf("server %q: %w", "服务 %q：%w", server, web.ErrNotFound)
+			return i18n.Errorf("server %q: %w", "服务 %q：%w", server, api.ErrNotFound)
 		}
 		return d.ChangeServer(schema, server, switched(entry, kind+"s", name, on))
 	})

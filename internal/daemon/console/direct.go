@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
 	"mcp-all-in-one/internal/traffic"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/bench"
 )
 
 // A direct is a connection of the console past the gateway. It keeps the record
@@ -20,7 +20,7 @@ import (
 type direct struct {
 	in     *instance.Instance
 	who    access.Principal
-	target *web.Target
+	target *bench.Target
 }
 
 // record records a call that has ended.

@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/tester/lint"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // consoleDoctor looks at the running servers, as doctor does at its own.
@@ -38,7 +39,7 @@ func (c *consoleDoctor) Examine(ctx context.Context, schema, name string, way bo
 		}
 	}
 	if name != "" && len(list) == 0 {
-		return nil, i18n.Errorf("server %q: %w", "服务 %q：%w", name, web.ErrNotFound)
+		return nil, i18n.Errorf("server %q: %w", "服务 %q：%w", name, api.ErrNotFound)
 	}
 	servers := make([]web.Finding, len(list))
 	var wg sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // consolePrograms connects the clients on this machine, as connect does.
@@ -47,7 +48,7 @@ func (c *consolePrograms) List() []web.Program {
 func (c *consolePrograms) change(a *env.Env, id string, how web.ConnectOptions) (*clients.Change, any, error) {
 	cl, err := clients.Find(a, id)
 	if err != nil {
-		return nil, nil, i18n.Errorf("%w: %w", "%w：%w", err, web.ErrNotFound)
+		return nil, nil, i18n.Errorf("%w: %w", "%w：%w", err, api.ErrNotFound)
 	}
 	if how.Disconnect {
 		change, err := clients.PlanDisconnect(a, cl)
@@ -92,7 +93,7 @@ func (c *consolePrograms) Apply(ctx context.Context, id string, how web.ConnectO
 		return web.ConnectPlan{}, err
 	}
 	if markOf(change) != mark {
-		return web.ConnectPlan{}, web.ErrChanged
+		return web.ConnectPlan{}, api.ErrChanged
 	}
 	if how.Disconnect {
 		err = clients.EndConnection(ctx, a, change)

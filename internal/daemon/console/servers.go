@@ -22,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/upstream/pin"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // consoleServers shows and changes the servers of a running gateway.
@@ -75,7 +76,7 @@ func describeServer(in *instance.Instance, s upstream.Status) web.Server {
 func (c *consoleServers) Detail(schema, name string) (web.ServerDetail, error) {
 	u := c.find(schema, name)
 	if u == nil {
-		return web.ServerDetail{}, web.ErrNotFound
+		return web.ServerDetail{}, api.ErrNotFound
 	}
 	s := u.Status()
 	d := web.ServerDetail{Server: describeServer(c.in, s), Source: c.in.Config.Path, Stderr: s.Stderr, StderrLines: s.StderrLines, Withheld: s.Withheld}
@@ -96,7 +97,7 @@ func (c *consoleServers) entry(schema, name string) json.RawMessage {
 	_, err := edit.Update(c.in.Config.Path, c.env.WriteOptions(), func(d *edit.Draft) error {
 		if raw := d.Entry(schema, name); raw != nil {
 			if hidden, err := edit.Redact(raw); err == nil {
-				entry = bytes.ReplaceAll(hidden, []byte(edit.Redacted), []byte(web.Kept))
+				entry = bytes.ReplaceAll(hidden, []byte(edit.Redacted), []byte(api.Kept))
 			}
 		}
 		return env.ErrLookOnly
@@ -133,7 +134,7 @@ func (c *consoleServers) edit(change func(*edit.Draft) error) error {
 // Save writes one entry, new or changed.
 func (c *consoleServers) Save(_ context.Context, schema, name string, entry json.RawMessage) error {
 	return c.edit(func(d *edit.Draft) error {
-		return d.SetServer(schema, name, bytes.ReplaceAll(entry, []byte(`"`+web.Kept+`"`), []byte(`"`+edit.Redacted+`"`)))
+		return d.SetServer(schema, name, bytes.ReplaceAll(entry, []byte(`"`+api.Kept+`"`), []byte(`"`+edit.Redacted+`"`)))
 	})
 }
 
@@ -142,7 +143,7 @@ func (c *consoleServers) Remove(_ context.Context, schema, name string) (func(co
 	var was []byte
 	err := c.edit(func(d *edit.Draft) error {
 		if was = d.Entry(schema, name); was == nil {
-			return web.ErrNotFound
+			return api.ErrNotFound
 		}
 		return d.RemoveServer(schema, name)
 	})
@@ -163,7 +164,7 @@ func (c *consoleServers) SetEnabled(_ context.Context, schema, name string, on b
 func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
 	u := c.find(schema, name)
 	if u == nil {
-		return web.ErrNotFound
+		return api.ErrNotFound
 	}
 	u.Restart()
 	return nil
@@ -173,7 +174,7 @@ func (c *consoleServers) Restart(_ context.Context, schema, name string) error {
 func (c *consoleServers) SignIn(ctx context.Context, schema, name string, watch func(oauth.Step), done func(error)) (string, error) {
 	u := c.find(schema, name)
 	if u == nil {
-		return "", web.ErrNotFound
+		return "", api.ErrNotFound
 	}
 	shown := make(chan string, 1)
 	ended := make(chan error, 1)
@@ -229,19 +230,19 @@ func changesHash(changed []pin.Change) string {
 func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema, name, shown string) error {
 	u := c.find(schema, name)
 	if u == nil {
-		return web.ErrNotFound
+		return api.ErrNotFound
 	}
 	cfg := u.Config()
 	if !cfg.Pending {
 		changed := u.Status().Changed
 		if len(changed) > 0 && changesHash(changed) != shown {
-			return web.ErrChanged
+			return api.ErrChanged
 		}
 		return u.Approve(changed)
 	}
 	record := c.in.Config.Approvals()
 	if !who.MayDecide(record.Asker(cfg.ID(), shown)) {
-		return web.ErrOwnRequest
+		return api.ErrOwnRequest
 	}
 	err := record.Approve(cfg.ID(), shown)
 	if err != nil && !errors.Is(err, approval.ErrChanged) {
@@ -251,7 +252,7 @@ func (c *consoleServers) Approve(_ context.Context, who access.Principal, schema
 		return failed
 	}
 	if err != nil {
-		return web.ErrChanged
+		return api.ErrChanged
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/suite"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/bench"
+	"mcp-all-in-one/internal/web/suites"
 )
 
 // suiteDir holds the test files: mcp-tests where we were started, as test
@@ -30,11 +31,11 @@ func suiteDir(in *instance.Instance) string {
 }
 
 // suiteOptions let the console run test files.
-func suiteOptions(in *instance.Instance, a *env.Env) web.SuiteOptions {
-	bench := &consoleBench{in: in, env: a}
-	return web.SuiteOptions{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
+func suiteOptions(in *instance.Instance, a *env.Env) suites.Source {
+	opener := &consoleBench{in: in, env: a}
+	return suites.Source{Dir: suiteDir(in), Open: func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (*probe.Session, func(), error) {
 		x := &benchSession{}
-		if err := bench.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
+		if err := opener.connect(ctx, who, suiteTarget(in, who, s), x, probe.Options{Protocol: s.Protocol, Answer: answers}); err != nil {
 			return nil, nil, err
 		}
 		return x.session, func() { _ = x.Close() }, nil
@@ -43,13 +44,13 @@ func suiteOptions(in *instance.Instance, a *env.Env) web.SuiteOptions {
 
 // suiteTarget is what a file tests, in the words of the console: a configured
 // server or all of them, through this gateway, or a URL or a command.
-func suiteTarget(in *instance.Instance, who access.Principal, s *suite.Suite) *web.Target {
-	t := &web.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
+func suiteTarget(in *instance.Instance, who access.Principal, s *suite.Suite) *bench.Target {
+	t := &bench.Target{URL: s.URL, Headers: expanded(s.Headers), Env: expanded(s.Env), Protocol: s.Protocol}
 	if argv := s.Argv(); len(argv) > 0 {
 		t.Command, t.Args = argv[0], argv[1:]
 	}
 	if s.Target != "" {
-		t.Via = viaGateway
+		t.Via = bench.ViaGateway
 	}
 	if s.Target != "" && s.Target != "." {
 		t.Server, t.Schema = s.Target, config.DefaultSchema

@@ -8,7 +8,7 @@ import (
 	"mcp-all-in-one/internal/gateway"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // person puts a question of a server, which no client can be asked, to the
@@ -21,7 +21,7 @@ func (in *Instance) person(ctx context.Context, server string, req *jsonrpc.Requ
 	if req.Method == mcp.MethodSampling {
 		kind = "sampling"
 	}
-	answer, err := in.Inbox.Ask(ctx, web.Question{Kind: kind, Server: server, Params: json.RawMessage(req.Params)})
+	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: kind, Server: server, Params: json.RawMessage(req.Params)})
 	if err != nil {
 		return nil
 	}
@@ -53,6 +53,6 @@ func (in *Instance) approve(ctx context.Context, a gateway.Approval) bool {
 	if arguments == nil {
 		arguments = json.RawMessage("{}")
 	}
-	answer, err := in.Inbox.Ask(ctx, web.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments, Code: a.Code})
+	answer, err := in.Inbox.Ask(ctx, inbox.Question{Kind: "approval", Server: a.Server, Tool: a.Tool, Client: a.Client, Session: a.Session, From: a.Who.ID, Params: arguments, Code: a.Code})
 	return err == nil && answer.Action == "accept"
 }

@@ -29,6 +29,7 @@ import (
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
 	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 // An Instance is one running gateway: servers, sessions and what they share.
@@ -52,7 +53,7 @@ type Instance struct {
 	Hits       config.Hits
 	Background sync.WaitGroup
 	Traffic    *traffic.Recorder // nil on stdio
-	Inbox      web.Inbox
+	Inbox      inbox.Inbox
 	policy     atomic.Pointer[access.Policy]
 	allowed    *config.Access // what policy was made of; nil on stdio
 	// Admission hears that the policy is another one.

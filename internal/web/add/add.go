@@ -18,7 +18,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/install/offer"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // A Gateway is what servers are added to.
@@ -61,13 +61,13 @@ func New(a *env.Env, g Gateway) *Adder { return &Adder{env: a, gateway: g} }
 
 // Routes are the parts of the API. All of them are for administrators: what is
 // added runs here.
-func (x *Adder) Routes() []web.Route {
-	return []web.Route{
-		{Method: http.MethodGet, Pattern: "add/search", Scope: web.ScopeAdmin, Serve: x.search},
-		{Method: http.MethodPost, Pattern: "add/look", Scope: web.ScopeAdmin, Serve: x.look},
-		{Method: http.MethodPost, Pattern: "add/bundle", Scope: web.ScopeAdmin, Serve: x.upload},
-		{Method: http.MethodPost, Pattern: "add/{offer}/show", Scope: web.ScopeAdmin, Serve: x.show},
-		{Method: http.MethodPost, Pattern: "add/{offer}/install", Scope: web.ScopeAdmin, Serve: x.install},
+func (x *Adder) Routes() []api.Route {
+	return []api.Route{
+		{Method: http.MethodGet, Pattern: "add/search", Scope: api.ScopeAdmin, Serve: api.Answer(x.search)},
+		{Method: http.MethodPost, Pattern: "add/look", Scope: api.ScopeAdmin, Serve: api.Answer(x.look)},
+		{Method: http.MethodPost, Pattern: "add/bundle", Scope: api.ScopeAdmin, Serve: api.Answer(x.upload)},
+		{Method: http.MethodPost, Pattern: "add/{offer}/show", Scope: api.ScopeAdmin, Serve: api.Answer(x.show)},
+		{Method: http.MethodPost, Pattern: "add/{offer}/install", Scope: api.ScopeAdmin, Serve: api.Answer(x.install)},
 	}
 }
 
@@ -78,7 +78,7 @@ type searchBody struct {
 }
 
 // search asks the registries for a word.
-func (x *Adder) search(r *web.Request) (any, error) {
+func (x *Adder) search(r *api.Request) (any, error) {
 	word := strings.TrimSpace(r.URL.Query().Get("q"))
 	if utf8.RuneCountInString(word) < install.MinSearch {
 		return nil, i18n.Errorf("a word to search for has at least three characters", "查找的词至少要有三个字符")
@@ -108,7 +108,7 @@ type lookBody struct {
 }
 
 // look finds out what is offered. Nothing of it is unpacked or run.
-func (x *Adder) look(r *web.Request) (any, error) {
+func (x *Adder) look(r *api.Request) (any, error) {
 	var body lookBody
 	if err := r.Decode(&body); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (x *Adder) look(r *web.Request) (any, error) {
 }
 
 // upload takes a bundle that the person chose in the browser.
-func (x *Adder) upload(r *web.Request) (any, error) {
+func (x *Adder) upload(r *api.Request) (any, error) {
 	name := filepath.Base(r.URL.Query().Get("name"))
 	if !install.IsBundle(name) {
 		return nil, i18n.Errorf("%q is not a bundle: its name ends in .mcpb", "%q 不是安装包：其名称应以 .mcpb 结尾", name)

@@ -7,7 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/install/offer"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -63,7 +63,7 @@ func (h *held) get(who access.Principal, id string) (*one, error) {
 	defer h.mu.Unlock()
 	x := h.byID[id]
 	if x == nil || !who.Owns(x.owner) {
-		return nil, web.ErrNotFound
+		return nil, api.ErrNotFound
 	}
 	x.used = time.Now()
 	return x, nil

@@ -12,7 +12,7 @@ import (
 	"mcp-all-in-one/internal/install"
 	"mcp-all-in-one/internal/install/offer"
 	"mcp-all-in-one/internal/sandbox"
-	"mcp-all-in-one/internal/web"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // offerBody is an offer, and what it asks for.
@@ -43,7 +43,7 @@ type question struct {
 }
 
 // keep holds an offer, and describes it.
-func (x *Adder) keep(r *web.Request, o *offer.Offer) offerBody {
+func (x *Adder) keep(r *api.Request, o *offer.Offer) offerBody {
 	body := offerBody{Name: o.Local, Head: o.Head.In(r.Lang()), Way: o.Way, Ways: o.Ways, Alarms: inLanguage(o.Alarms, r.Lang()), Questions: []question{}}
 	for _, q := range o.Questions {
 		body.Questions = append(body.Questions, question{
@@ -93,7 +93,7 @@ type rowBody struct {
 
 // show fills in the answers. They stay here: what comes back has references
 // where the secrets are.
-func (x *Adder) show(r *web.Request) (any, error) {
+func (x *Adder) show(r *api.Request) (any, error) {
 	var body showBody
 	if err := r.Decode(&body); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func shown(ready *offer.Ready, l i18n.Lang) shownBody {
 }
 
 // install adds what was shown, and nothing else.
-func (x *Adder) install(r *web.Request) (any, error) {
+func (x *Adder) install(r *api.Request) (any, error) {
 	var body struct {
 		Hash string `json:"hash"`
 	}
@@ -150,7 +150,7 @@ func (x *Adder) install(r *web.Request) (any, error) {
 	defer one.mu.Unlock()
 	ready := one.ready
 	if ready == nil || ready.Hash() != body.Hash {
-		return nil, web.ErrChanged
+		return nil, api.ErrChanged
 	}
 	if open := install.Missing(ready.Offer.Questions, ready.Answers); len(open) > 0 {
 		return nil, i18n.Errorf("%s needs an answer", "%s 需要填写", install.Show(open[0].ID))

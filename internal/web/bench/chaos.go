@@ -1,4 +1,4 @@
-package web
+package bench
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const maxDelay = 10 * time.Minute
@@ -68,7 +69,7 @@ func (x *bench) send(ctx context.Context, c Chaos, method string, params json.Ra
 	defer cancel(nil)
 	sent := x.whenSent(method)
 	ended := make(chan struct{})
-	x.h.wg.Go(func() {
+	x.all.wg.Go(func() {
 		defer close(ended)
 		select {
 		case <-sent:
@@ -111,19 +112,19 @@ func (x *bench) sent(body []byte) {
 	}
 }
 
-func (h *Handler) putBenchChaos(w http.ResponseWriter, r *request) {
+func (b *Benches) putChaos(w http.ResponseWriter, r *api.Request) {
 	var body Chaos
-	x := h.withBench(w, r)
-	if x == nil || !read(w, r.Request, &body) {
+	x := b.find(w, r)
+	if x == nil || !r.Read(w, &body) {
 		return
 	}
 	if body.Delay < 0 || body.Delay > maxDelay.Milliseconds() {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("delay is in milliseconds, from 0 to %d", "delay 的单位是毫秒，范围 0 到 %d", maxDelay.Milliseconds()))
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.New("delay is in milliseconds, from 0 to %d", "delay 的单位是毫秒，范围 0 到 %d", maxDelay.Milliseconds()))
 		return
 	}
 	x.mu.Lock()
 	x.chaos = body
 	x.mu.Unlock()
-	h.bench.tell(x.owner.ID)
+	b.tell(x.owner.ID)
 	w.WriteHeader(http.StatusNoContent)
 }

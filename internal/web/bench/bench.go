@@ -1,15 +1,23 @@
-package web
+// Package bench has the tester's open sessions in the console: it connects them,
+// runs their calls, keeps what was asked and tells the pages what happens.
+package bench
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web/api"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 const (
@@ -23,10 +31,29 @@ var errTooLate = i18n.Errorf("the key has ended", "访问密钥已失效")
 
 var errTooManyBenches = i18n.Errorf("too many open sessions; close one first", "打开的会话过多；请先关闭一个")
 
-// benches are the tester's open sessions. They live here, not in a page, so
-// that tabs share them.
-type benches struct {
-	h *Handler
+// Options are what the tester's sessions stand on.
+type Options struct {
+	Opener Opener
+	// Ask puts the question of a server to a person.
+	Ask func(ctx context.Context, q inbox.Question) (inbox.Answer, error)
+	// History is where the runs of a principal are kept.
+	History func(principal string) *history.History
+	// Publish tells the pages of a principal what happened.
+	Publish func(principal string, e Event)
+	// Current returns a principal as it is now; false when its credential is no
+	// longer good.
+	Current func(access.Principal) (access.Principal, bool)
+	Log     *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Benches are the tester's open sessions. They live here, not in a page, so
+// that tabs share them. They may be used concurrently.
+type Benches struct {
+	opt Options
+	ctx context.Context
+	wg  sync.WaitGroup
 
 	mu   sync.Mutex
 	byID map[string]*bench
@@ -36,7 +63,7 @@ type benches struct {
 
 // A bench is one open session.
 type bench struct {
-	h      *Handler
+	all    *Benches
 	owner  access.Principal
 	id     string
 	key    string // of the target as it was asked for
@@ -44,8 +71,8 @@ type bench struct {
 	opened time.Time
 
 	mu      sync.Mutex
-	session BenchSession
-	info    BenchInfo
+	session Session
+	info    Info
 	down    i18n.Text
 	lists   map[string]json.RawMessage
 	running map[string]*running
@@ -59,7 +86,7 @@ type benchBody struct {
 	ID     string    `json:"id"`
 	Target Target    `json:"target"`
 	Opened time.Time `json:"opened"`
-	Info   BenchInfo `json:"info"`
+	Info   Info      `json:"info"`
 	// Down says why the connection is gone.
 	Down   string `json:"down,omitempty"`
 	DownZH string `json:"downZH,omitempty"`
@@ -68,23 +95,24 @@ type benchBody struct {
 	Chaos Chaos    `json:"chaos,omitzero"`
 }
 
-func newBenches(h *Handler) *benches {
-	return &benches{h: h, byID: map[string]*bench{}, opening: map[string]int{}}
+// New returns Benches without an open session. Calls end with ctx.
+func New(ctx context.Context, opt Options) *Benches {
+	return &Benches{opt: opt, ctx: ctx, byID: map[string]*bench{}, opening: map[string]int{}}
 }
 
 // open connects, or returns the session of the same principal that has the same
 // target already.
-func (b *benches) open(ctx context.Context, who access.Principal, t Target, fresh bool) (*bench, error) {
+func (b *Benches) open(ctx context.Context, who access.Principal, t Target, fresh bool) (*bench, error) {
 	key := targetKey(t)
 	open, err := b.reserve(who, key, fresh)
 	if open != nil || err != nil {
 		return open, err
 	}
-	x := &bench{h: b.h, owner: who, id: newID(), key: key, target: t, opened: b.h.opt.Now(),
+	x := &bench{all: b, owner: who, id: newID(), key: key, target: t, opened: b.opt.Now(),
 		lists: map[string]json.RawMessage{}, running: map[string]*running{}}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	session, err := b.h.opt.Bench.Open(ctx, who, &t, x.hooks())
+	session, err := b.opt.Opener.Open(ctx, who, &t, x.hooks())
 	if err == nil {
 		x.mu.Lock()
 		x.session, x.info = session, session.Info()
@@ -102,7 +130,7 @@ func (b *benches) open(ctx context.Context, who access.Principal, t Target, fres
 	if err != nil {
 		return x, err
 	}
-	if _, ok := b.h.current(who); !ok { // it ended meanwhile
+	if _, ok := b.opt.Current(who); !ok { // it ended meanwhile
 		b.close(who, x.id)
 		return nil, errTooLate
 	}
@@ -111,7 +139,7 @@ func (b *benches) open(ctx context.Context, who access.Principal, t Target, fres
 }
 
 // reserve finds a session to share, or keeps a place for a new one.
-func (b *benches) reserve(who access.Principal, key string, fresh bool) (*bench, error) {
+func (b *Benches) reserve(who access.Principal, key string, fresh bool) (*bench, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	own, all := b.opening[who.ID], len(b.byID)
@@ -143,7 +171,7 @@ func targetKey(t Target) string {
 }
 
 // get returns an open session of a principal; nil for one of somebody else.
-func (b *benches) get(who access.Principal, id string) *bench {
+func (b *Benches) get(who access.Principal, id string) *bench {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if x := b.byID[id]; x != nil && who.Owns(x.owner.ID) {
@@ -153,7 +181,7 @@ func (b *benches) get(who access.Principal, id string) *bench {
 }
 
 // of are the open sessions of a principal.
-func (b *benches) of(principal string) []*bench {
+func (b *Benches) of(principal string) []*bench {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []*bench
@@ -165,7 +193,7 @@ func (b *benches) of(principal string) []*bench {
 	return list
 }
 
-func (b *benches) list(who access.Principal) []benchBody {
+func (b *Benches) list(who access.Principal) []benchBody {
 	all := b.of(who.ID)
 	slices.SortFunc(all, func(x, y *bench) int {
 		return cmp.Or(x.opened.Compare(y.opened), cmp.Compare(x.id, y.id))
@@ -177,7 +205,7 @@ func (b *benches) list(who access.Principal) []benchBody {
 	return out
 }
 
-func (b *benches) close(who access.Principal, id string) bool {
+func (b *Benches) close(who access.Principal, id string) bool {
 	x := b.get(who, id)
 	if x == nil {
 		return false
@@ -193,14 +221,15 @@ func (b *benches) close(who access.Principal, id string) bool {
 	return open
 }
 
-// closeOf closes the sessions of a principal.
-func (b *benches) closeOf(principal string) {
+// CloseOf closes the sessions of a principal.
+func (b *Benches) CloseOf(principal string) {
 	for _, x := range b.of(principal) {
 		b.close(x.owner, x.id)
 	}
 }
 
-func (b *benches) closeAll() {
+// Close closes all sessions, and waits for their calls.
+func (b *Benches) Close() {
 	b.mu.Lock()
 	all := b.byID
 	b.byID = map[string]*bench{}
@@ -210,9 +239,10 @@ func (b *benches) closeAll() {
 		wg.Go(x.close)
 	}
 	wg.Wait()
+	b.wg.Wait()
 }
 
-func (b *benches) tell(owner string) { b.h.hub.publish("bench", owner, benchEvent{Type: "sessions"}) }
+func (b *Benches) tell(owner string) { b.opt.Publish(owner, Event{Type: "sessions"}) }
 
 func (x *bench) alive() bool {
 	x.mu.Lock()
@@ -228,7 +258,7 @@ func (x *bench) close() {
 	session := x.session
 	x.mu.Unlock()
 	if err := session.Close(); err != nil {
-		x.h.opt.Log.Debug("closing a tester session", "err", err)
+		x.all.opt.Log.Debug("closing a tester session", "err", err)
 	}
 }
 
@@ -249,7 +279,15 @@ func masked(m map[string]string) map[string]string {
 	}
 	out := make(map[string]string, len(m))
 	for k := range m {
-		out[k] = Kept
+		out[k] = api.Kept
 	}
 	return out
+}
+
+// newID names a thing for people, who write it on a command line: it is no
+// flag.
+func newID() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
 }

@@ -1,4 +1,4 @@
-package web
+package bench
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/probe"
 	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const (
@@ -24,9 +25,6 @@ var (
 	errRunIdle      = i18n.Errorf("no answer and no progress in time", "在限定时间内没有应答，也没有进度")
 	errRunTooLong   = i18n.Errorf("the call took longer than allowed", "调用超过了总时限")
 )
-
-// A Run is one call of the tester.
-type Run = history.Run
 
 // runKey is the key of a run's id in the context of what happens because of it.
 type runKey struct{}
@@ -53,7 +51,7 @@ type callBody struct {
 }
 
 // start runs a call; what happens is told as events.
-func (x *bench) start(body *callBody) (*Run, error) {
+func (x *bench) start(body *callBody) (*history.Run, error) {
 	params, err := prepare(body.Method, body.Params)
 	if err != nil {
 		return nil, err
@@ -63,7 +61,7 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	if limit <= 0 {
 		limit = longestRun
 	}
-	ctx, cancel := context.WithCancelCause(context.WithValue(x.h.ctx, runKey{}, run.ID))
+	ctx, cancel := context.WithCancelCause(context.WithValue(x.all.ctx, runKey{}, run.ID))
 	ctx, stop := context.WithTimeoutCause(ctx, limit, errRunTooLong)
 	r := &running{id: run.ID, cancel: cancel, idle: time.Duration(body.Idle) * time.Millisecond}
 	if r.idle <= 0 {
@@ -74,13 +72,13 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	x.running[run.ID] = r
 	x.mu.Unlock()
 	x.keep(history.KeptRun{Run: *run})
-	x.publish(benchEvent{Type: "run", Run: run})
+	x.publish(Event{Type: "run", Run: run})
 	sent := params
 	if params != nil && (body.Method == mcp.MethodToolsCall || body.Method == mcp.MethodResourcesRead) {
 		sent = jsonrpc.Set(params, jsonrpc.Quote(run.ID), "_meta", "progressToken")
 	}
 	first := *run
-	x.h.wg.Go(func() {
+	x.all.wg.Go(func() {
 		defer stop()
 		_, _ = x.finish(ctx, run, sent) // it is in the run
 		r.timer.Stop()
@@ -89,13 +87,13 @@ func (x *bench) start(body *callBody) (*Run, error) {
 	return &first, nil
 }
 
-func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) (*Exchange, error) {
+func (x *bench) finish(ctx context.Context, run *history.Run, params json.RawMessage) (*Exchange, error) {
 	began := time.Now()
 	ex, err := x.send(ctx, chaosOf(x, run), run.Method, params)
 	done := *run
 	done.Total = time.Since(began)
 	var result json.RawMessage
-	var wire []Frame
+	var wire []history.WireFrame
 	if ex != nil {
 		wire = ex.Wire
 	}
@@ -111,12 +109,12 @@ func (x *bench) finish(ctx context.Context, run *Run, params json.RawMessage) (*
 	delete(x.running, run.ID)
 	x.mu.Unlock()
 	x.keep(history.KeptRun{Run: done, Result: result, Wire: wire})
-	x.publish(benchEvent{Type: "run", Run: &done})
+	x.publish(Event{Type: "run", Run: &done})
 	return ex, err
 }
 
 // chaosOf is what goes wrong with a run on purpose: never with the page's own.
-func chaosOf(x *bench, run *Run) Chaos {
+func chaosOf(x *bench, run *history.Run) Chaos {
 	if run.Quiet {
 		return Chaos{}
 	}
@@ -132,9 +130,9 @@ func (x *bench) quiet(ctx context.Context, method string, params json.RawMessage
 	return x.finish(ctx, x.newRun(method, params, true), params)
 }
 
-func (x *bench) newRun(method string, params json.RawMessage, quiet bool) *Run {
-	return &Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: method, Params: x.session.Redact(params),
-		Name: nameOf(params), Start: x.h.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
+func (x *bench) newRun(method string, params json.RawMessage, quiet bool) *history.Run {
+	return &history.Run{ID: newID(), Bench: x.id, Target: x.label(), From: x.from(), Method: method, Params: x.session.Redact(params),
+		Name: nameOf(params), Start: x.all.opt.Now(), Status: "running", ReqSize: int64(len(params)), Quiet: quiet}
 }
 
 // shook records the handshake, the first request of a session.
@@ -143,14 +141,14 @@ func (x *bench) shook() {
 	if x.info.Era == mcp.Modern.String() {
 		run.Method = mcp.MethodDiscover
 	}
-	run.Start, run.Total, run.Status, run.Kept, run.ResSize = x.opened, x.h.opt.Now().Sub(x.opened), "ok", true, int64(len(x.info.Handshake))
+	run.Start, run.Total, run.Status, run.Kept, run.ResSize = x.opened, x.all.opt.Now().Sub(x.opened), "ok", true, int64(len(x.info.Handshake))
 	x.keep(history.KeptRun{Run: *run, Result: x.session.Redact(x.info.Handshake), Wire: x.session.Wire()})
 }
 
 // keep records a run. A full disk must not break a test: it is in memory.
 func (x *bench) keep(k history.KeptRun) {
-	if err := x.h.history.of(x.owner.ID).Add(k); err != nil {
-		x.h.opt.Log.Warn("keeping a run", "err", err)
+	if err := x.all.opt.History(x.owner.ID).Add(k); err != nil {
+		x.all.opt.Log.Warn("keeping a run", "err", err)
 	}
 }
 
@@ -180,7 +178,7 @@ func outcomeOf(ctx context.Context, err error) (status string, why error) {
 }
 
 // fill says how a run ended.
-func fill(r *Run, ex *Exchange) {
+func fill(r *history.Run, ex *Exchange) {
 	if ex.Total > 0 {
 		r.Total = ex.Total
 	}
@@ -199,13 +197,13 @@ func fill(r *Run, ex *Exchange) {
 func (x *bench) label() string {
 	t := x.target
 	switch {
-	case t.Server != "" && t.Via == viaGateway:
+	case t.Server != "" && t.Via == ViaGateway:
 		return t.Server + " (via gateway)"
 	case t.Server != "":
 		return t.Server
 	case t.Command != "":
 		words := x.from().Command
-		return commandLine(words[0], words[1:])
+		return api.CommandLine(words[0], words[1:])
 	default:
 		return x.from().String()
 	}

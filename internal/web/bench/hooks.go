@@ -1,4 +1,4 @@
-package web
+package bench
 
 import (
 	"context"
@@ -8,16 +8,18 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/web/inbox"
 )
 
 const maxBenchLines = 200
 
-// benchEvent is what the topic "bench" carries.
-type benchEvent struct {
+// An Event is something that happened to the sessions of a principal.
+type Event struct {
 	// Type is sessions, run, progress, notification, line or down.
 	Type   string          `json:"type"`
 	Bench  string          `json:"bench,omitempty"`
-	Run    *Run            `json:"run,omitempty"`
+	Run    *history.Run    `json:"run,omitempty"`
 	RunID  string          `json:"runId,omitempty"`
 	Method string          `json:"method,omitempty"`
 	Params json.RawMessage `json:"params,omitempty"`
@@ -32,8 +34,8 @@ var listOf = map[string][]string{
 	mcp.NotificationResources: {"resources", "templates"},
 }
 
-func (x *bench) hooks() *BenchHooks {
-	return &BenchHooks{
+func (x *bench) hooks() *Hooks {
+	return &Hooks{
 		Notification: x.notification,
 		Line:         x.line,
 		Ask:          x.ask,
@@ -42,9 +44,9 @@ func (x *bench) hooks() *BenchHooks {
 	}
 }
 
-func (x *bench) publish(e benchEvent) {
-	e.Bench, e.At = x.id, x.h.opt.Now()
-	x.h.hub.publish("bench", x.owner.ID, e)
+func (x *bench) publish(e Event) {
+	e.Bench, e.At = x.id, x.all.opt.Now()
+	x.all.opt.Publish(x.owner.ID, e)
 }
 
 func (x *bench) notification(method string, params json.RawMessage) {
@@ -60,10 +62,10 @@ func (x *bench) notification(method string, params json.RawMessage) {
 	x.mu.Unlock()
 	if run != nil {
 		run.renew()
-		x.publish(benchEvent{Type: "progress", RunID: run.id, Method: method, Params: params})
+		x.publish(Event{Type: "progress", RunID: run.id, Method: method, Params: params})
 		return
 	}
-	x.publish(benchEvent{Type: "notification", Method: method, Params: params})
+	x.publish(Event{Type: "notification", Method: method, Params: params})
 }
 
 func (x *bench) line(text string) {
@@ -73,12 +75,12 @@ func (x *bench) line(text string) {
 	}
 	x.lines = append(x.lines, text)
 	x.mu.Unlock()
-	x.publish(benchEvent{Type: "line", Text: text})
+	x.publish(Event{Type: "line", Text: text})
 }
 
 // ask parks a question in the inbox, at the run that asked. The run's idle limit
 // stands still while it waits; it ends with the run.
-func (x *bench) ask(ctx context.Context, q Question) (Answer, error) {
+func (x *bench) ask(ctx context.Context, q inbox.Question) (inbox.Answer, error) {
 	q.Run, _ = ctx.Value(runKey{}).(string)
 	x.mu.Lock()
 	run := x.running[q.Run]
@@ -91,7 +93,7 @@ func (x *bench) ask(ctx context.Context, q Question) (Answer, error) {
 	if q.Client == "" {
 		q.Client = "bench"
 	}
-	return x.h.opt.Inbox.Ask(ctx, q)
+	return x.all.opt.Ask(ctx, q)
 }
 
 func (x *bench) lost(err error) {
@@ -101,5 +103,5 @@ func (x *bench) lost(err error) {
 	x.mu.Lock()
 	x.down = i18n.Why(err)
 	x.mu.Unlock()
-	x.publish(benchEvent{Type: "down", Text: err.Error()})
+	x.publish(Event{Type: "down", Text: err.Error()})
 }

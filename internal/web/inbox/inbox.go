@@ -1,4 +1,6 @@
-package web
+// Package inbox holds questions of servers, and calls that need an approval,
+// until a person answers them.
+package inbox
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/web/api"
 )
 
 // maxQuestions bounds what waits, and questionShare what one principal has
@@ -109,7 +112,7 @@ func (b *Inbox) List(who access.Principal) []Question {
 var errOwnQuestion = i18n.Errorf("nobody answers what they asked for themselves: another admin has to, in the console or with: mcp-all-in-one inbox",
 	"不能答复自己发起的请求：须由另一位管理员在控制台或用 mcp-all-in-one inbox 答复")
 
-// Answer answers one question for a principal; ErrNotFound when it no longer
+// Answer answers one question for a principal; api.ErrNotFound when it no longer
 // waits, or the principal does not see it.
 func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	b.mu.Lock()
@@ -120,11 +123,11 @@ func (b *Inbox) Answer(who access.Principal, id string, a Answer) error {
 	}
 	b.mu.Unlock()
 	if i < 0 {
-		return ErrNotFound
+		return api.ErrNotFound
 	}
 	w := b.remove(id)
 	if w == nil {
-		return ErrNotFound
+		return api.ErrNotFound
 	}
 	w.answer <- a
 	b.tell()
@@ -166,7 +169,8 @@ func (b *Inbox) remove(id string) *waiting {
 	return w
 }
 
-func (b *Inbox) watch(changed func()) {
+// Watch calls changed whenever List would differ.
+func (b *Inbox) Watch(changed func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.changed = changed

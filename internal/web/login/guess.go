@@ -1,4 +1,4 @@
-package web
+package login
 
 import (
 	"net/netip"

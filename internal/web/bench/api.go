@@ -1,4 +1,4 @@
-package web
+package bench
 
 import (
 	"context"
@@ -9,9 +9,26 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/web/api"
 )
 
 const maxPages = 1000
+
+// Routes are the parts of the API that open sessions and use them.
+func (b *Benches) Routes() []api.Route {
+	route := api.NewRoute
+	return []api.Route{
+		route("GET", "bench", api.ScopeRead, b.getBenches),
+		route("POST", "bench", api.ScopeCall, b.postBench),
+		route("GET", "bench/{bench}", api.ScopeRead, b.getBench),
+		route("DELETE", "bench/{bench}", api.ScopeCall, b.deleteBench),
+		route("GET", "bench/{bench}/list/{kind}", api.ScopeRead, b.getList),
+		route("POST", "bench/{bench}/calls", api.ScopeCall, b.postCall),
+		route("DELETE", "bench/{bench}/calls/{run}", api.ScopeCall, b.deleteCall),
+		route("PUT", "bench/{bench}/roots", api.ScopeCall, b.putRoots),
+		route("PUT", "bench/{bench}/chaos", api.ScopeCall, b.putChaos),
+	}
+}
 
 type openBody struct {
 	Target Target `json:"target"`
@@ -20,81 +37,75 @@ type openBody struct {
 	Confirm string `json:"confirm"`
 }
 
-func (h *Handler) getBenches(w http.ResponseWriter, r *request) {
-	reply(w, http.StatusOK, h.bench.list(r.who))
+func (b *Benches) getBenches(w http.ResponseWriter, r *api.Request) {
+	api.Reply(w, http.StatusOK, b.list(r.Who))
 }
 
-func (h *Handler) postBench(w http.ResponseWriter, r *request) {
+func (b *Benches) postBench(w http.ResponseWriter, r *api.Request) {
 	var body openBody
-	if !read(w, r.Request, &body) {
+	if !r.Read(w, &body) {
 		return
 	}
 	t := &body.Target
-	if !t.allowed(w, r) || !confirmed(w, r.Request, t.Command, t.Args, body.Confirm) {
+	if !t.allowed(w, r) || !api.Confirmed(w, r, t.Command, t.Args, body.Confirm) {
 		return
 	}
-	x, err := h.bench.open(r.Context(), r.who, *t, body.Fresh)
+	x, err := b.open(r.Context(), r.Who, *t, body.Fresh)
 	if err != nil {
 		var lines []string
 		if x != nil {
 			lines = x.body().Lines
 		}
-		reply(w, http.StatusBadGateway, openError{apiErrorBody{Code: "connect", Message: langOf(r.Request).Of(err)}, lines})
+		api.Reply(w, http.StatusBadGateway, openError{api.ErrorBody{Code: "connect", Message: r.Lang().Of(err)}, lines})
 		return
 	}
-	reply(w, http.StatusOK, x.body())
+	api.Reply(w, http.StatusOK, x.body())
 }
 
 // allowed answers a refusal itself. Without the scope admin there is one way to
 // a server, through the gateway, where its policies hold.
-func (t *Target) allowed(w http.ResponseWriter, r *request) bool {
-	if may(r.who, ScopeAdmin) {
+func (t *Target) allowed(w http.ResponseWriter, r *api.Request) bool {
+	if api.May(r.Who, api.ScopeAdmin) {
 		return true
 	}
 	if t.Via == "" && t.Server != "" && t.Command == "" && t.URL == "" {
-		t.Via = viaGateway
+		t.Via = ViaGateway
 	}
-	if t.Via != viaGateway || t.Command != "" || t.URL != "" {
-		refuseDirect(w, r)
+	if t.Via != ViaGateway || t.Command != "" || t.URL != "" {
+		api.RefuseDirect(w, r)
 		return false
 	}
 	if t.As != "" {
-		fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("imitating a client needs the scope %s", "模仿客户端需要权限 %s", ScopeAdmin))
+		api.Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("imitating a client needs the scope %s", "模仿客户端需要权限 %s", api.ScopeAdmin))
 		return false
 	}
 	return true
 }
 
-// refuseDirect refuses a connection past the gateway.
-func refuseDirect(w http.ResponseWriter, r *request) {
-	fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
-		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", ScopeAdmin))
-}
-
 type openError struct {
-	Error apiErrorBody `json:"error"`
+	Error api.ErrorBody `json:"error"`
 	// Lines is what the server wrote to its stderr.
 	Lines []string `json:"lines,omitempty"`
 }
 
-// withBench answers 404 itself when the session is gone.
-func (h *Handler) withBench(w http.ResponseWriter, r *request) *bench {
-	x := h.bench.get(r.who, r.params["bench"])
+// find answers 404 itself when the session is gone.
+func (b *Benches) find(w http.ResponseWriter, r *api.Request) *bench {
+	x := b.get(r.Who, r.Param("bench"))
 	if x == nil {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
 	}
 	return x
 }
 
-func (h *Handler) getBench(w http.ResponseWriter, r *request) {
-	if x := h.withBench(w, r); x != nil {
-		reply(w, http.StatusOK, x.body())
+func (b *Benches) getBench(w http.ResponseWriter, r *api.Request) {
+	if x := b.find(w, r); x != nil {
+		api.Reply(w, http.StatusOK, x.body())
 	}
 }
 
-func (h *Handler) deleteBench(w http.ResponseWriter, r *request) {
-	if !h.bench.close(r.who, r.params["bench"]) {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
+func (b *Benches) deleteBench(w http.ResponseWriter, r *api.Request) {
+	if !b.close(r.Who, r.Param("bench")) {
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this session is closed", "会话已关闭"))
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -103,7 +114,7 @@ func (h *Handler) deleteBench(w http.ResponseWriter, r *request) {
 // methodSkillsList is of the extension that has skills (SEP-2640).
 const methodSkillsList = "skills/list"
 
-// lists are the kinds of getBenchList: method and the member with the items.
+// lists are the kinds of getList: method and the member with the items.
 var lists = map[string][2]string{
 	"tools":     {mcp.MethodToolsList, "tools"},
 	"resources": {mcp.MethodResourcesList, "resources"},
@@ -117,27 +128,27 @@ type listBody struct {
 	Took  time.Duration   `json:"took"`
 }
 
-func (h *Handler) getBenchList(w http.ResponseWriter, r *request) {
-	x := h.withBench(w, r)
+func (b *Benches) getList(w http.ResponseWriter, r *api.Request) {
+	x := b.find(w, r)
 	if x == nil {
 		return
 	}
-	kind, ok := lists[r.params["kind"]]
+	kind, ok := lists[r.Param("kind")]
 	if !ok {
-		fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the lists are tools, resources, templates, prompts and skills", "可用的列表是 tools、resources、templates、prompts 和 skills"))
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("the lists are tools, resources, templates, prompts and skills", "可用的列表是 tools、resources、templates、prompts 和 skills"))
 		return
 	}
 	began := time.Now()
-	items := x.cached(r.params["kind"])
+	items := x.cached(r.Param("kind"))
 	if items == nil || r.URL.Query().Has("fresh") {
 		var err error
 		if items, err = x.list(r.Context(), kind[0], kind[1]); err != nil {
-			fail(w, r.Request, http.StatusBadGateway, "list", i18n.Why(err))
+			api.Fail(w, r.Request, http.StatusBadGateway, "list", i18n.Why(err))
 			return
 		}
-		x.cache(r.params["kind"], items)
+		x.cache(r.Param("kind"), items)
 	}
-	reply(w, http.StatusOK, listBody{items, time.Since(began)})
+	api.Reply(w, http.StatusOK, listBody{items, time.Since(began)})
 }
 
 func (x *bench) cached(kind string) json.RawMessage {
@@ -190,46 +201,46 @@ func answered(raw json.RawMessage) error {
 	return i18n.Errorf("MCP error %s: %s", "MCP 错误 %s：%s", string(jsonrpc.Get(raw, "code")), message)
 }
 
-func (h *Handler) postBenchCall(w http.ResponseWriter, r *request) {
+func (b *Benches) postCall(w http.ResponseWriter, r *api.Request) {
 	var body callBody
-	x := h.withBench(w, r)
-	if x == nil || !read(w, r.Request, &body) {
+	x := b.find(w, r)
+	if x == nil || !r.Read(w, &body) {
 		return
 	}
 	run, err := x.start(&body)
 	if err != nil {
-		fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
 		return
 	}
-	reply(w, http.StatusAccepted, run)
+	api.Reply(w, http.StatusAccepted, run)
 }
 
-func (h *Handler) deleteBenchCall(w http.ResponseWriter, r *request) {
-	x := h.withBench(w, r)
+func (b *Benches) deleteCall(w http.ResponseWriter, r *api.Request) {
+	x := b.find(w, r)
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
-	run := x.running[r.params["run"]]
+	run := x.running[r.Param("run")]
 	x.mu.Unlock()
 	if run == nil {
-		fail(w, r.Request, http.StatusGone, "gone", i18n.New("this call has ended", "调用已结束"))
+		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this call has ended", "调用已结束"))
 		return
 	}
 	run.cancel(errRunCancelled)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (h *Handler) putBenchRoots(w http.ResponseWriter, r *request) {
+func (b *Benches) putRoots(w http.ResponseWriter, r *api.Request) {
 	var body struct {
 		Roots []Root `json:"roots"`
 	}
-	x := h.withBench(w, r)
-	if x == nil || !read(w, r.Request, &body) {
+	x := b.find(w, r)
+	if x == nil || !r.Read(w, &body) {
 		return
 	}
 	if err := x.session.SetRoots(r.Context(), body.Roots); err != nil {
-		failWith(w, r.Request, err)
+		api.FailWith(w, r.Request, err)
 		return
 	}
 	x.mu.Lock()

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Kept stands where a secret is: the API shows it instead of the value, and an
+// entry that is saved with it keeps the value that is stored.
+const Kept = "***"
+
+var (
+	// ErrNotFound is returned by a backend for a name it does not know.
+	ErrNotFound = i18n.Errorf("not found", "未找到")
+	// ErrChanged is returned for a change that is not the one that was shown.
+	ErrChanged = i18n.Errorf("the file has changed since; look at the difference again", "文件已被修改；请重新查看差异")
+	// ErrOwnRequest is returned to a principal who allows what it asked for.
+	ErrOwnRequest = i18n.Errorf("you asked for this yourself; somebody else has to approve it", "这是你自己提出的请求，须由他人批准")
+)
+
+// A Refusal is the body of every refusal.
+type Refusal struct {
+	Error ErrorBody `json:"error"`
+}
+
+// An ErrorBody says why a request is refused.
+type ErrorBody struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Run is the command that the request would start; send it back as
+	// confirm.
+	Run string `json:"run,omitempty"`
+}
+
+// Fail refuses a request, in the language of its sender.
+func Fail(w http.ResponseWriter, r *http.Request, status int, code string, message i18n.Text) {
+	Reply(w, status, Refusal{ErrorBody{Code: code, Message: message.In(langOf(r))}})
+}
+
+// FailWith answers what a backend returned.
+func FailWith(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, ErrNotFound) {
+		Fail(w, r, http.StatusNotFound, "not_found", i18n.Why(err))
+		return
+	}
+	if errors.Is(err, ErrOwnRequest) {
+		Fail(w, r, http.StatusForbidden, "own_request", i18n.Why(err))
+		return
+	}
+	if errors.Is(err, ErrChanged) {
+		Fail(w, r, http.StatusConflict, "changed", i18n.Why(err))
+		return
+	}
+	Fail(w, r, http.StatusUnprocessableEntity, "refused", i18n.Why(err))
+}
+
+// Reply answers with a value as JSON.
+func Reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if v != nil {
+		// A failed write means that the client is gone; nobody is left to tell.
+		_ = json.NewEncoder(w).Encode(v)
+	}
+}
+
+// Answer serves what f returns: the answer, nil for none, or why the request is
+// refused.
+func Answer(f func(r *Request) (any, error)) HandlerFunc {
+	return func(w http.ResponseWriter, r *Request) {
+		switch answer, err := f(r); {
+		case err != nil:
+			FailWith(w, r.Request, err)
+		case answer == nil:
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			Reply(w, http.StatusOK, answer)
+		}
+	}
+}
+
+var safeWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// CommandLine is how a command would be typed into a shell.
+func CommandLine(command string, args []string) string {
+	words := make([]string, 0, len(args)+1)
+	for _, w := range append([]string{command}, args...) {
+		if !safeWord.MatchString(w) {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}
+
+// Confirmed refuses a request that would run a new command until it repeats
+// that command: the page must have shown it.
+func Confirmed(w http.ResponseWriter, r *Request, command string, args []string, confirm string) bool {
+	if command == "" {
+		return true
+	}
+	run := CommandLine(command, args)
+	if confirm == run {
+		return true
+	}
+	Reply(w, http.StatusConflict, Refusal{ErrorBody{Code: "confirm", Message: i18n.New("this will run a command", "此操作将运行一条命令").In(r.Lang()), Run: run}})
+	return false
+}
+
+// RefuseDirect refuses a connection past the gateway.
+func RefuseDirect(w http.ResponseWriter, r *Request) {
+	Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("a direct connection needs the scope %s; name a configured server and use via: gateway",
+		"直接连接需要权限 %s；请指定已配置的服务并使用 via: gateway", ScopeAdmin))
+}

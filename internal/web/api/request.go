@@ -1,0 +1,56 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// A Request is a request with what the router found out. Who is known, and has
+// the scope of the route.
+type Request struct {
+	*http.Request
+	Who    access.Principal
+	params map[string]string
+}
+
+// Param is a parameter of the pattern.
+func (r *Request) Param(name string) string { return r.params[name] }
+
+// Number reads a query parameter, with a default.
+func (r *Request) Number(name string, otherwise, most int64) int64 {
+	n, err := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
+	if err != nil || n < 0 {
+		return otherwise
+	}
+	return min(n, most)
+}
+
+// Lang is the language that the page is in.
+func (r *Request) Lang() i18n.Lang { return langOf(r.Request) }
+
+func langOf(r *http.Request) i18n.Lang { return i18n.ByTag(r.Header.Get("Accept-Language")) }
+
+// Decode reads the body, at most 10 MiB of JSON.
+func (r *Request) Decode(v any) error { return r.decode(nil, v) }
+
+// Read decodes the body, and answers 400 itself.
+func (r *Request) Read(w http.ResponseWriter, v any) bool {
+	if err := r.decode(w, v); err != nil {
+		Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
+		return false
+	}
+	return true
+}
+
+func (r *Request) decode(w http.ResponseWriter, v any) error {
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, 10<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return i18n.Errorf("reading the request: %w", "读取请求失败：%w", err)
+	}
+	return nil
+}

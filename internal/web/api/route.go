@@ -1,0 +1,177 @@
+// Package api is how the console is asked and answers: the routes of its API,
+// the scopes that they need, the bodies of requests, answers and refusals.
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
+)
+
+// Prefix is what the path of every route begins with.
+const Prefix = "/api/v1/"
+
+// ChangeHeader must be on every request that changes something: a form or a
+// link of another site cannot set it.
+const ChangeHeader = "X-MCP-AIO"
+
+// The scopes of the API. Each includes those before it.
+const (
+	// ScopeNone is for logging in.
+	ScopeNone = ""
+	// ScopeRead looks.
+	ScopeRead = "read"
+	// ScopeCall uses configured servers and answers questions.
+	ScopeCall = "call"
+	// ScopeAdmin changes the config and runs new commands.
+	ScopeAdmin = "admin"
+)
+
+var scopeOrder = []string{ScopeNone, ScopeRead, ScopeCall, ScopeAdmin}
+
+// ScopeOf is the scope that a principal has by its grant.
+func ScopeOf(who access.Principal) string {
+	switch {
+	case who.ID == "":
+		return ScopeNone
+	case who.MayConfigure():
+		return ScopeAdmin
+	case who.ReadOnly:
+		return ScopeRead
+	}
+	return ScopeCall
+}
+
+// May says whether a principal has a scope.
+func May(who access.Principal, scope string) bool {
+	return slices.Index(scopeOrder, ScopeOf(who)) >= slices.Index(scopeOrder, scope)
+}
+
+// seesTarget says whether a principal sees the schema or the server that a path
+// names. An administrator who is bound to some looks after those alone.
+func seesTarget(who access.Principal, params map[string]string) bool {
+	schema, named := params["schema"]
+	return !named || who.MaySee(schema, cmp.Or(params["server"], params["name"]), "")
+}
+
+// A HandlerFunc serves the requests of a Route.
+type HandlerFunc func(w http.ResponseWriter, r *Request)
+
+// A Route is a part of the API.
+type Route struct {
+	Method  string
+	Pattern string // segments; {x} is a parameter
+	Scope   string
+	Serve   HandlerFunc
+}
+
+// NewRoute is a part of the API.
+func NewRoute(method, pattern, scope string, serve HandlerFunc) Route {
+	return Route{method, pattern, scope, serve}
+}
+
+// A Router serves the API.
+type Router struct {
+	Routes []Route
+	// Identify finds out who asks; false refuses the request.
+	Identify func(r *http.Request) (access.Principal, bool)
+}
+
+func (a *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rt, params, allow := a.Find(r)
+	if rt == nil {
+		if len(allow) > 0 {
+			w.Header().Set("Allow", strings.Join(allow, ", "))
+			Fail(w, r, http.StatusMethodNotAllowed, "method", i18n.New("use %s", "请使用 %s", strings.Join(allow, ", ")))
+			return
+		}
+		Fail(w, r, http.StatusNotFound, "not_found", i18n.New("no such part of the API", "API 没有这个部分"))
+		return
+	}
+	if r.Method != http.MethodGet {
+		if !SameOrigin(r) {
+			Fail(w, r, http.StatusForbidden, "origin", i18n.New("the request comes from another site", "请求来自其他网站"))
+			return
+		}
+		if r.Header.Get(ChangeHeader) == "" {
+			Fail(w, r, http.StatusForbidden, "header", i18n.New("the header %s: 1 is missing", "缺少请求头 %s: 1", ChangeHeader))
+			return
+		}
+	}
+	req := &Request{Request: r, params: params}
+	if rt.Scope != ScopeNone {
+		who, ok := a.Identify(r)
+		if !ok {
+			Fail(w, r, http.StatusUnauthorized, "login", i18n.New("log in with: mcp-all-in-one ui", "请用以下命令登录：mcp-all-in-one ui"))
+			return
+		}
+		if !May(who, rt.Scope) {
+			Fail(w, r, http.StatusForbidden, "scope", i18n.New("this needs the scope %s", "此操作需要权限 %s", rt.Scope))
+			return
+		}
+		if !seesTarget(who, params) {
+			FailWith(w, r, ErrNotFound)
+			return
+		}
+		req.Who = who
+	}
+	rt.Serve(w, req)
+}
+
+// Find matches the path segment by segment, exactly as it was sent. Without a
+// route for the method it returns the methods that the path allows.
+func (a *Router) Find(r *http.Request) (rt *Route, params map[string]string, allow []string) {
+	got := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), Prefix), "/")
+	for i := range a.Routes {
+		found, ok := matchSegments(strings.Split(a.Routes[i].Pattern, "/"), got)
+		if !ok {
+			continue
+		}
+		if a.Routes[i].Method == r.Method {
+			return &a.Routes[i], found, nil
+		}
+		allow = append(allow, a.Routes[i].Method)
+	}
+	return nil, nil, allow
+}
+
+func matchSegments(want, got []string) (map[string]string, bool) {
+	if len(want) != len(got) {
+		return nil, false
+	}
+	var params map[string]string
+	for i, w := range want {
+		name, isParam := strings.CutPrefix(w, "{")
+		if !isParam {
+			if w != got[i] {
+				return nil, false
+			}
+			continue
+		}
+		value, err := url.PathUnescape(got[i])
+		if err != nil || value == "" {
+			return nil, false
+		}
+		if params == nil {
+			params = make(map[string]string, 2)
+		}
+		params[strings.TrimSuffix(name, "}")] = value
+	}
+	return params, true
+}
+
+// SameOrigin reports whether a request's Origin, when it has one, is the host
+// that it was sent to.
+func SameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}

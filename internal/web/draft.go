@@ -1,0 +1,125 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/tester/history"
+	"mcp-all-in-one/internal/tester/record"
+	"mcp-all-in-one/internal/tester/suite"
+	"mcp-all-in-one/internal/traffic"
+	"mcp-all-in-one/internal/web/api"
+)
+
+// drafts are test files of what was called.
+type drafts struct {
+	traffic *traffic.Recorder
+	history *histories
+}
+
+type draftBody struct {
+	Server string `json:"server,omitempty"`
+	// Servers are all that the calls were to; a test file has one.
+	Servers []string `json:"servers"`
+	Calls   int      `json:"calls"`
+	Text    string   `json:"text"`
+}
+
+// post makes a test file from calls that really happened. It is not
+// saved.
+func (d *drafts) post(w http.ResponseWriter, r *api.Request) {
+	var body struct {
+		Q string `json:"q"`
+		// Run is one run of the Bench instead.
+		Run string `json:"run"`
+	}
+	if !r.Read(w, &body) {
+		return
+	}
+	if body.Run != "" {
+		d.run(w, r, body.Run)
+		return
+	}
+	f, err := filter(r.Who, body.Q)
+	if err != nil {
+		api.Fail(w, r.Request, http.StatusBadRequest, "filter", i18n.Why(err))
+		return
+	}
+	calls, _ := d.traffic.List(f, 0, 1<<20)
+	out := draftBody{Servers: []string{}}
+	var turns []record.Turn
+	for _, c := range slices.Backward(calls) {
+		if t, ok := d.turn(&c); ok {
+			turns = append(turns, t)
+			if !slices.Contains(out.Servers, c.Server) {
+				out.Servers = append(out.Servers, c.Server)
+			}
+		}
+	}
+	slices.Sort(out.Servers)
+	if len(out.Servers) <= 1 {
+		out.Server = strings.Join(out.Servers, "")
+		var from *history.RunTarget
+		if out.Server != "" {
+			from = &history.RunTarget{Server: out.Server}
+		}
+		out.Text = string(suite.SuiteFrom(from, turns))
+	}
+	out.Calls = len(turns)
+	api.Reply(w, http.StatusOK, out)
+}
+
+// run writes the test file of one run.
+func (d *drafts) run(w http.ResponseWriter, r *api.Request, id string) {
+	k, ok := d.history.of(r.Who.ID).Get(id)
+	if !ok {
+		api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("this run is no longer kept", "这次运行已不再保留"))
+		return
+	}
+	t := record.Turn{Method: k.Method, Params: k.Params, Took: k.Total, Err: k.Error}
+	switch k.Status {
+	case "ok":
+		t.Result = json.RawMessage(`{}`)
+	case "tool_error":
+		t.Result = json.RawMessage(`{"isError":true}`)
+	case "error":
+	default:
+		api.Fail(w, r.Request, http.StatusUnprocessableEntity, "refused", i18n.New("only a run that was answered can be a test", "只有得到回答的运行才能存为测试"))
+		return
+	}
+	out := draftBody{Servers: []string{}, Calls: 1, Text: string(suite.SuiteFrom(k.From, []record.Turn{t}))}
+	if k.From != nil && k.From.Server != "" {
+		out.Server, out.Servers = k.From.Server, []string{k.From.Server}
+	}
+	api.Reply(w, http.StatusOK, out)
+}
+
+// turn is one call to a server as a test can repeat it.
+func (d *drafts) turn(c *traffic.Call) (record.Turn, bool) {
+	switch c.Method {
+	case mcp.MethodToolsCall, mcp.MethodResourcesRead, mcp.MethodPromptsGet:
+	default:
+		return record.Turn{}, false
+	}
+	if c.Hop != traffic.HopServer || c.FromServer || c.Status == traffic.StatusPending {
+		return record.Turn{}, false
+	}
+	params, whole := d.traffic.Body(c.ID, traffic.Request)
+	if !whole || len(params) == 0 || params[0] != '{' {
+		return record.Turn{}, false
+	}
+	t := record.Turn{Method: c.Method, Params: params, Took: c.Total}
+	switch c.Status {
+	case traffic.StatusError:
+		t.Err, _ = json.Marshal(map[string]int64{"code": c.Code})
+	case traffic.StatusToolError:
+		t.Result = json.RawMessage(`{"isError":true}`)
+	default:
+		t.Result = json.RawMessage(`{}`)
+	}
+	return t, true
+}

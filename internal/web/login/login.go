@@ -1,0 +1,237 @@
+// Package login knows who asks the console: a person with a one-time code that
+// became a login, or a program with a bearer token.
+package login
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/i18n"
+)
+
+const (
+	codeLife  = 10 * time.Minute
+	loginLife = 30 * 24 * time.Hour
+	maxCodes  = 16
+	maxLogins = 256
+
+	cookieName       = "aio_s"
+	cookieNameSecure = "__Host-aio_s"
+)
+
+// Options are what logins stand on.
+type Options struct {
+	// StateDir keeps logins over a restart; "" keeps them in memory.
+	StateDir string
+	// Bearer says who a request with an Authorization header is; false refuses
+	// it. A nil Bearer refuses all.
+	Bearer func(r *http.Request) (access.Principal, bool)
+	// Current returns a principal that logged in before as it is now; false
+	// ends the login. A nil Current keeps it as it was.
+	Current func(access.Principal) (access.Principal, bool)
+	// Endpoint and Version are shown to those who are logged in.
+	Endpoint, Version string
+	Log               *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Logins knows the one-time codes and the sessions they became, by hash. It may
+// be used concurrently.
+type Logins struct {
+	opt  Options
+	file string
+
+	mu       sync.Mutex
+	codes    map[string]grant
+	sessions map[string]grant
+	guesses  guesses
+}
+
+// A grant is a principal that logs in, or has. It is asked for its rights anew
+// at every request.
+type grant struct {
+	Who     access.Principal `json:"who"`
+	Expires time.Time        `json:"expires"`
+}
+
+// newGrant ends with the credential of the principal at the latest.
+func newGrant(who access.Principal, expires time.Time) grant {
+	if !who.Expires.IsZero() && who.Expires.Before(expires) {
+		expires = who.Expires
+	}
+	return grant{who, expires}
+}
+
+// Open reads the logins that were kept.
+func Open(opt Options) (*Logins, error) {
+	l := &Logins{opt: opt, codes: map[string]grant{}, sessions: map[string]grant{}}
+	if opt.StateDir == "" {
+		return l, nil
+	}
+	l.file = filepath.Join(opt.StateDir, "logins.json")
+	data, err := os.ReadFile(l.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, i18n.Errorf("reading logins: %w", "读取登录记录失败：%w", err)
+	}
+	if json.Unmarshal(data, &l.sessions) != nil {
+		// Whoever was logged in logs in again.
+		l.sessions = map[string]grant{}
+	}
+	return l, nil
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// NewCode makes a one-time code for logging in as a principal. It lives until it
+// is used, at most ten minutes.
+func (l *Logins) NewCode(who access.Principal) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	expire(l.codes, l.opt.Now(), maxCodes-1)
+	code := rand.Text()
+	l.codes[hashOf(code)] = newGrant(who, l.opt.Now().Add(codeLife))
+	return code
+}
+
+// expire removes what is over, and the oldest until at most keep are left.
+func expire(grants map[string]grant, now time.Time, keep int) {
+	for k, g := range grants {
+		if now.After(g.Expires) {
+			delete(grants, k)
+		}
+	}
+	for len(grants) > keep {
+		var oldest string
+		for k, g := range grants {
+			if oldest == "" || g.Expires.Before(grants[oldest].Expires) {
+				oldest = k
+			}
+		}
+		delete(grants, oldest)
+	}
+}
+
+var (
+	errWrongCode = i18n.Errorf("this code was used already or is too old; run: mcp-all-in-one ui", "登录码已使用或已过期；请运行：mcp-all-in-one ui")
+	errTooMany   = i18n.Errorf("too many wrong codes from this address; wait a minute", "来自此地址的错误登录码过多；请稍等一分钟")
+)
+
+// redeem trades a code for a session. Source is where it came from.
+func (l *Logins) redeem(code, source string) (session string, who access.Principal, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.opt.Now()
+	if l.guesses.tooMany(source, now) {
+		return "", access.Principal{}, errTooMany
+	}
+	key := hashOf(code)
+	g, ok := l.codes[key]
+	if !ok || now.After(g.Expires) {
+		l.guesses.add(source, now)
+		return "", access.Principal{}, errWrongCode
+	}
+	delete(l.codes, key)
+	expire(l.sessions, now, maxLogins-1)
+	session = rand.Text()
+	l.sessions[hashOf(session)] = newGrant(g.Who, now.Add(loginLife))
+	return session, g.Who, l.saveLocked()
+}
+
+// Identify finds out who asks: a bearer token, or the cookie of a login.
+func (l *Logins) Identify(r *http.Request) (access.Principal, bool) {
+	if r.Header.Get("Authorization") != "" {
+		if l.opt.Bearer == nil {
+			return access.Principal{}, false
+		}
+		return l.opt.Bearer(r)
+	}
+	who, ok := l.session(r)
+	if !ok {
+		return access.Principal{}, false
+	}
+	return l.Current(who)
+}
+
+// Current is a principal that was let in before, as it is now; false when its
+// credential is no longer good.
+func (l *Logins) Current(who access.Principal) (access.Principal, bool) {
+	if l.opt.Current != nil {
+		return l.opt.Current(who)
+	}
+	return who, who.ID != ""
+}
+
+// session finds the principal of a cookie.
+func (l *Logins) session(r *http.Request) (access.Principal, bool) {
+	c, err := r.Cookie(cookieFor(r))
+	if err != nil {
+		return access.Principal{}, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g, ok := l.sessions[hashOf(c.Value)]
+	return g.Who, ok && !l.opt.Now().After(g.Expires)
+}
+
+func (l *Logins) end(r *http.Request) error {
+	c, err := r.Cookie(cookieFor(r))
+	if err != nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.sessions, hashOf(c.Value))
+	return l.saveLocked()
+}
+
+// Drop ends the logins of a principal, and its codes.
+func (l *Logins) Drop(id string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, grants := range []map[string]grant{l.codes, l.sessions} {
+		maps.DeleteFunc(grants, func(_ string, g grant) bool { return g.Who.Owns(id) })
+	}
+	return l.saveLocked()
+}
+
+// saveLocked writes the hashes; the file is small and changes at logins only.
+func (l *Logins) saveLocked() error {
+	if l.file == "" {
+		return nil
+	}
+	data, err := json.Marshal(l.sessions)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.opt.StateDir, 0o700); err != nil {
+		return err
+	}
+	return disk.Replace(disk.OS{}, l.file, data, 0o600)
+}
+
+func cookieFor(r *http.Request) string {
+	if r.TLS != nil {
+		return cookieNameSecure
+	}
+	return cookieName
+}

@@ -1,0 +1,263 @@
+package suites
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/tester/suite"
+	"mcp-all-in-one/internal/web/api"
+)
+
+// suiteBody describes one test file.
+type suiteBody struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	// Target is what it tests, in words.
+	Target string `json:"target,omitempty"`
+	Tests  int    `json:"tests"`
+	// Error says why the file cannot be used.
+	Error   string `json:"error,omitempty"`
+	ErrorZH string `json:"errorZH,omitempty"`
+	// Running are the results so far of a run that has not ended.
+	Running []suite.TestResult `json:"running,omitempty"`
+	IsRun   bool               `json:"isRunning,omitempty"`
+	// Runs are oldest first; only the last has results.
+	Runs []Run `json:"runs"`
+	// Text is the file, for one suite only.
+	Text string `json:"text,omitempty"`
+}
+
+type suitesBody struct {
+	Dir    string      `json:"dir"`
+	Suites []suiteBody `json:"suites"`
+}
+
+// Routes are the parts of the API that show, change and run test files.
+func (s *Suites) Routes() []api.Route {
+	route := api.NewRoute
+	return []api.Route{
+		route("GET", "suites", api.ScopeRead, s.getAll),
+		route("GET", "suites/{suite}", api.ScopeRead, s.get),
+		route("PUT", "suites/{suite}", api.ScopeAdmin, s.put),
+		route("DELETE", "suites/{suite}", api.ScopeAdmin, s.delete),
+		route("POST", "suites/{suite}/run", api.ScopeCall, s.postRun),
+		route("DELETE", "suites/{suite}/run", api.ScopeCall, s.deleteRun),
+	}
+}
+
+// describe is a test file as a principal sees it, with the runs that it may
+// look at; false when it does not see the file.
+func (s *Suites) describe(who access.Principal, name, path string) (suiteBody, bool) {
+	b := suiteBody{Name: name, Path: path, Runs: []Run{}}
+	suite, err := suite.ReadSuite(path)
+	if !s.sees(who, suite) {
+		return suiteBody{}, false
+	}
+	if err != nil {
+		b.Error, b.ErrorZH = i18n.Why(err).Both()
+	} else {
+		b.Target, b.Tests = targetOfSuite(suite), len(suite.Tests)
+	}
+	if !who.MayInspect() {
+		b.Path = ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, run := range s.runs[name] {
+		if who.MayLookAt(run.owner()) {
+			b.Runs = append(b.Runs, run)
+		}
+	}
+	if p := s.running[runKey{who.ID, name}]; p != nil {
+		b.IsRun, b.Running = true, slices.Clone(p.results)
+	}
+	return b, true
+}
+
+func targetOfSuite(s *suite.Suite) string {
+	switch {
+	case s.Target != "":
+		return s.Target
+	case s.URL != "":
+		return s.URL
+	case len(s.Argv()) > 0:
+		return api.CommandLine(s.Argv()[0], s.Argv()[1:])
+	}
+	return ""
+}
+
+func (s *Suites) getAll(w http.ResponseWriter, r *api.Request) {
+	body := suitesBody{Suites: []suiteBody{}}
+	if r.Who.MayInspect() {
+		body.Dir = s.opt.Dir
+	}
+	for _, name := range s.names() {
+		path, err := s.path(name)
+		if err != nil {
+			continue
+		}
+		if b, ok := s.describe(r.Who, name, path); ok {
+			body.Suites = append(body.Suites, b)
+		}
+	}
+	api.Reply(w, http.StatusOK, body)
+}
+
+// find answers a refusal itself.
+func (s *Suites) find(w http.ResponseWriter, r *api.Request) (string, bool) {
+	path, err := s.path(r.Param("suite"))
+	if err != nil {
+		api.Fail(w, r.Request, http.StatusBadRequest, "bad_request", i18n.Why(err))
+	}
+	return path, err == nil
+}
+
+func (s *Suites) get(w http.ResponseWriter, r *api.Request) {
+	path, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	text, err := os.ReadFile(path)
+	body, ok := s.describe(r.Who, r.Param("suite"), path)
+	if err != nil || !ok {
+		noSuite(w, r)
+		return
+	}
+	body.Text = string(text)
+	api.Reply(w, http.StatusOK, body)
+}
+
+// put writes a test file that can be read; another is refused.
+func (s *Suites) put(w http.ResponseWriter, r *api.Request) {
+	var body struct {
+		Text string `json:"text"`
+	}
+	path, ok := s.find(w, r)
+	if !ok || !r.Read(w, &body) {
+		return
+	}
+	if _, err := suite.ParseSuite(path, []byte(body.Text)); err != nil {
+		api.FailWith(w, r.Request, err)
+		return
+	}
+	err := os.MkdirAll(s.opt.Dir, 0o755)
+	if err == nil {
+		err = writeFile(path, []byte(body.Text))
+	}
+	if err != nil {
+		api.FailWith(w, r.Request, err)
+		return
+	}
+	s.opt.Publish("", r.Param("suite"))
+	described, _ := s.describe(r.Who, r.Param("suite"), path)
+	api.Reply(w, http.StatusOK, described)
+}
+
+func (s *Suites) delete(w http.ResponseWriter, r *api.Request) {
+	path, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	was, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		err = api.ErrNotFound
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		api.FailWith(w, r.Request, err)
+		return
+	}
+	name := r.Param("suite")
+	s.opt.Publish("", name)
+	api.Reply(w, http.StatusOK, map[string]string{"undo": s.opt.Undo(func(context.Context) error {
+		defer s.opt.Publish("", name)
+		return writeFile(path, was)
+	})})
+}
+
+type runBody struct {
+	// Update writes the snapshots anew.
+	Update bool `json:"update"`
+	// Confirm is the command line that the page has shown.
+	Confirm string `json:"confirm"`
+}
+
+func (s *Suites) postRun(w http.ResponseWriter, r *api.Request) {
+	var body runBody
+	path, ok := s.find(w, r)
+	if !ok || !r.Read(w, &body) {
+		return
+	}
+	suite, err := suite.ReadSuite(path)
+	if err != nil && api.May(r.Who, api.ScopeAdmin) {
+		api.FailWith(w, r.Request, err)
+		return
+	}
+	if !s.mayRun(w, r, suite, body.Update) {
+		return
+	}
+	if argv := suite.Argv(); len(argv) > 0 && !api.Confirmed(w, r, argv[0], argv[1:], body.Confirm) {
+		return
+	}
+	if err := s.start(r.Who, r.Param("suite"), suite, body.Update); err != nil {
+		api.FailWith(w, r.Request, err)
+		return
+	}
+	described, _ := s.describe(r.Who, r.Param("suite"), path)
+	api.Reply(w, http.StatusAccepted, described)
+}
+
+// noSuite answers that there is no such test file.
+func noSuite(w http.ResponseWriter, r *api.Request) {
+	api.Fail(w, r.Request, http.StatusNotFound, "not_found", i18n.New("there is no test file %s", "没有测试文件 %s", r.Param("suite")))
+}
+
+// mayRun answers a refusal itself. A test file that cannot be read is nil.
+func (s *Suites) mayRun(w http.ResponseWriter, r *api.Request, tests *suite.Suite, update bool) bool {
+	switch {
+	case api.May(r.Who, api.ScopeAdmin):
+		return true
+	case tests != nil && direct(tests):
+		api.RefuseDirect(w, r)
+	case !s.sees(r.Who, tests):
+		noSuite(w, r)
+	case update:
+		api.Fail(w, r.Request, http.StatusForbidden, "scope", i18n.New("writing snapshots needs the scope %s", "写入快照需要权限 %s", api.ScopeAdmin))
+	default:
+		return true
+	}
+	return false
+}
+
+func (s *Suites) deleteRun(w http.ResponseWriter, r *api.Request) {
+	s.mu.Lock()
+	p := s.running[runKey{r.Who.ID, r.Param("suite")}]
+	s.mu.Unlock()
+	if p == nil {
+		api.Fail(w, r.Request, http.StatusGone, "gone", i18n.New("this run has ended", "这次运行已结束"))
+		return
+	}
+	p.cancel()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// sees says whether a principal sees a test file. One that runs a command,
+// dials an address or cannot be read is for those with the scope admin; nil
+// stands for the latter.
+func (s *Suites) sees(who access.Principal, tests *suite.Suite) bool {
+	if api.May(who, api.ScopeAdmin) {
+		return true
+	}
+	return tests != nil && !direct(tests) && (tests.Target == "." || s.opt.Sees(who, tests.Target))
+}
+
+// direct says that a test file names what it tests, instead of a configured
+// server.
+func direct(s *suite.Suite) bool { return s.URL != "" || len(s.Argv()) > 0 }

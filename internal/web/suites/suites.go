@@ -1,0 +1,248 @@
+// Package suites has the test files of the console: it shows and changes them,
+// runs them and keeps how they went.
+package suites
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/disk"
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/probe"
+	"mcp-all-in-one/internal/tester/suite"
+)
+
+const maxRuns = 40
+
+// A Source says where test files are, and how they reach their servers.
+type Source struct {
+	// Dir holds the test files; it need not exist.
+	Dir string
+	// Open connects a principal to what a file tests; end ends the connection.
+	Open func(ctx context.Context, who access.Principal, s *suite.Suite, answers *suite.TestAnswers) (session *probe.Session, end func(), err error)
+}
+
+// Options are what test files stand on.
+type Options struct {
+	Source
+	// StateDir keeps the runs over a restart; "" keeps them in memory.
+	StateDir string
+	// Sees says whether a principal sees a configured server.
+	Sees func(who access.Principal, server string) bool
+	// Undo keeps what takes a change back, and returns its name.
+	Undo func(run func(context.Context) error) string
+	// Publish tells the pages of a principal that a test file, or a run of it,
+	// has changed.
+	Publish func(principal, name string)
+	Log     *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Suites are the test files and how they went, oldest run first. They may be
+// used concurrently.
+type Suites struct {
+	opt  Options
+	ctx  context.Context
+	wg   sync.WaitGroup
+	file string // keeps the runs; empty for nowhere
+
+	mu      sync.Mutex
+	runs    map[string][]Run
+	running map[runKey]*progress
+}
+
+// A Run is how one test file went once.
+type Run struct {
+	// Owner is the principal that ran it; empty for the owner of the gateway.
+	Owner   string             `json:"owner,omitempty"`
+	Start   time.Time          `json:"start"`
+	Took    time.Duration      `json:"took"`
+	Passed  int                `json:"passed"`
+	Failed  int                `json:"failed"`
+	Skipped int                `json:"skipped"`
+	Error   string             `json:"error,omitempty"`
+	ErrorZH string             `json:"errorZH,omitempty"`
+	Results []suite.TestResult `json:"results,omitempty"`
+}
+
+// A runKey is a test file that a principal runs.
+type runKey struct{ owner, name string }
+
+func (r *Run) owner() string { return cmp.Or(r.Owner, access.Owner.ID) }
+
+// progress is a run that has not ended.
+type progress struct {
+	cancel  context.CancelFunc
+	results []suite.TestResult
+}
+
+// Open reads the runs that were kept. Those that have not ended end with ctx.
+func Open(ctx context.Context, opt Options) (*Suites, error) {
+	s := &Suites{opt: opt, ctx: ctx, runs: map[string][]Run{}, running: map[runKey]*progress{}}
+	if opt.StateDir == "" {
+		return s, nil
+	}
+	s.file = filepath.Join(opt.StateDir, "suites.json")
+	data, err := os.ReadFile(s.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, i18n.Errorf("reading the runs of tests: %w", "读取测试记录失败：%w", err)
+	}
+	if json.Unmarshal(data, &s.runs) != nil {
+		s.runs = map[string][]Run{} // a file that was cut by a crash
+	}
+	return s, nil
+}
+
+// maxName is in bytes. It is no part of the expression: one that counts is
+// large, and made at every start.
+const maxName = 100
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// path is the file of a suite, whether or not it is there.
+func (s *Suites) path(name string) (string, error) {
+	if len(name) > maxName || !validName.MatchString(name) {
+		return "", i18n.Errorf("%q cannot be the name of a test file: letters, digits, _, - and . can", "%q 不能作为测试文件名：可用字母、数字、_、- 和 .", name)
+	}
+	for _, end := range []string{".yaml", ".yml"} {
+		path := filepath.Join(s.opt.Dir, name+end)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return filepath.Join(s.opt.Dir, name+".yaml"), nil
+}
+
+func (s *Suites) names() []string {
+	files, err := suite.FindSuites([]string{s.opt.Dir})
+	if err != nil {
+		return nil // there is no such folder yet
+	}
+	var names []string
+	for _, f := range files {
+		base := filepath.Base(f)
+		names = append(names, strings.TrimSuffix(base, filepath.Ext(base)))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// start runs a suite for a principal; what happens is told as events.
+func (s *Suites) start(who access.Principal, name string, tests *suite.Suite, update bool) error {
+	key := runKey{who.ID, name}
+	ctx, cancel := context.WithCancel(s.ctx)
+	p := &progress{cancel: cancel, results: []suite.TestResult{}}
+	s.mu.Lock()
+	if s.running[key] != nil {
+		s.mu.Unlock()
+		cancel()
+		return i18n.Errorf("%s runs already", "%s 正在运行", name)
+	}
+	s.running[key] = p
+	s.mu.Unlock()
+	s.opt.Publish(who.ID, name)
+	s.wg.Go(func() {
+		defer cancel()
+		s.finish(key, s.run(ctx, who, name, tests, update, p))
+	})
+	return nil
+}
+
+// Close waits for the runs, which end with their context.
+func (s *Suites) Close() { s.wg.Wait() }
+
+// EndOf ends the runs of a principal.
+func (s *Suites) EndOf(principal string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, p := range s.running {
+		if key.owner == principal {
+			p.cancel()
+		}
+	}
+}
+
+func (s *Suites) run(ctx context.Context, who access.Principal, name string, tests *suite.Suite, update bool, p *progress) Run {
+	run := Run{Owner: who.ID, Start: s.opt.Now()}
+	began := time.Now()
+	answers := &suite.TestAnswers{}
+	session, end, err := s.opt.Open(ctx, who, tests, answers)
+	if err == nil {
+		runner := &suite.SuiteRunner{Session: session, Suite: tests, Answers: answers, Update: update, OnResult: func(r suite.TestResult) {
+			s.mu.Lock()
+			p.results = append(p.results, r)
+			s.mu.Unlock()
+			s.opt.Publish(who.ID, name)
+		}}
+		_, err = runner.Run(ctx)
+		end()
+	}
+	if err != nil {
+		run.Error, run.ErrorZH = i18n.Why(err).Both()
+	}
+	run.Took = time.Since(began)
+	s.mu.Lock()
+	run.Results = slices.Clone(p.results)
+	s.mu.Unlock()
+	for _, r := range run.Results {
+		switch r.Status {
+		case "passed":
+			run.Passed++
+		case "failed":
+			run.Failed++
+		default:
+			run.Skipped++
+		}
+	}
+	return run
+}
+
+// finish keeps a run; of older ones of its principal only the counts are kept.
+func (s *Suites) finish(key runKey, run Run) {
+	s.mu.Lock()
+	delete(s.running, key)
+	list, own := slices.Clone(s.runs[key.name]), 0
+	for i := range list {
+		if list[i].owner() == key.owner {
+			list[i].Results = nil
+			own++
+		}
+	}
+	if own >= maxRuns {
+		oldest := slices.IndexFunc(list, func(r Run) bool { return r.owner() == key.owner })
+		list = slices.Delete(list, oldest, oldest+1)
+	}
+	s.runs[key.name] = append(list, run)
+	data, err := json.Marshal(s.runs)
+	s.mu.Unlock()
+	if err == nil && s.file != "" {
+		err = writeFile(s.file, data)
+	}
+	if err != nil {
+		s.opt.Log.Warn("keeping the runs of tests", "err", err)
+	}
+	s.opt.Publish(key.owner, key.name)
+}
+
+// writeFile replaces a file, readable by its owner only.
+func writeFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return disk.Replace(disk.OS{}, name, data, 0o600)
+}
