@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -228,6 +229,10 @@ func (c *comparison) runThrough(ctx context.Context, client, server string) ([]s
 	return suite.RunSteps(b.Ctx, b.Session, c.steps, answers), nil
 }
 
+// compareWait is how long the gateway waits for a server that starts: the answers
+// are compared, not how soon they come.
+const compareWait = time.Minute
+
 // gatewayConfig is a configuration of nothing but the target, spoken to in one
 // era.
 func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
@@ -255,6 +260,7 @@ func (c *comparison) gatewayConfig(protocol string) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg.StartWait = compareWait
 	schema := config.NewSchema(config.DefaultSchema)
 	schema.Servers = []*config.Server{s}
 	cfg.Schemas = []*config.Schema{schema}
