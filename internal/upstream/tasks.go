@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -43,28 +42,6 @@ func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 		return mcp.Legacy, false
 	}
 	return l.era, l.hasTasks()
-}
-
-// ModernCapabilities are what the modern side of a server declares to c, where
-// it is not the primary one; nil otherwise.
-func (u *Upstream) ModernCapabilities(ctx context.Context, c *Caller) []byte {
-	if u.primary.current() == nil || (once{u}).eras() != erasBoth {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, eraProbe)
-	defer cancel()
-	s := u.modernSlot(ctx, c)
-	if s == nil {
-		return nil
-	}
-	l := s.current()
-	if l == nil && u.transport() != config.TypeStdio { // which would cost a process
-		l, _ = u.linkOf(ctx, s, c, mcp.Modern)
-	}
-	if l == nil {
-		return nil
-	}
-	return l.capabilities
 }
 
 // mayBeTasks says of each tool of a modern server what clients of 2025-11-25
