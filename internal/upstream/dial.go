@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // A spec says how a connection is to be opened.
@@ -152,7 +153,7 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 		sp.era = mcp.Legacy
 		l, err := u.connectStdio(ctx, s, sp)
 		if err == nil && l.era == mcp.Legacy {
-			once{u}.learn(erasLegacy)
+			once{u}.learn(memory.Legacy)
 		}
 		return l, err
 	}
@@ -187,7 +188,7 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 	if err := u.await(ctx, &sp); err != nil {
 		return nil, err
 	}
-	if sp.probe && (once{u}).eras() == erasUnknown {
+	if sp.probe && (once{u}).eras() == memory.Unknown {
 		l, err := u.findEras(ctx, s, sp)
 		if l != nil || err != nil {
 			return l, err

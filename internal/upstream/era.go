@@ -10,16 +10,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
-)
-
-// eras is what is known of the eras that a server speaks.
-type eras string
-
-const (
-	erasUnknown eras = ""
-	erasLegacy  eras = "legacy"
-	erasModern  eras = "modern"
-	erasBoth    eras = "both"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // baseSpec is how the primary connection is opened.
@@ -33,7 +24,7 @@ func (u *Upstream) baseSpec() spec {
 	}
 	switch p := u.server().Protocol; {
 	case p == "" || p == "auto":
-		if (once{u}).eras() == erasModern {
+		if (once{u}).eras() == memory.Modern {
 			sp.era = mcp.Modern
 		}
 	case p == "modern" || mcp.Rules(p).Era == mcp.Modern:
@@ -58,7 +49,7 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 	case err != nil:
 		return nil, nil
 	case slices.ContainsFunc(modern.speaks, isLegacyVersion):
-		once{u}.learn(erasBoth)
+		once{u}.learn(memory.Both)
 		if sp.era == mcp.Modern {
 			return modern, nil
 		}
@@ -69,11 +60,11 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 	legacy, err := u.probeHTTP(ctx, s, sp, mcp.Legacy)
 	if err != nil {
 		if answersOtherEra(err) {
-			once{u}.learn(erasModern)
+			once{u}.learn(memory.Modern)
 		}
 		return modern, nil
 	}
-	once{u}.learn(erasBoth)
+	once{u}.learn(memory.Both)
 	if sp.era == mcp.Modern {
 		legacy.close(ctx)
 		return modern, nil
@@ -110,10 +101,10 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 		return nil
 	}
 	known := once{u}.eras()
-	if known == erasUnknown {
+	if known == memory.Unknown {
 		known = u.probeModern(ctx)
 	}
-	if known != erasBoth {
+	if known != memory.Both {
 		return nil
 	}
 	user := u.userOf(c)
@@ -140,25 +131,25 @@ func (u *Upstream) mayHaveBoth() bool {
 
 // probeModern finds out whether a server that was greeted the old way speaks
 // the modern era too. The answer is remembered.
-func (u *Upstream) probeModern(ctx context.Context) eras {
+func (u *Upstream) probeModern(ctx context.Context) memory.Eras {
 	u.probing.Lock()
 	defer u.probing.Unlock()
-	if known := (once{u}).eras(); known != erasUnknown {
+	if known := (once{u}).eras(); known != memory.Unknown {
 		return known
 	}
 	l, err := u.waitPrimary(ctx)
 	if err != nil {
-		return erasUnknown
+		return memory.Unknown
 	}
 	if l.there() {
-		return erasBoth
+		return memory.Both
 	}
 	if l.era == mcp.Modern {
-		return erasModern
+		return memory.Modern
 	}
-	found := erasLegacy
+	found := memory.Legacy
 	if u.speaksModern(ctx, l) {
-		found = erasBoth
+		found = memory.Both
 	}
 	if ctx.Err() == nil {
 		once{u}.learn(found)

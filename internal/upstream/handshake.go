@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // A Greeting is what the only client of a stdio session says about itself. Its
@@ -51,10 +52,10 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 		err := l.discover(ctx, sp, u.silence(sp, limit))
 		switch {
 		case err == nil && sp.probe && slices.ContainsFunc(l.speaks, isLegacyVersion):
-			once{u}.learn(erasBoth)
+			once{u}.learn(memory.Both)
 		case sp.probe && refusesModern(err):
 			if err = l.initialize(ctx, sp); err == nil {
-				once{u}.learn(erasLegacy)
+				once{u}.learn(memory.Legacy)
 			}
 		}
 		return err
@@ -64,7 +65,7 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 		return err
 	}
 	if l.discover(ctx, sp, eraProbe) == nil {
-		once{u}.learn(erasModern)
+		once{u}.learn(memory.Modern)
 		return nil
 	}
 	return err
@@ -136,7 +137,7 @@ func (u *Upstream) await(ctx context.Context, sp *spec) error {
 	if c.Era == mcp.Legacy && c.Version != "" {
 		sp.version = mcp.Rules(c.Version).Date
 	}
-	if c.Era == mcp.Modern && sp.probe && (once{u}).eras() != erasLegacy && !u.asksOldWay() {
+	if c.Era == mcp.Modern && sp.probe && (once{u}).eras() != memory.Legacy && !u.asksOldWay() {
 		sp.era = mcp.Modern
 	}
 	u.primary.session.Store(c)

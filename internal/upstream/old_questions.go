@@ -43,7 +43,7 @@ func saysOldWay(text string) bool {
 // noteOldWay remembers that the server's tools ask the old way. The call that
 // showed it has run, so it is not repeated; the next ones use the legacy side.
 func (u *Upstream) noteOldWay() {
-	if u.opt.Memory.setOldWay(u.hash, true) {
+	if u.opt.Memory.SetOldWay(u.hash, true) {
 		u.log.Info("server asks its clients in the legacy era alone, which it is spoken to in from now on")
 	}
 }
@@ -62,7 +62,7 @@ func (u *Upstream) legacySide(ctx context.Context, c *Caller) *link {
 	})
 	legacy, err := u.linkOf(ctx, s, c, mcp.Legacy)
 	if err != nil && ctx.Err() == nil {
-		u.opt.Memory.setOldWay(u.hash, false) // it has no such side after all
+		u.opt.Memory.SetOldWay(u.hash, false) // it has no such side after all
 	}
 	return legacy
 }
@@ -70,5 +70,5 @@ func (u *Upstream) legacySide(ctx context.Context, c *Caller) *link {
 // asksOldWay says whether modern clients use the legacy side of the server.
 func (u *Upstream) asksOldWay() bool {
 	p := u.server().Protocol
-	return (p == "" || p == "auto") && u.opt.Memory.oldWay(u.hash)
+	return (p == "" || p == "auto") && u.opt.Memory.OldWay(u.hash)
 }

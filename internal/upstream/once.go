@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // A Placer says where servers run that run once in a cluster. Servers are named
@@ -89,19 +90,19 @@ func (l *link) there() bool { return l.spot != nil && !l.spot.Here }
 
 // eras are the eras that the server is known to speak. Another replica speaks
 // both on its behalf.
-func (o once) eras() eras {
+func (o once) eras() memory.Eras {
 	if l := o.primary.link.Load(); l != nil && l.there() {
-		return erasBoth
+		return memory.Both
 	}
-	return o.opt.Memory.eras(o.hash)
+	return o.opt.Memory.Eras(o.hash)
 }
 
 // learn remembers the eras of a server that is connected to directly.
-func (o once) learn(e eras) {
+func (o once) learn(e memory.Eras) {
 	if l := o.primary.link.Load(); l != nil && l.there() {
 		return
 	}
-	o.opt.Memory.setEras(o.hash, e)
+	o.opt.Memory.SetEras(o.hash, e)
 }
 
 // connect opens a connection to a server that runs once, wherever that is.

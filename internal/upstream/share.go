@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // bind decides how a client reaches this server.
@@ -21,7 +22,7 @@ func (u *Upstream) bind(c *Caller) binding {
 	}
 	user, share := u.userOf(c), u.server().Share
 	quiet := c.Offer.Key() == ""
-	switch apart := share == "session" || share == "auto" && u.opt.Memory.asks(u.hash); {
+	switch apart := share == "session" || share == "auto" && u.opt.Memory.Asks(u.hash); {
 	case share == "session" && c.Session != "":
 		return binding{own: true}
 	case quiet && user == "" && u.byOffer():
@@ -85,7 +86,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 			return l, func() {}, u.unavailable(ctx, err)
 		}
 		// It spoke both eras when it was last asked. It was replaced since.
-		once{u}.learn(erasLegacy)
+		once{u}.learn(memory.Legacy)
 	}
 	if l := u.legacySide(ctx, c); l != nil {
 		return l, func() {}, nil
@@ -191,7 +192,7 @@ func (u *Upstream) releaseOwn(c *Caller) {
 // noteAsks marks the server as one that asks. It counts for sessions that open
 // later: a session never changes its connection.
 func (u *Upstream) noteAsks(l *link) {
-	if !l.slot.exclusive && u.server().Share == "auto" && u.opt.Memory.setAsks(u.hash) {
+	if !l.slot.exclusive && u.server().Share == "auto" && u.opt.Memory.SetAsks(u.hash) {
 		u.log.Info("server asks its clients, so they will not share a connection from now on")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // Call asks the server on behalf of c. It ends exactly once: with the server's
@@ -50,7 +51,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	}
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
 		// It was replaced by one that speaks other versions: greet it anew.
-		once{u}.learn(erasUnknown)
+		once{u}.learn(memory.Unknown)
 		err = &lost{resp.Err}
 		l.refused(ctx, err)
 		return nil, err, false

@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -42,7 +43,7 @@ type Options struct {
 	// Roots are the configured ones.
 	Roots func() []config.Root
 	// Memory remembers what was learnt about servers.
-	Memory *Memory
+	Memory *memory.Memory
 	// Pins remember the definitions of tools; nil remembers none.
 	Pins *pin.Store
 	// Lock holds servers to what was locked; nil holds none.
