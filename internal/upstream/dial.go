@@ -38,11 +38,11 @@ var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
 // open makes a connection for a slot: transport, handshake, lists,
 // subscriptions.
 func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if err := u.opt.dials.acquire(ctx); err != nil {
+	if err := u.opt.dials.Acquire(ctx); err != nil {
 		return nil, err
 	}
 	// A server that hangs does not keep the others from starting.
-	release := sync.OnceFunc(u.opt.dials.release)
+	release := sync.OnceFunc(u.opt.dials.Release)
 	late := time.AfterFunc(dialHold, release)
 	l, err := u.connect(ctx, s, sp)
 	late.Stop()

@@ -232,6 +232,9 @@ func accompany(l *link, p Placer) {
 	}
 }
 
+// idleCheck is how often the calls in flight are looked for.
+const idleCheck = 20 * time.Millisecond
+
 // letFinish waits for the calls in flight on a connection whose server is
 // somewhere else by now.
 func letFinish(ctx context.Context, l *link) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream/queue"
 )
 
 // A Snapshot is the configuration and the upstreams that belong to it. It is
@@ -65,7 +66,7 @@ const dialsAtOnce = 32
 func NewSet(ctx context.Context, opt Options) *Set {
 	s := &Set{opt: opt}
 	s.life, s.kill = context.WithCancel(ctx)
-	s.opt.dials = newSemaphore(dialsAtOnce)
+	s.opt.dials = queue.NewSemaphore(dialsAtOnce)
 	tell := opt.OnChange
 	s.opt.OnChange = func(u *Upstream) {
 		s.revision.Add(1)
@@ -210,7 +211,7 @@ func (s *Set) retire(u *Upstream) {
 	s.draining.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, s.opt.Limits.Drain)
 		defer cancel()
-		u.idle(ctx)
+		u.queue.Idle(ctx)
 		u.close(context.WithoutCancel(ctx))
 	})
 }

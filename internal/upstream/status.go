@@ -58,7 +58,7 @@ func (u *Upstream) Status() Status {
 	u.mu.Lock()
 	s := Status{
 		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
-		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
+		Running: u.queue.Running(), Queued: u.queue.Waiting(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
 	}
 	s.Reason = i18n.Why(u.reason)
 	if cfg.Type == config.TypeStdio {

@@ -15,11 +15,15 @@ import (
 // Call asks the server on behalf of c. It ends exactly once: with the server's
 // answer, or with one error of ours that says what happened.
 func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	place, err := u.enter(ctx, c)
+	who := c.Principal
+	if c.Peer {
+		who = "" // it had its share at the replica that asks
+	}
+	place, err := u.queue.Enter(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	defer place.leave()
+	defer place.Leave()
 	resp, err, ran := u.try(ctx, c, req)
 	for range (once{u}).tries() {
 		if err == nil || ran || !isRefusal(err) {
@@ -74,6 +78,17 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		l.finish(err) // the next caller learns it from the state
 	}
 	return nil, u.failure(ctx, l, err), true
+}
+
+// refused reacts to a server that turned a request away: an unknown session is
+// lost for good, the rest is worth a moment.
+func (l *link) refused(ctx context.Context, err error) {
+	switch statusOf(err) {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		l.pause(ctx, err)
+	default:
+		l.finish(err)
+	}
 }
 
 // errTaken means that the connection was given to another client before the

@@ -25,6 +25,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
+	"mcp-all-in-one/internal/upstream/queue"
 )
 
 // Options are what all upstreams of a Set have in common.
@@ -62,7 +63,7 @@ type Options struct {
 	// nobody.
 	OnLine func(server, line string)
 
-	dials semaphore
+	dials queue.Semaphore
 }
 
 // A Lock says what servers may run and show.
@@ -110,10 +111,7 @@ type Upstream struct {
 	counts   map[string]int64
 
 	flow     flow
-	queued   atomic.Int64
-	running  atomic.Int64
-	places   semaphore
-	shares   shares
+	queue    *queue.Queue
 	messages messageRing
 	withheld []string
 	noise    string // the first line on its standard output that was no message
@@ -132,8 +130,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 		settled: make(chan struct{}),
 		moved:   make(chan struct{}),
 		counts:  make(map[string]int64),
-		places:  newSemaphore(opt.Limits.InFlightPerServer),
-		shares:  newShares(),
+		queue:   queue.New(cfg.Name, opt.Limits, opt.Hits),
 	}
 	u.config.Store(cfg)
 	u.carrier = newCarrier(opt)
