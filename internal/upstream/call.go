@@ -89,7 +89,7 @@ func (k *call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 // meanwhile.
 func (k *call) ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if k.back == nil {
-		return refuse(req), nil
+		return mcp.Refuse(req), nil
 	}
 	ctx, stop := k.open.during(ctx)
 	defer stop()
@@ -169,7 +169,7 @@ func (u *Upstream) unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrp
 			return resp
 		}
 	}
-	return refuse(req)
+	return mcp.Refuse(req)
 }
 
 // unanswered is the same for a question of a call, which ends with it.
@@ -177,13 +177,4 @@ func (k *call) unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Re
 	ctx, stop := k.open.during(ctx)
 	defer stop()
 	return k.link.up.unanswered(ctx, req)
-}
-
-// refuse answers a question that nobody can be asked.
-func refuse(req *jsonrpc.Request) *jsonrpc.Response {
-	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound,
-		"Method '%s' not found", req.Method).WithData(map[string]string{
-		"method": req.Method,
-		"reason": "no client that offers this is waiting for an answer of yours",
-	})}
 }

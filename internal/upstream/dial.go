@@ -54,7 +54,7 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 		l.close(ctx)
 		return nil, err
 	}
-	s.subs.restore(ctx, l)
+	l.resubscribe(ctx)
 	if c := s.owner(); c != nil && l.era == mcp.Legacy {
 		if err := l.setLevel(ctx, c.LogLevel); err != nil {
 			u.log.Debug("setting the level again", "err", err)

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/listen"
 )
 
 // A link is one connection to one server, from the handshake to its end.
@@ -35,7 +36,7 @@ type link struct {
 
 	loaded  *catalog.Features // what it offered when it was opened
 	refresh refresher
-	listen  *listener // a modern server's one subscription
+	listen  *listen.Listener // a modern server's one subscription
 	levelMu sync.Mutex
 	level   string // the level that the server was told
 
@@ -268,7 +269,7 @@ func (l *link) close(ctx context.Context) {
 	}
 	l.mu.Unlock()
 	l.refresh.stop()
-	l.listen.stop()
+	l.listen.Stop()
 	letFinish(ctx, l)
 	l.closer(ctx)
 	l.finish(nil)

@@ -74,7 +74,7 @@ func (u *Upstream) crowdedLocked() *slot {
 
 // unused says that nobody calls, or waits for news, on a shared connection.
 func (s *slot) unused() bool {
-	return s.users.Load() == 0 && len(s.subs.ids())+len(s.tasks.ids()) == 0
+	return s.users.Load() == 0 && len(s.subs.IDs())+len(s.tasks.IDs()) == 0
 }
 
 // reap closes a shared connection that nobody has used for a while.

@@ -13,7 +13,7 @@ import (
 func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
 		l.up.count("question from a modern server")
-		return refuse(req), nil
+		return mcp.Refuse(req), nil
 	}
 	if resp, ok := l.answer(req); ok {
 		return resp, nil
@@ -26,7 +26,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 		if owner.Outside != nil && owner.Offer.Allows(req.Method, req.Params) {
 			return owner.Outside(l.up.name).Handle(ctx, from, req)
 		}
-		return refuse(req), nil
+		return mcp.Refuse(req), nil
 	}
 	if k := l.awaiting(req.Params); k != nil && allowed(k) {
 		return k.ask(ctx, from, req)
@@ -104,17 +104,17 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 	case mcp.NotificationUpdated:
 		if l.up.passes() {
 			uri, _ := jsonrpc.GetString(n.Params, "uri")
-			l.slot.subs.tell(ctx, l.up.name, uri, n)
+			l.slot.subs.Tell(ctx, l.up.name, uri, n)
 		}
 		return
 	case mcp.NotificationTasks:
 		if l.up.passes() {
 			id, _ := jsonrpc.GetString(n.Params, "taskId")
-			l.slot.tasks.tell(ctx, l.up.name, id, n)
+			l.slot.tasks.Tell(ctx, l.up.name, id, n)
 		}
 		return
 	case mcp.NotificationListening:
-		l.listen.acknowledged()
+		l.listen.Acknowledged()
 		return
 	case mcp.NotificationTaskStatus:
 		l.followStatus(n.Params)

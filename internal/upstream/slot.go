@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/listen"
 )
 
 // A slot is a place for a connection. It holds the present one, if any, and
@@ -32,8 +33,8 @@ type slot struct {
 
 	link     atomic.Pointer[link]
 	features atomic.Pointer[catalog.Features]
-	subs     subscriptions // of resources, by URI
-	tasks    subscriptions // of tasks of the modern era, by id
+	subs     listen.Subscriptions // of resources, by URI
+	tasks    listen.Subscriptions // of tasks of the modern era, by id
 
 	mu     sync.Mutex
 	closed bool
@@ -117,7 +118,7 @@ func (s *slot) revive(l *link, sp spec) {
 		return
 	}
 	l.close(s.up.life)
-	for tries := 0; len(s.subs.ids())+len(s.tasks.ids()) > 0 && s.up.server().Restart; tries++ {
+	for tries := 0; len(s.subs.IDs())+len(s.tasks.IDs()) > 0 && s.up.server().Restart; tries++ {
 		if wait(s.up.life, jitter(min(s.up.server().RestartDelay, backoffBase<<min(tries, 16)))) != nil {
 			return
 		}
