@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/backoff"
 )
 
 // withMeta adds what every request to a modern server carries: the version,
@@ -94,7 +95,7 @@ func (l *link) rounds(ctx context.Context, k *call, method string, params []byte
 				resp.Release()
 				return nil, mcp.Failure(mcp.Overloaded, l.up.name, fmt.Sprintf("server %q asked %d times to be asked later", l.up.name, sheds))
 			}
-			if err := wait(ctx, spread(backoffBase<<(sheds-1))); err != nil {
+			if err := backoff.Wait(ctx, backoff.Spread(backoff.Base<<(sheds-1))); err != nil {
 				return nil, err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/listen"
 )
 
@@ -119,7 +120,7 @@ func (s *slot) revive(l *link, sp spec) {
 	}
 	l.close(s.up.life)
 	for tries := 0; len(s.subs.IDs())+len(s.tasks.IDs()) > 0 && s.up.server().Restart; tries++ {
-		if wait(s.up.life, jitter(min(s.up.server().RestartDelay, backoffBase<<min(tries, 16)))) != nil {
+		if backoff.Wait(s.up.life, backoff.Jitter(min(s.up.server().RestartDelay, backoff.Base<<min(tries, 16)))) != nil {
 			return
 		}
 		s.mu.Lock()

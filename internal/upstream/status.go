@@ -19,6 +19,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -191,7 +192,7 @@ func (u *Upstream) reportIssues(method string, issues []catalog.Issue) {
 
 // pause waits as long as a server that is busy asks for, bounded.
 func (l *link) pause(ctx context.Context, err error) {
-	wait(ctx, max(spread(backoffBase), retryAfter(err)))
+	backoff.Wait(ctx, max(backoff.Spread(backoff.Base), retryAfter(err)))
 }
 
 // retryAfter is how long a server asks us to stay away, within reason.
@@ -202,24 +203,12 @@ func retryAfter(err error) time.Duration {
 	}
 	text := status.Header.Get("Retry-After")
 	if s, err := strconv.Atoi(text); err == nil {
-		return max(0, min(time.Duration(s)*time.Second, backoffCap))
+		return max(0, min(time.Duration(s)*time.Second, backoff.Cap))
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return max(0, min(time.Until(at), backoffCap))
+		return max(0, min(time.Until(at), backoff.Cap))
 	}
 	return 0
-}
-
-// wait returns after d, or earlier with the context's error.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // messageRing keeps the last log messages of a server, raw.

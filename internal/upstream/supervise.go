@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/backoff"
 )
 
 // A State is where an upstream is in its life.
@@ -31,8 +31,6 @@ const (
 )
 
 const (
-	backoffBase  = 500 * time.Millisecond
-	backoffCap   = 60 * time.Second
 	healthyAfter = 60 * time.Second
 	crashWindow  = 60 * time.Second
 	crashLimit   = 5
@@ -128,31 +126,19 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 	case !cfg.Restart:
 		return Failed, 0
 	case isAuth(err):
-		return SignIn, backoffCap
+		return SignIn, backoff.Cap
 	case endsInWindow > max(crashLimit, cfg.Retries):
-		return CrashLooping, spread(backoffCap)
+		return CrashLooping, backoff.Spread(backoff.Cap)
 	}
 	state := Restarting
 	if u.primary.features.Load() == nil {
 		state = Failed
 	}
-	pause := min(cfg.RestartDelay, backoffBase<<min(tries, 16))
+	pause := min(cfg.RestartDelay, backoff.Base<<min(tries, 16))
 	if u.transport() == config.TypeStdio {
-		return state, jitter(pause)
+		return state, backoff.Jitter(pause)
 	}
-	return state, max(spread(pause), retryAfter(err))
-}
-
-// spread is at least half of d: a host that is away is not asked more often
-// than that, however many servers it has.
-func spread(d time.Duration) time.Duration { return d/2 + jitter(d/2) }
-
-// jitter spreads the attempts of many servers over time.
-func jitter(d time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	return time.Duration(rand.Int64N(int64(d))) + time.Millisecond
+	return state, max(backoff.Spread(pause), retryAfter(err))
 }
 
 // rest waits before the next attempt; a person may end the wait. It says
