@@ -67,7 +67,7 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 // connect opens the transport and shakes hands.
 func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
 	if u.opt.Lock != nil && u.transport() != config.TypeStdio {
-		if err := u.opt.Lock.Hold(ctx, u.server(), nil); err != nil {
+		if err := u.opt.Lock.Hold(ctx, u.Config(), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 		return u.connectSSE(ctx, s, sp)
 	}
 	l, err := u.connectHTTP(ctx, s, sp)
-	if err != nil && u.server().Type == config.TypeAuto && fallsBackToSSE(err) {
+	if err != nil && u.Config().Type == config.TypeAuto && fallsBackToSSE(err) {
 		return u.connectSSE(ctx, s, sp)
 	}
 	return l, err
@@ -119,7 +119,7 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(sp.spot.Epoch, 10))
 	}
 	if u.opt.Lock != nil {
-		if err := u.opt.Lock.Hold(ctx, u.server(), &cmd); err != nil {
+		if err := u.opt.Lock.Hold(ctx, u.Config(), &cmd); err != nil {
 			return nil, err
 		}
 	}
@@ -236,11 +236,11 @@ func (u *Upstream) clientOptions(l *link, modern bool) httpclient.ClientOptions 
 		}
 	}
 	header := make(http.Header)
-	for name, value := range u.server().Headers {
+	for name, value := range u.Config().Headers {
 		header.Set(name, value.Reveal())
 	}
 	return httpclient.ClientOptions{
-		URL: u.server().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: modern,
+		URL: u.Config().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: modern,
 		MaxMessage: u.limits.ServerMessage, Log: u.log,
 		ParamHeaders: l.paramHeaders,
 		OnDown:       func(err error) { l.finish(err) },
@@ -250,7 +250,7 @@ func (u *Upstream) clientOptions(l *link, modern bool) httpclient.ClientOptions 
 // transport is how the server is reached; a url without a type is tried over
 // HTTP first.
 func (u *Upstream) transport() string {
-	cfg := u.server()
+	cfg := u.Config()
 	if cfg.Type == config.TypeAuto {
 		return config.TypeHTTP
 	}

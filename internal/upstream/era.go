@@ -22,7 +22,7 @@ func (u *Upstream) baseSpec() spec {
 	if u.byOffer() {
 		sp.offer = mcp.Offer{}
 	}
-	switch p := u.server().Protocol; {
+	switch p := u.Config().Protocol; {
 	case p == "" || p == "auto":
 		if (once{u}).eras() == memory.Modern {
 			sp.era = mcp.Modern
@@ -125,7 +125,7 @@ func (u *Upstream) openModern(c *Caller) *slot {
 
 // mayHaveBoth says that the server may have connections of either era.
 func (u *Upstream) mayHaveBoth() bool {
-	p := u.server().Protocol
+	p := u.Config().Protocol
 	return u.opt.Greeting == nil && (p == "" || p == "auto")
 }
 

@@ -108,7 +108,7 @@ func (u *Upstream) statusFailure(s *httpclient.StatusError) error {
 
 // authFailure is the one error for a server that does not let us in.
 func (u *Upstream) authFailure(status int, err error) error {
-	cfg := u.server()
+	cfg := u.Config()
 	message := "Authentication failed"
 	if signIn := wantsSignIn(err); signIn != nil {
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v", message, signIn).
@@ -237,7 +237,7 @@ const (
 func (u *Upstream) lastWords(l *link) string {
 	lines := lastWords(l.child.Stderr().Lines(40))
 	for i, line := range lines {
-		for _, value := range u.server().Env {
+		for _, value := range u.Config().Env {
 			if v := value.Reveal(); len(v) >= minSecret {
 				line = strings.ReplaceAll(line, v, "***")
 			}

@@ -109,7 +109,7 @@ func (u *Upstream) greetLimit() time.Duration {
 // mayDownload says whether the command may be downloading the server: it was
 // never up.
 func (u *Upstream) mayDownload() bool {
-	return !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.server().Command)
+	return !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.Config().Command)
 }
 
 // tooLate is why a handshake ended, with the way out.

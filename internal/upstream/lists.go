@@ -83,7 +83,7 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 			var said []catalog.Issue
 			if list.pin != "" {
 				items, said = l.up.pinned(list.pin, items)
-			} else if l.up.server().Pin != pin.Off {
+			} else if l.up.Config().Pin != pin.Off {
 				said = pin.Doubts(pin.SuspicionsOf(items))
 			}
 			issues = append(issues, said...)

@@ -69,6 +69,6 @@ func (u *Upstream) legacySide(ctx context.Context, c *Caller) *link {
 
 // asksOldWay says whether modern clients use the legacy side of the server.
 func (u *Upstream) asksOldWay() bool {
-	p := u.server().Protocol
+	p := u.Config().Protocol
 	return (p == "" || p == "auto") && u.opt.Memory.OldWay(u.hash)
 }

@@ -67,7 +67,7 @@ var (
 type once struct{ *Upstream }
 
 // on says that the server runs once.
-func (o once) on() bool { return o.opt.Placer != nil && o.server().Once() }
+func (o once) on() bool { return o.opt.Placer != nil && o.Config().Once() }
 
 // tries is how often a call is sent again that provably did not run.
 func (o once) tries() int {
@@ -170,7 +170,7 @@ func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
 // await waits until the server is somewhere.
 func (o once) await(ctx context.Context) (Spot, error) {
 	for {
-		spot := o.opt.Placer.Where(o.server().ID())
+		spot := o.opt.Placer.Where(o.Config().ID())
 		if spot.Here || spot.URL != "" {
 			return spot, nil
 		}
@@ -184,7 +184,7 @@ func (o once) await(ctx context.Context) (Spot, error) {
 
 // start starts the server on this replica, if it is still the one.
 func (o once) start(ctx context.Context, s *slot, sp spec) (*link, error) {
-	id := o.server().ID()
+	id := o.Config().ID()
 	if !o.opt.Placer.Begin(id, sp.spot.Epoch) {
 		return nil, errMoved
 	}
@@ -212,7 +212,7 @@ func accompany(l *link, p Placer) {
 		case <-l.up.life.Done():
 			return
 		}
-		now := p.Where(l.up.server().ID())
+		now := p.Where(l.up.Config().ID())
 		if now.Here == l.spot.Here && now.URL == l.spot.URL && now.Epoch == l.spot.Epoch {
 			change = now.Change
 			continue
@@ -266,7 +266,7 @@ func hasLeft(l *link, resp *jsonrpc.Response) bool {
 	if !mcp.IsDraining(resp) {
 		return false
 	}
-	l.up.opt.Placer.Doubt(l.up.server().ID(), l.spot.Epoch)
+	l.up.opt.Placer.Doubt(l.up.Config().ID(), l.spot.Epoch)
 	return true
 }
 
@@ -283,7 +283,7 @@ func (u *Upstream) Spot() (Spot, bool) {
 	if !(once{u}).on() {
 		return Spot{}, false
 	}
-	return u.opt.Placer.Where(u.server().ID()), true
+	return u.opt.Placer.Where(u.Config().ID()), true
 }
 
 type clientKey struct{}

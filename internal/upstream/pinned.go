@@ -22,7 +22,7 @@ func (u *Upstream) Withheld(k catalog.Kind, name string) bool {
 
 // pinned holds the items of a list against what is remembered of them.
 func (u *Upstream) pinned(kind string, items []catalog.Item) ([]catalog.Item, []catalog.Issue) {
-	items, issues, err := u.pins.Check(kind, items, u.server().Pin)
+	items, issues, err := u.pins.Check(kind, items, u.Config().Pin)
 	if err != nil {
 		u.log.Warn("remembering definitions", "kind", kind, "err", err)
 	}
@@ -36,7 +36,7 @@ func (u *Upstream) lockedOnly(kind string, items []catalog.Item, issues []catalo
 	}
 	var same []catalog.Item
 	for _, item := range items {
-		if u.opt.Lock.Allows(u.server(), kind, item.Key, definition.Fingerprint(item.Raw)) {
+		if u.opt.Lock.Allows(u.Config(), kind, item.Key, definition.Fingerprint(item.Raw)) {
 			same = append(same, item)
 			continue
 		}
@@ -61,7 +61,7 @@ func (u *Upstream) pinnedInstructions(text string) string {
 
 // repin fetches the lists again when they have to be checked anew.
 func (u *Upstream) repin() {
-	if !u.pins.Outdated(u.server().Pin) {
+	if !u.pins.Outdated(u.Config().Pin) {
 		return
 	}
 	u.mu.Lock()

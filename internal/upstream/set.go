@@ -141,14 +141,14 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	if before != nil {
 		was = before.Upstream(cfg.Name)
 	}
-	if was != nil && was.hash == cfg.Hash() && was.server().Runnable() == cfg.Runnable() {
+	if was != nil && was.hash == cfg.Hash() && was.Config().Runnable() == cfg.Runnable() {
 		was.config.Store(cfg)
 		was.repin()
 		return was, was
 	}
 	u = newUpstream(s.life, cfg, &s.opt)
 	u.start()
-	if was != nil && !was.server().Runnable() {
+	if was != nil && !was.Config().Runnable() {
 		s.retire(was)
 		was = nil
 	}
@@ -167,7 +167,7 @@ func (s *Set) Repin() {
 
 // start begins the upstream's life.
 func (u *Upstream) start() {
-	cfg := u.server()
+	cfg := u.Config()
 	switch {
 	case !cfg.Enabled:
 		u.setState(Disabled, nil)

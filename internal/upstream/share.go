@@ -20,7 +20,7 @@ func (u *Upstream) bind(c *Caller) binding {
 	if u.opt.Greeting != nil {
 		return binding{}
 	}
-	user, share := u.userOf(c), u.server().Share
+	user, share := u.userOf(c), u.Config().Share
 	quiet := c.Offer.Key() == ""
 	switch apart := share == "session" || share == "auto" && u.opt.Memory.Asks(u.hash); {
 	case share == "session" && c.Session != "":
@@ -47,7 +47,7 @@ func (u *Upstream) Alone(c *Caller) bool { return u.bind(c).own }
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.
 func (u *Upstream) byOffer() bool {
-	return u.server().Share == "auto" && u.transport() == config.TypeHTTP && u.opt.Greeting == nil
+	return u.Config().Share == "auto" && u.transport() == config.TypeHTTP && u.opt.Greeting == nil
 }
 
 // quietPool is the connection of clients that cannot be asked.
@@ -192,7 +192,7 @@ func (u *Upstream) releaseOwn(c *Caller) {
 // noteAsks marks the server as one that asks. It counts for sessions that open
 // later: a session never changes its connection.
 func (u *Upstream) noteAsks(l *link) {
-	if !l.slot.exclusive && u.server().Share == "auto" && u.opt.Memory.SetAsks(u.hash) {
+	if !l.slot.exclusive && u.Config().Share == "auto" && u.opt.Memory.SetAsks(u.hash) {
 		u.log.Info("server asks its clients, so they will not share a connection from now on")
 	}
 }

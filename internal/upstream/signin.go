@@ -14,7 +14,7 @@ func (u *Upstream) roundTripper(s *slot) http.RoundTripper {
 	if u.opt.Tokens == nil {
 		return u.opt.Transport
 	}
-	return u.opt.Tokens.Transport(u.server(), s.user, u.carrier)
+	return u.opt.Tokens.Transport(u.Config(), s.user, u.carrier)
 }
 
 // newCarrier is what all connections of one server over HTTP go through, where
@@ -32,7 +32,7 @@ func newCarrier(opt *Options) http.RoundTripper {
 // userOf is on whose behalf c reaches the server: nobody's in particular where
 // all share one sign-in.
 func (u *Upstream) userOf(c *Caller) string {
-	if !u.server().Auth.PerUser {
+	if !u.Config().Auth.PerUser {
 		return ""
 	}
 	return c.Principal

@@ -119,8 +119,8 @@ func (s *slot) revive(l *link, sp spec) {
 		return
 	}
 	l.close(s.up.life)
-	for tries := 0; len(s.subs.IDs())+len(s.tasks.IDs()) > 0 && s.up.server().Restart; tries++ {
-		if backoff.Wait(s.up.life, backoff.Jitter(min(s.up.server().RestartDelay, backoff.Base<<min(tries, 16)))) != nil {
+	for tries := 0; len(s.subs.IDs())+len(s.tasks.IDs()) > 0 && s.up.Config().Restart; tries++ {
+		if backoff.Wait(s.up.life, backoff.Jitter(min(s.up.Config().RestartDelay, backoff.Base<<min(tries, 16)))) != nil {
 			return
 		}
 		s.mu.Lock()

@@ -55,7 +55,7 @@ type Status struct {
 
 // Status describes the upstream now.
 func (u *Upstream) Status() Status {
-	cfg := u.server()
+	cfg := u.Config()
 	u.mu.Lock()
 	s := Status{
 		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
@@ -280,7 +280,7 @@ func (u *Upstream) Unavailable() error {
 
 // Policy is what the configuration says about showing the server's features.
 func (u *Upstream) Policy() catalog.Policy {
-	cfg := u.server()
+	cfg := u.Config()
 	tools := catalog.Rules{Allow: cfg.Allow, Deny: cfg.Deny, Items: make(map[string]catalog.Override)}
 	for name, p := range cfg.Tools {
 		o := catalog.Override{Enabled: p.Enabled, Rename: p.Rename, Description: p.Description, Arguments: make(map[string]catalog.Argument)}

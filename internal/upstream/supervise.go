@@ -121,7 +121,7 @@ func recent(ends []time.Time) []time.Time {
 
 // judge decides what an end means and how long to wait before the next try.
 func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Duration) {
-	cfg := u.server()
+	cfg := u.Config()
 	switch {
 	case !cfg.Restart:
 		return Failed, 0
@@ -147,7 +147,7 @@ func (u *Upstream) rest(state State, delay time.Duration) bool {
 	next := time.NewTimer(delay)
 	defer next.Stop()
 	tick := next.C
-	if state == Failed && !u.server().Restart {
+	if state == Failed && !u.Config().Restart {
 		tick = nil
 	}
 	select {

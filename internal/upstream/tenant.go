@@ -60,7 +60,7 @@ func (l *link) ownedBy(c *Caller) bool {
 // another connection.
 func (l *link) mayLend() bool {
 	u := l.up
-	return u.server().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
+	return u.Config().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
 }
 
 // isMixed says whether a message that the transport ties to no call may be about

@@ -146,10 +146,8 @@ func (u *Upstream) Name() string { return u.name }
 // Config is the entry in the configuration.
 func (u *Upstream) Config() *config.Server { return u.config.Load() }
 
-func (u *Upstream) server() *config.Server { return u.config.Load() }
-
 func (u *Upstream) command() stdio.Command {
-	cfg := u.server()
+	cfg := u.Config()
 	own := make(map[string]string, len(cfg.Env))
 	for k, v := range cfg.Env {
 		own[k] = v.Reveal()
@@ -165,7 +163,7 @@ func (u *Upstream) command() stdio.Command {
 
 // idleFor is how long a call may be silent.
 func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
-	cfg := u.server()
+	cfg := u.Config()
 	if req.Method == mcp.MethodToolsCall && len(cfg.Tools) > 0 {
 		name, _ := jsonrpc.GetString(req.Params, "name")
 		if p, ok := cfg.Tools[name]; ok && p.Timeout > 0 {
