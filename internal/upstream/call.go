@@ -8,6 +8,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A call is one request that a server is working on. It answers what the
@@ -42,11 +43,7 @@ type call struct {
 	idle      time.Duration
 }
 
-var (
-	errIdle     = i18n.Errorf("the server sent neither an answer nor progress in time", "服务在时限内没有任何响应")
-	errLong     = i18n.Errorf("the call did not finish in time", "调用没有在时限内结束")
-	errCallOver = i18n.Errorf("the call that asked has ended", "发起询问的调用已结束")
-)
+var errCallOver = i18n.Errorf("the call that asked has ended", "发起询问的调用已结束")
 
 // An aborter can end a call by its id.
 type aborter interface {
@@ -153,10 +150,10 @@ func (k *call) isToken(raw []byte) bool {
 // expired says why the call has to end now, nil while it may go on.
 func (k *call) expired(now int64, hard time.Duration) error {
 	if hard > 0 && time.Duration(now-k.started) > hard {
-		return errLong
+		return failure.ErrLong
 	}
 	if k.questions.Load() == 0 && k.idle > 0 && time.Duration(now-k.active.Load()) > k.idle {
-		return errIdle
+		return failure.ErrIdle
 	}
 	return nil
 }

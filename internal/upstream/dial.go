@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
@@ -81,20 +82,10 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 		return u.connectSSE(ctx, s, sp)
 	}
 	l, err := u.connectHTTP(ctx, s, sp)
-	if err != nil && u.Config().Type == config.TypeAuto && fallsBackToSSE(err) {
+	if err != nil && u.Config().Type == config.TypeAuto && failure.FallsBackToSSE(err) {
 		return u.connectSSE(ctx, s, sp)
 	}
 	return l, err
-}
-
-// fallsBackToSSE says whether a refusal of streamable HTTP means that an older
-// server is there: 400, 404 or 405 without a modern error body.
-func fallsBackToSSE(err error) bool {
-	var status *httpclient.StatusError
-	if !errors.As(err, &status) || status.Modern {
-		return false
-	}
-	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
 }
 
 func (u *Upstream) newLink(s *slot, sp spec) *link {
@@ -147,7 +138,7 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	}
 	exited := l.endedWith(err)
 	l.close(ctx)
-	if sp.probe && l.era == mcp.Modern && sp.era == mcp.Modern && (exited || errors.Is(err, errHandshake)) && ctx.Err() == nil {
+	if sp.probe && l.era == mcp.Modern && sp.era == mcp.Modern && (exited || errors.Is(err, failure.ErrSlow)) && ctx.Err() == nil {
 		// Some servers exit when the first message is not initialize, others
 		// never answer it. What was sent down that pipe cannot be taken back.
 		sp.era = mcp.Legacy
@@ -157,7 +148,7 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 		}
 		return l, err
 	}
-	return nil, u.explainExit(l, err)
+	return nil, l.explainExit(err)
 }
 
 func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, error) {
@@ -196,11 +187,11 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 		sp.era = mcp.Legacy
 	}
 	l, err := u.connectHTTPEra(ctx, s, sp, sp.era)
-	if err == nil || !sp.probe || !answersOtherEra(err) {
+	if err == nil || !sp.probe || !failure.AnswersOtherEra(err) {
 		return l, err
 	}
 	l, again := u.connectHTTPEra(ctx, s, sp, otherEra(sp.era))
-	if again != nil && !fallsBackToSSE(again) {
+	if again != nil && !failure.FallsBackToSSE(again) {
 		// What the preferred era said is the better explanation.
 		return nil, err
 	}

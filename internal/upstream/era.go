@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
@@ -44,7 +45,7 @@ func (u *Upstream) baseSpec() spec {
 func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error) {
 	modern, err := u.probeHTTP(ctx, s, sp, mcp.Modern)
 	switch {
-	case err != nil && (httpclient.NotSent(err) || isAuth(err) || ctx.Err() != nil):
+	case err != nil && (httpclient.NotSent(err) || failure.IsAuth(err) || ctx.Err() != nil):
 		return nil, err
 	case err != nil:
 		return nil, nil
@@ -59,7 +60,7 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 	// Some servers name the modern versions alone and accept initialize too.
 	legacy, err := u.probeHTTP(ctx, s, sp, mcp.Legacy)
 	if err != nil {
-		if answersOtherEra(err) {
+		if failure.AnswersOtherEra(err) {
 			once{u}.learn(memory.Modern)
 		}
 		return modern, nil
@@ -76,7 +77,7 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 // probeHTTP opens a connection in one era, if that takes no longer than it
 // takes a server that knows the era.
 func (u *Upstream) probeHTTP(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, tooLate(eraProbe))
+	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, failure.TooLate(eraProbe))
 	defer cancel()
 	return u.connectHTTPEra(ctx, s, sp, era)
 }

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
@@ -41,10 +42,10 @@ func (g *Greeting) Set(c *Caller) {
 func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) {
 	l.offer = sp.offer
 	limit := u.greetLimit()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLate(limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, failure.TooLate(limit))
 	defer cancel()
 	defer func() {
-		if err != nil && errors.Is(context.Cause(ctx), errHandshake) {
+		if err != nil && errors.Is(context.Cause(ctx), failure.ErrSlow) {
 			u.opt.Hits.Add("handshake")
 		}
 	}()
@@ -61,7 +62,7 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 		return err
 	}
 	err = l.initialize(ctx, sp)
-	if err == nil || !sp.probe || !l.alive() || !answersOtherEra(err) {
+	if err == nil || !sp.probe || !l.alive() || !failure.AnswersOtherEra(err) {
 		return err
 	}
 	if l.discover(ctx, sp, eraProbe) == nil {
@@ -92,8 +93,6 @@ func (u *Upstream) silence(sp spec, limit time.Duration) time.Duration {
 
 var errNotModern = i18n.Errorf("none of these versions is modern", "其中没有新版协议")
 
-var errHandshake = i18n.Errorf("the server did not answer in time", "服务未及时应答")
-
 // firstFetch is how long a server may take to be greeted for the first time
 // when its command may have to download it. Ending it earlier would leave half
 // a download behind, every time anew.
@@ -110,11 +109,6 @@ func (u *Upstream) greetLimit() time.Duration {
 // never up.
 func (u *Upstream) mayDownload() bool {
 	return !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.Config().Command)
-}
-
-// tooLate is why a handshake ended, with the way out.
-func tooLate(limit time.Duration) error {
-	return i18n.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, errHandshake)
 }
 
 // await waits for the greeting, where there is one, and takes the client's
@@ -144,17 +138,6 @@ func (u *Upstream) await(ctx context.Context, sp *spec) error {
 	return nil
 }
 
-// answersOtherEra says whether a refused handshake may mean that the server
-// speaks the other era: it answered, and what it said is about the message.
-func answersOtherEra(err error) bool {
-	var wire *jsonrpc.Error
-	var status *httpclient.StatusError
-	if errors.As(err, &status) {
-		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
-	}
-	return errors.As(err, &wire)
-}
-
 // refusesModern says that a server answered server/discover as one that is not
 // modern.
 func refusesModern(err error) bool {
@@ -170,7 +153,7 @@ func (l *link) initialize(ctx context.Context, sp spec) error {
 		sp.version, sp.offer.JSON(rules, true), sp.info)
 	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodInitialize, Params: params, Back: l})
 	if err != nil {
-		return cause(ctx, err)
+		return failure.Cause(ctx, err)
 	}
 	if resp.Err != nil {
 		return resp.Err
@@ -191,13 +174,13 @@ func (l *link) initialize(ctx context.Context, sp spec) error {
 // discover opens a conversation with a modern server.
 func (l *link) discover(ctx context.Context, sp spec, patience time.Duration) error {
 	l.era = mcp.Modern
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, tooLate(patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, failure.TooLate(patience))
 	defer cancel()
 	l.version = mcp.LatestModern
 	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Info: sp.info})
 	resp, err := l.ours(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
 	if err != nil {
-		return cause(ctx, err)
+		return failure.Cause(ctx, err)
 	}
 	if resp.Err != nil {
 		return resp.Err
@@ -225,14 +208,6 @@ func (l *link) describe(result, info []byte) {
 	if l.hasTasks() {
 		l.up.tasks.Store(true)
 	}
-}
-
-// cause prefers the reason why a context ended to the bare fact.
-func cause(ctx context.Context, err error) error {
-	if c := context.Cause(ctx); c != nil && errors.Is(err, ctx.Err()) {
-		return c
-	}
-	return err
 }
 
 func unquote(raw []byte) (string, bool) {

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/listen"
 )
 
@@ -176,7 +177,7 @@ func (l *link) sweep() {
 		case err == nil:
 		case k.overdue == 0:
 			k.overdue = now
-			l.up.opt.Hits.Add(map[bool]string{true: "callTotal", false: "callIdle"}[err == errLong])
+			l.up.opt.Hits.Add(map[bool]string{true: "callTotal", false: "callIdle"}[err == failure.ErrLong])
 			k.abort(err)
 		case time.Duration(now-k.overdue) > stuckAfter:
 			l.unblock()

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -41,7 +42,7 @@ func (l *link) loadFeatures(ctx context.Context) error {
 // fetch returns the features with the given lists fetched anew and the others
 // taken from old.
 func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*catalog.Features, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.up.limits.Handshake, errHandshake)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.up.limits.Handshake, failure.ErrSlow)
 	defer cancel()
 	var draft catalog.Features
 	if old != nil {
@@ -111,7 +112,7 @@ func (l *link) pages(ctx context.Context, method string) ([][]byte, error) {
 	for range maxPages {
 		resp, err := l.ask(ctx, method, params)
 		if err != nil && (resp == nil || resp.Err == nil) {
-			return nil, cause(ctx, err)
+			return nil, failure.Cause(ctx, err)
 		}
 		if resp.Err != nil {
 			if resp.Err.Code == jsonrpc.CodeMethodNotFound {
@@ -144,7 +145,7 @@ func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.
 		params = nil
 	}
 	resp, err := l.ours(ctx, &jsonrpc.Request{Method: method, Params: params, Back: l})
-	if lost := refusal(err); lost != nil && l.era == mcp.Legacy && statusOf(err) != http.StatusTooManyRequests && statusOf(err) != http.StatusServiceUnavailable {
+	if lost := failure.Refusal(err); lost != nil && l.era == mcp.Legacy && failure.StatusOf(err) != http.StatusTooManyRequests && failure.StatusOf(err) != http.StatusServiceUnavailable {
 		l.finish(err)
 	}
 	return resp, err

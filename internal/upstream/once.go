@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
@@ -127,7 +128,7 @@ func (o once) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
 			o.background.Go(func() { accompany(l, o.opt.Placer) })
 			return l, nil
 		}
-		if !errors.Is(err, errMoved) && refusal(err) == nil && (spot.Here || !httpclient.NotSent(err)) {
+		if !errors.Is(err, errMoved) && failure.Refusal(err) == nil && (spot.Here || !httpclient.NotSent(err)) {
 			return nil, err
 		}
 		retry := time.NewTimer(onceRetry)

@@ -45,7 +45,7 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 		var err error
 		if l, err = s.get(ctx, sp); err != nil {
 			release()
-			return nil, nil, u.unavailable(ctx, err)
+			return nil, nil, u.report.Unavailable(ctx, err)
 		}
 	}
 	return l, release, nil
@@ -113,7 +113,7 @@ func (u *Upstream) lease(ctx context.Context, c *Caller, b binding) (*link, func
 	l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
 	if err != nil {
 		give()
-		return nil, nil, u.unavailable(ctx, err)
+		return nil, nil, u.report.Unavailable(ctx, err)
 	}
 	return l, give, nil
 }

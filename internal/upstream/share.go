@@ -83,7 +83,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 	if s := u.modernSlot(ctx, c); s != nil {
 		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
 		if !refusesModern(err) {
-			return l, func() {}, u.unavailable(ctx, err)
+			return l, func() {}, u.report.Unavailable(ctx, err)
 		}
 		// It spoke both eras when it was last asked. It was replaced since.
 		once{u}.learn(memory.Legacy)
@@ -129,7 +129,7 @@ func (u *Upstream) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) 
 		return l, nil
 	}
 	l, err := s.get(ctx, u.specFor(c, era))
-	return l, u.unavailable(ctx, err)
+	return l, u.report.Unavailable(ctx, err)
 }
 
 // primaryIsModern says whether the server turned out to speak the modern era

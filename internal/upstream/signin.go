@@ -1,11 +1,9 @@
 package upstream
 
 import (
-	"errors"
 	"net/http"
 
 	"mcp-all-in-one/internal/mcphttp/httpclient"
-	"mcp-all-in-one/internal/oauth"
 )
 
 // roundTripper carries the requests of one connection: with the token of the
@@ -44,13 +42,4 @@ func (u *Upstream) SignedIn() {
 	if state, _ := u.State(); state == SignIn {
 		u.Restart()
 	}
-}
-
-// wantsSignIn returns err as the sign-in that would help, nil when none would.
-func wantsSignIn(err error) *oauth.SignInError {
-	var signIn *oauth.SignInError
-	if errors.As(err, &signIn) {
-		return signIn
-	}
-	return nil
 }

@@ -2,10 +2,8 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,10 +14,10 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/backoff"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -111,9 +109,9 @@ func (u *Upstream) Refused() error {
 	state, reason := u.State()
 	switch state {
 	case Unconfigured:
-		return u.authFailure(0, nil)
+		return u.report.Auth(0, nil)
 	case SignIn:
-		return u.authFailure(statusOf(reason), reason)
+		return u.report.Auth(failure.StatusOf(reason), reason)
 	}
 	return nil
 }
@@ -192,23 +190,7 @@ func (u *Upstream) reportIssues(method string, issues []catalog.Issue) {
 
 // pause waits as long as a server that is busy asks for, bounded.
 func (l *link) pause(ctx context.Context, err error) {
-	backoff.Wait(ctx, max(backoff.Spread(backoff.Base), retryAfter(err)))
-}
-
-// retryAfter is how long a server asks us to stay away, within reason.
-func retryAfter(err error) time.Duration {
-	var status *httpclient.StatusError
-	if !errors.As(err, &status) {
-		return 0
-	}
-	text := status.Header.Get("Retry-After")
-	if s, err := strconv.Atoi(text); err == nil {
-		return max(0, min(time.Duration(s)*time.Second, backoff.Cap))
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, min(time.Until(at), backoff.Cap))
-	}
-	return 0
+	backoff.Wait(ctx, max(backoff.Spread(backoff.Base), failure.RetryAfter(err)))
 }
 
 // messageRing keeps the last log messages of a server, raw.

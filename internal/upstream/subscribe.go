@@ -63,7 +63,7 @@ func (u *Upstream) Subscribe(ctx context.Context, c *Caller, uri string, who lis
 	if err != nil || resp.Err != nil {
 		l.slot.subs.Remove(uri, who)
 	}
-	return resp, u.failure(ctx, l, err)
+	return resp, u.report.Failure(ctx, err, l.ending)
 }
 
 // Unsubscribe undoes Subscribe.
@@ -81,7 +81,7 @@ func (u *Upstream) Unsubscribe(ctx context.Context, c *Caller, uri string, who l
 		return emptyResult(), nil
 	}
 	resp, err := l.ask(ctx, mcp.MethodUnsubscribe, uriParams(uri))
-	return resp, u.failure(ctx, l, err)
+	return resp, u.report.Failure(ctx, err, l.ending)
 }
 
 func emptyResult() *jsonrpc.Response { return &jsonrpc.Response{Result: []byte(`{}`)} }

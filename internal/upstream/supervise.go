@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/backoff"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A State is where an upstream is in its life.
@@ -68,7 +69,7 @@ func (u *Upstream) supervise() {
 			}
 		}
 		ends = recent(ends)
-		if o := (once{u}); o.on() && (errors.Is(err, errMoved) || isRefusal(err)) {
+		if o := (once{u}); o.on() && (errors.Is(err, errMoved) || failure.IsRefusal(err)) {
 			o.shift(l)
 			continue
 		}
@@ -125,7 +126,7 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 	switch {
 	case !cfg.Restart:
 		return Failed, 0
-	case isAuth(err):
+	case failure.IsAuth(err):
 		return SignIn, backoff.Cap
 	case endsInWindow > max(crashLimit, cfg.Retries):
 		return CrashLooping, backoff.Spread(backoff.Cap)
@@ -138,7 +139,7 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 	if u.transport() == config.TypeStdio {
 		return state, backoff.Jitter(pause)
 	}
-	return state, max(backoff.Spread(pause), retryAfter(err))
+	return state, max(backoff.Spread(pause), failure.RetryAfter(err))
 }
 
 // rest waits before the next attempt; a person may end the wait. It says
@@ -275,16 +276,16 @@ func (u *Upstream) waitPrimary(ctx context.Context) (*link, error) {
 			}
 		case Restarting:
 		default:
-			return nil, u.unavailable(ctx, reason)
+			return nil, u.report.Unavailable(ctx, reason)
 		}
 		select {
 		case <-moved:
 		case <-patience:
-			return nil, u.unavailable(ctx, orStarting(reason))
+			return nil, u.report.Unavailable(ctx, orStarting(reason))
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-u.life.Done():
-			return nil, u.unavailable(ctx, errStopped)
+			return nil, u.report.Unavailable(ctx, errStopped)
 		}
 	}
 }

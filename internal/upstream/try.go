@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
@@ -26,15 +27,15 @@ func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*
 	defer place.Leave()
 	resp, err, ran := u.try(ctx, c, req)
 	for range (once{u}).tries() {
-		if err == nil || ran || !isRefusal(err) {
+		if err == nil || ran || !failure.IsRefusal(err) {
 			return resp, err
 		}
 		// The server said that it did not run, so sending it once more is not
 		// a second run.
 		resp, err, ran = u.try(ctx, c, req)
 	}
-	if err != nil && !ran && isRefusal(err) {
-		err = u.failure(ctx, nil, err)
+	if err != nil && !ran && failure.IsRefusal(err) {
+		err = u.report.Failure(ctx, err, nil)
 	}
 	return resp, err
 }
@@ -49,14 +50,14 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	defer release()
 	resp, err = l.call(ctx, c, req)
 	if err == nil && l.there() && hasLeft(l, resp) {
-		err = &lost{errMoved}
+		err = &failure.Lost{Err: errMoved}
 		l.refused(ctx, err)
 		return nil, err, false
 	}
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
 		// It was replaced by one that speaks other versions: greet it anew.
 		once{u}.learn(memory.Unknown)
-		err = &lost{resp.Err}
+		err = &failure.Lost{Err: resp.Err}
 		l.refused(ctx, err)
 		return nil, err, false
 	}
@@ -69,21 +70,21 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	if errors.Is(err, errTaken) {
 		return nil, err, false
 	}
-	if lost := refusal(err); lost != nil {
+	if lost := failure.Refusal(err); lost != nil {
 		l.refused(ctx, lost)
 		u.checkPrimary(l, lost)
 		return nil, lost, false
 	}
-	if statusOf(err) == http.StatusUnauthorized {
+	if failure.StatusOf(err) == http.StatusUnauthorized {
 		l.finish(err) // the next caller learns it from the state
 	}
-	return nil, u.failure(ctx, l, err), true
+	return nil, u.report.Failure(ctx, err, l.ending), true
 }
 
 // refused reacts to a server that turned a request away: an unknown session is
 // lost for good, the rest is worth a moment.
 func (l *link) refused(ctx context.Context, err error) {
-	switch statusOf(err) {
+	switch failure.StatusOf(err) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		l.pause(ctx, err)
 	default:
@@ -93,7 +94,7 @@ func (l *link) refused(ctx context.Context, err error) {
 
 // errTaken means that the connection was given to another client before the
 // call was sent.
-var errTaken error = &lost{i18n.Errorf("the connection now belongs to another client", "该连接已归另一个客户端使用")}
+var errTaken error = &failure.Lost{Err: i18n.Errorf("the connection now belongs to another client", "该连接已归另一个客户端使用")}
 
 // checkPrimary asks on the primary connection whether the server still knows it,
 // where it does not know another one of ours: a server that was restarted may
@@ -144,7 +145,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	if k.token != 0 && !followed {
 		k.finishProgress()
 	}
-	return resp, cause(ctx, err)
+	return resp, failure.Cause(ctx, err)
 }
 
 // send sends a request; an answer is an answer whatever HTTP status it came
@@ -158,7 +159,7 @@ func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 		// The tool's schema changed: its headers must be made anew.
 		l.refresh.mark(kindTools)
 	}
-	if refusal(err) != nil && !(l.era == mcp.Modern && statusOf(err) == http.StatusNotFound) || isAuth(err) {
+	if failure.Refusal(err) != nil && !(l.era == mcp.Modern && failure.StatusOf(err) == http.StatusNotFound) || failure.IsAuth(err) {
 		return nil, err
 	}
 	return resp, nil

@@ -23,6 +23,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
 	"mcp-all-in-one/internal/upstream/queue"
@@ -116,6 +117,7 @@ type Upstream struct {
 	withheld []string
 	noise    string // the first line on its standard output that was no message
 	pins     *pin.Checker
+	report   failure.Reporter
 	issues   map[string][]catalog.Issue
 }
 
@@ -133,6 +135,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 		queue:   queue.New(cfg.Name, opt.Limits, opt.Hits),
 	}
 	u.config.Store(cfg)
+	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
 	u.carrier = newCarrier(opt)
 	u.pins = pin.New(opt.Pins, cfg.ID())
 	u.life, u.kill = context.WithCancel(life)
