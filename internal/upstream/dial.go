@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/modern"
 )
 
 // A spec says how a connection is to be opened.
@@ -156,7 +157,7 @@ func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, err
 		return nil, err
 	}
 	l := u.newLink(s, sp)
-	stream, err := httpclient.DialSSE(ctx, u.clientOptions(l, false))
+	stream, err := httpclient.DialSSE(ctx, u.clientOptions(l, mcp.Legacy))
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 
 func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
 	l := u.newLink(s, sp)
-	client := httpclient.NewClient(u.clientOptions(l, era == mcp.Modern))
+	client := httpclient.NewClient(u.clientOptions(l, era))
 	l.peer = client
 	l.closer = func(ctx context.Context) { client.Close(ctx) }
 	sp.era, sp.probe = era, false
@@ -219,11 +220,14 @@ func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp
 // speaks outside any call.
 const streamWait = 100 * time.Millisecond
 
-func (u *Upstream) clientOptions(l *link, modern bool) httpclient.ClientOptions {
+func (u *Upstream) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
+	headers := func(tool string, arguments []byte) http.Header {
+		return modern.ParamHeaders(l.slot.features.Load(), tool, arguments)
+	}
 	if l.there() {
 		return httpclient.ClientOptions{
-			URL: l.spot.URL, Header: make(http.Header), Transport: l.spot.Transport, Handler: l, Modern: modern,
-			MaxMessage: u.limits.ServerMessage, Log: u.log, ParamHeaders: l.paramHeaders, OnDown: func(err error) { l.finish(err) },
+			URL: l.spot.URL, Header: make(http.Header), Transport: l.spot.Transport, Handler: l, Modern: era == mcp.Modern,
+			MaxMessage: u.limits.ServerMessage, Log: u.log, ParamHeaders: headers, OnDown: l.finish,
 		}
 	}
 	header := make(http.Header)
@@ -231,10 +235,9 @@ func (u *Upstream) clientOptions(l *link, modern bool) httpclient.ClientOptions 
 		header.Set(name, value.Reveal())
 	}
 	return httpclient.ClientOptions{
-		URL: u.Config().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: modern,
+		URL: u.Config().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: era == mcp.Modern,
 		MaxMessage: u.limits.ServerMessage, Log: u.log,
-		ParamHeaders: l.paramHeaders,
-		OnDown:       func(err error) { l.finish(err) },
+		ParamHeaders: headers, OnDown: l.finish,
 	}
 }
 

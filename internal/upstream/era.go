@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -12,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/modern"
 )
 
 // baseSpec is how the primary connection is opened.
@@ -180,9 +180,7 @@ func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
 		return false
 	}
 	defer resp.Release()
-	return slices.ContainsFunc(slices.Collect(jsonrpc.Elements(jsonrpc.Get(resp.Result, "supportedVersions"))), func(raw []byte) bool {
-		return strings.Trim(string(raw), `"`) == mcp.LatestModern
-	})
+	return slices.Contains(modern.Versions(jsonrpc.Get(resp.Result, "supportedVersions")), mcp.LatestModern)
 }
 
 // setLevel tells a legacy server what its caller wants to hear, when that

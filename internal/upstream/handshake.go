@@ -15,6 +15,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/modern"
 )
 
 // A Greeting is what the only client of a stdio session says about itself. Its
@@ -186,12 +187,7 @@ func (l *link) discover(ctx context.Context, sp spec, patience time.Duration) er
 		return resp.Err
 	}
 	defer resp.Release()
-	var speaks []string
-	for v := range jsonrpc.Elements(jsonrpc.Get(resp.Result, "supportedVersions")) {
-		if s, ok := unquote(v); ok {
-			speaks = append(speaks, s)
-		}
-	}
+	speaks := modern.Versions(jsonrpc.Get(resp.Result, "supportedVersions"))
 	if !slices.Contains(speaks, mcp.LatestModern) {
 		return i18n.Errorf("the server speaks %v: %w", "服务支持 %v：%w", speaks, errNotModern)
 	}
@@ -208,11 +204,4 @@ func (l *link) describe(result, info []byte) {
 	if l.hasTasks() {
 		l.up.tasks.Store(true)
 	}
-}
-
-func unquote(raw []byte) (string, bool) {
-	if len(raw) < 2 || raw[0] != '"' {
-		return "", false
-	}
-	return jsonrpc.GetString(append(append([]byte(`{"s":`), raw...), '}'), "s")
 }

@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/modern"
 )
 
 // Call asks the server on behalf of c. It ends exactly once: with the server's
@@ -62,7 +63,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 		return nil, err, false
 	}
 	if err == nil {
-		if l.era == mcp.Modern && req.Method == mcp.MethodToolsCall && asksOldWay(resp) {
+		if l.era == mcp.Modern && req.Method == mcp.MethodToolsCall && modern.AsksOldWay(resp) {
 			u.noteOldWay()
 		}
 		return resp, nil, true
@@ -131,7 +132,7 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	case l.era == mcp.Modern && c.Era == mcp.Legacy:
 		params, bridged = l.withMeta(params, c), true
 	case l.era == mcp.Legacy && c.Era == mcp.Modern:
-		params = withoutMeta(params)
+		params = modern.WithoutMeta(params)
 		if err := l.setLevel(ctx, c.LogLevel); err != nil {
 			return nil, err
 		}
@@ -139,7 +140,16 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
 	resp, err := l.send(ctx, &k.sent)
 	if err == nil && (bridged || c.Rounds && l.era == mcp.Modern) {
-		resp, err = l.rounds(ctx, k, req.Method, params, resp)
+		rounds := modern.Rounds{
+			Server: l.up.name,
+			Ask: func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+				return k.Handle(ctx, l.peer, req)
+			},
+			Send: func(ctx context.Context, params []byte) (*jsonrpc.Response, error) {
+				return l.send(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: k.sent.Trip})
+			},
+		}
+		resp, err = rounds.Run(ctx, params, resp)
 	}
 	followed := err == nil && resp.Err == nil && l.era == mcp.Legacy && l.follow(k, req, resp)
 	if k.token != 0 && !followed {
@@ -165,17 +175,22 @@ func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 	return resp, nil
 }
 
-// ours sends a request, and once more when the server refused our version of the
-// modern era and yet names it among those that it speaks.
+// ours sends a request in the era of the connection.
 func (l *link) ours(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := l.peer.Call(ctx, req)
-	if l.era != mcp.Modern || resp == nil || resp.Err == nil || resp.Err.Code != mcp.CodeVersionUnsupported {
-		return resp, err
+	if l.era == mcp.Modern {
+		return modern.Call(ctx, l.peer, req)
 	}
-	for v := range jsonrpc.Elements(jsonrpc.Get(resp.Err.Data, "supported")) {
-		if s, _ := unquote(v); s == mcp.LatestModern {
-			return l.peer.Call(ctx, req)
-		}
+	return l.peer.Call(ctx, req)
+}
+
+// withMeta adds what every request to a modern server carries.
+func (l *link) withMeta(params []byte, c *Caller) []byte {
+	offer, info := c.Offer, c.Info
+	if c.Era == mcp.Legacy && c.Version != "" {
+		offer = offer.For(mcp.Rules(c.Version))
 	}
-	return resp, err
+	if len(info) == 0 {
+		info = l.up.opt.Info
+	}
+	return modern.WithMeta(params, offer, info, c.LogLevel)
 }
