@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
 )
@@ -92,6 +93,7 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 func (u *Upstream) newLink(s *slot, sp spec) *link {
 	l := &link{up: u, slot: s, offer: sp.offer, done: make(chan struct{}), spot: sp.spot}
 	l.refresh.link = l
+	l.calls = inflight.New(l, &u.calls)
 	return l
 }
 

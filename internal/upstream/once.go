@@ -246,19 +246,13 @@ func letFinish(ctx context.Context, l *link) {
 	defer cancel()
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
-	for l.busy() {
+	for l.calls.Busy() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-func (l *link) busy() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first != nil
 }
 
 // hasLeft says that another replica did not run a call, because the server is

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/inflight"
 )
 
 const (
@@ -32,7 +33,7 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 		u.background.Go(func() { old.close(u.life) })
 	}
 	release := func() {
-		s.used.Store(ticks())
+		s.used.Store(inflight.Ticks())
 		s.users.Add(-1)
 	}
 	l := s.current()
@@ -84,7 +85,7 @@ func (u *Upstream) reap(key string, s *slot) {
 		u.mu.Unlock()
 		return
 	}
-	left := poolIdle - time.Duration(ticks()-s.used.Load())
+	left := poolIdle - time.Duration(inflight.Ticks()-s.used.Load())
 	if !s.unused() || left > 0 {
 		u.mu.Unlock()
 		time.AfterFunc(max(left, poolIdle/10), func() { u.reap(key, s) })

@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
 )
 
@@ -97,7 +98,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 	}
 	if b == (binding{}) {
 		l, err := u.waitPrimary(ctx)
-		if err != nil || l.serves(c) {
+		if err != nil || l.calls.Serves(c) {
 			return l, func() {}, err
 		}
 		b = c.rebind(u)
@@ -116,7 +117,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		l, err := u.linkOf(ctx, s, c, mcp.Legacy)
 		return l, func() {}, err
 	}
-	if !b.together && canAsk(method) {
+	if !b.together && inflight.CanAsk(method) {
 		return u.lease(ctx, c, b)
 	}
 	return u.pooled(ctx, c, b)
@@ -141,11 +142,6 @@ func (u *Upstream) primaryIsModern(ctx context.Context) bool {
 	}
 	l := u.primary.link.Load()
 	return l != nil && l.era == mcp.Modern
-}
-
-// canAsk says whether a server may ask while it works on this method.
-func canAsk(method string) bool {
-	return method == mcp.MethodToolsCall || method == mcp.MethodPromptsGet || method == mcp.MethodResourcesRead
 }
 
 func (u *Upstream) slot(key string, init func(*slot)) *slot {

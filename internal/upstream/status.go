@@ -214,9 +214,6 @@ func (r *messageRing) add(raw []byte) {
 	r.next = (r.next + 1) % ringSize
 }
 
-// logged keeps a log message of the server.
-func (u *Upstream) logged(params []byte) { u.messages.add(params) }
-
 // Messages returns the last log messages of the server, oldest first, raw.
 func (u *Upstream) Messages() [][]byte {
 	r := &u.messages

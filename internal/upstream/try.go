@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
 )
@@ -122,9 +123,13 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 		}
 		ctx = withClient(ctx, c)
 	}
-	ctx, k, params := l.begin(ctx, c, req)
-	defer l.end(k)
-	if !l.slot.exclusive && !l.slot.exact && !l.serves(c) {
+	k := &inflight.Call{Client: c, Idle: l.up.idleFor(req)}
+	if c.Peer {
+		k.Remote = ClientFrom(ctx)
+	}
+	ctx, params := l.calls.Begin(ctx, l.peer, k, req, l.era != c.Era)
+	defer l.calls.End(k)
+	if !l.slot.exclusive && !l.slot.exact && !l.calls.Serves(c) {
 		return nil, errTaken
 	}
 	bridged := false
@@ -137,8 +142,8 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 			return nil, err
 		}
 	}
-	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
-	resp, err := l.send(ctx, &k.sent)
+	k.Sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
+	resp, err := l.send(ctx, &k.Sent)
 	if err == nil && (bridged || c.Rounds && l.era == mcp.Modern) {
 		rounds := modern.Rounds{
 			Server: l.up.name,
@@ -146,14 +151,14 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 				return k.Handle(ctx, l.peer, req)
 			},
 			Send: func(ctx context.Context, params []byte) (*jsonrpc.Response, error) {
-				return l.send(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: k.sent.Trip})
+				return l.send(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: k.Sent.Trip})
 			},
 		}
 		resp, err = rounds.Run(ctx, params, resp)
 	}
-	followed := err == nil && resp.Err == nil && l.era == mcp.Legacy && l.follow(k, req, resp)
-	if k.token != 0 && !followed {
-		k.finishProgress()
+	followed := err == nil && resp.Err == nil && l.era == mcp.Legacy && l.calls.Follow(k, req, resp)
+	if !followed {
+		k.FinishProgress()
 	}
 	return resp, failure.Cause(ctx, err)
 }

@@ -24,6 +24,7 @@ import (
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
 	"mcp-all-in-one/internal/upstream/queue"
@@ -111,7 +112,7 @@ type Upstream struct {
 	grace    *time.Timer // ends what a server that is down still has listed
 	counts   map[string]int64
 
-	flow     flow
+	calls    inflight.Server
 	queue    *queue.Queue
 	messages messageRing
 	withheld []string
@@ -136,6 +137,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	}
 	u.config.Store(cfg)
 	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
+	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
 	u.carrier = newCarrier(opt)
 	u.pins = pin.New(opt.Pins, cfg.ID())
 	u.life, u.kill = context.WithCancel(life)
