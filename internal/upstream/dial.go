@@ -14,6 +14,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
@@ -21,11 +22,9 @@ import (
 
 // A spec says how a connection is to be opened.
 type spec struct {
-	era     mcp.Era
-	probe   bool   // the era is not known: ask
-	version string // proposed to a legacy server
-	offer   mcp.Offer
-	info    []byte // raw clientInfo
+	era   mcp.Era
+	probe bool // the era is not known: ask
+	hello greet.Hello
 	// greeting, when set, is waited for before the server is greeted: it says
 	// what the only client offers.
 	greeting *Greeting
@@ -91,7 +90,7 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 }
 
 func (u *Upstream) newLink(s *slot, sp spec) *link {
-	l := &link{up: u, slot: s, offer: sp.offer, done: make(chan struct{}), spot: sp.spot}
+	l := &link{up: u, slot: s, offer: sp.hello.Offer, done: make(chan struct{}), spot: sp.spot}
 	l.refresh.link = l
 	l.calls = inflight.New(l, &u.calls)
 	return l

@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
 )
@@ -17,11 +18,11 @@ import (
 // baseSpec is how the primary connection is opened.
 func (u *Upstream) baseSpec() spec {
 	sp := spec{
-		era: mcp.Legacy, probe: true, version: mcp.LatestLegacy,
-		offer: mcp.Everything, info: u.opt.Info, greeting: u.opt.Greeting,
+		era: mcp.Legacy, probe: true, greeting: u.opt.Greeting,
+		hello: greet.Hello{Version: mcp.LatestLegacy, Offer: mcp.Everything, Info: u.opt.Info},
 	}
 	if u.byOffer() {
-		sp.offer = mcp.Offer{}
+		sp.hello.Offer = mcp.Offer{}
 	}
 	switch p := u.Config().Protocol; {
 	case p == "" || p == "auto":
@@ -33,7 +34,7 @@ func (u *Upstream) baseSpec() spec {
 	case p == "legacy":
 		sp.probe = false
 	default:
-		sp.probe, sp.version = false, p
+		sp.probe, sp.hello.Version = false, p
 	}
 	return sp
 }
@@ -49,7 +50,7 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 		return nil, err
 	case err != nil:
 		return nil, nil
-	case slices.ContainsFunc(modern.speaks, isLegacyVersion):
+	case modern.said.SpeaksLegacy():
 		once{u}.learn(memory.Both)
 		if sp.era == mcp.Modern {
 			return modern, nil
@@ -80,11 +81,6 @@ func (u *Upstream) probeHTTP(ctx context.Context, s *slot, sp spec, era mcp.Era)
 	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, failure.TooLate(eraProbe))
 	defer cancel()
 	return u.connectHTTPEra(ctx, s, sp, era)
-}
-
-func isLegacyVersion(date string) bool {
-	v, ok := mcp.Lookup(date)
-	return ok && v.Era == mcp.Legacy
 }
 
 func otherEra(e mcp.Era) mcp.Era {
@@ -174,7 +170,7 @@ func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
 		m.close(ctx)
 		return true
 	}
-	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Era: mcp.Modern})
+	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.hello.Offer, Era: mcp.Modern})
 	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params})
 	if err != nil || resp.Err != nil {
 		return false
@@ -186,7 +182,7 @@ func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
 // setLevel tells a legacy server what its caller wants to hear, when that
 // differs from what it was told last.
 func (l *link) setLevel(ctx context.Context, level string) error {
-	if level == "" || !l.has("logging") {
+	if level == "" || !l.said.Has("logging") {
 		return nil
 	}
 	l.levelMu.Lock()

@@ -10,27 +10,23 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/listen"
 )
 
 // A link is one connection to one server, from the handshake to its end.
 type link struct {
-	up      *Upstream
-	slot    *slot
-	peer    jsonrpc.Peer
-	closer  func(ctx context.Context) // ends the connection and waits
-	spot    *Spot                     // where the server was, when it runs once in a cluster
-	grace   time.Duration             // how long its calls may go on after it moved; read after done
-	child   *stdio.Child              // nil over HTTP
-	era     mcp.Era
-	version string
-	offer   mcp.Offer
-
-	capabilities []byte // raw, as the server declared them
-	info         []byte // raw serverInfo
-	instructions string
-	speaks       []string // every version that the server says it speaks
+	up     *Upstream
+	slot   *slot
+	peer   jsonrpc.Peer
+	closer func(ctx context.Context) // ends the connection and waits
+	spot   *Spot                     // where the server was, when it runs once in a cluster
+	grace  time.Duration             // how long its calls may go on after it moved; read after done
+	child  *stdio.Child              // nil over HTTP
+	era    mcp.Era
+	offer  mcp.Offer
+	said   greet.Server
 
 	loaded  *catalog.Features // what it offered when it was opened
 	refresh refresher
@@ -60,12 +56,6 @@ func (l *link) alive() bool {
 	default:
 		return true
 	}
-}
-
-// has says whether the server declared a capability.
-func (l *link) has(path ...string) bool {
-	raw := jsonrpc.Get(l.capabilities, path...)
-	return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n'
 }
 
 func (l *link) close(ctx context.Context) {

@@ -48,8 +48,8 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 	if old != nil {
 		draft = catalog.Features{Tools: old.Tools, Prompts: old.Prompts, Resources: old.Resources, Templates: old.Templates}
 	}
-	draft.Instructions = l.up.pinnedInstructions(l.instructions)
-	draft.Capabilities = l.capabilities
+	draft.Instructions = l.up.pinnedInstructions(l.said.Instructions)
+	draft.Capabilities = l.said.Capabilities
 	lists := []struct {
 		kind   kind
 		method string
@@ -66,7 +66,7 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 	var wg sync.WaitGroup
 	errs := make([]error, len(lists))
 	for i, list := range lists {
-		if which&list.kind == 0 || !l.has(list.caps) {
+		if which&list.kind == 0 || !l.said.Has(list.caps) {
 			continue
 		}
 		wg.Go(func() {
@@ -88,7 +88,7 @@ func (l *link) fetch(ctx context.Context, which kind, old *catalog.Features) (*c
 				said = pin.Doubts(pin.SuspicionsOf(items))
 			}
 			issues = append(issues, said...)
-			if list.kind == kindTools && l.era == mcp.Modern && l.hasTasks() {
+			if list.kind == kindTools && l.era == mcp.Modern && l.said.HasTasks(l.era) {
 				items = mayBeTasks(items)
 			}
 			*list.into = items

@@ -41,7 +41,7 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 		sp := u.baseSpec()
 		if b.exact || !b.together {
 			// It stands for many clients, so it says nothing of one but the offer.
-			sp.era, sp.probe, sp.offer = mcp.Legacy, false, c.Offer
+			sp.era, sp.probe, sp.hello.Offer = mcp.Legacy, false, c.Offer
 		} // otherwise it is to one user what the primary one is to all
 		var err error
 		if l, err = s.get(ctx, sp); err != nil {

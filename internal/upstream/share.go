@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/memory"
 )
@@ -83,7 +84,7 @@ func slotKey(b binding, c *Caller) string {
 func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
 		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
-		if !refusesModern(err) {
+		if !greet.RefusesModern(err) {
 			return l, func() {}, u.report.Unavailable(ctx, err)
 		}
 		// It spoke both eras when it was last asked. It was replaced since.
@@ -163,12 +164,12 @@ func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
 	sp.era, sp.probe = era, false
-	sp.offer = c.Offer
+	sp.hello.Offer = c.Offer
 	if len(c.Info) > 0 && c.Session != "" {
-		sp.info = c.Info
+		sp.hello.Info = c.Info
 	}
 	if c.Era == mcp.Legacy && c.Version != "" {
-		sp.version = mcp.Rules(c.Version).Date
+		sp.hello.Version = mcp.Rules(c.Version).Date
 	}
 	return sp
 }

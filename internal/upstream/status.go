@@ -80,8 +80,8 @@ func (u *Upstream) Status() Status {
 	u.mu.Unlock()
 	if l := u.primary.current(); l != nil {
 		s.Connections++
-		s.Version, s.Era, s.Speaks = l.version, l.era.String(), l.speaks
-		s.ServerInfo, s.Capabilities, s.Instructions = l.info, l.capabilities, l.instructions
+		s.Version, s.Era, s.Speaks = l.said.Version, l.era.String(), l.said.Speaks
+		s.ServerInfo, s.Capabilities, s.Instructions = l.said.Info, l.said.Capabilities, l.said.Instructions
 		if l.child != nil {
 			s.PID = l.child.PID()
 		}
@@ -283,7 +283,7 @@ func itemRules(set map[string]config.Policy) catalog.Rules {
 // is none.
 func (u *Upstream) Protocol() string {
 	if l := u.primary.link.Load(); l != nil {
-		return l.version
+		return l.said.Version
 	}
 	return ""
 }
@@ -291,8 +291,8 @@ func (u *Upstream) Protocol() string {
 // ServerInfo is what the first of some servers that is known says of itself.
 func ServerInfo(servers []*Upstream, unknown []byte) []byte {
 	for _, u := range servers {
-		if l := u.primary.current(); l != nil && l.info != nil {
-			return l.info
+		if l := u.primary.current(); l != nil && l.said.Info != nil {
+			return l.said.Info
 		}
 	}
 	return unknown

@@ -175,7 +175,7 @@ func (u *Upstream) up(l *link) {
 	u.greeted.Store(true)
 	u.lastDown = ""
 	u.setState(Ready, nil)
-	u.log.Info("upstream connected", "version", l.version)
+	u.log.Info("upstream connected", "version", l.said.Version)
 }
 
 // down notes that there is no connection. What the server offered stays

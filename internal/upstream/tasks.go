@@ -9,15 +9,6 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
-// hasTasks says whether the tools of the server may run as tasks, in the dialect
-// of the era of this connection.
-func (l *link) hasTasks() bool {
-	if l.era == mcp.Modern {
-		return l.has("extensions", mcp.TasksExtension)
-	}
-	return l.has("tasks")
-}
-
 // HasTasks says whether the server was seen to have tasks, in either dialect.
 func (u *Upstream) HasTasks() bool { return u.tasks.Load() }
 
@@ -29,7 +20,7 @@ func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 	}
 	if s := u.modernSlot(ctx, c); s != nil {
 		l := s.current()
-		return mcp.Modern, l == nil || l.hasTasks()
+		return mcp.Modern, l == nil || l.said.HasTasks(l.era)
 	}
 	l := u.legacySide(ctx, c)
 	if s := u.slotOf(c); l == nil && s != nil {
@@ -41,7 +32,7 @@ func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 	if l == nil {
 		return mcp.Legacy, false
 	}
-	return l.era, l.hasTasks()
+	return l.era, l.said.HasTasks(l.era)
 }
 
 // mayBeTasks says of each tool of a modern server what clients of 2025-11-25
