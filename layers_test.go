@@ -74,7 +74,7 @@ var layers = map[string][]string{
 	"catalog/fit":        {"jsonschema", "jsonrpc"},
 	"catalog/signature":  {"spelling", "jsonschema", "jsonrpc"},
 	"catalog":            {"spelling", "jsonschema", "jsonrpc", "mcp", "config", "definition", "catalog/fit", "catalog/signature"},
-	"upstream/pin":       {"catalog", "definition", "jsonrpc", "record"},
+	"upstream/pin":       {"catalog", "config", "definition", "jsonrpc", "record"},
 	"upstream/backoff":   {},
 	"upstream/failure":   {"upstream/backoff", "config", "jsonrpc", "mcp", "mcphttp/httpclient", "mcphttp/sse", "oauth"},
 	"upstream/greet":     {"upstream/failure", "upstream/modern", "jsonrpc", "mcp", "mcphttp/httpclient"},

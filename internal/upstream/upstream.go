@@ -73,8 +73,7 @@ type Lock interface {
 	// Hold makes a command what was locked, or says why the server does not
 	// start. cmd is nil for a server over HTTP.
 	Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) error
-	// Allows says whether a definition is the one that was locked.
-	Allows(s *config.Server, kind, name, fingerprint string) bool
+	pin.Lock
 }
 
 // An Upstream is one configured server of one schema.
@@ -139,7 +138,7 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
 	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
 	u.carrier = newCarrier(opt)
-	u.pins = pin.New(opt.Pins, cfg.ID())
+	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
 	u.life, u.kill = context.WithCancel(life)
 	u.primary = &slot{up: u, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	return u
