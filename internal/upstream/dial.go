@@ -91,7 +91,7 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 
 func (u *Upstream) newLink(s *slot, sp spec) *link {
 	l := &link{up: u, slot: s, offer: sp.hello.Offer, done: make(chan struct{}), spot: sp.spot}
-	l.refresh.link = l
+	l.refresh.Fetch = l.reload
 	l.calls = inflight.New(l, &u.calls)
 	return l
 }

@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/upstream/greet"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/listen"
+	"mcp-all-in-one/internal/upstream/lists"
 )
 
 // A link is one connection to one server, from the handshake to its end.
@@ -29,7 +30,7 @@ type link struct {
 	said   greet.Server
 
 	loaded  *catalog.Features // what it offered when it was opened
-	refresh refresher
+	refresh lists.Refresher
 	listen  *listen.Listener // a modern server's one subscription
 	levelMu sync.Mutex
 	level   string // the level that the server was told
@@ -60,7 +61,7 @@ func (l *link) alive() bool {
 
 func (l *link) close(ctx context.Context) {
 	l.calls.Stop()
-	l.refresh.stop()
+	l.refresh.Stop()
 	l.listen.Stop()
 	letFinish(ctx, l)
 	l.closer(ctx)

@@ -7,6 +7,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/lists"
 )
 
 // Handle answers a question of the server that the transport could not tie to
@@ -94,13 +95,13 @@ func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jso
 		l.up.count("progress for no call")
 		return
 	case mcp.NotificationTools:
-		l.refresh.mark(kindTools)
+		l.refresh.Mark(lists.Tools)
 		return
 	case mcp.NotificationPrompts:
-		l.refresh.mark(kindPrompts)
+		l.refresh.Mark(lists.Prompts)
 		return
 	case mcp.NotificationResources:
-		l.refresh.mark(kindResources)
+		l.refresh.Mark(lists.Resources)
 		return
 	case mcp.NotificationUpdated:
 		if l.up.calls.Passes() {

@@ -6,6 +6,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream/listen"
+	"mcp-all-in-one/internal/upstream/lists"
 )
 
 // resubscribe subscribes again on a new connection.
@@ -27,7 +28,7 @@ func (l *link) startListening() {
 	}
 	l.listen = listen.New(l.up.life, listen.Options{
 		Peer: l.peer, Params: l.listenParams, Hear: l.HandleNotification, Log: l.up.log,
-		Missed: func() { l.refresh.mark(kindAll) }, Done: l.done, Gone: l.finish,
+		Missed: func() { l.refresh.Mark(lists.All) }, Done: l.done, Gone: l.finish,
 	})
 	l.listen.Start()
 }

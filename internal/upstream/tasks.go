@@ -2,10 +2,7 @@ package upstream
 
 import (
 	"context"
-	"slices"
 
-	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
 
@@ -33,14 +30,4 @@ func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 		return mcp.Legacy, false
 	}
 	return l.era, l.said.HasTasks(l.era)
-}
-
-// mayBeTasks says of each tool of a modern server what clients of 2025-11-25
-// look for before they ask for a task. The server decides.
-func mayBeTasks(items []catalog.Item) []catalog.Item {
-	items = slices.Clone(items)
-	for i := range items {
-		items[i].Raw = jsonrpc.Set(items[i].Raw, []byte(`{"taskSupport":"optional"}`), "execution")
-	}
-	return items
 }

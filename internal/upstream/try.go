@@ -11,6 +11,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/lists"
 	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/modern"
 )
@@ -172,7 +173,7 @@ func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 	}
 	if l.era == mcp.Modern && resp.Err.Code == mcp.CodeHeaderMismatch {
 		// The tool's schema changed: its headers must be made anew.
-		l.refresh.mark(kindTools)
+		l.refresh.Mark(lists.Tools)
 	}
 	if failure.Refusal(err) != nil && !(l.era == mcp.Modern && failure.StatusOf(err) == http.StatusNotFound) || failure.IsAuth(err) {
 		return nil, err
