@@ -68,12 +68,12 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 
 // connect opens the transport and shakes hands.
 func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if u.opt.Lock != nil && u.transport() != config.TypeStdio {
+	if u.opt.Lock != nil && u.Config().Transport() != config.TypeStdio {
 		if err := u.opt.Lock.Hold(ctx, u.Config(), nil); err != nil {
 			return nil, err
 		}
 	}
-	switch u.transport() {
+	switch u.Config().Transport() {
 	case config.TypeStdio:
 		if o := (once{u}); o.on() {
 			return o.connect(ctx, s, sp)
@@ -240,14 +240,4 @@ func (u *Upstream) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions 
 		MaxMessage: u.limits.ServerMessage, Log: u.log,
 		ParamHeaders: headers, OnDown: l.finish,
 	}
-}
-
-// transport is how the server is reached; a url without a type is tried over
-// HTTP first.
-func (u *Upstream) transport() string {
-	cfg := u.Config()
-	if cfg.Type == config.TypeAuto {
-		return config.TypeHTTP
-	}
-	return cfg.Type
 }

@@ -159,8 +159,8 @@ func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
 	defer cancel()
 	sp := u.baseSpec()
 	sp.greeting, sp.probe = nil, true
-	if u.transport() != config.TypeStdio {
-		if u.transport() == config.TypeSSE {
+	if u.Config().Transport() != config.TypeStdio {
+		if u.Config().Transport() == config.TypeSSE {
 			return false
 		}
 		m, err := u.connectHTTPEra(ctx, &slot{up: u, era: mcp.Modern}, sp, mcp.Modern)

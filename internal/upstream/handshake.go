@@ -105,7 +105,7 @@ func (u *Upstream) greetLimit() time.Duration {
 // mayDownload says whether the command may be downloading the server: it was
 // never up.
 func (u *Upstream) mayDownload() bool {
-	return !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.Config().Command)
+	return !u.greeted.Load() && u.Config().Transport() == config.TypeStdio && stdio.Fetches(u.Config().Command)
 }
 
 // await waits for the greeting, where there is one, and takes the client's

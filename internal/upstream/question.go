@@ -37,7 +37,7 @@ func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Reque
 	if req.Method == mcp.MethodRootsList {
 		l.up.noteAsks(l)
 		if k = l.calls.Lend(); k == nil {
-			return l.up.configuredRoots(), nil
+			return l.up.opt.configuredRoots(), nil
 		}
 	}
 	if k != nil && k.Allows(req) {
@@ -63,25 +63,13 @@ func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 			return nil, false // it belongs to one request, and nothing is kept
 		}
 		if !l.slot.exclusive && !l.mayLend() {
-			return l.up.configuredRoots(), true
+			return l.up.opt.configuredRoots(), true
 		}
 		if owner := l.slot.owner(); owner != nil && !owner.Offer.Roots {
-			return l.up.configuredRoots(), true
+			return l.up.opt.configuredRoots(), true
 		}
 	}
 	return nil, false
-}
-
-func (u *Upstream) configuredRoots() *jsonrpc.Response {
-	roots := u.opt.Roots()
-	if len(roots) == 0 {
-		return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}
-	}
-	raw, err := json.Marshal(map[string]any{"roots": roots})
-	if err != nil {
-		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding the configured roots: %v", err)}
-	}
-	return &jsonrpc.Response{Result: raw}
 }
 
 // HandleNotification hears what the server says outside the stream of a call.
@@ -173,4 +161,17 @@ func (l *link) NotOffered() {
 func (l *link) mayLend() bool {
 	u := l.up
 	return u.Config().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
+}
+
+// configuredRoots answers roots/list.
+func (o *Options) configuredRoots() *jsonrpc.Response {
+	roots := o.Roots()
+	if len(roots) == 0 {
+		return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}
+	}
+	raw, err := json.Marshal(map[string]any{"roots": roots})
+	if err != nil {
+		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding the configured roots: %v", err)}
+	}
+	return &jsonrpc.Response{Result: raw}
 }

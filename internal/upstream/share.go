@@ -49,7 +49,7 @@ func (u *Upstream) Alone(c *Caller) bool { return u.bind(c).own }
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.
 func (u *Upstream) byOffer() bool {
-	return u.Config().Share == "auto" && u.transport() == config.TypeHTTP && u.opt.Greeting == nil
+	return u.Config().Share == "auto" && u.Config().Transport() == config.TypeHTTP && u.opt.Greeting == nil
 }
 
 // quietPool is the connection of clients that cannot be asked.

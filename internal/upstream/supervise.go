@@ -73,7 +73,7 @@ func (u *Upstream) supervise() {
 			o.shift(l)
 			continue
 		}
-		if l != nil || u.transport() == config.TypeStdio && !neverRan(err) {
+		if l != nil || u.Config().Transport() == config.TypeStdio && !neverRan(err) {
 			ends = append(ends, time.Now())
 		}
 		state, delay := u.judge(err, tries, len(ends))
@@ -136,7 +136,7 @@ func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Durati
 		state = Failed
 	}
 	pause := min(cfg.RestartDelay, backoff.Base<<min(tries, 16))
-	if u.transport() == config.TypeStdio {
+	if u.Config().Transport() == config.TypeStdio {
 		return state, backoff.Jitter(pause)
 	}
 	return state, max(backoff.Spread(pause), failure.RetryAfter(err))
