@@ -32,21 +32,28 @@ type spec struct {
 	spot *Spot
 }
 
+// A dialer opens a connection for a slot.
+type dialer struct {
+	up   *Upstream
+	slot *slot
+	spec spec
+}
+
 // dialHold is how long one server counts among those being connected to.
 const dialHold = 2 * time.Second
 
 var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
 
-// open makes a connection for a slot: transport, handshake, lists,
-// subscriptions.
-func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
+// open makes the connection: transport, handshake, lists, subscriptions.
+func (d dialer) open(ctx context.Context) (*link, error) {
+	u := d.up
 	if err := u.opt.dials.Acquire(ctx); err != nil {
 		return nil, err
 	}
 	// A server that hangs does not keep the others from starting.
 	release := sync.OnceFunc(u.opt.dials.Release)
 	late := time.AfterFunc(dialHold, release)
-	l, err := u.connect(ctx, s, sp)
+	l, err := d.connect(ctx)
 	late.Stop()
 	release()
 	if err != nil {
@@ -57,7 +64,7 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 		return nil, err
 	}
 	l.resubscribe(ctx)
-	if c := s.owner(); c != nil && l.era == mcp.Legacy {
+	if c := d.slot.owner(); c != nil && l.era == mcp.Legacy {
 		if err := l.setLevel(ctx, c.LogLevel); err != nil {
 			u.log.Debug("setting the level again", "err", err)
 		}
@@ -67,7 +74,8 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 }
 
 // connect opens the transport and shakes hands.
-func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
+func (d dialer) connect(ctx context.Context) (*link, error) {
+	u := d.up
 	if u.opt.Lock != nil && u.Config().Transport() != config.TypeStdio {
 		if err := u.opt.Lock.Hold(ctx, u.Config(), nil); err != nil {
 			return nil, err
@@ -75,41 +83,41 @@ func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error)
 	}
 	switch u.Config().Transport() {
 	case config.TypeStdio:
-		if o := (once{u}); o.on() {
-			return o.connect(ctx, s, sp)
+		if (once{u}).on() {
+			return d.connectOnce(ctx)
 		}
-		return u.connectStdio(ctx, s, sp)
+		return d.connectStdio(ctx)
 	case config.TypeSSE:
-		return u.connectSSE(ctx, s, sp)
+		return d.connectSSE(ctx)
 	}
-	l, err := u.connectHTTP(ctx, s, sp)
+	l, err := d.connectHTTP(ctx)
 	if err != nil && u.Config().Type == config.TypeAuto && failure.FallsBackToSSE(err) {
-		return u.connectSSE(ctx, s, sp)
+		return d.connectSSE(ctx)
 	}
 	return l, err
 }
 
-func (u *Upstream) newLink(s *slot, sp spec) *link {
-	l := &link{up: u, slot: s, offer: sp.hello.Offer, done: make(chan struct{}), spot: sp.spot}
+func (d dialer) newLink() *link {
+	l := &link{up: d.up, slot: d.slot, offer: d.spec.hello.Offer, done: make(chan struct{}), spot: d.spec.spot}
 	l.refresh.Fetch = l.reload
-	l.calls = inflight.New(l, &u.calls)
+	l.calls = inflight.New(l, &d.up.calls)
 	return l
 }
 
-func (u *Upstream) connOptions(l *link) jsonrpc.ConnOptions {
+func (l *link) connOptions() jsonrpc.ConnOptions {
 	return jsonrpc.ConnOptions{
 		Handler:      l,
 		CancelMethod: mcp.NotificationCancelled,
-		MaxInFlight:  u.limits.InFlightPerSession,
-		OnDropped:    func(reason string, head []byte) { u.dropped(reason, head) },
+		MaxInFlight:  l.up.limits.InFlightPerSession,
+		OnDropped:    l.up.dropped,
 	}
 }
 
-func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, error) {
-	l := u.newLink(s, sp)
+func (d dialer) connectStdio(ctx context.Context) (*link, error) {
+	u, l := d.up, d.newLink()
 	cmd := u.command()
-	if sp.spot != nil {
-		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(sp.spot.Epoch, 10))
+	if d.spec.spot != nil {
+		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(d.spec.spot.Epoch, 10))
 	}
 	if u.opt.Lock != nil {
 		if err := u.opt.Lock.Hold(ctx, u.Config(), &cmd); err != nil {
@@ -120,31 +128,31 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	if err != nil {
 		return nil, err
 	}
-	if s == u.primary {
+	if d.slot == u.primary {
 		u.keepStderr(child.Stderr())
 	}
 	stream := newWatched(child.Stream())
-	conn := jsonrpc.NewConn(stream, u.connOptions(l))
+	conn := jsonrpc.NewConn(stream, l.connOptions())
 	l.peer, l.child = conn, child
 	l.closer = func(ctx context.Context) {
 		child.Stop(ctx)
 		conn.Close()
 	}
-	u.watch(l, conn, stream)
+	l.watch(conn, stream)
 	// The process starts while the client is waited for.
-	if err = u.await(ctx, &sp); err == nil {
-		err = u.handshake(ctx, l, sp)
+	if err = d.await(ctx); err == nil {
+		err = d.handshake(ctx, l)
 	}
 	if err == nil {
 		return l, nil
 	}
 	exited := l.endedWith(err)
 	l.close(ctx)
-	if sp.probe && l.era == mcp.Modern && sp.era == mcp.Modern && (exited || errors.Is(err, failure.ErrSlow)) && ctx.Err() == nil {
+	if d.spec.probe && l.era == mcp.Modern && d.spec.era == mcp.Modern && (exited || errors.Is(err, failure.ErrSlow)) && ctx.Err() == nil {
 		// Some servers exit when the first message is not initialize, others
 		// never answer it. What was sent down that pipe cannot be taken back.
-		sp.era = mcp.Legacy
-		l, err := u.connectStdio(ctx, s, sp)
+		d.spec.era = mcp.Legacy
+		l, err := d.connectStdio(ctx)
 		if err == nil && l.era == mcp.Legacy {
 			once{u}.learn(memory.Legacy)
 		}
@@ -153,22 +161,22 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	return nil, l.explainExit(err)
 }
 
-func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if err := u.await(ctx, &sp); err != nil {
+func (d dialer) connectSSE(ctx context.Context) (*link, error) {
+	if err := d.await(ctx); err != nil {
 		return nil, err
 	}
-	l := u.newLink(s, sp)
-	stream, err := httpclient.DialSSE(ctx, u.clientOptions(l, mcp.Legacy))
+	l := d.newLink()
+	stream, err := httpclient.DialSSE(ctx, l.clientOptions(mcp.Legacy))
 	if err != nil {
 		return nil, err
 	}
 	watched := newWatched(stream)
-	conn := jsonrpc.NewConn(watched, u.connOptions(l))
+	conn := jsonrpc.NewConn(watched, l.connOptions())
 	l.peer = conn
 	l.closer = func(context.Context) { conn.Close() }
-	u.watch(l, conn, watched)
-	sp.probe, sp.era = false, mcp.Legacy
-	if err := u.handshake(ctx, l, sp); err != nil {
+	l.watch(conn, watched)
+	d.spec.probe, d.spec.era = false, mcp.Legacy
+	if err := d.handshake(ctx, l); err != nil {
 		l.close(ctx)
 		return nil, err
 	}
@@ -177,22 +185,22 @@ func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, err
 
 // connectHTTP opens the conversation in the era that the spec prefers; where
 // it may, it finds out first which eras the server speaks.
-func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if err := u.await(ctx, &sp); err != nil {
+func (d dialer) connectHTTP(ctx context.Context) (*link, error) {
+	if err := d.await(ctx); err != nil {
 		return nil, err
 	}
-	if sp.probe && (once{u}).eras() == memory.Unknown {
-		l, err := u.findEras(ctx, s, sp)
+	if d.spec.probe && (once{d.up}).eras() == memory.Unknown {
+		l, err := d.findEras(ctx)
 		if l != nil || err != nil {
 			return l, err
 		}
-		sp.era = mcp.Legacy
+		d.spec.era = mcp.Legacy
 	}
-	l, err := u.connectHTTPEra(ctx, s, sp, sp.era)
-	if err == nil || !sp.probe || !failure.AnswersOtherEra(err) {
+	l, err := d.connectHTTPEra(ctx, d.spec.era)
+	if err == nil || !d.spec.probe || !failure.AnswersOtherEra(err) {
 		return l, err
 	}
-	l, again := u.connectHTTPEra(ctx, s, sp, otherEra(sp.era))
+	l, again := d.connectHTTPEra(ctx, otherEra(d.spec.era))
 	if again != nil && !failure.FallsBackToSSE(again) {
 		// What the preferred era said is the better explanation.
 		return nil, err
@@ -200,18 +208,18 @@ func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, er
 	return l, again
 }
 
-func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
-	l := u.newLink(s, sp)
-	client := httpclient.NewClient(u.clientOptions(l, era))
+func (d dialer) connectHTTPEra(ctx context.Context, era mcp.Era) (*link, error) {
+	l := d.newLink()
+	client := httpclient.NewClient(l.clientOptions(era))
 	l.peer = client
 	l.closer = func(ctx context.Context) { client.Close(ctx) }
-	sp.era, sp.probe = era, false
-	if err := u.handshake(ctx, l, sp); err != nil {
+	d.spec.era, d.spec.probe = era, false
+	if err := d.handshake(ctx, l); err != nil {
 		l.close(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	if era == mcp.Legacy {
-		client.OpenStream(u.life)
+		client.OpenStream(d.up.life)
 		client.AwaitStream(ctx, streamWait)
 	}
 	return l, nil
@@ -221,7 +229,8 @@ func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp
 // speaks outside any call.
 const streamWait = 100 * time.Millisecond
 
-func (u *Upstream) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
+func (l *link) clientOptions(era mcp.Era) httpclient.ClientOptions {
+	u := l.up
 	headers := func(tool string, arguments []byte) http.Header {
 		return modern.ParamHeaders(l.slot.features.Load(), tool, arguments)
 	}

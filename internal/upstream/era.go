@@ -43,8 +43,9 @@ func (u *Upstream) baseSpec() spec {
 // asking here: no process can end of it, and no request holds the next one to
 // its era. A nil connection and no error mean that the server is still to be
 // greeted, the old way.
-func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error) {
-	modern, err := u.probeHTTP(ctx, s, sp, mcp.Modern)
+func (d dialer) findEras(ctx context.Context) (*link, error) {
+	u, sp := d.up, d.spec
+	modern, err := d.probeHTTP(ctx, mcp.Modern)
 	switch {
 	case err != nil && (httpclient.NotSent(err) || failure.IsAuth(err) || ctx.Err() != nil):
 		return nil, err
@@ -59,7 +60,7 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 		return nil, nil
 	}
 	// Some servers name the modern versions alone and accept initialize too.
-	legacy, err := u.probeHTTP(ctx, s, sp, mcp.Legacy)
+	legacy, err := d.probeHTTP(ctx, mcp.Legacy)
 	if err != nil {
 		if failure.AnswersOtherEra(err) {
 			once{u}.learn(memory.Modern)
@@ -77,10 +78,10 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 
 // probeHTTP opens a connection in one era, if that takes no longer than it
 // takes a server that knows the era.
-func (u *Upstream) probeHTTP(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
+func (d dialer) probeHTTP(ctx context.Context, era mcp.Era) (*link, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, failure.TooLate(eraProbe))
 	defer cancel()
-	return u.connectHTTPEra(ctx, s, sp, era)
+	return d.connectHTTPEra(ctx, era)
 }
 
 func otherEra(e mcp.Era) mcp.Era {
@@ -163,7 +164,7 @@ func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
 		if u.Config().Transport() == config.TypeSSE {
 			return false
 		}
-		m, err := u.connectHTTPEra(ctx, &slot{up: u, era: mcp.Modern}, sp, mcp.Modern)
+		m, err := dialer{u, &slot{up: u, era: mcp.Modern}, sp}.connectHTTPEra(ctx, mcp.Modern)
 		if err != nil {
 			return false
 		}

@@ -35,7 +35,8 @@ func (g *Greeting) Set(c *Caller) {
 // Only an answer lets the other era be tried on the same connection: many
 // servers hold a pipe to the era of the first message, and one that is still
 // starting has not read it yet.
-func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) {
+func (d dialer) handshake(ctx context.Context, l *link) (err error) {
+	u, sp := d.up, d.spec
 	l.offer = sp.hello.Offer
 	limit := u.greetLimit()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, failure.TooLate(limit))
@@ -49,7 +50,7 @@ func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) 
 		}
 	}()
 	if sp.era == mcp.Modern {
-		err := l.discover(ctx, sp, u.silence(sp, limit))
+		err := l.discover(ctx, sp, sp.silence(limit))
 		switch {
 		case err == nil && sp.probe && l.said.SpeaksLegacy():
 			once{u}.learn(memory.Both)
@@ -83,7 +84,7 @@ const (
 // silence is how long server/discover is waited for. A command that may have to
 // download its program has all the time there is: ending it would leave half a
 // download behind.
-func (u *Upstream) silence(sp spec, limit time.Duration) time.Duration {
+func (sp spec) silence(limit time.Duration) time.Duration {
 	if !sp.probe || limit >= firstFetch {
 		return limit
 	}
@@ -110,7 +111,8 @@ func (u *Upstream) mayDownload() bool {
 
 // await waits for the greeting, where there is one, and takes the client's
 // words over.
-func (u *Upstream) await(ctx context.Context, sp *spec) error {
+func (d *dialer) await(ctx context.Context) error {
+	u, sp := d.up, &d.spec
 	if sp.greeting == nil {
 		return nil
 	}

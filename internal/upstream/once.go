@@ -106,26 +106,25 @@ func (o once) learn(e memory.Eras) {
 	o.opt.Memory.SetEras(o.hash, e)
 }
 
-// connect opens a connection to a server that runs once, wherever that is.
+// connectOnce opens a connection to a server that runs once, wherever that is.
 // While it moves, it is waited for.
-func (o once) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
+func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 	bound, cancel := context.WithTimeoutCause(ctx, onceWait, errNowhere)
 	defer cancel()
 	for {
-		spot, err := o.await(bound)
+		spot, err := once{d.up}.await(bound)
 		if err != nil {
 			return nil, err
 		}
-		sp := sp
-		sp.spot = &spot
+		d.spec.spot = &spot
 		var l *link
 		if spot.Here {
-			l, err = o.start(ctx, s, sp)
+			l, err = d.startHere(ctx)
 		} else {
-			l, err = o.join(ctx, s, sp)
+			l, err = d.join(ctx)
 		}
 		if err == nil {
-			o.background.Go(func() { accompany(l, o.opt.Placer) })
+			d.up.background.Go(func() { accompany(l, d.up.opt.Placer) })
 			return l, nil
 		}
 		if !errors.Is(err, errMoved) && failure.Refusal(err) == nil && (spot.Here || !httpclient.NotSent(err)) {
@@ -144,7 +143,7 @@ func (o once) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
 
 // join connects to another replica, as long as that one has the server: it may
 // stand still, and never answer.
-func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
+func (d dialer) join(ctx context.Context) (*link, error) {
 	there, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	joined := make(chan struct{})
@@ -153,15 +152,15 @@ func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
 	defer close(joined)
 	watch.Go(func() {
 		select {
-		case <-sp.spot.Change:
+		case <-d.spec.spot.Change:
 			leave(errMoved)
 		case <-joined:
 		}
 	})
 	// Another replica speaks both eras, whatever the server does: nothing is to
 	// be found out, and nothing learnt that all replicas would believe.
-	sp.probe = false
-	l, err := o.connectHTTP(there, s, sp)
+	d.spec.probe = false
+	l, err := d.connectHTTP(there)
 	if err != nil && errors.Is(context.Cause(there), errMoved) {
 		return nil, errMoved
 	}
@@ -183,18 +182,18 @@ func (o once) await(ctx context.Context) (Spot, error) {
 	}
 }
 
-// start starts the server on this replica, if it is still the one.
-func (o once) start(ctx context.Context, s *slot, sp spec) (*link, error) {
-	id := o.Config().ID()
-	if !o.opt.Placer.Begin(id, sp.spot.Epoch) {
+// startHere starts the server on this replica, if it is still the one.
+func (d dialer) startHere(ctx context.Context) (*link, error) {
+	id, placer := d.up.Config().ID(), d.up.opt.Placer
+	if !placer.Begin(id, d.spec.spot.Epoch) {
 		return nil, errMoved
 	}
-	l, err := o.connectStdio(ctx, s, sp)
+	l, err := d.connectStdio(ctx)
 	if err != nil {
-		o.opt.Placer.End(id)
+		placer.End(id)
 		return nil, err
 	}
-	end, closer := sync.OnceFunc(func() { o.opt.Placer.End(id) }), l.closer
+	end, closer := sync.OnceFunc(func() { placer.End(id) }), l.closer
 	l.closer = func(ctx context.Context) {
 		closer(ctx)
 		end()

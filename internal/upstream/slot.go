@@ -87,7 +87,7 @@ func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 }
 
 func (s *slot) fill(d *dialing, sp spec) {
-	l, err := s.up.open(s.up.life, s, sp)
+	l, err := dialer{s.up, s, sp}.open(s.up.life)
 	s.mu.Lock()
 	s.dial = nil
 	closed := s.closed

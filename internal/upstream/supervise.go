@@ -44,7 +44,7 @@ func (u *Upstream) supervise() {
 	var tries int
 	var ends []time.Time
 	for {
-		l, err := u.open(u.life, u.primary, u.baseSpec())
+		l, err := dialer{u, u.primary, u.baseSpec()}.open(u.life)
 		if u.life.Err() != nil {
 			u.farewell(l)
 			return
