@@ -104,12 +104,12 @@ func (d dialer) newLink() *link {
 	return l
 }
 
-func (l *link) connOptions() jsonrpc.ConnOptions {
+func (d dialer) connOptions(l *link) jsonrpc.ConnOptions {
 	return jsonrpc.ConnOptions{
 		Handler:      l,
 		CancelMethod: mcp.NotificationCancelled,
-		MaxInFlight:  l.up.limits.InFlightPerSession,
-		OnDropped:    l.up.dropped,
+		MaxInFlight:  d.up.limits.InFlightPerSession,
+		OnDropped:    d.up.dropped,
 	}
 }
 
@@ -132,7 +132,7 @@ func (d dialer) connectStdio(ctx context.Context) (*link, error) {
 		u.keepStderr(child.Stderr())
 	}
 	stream := newWatched(child.Stream())
-	conn := jsonrpc.NewConn(stream, l.connOptions())
+	conn := jsonrpc.NewConn(stream, d.connOptions(l))
 	l.peer, l.child = conn, child
 	l.closer = func(ctx context.Context) {
 		child.Stop(ctx)
@@ -166,12 +166,12 @@ func (d dialer) connectSSE(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	l := d.newLink()
-	stream, err := httpclient.DialSSE(ctx, l.clientOptions(mcp.Legacy))
+	stream, err := httpclient.DialSSE(ctx, d.clientOptions(l, mcp.Legacy))
 	if err != nil {
 		return nil, err
 	}
 	watched := newWatched(stream)
-	conn := jsonrpc.NewConn(watched, l.connOptions())
+	conn := jsonrpc.NewConn(watched, d.connOptions(l))
 	l.peer = conn
 	l.closer = func(context.Context) { conn.Close() }
 	l.watch(conn, watched)
@@ -210,7 +210,7 @@ func (d dialer) connectHTTP(ctx context.Context) (*link, error) {
 
 func (d dialer) connectHTTPEra(ctx context.Context, era mcp.Era) (*link, error) {
 	l := d.newLink()
-	client := httpclient.NewClient(l.clientOptions(era))
+	client := httpclient.NewClient(d.clientOptions(l, era))
 	l.peer = client
 	l.closer = func(ctx context.Context) { client.Close(ctx) }
 	d.spec.era, d.spec.probe = era, false
@@ -229,8 +229,8 @@ func (d dialer) connectHTTPEra(ctx context.Context, era mcp.Era) (*link, error) 
 // speaks outside any call.
 const streamWait = 100 * time.Millisecond
 
-func (l *link) clientOptions(era mcp.Era) httpclient.ClientOptions {
-	u := l.up
+func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
+	u := d.up
 	headers := func(tool string, arguments []byte) http.Header {
 		return modern.ParamHeaders(l.slot.features.Load(), tool, arguments)
 	}

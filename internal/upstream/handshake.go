@@ -50,22 +50,22 @@ func (d dialer) handshake(ctx context.Context, l *link) (err error) {
 		}
 	}()
 	if sp.era == mcp.Modern {
-		err := l.discover(ctx, sp, sp.silence(limit))
+		err := d.discover(ctx, l, sp.silence(limit))
 		switch {
 		case err == nil && sp.probe && l.said.SpeaksLegacy():
 			once{u}.learn(memory.Both)
 		case sp.probe && greet.RefusesModern(err):
-			if err = l.initialize(ctx, sp); err == nil {
+			if err = d.initialize(ctx, l); err == nil {
 				once{u}.learn(memory.Legacy)
 			}
 		}
 		return err
 	}
-	err = l.initialize(ctx, sp)
+	err = d.initialize(ctx, l)
 	if err == nil || !sp.probe || !l.alive() || !failure.AnswersOtherEra(err) {
 		return err
 	}
-	if l.discover(ctx, sp, eraProbe) == nil {
+	if d.discover(ctx, l, eraProbe) == nil {
 		once{u}.learn(memory.Modern)
 		return nil
 	}
@@ -138,13 +138,13 @@ func (d *dialer) await(ctx context.Context) error {
 }
 
 // initialize shakes hands with a legacy server.
-func (l *link) initialize(ctx context.Context, sp spec) error {
+func (d dialer) initialize(ctx context.Context, l *link) error {
 	l.era = mcp.Legacy
-	return l.said.Initialize(ctx, l.peer, l, sp.hello)
+	return l.said.Initialize(ctx, l.peer, l, d.spec.hello)
 }
 
 // discover opens a conversation with a modern server.
-func (l *link) discover(ctx context.Context, sp spec, patience time.Duration) error {
+func (d dialer) discover(ctx context.Context, l *link, patience time.Duration) error {
 	l.era = mcp.Modern
-	return l.said.Discover(ctx, l.peer, l, sp.hello, patience)
+	return l.said.Discover(ctx, l.peer, l, d.spec.hello, patience)
 }

@@ -16,7 +16,6 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
-	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/pin"
 )
@@ -186,11 +185,6 @@ func (u *Upstream) reportIssues(method string, issues []catalog.Issue) {
 		}
 		u.log.Warn("item has a problem", "method", method, "issue", issue)
 	}
-}
-
-// pause waits as long as a server that is busy asks for, bounded.
-func (l *link) pause(ctx context.Context, err error) {
-	backoff.Wait(ctx, max(backoff.Spread(backoff.Base), failure.RetryAfter(err)))
 }
 
 // messageRing keeps the last log messages of a server, raw.

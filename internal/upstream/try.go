@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/backoff"
 	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/inflight"
 	"mcp-all-in-one/internal/upstream/lists"
@@ -89,7 +90,7 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 func (l *link) refused(ctx context.Context, err error) {
 	switch failure.StatusOf(err) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		l.pause(ctx, err)
+		backoff.Wait(ctx, max(backoff.Spread(backoff.Base), failure.RetryAfter(err)))
 	default:
 		l.finish(err)
 	}
