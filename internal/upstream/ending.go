@@ -39,12 +39,12 @@ func (l *link) endedWith(err error) bool {
 	return l.ended()
 }
 
-// ending is how the process behind a connection ended, and its last words.
-func (l *link) ending() (why error, said string) {
+// ending is the last words of the process behind a connection, and how it ended.
+func (l *link) ending() (said string, why error) {
 	if !l.ended() {
-		return nil, ""
+		return "", nil
 	}
-	return l.err, l.lastWords()
+	return l.lastWords(), l.err
 }
 
 // explainExit adds the server's own last words to a failed handshake.

@@ -97,14 +97,14 @@ func StatusOf(err error) int {
 	if errors.As(err, &status) {
 		return status.Status
 	}
-	if signIn := SignIn(err); signIn != nil {
+	if signIn := wantsSignIn(err); signIn != nil {
 		return signIn.Status
 	}
 	return 0
 }
 
-// SignIn returns err as the sign-in that would help, nil when none would.
-func SignIn(err error) *oauth.SignInError {
+// wantsSignIn returns err as the sign-in that would help, nil when none would.
+func wantsSignIn(err error) *oauth.SignInError {
 	var signIn *oauth.SignInError
 	if errors.As(err, &signIn) {
 		return signIn

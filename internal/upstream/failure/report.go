@@ -24,9 +24,9 @@ type Reporter struct {
 	Log    *slog.Logger
 }
 
-// An Ending tells how a process ended and what it said; a nil error means that it
-// is not known to have ended.
-type Ending func() (why error, said string)
+// An Ending tells what a process said last and how it ended; a nil error means
+// that it is not known to have ended.
+type Ending func() (said string, why error)
 
 // Failure turns what went wrong on the way into the one error that the client
 // gets.
@@ -51,7 +51,7 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 		return mcp.Failure(mcp.UpstreamProtocol, r.Name, fmt.Sprintf("the answer of server %q breaks the protocol: %v", r.Name, err))
 	case IsRefusal(err):
 		return r.refusedTwice(err)
-	case SignIn(err) != nil:
+	case wantsSignIn(err) != nil:
 		return r.Auth(0, err)
 	case errors.As(err, &status):
 		return r.statusFailure(status)
@@ -60,7 +60,7 @@ func (r *Reporter) Failure(ctx context.Context, err error, ending Ending) error 
 	}
 	r.Log.Debug("call ended without an answer", "err", err)
 	message := fmt.Sprintf("server %q closed the connection before it answered; whether the call ran is unknown", r.Name)
-	if why, said := ending(); why != nil {
+	if said, why := ending(); why != nil {
 		message = fmt.Sprintf("server %q ended (%v) before it answered; whether the call ran is unknown", r.Name, why)
 		if said != "" {
 			message += "; it said: " + said
@@ -93,7 +93,7 @@ func (r *Reporter) statusFailure(s *httpclient.StatusError) error {
 func (r *Reporter) Auth(status int, err error) error {
 	cfg := r.Config()
 	message := "Authentication failed"
-	if signIn := SignIn(err); signIn != nil {
+	if signIn := wantsSignIn(err); signIn != nil {
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s: %v", message, signIn).
 			WithData(map[string]any{"service": r.Name, "status": signIn.Status})
 	}
