@@ -35,7 +35,6 @@ type Call struct {
 
 	table  *Table
 	peer   jsonrpc.Peer
-	asks   bool   // the server may ask because of it
 	awaits string // the task whose result it waits for; empty for none
 	// A plain call is aborted by its id on the connection; all others have a
 	// context of their own.
@@ -46,14 +45,15 @@ type Call struct {
 	prev, next *Call // in the table
 
 	token    uint64 // ours, on the wire; 0 when the client wants no progress
-	task     bool   // it became a task, which keeps the token; guarded by Table.mu
 	original []byte // the client's token
 	progress progress
 
-	active    atomic.Int64 // unix nanoseconds of the last message about this call
+	active    atomic.Int64 // when the last message about this call came, in Ticks
 	started   int64
 	overdue   int64        // when it was ended for its silence; guarded by Table.mu
 	questions atomic.Int32 // open questions to the client
+	asks      bool         // the server may ask because of it
+	task      bool         // it became a task, which keeps the token; guarded by Table.mu
 	open      openQuestions
 }
 
