@@ -192,6 +192,15 @@ func (s *Server) ID() string { return s.Schema + "/" + s.Name }
 // Runnable reports whether the server may be started or dialled.
 func (s *Server) Runnable() bool { return s.Enabled && !s.Pending && len(s.Missing) == 0 }
 
+// Transport is how the server is reached; a url without a type is tried over
+// HTTP first.
+func (s *Server) Transport() string {
+	if s.Type == TypeAuto {
+		return TypeHTTP
+	}
+	return s.Type
+}
+
 // Hash covers everything that needs a new process or connection when it
 // changes.
 func (s *Server) Hash() string {

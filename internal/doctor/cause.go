@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // fixFor is the one thing to do about a server that is not up, by what its error
@@ -33,7 +34,7 @@ func fixFor(a *env.Env, cfg *config.Server, st *upstream.Status, why error) stri
 	var answer *httpclient.AnswerError
 	switch {
 	case why == nil: // it has not answered yet
-		why = upstream.ErrSlow
+		why = failure.ErrSlow
 	case errors.As(why, &status):
 		return fixStatus(a, cfg, status)
 	case errors.As(why, &answer):
@@ -108,7 +109,7 @@ func fixNetwork(a *env.Env, cfg *config.Server, why error) string {
 		return fmt.Sprintf(a.T("no host is called %s: correct the host name in its url", "没有名为 %s 的主机：请更正 url 中的主机名"), dns.Name)
 	case errors.Is(why, syscall.ECONNREFUSED):
 		return a.T("nothing listens there: start the server, or correct the port in its url", "该地址无人监听：请启动该服务，或更正 url 中的端口")
-	case errors.Is(why, upstream.ErrSlow), errors.Is(why, context.DeadlineExceeded), errors.As(why, &network) && network.Timeout():
+	case errors.Is(why, failure.ErrSlow), errors.Is(why, context.DeadlineExceeded), errors.As(why, &network) && network.Timeout():
 		return a.T("it does not answer: start it, or allow more time with limits.handshake", "它没有应答：请启动它，或用 limits.handshake 延长时限")
 	}
 	return a.T("look at the server's own log", "请查看该服务自己的日志")
@@ -136,7 +137,7 @@ func fixCommand(a *env.Env, cfg *config.Server, st *upstream.Status, why error) 
 	if st.Installer != "" {
 		return fmt.Sprintf(a.T("wait until %s has installed it; this lasts as long as the download", "请等待 %s 安装完成；所需时间取决于下载"), st.Installer)
 	}
-	if errors.Is(why, upstream.ErrSlow) || why == nil {
+	if errors.Is(why, failure.ErrSlow) || why == nil {
 		return a.T("it runs and does not answer: start its MCP mode, or allow more time with limits.handshake", "它在运行但没有应答：请启动其 MCP 模式，或用 limits.handshake 延长时限")
 	}
 	return a.T("run it by hand to see what it wants: ", "请手动运行以查看它需要什么：") + env.TargetOf(cfg)

@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/env"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A server that ended is started again, again and again: between its ends it has
@@ -20,7 +21,7 @@ func TestFixOfAServerThatEnds(t *testing.T) {
 	}{
 		"true/12 it ended":            {errors.New("the server ended during the handshake: exit status 1"), "run it by hand"},
 		"true/12 it has not answered": {nil, "it runs and does not answer"},
-		"true/12 it was too slow":     {upstream.ErrSlow, "it runs and does not answer"},
+		"true/12 it was too slow":     {failure.ErrSlow, "it runs and does not answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &env.Env{Getenv: os.LookupEnv}

@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // memoryServer answers in memory, so that what is counted is ours alone.
@@ -79,7 +80,7 @@ func inFrontOf(tb testing.TB, url string, transport http.RoundTripper, opt gatew
 	log := slog.New(slog.DiscardHandler)
 	set := upstream.NewSet(tb.Context(), upstream.Options{
 		Transport: transport, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
-		Roots: func() []config.Root { return nil }, Memory: upstream.OpenMemory(filepath.Join(tb.TempDir(), "servers.json")),
+		Roots: func() []config.Root { return nil }, Memory: memory.Open(filepath.Join(tb.TempDir(), "servers.json")),
 	})
 	opt.Set, opt.Log, opt.Info = set, log, mcp.Implementation{Name: "test", Version: "1"}
 	gw := gateway.New(opt)

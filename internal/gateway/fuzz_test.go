@@ -18,6 +18,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // A relayServer is an MCP server over HTTP whose only tool answers with
@@ -77,7 +78,7 @@ func newRelay(tb testing.TB) (*relayServer, *Session) {
 	set := upstream.NewSet(tb.Context(), upstream.Options{
 		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"fuzz","version":"1"}`),
 		Roots:  func() []config.Root { return nil },
-		Memory: upstream.OpenMemory(filepath.Join(tb.TempDir(), "memory.json")),
+		Memory: memory.Open(filepath.Join(tb.TempDir(), "memory.json")),
 	})
 	g := New(Options{Set: set, Log: log, Info: mcp.Implementation{Name: "fuzz", Version: "1"}})
 	set.Apply(cfg, nil)

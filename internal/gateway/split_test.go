@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // The parts of a call's time add up on both hops, over pipes and over HTTP.
@@ -146,7 +147,7 @@ func inFrontOfAll(t *testing.T, record *traffic.Recorder, servers ...*config.Ser
 	launcher := stdio.NewLauncher(stdio.LauncherOptions{Exe: mcptest.BuildProduct(t)})
 	set := upstream.NewSet(t.Context(), upstream.Options{
 		Launcher: launcher, Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`),
-		Roots: func() []config.Root { return nil }, Memory: upstream.OpenMemory(filepath.Join(t.TempDir(), "servers.json")),
+		Roots: func() []config.Root { return nil }, Memory: memory.Open(filepath.Join(t.TempDir(), "servers.json")),
 	})
 	gw := gateway.New(gateway.Options{Set: set, Log: log, Info: mcp.Implementation{Name: "test", Version: "1"}, Traffic: record})
 	set.Apply(cfg, nil)

@@ -17,6 +17,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -154,7 +155,7 @@ func newGateway(t *testing.T, servers map[string]string, change func(*config.Con
 	var g *Gateway
 	ctx, cancel := context.WithCancel(context.Background())
 	set := upstream.NewSet(ctx, upstream.Options{
-		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`), Memory: upstream.OpenMemory(""),
+		Log: log, Limits: &cfg.Limits, Info: []byte(`{"name":"test","version":"1"}`), Memory: memory.Open(""),
 		Pins:  pin.Open(t.TempDir()),
 		Roots: func() []config.Root { return nil },
 	})

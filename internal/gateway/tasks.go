@@ -31,11 +31,6 @@ func (s *Session) capabilities(ctx context.Context, p party) []byte {
 			continue
 		}
 		declared := f.Capabilities
-		if p.rules.Era == mcp.Modern {
-			if modern := u.ModernCapabilities(ctx, p.caller); modern != nil {
-				declared = modern
-			}
-		}
 		for id, settings := range jsonrpc.Members(jsonrpc.AsObject(jsonrpc.Get(declared, "extensions"))) {
 			if id == mcp.SkillsExtension { // clients do not announce that they know it
 				settings = joinedSkills(jsonrpc.Get(caps, "extensions", id), settings)

@@ -160,3 +160,12 @@ func (o Offer) Allows(method string, params []byte) bool {
 	// What we do not know is for the client to refuse.
 	return !o.Empty()
 }
+
+// Refuse answers a question that nobody can be asked.
+func Refuse(req *jsonrpc.Request) *jsonrpc.Response {
+	return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeMethodNotFound,
+		"Method '%s' not found", req.Method).WithData(map[string]string{
+		"method": req.Method,
+		"reason": "no client that offers this is waiting for an answer of yours",
+	})}
+}

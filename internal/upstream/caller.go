@@ -38,6 +38,12 @@ type Caller struct {
 	bound map[*Upstream]binding
 }
 
+// Who is the principal of c.
+func (c *Caller) Who() string { return c.Principal }
+
+// Offers are what c can be asked.
+func (c *Caller) Offers() *mcp.Offer { return &c.Offer }
+
 // A binding is how one session, or one request, reaches one server. It is decided
 // at the first use and never changes meanwhile.
 type binding struct {
@@ -89,10 +95,9 @@ func (c *Caller) Close() {
 	c.bound = nil
 	c.mu.Unlock()
 	for u, b := range bound {
-		switch {
-		case b.own:
+		if b.own {
 			u.releaseOwn(c)
-		case u.primary.current().ownedBy(c):
+		} else if l := u.primary.current(); l != nil && l.calls.OwnedBy(c) {
 			u.Restart() // what it was told of c is nobody else's business
 		}
 	}

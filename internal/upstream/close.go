@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"time"
 
 	"mcp-all-in-one/internal/i18n"
 )
@@ -18,21 +17,6 @@ func (e *MissingError) Error() string { return e.In(i18n.English) }
 // In says it in a language.
 func (e *MissingError) In(l i18n.Lang) string {
 	return i18n.New("not set: %s", "未定义的变量：%s", strings.Join(e.Names, ", ")).In(l)
-}
-
-const idleCheck = 20 * time.Millisecond
-
-// idle waits until no call is running, bounded by ctx.
-func (u *Upstream) idle(ctx context.Context) {
-	t := time.NewTicker(idleCheck)
-	defer t.Stop()
-	for u.running.Load() > 0 {
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // close ends every connection and waits until nothing of ours runs.

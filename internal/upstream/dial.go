@@ -13,15 +13,18 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/greet"
+	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/modern"
 )
 
 // A spec says how a connection is to be opened.
 type spec struct {
-	era     mcp.Era
-	probe   bool   // the era is not known: ask
-	version string // proposed to a legacy server
-	offer   mcp.Offer
-	info    []byte // raw clientInfo
+	era   mcp.Era
+	probe bool // the era is not known: ask
+	hello greet.Hello
 	// greeting, when set, is waited for before the server is greeted: it says
 	// what the only client offers.
 	greeting *Greeting
@@ -29,21 +32,28 @@ type spec struct {
 	spot *Spot
 }
 
+// A dialer opens a connection for a slot.
+type dialer struct {
+	up   *Upstream
+	slot *slot
+	spec spec
+}
+
 // dialHold is how long one server counts among those being connected to.
 const dialHold = 2 * time.Second
 
 var errStopped = i18n.Errorf("the server was stopped", "服务已停止")
 
-// open makes a connection for a slot: transport, handshake, lists,
-// subscriptions.
-func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if err := u.opt.dials.acquire(ctx); err != nil {
+// open makes the connection: transport, handshake, lists, subscriptions.
+func (d dialer) open(ctx context.Context) (*link, error) {
+	u := d.up
+	if err := u.opt.dials.Acquire(ctx); err != nil {
 		return nil, err
 	}
 	// A server that hangs does not keep the others from starting.
-	release := sync.OnceFunc(u.opt.dials.release)
+	release := sync.OnceFunc(u.opt.dials.Release)
 	late := time.AfterFunc(dialHold, release)
-	l, err := u.connect(ctx, s, sp)
+	l, err := d.connect(ctx)
 	late.Stop()
 	release()
 	if err != nil {
@@ -53,8 +63,8 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 		l.close(ctx)
 		return nil, err
 	}
-	s.subs.restore(ctx, l)
-	if c := s.owner(); c != nil && l.era == mcp.Legacy {
+	l.resubscribe(ctx)
+	if c := d.slot.owner(); c != nil && l.era == mcp.Legacy {
 		if err := l.setLevel(ctx, c.LogLevel); err != nil {
 			u.log.Debug("setting the level again", "err", err)
 		}
@@ -64,61 +74,53 @@ func (u *Upstream) open(ctx context.Context, s *slot, sp spec) (*link, error) {
 }
 
 // connect opens the transport and shakes hands.
-func (u *Upstream) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if u.opt.Lock != nil && u.transport() != config.TypeStdio {
-		if err := u.opt.Lock.Hold(ctx, u.server(), nil); err != nil {
+func (d dialer) connect(ctx context.Context) (*link, error) {
+	u := d.up
+	if u.opt.Lock != nil && u.Config().Transport() != config.TypeStdio {
+		if err := u.opt.Lock.Hold(ctx, u.Config(), nil); err != nil {
 			return nil, err
 		}
 	}
-	switch u.transport() {
+	switch u.Config().Transport() {
 	case config.TypeStdio:
-		if o := (once{u}); o.on() {
-			return o.connect(ctx, s, sp)
+		if (once{u}).on() {
+			return d.connectOnce(ctx)
 		}
-		return u.connectStdio(ctx, s, sp)
+		return d.connectStdio(ctx)
 	case config.TypeSSE:
-		return u.connectSSE(ctx, s, sp)
+		return d.connectSSE(ctx)
 	}
-	l, err := u.connectHTTP(ctx, s, sp)
-	if err != nil && u.server().Type == config.TypeAuto && fallsBackToSSE(err) {
-		return u.connectSSE(ctx, s, sp)
+	l, err := d.connectHTTP(ctx)
+	if err != nil && u.Config().Type == config.TypeAuto && failure.FallsBackToSSE(err) {
+		return d.connectSSE(ctx)
 	}
 	return l, err
 }
 
-// fallsBackToSSE says whether a refusal of streamable HTTP means that an older
-// server is there: 400, 404 or 405 without a modern error body.
-func fallsBackToSSE(err error) bool {
-	var status *httpclient.StatusError
-	if !errors.As(err, &status) || status.Modern {
-		return false
-	}
-	return status.Status == http.StatusBadRequest || status.Status == http.StatusNotFound || status.Status == http.StatusMethodNotAllowed
-}
-
-func (u *Upstream) newLink(s *slot, sp spec) *link {
-	l := &link{up: u, slot: s, offer: sp.offer, done: make(chan struct{}), spot: sp.spot}
-	l.refresh.link = l
+func (d dialer) newLink() *link {
+	l := &link{up: d.up, slot: d.slot, offer: d.spec.hello.Offer, done: make(chan struct{}), spot: d.spec.spot}
+	l.refresh.Fetch = l.reload
+	l.calls = inflight.New(l, &d.up.calls)
 	return l
 }
 
-func (u *Upstream) connOptions(l *link) jsonrpc.ConnOptions {
+func (d dialer) connOptions(l *link) jsonrpc.ConnOptions {
 	return jsonrpc.ConnOptions{
 		Handler:      l,
 		CancelMethod: mcp.NotificationCancelled,
-		MaxInFlight:  u.limits.InFlightPerSession,
-		OnDropped:    func(reason string, head []byte) { u.dropped(reason, head) },
+		MaxInFlight:  d.up.limits.InFlightPerSession,
+		OnDropped:    d.up.dropped,
 	}
 }
 
-func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, error) {
-	l := u.newLink(s, sp)
+func (d dialer) connectStdio(ctx context.Context) (*link, error) {
+	u, l := d.up, d.newLink()
 	cmd := u.command()
-	if sp.spot != nil {
-		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(sp.spot.Epoch, 10))
+	if d.spec.spot != nil {
+		cmd.Env = append(cmd.Env, fencingToken+"="+strconv.FormatUint(d.spec.spot.Epoch, 10))
 	}
 	if u.opt.Lock != nil {
-		if err := u.opt.Lock.Hold(ctx, u.server(), &cmd); err != nil {
+		if err := u.opt.Lock.Hold(ctx, u.Config(), &cmd); err != nil {
 			return nil, err
 		}
 	}
@@ -126,55 +128,55 @@ func (u *Upstream) connectStdio(ctx context.Context, s *slot, sp spec) (*link, e
 	if err != nil {
 		return nil, err
 	}
-	if s == u.primary {
+	if d.slot == u.primary {
 		u.keepStderr(child.Stderr())
 	}
 	stream := newWatched(child.Stream())
-	conn := jsonrpc.NewConn(stream, u.connOptions(l))
+	conn := jsonrpc.NewConn(stream, d.connOptions(l))
 	l.peer, l.child = conn, child
 	l.closer = func(ctx context.Context) {
 		child.Stop(ctx)
 		conn.Close()
 	}
-	u.watch(l, conn, stream)
+	l.watch(conn, stream)
 	// The process starts while the client is waited for.
-	if err = u.await(ctx, &sp); err == nil {
-		err = u.handshake(ctx, l, sp)
+	if err = d.await(ctx); err == nil {
+		err = d.handshake(ctx, l)
 	}
 	if err == nil {
 		return l, nil
 	}
 	exited := l.endedWith(err)
 	l.close(ctx)
-	if sp.probe && l.era == mcp.Modern && sp.era == mcp.Modern && (exited || errors.Is(err, errHandshake)) && ctx.Err() == nil {
+	if d.spec.probe && l.era == mcp.Modern && d.spec.era == mcp.Modern && (exited || errors.Is(err, failure.ErrSlow)) && ctx.Err() == nil {
 		// Some servers exit when the first message is not initialize, others
 		// never answer it. What was sent down that pipe cannot be taken back.
-		sp.era = mcp.Legacy
-		l, err := u.connectStdio(ctx, s, sp)
+		d.spec.era = mcp.Legacy
+		l, err := d.connectStdio(ctx)
 		if err == nil && l.era == mcp.Legacy {
-			once{u}.learn(erasLegacy)
+			once{u}.learn(memory.Legacy)
 		}
 		return l, err
 	}
-	return nil, u.explainExit(l, err)
+	return nil, l.explainExit(err)
 }
 
-func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if err := u.await(ctx, &sp); err != nil {
+func (d dialer) connectSSE(ctx context.Context) (*link, error) {
+	if err := d.await(ctx); err != nil {
 		return nil, err
 	}
-	l := u.newLink(s, sp)
-	stream, err := httpclient.DialSSE(ctx, u.clientOptions(l, false))
+	l := d.newLink()
+	stream, err := httpclient.DialSSE(ctx, d.clientOptions(l, mcp.Legacy))
 	if err != nil {
 		return nil, err
 	}
 	watched := newWatched(stream)
-	conn := jsonrpc.NewConn(watched, u.connOptions(l))
+	conn := jsonrpc.NewConn(watched, d.connOptions(l))
 	l.peer = conn
 	l.closer = func(context.Context) { conn.Close() }
-	u.watch(l, conn, watched)
-	sp.probe, sp.era = false, mcp.Legacy
-	if err := u.handshake(ctx, l, sp); err != nil {
+	l.watch(conn, watched)
+	d.spec.probe, d.spec.era = false, mcp.Legacy
+	if err := d.handshake(ctx, l); err != nil {
 		l.close(ctx)
 		return nil, err
 	}
@@ -183,41 +185,41 @@ func (u *Upstream) connectSSE(ctx context.Context, s *slot, sp spec) (*link, err
 
 // connectHTTP opens the conversation in the era that the spec prefers; where
 // it may, it finds out first which eras the server speaks.
-func (u *Upstream) connectHTTP(ctx context.Context, s *slot, sp spec) (*link, error) {
-	if err := u.await(ctx, &sp); err != nil {
+func (d dialer) connectHTTP(ctx context.Context) (*link, error) {
+	if err := d.await(ctx); err != nil {
 		return nil, err
 	}
-	if sp.probe && (once{u}).eras() == erasUnknown {
-		l, err := u.findEras(ctx, s, sp)
+	if d.spec.probe && (once{d.up}).eras() == memory.Unknown {
+		l, err := d.findEras(ctx)
 		if l != nil || err != nil {
 			return l, err
 		}
-		sp.era = mcp.Legacy
+		d.spec.era = mcp.Legacy
 	}
-	l, err := u.connectHTTPEra(ctx, s, sp, sp.era)
-	if err == nil || !sp.probe || !answersOtherEra(err) {
+	l, err := d.connectHTTPEra(ctx, d.spec.era)
+	if err == nil || !d.spec.probe || !failure.AnswersOtherEra(err) {
 		return l, err
 	}
-	l, again := u.connectHTTPEra(ctx, s, sp, otherEra(sp.era))
-	if again != nil && !fallsBackToSSE(again) {
+	l, again := d.connectHTTPEra(ctx, otherEra(d.spec.era))
+	if again != nil && !failure.FallsBackToSSE(again) {
 		// What the preferred era said is the better explanation.
 		return nil, err
 	}
 	return l, again
 }
 
-func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
-	l := u.newLink(s, sp)
-	client := httpclient.NewClient(u.clientOptions(l, era == mcp.Modern))
+func (d dialer) connectHTTPEra(ctx context.Context, era mcp.Era) (*link, error) {
+	l := d.newLink()
+	client := httpclient.NewClient(d.clientOptions(l, era))
 	l.peer = client
 	l.closer = func(ctx context.Context) { client.Close(ctx) }
-	sp.era, sp.probe = era, false
-	if err := u.handshake(ctx, l, sp); err != nil {
+	d.spec.era, d.spec.probe = era, false
+	if err := d.handshake(ctx, l); err != nil {
 		l.close(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	if era == mcp.Legacy {
-		client.OpenStream(u.life)
+		client.OpenStream(d.up.life)
 		client.AwaitStream(ctx, streamWait)
 	}
 	return l, nil
@@ -227,31 +229,24 @@ func (u *Upstream) connectHTTPEra(ctx context.Context, s *slot, sp spec, era mcp
 // speaks outside any call.
 const streamWait = 100 * time.Millisecond
 
-func (u *Upstream) clientOptions(l *link, modern bool) httpclient.ClientOptions {
+func (d dialer) clientOptions(l *link, era mcp.Era) httpclient.ClientOptions {
+	u := d.up
+	headers := func(tool string, arguments []byte) http.Header {
+		return modern.ParamHeaders(l.slot.features.Load(), tool, arguments)
+	}
 	if l.there() {
 		return httpclient.ClientOptions{
-			URL: l.spot.URL, Header: make(http.Header), Transport: l.spot.Transport, Handler: l, Modern: modern,
-			MaxMessage: u.limits.ServerMessage, Log: u.log, ParamHeaders: l.paramHeaders, OnDown: func(err error) { l.finish(err) },
+			URL: l.spot.URL, Header: make(http.Header), Transport: l.spot.Transport, Handler: l, Modern: era == mcp.Modern,
+			MaxMessage: u.limits.ServerMessage, Log: u.log, ParamHeaders: headers, OnDown: l.finish,
 		}
 	}
 	header := make(http.Header)
-	for name, value := range u.server().Headers {
+	for name, value := range u.Config().Headers {
 		header.Set(name, value.Reveal())
 	}
 	return httpclient.ClientOptions{
-		URL: u.server().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: modern,
+		URL: u.Config().URL, Header: header, Transport: u.roundTripper(l.slot), Handler: l, Modern: era == mcp.Modern,
 		MaxMessage: u.limits.ServerMessage, Log: u.log,
-		ParamHeaders: l.paramHeaders,
-		OnDown:       func(err error) { l.finish(err) },
+		ParamHeaders: headers, OnDown: l.finish,
 	}
-}
-
-// transport is how the server is reached; a url without a type is tried over
-// HTTP first.
-func (u *Upstream) transport() string {
-	cfg := u.server()
-	if cfg.Type == config.TypeAuto {
-		return config.TypeHTTP
-	}
-	return cfg.Type
 }

@@ -4,36 +4,29 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
-)
-
-// eras is what is known of the eras that a server speaks.
-type eras string
-
-const (
-	erasUnknown eras = ""
-	erasLegacy  eras = "legacy"
-	erasModern  eras = "modern"
-	erasBoth    eras = "both"
+	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/greet"
+	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/modern"
 )
 
 // baseSpec is how the primary connection is opened.
 func (u *Upstream) baseSpec() spec {
 	sp := spec{
-		era: mcp.Legacy, probe: true, version: mcp.LatestLegacy,
-		offer: mcp.Everything, info: u.opt.Info, greeting: u.opt.Greeting,
+		era: mcp.Legacy, probe: true, greeting: u.opt.Greeting,
+		hello: greet.Hello{Version: mcp.LatestLegacy, Offer: mcp.Everything, Info: u.opt.Info},
 	}
 	if u.byOffer() {
-		sp.offer = mcp.Offer{}
+		sp.hello.Offer = mcp.Offer{}
 	}
-	switch p := u.server().Protocol; {
+	switch p := u.Config().Protocol; {
 	case p == "" || p == "auto":
-		if (once{u}).eras() == erasModern {
+		if (once{u}).eras() == memory.Modern {
 			sp.era = mcp.Modern
 		}
 	case p == "modern" || mcp.Rules(p).Era == mcp.Modern:
@@ -41,7 +34,7 @@ func (u *Upstream) baseSpec() spec {
 	case p == "legacy":
 		sp.probe = false
 	default:
-		sp.probe, sp.version = false, p
+		sp.probe, sp.hello.Version = false, p
 	}
 	return sp
 }
@@ -50,15 +43,16 @@ func (u *Upstream) baseSpec() spec {
 // asking here: no process can end of it, and no request holds the next one to
 // its era. A nil connection and no error mean that the server is still to be
 // greeted, the old way.
-func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error) {
-	modern, err := u.probeHTTP(ctx, s, sp, mcp.Modern)
+func (d dialer) findEras(ctx context.Context) (*link, error) {
+	u, sp := d.up, d.spec
+	modern, err := d.probeHTTP(ctx, mcp.Modern)
 	switch {
-	case err != nil && (httpclient.NotSent(err) || isAuth(err) || ctx.Err() != nil):
+	case err != nil && (httpclient.NotSent(err) || failure.IsAuth(err) || ctx.Err() != nil):
 		return nil, err
 	case err != nil:
 		return nil, nil
-	case slices.ContainsFunc(modern.speaks, isLegacyVersion):
-		once{u}.learn(erasBoth)
+	case modern.said.SpeaksLegacy():
+		once{u}.learn(memory.Both)
 		if sp.era == mcp.Modern {
 			return modern, nil
 		}
@@ -66,14 +60,14 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 		return nil, nil
 	}
 	// Some servers name the modern versions alone and accept initialize too.
-	legacy, err := u.probeHTTP(ctx, s, sp, mcp.Legacy)
+	legacy, err := d.probeHTTP(ctx, mcp.Legacy)
 	if err != nil {
-		if answersOtherEra(err) {
-			once{u}.learn(erasModern)
+		if failure.AnswersOtherEra(err) {
+			once{u}.learn(memory.Modern)
 		}
 		return modern, nil
 	}
-	once{u}.learn(erasBoth)
+	once{u}.learn(memory.Both)
 	if sp.era == mcp.Modern {
 		legacy.close(ctx)
 		return modern, nil
@@ -84,15 +78,10 @@ func (u *Upstream) findEras(ctx context.Context, s *slot, sp spec) (*link, error
 
 // probeHTTP opens a connection in one era, if that takes no longer than it
 // takes a server that knows the era.
-func (u *Upstream) probeHTTP(ctx context.Context, s *slot, sp spec, era mcp.Era) (*link, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, tooLate(eraProbe))
+func (d dialer) probeHTTP(ctx context.Context, era mcp.Era) (*link, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, eraProbe, failure.TooLate(eraProbe))
 	defer cancel()
-	return u.connectHTTPEra(ctx, s, sp, era)
-}
-
-func isLegacyVersion(date string) bool {
-	v, ok := mcp.Lookup(date)
-	return ok && v.Era == mcp.Legacy
+	return d.connectHTTPEra(ctx, era)
 }
 
 func otherEra(e mcp.Era) mcp.Era {
@@ -110,10 +99,10 @@ func (u *Upstream) modernSlot(ctx context.Context, c *Caller) *slot {
 		return nil
 	}
 	known := once{u}.eras()
-	if known == erasUnknown {
+	if known == memory.Unknown {
 		known = u.probeModern(ctx)
 	}
-	if known != erasBoth {
+	if known != memory.Both {
 		return nil
 	}
 	user := u.userOf(c)
@@ -134,31 +123,31 @@ func (u *Upstream) openModern(c *Caller) *slot {
 
 // mayHaveBoth says that the server may have connections of either era.
 func (u *Upstream) mayHaveBoth() bool {
-	p := u.server().Protocol
+	p := u.Config().Protocol
 	return u.opt.Greeting == nil && (p == "" || p == "auto")
 }
 
 // probeModern finds out whether a server that was greeted the old way speaks
 // the modern era too. The answer is remembered.
-func (u *Upstream) probeModern(ctx context.Context) eras {
+func (u *Upstream) probeModern(ctx context.Context) memory.Eras {
 	u.probing.Lock()
 	defer u.probing.Unlock()
-	if known := (once{u}).eras(); known != erasUnknown {
+	if known := (once{u}).eras(); known != memory.Unknown {
 		return known
 	}
 	l, err := u.waitPrimary(ctx)
 	if err != nil {
-		return erasUnknown
+		return memory.Unknown
 	}
 	if l.there() {
-		return erasBoth
+		return memory.Both
 	}
 	if l.era == mcp.Modern {
-		return erasModern
+		return memory.Modern
 	}
-	found := erasLegacy
+	found := memory.Legacy
 	if u.speaksModern(ctx, l) {
-		found = erasBoth
+		found = memory.Both
 	}
 	if ctx.Err() == nil {
 		once{u}.learn(found)
@@ -171,32 +160,30 @@ func (u *Upstream) speaksModern(ctx context.Context, l *link) bool {
 	defer cancel()
 	sp := u.baseSpec()
 	sp.greeting, sp.probe = nil, true
-	if u.transport() != config.TypeStdio {
-		if u.transport() == config.TypeSSE {
+	if u.Config().Transport() != config.TypeStdio {
+		if u.Config().Transport() == config.TypeSSE {
 			return false
 		}
-		m, err := u.connectHTTPEra(ctx, &slot{up: u, era: mcp.Modern}, sp, mcp.Modern)
+		m, err := dialer{u, &slot{up: u, era: mcp.Modern}, sp}.connectHTTPEra(ctx, mcp.Modern)
 		if err != nil {
 			return false
 		}
 		m.close(ctx)
 		return true
 	}
-	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Era: mcp.Modern})
+	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.hello.Offer, Era: mcp.Modern})
 	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params})
 	if err != nil || resp.Err != nil {
 		return false
 	}
 	defer resp.Release()
-	return slices.ContainsFunc(slices.Collect(jsonrpc.Elements(jsonrpc.Get(resp.Result, "supportedVersions"))), func(raw []byte) bool {
-		return strings.Trim(string(raw), `"`) == mcp.LatestModern
-	})
+	return slices.Contains(modern.Versions(jsonrpc.Get(resp.Result, "supportedVersions")), mcp.LatestModern)
 }
 
 // setLevel tells a legacy server what its caller wants to hear, when that
 // differs from what it was told last.
 func (l *link) setLevel(ctx context.Context, level string) error {
-	if level == "" || !l.has("logging") {
+	if level == "" || !l.said.Has("logging") {
 		return nil
 	}
 	l.levelMu.Lock()

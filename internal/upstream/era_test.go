@@ -13,6 +13,7 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // clientOf is the only client of a stdio session.
@@ -25,7 +26,7 @@ func clientOf(era mcp.Era) *upstream.Caller {
 }
 
 // greeted is a world whose only client has said hello.
-func greeted(t *testing.T, c *upstream.Caller, memory *upstream.Memory, server *config.Server) *world {
+func greeted(t *testing.T, c *upstream.Caller, memory *memory.Memory, server *config.Server) *world {
 	t.Helper()
 	g := upstream.NewGreeting()
 	g.Set(c)
@@ -39,7 +40,7 @@ func TestErasOverAPipe(t *testing.T) {
 		*world
 		name, speaks string // speaks is what the client ends up with
 		client       *upstream.Caller
-		memory       *upstream.Memory
+		memory       *memory.Memory
 		entry        *config.Server
 	}
 	var starts []start
@@ -60,7 +61,7 @@ func TestErasOverAPipe(t *testing.T) {
 			if era == mcp.Legacy && c.name != "modern alone after 3s" {
 				s.speaks = mcp.LatestLegacy
 			}
-			s.memory, s.entry = upstream.OpenMemory(""), fake(t, "a", c.args...)
+			s.memory, s.entry = memory.Open(""), fake(t, "a", c.args...)
 			s.world = greeted(t, s.client, s.memory, s.entry)
 			starts = append(starts, s)
 		}

@@ -3,16 +3,14 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/i18n"
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/greet"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // A Greeting is what the only client of a stdio session says about itself. Its
@@ -37,34 +35,38 @@ func (g *Greeting) Set(c *Caller) {
 // Only an answer lets the other era be tried on the same connection: many
 // servers hold a pipe to the era of the first message, and one that is still
 // starting has not read it yet.
-func (u *Upstream) handshake(ctx context.Context, l *link, sp spec) (err error) {
-	l.offer = sp.offer
+func (d dialer) handshake(ctx context.Context, l *link) (err error) {
+	u, sp := d.up, d.spec
+	l.offer = sp.hello.Offer
 	limit := u.greetLimit()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLate(limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, failure.TooLate(limit))
 	defer cancel()
 	defer func() {
-		if err != nil && errors.Is(context.Cause(ctx), errHandshake) {
+		if err != nil && errors.Is(context.Cause(ctx), failure.ErrSlow) {
 			u.opt.Hits.Add("handshake")
+		}
+		if l.said.HasTasks(l.era) {
+			u.tasks.Store(true)
 		}
 	}()
 	if sp.era == mcp.Modern {
-		err := l.discover(ctx, sp, u.silence(sp, limit))
+		err := d.discover(ctx, l, sp.silence(limit))
 		switch {
-		case err == nil && sp.probe && slices.ContainsFunc(l.speaks, isLegacyVersion):
-			once{u}.learn(erasBoth)
-		case sp.probe && refusesModern(err):
-			if err = l.initialize(ctx, sp); err == nil {
-				once{u}.learn(erasLegacy)
+		case err == nil && sp.probe && l.said.SpeaksLegacy():
+			once{u}.learn(memory.Both)
+		case sp.probe && greet.RefusesModern(err):
+			if err = d.initialize(ctx, l); err == nil {
+				once{u}.learn(memory.Legacy)
 			}
 		}
 		return err
 	}
-	err = l.initialize(ctx, sp)
-	if err == nil || !sp.probe || !l.alive() || !answersOtherEra(err) {
+	err = d.initialize(ctx, l)
+	if err == nil || !sp.probe || !l.alive() || !failure.AnswersOtherEra(err) {
 		return err
 	}
-	if l.discover(ctx, sp, eraProbe) == nil {
-		once{u}.learn(erasModern)
+	if d.discover(ctx, l, eraProbe) == nil {
+		once{u}.learn(memory.Modern)
 		return nil
 	}
 	return err
@@ -82,16 +84,12 @@ const (
 // silence is how long server/discover is waited for. A command that may have to
 // download its program has all the time there is: ending it would leave half a
 // download behind.
-func (u *Upstream) silence(sp spec, limit time.Duration) time.Duration {
+func (sp spec) silence(limit time.Duration) time.Duration {
 	if !sp.probe || limit >= firstFetch {
 		return limit
 	}
 	return min(pipeSilence, limit/2)
 }
-
-var errNotModern = i18n.Errorf("none of these versions is modern", "其中没有新版协议")
-
-var errHandshake = i18n.Errorf("the server did not answer in time", "服务未及时应答")
 
 // firstFetch is how long a server may take to be greeted for the first time
 // when its command may have to download it. Ending it earlier would leave half
@@ -108,17 +106,13 @@ func (u *Upstream) greetLimit() time.Duration {
 // mayDownload says whether the command may be downloading the server: it was
 // never up.
 func (u *Upstream) mayDownload() bool {
-	return !u.greeted.Load() && u.transport() == config.TypeStdio && stdio.Fetches(u.server().Command)
-}
-
-// tooLate is why a handshake ended, with the way out.
-func tooLate(limit time.Duration) error {
-	return i18n.Errorf("the server did not answer the handshake within %s (limits.handshake sets the limit): %w", "服务在 %s 内没有应答握手（由 limits.handshake 限定）：%w", limit, errHandshake)
+	return !u.greeted.Load() && u.Config().Transport() == config.TypeStdio && stdio.Fetches(u.Config().Command)
 }
 
 // await waits for the greeting, where there is one, and takes the client's
 // words over.
-func (u *Upstream) await(ctx context.Context, sp *spec) error {
+func (d *dialer) await(ctx context.Context) error {
+	u, sp := d.up, &d.spec
 	if sp.greeting == nil {
 		return nil
 	}
@@ -129,114 +123,28 @@ func (u *Upstream) await(ctx context.Context, sp *spec) error {
 	}
 	c := sp.greeting.caller
 	sp.greeting = nil
-	sp.offer = c.Offer
+	sp.hello.Offer = c.Offer
 	if len(c.Info) > 0 {
-		sp.info = c.Info
+		sp.hello.Info = c.Info
 	}
 	if c.Era == mcp.Legacy && c.Version != "" {
-		sp.version = mcp.Rules(c.Version).Date
+		sp.hello.Version = mcp.Rules(c.Version).Date
 	}
-	if c.Era == mcp.Modern && sp.probe && (once{u}).eras() != erasLegacy && !u.asksOldWay() {
+	if c.Era == mcp.Modern && sp.probe && (once{u}).eras() != memory.Legacy && !u.asksOldWay() {
 		sp.era = mcp.Modern
 	}
 	u.primary.session.Store(c)
 	return nil
 }
 
-// answersOtherEra says whether a refused handshake may mean that the server
-// speaks the other era: it answered, and what it said is about the message.
-func answersOtherEra(err error) bool {
-	var wire *jsonrpc.Error
-	var status *httpclient.StatusError
-	if errors.As(err, &status) {
-		return status.Modern || status.Status == 400 || status.Status == 404 || status.Status == 405
-	}
-	return errors.As(err, &wire)
-}
-
-// refusesModern says that a server answered server/discover as one that is not
-// modern.
-func refusesModern(err error) bool {
-	var wire *jsonrpc.Error
-	return errors.As(err, &wire) || errors.Is(err, errNotModern)
-}
-
 // initialize shakes hands with a legacy server.
-func (l *link) initialize(ctx context.Context, sp spec) error {
+func (d dialer) initialize(ctx context.Context, l *link) error {
 	l.era = mcp.Legacy
-	rules := mcp.Rules(sp.version)
-	params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`,
-		sp.version, sp.offer.JSON(rules, true), sp.info)
-	resp, err := l.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodInitialize, Params: params, Back: l})
-	if err != nil {
-		return cause(ctx, err)
-	}
-	if resp.Err != nil {
-		return resp.Err
-	}
-	version, _ := jsonrpc.GetString(resp.Result, "protocolVersion")
-	if v, ok := mcp.Lookup(version); !ok || v.Era != mcp.Legacy {
-		return i18n.Errorf("the server answered with protocol version %q, which is none of %v", "服务返回的协议版本 %q 不在 %v 之中", version, mcp.Versions(mcp.Legacy))
-	}
-	l.version, l.speaks = version, []string{version}
-	l.describe(resp.Result, jsonrpc.Get(resp.Result, "serverInfo"))
-	resp.Release()
-	if client, ok := l.peer.(*httpclient.Client); ok {
-		client.SetVersion(version)
-	}
-	return l.peer.Notify(ctx, &jsonrpc.Notification{Method: mcp.NotificationInitialized})
+	return l.said.Initialize(ctx, l.peer, l, d.spec.hello)
 }
 
 // discover opens a conversation with a modern server.
-func (l *link) discover(ctx context.Context, sp spec, patience time.Duration) error {
+func (d dialer) discover(ctx context.Context, l *link, patience time.Duration) error {
 	l.era = mcp.Modern
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, tooLate(patience))
-	defer cancel()
-	l.version = mcp.LatestModern
-	params := l.withMeta([]byte(`{}`), &Caller{Offer: sp.offer, Info: sp.info})
-	resp, err := l.ours(ctx, &jsonrpc.Request{Method: mcp.MethodDiscover, Params: params, Back: l})
-	if err != nil {
-		return cause(ctx, err)
-	}
-	if resp.Err != nil {
-		return resp.Err
-	}
-	defer resp.Release()
-	var speaks []string
-	for v := range jsonrpc.Elements(jsonrpc.Get(resp.Result, "supportedVersions")) {
-		if s, ok := unquote(v); ok {
-			speaks = append(speaks, s)
-		}
-	}
-	if !slices.Contains(speaks, mcp.LatestModern) {
-		return i18n.Errorf("the server speaks %v: %w", "服务支持 %v：%w", speaks, errNotModern)
-	}
-	l.speaks = speaks
-	l.describe(resp.Result, jsonrpc.Get(resp.Result, "_meta", mcp.MetaServerInfo))
-	return nil
-}
-
-// describe keeps what the server says of itself.
-func (l *link) describe(result, info []byte) {
-	l.capabilities = slices.Clone(jsonrpc.Get(result, "capabilities"))
-	l.info = slices.Clone(info)
-	l.instructions, _ = jsonrpc.GetString(result, "instructions")
-	if l.hasTasks() {
-		l.up.tasks.Store(true)
-	}
-}
-
-// cause prefers the reason why a context ended to the bare fact.
-func cause(ctx context.Context, err error) error {
-	if c := context.Cause(ctx); c != nil && errors.Is(err, ctx.Err()) {
-		return c
-	}
-	return err
-}
-
-func unquote(raw []byte) (string, bool) {
-	if len(raw) < 2 || raw[0] != '"' {
-		return "", false
-	}
-	return jsonrpc.GetString(append(append([]byte(`{"s":`), raw...), '}'), "s")
+	return l.said.Discover(ctx, l.peer, l, d.spec.hello, patience)
 }

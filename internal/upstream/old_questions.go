@@ -1,49 +1,15 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
-	"strings"
 
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
-
-// asksOldWay says that a tool of a modern server failed because it can only ask
-// the way of the legacy era: on the stream of the call, by a request of its own.
-// No capability tells that in advance. FastMCP 4 says it in the text of the
-// error: "elicitation via server-initiated requests is unavailable on 2026-07-28
-// connections."
-func asksOldWay(resp *jsonrpc.Response) bool {
-	if resp.Err != nil {
-		return saysOldWay(resp.Err.Message)
-	}
-	if len(resp.Result) > maxRefusal || !bytes.Contains(resp.Result, []byte(oldWay)) || string(jsonrpc.Get(resp.Result, "isError")) != "true" {
-		return false
-	}
-	for block := range jsonrpc.Elements(jsonrpc.Get(resp.Result, "content")) {
-		if text, ok := jsonrpc.GetString(block, "text"); ok && saysOldWay(text) {
-			return true
-		}
-	}
-	return false
-}
-
-const (
-	oldWay = "server-initiated requests"
-	// maxRefusal is the size of a result that such a refusal fits in; larger
-	// ones are not searched.
-	maxRefusal = 4 << 10
-)
-
-func saysOldWay(text string) bool {
-	return strings.Contains(text, oldWay) && (strings.Contains(text, "unavailable") || strings.Contains(text, mcp.LatestModern))
-}
 
 // noteOldWay remembers that the server's tools ask the old way. The call that
 // showed it has run, so it is not repeated; the next ones use the legacy side.
 func (u *Upstream) noteOldWay() {
-	if u.opt.Memory.setOldWay(u.hash, true) {
+	if u.opt.Memory.SetOldWay(u.hash, true) {
 		u.log.Info("server asks its clients in the legacy era alone, which it is spoken to in from now on")
 	}
 }
@@ -62,13 +28,13 @@ func (u *Upstream) legacySide(ctx context.Context, c *Caller) *link {
 	})
 	legacy, err := u.linkOf(ctx, s, c, mcp.Legacy)
 	if err != nil && ctx.Err() == nil {
-		u.opt.Memory.setOldWay(u.hash, false) // it has no such side after all
+		u.opt.Memory.SetOldWay(u.hash, false) // it has no such side after all
 	}
 	return legacy
 }
 
 // asksOldWay says whether modern clients use the legacy side of the server.
 func (u *Upstream) asksOldWay() bool {
-	p := u.server().Protocol
-	return (p == "" || p == "auto") && u.opt.Memory.oldWay(u.hash)
+	p := u.Config().Protocol
+	return (p == "" || p == "auto") && u.opt.Memory.OldWay(u.hash)
 }

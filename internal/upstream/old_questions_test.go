@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcptest"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // A replier answers every question of a server, and counts them.
@@ -63,7 +64,7 @@ func TestOldQuestions(t *testing.T) {
 			server := old()
 			calls := 0
 			server.OnCall = func(string, json.RawMessage) { calls++ }
-			entry, memory := serveHTTP(t, "a", server), upstream.OpenMemory("")
+			entry, memory := serveHTTP(t, "a", server), memory.Open("")
 			c := clientOf(mcp.Modern)
 			c.Offer, c.Session = offer, ""
 			if greeting != nil {

@@ -11,6 +11,8 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // A Placer says where servers run that run once in a cluster. Servers are named
@@ -66,7 +68,7 @@ var (
 type once struct{ *Upstream }
 
 // on says that the server runs once.
-func (o once) on() bool { return o.opt.Placer != nil && o.server().Once() }
+func (o once) on() bool { return o.opt.Placer != nil && o.Config().Once() }
 
 // tries is how often a call is sent again that provably did not run.
 func (o once) tries() int {
@@ -89,44 +91,43 @@ func (l *link) there() bool { return l.spot != nil && !l.spot.Here }
 
 // eras are the eras that the server is known to speak. Another replica speaks
 // both on its behalf.
-func (o once) eras() eras {
+func (o once) eras() memory.Eras {
 	if l := o.primary.link.Load(); l != nil && l.there() {
-		return erasBoth
+		return memory.Both
 	}
-	return o.opt.Memory.eras(o.hash)
+	return o.opt.Memory.Eras(o.hash)
 }
 
 // learn remembers the eras of a server that is connected to directly.
-func (o once) learn(e eras) {
+func (o once) learn(e memory.Eras) {
 	if l := o.primary.link.Load(); l != nil && l.there() {
 		return
 	}
-	o.opt.Memory.setEras(o.hash, e)
+	o.opt.Memory.SetEras(o.hash, e)
 }
 
-// connect opens a connection to a server that runs once, wherever that is.
+// connectOnce opens a connection to a server that runs once, wherever that is.
 // While it moves, it is waited for.
-func (o once) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
+func (d dialer) connectOnce(ctx context.Context) (*link, error) {
 	bound, cancel := context.WithTimeoutCause(ctx, onceWait, errNowhere)
 	defer cancel()
 	for {
-		spot, err := o.await(bound)
+		spot, err := once{d.up}.await(bound)
 		if err != nil {
 			return nil, err
 		}
-		sp := sp
-		sp.spot = &spot
+		d.spec.spot = &spot
 		var l *link
 		if spot.Here {
-			l, err = o.start(ctx, s, sp)
+			l, err = d.startHere(ctx)
 		} else {
-			l, err = o.join(ctx, s, sp)
+			l, err = d.join(ctx)
 		}
 		if err == nil {
-			o.background.Go(func() { accompany(l, o.opt.Placer) })
+			d.up.background.Go(func() { accompany(l, d.up.opt.Placer) })
 			return l, nil
 		}
-		if !errors.Is(err, errMoved) && refusal(err) == nil && (spot.Here || !httpclient.NotSent(err)) {
+		if !errors.Is(err, errMoved) && failure.Refusal(err) == nil && (spot.Here || !httpclient.NotSent(err)) {
 			return nil, err
 		}
 		retry := time.NewTimer(onceRetry)
@@ -142,7 +143,7 @@ func (o once) connect(ctx context.Context, s *slot, sp spec) (*link, error) {
 
 // join connects to another replica, as long as that one has the server: it may
 // stand still, and never answer.
-func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
+func (d dialer) join(ctx context.Context) (*link, error) {
 	there, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	joined := make(chan struct{})
@@ -151,15 +152,15 @@ func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
 	defer close(joined)
 	watch.Go(func() {
 		select {
-		case <-sp.spot.Change:
+		case <-d.spec.spot.Change:
 			leave(errMoved)
 		case <-joined:
 		}
 	})
 	// Another replica speaks both eras, whatever the server does: nothing is to
 	// be found out, and nothing learnt that all replicas would believe.
-	sp.probe = false
-	l, err := o.connectHTTP(there, s, sp)
+	d.spec.probe = false
+	l, err := d.connectHTTP(there)
 	if err != nil && errors.Is(context.Cause(there), errMoved) {
 		return nil, errMoved
 	}
@@ -169,7 +170,7 @@ func (o once) join(ctx context.Context, s *slot, sp spec) (*link, error) {
 // await waits until the server is somewhere.
 func (o once) await(ctx context.Context) (Spot, error) {
 	for {
-		spot := o.opt.Placer.Where(o.server().ID())
+		spot := o.opt.Placer.Where(o.Config().ID())
 		if spot.Here || spot.URL != "" {
 			return spot, nil
 		}
@@ -181,18 +182,18 @@ func (o once) await(ctx context.Context) (Spot, error) {
 	}
 }
 
-// start starts the server on this replica, if it is still the one.
-func (o once) start(ctx context.Context, s *slot, sp spec) (*link, error) {
-	id := o.server().ID()
-	if !o.opt.Placer.Begin(id, sp.spot.Epoch) {
+// startHere starts the server on this replica, if it is still the one.
+func (d dialer) startHere(ctx context.Context) (*link, error) {
+	id, placer := d.up.Config().ID(), d.up.opt.Placer
+	if !placer.Begin(id, d.spec.spot.Epoch) {
 		return nil, errMoved
 	}
-	l, err := o.connectStdio(ctx, s, sp)
+	l, err := d.connectStdio(ctx)
 	if err != nil {
-		o.opt.Placer.End(id)
+		placer.End(id)
 		return nil, err
 	}
-	end, closer := sync.OnceFunc(func() { o.opt.Placer.End(id) }), l.closer
+	end, closer := sync.OnceFunc(func() { placer.End(id) }), l.closer
 	l.closer = func(ctx context.Context) {
 		closer(ctx)
 		end()
@@ -211,7 +212,7 @@ func accompany(l *link, p Placer) {
 		case <-l.up.life.Done():
 			return
 		}
-		now := p.Where(l.up.server().ID())
+		now := p.Where(l.up.Config().ID())
 		if now.Here == l.spot.Here && now.URL == l.spot.URL && now.Epoch == l.spot.Epoch {
 			change = now.Change
 			continue
@@ -231,6 +232,9 @@ func accompany(l *link, p Placer) {
 	}
 }
 
+// idleCheck is how often the calls in flight are looked for.
+const idleCheck = 20 * time.Millisecond
+
 // letFinish waits for the calls in flight on a connection whose server is
 // somewhere else by now.
 func letFinish(ctx context.Context, l *link) {
@@ -241,7 +245,7 @@ func letFinish(ctx context.Context, l *link) {
 	defer cancel()
 	tick := time.NewTicker(idleCheck)
 	defer tick.Stop()
-	for l.busy() {
+	for l.calls.Busy() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -250,19 +254,13 @@ func letFinish(ctx context.Context, l *link) {
 	}
 }
 
-func (l *link) busy() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first != nil
-}
-
 // hasLeft says that another replica did not run a call, because the server is
 // about to leave it.
 func hasLeft(l *link, resp *jsonrpc.Response) bool {
 	if !mcp.IsDraining(resp) {
 		return false
 	}
-	l.up.opt.Placer.Doubt(l.up.server().ID(), l.spot.Epoch)
+	l.up.opt.Placer.Doubt(l.up.Config().ID(), l.spot.Epoch)
 	return true
 }
 
@@ -279,7 +277,7 @@ func (u *Upstream) Spot() (Spot, bool) {
 	if !(once{u}).on() {
 		return Spot{}, false
 	}
-	return u.opt.Placer.Where(u.server().ID()), true
+	return u.opt.Placer.Where(u.Config().ID()), true
 }
 
 type clientKey struct{}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/inflight"
 )
 
 const (
@@ -32,7 +33,7 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 		u.background.Go(func() { old.close(u.life) })
 	}
 	release := func() {
-		s.used.Store(ticks())
+		s.used.Store(inflight.Ticks())
 		s.users.Add(-1)
 	}
 	l := s.current()
@@ -40,12 +41,12 @@ func (u *Upstream) pooled(ctx context.Context, c *Caller, b binding) (*link, fun
 		sp := u.baseSpec()
 		if b.exact || !b.together {
 			// It stands for many clients, so it says nothing of one but the offer.
-			sp.era, sp.probe, sp.offer = mcp.Legacy, false, c.Offer
+			sp.era, sp.probe, sp.hello.Offer = mcp.Legacy, false, c.Offer
 		} // otherwise it is to one user what the primary one is to all
 		var err error
 		if l, err = s.get(ctx, sp); err != nil {
 			release()
-			return nil, nil, u.unavailable(ctx, err)
+			return nil, nil, u.report.Unavailable(ctx, err)
 		}
 	}
 	return l, release, nil
@@ -74,7 +75,7 @@ func (u *Upstream) crowdedLocked() *slot {
 
 // unused says that nobody calls, or waits for news, on a shared connection.
 func (s *slot) unused() bool {
-	return s.users.Load() == 0 && len(s.subs.ids())+len(s.tasks.ids()) == 0
+	return s.users.Load() == 0 && len(s.subs.IDs())+len(s.tasks.IDs()) == 0
 }
 
 // reap closes a shared connection that nobody has used for a while.
@@ -84,7 +85,7 @@ func (u *Upstream) reap(key string, s *slot) {
 		u.mu.Unlock()
 		return
 	}
-	left := poolIdle - time.Duration(ticks()-s.used.Load())
+	left := poolIdle - time.Duration(inflight.Ticks()-s.used.Load())
 	if !s.unused() || left > 0 {
 		u.mu.Unlock()
 		time.AfterFunc(max(left, poolIdle/10), func() { u.reap(key, s) })
@@ -113,7 +114,7 @@ func (u *Upstream) lease(ctx context.Context, c *Caller, b binding) (*link, func
 	l, err := s.get(ctx, u.specFor(c, mcp.Legacy))
 	if err != nil {
 		give()
-		return nil, nil, u.unavailable(ctx, err)
+		return nil, nil, u.report.Unavailable(ctx, err)
 	}
 	return l, give, nil
 }

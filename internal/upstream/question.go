@@ -6,6 +6,8 @@ import (
 
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/lists"
 )
 
 // Handle answers a question of the server that the transport could not tie to
@@ -13,46 +15,46 @@ import (
 func (l *link) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	if l.era == mcp.Modern {
 		l.up.count("question from a modern server")
-		return refuse(req), nil
+		return mcp.Refuse(req), nil
 	}
-	if resp, ok := l.answer(req); ok {
+	if resp, ok := l.Answer(req); ok {
 		return resp, nil
 	}
-	allowed := func(k *call) bool { return k.back != nil && k.caller.Offer.Allows(req.Method, req.Params) }
+	allowed := func(k *inflight.Call) bool { return k.Allows(req) }
 	if owner := l.slot.owner(); owner != nil {
-		if k := l.newest(allowed); k != nil {
-			return k.ask(ctx, from, req)
+		if k := l.calls.Newest(allowed); k != nil {
+			return k.Ask(ctx, from, req)
 		}
 		if owner.Outside != nil && owner.Offer.Allows(req.Method, req.Params) {
 			return owner.Outside(l.up.name).Handle(ctx, from, req)
 		}
-		return refuse(req), nil
+		return mcp.Refuse(req), nil
 	}
-	if k := l.awaiting(req.Params); k != nil && allowed(k) {
-		return k.ask(ctx, from, req)
+	if k := l.calls.Awaiting(req.Params); k != nil && k.Allows(req) {
+		return k.Ask(ctx, from, req)
 	}
-	k := l.culprit()
+	k := l.calls.Culprit()
 	if req.Method == mcp.MethodRootsList {
 		l.up.noteAsks(l)
-		if k = l.lend(); k == nil {
-			return l.up.configuredRoots(), nil
+		if k = l.calls.Lend(); k == nil {
+			return l.up.opt.configuredRoots(), nil
 		}
 	}
-	if k != nil && allowed(k) {
-		return k.ask(ctx, from, req)
+	if k != nil && k.Allows(req) {
+		return k.Ask(ctx, from, req)
 	}
 	l.up.noteAsks(l)
 	if k != nil {
-		return k.unanswered(ctx, req), nil
+		return k.Unanswered(ctx, req), nil
 	}
-	return l.up.unanswered(ctx, req), nil
+	return l.Unanswered(ctx, req), nil
 }
 
-// answer replies to what needs no client: ping always, roots on a connection
+// Answer replies to what needs no client: ping always, roots on a connection
 // that several clients share. No client's roots travel there: a file server
 // replaces its allowed directories by the roots it gets, so shared roots would
 // move everybody's sandbox.
-func (l *link) answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
+func (l *link) Answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 	switch req.Method {
 	case mcp.MethodPing:
 		return &jsonrpc.Response{Result: []byte("{}")}, true
@@ -61,17 +63,109 @@ func (l *link) answer(req *jsonrpc.Request) (*jsonrpc.Response, bool) {
 			return nil, false // it belongs to one request, and nothing is kept
 		}
 		if !l.slot.exclusive && !l.mayLend() {
-			return l.up.configuredRoots(), true
+			return l.up.opt.configuredRoots(), true
 		}
 		if owner := l.slot.owner(); owner != nil && !owner.Offer.Roots {
-			return l.up.configuredRoots(), true
+			return l.up.opt.configuredRoots(), true
 		}
 	}
 	return nil, false
 }
 
-func (u *Upstream) configuredRoots() *jsonrpc.Response {
-	roots := u.opt.Roots()
+// HandleNotification hears what the server says outside the stream of a call.
+func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	switch n.Method {
+	case mcp.NotificationProgress:
+		if k := l.calls.WithToken(jsonrpc.Get(n.Params, "progressToken")); k != nil {
+			k.HandleNotification(ctx, from, n)
+			return
+		}
+		l.up.count("progress for no call")
+		return
+	case mcp.NotificationTools:
+		l.refresh.Mark(lists.Tools)
+		return
+	case mcp.NotificationPrompts:
+		l.refresh.Mark(lists.Prompts)
+		return
+	case mcp.NotificationResources:
+		l.refresh.Mark(lists.Resources)
+		return
+	case mcp.NotificationUpdated:
+		if l.up.calls.Passes() {
+			uri, _ := jsonrpc.GetString(n.Params, "uri")
+			l.slot.subs.Tell(ctx, l.up.name, uri, n)
+		}
+		return
+	case mcp.NotificationTasks:
+		if l.up.calls.Passes() {
+			id, _ := jsonrpc.GetString(n.Params, "taskId")
+			l.slot.tasks.Tell(ctx, l.up.name, id, n)
+		}
+		return
+	case mcp.NotificationListening:
+		l.listen.Acknowledged()
+		return
+	case mcp.NotificationTaskStatus:
+		l.calls.FollowStatus(n.Params)
+	case mcp.NotificationMessage:
+		l.up.messages.add(n.Params)
+	}
+	l.deliver(ctx, from, n)
+}
+
+// deliver passes a notification to whom it can only belong: the session that
+// owns the connection, or the only caller in flight.
+func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	if !l.up.calls.Passes() {
+		return
+	}
+	heard := func(k *inflight.Call) bool { return k.Back != nil }
+	if owner := l.slot.owner(); owner != nil {
+		if k := l.calls.Newest(heard); k != nil {
+			k.Back.HandleNotification(ctx, from, n)
+		} else if owner.Outside != nil {
+			owner.Outside(l.up.name).HandleNotification(ctx, from, n)
+		}
+		return
+	}
+	if k := l.calls.Only(heard); k != nil && !l.calls.Mixed() {
+		k.Back.HandleNotification(ctx, from, n)
+		return
+	}
+	l.up.count("notification for nobody")
+}
+
+// Unanswered deals with a question that no client can be asked: a person may
+// answer it, else it is refused.
+func (l *link) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
+	if l.up.opt.Person != nil {
+		if resp := l.up.opt.Person(ctx, l.up.name, req); resp != nil {
+			return resp
+		}
+	}
+	return mcp.Refuse(req)
+}
+
+// NotOffered notes that the server asks, where the connection does not tell it
+// what exactly each client offers.
+func (l *link) NotOffered() {
+	if !l.slot.exact {
+		l.up.noteAsks(l)
+	}
+}
+
+// mayLend says that a shared connection may be given to one client: where the
+// transport does not tell whose call a question belongs to, and clients can have
+// another connection.
+func (l *link) mayLend() bool {
+	u := l.up
+	return u.Config().Share == "auto" && !l.slot.exact && u.opt.Greeting == nil
+}
+
+// configuredRoots answers roots/list.
+func (o *Options) configuredRoots() *jsonrpc.Response {
+	roots := o.Roots()
 	if len(roots) == 0 {
 		return &jsonrpc.Response{Result: []byte(`{"roots":[]}`)}
 	}
@@ -80,68 +174,4 @@ func (u *Upstream) configuredRoots() *jsonrpc.Response {
 		return &jsonrpc.Response{Err: jsonrpc.Errorf(jsonrpc.CodeInternal, "encoding the configured roots: %v", err)}
 	}
 	return &jsonrpc.Response{Result: raw}
-}
-
-// HandleNotification hears what the server says outside the stream of a call.
-func (l *link) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
-	switch n.Method {
-	case mcp.NotificationProgress:
-		if k := l.withToken(jsonrpc.Get(n.Params, "progressToken")); k != nil {
-			k.HandleNotification(ctx, from, n)
-			return
-		}
-		l.up.count("progress for no call")
-		return
-	case mcp.NotificationTools:
-		l.refresh.mark(kindTools)
-		return
-	case mcp.NotificationPrompts:
-		l.refresh.mark(kindPrompts)
-		return
-	case mcp.NotificationResources:
-		l.refresh.mark(kindResources)
-		return
-	case mcp.NotificationUpdated:
-		if l.up.passes() {
-			uri, _ := jsonrpc.GetString(n.Params, "uri")
-			l.slot.subs.tell(ctx, l.up.name, uri, n)
-		}
-		return
-	case mcp.NotificationTasks:
-		if l.up.passes() {
-			id, _ := jsonrpc.GetString(n.Params, "taskId")
-			l.slot.tasks.tell(ctx, l.up.name, id, n)
-		}
-		return
-	case mcp.NotificationListening:
-		l.listen.acknowledged()
-		return
-	case mcp.NotificationTaskStatus:
-		l.followStatus(n.Params)
-	case mcp.NotificationMessage:
-		l.up.logged(n.Params)
-	}
-	l.deliver(ctx, from, n)
-}
-
-// deliver passes a notification to whom it can only belong: the session that
-// owns the connection, or the only caller in flight.
-func (l *link) deliver(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
-	if !l.up.passes() {
-		return
-	}
-	heard := func(k *call) bool { return k.back != nil }
-	if owner := l.slot.owner(); owner != nil {
-		if k := l.newest(heard); k != nil {
-			k.back.HandleNotification(ctx, from, n)
-		} else if owner.Outside != nil {
-			owner.Outside(l.up.name).HandleNotification(ctx, from, n)
-		}
-		return
-	}
-	if k := l.only(heard); k != nil && !l.isMixed() {
-		k.back.HandleNotification(ctx, from, n)
-		return
-	}
-	l.up.count("notification for nobody")
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/upstream/queue"
 )
 
 // A Snapshot is the configuration and the upstreams that belong to it. It is
@@ -65,7 +66,7 @@ const dialsAtOnce = 32
 func NewSet(ctx context.Context, opt Options) *Set {
 	s := &Set{opt: opt}
 	s.life, s.kill = context.WithCancel(ctx)
-	s.opt.dials = newSemaphore(dialsAtOnce)
+	s.opt.dials = queue.NewSemaphore(dialsAtOnce)
 	tell := opt.OnChange
 	s.opt.OnChange = func(u *Upstream) {
 		s.revision.Add(1)
@@ -140,14 +141,14 @@ func (s *Set) place(before *SchemaView, cfg *config.Server) (u, was *Upstream) {
 	if before != nil {
 		was = before.Upstream(cfg.Name)
 	}
-	if was != nil && was.hash == cfg.Hash() && was.server().Runnable() == cfg.Runnable() {
+	if was != nil && was.hash == cfg.Hash() && was.Config().Runnable() == cfg.Runnable() {
 		was.config.Store(cfg)
 		was.repin()
 		return was, was
 	}
 	u = newUpstream(s.life, cfg, &s.opt)
 	u.start()
-	if was != nil && !was.server().Runnable() {
+	if was != nil && !was.Config().Runnable() {
 		s.retire(was)
 		was = nil
 	}
@@ -166,7 +167,7 @@ func (s *Set) Repin() {
 
 // start begins the upstream's life.
 func (u *Upstream) start() {
-	cfg := u.server()
+	cfg := u.Config()
 	switch {
 	case !cfg.Enabled:
 		u.setState(Disabled, nil)
@@ -210,7 +211,7 @@ func (s *Set) retire(u *Upstream) {
 	s.draining.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, s.opt.Limits.Drain)
 		defer cancel()
-		u.idle(ctx)
+		u.queue.Idle(ctx)
 		u.close(context.WithoutCancel(ctx))
 	})
 }

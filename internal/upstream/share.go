@@ -5,6 +5,9 @@ import (
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/greet"
+	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // bind decides how a client reaches this server.
@@ -19,9 +22,9 @@ func (u *Upstream) bind(c *Caller) binding {
 	if u.opt.Greeting != nil {
 		return binding{}
 	}
-	user, share := u.userOf(c), u.server().Share
+	user, share := u.userOf(c), u.Config().Share
 	quiet := c.Offer.Key() == ""
-	switch apart := share == "session" || share == "auto" && u.opt.Memory.asks(u.hash); {
+	switch apart := share == "session" || share == "auto" && u.opt.Memory.Asks(u.hash); {
 	case share == "session" && c.Session != "":
 		return binding{own: true}
 	case quiet && user == "" && u.byOffer():
@@ -46,7 +49,7 @@ func (u *Upstream) Alone(c *Caller) bool { return u.bind(c).own }
 // byOffer says that there is a connection for every set of offers; the primary
 // one offers nothing.
 func (u *Upstream) byOffer() bool {
-	return u.server().Share == "auto" && u.transport() == config.TypeHTTP && u.opt.Greeting == nil
+	return u.Config().Share == "auto" && u.Config().Transport() == config.TypeHTTP && u.opt.Greeting == nil
 }
 
 // quietPool is the connection of clients that cannot be asked.
@@ -81,11 +84,11 @@ func slotKey(b binding, c *Caller) string {
 func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link, func(), error) {
 	if s := u.modernSlot(ctx, c); s != nil {
 		l, err := s.get(ctx, u.specFor(c, mcp.Modern))
-		if !refusesModern(err) {
-			return l, func() {}, u.unavailable(ctx, err)
+		if !greet.RefusesModern(err) {
+			return l, func() {}, u.report.Unavailable(ctx, err)
 		}
 		// It spoke both eras when it was last asked. It was replaced since.
-		once{u}.learn(erasLegacy)
+		once{u}.learn(memory.Legacy)
 	}
 	if l := u.legacySide(ctx, c); l != nil {
 		return l, func() {}, nil
@@ -96,7 +99,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 	}
 	if b == (binding{}) {
 		l, err := u.waitPrimary(ctx)
-		if err != nil || l.serves(c) {
+		if err != nil || l.calls.Serves(c) {
 			return l, func() {}, err
 		}
 		b = c.rebind(u)
@@ -115,7 +118,7 @@ func (u *Upstream) acquire(ctx context.Context, c *Caller, method string) (*link
 		l, err := u.linkOf(ctx, s, c, mcp.Legacy)
 		return l, func() {}, err
 	}
-	if !b.together && canAsk(method) {
+	if !b.together && inflight.CanAsk(method) {
 		return u.lease(ctx, c, b)
 	}
 	return u.pooled(ctx, c, b)
@@ -128,7 +131,7 @@ func (u *Upstream) linkOf(ctx context.Context, s *slot, c *Caller, era mcp.Era) 
 		return l, nil
 	}
 	l, err := s.get(ctx, u.specFor(c, era))
-	return l, u.unavailable(ctx, err)
+	return l, u.report.Unavailable(ctx, err)
 }
 
 // primaryIsModern says whether the server turned out to speak the modern era
@@ -140,11 +143,6 @@ func (u *Upstream) primaryIsModern(ctx context.Context) bool {
 	}
 	l := u.primary.link.Load()
 	return l != nil && l.era == mcp.Modern
-}
-
-// canAsk says whether a server may ask while it works on this method.
-func canAsk(method string) bool {
-	return method == mcp.MethodToolsCall || method == mcp.MethodPromptsGet || method == mcp.MethodResourcesRead
 }
 
 func (u *Upstream) slot(key string, init func(*slot)) *slot {
@@ -166,12 +164,12 @@ func (u *Upstream) specFor(c *Caller, era mcp.Era) spec {
 	sp := u.baseSpec()
 	sp.greeting = nil
 	sp.era, sp.probe = era, false
-	sp.offer = c.Offer
+	sp.hello.Offer = c.Offer
 	if len(c.Info) > 0 && c.Session != "" {
-		sp.info = c.Info
+		sp.hello.Info = c.Info
 	}
 	if c.Era == mcp.Legacy && c.Version != "" {
-		sp.version = mcp.Rules(c.Version).Date
+		sp.hello.Version = mcp.Rules(c.Version).Date
 	}
 	return sp
 }
@@ -191,7 +189,7 @@ func (u *Upstream) releaseOwn(c *Caller) {
 // noteAsks marks the server as one that asks. It counts for sessions that open
 // later: a session never changes its connection.
 func (u *Upstream) noteAsks(l *link) {
-	if !l.slot.exclusive && u.server().Share == "auto" && u.opt.Memory.setAsks(u.hash) {
+	if !l.slot.exclusive && u.Config().Share == "auto" && u.opt.Memory.SetAsks(u.hash) {
 		u.log.Info("server asks its clients, so they will not share a connection from now on")
 	}
 }

@@ -1,11 +1,9 @@
 package upstream
 
 import (
-	"errors"
 	"net/http"
 
 	"mcp-all-in-one/internal/mcphttp/httpclient"
-	"mcp-all-in-one/internal/oauth"
 )
 
 // roundTripper carries the requests of one connection: with the token of the
@@ -14,7 +12,7 @@ func (u *Upstream) roundTripper(s *slot) http.RoundTripper {
 	if u.opt.Tokens == nil {
 		return u.opt.Transport
 	}
-	return u.opt.Tokens.Transport(u.server(), s.user, u.carrier)
+	return u.opt.Tokens.Transport(u.Config(), s.user, u.carrier)
 }
 
 // newCarrier is what all connections of one server over HTTP go through, where
@@ -32,7 +30,7 @@ func newCarrier(opt *Options) http.RoundTripper {
 // userOf is on whose behalf c reaches the server: nobody's in particular where
 // all share one sign-in.
 func (u *Upstream) userOf(c *Caller) string {
-	if !u.server().Auth.PerUser {
+	if !u.Config().Auth.PerUser {
 		return ""
 	}
 	return c.Principal
@@ -44,13 +42,4 @@ func (u *Upstream) SignedIn() {
 	if state, _ := u.State(); state == SignIn {
 		u.Restart()
 	}
-}
-
-// wantsSignIn returns err as the sign-in that would help, nil when none would.
-func wantsSignIn(err error) *oauth.SignInError {
-	var signIn *oauth.SignInError
-	if errors.As(err, &signIn) {
-		return signIn
-	}
-	return nil
 }

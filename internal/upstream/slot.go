@@ -7,6 +7,8 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/backoff"
+	"mcp-all-in-one/internal/upstream/listen"
 )
 
 // A slot is a place for a connection. It holds the present one, if any, and
@@ -32,8 +34,8 @@ type slot struct {
 
 	link     atomic.Pointer[link]
 	features atomic.Pointer[catalog.Features]
-	subs     subscriptions // of resources, by URI
-	tasks    subscriptions // of tasks of the modern era, by id
+	subs     listen.Subscriptions // of resources, by URI
+	tasks    listen.Subscriptions // of tasks of the modern era, by id
 
 	mu     sync.Mutex
 	closed bool
@@ -85,7 +87,7 @@ func (s *slot) get(ctx context.Context, sp spec) (*link, error) {
 }
 
 func (s *slot) fill(d *dialing, sp spec) {
-	l, err := s.up.open(s.up.life, s, sp)
+	l, err := dialer{s.up, s, sp}.open(s.up.life)
 	s.mu.Lock()
 	s.dial = nil
 	closed := s.closed
@@ -117,8 +119,8 @@ func (s *slot) revive(l *link, sp spec) {
 		return
 	}
 	l.close(s.up.life)
-	for tries := 0; len(s.subs.ids())+len(s.tasks.ids()) > 0 && s.up.server().Restart; tries++ {
-		if wait(s.up.life, jitter(min(s.up.server().RestartDelay, backoffBase<<min(tries, 16)))) != nil {
+	for tries := 0; len(s.subs.IDs())+len(s.tasks.IDs()) > 0 && s.up.Config().Restart; tries++ {
+		if backoff.Wait(s.up.life, backoff.Jitter(min(s.up.Config().RestartDelay, backoff.Base<<min(tries, 16)))) != nil {
 			return
 		}
 		s.mu.Lock()

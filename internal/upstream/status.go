@@ -2,10 +2,8 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,9 +14,9 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/mcp"
-	"mcp-all-in-one/internal/mcphttp/httpclient"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -54,11 +52,11 @@ type Status struct {
 
 // Status describes the upstream now.
 func (u *Upstream) Status() Status {
-	cfg := u.server()
+	cfg := u.Config()
 	u.mu.Lock()
 	s := Status{
 		Name: u.name, Schema: u.schema, Type: cfg.Type, State: u.state, Since: u.since, Restarts: u.restarts,
-		Running: u.running.Load(), Queued: u.queued.Load(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
+		Running: u.queue.Running(), Queued: u.queue.Waiting(), Dropped: maps.Clone(u.counts), Withheld: u.withheld, Noise: u.noise,
 	}
 	s.Reason = i18n.Why(u.reason)
 	if cfg.Type == config.TypeStdio {
@@ -81,8 +79,8 @@ func (u *Upstream) Status() Status {
 	u.mu.Unlock()
 	if l := u.primary.current(); l != nil {
 		s.Connections++
-		s.Version, s.Era, s.Speaks = l.version, l.era.String(), l.speaks
-		s.ServerInfo, s.Capabilities, s.Instructions = l.info, l.capabilities, l.instructions
+		s.Version, s.Era, s.Speaks = l.said.Version, l.era.String(), l.said.Speaks
+		s.ServerInfo, s.Capabilities, s.Instructions = l.said.Info, l.said.Capabilities, l.said.Instructions
 		if l.child != nil {
 			s.PID = l.child.PID()
 		}
@@ -110,9 +108,9 @@ func (u *Upstream) Refused() error {
 	state, reason := u.State()
 	switch state {
 	case Unconfigured:
-		return u.authFailure(0, nil)
+		return u.report.Auth(0, nil)
 	case SignIn:
-		return u.authFailure(statusOf(reason), reason)
+		return u.report.Auth(failure.StatusOf(reason), reason)
 	}
 	return nil
 }
@@ -189,39 +187,6 @@ func (u *Upstream) reportIssues(method string, issues []catalog.Issue) {
 	}
 }
 
-// pause waits as long as a server that is busy asks for, bounded.
-func (l *link) pause(ctx context.Context, err error) {
-	wait(ctx, max(spread(backoffBase), retryAfter(err)))
-}
-
-// retryAfter is how long a server asks us to stay away, within reason.
-func retryAfter(err error) time.Duration {
-	var status *httpclient.StatusError
-	if !errors.As(err, &status) {
-		return 0
-	}
-	text := status.Header.Get("Retry-After")
-	if s, err := strconv.Atoi(text); err == nil {
-		return max(0, min(time.Duration(s)*time.Second, backoffCap))
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, min(time.Until(at), backoffCap))
-	}
-	return 0
-}
-
-// wait returns after d, or earlier with the context's error.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // messageRing keeps the last log messages of a server, raw.
 type messageRing struct {
 	mu   sync.Mutex
@@ -242,9 +207,6 @@ func (r *messageRing) add(raw []byte) {
 	r.list[r.next] = kept
 	r.next = (r.next + 1) % ringSize
 }
-
-// logged keeps a log message of the server.
-func (u *Upstream) logged(params []byte) { u.messages.add(params) }
 
 // Messages returns the last log messages of the server, oldest first, raw.
 func (u *Upstream) Messages() [][]byte {
@@ -291,7 +253,7 @@ func (u *Upstream) Unavailable() error {
 
 // Policy is what the configuration says about showing the server's features.
 func (u *Upstream) Policy() catalog.Policy {
-	cfg := u.server()
+	cfg := u.Config()
 	tools := catalog.Rules{Allow: cfg.Allow, Deny: cfg.Deny, Items: make(map[string]catalog.Override)}
 	for name, p := range cfg.Tools {
 		o := catalog.Override{Enabled: p.Enabled, Rename: p.Rename, Description: p.Description, Arguments: make(map[string]catalog.Argument)}
@@ -315,7 +277,7 @@ func itemRules(set map[string]config.Policy) catalog.Rules {
 // is none.
 func (u *Upstream) Protocol() string {
 	if l := u.primary.link.Load(); l != nil {
-		return l.version
+		return l.said.Version
 	}
 	return ""
 }
@@ -323,8 +285,8 @@ func (u *Upstream) Protocol() string {
 // ServerInfo is what the first of some servers that is known says of itself.
 func ServerInfo(servers []*Upstream, unknown []byte) []byte {
 	for _, u := range servers {
-		if l := u.primary.current(); l != nil && l.info != nil {
-			return l.info
+		if l := u.primary.current(); l != nil && l.said.Info != nil {
+			return l.said.Info
 		}
 	}
 	return unknown

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/backoff"
+	"mcp-all-in-one/internal/upstream/failure"
 )
 
 // A State is where an upstream is in its life.
@@ -31,8 +32,6 @@ const (
 )
 
 const (
-	backoffBase  = 500 * time.Millisecond
-	backoffCap   = 60 * time.Second
 	healthyAfter = 60 * time.Second
 	crashWindow  = 60 * time.Second
 	crashLimit   = 5
@@ -45,7 +44,7 @@ func (u *Upstream) supervise() {
 	var tries int
 	var ends []time.Time
 	for {
-		l, err := u.open(u.life, u.primary, u.baseSpec())
+		l, err := dialer{u, u.primary, u.baseSpec()}.open(u.life)
 		if u.life.Err() != nil {
 			u.farewell(l)
 			return
@@ -70,11 +69,11 @@ func (u *Upstream) supervise() {
 			}
 		}
 		ends = recent(ends)
-		if o := (once{u}); o.on() && (errors.Is(err, errMoved) || isRefusal(err)) {
+		if o := (once{u}); o.on() && (errors.Is(err, errMoved) || failure.IsRefusal(err)) {
 			o.shift(l)
 			continue
 		}
-		if l != nil || u.transport() == config.TypeStdio && !neverRan(err) {
+		if l != nil || u.Config().Transport() == config.TypeStdio && !neverRan(err) {
 			ends = append(ends, time.Now())
 		}
 		state, delay := u.judge(err, tries, len(ends))
@@ -123,36 +122,24 @@ func recent(ends []time.Time) []time.Time {
 
 // judge decides what an end means and how long to wait before the next try.
 func (u *Upstream) judge(err error, tries, endsInWindow int) (State, time.Duration) {
-	cfg := u.server()
+	cfg := u.Config()
 	switch {
 	case !cfg.Restart:
 		return Failed, 0
-	case isAuth(err):
-		return SignIn, backoffCap
+	case failure.IsAuth(err):
+		return SignIn, backoff.Cap
 	case endsInWindow > max(crashLimit, cfg.Retries):
-		return CrashLooping, spread(backoffCap)
+		return CrashLooping, backoff.Spread(backoff.Cap)
 	}
 	state := Restarting
 	if u.primary.features.Load() == nil {
 		state = Failed
 	}
-	pause := min(cfg.RestartDelay, backoffBase<<min(tries, 16))
-	if u.transport() == config.TypeStdio {
-		return state, jitter(pause)
+	pause := min(cfg.RestartDelay, backoff.Base<<min(tries, 16))
+	if u.Config().Transport() == config.TypeStdio {
+		return state, backoff.Jitter(pause)
 	}
-	return state, max(spread(pause), retryAfter(err))
-}
-
-// spread is at least half of d: a host that is away is not asked more often
-// than that, however many servers it has.
-func spread(d time.Duration) time.Duration { return d/2 + jitter(d/2) }
-
-// jitter spreads the attempts of many servers over time.
-func jitter(d time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
-	}
-	return time.Duration(rand.Int64N(int64(d))) + time.Millisecond
+	return state, max(backoff.Spread(pause), failure.RetryAfter(err))
 }
 
 // rest waits before the next attempt; a person may end the wait. It says
@@ -161,7 +148,7 @@ func (u *Upstream) rest(state State, delay time.Duration) bool {
 	next := time.NewTimer(delay)
 	defer next.Stop()
 	tick := next.C
-	if state == Failed && !u.server().Restart {
+	if state == Failed && !u.Config().Restart {
 		tick = nil
 	}
 	select {
@@ -188,7 +175,7 @@ func (u *Upstream) up(l *link) {
 	u.greeted.Store(true)
 	u.lastDown = ""
 	u.setState(Ready, nil)
-	u.log.Info("upstream connected", "version", l.version)
+	u.log.Info("upstream connected", "version", l.said.Version)
 }
 
 // down notes that there is no connection. What the server offered stays
@@ -289,16 +276,16 @@ func (u *Upstream) waitPrimary(ctx context.Context) (*link, error) {
 			}
 		case Restarting:
 		default:
-			return nil, u.unavailable(ctx, reason)
+			return nil, u.report.Unavailable(ctx, reason)
 		}
 		select {
 		case <-moved:
 		case <-patience:
-			return nil, u.unavailable(ctx, orStarting(reason))
+			return nil, u.report.Unavailable(ctx, orStarting(reason))
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-u.life.Done():
-			return nil, u.unavailable(ctx, errStopped)
+			return nil, u.report.Unavailable(ctx, errStopped)
 		}
 	}
 }

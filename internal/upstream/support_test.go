@@ -20,6 +20,7 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/stdio"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
 )
 
@@ -50,7 +51,7 @@ type worldOptions struct {
 	pins      *pin.Store
 	log       io.Writer // instead of the test's own
 	greeting  *upstream.Greeting
-	memory    *upstream.Memory
+	memory    *memory.Memory
 }
 
 func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
@@ -66,7 +67,7 @@ func newWorld(t testing.TB, o worldOptions, servers ...*config.Server) *world {
 		o.log = t.Output()
 	}
 	if o.memory == nil {
-		o.memory = upstream.OpenMemory("")
+		o.memory = memory.Open("")
 	}
 	w.set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: launcher, Transport: o.transport, Tokens: o.tokens, Pins: o.pins, Limits: &limits,

@@ -2,22 +2,9 @@ package upstream
 
 import (
 	"context"
-	"slices"
 
-	"mcp-all-in-one/internal/catalog"
-	"mcp-all-in-one/internal/config"
-	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
-
-// hasTasks says whether the tools of the server may run as tasks, in the dialect
-// of the era of this connection.
-func (l *link) hasTasks() bool {
-	if l.era == mcp.Modern {
-		return l.has("extensions", mcp.TasksExtension)
-	}
-	return l.has("tasks")
-}
 
 // HasTasks says whether the server was seen to have tasks, in either dialect.
 func (u *Upstream) HasTasks() bool { return u.tasks.Load() }
@@ -30,7 +17,7 @@ func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 	}
 	if s := u.modernSlot(ctx, c); s != nil {
 		l := s.current()
-		return mcp.Modern, l == nil || l.hasTasks()
+		return mcp.Modern, l == nil || l.said.HasTasks(l.era)
 	}
 	l := u.legacySide(ctx, c)
 	if s := u.slotOf(c); l == nil && s != nil {
@@ -42,37 +29,5 @@ func (u *Upstream) Tasks(ctx context.Context, c *Caller) (mcp.Era, bool) {
 	if l == nil {
 		return mcp.Legacy, false
 	}
-	return l.era, l.hasTasks()
-}
-
-// ModernCapabilities are what the modern side of a server declares to c, where
-// it is not the primary one; nil otherwise.
-func (u *Upstream) ModernCapabilities(ctx context.Context, c *Caller) []byte {
-	if u.primary.current() == nil || (once{u}).eras() != erasBoth {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, eraProbe)
-	defer cancel()
-	s := u.modernSlot(ctx, c)
-	if s == nil {
-		return nil
-	}
-	l := s.current()
-	if l == nil && u.transport() != config.TypeStdio { // which would cost a process
-		l, _ = u.linkOf(ctx, s, c, mcp.Modern)
-	}
-	if l == nil {
-		return nil
-	}
-	return l.capabilities
-}
-
-// mayBeTasks says of each tool of a modern server what clients of 2025-11-25
-// look for before they ask for a task. The server decides.
-func mayBeTasks(items []catalog.Item) []catalog.Item {
-	items = slices.Clone(items)
-	for i := range items {
-		items[i].Raw = jsonrpc.Set(items[i].Raw, []byte(`{"taskSupport":"optional"}`), "execution")
-	}
-	return items
+	return l.era, l.said.HasTasks(l.era)
 }

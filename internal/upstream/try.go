@@ -9,27 +9,37 @@ import (
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/mcphttp/httpclient"
+	"mcp-all-in-one/internal/upstream/backoff"
+	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/lists"
+	"mcp-all-in-one/internal/upstream/memory"
+	"mcp-all-in-one/internal/upstream/modern"
 )
 
 // Call asks the server on behalf of c. It ends exactly once: with the server's
 // answer, or with one error of ours that says what happened.
 func (u *Upstream) Call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	place, err := u.enter(ctx, c)
+	who := c.Principal
+	if c.Peer {
+		who = "" // it had its share at the replica that asks
+	}
+	place, err := u.queue.Enter(ctx, who)
 	if err != nil {
 		return nil, err
 	}
-	defer place.leave()
+	defer place.Leave()
 	resp, err, ran := u.try(ctx, c, req)
 	for range (once{u}).tries() {
-		if err == nil || ran || !isRefusal(err) {
+		if err == nil || ran || !failure.IsRefusal(err) {
 			return resp, err
 		}
 		// The server said that it did not run, so sending it once more is not
 		// a second run.
 		resp, err, ran = u.try(ctx, c, req)
 	}
-	if err != nil && !ran && isRefusal(err) {
-		err = u.failure(ctx, nil, err)
+	if err != nil && !ran && failure.IsRefusal(err) {
+		err = u.report.Failure(ctx, err, nil)
 	}
 	return resp, err
 }
@@ -44,19 +54,19 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	defer release()
 	resp, err = l.call(ctx, c, req)
 	if err == nil && l.there() && hasLeft(l, resp) {
-		err = &lost{errMoved}
+		err = &failure.Lost{Err: errMoved}
 		l.refused(ctx, err)
 		return nil, err, false
 	}
 	if err == nil && resp.Err != nil && l.era == mcp.Modern && resp.Err.Code == mcp.CodeVersionUnsupported {
 		// It was replaced by one that speaks other versions: greet it anew.
-		once{u}.learn(erasUnknown)
-		err = &lost{resp.Err}
+		once{u}.learn(memory.Unknown)
+		err = &failure.Lost{Err: resp.Err}
 		l.refused(ctx, err)
 		return nil, err, false
 	}
 	if err == nil {
-		if l.era == mcp.Modern && req.Method == mcp.MethodToolsCall && asksOldWay(resp) {
+		if l.era == mcp.Modern && req.Method == mcp.MethodToolsCall && modern.AsksOldWay(resp) {
 			u.noteOldWay()
 		}
 		return resp, nil, true
@@ -64,20 +74,31 @@ func (u *Upstream) try(ctx context.Context, c *Caller, req *jsonrpc.Request) (re
 	if errors.Is(err, errTaken) {
 		return nil, err, false
 	}
-	if lost := refusal(err); lost != nil {
+	if lost := failure.Refusal(err); lost != nil {
 		l.refused(ctx, lost)
 		u.checkPrimary(l, lost)
 		return nil, lost, false
 	}
-	if statusOf(err) == http.StatusUnauthorized {
+	if failure.StatusOf(err) == http.StatusUnauthorized {
 		l.finish(err) // the next caller learns it from the state
 	}
-	return nil, u.failure(ctx, l, err), true
+	return nil, u.report.Failure(ctx, err, l.ending), true
+}
+
+// refused reacts to a server that turned a request away: an unknown session is
+// lost for good, the rest is worth a moment.
+func (l *link) refused(ctx context.Context, err error) {
+	switch failure.StatusOf(err) {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		backoff.Wait(ctx, max(backoff.Spread(backoff.Base), failure.RetryAfter(err)))
+	default:
+		l.finish(err)
+	}
 }
 
 // errTaken means that the connection was given to another client before the
 // call was sent.
-var errTaken error = &lost{i18n.Errorf("the connection now belongs to another client", "该连接已归另一个客户端使用")}
+var errTaken error = &failure.Lost{Err: i18n.Errorf("the connection now belongs to another client", "该连接已归另一个客户端使用")}
 
 // checkPrimary asks on the primary connection whether the server still knows it,
 // where it does not know another one of ours: a server that was restarted may
@@ -104,9 +125,13 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 		}
 		ctx = withClient(ctx, c)
 	}
-	ctx, k, params := l.begin(ctx, c, req)
-	defer l.end(k)
-	if !l.slot.exclusive && !l.slot.exact && !l.serves(c) {
+	k := &inflight.Call{Client: c, Idle: l.up.idleFor(req)}
+	if c.Peer {
+		k.Remote = ClientFrom(ctx)
+	}
+	ctx, params := l.calls.Begin(ctx, l.peer, k, req, l.era != c.Era)
+	defer l.calls.End(k)
+	if !l.slot.exclusive && !l.slot.exact && !l.calls.Serves(c) {
 		return nil, errTaken
 	}
 	bridged := false
@@ -114,21 +139,30 @@ func (l *link) call(ctx context.Context, c *Caller, req *jsonrpc.Request) (*json
 	case l.era == mcp.Modern && c.Era == mcp.Legacy:
 		params, bridged = l.withMeta(params, c), true
 	case l.era == mcp.Legacy && c.Era == mcp.Modern:
-		params = withoutMeta(params)
+		params = modern.WithoutMeta(params)
 		if err := l.setLevel(ctx, c.LogLevel); err != nil {
 			return nil, err
 		}
 	}
-	k.sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
-	resp, err := l.send(ctx, &k.sent)
+	k.Sent = jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: req.Trip}
+	resp, err := l.send(ctx, &k.Sent)
 	if err == nil && (bridged || c.Rounds && l.era == mcp.Modern) {
-		resp, err = l.rounds(ctx, k, req.Method, params, resp)
+		rounds := modern.Rounds{
+			Server: l.up.name,
+			Ask: func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+				return k.Handle(ctx, l.peer, req)
+			},
+			Send: func(ctx context.Context, params []byte) (*jsonrpc.Response, error) {
+				return l.send(ctx, &jsonrpc.Request{Method: req.Method, Params: params, Back: k, Trip: k.Sent.Trip})
+			},
+		}
+		resp, err = rounds.Run(ctx, params, resp)
 	}
-	followed := err == nil && resp.Err == nil && l.era == mcp.Legacy && l.follow(k, req, resp)
-	if k.token != 0 && !followed {
-		k.finishProgress()
+	followed := err == nil && resp.Err == nil && l.era == mcp.Legacy && l.calls.Follow(k, req, resp)
+	if !followed {
+		k.FinishProgress()
 	}
-	return resp, cause(ctx, err)
+	return resp, failure.Cause(ctx, err)
 }
 
 // send sends a request; an answer is an answer whatever HTTP status it came
@@ -140,25 +174,30 @@ func (l *link) send(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Respons
 	}
 	if l.era == mcp.Modern && resp.Err.Code == mcp.CodeHeaderMismatch {
 		// The tool's schema changed: its headers must be made anew.
-		l.refresh.mark(kindTools)
+		l.refresh.Mark(lists.Tools)
 	}
-	if refusal(err) != nil && !(l.era == mcp.Modern && statusOf(err) == http.StatusNotFound) || isAuth(err) {
+	if failure.Refusal(err) != nil && !(l.era == mcp.Modern && failure.StatusOf(err) == http.StatusNotFound) || failure.IsAuth(err) {
 		return nil, err
 	}
 	return resp, nil
 }
 
-// ours sends a request, and once more when the server refused our version of the
-// modern era and yet names it among those that it speaks.
+// ours sends a request in the era of the connection.
 func (l *link) ours(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	resp, err := l.peer.Call(ctx, req)
-	if l.era != mcp.Modern || resp == nil || resp.Err == nil || resp.Err.Code != mcp.CodeVersionUnsupported {
-		return resp, err
+	if l.era == mcp.Modern {
+		return modern.Call(ctx, l.peer, req)
 	}
-	for v := range jsonrpc.Elements(jsonrpc.Get(resp.Err.Data, "supported")) {
-		if s, _ := unquote(v); s == mcp.LatestModern {
-			return l.peer.Call(ctx, req)
-		}
+	return l.peer.Call(ctx, req)
+}
+
+// withMeta adds what every request to a modern server carries.
+func (l *link) withMeta(params []byte, c *Caller) []byte {
+	offer, info := c.Offer, c.Info
+	if c.Era == mcp.Legacy && c.Version != "" {
+		offer = offer.For(mcp.Rules(c.Version))
 	}
-	return resp, err
+	if len(info) == 0 {
+		info = l.up.opt.Info
+	}
+	return modern.WithMeta(params, offer, info, c.LogLevel)
 }

@@ -23,7 +23,11 @@ import (
 	"mcp-all-in-one/internal/oauth"
 	"mcp-all-in-one/internal/sandbox"
 	"mcp-all-in-one/internal/stdio"
+	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/inflight"
+	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/upstream/pin"
+	"mcp-all-in-one/internal/upstream/queue"
 )
 
 // Options are what all upstreams of a Set have in common.
@@ -42,7 +46,7 @@ type Options struct {
 	// Roots are the configured ones.
 	Roots func() []config.Root
 	// Memory remembers what was learnt about servers.
-	Memory *Memory
+	Memory *memory.Memory
 	// Pins remember the definitions of tools; nil remembers none.
 	Pins *pin.Store
 	// Lock holds servers to what was locked; nil holds none.
@@ -61,7 +65,7 @@ type Options struct {
 	// nobody.
 	OnLine func(server, line string)
 
-	dials semaphore
+	dials queue.Semaphore
 }
 
 // A Lock says what servers may run and show.
@@ -69,8 +73,7 @@ type Lock interface {
 	// Hold makes a command what was locked, or says why the server does not
 	// start. cmd is nil for a server over HTTP.
 	Hold(ctx context.Context, s *config.Server, cmd *stdio.Command) error
-	// Allows says whether a definition is the one that was locked.
-	Allows(s *config.Server, kind, name, fingerprint string) bool
+	pin.Lock
 }
 
 // An Upstream is one configured server of one schema.
@@ -108,15 +111,13 @@ type Upstream struct {
 	grace    *time.Timer // ends what a server that is down still has listed
 	counts   map[string]int64
 
-	flow     flow
-	queued   atomic.Int64
-	running  atomic.Int64
-	places   semaphore
-	shares   shares
+	calls    inflight.Server
+	queue    *queue.Queue
 	messages messageRing
 	withheld []string
 	noise    string // the first line on its standard output that was no message
 	pins     *pin.Checker
+	report   failure.Reporter
 	issues   map[string][]catalog.Issue
 }
 
@@ -131,12 +132,13 @@ func newUpstream(life context.Context, cfg *config.Server, opt *Options) *Upstre
 		settled: make(chan struct{}),
 		moved:   make(chan struct{}),
 		counts:  make(map[string]int64),
-		places:  newSemaphore(opt.Limits.InFlightPerServer),
-		shares:  newShares(),
+		queue:   queue.New(cfg.Name, opt.Limits, opt.Hits),
 	}
 	u.config.Store(cfg)
+	u.report = failure.Reporter{Name: cfg.Name, Config: u.Config, Limits: opt.Limits, Hits: opt.Hits, Log: u.log}
+	u.calls = inflight.Server{Limits: opt.Limits, Hits: opt.Hits, Count: u.count, Logged: u.messages.add}
 	u.carrier = newCarrier(opt)
-	u.pins = pin.New(opt.Pins, cfg.ID())
+	u.pins = pin.New(opt.Pins, cfg.ID(), opt.Lock)
 	u.life, u.kill = context.WithCancel(life)
 	u.primary = &slot{up: u, exclusive: opt.Greeting != nil, exact: u.byOffer()}
 	return u
@@ -148,10 +150,8 @@ func (u *Upstream) Name() string { return u.name }
 // Config is the entry in the configuration.
 func (u *Upstream) Config() *config.Server { return u.config.Load() }
 
-func (u *Upstream) server() *config.Server { return u.config.Load() }
-
 func (u *Upstream) command() stdio.Command {
-	cfg := u.server()
+	cfg := u.Config()
 	own := make(map[string]string, len(cfg.Env))
 	for k, v := range cfg.Env {
 		own[k] = v.Reveal()
@@ -167,7 +167,7 @@ func (u *Upstream) command() stdio.Command {
 
 // idleFor is how long a call may be silent.
 func (u *Upstream) idleFor(req *jsonrpc.Request) time.Duration {
-	cfg := u.server()
+	cfg := u.Config()
 	if req.Method == mcp.MethodToolsCall && len(cfg.Tools) > 0 {
 		name, _ := jsonrpc.GetString(req.Params, "name")
 		if p, ok := cfg.Tools[name]; ok && p.Timeout > 0 {

@@ -44,8 +44,8 @@ const exitWait = time.Second
 
 // watch ends the link as soon as its server says nothing more. Questions that
 // the server asked are not waited for: nobody would hear the answer.
-func (u *Upstream) watch(l *link, conn *jsonrpc.Conn, stream *watched) {
-	u.background.Go(func() {
+func (l *link) watch(conn *jsonrpc.Conn, stream *watched) {
+	l.up.background.Go(func() {
 		<-stream.ended
 		conn.Close()
 		err := stream.err

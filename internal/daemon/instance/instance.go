@@ -28,6 +28,7 @@ import (
 	"mcp-all-in-one/internal/telemetry"
 	"mcp-all-in-one/internal/traffic"
 	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 	"mcp-all-in-one/internal/web"
 	"mcp-all-in-one/internal/web/inbox"
 )
@@ -128,12 +129,12 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		in.Only = []string{o.Schema}
 	}
 	in.openTokens(ctx)
-	memory := upstream.OpenSharedMemory(memoryPath(), in.Shared.shelf())
+	learnt := memory.OpenShared(memoryPath(), in.Shared.shelf())
 	in.Set = upstream.NewSet(ctx, upstream.Options{
 		Launcher: in.Launcher, Log: o.Log, Limits: &o.Config.Limits, Hits: &in.Hits, Tokens: in.Tokens,
 		Info:     fmt.Appendf(nil, `{"name":%q,"version":%q}`, info.Name, info.Version),
 		Roots:    func() []config.Root { return in.Set.Snapshot().Config.Roots },
-		Memory:   memory,
+		Memory:   learnt,
 		Pins:     OpenPins(in.Shared.shelf()),
 		Lock:     &in.held,
 		Greeting: in.greeting,
@@ -160,7 +161,7 @@ func New(ctx context.Context, o Options) (*Instance, error) {
 		Addresses: gateway.OpenAddresses(filepath.Join(folders.StateDir(), "addresses.json")),
 	})
 	in.Watchers.Add(in.warnLookalikes())
-	in.Shared.start(in, memory)
+	in.Shared.start(in, learnt)
 	in.Apply(o.Config)
 	return in, nil
 }

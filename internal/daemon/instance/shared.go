@@ -16,7 +16,7 @@ import (
 	"mcp-all-in-one/internal/folders"
 	"mcp-all-in-one/internal/record"
 	"mcp-all-in-one/internal/seal"
-	"mcp-all-in-one/internal/upstream"
+	"mcp-all-in-one/internal/upstream/memory"
 )
 
 // An opener connects to the engine once, for all who use it.
@@ -96,18 +96,18 @@ func (s *Shared) shelf() record.Shelf {
 func (s *Shared) Share() (record.Shelf, error) { return s.shelf(), nil }
 
 // start begins to follow the other replicas.
-func (s *Shared) start(in *Instance, memory *upstream.Memory) {
+func (s *Shared) start(in *Instance, learnt *memory.Memory) {
 	if s == nil {
 		return
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.Put(record.Pins, folder(record.Pins, pinDir()))
-	s.Put(record.Memory, cluster.One(record.Memory, upstream.MemoryFile(memoryPath())))
+	s.Put(record.Memory, cluster.One(record.Memory, memory.File(memoryPath())))
 	if in.Config.Path != "" && !in.Config.Project {
 		s.Put(record.Approvals, cluster.One(record.Approvals, in.Config.Approvals().Copy()))
 	}
 	s.Follow(record.Pins, in.Set.Repin)
-	s.Follow(record.Memory, memory.Reread)
+	s.Follow(record.Memory, learnt.Reread)
 	s.Start()
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/definition"
 	"mcp-all-in-one/internal/i18n"
 )
@@ -42,9 +43,17 @@ type Change struct {
 	Suspicious []definition.Suspicion `json:"suspicious,omitempty"`
 }
 
-// New holds the definitions of the server with that id against pins, which
-// may be nil.
-func New(pins *Store, id string) *Checker { return &Checker{pins: pins, id: id} }
+// A Lock says which definitions servers may show.
+type Lock interface {
+	// Allows says whether a definition is the one that was locked.
+	Allows(s *config.Server, kind, name, fingerprint string) bool
+}
+
+// New holds the definitions of the server with that id against pins and a lock.
+// Either may be nil.
+func New(pins *Store, id string, lock Lock) *Checker {
+	return &Checker{pins: pins, id: id, lock: lock}
+}
 
 // Approve accepts what changed, as it was shown.
 func (p *Checker) Approve(shown []Change) error { return p.pins.Approve(p.id, shown) }
@@ -54,6 +63,7 @@ func (p *Checker) Approve(shown []Change) error { return p.pins.Approve(p.id, sh
 type Checker struct {
 	pins *Store
 	id   string
+	lock Lock
 
 	mu      sync.Mutex
 	kept    *pinFile // what no disk keeps; nil while the file has it all
@@ -63,10 +73,26 @@ type Checker struct {
 	changed map[string][]Change // by kind
 }
 
-// Check returns the items that may be listed, and what is to be said about
-// those that changed or give orders. What is new is remembered and listed,
-// unless it gives orders and mode is hold.
-func (p *Checker) Check(kind string, items []catalog.Item, mode string) ([]catalog.Item, []catalog.Issue, error) {
+// Check returns the items of a server that may be listed, and what is to be said
+// about those that changed or give orders. What is new is remembered and listed,
+// unless it gives orders and the server's pin is hold.
+func (p *Checker) Check(s *config.Server, kind string, items []catalog.Item) ([]catalog.Item, []catalog.Issue, error) {
+	items, issues, err := p.check(kind, items, s.Pin)
+	if p.lock == nil {
+		return items, issues, err
+	}
+	var same []catalog.Item
+	for _, item := range items {
+		if p.lock.Allows(s, kind, item.Key, definition.Fingerprint(item.Raw)) {
+			same = append(same, item)
+			continue
+		}
+		issues = append(issues, catalog.Issue{Item: item.Key, Detail: i18n.New("it is not the one in mcp.lock", "与 mcp.lock 中的不同"), Withheld: true})
+	}
+	return same, issues, err
+}
+
+func (p *Checker) check(kind string, items []catalog.Item, mode string) ([]catalog.Item, []catalog.Issue, error) {
 	if p.pins == nil || mode == Off {
 		p.mu.Lock()
 		p.mode = mode
@@ -132,6 +158,7 @@ func SuspicionsOf(items []catalog.Item) map[string][]definition.Suspicion {
 	return found
 }
 
+// Doubts say of items that they give orders to the model.
 func Doubts(suspicions map[string][]definition.Suspicion) (issues []catalog.Issue) {
 	for _, name := range slices.Sorted(maps.Keys(suspicions)) {
 		issues = append(issues, catalog.Issue{Item: name, Detail: givesOrders(suspicions[name])})
@@ -183,8 +210,17 @@ func (p *Checker) List() []Change {
 	return slices.Concat(p.changed[Tool], p.changed[Prompt], p.changed[Instructions])
 }
 
-// Holds says whether an item is held back.
-func (p *Checker) Holds(kind, name string) bool {
+// Holds says whether a tool or a prompt is held back.
+func (p *Checker) Holds(k catalog.Kind, name string) bool {
+	var kind string
+	switch k {
+	case catalog.Tools:
+		kind = Tool
+	case catalog.Prompts:
+		kind = Prompt
+	default:
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.changed[kind], func(c Change) bool { return c.Withheld && c.Name == name })

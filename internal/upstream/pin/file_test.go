@@ -56,12 +56,12 @@ func TestPinnerForgets(t *testing.T) {
 	p := Checker{pins: Open(t.TempDir()), id: "main/a"}
 	items := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x"}`)}}
 	for range 2 {
-		if _, _, err := p.Check(Tool, items, ""); err != nil || p.kept != nil {
+		if _, _, err := p.check(Tool, items, ""); err != nil || p.kept != nil {
 			t.Fatalf("%v, kept %v", err, p.kept)
 		}
 	}
 	items[0].Raw = []byte(`{"name":"x","title":"X"}`)
-	if _, issues, err := p.Check(Tool, items, ""); err != nil || len(issues) != 1 || p.kept != nil {
+	if _, issues, err := p.check(Tool, items, ""); err != nil || len(issues) != 1 || p.kept != nil {
 		t.Errorf("%v, %v, kept %v", issues, err, p.kept)
 	}
 }
@@ -79,17 +79,17 @@ func TestPinnerOnAFullDisk(t *testing.T) {
 	other := []catalog.Item{{Key: "x", Raw: []byte(`{"name":"x","title":"X"}`)}}
 	prompts := []catalog.Item{{Key: "p", Raw: []byte(`{"name":"p"}`)}}
 	for kind, items := range map[string][]catalog.Item{Tool: tool, Prompt: prompts} {
-		if _, _, err := p.Check(kind, items, ""); err == nil {
+		if _, _, err := p.check(kind, items, ""); err == nil {
 			t.Fatal("the disk took it")
 		}
 	}
-	if _, issues, err := p.Check(Tool, other, ""); err == nil || len(issues) != 1 {
+	if _, issues, err := p.check(Tool, other, ""); err == nil || len(issues) != 1 {
 		t.Errorf("while it is full: %v, %v", issues, err)
 	}
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Check(Prompt, append(prompts, catalog.Item{Key: "q", Raw: []byte(`{"name":"q"}`)}), ""); err != nil || p.kept != nil {
+	if _, _, err := p.check(Prompt, append(prompts, catalog.Item{Key: "q", Raw: []byte(`{"name":"q"}`)}), ""); err != nil || p.kept != nil {
 		t.Fatalf("%v, kept %v", err, p.kept)
 	}
 	if list := pins.Changed(p.id); len(list) != 1 || list[0].Name != "x" {

@@ -23,7 +23,7 @@ func newSharer(t *testing.T, engine cluster.Engine, box *seal.Box) *sharer {
 	dir := t.TempDir()
 	d := cluster.NewDocuments(cluster.DocumentsOptions{Box: box, Log: slog.New(slog.DiscardHandler), Open: func() (cluster.Engine, error) { return engine, nil }})
 	s := &sharer{pins: OpenShared(dir, d)}
-	s.Checker = New(s.pins, "default/shelf")
+	s.Checker = New(s.pins, "default/shelf", nil)
 	name := record.Pins + pinName(s.Checker.id)
 	d.Put(record.Pins, cluster.Place{
 		Names: func() []string { return []string{name} },
@@ -38,7 +38,7 @@ func newSharer(t *testing.T, engine cluster.Engine, box *seal.Box) *sharer {
 // shown is what is withheld of a tool with that definition.
 func (s *sharer) shown(t *testing.T, definition string) (withheld int) {
 	t.Helper()
-	items, _, err := s.Checker.Check(Tool, []catalog.Item{{Key: "borrow", Raw: fmt.Appendf(nil, `{"name":"borrow","description":%q}`, definition)}}, Hold)
+	items, _, err := s.Checker.check(Tool, []catalog.Item{{Key: "borrow", Raw: fmt.Appendf(nil, `{"name":"borrow","description":%q}`, definition)}}, Hold)
 	if err != nil {
 		t.Fatal(err)
 	}

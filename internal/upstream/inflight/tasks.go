@@ -1,4 +1,4 @@
-package upstream
+package inflight
 
 import (
 	"slices"
@@ -15,77 +15,77 @@ const maxFollowed = 1000
 // progress with the token of its call until it ends, long after the call was
 // answered.
 type followed struct {
-	by    map[string]*call
+	by    map[string]*Call
 	order []string
 }
 
-// follow looks at an answer of a legacy server: a call that became a task keeps
+// Follow looks at an answer of a legacy server: a call that became a task keeps
 // its token, and a task that has ended gives it back. It says whether the call
 // became one.
-func (l *link) follow(k *call, req *jsonrpc.Request, resp *jsonrpc.Response) bool {
+func (t *Table) Follow(k *Call, req *jsonrpc.Request, resp *jsonrpc.Response) bool {
 	switch req.Method {
 	case mcp.MethodToolsCall:
 		if k.token == 0 {
 			return false
 		}
 		if id, ok := jsonrpc.GetString(resp.Result, "task", "taskId"); ok {
-			l.keep(id, k)
+			t.keep(id, k)
 			return true
 		}
 	case mcp.MethodTasksResult:
 		id, _ := jsonrpc.GetString(req.Params, "taskId")
-		l.unfollow(id)
+		t.unfollow(id)
 	case mcp.MethodTasksGet, mcp.MethodTasksCancel:
-		l.followStatus(resp.Result)
+		t.FollowStatus(resp.Result)
 	}
 	return false
 }
 
-// followStatus looks at the state of a task.
-func (l *link) followStatus(task []byte) {
+// FollowStatus looks at the state of a task.
+func (t *Table) FollowStatus(task []byte) {
 	if status, _ := jsonrpc.GetString(task, "status"); mcp.TaskEnded(status) {
 		id, _ := jsonrpc.GetString(task, "taskId")
-		l.unfollow(id)
+		t.unfollow(id)
 	}
 }
 
-// awaiting returns the call in flight that waits for the result of the task
+// Awaiting returns the call in flight that waits for the result of the task
 // which a question names; nil where it names none.
-func (l *link) awaiting(params []byte) *call {
+func (t *Table) Awaiting(params []byte) *Call {
 	id, ok := jsonrpc.GetString(params, "_meta", mcp.RelatedTask, "taskId")
 	if !ok || id == "" {
 		return nil
 	}
-	return l.newest(func(k *call) bool { return k.awaits == id })
+	return t.Newest(func(k *Call) bool { return k.awaits == id })
 }
 
 // keep lets the call that became a task keep its token.
-func (l *link) keep(id string, k *call) {
-	l.mu.Lock()
-	if l.followed.by == nil {
-		l.followed.by = make(map[string]*call)
+func (t *Table) keep(id string, k *Call) {
+	t.mu.Lock()
+	if t.followed.by == nil {
+		t.followed.by = make(map[string]*Call)
 	}
 	oldest := ""
-	if len(l.followed.order) >= maxFollowed {
-		oldest = l.followed.order[0]
+	if len(t.followed.order) >= maxFollowed {
+		oldest = t.followed.order[0]
 	}
-	l.followed.by[id] = k
-	l.followed.order = append(l.followed.order, id)
-	k.task, k.sent = true, jsonrpc.Request{}
-	l.mu.Unlock()
-	l.unfollow(oldest)
+	t.followed.by[id] = k
+	t.followed.order = append(t.followed.order, id)
+	k.task, k.Sent = true, jsonrpc.Request{}
+	t.mu.Unlock()
+	t.unfollow(oldest)
 }
 
-func (l *link) unfollow(id string) {
-	l.mu.Lock()
-	k := l.followed.by[id]
+func (t *Table) unfollow(id string) {
+	t.mu.Lock()
+	k := t.followed.by[id]
 	if k != nil {
-		delete(l.followed.by, id)
-		delete(l.byToken, k.token)
-		l.followed.order = slices.DeleteFunc(l.followed.order, func(other string) bool { return other == id })
+		delete(t.followed.by, id)
+		delete(t.byToken, k.token)
+		t.followed.order = slices.DeleteFunc(t.followed.order, func(other string) bool { return other == id })
 	}
-	l.mu.Unlock()
+	t.mu.Unlock()
 	if k != nil {
-		k.finishProgress()
+		k.FinishProgress()
 	}
 }

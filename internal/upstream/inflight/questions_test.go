@@ -1,4 +1,4 @@
-package upstream
+package inflight
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package upstream
+package queue
 
 import (
 	"math"
@@ -12,7 +12,7 @@ import (
 // A share is what one key may have of a server: places to run and to wait.
 type share struct {
 	principal string
-	places    semaphore
+	places    Semaphore
 	queue     int
 	waiting   atomic.Int64
 	calls     int // those that run or wait; guarded by shares.mu
@@ -37,7 +37,7 @@ func (s *shares) of(principal string, l *config.Limits) *share {
 	if sh == nil {
 		sh = &share{
 			principal: principal,
-			places:    newSemaphore(config.Share(l.InFlightPerKey, l.InFlightPerServer)),
+			places:    NewSemaphore(config.Share(l.InFlightPerKey, l.InFlightPerServer)),
 			queue:     config.Share(l.QueuedPerKey, l.QueuedPerServer),
 		}
 		s.by[principal] = sh

@@ -1,4 +1,6 @@
-package upstream
+// Package memory remembers what was learnt about servers, so that a restart does
+// not learn it anew.
+package memory
 
 import (
 	"encoding/json"
@@ -10,9 +12,20 @@ import (
 	"mcp-all-in-one/internal/record"
 )
 
+// Eras is what is known of the eras that a server speaks.
+type Eras string
+
+// What is known of the eras of a server.
+const (
+	Unknown Eras = ""
+	Legacy  Eras = "legacy"
+	Modern  Eras = "modern"
+	Both    Eras = "both"
+)
+
 // Memory is what was learnt about servers, by the hash of their configuration:
 // which eras they speak, whether they ask, and how. It is kept in a file where one is
-// named, so that a restart does not learn it anew.
+// named.
 type Memory struct {
 	path string
 	doc  record.Document // nil when nobody shares it
@@ -21,32 +34,32 @@ type Memory struct {
 }
 
 type trait struct {
-	Eras eras `json:"eras,omitempty"`
+	Eras Eras `json:"eras,omitempty"`
 	Asks bool `json:"asks,omitempty"`
 	// OldWay says that its tools ask in the legacy era alone.
 	OldWay bool `json:"oldWay,omitempty"`
 }
 
-// OpenMemory reads the file; a missing or broken one is an empty memory. An
+// Open reads the file; a missing or broken one is an empty memory. An
 // empty path keeps nothing.
-func OpenMemory(path string) *Memory {
+func Open(path string) *Memory {
 	m := &Memory{path: path, seen: make(map[string]trait)}
 	m.Reread()
 	return m
 }
 
-// OpenSharedMemory is a memory that replicas share, with a copy in the file;
-// without a shelf it is OpenMemory.
-func OpenSharedMemory(path string, shelf record.Shelf) *Memory {
-	m := OpenMemory(path)
+// OpenShared is a memory that replicas share, with a copy in the file;
+// without a shelf it is Open.
+func OpenShared(path string, shelf record.Shelf) *Memory {
+	m := Open(path)
 	if shelf != nil {
-		m.doc = shelf.Document(record.Memory, MemoryFile(path))
+		m.doc = shelf.Document(record.Memory, File(path))
 	}
 	return m
 }
 
-// MemoryFile is the file of a memory at a path.
-func MemoryFile(path string) record.File { return record.File{Path: path} }
+// File is the file of a memory at a path.
+func File(path string) record.File { return record.File{Path: path} }
 
 // Reread adds what others have learnt and written to the file.
 func (m *Memory) Reread() {
@@ -61,35 +74,40 @@ func (m *Memory) Reread() {
 	}
 }
 
-func (m *Memory) eras(hash string) eras {
+// Eras are the eras that the server is known to speak.
+func (m *Memory) Eras(hash string) Eras {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].Eras
 }
 
-func (m *Memory) asks(hash string) bool {
+// Asks says whether the server is known to ask its clients.
+func (m *Memory) Asks(hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].Asks
 }
 
-func (m *Memory) oldWay(hash string) bool {
+// OldWay says whether its tools ask in the legacy era alone.
+func (m *Memory) OldWay(hash string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.seen[hash].OldWay
 }
 
-// setOldWay says whether that was news.
-func (m *Memory) setOldWay(hash string, old bool) bool {
+// SetOldWay remembers how its tools ask. It says whether that was news.
+func (m *Memory) SetOldWay(hash string, old bool) bool {
 	return m.update(hash, func(t *trait) { t.OldWay = old })
 }
 
-func (m *Memory) setEras(hash string, e eras) {
+// SetEras remembers the eras that the server speaks.
+func (m *Memory) SetEras(hash string, e Eras) {
 	m.update(hash, func(t *trait) { t.Eras = e })
 }
 
-// setAsks says whether that was news.
-func (m *Memory) setAsks(hash string) bool {
+// SetAsks remembers that the server asks its clients. It says whether that was
+// news.
+func (m *Memory) SetAsks(hash string) bool {
 	return m.update(hash, func(t *trait) { t.Asks = true })
 }
 

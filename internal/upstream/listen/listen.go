@@ -1,7 +1,10 @@
-package upstream
+// Package listen holds who subscribed to the resources and tasks of a server, and
+// keeps the request open by which a modern server tells of them.
+package listen
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,11 +14,29 @@ import (
 	"mcp-all-in-one/internal/mcphttp/httpclient"
 )
 
-// A listener keeps the one subscriptions/listen request of a modern server
+// Options are what a Listener needs of its connection.
+type Options struct {
+	Peer jsonrpc.Peer
+	// Params are the params of the next request.
+	Params func() []byte
+	// Hear hears what the server tells.
+	Hear func(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification)
+	// Missed is called when the request ended, so that changes may not have been
+	// heard.
+	Missed func()
+	// Done is closed when the connection has ended.
+	Done <-chan struct{}
+	// Gone is called when the server cannot be reached, which ends the
+	// connection.
+	Gone func(err error)
+	Log  *slog.Logger
+}
+
+// A Listener keeps the one subscriptions/listen request of a modern server
 // open. When the wanted resources change it opens a new one, waits until it is
 // acknowledged, and lets the old one go, so that nothing is missed between.
-type listener struct {
-	link   *link
+type Listener struct {
+	opt    Options
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -29,9 +50,19 @@ type listener struct {
 	moved chan struct{} // closed and replaced when told grows
 }
 
+// New returns a Listener that ends with the context.
+func New(ctx context.Context, opt Options) *Listener {
+	ctx, cancel := context.WithCancel(ctx)
+	return &Listener{opt: opt, ctx: ctx, cancel: cancel, dirty: make(chan struct{}), moved: make(chan struct{})}
+}
+
+// Start opens the request. A server may confirm it before Start returns, so
+// whoever calls Acknowledged has to know the Listener by then.
+func (n *Listener) Start() { n.wg.Go(n.run) }
+
 // A listening is one open subscriptions/listen request.
 type listening struct {
-	listener *listener
+	listener *Listener
 	cancel   context.CancelFunc
 	acked    chan struct{}
 	once     sync.Once
@@ -39,19 +70,8 @@ type listening struct {
 	err      error // read after done
 }
 
-// startListening opens the subscription of a modern server.
-func (l *link) startListening() {
-	if l.era != mcp.Modern {
-		return
-	}
-	ctx, cancel := context.WithCancel(l.up.life)
-	n := &listener{link: l, ctx: ctx, cancel: cancel, dirty: make(chan struct{}), moved: make(chan struct{})}
-	l.listen = n
-	n.wg.Go(n.run)
-}
-
-// again asks for a new request with what is wanted now.
-func (n *listener) again() {
+// Again asks for a new request with what is wanted now.
+func (n *Listener) Again() {
 	if n == nil {
 		return
 	}
@@ -63,7 +83,7 @@ func (n *listener) again() {
 }
 
 // changed is closed once more was asked for than the present request covers.
-func (n *listener) changed(covered int) <-chan struct{} {
+func (n *Listener) changed(covered int) <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.asked > covered {
@@ -78,10 +98,10 @@ var closedChannel = func() chan struct{} {
 	return c
 }()
 
-// settle waits until the server has confirmed all that was asked for: what
+// Settle waits until the server has confirmed all that was asked for: what
 // happens from then on is heard. A server that does not confirm is waited for
 // as long as one request is.
-func (n *listener) settle(ctx context.Context) {
+func (n *Listener) Settle(ctx context.Context) {
 	if n == nil {
 		return
 	}
@@ -101,21 +121,21 @@ func (n *listener) settle(ctx context.Context) {
 			return
 		case <-n.ctx.Done():
 			return
-		case <-n.link.done:
+		case <-n.opt.Done:
 			return
 		}
 	}
 }
 
 // asking is how much was asked for before the next request.
-func (n *listener) asking() int {
+func (n *Listener) asking() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.asked
 }
 
 // confirm notes that so much was told to the server.
-func (n *listener) confirm(asked int) {
+func (n *Listener) confirm(asked int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.told = asked
@@ -123,7 +143,8 @@ func (n *listener) confirm(asked int) {
 	n.moved = make(chan struct{})
 }
 
-func (n *listener) stop() {
+// Stop ends the request and waits for its end.
+func (n *Listener) Stop() {
 	if n == nil {
 		return
 	}
@@ -138,7 +159,7 @@ const (
 	listenMaxDelay = time.Minute
 )
 
-func (n *listener) run() {
+func (n *Listener) run() {
 	delay := listenBackoff
 	for {
 		old := n.latest.Load()
@@ -157,16 +178,16 @@ func (n *listener) run() {
 		case <-n.ctx.Done():
 			<-cur.done
 			return
-		case <-n.link.done:
+		case <-n.opt.Done:
 			cur.cancel()
 			return
 		case <-n.changed(asked):
 		case <-cur.done:
 			if httpclient.NotSent(cur.err) {
-				n.link.finish(cur.err) // there is nobody: connect anew
+				n.opt.Gone(cur.err) // there is nobody: connect anew
 				return
 			}
-			n.link.refresh.mark(kindAll) // what changed meanwhile was not heard
+			n.opt.Missed() // what changed meanwhile was not heard
 			select {
 			case <-n.ctx.Done():
 				return
@@ -178,28 +199,26 @@ func (n *listener) run() {
 	}
 }
 
-func (n *listener) start() *listening {
+func (n *Listener) start() *listening {
 	ctx, cancel := context.WithCancel(n.ctx)
 	g := &listening{listener: n, cancel: cancel, acked: make(chan struct{}), done: make(chan struct{})}
-	params := []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
-	params = withIDs(params, "resourceSubscriptions", n.link.slot.subs.ids())
-	tasks := n.link.slot.tasks.ids()
-	params = withIDs(params, "taskIds", tasks)
-	offer := n.link.offer
-	if len(tasks) > 0 {
-		offer.Extensions = []byte(`{"` + mcp.TasksExtension + `":{}}`)
-	}
-	params = n.link.withMeta(params, &Caller{Offer: offer, Era: mcp.Modern})
+	params := n.opt.Params()
 	n.latest.Store(g)
 	n.wg.Go(func() {
 		defer close(g.done)
-		resp, err := n.link.peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: params, Back: g})
+		resp, err := n.opt.Peer.Call(ctx, &jsonrpc.Request{Method: mcp.MethodListen, Params: params, Back: g})
 		g.err = err
 		if err == nil && resp.Err != nil {
-			n.link.up.log.Debug("subscription refused", "err", resp.Err)
+			n.opt.Log.Debug("subscription refused", "err", resp.Err)
 		}
 	})
 	return g
+}
+
+// Params ask for the changes of all lists, of these resources and of these tasks.
+func Params(uris, tasks []string) []byte {
+	params := []byte(`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`)
+	return withIDs(withIDs(params, "resourceSubscriptions", uris), "taskIds", tasks)
 }
 
 // withIDs adds a filter to the notifications that are asked for.
@@ -217,9 +236,9 @@ func withIDs(params []byte, filter string, ids []string) []byte {
 	return jsonrpc.Set(params, append(list, ']'), "notifications", filter)
 }
 
-// acknowledged notes that the server confirmed the latest request. Over a pipe
+// Acknowledged notes that the server confirmed the latest request. Over a pipe
 // nothing but the order tells which one is meant.
-func (n *listener) acknowledged() {
+func (n *Listener) Acknowledged() {
 	if n == nil {
 		return
 	}
@@ -242,7 +261,7 @@ func (g *listening) confirmed() bool {
 
 // Handle refuses: a modern server asks through results.
 func (g *listening) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return refuse(req), nil
+	return mcp.Refuse(req), nil
 }
 
 // HandleNotification hears the stream of the subscription.
@@ -252,5 +271,5 @@ func (g *listening) HandleNotification(ctx context.Context, from jsonrpc.Peer, n
 		return
 	}
 	params := jsonrpc.Set(n.Params, nil, "_meta", mcp.MetaSubscriptionID)
-	g.listener.link.HandleNotification(ctx, from, &jsonrpc.Notification{Method: n.Method, Params: params})
+	g.listener.opt.Hear(ctx, from, &jsonrpc.Notification{Method: n.Method, Params: params})
 }

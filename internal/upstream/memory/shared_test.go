@@ -1,4 +1,4 @@
-package upstream
+package memory
 
 import (
 	"log/slog"
@@ -14,8 +14,8 @@ import (
 
 func sharedMemory(t *testing.T, engine cluster.Engine, box *seal.Box) *Memory {
 	d := cluster.NewDocuments(cluster.DocumentsOptions{Box: box, Log: slog.New(slog.DiscardHandler), Open: func() (cluster.Engine, error) { return engine, nil }})
-	memory := OpenSharedMemory(filepath.Join(t.TempDir(), "servers.json"), d)
-	d.Put(record.Memory, cluster.One(record.Memory, MemoryFile(memory.path)))
+	memory := OpenShared(filepath.Join(t.TempDir(), "servers.json"), d)
+	d.Put(record.Memory, cluster.One(record.Memory, File(memory.path)))
 	d.Watch(record.Memory, memory.Reread)
 	d.Start()
 	t.Cleanup(d.Close)
@@ -27,11 +27,11 @@ func TestSharedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, box := enginetest.New(), seal.Random().Box(seal.Record)
 		a, b := sharedMemory(t, engine, box), sharedMemory(t, engine, box)
-		a.setAsks("one")
-		b.setOldWay("two", true)
+		a.SetAsks("one")
+		b.SetOldWay("two", true)
 		synctest.Wait()
 		for _, s := range []*Memory{a, b} {
-			if !s.asks("one") || !s.oldWay("two") || OpenMemory(s.path).asks("one") != true {
+			if !s.Asks("one") || !s.OldWay("two") || Open(s.path).Asks("one") != true {
 				t.Errorf("cluster/shared/memory: %+v", s.seen)
 			}
 		}

@@ -1,0 +1,39 @@
+// Package backoff says how long to wait before a server is tried again.
+package backoff
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// Base is the wait after the first failure.
+	Base = 500 * time.Millisecond
+	// Cap is the longest wait.
+	Cap = 60 * time.Second
+)
+
+// Spread is at least half of d: a host that is away is not asked more often
+// than that, however many servers it has.
+func Spread(d time.Duration) time.Duration { return d/2 + Jitter(d/2) }
+
+// Jitter spreads the attempts of many servers over time.
+func Jitter(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return time.Duration(rand.Int64N(int64(d))) + time.Millisecond
+}
+
+// Wait returns after d, or earlier with the context's error.
+func Wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

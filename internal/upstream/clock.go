@@ -1,9 +1,0 @@
-package upstream
-
-import "time"
-
-var begun = time.Now()
-
-// ticks is how long this process has run, in nanoseconds. Calls are timed by
-// it and not by the time of day, which may be set while they run.
-func ticks() int64 { return int64(time.Since(begun)) }

@@ -1,0 +1,59 @@
+package upstream
+
+import (
+	"context"
+	"net/http"
+
+	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/failure"
+	"mcp-all-in-one/internal/upstream/lists"
+)
+
+// loadFeatures fetches every list of the server.
+func (l *link) loadFeatures(ctx context.Context) error {
+	f, err := l.fetch(ctx, lists.All, nil)
+	if err != nil {
+		return err
+	}
+	l.loaded = f
+	l.slot.features.Store(f)
+	l.refresh.Start()
+	return nil
+}
+
+// fetch returns the features with the given lists fetched anew and the others
+// taken from old.
+func (l *link) fetch(ctx context.Context, which lists.Kind, old *catalog.Features) (*catalog.Features, error) {
+	source := lists.Source{
+		Ask: l.ask, Era: l.era, Said: &l.said, Headers: l.child == nil, Config: l.up.Config, Pins: l.up.pins,
+		Report: l.up.reportIssues, Timeout: l.up.limits.Handshake, Log: l.up.log,
+	}
+	return source.Fetch(ctx, which, old)
+}
+
+// reload fetches lists again that have changed.
+func (l *link) reload(which lists.Kind) {
+	f, err := l.fetch(l.up.life, which, l.slot.features.Load())
+	if err != nil {
+		l.up.log.Warn("refreshing lists", "err", err)
+		return
+	}
+	l.slot.features.Store(f)
+	l.up.changed()
+}
+
+// ask sends a request of our own.
+func (l *link) ask(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
+	if l.era == mcp.Modern {
+		params = l.withMeta(params, &Caller{Offer: l.offer, Era: mcp.Modern})
+	} else if string(params) == `{}` {
+		params = nil
+	}
+	resp, err := l.ours(ctx, &jsonrpc.Request{Method: method, Params: params, Back: l})
+	if lost := failure.Refusal(err); lost != nil && l.era == mcp.Legacy && failure.StatusOf(err) != http.StatusTooManyRequests && failure.StatusOf(err) != http.StatusServiceUnavailable {
+		l.finish(err)
+	}
+	return resp, err
+}

@@ -1,0 +1,184 @@
+// Package inflight holds the calls that servers are working on: which of them a
+// message of a server belongs to, and which have taken too long.
+package inflight
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/i18n"
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/failure"
+)
+
+// A Client is on whose behalf a server is called. It must be comparable.
+type Client interface {
+	// Who is its principal.
+	Who() string
+	// Offers are what it can be asked.
+	Offers() *mcp.Offer
+}
+
+// A Call is one request that a server is working on. It answers what the
+// server asks because of it, where the transport can tell.
+type Call struct {
+	Client Client
+	// Remote is the client of another replica that it is for; empty for none.
+	Remote string
+	// Idle is how long it may be silent; 0 means for ever.
+	Idle time.Duration
+	// Back is asked what the server asks, and hears what it says; nil for nobody.
+	Back jsonrpc.Handler
+	Sent jsonrpc.Request // what the server is sent
+
+	table  *Table
+	peer   jsonrpc.Peer
+	awaits string // the task whose result it waits for; empty for none
+	// A plain call is aborted by its id on the connection; all others have a
+	// context of their own.
+	id      atomic.Uint64
+	aborted atomic.Pointer[error]
+	cancel  context.CancelCauseFunc
+
+	prev, next *Call // in the table
+
+	token    uint64 // ours, on the wire; 0 when the client wants no progress
+	original []byte // the client's token
+	progress progress
+
+	active    atomic.Int64 // when the last message about this call came, in Ticks
+	started   int64
+	overdue   int64        // when it was ended for its silence; guarded by Table.mu
+	questions atomic.Int32 // open questions to the client
+	asks      bool         // the server may ask because of it
+	task      bool         // it became a task, which keeps the token; guarded by Table.mu
+	open      openQuestions
+}
+
+var errCallOver = i18n.Errorf("the call that asked has ended", "发起询问的调用已结束")
+
+// An aborter can end a call by its id.
+type aborter interface {
+	Abort(id uint64, err error)
+}
+
+// Began hears the id that the call has on its connection. A call that is sent
+// once more has another one, and may have been aborted in between.
+func (k *Call) Began(id uint64) {
+	k.id.Store(id)
+	if err := k.aborted.Load(); err != nil {
+		k.abortID(id, *err)
+	}
+}
+
+func (k *Call) abort(err error) {
+	if k.cancel != nil {
+		k.cancel(err)
+		return
+	}
+	k.aborted.Store(&err)
+	k.abortID(k.id.Load(), err)
+}
+
+func (k *Call) abortID(id uint64, err error) {
+	if conn, ok := k.peer.(aborter); ok {
+		conn.Abort(id, err)
+	}
+}
+
+// Allows says whether the client can be asked this.
+func (k *Call) Allows(req *jsonrpc.Request) bool {
+	return k.Back != nil && k.Client.Offers().Allows(req.Method, req.Params)
+}
+
+// Handle answers a question that the server asked on the stream of this call.
+func (k *Call) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if resp, ok := k.table.conn.Answer(req); ok {
+		return resp, nil
+	}
+	if !k.Client.Offers().Allows(req.Method, req.Params) {
+		k.table.conn.NotOffered()
+		return k.Unanswered(ctx, req), nil
+	}
+	return k.Ask(ctx, from, req)
+}
+
+// Ask passes a question on to the client. The clock of the call stands still
+// meanwhile.
+func (k *Call) Ask(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
+	if k.Back == nil {
+		return mcp.Refuse(req), nil
+	}
+	ctx, stop := k.open.during(ctx)
+	defer stop()
+	k.questions.Add(1)
+	defer func() {
+		k.touch()
+		k.questions.Add(-1)
+	}()
+	return k.Back.Handle(ctx, from, req)
+}
+
+// HandleNotification hears what the server says on the stream of this call.
+func (k *Call) HandleNotification(ctx context.Context, from jsonrpc.Peer, n *jsonrpc.Notification) {
+	k.touch()
+	switch n.Method {
+	case mcp.NotificationProgress:
+		if token := jsonrpc.Get(n.Params, "progressToken"); !k.isToken(token) {
+			// A task reports on the stream of another call.
+			if other := k.table.WithToken(token); other != nil {
+				other.HandleNotification(ctx, from, n)
+			} else {
+				k.table.server.Count("progress for no call")
+			}
+			return
+		}
+		n = &jsonrpc.Notification{Method: n.Method, Params: jsonrpc.Set(n.Params, k.original, "progressToken")}
+		k.progress.report(n, k.table.server.flow.allow(), func(n *jsonrpc.Notification) { k.Back.HandleNotification(ctx, from, n) })
+		return
+	case mcp.NotificationMessage:
+		k.table.server.Logged(n.Params)
+	case mcp.NotificationTools, mcp.NotificationPrompts, mcp.NotificationResources, mcp.NotificationUpdated:
+		k.table.conn.HandleNotification(ctx, from, n)
+		return
+	}
+	if k.Back != nil && k.table.server.Passes() {
+		k.Back.HandleNotification(ctx, from, n)
+	}
+}
+
+// FinishProgress passes on what was held back of the progress: nothing follows.
+func (k *Call) FinishProgress() {
+	if k.token == 0 {
+		return
+	}
+	k.progress.finish(func(n *jsonrpc.Notification) { k.Back.HandleNotification(context.Background(), k.peer, n) })
+}
+
+func (k *Call) touch() { k.active.Store(Ticks()) }
+
+func (k *Call) isToken(raw []byte) bool {
+	n, ok := parseToken(raw)
+	return ok && n == k.token && n != 0
+}
+
+// expired says why the call has to end now, nil while it may go on.
+func (k *Call) expired(now int64, hard time.Duration) error {
+	if hard > 0 && time.Duration(now-k.started) > hard {
+		return failure.ErrLong
+	}
+	if k.questions.Load() == 0 && k.Idle > 0 && time.Duration(now-k.active.Load()) > k.Idle {
+		return failure.ErrIdle
+	}
+	return nil
+}
+
+// Unanswered deals with a question that no client can be asked. It ends with the
+// call.
+func (k *Call) Unanswered(ctx context.Context, req *jsonrpc.Request) *jsonrpc.Response {
+	ctx, stop := k.open.during(ctx)
+	defer stop()
+	return k.table.conn.Unanswered(ctx, req)
+}

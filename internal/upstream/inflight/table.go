@@ -1,0 +1,227 @@
+package inflight
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/jsonrpc"
+	"mcp-all-in-one/internal/mcp"
+	"mcp-all-in-one/internal/upstream/failure"
+)
+
+// A Table is the calls in flight on one connection.
+type Table struct {
+	conn   Conn
+	server *Server
+
+	tokens   atomic.Uint64
+	mu       sync.Mutex
+	tenant   Client // whose roots the server was told, on a shared connection
+	first    *Call  // newest first
+	byToken  map[uint64]*Call
+	followed followed
+	// mixed says that calls of several principals have been in flight since
+	// there was none. A message of the server may be about any of them, also
+	// about one that has ended.
+	mixed     bool
+	sweeping  bool
+	sweepStop *time.Timer
+}
+
+// New returns the table of a connection to a server.
+func New(conn Conn, server *Server) *Table { return &Table{conn: conn, server: server} }
+
+// Begin enters a call into the table of those in flight, and returns the params
+// to send. It happens before the call is written: a fast server asks before the
+// write returns. apart says that the call needs a context of its own.
+func (t *Table) Begin(ctx context.Context, peer jsonrpc.Peer, k *Call, req *jsonrpc.Request, apart bool) (context.Context, []byte) {
+	now := Ticks()
+	k.table, k.peer, k.Back, k.asks, k.started = t, peer, req.Back, CanAsk(req.Method), now
+	k.active.Store(now)
+	if _, ok := peer.(aborter); !ok || apart {
+		ctx, k.cancel = context.WithCancelCause(ctx)
+	}
+	params := req.Params
+	if req.Method == mcp.MethodTasksResult {
+		k.awaits, _ = jsonrpc.GetString(params, "taskId")
+	}
+	if token := progressToken(params); token != nil && req.Back != nil {
+		k.token = t.tokens.Add(1)
+		k.original = token
+		if jsonrpc.Get(params, "task") != nil {
+			k.original = bytes.Clone(token) // which may outlive the request
+		}
+		params = jsonrpc.Set(params, strconv.AppendUint(nil, k.token, 10), "_meta", "progressToken")
+	}
+	t.enter(k)
+	return ctx, params
+}
+
+func (t *Table) enter(k *Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k.next = t.first
+	if t.first != nil {
+		t.first.prev = k
+		t.mixed = t.mixed || t.first.Client.Who() != k.Client.Who() || t.first.Remote != k.Remote
+	} else {
+		t.mixed = false
+	}
+	t.first = k
+	if k.token != 0 {
+		if t.byToken == nil {
+			t.byToken = make(map[uint64]*Call)
+		}
+		t.byToken[k.token] = k
+	}
+	if !t.sweeping {
+		t.sweeping = true
+		t.armSweepLocked()
+	}
+}
+
+// End takes a call out of the table.
+func (t *Table) End(k *Call) {
+	t.mu.Lock()
+	if k.prev != nil {
+		k.prev.next = k.next
+	} else {
+		t.first = k.next
+	}
+	if k.next != nil {
+		k.next.prev = k.prev
+	}
+	if k.token != 0 && !k.task {
+		delete(t.byToken, k.token)
+	}
+	t.mu.Unlock()
+	k.open.end()
+	if k.cancel != nil {
+		k.cancel(nil)
+	}
+}
+
+// Stop ends the search for calls past their limits.
+func (t *Table) Stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sweepStop != nil {
+		t.sweepStop.Stop()
+	}
+}
+
+// Busy says whether any call is in flight.
+func (t *Table) Busy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.first != nil
+}
+
+// CanAsk says whether a server may ask while it works on this method.
+func CanAsk(method string) bool {
+	return method == mcp.MethodToolsCall || method == mcp.MethodPromptsGet || method == mcp.MethodResourcesRead
+}
+
+// progressToken is the raw token in params, nil when there is none.
+func progressToken(params []byte) []byte {
+	if !bytes.Contains(params, []byte("progressToken")) && bytes.IndexByte(params, '\\') < 0 {
+		return nil
+	}
+	return jsonrpc.Get(params, "_meta", "progressToken")
+}
+
+const (
+	sweepEvery = time.Second
+	// stuckAfter is how long a call that was ended may take to return.
+	stuckAfter = 5 * time.Second
+)
+
+// armSweepLocked looks for calls past their limits, once a second, while there
+// are calls: no timer per call, and none when idle.
+func (t *Table) armSweepLocked() {
+	if t.sweepStop == nil {
+		t.sweepStop = time.AfterFunc(sweepEvery, t.sweep)
+		return
+	}
+	t.sweepStop.Reset(sweepEvery)
+}
+
+func (t *Table) sweep() {
+	now := Ticks()
+	hard := t.server.Limits.CallTotal
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := t.first; k != nil; k = k.next {
+		err := k.expired(now, hard)
+		switch {
+		case err == nil:
+		case k.overdue == 0:
+			k.overdue = now
+			t.server.Hits.Add(map[bool]string{true: "callTotal", false: "callIdle"}[err == failure.ErrLong])
+			k.abort(err)
+		case time.Duration(now-k.overdue) > stuckAfter:
+			t.conn.GiveUp()
+		}
+	}
+	if t.first == nil {
+		t.sweeping = false
+		return
+	}
+	t.armSweepLocked()
+}
+
+// Only returns the one call in flight that fits, or nil when none or several
+// do.
+func (t *Table) Only(fits func(*Call) bool) *Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var found *Call
+	for k := t.first; k != nil; k = k.next {
+		if !fits(k) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = k
+	}
+	return found
+}
+
+// Newest returns the latest call in flight that fits.
+func (t *Table) Newest(fits func(*Call) bool) *Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := t.first; k != nil; k = k.next {
+		if fits(k) {
+			return k
+		}
+	}
+	return nil
+}
+
+// WithToken returns the call with a progress token of ours, nil when there is
+// none.
+func (t *Table) WithToken(raw []byte) *Call {
+	n, ok := parseToken(raw)
+	if !ok {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byToken[n]
+}
+
+// parseToken reads a progress token of ours. Some servers send it back as a
+// string.
+func parseToken(raw []byte) (uint64, bool) {
+	if len(raw) > 1 && raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	n, err := strconv.ParseUint(string(raw), 10, 64)
+	return n, err == nil
+}

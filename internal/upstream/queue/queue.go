@@ -1,0 +1,154 @@
+// Package queue decides which calls run on a server, which wait, and which are
+// turned away.
+package queue
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/mcp"
+)
+
+// A Semaphore is a number of places.
+type Semaphore chan struct{}
+
+// NewSemaphore returns n places.
+func NewSemaphore(n int) Semaphore { return make(Semaphore, n) }
+
+// try takes a place if one is free. A nil Semaphore has places for everybody.
+func (s Semaphore) try() bool {
+	if s == nil {
+		return true
+	}
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Acquire takes a place, waiting for one.
+func (s Semaphore) Acquire(ctx context.Context) error {
+	if s.try() {
+		return nil
+	}
+	select {
+	case s <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Release gives a place back.
+func (s Semaphore) Release() {
+	if s != nil {
+		<-s
+	}
+}
+
+// A Queue is the places of one server, to run and to wait.
+type Queue struct {
+	server  string
+	limits  *config.Limits
+	hits    *config.Hits
+	waiting atomic.Int64
+	running atomic.Int64
+	places  Semaphore
+	shares  shares
+}
+
+// New returns the queue of a server. Hits count the limits that were reached.
+func New(server string, limits *config.Limits, hits *config.Hits) *Queue {
+	return &Queue{server: server, limits: limits, hits: hits, places: NewSemaphore(limits.InFlightPerServer), shares: newShares()}
+}
+
+// A Place is held by a call that runs.
+type Place struct {
+	queue *Queue
+	share *share
+}
+
+// Enter takes a place among the calls that run on this server, waiting in a
+// bounded queue. Of both a key has no more than its share; an empty principal is
+// held to none.
+func (q *Queue) Enter(ctx context.Context, principal string) (Place, error) {
+	sh := q.shares.of(principal, q.limits)
+	if err := q.take(ctx, sh); err != nil {
+		q.shares.drop(sh)
+		return Place{}, err
+	}
+	q.running.Add(1)
+	return Place{q, sh}, nil
+}
+
+func (q *Queue) take(ctx context.Context, sh *share) error {
+	if !sh.places.try() {
+		q.hits.Add("inFlightPerKey")
+		return q.wait(ctx, sh)
+	}
+	if q.places.try() {
+		return nil
+	}
+	sh.places.Release()
+	q.hits.Add("inFlightPerServer")
+	return q.wait(ctx, sh)
+}
+
+func (q *Queue) wait(ctx context.Context, sh *share) error {
+	defer sh.waiting.Add(-1)
+	if sh.waiting.Add(1) > int64(sh.queue) {
+		q.hits.Add("queuedPerKey")
+		return mcp.Failure(mcp.Overloaded, q.server, fmt.Sprintf(
+			"this key has %d calls running on server %q and %d waiting, which is its share; limits.inFlightPerKey and limits.queuedPerKey set another",
+			cap(sh.places), q.server, sh.queue))
+	}
+	defer q.waiting.Add(-1)
+	if q.waiting.Add(1) > int64(q.limits.QueuedPerServer) {
+		q.hits.Add("queuedPerServer")
+		return mcp.Failure(mcp.Overloaded, q.server,
+			fmt.Sprintf("server %q has %d calls running and %d waiting", q.server, q.limits.InFlightPerServer, q.limits.QueuedPerServer))
+	}
+	if err := sh.places.Acquire(ctx); err != nil {
+		return err
+	}
+	if err := q.places.Acquire(ctx); err != nil {
+		sh.places.Release()
+		return err
+	}
+	return nil
+}
+
+// Leave gives the place to the next call.
+func (p Place) Leave() {
+	p.share.places.Release()
+	p.queue.shares.drop(p.share)
+	p.queue.running.Add(-1)
+	p.queue.places.Release()
+}
+
+// Running is how many calls run.
+func (q *Queue) Running() int64 { return q.running.Load() }
+
+// Waiting is how many calls wait.
+func (q *Queue) Waiting() int64 { return q.waiting.Load() }
+
+// idleCheck is how often Idle looks.
+const idleCheck = 20 * time.Millisecond
+
+// Idle waits until no call is running, bounded by ctx.
+func (q *Queue) Idle(ctx context.Context) {
+	t := time.NewTicker(idleCheck)
+	defer t.Stop()
+	for q.running.Load() > 0 {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
