@@ -1,6 +1,7 @@
 package mcphttp
 
 import (
+	"context"
 	"net/http"
 
 	"mcp-all-in-one/internal/jsonrpc"
@@ -128,6 +129,12 @@ func (p *post) handOn(m *jsonrpc.Message) bool {
 	}
 	hush(p, false)
 	return false
+}
+
+// tooLate hands a request on that came when all that runs had been ended: it was
+// still being read.
+func (p *post) tooLate(ctx context.Context, m *jsonrpc.Message) bool {
+	return ctx.Err() != nil && p.r.Context().Err() == nil && m.Method != mcp.MethodListen && p.handOn(m)
 }
 
 // hush keeps everybody else from answering, or lets them; false when a stream

@@ -3,6 +3,7 @@ package mcphttp_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -20,6 +21,19 @@ type ending struct {
 	listens, stopped chan struct{} // somebody listens; nobody does any more
 	begun            int
 	seen             []mcphttp.Away
+	arrives          func() // called before the body of a request is read
+}
+
+// A lateBody is the body of a request, of which the server knows before it
+// arrives.
+type lateBody struct {
+	io.ReadCloser
+	arrives func()
+}
+
+func (b lateBody) Read(p []byte) (int, error) {
+	b.arrives()
+	return b.ReadCloser.Read(p)
 }
 
 func (*ending) Version() string { return mcp.V2025_06_18 }
@@ -64,6 +78,9 @@ func startEnding(t *testing.T) (e *ending, url string) {
 		Elsewhere: e.elsewhere,
 	})
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if e.arrives != nil {
+			r.Body = lateBody{r.Body, e.arrives}
+		}
 		e.ServeMCP(w, r, mcphttp.Endpoint{}, "who")
 	}))
 	t.Cleanup(func() { e.Server.Close(); front.CloseClientConnections(); front.Close() })
@@ -108,6 +125,18 @@ func TestHandedOn(t *testing.T) {
 		}
 		if e.Has(e.seen[0].Session) {
 			t.Error("the session is still here")
+		}
+	})
+	t.Run("fault/T46 a call that arrives at the very end", func(t *testing.T) {
+		e, url := startEnding(t)
+		c := mcptest.NewRawHTTP(t, url)
+		c.Initialize(mcp.V2025_06_18, `{}`)
+		e.arrives = sync.OnceFunc(func() {
+			go e.Server.Close()
+			<-e.stopped // by then all that runs is ended
+		})
+		if m := c.Post(callBody(7, "echo", "hello", 0)).Answer(t); string(m.Result) != `{"from":"another"}` || e.begun > 0 {
+			t.Errorf("answered %s, %d begun", m.Raw, e.begun)
 		}
 	})
 	t.Run("fault/T46 a modern call", func(t *testing.T) {

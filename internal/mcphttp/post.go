@@ -134,6 +134,9 @@ func (p *post) serveSession(m *jsonrpc.Message) {
 		}
 		ctx := p.within(p.ofRequest(p.session.ctx), m)
 		defer p.end()
+		if p.tooLate(ctx, m) {
+			return
+		}
 		p.runs = running{p.cancel, m.Method}
 		if !p.session.begin(m.ID, &p.runs) {
 			p.fail(http.StatusOK, m.ID, duplicate())

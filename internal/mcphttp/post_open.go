@@ -45,6 +45,9 @@ func (p *post) serveAlone(m *jsonrpc.Message, t Transport) {
 	}
 	ctx := p.within(p.r.Context(), m)
 	defer p.end()
+	if m.Kind == jsonrpc.KindRequest && p.tooLate(ctx, m) {
+		return
+	}
 	h, err := p.srv.open(ctx, p.opening(t))
 	if err != nil {
 		p.failOpen(m.ID, err)

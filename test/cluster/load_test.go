@@ -350,7 +350,7 @@ func post(ctx context.Context, c *mcptest.RawHTTP, k kind, isModern bool, id int
 		if json.Unmarshal(m.Error.Data, &data) != nil || data.Reason == "" {
 			return m, m.Raw, true
 		}
-		return m, data.Reason, false
+		return m, data.Reason + ": " + m.Error.Message, false
 	}
 	return m, "", false
 }

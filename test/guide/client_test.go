@@ -31,7 +31,7 @@ func (l place) client(t *testing.T, p *peer) row {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	run := l.install(ctx, t, p)
-	config := fmt.Sprintf(`{"mcpServers":{"everything":{"command":"npx","args":["-y",%q],"env":{"PATH":%q}}}}`, before, l.path)
+	config := fmt.Sprintf(`{"startWait":"1m","mcpServers":{"everything":{"command":"npx","args":["-y",%q],"env":{"PATH":%q}}}}`, before, l.path)
 	port := freePort(t)
 	l.serve(ctx, t, &peer{registry: "npm", packages: []string{before}, args: []string{"streamableHttp"}, env: []string{"PORT=" + port}}, port, "")
 	g := mcptest.Gateway(t, config)

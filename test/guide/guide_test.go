@@ -26,7 +26,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "rewrite docs/interop.md from the results")
-	only   = flag.String("only", "", "run only peers whose package contains this")
+	only   = flag.String("only", "", "run only peers whose kind and package contain this, as in \"client npm\"")
 )
 
 // patience is how long a peer may take, its download included.
@@ -96,7 +96,7 @@ func readPeers(t *testing.T) (peers []*peer) {
 				t.Fatalf("peers.txt: %q is not env, at, ignore or note", more)
 			}
 		}
-		if strings.Contains(p.packages[0], *only) {
+		if strings.Contains(strings.Join(f[:3], " "), *only) {
 			peers = append(peers, p)
 		}
 	}
