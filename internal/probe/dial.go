@@ -52,7 +52,8 @@ func Open(ctx context.Context, t Target, opt Options) (*Session, error) {
 			return again, nil
 		}
 	}
-	if err != nil && t.Command == "" && t.Dial == nil && t.Type != config.TypeHTTP && t.Type != config.TypeSSE && mayBeSSE(err) {
+	oldWay := p.probe || p.era == mcp.Legacy // SSE has no modern era
+	if err != nil && oldWay && t.Command == "" && t.Dial == nil && t.Type != config.TypeHTTP && t.Type != config.TypeSSE && mayBeSSE(err) {
 		t.Type = config.TypeSSE
 		p.era, p.probe = mcp.Legacy, false
 		if again, err2 := openEra(ctx, t, opt, p); err2 == nil {

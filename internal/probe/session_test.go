@@ -279,6 +279,10 @@ func TestFallsBackToSSE(t *testing.T) {
 	if got := mustOpen(t, target, Options{}).Info().Transport; got != config.TypeSSE {
 		t.Errorf("transport %s", got)
 	}
+	if s, err := Open(t.Context(), target, Options{Protocol: "modern"}); err == nil {
+		s.Close(t.Context())
+		t.Errorf("a modern session was asked for, and one of %s opened", s.Info().Version)
+	}
 }
 
 func TestUnreachable(t *testing.T) {
