@@ -239,7 +239,7 @@ func (l place) server(t *testing.T, p *peer) row {
 	var eras, different []string
 	steps := 0
 	for _, pair := range c.Pairings {
-		if !slices.Contains(eras, pair.Server) {
+		if pair.Server != "auto" && !slices.Contains(eras, pair.Server) {
 			eras = append(eras, pair.Server)
 		}
 		steps += pair.Steps
@@ -252,7 +252,7 @@ func (l place) server(t *testing.T, p *peer) row {
 	if r.failed {
 		shown = strings.Join(different, "; ")
 	}
-	r.cells = []string{p.transport(), strings.Join(eras, " and "), fmt.Sprint(steps), shown}
+	r.cells = []string{p.transport(), strings.Join(eras, ", "), fmt.Sprint(steps), shown}
 	return r
 }
 

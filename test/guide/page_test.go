@@ -20,7 +20,7 @@ What was run with the gateway, and how it went. ` + "`make guide`" + ` writes th
 Each server is asked everything that changes nothing, directly and through the gateway, by clients of both eras
 (` + "`compare`" + `). Keys for services are made up: what such a service refuses has to be refused in the same words.
 
-| server | version | transport | its era | requests compared | differences |
+| server | version | transport | eras | requests compared | differences |
 |---|---|---|---|---|---|
 `)
 	for _, r := range servers {
