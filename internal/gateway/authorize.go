@@ -9,6 +9,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/jsonschema"
@@ -318,10 +319,8 @@ func (s *Session) personAgrees(ctx context.Context, c *Call, t *target) error {
 		return nil
 	}
 	a := s.approval(t.upstream.Name(), t.name, t)
-	if by := scriptOf(ctx); by != nil {
-		a.Code = by.code
-	}
-	defer whileAsked(ctx)()
+	a.Code = scripts.Code(ctx)
+	defer scripts.WhileAsked(ctx)()
 	if s.gw.opt.Approve != nil && s.gw.opt.Approve(ctx, a) {
 		return nil
 	}

@@ -20,7 +20,9 @@ import (
 	"mcp-all-in-one/internal/answers"
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/addresses"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -49,7 +51,7 @@ type Options struct {
 	Observe func(*traffic.Observation)
 	// Addresses are what clients were given; nil keeps them for as long as the
 	// gateway runs.
-	Addresses *Addresses
+	Addresses *addresses.File
 	// Own are our own tools; nil for none.
 	Own *builtin.Set
 	// Hits count the limits that were reached; nil counts none.
@@ -85,7 +87,7 @@ type Gateway struct {
 	seals    sealer
 	parks    parks
 	tasks    *taskOwners
-	scripts  scripts
+	scripts  scripts.Pool
 	kept     *kept.Store
 	// ownReading is opt.Own with the tool that reads on in kept results.
 	ownReading func() *builtin.Set
@@ -113,7 +115,7 @@ func New(opt Options) *Gateway {
 	g := &Gateway{opt: opt, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
 	g.info = marshal(opt.Info)
 	if g.opt.Addresses == nil {
-		g.opt.Addresses = OpenAddresses("")
+		g.opt.Addresses = addresses.Open("")
 	}
 	g.parks.ttl = parkTTL
 	g.seals = newSealer(opt.Seals)

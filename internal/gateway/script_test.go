@@ -50,8 +50,8 @@ func TestQuestionOfScriptExpires(t *testing.T) {
 		case <-ctx.Done():
 			t.Fatal("the script still waits")
 		}
-		if g.scripts.all != 0 {
-			t.Errorf("%d scripts still run", g.scripts.all)
+		if n := g.scripts.Running(); n != 0 {
+			t.Errorf("%d scripts still run", n)
 		}
 		again := jsonrpc.Set([]byte(params), state, "requestState")
 		again = jsonrpc.Set(again, []byte(`{}`), "inputResponses")

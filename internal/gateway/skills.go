@@ -66,7 +66,7 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 		resp, err := s.attempt(ctx, c, &target{kind: skillsItem, upstream: servers[0], params: c.Params})
 		if err == nil && resp.Err == nil {
 			resp.Result = jsonrpc.Set(resp.Result, s.skillsIn(servers[0].Name(), resp.Result), "skills")
-			s.gw.opt.Addresses.save()
+			s.gw.opt.Addresses.Save()
 		}
 		return resp, err
 	}
@@ -77,7 +77,7 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 	for _, u := range servers {
 		list = s.skillsOf(ctx, c, u, list)
 	}
-	s.gw.opt.Addresses.save()
+	s.gw.opt.Addresses.Save()
 	return &jsonrpc.Response{Result: jsonrpc.Set([]byte(`{}`), append(list, ']'), "skills")}, nil
 }
 
@@ -211,7 +211,7 @@ func (s *Session) writeSkill(c *Call, t *target, result []byte) []byte {
 	if byAlias {
 		written = catalog.AliasSkill(server, skill)
 	}
-	s.gw.opt.Addresses.save()
+	s.gw.opt.Addresses.Save()
 	return jsonrpc.Set(result, written, "skill")
 }
 

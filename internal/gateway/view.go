@@ -41,8 +41,8 @@ func (s *Session) look() *view {
 func (s *Session) merge(sources []catalog.Source, mode string) view {
 	opt := catalog.Options{Meta: s.gw.resultMeta()}
 	if s.opening.Server == "" {
-		opt.Addresses = s.gw.opt.Addresses.of(s.opening.Schema)
-		defer s.gw.opt.Addresses.save()
+		opt.Addresses = s.gw.opt.Addresses.Of(s.opening.Schema)
+		defer s.gw.opt.Addresses.Save()
 	}
 	v := view{all: catalog.Merge(sources, opt), mode: mode}
 	v.shown = v.all
