@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/addresses"
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -84,8 +85,8 @@ type Gateway struct {
 	views    viewCache
 	pressure *pressure.Gauge
 	rates    rate.Rates
-	seals    sealer
-	parks    parks
+	seals    modern.Sealer
+	parks    modern.Calls
 	tasks    *taskOwners
 	scripts  scripts.Pool
 	kept     *kept.Store
@@ -117,8 +118,8 @@ func New(opt Options) *Gateway {
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = addresses.Open("")
 	}
-	g.parks.ttl = parkTTL
-	g.seals = newSealer(opt.Seals)
+	g.parks.TTL = modern.TTL
+	g.seals = modern.NewSealer(opt.Seals)
 	g.tasks = newTaskOwners()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
@@ -256,7 +257,7 @@ func (g *Gateway) Drain() { g.draining.Store(true) }
 func (g *Gateway) Close() {
 	g.Stop()
 	g.changes.stop()
-	g.parks.close()
+	g.parks.Close()
 	g.tasks.close()
 	g.pressure.Stop()
 	g.kept.Close()

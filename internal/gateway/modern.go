@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -24,22 +25,8 @@ func (s *Session) handleModern(ctx context.Context, from jsonrpc.Peer, req *json
 		s.caller.Era, s.caller.Offer = caller.Era, caller.Offer
 	}
 	s.greet(caller)
-	p := party{caller: caller, back: modernBack{caller, from}, rules: mcp.Rules(mcp.LatestModern)}
-	return modernOutcome(s.routeModern(ctx, from, p, req))
-}
-
-// modernOutcome gives errors the codes that the modern era knows them by.
-func modernOutcome(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
-	if err != nil {
-		if wire, ok := asWire(err); ok {
-			return nil, modernError(wire)
-		}
-		return nil, err
-	}
-	if resp.Err != nil {
-		resp.Err = modernError(resp.Err)
-	}
-	return resp, nil
+	p := party{caller: caller, back: modern.Back{Level: caller.LogLevel, From: from}, rules: mcp.Rules(mcp.LatestModern)}
+	return modern.Outcome(s.routeModern(ctx, from, p, req))
 }
 
 func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
@@ -131,44 +118,4 @@ func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
 // resultMeta is the _meta of results that we make ourselves.
 func (g *Gateway) resultMeta() []byte {
 	return jsonrpc.Set([]byte(`{}`), g.info, mcp.MetaServerInfo)
-}
-
-// modernError gives an error the code that the modern era knows it by.
-func modernError(e *jsonrpc.Error) *jsonrpc.Error {
-	switch {
-	case e.Code == mcp.CodeResourceNotFound:
-		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
-	case e.Code > mcp.CodeHeaderMismatch || e.Code < -32099:
-		return e
-	case e.Code == mcp.CodeHeaderMismatch || e.Code == mcp.CodeCapabilityMissing || e.Code == mcp.CodeVersionUnsupported:
-		return e
-	}
-	// The rest of that range is reserved, so a server's own use of it would
-	// be misread.
-	raw := e.Raw
-	if raw == nil {
-		raw = jsonrpc.AppendError(nil, e)
-	}
-	return jsonrpc.Errorf(jsonrpc.CodeInternal, "%s", e.Message).WithData(map[string]any{"original": raw})
-}
-
-// modernBack passes on what a server says while a request runs, as far as the
-// client asked for it.
-type modernBack struct {
-	caller *upstream.Caller
-	from   jsonrpc.Peer
-}
-
-func (b modernBack) Handle(_ context.Context, _ jsonrpc.Peer, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	return nil, jsonrpc.MethodNotFound(req.Method, "the client does not offer this")
-}
-
-func (b modernBack) HandleNotification(ctx context.Context, _ jsonrpc.Peer, n *jsonrpc.Notification) {
-	if n.Method == mcp.NotificationMessage {
-		level, _ := jsonrpc.GetString(n.Params, "level")
-		if b.caller.LogLevel == "" || !mcp.LevelAtLeast(level, b.caller.LogLevel) {
-			return
-		}
-	}
-	b.from.Notify(ctx, n)
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -23,7 +24,7 @@ type bridgedTask struct {
 	before jsonrpc.Handler // hears the server until there is a task; may be nil
 	done   chan struct{}   // closed once resp and err are set
 
-	questions questions
+	questions modern.Questions
 
 	mu       sync.Mutex
 	key      taskKey // its id is empty until there is a task
@@ -38,7 +39,7 @@ func (s *Session) newBridge(ctx context.Context, p party, u *upstream.Upstream, 
 	b := &bridgedTask{s: s, u: u, before: before, done: make(chan struct{}), key: taskKey{schema: s.opening.Schema, server: u.Name()}}
 	b.caller = s.taskCaller(p, b)
 	b.ctx, b.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	context.AfterFunc(s.gw.tasks.life, func() { b.cancel(errExpired) })
+	context.AfterFunc(s.gw.tasks.life, func() { b.cancel(modern.ErrExpired) })
 	return b
 }
 
@@ -181,7 +182,7 @@ func (b *bridgedTask) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrp
 		return b.before.Handle(ctx, from, req)
 	}
 	defer b.changed()
-	return b.questions.ask(ctx, req, b.changed)
+	return b.questions.Ask(ctx, req, b.changed)
 }
 
 // HandleNotification keeps what a server says of its task: the extension has no
@@ -219,7 +220,7 @@ func progressText(params []byte) string {
 // detailed is the task as the extension tells it, with its questions, its result
 // or its error, and the id that its server gave it.
 func (b *bridgedTask) detailed() []byte {
-	inputs := b.questions.inputs()
+	inputs := b.questions.Inputs()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	task := mcp.ModernTask(b.task)
@@ -246,9 +247,9 @@ func (b *bridgedTask) detailed() []byte {
 		if !ok {
 			wire = jsonrpc.Errorf(jsonrpc.CodeInternal, "%v", b.err)
 		}
-		return set("failed", "error", jsonrpc.AppendError(nil, modernError(wire)))
+		return set("failed", "error", jsonrpc.AppendError(nil, modern.Error(wire)))
 	case b.resp.Err != nil:
-		return set("failed", "error", jsonrpc.AppendError(nil, modernError(b.resp.Err)))
+		return set("failed", "error", jsonrpc.AppendError(nil, modern.Error(b.resp.Err)))
 	}
 	result := b.s.look().all.RewriteURIs(b.u.Name(), withoutTask(append([]byte(nil), b.resp.Result...)))
 	return set("completed", "result", catalog.UplevelResult(mcp.LatestModern, result, false))

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -49,7 +50,7 @@ func (s *Session) askForTask(ctx context.Context, p party, u *upstream.Upstream,
 		told = jsonrpc.Set(mcp.LegacyTask(append([]byte(nil), resp.Result...)), nil, "_meta")
 		s.gw.tasks.note(key, s.opening.Who.ID, func(t *task) { t.token = append([]byte(nil), token...) })
 	} else {
-		key.id = randomID()
+		key.id = modern.RandomID()
 		done := &jsonrpc.Response{Result: append([]byte(nil), resp.Result...)}
 		s.gw.tasks.note(key, s.opening.Who.ID, func(t *task) { t.done = done })
 		s.gw.tasks.keep(key, len(done.Result))

@@ -47,7 +47,7 @@ func (s *Session) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.
 	}
 	switch c.Method {
 	case mcp.MethodTasksUpdate:
-		b.questions.give(jsonrpc.Get(t.params, "inputResponses"))
+		b.questions.Give(jsonrpc.Get(t.params, "inputResponses"))
 		return empty(), nil
 	case mcp.MethodTasksCancel:
 		return s.cancelBridged(ctx, b)

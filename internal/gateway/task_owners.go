@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/access"
+	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/jsonrpc"
 )
 
@@ -18,6 +19,8 @@ const (
 	// maxKeptResults are the bytes of all of them; the oldest go first.
 	keptResult     = 10 * time.Minute
 	maxKeptResults = 64 << 20
+	// maxBridges bounds the tasks that are bridged at a time.
+	maxBridges = 10_000
 )
 
 // A taskKey is a task of a server of a schema.
@@ -105,7 +108,7 @@ func (o *taskOwners) bridge(k taskKey, principal string, start func() *bridgedTa
 	defer o.mu.Unlock()
 	t := o.ownLocked(k, principal)
 	if t.bridge == nil {
-		if o.closed || o.running >= maxParks {
+		if o.closed || o.running >= maxBridges {
 			return nil
 		}
 		t.bridge = start()
@@ -183,7 +186,7 @@ func (o *taskOwners) close() {
 	o.mu.Lock()
 	o.closed = true
 	o.mu.Unlock()
-	o.end(errExpired)
+	o.end(modern.ErrExpired)
 	o.wg.Wait()
 }
 
