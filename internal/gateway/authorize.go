@@ -96,7 +96,7 @@ func (s *Session) mayUse(t *target) bool {
 	case toolItem:
 		return who.MayCall(s.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
 	case taskItem:
-		return s.seesServer(server) && s.gw.tasks.belong(taskKey{s.opening.Schema, server, t.name}, who)
+		return s.seesServer(server) && s.gw.tasks.Belong(s.taskKey(t), who)
 	case methodItem:
 		// What such a method does is not known.
 		return s.seesOther(server, "") && !who.ReadOnly

@@ -24,6 +24,7 @@ import (
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
+	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -87,7 +88,7 @@ type Gateway struct {
 	rates    rate.Rates
 	seals    modern.Sealer
 	parks    modern.Calls
-	tasks    *taskOwners
+	tasks    *tasks.Book
 	scripts  scripts.Pool
 	kept     *kept.Store
 	// ownReading is opt.Own with the tool that reads on in kept results.
@@ -120,7 +121,7 @@ func New(opt Options) *Gateway {
 	}
 	g.parks.TTL = modern.TTL
 	g.seals = modern.NewSealer(opt.Seals)
-	g.tasks = newTaskOwners()
+	g.tasks = tasks.NewBook()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
 	g.changes.gateway = g
@@ -258,7 +259,7 @@ func (g *Gateway) Close() {
 	g.Stop()
 	g.changes.stop()
 	g.parks.Close()
-	g.tasks.close()
+	g.tasks.Close()
 	g.pressure.Stop()
 	g.kept.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -98,7 +99,7 @@ type heard struct {
 	owner *upstream.Upstream
 	id    string // as its owner knows it
 	// bridge is the task where its owner is a legacy server; nil otherwise.
-	bridge *bridgedTask
+	bridge *tasks.Bridge
 }
 
 // ownersOf are the servers of what is heard about, each once.

@@ -109,7 +109,7 @@ func split(o *traffic.Outcome, start time.Time, trip *jsonrpc.Trip) {
 func (s *Session) owned(u *upstream.Upstream, req *jsonrpc.Request) func(*jsonrpc.Response, error) (*jsonrpc.Response, error) {
 	return func(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 		if err == nil && resp.Err == nil && req.Method == mcp.MethodToolsCall && u.HasTasks() {
-			s.ownTask(u.Name(), resp.Result)
+			s.gw.tasks.Own(s.opening.Schema, u.Name(), s.opening.Who.ID, resp.Result)
 		}
 		return resp, err
 	}
@@ -169,7 +169,7 @@ func (l *listener) watchTask(ctx context.Context, c *Call) (heard, bool) {
 		if err != nil {
 			return heard{}, false
 		}
-		b.watch(l)
+		b.Watch(l)
 		return heard{t.upstream, t.name, b}, true
 	}
 	return heard{t.upstream, t.name, nil}, t.upstream.WatchTask(ctx, c.client.caller, t.name, l)
@@ -198,7 +198,7 @@ func (l *listener) unsubscribe(p party, owned []heard) {
 func (l *listener) unwatch(p party, watched []heard) {
 	release(watched, func(ctx context.Context, h heard) {
 		if h.bridge != nil {
-			h.bridge.unwatch(l)
+			h.bridge.Unwatch(l)
 			return
 		}
 		h.owner.UnwatchTask(ctx, p.caller, h.id, l)
