@@ -119,7 +119,7 @@ func (s *Session) isListed(_ context.Context, c *Call, t *target) error {
 	if t.upstream == nil || t.kind > resourceItem {
 		return nil
 	}
-	if !s.look().all.Lists(t.upstream.Name(), t.kind.of(), t.name) {
+	if !s.look().All.Lists(t.upstream.Name(), t.kind.of(), t.name) {
 		return s.notFound(c)
 	}
 	return nil

@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
-	"mcp-all-in-one/internal/mcp"
 )
 
 // changeDelay collects changes of many servers into one announcement.
@@ -73,15 +72,6 @@ func (c *changes) stop() {
 	c.wg.Wait()
 }
 
-var changeMethods = []struct {
-	method string
-	kinds  []catalog.Kind
-}{
-	{mcp.NotificationTools, []catalog.Kind{catalog.Tools}},
-	{mcp.NotificationPrompts, []catalog.Kind{catalog.Prompts}},
-	{mcp.NotificationResources, []catalog.Kind{catalog.Resources, catalog.Templates}},
-}
-
 // announce tells one session which of its lists changed since it was last
 // told. A session that has seen no list yet has nothing to hear.
 func (s *Session) announce(ctx context.Context) {
@@ -96,30 +86,13 @@ func (s *Session) announce(ctx context.Context) {
 	s.mu.Lock()
 	s.announced = now
 	s.mu.Unlock()
-	for _, method := range changedBetween(was, now, s.listView) {
+	for _, method := range view.Changed(was, now, s.listView) {
 		s.opening.Client.Notify(ctx, &jsonrpc.Notification{Method: method})
 	}
 }
 
-// changedBetween names the notifications for what differs between two views.
-func changedBetween(was, now *view, eyes func(catalog.Kind) catalog.View) []string {
-	if was.shown == now.shown {
-		return nil
-	}
-	var methods []string
-	for _, m := range changeMethods {
-		for _, kind := range m.kinds {
-			if !catalog.Equal(was.shown, now.shown, kind, eyes(kind)) {
-				methods = append(methods, m.method)
-				break
-			}
-		}
-	}
-	return methods
-}
-
 // remember notes what a session was shown, the first time.
-func (s *Session) remember(v *view) {
+func (s *Session) remember(v *view.View) {
 	s.mu.Lock()
 	if s.announced == nil {
 		s.announced = v

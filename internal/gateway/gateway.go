@@ -25,6 +25,7 @@ import (
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/gateway/tasks"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -83,7 +84,7 @@ type Gateway struct {
 	log  *slog.Logger
 	info []byte // raw Implementation
 
-	views    viewCache
+	views    view.Cache
 	pressure *pressure.Gauge
 	rates    rate.Rates
 	seals    modern.Sealer
@@ -125,7 +126,7 @@ func New(opt Options) *Gateway {
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
 	g.changes.gateway = g
-	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, g.views.clear)
+	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, g.views.Clear)
 	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Bounds: func() (time.Duration, int64) {
 		c := &g.config().Results
 		return c.Keep, c.Disk

@@ -25,7 +25,7 @@ func (s *Session) list(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Resp
 		s.keep(now)
 		s.showed(now)
 	}
-	return s.unfinished(listAs(req, now.shown, s.listView(listKinds[req.Method])))
+	return s.unfinished(listAs(req, now.Shown, s.listView(listKinds[req.Method])))
 }
 
 // unfinished marks a list that servers will add to which are still starting: a

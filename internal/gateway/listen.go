@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/tasks"
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -31,7 +32,7 @@ type listener struct {
 	kinds map[string]bool
 
 	mu        sync.Mutex
-	announced *view
+	announced *view.View
 	asked     map[string]bool // the aliases among what it hears about
 }
 
@@ -144,7 +145,7 @@ func (l *listener) subscribe(ctx context.Context, p party, wanted []byte) ([]hea
 
 // note remembers an alias by which the client wants to hear about a resource.
 func (l *listener) note(uri string) {
-	if _, _, ok := l.s.look().all.InURI(uri); !ok {
+	if _, _, ok := l.s.look().All.InURI(uri); !ok {
 		return
 	}
 	l.mu.Lock()
@@ -165,7 +166,7 @@ func (l *listener) askedAs(server, uri string) string {
 	if asked {
 		return alias
 	}
-	return l.s.look().all.OutURI(server, uri)
+	return l.s.look().All.OutURI(server, uri)
 }
 
 // release ends the subscriptions of a listener that is gone, within a bound.
@@ -203,7 +204,7 @@ func (l *listener) announce(ctx context.Context) {
 	was := l.announced
 	l.announced = now
 	l.mu.Unlock()
-	for _, method := range changedBetween(was, now, l.s.modernView) {
+	for _, method := range view.Changed(was, now, l.s.modernView) {
 		if l.kinds[method] {
 			l.tell(ctx, method, []byte(`{}`))
 		}

@@ -41,7 +41,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		if req.Method == mcp.MethodToolsList {
 			s.showed(now)
 		}
-		return s.unfinished(listAs(req, now.shown, s.modernView(listKinds[req.Method])))
+		return s.unfinished(listAs(req, now.Shown, s.modernView(listKinds[req.Method])))
 	case mcp.MethodToolsCall:
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodPromptsGet:

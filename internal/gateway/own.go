@@ -19,7 +19,7 @@ func (s *Session) ownTool(name string) *builtin.Tool {
 	if name == readResult && s.reads() {
 		return &keptReader
 	}
-	if tool := s.look().compact.Tool(name); tool != nil {
+	if tool := s.look().Compact.Tool(name); tool != nil {
 		return tool
 	}
 	return s.gw.opt.Own.Tool(name)
@@ -50,7 +50,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), kept.Result{Data: text}) },
 		Kept:      func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) },
 		ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter,
-		Catalog: func() *catalog.Catalog { return s.look().all }, Visible: s.visible(),
+		Catalog: func() *catalog.Catalog { return s.look().All }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")
 			params = jsonrpc.Set(params, arguments, "arguments")

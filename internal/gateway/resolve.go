@@ -77,7 +77,7 @@ func readToolCall(params []byte) (c toolCall) {
 func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 	find := func() (catalog.Ref, *catalog.Miss) { return s.toolFor(c.Target) }
 	if c.Server != "" {
-		find = func() (catalog.Ref, *catalog.Miss) { return s.look().all.ToolOf(c.Server, c.Target, s.visible()) }
+		find = func() (catalog.Ref, *catalog.Miss) { return s.look().All.ToolOf(c.Server, c.Target, s.visible()) }
 	}
 	ref, miss := find()
 	if miss != nil && c.Server == "" {
@@ -103,14 +103,14 @@ func (s *Session) toolFor(name string) (catalog.Ref, *catalog.Miss) {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
 	}
 	v := s.look()
-	ref, miss := v.shown.ToolFor(name, s.visible())
-	if miss == nil || v.choice.mode == "" {
+	ref, miss := v.Shown.ToolFor(name, s.visible())
+	if miss == nil || v.Choice.Mode == "" {
 		return ref, miss
 	}
-	if v.compact.Tool(name) != nil {
+	if v.Compact.Tool(name) != nil {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
 	}
-	return v.all.ToolFor(name, s.visible())
+	return v.All.ToolFor(name, s.visible())
 }
 
 // missing deals with a name that leads nowhere yet: it waits for the server
@@ -153,12 +153,12 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 		return nil, err
 	}
 	c.Target = name
-	ref, miss := s.look().all.PromptFor(name, s.readable())
+	ref, miss := s.look().All.PromptFor(name, s.readable())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		if ref, miss = s.look().all.PromptFor(name, s.readable()); miss != nil {
+		if ref, miss = s.look().All.PromptFor(name, s.readable()); miss != nil {
 			return nil, promptNotFound(name, miss)
 		}
 	}
@@ -197,12 +197,12 @@ func (s *Session) resolveCompletion(ctx context.Context, c *Call) (*target, erro
 	if arg := jsonrpc.Get(c.Params, "argument"); len(arg) == 0 || arg[0] != '{' {
 		return nil, jsonrpc.InvalidParams("argument must be an object")
 	}
-	server, own, miss := s.look().all.CompletionFor(ref, s.readable())
+	server, own, miss := s.look().All.CompletionFor(ref, s.readable())
 	if miss != nil {
 		if err := s.missing(ctx, miss); err != nil {
 			return nil, err
 		}
-		server, own, miss = s.look().all.CompletionFor(ref, s.readable())
+		server, own, miss = s.look().All.CompletionFor(ref, s.readable())
 	}
 	if t.upstream = s.upstream(server); miss != nil || t.upstream == nil {
 		if kind == "ref/prompt" {

@@ -41,7 +41,7 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 			continue
 		}
 		if resp.Err == nil {
-			if _, own, byAlias := s.look().all.InURI(uri); byAlias && own == t.name {
+			if _, own, byAlias := s.look().All.InURI(uri); byAlias && own == t.name {
 				resp.Result = catalog.Told(resp.Result, t.name, uri)
 			}
 			return resp, nil
@@ -75,10 +75,10 @@ func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, er
 // whose template it matches; else each that has resources, in order.
 func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, error) {
 	s.learnSkills(ctx, c, uri)
-	ref, miss := s.look().all.ResourceFor(uri, s.readable())
+	ref, miss := s.look().All.ResourceFor(uri, s.readable())
 	if miss != nil {
 		s.settle(ctx)
-		ref, miss = s.look().all.ResourceFor(uri, s.readable())
+		ref, miss = s.look().All.ResourceFor(uri, s.readable())
 	}
 	servers := []string{ref.Server}
 	if miss != nil {
@@ -181,7 +181,7 @@ func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonr
 		return empty(), nil
 	}
 	own := uri
-	if _, name, ok := s.look().all.InURI(uri); ok {
+	if _, name, ok := s.look().All.InURI(uri); ok {
 		own = name
 	}
 	return s.endSubscription(ctx, u, own)
@@ -190,7 +190,7 @@ func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonr
 // subscribedAs is the address by which a session subscribed to a server's
 // resource.
 func (s *Session) subscribedAs(server, uri string) string {
-	out, alias := s.look().all.OutURI(server, uri), catalog.AliasURI(server, uri)
+	out, alias := s.look().All.OutURI(server, uri), catalog.AliasURI(server, uri)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.subs[out] == nil && s.subs[alias] != nil {

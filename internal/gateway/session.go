@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
@@ -28,20 +29,20 @@ type Session struct {
 	name    atomic.Pointer[string] // what the client calls itself
 	opened  time.Time
 	calls   atomic.Int64
-	heard   atomic.Int64           // when it last asked something: nanoseconds since it was opened
-	tally   receipt.Tally          // what it was shown
-	picked  atomic.Pointer[choice] // the mode that it keeps
+	heard   atomic.Int64                // when it last asked something: nanoseconds since it was opened
+	tally   receipt.Tally               // what it was shown
+	picked  atomic.Pointer[view.Choice] // the mode that it keeps
 
 	greetOnce sync.Once
 	waitOnce  sync.Once
-	view      atomic.Pointer[view]
+	view      atomic.Pointer[view.View]
 
 	mu          sync.Mutex
 	initialized bool
 	closed      bool
 	subs        map[string]*upstream.Upstream // by the uri that the client used
 	roots       []byte                        // what the client last told
-	announced   *view                         // what it was last told about
+	announced   *view.View                    // what it was last told about
 }
 
 // Version is the negotiated protocol version, empty before initialize.

@@ -84,7 +84,7 @@ func (s *Session) listSkills(ctx context.Context, c *Call) (*jsonrpc.Response, e
 // learnSkills lists the skills of all servers before the first file is read that
 // may be a skill's: a client may know its address from before this process.
 func (s *Session) learnSkills(ctx context.Context, c *Call, uri string) {
-	if _, _, known := s.look().all.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || s.opening.Server != "" {
+	if _, _, known := s.look().All.SkillOf(uri); known || !strings.HasPrefix(uri, "skill://") || s.opening.Server != "" {
 		return
 	}
 	at := s.gw.set.Revision()
@@ -133,13 +133,13 @@ func orWire(err error, resp *jsonrpc.Response) error {
 // skillsIn is the list of skills in a server's result, with the addresses that
 // clients know, without those that the configuration hides.
 func (s *Session) skillsIn(server string, result []byte) []byte {
-	all := s.look().all
+	all := s.look().All
 	return s.shownOf(server, jsonrpc.AsArray(jsonrpc.Get(result, "skills")), func(skill []byte) []byte { return all.WriteSkill(server, skill) })
 }
 
 // shownOf is a list of what has a uri, without what the configuration hides.
 func (s *Session) shownOf(server string, list []byte, write func([]byte) []byte) []byte {
-	all := s.look().all
+	all := s.look().All
 	out := []byte{'['}
 	for item := range jsonrpc.Elements(list) {
 		if uri, ok := jsonrpc.GetString(item, "uri"); ok && !all.Lists(server, catalog.Resources, uri) {
@@ -168,7 +168,7 @@ func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, er
 	if len(servers) == 0 {
 		return nil, jsonrpc.MethodNotFound(c.Method, "no server has this")
 	}
-	server, own, known := s.look().all.SkillOf(uri)
+	server, own, known := s.look().All.SkillOf(uri)
 	if known {
 		servers = slices.DeleteFunc(servers, func(u *upstream.Upstream) bool { return u.Name() != server })
 	}
@@ -207,7 +207,7 @@ func (s *Session) writeSkill(c *Call, t *target, result []byte) []byte {
 	if len(skill) == 0 {
 		return result
 	}
-	written := s.look().all.WriteSkill(server, skill)
+	written := s.look().All.WriteSkill(server, skill)
 	if byAlias {
 		written = catalog.AliasSkill(server, skill)
 	}

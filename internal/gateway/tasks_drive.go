@@ -153,7 +153,7 @@ func (s *Session) legacyTask(ctx context.Context, c *Call, t *target) (*jsonrpc.
 // client is to see. before hears the server until there is a task; it may be nil.
 func (s *Session) newBridge(ctx context.Context, p party, u *upstream.Upstream, before jsonrpc.Handler) *tasks.Bridge {
 	p.back = before
-	rewrite := func(result []byte) []byte { return s.look().all.RewriteURIs(u.Name(), result) }
+	rewrite := func(result []byte) []byte { return s.look().All.RewriteURIs(u.Name(), result) }
 	var caller *upstream.Caller
 	link := s.taskLink(p, u)
 	link.Call = func(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {

@@ -32,7 +32,7 @@ func (s *Session) plain(ctx context.Context, from jsonrpc.Peer) party {
 // adapt makes the answer of a server one for this client: URIs have the names
 // that clients know, and content is what its version knows.
 func (s *Session) adapt(rules mcp.Version, u *upstream.Upstream, resp *jsonrpc.Response) {
-	resp.Result = s.look().all.RewriteURIs(u.Name(), resp.Result)
+	resp.Result = s.look().All.RewriteURIs(u.Name(), resp.Result)
 	if rules.Era == mcp.Legacy && !understands(rules, u.Protocol()) {
 		resp.Result = catalog.DownlevelResult(rules.Date, resp.Result, resp.Owned())
 	}
