@@ -21,6 +21,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/addresses"
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
@@ -97,7 +98,8 @@ type Gateway struct {
 	draining   atomic.Bool // no new call may run
 	// tallies count what clients were shown.
 	tallies    receipt.Tallies
-	translated translated
+	record     entry.Keeper
+	translated entry.Translated
 	skillsAt   sync.Map         // the revision at which skills were learnt, by who sees them
 	answers    *answers.Answers // of what clients ask us
 	// listeners are the open subscriptions of modern clients.
@@ -115,7 +117,7 @@ type Gateway struct {
 // New returns a gateway over a set of upstreams. The set tells it about
 // changes through Changed.
 func New(opt Options) *Gateway {
-	g := &Gateway{opt: opt, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
+	g := &Gateway{opt: opt, record: entry.Keeper{Traffic: opt.Traffic, Observe: opt.Observe}, set: opt.Set, log: opt.Log, sessions: make(map[*Session]struct{})}
 	g.info = marshal(opt.Info)
 	if g.opt.Addresses == nil {
 		g.opt.Addresses = addresses.Open("")

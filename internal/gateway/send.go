@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/entry"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/traffic"
@@ -77,32 +78,21 @@ func (s *Session) callServer(ctx context.Context, p party, u *upstream.Upstream,
 		return s.owned(u, req)(u.Call(ctx, p.caller, req))
 	}
 	began := time.Since(t.start) // which reads one clock where Now reads two
-	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.of(p, u)}
-	s.summarize(&c, t.call.Door, req, subject(req.Params))
+	c := traffic.Call{Hop: traffic.HopServer, Server: u.Name(), Start: t.start.Add(began), Parent: t.id, Notes: s.gw.translated.Of(p.caller.Version, u.Protocol(), p.caller.Era)}
+	s.summarize(&c, t.call.Door, req, entry.Subject(req.Params))
 	var span traffic.Span
 	if t.span.ID != [8]byte{} {
 		span = t.span.Child()
 	}
-	id := s.gw.opt.Traffic.Begin(&c, req.Params)
+	id := s.gw.record.Traffic.Begin(&c, req.Params)
 	var trip jsonrpc.Trip
 	req.Trip = &trip
 	resp, err := s.owned(u, req)(u.Call(ctx, p.caller, req))
-	o, body := outcomeOf(ctx, resp, err)
+	o, body := entry.Outcome(ctx, resp, err)
 	o.Total = time.Since(t.start) - began
-	split(&o, c.Start, &trip)
-	s.ended(id, &span, &c, &o, req.Params, body)
+	entry.Split(&o, c.Start, &trip)
+	s.gw.record.End(id, &span, &c, &o, req.Params, body)
 	return resp, err
-}
-
-// split says where the time of a call to a server went. Until a transport took
-// it, the call waited here: for its turn, or for the server to start.
-func split(o *traffic.Outcome, start time.Time, trip *jsonrpc.Trip) {
-	o.Gateway = o.Total
-	if left := trip.Left(); !left.IsZero() {
-		o.Gateway = min(max(left.Sub(start), 0), o.Total)
-	}
-	o.Transport = min(trip.Carried(), o.Total-o.Gateway)
-	o.ServerTime = o.Total - o.Gateway - o.Transport
 }
 
 // owned notes whose the task is that an answer announces.

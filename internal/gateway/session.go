@@ -82,7 +82,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
 		s.gw.log.Debug("request", "session", s.caller.Session, "method", clip(req.Method), "bytes", len(req.Params))
 	}
-	if s.watched() {
+	if s.gw.record.Watched() {
 		return s.recorded(ctx, from, req)
 	}
 	return s.handle(ctx, from, req)
