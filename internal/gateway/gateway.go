@@ -22,6 +22,7 @@ import (
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/addresses"
 	"mcp-all-in-one/internal/gateway/entry"
+	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
 	"mcp-all-in-one/internal/gateway/scripts"
@@ -103,7 +104,7 @@ type Gateway struct {
 	skillsAt   sync.Map         // the revision at which skills were learnt, by who sees them
 	answers    *answers.Answers // of what clients ask us
 	// listeners are the open subscriptions of modern clients.
-	listeners listeners
+	listeners listen.Streams
 	started   time.Time
 	stopping  chan struct{} // closed when the process is about to end
 	stopOnce  sync.Once
@@ -111,7 +112,7 @@ type Gateway struct {
 	mu       sync.Mutex
 	sessions map[*Session]struct{}
 	ids      atomic.Uint64
-	changes  changes
+	changes  listen.Changes
 }
 
 // New returns a gateway over a set of upstreams. The set tells it about
@@ -127,7 +128,7 @@ func New(opt Options) *Gateway {
 	g.tasks = tasks.NewBook()
 	g.stopping = make(chan struct{})
 	g.started = time.Now()
-	g.changes.gateway = g
+	g.changes.Announce = g.announce
 	g.pressure = pressure.New(func() int64 { return g.config().Limits.Memory }, g.views.Clear)
 	g.kept = kept.NewStore(kept.Options{Dir: opt.Results, Bounds: func() (time.Duration, int64) {
 		c := &g.config().Results
@@ -260,7 +261,7 @@ func (g *Gateway) Drain() { g.draining.Store(true) }
 // about changes, and waits.
 func (g *Gateway) Close() {
 	g.Stop()
-	g.changes.stop()
+	g.changes.Stop()
 	g.parks.Close()
 	g.tasks.Close()
 	g.pressure.Stop()

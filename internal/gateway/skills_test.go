@@ -12,6 +12,7 @@ import (
 	"mcp-all-in-one/internal/access"
 	"mcp-all-in-one/internal/config"
 	"mcp-all-in-one/internal/gateway/addresses"
+	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -231,8 +232,8 @@ func TestSubscriptionsByAlias(t *testing.T) {
 		}
 	})
 	t.Run("true/6 a modern client", func(t *testing.T) {
-		l := &listener{s: s, from: h, id: []byte("1")}
-		l.note(alias)
+		l := listen.NewStream(listen.Client{Look: s.look, Rename: s.nameTask}, h)
+		l.Note(alias)
 		l.Updated(t.Context(), "b", changed)
 		if got := <-h.told; got != alias {
 			t.Errorf("told of %s", got)
