@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -159,7 +160,7 @@ func (s *Session) readKept(ctx context.Context, uri string) (*jsonrpc.Response, 
 	env := &builtin.Env{Kept: func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) }, ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter}
 	part, err := builtin.ReadPart(ctx, env, id, q)
 	if err != nil {
-		return nil, resourceNotFound(uri, false).WithData(map[string]string{"uri": clip(uri), "why": err.Error()})
+		return nil, refusal.NoResource(uri, false).WithData(map[string]string{"uri": refusal.Clip(uri), "why": err.Error()})
 	}
 	mime, member, text := "text/plain", "text", string(part.Data)
 	if part.Block {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -37,12 +38,12 @@ func (s *Session) badLevel(raw []byte, given string) *jsonrpc.Error {
 	case raw == nil:
 		given = "undefined"
 	case raw[0] != '"':
-		given = clip(string(raw))
+		given = refusal.Clip(string(raw))
 	}
 	code := int64(jsonrpc.CodeInvalidParams)
 	if s.seed {
 		code = jsonrpc.CodeInternal
 	}
-	return jsonrpc.Errorf(code, "Invalid log level: %s. Valid levels are: debug, info, warn, error", clip(given)).
+	return jsonrpc.Errorf(code, "Invalid log level: %s. Valid levels are: debug, info, warn, error", refusal.Clip(given)).
 		WithData(map[string]any{"validLevels": strings.Join(mcp.Levels(), ", ")})
 }

@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -77,7 +78,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 		return nil, jsonrpc.InvalidParams("_meta[%q] must be a string", mcp.MetaVersion)
 	}
 	if v, known := mcp.Lookup(version); !known || v.Era != mcp.Modern {
-		return nil, mcp.UnsupportedVersion(clip(version))
+		return nil, mcp.UnsupportedVersion(refusal.Clip(version))
 	}
 	caps := jsonrpc.Get(req.Params, "_meta", mcp.MetaCapabilities)
 	if len(caps) == 0 || caps[0] != '{' {

@@ -6,6 +6,7 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/receipt"
@@ -106,7 +107,7 @@ func (s *Session) bill() {
 		return
 	}
 	r := s.receipt()
-	s.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", clip(r.Client), "mode", r.Mode, "lists", r.Lists,
+	s.gw.log.Log(ctx, level, "session receipt", "session", r.Session, "client", refusal.Clip(r.Client), "mode", r.Mode, "lists", r.Lists,
 		"shownTokens", r.Shown.Tokens, "inspections", r.Inspections, "inspectedTokens", r.Inspected.Tokens,
 		"listFull", r.List.Full.Tokens, "listCompact", r.List.Compact.Tokens, "listSearch", r.List.Search.Tokens)
 	for _, w := range r.Warnings {

@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -90,7 +91,7 @@ func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 		return ref, err
 	}
 	if ref, miss = find(); miss != nil {
-		return ref, noTool(c.Target, miss, s.seed && c.client.rules.Era == mcp.Legacy)
+		return ref, refusal.NoTool(c.Target, miss, s.seed && c.client.rules.Era == mcp.Legacy)
 	}
 	return ref, nil
 }
@@ -159,7 +160,7 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 			return nil, err
 		}
 		if ref, miss = s.look().All.PromptFor(name, s.readable()); miss != nil {
-			return nil, promptNotFound(name, miss)
+			return nil, refusal.NoPrompt(name, miss)
 		}
 	}
 	t := &target{kind: promptItem, upstream: s.upstream(ref.Server), name: ref.Name, item: ref.Item, params: c.Params}
@@ -206,9 +207,9 @@ func (s *Session) resolveCompletion(ctx context.Context, c *Call) (*target, erro
 	}
 	if t.upstream = s.upstream(server); miss != nil || t.upstream == nil {
 		if kind == "ref/prompt" {
-			return nil, promptNotFound(c.Target, orMiss(miss))
+			return nil, refusal.NoPrompt(c.Target, orMiss(miss))
 		}
-		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Resource '%s' not found", clip(c.Target))
+		return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Resource '%s' not found", refusal.Clip(c.Target))
 	}
 	t.name, _ = jsonrpc.GetString(own, member)
 	if !bytes.Equal(own, ref) {

@@ -129,15 +129,6 @@ func hasScript(uri string) bool {
 	return true
 }
 
-// legacyNotFound gives a modern server's refusal the code that legacy clients
-// know.
-func legacyNotFound(e *jsonrpc.Error) *jsonrpc.Error {
-	if e.Code != jsonrpc.CodeInvalidParams || jsonrpc.Get(e.Data, "uri") == nil {
-		return e
-	}
-	return &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: e.Message, Data: e.Data}
-}
-
 const maxSubscriptions = 1000
 
 // subscribe answers resources/subscribe.

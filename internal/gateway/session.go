@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -80,7 +81,7 @@ func (s *Session) Handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	s.calls.Add(1)
 	s.heard.Store(int64(time.Since(s.opened)))
 	if s.gw.log.Enabled(ctx, slog.LevelDebug) {
-		s.gw.log.Debug("request", "session", s.caller.Session, "method", clip(req.Method), "bytes", len(req.Params))
+		s.gw.log.Debug("request", "session", s.caller.Session, "method", refusal.Clip(req.Method), "bytes", len(req.Params))
 	}
 	if s.gw.record.Watched() {
 		return s.recorded(ctx, from, req)
@@ -110,7 +111,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodResourcesRead:
 		resp, err := s.forward(ctx, s.plain(ctx, from), req)
 		if err == nil && resp.Err != nil {
-			resp.Err = legacyNotFound(resp.Err)
+			resp.Err = refusal.LegacyNotFound(resp.Err)
 		}
 		return resp, err
 	case mcp.MethodSubscribe:

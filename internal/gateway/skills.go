@@ -214,12 +214,3 @@ func (s *Session) writeSkill(c *Call, t *target, result []byte) []byte {
 	s.gw.opt.Addresses.Save()
 	return jsonrpc.Set(result, written, "skill")
 }
-
-func skillNotFound(c *Call) *jsonrpc.Error {
-	what := "skill"
-	if c.Method == mcp.MethodDirectoryRead {
-		what = "directory"
-	}
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "no server has the %s %s", what, clip(c.Target)).
-		WithData(map[string]string{"uri": clip(c.Target)})
-}

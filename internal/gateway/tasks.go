@@ -178,7 +178,3 @@ func (b *taskBack) HandleNotification(ctx context.Context, from jsonrpc.Peer, n 
 	}
 	b.Handler.HandleNotification(ctx, from, b.s.nameTask(b.server, n))
 }
-
-func taskNotFound(id string) *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Task '%s' not found", clip(id))
-}

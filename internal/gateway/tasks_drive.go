@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -207,7 +208,7 @@ func (s *Session) taskKey(t *target) tasks.Key {
 // modernTask answers what a modern client asks about a task of a legacy server.
 func (s *Session) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.Response, error) {
 	if !c.client.caller.Offer.TakesTasks() {
-		return nil, needsTasks()
+		return nil, refusal.NeedsTasks()
 	}
 	b, err := s.bridgeOf(ctx, c.client, t)
 	if err != nil {
@@ -218,11 +219,4 @@ func (s *Session) modernTask(ctx context.Context, c *Call, t *target) (*jsonrpc.
 		resp.Result = s.nameTasks(t.upstream.Name(), resp.Result)
 	}
 	return resp, err
-}
-
-// needsTasks refuses a client that does not take tasks.
-func needsTasks() *jsonrpc.Error {
-	return jsonrpc.Errorf(mcp.CodeCapabilityMissing, "Missing required client capability").WithData(map[string]any{
-		"requiredCapabilities": map[string]any{"extensions": map[string]any{mcp.TasksExtension: map[string]any{}}},
-	})
 }

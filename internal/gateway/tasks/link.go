@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 )
@@ -162,7 +163,7 @@ func (l Link) Follow(ctx context.Context, id string, token []byte) (*jsonrpc.Res
 		case "failed":
 			return &jsonrpc.Response{Err: taskError(jsonrpc.Get(resp.Result, "error"))}, nil
 		case "cancelled":
-			return nil, jsonrpc.InvalidParams("task '%s' was cancelled", id[:min(len(id), 256)])
+			return nil, jsonrpc.InvalidParams("task '%s' was cancelled", refusal.Clip(id))
 		case "input_required":
 			if refused := l.answer(ctx, id, jsonrpc.Get(resp.Result, "inputRequests"), asked); refused != nil {
 				l.Cancel(ctx, About(mcp.MethodTasksCancel, id).Params)
