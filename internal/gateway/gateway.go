@@ -25,6 +25,7 @@ import (
 	"mcp-all-in-one/internal/gateway/listen"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/pressure"
+	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/gateway/scripts"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/gateway/view"
@@ -135,7 +136,7 @@ func New(opt Options) *Gateway {
 		return c.Keep, c.Disk
 	}})
 	g.ownReading = sync.OnceValue(func() *builtin.Set {
-		return builtin.NewSet(append([]builtin.Tool{keptReader}, opt.Own.Tools...))
+		return builtin.NewSet(append([]builtin.Tool{results.Reader}, opt.Own.Tools...))
 	})
 	g.answers = answers.New(g.config)
 	return g

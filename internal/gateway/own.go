@@ -5,6 +5,7 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
@@ -16,8 +17,8 @@ func (s *Session) ownTool(name string) *builtin.Tool {
 	if s.isScript(name) {
 		return &builtin.ScriptTool
 	}
-	if name == readResult && s.reads() {
-		return &keptReader
+	if name == results.ReaderName && s.reads() {
+		return &results.Reader
 	}
 	if tool := s.look().Compact.Tool(name); tool != nil {
 		return tool
@@ -48,8 +49,8 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 	env := &builtin.Env{
 		Principal: s.opening.Who.ID, Agreed: t.agreed,
 		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), kept.Result{Data: text}) },
-		Kept:      func(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) },
-		ReadLimit: s.readLimit(), JQ: s.gw.opt.Scripts.Filter,
+		Kept:      s.kept,
+		ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter,
 		Catalog: func() *catalog.Catalog { return s.look().All }, Visible: s.visible(),
 		Call: func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
 			params := jsonrpc.Set(t.params, jsonrpc.Quote(tool), "name")

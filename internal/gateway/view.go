@@ -10,6 +10,7 @@ import (
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/config"
+	"mcp-all-in-one/internal/gateway/results"
 	"mcp-all-in-one/internal/gateway/view"
 	"mcp-all-in-one/internal/upstream"
 )
@@ -107,7 +108,7 @@ func (s *Session) own() *builtin.Set {
 	switch {
 	case !s.opening.Who.MayConfigure() || s.gw.opt.Own == nil:
 		if reads {
-			return readerAlone
+			return results.ReaderAlone
 		}
 		return nil
 	case reads:
@@ -115,9 +116,6 @@ func (s *Session) own() *builtin.Set {
 	}
 	return s.gw.opt.Own
 }
-
-// readerAlone shows the tool that reads on in kept results.
-var readerAlone = builtin.NewSet([]builtin.Tool{keptReader})
 
 // sources are the servers of the session with what they offer to it, and an id
 // that is equal for equal sources.
@@ -142,7 +140,9 @@ func (s *Session) sources(v *upstream.SchemaView) ([]catalog.Source, string) {
 		if s.opening.Server != "" || v.Config.Naming == "none" {
 			policy.Naming = catalog.NamingNone
 		}
-		policy.Untyped = s.untyped(u.Config())
+		if s.reads() {
+			policy.Untyped = s.resultRules().Untyped(u.Config())
+		}
 		sources = append(sources, catalog.Source{Server: u.Name(), Features: features, Policy: policy, State: string(state)})
 		fmt.Fprintf(&id, "|%p %p %s", features, u.Config(), state)
 	}
