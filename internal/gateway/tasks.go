@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mcp-all-in-one/internal/gateway/skills"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -30,7 +31,7 @@ func (s *Session) capabilities(ctx context.Context, p party) []byte {
 		declared := f.Capabilities
 		for id, settings := range jsonrpc.Members(jsonrpc.AsObject(jsonrpc.Get(declared, "extensions"))) {
 			if id == mcp.SkillsExtension { // clients do not announce that they know it
-				settings = joinedSkills(jsonrpc.Get(caps, "extensions", id), settings)
+				settings = skills.Join(jsonrpc.Get(caps, "extensions", id), settings)
 			} else if id == mcp.TasksExtension || p.rules.Era == mcp.Legacy && jsonrpc.Get(jsonrpc.AsObject(p.caller.Offer.Extensions), id) == nil {
 				continue
 			}
