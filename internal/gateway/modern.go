@@ -7,6 +7,7 @@ import (
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/modern"
+	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -84,7 +85,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 	if len(caps) == 0 || caps[0] != '{' {
 		return nil, jsonrpc.InvalidParams("_meta[%q] must be an object", mcp.MetaCapabilities)
 	}
-	if err := checkMeta(req.Params); err != nil {
+	if err := params.CheckMeta(req.Params); err != nil {
 		return nil, err
 	}
 	level := ""

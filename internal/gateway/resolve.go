@@ -8,6 +8,7 @@ import (
 
 	"mcp-all-in-one/internal/builtin"
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/i18n"
 	"mcp-all-in-one/internal/jsonrpc"
@@ -17,17 +18,17 @@ import (
 
 // resolveTool finds the tool that a call names.
 func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
-	call := readToolCall(c.Params)
+	call := params.ReadToolCall(c.Params)
 	if c.Server == "" {
-		c.Target = call.name
+		c.Target = call.Name
 	}
 	if c.Target == "" {
 		return nil, jsonrpc.InvalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
 	}
-	if err := checkToken(jsonrpc.Get(call.meta, "progressToken")); err != nil {
+	if err := params.CheckToken(jsonrpc.Get(call.Meta, "progressToken")); err != nil {
 		return nil, err
 	}
-	t := &target{kind: toolItem, params: c.Params, arguments: call.arguments}
+	t := &target{kind: toolItem, params: c.Params, arguments: call.Arguments}
 	if len(t.arguments) > 0 && t.arguments[0] == 'n' {
 		// Some clients write an absent map so, and some servers refuse it.
 		t.params, t.arguments = jsonrpc.Set(t.params, nil, "arguments"), nil
@@ -46,31 +47,10 @@ func (s *Session) resolveTool(ctx context.Context, c *Call) (*target, error) {
 	if t.upstream = s.upstream(ref.Server); t.upstream == nil {
 		return nil, s.notFound(c)
 	}
-	if ref.Name != call.name {
+	if ref.Name != call.Name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
 	}
 	return t, nil
-}
-
-// A toolCall is what we read of the params of tools/call.
-type toolCall struct {
-	name            string // empty when it is no text
-	arguments, meta []byte // raw, nil when absent
-}
-
-// readToolCall reads params in one pass: they may be large.
-func readToolCall(params []byte) (c toolCall) {
-	for key, value := range jsonrpc.Members(params) {
-		switch key {
-		case "name":
-			c.name, _ = jsonrpc.Text(value)
-		case "arguments":
-			c.arguments = value
-		case "_meta":
-			c.meta = value
-		}
-	}
-	return c
 }
 
 // findTool finds a tool by the name that the caller used. A name of a server
@@ -150,7 +130,7 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 	if !ok || name == "" {
 		return nil, jsonrpc.InvalidParams("name must be a string").WithData(map[string]string{"parameter": "name"})
 	}
-	if err := checkMeta(c.Params); err != nil {
+	if err := params.CheckMeta(c.Params); err != nil {
 		return nil, err
 	}
 	c.Target = name
@@ -170,14 +150,10 @@ func (s *Session) resolvePrompt(ctx context.Context, c *Call) (*target, error) {
 	if ref.Name != name {
 		t.params = jsonrpc.Set(t.params, jsonrpc.Quote(ref.Name), "name")
 	}
-	if args := jsonrpc.Get(t.params, "arguments"); args != nil && isEmptyObject(args) {
+	if args := jsonrpc.Get(t.params, "arguments"); args != nil && params.IsEmpty(args) {
 		t.params = jsonrpc.Set(t.params, nil, "arguments")
 	}
 	return t, nil
-}
-
-func isEmptyObject(raw []byte) bool {
-	return len(raw) >= 2 && raw[0] == '{' && len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
 }
 
 // resolveCompletion finds the prompt or the template whose argument a call

@@ -5,22 +5,21 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/kept"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
 )
 
-const maxURI = 8 << 10
-
 // read reads a resource: of ourselves, of the server that has it, or of the
 // first that finds it where nobody lists it.
 func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	uri, err := uriOf(c.Params)
+	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMeta(c.Params); err != nil {
+	if err := params.CheckMeta(c.Params); err != nil {
 		return nil, err
 	}
 	c.Target = uri
@@ -56,7 +55,7 @@ func (s *Session) read(ctx context.Context, c *Call) (*jsonrpc.Response, error) 
 
 // resolveSubscription finds the resource that a client wants to hear about.
 func (s *Session) resolveSubscription(ctx context.Context, c *Call) (*target, error) {
-	uri, err := uriOf(c.Params)
+	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -99,41 +98,11 @@ func (s *Session) owners(ctx context.Context, uri string, c *Call) ([]*target, e
 	return list, nil
 }
 
-func uriOf(params []byte) (string, error) {
-	uri, ok := jsonrpc.GetString(params, "uri")
-	switch {
-	case !ok || uri == "":
-		return "", jsonrpc.InvalidParams("uri must be a string").WithData(map[string]string{"parameter": "uri"})
-	case len(uri) > maxURI:
-		return "", jsonrpc.InvalidParams("uri is over %d bytes", maxURI)
-	case strings.ContainsFunc(uri, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }):
-		// Some servers drop or replace these, and would read another resource
-		// than the one that was decided on.
-		return "", jsonrpc.InvalidParams("uri must not have spaces, control characters or backslashes: write them as %%20, %%5C …")
-	case hasScript(uri):
-		return "", jsonrpc.InvalidParams("uri must not be a script")
-	}
-	return uri, nil
-}
-
-func hasScript(uri string) bool {
-	const script = "javascript:"
-	if len(uri) < len(script) {
-		return false
-	}
-	for i := range len(script) {
-		if uri[i]|0x20 != script[i] && uri[i] != script[i] {
-			return false
-		}
-	}
-	return true
-}
-
 const maxSubscriptions = 1000
 
 // subscribe answers resources/subscribe.
 func (s *Session) subscribe(ctx context.Context, p party, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := uriOf(req.Params)
+	uri, err := params.URI(req.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +129,7 @@ func (s *Session) subscribed(uri string, u *upstream.Upstream) {
 }
 
 func (s *Session) unsubscribe(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	uri, err := uriOf(req.Params)
+	uri, err := params.URI(req.Params)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mcp-all-in-one/internal/catalog"
+	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/skills"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -107,11 +108,11 @@ func orWire(err error, resp *jsonrpc.Response) error {
 // readSkill answers for one skill, or for one folder: by the server that it
 // belongs to, or by the first that has it.
 func (s *Session) readSkill(ctx context.Context, c *Call) (*jsonrpc.Response, error) {
-	uri, err := uriOf(c.Params)
+	uri, err := params.URI(c.Params)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkMeta(c.Params); err != nil {
+	if err := params.CheckMeta(c.Params); err != nil {
 		return nil, err
 	}
 	c.Target = uri

@@ -61,23 +61,6 @@ func (s *Session) finishTool(result []byte) []byte {
 	return result
 }
 
-// checkMeta refuses a progress token that could not be echoed.
-func checkMeta(params []byte) error {
-	return checkToken(jsonrpc.Get(params, "_meta", "progressToken"))
-}
-
-func checkToken(token []byte) error {
-	if token == nil || token[0] == '"' {
-		return nil
-	}
-	for _, c := range token {
-		if c != '-' && (c < '0' || c > '9') {
-			return jsonrpc.InvalidParams("progressToken must be a string or an integer")
-		}
-	}
-	return nil
-}
-
 // asWire returns the error of ours in err.
 func asWire(err error) (*jsonrpc.Error, bool) {
 	var wire *jsonrpc.Error
