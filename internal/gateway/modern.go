@@ -3,12 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/modern"
 	"mcp-all-in-one/internal/gateway/params"
 	"mcp-all-in-one/internal/gateway/refusal"
+	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
 	"mcp-all-in-one/internal/upstream"
@@ -102,19 +102,7 @@ func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
 
 // discover is the result of server/discover.
 func (s *Session) discover(ctx context.Context, p party) *jsonrpc.Response {
-	var versions []byte
-	for i, v := range mcp.AllVersions() {
-		if i > 0 {
-			versions = append(versions, ',')
-		}
-		versions = append(versions, jsonrpc.Quote(v)...)
-	}
-	result := fmt.Appendf(nil, `{"resultType":"complete","supportedVersions":[%s],"capabilities":%s,"ttlMs":0,"cacheScope":"private","_meta":%s}`,
-		versions, s.capabilities(ctx, p), jsonrpc.Set([]byte(`{}`), s.serverInfo(), mcp.MetaServerInfo))
-	if text := s.instructions(); text != "" {
-		result = jsonrpc.Set(result, jsonrpc.Quote(text), "instructions")
-	}
-	return &jsonrpc.Response{Result: result}
+	return &jsonrpc.Response{Result: welcome.Discovered(s.capabilities(ctx, p), s.serverInfo(), s.instructions())}
 }
 
 // resultMeta is the _meta of results that we make ourselves.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"mcp-all-in-one/internal/gateway/skills"
 	"mcp-all-in-one/internal/gateway/tasks"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -18,31 +17,6 @@ import (
 // modern era. A client speaks its own; where the server speaks the other one,
 // package tasks translates. Where several servers share an endpoint, the id of a
 // task says which one it belongs to.
-
-// capabilities are ours, with what the servers add that needs nothing of us
-// but routing, or translating.
-func (s *Session) capabilities(ctx context.Context, p party) []byte {
-	caps := []byte(serverCapabilities)
-	for _, u := range s.upstreams() {
-		f := u.Features(p.caller)
-		if f == nil {
-			continue
-		}
-		declared := f.Capabilities
-		for id, settings := range jsonrpc.Members(jsonrpc.AsObject(jsonrpc.Get(declared, "extensions"))) {
-			if id == mcp.SkillsExtension { // clients do not announce that they know it
-				settings = skills.Join(jsonrpc.Get(caps, "extensions", id), settings)
-			} else if id == mcp.TasksExtension || p.rules.Era == mcp.Legacy && jsonrpc.Get(jsonrpc.AsObject(p.caller.Offer.Extensions), id) == nil {
-				continue
-			}
-			caps = jsonrpc.Set(caps, settings, "extensions", id)
-		}
-		if era, ok := u.Tasks(ctx, p.caller); ok {
-			caps = tasks.Capabilities(caps, p.rules, era, declared)
-		}
-	}
-	return caps
-}
 
 // resolveTask finds the server in the id of a task.
 func (s *Session) resolveTask(c *Call) (*target, error) {

@@ -91,24 +91,3 @@ func Possible(item *catalog.Item) bool {
 	support, _ := jsonrpc.GetString(item.Raw, "execution", "taskSupport")
 	return support == "required" || support == "optional"
 }
-
-// Capabilities adds what a client is told of the tasks of a server.
-func Capabilities(caps []byte, rules mcp.Version, era mcp.Era, declared []byte) []byte {
-	switch {
-	case rules.Era == mcp.Modern && (era == mcp.Modern || jsonrpc.Get(declared, "tasks", "requests", "tools", "call") != nil):
-		settings := jsonrpc.AsObject(jsonrpc.Get(declared, "extensions", mcp.TasksExtension))
-		return jsonrpc.Set(caps, settings, "extensions", mcp.TasksExtension)
-	case rules.Era == mcp.Modern || !rules.SampleTools:
-		return caps
-	case era == mcp.Modern:
-		declared = []byte(`{"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`)
-	}
-	tasks := jsonrpc.Get(caps, "tasks")
-	if tasks == nil {
-		return jsonrpc.Set(caps, jsonrpc.Get(declared, "tasks"), "tasks")
-	}
-	for member, value := range jsonrpc.Members(jsonrpc.Get(declared, "tasks")) {
-		caps = jsonrpc.Set(caps, value, "tasks", member)
-	}
-	return caps
-}
