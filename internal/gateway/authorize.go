@@ -96,12 +96,12 @@ func (s *Session) mayUse(t *target) bool {
 	case toolItem:
 		return who.MayCall(s.opening.Schema, server, t.name, t.item != nil && isReadOnly(t.item))
 	case taskItem:
-		return s.seesServer(server) && s.gw.tasks.Belong(s.taskKey(t), who)
+		return s.opening.seesServer(server) && s.gw.tasks.Belong(s.taskKey(t), who)
 	case methodItem:
 		// What such a method does is not known.
-		return s.seesOther(server, "") && !who.ReadOnly
+		return s.opening.seesOther(server, "") && !who.ReadOnly
 	}
-	return s.seesOther(server, t.name)
+	return s.opening.seesOther(server, t.name)
 }
 
 // isPresent stops calls to a server that is switched off, or waits for a

@@ -57,7 +57,7 @@ func (s *Session) cut(c *Call, rules config.ResultLimit, resp *jsonrpc.Response)
 
 // keepPart keeps a part of a result that is not shown.
 func (s *Session) keepPart(data []byte, block bool) (string, error) {
-	uri, err := s.gw.kept.Put(s.keeper(), kept.Result{Data: data, Block: block})
+	uri, err := s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: data, Block: block})
 	if err != nil {
 		s.gw.log.Warn("a large result passes whole: it could not be kept", "bytes", len(data), "err", err)
 	}
@@ -71,4 +71,6 @@ func (s *Session) readKept(ctx context.Context, uri string) (*jsonrpc.Response, 
 }
 
 // kept is a kept result of the session's principal.
-func (s *Session) kept(uri string) (kept.Result, error) { return s.gw.kept.Get(s.keeper(), uri) }
+func (s *Session) kept(uri string) (kept.Result, error) {
+	return s.gw.kept.Get(s.opening.keeper(), uri)
+}

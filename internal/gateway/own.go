@@ -14,7 +14,7 @@ import (
 
 // ownTool finds a tool of our own; nil where there is none of that name.
 func (s *Session) ownTool(name string) *builtin.Tool {
-	if s.isScript(name) {
+	if s.opening.isScript(name) {
 		return &builtin.ScriptTool
 	}
 	if name == results.ReaderName && s.reads() {
@@ -48,7 +48,7 @@ func (s *Session) env(c *Call, t *target) *builtin.Env {
 	p := c.client
 	env := &builtin.Env{
 		Principal: s.opening.Who.ID, Agreed: t.agreed,
-		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.keeper(), kept.Result{Data: text}) },
+		Keep:      func(text []byte) (string, error) { return s.gw.kept.Put(s.opening.keeper(), kept.Result{Data: text}) },
 		Kept:      s.kept,
 		ReadLimit: s.resultRules().ReadLimit(), JQ: s.gw.opt.Scripts.Filter,
 		Catalog: func() *catalog.Catalog { return s.look().All }, Visible: s.visible(),

@@ -80,7 +80,7 @@ func (s *Session) findTool(ctx context.Context, c *Call) (catalog.Ref, error) {
 // ours to choose, the names of the other modes count too: the choice may have
 // changed since the client saw a list.
 func (s *Session) toolFor(name string) (catalog.Ref, *catalog.Miss) {
-	if s.isScript(name) {
+	if s.opening.isScript(name) {
 		return catalog.Ref{Server: builtin.Server, Name: name}, nil
 	}
 	v := s.look()

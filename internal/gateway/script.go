@@ -78,8 +78,8 @@ func (s *Session) scriptLimits() script.Limits {
 }
 
 // keeper is whose the kept results of this session are.
-func (s *Session) keeper() kept.Owner {
-	return kept.Owner{Principal: s.opening.Who.ID, Schema: s.opening.Schema}
+func (o *Opening) keeper() kept.Owner {
+	return kept.Owner{Principal: o.Who.ID, Schema: o.Schema}
 }
 
 // hasCode says whether the session is shown run in the modes compact and
@@ -91,8 +91,8 @@ func (s *Session) hasCode() bool {
 
 // isScript says whether a name is the tool by which the command line and test
 // files run scripts, whatever the mode.
-func (s *Session) isScript(name string) bool {
-	return name == builtin.ScriptName && (s.opening.Via == traffic.DoorCLI || s.opening.Via == traffic.DoorConsole)
+func (o *Opening) isScript(name string) bool {
+	return name == builtin.ScriptName && (o.Via == traffic.DoorCLI || o.Via == traffic.DoorConsole)
 }
 
 // modeKey is equal for sessions whose own tools are the same.

@@ -121,7 +121,7 @@ func (s *Session) handle(ctx context.Context, from jsonrpc.Peer, req *jsonrpc.Re
 	case mcp.MethodSetLevel:
 		return s.setLevel(ctx, req)
 	case mcp.MethodShutdown:
-		return s.shutdown()
+		return s.opening.shutdown()
 	case mcp.MethodRootsList:
 		return s.inboundRoots()
 	case mcp.MethodSampling, mcp.MethodElicit:
@@ -154,9 +154,9 @@ func (s *Session) greet(c *upstream.Caller) {
 
 // shutdown ends this session once it is answered. A remote client never stops
 // the process that others share.
-func (s *Session) shutdown() (*jsonrpc.Response, error) {
-	if s.opening.End != nil {
-		s.opening.End()
+func (o *Opening) shutdown() (*jsonrpc.Response, error) {
+	if o.End != nil {
+		o.End()
 	}
 	return empty(), nil
 }

@@ -69,7 +69,7 @@ func (s *Session) begin(ctx context.Context, via traffic.Door, from jsonrpc.Peer
 	case above != nil:
 		t.span = above.span.Child()
 	default:
-		t.span = traffic.NewSpan(s.traceparent(req.Params))
+		t.span = traffic.NewSpan(s.opening.traceparent(req.Params))
 	}
 	return context.WithValue(ctx, traceKey{}, t), t
 }
@@ -96,11 +96,11 @@ func (s *Session) summarize(c *traffic.Call, via traffic.Door, req *jsonrpc.Requ
 
 // traceparent is what the client says about the trace that a request belongs
 // to.
-func (s *Session) traceparent(params []byte) string {
+func (o *Opening) traceparent(params []byte) string {
 	if text, ok := jsonrpc.GetString(params, "_meta", "traceparent"); ok {
 		return text
 	}
-	return s.opening.Header.Get("Traceparent")
+	return o.Header.Get("Traceparent")
 }
 
 // asked keeps a record of a question that a server put to the client.
