@@ -1,13 +1,10 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 
 	"mcp-all-in-one/internal/catalog"
 	"mcp-all-in-one/internal/gateway/modern"
-	"mcp-all-in-one/internal/gateway/params"
-	"mcp-all-in-one/internal/gateway/refusal"
 	"mcp-all-in-one/internal/gateway/welcome"
 	"mcp-all-in-one/internal/jsonrpc"
 	"mcp-all-in-one/internal/mcp"
@@ -74,29 +71,12 @@ func uplevel(resp *jsonrpc.Response, err error) (*jsonrpc.Response, error) {
 
 // modernCaller reads who asks from the request itself.
 func (s *Session) modernCaller(req *jsonrpc.Request) (*upstream.Caller, error) {
-	version, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaVersion)
-	if !ok {
-		return nil, jsonrpc.InvalidParams("_meta[%q] must be a string", mcp.MetaVersion)
-	}
-	if v, known := mcp.Lookup(version); !known || v.Era != mcp.Modern {
-		return nil, mcp.UnsupportedVersion(refusal.Clip(version))
-	}
-	caps := jsonrpc.Get(req.Params, "_meta", mcp.MetaCapabilities)
-	if len(caps) == 0 || caps[0] != '{' {
-		return nil, jsonrpc.InvalidParams("_meta[%q] must be an object", mcp.MetaCapabilities)
-	}
-	if err := params.CheckMeta(req.Params); err != nil {
+	m, err := modern.ReadMeta(req.Params)
+	if err != nil {
 		return nil, err
 	}
-	level := ""
-	if given, ok := jsonrpc.GetString(req.Params, "_meta", mcp.MetaLogLevel); ok {
-		if level, ok = mcp.ParseLevel(given); !ok {
-			return nil, jsonrpc.InvalidParams("_meta[%q] must be one of %v", mcp.MetaLogLevel, mcp.Levels())
-		}
-	}
 	return &upstream.Caller{
-		Peer: s.opening.Peer, Principal: s.opening.Who.ID, Era: mcp.Modern, Version: version, Offer: mcp.ParseOffer(caps),
-		Info: bytes.Clone(jsonrpc.Get(req.Params, "_meta", mcp.MetaClientInfo)), LogLevel: level,
+		Peer: s.opening.Peer, Principal: s.opening.Who.ID, Era: mcp.Modern, Version: m.Version, Offer: m.Offer, Info: m.Info, LogLevel: m.LogLevel,
 	}, nil
 }
 

@@ -36,34 +36,9 @@ func (s *Session) scriptEnv(env *builtin.Env, c *Call, t *target) {
 		meta = jsonrpc.Set(meta, []byte(`"script"`), "progressToken") // ours, which never leaves
 	}
 	p.back = back
-	do := func(ctx context.Context, call *Call) (*jsonrpc.Response, error) {
-		if meta != nil {
-			call.Params = jsonrpc.Set(call.Params, meta, "_meta")
-		}
-		call.Via, call.client = via, p
-		return s.Do(ctx, call)
-	}
-	env.Call = func(ctx context.Context, server, tool string, arguments []byte) (*jsonrpc.Response, error) {
-		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(tool), "name")
-		params = jsonrpc.Set(params, arguments, "arguments")
-		return do(ctx, &Call{Method: mcp.MethodToolsCall, Server: server, Target: tool, Params: params})
-	}
-	env.Read = func(ctx context.Context, uri string) (*jsonrpc.Response, error) {
-		return do(ctx, &Call{Method: mcp.MethodResourcesRead, Target: uri, Params: jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(uri), "uri")})
-	}
-	env.Prompt = func(ctx context.Context, server, name string, arguments []byte) (*jsonrpc.Response, error) {
-		if server != "" {
-			name = server + "__" + name
-		}
-		params := jsonrpc.Set([]byte(`{}`), jsonrpc.Quote(name), "name")
-		params = jsonrpc.Set(params, arguments, "arguments")
-		return do(ctx, &Call{Method: mcp.MethodPromptsGet, Target: name, Params: params})
-	}
-	ask := env.Ask
-	env.Ask = func(ctx context.Context, method string, params []byte) (*jsonrpc.Response, error) {
-		defer scripts.WhileAsked(ctx)()
-		return ask(ctx, method, params)
-	}
+	scripts.Bind(env, meta, func(ctx context.Context, r scripts.Request) (*jsonrpc.Response, error) {
+		return s.Do(ctx, &Call{Via: via, Method: r.Method, Server: r.Server, Target: r.Target, Params: r.Params, client: p})
+	})
 	env.Limits = s.scriptLimits()
 	env.Script = func(ctx context.Context, job *script.Job, asked jsonrpc.Handler) (*script.Outcome, error) {
 		return s.gw.scripts.Run(ctx, s.gw.opt.Scripts, s.opening.Who.ID, job, asked)
