@@ -101,7 +101,7 @@ var layers = map[string][]string{
 	"gateway/scripts":    {"builtin", "jsonrpc", "mcp", "script"},
 	"gateway/skills":     {"catalog", "jsonrpc", "mcp"},
 	"gateway/tasks":      {"access", "catalog", "gateway/modern", "gateway/refusal", "jsonrpc", "mcp"},
-	"gateway/view":       {"builtin", "catalog", "mcp"},
+	"gateway/view":       {"builtin", "catalog", "jsonrpc", "mcp"},
 	"gateway/welcome":    {"gateway/skills", "jsonrpc", "mcp"},
 	"rate":               {"access", "config", "jsonrpc", "mcp"},
 	"gateway":            {"rate", "receipt", "answers", "gateway/addresses", "gateway/entry", "gateway/listen", "gateway/modern", "gateway/params", "gateway/pressure", "gateway/refusal", "gateway/results", "gateway/scripts", "gateway/skills", "gateway/tasks", "gateway/view", "gateway/welcome", "seal", "catalog/fit", "jsonschema", "jsonrpc", "mcp", "config", "traffic", "safehttp", "catalog", "upstream", "builtin", "access", "kept", "script"},

@@ -16,24 +16,11 @@ const closeWait = 2 * time.Second
 // initialize shakes hands with a client. While the gateway starts, it waits for
 // the servers, for a bounded time: their capabilities cannot be told later.
 func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
-	proposed := jsonrpc.Get(req.Params, "protocolVersion")
-	caps := jsonrpc.Get(req.Params, "capabilities")
-	info := jsonrpc.Get(req.Params, "clientInfo")
-	switch {
-	case len(proposed) == 0 || proposed[0] != '"':
-		return nil, jsonrpc.InvalidParams("protocolVersion must be a string")
-	case len(caps) == 0 || caps[0] != '{':
-		return nil, jsonrpc.InvalidParams("capabilities must be an object")
-	case len(info) == 0 || info[0] != '{':
-		return nil, jsonrpc.InvalidParams("clientInfo must be an object")
-	case len(info) > maxClientInfo:
-		return nil, jsonrpc.InvalidParams("clientInfo is over %d bytes", maxClientInfo)
+	hello, err := welcome.Read(req.Params)
+	if err != nil {
+		return nil, err
 	}
-	asked, _ := jsonrpc.GetString(req.Params, "protocolVersion")
-	version, refused := mcp.Negotiate(asked)
-	if refused != nil {
-		return nil, refused
-	}
+	version, caps, info := hello.Version, hello.Capabilities, hello.Info
 	s.mu.Lock()
 	if s.initialized {
 		s.mu.Unlock()
@@ -53,8 +40,6 @@ func (s *Session) initialize(ctx context.Context, req *jsonrpc.Request) (*jsonrp
 	s.hello(ctx)
 	return &jsonrpc.Response{Result: s.welcome(ctx, version, caps)}, nil
 }
-
-const maxClientInfo = 64 << 10
 
 // dialect says whether the session speaks the dialect of the source
 // documents.

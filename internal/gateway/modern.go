@@ -40,7 +40,7 @@ func (s *Session) routeModern(ctx context.Context, from jsonrpc.Peer, p party, r
 		if req.Method == mcp.MethodToolsList {
 			s.showed(now)
 		}
-		return s.unfinished(listAs(req, now.Shown, s.modernView(listKinds[req.Method])))
+		return s.unfinished(now.List(req, s.modernView))
 	case mcp.MethodToolsCall:
 		return s.parkable(ctx, from, p, req, catalog.UplevelResult)
 	case mcp.MethodPromptsGet:

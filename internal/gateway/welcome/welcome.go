@@ -10,6 +10,37 @@ import (
 	"mcp-all-in-one/internal/mcp"
 )
 
+// A Hello is what a client says of itself in initialize.
+type Hello struct {
+	Version            string // as negotiated
+	Capabilities, Info []byte // raw objects
+}
+
+const maxClientInfo = 64 << 10
+
+// Read reads the parameters of initialize.
+func Read(params []byte) (h Hello, err error) {
+	proposed := jsonrpc.Get(params, "protocolVersion")
+	caps := jsonrpc.Get(params, "capabilities")
+	info := jsonrpc.Get(params, "clientInfo")
+	switch {
+	case len(proposed) == 0 || proposed[0] != '"':
+		return h, jsonrpc.InvalidParams("protocolVersion must be a string")
+	case len(caps) == 0 || caps[0] != '{':
+		return h, jsonrpc.InvalidParams("capabilities must be an object")
+	case len(info) == 0 || info[0] != '{':
+		return h, jsonrpc.InvalidParams("clientInfo must be an object")
+	case len(info) > maxClientInfo:
+		return h, jsonrpc.InvalidParams("clientInfo is over %d bytes", maxClientInfo)
+	}
+	asked, _ := jsonrpc.GetString(params, "protocolVersion")
+	version, refused := mcp.Negotiate(asked)
+	if refused != nil {
+		return h, refused
+	}
+	return Hello{version, caps, info}, nil
+}
+
 // serverWords are the members of a client's capabilities that only a server
 // would declare. A client that declares them as objects follows the source
 // documents, and gets their dialect.
